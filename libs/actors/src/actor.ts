@@ -1,0 +1,92 @@
+/**
+ * What an actor is to this runtime: a pure state machine over batches of messages.
+ *
+ * `plan` says which URLs it would like to admit (the only question with an answer), `finish` turns the answer into
+ * effects. Neither sees SQL, clocks, random numbers or sockets. Both may change the activation they are given: when a
+ * turn does not commit, the runtime throws the whole activation away and loads it again.
+ */
+import type { ActorKey, ActorKind, ActorMessage, Candidate, JobMemory, JobNo, RowOp, Sender, WorkMessage } from '@troupe/contracts';
+import type { WorkClass, WorkPriority } from '@troupe/contracts';
+
+/** A message as a handler sees it. Timers arrive as messages of type `Timer`. */
+export type Incoming = { from: Sender; body: ActorMessage } | { from: 'timer'; body: TimerFired };
+
+export interface TimerFired {
+  type: 'Timer';
+  name: string;
+}
+
+/**
+ * - `natural`: the effect is guarded by a row or field that exists once.
+ * - `pair`: numbered per (sender, receiver), kept in the outbox until the receiver's cursor passed it.
+ * - `level`: the full current value with a version, newest wins; never kept, repeated by the sender's timer.
+ */
+export type MessageClass = 'natural' | 'pair' | 'level';
+
+export type Effect =
+  | { t: 'send'; to: ActorKey; cls: 'pair' | 'level'; msg: ActorMessage }
+  /** A level message to a process without a mailbox (a gateway), on a core subject. */
+  | { t: 'notify'; subject: string; msg: unknown }
+  /** `id` becomes part of the message id; a repeat of the same work carries a new one. */
+  | { t: 'work'; cls: WorkClass; prio: WorkPriority; id: string; msg: WorkMessage }
+  /** `inMs` null removes the timer. */
+  | { t: 'timer'; name: string; inMs: number | null }
+  | { t: 'row'; row: RowOp };
+
+/** Seeds of a batch to move from `job_seed` into the frontier; item = ord. */
+export interface SeedRange {
+  jobNo: JobNo;
+  fromOrd: number;
+  toOrd: number;
+}
+
+export interface Plan {
+  admit: Candidate[];
+  seeds: SeedRange | null;
+}
+
+/** Answer to a plan. */
+export interface Answers {
+  /** Items of the candidates that were new and are now in the frontier. */
+  admitted: ReadonlySet<number>;
+  /** Seeds that were moved, in order. */
+  seeds: { ord: number; url: string }[];
+}
+
+export interface MemoryNeed {
+  jobNo: JobNo;
+  ready: number;
+}
+
+export interface Activation<S, M> {
+  readonly key: ActorKey;
+  state: S;
+  memory: M;
+}
+
+export interface TurnContext {
+  /** Milliseconds on this process's clock; only differences mean anything. */
+  now: number;
+  /** Wall clock, for what is shown to people. */
+  wallMs: number;
+  /** Grows for ever inside a partition, across owners: fencing generations of tokens. */
+  nextGen(): number;
+}
+
+export interface ActorDef<S, M = null> {
+  kind: ActorKind;
+  /** Of state and messages; readers accept v and v-1. */
+  version: number;
+  /** Types whose loss of meaning would leave a job hanging: their dead letter fails the job. */
+  vital: readonly string[];
+  init(key: ActorKey): S;
+  /** What must be read from tables before the next turn, null when memory suffices. */
+  need(activation: { state: S; memory: M | null }): MemoryNeed | null;
+  remember(state: S, loaded: JobMemory | null, memory: M | null, now: number): M;
+  plan(activation: Activation<S, M>, batch: readonly Incoming[], ctx: TurnContext): Plan;
+  finish(activation: Activation<S, M>, batch: readonly Incoming[], answers: Answers, ctx: TurnContext): Effect[];
+  /** Over for good: the row stays as a tombstone, no timer is required. */
+  isTerminal(state: S): boolean;
+  /** A message of a vital type could not be handled: end visibly. */
+  fail(activation: Activation<S, M>, reason: string, ctx: TurnContext): Effect[];
+}

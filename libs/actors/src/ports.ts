@@ -1,0 +1,146 @@
+/** What the runtime needs from outside: durable store, mailboxes, leases. Adapters implement them; the simulation fakes them. */
+import type { ActorKey, Candidate, Envelope, JobMemory, JobNo, RowOp, Sender, WorkClass, WorkMessage, WorkPriority } from '@troupe/contracts';
+import type { SeedRange } from './actor.js';
+
+/** Thrown by the store when an actor's row no longer has the expected revision or epoch: another owner committed. */
+export class FencedError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'FencedError';
+  }
+}
+
+/** Thrown by the store for deadlocks and serialisation failures: the same drain may be run again at once. */
+export class TurnConflictError extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'TurnConflictError';
+  }
+}
+
+export interface ActorRow {
+  key: ActorKey;
+  rev: number;
+  /** null: this actor has never committed. */
+  state: unknown;
+  terminal: boolean;
+}
+
+/** One message of a turn that must survive a crash between commit and publish. */
+export interface OutboxRow {
+  /** From the partition's counter, seeded epoch * 2^32: commit order = id order. */
+  id: number;
+  from: ActorKey;
+  /** Actor messages of class pair; null for work. */
+  to: ActorKey | null;
+  n: number | null;
+  payload: OutboxPayload;
+}
+
+export type OutboxPayload =
+  | { kind: 'actor'; envelope: Envelope }
+  | { kind: 'work'; cls: WorkClass; prio: WorkPriority; id: string; msg: WorkMessage };
+
+export interface TimerRow {
+  key: ActorKey;
+  name: string;
+  /** Against the store's clock, may be negative. */
+  dueInMs: number;
+}
+
+export interface DeadLetter {
+  key: ActorKey;
+  type: string;
+  envelope: unknown;
+  error: string;
+}
+
+export interface TurnHead {
+  part: number;
+  epoch: number;
+  fences: { key: ActorKey; rev: number }[];
+  candidates: Candidate[];
+  seeds: SeedRange[];
+}
+
+export interface TurnAnswers {
+  /** New candidates, by job. */
+  admitted: Map<JobNo, Set<number>>;
+  seeds: Map<JobNo, { ord: number; url: string }[]>;
+}
+
+export interface TurnWrites {
+  /** `rev` is the revision before the turn; the store writes rev + 1. */
+  actors: { key: ActorKey; rev: number; state: unknown; terminal: boolean }[];
+  outbox: OutboxRow[];
+  /** Highest pair number accepted per (receiver, sender). */
+  cursors: { to: ActorKey; from: Sender; n: number }[];
+  timers: { key: ActorKey; name: string; inMs: number | null }[];
+  rows: RowOp[];
+  deadLetters: DeadLetter[];
+}
+
+export interface ActorStore {
+  /** Takes the partition in Postgres and returns its new epoch (> every earlier one). */
+  mintEpoch(part: number, owner: string): Promise<number>;
+  /** Claims the actors for this epoch (inserting rows that are absent) and returns them with state and revision. */
+  activate(part: number, epoch: number, keys: ActorKey[]): Promise<ActorRow[]>;
+  /** Pair cursors of these receivers. */
+  loadCursors(keys: ActorKey[]): Promise<{ to: ActorKey; from: Sender; n: number }[]>;
+  loadJobMemory(jobNo: JobNo, readyLimit: number): Promise<JobMemory>;
+  /**
+   * One transaction: fence (first statement, keys sorted), admit candidates and seeds, `decide`, write everything.
+   * Throws `FencedError` or `TurnConflictError`; nothing is written then.
+   */
+  commitTurn(head: TurnHead, decide: (answers: TurnAnswers) => TurnWrites): Promise<void>;
+  /** Timers due within the horizon, earliest first. */
+  loadTimers(part: number, horizonMs: number): Promise<TimerRow[]>;
+  /** Every outbox row of the partition that is older than `minAgeMs`, in id order. */
+  loadOutbox(part: number, minAgeMs: number, limit: number): Promise<OutboxRow[]>;
+  /** Pair messages to `to` from `from` with n > after, in order: what the bus may have lost. */
+  loadPairs(to: ActorKey, from: Sender, after: number): Promise<Envelope[]>;
+  /** Work rows whose publish was acknowledged. */
+  deleteOutbox(part: number, ids: number[]): Promise<void>;
+  /** Deletes pair rows of the partition's senders that the receivers' cursors have passed. */
+  sweepPairs(part: number): Promise<void>;
+}
+
+export interface Delivery {
+  envelope: Envelope;
+  ack(): void;
+  /** Ask for redelivery after a while (unknown schema version). */
+  nack(delayMs: number): void;
+}
+
+/** A partition's mailbox under one epoch. Unacknowledged messages of an earlier epoch come back at once, in order. */
+export interface Mailbox {
+  /** Resolves with what is buffered, at least one message, or with [] after `idleMs` or when closed. */
+  take(max: number, idleMs: number): Promise<Delivery[]>;
+  close(): Promise<void>;
+}
+
+export interface Bus {
+  /** Resolves when the stream has the message. */
+  publishActor(envelope: Envelope): Promise<void>;
+  publishWork(cls: WorkClass, prio: WorkPriority, id: string, msg: WorkMessage): Promise<void>;
+  /** Core NATS, lossy. */
+  notify(subject: string, msg: unknown): void;
+  /** Replaces the partition's consumer by one of this epoch. Throws `FencedError` when a higher epoch exists. */
+  openMailbox(part: number, epoch: number): Promise<Mailbox>;
+}
+
+/** Leases on partitions, kept by compare-and-set on a bucket that every replica watches. */
+export interface LeaseBoard {
+  /** Registers this replica and starts watching. */
+  start(): Promise<void>;
+  /** Replicas seen alive within the last `ttlMs`, this one included. */
+  liveMembers(): string[];
+  /** Partitions that nobody holds: empty, or whose revision has not moved for `ttlMs` by this process's own clock. */
+  free(): number[];
+  /** One compare-and-set; false when somebody else was faster. */
+  acquire(part: number): Promise<boolean>;
+  renew(part: number): Promise<boolean>;
+  /** Writes the empty value so that others need not wait. */
+  release(part: number): Promise<void>;
+  stop(): Promise<void>;
+}

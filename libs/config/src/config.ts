@@ -1,0 +1,59 @@
+/** Every setting of every service (spec/config.md). Field names are the camelCase of the environment names. */
+import { Transform } from 'class-transformer';
+import { IsBoolean, IsIn, IsInt, IsNotEmpty, IsOptional, IsString, IsUrl, Max, Min } from 'class-validator';
+
+const toBoolean = Transform(({ value }) => (value === 'true' || value === 'on' ? true : value === 'false' || value === 'off' ? false : value));
+const toInt = Transform(({ value }) => (typeof value === 'string' && /^-?\d+$/.test(value.trim()) ? Number(value) : value));
+const toList = Transform(({ value }) =>
+  typeof value === 'string' ? value.split(',').map((part) => part.trim()).filter((part) => part !== '') : value,
+);
+const url = (protocols: string[]) => IsUrl({ protocols, require_protocol: true, require_tld: false, require_valid_protocol: true });
+
+export class TroupeConfig {
+  /** Port of the gateway. */
+  @toInt @IsInt() @Min(0) @Max(65535) readonly port: number = 3002;
+  /** Address of the gateway; beyond loopback only when told. */
+  @IsString() @IsNotEmpty() readonly host: string = '127.0.0.1';
+  /** Base of absolute URLs in bodies; unset = from the request. */
+  @IsOptional() @url(['http', 'https']) readonly publicBaseUrl?: string;
+  @toBoolean @IsBoolean() readonly trustProxy: boolean = false;
+  @IsString() @IsNotEmpty() readonly troupeDataDir: string = '.troupe';
+  /** `team:key` pairs made at start when missing. */
+  @toList @IsString({ each: true }) readonly troupeBootstrapKeys: string[] = [];
+  @IsString() @IsNotEmpty() readonly databaseUrl: string = '';
+  @IsString() @IsNotEmpty() readonly natsUrl: string = '';
+  @IsIn(['fs']) readonly blobStore: 'fs' = 'fs' as const;
+  @IsOptional() @IsString() readonly chromiumPath?: string;
+  /** Where HTML is converted. */
+  @IsIn(['local', 'service']) readonly converter: 'local' | 'service' = 'local';
+  @IsIn(['keys', 'none']) readonly authMode: 'keys' | 'none' = 'keys';
+  @toBoolean @IsBoolean() readonly authNoneIKnow: boolean = false;
+  /** `false`, `true`, or a list of host, host:port, CIDR, CIDR:port. */
+  @IsString() readonly allowPrivateTargets: string = 'false';
+  @IsString() readonly allowPrivateWebhooks: string = 'false';
+  @toBoolean @IsBoolean() readonly allowIgnoreRobots: boolean = false;
+  /** Identity shown to sites; its product name is matched against robots.txt. */
+  @IsString() @IsNotEmpty() readonly userAgent: string = 'Troupe/0.1';
+  @IsOptional() @url(['http', 'https', 'mailto']) readonly contactUrl?: string;
+  @toInt @IsInt() @Min(1) @Max(1024) readonly hostMaxConn: number = 4;
+  @toInt @IsInt() @Min(0) @Max(120_000) readonly hostGapMs: number = 100;
+  @toInt @IsInt() @Min(1) @Max(256) readonly hostExpressConn: number = 4;
+  @toInt @IsInt() @Min(1) @Max(100_000) readonly teamConcurrency: number = 10;
+  @toBoolean @IsBoolean() readonly rateLimits: boolean = false;
+  @toBoolean @IsBoolean() readonly billing: boolean = false;
+  @toInt @IsInt() @Min(1000) @Max(3_600_000) readonly maxScrapeTimeoutMs: number = 600_000;
+  @toInt @IsInt() @Min(1) @Max(1000) readonly fetcherConcurrency: number = 64;
+  /** 0 = by cores and memory. */
+  @toInt @IsInt() @Min(0) @Max(256) readonly browserConcurrency: number = 0;
+  /** Worker threads of the converter; 0 = by cores. */
+  @toInt @IsInt() @Min(0) @Max(256) readonly converterThreads: number = 0;
+  /** Resolver of the fetcher, `ip` or `ip:port`; empty = the system's. */
+  @toList @IsString({ each: true }) readonly dnsServers: string[] = [];
+  @toInt @IsInt() @Min(1) @Max(100_000) readonly maxBatchUrls: number = 10_000;
+  @toInt @IsInt() @Min(1) @Max(24 * 30) readonly resultTtlHours: number = 24;
+  @toBoolean @IsBoolean() readonly limitCountsFailed: boolean = true;
+  @IsIn(['trace', 'debug', 'info', 'warn', 'error']) readonly logLevel: string = 'info';
+  @IsOptional() @IsIn(['pretty', 'json']) readonly logFormat?: 'pretty' | 'json';
+  /** Port of health and metrics; 0 = any free one, announced at start. */
+  @toInt @IsInt() @Min(0) @Max(65535) readonly metricsPort: number = 0;
+}

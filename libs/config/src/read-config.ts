@@ -1,0 +1,36 @@
+import { plainToInstance } from 'class-transformer';
+import { validateSync } from 'class-validator';
+import 'reflect-metadata';
+import { TroupeConfig } from './config.js';
+
+/** Thrown at boot; the message names every bad key at once. */
+export class ConfigError extends Error {
+  constructor(readonly problems: string[]) {
+    super(`The configuration is not usable:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+    this.name = 'ConfigError';
+  }
+}
+
+const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
+
+export function environmentName(field: string): string {
+  return field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+}
+
+/** Reads, validates and freezes the settings. An empty value counts as absent. @throws ConfigError */
+export function readConfig(env: Record<string, string | undefined> = process.env): Readonly<TroupeConfig> {
+  const plain: Record<string, string> = {};
+  for (const field of Object.keys(new TroupeConfig()).concat('publicBaseUrl', 'chromiumPath', 'contactUrl', 'logFormat')) {
+    const value = env[environmentName(field)];
+    if (value !== undefined && value !== '') plain[field] = value;
+  }
+  const config = plainToInstance(TroupeConfig, plain, { exposeDefaultValues: true });
+  const problems = validateSync(config).map(
+    (issue) => `${environmentName(issue.property)}: ${Object.values(issue.constraints ?? {}).join(', ')} (is ${JSON.stringify(plain[issue.property] ?? null)})`,
+  );
+  if (config.authMode === 'none' && !LOOPBACK.has(config.host) && !config.authNoneIKnow) {
+    problems.push('AUTH_MODE: none is accepted only while HOST is a loopback address, or with AUTH_NONE_I_KNOW=true');
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  return Object.freeze(config);
+}

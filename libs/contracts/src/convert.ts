@@ -1,0 +1,68 @@
+/**
+ * Port of the converter: bytes of a page in, the stored document and what was learned from the page out.
+ * Two adapters, `local` (worker threads) and NATS `rpc.convert`; one conformance suite (design/messages.md §4).
+ */
+import type { Fingerprint } from './ids.js';
+import type { ScrapeSpec } from './jobs/scrape-spec.js';
+import type { ScopeSpec } from './jobs/crawl-spec.js';
+import type { ScopeRule } from './outcomes.js';
+
+export interface ConvertRequest {
+  /** Decoded from transfer and content encodings, not from its charset. */
+  body: Uint8Array;
+  /** Final URL, after redirects. */
+  url: string;
+  statusCode: number;
+  /** `Content-Type` as received, null when absent. */
+  contentType: string | null;
+  /** `X-Robots-Tag` as received, null when absent. */
+  robotsTag: string | null;
+  /** True when the body is the browser's serialised DOM (UTF-8, scripts have run). */
+  rendered: boolean;
+  spec: Pick<ScrapeSpec, 'formats' | 'onlyMainContent' | 'includeTags' | 'excludeTags' | 'removeBase64Images'>;
+  /** Reserved metadata keys, merged over the page's own. */
+  metadata: Record<string, unknown>;
+  /** Discover outlinks; null for scrapes and batches. `obeyNofollow` is false when robots are ignored. */
+  discover: { scope: ScopeSpec; depth: number; maxLinks: number; obeyNofollow: boolean } | null;
+  /** `gzip` for storing, `json` for answering at once. */
+  encoding: 'json' | 'gzip';
+}
+
+export interface Outlink {
+  /** Canonical fetch URL. */
+  url: string;
+  h: Fingerprint;
+}
+
+export interface ExcludedLinks {
+  byRule: Partial<Record<ScopeRule, number>>;
+  /** Distinct, at most 50 a page. */
+  sample: { url: string; h: Fingerprint; rule: ScopeRule }[];
+}
+
+/**
+ * - `content`: a page with visible content.
+ * - `shell`: needs a browser: scripts would fill it. `challenge`: captcha or bot wall. `empty`: nothing visible.
+ */
+export type PageVerdict = 'content' | 'shell' | 'challenge' | 'empty';
+
+export interface ConvertResult {
+  verdict: PageVerdict;
+  /** JSON of the `PageDocument`, encoded as asked. For `shell`, `challenge` and `empty` it still holds what there is. */
+  document: Uint8Array;
+  /** Length of the uncompressed JSON in bytes. */
+  documentBytes: number;
+  title: string | null;
+  /** In scope, distinct, document order. */
+  outlinks: Outlink[];
+  excluded: ExcludedLinks;
+  /** `<meta http-equiv=refresh>` within 5 s, absolute; null when there is none. */
+  refreshUrl: string | null;
+  /** `rel=canonical`, absolute. */
+  canonicalUrl: string | null;
+}
+
+export interface Converter {
+  /** Rejects with a `TroupeError`: `SCRAPE_UNSUPPORTED_FILE_ERROR`, `SCRAPE_TIMEOUT` (page defeats the time limit). */
+  convert(request: ConvertRequest, signal?: AbortSignal): Promise<ConvertResult>;
+}

@@ -1,0 +1,66 @@
+import type { ScrapeSpec } from './scrape-spec.js';
+
+/** Which URLs belong to a crawl (spec/crawl.md, design/frontier.md §1). */
+export interface ScopeSpec {
+  /** Start URL after canonicalisation; a redirect of the start page re-bases it and raises `version`. */
+  base: string;
+  version: number;
+  includePaths: string[];
+  excludePaths: string[];
+  regexOnFullUrl: boolean;
+  /** Hops from the seed; null = unlimited. */
+  maxDepth: number | null;
+  entireDomain: boolean;
+  allowExternalLinks: boolean;
+  allowSubdomains: boolean;
+  ignoreQueryParameters: boolean;
+  deduplicateSimilarUrls: boolean;
+  /** `only`: sitemap URLs and the start page, no links followed. */
+  sitemap: 'include' | 'skip' | 'only';
+}
+
+export interface CrawlSpec {
+  /** Caller's text of the start URL. */
+  url: string;
+  scope: ScopeSpec;
+  /** Pages fetched, start page included; failed ones count. */
+  limit: number;
+  /** Pause between page starts in ms, 0 = none. Above 0 the crawl runs one page at a time. */
+  delayMs: number;
+  /** null = the team's concurrency. */
+  maxConcurrency: number | null;
+  ignoreRobots: boolean;
+  /** Agent name matched against robots.txt; null = ours. */
+  robotsAgent: string | null;
+  scrape: ScrapeSpec;
+}
+
+export interface BatchSpec {
+  maxConcurrency: number | null;
+  scrape: ScrapeSpec;
+}
+
+export interface MapSpec {
+  url: string;
+  search: string | null;
+  limit: number;
+  sitemap: 'include' | 'skip' | 'only';
+  includeSubdomains: boolean;
+  ignoreQueryParameters: boolean;
+  allowExternalLinks: boolean;
+  includePaths: string[];
+  excludePaths: string[];
+  regexOnFullUrl: boolean;
+  filterByPath: boolean;
+  headers: Record<string, string>;
+  timeoutMs: number;
+}
+
+export interface MapLink {
+  url: string;
+  title?: string;
+  description?: string;
+}
+
+export type JobStatus = 'scraping' | 'completed' | 'failed' | 'cancelled';
+export type JobKind = 'crawl' | 'batch';

@@ -1,0 +1,207 @@
+/** Messages in actor mailboxes (stream ACT), each with its identity class (design/actors.md §6). */
+import type { ActorKey, Fingerprint, JobNo, Uuid } from '../ids.js';
+import type { ErrorCode } from '../errors.js';
+import type { ExcludedLinks, Outlink } from '../convert.js';
+import type { BatchSpec, CrawlSpec } from '../jobs/crawl-spec.js';
+import type { Outcome } from '../outcomes.js';
+import type { EngineName, Token } from './work.js';
+
+// ---- gateway -> job actor: natural key (the job starts once, a cancel is a level)
+export type Start =
+  | { type: 'Start'; kind: 'crawl'; job: Uuid; jobNo: JobNo; team: Uuid; keyId: Uuid | null; spec: CrawlSpec; createdMs: number }
+  | {
+      type: 'Start';
+      kind: 'batch';
+      job: Uuid;
+      jobNo: JobNo;
+      team: Uuid;
+      keyId: Uuid | null;
+      spec: BatchSpec;
+      /** Seeds 0 … total-1 are in `job_seed`. */
+      total: number;
+      createdMs: number;
+    };
+export interface Cancel {
+  type: 'Cancel';
+  job: Uuid;
+}
+
+// ---- fetcher -> job actor: natural key (lane + item still in flight)
+export interface LaneStarted {
+  type: 'LaneStarted';
+  lane: number;
+  run: Uuid;
+}
+
+/** One finished item. Exactly one `Outcome`; `outlinks` are already canonical, distinct and in scope. */
+export interface PageResult {
+  item: number;
+  attempt: number;
+  depth: number;
+  outcome: Outcome;
+  /** Error code of `failed`; scope rule or target URL of dropped outcomes. */
+  rule: string | null;
+  message: string | null;
+  statusCode: number;
+  url: string;
+  finalUrl: string;
+  /** Fingerprint of `finalUrl` when it differs from the item's own, else null. */
+  finalH: Fingerprint | null;
+  /** The attempt may be repeated by the actor (transport failure, 429, 503). */
+  retryable: boolean;
+  /** With `retryable`: do not repeat before this many ms. */
+  retryAfterMs: number | null;
+  /** Uncompressed bytes of the stored JSON. */
+  bytes: number;
+  /** Exactly one of the two is set for `ok`: gzip of the document as base64, or the key of its blob. */
+  inline: string | null;
+  blob: string | null;
+  credits: number;
+  engine: EngineName | null;
+  ms: number;
+  scopeVersion: number;
+  outlinks: Outlink[];
+  excluded: ExcludedLinks | null;
+}
+
+export interface PagesDone {
+  type: 'PagesDone';
+  lane: number;
+  run: Uuid;
+  pages: PageResult[];
+}
+
+/** The lane is over; results that were not flushed ride along. `unrun` items were not started. */
+export interface LaneEnd {
+  type: 'LaneEnd';
+  lane: number;
+  run: Uuid;
+  reason: 'done' | 'drain' | 'penalty' | 'refused' | 'cancel';
+  ranMs: number;
+  unrun: number[];
+  pages: PageResult[];
+}
+
+/** One part of a sitemap file. Natural key (file, chunk). */
+export interface SitemapChunk {
+  type: 'SitemapChunk';
+  file: number;
+  chunk: number;
+  urls: Outlink[];
+  /** Child sitemaps of an index. */
+  children: string[];
+  excluded: ExcludedLinks | null;
+  /** No further chunk follows. */
+  last: boolean;
+  /** More chunks exist but were not read (see `Kick.maxChunks`). */
+  more: boolean;
+  error: { code: ErrorCode; message: string } | null;
+}
+
+/** Answer to `Kick robots`; to the crawl (sitemaps, verdict on the start page) and to the domain (crawl-delay). Level. */
+export interface RobotsDone {
+  type: 'RobotsDone';
+  host: string;
+  /** HTTP status of robots.txt, 0 when it could not be fetched. */
+  status: number;
+  crawlDelayMs: number | null;
+  sitemaps: string[];
+  error: { code: ErrorCode; message: string } | null;
+}
+
+// ---- arbitration: level, newest version wins (design/politeness.md §3)
+export interface Demand {
+  type: 'Demand';
+  claimant: string;
+  /** Where the Grant goes: an actor, or `gw/<id>` for a gateway (core NATS `grant.<id>`). */
+  replyTo: string;
+  team: Uuid;
+  want: number;
+  held: Token[];
+  /** Version of the newest Grant that was applied. */
+  seenV: number;
+  /** Lane time used since the start of the claim, cumulative ms. */
+  ranMs: number;
+  v: number;
+  /** Domain only: the claimant obeys robots.txt, so crawl-delay counts. */
+  robotsAgent: string | null;
+  /** Domain only: scheme to ask robots.txt with. */
+  origin: string | null;
+}
+
+export interface Grant {
+  type: 'Grant';
+  /** Key of the pool: `domain/<host>` or `team/<id>`. */
+  pool: ActorKey;
+  claimant: string;
+  tokens: Token[];
+  /** Lanes that may be run on a token before it is handed back; null = until revoked. */
+  uses: number | null;
+  /** Indexes to hand back after the running lane. */
+  revoke: number[];
+  v: number;
+  /** Domain only: host policy for the lanes. */
+  gapMs: number;
+  /** Mean duration of one page on this host, for the size of lanes; null = unknown. */
+  meanMs: number | null;
+  /** Host is under penalty: no lane before this many ms from receipt. */
+  pauseMs: number;
+}
+
+/** Seen by a fetcher on a host since its last report. Advisory. */
+export interface HostFeedback {
+  type: 'HostFeedback';
+  host: string;
+  /** Clean answers and their mean duration. */
+  ok: number;
+  meanMs: number;
+  rateLimited: number;
+  unavailable: number;
+  refused: number;
+  timeouts: number;
+  /** Largest Retry-After seen, ms. */
+  retryMs: number | null;
+}
+
+/** Credits of one sync scrape. Natural key: scrape id. */
+export interface ScrapeUsage {
+  type: 'ScrapeUsage';
+  id: Uuid;
+  team: Uuid;
+  keyId: Uuid | null;
+  credits: number;
+  url: string;
+  statusCode: number;
+  ms: number;
+  atMs: number;
+}
+
+export type JobMessage = Start | Cancel | LaneStarted | PagesDone | LaneEnd | SitemapChunk | RobotsDone | Grant;
+export type DomainMessage = Demand | HostFeedback | RobotsDone;
+export type TeamMessage = Demand | ScrapeUsage;
+export type ActorMessage = JobMessage | DomainMessage | TeamMessage;
+
+/** `evt.job.<job>`: lossy, at most 4/s a job; wakes held status requests, which then read Postgres. */
+export interface JobProgress {
+  job: Uuid;
+  status: string;
+  total: number;
+  completed: number;
+  ord: number;
+}
+
+/** Sender of a message: an actor, or a worker/gateway process. */
+export type Sender = ActorKey | `w/${string}` | `gw/${string}`;
+
+export interface Envelope<M = ActorMessage> {
+  /** `Nats-Msg-Id`: saves work inside the duplicate window, correctness never depends on it. */
+  id: string;
+  type: string;
+  /** Schema version; readers accept v and v-1. */
+  v: number;
+  from: Sender;
+  to: ActorKey;
+  /** Pair sequence for pair-class messages, else null. */
+  n: number | null;
+  body: M;
+}

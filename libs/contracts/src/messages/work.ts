@@ -1,0 +1,94 @@
+/** Messages to stateless workers (stream WORK) and the request/reply subjects (design/messages.md). */
+import type { ActorKey, JobNo, Uuid } from '../ids.js';
+import type { MapLink, MapSpec, ScopeSpec } from '../jobs/crawl-spec.js';
+import type { ScrapeSpec } from '../jobs/scrape-spec.js';
+import type { ErrorWire } from '../errors.js';
+
+export const WORK_CLASSES = ['http', 'browser', 'kick', 'llm', 'post'] as const;
+export type WorkClass = (typeof WORK_CLASSES)[number];
+export type WorkPriority = 'hi' | 'lo';
+
+/** A place on a host or in a team, with the fencing generation under which it was granted. */
+export interface Token {
+  i: number;
+  gen: number;
+}
+
+export interface LaneItem {
+  item: number;
+  attempt: number;
+  url: string;
+  depth: number;
+  /** Caller's text for a start URL or batch seed, else equal to `url`: becomes `metadata.sourceURL`. */
+  sourceUrl: string;
+}
+
+/** URLs of one job and one host, run one after another by one fetcher on one host slot. */
+export interface Lane {
+  type: 'Lane';
+  lane: number;
+  actor: ActorKey;
+  job: Uuid;
+  jobNo: JobNo;
+  team: Uuid;
+  host: string;
+  slot: Token;
+  /** Wait this long after claiming the slot before the first request (handover, `delay`). */
+  notBeforeMs: number;
+  /** Least time from start to start within the lane. */
+  gapMs: number;
+  items: LaneItem[];
+  /** null for batches: no discovery, no robots. */
+  scope: ScopeSpec | null;
+  /** null = robots are not consulted. Otherwise the agent name to match. */
+  robotsAgent: string | null;
+  spec: ScrapeSpec;
+}
+
+/** Kickoff work of a crawl or of a host: robots.txt, or one sitemap file from one chunk on. */
+export type Kick =
+  | { type: 'Kick'; task: 'robots'; actor: ActorKey; host: string; url: string; agent: string }
+  | {
+      type: 'Kick';
+      task: 'sitemap';
+      actor: ActorKey;
+      job: Uuid;
+      /** Number of the file inside its job; `SitemapChunk` answers with it. */
+      file: number;
+      url: string;
+      level: number;
+      fromChunk: number;
+      maxChunks: number;
+      scope: ScopeSpec;
+      headers: Record<string, string>;
+      agent: string;
+    };
+
+export type WorkMessage = Lane | Kick;
+
+/** `rpc.fetch.http`, `rpc.fetch.browser`: a sync scrape. Reply: `FetchReply` header, body = document JSON bytes. */
+export interface FetchRequest {
+  id: Uuid;
+  team: Uuid;
+  url: string;
+  sourceUrl: string;
+  spec: ScrapeSpec;
+  deadlineMs: number;
+  metadata: Record<string, unknown>;
+}
+
+export type FetchReply =
+  | { ok: true; statusCode: number; finalUrl: string; engine: EngineName; ms: number; credits: number; warning?: string }
+  | { ok: false; error: ErrorWire };
+
+/** `rpc.map` */
+export interface MapRequest {
+  id: Uuid;
+  team: Uuid;
+  spec: MapSpec;
+  deadlineMs: number;
+}
+
+export type MapReply = { ok: true; links: MapLink[]; warning?: string } | { ok: false; error: ErrorWire };
+
+export type EngineName = 'http' | 'got' | 'browser';

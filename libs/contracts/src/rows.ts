@@ -1,0 +1,104 @@
+/**
+ * Table effects of a turn: what an actor wants written, in job-model words. The persistence adapter groups the rows
+ * of all actors of a drain and runs one set-based statement per kind (design/data-model.md §3).
+ */
+import type { Fingerprint, JobNo, Uuid } from './ids.js';
+import type { Outcome } from './outcomes.js';
+import type { JobStatus } from './jobs/crawl-spec.js';
+
+/** A URL that may be new to a job. */
+export interface Candidate {
+  jobNo: JobNo;
+  depth: number;
+  /** Identity of the URL in its job; assigned by the actor, gaps allowed. */
+  item: number;
+  host: string;
+  url: string;
+  h: Fingerprint;
+  parent: number | null;
+}
+
+/** An undispatched or running URL. `st` 0 ready, 1 in a lane. */
+export interface FrontierRow {
+  depth: number;
+  item: number;
+  host: string;
+  url: string;
+  h: Fingerprint | null;
+  parent: number | null;
+  attempt: number;
+  st: 0 | 1;
+}
+
+export interface LaneRow {
+  lane: number;
+  host: string;
+  slot: { i: number; gen: number };
+  token: { i: number; gen: number };
+  items: { item: number; depth: number }[];
+  run: Uuid | null;
+}
+
+export type RowOp =
+  | { op: 'frontier.mark'; jobNo: JobNo; depth: number; item: number; st: 0 | 1; attempt: number }
+  | { op: 'frontier.delete'; jobNo: JobNo; depth: number; item: number }
+  | { op: 'seen.insert'; jobNo: JobNo; h: Fingerprint }
+  | ({ op: 'lane.insert'; jobNo: JobNo } & LaneRow)
+  | { op: 'lane.started'; jobNo: JobNo; lane: number; run: Uuid }
+  | { op: 'lane.delete'; jobNo: JobNo; lane: number }
+  | {
+      op: 'page.insert';
+      jobNo: JobNo;
+      /** 1-based place in the result list, gapless. */
+      ord: number;
+      item: number;
+      url: string;
+      finalUrl: string;
+      statusCode: number;
+      depth: number;
+      bytes: number;
+      blob: string | null;
+      /** base64 of the gzip. */
+      inline: string | null;
+      credits: number;
+    }
+  | {
+      op: 'outcome.insert';
+      jobNo: JobNo;
+      item: number;
+      url: string;
+      parent: number | null;
+      depth: number;
+      outcome: Outcome;
+      rule: string | null;
+      statusCode: number | null;
+      bytes: number | null;
+      ms: number | null;
+      engine: string | null;
+      attempts: number;
+    }
+  | { op: 'excluded.insert'; jobNo: JobNo; h: Fingerprint; url: string; rule: string; parent: number | null }
+  | { op: 'error.insert'; jobNo: JobNo; id: Uuid; url: string; code: string; message: string }
+  | {
+      op: 'job.update';
+      jobNo: JobNo;
+      status: JobStatus;
+      total: number;
+      completed: number;
+      credits: number;
+      error: string | null;
+      warning: string | null;
+      /** Sets finished_at and expires_at (now + result TTL) and fixes the final numbers. */
+      finished: boolean;
+    }
+  | { op: 'ledger.upsert'; jobNo: JobNo; team: Uuid; kind: string; keyId: Uuid | null; credits: number }
+  | { op: 'scrape.insert'; id: Uuid; team: Uuid; keyId: Uuid | null; url: string; statusCode: number; credits: number; ms: number; atMs: number };
+
+/** What a job actor keeps in memory beside its state, rebuilt from tables when it is activated. */
+export interface JobMemory {
+  lanes: LaneRow[];
+  /** Rows of running lanes. */
+  running: FrontierRow[];
+  /** First undispatched rows by (depth, item), at most the asked number. */
+  ready: FrontierRow[];
+}

@@ -1,0 +1,41 @@
+/** Subjects, streams and buckets on NATS (design/messages.md §1, politeness.md §6). */
+import { parseActorKey, partitionOf, type ActorKey, type Uuid } from './ids.js';
+import type { WorkClass, WorkPriority } from './messages/work.js';
+
+export const STREAM_ACT = 'ACT';
+export const STREAM_WORK = 'WORK';
+
+export const BUCKETS = { slot: 'slot', penalty: 'pen', cancel: 'cancel', partition: 'part', members: 'members' } as const;
+
+/** Ids may hold characters that a subject token cannot (`.`, `:`, `*`): they travel base64url-encoded. */
+function token(id: string): string {
+  return /^[A-Za-z0-9_-]+$/.test(id) ? id : `=${Buffer.from(id).toString('base64url')}`;
+}
+
+export function actorSubject(key: ActorKey): string {
+  const { kind, id } = parseActorKey(key);
+  return `act.${partitionOf(key)}.${kind}.${token(id)}`;
+}
+
+export function partitionFilter(partition: number): string {
+  return `act.${partition}.>`;
+}
+
+export function workSubject(cls: WorkClass, priority: WorkPriority): string {
+  return `work.${cls}.${priority}`;
+}
+
+export function progressSubject(job: Uuid): string {
+  return `evt.job.${job}`;
+}
+
+export const RPC = { fetchHttp: 'rpc.fetch.http', fetchBrowser: 'rpc.fetch.browser', convert: 'rpc.convert', map: 'rpc.map' } as const;
+
+export function abortSubject(request: Uuid): string {
+  return `ctl.abort.${request}`;
+}
+
+/** Grants for a gateway, which is a claimant without a mailbox. */
+export function gatewayGrantSubject(gateway: string): string {
+  return `grant.${gateway}`;
+}
