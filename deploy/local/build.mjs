@@ -15,7 +15,10 @@ export function linkLibs() {
   for (const lib of readdirSync(path.join(root, 'libs'))) {
     const dir = path.join(root, 'dist/node_modules/@troupe', lib);
     mkdirSync(dir, { recursive: true });
-    writeFileSync(path.join(dir, 'package.json'), JSON.stringify({ name: `@troupe/${lib}`, type: 'module', main: 'index.js' }));
+    writeFileSync(
+      path.join(dir, 'package.json'),
+      JSON.stringify({ name: `@troupe/${lib}`, type: 'module', main: 'index.js' }),
+    );
     writeFileSync(path.join(dir, 'index.js'), `export * from '../../../libs/${lib}/src/index.js';\n`);
   }
   writeFileSync(path.join(root, 'dist/package.json'), JSON.stringify({ type: 'module' }));
@@ -24,7 +27,10 @@ export function linkLibs() {
 export function build() {
   mkdirSync(path.join(root, 'dist'), { recursive: true });
   const tsc = path.join(root, 'node_modules/typescript/bin/tsc');
-  const run = spawnSync(process.execPath, [tsc, '-p', path.join(root, 'tsconfig.json')], { stdio: 'inherit', cwd: root });
+  const run = spawnSync(process.execPath, [tsc, '-p', path.join(root, 'tsconfig.json')], {
+    stdio: 'inherit',
+    cwd: root,
+  });
   linkLibs();
   return run.status ?? 1;
 }

@@ -85,8 +85,10 @@ export interface ActorDef<S, M = null> {
   remember(state: S, loaded: JobMemory | null, memory: M | null, now: number): M;
   plan(activation: Activation<S, M>, batch: readonly Incoming[], ctx: TurnContext): Plan;
   finish(activation: Activation<S, M>, batch: readonly Incoming[], answers: Answers, ctx: TurnContext): Effect[];
-  /** Over for good: the row stays as a tombstone, no timer is required. */
+  /** Over: the row stays as a tombstone and no timer is required. */
   isTerminal(state: S): boolean;
+  /** A message to a terminal actor starts it anew (hosts, teams); otherwise it is dropped (jobs). */
+  restarts: boolean;
   /** A message of a vital type could not be handled: end visibly. */
   fail(activation: Activation<S, M>, reason: string, ctx: TurnContext): Effect[];
 }

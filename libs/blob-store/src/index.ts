@@ -1,1 +1,2 @@
-export {};
+export * from './blob-store.js';
+export * from './fs.store.js';

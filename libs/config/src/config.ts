@@ -2,12 +2,22 @@
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsIn, IsInt, IsNotEmpty, IsOptional, IsString, IsUrl, Max, Min } from 'class-validator';
 
-const toBoolean = Transform(({ value }) => (value === 'true' || value === 'on' ? true : value === 'false' || value === 'off' ? false : value));
-const toInt = Transform(({ value }) => (typeof value === 'string' && /^-?\d+$/.test(value.trim()) ? Number(value) : value));
-const toList = Transform(({ value }) =>
-  typeof value === 'string' ? value.split(',').map((part) => part.trim()).filter((part) => part !== '') : value,
+const toBoolean = Transform(({ value }) =>
+  value === 'true' || value === 'on' ? true : value === 'false' || value === 'off' ? false : value,
 );
-const url = (protocols: string[]) => IsUrl({ protocols, require_protocol: true, require_tld: false, require_valid_protocol: true });
+const toInt = Transform(({ value }) =>
+  typeof value === 'string' && /^-?\d+$/.test(value.trim()) ? Number(value) : value,
+);
+const toList = Transform(({ value }) =>
+  typeof value === 'string'
+    ? value
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== '')
+    : value,
+);
+const url = (protocols: string[]) =>
+  IsUrl({ protocols, require_protocol: true, require_tld: false, require_valid_protocol: true });
 
 export class TroupeConfig {
   /** Port of the gateway. */

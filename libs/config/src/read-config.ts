@@ -17,16 +17,22 @@ export function environmentName(field: string): string {
   return field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 }
 
+/** Every field of the settings, those without a default included. */
+export function configFields(): string[] {
+  return Object.keys(new TroupeConfig());
+}
+
 /** Reads, validates and freezes the settings. An empty value counts as absent. @throws ConfigError */
 export function readConfig(env: Record<string, string | undefined> = process.env): Readonly<TroupeConfig> {
   const plain: Record<string, string> = {};
-  for (const field of Object.keys(new TroupeConfig()).concat('publicBaseUrl', 'chromiumPath', 'contactUrl', 'logFormat')) {
+  for (const field of configFields()) {
     const value = env[environmentName(field)];
     if (value !== undefined && value !== '') plain[field] = value;
   }
   const config = plainToInstance(TroupeConfig, plain, { exposeDefaultValues: true });
   const problems = validateSync(config).map(
-    (issue) => `${environmentName(issue.property)}: ${Object.values(issue.constraints ?? {}).join(', ')} (is ${JSON.stringify(plain[issue.property] ?? null)})`,
+    (issue) =>
+      `${environmentName(issue.property)}: ${Object.values(issue.constraints ?? {}).join(', ')} (is ${JSON.stringify(plain[issue.property] ?? null)})`,
   );
   if (config.authMode === 'none' && !LOOPBACK.has(config.host) && !config.authNoneIKnow) {
     problems.push('AUTH_MODE: none is accepted only while HOST is a loopback address, or with AUTH_NONE_I_KNOW=true');

@@ -1,1 +1,4 @@
-export {};
+export { convertPage } from './convert-page.js';
+export { decodeBody } from './charset.js';
+export { kindOfContent, type ContentKind } from './media-type.js';
+export type { LinkRules } from './links.js';

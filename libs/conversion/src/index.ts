@@ -1,1 +1,2 @@
-export {};
+export { LocalConverter, type LocalConverterOptions } from './local-converter.js';
+export { NatsConverter, type ConvertCall, type ConvertHead, type ConvertReplyHead } from './nats-converter.js';

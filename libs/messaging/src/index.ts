@@ -1,1 +1,20 @@
-export {};
+export { MIN_PAYLOAD_BYTES, NatsLink, NatsServerUnfitError, type NatsLinkOptions } from './nats-link.js';
+export { ActorBus, PublishError, type ActorBusOptions } from './actor-bus.js';
+export { MAX_BODY_BYTES, MessageTooLargeError } from './envelope.js';
+export type { Poison, PoisonHandler } from './mailbox.js';
+export { KvLeaseBoard, type KvLeaseBoardOptions } from './kv-lease-board.js';
+export { WorkQueue, type WorkFeed, type WorkFeedOptions, type WorkHandler } from './work-queue.js';
+export { SlotBoard, type SlotClaim, type SlotHold, type SlotVerdict } from './slot-board.js';
+export { PenaltyBoard, type Penalty, type PenaltyListener } from './penalty-board.js';
+export { CancelBoard } from './cancel-board.js';
+export { MemberBoard, type Member, type MemberBoardOptions } from './member-board.js';
+export { Rpc, type RpcCallOptions } from './rpc.js';
+export type { RpcFrame } from './rpc-frame.js';
+export type { RpcHandler, RpcServeOptions, RpcServer } from './rpc-service.js';
+export {
+  HandlerPatternError,
+  NatsContext,
+  NatsStrategy,
+  type NatsStrategyOptions,
+  type RpcRequest,
+} from './nats-strategy.js';

@@ -1,1 +1,13 @@
-export {};
+export { createLogger, type Logger, type LoggerOptions } from './logger.js';
+export { hideCredentials } from './redact.js';
+export { prettyLine } from './pretty.js';
+export { askChecks, type CheckAnswer, type HealthCheck, type Readiness } from './health.js';
+export {
+  DRAIN_TIMEOUT_MS,
+  EXIT_BAD_CONFIG,
+  runService,
+  type ReadyMessage,
+  type RunningService,
+  type ServiceContext,
+  type ServiceSettings,
+} from './run-service.js';

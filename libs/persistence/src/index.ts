@@ -1,1 +1,10 @@
-export {};
+export { createPool, type PoolOptions } from './pool.js';
+export { createDataSource, migrate, poolOf } from './data-source.js';
+export { PgActorStore, type PgActorStoreOptions } from './actor-store/pg-actor-store.js';
+export { Housekeeping } from './housekeeping.js';
+export * from './repositories/job.repository.js';
+export * from './repositories/account.repository.js';
+export * from './repositories/robots-cache.js';
+export * from './repositories/scrape.repository.js';
+export type * from './entities/job.entity.js';
+export type * from './entities/account.entity.js';

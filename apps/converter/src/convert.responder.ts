@@ -1,0 +1,33 @@
+import { TroupeError, type ConvertRequest, type Converter } from '@troupe/contracts';
+import type { ConvertReplyHead } from '@troupe/conversion';
+
+/**
+ * Answers `rpc.convert`: the head of a frame is the request without its body, the frame's body is the page; back go the
+ * result without its document, and the document. Errors keep their code on the way.
+ */
+export class ConvertResponder {
+  constructor(private readonly converter: Converter) {}
+
+  async convert(
+    head: unknown,
+    body: Uint8Array,
+    signal?: AbortSignal,
+  ): Promise<{ head: ConvertReplyHead; body: Uint8Array }> {
+    const { document, ...reply } = await this.converter.convert({ ...parseHead(head), body }, signal);
+    return { head: reply, body: document };
+  }
+}
+
+/** What would break the converter is checked here; the rest is between services of one release. */
+function parseHead(head: unknown): Omit<ConvertRequest, 'body'> {
+  const request = head as Partial<ConvertRequest> | null;
+  const isUsable =
+    typeof request === 'object' &&
+    request !== null &&
+    typeof request.url === 'string' &&
+    URL.canParse(request.url) &&
+    Array.isArray(request.spec?.formats) &&
+    (request.encoding === 'json' || request.encoding === 'gzip');
+  if (!isUsable) throw new TroupeError('BAD_REQUEST', 'The conversion request cannot be read');
+  return request as Omit<ConvertRequest, 'body'>;
+}

@@ -1,0 +1,52 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { RPC } from '@troupe/contracts';
+import { LocalConverter } from '@troupe/conversion';
+import { MemberBoard, NatsLink, Rpc, type RpcServer } from '@troupe/messaging';
+import { ConvertResponder } from './convert.responder.js';
+
+export const RPC_SERVER = Symbol('RpcServer');
+
+export interface ConverterSettings {
+  instance: string;
+  /** Worker threads, 0 = by cores. */
+  threads: number;
+  /** Pages taken from the bus at one time; the others go to the next replica. */
+  capacity: number;
+}
+
+/** The converter: serves the `Converter` port over request/reply, with the same threads that fetchers use locally. */
+@Module({})
+export class ConverterModule {
+  static forLink(link: NatsLink, settings: ConverterSettings): DynamicModule {
+    const { instance, threads, capacity } = settings;
+    return {
+      module: ConverterModule,
+      providers: [
+        { provide: NatsLink, useValue: link },
+        { provide: LocalConverter, useFactory: () => new LocalConverter({ threads }) },
+        {
+          provide: ConvertResponder,
+          inject: [LocalConverter],
+          useFactory: (converter: LocalConverter) => new ConvertResponder(converter),
+        },
+        { provide: Rpc, useFactory: () => new Rpc(link) },
+        {
+          provide: RPC_SERVER,
+          inject: [Rpc, ConvertResponder],
+          useFactory: (rpc: Rpc, responder: ConvertResponder): Promise<RpcServer> =>
+            rpc.serve(RPC.convert, { queue: 'converter', capacity }, (head, body, signal) =>
+              responder.convert(head, body, signal),
+            ),
+        },
+        {
+          provide: MemberBoard,
+          useFactory: async (): Promise<MemberBoard> => {
+            const members = new MemberBoard(link);
+            await members.start({ id: instance, kind: 'converter' });
+            return members;
+          },
+        },
+      ],
+    };
+  }
+}

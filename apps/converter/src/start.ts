@@ -1,0 +1,34 @@
+import { NestFactory } from '@nestjs/core';
+import type { TroupeConfig } from '@troupe/config';
+import { LocalConverter } from '@troupe/conversion';
+import { MemberBoard, NatsLink, type RpcServer } from '@troupe/messaging';
+import type { RunningService, ServiceContext } from '@troupe/observability';
+import { availableParallelism } from 'node:os';
+import { ConverterModule, RPC_SERVER } from './converter.module.js';
+
+/** Pages in work or waiting per thread: enough to hide the way over the bus, few enough that another replica helps. */
+const PAGES_PER_THREAD = 4;
+
+export async function startConverter({
+  config,
+  instance,
+}: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
+  const link = await NatsLink.open({ url: config.natsUrl, name: instance });
+  await link.ensureTopology();
+  const threads = config.converterThreads || Math.max(1, availableParallelism() - 1);
+  const settings = { instance, threads, capacity: threads * PAGES_PER_THREAD };
+  const app = await NestFactory.createApplicationContext(ConverterModule.forLink(link, settings), {
+    logger: ['error', 'warn'],
+    abortOnError: false,
+  });
+  return {
+    checks: { nats: () => link.ping() },
+    async drain() {
+      await app.get<RpcServer>(RPC_SERVER).stop();
+      await app.get(LocalConverter).stop();
+      await app.get(MemberBoard).stop();
+      await app.close();
+      await link.close();
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import { NestFactory } from '@nestjs/core';
+import type { TroupeConfig } from '@troupe/config';
+import { MemberBoard, NatsLink } from '@troupe/messaging';
+import type { RunningService, ServiceContext } from '@troupe/observability';
+import { DispatcherModule } from './dispatcher.module.js';
+
+export async function startDispatcher({
+  config,
+  instance,
+}: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
+  const link = await NatsLink.open({ url: config.natsUrl, name: instance });
+  await link.ensureTopology();
+  const app = await NestFactory.createApplicationContext(DispatcherModule.forLink(link, instance), {
+    logger: ['error', 'warn'],
+    abortOnError: false,
+  });
+  return {
+    checks: { nats: () => link.ping() },
+    async drain() {
+      await app.get(MemberBoard).stop();
+      await app.close();
+      await link.close();
+    },
+  };
+}

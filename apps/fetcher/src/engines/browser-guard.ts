@@ -1,0 +1,80 @@
+/**
+ * Ties a browser's life to this process, however this process ends.
+ *
+ * The browser is started by a small shell script that leads its process group. A watcher inside the group waits on a
+ * FIFO whose only writer is this process: when the writing end closes, by `release` or because the kernel closed it
+ * after a kill -9, the watcher kills the whole group. As a member it also keeps the group's number from being reused.
+ */
+import { spawnSync } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+const GUARD_SCRIPT = `#!/bin/sh
+(
+  exec </dev/null >/dev/null 2>&1 3>&- 4>&-
+  trap '' HUP INT TERM
+  read -r gone < "$TROUPE_LIFELINE"
+  kill -KILL $$
+  for argument in "$@"; do
+    case "$argument" in
+      --user-data-dir=*/playwright_chromiumdev_profile-*) rm -rf -- "\${argument#*=}" ;;
+    esac
+  done
+  kill -KILL -- -$$
+) &
+exec "$TROUPE_BROWSER" "$@"
+`;
+
+/** Of our own environment the browser gets only this: no keys, no addresses of databases. */
+const PASSED_ON = [
+  'PATH',
+  'HOME',
+  'LANG',
+  'LC_ALL',
+  'TZ',
+  'TMPDIR',
+  'FONTCONFIG_PATH',
+  'FONTCONFIG_FILE',
+  'LD_LIBRARY_PATH',
+];
+
+export class BrowserGuard {
+  private readonly dir: string;
+  private lifeline: number | null;
+
+  /** @throws when no FIFO can be made in the folder for temporary files */
+  constructor(private readonly browserPath: string) {
+    this.dir = mkdtempSync(path.join(tmpdir(), 'troupe-browser-'));
+    writeFileSync(this.executablePath, GUARD_SCRIPT, { mode: 0o700 });
+    const made = spawnSync('mkfifo', ['-m', '600', this.fifoPath]);
+    if (made.status !== 0) throw new Error('mkfifo failed; the browser cannot be supervised');
+    this.lifeline = openSync(this.fifoPath, 'r+');
+  }
+
+  /** What to start in the browser's place. */
+  get executablePath(): string {
+    return path.join(this.dir, 'browser.sh');
+  }
+
+  get env(): Record<string, string> {
+    const env: Record<string, string> = { TROUPE_BROWSER: this.browserPath, TROUPE_LIFELINE: this.fifoPath };
+    for (const name of PASSED_ON) {
+      const value = process.env[name];
+      if (value !== undefined) env[name] = value;
+    }
+    return env;
+  }
+
+  /** Kills what is left of the browser's process group; safe to call twice. */
+  release(): void {
+    if (this.lifeline === null) return;
+    closeSync(this.lifeline);
+    this.lifeline = null;
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  private get fifoPath(): string {
+    return path.join(this.dir, 'lifeline');
+  }
+}

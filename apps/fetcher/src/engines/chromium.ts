@@ -1,0 +1,61 @@
+/** Where Chromium is, how it is started, and how many pages it may have open. */
+import { accessSync, constants } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+const BYTES_PER_PAGE = 200 * 1024 * 1024;
+
+export const NO_BROWSER =
+  'this page needs a browser and none is installed here: set CHROMIUM_PATH, or install Chromium ' +
+  '(Debian and Ubuntu: apt-get install chromium)';
+
+/** `CHROMIUM_PATH`, else the system's browser on PATH; null when there is none that can be executed. */
+export function findChromium(
+  configured: string | undefined,
+  searchPath: string = process.env.PATH ?? '',
+): string | null {
+  if (configured !== undefined && configured !== '') return isExecutable(configured) ? configured : null;
+  const folders = searchPath.split(path.delimiter).filter((folder) => folder !== '');
+  const candidates = NAMES.flatMap((name) => folders.map((folder) => path.join(folder, name)));
+  return candidates.find(isExecutable) ?? null;
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** `BROWSER_CONCURRENCY`, or two pages a core as far as half of the memory carries them. */
+export function browserConcurrency(configured: number): number {
+  if (configured > 0) return configured;
+  const limit = process.constrainedMemory();
+  const memory = limit > 0 ? Math.min(limit, os.totalmem()) : os.totalmem();
+  return Math.max(1, Math.min(os.availableParallelism() * 2, Math.floor(memory / 2 / BYTES_PER_PAGE)));
+}
+
+/**
+ * Nothing leaves but through the proxy: loopback is not exempt, names are never resolved by the browser itself, QUIC
+ * and plain UDP of WebRTC are off, and the browser's own services stay silent.
+ */
+export const CHROMIUM_ARGS = [
+  '--proxy-bypass-list=<-loopback>',
+  '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',
+  '--disable-quic',
+  '--webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-default-apps',
+  '--disable-domain-reliability',
+  '--disable-sync',
+  '--disable-crash-reporter',
+  '--disable-gpu',
+  '--no-first-run',
+  '--no-pings',
+  '--mute-audio',
+];

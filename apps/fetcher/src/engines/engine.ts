@@ -1,0 +1,68 @@
+/** Port of a fetch engine: one way of turning a URL into bytes. Three adapters: http, got, browser. */
+import type { EngineName } from '@troupe/contracts';
+
+export interface EngineRequest {
+  url: string;
+  /** The caller's own headers: sent to the origin of `url` only, dropped for good once a redirect leaves it. */
+  headers: Record<string, string>;
+  /** Everything from DNS to the last byte, redirects included. */
+  timeoutMs: number;
+  /** Of the body, before and after content decoding. */
+  maxBytes: number;
+  skipTlsVerification: boolean;
+  /** Extra wait after the page has settled; engines without a browser ignore it. */
+  waitForMs: number;
+  /**
+   * Asked before each redirect is followed, with the absolute target; a rejection stops the fetch with that error.
+   * Here the lane checks robots, scope and politeness. The address is checked by the engine itself.
+   */
+  onRedirect(url: string): Promise<void>;
+}
+
+export interface EngineResponse {
+  statusCode: number;
+  statusText: string;
+  /** Names in lower case; repeated headers joined by `, `. */
+  headers: Record<string, string>;
+  /** Content-decoded, in the page's own charset; UTF-8 when `rendered`. */
+  body: Uint8Array;
+  /** Address of the answer, after redirects. */
+  finalUrl: string;
+  /** Addresses that followed `url`, in order; the last one equals `finalUrl` unless a script changed it. */
+  redirects: string[];
+  contentType: string | null;
+  /** `Retry-After` as a duration, at most 15 min; null without the header. */
+  retryAfterMs: number | null;
+  ms: number;
+  /** The body is a serialised DOM. */
+  rendered: boolean;
+  engine: EngineName;
+}
+
+export interface FetchEngine {
+  /**
+   * Rejects with a `TroupeError`: SCRAPE_TIMEOUT, SCRAPE_SITE_ERROR, SCRAPE_SSL_ERROR, SCRAPE_DNS_RESOLUTION_ERROR,
+   * SCRAPE_TARGET_FORBIDDEN, SCRAPE_BODY_TOO_LARGE, SCRAPE_TOO_MANY_REDIRECTS, SCRAPE_UNSUPPORTED_FILE_ERROR,
+   * SCRAPE_ALL_ENGINES_FAILED (no browser here), BAD_REQUEST (a header that cannot be sent), SCRAPE_JOB_CANCELLED when
+   * `signal` fires (a `TroupeError` as its reason is passed on), or what `onRedirect` rejected with.
+   * When it settles, nothing of the request is left running.
+   */
+  fetch(request: EngineRequest, signal: AbortSignal): Promise<EngineResponse>;
+  close(): Promise<void>;
+}
+
+/** Who we say we are. */
+export interface Identity {
+  userAgent: string;
+  contactUrl: string | null;
+}
+
+export const MAX_BODY_BYTES = 100 * 1024 * 1024;
+export const MAX_RENDERED_BYTES = 20 * 1024 * 1024;
+export const MAX_REDIRECTS = 20;
+export const CONNECT_TIMEOUT_MS = 10_000;
+
+/** The product's name and version, and where its operator can be reached. */
+export function userAgentText(identity: Identity): string {
+  return identity.contactUrl === null ? identity.userAgent : `${identity.userAgent} (+${identity.contactUrl})`;
+}

@@ -1,0 +1,109 @@
+/** The part of a fetch that the plain clients share: hop by hop, each address checked, caps and errors alike. */
+import type { Readable } from 'node:stream';
+import { checkUrlTarget, type AllowList } from '@troupe/egress';
+import type { EngineName } from '@troupe/contracts';
+import { readBody } from './content-decoding.js';
+import { Deadline } from './deadline.js';
+import { RedirectRefused, refuseRedirect, toEngineError } from './engine-errors.js';
+import type { EngineRequest, EngineResponse } from './engine.js';
+import { RedirectTrail, redirectTarget } from './redirect-trail.js';
+import { callerHeaders } from './request-headers.js';
+import { parseRetryAfter } from './retry-after.js';
+
+/** One answer, headers read, body not yet. */
+export interface Hop {
+  statusCode: number;
+  statusText: string;
+  headers: Record<string, string | string[] | undefined>;
+  stream: Readable;
+  /** Gets rid of the body, keeping the connection where that is cheap. */
+  discard(): Promise<void>;
+}
+
+export interface HopRequest {
+  url: string;
+  /** The caller's headers and cookies that may go to this address, names in lower case. */
+  headers: Record<string, string>;
+  skipTlsVerification: boolean;
+  deadline: Deadline;
+}
+
+export type OpenHop = (request: HopRequest) => Promise<Hop>;
+
+/** Fetches one page with `open` for each hop. */
+export async function fetchFollowing(
+  request: EngineRequest,
+  signal: AbortSignal,
+  client: { engine: EngineName; allow: AllowList; open: OpenHop },
+): Promise<EngineResponse> {
+  const startedAt = performance.now();
+  checkUrlTarget(request.url, client.allow);
+  const trail = new RedirectTrail(request.url, callerHeaders(request.headers));
+  const deadline = new Deadline(request.timeoutMs, signal);
+  try {
+    const hop = await openLast(request, trail, deadline, client);
+    const body = await readHop(hop, trail.url, request.maxBytes);
+    return { ...describe(hop, trail), body, ms: performance.now() - startedAt, rendered: false, engine: client.engine };
+  } catch (error) {
+    if (error instanceof RedirectRefused) throw error.reason;
+    if (deadline.signal.aborted) throw deadline.signal.reason;
+    throw toEngineError(error, trail.url, request.skipTlsVerification);
+  } finally {
+    deadline.end();
+  }
+}
+
+async function openLast(
+  request: EngineRequest,
+  trail: RedirectTrail,
+  deadline: Deadline,
+  client: { allow: AllowList; open: OpenHop },
+): Promise<Hop> {
+  for (;;) {
+    deadline.signal.throwIfAborted();
+    const { skipTlsVerification } = request;
+    const hop = await client.open({ url: trail.url, headers: trail.headers(), skipTlsVerification, deadline });
+    const target = redirectTarget(hop.statusCode, first(hop.headers.location), trail.url);
+    if (target === null) return hop;
+    await hop.discard();
+    trail.noteCookies([hop.headers['set-cookie'] ?? []].flat());
+    checkUrlTarget(target, client.allow);
+    trail.follow(target);
+    await deadline.race(request.onRedirect(target).catch(refuseRedirect));
+  }
+}
+
+function readHop(hop: Hop, url: string, maxBytes: number): Promise<Uint8Array> {
+  return readBody({
+    stream: hop.stream,
+    contentEncoding: flat(hop.headers['content-encoding']),
+    contentLength: first(hop.headers['content-length']),
+    url,
+    maxBytes,
+  });
+}
+
+function describe(hop: Hop, trail: RedirectTrail): Omit<EngineResponse, 'body' | 'ms' | 'rendered' | 'engine'> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(hop.headers)) {
+    const text = flat(value);
+    if (text !== undefined && !name.startsWith(':')) headers[name.toLowerCase()] = text;
+  }
+  return {
+    statusCode: hop.statusCode,
+    statusText: hop.statusText,
+    headers,
+    finalUrl: trail.url,
+    redirects: trail.redirects,
+    contentType: headers['content-type'] ?? null,
+    retryAfterMs: parseRetryAfter(headers['retry-after'], Date.now()),
+  };
+}
+
+function first(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+function flat(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(', ') : value;
+}

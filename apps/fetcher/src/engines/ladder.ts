@@ -1,0 +1,123 @@
+/**
+ * Which engine fetches a page, and when the next one takes over: http -> got -> browser. Pure rules, and what was
+ * learned per host. The caller loops: fetch, convert, ask.
+ */
+import { isTroupeError, type EngineName, type PageVerdict, type ScrapeSpec } from '@troupe/contracts';
+import { LRUCache } from 'lru-cache';
+import { faultOf } from './engine-errors.js';
+import type { EngineResponse } from './engine.js';
+
+/** What came of one rung. `verdict` is null until the page has been converted. */
+export type RungResult =
+  | { type: 'error'; error: unknown }
+  | {
+      type: 'answer';
+      response: Pick<EngineResponse, 'statusCode' | 'headers' | 'body'>;
+      verdict: PageVerdict | null;
+    };
+
+/** Faults of the wire that hint at a server which dislikes the client, or at headers that only a lenient parser reads. */
+const TURNED_AWAY =
+  /^(ECONNRESET|EPIPE|UND_ERR_SOCKET|EPROTO|HPE_|HTTPParserError|UND_ERR_HEADERS_OVERFLOW|ERR_SSL_\w*ALERT|ERR_SSL_(WRONG|UNSUPPORTED|NO_)|ERR_HTTP2_)/;
+const WALL_STATUS = new Set([401, 403, 405, 406, 409, 418, 429, 503]);
+const WALL_HEADERS = ['cf-mitigated', 'x-datadome', 'x-dd-b', 'x-amzn-waf-action', 'x-px-captcha', 'x-sucuri-block'];
+const WALL_SERVERS = /^(cloudflare|akamaighost|ddos-guard|sucuri|datadome|imperva)/i;
+const WALL_COOKIES = /(^|[\s,;])(datadome|__cf_bm|cf_chl_|incap_ses_|visid_incap_|_px\w*|ak_bmsc|bm_sz|reese84)/i;
+const WALL_TEXT =
+  /captcha|challenge-platform|cf-chl|_incapsula_resource|just a moment\.\.\.|attention required!|px-block|ddos protection|verify (that )?you are (a )?human|are you a robot|edgesuite\.net|access denied/i;
+const WALL_TEXT_BYTES = 64 * 1024;
+
+/** A status by which sites refuse, with a sign that a bot wall speaks and not the application. */
+export function isTurnedAway(response: Pick<EngineResponse, 'statusCode' | 'headers' | 'body'>): boolean {
+  if (!WALL_STATUS.has(response.statusCode)) return false;
+  const { headers } = response;
+  if (WALL_HEADERS.some((name) => name in headers)) return true;
+  if (WALL_SERVERS.test(headers.server ?? '') || WALL_COOKIES.test(headers['set-cookie'] ?? '')) return true;
+  return WALL_TEXT.test(Buffer.from(response.body.subarray(0, WALL_TEXT_BYTES)).toString('latin1'));
+}
+
+/** A failure on the wire that another client may not meet. Refused, unknown, untrusted and forbidden hosts stay that. */
+export function isClientFault(error: unknown): boolean {
+  if (!isTroupeError(error)) return false;
+  if (error.code !== 'SCRAPE_SITE_ERROR' && error.code !== 'SCRAPE_SSL_ERROR') return false;
+  return TURNED_AWAY.test(faultOf(error) ?? '');
+}
+
+/**
+ * The engine to try after `engine` came to `result`; null = what there is, counts.
+ * A wall or a client fault goes one rung up, a page that scripts must fill goes straight to the browser.
+ */
+export function nextRung(engine: EngineName, result: RungResult): EngineName | null {
+  if (engine === 'browser') return null;
+  if (result.type === 'error') return isClientFault(result.error) ? above(engine) : null;
+  if (isTurnedAway(result.response)) return above(engine);
+  return result.verdict === null || result.verdict === 'content' ? null : 'browser';
+}
+
+function above(engine: 'http' | 'got'): EngineName {
+  return engine === 'http' ? 'got' : 'browser';
+}
+
+/** Where a page starts, before anything is known of its host. */
+export function firstRung(spec: Pick<ScrapeSpec, 'engine' | 'waitForMs'>): EngineName {
+  return spec.engine === 'browser' || spec.waitForMs > 0 ? 'browser' : 'http';
+}
+
+export interface LadderOptions {
+  /** Without a browser the ladder ends at got. */
+  hasBrowser: boolean;
+  /** @default 3_600_000 */
+  ttlMs?: number;
+  /** Hosts remembered. @default 10_000 */
+  maxHosts?: number;
+}
+
+/** Pages in a row that only a browser could read before a host starts there: one script-only page says little. */
+const BROWSER_AFTER = 3;
+
+interface Learned {
+  engine: EngineName;
+  /** Climbs to `engine` in a row that paid off. */
+  climbs: number;
+}
+
+export class Ladder {
+  private readonly hosts: LRUCache<string, Learned>;
+
+  constructor(private readonly options: LadderOptions) {
+    this.hosts = new LRUCache({ max: options.maxHosts ?? 10_000, ttl: options.ttlMs ?? 3_600_000 });
+  }
+
+  /** First engine for a page: what was asked for, else what its host has taught. */
+  start(url: string, spec: Pick<ScrapeSpec, 'engine' | 'waitForMs'>): EngineName {
+    const asked = firstRung(spec);
+    if (asked === 'browser') return asked;
+    const learned = this.hosts.get(hostOf(url));
+    if (learned === undefined) return asked;
+    return learned.engine === 'browser' && learned.climbs < BROWSER_AFTER ? asked : learned.engine;
+  }
+
+  /** The next engine, or null when this result is final. Never names an engine that is not there. */
+  next(engine: EngineName, result: RungResult): EngineName | null {
+    const rung = nextRung(engine, result);
+    return rung === 'browser' && !this.options.hasBrowser ? null : rung;
+  }
+
+  /** Tells how a page that was not sent to a browser on request ended: `from` its first engine to `to` its last. */
+  learn(url: string, page: { from: EngineName; to: EngineName; isGood: boolean }): void {
+    const host = hostOf(url);
+    const known = this.hosts.get(host);
+    if (!page.isGood) {
+      if (known?.engine === page.from) this.hosts.delete(host);
+    } else if (page.to !== page.from) {
+      const climbs = known?.engine === page.to ? known.climbs + 1 : 1;
+      this.hosts.set(host, { engine: page.to, climbs });
+    } else if (known !== undefined && known.engine !== page.from) {
+      this.hosts.delete(host);
+    }
+  }
+}
+
+function hostOf(url: string): string {
+  return URL.parse(url)?.host ?? url;
+}

@@ -1,0 +1,178 @@
+/** The fetcher put together: adapters at the bottom, what the controllers call at the top. */
+import path from 'node:path';
+import { FsBlobStore, type BlobStore } from '@troupe/blob-store';
+import type { TroupeConfig } from '@troupe/config';
+import { RPC, type Converter } from '@troupe/contracts';
+import { LocalConverter, NatsConverter, type ConvertReplyHead } from '@troupe/conversion';
+import { parseAllowList, Resolver } from '@troupe/egress';
+import { ActorBus, CancelBoard, MemberBoard, PenaltyBoard, Rpc, SlotBoard, type NatsLink } from '@troupe/messaging';
+import type { Logger } from '@troupe/observability';
+import { createPool, RobotsCache } from '@troupe/persistence';
+import {
+  BrowserEngine,
+  BrowserPool,
+  browserConcurrency,
+  EgressProxy,
+  findChromium,
+  GotEngine,
+  HttpEngine,
+  Ladder,
+  userAgentText,
+} from './engines/index.js';
+import { KickRunner } from './kickoff/kick-runner.js';
+import { SitemapKick } from './kickoff/sitemap-kick.js';
+import { LaneConsumer } from './lanes/lane.consumer.js';
+import { SitemapFinder } from './map/sitemap-finder.js';
+import { SiteMapper } from './map/site-mapper.js';
+import { PageFetcher, type Engines } from './pages/page-fetcher.js';
+import { RobotsRules } from './robots/robots-rules.js';
+import { ScrapeRunner } from './scrape/scrape-runner.js';
+import { SinglePages } from './scrape/single-pages.js';
+import { ExpressFetch } from './slots/express-fetch.js';
+import { ExpressSlots } from './slots/express-slots.js';
+import { HostReports } from './slots/host-reports.js';
+import { SlotClock } from './slots/slot-clock.js';
+
+export interface FetcherContext {
+  config: Readonly<TroupeConfig>;
+  log: Logger;
+  instance: string;
+  link: NatsLink;
+}
+
+/** Only robots.txt is kept in Postgres by this service. */
+const POOL_SIZE = 2;
+const CONVERT_TIMEOUT_MS = 30_000;
+/** Kind under which fetchers with a browser are members a second time. */
+const BROWSER_KIND = 'browser';
+
+export class FetcherParts {
+  private constructor(
+    readonly lanes: LaneConsumer,
+    readonly kicks: KickRunner,
+    readonly mapper: SiteMapper,
+    readonly scrapes: ScrapeRunner,
+    readonly hasBrowser: boolean,
+    /** Closes everything, in order. Call it when nothing runs any more. */
+    readonly close: () => Promise<void>,
+  ) {}
+
+  static async create(context: FetcherContext): Promise<FetcherParts> {
+    const { config, instance, log } = context;
+    const { engines, hasBrowser, closeEngines } = createEngines(context);
+    const boards = await startBoards(context, hasBrowser);
+    const { converter, stopConverter } = createConverter(context);
+    const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
+    const { slots, penalties, cancels } = boards;
+    const mailboxes = new ActorBus(context.link);
+    const reports = new HostReports({ mailboxes, penalties, instance, log });
+    const express = new ExpressSlots({ board: slots, perHost: config.hostExpressConn, instance, log });
+    const fetch = new ExpressFetch({ engine: engines.http, express, penalties });
+    const robots = new RobotsRules({ store: new RobotsCache(pool), fetch, log });
+    const pages = new PageFetcher(engines, new Ladder({ hasBrowser }), converter);
+    const single = new SinglePages({ pages, express, penalties, reports, robots });
+    const common = { instance, mailboxes, cancels, robots };
+    return new FetcherParts(
+      new LaneConsumer(
+        {
+          ...common,
+          slots,
+          penalties,
+          express,
+          reports,
+          clock: new SlotClock(),
+          pages,
+          blobs: createBlobs(config),
+          log,
+          resultTtlHours: config.resultTtlHours,
+        },
+        config.fetcherConcurrency,
+      ),
+      new KickRunner({ ...common, sitemaps: new SitemapKick(fetch, robots) }),
+      new SiteMapper({
+        single,
+        sitemaps: new SitemapFinder(fetch, robots),
+        robotsAgent: productOf(config.userAgent),
+        gapMs: config.hostGapMs,
+      }),
+      new ScrapeRunner({ single, rpc: new Rpc(context.link), hasBrowser, browserElsewhere: boards.browserElsewhere }),
+      hasBrowser,
+      async () => {
+        await reports.flush();
+        await boards.stop();
+        await Promise.all([stopConverter(), closeEngines(), pool.end()]);
+      },
+    );
+  }
+}
+
+function createBlobs(config: Readonly<TroupeConfig>): BlobStore {
+  return new FsBlobStore(path.join(config.troupeDataDir, 'blobs'));
+}
+
+function createEngines({ config }: FetcherContext): {
+  engines: Engines;
+  hasBrowser: boolean;
+  closeEngines: () => Promise<void>;
+} {
+  const allow = parseAllowList(config.allowPrivateTargets);
+  const resolver = new Resolver({ servers: config.dnsServers, allow });
+  const identity = { userAgent: config.userAgent, contactUrl: config.contactUrl ?? null };
+  const proxy = new EgressProxy(resolver);
+  const executablePath = findChromium(config.chromiumPath);
+  const concurrency = browserConcurrency(config.browserConcurrency);
+  const pool = new BrowserPool({ executablePath, concurrency, proxy, userAgent: userAgentText(identity) });
+  const http = new HttpEngine({ resolver, allow, identity });
+  const got = new GotEngine({ resolver, allow, proxy });
+  const browser = new BrowserEngine({ pool, resolver, allow });
+  const closeEngines = async (): Promise<void> => {
+    await Promise.all([http.close(), got.close(), browser.close()]);
+    await proxy.close();
+  };
+  return { engines: { http, got, browser }, hasBrowser: browser.isAvailable, closeEngines };
+}
+
+async function startBoards({ link, instance }: FetcherContext, hasBrowser: boolean) {
+  const members = new MemberBoard(link);
+  const browsers = hasBrowser ? new MemberBoard(link) : null;
+  const penalties = new PenaltyBoard(link);
+  const cancels = new CancelBoard(link);
+  await Promise.all([
+    members.start({ id: instance, kind: 'fetcher' }),
+    browsers?.start({ id: `${instance}.${BROWSER_KIND}`, kind: BROWSER_KIND }),
+    penalties.start(),
+    cancels.start(),
+  ]);
+  return {
+    penalties,
+    cancels,
+    slots: new SlotBoard(link, members),
+    browserElsewhere: () => members.list().some(({ kind }) => kind === BROWSER_KIND),
+    stop: async () => {
+      await Promise.all([members.stop(), browsers?.stop(), penalties.stop(), cancels.stop()]);
+    },
+  };
+}
+
+function createConverter({ config, link }: FetcherContext): {
+  converter: Converter;
+  stopConverter: () => Promise<void>;
+} {
+  if (config.converter === 'local') {
+    const converter = new LocalConverter({ threads: config.converterThreads });
+    return { converter, stopConverter: () => converter.stop() };
+  }
+  const rpc = new Rpc(link);
+  const converter = new NatsConverter(
+    (head, body, options) => rpc.call<ConvertReplyHead>(RPC.convert, head, body, options),
+    {
+      timeoutMs: CONVERT_TIMEOUT_MS,
+    },
+  );
+  return { converter, stopConverter: () => Promise.resolve() };
+}
+
+/** `Troupe/0.1` -> `Troupe`: the name that robots.txt is matched against. */
+function productOf(userAgent: string): string {
+  return userAgent.split(/[/\s]/)[0] ?? userAgent;
+}

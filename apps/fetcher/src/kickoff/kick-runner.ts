@@ -1,0 +1,67 @@
+/** Kickoff work of crawls and hosts: robots.txt, and sitemap files chunk by chunk (design/frontier.md §5). */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isTroupeError, type ActorMessage, type Kick, type RobotsDone, type SitemapChunk } from '@troupe/contracts';
+import { hostKey } from '@troupe/frontier';
+import type { Cancels, Mailboxes } from '../ports.js';
+import type { RobotsRules } from '../robots/robots-rules.js';
+import type { SitemapKick } from './sitemap-kick.js';
+
+export interface KickParts {
+  instance: string;
+  mailboxes: Mailboxes;
+  cancels: Pick<Cancels, 'isCancelled'>;
+  robots: Pick<RobotsRules, 'describe'>;
+  sitemaps: Pick<SitemapKick, 'read'>;
+}
+
+const PUBLISH_TRIES = 5;
+const RETRY_MS = 500;
+
+export class KickRunner {
+  constructor(private readonly parts: KickParts) {}
+
+  /** Resolves when the actor has the answer; throws to ask for redelivery. */
+  async run(kick: Kick): Promise<void> {
+    if (kick.task === 'robots') return this.#send(kick, await this.#robots(kick), 0);
+    if (this.parts.cancels.isCancelled(kick.job)) return;
+    const run = randomUUID();
+    for await (const chunk of this.parts.sitemaps.read(kick)) {
+      if (this.parts.cancels.isCancelled(kick.job)) return;
+      await this.#send(kick, chunk, chunk.chunk, run);
+    }
+  }
+
+  async #robots(kick: Extract<Kick, { task: 'robots' }>): Promise<RobotsDone> {
+    const { file, status, error } = await this.parts.robots.describe(kick.url);
+    return {
+      type: 'RobotsDone',
+      host: kick.host === '' ? hostKey(kick.url) : kick.host,
+      status,
+      crawlDelayMs: file.crawlDelayMs(kick.agent),
+      sitemaps: [...file.sitemaps],
+      error: error === null ? null : { code: error.code, message: error.message },
+    };
+  }
+
+  async #send(kick: Kick, body: RobotsDone | SitemapChunk, part: number, run: string = randomUUID()): Promise<void> {
+    const from = `w/${this.parts.instance}` as const;
+    const envelope = {
+      id: `k.${run}.${part}`,
+      type: body.type,
+      v: 1,
+      from,
+      to: kick.actor,
+      n: null,
+      body: body as ActorMessage,
+    };
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.parts.mailboxes.publishActor(envelope);
+      } catch (error) {
+        if (tries >= PUBLISH_TRIES || !isTroupeError(error) || !error.retryable) throw error;
+        await sleep(RETRY_MS * tries);
+      }
+    }
+  }
+}

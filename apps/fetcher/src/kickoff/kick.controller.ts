@@ -1,0 +1,22 @@
+import { Controller, Inject } from '@nestjs/common';
+import { EventPattern, Payload } from '@nestjs/microservices';
+import type { Kick } from '@troupe/contracts';
+import { FetcherParts } from '../fetcher.parts.js';
+
+/** Sitemaps may hold 50 MB each. */
+const AT_ONCE = { maxInFlight: 8 };
+
+@Controller()
+export class KickController {
+  constructor(@Inject(FetcherParts) private readonly parts: FetcherParts) {}
+
+  @EventPattern('work.kick.hi', AT_ONCE)
+  urgent(@Payload() kick: Kick): Promise<void> {
+    return this.parts.kicks.run(kick);
+  }
+
+  @EventPattern('work.kick.lo', AT_ONCE)
+  bulk(@Payload() kick: Kick): Promise<void> {
+    return this.parts.kicks.run(kick);
+  }
+}

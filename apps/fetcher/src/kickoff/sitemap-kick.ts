@@ -1,0 +1,165 @@
+/** One sitemap file as `SitemapChunk`s: in scope, canonical, fingerprinted. */
+import {
+  isTroupeError,
+  type ExcludedLinks,
+  type Kick,
+  type Outlink,
+  type ScopeRule,
+  type SitemapChunk,
+} from '@troupe/contracts';
+import { canonicalize, compileScope, fetchUrl, fingerprintUrl, whyNotCanonical, type CompiledScope } from '@troupe/frontier';
+import type { EngineResponse } from '../engines/engine.js';
+import type { RobotsRules } from '../robots/robots-rules.js';
+import type { ExpressFetch } from '../slots/express-fetch.js';
+import { MAX_SITEMAP_BYTES, readSitemap, type SitemapPart } from './sitemap-source.js';
+
+export type SitemapTask = Extract<Kick, { task: 'sitemap' }>;
+
+const TIMEOUT_MS = 60_000;
+const MAX_LEVEL = 5;
+const MAX_EXCLUDED_SAMPLE = 50;
+/** Tried without being announced: its absence is no error. */
+const GUESSED_PATH = '/sitemap.xml';
+
+export class SitemapKick {
+  constructor(
+    private readonly fetch: Pick<ExpressFetch, 'get'>,
+    private readonly robots: Pick<RobotsRules, 'rulesFor' | 'describe'>,
+  ) {}
+
+  /** Chunks from `fromChunk` on, at most `maxChunks`. Failures are chunks with an error, never exceptions. */
+  async *read(task: SitemapTask): AsyncGenerator<SitemapChunk> {
+    const file = await this.#fetchFile(task);
+    if (!(file instanceof Uint8Array)) {
+      yield file;
+      return;
+    }
+    const scope = compileScope(task.scope);
+    const end = task.fromChunk + task.maxChunks;
+    for await (const part of readSitemap(file)) {
+      if (part.chunk < task.fromChunk) continue;
+      const more = !part.last && part.chunk + 1 >= end;
+      yield chunkOf(task, part, scope, more);
+      if (more) return;
+    }
+  }
+
+  /** The file's bytes, or the chunk that says why there are none. */
+  async #fetchFile(task: SitemapTask): Promise<Uint8Array | SitemapChunk> {
+    try {
+      return bodyOrVerdict(task, await this.#get(task));
+    } catch (error) {
+      const reason = isTroupeError(error) ? error.message : String(error);
+      return emptyChunk(task, `${task.url}: ${reason}`);
+    }
+  }
+
+  async #get(task: SitemapTask): Promise<EngineResponse> {
+    const { file } = await this.robots.describe(task.url);
+    // A file that robots.txt names is meant to be read, whatever its rules say about the path.
+    const isAnnounced = file.sitemaps.includes(task.url);
+    return this.fetch.get({
+      url: task.url,
+      headers: task.headers,
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: MAX_SITEMAP_BYTES,
+      skipTlsVerification: true,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      robots: isAnnounced ? null : { agent: task.agent, rules: this.robots },
+    });
+  }
+}
+
+function bodyOrVerdict(task: SitemapTask, response: EngineResponse): Uint8Array | SitemapChunk {
+  const isMissing = response.statusCode === 404 || response.statusCode === 410 || isHtml(response);
+  if (isMissing && isGuessed(task.url)) return emptyChunk(task, null);
+  if (response.statusCode >= 400) return emptyChunk(task, `${task.url} answered ${response.statusCode}`);
+  if (isHtml(response)) return emptyChunk(task, `${task.url} is a web page, not a sitemap`);
+  return response.body;
+}
+
+function isGuessed(url: string): boolean {
+  return new URL(url).pathname === GUESSED_PATH;
+}
+
+function isHtml({ contentType, body }: EngineResponse): boolean {
+  const head = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, 200)).toString('latin1');
+  return (
+    /^\s*(text\/html|application\/xhtml)/i.test(contentType ?? '') &&
+    !/^\W*<\?xml|<(urlset|sitemapindex|rss|feed)/i.test(head)
+  );
+}
+
+function emptyChunk({ file, fromChunk }: SitemapTask, problem: string | null): SitemapChunk {
+  const error = problem === null ? null : { code: 'SCRAPE_SITEMAP_ERROR' as const, message: problem };
+  return {
+    type: 'SitemapChunk',
+    file,
+    chunk: fromChunk,
+    urls: [],
+    children: [],
+    excluded: null,
+    last: true,
+    more: false,
+    error,
+  };
+}
+
+function chunkOf(task: SitemapTask, part: SitemapPart, scope: CompiledScope, more: boolean): SitemapChunk {
+  const sorted = new ChunkSorter(task, scope);
+  for (const { type, loc } of part.items) {
+    if (type === 'url') sorted.addUrl(loc);
+    else sorted.addChild(loc);
+  }
+  const error =
+    part.problem === null ? null : { code: 'SCRAPE_SITEMAP_ERROR' as const, message: `${task.url}: ${part.problem}` };
+  const { urls, children, excluded } = sorted;
+  const { chunk, last } = part;
+  return {
+    type: 'SitemapChunk',
+    file: task.file,
+    chunk,
+    urls: [...urls.values()],
+    children: [...children],
+    excluded,
+    last,
+    more,
+    error,
+  };
+}
+
+/** Tells the entries of one chunk apart: in scope, out of it, further files. */
+class ChunkSorter {
+  readonly urls = new Map<string, Outlink>();
+  readonly children = new Set<string>();
+  readonly excluded: ExcludedLinks = { byRule: {}, sample: [] };
+  readonly #left = new Set<string>();
+
+  constructor(
+    private readonly task: SitemapTask,
+    private readonly scope: CompiledScope,
+  ) {}
+
+  addUrl(loc: string): void {
+    const canonical = canonicalize(loc, this.task.url);
+    if (canonical === null) return this.#exclude(loc, whyNotCanonical(loc, this.task.url));
+    const url = fetchUrl(canonical, this.task.scope);
+    const rule = this.scope.check(url, 0);
+    if (rule !== null) return this.#exclude(url, rule);
+    const h = fingerprintUrl(url, this.task.scope);
+    if (!this.urls.has(h)) this.urls.set(h, { url, h });
+  }
+
+  addChild(loc: string): void {
+    const url = canonicalize(loc, this.task.url);
+    if (url !== null && this.task.level < MAX_LEVEL) this.children.add(url);
+  }
+
+  #exclude(url: string, rule: ScopeRule): void {
+    if (this.#left.has(url)) return;
+    this.#left.add(url);
+    this.excluded.byRule[rule] = (this.excluded.byRule[rule] ?? 0) + 1;
+    if (this.excluded.sample.length >= MAX_EXCLUDED_SAMPLE) return;
+    this.excluded.sample.push({ url, h: fingerprintUrl(url, this.task.scope), rule });
+  }
+}

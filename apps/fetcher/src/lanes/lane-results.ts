@@ -1,0 +1,134 @@
+/**
+ * Results of a running lane on their way to the job's actor: gathered up to 8 pages or 100 ms, published in order, and
+ * published again until they are acknowledged or the actor has given the lane up.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JobMessage, Lane, LaneEnd, PageResult, Uuid } from '@troupe/contracts';
+import { MessageTooLargeError } from '@troupe/messaging';
+import type { Mailboxes } from '../ports.js';
+
+const MAX_PAGES = 8;
+const MAX_AGE_MS = 100;
+/** Messages above 512 KB are refused by the stream's convention; leave room for the envelope. */
+const MAX_TEXT = 400_000;
+/** Flushes that may be on their way before the lane waits with its next page. */
+const MAX_PENDING = 2;
+const FIRST_RETRY_MS = 100;
+const LAST_RETRY_MS = 2000;
+
+export interface LaneResultsOptions {
+  mailboxes: Mailboxes;
+  instance: string;
+  /** How long one message may be retried: the actor dispatches the lane again after that. */
+  patienceMs: number;
+  /** A message could not be delivered in that time: nothing of this lane counts any more. */
+  onLost(error: unknown): void;
+}
+
+export class LaneResults {
+  #pages: PageResult[] = [];
+  #text = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #flushes = 0;
+  #pending = 0;
+  #tail: Promise<void> = Promise.resolve();
+  #lost = false;
+
+  constructor(
+    private readonly lane: Lane,
+    private readonly run: Uuid,
+    private readonly options: LaneResultsOptions,
+  ) {}
+
+  started(): void {
+    this.#publish({ type: 'LaneStarted', lane: this.lane.lane, run: this.run });
+  }
+
+  add(page: PageResult): void {
+    this.#pages.push(page);
+    this.#text += textOf(page);
+    if (this.#pages.length >= MAX_PAGES || this.#text >= MAX_TEXT) this.#flush();
+    else this.#timer ??= setTimeout(() => this.#flush(), MAX_AGE_MS);
+  }
+
+  /** Resolves when there is room for another page. */
+  async room(): Promise<void> {
+    if (this.#pending > MAX_PENDING) await this.#tail;
+  }
+
+  /** The last pages ride along. Resolves when everything is acknowledged or given up. */
+  async end(reason: LaneEnd['reason'], ranMs: number, unrun: number[]): Promise<void> {
+    const pages = this.#take();
+    this.#publish({ type: 'LaneEnd', lane: this.lane.lane, run: this.run, reason, ranMs, unrun, pages });
+    await this.#tail;
+  }
+
+  #flush(): void {
+    const pages = this.#take();
+    if (pages.length > 0) this.#publish({ type: 'PagesDone', lane: this.lane.lane, run: this.run, pages });
+  }
+
+  #take(): PageResult[] {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    const pages = this.#pages;
+    this.#pages = [];
+    this.#text = 0;
+    return pages;
+  }
+
+  #publish(body: JobMessage): void {
+    const id = `r.${this.lane.job}.${this.lane.lane}.${this.run}.${this.#flushes++}`;
+    this.#pending++;
+    this.#tail = this.#tail
+      .then(() => this.#deliver(id, body))
+      .catch((error: unknown) => this.#giveUp(error))
+      .finally(() => this.#pending--);
+  }
+
+  async #deliver(id: string, body: JobMessage): Promise<void> {
+    const giveUpAt = performance.now() + this.options.patienceMs;
+    for (let waitMs = FIRST_RETRY_MS; !this.#lost; waitMs = Math.min(2 * waitMs, LAST_RETRY_MS)) {
+      try {
+        const from = `w/${this.options.instance}` as const;
+        return await this.options.mailboxes.publishActor({
+          id,
+          type: body.type,
+          v: 1,
+          from,
+          to: this.lane.actor,
+          n: null,
+          body,
+        });
+      } catch (error) {
+        if (error instanceof MessageTooLargeError) return this.#deliver(id, lighter(body, error));
+        if (performance.now() + waitMs > giveUpAt) return this.#giveUp(error);
+        await sleep(waitMs);
+      }
+    }
+  }
+
+  #giveUp(error: unknown): void {
+    this.#lost = true;
+    this.options.onLost(error);
+  }
+}
+
+/** Roughly the JSON length of what can grow in a result. */
+function textOf(page: PageResult): number {
+  let length = (page.inline?.length ?? 0) + page.url.length + page.finalUrl.length + 400;
+  for (const link of page.outlinks) length += link.url.length + 40;
+  for (const link of page.excluded?.sample ?? []) length += link.url.length + 60;
+  return length;
+}
+
+/** Half of the outlinks, when thousands of long ones do not fit into a message. @throws the error when there are none left */
+function lighter(body: JobMessage, error: MessageTooLargeError): JobMessage {
+  if (!('pages' in body) || body.pages.every(({ outlinks }) => outlinks.length === 0)) throw error;
+  const pages = body.pages.map((page) => ({
+    ...page,
+    outlinks: page.outlinks.slice(0, page.outlinks.length / 2),
+    excluded: null,
+  }));
+  return { ...body, pages };
+}

@@ -1,0 +1,422 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { TroupeError, type ActorMessage, type Envelope, type Lane, type LaneEnd, type PageResult, type ScopeSpec } from '@troupe/contracts';
+import type { SlotHold, SlotVerdict } from '@troupe/messaging';
+import { parseRobots, RobotsFile } from '@troupe/politeness';
+import type { FetchedPage, PageRequest } from '../pages/page-fetcher.js';
+import { BusyAnswerError, TransportError } from '../pages/transport-error.js';
+import type { Trouble } from '../slots/host-reports.js';
+import { SlotClock } from '../slots/slot-clock.js';
+import { LaneConsumer } from './lane.consumer.js';
+import { LaneRun, type LaneParts } from './lane-run.js';
+
+const HOST = 'site.test';
+const SCOPE: ScopeSpec = {
+  base: `http://${HOST}/docs/`,
+  version: 4,
+  includePaths: [],
+  excludePaths: [],
+  regexOnFullUrl: false,
+  maxDepth: null,
+  entireDomain: false,
+  allowExternalLinks: true,
+  allowSubdomains: false,
+  ignoreQueryParameters: false,
+  deduplicateSimilarUrls: true,
+  sitemap: 'include',
+};
+
+function laneOf(urls: string[], more: Partial<Lane> = {}): Lane {
+  return {
+    type: 'Lane',
+    lane: 7,
+    actor: 'crawl/job',
+    job: 'job',
+    jobNo: '5',
+    team: 'team',
+    host: HOST,
+    slot: { i: 1, gen: 2 },
+    notBeforeMs: 0,
+    gapMs: 0,
+    items: urls.map((url, index) => ({ item: index + 1, attempt: 1, url, depth: 1, sourceUrl: url })),
+    scope: SCOPE,
+    robotsAgent: 'Troupe',
+    spec: {
+      formats: [],
+      onlyMainContent: false,
+      includeTags: [],
+      excludeTags: [],
+      headers: {},
+      waitForMs: 0,
+      skipTlsVerification: true,
+      timeoutMs: 1000,
+      removeBase64Images: true,
+      engine: 'auto',
+    },
+    ...more,
+  };
+}
+
+function pageOf(url: string, more: Partial<FetchedPage> = {}): FetchedPage {
+  const document = new Uint8Array(10);
+  return {
+    statusCode: 200,
+    finalUrl: url,
+    engine: 'http',
+    fetchMs: 5,
+    document,
+    documentBytes: 20,
+    title: null,
+    outlinks: [],
+    excluded: null,
+    busy: null,
+    ...more,
+  };
+}
+
+const url = (name: string) => `http://${HOST}/docs/${name}`;
+
+/** Everything around a lane, answering as told. */
+class Surroundings {
+  verdict: SlotVerdict = { held: {} as SlotHold, previousFetcher: null };
+  fetch: (request: PageRequest) => Promise<FetchedPage> = async (request) => pageOf(request.url);
+  rules: RobotsFile = RobotsFile.allowAll;
+  pauses = new Map<string, number>();
+  isCancelled = false;
+  publishFailures = 0;
+  renews = true;
+  readonly sent: Envelope[] = [];
+  readonly fetched: { url: string; at: number }[] = [];
+  readonly troubles: { host: string; trouble: Trouble }[] = [];
+  readonly cleanHosts: string[] = [];
+  readonly places: string[] = [];
+  readonly blobs: Uint8Array[] = [];
+  openPlaces = 0;
+  released = 0;
+  cancel: (job: string) => void = () => undefined;
+
+  readonly parts: LaneParts = {
+    instance: 'me',
+    mailboxes: {
+      publishActor: async (envelope) => {
+        if (this.publishFailures-- > 0) throw new Error('no answer');
+        this.sent.push(envelope);
+      },
+    },
+    slots: {
+      claim: async () => this.verdict,
+      renew: async () => this.renews,
+      release: async () => void this.released++,
+    },
+    penalties: { pauseMs: (host) => this.pauses.get(host) ?? 0, gapMs: () => 0, put: async () => undefined },
+    cancels: {
+      isCancelled: () => this.isCancelled,
+      onCancel: (listener) => {
+        this.cancel = listener;
+        return () => true;
+      },
+    },
+    robots: { rulesFor: async () => this.rules },
+    express: {
+      acquire: async (host) => {
+        this.places.push(host);
+        this.openPlaces++;
+        return { release: () => void this.openPlaces-- };
+      },
+    },
+    reports: {
+      clean: (host) => void this.cleanHosts.push(host),
+      trouble: (host, trouble) => {
+        this.troubles.push({ host, trouble });
+        return trouble.retryMs ?? 1000;
+      },
+    },
+    clock: new SlotClock(),
+    pages: {
+      fetch: (request) => {
+        this.fetched.push({ url: request.url, at: performance.now() });
+        return this.fetch(request);
+      },
+    },
+    blobs: {
+      put: async (bytes) => {
+        this.blobs.push(bytes);
+        return 'blob-key';
+      },
+    },
+    resultTtlHours: 24,
+    log: { warn: () => undefined },
+  };
+
+  async run(lane: Lane): Promise<LaneEnd> {
+    await new LaneRun(lane, this.parts).execute();
+    return this.end();
+  }
+
+  end(): LaneEnd {
+    const end = this.sent.map(({ body }) => body).find((body): body is LaneEnd => body.type === 'LaneEnd');
+    if (end === undefined) throw new Error('no LaneEnd was sent');
+    return end;
+  }
+
+  results(): PageResult[] {
+    return this.sent.flatMap(({ body }: { body: ActorMessage }) => (body.type === 'PagesDone' || body.type === 'LaneEnd' ? body.pages : []));
+  }
+
+  types(): string[] {
+    return this.sent.map(({ type }) => type);
+  }
+}
+
+describe('a lane', () => {
+  let around: Surroundings;
+  beforeEach(() => {
+    around = new Surroundings();
+  });
+
+  it('runs its pages in order and tells the job the last ones with its end', async () => {
+    const end = await around.run(laneOf([url('a'), url('b')]));
+    expect(end).toMatchObject({ reason: 'done', unrun: [] });
+    expect(around.types()).toEqual(['LaneStarted', 'LaneEnd']);
+    expect(around.results().map(({ item, outcome }) => [item, outcome])).toEqual([
+      [1, 'ok'],
+      [2, 'ok'],
+    ]);
+    expect(around.released).toBe(1);
+  });
+
+  it('names its messages by job, lane, run and number', async () => {
+    const end = await around.run(laneOf([url('a')]));
+    expect(around.sent.map(({ id }) => id)).toEqual([`r.job.7.${end.run}.0`, `r.job.7.${end.run}.1`]);
+    expect(around.sent[0]).toMatchObject({ from: 'w/me', to: 'crawl/job', v: 1 });
+  });
+
+  it.each(['stale', 'duplicate'] as const)('says and fetches nothing when its claim is %s', async (verdict) => {
+    around.verdict = verdict;
+    await new LaneRun(laneOf([url('a')]), around.parts).execute();
+    expect(around.sent).toEqual([]);
+    expect(around.fetched).toEqual([]);
+    expect(around.released).toBe(0);
+  });
+
+  it('gives everything back without touching the slot when its job is cancelled before it starts', async () => {
+    around.isCancelled = true;
+    expect(await around.run(laneOf([url('a')]))).toMatchObject({ reason: 'cancel', unrun: [1] });
+    expect(around.fetched).toEqual([]);
+  });
+
+  it('stops within its page when its job is cancelled', async () => {
+    around.fetch = ({ signal }) => sleep(5000, undefined, { signal }).then(() => pageOf(''));
+    const consumer = new LaneConsumer(around.parts, 10);
+    const running = consumer.handle(laneOf([url('a'), url('b')]));
+    await sleep(20);
+    around.isCancelled = true;
+    around.cancel('another job');
+    around.cancel('job');
+    await running;
+    expect(around.end()).toMatchObject({ reason: 'cancel', unrun: [1, 2], pages: [] });
+  });
+
+  it('finishes its page and gives the rest back when the process drains', async () => {
+    around.fetch = async ({ url: asked }) => sleep(50).then(() => pageOf(asked));
+    const consumer = new LaneConsumer(around.parts, 10);
+    const running = consumer.handle(laneOf([url('a'), url('b')]));
+    await sleep(10);
+    await consumer.drain();
+    await running;
+    expect(around.end()).toMatchObject({ reason: 'drain', unrun: [2] });
+    expect(around.results()).toHaveLength(1);
+  });
+
+  it('is sent elsewhere when this process has no place for it', async () => {
+    around.fetch = ({ signal }) => sleep(100, undefined, { signal }).then(() => pageOf(url('a')));
+    const consumer = new LaneConsumer(around.parts, 1);
+    const first = consumer.handle(laneOf([url('a')]));
+    expect(await consumer.handle(laneOf([url('b')]))).toEqual({ retryMs: expect.any(Number) });
+    await first;
+  });
+
+  it('waits one gap when another fetcher ran the slot before', async () => {
+    around.verdict = { held: {} as SlotHold, previousFetcher: 'other' };
+    const startedAt = performance.now();
+    await around.run(laneOf([url('a')], { gapMs: 80 }));
+    expect(around.fetched[0]!.at - startedAt).toBeGreaterThanOrEqual(75);
+  });
+
+  it('does not wait when it ran the slot before itself long ago', async () => {
+    around.verdict = { held: {} as SlotHold, previousFetcher: 'me' };
+    const startedAt = performance.now();
+    await around.run(laneOf([url('a')], { gapMs: 500 }));
+    expect(around.fetched[0]!.at - startedAt).toBeLessThan(250);
+  });
+
+  it('keeps the gap from start to start, also across its lanes on one slot', async () => {
+    await around.run(laneOf([url('a'), url('b')], { gapMs: 60 }));
+    await around.run(laneOf([url('c')], { gapMs: 60, lane: 8 }));
+    const [a, b, c] = around.fetched.map(({ at }) => at);
+    expect(b! - a!).toBeGreaterThanOrEqual(55);
+    expect(c! - b!).toBeGreaterThanOrEqual(55);
+  });
+
+  it('waits as long as it is told before its first page', async () => {
+    const startedAt = performance.now();
+    await around.run(laneOf([url('a')], { notBeforeMs: 60 }));
+    expect(around.fetched[0]!.at - startedAt).toBeGreaterThanOrEqual(55);
+  });
+
+  it('asks nothing of a host under penalty', async () => {
+    around.pauses.set(HOST, 900);
+    expect(await around.run(laneOf([url('a')]))).toMatchObject({ reason: 'penalty', unrun: [1] });
+    expect(around.fetched).toEqual([]);
+  });
+
+  it('reports a forbidden page as robots and goes on', async () => {
+    around.rules = parseRobots('User-agent: *\nDisallow: /docs/secret');
+    await around.run(laneOf([url('secret'), url('a')]));
+    expect(around.results().map(({ outcome }) => outcome)).toEqual(['robots', 'ok']);
+    expect(around.fetched.map((page) => page.url)).toEqual([url('a')]);
+  });
+
+  it('does not consult robots when it is told not to', async () => {
+    around.rules = RobotsFile.disallowAll;
+    await around.run(laneOf([url('a')], { robotsAgent: null }));
+    expect(around.results()).toMatchObject([{ outcome: 'ok' }]);
+  });
+
+  it('checks robots of a redirect target before it is asked', async () => {
+    around.rules = parseRobots('User-agent: *\nDisallow: /docs/secret');
+    around.fetch = async ({ onHop }) => onHop(url('secret')).then(() => pageOf(url('secret')));
+    await around.run(laneOf([url('a')]));
+    expect(around.results()).toMatchObject([{ outcome: 'robots', rule: url('secret') }]);
+  });
+
+  it('drops a page that is redirected out of scope, naming the target', async () => {
+    around.fetch = async ({ onHop }) => onHop(`http://${HOST}/blog`).then(() => pageOf(`http://${HOST}/blog`));
+    await around.run(laneOf([url('a')]));
+    expect(around.results()).toMatchObject([{ outcome: 'redirected', rule: `http://${HOST}/blog`, retryable: false }]);
+  });
+
+  it('follows the start page out of scope and judges its links by where it led', async () => {
+    const target = 'http://new.test/guide/';
+    const bases: (string | undefined)[] = [];
+    around.fetch = async ({ onHop, discover }) => {
+      await onHop(target);
+      bases.push(discover(target)?.scope.base);
+      return pageOf(target);
+    };
+    const lane = laneOf([SCOPE.base]);
+    await around.run({ ...lane, items: lane.items.map((item) => ({ ...item, depth: 0 })) });
+    expect(around.results()).toMatchObject([{ outcome: 'ok', finalUrl: target, scopeVersion: 4 }]);
+    expect(bases).toEqual([target]);
+  });
+
+  it('takes a place on another host for the time of a redirect into it', async () => {
+    let during = 0;
+    around.fetch = async ({ onHop }) => {
+      await onHop('http://other.test/x');
+      during = around.openPlaces;
+      return pageOf('http://other.test/x');
+    };
+    await around.run(laneOf([url('a')]));
+    expect(around.places).toEqual(['other.test']);
+    expect(during).toBe(1);
+    expect(around.openPlaces).toBe(0);
+    expect(around.cleanHosts).toEqual(['other.test']);
+  });
+
+  it('puts a page off that is redirected to a host under penalty', async () => {
+    around.pauses.set('other.test', 700);
+    around.fetch = async ({ onHop }) => onHop('http://other.test/x').then(() => pageOf(''));
+    const end = await around.run(laneOf([url('a'), url('b')].slice(0, 1)));
+    expect(end.reason).toBe('done');
+    expect(around.results()).toMatchObject([{ outcome: 'failed', retryable: true, retryAfterMs: 700 }]);
+  });
+
+  it('names the fingerprint of a final URL that is another page', async () => {
+    around.fetch = async () => pageOf(url('other'));
+    await around.run(laneOf([url('a')]));
+    around.fetch = async () => pageOf(`${url('a')}/`);
+    await around.run(laneOf([url('a')], { lane: 8 }));
+    const [first, second] = around.results();
+    expect(first!.finalH).toMatch(/^[0-9a-f]{16}$/);
+    expect(second).toMatchObject({ finalUrl: `${url('a')}/`, finalH: null });
+  });
+
+  it.each([
+    [429, 'rateLimited'],
+    [503, 'unavailable'],
+  ] as const)('ends with a penalty at a %i and asks for a repeat of the page', async (statusCode, kind) => {
+    around.fetch = async () => Promise.reject(new BusyAnswerError(url('a'), statusCode, 4000));
+    const end = await around.run(laneOf([url('a'), url('b')]));
+    expect(end).toMatchObject({ reason: 'penalty', unrun: [2] });
+    expect(around.results()).toMatchObject([{ outcome: 'failed', statusCode, retryable: true, retryAfterMs: 4000, rule: 'SCRAPE_SITE_ERROR' }]);
+    expect(around.troubles).toMatchObject([{ host: HOST, trouble: { kind, retryMs: 4000 } }]);
+  });
+
+  it('takes a 503 for the document at the last attempt, and still leaves the host alone', async () => {
+    const asked: boolean[] = [];
+    around.fetch = async ({ keepsBusyAnswers }) => {
+      asked.push(keepsBusyAnswers);
+      return pageOf(url('a'), { statusCode: 503, busy: { kind: 'unavailable', retryMs: null } });
+    };
+    const lane = laneOf([url('a'), url('b')]);
+    const end = await around.run({ ...lane, items: lane.items.map((item) => ({ ...item, attempt: 3 })) });
+    expect(asked).toEqual([true]);
+    expect(end).toMatchObject({ reason: 'penalty', unrun: [2] });
+    expect(around.results()).toMatchObject([{ outcome: 'ok', statusCode: 503 }]);
+  });
+
+  it.each([
+    ['SCRAPE_SITE_ERROR', 'refused'],
+    ['SCRAPE_TIMEOUT', 'timeouts'],
+  ] as const)('ends with a penalty at %s', async (code, kind) => {
+    around.fetch = async () => Promise.reject(new TransportError(new TroupeError(code, 'no answer', { retryable: true })));
+    expect(await around.run(laneOf([url('a'), url('b')]))).toMatchObject({ reason: 'penalty', unrun: [2] });
+    expect(around.results()).toMatchObject([{ outcome: 'failed', rule: code, retryable: true }]);
+    expect(around.troubles[0]?.trouble.kind).toBe(kind);
+  });
+
+  it.each(['SCRAPE_BLOCKED', 'SCRAPE_EMPTY', 'SCRAPE_TARGET_FORBIDDEN', 'SCRAPE_DNS_RESOLUTION_ERROR'] as const)('fails a page with %s and goes on', async (code) => {
+    around.fetch = async (request) => {
+      if (request.url === url('a')) throw new TroupeError(code, 'why');
+      return pageOf(request.url);
+    };
+    expect(await around.run(laneOf([url('a'), url('b')]))).toMatchObject({ reason: 'done' });
+    expect(around.results()).toMatchObject([{ outcome: 'failed', rule: code, message: 'why', retryable: false }, { outcome: 'ok' }]);
+    expect(around.troubles).toEqual([]);
+  });
+
+  it('survives an error that nobody foresaw', async () => {
+    around.fetch = async () => Promise.reject(new TypeError('oops'));
+    await around.run(laneOf([url('a')]));
+    expect(around.results()).toMatchObject([{ outcome: 'failed', rule: 'UNKNOWN_ERROR', message: 'oops' }]);
+  });
+
+  it('keeps small documents in the message and large ones in the blob store', async () => {
+    around.fetch = async (request) => pageOf(request.url, { document: new Uint8Array(request.url === url('a') ? 8192 : 8193) });
+    await around.run(laneOf([url('a'), url('b')]));
+    const [small, large] = around.results();
+    expect(small).toMatchObject({ blob: null });
+    expect(Buffer.from(small!.inline!, 'base64')).toHaveLength(8192);
+    expect(large).toMatchObject({ inline: null, blob: 'blob-key' });
+  });
+
+  it('sends results after 8 pages, without waiting for its end', async () => {
+    await around.run(laneOf(Array.from({ length: 9 }, (_, n) => url(`p${n}`))));
+    expect(around.types()).toEqual(['LaneStarted', 'PagesDone', 'LaneEnd']);
+    expect(around.sent.map(({ body }) => ('pages' in body ? body.pages.length : 0))).toEqual([0, 8, 1]);
+  });
+
+  it('sends a lone result after 100 ms', async () => {
+    around.fetch = async (request) => (request.url === url('b') ? sleep(250) : Promise.resolve()).then(() => pageOf(request.url));
+    await around.run(laneOf([url('a'), url('b')]));
+    expect(around.types()).toEqual(['LaneStarted', 'PagesDone', 'LaneEnd']);
+  });
+
+  it('repeats a message under the same id until it is taken', async () => {
+    around.publishFailures = 2;
+    await around.run(laneOf([url('a')]));
+    expect(around.types()).toEqual(['LaneStarted', 'LaneEnd']);
+    expect(around.results()).toHaveLength(1);
+  });
+});

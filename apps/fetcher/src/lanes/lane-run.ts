@@ -1,0 +1,348 @@
+/**
+ * One run of one lane: a host slot taken by its fencing pair, then the lane's pages one after another, each checked
+ * against cancel, robots, gap and penalty at the moment of its request (design/politeness.md §2, §5, §6).
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  isTroupeError,
+  scrapeIdOf,
+  TroupeError,
+  type Fingerprint,
+  type Lane,
+  type LaneEnd,
+  type LaneItem,
+} from '@troupe/contracts';
+import { blobHour, type BlobStore } from '@troupe/blob-store';
+import { canonicalize, compileScope, fingerprintUrl, type CompiledScope } from '@troupe/frontier';
+import type { SlotHold } from '@troupe/messaging';
+import type { Cancels, LaneSlots, Mailboxes, Penalties, RobotsLookup } from '../ports.js';
+import type { FetchedPage, PageFetcher } from '../pages/page-fetcher.js';
+import { BusyAnswerError, TransportError } from '../pages/transport-error.js';
+import { HopGuard } from '../pages/hop-guard.js';
+import type { ExpressSlots } from '../slots/express-slots.js';
+import type { HostReports, TroubleKind } from '../slots/host-reports.js';
+import type { SlotClock } from '../slots/slot-clock.js';
+import { LaneResults } from './lane-results.js';
+import { failedResult, okResult, refusedResult, type PageContext, type StoredDocument } from './page-results.js';
+
+export interface LaneParts {
+  instance: string;
+  mailboxes: Mailboxes;
+  slots: LaneSlots;
+  penalties: Penalties;
+  cancels: Cancels;
+  robots: RobotsLookup;
+  express: Pick<ExpressSlots, 'acquire'>;
+  reports: Pick<HostReports, 'clean' | 'trouble'>;
+  clock: SlotClock;
+  pages: Pick<PageFetcher, 'fetch'>;
+  blobs: Pick<BlobStore, 'put'>;
+  resultTtlHours: number;
+  log: { warn(context: object, message: string): void };
+}
+
+type EndReason = LaneEnd['reason'];
+
+/** Results of a lane may be late by this much before its actor dispatches the items again. */
+const ACTOR_GRACE_MS = 30_000;
+const RENEW_MS = 5000;
+const INLINE_BYTES = 8 * 1024;
+const MAX_OUTLINKS = 2000;
+/** Tries of a page; a 429 or 503 on the last one is the page's document. */
+const MAX_ATTEMPTS = 3;
+
+export class LaneRun {
+  readonly #run = randomUUID();
+  readonly #abort = new AbortController();
+  readonly #results: LaneResults;
+  readonly #scope: CompiledScope | null;
+  #draining = false;
+  #stop: EndReason | 'lost' | null = null;
+
+  constructor(
+    private readonly lane: Lane,
+    private readonly parts: LaneParts,
+  ) {
+    this.#scope = lane.scope === null ? null : compileScope(lane.scope);
+    this.#results = new LaneResults(lane, this.#run, {
+      mailboxes: parts.mailboxes,
+      instance: parts.instance,
+      patienceMs: lane.spec.timeoutMs + lane.gapMs + ACTOR_GRACE_MS,
+      onLost: (error) => this.#giveUp(error),
+    });
+  }
+
+  /** The job is cancelled: the running request ends now, no other starts. */
+  cancel(): void {
+    this.#interrupt('cancel');
+  }
+
+  /** The running page finishes, the rest goes back to the job. */
+  drain(): void {
+    this.#draining = true;
+  }
+
+  /** The drain takes too long: the running page goes back too. */
+  abandon(): void {
+    this.#interrupt('drain');
+  }
+
+  /** Resolves when the job knows the end of the lane, or when the lane proved to be stale. Throws to ask for redelivery. */
+  async execute(): Promise<void> {
+    const startedAt = performance.now();
+    if (this.parts.cancels.isCancelled(this.lane.job)) return this.#end('cancel', startedAt, this.lane.items);
+    const { host, slot, lane } = this.lane;
+    const claim = await this.parts.slots.claim(host, {
+      i: slot.i,
+      gen: slot.gen,
+      lane,
+      run: this.#run,
+      fetcher: this.parts.instance,
+    });
+    // A newer lane has the slot, or another fetcher runs this one: whoever does tells the job.
+    if (claim === 'stale' || claim === 'duplicate') return;
+    const renewal = this.#keep(claim.held);
+    try {
+      this.#results.started();
+      await this.#handover(claim.previousFetcher);
+      const { reason, unrun } = await this.#runItems();
+      await this.#end(reason, startedAt, unrun);
+    } finally {
+      clearInterval(renewal);
+      await this.#release(claim.held);
+    }
+  }
+
+  async #end(reason: EndReason, startedAt: number, unrun: LaneItem[]): Promise<void> {
+    await this.#results.end(
+      reason,
+      Math.round(performance.now() - startedAt),
+      unrun.map(({ item }) => item),
+    );
+  }
+
+  #keep(held: SlotHold): NodeJS.Timeout {
+    return setInterval(() => {
+      this.parts.slots.renew(held).then(
+        (kept) => kept || this.#interrupt('refused'),
+        () => this.#interrupt('refused'),
+      );
+    }, RENEW_MS);
+  }
+
+  async #release(held: SlotHold): Promise<void> {
+    try {
+      await this.parts.slots.release(held);
+    } catch (error) {
+      this.parts.log.warn({ host: this.lane.host, err: error }, 'slot not released; the next lane takes it over');
+    }
+  }
+
+  /** Without clocks in common: whoever follows another fetcher on a slot waits one whole gap. */
+  async #handover(previousFetcher: string | null): Promise<void> {
+    const isHandover = previousFetcher !== null && previousFetcher !== this.parts.instance;
+    await this.#pause(Math.max(this.lane.notBeforeMs, isHandover ? this.#gapMs() : 0));
+  }
+
+  #gapMs(): number {
+    return Math.max(this.lane.gapMs, this.parts.penalties.gapMs(this.lane.host));
+  }
+
+  async #runItems(): Promise<{ reason: EndReason; unrun: LaneItem[] }> {
+    const { items } = this.lane;
+    for (const [index, item] of items.entries()) {
+      await this.#results.room();
+      const reason = this.#reasonToStop() ?? (await this.#runItem(item));
+      if (reason === 'penalty-after-page') return { reason: 'penalty', unrun: items.slice(index + 1) };
+      if (reason !== null) return { reason, unrun: items.slice(index) };
+    }
+    return { reason: 'done', unrun: [] };
+  }
+
+  #reasonToStop(): EndReason | null {
+    if (this.parts.cancels.isCancelled(this.lane.job)) return 'cancel';
+    if (this.#stop !== null) return this.#stop === 'lost' ? 'refused' : this.#stop;
+    return this.#draining ? 'drain' : null;
+  }
+
+  /** null: the item has its result and the next may run. A reason: the item was not run, or not to its end. */
+  async #runItem(item: LaneItem): Promise<EndReason | 'penalty-after-page' | null> {
+    const guard = this.#guardFor(item);
+    const context: PageContext = { item, scopeVersion: this.lane.scope?.version ?? 0, ms: 0 };
+    const startedAt = performance.now();
+    try {
+      if (this.parts.penalties.pauseMs(this.lane.host) > 0) return 'penalty';
+      await guard.checkStart(item.url);
+      await this.#waitForGap();
+      const reason = this.#reasonToStop();
+      if (reason !== null) return reason;
+      if (this.parts.penalties.pauseMs(this.lane.host) > 0) return 'penalty';
+      return await this.#fetchItem(context, guard);
+    } catch (error) {
+      const reason = this.#abort.signal.aborted ? this.#reasonToStop() : null;
+      if (reason !== null) return reason;
+      return this.#settleError({ ...context, ms: performance.now() - startedAt }, guard, error);
+    } finally {
+      guard.release();
+    }
+  }
+
+  async #fetchItem(context: PageContext, guard: HopGuard): Promise<'penalty-after-page' | null> {
+    const { item } = context;
+    const startedAt = performance.now();
+    this.parts.clock.mark(this.lane.host, this.lane.slot.i);
+    const page = await this.parts.pages.fetch({
+      url: item.url,
+      spec: this.lane.spec,
+      budgetMs: this.lane.spec.timeoutMs,
+      signal: this.#abort.signal,
+      onHop: (target) => guard.checkHop(target),
+      onClimb: () => this.#waitForHopGap(),
+      keepsBusyAnswers: item.attempt >= MAX_ATTEMPTS,
+      discover: (finalUrl) => this.#discover(item, finalUrl),
+      metadata: {
+        sourceURL: item.sourceUrl,
+        scrapeId: scrapeIdOf(this.lane.jobNo, item.item),
+        proxyUsed: 'basic',
+        creditsUsed: 1,
+      },
+      encoding: 'gzip',
+      reportsShells: false,
+    });
+    const stored = await this.#store(page);
+    this.#abort.signal.throwIfAborted();
+    const finalUrl = canonicalize(page.finalUrl) ?? page.finalUrl;
+    const place = { finalUrl, finalH: this.#finalFingerprint(item, finalUrl) };
+    this.#results.add(okResult({ ...context, ms: performance.now() - startedAt }, page, stored, place));
+    if (page.busy === null) return this.#reportClean(guard.host, page.fetchMs);
+    return this.#reportTrouble(guard.host, page.busy.kind, page.busy.retryMs).endsLane;
+  }
+
+  #settleError(context: PageContext, guard: HopGuard, error: unknown): 'penalty-after-page' | null {
+    if (guard.refusal !== null) {
+      this.#results.add(refusedResult(context, guard.refusal));
+      return null;
+    }
+    if (guard.paused !== null) {
+      this.#results.add(failedResult(context, guard.paused, guard.paused.pauseMs, 0));
+      return null;
+    }
+    const failure = isTroupeError(error) ? error : this.#unexpected(context.item, error);
+    const trouble = troubleOf(failure);
+    const outcome = trouble === null ? null : this.#reportTrouble(guard.host, trouble.kind, trouble.retryMs);
+    this.#results.add(failedResult(context, failure, outcome?.pauseMs ?? null, trouble?.statusCode ?? 0));
+    return outcome?.endsLane ?? null;
+  }
+
+  #unexpected(item: LaneItem, error: unknown): TroupeError {
+    this.parts.log.warn({ job: this.lane.job, url: item.url, err: error }, 'page failed unexpectedly');
+    return new TroupeError('UNKNOWN_ERROR', error instanceof Error ? error.message : String(error), {
+      cause: error,
+      retryable: true,
+    });
+  }
+
+  #reportClean(host: string, ms: number): null {
+    this.parts.reports.clean(host, ms);
+    return null;
+  }
+
+  /** Trouble of the lane's own host ends the lane; that of a host it was redirected to does not. */
+  #reportTrouble(
+    host: string,
+    kind: TroubleKind,
+    retryMs: number | null,
+  ): { pauseMs: number; endsLane: 'penalty-after-page' | null } {
+    const pauseMs = this.parts.reports.trouble(host, { kind, retryMs, gapMs: this.#gapMs() });
+    return { pauseMs, endsLane: host === this.lane.host ? 'penalty-after-page' : null };
+  }
+
+  #guardFor(item: LaneItem): HopGuard {
+    const { lane, parts } = this;
+    const staysInScope = this.#scope !== null && !this.#isStart(item);
+    return new HopGuard({
+      host: lane.host,
+      robotsAgent: lane.robotsAgent,
+      robots: parts.robots,
+      scope: staysInScope && this.#scope !== null ? { rules: this.#scope, depth: item.depth } : null,
+      penalties: parts.penalties,
+      express: parts.express,
+      placeWaitMs: lane.spec.timeoutMs / 2,
+      onOwnHost: () => this.#waitForHopGap(),
+      signal: this.#abort.signal,
+    });
+  }
+
+  /** The start page may lead anywhere: its redirect re-bases the crawl's scope. */
+  #isStart(item: LaneItem): boolean {
+    return item.depth === 0 && (this.#scope?.isStart(item.url) ?? false);
+  }
+
+  /** Outlinks of the start page are judged by the scope its redirect leads to, as the job will re-base it. */
+  #discover(item: LaneItem, finalUrl: string) {
+    const { scope, robotsAgent } = this.lane;
+    if (scope === null || scope.sitemap === 'only') return null;
+    const base = this.#isStart(item) ? (canonicalize(finalUrl) ?? scope.base) : scope.base;
+    return { scope: { ...scope, base }, depth: item.depth, maxLinks: MAX_OUTLINKS, obeyNofollow: robotsAgent !== null };
+  }
+
+  #finalFingerprint(item: LaneItem, finalUrl: string): Fingerprint | null {
+    if (this.lane.scope === null || finalUrl === item.url) return null;
+    const h = fingerprintUrl(finalUrl, this.lane.scope);
+    return h === fingerprintUrl(item.url, this.lane.scope) ? null : h;
+  }
+
+  async #store(page: FetchedPage): Promise<StoredDocument> {
+    const { document } = page;
+    if (document.byteLength <= INLINE_BYTES) {
+      const bytes = Buffer.from(document.buffer, document.byteOffset, document.byteLength);
+      return { inline: bytes.toString('base64'), blob: null };
+    }
+    return {
+      inline: null,
+      blob: await this.parts.blobs.put(document, blobHour(Date.now(), this.parts.resultTtlHours)),
+    };
+  }
+
+  async #waitForGap(): Promise<void> {
+    await this.#pause(this.parts.clock.dueInMs(this.lane.host, this.lane.slot.i, this.#gapMs()));
+  }
+
+  /** A hop is a request like any other; the page's own time limit bounds how long it may wait for its turn. */
+  async #waitForHopGap(): Promise<void> {
+    const dueMs = this.parts.clock.dueInMs(this.lane.host, this.lane.slot.i, this.#gapMs());
+    await this.#pause(Math.min(dueMs, this.lane.spec.timeoutMs / 2));
+    this.parts.clock.mark(this.lane.host, this.lane.slot.i);
+  }
+
+  async #pause(ms: number): Promise<void> {
+    if (ms <= 0) return;
+    try {
+      await sleep(ms, undefined, { signal: this.#abort.signal });
+    } catch {
+      // The reason of the abort is read before the next request.
+    }
+  }
+
+  #giveUp(error: unknown): void {
+    this.parts.log.warn(
+      { job: this.lane.job, lane: this.lane.lane, err: error },
+      'results not delivered in time; the job dispatches the lane again',
+    );
+    this.#interrupt('lost');
+  }
+
+  #interrupt(reason: EndReason | 'lost'): void {
+    this.#stop ??= reason;
+    this.#abort.abort();
+  }
+}
+
+function troubleOf(error: TroupeError): { kind: TroubleKind; retryMs: number | null; statusCode: number } | null {
+  if (error instanceof BusyAnswerError)
+    return { kind: error.kind, retryMs: error.retryMs, statusCode: error.statusCode };
+  if (error instanceof TransportError && error.trouble !== null)
+    return { kind: error.trouble, retryMs: null, statusCode: 0 };
+  return null;
+}

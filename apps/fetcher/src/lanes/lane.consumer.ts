@@ -1,0 +1,56 @@
+import type { Lane, Uuid } from '@troupe/contracts';
+import { LaneRun, type LaneParts } from './lane-run.js';
+
+/** Running pages may take this long to end by themselves before they go back to their jobs. */
+const DRAIN_MS = 20_000;
+
+/** Both queues together may bring more lanes than there are places; another fetcher may have one. */
+const BUSY_RETRY_MS = 100;
+
+/** Every lane that runs in this process: cancelled by job, drained together. */
+export class LaneConsumer {
+  readonly #running = new Set<{ job: Uuid; run: LaneRun; ended: Promise<void> }>();
+  readonly #unsubscribe: () => void;
+  #draining = false;
+
+  constructor(
+    private readonly parts: LaneParts,
+    /** Lanes at once, whatever queue they come from. */
+    private readonly concurrency: number,
+  ) {
+    this.#unsubscribe = parts.cancels.onCancel((job) => this.#cancel(job));
+  }
+
+  /** Resolves when the lane is over and its job knows; throws to ask for redelivery. */
+  async handle(lane: Lane): Promise<void | { retryMs: number }> {
+    if (this.#running.size >= this.concurrency) return { retryMs: BUSY_RETRY_MS };
+    const run = new LaneRun(lane, this.parts);
+    if (this.#draining) run.drain();
+    const ended = run.execute();
+    const entry = { job: lane.job, run, ended };
+    this.#running.add(entry);
+    try {
+      await ended;
+    } finally {
+      this.#running.delete(entry);
+    }
+  }
+
+  /** No further page starts; resolves when every lane has told its job what it left. */
+  async drain(): Promise<void> {
+    this.#draining = true;
+    this.#unsubscribe();
+    for (const { run } of this.#running) run.drain();
+    const timer = setTimeout(() => this.#abandon(), DRAIN_MS);
+    await Promise.allSettled([...this.#running].map(({ ended }) => ended));
+    clearTimeout(timer);
+  }
+
+  #abandon(): void {
+    for (const { run } of this.#running) run.abandon();
+  }
+
+  #cancel(job: Uuid): void {
+    for (const entry of this.#running) if (entry.job === job) entry.run.cancel();
+  }
+}

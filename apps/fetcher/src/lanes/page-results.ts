@@ -1,0 +1,83 @@
+/** From what happened to an item to the `PageResult` its job is told. Pure. */
+import type { LaneItem, PageResult, TroupeError } from '@troupe/contracts';
+import type { FetchedPage } from '../pages/page-fetcher.js';
+import type { Refusal } from '../pages/hop-guard.js';
+
+/** Where the document of a page went: exactly one of the two is set. */
+export interface StoredDocument {
+  inline: string | null;
+  blob: string | null;
+}
+
+export interface PageContext {
+  item: LaneItem;
+  scopeVersion: number;
+  /** Time since the item was begun, in ms. */
+  ms: number;
+}
+
+function blank({ item, scopeVersion, ms }: PageContext): Omit<PageResult, 'outcome'> {
+  return {
+    item: item.item,
+    attempt: item.attempt,
+    depth: item.depth,
+    rule: null,
+    message: null,
+    statusCode: 0,
+    url: item.url,
+    finalUrl: item.url,
+    finalH: null,
+    retryable: false,
+    retryAfterMs: null,
+    bytes: 0,
+    inline: null,
+    blob: null,
+    credits: 0,
+    engine: null,
+    ms: Math.round(ms),
+    scopeVersion,
+    outlinks: [],
+    excluded: null,
+  };
+}
+
+export function okResult(
+  context: PageContext,
+  page: FetchedPage,
+  stored: StoredDocument,
+  place: Pick<PageResult, 'finalUrl' | 'finalH'>,
+): PageResult {
+  return {
+    ...blank(context),
+    outcome: 'ok',
+    statusCode: page.statusCode,
+    ...place,
+    bytes: page.documentBytes,
+    ...stored,
+    credits: 1,
+    engine: page.engine,
+    outlinks: page.outlinks,
+    excluded: page.excluded,
+  };
+}
+
+export function failedResult(
+  context: PageContext,
+  error: TroupeError,
+  retryAfterMs: number | null,
+  statusCode: number,
+): PageResult {
+  return {
+    ...blank(context),
+    outcome: 'failed',
+    rule: error.code,
+    message: error.message,
+    statusCode,
+    retryable: error.retryable,
+    retryAfterMs: error.retryable ? retryAfterMs : null,
+  };
+}
+
+export function refusedResult(context: PageContext, refusal: Refusal): PageResult {
+  return { ...blank(context), outcome: refusal.outcome, rule: refusal.url, finalUrl: refusal.url };
+}

@@ -1,0 +1,6 @@
+import 'reflect-metadata';
+import { readConfig } from '@troupe/config';
+import { runService } from '@troupe/observability';
+import { startFetcher } from './start.js';
+
+await runService('fetcher', startFetcher, { readConfig });

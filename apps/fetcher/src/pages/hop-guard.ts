@@ -1,0 +1,114 @@
+/**
+ * Asked before every request of a page: may it start, on whose connection. One guard lives as long as one page
+ * (design/politeness.md §7, frontier.md §5); express places taken for hops into other hosts are given back with it.
+ */
+import { TroupeError } from '@troupe/contracts';
+import { canonicalize, hostKey, type CompiledScope } from '@troupe/frontier';
+import type { ExpressPlace, ExpressSlots } from '../slots/express-slots.js';
+import type { Penalties, RobotsLookup } from '../ports.js';
+
+/** Why a page was not fetched although nothing failed. */
+export interface Refusal {
+  outcome: 'robots' | 'redirected';
+  /** The URL that was refused. */
+  url: string;
+}
+
+/** Thrown when a request must not be made; `refusal` becomes the outcome of the page. */
+export class RequestRefusedError extends TroupeError {
+  constructor(readonly refusal: Refusal) {
+    super('SCRAPE_SITE_ERROR', `${refusal.url} is not fetched: ${refusal.outcome}`);
+  }
+}
+
+/** Thrown when a host asked every fetcher to stay away for a while. */
+export class HostPausedError extends TroupeError {
+  constructor(
+    readonly host: string,
+    readonly pauseMs: number,
+  ) {
+    super('SCRAPE_SITE_ERROR', `${host} asked for a pause of ${Math.round(pauseMs)} ms`, { retryable: true });
+  }
+}
+
+export interface HopGuardOptions {
+  /** Host on whose connection the page is fetched already. */
+  host: string;
+  /** null: robots are not consulted. */
+  robotsAgent: string | null;
+  robots: RobotsLookup;
+  /** Redirect targets out of it are refused; null: anything goes. */
+  scope: { rules: CompiledScope; depth: number } | null;
+  penalties: Pick<Penalties, 'pauseMs'>;
+  express: Pick<ExpressSlots, 'acquire'>;
+  /** Longest wait for a place on another host. */
+  placeWaitMs: number;
+  /** Called before a hop inside the own host: keeps its gap. */
+  onOwnHost(): Promise<void>;
+  signal: AbortSignal;
+}
+
+export class HopGuard {
+  /** Host of the request that runs or ran last: its troubles are that host's. */
+  host: string;
+  /** Set when a request was refused, whatever the engine made of the error. */
+  refusal: Refusal | null = null;
+  /** Set when another host was under penalty. */
+  paused: HostPausedError | null = null;
+  readonly #places = new Map<string, ExpressPlace>();
+  #isOver = false;
+
+  constructor(private readonly options: HopGuardOptions) {
+    this.host = options.host;
+  }
+
+  /** Before the first request. @throws RequestRefusedError */
+  async checkStart(url: string): Promise<void> {
+    await this.#checkRobots(url);
+  }
+
+  /** Before following a redirect. @throws RequestRefusedError, HostPausedError, TroupeError CONCURRENCY_QUEUE_TIMEOUT */
+  async checkHop(target: string): Promise<void> {
+    this.#checkScope(target);
+    this.host = hostKey(target);
+    await this.#checkRobots(target);
+    if (this.host === this.options.host) await this.options.onOwnHost();
+    else await this.#enter(this.host);
+  }
+
+  release(): void {
+    this.#isOver = true;
+    for (const place of this.#places.values()) place.release();
+    this.#places.clear();
+  }
+
+  #checkScope(target: string): void {
+    const { scope } = this.options;
+    if (scope === null) return;
+    const canonical = canonicalize(target);
+    if (canonical === null || scope.rules.check(canonical, scope.depth) !== null)
+      this.#refuse('redirected', canonical ?? target);
+  }
+
+  async #checkRobots(url: string): Promise<void> {
+    const { robotsAgent, robots, signal } = this.options;
+    if (robotsAgent === null) return;
+    const rules = await robots.rulesFor(url, signal);
+    if (!rules.isAllowed(url, robotsAgent)) this.#refuse('robots', url);
+  }
+
+  async #enter(host: string): Promise<void> {
+    const pauseMs = this.options.penalties.pauseMs(host);
+    if (pauseMs > 0) throw (this.paused = new HostPausedError(host, pauseMs));
+    if (this.#places.has(host)) return;
+    const place = await this.options.express.acquire(host, this.options.placeWaitMs, this.options.signal);
+    // The engine may have given up meanwhile.
+    if (this.#isOver) place.release();
+    else this.#places.set(host, place);
+  }
+
+  #refuse(outcome: Refusal['outcome'], url: string): never {
+    this.refusal = { outcome, url };
+    throw new RequestRefusedError(this.refusal);
+  }
+}

@@ -1,0 +1,298 @@
+/**
+ * One page from URL to document: engines rung by rung until the converter finds content, meta refresh followed like a
+ * redirect. Knows nothing of lanes, slots or jobs: who may ask whom and when is the caller's `onHop`.
+ */
+import { STATUS_CODES } from 'node:http';
+import { gunzipSync } from 'node:zlib';
+import {
+  TroupeError,
+  isTroupeError,
+  type Converter,
+  type ConvertRequest,
+  type ConvertResult,
+  type EngineName,
+  type ExcludedLinks,
+  type Outlink,
+  type PageDocument,
+  type ScrapeSpec,
+} from '@troupe/contracts';
+import { MAX_BODY_BYTES, MAX_REDIRECTS, type EngineResponse, type FetchEngine } from '../engines/engine.js';
+import { firstRung, isTurnedAway, type Ladder } from '../engines/ladder.js';
+import { BusyAnswerError, busyKind, isBusy, TransportError } from './transport-error.js';
+import type { TroubleKind } from '../slots/host-reports.js';
+
+export interface PageRequest {
+  url: string;
+  spec: ScrapeSpec;
+  /** Time for everything, conversion included. */
+  budgetMs: number;
+  signal: AbortSignal;
+  /** Before every redirect and meta refresh; a rejection ends the fetch with that error. */
+  onHop(target: string): Promise<void>;
+  /** Before the next engine asks for the same page again. */
+  onClimb(): Promise<void>;
+  /** A 429 or 503 becomes the page's document; else it is thrown as `BusyAnswerError`. */
+  keepsBusyAnswers: boolean;
+  /** What to look for among the links of a page that is no error page. */
+  discover(finalUrl: string): ConvertRequest['discover'];
+  /** Reserved keys that the caller knows; address, status and content type are added. */
+  metadata: Record<string, unknown>;
+  encoding: ConvertRequest['encoding'];
+  /** A page that only a browser could fill is thrown as `NeedsBrowserError` when there is none here. */
+  reportsShells: boolean;
+}
+
+export interface FetchedPage {
+  statusCode: number;
+  finalUrl: string;
+  engine: EngineName;
+  /** Of the last request, from DNS to the last byte. */
+  fetchMs: number;
+  document: Uint8Array;
+  documentBytes: number;
+  title: string | null;
+  outlinks: Outlink[];
+  excluded: ExcludedLinks | null;
+  /** Set for a 429 or 503 that was kept. */
+  busy: { kind: TroubleKind; retryMs: number | null } | null;
+}
+
+/** Thrown when scripts would make the page and no browser is at hand. `keep` gives what there is, if it can be read. */
+export class NeedsBrowserError extends TroupeError {
+  constructor(
+    url: string,
+    readonly keep: () => Promise<FetchedPage>,
+  ) {
+    super('SCRAPE_EMPTY', `${url} needs a browser`);
+  }
+}
+
+/** An answer, not yet judged. */
+interface Answer {
+  /** Its body is empty: the converter owns the bytes. */
+  response: EngineResponse;
+  converted: ConvertResult;
+  isBusy: boolean;
+  /** First bytes of an error page, for telling walls from applications. */
+  head: Uint8Array;
+}
+
+const HEAD_BYTES = 64 * 1024;
+const NO_BYTES = new Uint8Array(0);
+
+/** What came of one rung. */
+type Rung = { type: 'answer'; answer: Answer } | { type: 'error'; error: TransportError };
+
+interface Climb {
+  request: PageRequest;
+  url: string;
+  endsAt: number;
+}
+
+export type Engines = Record<EngineName, Pick<FetchEngine, 'fetch'>>;
+
+export class PageFetcher {
+  constructor(
+    private readonly engines: Engines,
+    private readonly ladder: Pick<Ladder, 'start' | 'next' | 'learn'>,
+    private readonly converter: Converter,
+  ) {}
+
+  /**
+   * @throws TransportError when no answer came, BusyAnswerError, what `onHop` rejects with, and any other `TroupeError`
+   * that ends a page: SCRAPE_BLOCKED, SCRAPE_EMPTY, SCRAPE_UNSUPPORTED_FILE_ERROR, SCRAPE_TIMEOUT …
+   */
+  async fetch(request: PageRequest): Promise<FetchedPage> {
+    const endsAt = performance.now() + request.budgetMs;
+    const seen = new Set<string>();
+    for (let url = request.url; ;) {
+      seen.add(url);
+      const answer = await this.#climb({ request, url, endsAt });
+      const target = refreshTarget(answer);
+      if (target === null) return finish(answer);
+      if (seen.has(target) || seen.size > MAX_REDIRECTS) throw tooManyRefreshes(target);
+      await request.onHop(target);
+      url = target;
+    }
+  }
+
+  /** Rung by rung until one result counts. The answer of a lower rung stands when a higher one gets none. */
+  async #climb(climb: Climb): Promise<Answer> {
+    const { request, url } = climb;
+    const from = this.ladder.start(url, request.spec);
+    let best: Answer | null = null;
+    for (let engine = from; ; await request.onClimb()) {
+      const rung = await this.#rung(climb, engine);
+      if (rung.type === 'answer') best = rung.answer;
+      const next = this.#next(engine, rung);
+      if (next !== null) {
+        engine = next;
+        continue;
+      }
+      if (best === null)
+        throw rung.type === 'error' ? rung.error : new TroupeError('UNKNOWN_ERROR', 'no engine answered');
+      return this.#judgeAndLearn(best, climb, from);
+    }
+  }
+
+  async #rung(climb: Climb, engine: EngineName): Promise<Rung> {
+    const response = await this.#ask(climb, engine);
+    if (response instanceof TransportError) return { type: 'error', error: response };
+    const busy = isPlainlyBusy(response);
+    if (busy && !climb.request.keepsBusyAnswers) {
+      throw new BusyAnswerError(response.finalUrl, response.statusCode, response.retryAfterMs);
+    }
+    const head = response.statusCode >= 400 ? response.body.slice(0, HEAD_BYTES) : NO_BYTES;
+    const converted = await this.converter.convert(convertRequest(response, climb.request), climb.request.signal);
+    return { type: 'answer', answer: { response: { ...response, body: NO_BYTES }, converted, isBusy: busy, head } };
+  }
+
+  /** Rejects with what `onHop` rejected with and when the caller gave up; other failures are results. */
+  async #ask({ request, url, endsAt }: Climb, engine: EngineName): Promise<EngineResponse | TransportError> {
+    const timeoutMs = endsAt - performance.now();
+    if (timeoutMs <= 0) return new TransportError(tooLate(request));
+    const { headers, skipTlsVerification, waitForMs } = request.spec;
+    let refused = false;
+    const onRedirect = (target: string) =>
+      request.onHop(target).catch((error: unknown) => {
+        refused = true;
+        throw error;
+      });
+    try {
+      const ask = { url, headers, timeoutMs, maxBytes: MAX_BODY_BYTES, skipTlsVerification, waitForMs, onRedirect };
+      return await this.engines[engine].fetch(ask, request.signal);
+    } catch (error) {
+      if (refused || request.signal.aborted || !isTroupeError(error)) throw error;
+      return new TransportError(error);
+    }
+  }
+
+  /** A host that asks for less is not asked again by another client. */
+  #next(engine: EngineName, rung: Rung): EngineName | null {
+    if (rung.type === 'error') return this.ladder.next(engine, { type: 'error', error: rung.error });
+    const { response, converted, isBusy, head } = rung.answer;
+    if (isBusy || refreshTarget(rung.answer) !== null) return null;
+    return this.ladder.next(engine, {
+      type: 'answer',
+      response: { ...response, body: head },
+      verdict: converted.verdict,
+    });
+  }
+
+  async #judgeAndLearn(answer: Answer, climb: Climb, from: EngineName): Promise<Answer> {
+    const wasAsked = firstRung(climb.request.spec) === 'browser';
+    const learn = (isGood: boolean) => {
+      if (!wasAsked) this.ladder.learn(climb.url, { from, to: answer.response.engine, isGood });
+    };
+    try {
+      const judged = await this.#judge(answer, climb.request);
+      learn(true);
+      return judged;
+    } catch (error) {
+      learn(false);
+      throw error;
+    }
+  }
+
+  /** Content, or an error page whatever it shows; walls and blank pages are failures. */
+  async #judge(answer: Answer, request: PageRequest): Promise<Answer> {
+    const { response, converted } = answer;
+    if (converted.verdict === 'content' || refreshTarget(answer) !== null) return answer;
+    if (converted.verdict === 'challenge') throw blockedPage(response);
+    if (response.statusCode >= 400) return answer;
+    if (converted.verdict === 'empty') throw emptyPage(response, false);
+    if (response.engine !== 'browser' && request.reportsShells)
+      throw new NeedsBrowserError(response.finalUrl, () => keepShell(answer));
+    await keepShell(answer);
+    return answer;
+  }
+}
+
+/** A page whose scripts did not run, if it has something to read all the same. */
+async function keepShell(answer: Answer): Promise<FetchedPage> {
+  if (!hasText(answer.converted)) throw emptyPage(answer.response, true);
+  return finish(answer);
+}
+
+function hasText({ document, title }: ConvertResult): boolean {
+  const bytes = document[0] === 0x1f && document[1] === 0x8b ? gunzipSync(document) : document;
+  const { markdown, html, rawHtml } = JSON.parse(Buffer.from(bytes).toString('utf8')) as PageDocument;
+  const markup = html ?? rawHtml;
+  const text = markdown ?? (markup === undefined ? title : visibleText(markup));
+  return (text ?? '').trim() !== '';
+}
+
+function visibleText(html: string): string {
+  return html.replace(/<(head|script|style|noscript|template)\b.*?<\/\1\s*>/gis, '').replace(/<[^>]*>/g, '');
+}
+
+/** The host itself asks for less, as opposed to a bot wall that answers 503. */
+function isPlainlyBusy(response: EngineResponse): boolean {
+  if (response.statusCode === 503) return response.retryAfterMs !== null || !isTurnedAway(response);
+  return isBusy(response.statusCode);
+}
+
+function tooLate({ url, budgetMs }: PageRequest): TroupeError {
+  return new TroupeError('SCRAPE_TIMEOUT', `${url} was not ready within ${Math.round(budgetMs)} ms`, {
+    retryable: true,
+  });
+}
+
+function convertRequest(response: EngineResponse, request: PageRequest): ConvertRequest {
+  const { statusCode, finalUrl, contentType, headers, body, rendered } = response;
+  const { formats, onlyMainContent, includeTags, excludeTags, removeBase64Images } = request.spec;
+  return {
+    body,
+    url: finalUrl,
+    statusCode,
+    contentType,
+    robotsTag: headers['x-robots-tag'] ?? null,
+    rendered,
+    spec: { formats, onlyMainContent, includeTags, excludeTags, removeBase64Images },
+    metadata: { ...request.metadata, ...responseMetadata(response) },
+    discover: statusCode >= 400 ? null : request.discover(finalUrl),
+    encoding: request.encoding,
+  };
+}
+
+function responseMetadata({ statusCode, statusText, finalUrl, contentType }: EngineResponse): Record<string, unknown> {
+  const metadata: Record<string, unknown> = { url: finalUrl, statusCode };
+  if (contentType !== null) metadata['contentType'] = contentType;
+  if (statusCode >= 400) metadata['error'] = statusText || (STATUS_CODES[statusCode] ?? `HTTP ${statusCode}`);
+  return metadata;
+}
+
+/** Address that the page sends its readers to, null when it is itself the page. */
+function refreshTarget({ response, converted }: Answer): string | null {
+  const target = converted.refreshUrl;
+  if (target === null || response.statusCode >= 400) return null;
+  return withoutFragment(target) === withoutFragment(response.finalUrl) ? null : target;
+}
+
+function withoutFragment(url: string): string {
+  return url.replace(/#.*$/s, '');
+}
+
+function finish({ response, converted }: Answer): FetchedPage {
+  const { statusCode, finalUrl, engine, ms, retryAfterMs } = response;
+  const { document, documentBytes, title, outlinks, excluded } = converted;
+  const busy = isBusy(statusCode) ? { kind: busyKind(statusCode), retryMs: retryAfterMs } : null;
+  return { statusCode, finalUrl, engine, fetchMs: ms, document, documentBytes, title, outlinks, excluded, busy };
+}
+
+function blockedPage({ finalUrl }: EngineResponse): TroupeError {
+  return new TroupeError('SCRAPE_BLOCKED', `${finalUrl} answered with a bot wall instead of its content`);
+}
+
+function tooManyRefreshes(url: string): TroupeError {
+  return new TroupeError(
+    'SCRAPE_TOO_MANY_REDIRECTS',
+    `the page refreshes in a loop, or more than ${MAX_REDIRECTS} times, at ${url}`,
+  );
+}
+
+function emptyPage({ finalUrl, engine }: EngineResponse, isShell: boolean): TroupeError {
+  const why =
+    isShell && engine !== 'browser' ? ': its content is made by scripts, and no browser is available here' : '';
+  return new TroupeError('SCRAPE_EMPTY', `${finalUrl} shows nothing${why}`);
+}

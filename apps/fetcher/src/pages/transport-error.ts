@@ -1,0 +1,42 @@
+import { TroupeError } from '@troupe/contracts';
+import type { TroubleKind } from '../slots/host-reports.js';
+
+/** Thrown when a request got no answer. `trouble` is what the host is charged with, null when it is not to blame. */
+export class TransportError extends TroupeError {
+  readonly trouble: TroubleKind | null;
+
+  constructor(cause: TroupeError, message: string = cause.message) {
+    const { code, retryable, httpStatus, details } = cause;
+    super(code, message, { cause, retryable, httpStatus, details });
+    this.trouble = blame(cause);
+  }
+}
+
+/** Thrown for a 429 or 503 that is not taken as the page's document. */
+export class BusyAnswerError extends TroupeError {
+  constructor(
+    readonly url: string,
+    readonly statusCode: number,
+    /** `Retry-After` in ms, null without the header. */
+    readonly retryMs: number | null,
+  ) {
+    super('SCRAPE_SITE_ERROR', `${url} answered ${statusCode}`, { retryable: true });
+  }
+
+  get kind(): TroubleKind {
+    return busyKind(this.statusCode);
+  }
+}
+
+export function busyKind(statusCode: number): TroubleKind {
+  return statusCode === 429 ? 'rateLimited' : 'unavailable';
+}
+
+export function isBusy(statusCode: number): boolean {
+  return statusCode === 429 || statusCode === 503;
+}
+
+function blame({ code, retryable }: TroupeError): TroubleKind | null {
+  if (code === 'SCRAPE_TIMEOUT') return 'timeouts';
+  return code === 'SCRAPE_SITE_ERROR' && retryable ? 'refused' : null;
+}

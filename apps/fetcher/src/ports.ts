@@ -1,0 +1,19 @@
+/**
+ * What the fetcher needs of the cluster, as narrow as it uses it: the adapters of `@troupe/messaging` and
+ * `@troupe/persistence` fit as they are, and tests put small fakes in their place.
+ */
+import type { ActorBus, CancelBoard, PenaltyBoard, SlotBoard } from '@troupe/messaging';
+import type { RobotsCache } from '@troupe/persistence';
+import type { RobotsFile } from '@troupe/politeness';
+
+export type Mailboxes = Pick<ActorBus, 'publishActor'>;
+export type LaneSlots = Pick<SlotBoard, 'claim' | 'renew' | 'release'>;
+export type ExpressBoard = Pick<SlotBoard, 'claimExpress' | 'release'>;
+export type Penalties = Pick<PenaltyBoard, 'pauseMs' | 'gapMs' | 'put'>;
+export type Cancels = Pick<CancelBoard, 'isCancelled' | 'onCancel'>;
+export type RobotsStore = Pick<RobotsCache, 'get' | 'put'>;
+
+/** Rules of any host. Rejects when they cannot be known: the page could not be fetched either. */
+export interface RobotsLookup {
+  rulesFor(url: string, signal: AbortSignal): Promise<RobotsFile>;
+}

@@ -1,0 +1,76 @@
+/**
+ * Small fetches beside the pages: robots.txt, sitemaps, feeds, pages of a map. On an express place of the host, never
+ * while the host is under penalty, addresses checked by the engine on every hop.
+ */
+import { TroupeError } from '@troupe/contracts';
+import { hostKey } from '@troupe/frontier';
+import type { EngineResponse, FetchEngine } from '../engines/engine.js';
+import { HopGuard, HostPausedError } from '../pages/hop-guard.js';
+import type { Penalties, RobotsLookup } from '../ports.js';
+import type { ExpressSlots } from './express-slots.js';
+
+export interface ExpressRequest {
+  url: string;
+  headers: Record<string, string>;
+  /** Everything, waiting for a place included. */
+  timeoutMs: number;
+  maxBytes: number;
+  skipTlsVerification: boolean;
+  signal: AbortSignal;
+  /** Consulted for the URL and every hop; null: not at all. */
+  robots: { agent: string; rules: RobotsLookup } | null;
+}
+
+export interface ExpressFetchParts {
+  engine: Pick<FetchEngine, 'fetch'>;
+  express: Pick<ExpressSlots, 'acquire'>;
+  penalties: Pick<Penalties, 'pauseMs'>;
+}
+
+const NO_ROBOTS: RobotsLookup = {
+  rulesFor: () => Promise.reject(new TroupeError('UNKNOWN_ERROR', 'robots are not consulted here')),
+};
+
+export class ExpressFetch {
+  constructor(private readonly parts: ExpressFetchParts) {}
+
+  /** @throws TroupeError of the engine; CONCURRENCY_QUEUE_TIMEOUT; HostPausedError; RequestRefusedError (robots) */
+  async get(request: ExpressRequest): Promise<EngineResponse> {
+    const startedAt = performance.now();
+    const host = hostKey(request.url);
+    this.#checkPenalty(host);
+    const guard = this.#guardFor(host, request);
+    await guard.checkStart(request.url);
+    const place = await this.parts.express.acquire(host, request.timeoutMs, request.signal);
+    try {
+      this.#checkPenalty(host);
+      const timeoutMs = Math.max(1, request.timeoutMs - (performance.now() - startedAt));
+      return await this.parts.engine.fetch(
+        { ...request, timeoutMs, waitForMs: 0, onRedirect: (url) => guard.checkHop(url) },
+        request.signal,
+      );
+    } finally {
+      place.release();
+      guard.release();
+    }
+  }
+
+  #checkPenalty(host: string): void {
+    const pauseMs = this.parts.penalties.pauseMs(host);
+    if (pauseMs > 0) throw new HostPausedError(host, pauseMs);
+  }
+
+  #guardFor(host: string, request: ExpressRequest): HopGuard {
+    return new HopGuard({
+      host,
+      robotsAgent: request.robots?.agent ?? null,
+      robots: request.robots?.rules ?? NO_ROBOTS,
+      scope: null,
+      penalties: this.parts.penalties,
+      express: this.parts.express,
+      placeWaitMs: request.timeoutMs,
+      onOwnHost: () => Promise.resolve(),
+      signal: request.signal,
+    });
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * What this process sees of hosts. Trouble is told to the other fetchers at once through the penalty board; everything
+ * goes, summed up, to the host's actor at most once a second (design/politeness.md §5).
+ */
+import { actorKey, type HostFeedback } from '@troupe/contracts';
+import type { Mailboxes, Penalties } from '../ports.js';
+
+export type TroubleKind = 'rateLimited' | 'unavailable' | 'refused' | 'timeouts';
+
+export interface Trouble {
+  kind: TroubleKind;
+  /** Retry-After of the answer in ms, null when there was none. */
+  retryMs: number | null;
+  /** Gap under which the trouble came. */
+  gapMs: number;
+}
+
+const REPORT_MS = 1000;
+const DEFAULT_PAUSE_MS = 1000;
+const MAX_PAUSE_MS = 15 * 60_000;
+const MIN_BACKOFF_GAP_MS = 1000;
+const MAX_GAP_MS = 120_000;
+
+export interface HostReportsOptions {
+  mailboxes: Mailboxes;
+  penalties: Penalties;
+  instance: string;
+  log: { warn(context: object, message: string): void };
+}
+
+export class HostReports {
+  readonly #pending = new Map<string, HostFeedback>();
+  #timer: NodeJS.Timeout | null = null;
+  #sent = 0;
+
+  constructor(private readonly options: HostReportsOptions) {}
+
+  clean(host: string, ms: number): void {
+    const report = this.#report(host);
+    report.meanMs = (report.meanMs * report.ok + ms) / (report.ok + 1);
+    report.ok++;
+  }
+
+  /** Pauses the host for every fetcher and returns the pause in ms. */
+  trouble(host: string, trouble: Trouble): number {
+    const report = this.#report(host);
+    report[trouble.kind]++;
+    if (trouble.retryMs !== null) report.retryMs = Math.max(report.retryMs ?? 0, trouble.retryMs);
+    const retryMs = Math.min(trouble.retryMs ?? DEFAULT_PAUSE_MS, MAX_PAUSE_MS);
+    this.options.penalties.put(host, { retryMs, gapMs: backoffGap(trouble) }).catch((error: unknown) => {
+      this.options.log.warn({ host, err: error }, 'penalty not shared with the other fetchers');
+    });
+    return retryMs;
+  }
+
+  /** Sends what is pending. Lossy: the next report repeats nothing, the host's policy only learns later. */
+  async flush(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    const reports = [...this.#pending.values()];
+    this.#pending.clear();
+    await Promise.all(reports.map((report) => this.#send(report)));
+  }
+
+  #report(host: string): HostFeedback {
+    let report = this.#pending.get(host);
+    if (report === undefined) {
+      report = {
+        type: 'HostFeedback',
+        host,
+        ok: 0,
+        meanMs: 0,
+        rateLimited: 0,
+        unavailable: 0,
+        refused: 0,
+        timeouts: 0,
+        retryMs: null,
+      };
+      this.#pending.set(host, report);
+    }
+    this.#timer ??= setTimeout(() => void this.flush(), REPORT_MS).unref();
+    return report;
+  }
+
+  async #send(report: HostFeedback): Promise<void> {
+    const id = `f.${this.options.instance}.${++this.#sent}`;
+    const from = `w/${this.options.instance}` as const;
+    try {
+      const to = actorKey('domain', report.host);
+      await this.options.mailboxes.publishActor({ id, type: 'HostFeedback', v: 1, from, to, n: null, body: report });
+    } catch (error) {
+      this.options.log.warn({ host: report.host, err: error }, 'host feedback not delivered');
+    }
+  }
+}
+
+/** A single timeout says little about the host, so it pauses without slowing down what follows. */
+function backoffGap({ kind, gapMs }: Trouble): number {
+  if (kind === 'timeouts') return gapMs;
+  return Math.min(MAX_GAP_MS, Math.max(2 * gapMs, MIN_BACKOFF_GAP_MS));
+}

@@ -1,0 +1,43 @@
+import { NestFactory } from '@nestjs/core';
+import type { MicroserviceOptions } from '@nestjs/microservices';
+import type { TroupeConfig } from '@troupe/config';
+import { NatsLink, NatsStrategy } from '@troupe/messaging';
+import type { RunningService, ServiceContext } from '@troupe/observability';
+import { FetcherModule } from './fetcher.module.js';
+import { FetcherParts } from './fetcher.parts.js';
+
+/** Without these the fetcher would leave work lying. */
+const EXPECTED = ['work.http.hi', 'work.http.lo', 'work.kick.hi', 'work.kick.lo', 'rpc.fetch.http', 'rpc.map'];
+
+export async function startFetcher(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
+  const { config, log, instance } = context;
+  const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
+  const link = await NatsLink.open({ url: config.natsUrl, name: instance, onProblem });
+  await link.ensureTopology();
+  const parts = await FetcherParts.create({ config, log, instance, link });
+  const { fetcherConcurrency } = config;
+  const strategy = new NatsStrategy({
+    link,
+    maxInFlight: fetcherConcurrency,
+    capacity: fetcherConcurrency,
+    expects: EXPECTED,
+  });
+  const options: MicroserviceOptions = { strategy };
+  const app = await NestFactory.createMicroservice<MicroserviceOptions>(FetcherModule.with(parts), {
+    ...options,
+    logger: ['error', 'warn'],
+    abortOnError: false,
+  });
+  await app.listen();
+  if (!parts.hasBrowser)
+    log.warn('no browser found: pages that need scripts are fetched without them (set CHROMIUM_PATH)');
+  return {
+    checks: { nats: () => link.ping() },
+    async drain() {
+      // Nothing more is taken while what runs comes to its end.
+      await Promise.all([app.close(), parts.lanes.drain()]);
+      await parts.close();
+      await link.close();
+    },
+  };
+}

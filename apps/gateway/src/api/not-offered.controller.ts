@@ -1,0 +1,48 @@
+import { All, Controller } from '@nestjs/common';
+import { TroupeError } from '@troupe/contracts';
+import { Public } from '../auth/api-key.guard.js';
+import { ApiError } from '../errors/api-error.js';
+
+/** Calls of current clients that this version does not answer yet (spec/beyond.md, spec/v1.md). */
+const LATER_PATHS = [
+  'v1/*path',
+  'v2/extract',
+  'v2/extract/*path',
+  'v2/search',
+  'v2/search/*path',
+  'v2/agent',
+  'v2/agent/*path',
+  'v2/team/*path',
+  'v2/concurrency-check',
+  'v2/crawl/params-preview',
+  'v2/parse',
+  'v2/parse/*path',
+  'v2/scrape/:id/interact',
+  'v2/interact',
+  'v2/interact/*path',
+  'v2/browser',
+  'v2/browser/*path',
+  'v2/monitor',
+  'v2/monitor/*path',
+  'v2/feedback',
+  'v2/exchange',
+  'v2/exchange/*path',
+];
+
+/** Known to clients, so the answer is "not here", not "no such thing". */
+@Controller(LATER_PATHS)
+export class NotOfferedController {
+  @All()
+  refuse(): never {
+    throw new TroupeError('NOT_SUPPORTED', 'This call is not supported by this version');
+  }
+}
+
+@Public()
+@Controller(['v0', 'v0/*path'])
+export class GoneController {
+  @All()
+  refuse(): never {
+    throw new ApiError(410, 'The v0 API is gone, please use v2');
+  }
+}

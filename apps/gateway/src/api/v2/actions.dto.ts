@@ -1,0 +1,62 @@
+/** The `actions` array (spec/scrape.md): checked in full although no version offers actions yet. */
+import { isPlainObject, listIssues } from '../validation/fields.js';
+import { customIssue, noUnionMember, wrongType, type Issue } from '../validation/issue.js';
+import { screenshotIssues } from './formats.dto.js';
+
+type Action = Record<string, unknown>;
+
+const isText = (value: unknown) => typeof value === 'string' && value !== '';
+const isAbsentOrText = (value: unknown) => value === undefined || isText(value);
+const isAbsentOrBoolean = (value: unknown) => value === undefined || typeof value === 'boolean';
+const isWait = (value: unknown) => Number.isInteger(value) && (value as number) >= 1;
+const PAGE_SIZES = ['A0', 'A1', 'A2', 'A3', 'A4', 'A5', 'A6', 'Letter', 'Legal', 'Tabloid', 'Ledger'];
+
+const ACTIONS: Record<string, (action: Action) => boolean> = {
+  wait: ({ milliseconds, selector }) =>
+    (milliseconds !== undefined || selector !== undefined) &&
+    (milliseconds === undefined || isWait(milliseconds)) &&
+    isAbsentOrText(selector),
+  click: ({ selector, all }) => isText(selector) && isAbsentOrBoolean(all),
+  write: ({ text, selector }) => typeof text === 'string' && isAbsentOrText(selector),
+  press: ({ key }) => isText(key),
+  scroll: ({ direction, selector }) =>
+    [undefined, 'up', 'down'].includes(direction as string | undefined) && isAbsentOrText(selector),
+  screenshot: (action) => screenshotIssues(action).length === 0,
+  scrape: ({ selector }) => isAbsentOrText(selector),
+  executeJavascript: ({ script }) => isText(script),
+  pdf: ({ format, landscape, scale }) =>
+    (format === undefined || PAGE_SIZES.includes(format as string)) &&
+    isAbsentOrBoolean(landscape) &&
+    (scale === undefined || typeof scale === 'number'),
+};
+const MAX_ACTIONS = 50;
+const MAX_WAIT_MS = 60_000;
+/** What waiting for a selector counts towards the limit. */
+const SELECTOR_WAIT_MS = 1000;
+
+export function actionsIssues(value: unknown, waitFor: unknown): Issue[] {
+  const issues = listIssues(value, actionIssues, { maxItems: MAX_ACTIONS });
+  if (issues.length > 0) return issues;
+  const waitMs = (value as Action[]).reduce(
+    (sum, action) => sum + waitOf(action),
+    typeof waitFor === 'number' ? waitFor : 0,
+  );
+  return waitMs > MAX_WAIT_MS
+    ? [customIssue(`Total wait time (waitFor + wait actions) cannot exceed ${MAX_WAIT_MS} ms`)]
+    : [];
+}
+
+function actionIssues(action: unknown): Issue[] {
+  if (!isPlainObject(action)) return [wrongType('object', action)];
+  const isValid =
+    typeof action.type === 'string' && Object.hasOwn(ACTIONS, action.type) ? ACTIONS[action.type] : undefined;
+  return isValid?.(action) ? [] : [noUnionMember('Invalid action: unknown type, or a field is missing or wrong')];
+}
+
+function waitOf(action: Action): number {
+  if (action.type !== 'wait') return 0;
+  return (
+    (typeof action.milliseconds === 'number' ? action.milliseconds : 0) +
+    (action.selector === undefined ? 0 : SELECTOR_WAIT_MS)
+  );
+}

@@ -1,0 +1,72 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import { type TroupeConfig } from '@troupe/config';
+import { type Uuid } from '@troupe/contracts';
+import type { Request, Response } from 'express';
+import { AsCaller, type Caller } from '../../auth/caller.js';
+import { JobCancelService } from '../../jobs/job-cancel.service.js';
+import { JobStatusService } from '../../jobs/job-status.service.js';
+import { JobSubmitService } from '../../jobs/job-submit.service.js';
+import { PageBytes } from '../../jobs/page-bytes.js';
+import { TargetPolicy } from '../../jobs/target-policy.js';
+import { InjectConfig } from '../../settings.js';
+import { BodyPipe, JobIdPipe } from '../validation/body.pipe.js';
+import { type ReadBody } from '../validation/read-body.js';
+import { BatchDto } from './batch.dto.js';
+import { batchFromV2, unofferedBatchOptions } from './batch.mapper.js';
+import { JobReader } from './job-reader.js';
+import { refuseUnoffered, refuseZeroDataRetention } from './offer.js';
+import { submissionOf } from './submission.js';
+
+@Controller('v2/batch/scrape')
+export class BatchController {
+  private readonly reader: JobReader;
+
+  constructor(
+    private readonly submit: JobSubmitService,
+    status: JobStatusService,
+    cancel: JobCancelService,
+    pages: PageBytes,
+    private readonly targets: TargetPolicy,
+    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+  ) {
+    this.reader = new JobReader({ status, cancel, pages, config }, 'v2/batch/scrape');
+  }
+
+  @Post()
+  @HttpCode(200)
+  async startBatch(
+    @AsCaller() caller: Caller,
+    @Body(new BodyPipe(BatchDto)) { body, warnings }: ReadBody<BatchDto>,
+    @Req() request: Request,
+  ) {
+    const { maxScrapeTimeoutMs, maxBatchUrls } = this.config;
+    const checkTarget = (url: string) => this.targets.check(url);
+    const order = batchFromV2(body, { maxScrapeTimeoutMs, maxBatchUrls, concurrency: caller.concurrency, checkTarget });
+    refuseZeroDataRetention(body.zeroDataRetention);
+    refuseUnoffered(unofferedBatchOptions(body));
+    const id = await this.submit.startBatch(order.spec, order.urls, submissionOf(request, caller, body));
+    const invalid = order.invalidUrls === null ? {} : { invalidURLs: order.invalidUrls };
+    const warning = warnings.length === 0 ? {} : { warning: warnings.join(' ') };
+    return { success: true, id, url: this.reader.addressOf(request, id), ...invalid, ...warning };
+  }
+
+  @Get(':id')
+  sendStatus(
+    @AsCaller() caller: Caller,
+    @Param('id', JobIdPipe) id: Uuid,
+    @Req() request: Request,
+    @Res() response: Response,
+  ) {
+    return this.reader.sendStatus(caller, id, request, response);
+  }
+
+  @Delete(':id')
+  cancelBatch(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid) {
+    return this.reader.cancel(caller, id);
+  }
+
+  @Get(':id/errors')
+  listErrors(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid) {
+    return this.reader.problems(caller, id);
+  }
+}

@@ -1,0 +1,21 @@
+import { isUuid } from '@troupe/contracts';
+import { BooleanField, Field, NumberField, TextListField } from '../validation/fields.js';
+import { wrongType, type Issue } from '../validation/issue.js';
+import { ScrapeOptionsDto } from './scrape-options.dto.js';
+import { WebhookField } from './webhook.field.js';
+
+/** Body of `POST /v2/batch/scrape`. The addresses are judged by the mapper: bad ones may be legal. */
+export class BatchDto extends ScrapeOptionsDto {
+  @TextListField({ required: true, minItems: 1 }) urls!: string[];
+  @WebhookField() webhook?: unknown;
+  @NumberField({ min: 1 }) maxConcurrency?: number;
+  @BooleanField() ignoreInvalidURLs?: boolean;
+  @Field(uuidIssues) appendToId?: string;
+}
+
+function uuidIssues(value: unknown): Issue[] {
+  if (typeof value !== 'string') return [wrongType('string', value)];
+  return isUuid(value.toLowerCase())
+    ? []
+    : [{ code: 'invalid_string', validation: 'uuid', path: [], message: 'Invalid uuid' }];
+}

@@ -1,0 +1,99 @@
+import { type BatchSpec, TroupeError } from '@troupe/contracts';
+import { canonicalize, hostKey } from '@troupe/frontier';
+import { ApiError } from '../../errors/api-error.js';
+import { type BatchUrl } from '../../jobs/job-submit.service.js';
+import { InvalidBodyError, invalidUrl, tooBig, type Issue } from '../validation/issue.js';
+import { readPageUrl } from '../validation/page-url.js';
+import { type BatchDto } from './batch.dto.js';
+import { clampConcurrency } from './crawl.mapper.js';
+import { scrapeSpecFromV2, unofferedScrapeOptions } from './scrape.mapper.js';
+
+export interface BatchRules {
+  maxScrapeTimeoutMs: number;
+  maxBatchUrls: number;
+  /** Of the team. */
+  concurrency: number;
+  /** Throws for an address that must not be fetched. */
+  checkTarget(url: string): void;
+}
+
+export interface BatchOrder {
+  spec: BatchSpec;
+  /** Valid addresses in the caller's order, repeated ones included. */
+  urls: BatchUrl[];
+  /** Original texts of refused entries; null in strict mode, where there are none. */
+  invalidUrls: string[] | null;
+}
+
+/** @throws InvalidBodyError for too many URLs, none valid, or (strict mode) a bad one */
+export function batchFromV2(body: BatchDto, rules: BatchRules): BatchOrder {
+  if (body.urls.length > rules.maxBatchUrls)
+    throw new InvalidBodyError([tooBig('array', rules.maxBatchUrls, ['urls'])]);
+  const isLenient = body.ignoreInvalidURLs ?? true;
+  const { urls, invalidUrls } = isLenient
+    ? sortOut(body.urls, rules)
+    : { urls: allValid(body.urls, rules), invalidUrls: null };
+  if (urls.length === 0) throw new ApiError(400, 'No valid URLs were given', { code: 'BAD_REQUEST' });
+  return {
+    spec: {
+      maxConcurrency: clampConcurrency(body.maxConcurrency, rules.concurrency),
+      scrape: scrapeSpecFromV2(body, rules),
+    },
+    urls,
+    invalidUrls,
+  };
+}
+
+export function unofferedBatchOptions(body: BatchDto): string[] {
+  const own = (['webhook', 'appendToId'] as const).filter((option) => body[option] !== undefined);
+  return [...own, ...unofferedScrapeOptions(body)];
+}
+
+function sortOut(texts: string[], rules: BatchRules): { urls: BatchUrl[]; invalidUrls: string[] } {
+  const urls: BatchUrl[] = [];
+  const invalidUrls: string[] = [];
+  for (const text of texts) {
+    const seed = readSeed(text);
+    if (seed.ok && isAllowed(seed.url, rules)) urls.push(seed);
+    else invalidUrls.push(text);
+  }
+  return { urls: urls.map(({ url, host }) => ({ url, host })), invalidUrls };
+}
+
+function isAllowed(url: string, rules: BatchRules): boolean {
+  try {
+    rules.checkTarget(url);
+    return true;
+  } catch (error) {
+    if (error instanceof TroupeError) return false;
+    throw error;
+  }
+}
+
+function allValid(texts: string[], rules: BatchRules): BatchUrl[] {
+  const issues: Issue[] = [];
+  const urls: BatchUrl[] = [];
+  texts.forEach((text, index) => {
+    const seed = readSeed(text);
+    if (seed.ok) urls.push({ url: seed.url, host: seed.host });
+    else issues.push(invalidUrl(seed.message, ['urls', index]));
+  });
+  if (issues.length > 0) throw new InvalidBodyError(issues);
+  for (const { url } of urls) rules.checkTarget(url);
+  return urls;
+}
+
+type Seed = ({ ok: true } & BatchUrl) | { ok: false; message: string };
+
+/**
+ * The caller's own spelling when it means exactly the canonical URL (`https://a.example` for `https://a.example/`),
+ * because it is shown as `metadata.sourceURL`; the canonical URL otherwise.
+ */
+function readSeed(text: string): Seed {
+  const page = readPageUrl(text);
+  if (!page.ok) return page;
+  const canonical = canonicalize(page.url);
+  if (canonical === null) return { ok: false, message: 'Invalid URL' };
+  const isSpelledWell = URL.canParse(text) && new URL(text).href === canonical;
+  return { ok: true, url: isSpelledWell ? text.trim() : canonical, host: hostKey(canonical) };
+}

@@ -1,0 +1,84 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import { type TroupeConfig } from '@troupe/config';
+import { type CrawlSpec, type Uuid } from '@troupe/contracts';
+import type { Request, Response } from 'express';
+import { AsCaller, type Caller } from '../../auth/caller.js';
+import { JobCancelService } from '../../jobs/job-cancel.service.js';
+import { JobStatusService } from '../../jobs/job-status.service.js';
+import { JobSubmitService } from '../../jobs/job-submit.service.js';
+import { PageBytes } from '../../jobs/page-bytes.js';
+import { InjectConfig } from '../../settings.js';
+import { BodyPipe, JobIdPipe } from '../validation/body.pipe.js';
+import { type ReadBody } from '../validation/read-body.js';
+import { CrawlDto } from './crawl.dto.js';
+import { crawlSpecFromV2, crawlSpecToV2, unofferedCrawlOptions } from './crawl.mapper.js';
+import { JobReader } from './job-reader.js';
+import { refuseIgnoringRobots, refuseUnoffered, refuseZeroDataRetention } from './offer.js';
+import { submissionOf } from './submission.js';
+
+@Controller('v2/crawl')
+export class CrawlController {
+  private readonly reader: JobReader;
+
+  constructor(
+    private readonly submit: JobSubmitService,
+    private readonly status: JobStatusService,
+    cancel: JobCancelService,
+    pages: PageBytes,
+    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+  ) {
+    this.reader = new JobReader({ status, cancel, pages, config }, 'v2/crawl');
+  }
+
+  @Post()
+  @HttpCode(200)
+  async startCrawl(
+    @AsCaller() caller: Caller,
+    @Body(new BodyPipe(CrawlDto)) { body, warnings }: ReadBody<CrawlDto>,
+    @Req() request: Request,
+  ) {
+    refuseZeroDataRetention(body.zeroDataRetention);
+    refuseIgnoringRobots(body.ignoreRobotsTxt, this.config);
+    refuseUnoffered(unofferedCrawlOptions(body));
+    const spec = crawlSpecFromV2(body, { ...this.config, concurrency: caller.concurrency });
+    const id = await this.submit.startCrawl(spec, submissionOf(request, caller, body));
+    const warning = warnings.length === 0 ? {} : { warning: warnings.join(' ') };
+    return { success: true, id, url: this.reader.addressOf(request, id), ...warning };
+  }
+
+  /** Both names stand before `:id`, which would take them for an id. */
+  @Get(['active', 'ongoing'])
+  async activeCrawls(@AsCaller() caller: Caller) {
+    const crawls = await this.status.activeCrawls(caller);
+    return {
+      success: true,
+      crawls: crawls.map((job) => ({
+        id: job.job,
+        teamId: job.team,
+        url: job.originUrl ?? '',
+        created_at: job.createdAt.toISOString(),
+        options: crawlSpecToV2(job.wireOptions as CrawlSpec),
+      })),
+    };
+  }
+
+  @Get(':id')
+  sendStatus(
+    @AsCaller() caller: Caller,
+    @Param('id', JobIdPipe) id: Uuid,
+    @Req() request: Request,
+    @Res() response: Response,
+  ) {
+    return this.reader.sendStatus(caller, id, request, response);
+  }
+
+  @Delete(':id')
+  cancelCrawl(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid) {
+    return this.reader.cancel(caller, id);
+  }
+
+  @Get(':id/errors')
+  listErrors(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid) {
+    return this.reader.problems(caller, id);
+  }
+}

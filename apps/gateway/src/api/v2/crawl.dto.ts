@@ -1,0 +1,53 @@
+import { checkPattern } from '@troupe/frontier';
+import {
+  BooleanField,
+  EnumField,
+  ListField,
+  NestedField,
+  NumberField,
+  TextField,
+  textIssues,
+} from '../validation/fields.js';
+import { customIssue, type Issue } from '../validation/issue.js';
+import { OriginDto, ScrapeOptionsDto } from './scrape-options.dto.js';
+import { UrlField } from './scrape.dto.js';
+import { WebhookField } from './webhook.field.js';
+
+const MAX_PATTERNS = 1000;
+const MAX_PATTERN_CHARS = 2000;
+
+/** Regular expressions in RE2 syntax; a bad one is an issue at its index. */
+export function PatternListField(): PropertyDecorator {
+  return ListField(patternIssues, { maxItems: MAX_PATTERNS });
+}
+
+function patternIssues(value: unknown): Issue[] {
+  const issues = textIssues(value, { maxLength: MAX_PATTERN_CHARS });
+  if (issues.length > 0) return issues;
+  const problem = checkPattern(value as string);
+  return problem === null ? [] : [customIssue(problem)];
+}
+
+/** Body of `POST /v2/crawl`. */
+export class CrawlDto extends OriginDto {
+  @UrlField() url!: string;
+  @TextField({ maxLength: 10_000 }) prompt?: string;
+  @PatternListField() includePaths?: string[];
+  @PatternListField() excludePaths?: string[];
+  @BooleanField() regexOnFullURL?: boolean;
+  @NumberField({ min: 0 }) maxDiscoveryDepth?: number;
+  @EnumField(['include', 'skip', 'only']) sitemap?: 'include' | 'skip' | 'only';
+  @BooleanField() ignoreQueryParameters?: boolean;
+  @BooleanField() deduplicateSimilarURLs?: boolean;
+  @NumberField({ min: 1 }) limit?: number;
+  @BooleanField() crawlEntireDomain?: boolean;
+  @BooleanField() allowExternalLinks?: boolean;
+  @BooleanField() allowSubdomains?: boolean;
+  @NumberField({ above: 0, max: 60, integer: false }) delay?: number;
+  @NumberField({ min: 1 }) maxConcurrency?: number;
+  @BooleanField() ignoreRobotsTxt?: boolean;
+  @TextField({ minLength: 1, maxLength: 200 }) robotsUserAgent?: string;
+  @WebhookField() webhook?: unknown;
+  @NestedField(() => ScrapeOptionsDto) scrapeOptions?: ScrapeOptionsDto;
+  @BooleanField() zeroDataRetention?: boolean;
+}

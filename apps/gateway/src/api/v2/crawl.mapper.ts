@@ -1,0 +1,81 @@
+import { type CrawlSpec } from '@troupe/contracts';
+import { canonicalize } from '@troupe/frontier';
+import { customIssue, InvalidBodyError } from '../validation/issue.js';
+import { readPageUrl } from '../validation/page-url.js';
+import { type CrawlDto } from './crawl.dto.js';
+import { scrapeSpecFromV2, scrapeSpecToV2, unofferedScrapeOptions } from './scrape.mapper.js';
+
+const DEFAULT_LIMIT = 10_000;
+
+export interface CrawlRules {
+  maxScrapeTimeoutMs: number;
+  allowIgnoreRobots: boolean;
+  /** Of the team. */
+  concurrency: number;
+}
+
+export function crawlSpecFromV2(body: CrawlDto, rules: CrawlRules): CrawlSpec {
+  return {
+    url: body.url,
+    scope: {
+      base: startUrl(body.url),
+      version: 0,
+      includePaths: body.includePaths ?? [],
+      excludePaths: body.excludePaths ?? [],
+      regexOnFullUrl: body.regexOnFullURL ?? false,
+      maxDepth: body.maxDiscoveryDepth ?? null,
+      entireDomain: body.crawlEntireDomain ?? false,
+      allowExternalLinks: body.allowExternalLinks ?? false,
+      allowSubdomains: body.allowSubdomains ?? false,
+      ignoreQueryParameters: body.ignoreQueryParameters ?? false,
+      deduplicateSimilarUrls: body.deduplicateSimilarURLs ?? true,
+      sitemap: body.sitemap ?? 'include',
+    },
+    limit: body.limit ?? DEFAULT_LIMIT,
+    delayMs: Math.round((body.delay ?? 0) * 1000),
+    maxConcurrency: clampConcurrency(body.maxConcurrency, rules.concurrency),
+    ignoreRobots: body.ignoreRobotsTxt ?? false,
+    robotsAgent: rules.allowIgnoreRobots ? (body.robotsUserAgent ?? null) : null,
+    scrape: scrapeSpecFromV2(body.scrapeOptions ?? {}, rules),
+  };
+}
+
+/** The model in v2 words, as active crawls show it. */
+export function crawlSpecToV2(spec: CrawlSpec) {
+  const { scope } = spec;
+  return {
+    includePaths: scope.includePaths,
+    excludePaths: scope.excludePaths,
+    regexOnFullURL: scope.regexOnFullUrl,
+    ...(scope.maxDepth === null ? {} : { maxDiscoveryDepth: scope.maxDepth }),
+    sitemap: scope.sitemap,
+    ignoreQueryParameters: scope.ignoreQueryParameters,
+    deduplicateSimilarURLs: scope.deduplicateSimilarUrls,
+    limit: spec.limit,
+    crawlEntireDomain: scope.entireDomain,
+    allowExternalLinks: scope.allowExternalLinks,
+    allowSubdomains: scope.allowSubdomains,
+    ...(spec.delayMs > 0 ? { delay: spec.delayMs / 1000 } : {}),
+    ...(spec.maxConcurrency === null ? {} : { maxConcurrency: spec.maxConcurrency }),
+    ignoreRobotsTxt: spec.ignoreRobots,
+    scrapeOptions: scrapeSpecToV2(spec.scrape),
+  };
+}
+
+export function unofferedCrawlOptions(body: CrawlDto): string[] {
+  const own = (['prompt', 'webhook'] as const).filter((option) => body[option] !== undefined);
+  return [...own, ...unofferedScrapeOptions(body.scrapeOptions ?? {})];
+}
+
+/** `maxConcurrency` lowers the team's limit for a job and never raises it. */
+export function clampConcurrency(asked: number | undefined, teamLimit: number): number | null {
+  return asked === undefined ? null : Math.min(asked, teamLimit);
+}
+
+/** The dto has judged the text, so only a URL that grows too long by escaping is left to refuse. */
+function startUrl(text: string): string {
+  const page = readPageUrl(text);
+  const canonical = page.ok ? canonicalize(page.url) : null;
+  if (canonical === null) throw new InvalidBodyError([customIssue('Invalid URL', ['url'])]);
+  return canonical;
+}

@@ -1,0 +1,149 @@
+/** The `formats` array: strings and strict objects (spec/formats.md). */
+import { type FormatName } from '@troupe/contracts';
+import { isPlainObject, listIssues, numberIssues, textIssues } from '../validation/fields.js';
+import {
+  customIssue,
+  noUnionMember,
+  notInEnum,
+  under,
+  unknownKeys,
+  wrongType,
+  type Issue,
+} from '../validation/issue.js';
+
+export type FormatInput = string | { type: string; [option: string]: unknown };
+
+export const OFFERED_FORMATS: readonly FormatName[] = ['markdown', 'html', 'rawHtml', 'links', 'images'];
+
+/** Formats of the interface that later versions add, with the keys their objects may have. */
+const LATER_FORMATS: Record<string, readonly string[]> = {
+  summary: [],
+  screenshot: ['fullPage', 'quality', 'viewport'],
+  json: ['prompt', 'schema', 'checkPromptInjection'],
+  changeTracking: ['modes', 'schema', 'prompt', 'tag'],
+  branding: [],
+  attributes: ['selectors'],
+  question: ['question'],
+  highlights: ['query'],
+  query: ['prompt', 'mode'],
+};
+const BEYOND_SCOPE = ['rawBase64', 'deterministicJson', 'product', 'menu', 'audio', 'video'];
+const KNOWN_FORMATS = [...OFFERED_FORMATS, ...Object.keys(LATER_FORMATS)];
+/** Legal only as an object. */
+const NEEDS_OPTIONS = new Set(['json', 'attributes', 'question', 'highlights', 'query']);
+const MAX_FORMATS = 50;
+const MAX_PROMPT_CHARS = 10_000;
+
+export function formatName(format: FormatInput): string {
+  return typeof format === 'string' ? format : format.type;
+}
+
+export function isOffered(name: string): name is FormatName {
+  return (OFFERED_FORMATS as readonly string[]).includes(name);
+}
+
+export function formatsIssues(value: unknown): Issue[] {
+  const issues = listIssues(value, formatIssues, { maxItems: MAX_FORMATS });
+  return issues.length > 0 ? issues : combinationIssues(value as FormatInput[]);
+}
+
+function formatIssues(format: unknown): Issue[] {
+  if (typeof format === 'string')
+    return nameIssues(format, []) ?? (NEEDS_OPTIONS.has(format) ? [needsObject(format)] : []);
+  if (!isPlainObject(format)) return [noUnionMember(`Invalid format: expected a name or an object with a type`)];
+  if (typeof format.type !== 'string') return [wrongType('string', format.type, ['type'])];
+  return nameIssues(format.type, ['type']) ?? objectIssues(format.type, format);
+}
+
+function nameIssues(name: string, path: string[]): Issue[] | null {
+  if (BEYOND_SCOPE.includes(name)) return [customIssue(`Format ${name} is not supported`, path)];
+  return KNOWN_FORMATS.includes(name) ? null : [notInEnum(KNOWN_FORMATS, name, path)];
+}
+
+function needsObject(name: string): Issue {
+  return customIssue(`Format ${name} must be an object with its options`);
+}
+
+function objectIssues(name: string, format: Record<string, unknown>): Issue[] {
+  const allowed = LATER_FORMATS[name] ?? [];
+  const unknown = Object.keys(format).filter((key) => key !== 'type' && !allowed.includes(key));
+  const strict = unknown.length > 0 && name !== 'screenshot' ? [unknownKeys(unknown)] : [];
+  return [...strict, ...optionIssues(name, format)];
+}
+
+function optionIssues(name: string, format: Record<string, unknown>): Issue[] {
+  switch (name) {
+    case 'json':
+      return jsonIssues(format);
+    case 'screenshot':
+      return screenshotIssues(format);
+    case 'changeTracking':
+      return format.modes === undefined ? [] : under(['modes'], listIssues(format.modes, modeIssues));
+    case 'question':
+      return under(['question'], textIssues(format.question, { minLength: 1, maxLength: MAX_PROMPT_CHARS }));
+    case 'highlights':
+      return under(['query'], textIssues(format.query, { minLength: 1, maxLength: MAX_PROMPT_CHARS }));
+    case 'query':
+      return under(['prompt'], textIssues(format.prompt, { minLength: 1, maxLength: MAX_PROMPT_CHARS }));
+    case 'attributes':
+      return under(['selectors'], listIssues(format.selectors, attributeIssues));
+    default:
+      return [];
+  }
+}
+
+function jsonIssues(format: Record<string, unknown>): Issue[] {
+  if (format.checkPromptInjection === true) {
+    return [
+      customIssue('checkPromptInjection is not supported and cannot be ignored safely', ['checkPromptInjection']),
+    ];
+  }
+  if (format.prompt === undefined && format.schema === undefined)
+    return [customIssue('Format json needs a prompt or a schema')];
+  return format.prompt === undefined
+    ? []
+    : under(['prompt'], textIssues(format.prompt, { maxLength: MAX_PROMPT_CHARS }));
+}
+
+const MAX_VIEWPORT = { width: 7680, height: 4320 };
+
+export function screenshotIssues(format: Record<string, unknown>): Issue[] {
+  const issues: Issue[] = [];
+  if (format.fullPage !== undefined && typeof format.fullPage !== 'boolean')
+    issues.push(wrongType('boolean', format.fullPage, ['fullPage']));
+  if (format.quality !== undefined)
+    issues.push(...under(['quality'], numberIssues(format.quality, { min: 1, max: 100 })));
+  if (format.viewport !== undefined) issues.push(...under(['viewport'], viewportIssues(format.viewport)));
+  return issues;
+}
+
+function viewportIssues(viewport: unknown): Issue[] {
+  if (!isPlainObject(viewport)) return [wrongType('object', viewport)];
+  return (['width', 'height'] as const).flatMap((side) =>
+    under([side], numberIssues(viewport[side], { min: 1, max: MAX_VIEWPORT[side] })),
+  );
+}
+
+function modeIssues(mode: unknown): Issue[] {
+  return mode === 'git-diff' || mode === 'json' ? [] : [notInEnum(['git-diff', 'json'], mode)];
+}
+
+function attributeIssues(entry: unknown): Issue[] {
+  if (!isPlainObject(entry)) return [wrongType('object', entry)];
+  return ['selector', 'attribute'].flatMap((key) => under([key], textIssues(entry[key], { minLength: 1 })));
+}
+
+function combinationIssues(formats: FormatInput[]): Issue[] {
+  const issues: Issue[] = [];
+  const names = formats.map(formatName);
+  const screenshots = new Set(formats.filter((format) => formatName(format) === 'screenshot').map(screenshotIdentity));
+  if (screenshots.size > 1) issues.push(customIssue('Only one screenshot format may be requested'));
+  if (names.includes('changeTracking') && !names.includes('markdown')) {
+    issues.push(customIssue('The changeTracking format requires the markdown format'));
+  }
+  return issues;
+}
+
+function screenshotIdentity(format: FormatInput): string {
+  return typeof format === 'string' ? JSON.stringify({ type: format }) : JSON.stringify(format);
+}

@@ -1,0 +1,19 @@
+/** Refusals of well-formed requests: not permitted (403), not offered yet (501). Never silence. */
+import { TroupeError } from '@troupe/contracts';
+import { ApiError } from '../../errors/api-error.js';
+
+export function refuseUnoffered(options: string[]): void {
+  if (options.length === 0) return;
+  throw new TroupeError('NOT_SUPPORTED', `Not supported by this version: ${options.join(', ')}`, {
+    details: { options },
+  });
+}
+
+/** No team has the permission yet. */
+export function refuseZeroDataRetention(asked: boolean | undefined): void {
+  if (asked) throw new ApiError(403, 'Zero data retention is not enabled for this team');
+}
+
+export function refuseIgnoringRobots(asked: boolean | undefined, config: { allowIgnoreRobots: boolean }): void {
+  if (asked && !config.allowIgnoreRobots) throw new ApiError(403, 'ignoreRobotsTxt is not enabled for this team');
+}

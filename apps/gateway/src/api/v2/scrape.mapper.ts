@@ -1,0 +1,72 @@
+import { type Format, type ScrapeSpec } from '@troupe/contracts';
+import { formatName, isOffered, type FormatInput } from './formats.dto.js';
+import { type ParserInput, type ScrapeOptionsDto } from './scrape-options.dto.js';
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+
+/** v2 words -> the model, with v2's defaults. Options that are not offered must have been refused before. */
+export function scrapeSpecFromV2(options: ScrapeOptionsDto, limits: { maxScrapeTimeoutMs: number }): ScrapeSpec {
+  const waitForMs = options.waitFor ?? 0;
+  return {
+    formats: formatsFromV2(options.formats ?? ['markdown']),
+    onlyMainContent: options.onlyMainContent ?? true,
+    includeTags: options.includeTags ?? [],
+    excludeTags: options.excludeTags ?? [],
+    headers: options.headers ?? {},
+    waitForMs,
+    skipTlsVerification: options.skipTlsVerification ?? true,
+    timeoutMs: Math.min(options.timeout ?? DEFAULT_TIMEOUT_MS, limits.maxScrapeTimeoutMs),
+    removeBase64Images: options.removeBase64Images ?? true,
+    engine: waitForMs > 0 ? 'browser' : 'auto',
+  };
+}
+
+function formatsFromV2(formats: FormatInput[]): Format[] {
+  const names = new Set(formats.map(formatName));
+  return [...names].filter(isOffered).map((type) => ({ type }));
+}
+
+/** What a client would have to send to get this model: the `scrapeOptions` of active crawls. */
+export function scrapeSpecToV2(spec: ScrapeSpec) {
+  return {
+    formats: spec.formats.map(({ type }) => type),
+    onlyMainContent: spec.onlyMainContent,
+    includeTags: spec.includeTags,
+    excludeTags: spec.excludeTags,
+    headers: spec.headers,
+    waitFor: spec.waitForMs,
+    skipTlsVerification: spec.skipTlsVerification,
+    timeout: spec.timeoutMs,
+    removeBase64Images: spec.removeBase64Images,
+  };
+}
+
+/** Names of the options that ask for something this version does not offer. Default values ask for nothing. */
+export function unofferedScrapeOptions(options: ScrapeOptionsDto): string[] {
+  const names = new Set<string>();
+  for (const format of options.formats ?? []) {
+    if (!isOffered(formatName(format))) names.add(`format ${formatName(format)}`);
+  }
+  if (options.actions?.length) names.add('actions');
+  if (options.mobile) names.add('mobile');
+  if (options.minAge !== undefined) names.add('minAge');
+  if (options.proxy === 'stealth' || options.proxy === 'enhanced') names.add(`proxy ${options.proxy}`);
+  if (isSpecialLocation(options.location)) names.add('location');
+  if (options.parsers && !isDefaultParsers(options.parsers)) names.add('parsers');
+  return [...names];
+}
+
+/** Anything but the United States without a language preference, which is where pages are fetched from anyway. */
+export function isSpecialLocation(location: ScrapeOptionsDto['location']): boolean {
+  if (!location) return false;
+  const country = location.country?.toLowerCase() ?? 'us';
+  return !country.startsWith('us') || (location.languages?.length ?? 0) > 0;
+}
+
+function isDefaultParsers(parsers: ParserInput[]): boolean {
+  return parsers.length > 0 && parsers.every((parser) => parser === 'pdf' || isBarePdf(parser));
+}
+
+function isBarePdf(parser: ParserInput): boolean {
+  return typeof parser === 'object' && parser.type === 'pdf' && Object.keys(parser).length === 1;
+}

@@ -1,0 +1,23 @@
+import { Injectable, type PipeTransform } from '@nestjs/common';
+import { isUuid, type Uuid } from '@troupe/contracts';
+import { ApiError } from '../../errors/api-error.js';
+import { readBody, type ReadBody } from './read-body.js';
+
+/** `@Body(new BodyPipe(ScrapeDto))`: the checked body, or 400 with every issue. */
+export class BodyPipe<T extends object> implements PipeTransform<unknown, ReadBody<T>> {
+  constructor(private readonly type: new () => T) {}
+
+  transform(value: unknown): ReadBody<T> {
+    return readBody(this.type, value);
+  }
+}
+
+/** Ids in paths, in lower case. */
+@Injectable()
+export class JobIdPipe implements PipeTransform<string, Uuid> {
+  transform(value: string): Uuid {
+    const id = value.toLowerCase();
+    if (!isUuid(id)) throw new ApiError(400, 'Invalid job ID');
+    return id;
+  }
+}

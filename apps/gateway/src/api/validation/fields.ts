@@ -1,0 +1,205 @@
+/**
+ * Property decorators of request bodies: class-validator constraints that can say what is wrong as zod-style issues.
+ *
+ * A value is never converted: `"true"` is no boolean and `"5"` no number. `undefined` means "not sent" and is fine
+ * unless the field is required.
+ */
+import { registerDecorator, type ValidationArguments } from 'class-validator';
+import { customIssue, notInEnum, tooBig, tooSmall, under, wrongType, type Issue } from './issue.js';
+
+/** Says what is wrong with a value that was sent; `body` is the whole object, for rules across fields. */
+export type Check = (value: unknown, body: object) => Issue[];
+
+export interface Presence {
+  /** @default false */
+  required?: boolean;
+}
+
+/** Property -> value, by the prototype that declares it. */
+class FieldRegistry<V> {
+  private readonly byPrototype = new Map<object, Map<string, V>>();
+
+  declare(prototype: object, property: string, value: V): void {
+    const own = this.byPrototype.get(prototype) ?? new Map<string, V>();
+    this.byPrototype.set(prototype, own.set(property, value));
+  }
+
+  /** Of a class and its bases; the class itself wins. */
+  of(type: new () => object): Map<string, V> {
+    const chain: object[] = [];
+    for (
+      let proto = type.prototype as object | null;
+      proto !== null;
+      proto = Object.getPrototypeOf(proto) as object | null
+    ) {
+      chain.unshift(proto);
+    }
+    return new Map(chain.flatMap((proto) => [...(this.byPrototype.get(proto) ?? [])]));
+  }
+}
+
+/** class-validator tells which property failed; what is wrong with it is asked here. */
+export const fieldChecks = new FieldRegistry<Check>();
+export const nestedFields = new FieldRegistry<() => new () => object>();
+
+/** A field that passes when `check` finds nothing. */
+export function Field(check: Check, presence: Presence = {}): PropertyDecorator {
+  const whole: Check = (value, body) => (value === undefined && !presence.required ? [] : check(value, body));
+  return (target, property) => {
+    const propertyName = String(property);
+    fieldChecks.declare(target, propertyName, whole);
+    registerDecorator({
+      name: 'field',
+      target: target.constructor,
+      propertyName,
+      validator: {
+        validate: (value: unknown, args?: ValidationArguments) => whole(value, args?.object ?? {}).length === 0,
+      },
+    });
+  };
+}
+
+/** A field that is an object with its own class of fields. */
+export function NestedField(type: () => new () => object): PropertyDecorator {
+  return (target, property) => {
+    nestedFields.declare(target, String(property), type);
+    Field(() => [])(target, property);
+  };
+}
+
+export interface TextRule extends Presence {
+  minLength?: number;
+  maxLength?: number;
+}
+
+export function TextField(rule: TextRule = {}): PropertyDecorator {
+  return Field((value) => textIssues(value, rule), rule);
+}
+
+export function textIssues(value: unknown, rule: TextRule): Issue[] {
+  if (typeof value !== 'string') return [wrongType('string', value)];
+  if (rule.minLength !== undefined && value.length < rule.minLength) return [tooSmall('string', rule.minLength)];
+  if (rule.maxLength !== undefined && value.length > rule.maxLength) return [tooBig('string', rule.maxLength)];
+  return [];
+}
+
+export function BooleanField(): PropertyDecorator {
+  return Field((value) => (typeof value === 'boolean' ? [] : [wrongType('boolean', value)]));
+}
+
+export interface NumberRule {
+  min?: number;
+  /** The value must be above this, not merely equal. */
+  above?: number;
+  max?: number;
+  /** @default true */
+  integer?: boolean;
+  /** A rule that needs other fields; asked only when the number itself is fine. */
+  also?: (value: number, body: object) => Issue[];
+}
+
+export function NumberField(rule: NumberRule = {}): PropertyDecorator {
+  return Field((value, body) => {
+    const issues = numberIssues(value, rule);
+    return issues.length === 0 && rule.also ? rule.also(value as number, body) : issues;
+  });
+}
+
+export function numberIssues(value: unknown, rule: NumberRule): Issue[] {
+  if (typeof value !== 'number') return [wrongType('number', value)];
+  if ((rule.integer ?? true) && !Number.isSafeInteger(value)) {
+    return [
+      {
+        code: 'invalid_type',
+        expected: 'integer',
+        received: 'float',
+        path: [],
+        message: 'Expected integer, received float',
+      },
+    ];
+  }
+  if (rule.min !== undefined && value < rule.min) return [tooSmall('number', rule.min)];
+  if (rule.above !== undefined && value <= rule.above) return [tooSmall('number', rule.above, [], false)];
+  if (rule.max !== undefined && value > rule.max) return [tooBig('number', rule.max)];
+  return [];
+}
+
+export function EnumField(options: readonly string[]): PropertyDecorator {
+  return Field((value) => {
+    if (typeof value !== 'string') return [wrongType('string', value)];
+    return options.includes(value) ? [] : [notInEnum(options, value)];
+  });
+}
+
+export interface ListRule extends Presence {
+  minItems?: number;
+  maxItems?: number;
+}
+
+/** An array whose items are each checked. */
+export function ListField(item: (value: unknown, index: number) => Issue[], rule: ListRule = {}): PropertyDecorator {
+  return Field((value) => listIssues(value, item, rule), rule);
+}
+
+export function listIssues(
+  value: unknown,
+  item: (value: unknown, index: number) => Issue[],
+  rule: ListRule = {},
+): Issue[] {
+  if (!Array.isArray(value)) return [wrongType('array', value)];
+  if (rule.minItems !== undefined && value.length < rule.minItems) return [tooSmall('array', rule.minItems)];
+  if (rule.maxItems !== undefined && value.length > rule.maxItems) return [tooBig('array', rule.maxItems)];
+  return value.flatMap((entry: unknown, index) => under([index], item(entry, index)));
+}
+
+/** An array of strings. */
+export function TextListField(rule: ListRule & { maxLength?: number } = {}): PropertyDecorator {
+  return ListField((value) => textIssues(value, { maxLength: rule.maxLength }), rule);
+}
+
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+// eslint-disable-next-line no-control-regex
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+const OWNED_BY_CONNECTION = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+const MAX_HEADERS = 100;
+const MAX_HEADER_CHARS = 32_768;
+
+/** Request headers for the page: bounded, and only what may be set without breaking the connection. */
+export function HeadersField(): PropertyDecorator {
+  return Field((value) => {
+    if (!isPlainObject(value)) return [wrongType('object', value)];
+    const entries = Object.entries(value);
+    if (entries.length > MAX_HEADERS) return [customIssue(`At most ${MAX_HEADERS} headers may be set`)];
+    const chars = entries.reduce(
+      (sum, [name, text]) => sum + name.length + (typeof text === 'string' ? text.length : 0),
+      0,
+    );
+    if (chars > MAX_HEADER_CHARS)
+      return [customIssue(`Headers may hold at most ${MAX_HEADER_CHARS} characters in all`)];
+    return entries.flatMap(([name, text]) => under([name], headerIssues(name, text)));
+  });
+}
+
+function headerIssues(name: string, value: unknown): Issue[] {
+  if (typeof value !== 'string') return [wrongType('string', value)];
+  if (!HEADER_NAME.test(name)) return [customIssue('Not a header name')];
+  if (!HEADER_VALUE.test(value)) return [customIssue('Not a header value')];
+  if (OWNED_BY_CONNECTION.has(name.toLowerCase())) return [customIssue(`Header ${name} cannot be set`)];
+  return [];
+}

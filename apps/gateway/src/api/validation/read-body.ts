@@ -1,0 +1,138 @@
+/** From parsed JSON to a checked instance of a body class. */
+import { plainToInstance } from 'class-transformer';
+import { validateSync } from 'class-validator';
+import { TroupeError } from '@troupe/contracts';
+import { fieldChecks, isPlainObject, nestedFields, type Check } from './fields.js';
+import { customIssue, InvalidBodyError, under, unknownKeys, wrongType, type Issue, type IssuePath } from './issue.js';
+
+/** Valid in current clients, without effect here (spec/README.md). */
+const IGNORED_KEYS = new Set([
+  'fastMode',
+  'useMock',
+  'redactPII',
+  'threatProtection',
+  'auditMetadata',
+  'profile',
+  'domainTools',
+  'toolDetail',
+  'lockdown',
+  'checkPromptInjection',
+  'onlyCleanContent',
+  'safeMode',
+  'enterprise',
+  'useIndex',
+  'ignoreCache',
+  'urlTrace',
+]);
+
+/** Ignoring these would return what the caller asked to be protected from. */
+const PROTECTIVE: Record<string, (value: unknown) => boolean> = {
+  redactPII: Boolean,
+  lockdown: (value) => value === true,
+  safeMode: (value) => value === true,
+  checkPromptInjection: (value) => value === true,
+  threatProtection: () => true,
+};
+
+const WARNED: Record<string, (value: unknown) => boolean> = {
+  domainTools: (value) => value === true,
+  profile: () => true,
+  onlyCleanContent: (value) => value === true,
+};
+
+export interface ReadBody<T> {
+  body: T;
+  /** Options that were accepted without effect and should be mentioned in the reply. */
+  warnings: string[];
+}
+
+/**
+ * Checks `raw` against a class of fields. `null` counts as absent, unknown keys are refused at every level, nothing is
+ * converted. @throws InvalidBodyError with all issues
+ */
+export function readBody<T extends object>(type: new () => T, raw: unknown): ReadBody<T> {
+  const found: Found = { issues: [], warnings: [] };
+  const body = readObject(type, raw, [], found);
+  if (body === null || found.issues.length > 0) throw new InvalidBodyError(found.issues);
+  return { body, warnings: found.warnings };
+}
+
+interface Found {
+  issues: Issue[];
+  warnings: string[];
+}
+
+function readObject<T extends object>(type: new () => T, raw: unknown, path: IssuePath, found: Found): T | null {
+  if (!isPlainObject(raw)) {
+    found.issues.push(wrongType('object', raw, path));
+    return null;
+  }
+  const shape = shapeOf(type);
+  const { flat, nested } = pickKnown(shape, raw, path, found);
+  const instance = instantiate(type, flat);
+  for (const { property, value } of validateSync(instance)) {
+    found.issues.push(...under([...path, property], shape.checks.get(property)!(value, instance)));
+  }
+  for (const [name, value] of nested) {
+    const read = readObject(shape.nested.get(name)!(), value, [...path, name], found);
+    Object.assign(instance, { [name]: read });
+  }
+  return instance;
+}
+
+interface Shape {
+  checks: Map<string, Check>;
+  nested: Map<string, () => new () => object>;
+}
+
+const shapes = new WeakMap<object, Shape>();
+
+function shapeOf(type: new () => object): Shape {
+  let shape = shapes.get(type);
+  if (!shape) {
+    shape = { checks: fieldChecks.of(type), nested: nestedFields.of(type) };
+    shapes.set(type, shape);
+  }
+  return shape;
+}
+
+function pickKnown(shape: Shape, raw: Record<string, unknown>, path: IssuePath, found: Found) {
+  const flat: Record<string, unknown> = {};
+  const nested: [string, unknown][] = [];
+  const unknown: string[] = [];
+  for (const [key, value] of Object.entries(raw)) {
+    if (value === null || value === undefined) continue;
+    if (shape.nested.has(key)) nested.push([key, value]);
+    else if (shape.checks.has(key)) flat[key] = withoutNulls(value, 3);
+    else if (IGNORED_KEYS.has(key)) judgeIgnored(key, value, path, found);
+    else if (!key.startsWith('__')) unknown.push(key);
+  }
+  if (unknown.length > 0) found.issues.push(unknownKeys(unknown, path));
+  return { flat, nested };
+}
+
+function judgeIgnored(key: string, value: unknown, path: IssuePath, found: Found): void {
+  if (PROTECTIVE[key]?.(value))
+    found.issues.push(customIssue(`${key} is not supported and cannot be ignored safely`, [...path, key]));
+  else if (WARNED[key]?.(value)) found.warnings.push(`The option ${key} has no effect.`);
+}
+
+/** Optional keys of nested objects (format objects, location) may be null too; array items may not. */
+function withoutNulls(value: unknown, depth: number): unknown {
+  if (depth === 0 || typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value))
+    return value.some(isPlainObject) ? value.map((item) => withoutNulls(item, depth - 1)) : value;
+  const entries = Object.entries(value).filter(([, entry]) => entry !== null);
+  return Object.fromEntries(entries.map(([key, entry]) => [key, withoutNulls(entry, depth - 1)]));
+}
+
+/** A body nested thousands of levels deep exhausts the stack of any recursive reader. */
+function instantiate<T extends object>(type: new () => T, flat: Record<string, unknown>): T {
+  try {
+    return plainToInstance(type, flat);
+  } catch (error) {
+    if (error instanceof RangeError)
+      throw new TroupeError('BAD_REQUEST', 'Bad Request: the body is nested too deeply', { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,39 @@
+import { Injectable, SetMetadata, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { Request } from 'express';
+import { ApiError } from '../errors/api-error.js';
+import { Accounts } from './accounts.js';
+import { setCaller } from './caller.js';
+
+const PUBLIC = 'troupe:public';
+
+/** Marks a controller or route that answers without a key. */
+export const Public = () => SetMetadata(PUBLIC, true);
+
+/** `Authorization: Bearer <key>` -> the caller. */
+@Injectable()
+export class ApiKeyGuard implements CanActivate {
+  constructor(
+    private readonly accounts: Accounts,
+    private readonly reflector: Reflector,
+  ) {}
+
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    if (this.reflector.getAllAndOverride<boolean>(PUBLIC, [context.getHandler(), context.getClass()])) return true;
+    return this.identify(context.switchToHttp().getRequest<Request>());
+  }
+
+  private async identify(request: Request): Promise<boolean> {
+    setCaller(request, await this.accounts.identify(this.accounts.needsKey ? bearerToken(request) : null));
+    return true;
+  }
+}
+
+function bearerToken(request: Request): string {
+  const header = request.headers.authorization;
+  if (header === undefined) throw new ApiError(401, 'Unauthorized');
+  const [scheme = '', token = ''] = header.trim().split(/\s+/, 2);
+  if (scheme.toLowerCase() !== 'bearer') throw new ApiError(401, 'Unauthorized');
+  if (token === '') throw new ApiError(401, 'Unauthorized: Token missing');
+  return token;
+}

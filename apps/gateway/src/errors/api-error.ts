@@ -1,0 +1,43 @@
+import { type ErrorCode } from '@troupe/contracts';
+
+/** A refusal at the HTTP edge: what to answer when no failure of a page is behind it (spec/errors.md). */
+export class ApiError extends Error {
+  readonly code: ErrorCode | undefined;
+  /** Sent as `Retry-After`. */
+  readonly retryAfterS: number | undefined;
+
+  constructor(
+    readonly status: number,
+    message: string,
+    options: { code?: ErrorCode; retryAfterS?: number; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'ApiError';
+    this.code = options.code;
+    this.retryAfterS = options.retryAfterS;
+  }
+}
+
+/** Also the answer for another team's job: its existence is nobody else's business. */
+export function jobNotFound(): ApiError {
+  return new ApiError(404, 'Job not found');
+}
+
+export function jobExpired(): ApiError {
+  return new ApiError(404, 'Job expired');
+}
+
+export function jobFinished(): ApiError {
+  return new ApiError(409, 'Job already finished');
+}
+
+export const RETRY_AFTER_S = 5;
+
+/** Postgres or NATS is away; nothing was accepted. */
+export function unavailable(cause: unknown): ApiError {
+  return new ApiError(503, 'The service is temporarily unavailable, please try again', {
+    code: 'UNKNOWN_ERROR',
+    retryAfterS: RETRY_AFTER_S,
+    cause,
+  });
+}

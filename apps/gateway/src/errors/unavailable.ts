@@ -1,0 +1,40 @@
+/** Recognises errors that mean "Postgres or NATS is not there", whatever layer wrapped them. */
+
+const SOCKET_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
+  'EHOSTUNREACH',
+]);
+/** Connection exceptions, insufficient resources, operator intervention, read-only after a failover. */
+const SQL_STATES = /^(08...|53...|57P0[1-5]|25006)$/;
+const POOL_MESSAGES =
+  /^(Connection terminated|timeout exceeded when trying to connect|Cannot use a pool after calling end|Client has encountered a connection error)/;
+const NATS_NAMES = new Set([
+  'ConnectionError',
+  'ClosedConnectionError',
+  'DrainingConnectionError',
+  'NoRespondersError',
+  'JetStreamNotEnabled',
+  'TimeoutError',
+]);
+const MAX_CAUSES = 5;
+
+export function isDependencyDown(error: unknown): boolean {
+  let current: unknown = error;
+  for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth++) {
+    if (looksDown(current)) return true;
+    current = current instanceof AggregateError ? current.errors[0] : current.cause;
+  }
+  return false;
+}
+
+function looksDown(error: Error): boolean {
+  const { code } = error as { code?: unknown };
+  if (typeof code === 'string' && (SOCKET_CODES.has(code) || SQL_STATES.test(code))) return true;
+  return NATS_NAMES.has(error.name) || POOL_MESSAGES.test(error.message);
+}

@@ -1,0 +1,79 @@
+/**
+ * What every request meets first: an id, CORS, and the refusal of bodies that are no JSON.
+ *
+ * One function instead of a row of middlewares: this is on the path of every sync scrape.
+ */
+import { randomUUID } from 'node:crypto';
+import type { NextFunction, Request, Response } from 'express';
+import { ApiError } from '../errors/api-error.js';
+
+const REQUEST_ID = 'x-request-id';
+const SANE_ID = /^[\w.:-]{1,128}$/;
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
+const PREFLIGHT_AGE_S = '86400';
+const EXPOSED = 'x-request-id, retry-after';
+const ALL_METHODS = 'GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS';
+
+export const BODY_LIMIT_BYTES = 10 * 1024 * 1024;
+
+export function requestIdOf(request: Request): string {
+  return (request as { id?: string }).id ?? '';
+}
+
+export interface EdgeState {
+  draining: boolean;
+}
+
+export function createEdge(state: EdgeState) {
+  return (request: Request, response: Response, next: NextFunction): void => {
+    const asked = request.headers[REQUEST_ID];
+    const id = typeof asked === 'string' && SANE_ID.test(asked) ? asked : randomUUID();
+    Object.assign(request, { id });
+    response.setHeader(REQUEST_ID, id);
+    response.setHeader('access-control-allow-origin', '*');
+    if (state.draining) response.setHeader('connection', 'close');
+    if (request.method === 'OPTIONS') return answerPreflight(request, response);
+    response.setHeader('access-control-expose-headers', EXPOSED);
+    next(
+      hasForeignBody(request)
+        ? new ApiError(415, 'Unsupported Media Type: the body must be application/json')
+        : undefined,
+    );
+  };
+}
+
+function answerPreflight(request: Request, response: Response): void {
+  response.setHeader('access-control-allow-methods', ALL_METHODS);
+  response.setHeader('access-control-allow-headers', request.headers['access-control-request-headers'] ?? '*');
+  response.setHeader('access-control-max-age', PREFLIGHT_AGE_S);
+  response.status(204).end();
+}
+
+function hasForeignBody(request: Request): boolean {
+  if (request.method !== 'POST') return false;
+  const hasBody =
+    request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
+  return hasBody && !JSON_TYPE.test(request.headers['content-type'] ?? '');
+}
+
+/** Errors of the JSON body parser, in words of the interface. Must stand right behind the parser. */
+export function refuseBadBody(error: unknown, _request: Request, _response: Response, next: NextFunction): void {
+  next(bodyError(error));
+}
+
+function bodyError(error: unknown): unknown {
+  const { type, status } = error as { type?: string; status?: number };
+  if (type === 'entity.too.large') {
+    return new ApiError(413, `Payload Too Large: the body may have at most ${BODY_LIMIT_BYTES / 1024 / 1024} MB`);
+  }
+  if (type === 'entity.parse.failed') {
+    return new ApiError(400, 'Bad Request: the body is not valid JSON', { code: 'BAD_REQUEST_INVALID_JSON' });
+  }
+  if (status === 415) return new ApiError(415, 'Unsupported Media Type: charset or content encoding of the body');
+  if (status === 400)
+    return new ApiError(400, 'Bad Request: the body could not be read', {
+      code: 'BAD_REQUEST_INVALID_JSON',
+      cause: error,
+    });
+  return error;
+}

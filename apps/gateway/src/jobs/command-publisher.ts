@@ -1,0 +1,49 @@
+/** Carries committed commands to their actors, and again when the first try may have been lost. */
+import { type Logger } from '@troupe/observability';
+import { type Jobs, type Publisher, type RecordedCommand } from './ports.js';
+
+const SWEEP_MS = 5_000;
+const OVERDUE_MS = 10_000;
+
+export class CommandPublisher {
+  private timer: NodeJS.Timeout | null = null;
+  private readonly sending = new Set<Promise<void>>();
+
+  constructor(
+    private readonly jobs: Pick<Jobs, 'pendingCommands' | 'confirmCommand'>,
+    private readonly publisher: Publisher,
+    private readonly log: Pick<Logger, 'warn'>,
+  ) {}
+
+  start(): void {
+    this.timer = setInterval(() => this.track(this.sweep()), SWEEP_MS);
+    this.timer.unref();
+  }
+
+  /** The command is committed, so nobody has to wait: what fails here is sent again by any gateway. */
+  send(command: RecordedCommand): void {
+    this.track(this.publish(command));
+  }
+
+  async stop(): Promise<void> {
+    if (this.timer) clearInterval(this.timer);
+    await Promise.allSettled(this.sending);
+  }
+
+  /** Publishes what was not confirmed within 10 s; the message id keeps a repeat from being handled twice at once. */
+  async sweep(): Promise<void> {
+    for (const command of await this.jobs.pendingCommands(OVERDUE_MS)) await this.publish(command);
+  }
+
+  private async publish({ id, envelope }: RecordedCommand): Promise<void> {
+    await this.publisher.publishActor(envelope);
+    await this.jobs.confirmCommand(id);
+  }
+
+  private track(work: Promise<void>): void {
+    const tracked = work
+      .catch((error: unknown) => this.log.warn({ err: error }, 'a job command was not published; it will be repeated'))
+      .finally(() => this.sending.delete(tracked));
+    this.sending.add(tracked);
+  }
+}

@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto';
+import { actorKey, type Uuid } from '@troupe/contracts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Caller } from '../auth/caller.js';
+import { jobFinished } from '../errors/api-error.js';
+import { type JobStatusService } from './job-status.service.js';
+import { type Cancels, type JobView, type Publisher } from './ports.js';
+
+/** How long a DELETE waits to see its effect; the cancel itself is durable from the start. */
+const SETTLE_MS = 2_000;
+const POLL_MS = 50;
+
+export interface JobCancelParts {
+  status: Pick<JobStatusService, 'find'>;
+  cancels: Cancels;
+  publisher: Publisher;
+  instance: string;
+}
+
+export class JobCancelService {
+  constructor(private readonly parts: JobCancelParts) {}
+
+  /** Ends a job. Repeating it is fine; 409 when the job has ended by itself. */
+  async cancel(caller: Caller, id: Uuid): Promise<void> {
+    const job = await this.parts.status.find(caller, id);
+    if (job.status === 'cancelled') return;
+    if (job.status !== 'scraping') throw jobFinished();
+    await Promise.all([this.parts.cancels.cancel(id), this.publish(job)]);
+    const settled = await this.settle(caller, id);
+    if (settled.status === 'completed' || settled.status === 'failed') throw jobFinished();
+  }
+
+  private publish({ job, kind }: JobView): Promise<void> {
+    return this.parts.publisher.publishActor({
+      id: `c.${randomUUID()}`,
+      type: 'Cancel',
+      v: 1,
+      from: `gw/${this.parts.instance}`,
+      to: actorKey(kind, job),
+      n: null,
+      body: { type: 'Cancel', job },
+    });
+  }
+
+  private async settle(caller: Caller, id: Uuid): Promise<JobView> {
+    const deadlineMs = performance.now() + SETTLE_MS;
+    let job = await this.parts.status.find(caller, id);
+    while (job.status === 'scraping' && performance.now() < deadlineMs) {
+      await sleep(POLL_MS);
+      job = await this.parts.status.find(caller, id);
+    }
+    return job;
+  }
+}

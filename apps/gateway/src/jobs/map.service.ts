@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import {
+  errorFromWire,
+  isTroupeError,
+  RPC,
+  TroupeError,
+  type MapLink,
+  type MapReply,
+  type MapRequest,
+  type MapSpec,
+  type Uuid,
+} from '@troupe/contracts';
+import { type Caller } from '../auth/caller.js';
+import { unavailable } from '../errors/api-error.js';
+import { type Link, type RemoteCalls } from './ports.js';
+import { type TargetPolicy } from './target-policy.js';
+import { type UsageLog } from './usage-log.js';
+
+export interface MapAnswer {
+  id: Uuid;
+  links: MapLink[];
+  warning: string | undefined;
+}
+
+export interface MapServiceParts {
+  calls: RemoteCalls;
+  link: Link;
+  usage: Pick<UsageLog, 'record'>;
+  targets: Pick<TargetPolicy, 'check'>;
+}
+
+/** Time a fetcher has to answer after its own deadline, so that its error and not ours is reported. */
+const GRACE_MS = 500;
+
+export class MapService {
+  constructor(private readonly parts: MapServiceParts) {}
+
+  /** Links of a site. Costs one credit per answered call. */
+  async map(caller: Caller, spec: MapSpec, signal: AbortSignal): Promise<MapAnswer> {
+    this.parts.targets.check(spec.url);
+    if (!this.parts.link.isUp()) throw unavailable(null);
+    const id = randomUUID();
+    const startedMs = performance.now();
+    const request: MapRequest = { id, team: caller.team, spec, deadlineMs: spec.timeoutMs };
+    const reply = await this.ask(request, signal);
+    if (!reply.ok) throw asMapError(errorFromWire(reply.error), spec);
+    const ms = Math.round(performance.now() - startedMs);
+    await this.parts.usage.record({
+      id,
+      team: caller.team,
+      keyId: caller.keyId,
+      credits: 1,
+      url: spec.url,
+      statusCode: 200,
+      ms,
+    });
+    return { id, links: reply.links, warning: reply.warning };
+  }
+
+  private async ask(request: MapRequest, signal: AbortSignal): Promise<MapReply> {
+    try {
+      const { head } = await this.parts.calls.call<MapReply>(RPC.map, request, null, {
+        timeoutMs: request.deadlineMs + GRACE_MS,
+        signal,
+      });
+      return head;
+    } catch (error) {
+      throw isTroupeError(error) ? asMapError(error, request.spec) : error;
+    }
+  }
+}
+
+function asMapError(error: TroupeError, spec: MapSpec): TroupeError {
+  if (error.code !== 'SCRAPE_TIMEOUT' && error.code !== 'MAP_TIMEOUT') return error;
+  return new TroupeError('MAP_TIMEOUT', `The map did not finish within its timeout of ${spec.timeoutMs} ms`, {
+    cause: error,
+    retryable: true,
+  });
+}

@@ -1,0 +1,27 @@
+import { type NatsLink } from '@troupe/messaging';
+import { type Listener } from './ports.js';
+
+/** Core NATS subscriptions; the client renews them by itself after a reconnect. */
+export class NatsListener implements Listener {
+  constructor(private readonly link: Pick<NatsLink, 'nc'>) {}
+
+  listen<T>(subject: string, onMessage: (message: T) => void): () => void {
+    const subscription = this.link.nc.subscribe(subject, {
+      callback: (error, message) => {
+        if (error) return;
+        const decoded = decode<T>(message.data);
+        if (decoded !== null) onMessage(decoded);
+      },
+    });
+    return () => subscription.unsubscribe();
+  }
+}
+
+/** Messages here are advisory and repeated: one that cannot be read is as good as lost. */
+function decode<T>(data: Uint8Array): T | null {
+  try {
+    return JSON.parse(Buffer.from(data).toString('utf8')) as T;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,35 @@
+/** What the services of this folder need of the adapters; narrow, so that a test can stand in. */
+import { type BlobStore } from '@troupe/blob-store';
+import { type ActorBus, type CancelBoard, type NatsLink, type Rpc } from '@troupe/messaging';
+import { type JobRepository, type PageRow, type ScrapeRepository } from '@troupe/persistence';
+
+export type { JobError, JobView, NewJob, PageRow, RecordedCommand } from '@troupe/persistence';
+
+export type Publisher = Pick<ActorBus, 'publishActor'>;
+export type RemoteCalls = Pick<Rpc, 'call'>;
+export type Cancels = Pick<CancelBoard, 'cancel'>;
+export type Link = Pick<NatsLink, 'isUp'>;
+export type Blobs = Pick<BlobStore, 'get'>;
+export type Jobs = Pick<
+  JobRepository,
+  | 'create'
+  | 'find'
+  | 'tombstone'
+  | 'pages'
+  | 'page'
+  | 'errors'
+  | 'robotsBlocked'
+  | 'active'
+  | 'pendingCommands'
+  | 'confirmCommand'
+>;
+export type Documents = Pick<ScrapeRepository, 'storeDocument' | 'find'>;
+
+/** Where the bytes of a stored page are. */
+export type StoredPage = Pick<PageRow, 'inline' | 'blob'>;
+
+/** Core NATS messages, JSON decoded. */
+export interface Listener {
+  /** Calls back for every message of the subject until the returned function is called. */
+  listen<T>(subject: string, onMessage: (message: T) => void): () => void;
+}

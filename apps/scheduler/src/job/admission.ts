@@ -1,0 +1,111 @@
+/** Which URLs a job would like to know: outlinks, sitemap entries and redirect targets become candidates. */
+import type { Candidate, Fingerprint, Outlink, PageResult, SitemapChunk } from '@troupe/contracts';
+import { compileScope, fingerprint, fingerprintUrl, hostKey } from '@troupe/frontier';
+import type { JobMemory, JobState } from './job.state.js';
+import type { TurnScratch } from './turn-scratch.js';
+
+const SPARE_BASE = 1_000;
+const SPARE_FACTOR = 2;
+const MAX_SITEMAP_LEVEL = 5;
+const MAX_SITEMAPS = 10_000;
+
+export function remainingBudget(state: JobState): number {
+  return Math.max(0, state.limit - state.counted - state.inflight);
+}
+
+/** Room for candidates beyond the budget (design/frontier.md §3): what is over is neither stored nor marked seen. */
+export function spareRoom(state: JobState): number {
+  return SPARE_FACTOR * remainingBudget(state) + SPARE_BASE - state.ready;
+}
+
+interface Origin {
+  depth: number;
+  parent: number | null;
+}
+
+/** Candidates of this turn; keeps the spare cap, and assigns item numbers (gaps are fine). */
+export class Admission {
+  private room: number;
+
+  constructor(
+    private readonly state: JobState,
+    private readonly memory: JobMemory,
+    private readonly scratch: TurnScratch,
+  ) {
+    this.room = spareRoom(state);
+  }
+
+  outlinks(page: PageResult): void {
+    const { state } = this;
+    if (state.scope === null || state.scope.sitemap === 'only' || page.outcome !== 'ok') return;
+    const links = page.scopeVersion < state.scope.version ? this.refilter(page) : page.outlinks;
+    this.add(links, { depth: page.depth + 1, parent: page.item });
+  }
+
+  /** Links computed before the start page's redirect re-based the scope. */
+  private refilter(page: PageResult): Outlink[] {
+    const scope = compileScope(this.state.scope!);
+    return page.outlinks.filter((link) => scope.check(link.url, page.depth + 1) === null);
+  }
+
+  /** False when there is no room: the chunk is asked for again later. */
+  sitemapChunk(chunk: SitemapChunk, level: number): boolean {
+    if (chunk.urls.length > 0 && this.room < Math.min(chunk.urls.length, SPARE_BASE / 2)) return false;
+    this.add(chunk.urls, { depth: 0, parent: null });
+    for (const url of chunk.children) this.sitemapFile(url, level + 1);
+    return true;
+  }
+
+  /** Each sitemap file is read once per job: its marker in `url_seen` says whether it is new. */
+  sitemapFile(url: string, level: number): void {
+    if (level > MAX_SITEMAP_LEVEL || this.state.sitemapsSeen + this.scratch.sitemapMarkers.size >= MAX_SITEMAPS) return;
+    const item = this.mark(fingerprint(`sitemap ${url}`), url, 0);
+    this.scratch.sitemapMarkers.set(item, { url, level });
+  }
+
+  /** Item whose admission tells that the redirect target was unknown. */
+  redirectTarget(page: PageResult): number | null {
+    return page.finalH === null ? null : this.mark(page.finalH, page.finalUrl, page.depth);
+  }
+
+  seed(url: string): void {
+    const { state } = this;
+    this.scratch.links.push({
+      jobNo: state.jobNo,
+      depth: 0,
+      item: state.nextItem++,
+      host: hostKey(url),
+      url,
+      h: fingerprintUrl(url, state.scope!),
+      parent: null,
+    });
+  }
+
+  private add(links: readonly Outlink[], origin: Origin): void {
+    const { memory, scratch, state } = this;
+    for (const { url, h } of links) {
+      if (memory.known.has(h)) continue;
+      if (this.room <= 0) {
+        state.truncated = true;
+        return;
+      }
+      this.room -= 1;
+      memory.known.add(h);
+      scratch.links.push({ jobNo: state.jobNo, item: state.nextItem++, host: hostKey(url), url, h, ...origin });
+    }
+  }
+
+  private mark(h: Fingerprint, url: string, depth: number): number {
+    const marker: Candidate = {
+      jobNo: this.state.jobNo,
+      depth,
+      item: this.state.nextItem++,
+      host: hostKey(url),
+      url,
+      h,
+      parent: null,
+    };
+    this.scratch.markers.push(marker);
+    return marker.item;
+  }
+}

@@ -1,0 +1,96 @@
+/** When a job ends, how, and what it shows on the way (design/frontier.md §6, spec/crawl.md "States"). */
+import { progressSubject, type CrawlSpec, type JobProgress } from '@troupe/contracts';
+import type { Effect } from '@troupe/actors';
+import { isKickoffDone } from './kickoff.js';
+import { remainingBudget } from './admission.js';
+import type { JobMemory, JobState } from './job.state.js';
+
+const PROGRESS_EVERY_MS = 250;
+
+/** Neither early nor never: evaluated at the end of every turn from counters of the same transaction. */
+export function isDone(state: JobState): boolean {
+  if (state.phase !== 'running' || state.inflight > 0) return false;
+  return state.counted >= state.limit || (isKickoffDone(state) && state.ready === 0 && state.seeds.next >= state.seeds.total);
+}
+
+export function shownTotal(state: JobState): number {
+  const open = state.inflight + Math.min(state.ready + (state.seeds.total - state.seeds.next), remainingBudget(state));
+  state.shownTotal = Math.max(state.shownTotal, state.counted + open);
+  return state.shownTotal;
+}
+
+/** The last turn of the client's job: `total` becomes `completed`, even downward. */
+export function finish(state: JobState): void {
+  state.phase = 'closing';
+  state.openSitemaps = {};
+  state.pendingSitemaps = [];
+  const failed = state.kind === 'crawl' && state.ord === 0 && state.startError !== null;
+  state.status = failed ? 'failed' : 'completed';
+  state.error = failed ? state.startError : null;
+  state.shownTotal = state.counted;
+}
+
+export function cancel(state: JobState): void {
+  state.phase = 'closing';
+  state.status = 'cancelled';
+  state.openSitemaps = {};
+  state.pendingSitemaps = [];
+}
+
+export function failJob(state: JobState, reason: string): void {
+  state.phase = 'closing';
+  state.status = 'failed';
+  state.error = reason;
+}
+
+export function jobRow(state: JobState, finished: boolean): Effect {
+  return {
+    t: 'row',
+    row: {
+      op: 'job.update',
+      jobNo: state.jobNo,
+      status: state.status,
+      total: state.status === 'scraping' ? shownTotal(state) : state.shownTotal,
+      completed: state.counted,
+      credits: state.credits,
+      error: state.error,
+      warning: finished ? warningOf(state) : null,
+      finished,
+    },
+  };
+}
+
+export function ledgerRow(state: JobState): Effect {
+  const { jobNo, team, kind, keyId, credits } = state;
+  return { t: 'row', row: { op: 'ledger.upsert', jobNo, team, kind, keyId, credits } };
+}
+
+function warningOf(state: JobState): string | null {
+  const warnings: string[] = [];
+  if (state.truncated && state.ready === 0 && state.counted < state.limit) {
+    warnings.push('More links were found than could be kept; some pages may be missing.');
+  }
+  const robots = state.outcomes.robots ?? 0;
+  if (robots > 0) warnings.push(`robots.txt forbids ${robots} of the URLs found; see robotsBlocked in the errors call.`);
+  if (state.kind === 'crawl' && state.status === 'completed' && state.ord <= 1 && !startsAtRoot(state) && state.limit > 1) {
+    warnings.push('At most one page was found. The start URL is not the root of its site: consider crawlEntireDomain.');
+  }
+  return warnings.length === 0 ? null : warnings.join(' ');
+}
+
+function startsAtRoot(state: JobState): boolean {
+  const { scope } = state.spec as CrawlSpec;
+  return new URL(scope.base).pathname === '/';
+}
+
+/** At most four a second, and one at the end; lossy. */
+export function progress(state: JobState, memory: JobMemory, now: number, force: boolean): Effect[] {
+  if (!force && memory.progressAt > now) {
+    memory.progressDue = true;
+    return [];
+  }
+  memory.progressAt = now + PROGRESS_EVERY_MS;
+  memory.progressDue = false;
+  const msg: JobProgress = { job: state.job, status: state.status, total: state.shownTotal, completed: state.counted, ord: state.ord };
+  return [{ t: 'notify', subject: progressSubject(state.job), msg }];
+}

@@ -1,0 +1,242 @@
+/**
+ * Puts ready URLs into lanes. A lane needs a unit of budget per URL, a slot of its host and a token of its team; the
+ * job asks for host slots first and only for as many team tokens as it can use (design/politeness.md §3).
+ */
+import type { ActorKey, BatchSpec, CrawlSpec, FrontierRow, Lane, Token } from '@troupe/contracts';
+import type { Effect } from '@troupe/actors';
+import { canonicalize } from '@troupe/frontier';
+import { dropIdleTokens, laneSize, returnToken, takeableTokens, takeToken, type Claim } from '@troupe/politeness';
+import { remainingBudget } from './admission.js';
+import { readyOn, takeReady } from './frontier-window.js';
+import { SEED_ITEM, type JobMemory, type JobState, type LiveLane } from './job.state.js';
+import { poolOfHost, poolOfTeam, type Pools } from './pools.js';
+
+/** No LaneStarted within this time: the same lane is published again, with growing patience. */
+export const QUEUE_PATIENCE_MS = 60_000;
+/** Beyond the timeout of the running item. */
+const LANE_GRACE_MS = 30_000;
+const IDLE_SLOT_MS = 250;
+const IDLE_TOKEN_MS = 500;
+/** Hosts with a claim at once; bounds the state of jobs over thousands of hosts. */
+const MAX_CLAIMED_HOSTS = 150;
+const MAX_WANT = 256;
+
+export class Dispatch {
+  /** Pools whose holdings changed in this turn. */
+  private readonly changed = new Set<ActorKey>();
+
+  constructor(
+    private readonly key: ActorKey,
+    private readonly state: JobState,
+    private readonly memory: JobMemory,
+    private readonly pools: Pools,
+    private readonly now: number,
+    private readonly robotsAgent: string | null,
+  ) {}
+
+  /** Lanes for whatever may start now, then the wishes that follow. */
+  run(): Effect[] {
+    const lanes = this.fillLanes();
+    this.returnIdle();
+    return [...lanes, ...this.demands()];
+  }
+
+  /** A lane is over: its slot and token are free for the next one, or handed back when `lost`. */
+  endLane(lane: LiveLane, ranMs: number, lost: boolean): void {
+    const { row } = lane;
+    const { state, memory } = this;
+    memory.lanes.delete(row.lane);
+    const live = (memory.lanesByHost.get(row.host) ?? 1) - 1;
+    if (live <= 0) memory.lanesByHost.delete(row.host);
+    else memory.lanesByHost.set(row.host, live);
+    const claim = state.hosts[row.host];
+    if (claim !== undefined) this.giveBack(poolOfHost(row.host), claim, row.slot, ranMs, lost);
+    this.giveBack(poolOfTeam(state), state.tokens, row.token, ranMs, lost);
+  }
+
+  /** A token whose lane was lost is not used again under the same generation. */
+  private giveBack(pool: ActorKey, claim: Claim, token: Token, ranMs: number, lost: boolean): void {
+    const held = claim.held.find(({ i, gen }) => i === token.i && gen === token.gen);
+    if (held !== undefined && lost) held.revoked = true;
+    if (returnToken(claim, token, ranMs, this.now)) this.changed.add(pool);
+  }
+
+  /** The pool expects an answer: tokens were handed back. */
+  touch(pool: ActorKey): void {
+    this.changed.add(pool);
+  }
+
+  private maxLanes(): number {
+    const spec = this.state.spec!;
+    if ('delayMs' in spec && spec.delayMs > 0) return 1;
+    return spec.maxConcurrency ?? MAX_WANT;
+  }
+
+  private fillLanes(): Effect[] {
+    const { state, memory } = this;
+    const effects: Effect[] = [];
+    if (state.phase !== 'running' || memory.nextStartAt > this.now) return effects;
+    for (const host of [...memory.window.keys()]) {
+      const view = memory.hosts.get(host);
+      if (view !== undefined && view.pauseUntil > this.now) continue;
+      while (memory.lanes.size < this.maxLanes() && remainingBudget(state) > 0 && readyOn(memory, host) > 0) {
+        const lane = this.tryLane(host);
+        if (lane === null) break;
+        effects.push(...lane);
+      }
+      if (memory.lanes.size >= this.maxLanes() || remainingBudget(state) === 0) break;
+    }
+    return effects;
+  }
+
+  private tryLane(host: string): Effect[] | null {
+    const claim = this.state.hosts[host];
+    if (claim === undefined || takeableTokens(this.state.tokens) === 0) return null;
+    const slot = takeToken(claim, this.now);
+    if (slot === null) return null;
+    const token = takeToken(this.state.tokens, this.now)!;
+    return this.startLane(host, slot, token, this.pagesPerLane(host, claim.held.length));
+  }
+
+  /** Enough pages for two seconds, but no more than a fair part for each slot in use. */
+  private pagesPerLane(host: string, slots: number): number {
+    const spec = this.state.spec!;
+    if ('delayMs' in spec && spec.delayMs > 0) return 1;
+    const view = this.memory.hosts.get(host);
+    const size = laneSize(view?.meanMs ?? null, view?.gapMs ?? 0);
+    const share = Math.ceil(readyOn(this.memory, host) / Math.max(1, slots));
+    return Math.max(1, Math.min(size, share, remainingBudget(this.state)));
+  }
+
+  private startLane(host: string, slot: Token, token: Token, pages: number): Effect[] {
+    const { state, memory } = this;
+    const rows = takeReady(memory, host, pages).map((row) => ({ ...row, st: 1 as const }));
+    const lane = state.nextLane++;
+    state.ready -= rows.length;
+    state.inflight += rows.length;
+    for (const row of rows) memory.inflight.set(row.item, { row, lane });
+    const live: LiveLane = {
+      row: { lane, host, slot, token, items: rows.map(({ item, depth }) => ({ item, depth })), run: null },
+      left: new Set(rows.map((row) => row.item)),
+      deadlineAt: this.now + QUEUE_PATIENCE_MS,
+      publishes: 1,
+    };
+    memory.lanes.set(lane, live);
+    memory.lanesByHost.set(host, (memory.lanesByHost.get(host) ?? 0) + 1);
+    return [
+      { t: 'row', row: { op: 'lane.insert', jobNo: state.jobNo, ...live.row } },
+      ...rows.map(
+        (row): Effect => ({
+          t: 'row',
+          row: { op: 'frontier.mark', jobNo: state.jobNo, depth: row.depth, item: row.item, st: 1, attempt: row.attempt },
+        }),
+      ),
+      this.work(live),
+    ];
+  }
+
+  /** The lane as work; the same lane again when nobody started it. */
+  work(live: LiveLane): Effect {
+    const { row } = live;
+    const rows = row.items.flatMap(({ item }) => this.memory.inflight.get(item)?.row ?? []);
+    return {
+      t: 'work',
+      cls: 'http',
+      prio: 'lo',
+      id: `${this.state.job}.${row.lane}.${live.publishes}`,
+      msg: this.laneMessage(live, rows),
+    };
+  }
+
+  private laneMessage(live: LiveLane, rows: FrontierRow[]): Lane {
+    const { state, memory } = this;
+    const view = memory.hosts.get(live.row.host);
+    return {
+      type: 'Lane',
+      lane: live.row.lane,
+      actor: this.key,
+      job: state.job,
+      jobNo: state.jobNo,
+      team: state.team,
+      host: live.row.host,
+      slot: live.row.slot,
+      notBeforeMs: 0,
+      gapMs: view?.gapMs ?? 0,
+      items: rows.map((row) => ({
+        item: row.item,
+        attempt: row.attempt + 1,
+        url: fetchUrlOf(row.url),
+        depth: row.depth,
+        sourceUrl: this.sourceUrlOf(row),
+      })),
+      scope: state.scope,
+      robotsAgent: this.robotsAgent,
+      spec: (state.spec as CrawlSpec | BatchSpec).scrape,
+    };
+  }
+
+  private sourceUrlOf(row: FrontierRow): string {
+    const { state } = this;
+    return state.kind === 'crawl' && row.item === SEED_ITEM ? (state.spec as CrawlSpec).url : row.url;
+  }
+
+  /** Time after which a started lane counts as lost unless something is heard of it. */
+  patienceOf(live: LiveLane): number {
+    const gapMs = this.memory.hosts.get(live.row.host)?.gapMs ?? 0;
+    return this.state.spec!.scrape.timeoutMs + gapMs + LANE_GRACE_MS;
+  }
+
+  /** When idle slots and tokens that others wait for must go back: nobody holds one while waiting for the other. */
+  idleDeadlines(): number[] {
+    const { state } = this;
+    const idle = (claim: Claim, patienceMs: number) =>
+      claim.uses === null ? [] : claim.held.filter((held) => !held.running).map((held) => held.idleAt + patienceMs);
+    return [...idle(state.tokens, IDLE_TOKEN_MS), ...Object.values(state.hosts).flatMap((claim) => idle(claim, IDLE_SLOT_MS))];
+  }
+
+  private returnIdle(): void {
+    const { state } = this;
+    if (dropIdleTokens(state.tokens, this.now, IDLE_TOKEN_MS)) this.changed.add(poolOfTeam(state));
+    for (const [host, claim] of Object.entries(state.hosts)) {
+      if (dropIdleTokens(claim, this.now, IDLE_SLOT_MS)) this.changed.add(poolOfHost(host));
+    }
+  }
+
+  private demands(): Effect[] {
+    const { state, memory, pools } = this;
+    const running = state.phase === 'running';
+    const budget = running ? remainingBudget(state) : 0;
+    if (running) this.claimHosts();
+    const effects: Effect[] = [];
+    let usable = memory.lanes.size;
+    for (const [host, claim] of Object.entries(state.hosts)) {
+      const pool = poolOfHost(host);
+      const live = memory.lanesByHost.get(host) ?? 0;
+      const more = Math.min(readyOn(memory, host), budget);
+      effects.push(...pools.demand(pool, Math.min(this.maxLanes(), live + more, MAX_WANT), this.changed.has(pool)));
+      usable += Math.min(Math.max(0, claim.held.length - live), more);
+      if (live === 0 && more === 0 && memory.released.has(pool)) pools.forget(pool);
+    }
+    // One token is asked for ahead of the first slot: it saves a round trip when a job begins.
+    const ahead = budget > 0 && state.ready > 0 ? 1 : 0;
+    const want = Math.min(this.maxLanes(), Math.max(usable, ahead));
+    return [...effects, ...pools.demand(poolOfTeam(state), want, this.changed.has(poolOfTeam(state)))];
+  }
+
+  private claimHosts(): void {
+    const { state, memory, pools } = this;
+    if (remainingBudget(state) === 0) return;
+    let claimed = Object.keys(state.hosts).length;
+    for (const host of memory.window.keys()) {
+      if (claimed >= MAX_CLAIMED_HOSTS) return;
+      if (state.hosts[host] !== undefined) continue;
+      pools.hostClaim(host);
+      claimed += 1;
+    }
+  }
+}
+
+/** Batch seeds keep the caller's text; what is fetched is its canonical form. */
+function fetchUrlOf(text: string): string {
+  return canonicalize(text) ?? canonicalize(`http://${text}`) ?? text;
+}

@@ -1,0 +1,482 @@
+/**
+ * The state machine of a crawl and of a batch (a batch is a crawl with seeds and no discovery).
+ *
+ * `plan` accepts results that are in flight and collects candidates; `finish` settles, dispatches, and may end the
+ * job. Duplicate, late and reordered messages find nothing in flight and change nothing.
+ */
+import type { ActorDef, Activation, Answers, Effect, Incoming, Plan, TurnContext } from '@troupe/actors';
+import type { ActorKey, Candidate, CrawlSpec, FrontierRow, JobKind, JobMemory as StoredMemory, LaneEnd, LaneStarted, PagesDone, PageResult, Start } from '@troupe/contracts';
+import { CLAIM_RULES, type ClaimRules } from '@troupe/politeness';
+import { hostKey } from '@troupe/frontier';
+import { Admission } from './admission.js';
+import { cancel, failJob, finish, isDone, jobRow, ledgerRow, progress } from './completion.js';
+import { Dispatch, QUEUE_PATIENCE_MS } from './dispatch.js';
+import { isComplete, needsRefill, pushReady, refill, WINDOW_ROWS } from './frontier-window.js';
+import { emptyState, JobMemory, type JobState, type LiveLane } from './job.state.js';
+import { Kickoff } from './kickoff.js';
+import { Pools, poolOfTeam } from './pools.js';
+import { MAX_ATTEMPTS, putBack, settle } from './settlement.js';
+import { TurnScratch, type Settled } from './turn-scratch.js';
+
+/** Decisive checks by name, so that the simulation can plant a wrong one and see that it is caught. */
+export interface JobRules {
+  isInFlight(memory: JobMemory, page: PageResult): boolean;
+  isDone(state: JobState): boolean;
+  claims: ClaimRules;
+}
+
+export const JOB_RULES: JobRules = {
+  isInFlight: (memory, page) => memory.inflight.has(page.item),
+  isDone,
+  claims: CLAIM_RULES,
+};
+
+export interface JobOptions {
+  /** Agent name matched against robots.txt. */
+  robotsAgent: string;
+  limitCountsFailed: boolean;
+}
+
+const SEEDS_PER_TURN = 1_000;
+const MAX_LIFE_MS = 48 * 3_600_000;
+const CLOSING_PATIENCE_MS = 10_000;
+const CLOSING_LIMIT_MS = 30_000;
+const TICK = 'tick';
+/** A timer that fires a little early is cheaper than one written in every turn. */
+const TICK_SLACK_MS = 50;
+
+type JobActivation = Activation<JobState, JobMemory>;
+
+export function jobActor(kind: JobKind, options: JobOptions, rules: JobRules = JOB_RULES): ActorDef<JobState, JobMemory> {
+  return {
+    kind,
+    version: 1,
+    vital: ['Start', 'PagesDone', 'LaneEnd'],
+    restarts: false,
+    init: () => emptyState(kind),
+    need: ({ state, memory }) => need(state, memory),
+    remember,
+    plan: (activation, batch) => plan(activation, batch, rules),
+    finish: (activation, batch, answers, ctx) => new JobTurn(activation, answers, ctx, options, rules).run(batch),
+    isTerminal: (state) => state.phase === 'over',
+    fail: (activation, reason, ctx) => new JobTurn(activation, NO_ANSWERS, ctx, options, rules).fail(reason),
+  };
+}
+
+const NO_ANSWERS: Answers = { admitted: new Set(), seeds: [] };
+
+function need(state: JobState, memory: JobMemory | null): { jobNo: string; ready: number } | null {
+  if (state.phase === 'idle' || state.phase === 'over') return null;
+  if (memory !== null && !needsRefill(state, memory)) return null;
+  return { jobNo: state.jobNo, ready: WINDOW_ROWS };
+}
+
+function remember(state: JobState, loaded: StoredMemory | null, memory: JobMemory | null, now: number): JobMemory {
+  const target = memory ?? new JobMemory();
+  if (loaded === null) return target;
+  refill(target, loaded.ready);
+  if (memory === null) restoreLanes(target, loaded, now);
+  return target;
+}
+
+/** After a change of owner nobody knows when a lane was last heard of: it gets its full time again. */
+function restoreLanes(memory: JobMemory, loaded: StoredMemory, now: number): void {
+  const running = new Map<number, FrontierRow>(loaded.running.map((row) => [row.item, row]));
+  for (const row of loaded.lanes) {
+    const left = new Set<number>();
+    for (const { item } of row.items) {
+      const frontierRow = running.get(item);
+      if (frontierRow === undefined) continue;
+      left.add(item);
+      memory.inflight.set(item, { row: frontierRow, lane: row.lane });
+    }
+    memory.lanes.set(row.lane, { row, left, deadlineAt: now + QUEUE_PATIENCE_MS, publishes: 1 });
+    memory.lanesByHost.set(row.host, (memory.lanesByHost.get(row.host) ?? 0) + 1);
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ plan
+
+function plan({ state, memory }: JobActivation, batch: readonly Incoming[], rules: JobRules): Plan {
+  const scratch = new TurnScratch();
+  memory.scratch = scratch;
+  const admission = new Admission(state, memory, scratch);
+  const proposals = new Proposals(state, memory, scratch, admission, rules);
+  for (const { body } of batch) proposals.consider(body);
+  return { admit: state.phase === 'running' ? [...scratch.markers, ...scratch.links] : [], seeds: seedRange(state, memory) };
+}
+
+/** A crawl may begin and go on in one drain; the order of messages is kept. */
+class Proposals {
+  private readonly open = new Map<number, number>();
+
+  constructor(
+    private readonly state: JobState,
+    private readonly memory: JobMemory,
+    private readonly scratch: TurnScratch,
+    private readonly admission: Admission,
+    private readonly rules: JobRules,
+  ) {}
+
+  consider(body: Incoming['body']): void {
+    switch (body.type) {
+      case 'Start':
+        return this.start(body);
+      case 'Cancel':
+        if (this.state.phase === 'running') this.scratch.cancelled = true;
+        return;
+      case 'PagesDone':
+      case 'LaneEnd':
+        for (const page of body.pages) this.page(page);
+        return;
+      case 'SitemapChunk': {
+        const file = this.state.openSitemaps[body.file];
+        const next = this.open.get(body.file) ?? file?.next;
+        if (this.state.phase !== 'running' || file === undefined || next !== body.chunk) return;
+        if (!this.admission.sitemapChunk(body, file.level)) return void (file.waiting = true);
+        this.open.set(body.file, next + 1);
+        this.scratch.chunks.push(body);
+      }
+    }
+  }
+
+  private start(start: Start): void {
+    const { state, scratch } = this;
+    if (state.phase !== 'idle') return;
+    begin(state, start);
+    scratch.start = start;
+    if (start.kind === 'crawl') this.admission.seed(start.spec.scope.base);
+  }
+
+  private page(page: PageResult): void {
+    const { memory, scratch } = this;
+    if (!this.rules.isInFlight(memory, page)) return;
+    const found = memory.inflight.get(page.item);
+    if (found === undefined && this.state.phase !== 'running') return;
+    const row = found?.row ?? rowOf(page);
+    memory.inflight.delete(page.item);
+    if (found !== undefined) memory.lanes.get(found.lane)?.left.delete(page.item);
+    if (this.state.phase !== 'running' || scratch.cancelled) return;
+    const again = page.retryable && page.attempt < MAX_ATTEMPTS;
+    const redirectItem = again ? null : this.admission.redirectTarget(page);
+    scratch.settled.push({ page, row, redirectItem });
+    if (!again) this.admission.outlinks(page);
+  }
+}
+
+/** What a result says of its own row; used only when the row is not known to be in flight. */
+function rowOf(page: PageResult): FrontierRow {
+  return { depth: page.depth, item: page.item, host: hostKey(page.url), url: page.url, h: null, parent: null, attempt: page.attempt, st: 1 };
+}
+
+function begin(state: JobState, start: Start): void {
+  state.phase = 'running';
+  state.job = start.job;
+  state.jobNo = start.jobNo;
+  state.team = start.team;
+  state.keyId = start.keyId;
+  state.createdMs = start.createdMs;
+  state.spec = start.spec;
+  if (start.kind === 'crawl') {
+    state.scope = start.spec.scope;
+    state.limit = start.spec.limit;
+    return;
+  }
+  state.limit = start.total;
+  state.seeds = { next: 0, total: start.total };
+}
+
+function seedRange(state: JobState, memory: JobMemory): Plan['seeds'] {
+  const { next, total } = state.seeds;
+  if (state.phase !== 'running' || next >= total || memory.windowSize >= WINDOW_ROWS / 2) return null;
+  return { jobNo: state.jobNo, fromOrd: next, toOrd: Math.min(total, next + SEEDS_PER_TURN) };
+}
+
+// ------------------------------------------------------------------------------------------------ finish
+
+class JobTurn {
+  private readonly state: JobState;
+  private readonly memory: JobMemory;
+  private readonly key: ActorKey;
+  private readonly pools: Pools;
+  private readonly kickoff: Kickoff;
+  private readonly dispatch: Dispatch;
+  private readonly effects: Effect[] = [];
+  private changed = false;
+
+  constructor(
+    activation: JobActivation,
+    private readonly answers: Answers,
+    private readonly ctx: TurnContext,
+    private readonly options: JobOptions,
+    private readonly rules: JobRules,
+  ) {
+    const { state, memory, key } = activation;
+    const agent = this.agentOf(state);
+    this.state = state;
+    this.memory = memory;
+    this.key = key;
+    this.pools = new Pools(key, state, memory, ctx.now, rules.claims, agent);
+    this.kickoff = new Kickoff(key, state, memory, ctx.now, agent ?? options.robotsAgent);
+    this.dispatch = new Dispatch(key, state, memory, this.pools, ctx.now, agent);
+  }
+
+  /** null: robots are not consulted. */
+  private agentOf(state: JobState): string | null {
+    if (state.kind !== 'crawl' || state.spec === null) return null;
+    const spec = state.spec as CrawlSpec;
+    return spec.ignoreRobots ? null : (spec.robotsAgent ?? this.options.robotsAgent);
+  }
+
+  run(batch: readonly Incoming[]): Effect[] {
+    if (this.state.phase === 'idle') return [];
+    const before = this.state.status;
+    if (this.memory.scratch!.cancelled) cancel(this.state);
+    this.admit();
+    for (const { body } of batch) this.apply(body);
+    this.checkLanes();
+    if (this.state.phase === 'running' && this.ctx.wallMs - this.state.createdMs > MAX_LIFE_MS) this.expire();
+    if (this.state.phase === 'running' && this.rules.isDone(this.state)) finish(this.state);
+    if (this.state.phase === 'running') this.effects.push(...this.kickoff.ask());
+    this.effects.push(...this.dispatch.run());
+    this.close(before);
+    this.schedule();
+    this.memory.scratch = null;
+    return this.effects;
+  }
+
+  fail(reason: string): Effect[] {
+    const before = this.state.status;
+    if (this.state.phase === 'running') failJob(this.state, `internal error: ${reason}`);
+    this.close(before);
+    this.schedule();
+    return this.effects;
+  }
+
+  /** New rows enter the window when it holds everything that came before them. */
+  private admit(): void {
+    const { state, memory, answers } = this;
+    const scratch = memory.scratch!;
+    if (scratch.start !== null) this.changed = true;
+    for (const { page } of scratch.settled) if (page.excluded !== null) this.changed = true;
+    for (const candidate of scratch.links) if (answers.admitted.has(candidate.item)) this.addReady(rowOfCandidate(candidate));
+    for (const marker of scratch.markers) this.closeMarker(marker);
+    if (state.phase === 'running') {
+      for (const { ord, url } of answers.seeds) this.addSeed(ord, url);
+    }
+    for (const entry of scratch.settled) this.settle(entry);
+  }
+
+  private settle(entry: Settled): void {
+    this.changed = true;
+    const { state, memory, options, answers } = this;
+    this.pauseHost(entry);
+    this.effects.push(...settle(state, memory, entry, answers.admitted, options));
+  }
+
+  /** A host that asked for time gets it at once, before its pool's next Grant says so. */
+  private pauseHost({ page, row }: Settled): void {
+    if (!page.retryable || page.retryAfterMs === null) return;
+    const view = this.memory.hosts.get(row.host) ?? { pauseUntil: 0, gapMs: 0, meanMs: null };
+    view.pauseUntil = Math.max(view.pauseUntil, this.ctx.now + page.retryAfterMs);
+    this.memory.hosts.set(row.host, view);
+  }
+
+  private addReady(row: FrontierRow): void {
+    const { state, memory } = this;
+    const complete = isComplete(state, memory);
+    state.ready += 1;
+    state.discovered += 1;
+    this.changed = true;
+    if (complete) pushReady(memory, row);
+  }
+
+  private addSeed(ord: number, url: string): void {
+    this.state.seeds.next = ord + 1;
+    this.addReady({ depth: 0, item: ord, host: hostKey(url), url, h: null, parent: null, attempt: 0, st: 0 });
+  }
+
+  /** Markers only had to be seen: their frontier row goes in the same transaction. */
+  private closeMarker(marker: Candidate): void {
+    const { state, answers, memory } = this;
+    if (!answers.admitted.has(marker.item)) return;
+    this.effects.push({ t: 'row', row: { op: 'frontier.delete', jobNo: state.jobNo, depth: marker.depth, item: marker.item } });
+    const sitemap = memory.scratch!.sitemapMarkers.get(marker.item);
+    if (sitemap !== undefined) state.pendingSitemaps.push(sitemap);
+  }
+
+  private apply(body: Incoming['body']): void {
+    switch (body.type) {
+      case 'Grant':
+        if (this.pools.onGrant(body)) this.dispatch.touch(body.pool);
+        return;
+      case 'RobotsDone':
+        return this.kickoff.onRobots(body);
+      case 'LaneStarted':
+        return this.laneStarted(body);
+      case 'PagesDone':
+        return this.laneHeard(body);
+      case 'LaneEnd':
+        return this.laneEnd(body);
+      case 'SitemapChunk':
+        if (this.memory.scratch!.chunks.includes(body)) this.effects.push(...this.kickoff.onChunk(body));
+        return;
+      case 'Timer':
+        if (body.name === TICK) this.memory.tickAt = null;
+    }
+  }
+
+  private laneStarted({ lane, run }: LaneStarted): void {
+    const live = this.memory.lanes.get(lane);
+    if (live === undefined || live.row.run === run) return;
+    live.row.run = run;
+    live.deadlineAt = this.ctx.now + this.dispatch.patienceOf(live);
+    this.effects.push({ t: 'row', row: { op: 'lane.started', jobNo: this.state.jobNo, lane, run } });
+  }
+
+  private laneHeard({ lane, run }: PagesDone): void {
+    const live = this.memory.lanes.get(lane);
+    if (live === undefined) return;
+    live.row.run ??= run;
+    live.deadlineAt = this.ctx.now + this.dispatch.patienceOf(live);
+  }
+
+  private laneEnd(end: LaneEnd): void {
+    const live = this.memory.lanes.get(end.lane);
+    if (live === undefined) return;
+    this.noteDelay(end);
+    this.dropLane(live, end.ranMs, end.reason === 'refused');
+    for (const item of live.left) this.release(item, false);
+  }
+
+  /** `delay` counts from start to start: the end of a page is a safe witness of its start. */
+  private noteDelay(end: LaneEnd): void {
+    const { spec } = this.state;
+    if (spec === null || !('delayMs' in spec) || spec.delayMs === 0) return;
+    const pageMs = end.pages[0]?.ms ?? 0;
+    this.memory.nextStartAt = this.ctx.now - pageMs + spec.delayMs;
+  }
+
+  private dropLane(live: LiveLane, ranMs: number, lost: boolean): void {
+    this.dispatch.endLane(live, ranMs, lost);
+    this.effects.push({ t: 'row', row: { op: 'lane.delete', jobNo: this.state.jobNo, lane: live.row.lane } });
+  }
+
+  /** An item without a result goes back; one that was running when its lane died has spent an attempt. */
+  private release(item: number, spent: boolean): void {
+    const { state, memory } = this;
+    const found = memory.inflight.get(item);
+    if (found === undefined) return;
+    memory.inflight.delete(item);
+    state.inflight -= 1;
+    this.changed = true;
+    const attempt = found.row.attempt + (spent ? 1 : 0);
+    if (state.phase !== 'running') return;
+    if (attempt < MAX_ATTEMPTS) {
+      this.effects.push(...putBack(state, memory, { row: found.row }, attempt));
+      return;
+    }
+    state.inflight += 1;
+    this.effects.push(...settle(state, memory, lostPage(found.row, attempt), new Set(), this.options));
+  }
+
+  private checkLanes(): void {
+    for (const live of [...this.memory.lanes.values()]) {
+      if (live.deadlineAt > this.ctx.now) continue;
+      if (live.row.run === null && this.state.phase === 'running') this.publishAgain(live);
+      else this.giveUp(live);
+    }
+  }
+
+  private publishAgain(live: LiveLane): void {
+    live.publishes += 1;
+    live.deadlineAt = this.ctx.now + Math.min(900_000, QUEUE_PATIENCE_MS * 2 ** (live.publishes - 1));
+    this.effects.push(this.dispatch.work(live));
+  }
+
+  private giveUp(live: LiveLane): void {
+    this.dropLane(live, 0, true);
+    let running = live.row.run !== null;
+    for (const item of live.left) {
+      this.release(item, running);
+      running = false;
+    }
+  }
+
+  private expire(): void {
+    failJob(this.state, 'the job did not finish within 48 hours');
+  }
+
+  /** The client's end of the job, then the return of slots and tokens, then rest. */
+  private close(before: JobState['status']): void {
+    const { state, memory, ctx } = this;
+    const ended = before === 'scraping' && state.status !== 'scraping';
+    if (ended || (this.changed && state.status === 'scraping')) this.effects.push(jobRow(state, ended), ledgerRow(state));
+    if (ended || this.changed || memory.progressDue) this.effects.push(...progress(state, memory, ctx.now, ended));
+    if (state.phase !== 'closing') return;
+    if (ended) {
+      for (const live of memory.lanes.values()) live.deadlineAt = Math.min(live.deadlineAt, ctx.now + CLOSING_PATIENCE_MS);
+    }
+    this.handBack();
+  }
+
+  /** Over when every pool has confirmed the return, or after a while: pools forget the silent anyway. */
+  private handBack(): void {
+    const { state, memory, ctx } = this;
+    memory.closingSince ??= ctx.now;
+    if (memory.lanes.size > 0) return;
+    const returned = Object.keys(state.hosts).length === 0 && memory.released.has(poolOfTeam(state));
+    if (returned || ctx.now - memory.closingSince > CLOSING_LIMIT_MS) state.phase = 'over';
+  }
+
+  /** One timer for everything that is due later. */
+  private schedule(): void {
+    const { state, memory, ctx } = this;
+    if (state.phase === 'over') return;
+    const due = [...memory.lanes.values()].map((live) => live.deadlineAt);
+    for (const repeat of memory.repeats.values()) due.push(repeat.at);
+    if (state.phase === 'running') for (const kick of memory.kicks.values()) due.push(kick.at);
+    for (const [host, view] of memory.hosts) if (view.pauseUntil > ctx.now && memory.window.has(host)) due.push(view.pauseUntil);
+    if (memory.nextStartAt > ctx.now) due.push(memory.nextStartAt);
+    if (memory.progressDue) due.push(memory.progressAt);
+    due.push(...this.dispatch.idleDeadlines());
+    if (state.seeds.next < state.seeds.total && memory.windowSize < WINDOW_ROWS / 2) due.push(ctx.now);
+    if (due.length === 0) return;
+    const at = Math.max(ctx.now, Math.min(...due));
+    if (memory.tickAt !== null && memory.tickAt > ctx.now && memory.tickAt <= at + TICK_SLACK_MS) return;
+    memory.tickAt = at;
+    this.effects.push({ t: 'timer', name: TICK, inMs: at - ctx.now });
+  }
+}
+
+function rowOfCandidate(candidate: Candidate): FrontierRow {
+  const { depth, item, host, url, h, parent } = candidate;
+  return { depth, item, host, url, h, parent, attempt: 0, st: 0 };
+}
+
+function lostPage(row: FrontierRow, attempt: number): Settled {
+  const page: PageResult = {
+    item: row.item,
+    attempt,
+    depth: row.depth,
+    outcome: 'failed',
+    rule: 'SCRAPE_TIMEOUT',
+    message: `no result after ${attempt} attempts`,
+    statusCode: 0,
+    url: row.url,
+    finalUrl: row.url,
+    finalH: null,
+    retryable: false,
+    retryAfterMs: null,
+    bytes: 0,
+    inline: null,
+    blob: null,
+    credits: 0,
+    engine: null,
+    ms: 0,
+    scopeVersion: 0,
+    outlinks: [],
+    excluded: null,
+  };
+  return { page, row, redirectItem: null };
+}

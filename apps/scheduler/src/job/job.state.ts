@@ -1,0 +1,163 @@
+/**
+ * State of a crawl or batch: what must survive, small enough to be written in every turn. Large sets live in tables;
+ * `JobMemory` is what is kept beside it and rebuilt from them.
+ */
+import type { BatchSpec, CrawlSpec, FrontierRow, JobKind, JobNo, JobStatus, LaneRow, Outcome, ScopeSpec, Uuid } from '@troupe/contracts';
+import type { Claim } from '@troupe/politeness';
+import { createClaim } from '@troupe/politeness';
+import { FingerprintSet } from '@troupe/frontier';
+import type { TurnScratch } from './turn-scratch.js';
+
+/**
+ * - `idle`: no Start yet. `running`: pages may start.
+ * - `closing`: the client sees a terminal status; slots and tokens are being handed back. `over`: terminal.
+ */
+export type Phase = 'idle' | 'running' | 'closing' | 'over';
+
+/** One sitemap file that is being read. */
+export interface OpenSitemap {
+  url: string;
+  level: number;
+  /** Next chunk expected. */
+  next: number;
+  /** Nobody told us about it (`/sitemap.xml`): its absence is no error. */
+  guessed: boolean;
+  /** No room for more candidates: asked for again when the frontier has shrunk. */
+  waiting: boolean;
+}
+
+export interface JobState {
+  phase: Phase;
+  kind: JobKind;
+  job: Uuid;
+  jobNo: JobNo;
+  team: Uuid;
+  keyId: Uuid | null;
+  createdMs: number;
+  spec: CrawlSpec | BatchSpec | null;
+  /** Scope after re-basing on the start page's redirect; null for batches. */
+  scope: ScopeSpec | null;
+  limit: number;
+  /** Seeds of a batch: the next one to move into the frontier, and how many there are. */
+  seeds: { next: number; total: number };
+  nextItem: number;
+  nextLane: number;
+  nextFile: number;
+  /** Admitted URLs; equals ready + inflight + the sum of `outcomes`. */
+  discovered: number;
+  ready: number;
+  inflight: number;
+  /** Items that used up a unit of the limit. */
+  counted: number;
+  /** Stored documents = ordinal of the newest one. */
+  ord: number;
+  credits: number;
+  /** Highest total ever shown; never shrinks while running. */
+  shownTotal: number;
+  outcomes: Partial<Record<Outcome, number>>;
+  excluded: Partial<Record<string, number>>;
+  excludedKept: number;
+  /** Candidates were left out because the spare cap was reached. */
+  truncated: boolean;
+  robotsKnown: boolean;
+  openSitemaps: Record<string, OpenSitemap>;
+  pendingSitemaps: { url: string; level: number }[];
+  sitemapsSeen: number;
+  /** Why the start page gave no document; decides between completed and failed. */
+  startError: string | null;
+  status: JobStatus;
+  error: string | null;
+  hosts: Record<string, Claim>;
+  tokens: Claim;
+  /** Versions of Demands grow over the whole job, so that a claim that is made anew is never taken for an old one. */
+  demandV: number;
+}
+
+export const SEED_ITEM = 1;
+
+export function emptyState(kind: JobKind): JobState {
+  return {
+    phase: 'idle',
+    kind,
+    job: '',
+    jobNo: '0',
+    team: '',
+    keyId: null,
+    createdMs: 0,
+    spec: null,
+    scope: null,
+    limit: 0,
+    seeds: { next: 0, total: 0 },
+    nextItem: SEED_ITEM,
+    nextLane: 1,
+    nextFile: 1,
+    discovered: 0,
+    ready: 0,
+    inflight: 0,
+    counted: 0,
+    ord: 0,
+    credits: 0,
+    shownTotal: 0,
+    outcomes: {},
+    excluded: {},
+    excludedKept: 0,
+    truncated: false,
+    robotsKnown: false,
+    openSitemaps: {},
+    pendingSitemaps: [],
+    sitemapsSeen: 0,
+    startError: null,
+    status: 'scraping',
+    error: null,
+    hosts: {},
+    tokens: createClaim(),
+    demandV: 0,
+  };
+}
+
+/** A lane in flight. */
+export interface LiveLane {
+  row: LaneRow;
+  /** Items without a result yet, in running order. */
+  left: Set<number>;
+  /** Nothing was heard by then: published again (queued) or given up (started). */
+  deadlineAt: number;
+  publishes: number;
+}
+
+/** When a level message to a pool is due again. */
+export interface Repeat {
+  at: number;
+  waitMs: number;
+}
+
+/** What is known of a host besides the claim on its slots. */
+export interface HostView {
+  pauseUntil: number;
+  gapMs: number;
+  meanMs: number | null;
+}
+
+export class JobMemory {
+  /** Undispatched rows by host, each in frontier order; hosts in round-robin order. */
+  readonly window = new Map<string, FrontierRow[]>();
+  windowSize = 0;
+  readonly inflight = new Map<number, { row: FrontierRow; lane: number }>();
+  readonly lanes = new Map<number, LiveLane>();
+  readonly lanesByHost = new Map<string, number>();
+  readonly known = new FingerprintSet();
+  readonly hosts = new Map<string, HostView>();
+  readonly repeats = new Map<string, Repeat>();
+  /** Kickoff work without an answer yet, by `robots` or file number. */
+  readonly kicks = new Map<string, { at: number; tries: number }>();
+  /** Start of the newest page, for `delay`. */
+  nextStartAt = 0;
+  progressAt = 0;
+  progressDue = false;
+  tickAt: number | null = null;
+  /** Pools that have confirmed that nothing is held or wished for any more. */
+  readonly released = new Set<string>();
+  /** When the job began to close, null before. */
+  closingSince: number | null = null;
+  scratch: TurnScratch | null = null;
+}

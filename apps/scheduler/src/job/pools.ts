@@ -1,0 +1,91 @@
+/** The job as a claimant: host slots and team tokens, asked for by level-triggered Demands (design/politeness.md §3). */
+import { actorKey, type ActorKey, type Demand, type Grant } from '@troupe/contracts';
+import type { Effect } from '@troupe/actors';
+import { applyGrant, createClaim, demandFor, setWant, type Claim, type ClaimRules } from '@troupe/politeness';
+import type { JobMemory, JobState } from './job.state.js';
+
+const UNMET_MS = 2_000;
+const UNMET_MAX_MS = 30_000;
+/** Holders and waiters are heard at least so often: pools forget the silent. */
+const KEEP_ALIVE_MS = 30_000;
+
+export function poolOfHost(host: string): ActorKey {
+  return actorKey('domain', host);
+}
+
+export function poolOfTeam(state: JobState): ActorKey {
+  return actorKey('team', state.team);
+}
+
+export class Pools {
+  constructor(
+    private readonly key: ActorKey,
+    private readonly state: JobState,
+    private readonly memory: JobMemory,
+    private readonly now: number,
+    private readonly rules: ClaimRules,
+    private readonly robotsAgent: string | null,
+  ) {}
+
+  claimOf(pool: ActorKey): Claim | undefined {
+    return pool === poolOfTeam(this.state) ? this.state.tokens : this.state.hosts[pool.slice('domain/'.length)];
+  }
+
+  hostClaim(host: string): Claim {
+    const existing = this.state.hosts[host];
+    if (existing !== undefined) return existing;
+    const claim = createClaim();
+    claim.v = this.state.demandV;
+    this.state.hosts[host] = claim;
+    return claim;
+  }
+
+  /** True when tokens were handed back because of it: the pool is waiting for a Demand. */
+  onGrant(grant: Grant): boolean {
+    const claim = this.claimOf(grant.pool);
+    if (claim === undefined) return false;
+    const before = claim.held.length;
+    const isEmpty = claim.want === 0 && before === 0 && grant.tokens.length === 0;
+    if (isEmpty && grant.v >= claim.seenV) this.memory.released.add(grant.pool);
+    if (!applyGrant(claim, grant, this.now, this.rules)) return false;
+    if (grant.pool !== poolOfTeam(this.state)) {
+      const host = grant.pool.slice('domain/'.length);
+      this.memory.hosts.set(host, { gapMs: grant.gapMs, meanMs: grant.meanMs, pauseUntil: this.now + grant.pauseMs });
+    }
+    const repeat = this.memory.repeats.get(grant.pool);
+    if (repeat !== undefined && claim.held.length >= claim.want) repeat.at = this.now + KEEP_ALIVE_MS;
+    return claim.held.length < Math.max(before, grant.tokens.length);
+  }
+
+  /** Sets the wish; answers with a Demand when it changed, when holdings changed, or when it is time to repeat. */
+  demand(pool: ActorKey, want: number, changed: boolean): Effect[] {
+    const claim = this.claimOf(pool)!;
+    const news = setWant(claim, want) || changed;
+    if (news) this.memory.released.delete(pool);
+    const repeat = this.memory.repeats.get(pool);
+    if (!news && repeat !== undefined && repeat.at > this.now) return [];
+    const waitMs = news || repeat === undefined ? UNMET_MS : Math.min(UNMET_MAX_MS, repeat.waitMs * 2);
+    this.memory.repeats.set(pool, { at: this.now + waitMs, waitMs });
+    return [{ t: 'send', to: pool, cls: 'level', msg: this.demandMessage(pool, claim) }];
+  }
+
+  forget(pool: ActorKey): void {
+    this.memory.repeats.delete(pool);
+    delete this.state.hosts[pool.slice('domain/'.length)];
+  }
+
+  private demandMessage(pool: ActorKey, claim: Claim): Demand {
+    claim.v = Math.max(claim.v, this.state.demandV);
+    const wish = demandFor(claim);
+    this.state.demandV = wish.v;
+    return {
+      type: 'Demand',
+      claimant: this.key,
+      replyTo: this.key,
+      team: this.state.team,
+      ...wish,
+      robotsAgent: pool === poolOfTeam(this.state) ? null : this.robotsAgent,
+      origin: this.state.scope === null ? null : new URL(this.state.scope.base).origin,
+    };
+  }
+}

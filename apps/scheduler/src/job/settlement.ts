@@ -1,0 +1,134 @@
+/** Ends items: every admitted URL ends once, with one outcome, and counters change in the same turn as the rows. */
+import { COUNTED_OUTCOMES, scrapeIdOf, type Outcome, type PageResult } from '@troupe/contracts';
+import type { Effect } from '@troupe/actors';
+import { unshiftReady } from './frontier-window.js';
+import { SEED_ITEM, type JobMemory, type JobState } from './job.state.js';
+import type { Settled } from './turn-scratch.js';
+
+export const MAX_ATTEMPTS = 3;
+const EXCLUDED_CAP = 10_000;
+
+export interface SettleOptions {
+  /** False: transport failures give their unit of the limit back. */
+  limitCountsFailed: boolean;
+}
+
+/** A result in flight, in the order of arrival. `admitted` holds the items of markers and links that were new. */
+export function settle(
+  state: JobState,
+  memory: JobMemory,
+  entry: Settled,
+  admitted: ReadonlySet<number>,
+  options: SettleOptions,
+): Effect[] {
+  const { page, row } = entry;
+  state.inflight -= 1;
+  if (page.retryable && page.attempt < MAX_ATTEMPTS) return putBack(state, memory, entry, page.attempt);
+  const raced = entry.redirectItem !== null && !admitted.has(entry.redirectItem);
+  const outcome: Outcome = raced ? 'redirected' : page.outcome;
+  const rule = raced ? page.finalUrl : page.rule;
+  if (row.item === SEED_ITEM && state.kind === 'crawl') followStartPage(state, page, outcome);
+  countExcluded(state, page);
+  return [
+    ...close(state, entry, outcome, rule, options),
+    ...(raced ? [] : stored(state, page, outcome)),
+    ...excludedRows(state, page),
+  ];
+}
+
+/** Back into the frontier: a transport failure with attempts left, or an item that its lane never started. */
+export function putBack(state: JobState, memory: JobMemory, entry: Pick<Settled, 'row'>, attempt: number): Effect[] {
+  const row = { ...entry.row, attempt, st: 0 as const };
+  state.ready += 1;
+  unshiftReady(memory, row);
+  return [{ t: 'row', row: { op: 'frontier.mark', jobNo: state.jobNo, depth: row.depth, item: row.item, st: 0, attempt } }];
+}
+
+/** The start page's redirect moves the scope; its failure may decide how the crawl ends. */
+function followStartPage(state: JobState, page: PageResult, outcome: Outcome): void {
+  if (outcome === 'failed') state.startError = page.message ?? page.rule ?? 'the start page could not be fetched';
+  if (outcome === 'robots') state.startError = `robots.txt of ${page.url} forbids the start page`;
+  if (outcome !== 'ok' || state.scope === null || page.finalUrl === page.url) return;
+  state.scope = { ...state.scope, base: page.finalUrl, version: state.scope.version + 1 };
+}
+
+function close(state: JobState, { page, row }: Settled, outcome: Outcome, rule: string | null, options: SettleOptions): Effect[] {
+  state.outcomes[outcome] = (state.outcomes[outcome] ?? 0) + 1;
+  if (COUNTED_OUTCOMES.has(outcome) && (outcome === 'ok' || options.limitCountsFailed)) state.counted += 1;
+  const { jobNo } = state;
+  return [
+    { t: 'row', row: { op: 'frontier.delete', jobNo, depth: row.depth, item: row.item } },
+    {
+      t: 'row',
+      row: {
+        op: 'outcome.insert',
+        jobNo,
+        item: row.item,
+        url: row.url,
+        parent: row.parent,
+        depth: row.depth,
+        outcome,
+        rule,
+        statusCode: page.statusCode === 0 ? null : page.statusCode,
+        bytes: page.bytes,
+        ms: page.ms,
+        engine: page.engine,
+        attempts: page.attempt,
+      },
+    },
+  ];
+}
+
+function stored(state: JobState, page: PageResult, outcome: Outcome): Effect[] {
+  const { jobNo } = state;
+  if (outcome === 'failed') {
+    return [
+      {
+        t: 'row',
+        row: {
+          op: 'error.insert',
+          jobNo,
+          id: scrapeIdOf(jobNo, page.item),
+          url: page.url,
+          code: page.rule ?? 'UNKNOWN_ERROR',
+          message: page.message ?? '',
+        },
+      },
+    ];
+  }
+  if (outcome !== 'ok') return [];
+  state.ord += 1;
+  state.credits += page.credits;
+  return [
+    {
+      t: 'row',
+      row: {
+        op: 'page.insert',
+        jobNo,
+        ord: state.ord,
+        item: page.item,
+        url: page.url,
+        finalUrl: page.finalUrl,
+        statusCode: page.statusCode,
+        depth: page.depth,
+        bytes: page.bytes,
+        blob: page.blob,
+        inline: page.inline,
+        credits: page.credits,
+      },
+    },
+  ];
+}
+
+function countExcluded(state: JobState, page: PageResult): void {
+  for (const [rule, n] of Object.entries(page.excluded?.byRule ?? {})) state.excluded[rule] = (state.excluded[rule] ?? 0) + n;
+}
+
+function excludedRows(state: JobState, page: PageResult): Effect[] {
+  const sample = (page.excluded?.sample ?? []).slice(0, EXCLUDED_CAP - state.excludedKept);
+  state.excludedKept += sample.length;
+  return sample.map(({ h, url, rule }) => ({
+    t: 'row',
+    row: { op: 'excluded.insert', jobNo: state.jobNo, h, url, rule, parent: page.item },
+  }));
+}

@@ -1,0 +1,22 @@
+/** What `plan` found out and `finish` needs: results that count, and what each candidate stands for. */
+import type { Candidate, FrontierRow, PageResult, SitemapChunk, Start } from '@troupe/contracts';
+
+export interface Settled {
+  page: PageResult;
+  row: FrontierRow;
+  /** Item number of the candidate that stands for the page's redirect target, null without a redirect. */
+  redirectItem: number | null;
+}
+
+export class TurnScratch {
+  start: Start | null = null;
+  cancelled = false;
+  settled: Settled[] = [];
+  chunks: SitemapChunk[] = [];
+  /** Candidates that become pages when they are new. */
+  links: Candidate[] = [];
+  /** Candidates that only mark a fingerprint as seen: redirect targets and sitemap files. */
+  markers: Candidate[] = [];
+  /** Child sitemaps by their marker's item. */
+  sitemapMarkers = new Map<number, { url: string; level: number }>();
+}

@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { say } from '../say.mjs';
+
+function isDebianRoot() {
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return false;
+  return /^ID(_LIKE)?=.*(debian|ubuntu)/m.test(
+    existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '',
+  );
+}
+
+/** @param {string[]} args @returns {Promise<boolean>} */
+function aptGet(args) {
+  const quick = ['-o', 'Acquire::Retries=1', '-o', 'Acquire::http::Timeout=15'];
+  return new Promise((resolve) => {
+    const child = spawn('apt-get', ['-y', '-qq', ...quick, ...args], {
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+      stdio: ['ignore', 'ignore', 2],
+    });
+    child.once('error', () => resolve(false));
+    child.once('exit', (code) => resolve(code === 0));
+  });
+}
+
+/** Debian starts a server of its own for every Postgres it installs, unless told so before. */
+function forbidMainCluster() {
+  const file = '/etc/postgresql-common/createcluster.conf';
+  if (existsSync(file)) return;
+  mkdirSync('/etc/postgresql-common', { recursive: true });
+  writeFileSync(file, 'create_main_cluster = false\n');
+}
+
+/**
+ * Installs distribution packages, on Debian and Ubuntu as root only.
+ *
+ * @param {string[]} packages
+ * @param {string} what in words
+ * @returns {Promise<boolean>}
+ */
+export async function installWithApt(packages, what) {
+  if (!isDebianRoot()) return false;
+  say(`installing ${what} with apt-get (${packages.join(' ')}) …`);
+  if (packages.includes('postgresql')) forbidMainCluster();
+  const install = ['install', '--no-install-recommends', '-o', 'Dpkg::Options::=--force-confold', ...packages];
+  if ((await aptGet(['update'])) && (await aptGet(install))) return true;
+  say(`apt-get could not install ${what}`);
+  return false;
+}

@@ -1,0 +1,106 @@
+/** Small files that must never be seen half written: secrets, ports, the cluster file, the launcher's lock. */
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { EXIT, StartFailure } from './failure.mjs';
+
+/** @param {string} file @param {unknown} value readable by the owner only */
+export function writeRecord(file, value) {
+  mkdirSync(path.dirname(file), { recursive: true });
+  const draft = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
+  writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+  renameSync(draft, file);
+}
+
+/** @param {string} file @returns {any} null when absent or unreadable */
+export function readRecord(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * @typedef {object} Secrets
+ * @property {string} apiKey
+ * @property {string} postgresPassword
+ * @property {string} natsPassword
+ */
+
+/** Made on first start, kept for ever. @param {string} file @returns {Secrets} */
+export function loadSecrets(file) {
+  const stored = readRecord(file);
+  const secrets = {
+    apiKey: stored?.apiKey ?? `fc-${randomBytes(16).toString('hex')}`,
+    postgresPassword: stored?.postgresPassword ?? randomBytes(24).toString('hex'),
+    natsPassword: stored?.natsPassword ?? randomBytes(24).toString('hex'),
+  };
+  if (stored === null && existsSync(file))
+    throw new StartFailure(`${file} is damaged. Restore it, or remove the whole data folder to start afresh.`);
+  writeRecord(file, secrets);
+  return secrets;
+}
+
+/** When a process was born, in whatever unit the system has; null when it does not live. @param {number} pid @returns {string | null} */
+export function birthOf(pid) {
+  if (existsSync('/proc/self/stat')) {
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      return fields[0] === 'Z' ? null : (fields[19] ?? null);
+    } catch {
+      return null;
+    }
+  }
+  const ps = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' });
+  return ps.status === 0 && ps.stdout.trim() !== '' ? ps.stdout.trim() : null;
+}
+
+/** The launcher that holds the data folder, if it still lives. @param {string} lockFile @returns {{ pid: number } | null} */
+export function lockHolder(lockFile) {
+  const lock = readRecord(lockFile);
+  return lock !== null && birthOf(lock.pid) === lock.birth ? lock : null;
+}
+
+/** One launcher per data folder. @param {ReturnType<import('./places.mjs').dataFolders>} folders @returns {() => void} gives the folder free */
+export function takeLock(folders) {
+  mkdirSync(folders.run, { recursive: true });
+  const draft = `${folders.lockFile}.${process.pid}`;
+  writeRecord(draft, { pid: process.pid, birth: birthOf(process.pid) });
+  try {
+    for (let attempt = 0; attempt < 3; attempt++) {
+      if (tryLink(draft, folders.lockFile)) return () => rmSync(folders.lockFile, { force: true });
+      const holder = lockHolder(folders.lockFile);
+      if (holder !== null) throw new StartFailure(describeHolder(holder.pid, folders), EXIT.alreadyRunning);
+      rmSync(folders.lockFile, { force: true });
+    }
+    throw new StartFailure(
+      `${folders.lockFile} changes hands all the time; two launchers start at once.`,
+      EXIT.alreadyRunning,
+    );
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** @param {string} draft @param {string} file */
+function tryLink(draft, file) {
+  try {
+    linkSync(draft, file);
+    return true;
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** @param {number} pid @param {ReturnType<import('./places.mjs').dataFolders>} folders */
+function describeHolder(pid, folders) {
+  const url = readRecord(folders.clusterFile)?.url;
+  return (
+    `A cluster already runs on ${folders.data}: launcher pid ${pid}${url ? `, ${url}` : ''}. Stop it with Ctrl-C or ` +
+    `"kill ${pid}", or give this one its own TROUPE_DATA_DIR and PORT.`
+  );
+}

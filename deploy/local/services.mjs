@@ -1,0 +1,49 @@
+/** The services of a cluster and how much memory V8 may take for each. */
+
+/**
+ * `oldSpaceMb` bounds the heap, `semiSpaceMb` the young generation: idle services stay small, busy ones get room to let
+ * short-lived garbage die young.
+ */
+const MEMORY = {
+  gateway: { oldSpaceMb: 256, semiSpaceMb: 8 },
+  scheduler: { oldSpaceMb: 512, semiSpaceMb: 8 },
+  fetcher: { oldSpaceMb: 768, semiSpaceMb: 16 },
+  converter: { oldSpaceMb: 512, semiSpaceMb: 16 },
+  extractor: { oldSpaceMb: 128, semiSpaceMb: 1 },
+  dispatcher: { oldSpaceMb: 128, semiSpaceMb: 1 },
+};
+
+/**
+ * @typedef {object} Service
+ * @property {string} name `fetcher`, `fetcher-2`, …
+ * @property {keyof typeof MEMORY} app
+ * @property {string[]} flags of node
+ */
+
+/**
+ * @param {{ fetchers: number, schedulers: number, gateways: number, converters: number }} replicas
+ * @returns {Service[]}
+ */
+export function listServices(replicas) {
+  const counts = {
+    scheduler: replicas.schedulers,
+    fetcher: replicas.fetchers,
+    converter: replicas.converters,
+    extractor: 1,
+    dispatcher: 1,
+    gateway: replicas.gateways,
+  };
+  return Object.entries(counts).flatMap(([app, count]) =>
+    Array.from({ length: count }, (_, i) => describeService(/** @type {keyof typeof MEMORY} */ (app), i)),
+  );
+}
+
+/** @param {keyof typeof MEMORY} app @param {number} index @returns {Service} */
+function describeService(app, index) {
+  const { oldSpaceMb, semiSpaceMb } = MEMORY[app];
+  return {
+    name: index === 0 ? app : `${app}-${index + 1}`,
+    app,
+    flags: [`--max-old-space-size=${oldSpaceMb}`, `--max-semi-space-size=${semiSpaceMb}`, '--enable-source-maps'],
+  };
+}

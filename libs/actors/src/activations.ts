@@ -1,0 +1,65 @@
+/** Living actors of a partition: state and derived memory, cached between turns, thrown away whenever a turn fails. */
+import type { ActorKey, Sender } from '@troupe/contracts';
+import type { Activation } from './actor.js';
+import type { ActorRow } from './ports.js';
+
+export interface Living extends Activation<unknown, unknown> {
+  rev: number;
+  terminal: boolean;
+  /** Highest pair number accepted per sender. */
+  cursors: Map<Sender, number>;
+  /** Highest pair number sent per receiver. */
+  sent: Map<ActorKey, number>;
+  /** When the runtime's heartbeat timer fires; 0 = not known. */
+  heartbeatAt: number;
+  usedAt: number;
+}
+
+export class Activations {
+  private readonly living = new Map<ActorKey, Living>();
+
+  constructor(private readonly capacity: number) {}
+
+  get(key: ActorKey): Living | undefined {
+    return this.living.get(key);
+  }
+
+  add(row: ActorRow, state: unknown, now: number): Living {
+    const living: Living = {
+      key: row.key,
+      state,
+      memory: null,
+      rev: row.rev,
+      terminal: row.terminal,
+      cursors: new Map(),
+      sent: new Map(),
+      heartbeatAt: 0,
+      usedAt: now,
+    };
+    this.living.set(row.key, living);
+    return living;
+  }
+
+  discard(keys: Iterable<ActorKey>): void {
+    for (const key of keys) this.living.delete(key);
+  }
+
+  /** Most recently used last, so that the first entries are the ones to go. */
+  touch(living: Living, now: number): void {
+    living.usedAt = now;
+    this.living.delete(living.key);
+    this.living.set(living.key, living);
+  }
+
+  /** Forgets actors idle for `idleMs`, and the least recently used above the capacity. */
+  passivate(now: number, idleMs: number): void {
+    for (const [key, living] of this.living) {
+      if (this.living.size <= this.capacity && now - living.usedAt < idleMs) return;
+      this.living.delete(key);
+    }
+  }
+
+  get size(): number {
+    return this.living.size;
+  }
+}

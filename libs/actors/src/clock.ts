@@ -1,0 +1,22 @@
+/** Time as a dependency, so that the simulation owns it. */
+export interface Clock {
+  /** Milliseconds; only differences mean anything. */
+  now(): number;
+  /** Milliseconds since 1970, for what is shown to people. */
+  wall(): number;
+  sleep(ms: number): Promise<void>;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  wall: () => Date.now(),
+  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+};
+
+/** What the runtime says about itself; the shape of pino, without depending on it. */
+export interface RuntimeLog {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}

@@ -1,0 +1,95 @@
+/**
+ * Publishes what a partition's turns committed. Work rows are deleted once the stream has them; pair messages stay
+ * until the receiver's cursor in the store has passed them, and are sent again while it has not (design/actors.md §6).
+ */
+import type { Envelope } from '@troupe/contracts';
+import type { RuntimeLog } from './clock.js';
+import type { ActorStore, Bus, OutboxRow } from './ports.js';
+
+const DELETE_BATCH = 64;
+const RETRY_MS = 1_000;
+const RESEND_AFTER_MS = 30_000;
+const RESEND_LIMIT = 500;
+
+export interface OutboxDeps {
+  store: ActorStore;
+  bus: Bus;
+  log: RuntimeLog;
+  now(): number;
+}
+
+export class Outbox {
+  private readonly acked: number[] = [];
+  private readonly failed = new Map<number, { row: OutboxRow; tries: number; at: number }>();
+  private pairsOpen = false;
+  private resendAt = 0;
+
+  constructor(
+    private readonly part: number,
+    private readonly deps: OutboxDeps,
+  ) {}
+
+  /** Rows that an earlier owner committed and perhaps never published. */
+  async recover(): Promise<void> {
+    const rows = await this.deps.store.loadOutbox(this.part, 0, RESEND_LIMIT);
+    this.publish(rows, 1);
+    this.pairsOpen = rows.some((row) => row.to !== null);
+    this.resendAt = this.deps.now() + RESEND_AFTER_MS;
+  }
+
+  /** In the order of the calls; returns at once. */
+  publish(rows: readonly OutboxRow[], tries = 0): void {
+    for (const row of rows) {
+      if (row.to !== null) this.pairsOpen = true;
+      this.send(row, tries).then(
+        () => {
+          if (row.to === null) this.acked.push(row.id);
+        },
+        (error: unknown) => {
+          this.deps.log.warn({ part: this.part, outbox: row.id, err: String(error) }, 'publish failed, will be repeated');
+          if (row.to === null) this.failed.set(row.id, { row, tries: tries + 1, at: this.deps.now() + RETRY_MS });
+        },
+      );
+    }
+  }
+
+  /** Level messages: sent once, never kept. */
+  publishLevel(envelope: Envelope): void {
+    this.deps.bus.publishActor(envelope).catch((error: unknown) => {
+      this.deps.log.debug({ to: envelope.to, type: envelope.type, err: String(error) }, 'level message not sent');
+    });
+  }
+
+  /** Housekeeping between drains. */
+  async tend(force = false): Promise<void> {
+    if (this.acked.length >= DELETE_BATCH || (force && this.acked.length > 0)) {
+      const ids = this.acked.splice(0);
+      await this.deps.store.deleteOutbox(this.part, ids);
+    }
+    const now = this.deps.now();
+    for (const [id, entry] of this.failed) {
+      if (entry.at > now) continue;
+      this.failed.delete(id);
+      this.publish([entry.row], entry.tries);
+    }
+    if (now < this.resendAt) return;
+    this.resendAt = now + RESEND_AFTER_MS;
+    await this.resendPairs();
+  }
+
+  private async resendPairs(): Promise<void> {
+    if (!this.pairsOpen) return;
+    await this.deps.store.sweepPairs(this.part);
+    const rows = (await this.deps.store.loadOutbox(this.part, RESEND_AFTER_MS, RESEND_LIMIT)).filter((row) => row.to !== null);
+    this.pairsOpen = rows.length > 0;
+    this.publish(rows, Math.floor(this.deps.now() / RESEND_AFTER_MS));
+  }
+
+  private send(row: OutboxRow, tries: number): Promise<void> {
+    const { payload } = row;
+    const id = `o.${this.part}.${row.id}`;
+    // Work keeps its id: what the stream has is not wanted twice. A pair message may have been lost behind the stream.
+    if (payload.kind === 'work') return this.deps.bus.publishWork(payload.cls, payload.prio, id, payload.msg);
+    return this.deps.bus.publishActor({ ...payload.envelope, id: `${id}.${tries}` });
+  }
+}

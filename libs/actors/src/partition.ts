@@ -1,0 +1,351 @@
+/**
+ * The owner of one partition under one epoch: drains its mailbox and timers into turns (design/actors.md §5).
+ *
+ * An actor never has two turns at once, and a partition runs one transaction at a time. Whatever fails is thrown away
+ * and loaded again; safety comes from the store's fence, never from this object's belief that it is the owner.
+ */
+import type { ActorKey, ActorKind, Envelope } from '@troupe/contracts';
+import { parseActorKey } from '@troupe/contracts';
+import { Activations, type Living } from './activations.js';
+import type { ActorDef, Incoming, TurnContext } from './actor.js';
+import type { Clock, RuntimeLog } from './clock.js';
+import { Outbox } from './outbox.js';
+import { TurnConflictError, type ActorStore, type Bus, type Delivery, type Mailbox } from './ports.js';
+import { TimerHeap } from './timers.js';
+import { HandlerError, isHome, Turn, type ActorBatch, type StoredState } from './turn.js';
+
+export interface PartitionOptions {
+  /** Messages of one drain. @default 256 */
+  maxDrain: number;
+  /** Longest wait for a message. @default 1000 */
+  idleMs: number;
+  timerHorizonMs: number;
+  timerReloadMs: number;
+  passivateMs: number;
+  maxActors: number;
+}
+
+export const PARTITION_DEFAULTS: PartitionOptions = {
+  maxDrain: 256,
+  idleMs: 1_000,
+  timerHorizonMs: 60_000,
+  timerReloadMs: 30_000,
+  passivateMs: 60_000,
+  maxActors: 2_000,
+};
+
+export interface PartitionDeps {
+  store: ActorStore;
+  bus: Bus;
+  clock: Clock;
+  log: RuntimeLog;
+  defs: ReadonlyMap<ActorKind, ActorDef<unknown, unknown>>;
+  options: PartitionOptions;
+}
+
+/** One thing to handle: a delivered message or a timer that fired. */
+interface Item {
+  key: ActorKey;
+  delivery: Delivery | null;
+  timer: string | null;
+}
+
+const POISON_TRIES = 3;
+/** Fencing numbers: epoch * 2^32 + n stays exact below 2^21 epochs. */
+const EPOCH_STRIDE = 2 ** 32;
+const PRIORITY_TYPES = new Set(['Cancel']);
+
+export class Partition {
+  private readonly actors: Activations;
+  private readonly timers = new TimerHeap();
+  private readonly outbox: Outbox;
+  private mailbox: Mailbox | null = null;
+  private counter = 0;
+  private carried: Item[] = [];
+  private timersReloadAt = 0;
+  private passivateAt = 0;
+
+  constructor(
+    readonly part: number,
+    readonly epoch: number,
+    private readonly deps: PartitionDeps,
+  ) {
+    this.actors = new Activations(deps.options.maxActors);
+    this.outbox = new Outbox(part, { store: deps.store, bus: deps.bus, log: deps.log, now: () => deps.clock.now() });
+  }
+
+  /** Consumer of this epoch, due timers, unconfirmed outbox rows; nothing is consumed before. */
+  async open(): Promise<void> {
+    this.mailbox = await this.deps.bus.openMailbox(this.part, this.epoch);
+    await this.reloadTimers();
+    await this.outbox.recover();
+  }
+
+  async close(): Promise<void> {
+    await this.mailbox?.close();
+    await this.outbox.tend(true).catch(() => undefined);
+  }
+
+  /** Load of the partition for rebalancing and metrics. */
+  get livingActors(): number {
+    return this.actors.size;
+  }
+
+  /**
+   * Waits for something to do and does it. Rejects with `FencedError` when another owner committed: this object is
+   * then useless. Any other rejection leaves the drain carried over: call again.
+   */
+  async step(): Promise<void> {
+    const items = this.carried.length > 0 ? this.carried : await this.collect();
+    if (items.length > 0) {
+      this.carried = items;
+      await this.drain(items);
+      this.carried = [];
+    }
+    await this.tend();
+  }
+
+  private async collect(): Promise<Item[]> {
+    const { clock, options } = this.deps;
+    const now = clock.now();
+    const nextTimer = this.timers.nextAt();
+    const idleMs = nextTimer === null ? options.idleMs : Math.max(0, Math.min(options.idleMs, nextTimer - now));
+    const deliveries = await this.mailbox!.take(options.maxDrain, idleMs);
+    const items: Item[] = [];
+    for (const delivery of deliveries) this.sort(delivery, items);
+    for (const { key, name } of this.timers.takeDue(clock.now(), options.maxDrain)) items.push({ key, delivery: null, timer: name });
+    return items;
+  }
+
+  private sort(delivery: Delivery, items: Item[]): void {
+    const { envelope } = delivery;
+    const def = this.defOf(envelope.to);
+    if (def === undefined || !isHome(envelope.to, this.part)) {
+      this.deps.log.error({ to: envelope.to, type: envelope.type }, 'no actor of this kind lives here; message dropped');
+      delivery.ack();
+      return;
+    }
+    if (envelope.v > def.version || envelope.v < def.version - 1) {
+      this.deps.log.warn({ to: envelope.to, type: envelope.type, v: envelope.v }, 'unknown message version, will be delivered again');
+      delivery.nack(5_000);
+      return;
+    }
+    items.push({ key: envelope.to, delivery, timer: null });
+  }
+
+  private defOf(key: ActorKey): ActorDef<unknown, unknown> | undefined {
+    return this.deps.defs.get(parseActorKey(key).kind);
+  }
+
+  /** One transaction for everything; when a handler fails, first for everything but its actor. */
+  private async drain(items: Item[]): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await this.commit(items, null);
+        return;
+      } catch (error) {
+        this.forget(items);
+        if (error instanceof HandlerError) return this.isolate(items, error);
+        if (!(error instanceof TurnConflictError) || attempt >= 5) throw error;
+        await this.deps.clock.sleep(5 << attempt);
+      }
+    }
+  }
+
+  private async isolate(items: Item[], error: HandlerError): Promise<void> {
+    const rest = items.filter((item) => item.key !== error.key);
+    const own = items.filter((item) => item.key === error.key);
+    if (rest.length > 0) await this.drain(rest);
+    await this.bisect(own, error);
+  }
+
+  /** Finds the messages that cannot be handled, keeping the order of the others. */
+  private async bisect(items: Item[], error: HandlerError): Promise<void> {
+    if (items.length === 1) return this.bury(items[0]!, error);
+    const middle = items.length >> 1;
+    for (const half of [items.slice(0, middle), items.slice(middle)]) {
+      try {
+        await this.commit(half, null);
+      } catch (failure) {
+        this.forget(half);
+        if (!(failure instanceof HandlerError)) throw failure;
+        await this.bisect(half, failure);
+      }
+    }
+  }
+
+  /** Three failures alone make a dead letter; for vital types the actor is told to fail visibly. */
+  private async bury(item: Item, first: HandlerError): Promise<void> {
+    let error = first;
+    for (let attempt = 1; attempt < POISON_TRIES; attempt++) {
+      try {
+        return await this.commit([item], null);
+      } catch (failure) {
+        this.forget([item]);
+        if (!(failure instanceof HandlerError)) throw failure;
+        error = failure;
+      }
+    }
+    const type = item.delivery?.envelope.type ?? `timer ${item.timer}`;
+    this.deps.log.error({ key: item.key, type, err: error.cause }, 'message cannot be handled: dead letter');
+    await this.commit([item], { type, error: error.cause instanceof Error ? (error.cause.stack ?? error.cause.message) : String(error.cause) });
+  }
+
+  private forget(items: Item[]): void {
+    this.actors.discard(items.map((item) => item.key));
+  }
+
+  private async commit(items: Item[], poison: { type: string; error: string } | null): Promise<void> {
+    const batches = await this.prepare(items, poison);
+    const turn = batches.length === 0 ? null : new Turn(batches, this.turnDeps());
+    const orphans = items.filter((item) => item.timer !== null && !batches.some((entry) => entry.living.key === item.key));
+    if (turn !== null || orphans.length > 0) {
+      const head = turn?.head() ?? { part: this.part, epoch: this.epoch, fences: [], candidates: [], seeds: [] };
+      await this.deps.store.commitTurn(head, (answers) => {
+        const writes = turn?.decide(answers) ?? { actors: [], outbox: [], cursors: [], timers: [], rows: [], deadLetters: [] };
+        for (const item of orphans) writes.timers.push({ key: item.key, name: item.timer!, inMs: null });
+        this.lastTimers = writes.timers;
+        return writes;
+      });
+    }
+    for (const item of items) item.delivery?.ack();
+    if (turn !== null) this.conclude(turn, batches);
+  }
+
+  private lastTimers: { key: ActorKey; name: string; inMs: number | null }[] = [];
+
+  private conclude(turn: Turn, batches: ActorBatch[]): void {
+    const now = this.deps.clock.now();
+    for (const { living } of batches) {
+      living.rev += 1;
+      this.actors.touch(living, now);
+      if (living.terminal) this.actors.discard([living.key]);
+    }
+    for (const { key, name, inMs } of this.lastTimers) {
+      if (inMs === null) this.timers.clear(key, name);
+      else if (inMs <= this.deps.options.timerHorizonMs) this.timers.set(key, name, now + inMs);
+      else this.timers.clear(key, name);
+    }
+    this.outbox.publish(turn.aftermath.outbox);
+    for (const envelope of turn.aftermath.level) this.outbox.publishLevel(envelope);
+    for (const note of turn.aftermath.notes) this.deps.bus.notify(note.subject, note.msg);
+  }
+
+  private turnDeps(): ConstructorParameters<typeof Turn>[1] {
+    const next = () => this.epoch * EPOCH_STRIDE + ++this.counter;
+    const ctx: TurnContext = { now: this.deps.clock.now(), wallMs: this.deps.clock.wall(), nextGen: next };
+    return { part: this.part, epoch: this.epoch, ctx, nextOutboxId: next, nextLevelId: () => `v.${this.part}.${next()}` };
+  }
+
+  /** Activates the actors of a drain and turns its items into batches; drops what needs no turn. */
+  private async prepare(items: Item[], poison: { type: string; error: string } | null): Promise<ActorBatch[]> {
+    const groups = new Map<ActorKey, Item[]>();
+    for (const item of items) {
+      const group = groups.get(item.key);
+      if (group === undefined) groups.set(item.key, [item]);
+      else group.push(item);
+    }
+    await this.activate([...groups.keys()]);
+    const batches: ActorBatch[] = [];
+    for (const [key, group] of groups) {
+      const living = this.actors.get(key)!;
+      const def = this.defOf(key)!;
+      if (living.terminal && !this.revive(living, def)) continue;
+      const entry: ActorBatch = { living, def, batch: [], accepted: new Map(), firedTimers: [], failure: null, deadLetters: [] };
+      if (poison === null) await this.fill(entry, group);
+      else this.fillPoison(entry, group, poison);
+      if (entry.batch.length === 0 && entry.failure === null && entry.deadLetters.length === 0 && entry.firedTimers.length === 0) continue;
+      await this.remember(living, def);
+      batches.push(entry);
+    }
+    return batches;
+  }
+
+  private revive(living: Living, def: ActorDef<unknown, unknown>): boolean {
+    if (!def.restarts) return false;
+    living.state = def.init(living.key);
+    living.memory = null;
+    living.terminal = false;
+    return true;
+  }
+
+  private async fill(entry: ActorBatch, group: Item[]): Promise<void> {
+    const urgent: Incoming[] = [];
+    for (const item of group) {
+      if (item.timer !== null) {
+        entry.firedTimers.push(item.timer);
+        entry.batch.push({ from: 'timer', body: { type: 'Timer', name: item.timer } });
+        continue;
+      }
+      const { envelope } = item.delivery!;
+      if (PRIORITY_TYPES.has(envelope.type)) urgent.push({ from: envelope.from, body: envelope.body });
+      else if (envelope.n === null) entry.batch.push({ from: envelope.from, body: envelope.body });
+      else await this.acceptPair(entry, envelope);
+    }
+    if (urgent.length > 0) entry.batch.unshift(...urgent);
+  }
+
+  private fillPoison(entry: ActorBatch, group: Item[], poison: { type: string; error: string }): void {
+    const item = group[0]!;
+    const envelope = item.delivery?.envelope ?? null;
+    if (item.timer !== null) entry.firedTimers.push(item.timer);
+    entry.deadLetters.push({ key: entry.living.key, type: poison.type, envelope, error: poison.error });
+    if (entry.def.vital.includes(poison.type)) entry.failure = poison.error.split('\n')[0]!;
+    if (envelope !== null && envelope.n !== null) entry.accepted.set(envelope.from, envelope.n);
+  }
+
+  /** Accepts the next number, ignores old ones, and reads what is missing from the sender's outbox table. */
+  private async acceptPair(entry: ActorBatch, envelope: Envelope): Promise<void> {
+    const { cursors } = entry.living;
+    const last = cursors.get(envelope.from) ?? 0;
+    if (envelope.n! <= last) return;
+    const missing = envelope.n! === last + 1 ? [envelope] : await this.deps.store.loadPairs(entry.living.key, envelope.from, last);
+    for (const next of missing) {
+      if (next.n !== (cursors.get(envelope.from) ?? 0) + 1) return;
+      cursors.set(envelope.from, next.n);
+      entry.accepted.set(envelope.from, next.n);
+      entry.batch.push({ from: next.from, body: next.body });
+    }
+  }
+
+  private async activate(keys: ActorKey[]): Promise<void> {
+    const missing = keys.filter((key) => this.actors.get(key) === undefined).sort();
+    if (missing.length === 0) return;
+    const rows = await this.deps.store.activate(this.part, this.epoch, missing);
+    const cursors = await this.deps.store.loadCursors(missing);
+    const now = this.deps.clock.now();
+    for (const row of rows) {
+      const stored = row.state as StoredState | null;
+      const living = this.actors.add(row, stored === null ? this.defOf(row.key)!.init(row.key) : stored.s, now);
+      for (const [to, n] of Object.entries(stored?.sent ?? {})) living.sent.set(to as ActorKey, n);
+    }
+    for (const { to, from, n } of cursors) this.actors.get(to)?.cursors.set(from, n);
+  }
+
+  private async remember(living: Living, def: ActorDef<unknown, unknown>): Promise<void> {
+    const need = def.need(living);
+    if (need === null && living.memory !== null) return;
+    const loaded = need === null ? null : await this.deps.store.loadJobMemory(need.jobNo, need.ready);
+    living.memory = def.remember(living.state, loaded, living.memory, this.deps.clock.now());
+  }
+
+  private async tend(): Promise<void> {
+    const now = this.deps.clock.now();
+    if (now >= this.timersReloadAt) await this.reloadTimers();
+    if (now >= this.passivateAt) {
+      this.passivateAt = now + 5_000;
+      this.actors.passivate(now, this.deps.options.passivateMs);
+      await this.outbox.tend(true);
+      return;
+    }
+    await this.outbox.tend();
+  }
+
+  private async reloadTimers(): Promise<void> {
+    const { clock, options, store } = this.deps;
+    this.timersReloadAt = clock.now() + options.timerReloadMs;
+    const rows = await store.loadTimers(this.part, options.timerHorizonMs);
+    const now = clock.now();
+    for (const { key, name, dueInMs } of rows) this.timers.set(key, name, now + Math.max(0, dueInMs));
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * Runs the partitions this replica holds: takes leases, opens partitions under new epochs, renews, rebalances, and
+ * stands down when fenced (design/actors.md §4).
+ *
+ * The lease only says who *should* run a partition; `Partition` commits are fenced in the store.
+ */
+import { PARTITIONS, type ActorKind } from '@troupe/contracts';
+import type { ActorDef } from './actor.js';
+import type { Clock, RuntimeLog } from './clock.js';
+import { FencedError, type ActorStore, type Bus, type LeaseBoard } from './ports.js';
+import { Partition, PARTITION_DEFAULTS, type PartitionOptions } from './partition.js';
+
+export interface RuntimeDeps {
+  id: string;
+  store: ActorStore;
+  bus: Bus;
+  leases: LeaseBoard;
+  clock: Clock;
+  log: RuntimeLog;
+  defs: readonly ActorDef<never, never>[];
+  options?: Partial<PartitionOptions>;
+}
+
+const RENEW_MS = 1_000;
+const RELEASE_EVERY_MS = 200;
+/** A replica that cannot renew for this long, or cannot commit for `STORE_LOST_MS`, stops believing in its leases. */
+const LEASE_LOST_MS = 2_000;
+const STORE_LOST_MS = 10_000;
+const ACQUIRE_AT_ONCE = 8;
+
+interface Held {
+  partition: Partition | null;
+  renewedAt: number;
+  failingSince: number | null;
+  stopping: boolean;
+  done: Promise<void>;
+}
+
+export class ActorRuntime {
+  private readonly held = new Map<number, Held>();
+  private readonly defs: ReadonlyMap<ActorKind, ActorDef<unknown, unknown>>;
+  private running = false;
+  private loop: Promise<void> = Promise.resolve();
+  private releaseAt = 0;
+
+  constructor(private readonly deps: RuntimeDeps) {
+    this.defs = new Map(deps.defs.map((def) => [def.kind, def as unknown as ActorDef<unknown, unknown>]));
+  }
+
+  async start(): Promise<void> {
+    await this.deps.leases.start();
+    this.running = true;
+    this.loop = this.run();
+  }
+
+  /** Finishes running drains, writes empty leases so that others take over at once. */
+  async stop(): Promise<void> {
+    this.running = false;
+    await this.loop;
+    await Promise.all([...this.held.keys()].map((part) => this.letGo(part, true)));
+    await this.deps.leases.stop();
+  }
+
+  /** Partitions held now. */
+  get partitions(): number[] {
+    return [...this.held.keys()].sort((a, b) => a - b);
+  }
+
+  private async run(): Promise<void> {
+    while (this.running) {
+      const started = this.deps.clock.now();
+      try {
+        await this.renewAll();
+        await this.rebalance();
+        await this.acquireFree();
+      } catch (error) {
+        this.deps.log.warn({ err: String(error) }, 'lease round failed');
+      }
+      const idle = this.held.size >= this.share() ? RENEW_MS : RENEW_MS / 4;
+      await this.deps.clock.sleep(Math.max(50, idle - (this.deps.clock.now() - started)));
+    }
+  }
+
+  private share(): number {
+    return Math.ceil(PARTITIONS / Math.max(1, this.deps.leases.liveMembers().length));
+  }
+
+  private async renewAll(): Promise<void> {
+    const now = this.deps.clock.now();
+    const due = [...this.held].filter(([, entry]) => !entry.stopping && now - entry.renewedAt >= RENEW_MS * 0.9);
+    await Promise.all(due.map(([part, entry]) => this.renew(part, entry)));
+  }
+
+  private async renew(part: number, entry: Held): Promise<void> {
+    const { clock, leases, log } = this.deps;
+    const kept = await leases.renew(part).then(
+      (ok) => (ok ? 'kept' : 'lost'),
+      () => 'unknown',
+    );
+    if (kept === 'kept') entry.renewedAt = clock.now();
+    const storeLost = entry.failingSince !== null && clock.now() - entry.failingSince > STORE_LOST_MS;
+    if (kept === 'lost' || clock.now() - entry.renewedAt > LEASE_LOST_MS || storeLost) {
+      log.warn({ part, kept, storeLost }, 'partition given up');
+      await this.letGo(part, kept !== 'lost');
+    }
+  }
+
+  private async rebalance(): Promise<void> {
+    const { clock } = this.deps;
+    if (this.held.size <= this.share() || clock.now() < this.releaseAt) return;
+    this.releaseAt = clock.now() + RELEASE_EVERY_MS;
+    const part = this.partitions.at(-1);
+    if (part !== undefined) await this.letGo(part, true);
+  }
+
+  private async acquireFree(): Promise<void> {
+    const room = this.share() - this.held.size;
+    if (room <= 0) return;
+    const free = this.deps.leases.free().filter((part) => !this.held.has(part));
+    const wanted = shuffled(free).slice(0, Math.min(room, ACQUIRE_AT_ONCE * 4));
+    for (let i = 0; i < wanted.length; i += ACQUIRE_AT_ONCE) {
+      await Promise.all(wanted.slice(i, i + ACQUIRE_AT_ONCE).map((part) => this.take(part)));
+    }
+  }
+
+  private async take(part: number): Promise<void> {
+    const { leases, store, log, id, clock } = this.deps;
+    if (!(await leases.acquire(part).catch(() => false))) return;
+    const entry: Held = { partition: null, renewedAt: clock.now(), failingSince: null, stopping: false, done: Promise.resolve() };
+    this.held.set(part, entry);
+    try {
+      const epoch = await store.mintEpoch(part, id);
+      const partition = new Partition(part, epoch, {
+        store,
+        bus: this.deps.bus,
+        clock,
+        log,
+        defs: this.defs,
+        options: { ...PARTITION_DEFAULTS, ...this.deps.options },
+      });
+      await partition.open();
+      entry.partition = partition;
+      entry.done = this.work(part, entry, partition);
+      log.debug({ part, epoch }, 'partition taken');
+    } catch (error) {
+      log.warn({ part, err: String(error) }, 'partition could not be opened');
+      await this.letGo(part, true);
+    }
+  }
+
+  private async work(part: number, entry: Held, partition: Partition): Promise<void> {
+    const { clock, log } = this.deps;
+    while (!entry.stopping) {
+      try {
+        await partition.step();
+        entry.failingSince = null;
+      } catch (error) {
+        if (error instanceof FencedError) {
+          log.warn({ part, epoch: partition.epoch, err: error.message }, 'fenced: another owner has this partition');
+          entry.stopping = true;
+          void this.letGo(part, false);
+          return;
+        }
+        entry.failingSince ??= clock.now();
+        log.warn({ part, err: String(error) }, 'turn failed, will be repeated');
+        await clock.sleep(Math.min(2_000, 50 + (clock.now() - entry.failingSince)));
+      }
+    }
+  }
+
+  private async letGo(part: number, release: boolean): Promise<void> {
+    const entry = this.held.get(part);
+    if (entry === undefined) return;
+    entry.stopping = true;
+    const closing = entry.partition?.close().catch(() => undefined);
+    await closing;
+    await entry.done;
+    this.held.delete(part);
+    if (release) await this.deps.leases.release(part).catch(() => undefined);
+  }
+}
+
+function shuffled<T>(items: T[]): T[] {
+  const copy = [...items];
+  for (let i = copy.length - 1; i > 0; i--) {
+    const j = Math.floor(Math.random() * (i + 1));
+    [copy[i], copy[j]] = [copy[j]!, copy[i]!];
+  }
+  return copy;
+}

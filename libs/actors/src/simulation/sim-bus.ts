@@ -1,0 +1,132 @@
+/** The transport side of a simulation: loses, repeats and reorders, and never tells. */
+import { partitionOf, type Envelope, type WorkClass, type WorkMessage, type WorkPriority } from '@troupe/contracts';
+import type { Bus, Delivery, Mailbox } from '../ports.js';
+import { FencedError } from '../ports.js';
+import { NO_FAULTS, type FaultPoints } from './faults.js';
+import type { Random } from './random.js';
+
+export interface BusTroubles {
+  loss: number;
+  duplication: number;
+  reordering: number;
+}
+
+interface Stored {
+  envelope: Envelope;
+  acked: boolean;
+}
+
+export interface WorkItem {
+  id: string;
+  msg: WorkMessage;
+}
+
+export class SimBus implements Bus {
+  private readonly streams = new Map<number, Stored[]>();
+  private readonly mailboxes = new Map<number, SimMailbox>();
+  readonly work: WorkItem[] = [];
+  /** Ids the stream has seen: it takes each once (`Nats-Msg-Id`). */
+  readonly publishedWork = new Set<string>();
+  wiped = false;
+  faults: FaultPoints = NO_FAULTS;
+  troubles: BusTroubles = { loss: 0, duplication: 0, reordering: 0 };
+  /** Sees core messages (progress, grants of gateways). */
+  onNotify: (subject: string, msg: unknown) => void = () => {};
+
+  constructor(private readonly random: Random) {}
+
+  publishActor(envelope: Envelope): Promise<void> {
+    this.faults.beforePublish();
+    if (this.random.chance(this.troubles.loss)) return Promise.resolve();
+    const stream = this.stream(partitionOf(envelope.to));
+    const copies = this.random.chance(this.troubles.duplication) ? 2 : 1;
+    for (let i = 0; i < copies; i++) {
+      const stored = { envelope: JSON.parse(JSON.stringify(envelope)) as Envelope, acked: false };
+      const at = this.random.chance(this.troubles.reordering) ? Math.max(0, stream.length - this.random.int(0, 5)) : stream.length;
+      stream.splice(at, 0, stored);
+    }
+    return Promise.resolve();
+  }
+
+  publishWork(_cls: WorkClass, _prio: WorkPriority, id: string, msg: WorkMessage): Promise<void> {
+    this.faults.beforePublish();
+    if (this.publishedWork.has(id)) return Promise.resolve();
+    this.publishedWork.add(id);
+    if (this.random.chance(this.troubles.loss)) return Promise.resolve();
+    const copies = this.random.chance(this.troubles.duplication) ? 2 : 1;
+    for (let i = 0; i < copies; i++) this.work.push({ id, msg: JSON.parse(JSON.stringify(msg)) as WorkMessage });
+    return Promise.resolve();
+  }
+
+  notify(subject: string, msg: unknown): void {
+    this.onNotify(subject, msg);
+  }
+
+  openMailbox(part: number, epoch: number): Promise<Mailbox> {
+    const current = this.mailboxes.get(part);
+    if (current !== undefined && current.epoch > epoch) throw new FencedError(`partition ${part} is at epoch ${current.epoch}`);
+    const mailbox: SimMailbox = new SimMailbox(epoch, this.stream(part), this.random, () => this.mailboxes.get(part) === mailbox);
+    this.mailboxes.set(part, mailbox);
+    return Promise.resolve(mailbox);
+  }
+
+  /** The server lost its disk: everything stored is gone. */
+  wipe(): void {
+    this.wiped = true;
+    for (const stream of this.streams.values()) stream.length = 0;
+    this.work.length = 0;
+  }
+
+  /** A mutant's doing: acknowledges what was handed out before it is committed. */
+  ackTaken(part: number): void {
+    this.mailboxes.get(part)?.ackTaken();
+  }
+
+  hasMail(part: number): boolean {
+    return this.stream(part).some((stored) => !stored.acked);
+  }
+
+  private stream(part: number): Stored[] {
+    let stream = this.streams.get(part);
+    if (stream === undefined) this.streams.set(part, (stream = []));
+    return stream;
+  }
+}
+
+class SimMailbox implements Mailbox {
+  /** Handed out and not acknowledged under this epoch. */
+  private readonly taken = new Set<Stored>();
+
+  constructor(
+    readonly epoch: number,
+    private readonly stream: Stored[],
+    private readonly random: Random,
+    private readonly isCurrent: () => boolean,
+  ) {}
+
+  take(max: number): Promise<Delivery[]> {
+    if (!this.isCurrent()) return Promise.resolve([]);
+    for (let i = this.stream.length - 1; i >= 0; i--) if (this.stream[i]!.acked) this.stream.splice(i, 1);
+    const fresh = this.stream.filter((stored) => !this.taken.has(stored)).slice(0, Math.min(max, this.random.int(1, 6)));
+    return Promise.resolve(fresh.map((stored) => this.deliver(stored)));
+  }
+
+  ackTaken(): void {
+    for (const stored of this.taken) stored.acked = true;
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  private deliver(stored: Stored): Delivery {
+    this.taken.add(stored);
+    return {
+      envelope: JSON.parse(JSON.stringify(stored.envelope)) as Envelope,
+      ack: () => {
+        if (this.isCurrent()) stored.acked = true;
+      },
+      nack: () => void this.taken.delete(stored),
+    };
+  }
+}

@@ -1,0 +1,306 @@
+/**
+ * The durable side of a simulation: the tables that turns touch, one transaction at a time, with the invariants of
+ * design/failure-matrix.md checked at every commit.
+ */
+import type { ActorKey, Candidate, Envelope, FrontierRow, JobMemory, JobNo, LaneRow, RowOp, Sender } from '@troupe/contracts';
+import type { Clock } from '../clock.js';
+import { FencedError, type ActorRow, type ActorStore, type OutboxRow, type TimerRow, type TurnAnswers, type TurnHead, type TurnWrites } from '../ports.js';
+import { HEARTBEAT_MS } from '../turn.js';
+import { InvariantError, NO_FAULTS, type FaultPoints } from './faults.js';
+
+interface StoredActor {
+  part: number;
+  epoch: number;
+  rev: number;
+  state: string | null;
+  terminal: boolean;
+}
+
+export type PageRow = Extract<RowOp, { op: 'page.insert' }>;
+export type OutcomeRow = Extract<RowOp, { op: 'outcome.insert' }>;
+export type JobRow = Extract<RowOp, { op: 'job.update' }>;
+
+export class SimJobTables {
+  readonly seen = new Map<string, number>();
+  readonly frontier = new Map<number, FrontierRow>();
+  readonly lanes = new Map<number, LaneRow>();
+  readonly pages: PageRow[] = [];
+  readonly outcomes = new Map<number, OutcomeRow>();
+  readonly errors: Extract<RowOp, { op: 'error.insert' }>[] = [];
+  readonly seeds: string[] = [];
+  row: JobRow | null = null;
+  ledger = 0;
+}
+
+/** What a mutant may break. */
+export interface StoreRules {
+  fence: boolean;
+  keepTimer(key: ActorKey, name: string): boolean;
+  keepOutbox(row: OutboxRow): boolean;
+  /** Called before the transaction; a mutant acknowledges here. */
+  beforeTransaction(part: number): void;
+}
+
+export const STORE_RULES: StoreRules = { fence: true, keepTimer: () => true, keepOutbox: () => true, beforeTransaction: () => {} };
+
+export class SimStore implements ActorStore {
+  readonly jobs = new Map<JobNo, SimJobTables>();
+  readonly actors = new Map<ActorKey, StoredActor>();
+  readonly timers = new Map<string, { key: ActorKey; name: string; part: number; at: number }>();
+  readonly outbox = new Map<number, Map<number, OutboxRow>>();
+  /** Every work row that was ever committed, as `o.<part>.<id>`. */
+  readonly owedWork = new Set<string>();
+  private readonly cursors = new Map<string, number>();
+  private readonly epochs = new Map<number, number>();
+  private readonly createdAt = new Map<OutboxRow, number>();
+  faults: FaultPoints = NO_FAULTS;
+  commits = 0;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly rules: StoreRules = STORE_RULES,
+  ) {}
+
+  job(jobNo: JobNo): SimJobTables {
+    let tables = this.jobs.get(jobNo);
+    if (tables === undefined) this.jobs.set(jobNo, (tables = new SimJobTables()));
+    return tables;
+  }
+
+  mintEpoch(part: number): Promise<number> {
+    const epoch = (this.epochs.get(part) ?? 0) + 1;
+    this.epochs.set(part, epoch);
+    return Promise.resolve(epoch);
+  }
+
+  activate(part: number, epoch: number, keys: ActorKey[]): Promise<ActorRow[]> {
+    const rows = keys.map((key) => {
+      const found = this.actors.get(key) ?? { part, epoch, rev: 0, state: null, terminal: false };
+      if (this.rules.fence && found.epoch > epoch) throw new FencedError(`${key} belongs to epoch ${found.epoch}`);
+      found.epoch = Math.max(found.epoch, epoch);
+      this.actors.set(key, found);
+      return { key, rev: found.rev, state: found.state === null ? null : (JSON.parse(found.state) as unknown), terminal: found.terminal };
+    });
+    return Promise.resolve(rows);
+  }
+
+  loadCursors(keys: ActorKey[]): Promise<{ to: ActorKey; from: Sender; n: number }[]> {
+    const wanted = new Set<string>(keys);
+    const rows = [...this.cursors].map(([id, n]) => ({ to: id.split(' ')[0]! as ActorKey, from: id.split(' ')[1]! as Sender, n }));
+    return Promise.resolve(rows.filter((row) => wanted.has(row.to)));
+  }
+
+  loadJobMemory(jobNo: JobNo, readyLimit: number): Promise<JobMemory> {
+    const tables = this.job(jobNo);
+    const rows = [...tables.frontier.values()].map((row) => ({ ...row }));
+    return Promise.resolve({
+      lanes: [...tables.lanes.values()].map((lane) => structuredCloneRow(lane)),
+      running: rows.filter((row) => row.st === 1),
+      ready: rows
+        .filter((row) => row.st === 0)
+        .sort((a, b) => a.depth - b.depth || a.item - b.item)
+        .slice(0, readyLimit),
+    });
+  }
+
+  async commitTurn(head: TurnHead, decide: (answers: TurnAnswers) => TurnWrites): Promise<void> {
+    this.rules.beforeTransaction(head.part);
+    this.faults.beforeCommit(head.part);
+    this.checkFences(head);
+    const answers = this.answer(head);
+    const writes = decide(answers);
+    this.apply(head, answers, writes);
+    this.commits += 1;
+    this.faults.afterCommit(head.part);
+    await Promise.resolve();
+  }
+
+  loadTimers(part: number, horizonMs: number): Promise<TimerRow[]> {
+    const now = this.clock.now();
+    const rows = [...this.timers.values()].filter((timer) => timer.part === part && timer.at <= now + horizonMs);
+    return Promise.resolve(rows.map(({ key, name, at }) => ({ key, name, dueInMs: at - now })).sort((a, b) => a.dueInMs - b.dueInMs));
+  }
+
+  loadOutbox(part: number, minAgeMs: number, limit: number): Promise<OutboxRow[]> {
+    const rows = [...this.partOutbox(part).values()].filter((row) => this.clock.now() - (this.createdAt.get(row) ?? 0) >= minAgeMs);
+    return Promise.resolve(rows.sort((a, b) => a.id - b.id).slice(0, limit));
+  }
+
+  loadPairs(to: ActorKey, from: Sender, after: number): Promise<Envelope[]> {
+    const found: Envelope[] = [];
+    for (const rows of this.outbox.values()) {
+      for (const row of rows.values()) {
+        if (row.payload.kind === 'actor' && row.to === to && row.from === from && row.n! > after) found.push(row.payload.envelope);
+      }
+    }
+    return Promise.resolve(found.sort((a, b) => a.n! - b.n!));
+  }
+
+  deleteOutbox(part: number, ids: number[]): Promise<void> {
+    for (const id of ids) this.partOutbox(part).delete(id);
+    return Promise.resolve();
+  }
+
+  sweepPairs(part: number): Promise<void> {
+    const rows = this.partOutbox(part);
+    for (const [id, row] of rows) {
+      if (row.to !== null && row.n! <= (this.cursors.get(`${row.to} ${row.from}`) ?? 0)) rows.delete(id);
+    }
+    return Promise.resolve();
+  }
+
+  // ------------------------------------------------------------------------------------------ transaction
+
+  private partOutbox(part: number): Map<number, OutboxRow> {
+    let rows = this.outbox.get(part);
+    if (rows === undefined) this.outbox.set(part, (rows = new Map()));
+    return rows;
+  }
+
+  private checkFences(head: TurnHead): void {
+    for (const { key, rev } of head.fences) {
+      const row = this.actors.get(key)!;
+      const stale = row.rev !== rev || row.epoch !== head.epoch;
+      if (!stale) continue;
+      if (this.rules.fence) throw new FencedError(`${key} is at rev ${row.rev}, epoch ${row.epoch}`);
+      throw new InvariantError('I4', `${key}: commit on rev ${rev} epoch ${head.epoch} over rev ${row.rev} epoch ${row.epoch}`);
+    }
+  }
+
+  private answer(head: TurnHead): TurnAnswers {
+    const admitted = new Map<JobNo, Set<number>>();
+    const taken = new Set<string>();
+    for (const candidate of head.candidates) {
+      const id = `${candidate.jobNo} ${candidate.h}`;
+      if (taken.has(id) || this.job(candidate.jobNo).seen.has(candidate.h)) continue;
+      taken.add(id);
+      const items = admitted.get(candidate.jobNo) ?? new Set<number>();
+      admitted.set(candidate.jobNo, items.add(candidate.item));
+    }
+    const seeds = new Map(
+      head.seeds.map(({ jobNo, fromOrd, toOrd }) => [
+        jobNo,
+        this.job(jobNo)
+          .seeds.slice(fromOrd, toOrd)
+          .map((url, i) => ({ ord: fromOrd + i, url })),
+      ]),
+    );
+    return { admitted, seeds };
+  }
+
+  private apply(head: TurnHead, answers: TurnAnswers, writes: TurnWrites): void {
+    for (const candidate of head.candidates) {
+      if (answers.admitted.get(candidate.jobNo)?.has(candidate.item)) this.admit(candidate);
+    }
+    for (const [jobNo, seeds] of answers.seeds) {
+      for (const { ord, url } of seeds) {
+        this.job(jobNo).frontier.set(ord, { depth: 0, item: ord, host: new URL(url).host, url, h: null, parent: null, attempt: 0, st: 0 });
+      }
+    }
+    for (const row of writes.rows) this.applyRow(row);
+    for (const row of writes.outbox) this.addOutbox(head.part, row);
+    for (const { to, from, n } of writes.cursors) this.cursors.set(`${to} ${from}`, n);
+    for (const { key, name, inMs } of writes.timers) this.setTimer(head.part, key, name, inMs);
+    for (const { key, rev, state, terminal } of writes.actors) {
+      const row = this.actors.get(key)!;
+      row.rev = rev + 1;
+      row.state = JSON.stringify(state);
+      row.terminal = terminal;
+      this.checkAlive(key, row);
+    }
+  }
+
+  private admit(candidate: Candidate): void {
+    const { jobNo, depth, item, host, url, h, parent } = candidate;
+    const tables = this.job(jobNo);
+    tables.seen.set(h, item);
+    tables.frontier.set(item, { depth, item, host, url, h, parent, attempt: 0, st: 0 });
+  }
+
+  private addOutbox(part: number, row: OutboxRow): void {
+    if (row.payload.kind === 'work') this.owedWork.add(`o.${part}.${row.id}`);
+    if (!this.rules.keepOutbox(row)) return;
+    const copy = JSON.parse(JSON.stringify(row)) as OutboxRow;
+    this.createdAt.set(copy, this.clock.now());
+    this.partOutbox(part).set(row.id, copy);
+  }
+
+  private setTimer(part: number, key: ActorKey, name: string, inMs: number | null): void {
+    const id = `${key} ${name}`;
+    if (inMs === null) this.timers.delete(id);
+    else if (this.rules.keepTimer(key, name)) this.timers.set(id, { key, name, part, at: this.clock.now() + inMs });
+  }
+
+  /** I3: no living actor without a timer at most a heartbeat ahead. */
+  private checkAlive(key: ActorKey, row: StoredActor): void {
+    if (row.terminal) return;
+    const limit = this.clock.now() + HEARTBEAT_MS;
+    for (const timer of this.timers.values()) if (timer.key === key && timer.at <= limit) return;
+    throw new InvariantError('I3', `${key} has no timer within ${HEARTBEAT_MS} ms`);
+  }
+
+  private applyRow(row: RowOp): void {
+    switch (row.op) {
+      case 'frontier.mark': {
+        const found = this.job(row.jobNo).frontier.get(row.item);
+        if (found === undefined) throw new InvariantError('I10', `item ${row.item} marked but not in the frontier`);
+        found.st = row.st;
+        found.attempt = row.attempt;
+        return;
+      }
+      case 'frontier.delete':
+        if (!this.job(row.jobNo).frontier.delete(row.item)) throw new InvariantError('I10', `item ${row.item} ended twice`);
+        return;
+      case 'seen.insert':
+        this.job(row.jobNo).seen.set(row.h, -1);
+        return;
+      case 'lane.insert': {
+        const { op: _op, jobNo, ...lane } = row;
+        this.job(jobNo).lanes.set(lane.lane, structuredCloneRow(lane));
+        return;
+      }
+      case 'lane.started':
+        this.job(row.jobNo).lanes.get(row.lane)!.run = row.run;
+        return;
+      case 'lane.delete':
+        this.job(row.jobNo).lanes.delete(row.lane);
+        return;
+      case 'page.insert':
+        return this.addPage(row);
+      case 'outcome.insert':
+        if (this.job(row.jobNo).outcomes.has(row.item)) throw new InvariantError('I10', `item ${row.item} has two outcomes`);
+        this.job(row.jobNo).outcomes.set(row.item, row);
+        return;
+      case 'error.insert':
+        this.job(row.jobNo).errors.push(row);
+        return;
+      case 'job.update':
+        return this.updateJob(row);
+      case 'ledger.upsert':
+        this.job(row.jobNo).ledger = row.credits;
+        return;
+      case 'excluded.insert':
+      case 'scrape.insert':
+        return;
+    }
+  }
+
+  /** I2: one result per item, ordinals without gaps. */
+  private addPage(row: PageRow): void {
+    const { pages } = this.job(row.jobNo);
+    if (row.ord !== pages.length + 1) throw new InvariantError('I2', `page ${row.ord} after ${pages.length}`);
+    if (pages.some((page) => page.item === row.item)) throw new InvariantError('I2', `item ${row.item} stored twice`);
+    pages.push(row);
+  }
+
+  /** I3: terminal exactly once. */
+  private updateJob(row: JobRow): void {
+    const tables = this.job(row.jobNo);
+    if (tables.row?.finished) throw new InvariantError('I3', `job ${row.jobNo} changed after it had ended`);
+    tables.row = row;
+  }
+}
+
+function structuredCloneRow(lane: LaneRow): LaneRow {
+  return JSON.parse(JSON.stringify(lane)) as LaneRow;
+}

@@ -1,0 +1,199 @@
+/**
+ * One drain: the turns of several actors, prepared in memory and committed in one transaction.
+ *
+ * The handlers run inside `decide`, between the admission of candidates and the writes, so their effects, state, rows
+ * and outgoing messages live or die together.
+ */
+import { partitionOf, type ActorKey, type Envelope } from '@troupe/contracts';
+import type { ActorDef, Effect, Incoming, Plan, TurnContext } from './actor.js';
+import type { Living } from './activations.js';
+import type { DeadLetter, OutboxRow, TurnAnswers, TurnHead, TurnWrites } from './ports.js';
+
+export const HEARTBEAT = 'heartbeat';
+export const HEARTBEAT_MS = 300_000;
+const HEARTBEAT_RENEW_MS = 120_000;
+const STATE_LIMIT_BYTES = 256 * 1024;
+
+/** Thrown when a handler fails: names the actor, so that the others can go on without it. */
+export class HandlerError extends Error {
+  constructor(
+    readonly key: ActorKey,
+    options: { cause: unknown },
+  ) {
+    super(`handler of ${key} failed: ${options.cause instanceof Error ? options.cause.message : String(options.cause)}`, options);
+    this.name = 'HandlerError';
+  }
+}
+
+/** The part of a drain that belongs to one actor. */
+export interface ActorBatch {
+  living: Living;
+  def: ActorDef<unknown, unknown>;
+  batch: Incoming[];
+  /** Pair numbers accepted by this batch. */
+  accepted: Map<string, number>;
+  firedTimers: string[];
+  /** Replaces the handlers when the batch could not be handled: the job fails visibly. */
+  failure: string | null;
+  deadLetters: DeadLetter[];
+}
+
+/** What happens after the commit. */
+export interface Aftermath {
+  outbox: OutboxRow[];
+  level: Envelope[];
+  notes: { subject: string; msg: unknown }[];
+}
+
+export interface TurnDeps {
+  part: number;
+  epoch: number;
+  ctx: TurnContext;
+  nextOutboxId(): number;
+  nextLevelId(): string;
+}
+
+/** What is stored in `actor.state`. */
+export interface StoredState {
+  v: number;
+  s: unknown;
+  /** Highest pair number sent, by receiver. */
+  sent: Record<string, number>;
+}
+
+export class Turn {
+  private readonly plans: Plan[];
+  aftermath: Aftermath = { outbox: [], level: [], notes: [] };
+
+  constructor(
+    private readonly batches: ActorBatch[],
+    private readonly deps: TurnDeps,
+  ) {
+    this.plans = batches.map((entry) => guarded(entry, () => (entry.failure === null ? entry.def.plan(entry.living, entry.batch, deps.ctx) : NOTHING)));
+  }
+
+  head(): TurnHead {
+    return {
+      part: this.deps.part,
+      epoch: this.deps.epoch,
+      fences: this.batches.map(({ living }) => ({ key: living.key, rev: living.rev })),
+      candidates: this.plans.flatMap((plan) => plan.admit),
+      seeds: this.plans.flatMap((plan) => plan.seeds ?? []),
+    };
+  }
+
+  /** Runs the handlers with the store's answers. Safe to call again after a rollback only on fresh activations. */
+  decide(answers: TurnAnswers): TurnWrites {
+    const writes: TurnWrites = { actors: [], outbox: [], cursors: [], timers: [], rows: [], deadLetters: [] };
+    this.batches.forEach((entry, index) => {
+      const effects = guarded(entry, () => this.effectsOf(entry, this.plans[index]!, answers));
+      this.collect(entry, effects, writes);
+    });
+    this.aftermath.outbox = writes.outbox;
+    return writes;
+  }
+
+  private effectsOf(entry: ActorBatch, plan: Plan, answers: TurnAnswers): Effect[] {
+    const { def, living, batch, failure } = entry;
+    if (failure !== null) return def.fail(living, failure, this.deps.ctx);
+    const jobNo = plan.admit[0]?.jobNo ?? plan.seeds?.jobNo;
+    return def.finish(
+      living,
+      batch,
+      {
+        admitted: (jobNo === undefined ? undefined : answers.admitted.get(jobNo)) ?? NO_ITEMS,
+        seeds: (jobNo === undefined ? undefined : answers.seeds.get(jobNo)) ?? [],
+      },
+      this.deps.ctx,
+    );
+  }
+
+  private collect(entry: ActorBatch, effects: Effect[], writes: TurnWrites): void {
+    const { living, def } = entry;
+    const timers = new Map<string, number | null>(entry.firedTimers.map((name) => [name, null]));
+    for (const effect of effects) this.apply(effect, living, def.version, timers, writes);
+    living.terminal = def.isTerminal(living.state);
+    this.keepAlive(living, timers);
+    for (const [name, inMs] of timers) writes.timers.push({ key: living.key, name, inMs });
+    for (const [from, n] of entry.accepted) writes.cursors.push({ to: living.key, from: from as Envelope['from'], n });
+    writes.deadLetters.push(...entry.deadLetters);
+    writes.actors.push({ key: living.key, rev: living.rev, state: storedState(living, def.version), terminal: living.terminal });
+  }
+
+  /** No living actor is left without a timer at most `HEARTBEAT_MS` ahead (invariant I3). */
+  private keepAlive(living: Living, timers: Map<string, number | null>): void {
+    if (living.terminal) {
+      if (!timers.has(HEARTBEAT)) timers.set(HEARTBEAT, null);
+      return;
+    }
+    const { now } = this.deps.ctx;
+    if (living.heartbeatAt - now > HEARTBEAT_RENEW_MS && !timers.has(HEARTBEAT)) return;
+    timers.set(HEARTBEAT, HEARTBEAT_MS);
+    living.heartbeatAt = now + HEARTBEAT_MS;
+  }
+
+  private apply(effect: Effect, living: Living, version: number, timers: Map<string, number | null>, writes: TurnWrites): void {
+    switch (effect.t) {
+      case 'row':
+        writes.rows.push(effect.row);
+        return;
+      case 'timer':
+        timers.set(effect.name, effect.inMs);
+        return;
+      case 'notify':
+        this.aftermath.notes.push({ subject: effect.subject, msg: effect.msg });
+        return;
+      case 'work':
+        writes.outbox.push({
+          id: this.deps.nextOutboxId(),
+          from: living.key,
+          to: null,
+          n: null,
+          payload: { kind: 'work', cls: effect.cls, prio: effect.prio, id: effect.id, msg: effect.msg },
+        });
+        return;
+      case 'send':
+        this.send(effect, living, version, writes);
+    }
+  }
+
+  private send(effect: Effect & { t: 'send' }, living: Living, version: number, writes: TurnWrites): void {
+    const envelope: Envelope = { id: '', type: effect.msg.type, v: version, from: living.key, to: effect.to, n: null, body: effect.msg };
+    if (effect.cls === 'level') {
+      this.aftermath.level.push({ ...envelope, id: this.deps.nextLevelId() });
+      return;
+    }
+    const n = (living.sent.get(effect.to) ?? 0) + 1;
+    living.sent.set(effect.to, n);
+    writes.outbox.push({
+      id: this.deps.nextOutboxId(),
+      from: living.key,
+      to: effect.to,
+      n,
+      payload: { kind: 'actor', envelope: { ...envelope, n } },
+    });
+  }
+}
+
+const NO_ITEMS: ReadonlySet<number> = new Set();
+const NOTHING: Plan = { admit: [], seeds: null };
+
+function storedState(living: Living, version: number): StoredState {
+  const stored: StoredState = { v: version, s: living.state, sent: Object.fromEntries(living.sent) };
+  const bytes = JSON.stringify(stored).length;
+  if (bytes > STATE_LIMIT_BYTES) throw new HandlerError(living.key, { cause: new Error(`state of ${bytes} bytes is above the limit`) });
+  return stored;
+}
+
+function guarded<T>(entry: ActorBatch, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    throw error instanceof HandlerError ? error : new HandlerError(entry.living.key, { cause: error });
+  }
+}
+
+/** Whether a key belongs to a partition; a message in the wrong mailbox is a bug of its sender. */
+export function isHome(key: ActorKey, part: number): boolean {
+  return partitionOf(key) === part;
+}

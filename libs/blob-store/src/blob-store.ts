@@ -1,0 +1,55 @@
+/**
+ * Port of the store for documents that are too large for a row. Content-addressed: a key names its bytes, equal bytes
+ * of one hour share one blob, writing twice is harmless. There is no delete of a single blob: the hour in a key is an
+ * upper bound of its job's life, and whole hours are dropped (design/data-model.md §5).
+ */
+import { createHash } from 'node:crypto';
+
+export interface BlobStore {
+  /** Stores the bytes under `hour` (`yyyymmddhh`, see `blobHour`) and returns their key. Readable when it resolves. */
+  put(bytes: Uint8Array, hour: string): Promise<string>;
+  /** @throws BlobNotFoundError when the key is unknown, dropped or not a key. */
+  get(key: string): Promise<Buffer>;
+  /** Removes every blob of the hour; of an absent hour: nothing. */
+  dropHour(hour: string): Promise<void>;
+  /** Hours that hold blobs, oldest first. */
+  listHours(): Promise<string[]>;
+}
+
+/** Thrown by `get`: the blob is not there (any more). */
+export class BlobNotFoundError extends Error {
+  constructor(
+    readonly key: string,
+    options?: { cause?: unknown },
+  ) {
+    super(`no blob ${JSON.stringify(key)}`, options);
+    this.name = 'BlobNotFoundError';
+  }
+}
+
+const HOUR_MS = 3_600_000;
+/** Longest life of a job. */
+const JOB_HOURS = 48;
+const HOUR = /^\d{10}$/;
+const KEY = /^(\d{10})\/([0-9a-f]{2})\/\2[0-9a-f]{62}$/;
+
+/** The hour after which nobody can ask for a blob of a job created at `createdMs`: its life, its results' life, 1 h. */
+export function blobHour(createdMs: number, resultTtlHours: number): string {
+  const end = new Date(createdMs + (JOB_HOURS + resultTtlHours + 1) * HOUR_MS);
+  return end.toISOString().slice(0, 13).replace(/\D/g, '');
+}
+
+export function isBlobHour(text: string): boolean {
+  return HOUR.test(text);
+}
+
+export function isBlobKey(text: string): boolean {
+  return KEY.test(text);
+}
+
+/** `<yyyymmddhh>/<2 hex>/<sha256>` @throws RangeError for anything but an hour. */
+export function blobKey(bytes: Uint8Array, hour: string): string {
+  if (!isBlobHour(hour)) throw new RangeError(`not an hour (yyyymmddhh): ${JSON.stringify(hour)}`);
+  const hash = createHash('sha256').update(bytes).digest('hex');
+  return `${hour}/${hash.slice(0, 2)}/${hash}`;
+}

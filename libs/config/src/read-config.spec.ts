@@ -1,0 +1,59 @@
+import { describe, expect, it } from '@jest/globals';
+import { ConfigError, readConfig } from './read-config.js';
+
+const NEEDED = { DATABASE_URL: 'postgresql://127.0.0.1/x', NATS_URL: 'nats://127.0.0.1:4222' };
+
+function problemsOf(env: Record<string, string>): string[] {
+  try {
+    readConfig(env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+describe('readConfig', () => {
+  it('fills in defaults and freezes the result', () => {
+    const config = readConfig(NEEDED);
+    expect(config.port).toBe(3002);
+    expect(config.hostGapMs).toBe(100);
+    expect(Object.isFrozen(config)).toBe(true);
+  });
+
+  it('turns text into numbers, booleans and lists', () => {
+    const config = readConfig({ ...NEEDED, PORT: '0', BILLING: 'on', TROUPE_BOOTSTRAP_KEYS: 'a:1, b:2' });
+    expect(config).toMatchObject({ port: 0, billing: true, troupeBootstrapKeys: ['a:1', 'b:2'] });
+  });
+
+  it('takes an empty value as absent', () => {
+    expect(readConfig({ ...NEEDED, PORT: '', LOG_FORMAT: '' })).toMatchObject({ port: 3002 });
+  });
+
+  it('names every bad key at once', () => {
+    const problems = problemsOf({
+      ...NEEDED,
+      PORT: 'many',
+      HOST_MAX_CONN: '0',
+      PUBLIC_BASE_URL: 'nope',
+      BILLING: 'perhaps',
+    });
+    expect(problems.map((problem) => problem.split(':')[0]).sort()).toEqual([
+      'BILLING',
+      'HOST_MAX_CONN',
+      'PORT',
+      'PUBLIC_BASE_URL',
+    ]);
+  });
+
+  it('names the addresses of Postgres and NATS when they are missing', () => {
+    expect(problemsOf({}).join()).toMatch(/DATABASE_URL.*NATS_URL/s);
+  });
+
+  it('refuses an open gateway beyond loopback unless told twice', () => {
+    const open = { ...NEEDED, AUTH_MODE: 'none', HOST: '0.0.0.0' };
+    expect(problemsOf(open).join()).toContain('AUTH_MODE');
+    expect(problemsOf({ ...open, AUTH_NONE_I_KNOW: 'true' })).toEqual([]);
+    expect(problemsOf({ ...NEEDED, AUTH_MODE: 'none' })).toEqual([]);
+  });
+});

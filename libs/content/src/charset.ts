@@ -1,0 +1,71 @@
+/**
+ * Bytes of a page to text. Order: BOM, Content-Type, `<meta>` in the first 1,024 bytes, UTF-8 if the bytes are valid,
+ * else windows-1252. Broken bytes become U+FFFD; an unknown charset name counts as none.
+ */
+import { isAscii, isUtf8 } from 'node:buffer';
+
+const UTF_8 = new TextDecoder('utf-8');
+const PRESCAN_BYTES = 1024;
+const META_TAG = /<meta[\s/][^>]{0,1000}/gi;
+const CHARSET = /charset\s{0,20}=\s{0,20}["']?\s{0,20}([a-z0-9_:.-]{1,40})/i;
+/** windows-1252 for 0x80-0x9F: Node 20's decoder treats them as Latin-1 control characters. */
+const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
+const C1 = /[\x80-\x9f]/g;
+
+export function decodeBody(bytes: Uint8Array, contentType: string | null, rendered = false): string {
+  const bom = charsetOfBom(bytes);
+  if (bom !== null) return decodeAs(bom, bytes) ?? '';
+  if (rendered) return decodeUtf8(bytes);
+  const declared = charsetIn(contentType ?? '') ?? charsetOfMeta(bytes);
+  const text = declared === null ? null : decodeAs(declared, bytes);
+  return text ?? decodeUnlabelled(bytes);
+}
+
+/** One character per byte, U+0000 to U+00FF. */
+export function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+}
+
+function charsetOfBom(bytes: Uint8Array): string | null {
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return 'utf-8';
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
+  return null;
+}
+
+function charsetIn(text: string): string | null {
+  return CHARSET.exec(text)?.[1]?.toLowerCase() ?? null;
+}
+
+/** A `<meta>` that could be read as ASCII cannot stand in UTF-16: that label means UTF-8 (HTML standard). */
+function charsetOfMeta(bytes: Uint8Array): string | null {
+  const head = latin1(bytes.subarray(0, PRESCAN_BYTES));
+  for (const [tag] of head.matchAll(META_TAG)) {
+    const charset = charsetIn(tag);
+    if (charset !== null) return charset.startsWith('utf-16') ? 'utf-8' : charset;
+  }
+  return null;
+}
+
+/** ASCII becomes a one-byte string, which every later pass reads faster. */
+function decodeUtf8(bytes: Uint8Array): string {
+  return isAscii(bytes) ? latin1(bytes) : UTF_8.decode(bytes);
+}
+
+function decodeAs(charset: string, bytes: Uint8Array): string | null {
+  try {
+    const decoder = new TextDecoder(charset);
+    if (decoder.encoding === 'windows-1252') return decodeWindows1252(bytes);
+    return decoder.encoding === 'utf-8' ? decodeUtf8(bytes) : decoder.decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+function decodeWindows1252(bytes: Uint8Array): string {
+  return latin1(bytes).replace(C1, (c) => WINDOWS_1252[c.charCodeAt(0) - 0x80]!);
+}
+
+function decodeUnlabelled(bytes: Uint8Array): string {
+  return isUtf8(bytes) ? decodeUtf8(bytes) : decodeWindows1252(bytes);
+}

@@ -1,0 +1,69 @@
+/** The `html` format: what a mask shows, without scripts, styles, head and comments, with absolute URLs. */
+import { imageSource } from './images.js';
+import { DROP, PASS, type Mask } from './mask.js';
+import { A, F, T, TEXT, flagsOf } from './tags.js';
+import type { Tree } from './tree.js';
+import type { UrlResolver } from './url-resolver.js';
+
+const URL_ATTRIBUTES: ReadonlySet<number> = new Set([A.href, A.src]);
+const DROPPED_ATTRIBUTES: ReadonlySet<number> = new Set([A.srcset, A.dataSrcset]);
+
+export function writeCleanHtml(tree: Tree, mask: Mask, urls: UrlResolver): string {
+  const parts: string[] = [];
+  writeChildren(tree, mask, urls, 0, parts);
+  return parts.join('').trim();
+}
+
+function writeChildren(tree: Tree, mask: Mask, urls: UrlResolver, parent: number, parts: string[]): void {
+  for (let child = parent + 1, to = tree.end[parent]!; child < to; child = tree.end[child]!) {
+    if (mask[child] === DROP) continue;
+    if (mask[child] === PASS) writeChildren(tree, mask, urls, child, parts);
+    else if (tree.tag[child] === TEXT) parts.push(textSource(tree, child));
+    else writeElement(tree, mask, urls, child, parts);
+  }
+}
+
+function writeElement(tree: Tree, mask: Mask, urls: UrlResolver, node: number, parts: string[]): void {
+  const name = tree.name(node);
+  parts.push('<', name);
+  writeAttributes(tree, urls, node, parts);
+  parts.push('>');
+  if (flagsOf(tree.tag[node]!) & F.void) return;
+  writeChildren(tree, mask, urls, node, parts);
+  parts.push('</', name, '>');
+}
+
+/** Text as written in the source (still escaped), with stray `<` of tolerant parsing made safe. */
+function textSource(tree: Tree, node: number): string {
+  const raw = tree.source.slice(tree.from[node], tree.to[node]);
+  return raw.includes('<') ? raw.replaceAll('<', '&lt;') : raw;
+}
+
+function writeAttributes(tree: Tree, urls: UrlResolver, node: number, parts: string[]): void {
+  const isImage = tree.tag[node] === T.img;
+  const source = isImage ? imageSource(tree, node) : null;
+  if (source !== null) writeAttribute('src', absolute(source, urls), parts);
+  for (let i = tree.from[node]!, to = tree.to[node]!; i < to; i++) {
+    const hash = tree.attrHash[i]!;
+    const name = tree.attrName(i);
+    if (DROPPED_ATTRIBUTES.has(hash) || (isImage && hash === A.src) || name.startsWith('on')) continue;
+    if (name.includes('<') || name.includes('"') || name.includes("'")) continue;
+    const value = tree.attrValue(i);
+    writeAttribute(name, URL_ATTRIBUTES.has(hash) ? absolute(value, urls) : value, parts);
+  }
+}
+
+function absolute(value: string, urls: UrlResolver): string {
+  if (value.startsWith('data:')) return value;
+  return urls.resolve(value) ?? value;
+}
+
+function writeAttribute(name: string, value: string, parts: string[]): void {
+  if (value === '') {
+    parts.push(' ', name, '=""');
+    return;
+  }
+  const needsEscape = value.includes('"') || value.includes('&');
+  const safe = needsEscape ? value.replaceAll('&', '&amp;').replaceAll('"', '&quot;') : value;
+  parts.push(' ', name, '="', safe, '"');
+}

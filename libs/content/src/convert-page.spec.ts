@@ -1,0 +1,315 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ConvertRequest } from '@troupe/contracts';
+import * as frontier from '@troupe/frontier';
+import { SCOPE, pageFixture, pageRequest } from './page-fixture.js';
+
+const { convert, documentOf, markdownOf } = pageFixture(frontier);
+
+const discover = (changes: Partial<NonNullable<ConvertRequest['discover']>> = {}): Partial<ConvertRequest> => ({
+  discover: { scope: SCOPE, depth: 0, maxLinks: 100, obeyNofollow: true, ...changes },
+});
+const metadataOf = (html: string): Record<string, unknown> => convert(html).page.metadata;
+const codeOf = (run: () => unknown): unknown => {
+  try {
+    run();
+  } catch (error) {
+    return (error as { code?: unknown }).code;
+  }
+  return null;
+};
+const words = (n: number): string => Array.from({ length: n }, (_, i) => `word${i}`).join(' ');
+
+describe('a document', () => {
+  it('has the requested formats and metadata, nothing else', () => {
+    expect(Object.keys(documentOf('<p>a</p>', ['links', 'rawHtml']))).toEqual(['rawHtml', 'links', 'metadata']);
+    expect(Object.keys(documentOf('<p>a</p>', []))).toEqual(['metadata']);
+  });
+
+  it('keeps raw HTML as it came', () => {
+    const html = '<P CLASS=x>a<!-- c --><script>b</script>';
+    expect(documentOf(html, ['rawHtml']).rawHtml).toBe(html);
+  });
+
+  it('cleans HTML: no scripts, head, comments or handlers, absolute URLs, largest image', () => {
+    const html =
+      '<html><head><title>t</title></head><body><!-- c --><script>x</script><p onclick=y class="a&amp;b">a &lt; <a href="../z">l</a>' +
+      '<img src=s.png srcset="m.png 2x, l.png 3x"></p></body></html>';
+    expect(documentOf(html, ['html']).html).toBe(
+      '<html><body><p class="a&amp;b">a &lt; <a href="http://site.test/z">l</a><img src="http://site.test/dir/l.png"></p></body></html>',
+    );
+  });
+
+  it('lists links absolute, once, in order: mailto kept, places on the page and scripts dropped', () => {
+    const html =
+      '<a href=/b>1</a><a href="a#x">2</a><a href="#top">3</a><a href="mailto:x@y.test">4</a><a href=/b>5</a><a href="javascript:1">6</a>';
+    expect(documentOf(html, ['links']).links).toEqual([
+      'http://site.test/b',
+      'http://site.test/dir/a#x',
+      'mailto:x@y.test',
+    ]);
+  });
+
+  it('resolves links against a base element', () => {
+    expect(documentOf('<base href="/other/"><a href=x>1</a>', ['links']).links).toEqual(['http://site.test/other/x']);
+  });
+
+  it('lists images: widest candidate, lazy source, picture, no embedded data', () => {
+    const html =
+      '<img src=a.png srcset="b.png 100w, c.png 200w"><img src="data:image/gif;base64,x" data-src=lazy.png>' +
+      '<picture><source srcset="p.webp 1x, q.webp 2x"><img></picture><img src="data:image/png;base64,y"><img src=a.png>';
+    const found = ['c.png', 'lazy.png', 'q.webp', 'a.png'].map((name) => `http://site.test/dir/${name}`);
+    expect(documentOf(html, ['images']).images).toEqual(found);
+  });
+});
+
+describe('metadata', () => {
+  it('has the known keys under their names, other metas under theirs', () => {
+    const metadata = metadataOf(
+      `<html lang="de-AT"><head><title> A\n b </title><meta name="Description" content="one"><meta name=description content="two">
+      <meta property="og:title" content="o"><meta property="og:locale:alternate" content="fr"><meta property="og:locale:alternate" content="it">
+      <meta name="DC.date" content="d"><meta name="dcterms.created" content="c"><meta property="article:published_time" content="p">
+      <meta name="author" content="x"><meta property="article:author" content="y"><meta property="article:author" content="z">
+      <meta itemprop="price" content="5"><link rel="shortcut icon" href="/fav.png"><meta name="__proto__" content="q"></head>`,
+    );
+    expect(metadata).toMatchObject({
+      title: 'A b',
+      language: 'de-AT',
+      description: 'one, two',
+      ogTitle: 'o',
+      ogLocaleAlternate: ['fr', 'it'],
+      dcDate: 'd',
+      dcTermsCreated: 'c',
+      publishedTime: 'p',
+      author: 'x',
+      'article:author': ['y', 'z'],
+      price: '5',
+      favicon: 'http://site.test/fav.png',
+    });
+  });
+
+  it('never lets a page set a reserved key, present in the response or not', () => {
+    const metadata = metadataOf(
+      '<meta name=statusCode content=1><meta name=url content=evil><meta name=cacheState content=hit>',
+    );
+    expect(metadata).toMatchObject({ statusCode: 200, url: 'http://site.test/dir/page.html' });
+    expect(metadata).not.toHaveProperty('cacheState');
+  });
+
+  it('reports refresh within 5 s and canonical, absolute', () => {
+    const page = (delay: string): string =>
+      `<meta http-equiv=Refresh content="${delay}; URL='next'"><link rel=canonical href=/c>x`;
+    expect(convert(page('0'))).toMatchObject({
+      refreshUrl: 'http://site.test/dir/next',
+      canonicalUrl: 'http://site.test/c',
+    });
+    expect(convert(page('6')).refreshUrl).toBeNull();
+    expect(convert('<meta http-equiv=refresh content=5>x').refreshUrl).toBeNull();
+  });
+});
+
+describe('outlinks', () => {
+  it('are canonical, in scope, distinct and in document order; the rest is counted by rule', () => {
+    const html =
+      '<nav><a href="/b#x">1</a></nav><a href="../a">2</a><a href="/b">3</a><a href="http://other.test/">4</a><a href="mailto:x@y">5</a><a href="#t">6</a>';
+    const { outlinks, excluded } = convert(html, discover());
+    expect(outlinks.map(({ url }) => url)).toEqual(['http://site.test/b', 'http://site.test/a']);
+    expect(outlinks.every(({ h }) => /^[0-9a-f]{16}$/.test(h))).toBe(true);
+    expect(excluded.byRule).toEqual({ external: 1, scheme: 1 });
+    expect(excluded.sample.map(({ rule }) => rule)).toEqual(['external', 'scheme']);
+  });
+
+  it('include area and frame targets and do not depend on the document options', () => {
+    const html = '<p>x<map><area href=/area></map><a href=/a>a</a></p>';
+    const spec = { ...pageRequest('').spec, includeTags: ['b'] };
+    expect(convert(html, { ...discover(), spec }).outlinks.map(({ url }) => url)).toEqual([
+      'http://site.test/area',
+      'http://site.test/a',
+    ]);
+    expect(convert('<frameset><frame src=/f></frameset>', discover()).outlinks).toHaveLength(1);
+  });
+
+  it('stop at the cap', () => {
+    const html = Array.from({ length: 10_000 }, (_, i) => `<a href=/${i}>x</a>`).join('');
+    expect(convert(html, discover({ maxLinks: 50 })).outlinks).toHaveLength(50);
+  });
+
+  it('of nofollow are not followed when robots are obeyed', () => {
+    const html = '<a rel="nofollow ugc" href=/a>a</a><a href=/b>b</a><a rel=nofollow href=/b>b</a>';
+    const { outlinks, excluded } = convert(html, discover());
+    expect(outlinks.map(({ url }) => url)).toEqual(['http://site.test/b']);
+    expect(excluded.byRule).toEqual({ nofollow: 1 });
+    expect(convert(html, discover({ obeyNofollow: false })).outlinks).toHaveLength(2);
+  });
+
+  it.each([
+    ['<meta name=robots content="noindex, NoFollow"><a href=/a>a</a>', null, 0],
+    ['<meta name=robots content=none><a href=/a>a</a>', null, 0],
+    ['<a href=/a>a</a>', 'noindex, nofollow', 0],
+    ['<a href=/a>a</a>', 'otherbot: nofollow', 1],
+    ['<a href=/a>a</a>', 'unavailable_after: 25 Jun 2030 15:00:00 PST, nofollow', 0],
+  ])('follow the wishes of the whole page: %s %s', (html, robotsTag, count) => {
+    expect(convert(html, { ...discover(), robotsTag }).outlinks).toHaveLength(count);
+  });
+
+  it('are cut down by ignoreQueryParameters before they are compared', () => {
+    const scope = { ...SCOPE, ignoreQueryParameters: true };
+    const { outlinks } = convert('<a href="/a?x=1">1</a><a href="/a?x=2">2</a>', discover({ scope }));
+    expect(outlinks.map(({ url }) => url)).toEqual(['http://site.test/a']);
+  });
+});
+
+describe('the verdict', () => {
+  const verdictOf = (html: string, changes: Partial<ConvertRequest> = {}): string => convert(html, changes).verdict;
+
+  it.each([
+    ['<div id=root></div><script src=/app.js></script>', 'shell'],
+    ['<app-root></app-root><script src=/main.js></script>', 'shell'],
+    [
+      '<noscript>You need to enable JavaScript to run this app.</noscript><div id=x></div><script src=a></script>',
+      'shell',
+    ],
+    ['<p>Loading…</p><script src=/x.js></script>', 'shell'],
+    [`<div id=root><p>${words(100)}</p></div><script src=/app.js></script>`, 'content'],
+    ['<p>Short but complete page without scripts.</p>', 'content'],
+    ['<img src=photo.jpg><script>1</script>', 'content'],
+    [
+      '<title>Just a moment...</title><p>Checking</p><script src="/cdn-cgi/challenge-platform/x.js"></script>',
+      'challenge',
+    ],
+    ['<title>Just a moment of history</title><p>A page about moments.</p>', 'content'],
+    ['', 'empty'],
+    ['<html><head><title>t</title></head><body> <script>1</script></body></html>', 'shell'],
+    ['<html><body><p> </p></body></html>', 'empty'],
+  ])('of %s is %s', (html, verdict) => {
+    expect(verdictOf(html)).toBe(verdict);
+  });
+
+  it('of a rendered page or an error page is never shell', () => {
+    const html = '<div id=root></div><script src=/app.js></script>';
+    expect(verdictOf(html, { rendered: true })).toBe('empty');
+    expect(verdictOf('<p>Not found</p><script src=/x.js></script>', { statusCode: 404 })).toBe('content');
+  });
+
+  it('of a refusal with a captcha is challenge', () => {
+    expect(verdictOf('<p>Please prove it</p><div class="g-recaptcha"></div>', { statusCode: 403 })).toBe('challenge');
+  });
+
+  it('of a page with plenty of text is content whatever it embeds', () => {
+    expect(
+      verdictOf(`<title>Access denied</title><p>${words(400)}</p><div class=g-recaptcha></div>`, { statusCode: 403 }),
+    ).toBe('content');
+  });
+});
+
+describe('the selection', () => {
+  const paragraphs = `<p>${words(60)}</p><p>${words(60)}</p>`;
+  const page = `<header><a href=/>Home</a></header><nav><ul><li><a href=/1>One</a></ul></nav><div class=content><h1>T</h1>${paragraphs}</div>
+    <div class="sidebar-related"><a href=/r>Rel</a></div><footer>Foot</footer>`;
+
+  it('of main content leaves out header, navigation, sidebars and footer', () => {
+    const markdown = markdownOf(page, { onlyMainContent: true });
+    expect(markdown).toContain('# T');
+    expect(markdown).toContain('word59');
+    for (const chrome of ['Home', 'One', 'Rel', 'Foot']) expect(markdown).not.toContain(chrome);
+  });
+
+  it('of the whole page has everything', () => {
+    const markdown = markdownOf(page);
+    for (const part of ['Home', 'One', 'Rel', 'Foot', '# T']) expect(markdown).toContain(part);
+  });
+
+  it('falls back to the whole page when main content is empty', () => {
+    expect(markdownOf('<nav><a href=/a>Only navigation</a></nav>', { onlyMainContent: true })).toContain(
+      'Only navigation',
+    );
+  });
+
+  it('does not believe a class name that would take most of the page', () => {
+    expect(
+      markdownOf(`<div class="sidebar">${paragraphs}</div><p>${words(30)}</p>`, { onlyMainContent: true }),
+    ).toContain('word59');
+  });
+
+  it('includes first, then excludes, and named tags win over the guess', () => {
+    const html = '<nav class=x><b>a</b><i>b</i></nav><p>c</p>';
+    expect(markdownOf(html, { includeTags: ['nav'], excludeTags: ['i'], onlyMainContent: true })).toBe('**a**');
+    expect(markdownOf(html, { includeTags: ['none'] })).toBe('');
+  });
+
+  it.each([
+    ['.a', '<p class="b a">x</p><p>y</p>'],
+    ['#a', '<p id=a>x</p><p>y</p>'],
+    ['div > p:first-child', '<div><p>x</p><p>y</p></div>'],
+    ['p:not(.k)', '<p>x</p><p class=k>y</p>'],
+    ['p:nth-child(2n+1)', '<p>x</p><p>y</p>'],
+    ['h2 + p', '<h2 hidden></h2><p>x</p><p>y</p>'],
+    ['h2 ~ p', '<p>y</p><h2></h2><p>x</p>'],
+    ['[data-x^="ab" i]', '<p data-x=ABC>x</p><p data-x=c>y</p>'],
+    ['div:has(> b)', '<div><b>x</b></div><p>y</p>'],
+    ['p:has(b), em', '<p><b>x</b></p><p>y</p>'],
+  ])('of includeTags understands %s', (selector, html) => {
+    expect(markdownOf(html, { includeTags: [selector] }).replaceAll('*', '')).toBe('x');
+  });
+
+  it('of excludeTags understands *pattern* over tag names and attributes, whatever the case', () => {
+    const html = '<p class="Ad-Banner">a</p><p data-ad>b</p><x-ad>c</x-ad><p>d</p>';
+    expect(markdownOf(html, { excludeTags: ['*AD*'] })).toBe('d');
+    expect(markdownOf('<p id=ad-1>a</p><p id=ad-x>b</p>', { excludeTags: ['*ad-[0-9]+*'] })).toBe('b');
+  });
+
+  it.each(['[', 'p:hover(', 'a || b', ':frobnicate', '', '*(*'])('refuses the selector "%s"', (selector) => {
+    expect(codeOf(() => markdownOf('<p>x</p>', { excludeTags: [selector] }))).toBe('BAD_REQUEST');
+  });
+});
+
+describe('other content', () => {
+  const markdown = (body: string | Uint8Array, contentType: string | null): string | undefined =>
+    convert(body, { contentType }).page.markdown;
+
+  it('is one fenced block for JSON and passes through for plain text', () => {
+    expect(markdown('{"a":1}\n', 'application/ld+json; charset=utf-8')).toBe('```json\n{"a":1}\n```');
+    expect(markdown('a <b>\n c', 'text/plain')).toBe('a <b>\n c');
+  });
+
+  it.each([
+    ['image/png', 'x'],
+    ['application/pdf', '%PDF-1.7'],
+    ['text/html', '%PDF-1.7'],
+    ['application/zip', 'x'],
+    [null, 'a\0b'],
+  ])('of type %s with bytes "%s" is refused when it is no text', (contentType, body) => {
+    expect(codeOf(() => convert(body, { contentType }))).toBe('SCRAPE_UNSUPPORTED_FILE_ERROR');
+  });
+
+  it('without a type is recognised by its first bytes', () => {
+    expect(markdown('<!DOCTYPE html><h1>a</h1>', null)).toBe('# a');
+    expect(markdown('{"a":1}', 'application/octet-stream')).toContain('```json');
+    expect(markdown('<?xml version="1.0"?><r/>', null)).toContain('```xml');
+  });
+});
+
+describe('the charset', () => {
+  const text = (bytes: Uint8Array, contentType: string | null): string | undefined =>
+    convert(bytes, { contentType }).page.markdown;
+  const latin = (value: string): Buffer => Buffer.from(value, 'latin1');
+
+  it.each([
+    ['BOM before header', Buffer.from('\ufeff<p>ä</p>'), 'text/html; charset=iso-8859-1', 'ä'],
+    ['UTF-16 by BOM', Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('<p>ä</p>', 'utf16le')]), 'text/html', 'ä'],
+    ['header before meta', latin('<meta charset=utf-8><p>\xe4</p>'), 'text/html; charset="ISO-8859-1"', 'ä'],
+    [
+      'meta',
+      latin('<meta http-equiv=content-type content="text/html; charset=windows-1251"><p>\xe4</p>'),
+      'text/html',
+      'д',
+    ],
+    ['valid UTF-8 without a label', Buffer.from('<p>ä€</p>'), 'text/html', 'ä€'],
+    ['windows-1252 without a label', latin('<p>\xe4 \x80 \x93x\x94</p>'), 'text/html', 'ä € “x”'],
+    ['windows-1252 under the name of Latin-1', latin('<p>\x80</p>'), 'text/html; charset=latin1', '€'],
+    ['an unknown name', Buffer.from('<p>ä</p>'), 'text/html; charset=klingon', 'ä'],
+    ['broken bytes', Buffer.from([0x3c, 0x70, 0x3e, 0x61, 0xff, 0x62]), 'text/html; charset=utf-8', 'a\ufffdb'],
+    ['shift_jis', Buffer.from([0x3c, 0x70, 0x3e, 0x93, 0xfa]), 'text/html; charset=Shift_JIS', '日'],
+  ])('is found: %s', (_name, bytes, contentType, expected) => {
+    expect(text(bytes, contentType)).toBe(expected);
+  });
+});

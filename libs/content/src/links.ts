@@ -1,0 +1,168 @@
+/** Links of a page: the `links` format, and the outlinks that feed the frontier. */
+import type { ConvertRequest, ExcludedLinks, Fingerprint, Outlink, ScopeRule, ScopeSpec } from '@troupe/contracts';
+import type { Mask } from './mask.js';
+import { A, T } from './tags.js';
+import type { Tree } from './tree.js';
+import { withoutFragment, type UrlResolver } from './url-resolver.js';
+
+/** What content needs to know about URL identity and scope; the frontier lib provides it. */
+export interface LinkRules {
+  canonicalize(text: string, base?: string): string | null;
+  whyNotCanonical(text: string, base?: string): Extract<ScopeRule, 'scheme' | 'too-long'>;
+  fetchUrl(url: string, scope: Pick<ScopeSpec, 'ignoreQueryParameters'>): string;
+  fingerprint(key: string): Fingerprint;
+  fingerprintUrl(url: string, scope: Pick<ScopeSpec, 'ignoreQueryParameters' | 'deduplicateSimilarUrls'>): Fingerprint;
+  compileScope(scope: ScopeSpec): { check(url: string, depth: number): ScopeRule | null };
+}
+
+const MAX_SAMPLE = 50;
+const MAX_SAMPLE_CHARS = 2048;
+/** Longest URL for which being safe also means being short enough. */
+const MAX_PLAIN_CHARS = 2048;
+const HAS_WORD = (list: string | null, word: string): boolean =>
+  list !== null &&
+  list.length < 1000 &&
+  list
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .includes(word);
+
+/** Absolute links of what the mask shows, distinct, document order. Pure `#…` and `javascript:` are no links. */
+export function collectLinks(tree: Tree, mask: Mask, urls: UrlResolver): string[] {
+  const found = new Set<string>();
+  for (let node = 1; node < tree.count;) {
+    if (mask[node] === 0) {
+      node = tree.end[node]!;
+      continue;
+    }
+    const tag = tree.tag[node];
+    const href = tag === T.a || tag === T.area ? linkTarget(tree, node) : null;
+    const url = href === null ? null : urls.resolve(href);
+    if (url !== null) found.add(url);
+    node++;
+  }
+  return [...found];
+}
+
+const SCRIPT_URL = /^[\x00-\x20]{0,64}(?:javascript|vbscript|data):/i;
+
+/** `href` of a link, null when it leads nowhere: missing, empty, a place on the same page, a script. */
+export function linkTarget(tree: Tree, node: number): string | null {
+  const href = tree.attr(node, A.href)?.trim() ?? '';
+  return href === '' || href.startsWith('#') || SCRIPT_URL.test(href) ? null : href;
+}
+
+export interface Discovery {
+  outlinks: Outlink[];
+  excluded: ExcludedLinks;
+}
+
+export const NO_DISCOVERY: Discovery = { outlinks: [], excluded: { byRule: {}, sample: [] } };
+
+/**
+ * Outlinks of the whole page (whatever the mask of the document): canonical, in scope, distinct by fingerprint, document
+ * order, at most `maxLinks`. A link is followed when one of its occurrences may be followed.
+ *
+ * @param isNofollow the page as a whole asks not to follow its links
+ */
+export function discover(
+  tree: Tree,
+  urls: UrlResolver,
+  request: NonNullable<ConvertRequest['discover']>,
+  rules: LinkRules,
+  isNofollow: boolean,
+): Discovery {
+  return new OutlinkReader(tree, urls, request, rules, isNofollow).read();
+}
+
+class OutlinkReader {
+  private readonly seen = new Map<string, 'followed' | 'nofollow'>();
+  private readonly followed = new Set<Fingerprint>();
+  private readonly outlinks: Outlink[] = [];
+  private readonly excluded: ExcludedLinks = { byRule: {}, sample: [] };
+  private readonly scope: { check(url: string, depth: number): ScopeRule | null };
+
+  constructor(
+    private readonly tree: Tree,
+    private readonly urls: UrlResolver,
+    private readonly request: NonNullable<ConvertRequest['discover']>,
+    private readonly rules: LinkRules,
+    private readonly isNofollow: boolean,
+  ) {
+    this.scope = rules.compileScope(request.scope);
+  }
+
+  read(): Discovery {
+    const { tree, request } = this;
+    for (let node = 1; node < tree.count && this.outlinks.length < request.maxLinks; node++) {
+      const tag = tree.tag[node];
+      if (tag === T.a || tag === T.area) this.readLink(node, tree.attr(node, A.href));
+      else if (tag === T.frame) this.readLink(node, tree.attr(node, A.src));
+    }
+    for (const [url, state] of this.seen) if (state === 'nofollow') this.exclude(url, 'nofollow');
+    return { outlinks: this.outlinks, excluded: this.excluded };
+  }
+
+  private readLink(node: number, href: string | null): void {
+    if (href === null || href === '' || href.startsWith('#')) return;
+    const url = this.canonical(href);
+    if (url === null) return this.excludeOddity(href);
+    const state = this.seen.get(url);
+    if (state === 'followed') return;
+    if (this.mayFollow(node)) {
+      this.seen.set(url, 'followed');
+      this.follow(url);
+    } else if (state === undefined) this.seen.set(url, 'nofollow');
+  }
+
+  private canonical(href: string): string | null {
+    const link = this.urls.resolveLink(href);
+    if (link === null) return null;
+    const url = withoutFragment(link.href);
+    return link.isCanonical && url.length <= MAX_PLAIN_CHARS ? url : this.rules.canonicalize(link.href);
+  }
+
+  /** Neither fetchable nor readable: counted once per text. */
+  private excludeOddity(href: string): void {
+    const text = href.trim().slice(0, MAX_SAMPLE_CHARS);
+    if (this.seen.has(text)) return;
+    this.seen.set(text, 'followed');
+    this.exclude(text, this.rules.whyNotCanonical(href, this.urls.base));
+  }
+
+  private mayFollow(node: number): boolean {
+    if (!this.request.obeyNofollow) return true;
+    return !this.isNofollow && !HAS_WORD(this.tree.attr(node, A.rel), 'nofollow');
+  }
+
+  private follow(canonical: string): void {
+    const { scope, depth } = this.request;
+    const url = this.rules.fetchUrl(canonical, scope);
+    const rule = this.scope.check(url, depth + 1);
+    if (rule !== null) return this.exclude(url, rule);
+    const h = this.rules.fingerprintUrl(url, scope);
+    if (this.followed.has(h)) return;
+    this.followed.add(h);
+    this.outlinks.push({ url, h });
+  }
+
+  private exclude(url: string, rule: ScopeRule): void {
+    const { byRule, sample } = this.excluded;
+    byRule[rule] = (byRule[rule] ?? 0) + 1;
+    if (sample.length < MAX_SAMPLE) sample.push({ url, h: this.rules.fingerprint(url), rule });
+  }
+}
+
+const AGENT_PREFIX = /^\s*[\w.-]{1,60}\s*:/;
+const VALUED = /^\s*(?:unavailable_after|max-snippet|max-image-preview|max-video-preview)\s*:/i;
+
+/** `nofollow` or `none` among robots directives that are meant for everybody. */
+export function forbidsFollowing(directives: string | null): boolean {
+  if (directives === null) return false;
+  let isForUs = true;
+  for (const part of directives.slice(0, 10_000).split(',')) {
+    if (!VALUED.test(part) && AGENT_PREFIX.test(part)) isForUs = false;
+    if (isForUs && /^\s*(?:nofollow|none)\s*$/i.test(part)) return true;
+  }
+  return false;
+}

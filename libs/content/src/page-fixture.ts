@@ -1,0 +1,63 @@
+/** Requests for specs: a plain page on `http://site.test/dir/page.html`, no options. */
+import type { ConvertRequest, ConvertResult, PageDocument, ScopeSpec } from '@troupe/contracts';
+import { convertPage } from './convert-page.js';
+import type { LinkRules } from './links.js';
+
+export const SCOPE: ScopeSpec = {
+  base: 'http://site.test/',
+  version: 1,
+  includePaths: [],
+  excludePaths: [],
+  regexOnFullUrl: false,
+  maxDepth: null,
+  entireDomain: true,
+  allowExternalLinks: false,
+  allowSubdomains: false,
+  ignoreQueryParameters: false,
+  deduplicateSimilarUrls: false,
+  sitemap: 'include',
+};
+
+export function pageRequest(html: string | Uint8Array, changes: Partial<ConvertRequest> = {}): ConvertRequest {
+  return {
+    body: typeof html === 'string' ? new TextEncoder().encode(html) : html,
+    url: 'http://site.test/dir/page.html',
+    statusCode: 200,
+    contentType: 'text/html; charset=utf-8',
+    robotsTag: null,
+    rendered: false,
+    spec: {
+      formats: [{ type: 'markdown' }],
+      onlyMainContent: false,
+      includeTags: [],
+      excludeTags: [],
+      removeBase64Images: true,
+    },
+    metadata: { sourceURL: 'http://site.test/dir/page.html', url: 'http://site.test/dir/page.html', statusCode: 200 },
+    discover: null,
+    encoding: 'json',
+    ...changes,
+  };
+}
+
+type FormatName = ConvertRequest['spec']['formats'][number]['type'];
+type Changes = Partial<ConvertRequest['spec']>;
+type Converted = ConvertResult & { page: PageDocument };
+
+/** Short ways through `convertPage`. The rules are handed in: only specs may join this lib with the frontier. */
+export function pageFixture(rules: LinkRules): {
+  convert(html: string | Uint8Array, changes?: Partial<ConvertRequest>): Converted;
+  documentOf(html: string, formats: FormatName[], spec?: Changes): PageDocument;
+  markdownOf(html: string, spec?: Changes): string;
+} {
+  const convert = (html: string | Uint8Array, changes: Partial<ConvertRequest> = {}): Converted => {
+    const result = convertPage(pageRequest(html, changes), rules);
+    return { ...result, page: JSON.parse(Buffer.from(result.document).toString()) as PageDocument };
+  };
+  const documentOf = (html: string, formats: FormatName[], spec: Changes = {}): PageDocument => {
+    const plain = pageRequest(html).spec;
+    return convert(html, { spec: { ...plain, ...spec, formats: formats.map((type) => ({ type })) } }).page;
+  };
+  const markdownOf = (html: string, spec: Changes = {}): string => documentOf(html, ['markdown'], spec).markdown ?? '';
+  return { convert, documentOf, markdownOf };
+}

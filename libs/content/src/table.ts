@@ -1,0 +1,98 @@
+/** Shape of an HTML table as a grid, for tables that hold data rather than layout. */
+import { DROP, type Mask } from './mask.js';
+import { A, F, T, flagsOf } from './tags.js';
+import type { Tree } from './tree.js';
+
+/** Cells that spans may add in one table: a span is one attribute and could ask for millions. */
+const MAX_SPAN_CELLS = 5000;
+const MAX_COLUMNS = 200;
+
+export interface TableCells {
+  /** Nodes of the cells; -1 where a span or a short row leaves a gap. Every row has `columns` entries. */
+  rows: number[][];
+  columns: number;
+}
+
+/** The grid, null when the table is layout: one column, tables or headings or several lists inside. */
+export function readTable(tree: Tree, mask: Mask, table: number): TableCells | null {
+  if (isLayout(tree, table)) return null;
+  const rows = new GridReader(tree, mask).read(table);
+  const columns = rows.reduce((most, row) => Math.max(most, row.length), 0);
+  if (columns < 2 || columns > MAX_COLUMNS || rows.length === 0) return null;
+  for (const row of rows) while (row.length < columns) row.push(-1);
+  return { rows, columns };
+}
+
+function isLayout(tree: Tree, table: number): boolean {
+  let blocks = 0;
+  for (let node = table + 1; node < tree.end[table]!; node++) {
+    const tag = tree.tag[node]!;
+    if (tag === T.table || tag === T.article || tag === T.form) return true;
+    if (tag === T.pre || flagsOf(tag) & F.heading) blocks += 2;
+    if (blocks > 4) return true;
+  }
+  return false;
+}
+
+class GridReader {
+  private readonly rows: number[][] = [];
+  /** Rows that a cell above still covers, per column. */
+  private covered: number[] = [];
+  private budget = MAX_SPAN_CELLS;
+
+  constructor(
+    private readonly tree: Tree,
+    private readonly mask: Mask,
+  ) {}
+
+  read(table: number): number[][] {
+    this.readRows(table);
+    return this.rows;
+  }
+
+  private readRows(parent: number): void {
+    const { tree, mask } = this;
+    for (let child = parent + 1; child < tree.end[parent]!; child = tree.end[child]!) {
+      if (mask[child] === DROP) continue;
+      if (tree.tag[child] === T.tr) this.readRow(child);
+      else if (tree.tag[child] !== T.caption) this.readRows(child);
+    }
+  }
+
+  private readRow(tr: number): void {
+    const { tree, mask } = this;
+    const row: number[] = [];
+    const next: number[] = [];
+    for (let child = tr + 1; child < tree.end[tr]!; child = tree.end[child]!) {
+      const isCell = tree.tag[child] === T.td || tree.tag[child] === T.th;
+      if (!isCell || mask[child] === DROP) continue;
+      this.skipCovered(row, next);
+      this.placeCell(child, row, next);
+    }
+    this.skipCovered(row, next);
+    this.covered = next;
+    if (row.length > 0) this.rows.push(row);
+  }
+
+  private skipCovered(row: number[], next: number[]): void {
+    for (let left = this.covered[row.length] ?? 0; left > 0 && this.budget > 0; left = this.covered[row.length] ?? 0) {
+      next[row.length] = left - 1;
+      row.push(-1);
+      this.budget--;
+    }
+  }
+
+  private placeCell(cell: number, row: number[], next: number[]): void {
+    const down = this.span(cell, A.rowspan) - 1;
+    const across = this.span(cell, A.colspan);
+    for (let i = 0; i < across && (i === 0 || this.budget-- > 0); i++) {
+      next[row.length] = down;
+      row.push(i === 0 ? cell : -1);
+    }
+  }
+
+  private span(cell: number, attribute: number): number {
+    const value = Number.parseInt(this.tree.attr(cell, attribute) ?? '1', 10);
+    return Number.isFinite(value) && value > 1 ? Math.min(value, MAX_COLUMNS) : 1;
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * Links of one page made absolute.
+ *
+ * Most links need no URL parser: a relative or absolute path (or a URL on the page's own origin) of harmless characters
+ * and without dot segments is its own normal form. Everything else goes through `new URL`; a test compares both ways.
+ */
+export interface Resolved {
+  /** Absolute, normalised as WHATWG URL does, fragment kept. */
+  href: string;
+  /** True when `href` without its fragment is known to be canonical already. */
+  isCanonical: boolean;
+}
+
+/** 1 = unchanged in path, query and fragment by URL parsing and canonicalisation. */
+const SAFE = new Uint8Array(128);
+for (const c of 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/?#=&+,;:@!$()*')
+  SAFE[c.charCodeAt(0)] = 1;
+
+const EDGE_SPACE = /^[\x00-\x20]|[\x00-\x20]$/;
+const SCHEME = /^[a-zA-Z][a-zA-Z0-9+.-]*:/;
+const DOT_SEGMENT = /\/\.|\/\/|^\./;
+
+export class UrlResolver {
+  readonly base: string;
+  private readonly origin: string;
+  /** Origin + '/', '' when the host is not in normal form and the short way must not be used. */
+  private readonly originSlash: string;
+  private readonly directory: string;
+
+  /** @param pageUrl absolute; @param baseHref of the first `<base>`, null when there is none. */
+  constructor(pageUrl: string, baseHref: string | null) {
+    const url = parse(baseHref ?? '', pageUrl) ?? new URL(pageUrl);
+    this.base = url.href;
+    this.origin = url.origin;
+    const isPlain =
+      /^https?:$/.test(url.protocol) && !url.hostname.endsWith('.') && url.username === '' && url.password === '';
+    this.originSlash = isPlain ? `${url.origin}/` : '';
+    this.directory = url.pathname.slice(0, url.pathname.lastIndexOf('/') + 1);
+  }
+
+  /** Absolute form, null when it is no URL. */
+  resolve(href: string): string | null {
+    return this.resolveLink(href)?.href ?? null;
+  }
+
+  resolveLink(href: string): Resolved | null {
+    const text = EDGE_SPACE.test(href) ? trimControl(href) : href;
+    const short = this.originSlash === '' ? null : this.resolvePlain(text);
+    if (short !== null) return { href: short, isCanonical: true };
+    const url = parse(text, this.base);
+    return url === null ? null : { href: url.href, isCanonical: false };
+  }
+
+  private resolvePlain(text: string): string | null {
+    if (text === '' || !isSafe(text)) return null;
+    const first = text.charCodeAt(0);
+    if (first === 47) return isPlainPath(text, 1) ? this.origin + text : null;
+    if (first === 63 || first === 35) return null;
+    if (text.startsWith(this.originSlash)) return isPlainPath(text, this.originSlash.length) ? text : null;
+    if (SCHEME.test(text)) return null;
+    return this.resolveRelative(text);
+  }
+
+  private resolveRelative(text: string): string | null {
+    if (DOT_SEGMENT.test(this.directory) || this.directory.includes('%')) return null;
+    let directory = this.directory;
+    let at = 0;
+    while (text.startsWith('../', at)) {
+      directory = directory.slice(0, directory.lastIndexOf('/', directory.length - 2) + 1);
+      if (directory === '') return null;
+      at += 3;
+    }
+    if (at === 0 && text.startsWith('./')) at = 2;
+    return isPlainPath(text, at) ? this.origin + directory + text.slice(at) : null;
+  }
+}
+
+function isSafe(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (c > 127 || SAFE[c] === 0) return false;
+  }
+  return true;
+}
+
+/** No dot segments or empty segments in the path from `from` on; query and fragment, if any, not empty. */
+function isPlainPath(text: string, from: number): boolean {
+  let previous = 47;
+  for (let i = from; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (c === 63) return i + 1 < text.length && text.charCodeAt(i + 1) !== 35;
+    if (c === 35) return i + 1 < text.length;
+    if (previous === 47 && (c === 46 || c === 47)) return false;
+    previous = c;
+  }
+  return true;
+}
+
+function trimControl(text: string): string {
+  let from = 0;
+  let to = text.length;
+  while (from < to && text.charCodeAt(from) <= 32) from++;
+  while (to > from && text.charCodeAt(to - 1) <= 32) to--;
+  return text.slice(from, to);
+}
+
+function parse(text: string, base: string): URL | null {
+  try {
+    return new URL(text, base);
+  } catch {
+    return null;
+  }
+}
+
+export function withoutFragment(url: string): string {
+  const hash = url.indexOf('#');
+  return hash < 0 ? url : url.slice(0, hash);
+}

@@ -1,0 +1,44 @@
+import { convertPage, type LinkRules } from '@troupe/content';
+import {
+  canonicalize,
+  compileScope,
+  fetchUrl,
+  fingerprint,
+  fingerprintUrl,
+  whyNotCanonical,
+  type CompiledScope,
+} from '@troupe/frontier';
+import { LRUCache } from 'lru-cache';
+import { gzipSync } from 'node:zlib';
+import type { ConvertRequest, ConvertResult, ScopeSpec } from '@troupe/contracts';
+
+/** Crawls whose compiled scopes a thread remembers: about as many as share a fetcher at one time. */
+const MAX_SCOPES = 64;
+const GZIP_LEVEL = 1;
+
+const scopes = new LRUCache<string, CompiledScope>({ max: MAX_SCOPES });
+
+function compileScopeOnce(scope: ScopeSpec): CompiledScope {
+  const key = JSON.stringify(scope);
+  const known = scopes.get(key);
+  if (known !== undefined) return known;
+  const compiled = compileScope(scope);
+  scopes.set(key, compiled);
+  return compiled;
+}
+
+const RULES: LinkRules = {
+  canonicalize,
+  whyNotCanonical,
+  fetchUrl,
+  fingerprint,
+  fingerprintUrl,
+  compileScope: compileScopeOnce,
+};
+
+/** `convertPage` with the frontier's rules and the document encoded as asked. Busy for as long as the page takes. */
+export function convertInThread(request: ConvertRequest): ConvertResult {
+  const result = convertPage(request, RULES);
+  if (request.encoding === 'json') return result;
+  return { ...result, document: gzipSync(result.document, { level: GZIP_LEVEL }) };
+}

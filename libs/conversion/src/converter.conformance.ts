@@ -1,0 +1,95 @@
+/** What every adapter of the `Converter` port must do. A spec calls it with its adapter. */
+import type { ConvertRequest, Converter } from '@troupe/contracts';
+import { expect, it } from '@jest/globals';
+import { gunzipSync } from 'node:zlib';
+
+export function conversionRequest(html: string, changes: Partial<ConvertRequest> = {}): ConvertRequest {
+  return {
+    body: new TextEncoder().encode(html),
+    url: 'http://site.test/a/b.html',
+    statusCode: 200,
+    contentType: 'text/html',
+    robotsTag: null,
+    rendered: false,
+    spec: {
+      formats: [{ type: 'markdown' }, { type: 'links' }],
+      onlyMainContent: true,
+      includeTags: [],
+      excludeTags: [],
+      removeBase64Images: true,
+    },
+    metadata: { statusCode: 200 },
+    discover: {
+      scope: {
+        base: 'http://site.test/',
+        version: 1,
+        includePaths: ['^/a/.*'],
+        excludePaths: [],
+        regexOnFullUrl: false,
+        maxDepth: null,
+        entireDomain: false,
+        allowExternalLinks: false,
+        allowSubdomains: false,
+        ignoreQueryParameters: false,
+        deduplicateSimilarUrls: false,
+        sitemap: 'include',
+      },
+      depth: 0,
+      maxLinks: 100,
+      obeyNofollow: true,
+    },
+    encoding: 'json',
+    ...changes,
+  };
+}
+
+const PAGE = '<title>T</title><h1>Head</h1><p>Text with <a href="c">one</a> and <a href="/x">another</a> link.</p>';
+
+/** Registers the suite; `converter` is asked for in each test. */
+export function itConverts(converter: () => Converter): void {
+  it('answers with the document, the outlinks in scope and what was left out', async () => {
+    const result = await converter().convert(conversionRequest(PAGE));
+    const document = JSON.parse(Buffer.from(result.document).toString()) as Record<string, unknown>;
+    expect(document).toEqual({
+      markdown: '# Head\n\nText with [one](http://site.test/a/c) and [another](http://site.test/x) link.',
+      links: ['http://site.test/a/c', 'http://site.test/x'],
+      metadata: { title: 'T', statusCode: 200 },
+    });
+    expect(result.documentBytes).toBe(result.document.byteLength);
+    expect(result.verdict).toBe('content');
+    expect(result.title).toBe('T');
+    expect(result.outlinks.map(({ url }) => url)).toEqual(['http://site.test/a/c']);
+    expect(result.excluded.byRule).toEqual({ include: 1 });
+  });
+
+  it('compresses the document when asked and tells its plain length', async () => {
+    const result = await converter().convert(conversionRequest(PAGE, { encoding: 'gzip' }));
+    const plain = gunzipSync(Buffer.from(result.document));
+    expect(plain.byteLength).toBe(result.documentBytes);
+    expect(JSON.parse(plain.toString())).toHaveProperty('markdown');
+  });
+
+  it('rejects files that are no text with their code', async () => {
+    const request = conversionRequest('x', { contentType: 'image/png' });
+    await expect(converter().convert(request)).rejects.toMatchObject({ code: 'SCRAPE_UNSUPPORTED_FILE_ERROR' });
+  });
+
+  it('rejects a bad selector with its code and converts the next page', async () => {
+    const request = conversionRequest(PAGE);
+    const bad = { ...request, spec: { ...request.spec, excludeTags: ['['] } };
+    await expect(converter().convert(bad)).rejects.toMatchObject({ code: 'BAD_REQUEST', httpStatus: 400 });
+    await expect(converter().convert(conversionRequest(PAGE))).resolves.toMatchObject({ verdict: 'content' });
+  });
+
+  it('converts many pages at once, each to its own result', async () => {
+    const pages = Array.from({ length: 20 }, (_, i) => conversionRequest(`<title>page ${i}</title><p>text</p>`));
+    const results = await Promise.all(pages.map((page) => converter().convert(page)));
+    expect(results.map(({ title }) => title)).toEqual(pages.map((_, i) => `page ${i}`));
+  });
+
+  it('rejects at once when the signal has aborted', async () => {
+    await expect(converter().convert(conversionRequest(PAGE), AbortSignal.abort(new Error('gone')))).rejects.toThrow(
+      'gone',
+    );
+  });
+}

@@ -1,0 +1,107 @@
+/** The one place where a connection to a target is opened: by pinned addresses, never by name. */
+import { isIP, type LookupFunction, type Socket, connect as connectTcp } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { TroupeError } from '@troupe/contracts';
+import { LRUCache } from 'lru-cache';
+import type { Resolver } from './resolver.js';
+
+export interface ConnectTarget {
+  /** As in the URL; brackets of IPv6 literals allowed. */
+  hostname: string;
+  port: number;
+  secure: boolean;
+}
+
+export interface ConnectorOptions {
+  resolver: Resolver;
+  /** Certificates are checked. Connections of verifying and other connectors are never mixed. */
+  verifyTls: boolean;
+  timeoutMs: number;
+}
+
+const MAX_TLS_SESSIONS = 1_000;
+
+/**
+ * A `lookup` for sockets that answers with checked addresses only, whatever is asked: an address family that is
+ * not among them is an error, not a reason to ask the system.
+ */
+export function pinnedLookup(addresses: string[]): LookupFunction {
+  const all = addresses.map((address) => ({ address, family: isIP(address) }));
+  return (hostname, options, callback) => {
+    const wanted = typeof options.family === 'number' ? options.family : 0;
+    const fitting = wanted === 0 ? all : all.filter((entry) => entry.family === wanted);
+    const [first] = fitting;
+    if (first === undefined) return callback(notFound(hostname), '', 0);
+    if (options.all === true) return callback(null, fitting);
+    callback(null, first.address, first.family);
+  };
+}
+
+function notFound(hostname: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${hostname} has no address of this family`), { code: 'ENOTFOUND' });
+}
+
+/** Opens checked connections; all addresses are tried (RFC 8305) within one time limit. */
+export class Connector {
+  private readonly sessions = new LRUCache<string, Buffer>({ max: MAX_TLS_SESSIONS });
+
+  constructor(private readonly options: ConnectorOptions) {}
+
+  /**
+   * Resolves once the connection, TLS included, is usable.
+   * @throws TroupeError of `Resolver.resolve`; SCRAPE_TIMEOUT; else the socket's own error
+   */
+  async connect(target: ConnectTarget, signal?: AbortSignal): Promise<Socket> {
+    const addresses = await this.options.resolver.resolve(target.hostname, target.port, signal);
+    return this.settle(this.open(target, addresses), target, signal);
+  }
+
+  private open(target: ConnectTarget, addresses: string[]): Socket {
+    const host = target.hostname.replace(/^\[|\]$/g, '');
+    const common = { host, port: target.port, lookup: pinnedLookup(addresses), autoSelectFamily: true };
+    if (!target.secure) return connectTcp(common);
+    const key = `${host}:${target.port}`;
+    const socket = connectTls({
+      ...common,
+      servername: isIP(host) === 0 ? host : '',
+      session: this.sessions.get(key),
+      ALPNProtocols: ['http/1.1'],
+      rejectUnauthorized: this.options.verifyTls,
+    });
+    return socket.on('session', (session) => this.sessions.set(key, session));
+  }
+
+  private settle(socket: Socket, target: ConnectTarget, signal: AbortSignal | undefined): Promise<Socket> {
+    socket.setNoDelay(true);
+    return new Promise((resolve, reject) => {
+      const fail = (error: Error): void => {
+        done();
+        socket.on('error', () => undefined);
+        socket.destroy();
+        reject(error);
+      };
+      const onAbort = (): void => fail(signal?.reason as Error);
+      const onReady = (): void => {
+        done();
+        resolve(socket);
+      };
+      const onClose = (): void => fail(Object.assign(new Error('closed while connecting'), { code: 'ECONNRESET' }));
+      const timer = setTimeout(() => fail(connectTimeout(target, this.options.timeoutMs)), this.options.timeoutMs);
+      const done = (): void => {
+        clearTimeout(timer);
+        socket.off('error', fail).off('close', onClose);
+        signal?.removeEventListener('abort', onAbort);
+      };
+      socket
+        .once(target.secure ? 'secureConnect' : 'connect', onReady)
+        .once('error', fail)
+        .once('close', onClose);
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+}
+
+function connectTimeout(target: ConnectTarget, timeoutMs: number): TroupeError {
+  const text = `no connection to ${target.hostname}:${target.port} within ${timeoutMs} ms`;
+  return new TroupeError('SCRAPE_TIMEOUT', text, { retryable: true });
+}

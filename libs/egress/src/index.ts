@@ -1,0 +1,4 @@
+export * from './address-policy.js';
+export * from './allow-list.js';
+export * from './connect.js';
+export * from './resolver.js';

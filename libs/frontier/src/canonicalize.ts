@@ -1,0 +1,63 @@
+/**
+ * URL identity, steps 0-2 of the design: what is fetched, stored and shown. Two spellings of one resource become one
+ * string; the function is idempotent. What only the duplicate check may ignore (scheme, `www.`) lives in `dedup-key.ts`.
+ */
+import type { ScopeRule } from '@troupe/contracts';
+
+/** Longest canonical URL in characters; longer ones are traps or data. */
+export const MAX_URL_CHARS = 2048;
+
+/** Longest text that is looked at: an escape of three characters can shrink to one, a fragment is cut before. */
+const MAX_TEXT_CHARS = 3 * MAX_URL_CHARS;
+const ESCAPE = /%([0-9a-fA-F]{2})?/g;
+const UNRESERVED = /[A-Za-z0-9\-._~]/;
+
+/** Canonical fetch URL, or null when the text is not http(s), cannot be parsed or is longer than `MAX_URL_CHARS`. */
+export function canonicalize(text: string, base?: string | URL): string | null {
+  const url = parseHttp(text, base);
+  return url === null ? null : shorten(spell(url));
+}
+
+/** Why `canonicalize` answers null for this text: `too-long` for an http(s) URL over the limit, else `scheme`. */
+export function whyNotCanonical(text: string, base?: string | URL): Extract<ScopeRule, 'scheme' | 'too-long'> {
+  if (withoutFragment(text).length > MAX_TEXT_CHARS)
+    return /^\s*(?!https?:)[a-z][a-z0-9+.-]*:/i.test(text) ? 'scheme' : 'too-long';
+  const url = parseHttp(text, base);
+  const canonical = url === null ? null : spell(url);
+  return canonical !== null && canonical.length > MAX_URL_CHARS ? 'too-long' : 'scheme';
+}
+
+function parseHttp(text: string, base?: string | URL): URL | null {
+  const head = withoutFragment(text);
+  if (head.length > MAX_TEXT_CHARS) return null;
+  if (!URL.canParse(head, base?.toString())) return null;
+  const url = new URL(head, base);
+  return url.protocol === 'http:' || url.protocol === 'https:' ? url : null;
+}
+
+function withoutFragment(text: string): string {
+  const at = text.indexOf('#');
+  return at < 0 ? text : text.slice(0, at);
+}
+
+/** Null for a host that is empty or ends in more than one dot: without its dots it might become another (numeric) host. */
+function spell(url: URL): string | null {
+  const hostname = url.hostname.endsWith('.') ? url.hostname.slice(0, -1) : url.hostname;
+  if (hostname === '' || hostname.endsWith('.')) return null;
+  const port = url.port === '' ? '' : `:${url.port}`;
+  return `${url.protocol}//${hostname}${port}${normalizeEscapes(url.pathname + url.search)}`;
+}
+
+function shorten(url: string | null): string | null {
+  return url !== null && url.length <= MAX_URL_CHARS ? url : null;
+}
+
+/** Decodes unreserved characters, upper-cases the other escapes, escapes a lone `%` (so that the result is stable). */
+export function normalizeEscapes(text: string): string {
+  if (!text.includes('%')) return text;
+  return text.replace(ESCAPE, (whole: string, hex: string | undefined) => {
+    if (hex === undefined) return '%25';
+    const char = String.fromCharCode(parseInt(hex, 16));
+    return UNRESERVED.test(char) ? char : whole.toUpperCase();
+  });
+}

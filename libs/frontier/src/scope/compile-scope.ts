@@ -1,0 +1,55 @@
+import { TroupeError, type ScopeRule, type ScopeSpec } from '@troupe/contracts';
+import { dedupKey } from '../dedup-key.js';
+import { splitUrl } from '../url-parts.js';
+import { depthRule } from './depth.rule.js';
+import { excludeRule } from './exclude.rule.js';
+import { fileTypeRule } from './file-type.rule.js';
+import { hostRule } from './host.rule.js';
+import { includeRule } from './include.rule.js';
+import { pathPrefixRule } from './path-prefix.rule.js';
+import type { ScopeRuleFactory } from './rule.js';
+import { tooLongRule } from './too-long.rule.js';
+import { trapRule } from './trap.rule.js';
+
+/** In this order the first rule against a URL is the one that is reported. */
+const RULES: readonly ScopeRuleFactory[] = [
+  tooLongRule,
+  hostRule,
+  trapRule,
+  fileTypeRule,
+  pathPrefixRule,
+  excludeRule,
+  includeRule,
+  depthRule,
+];
+
+/** Scope of one crawl, compiled once and asked for every link. */
+export interface CompiledScope {
+  /** The rule that keeps a canonical URL out, null when it belongs. The start URL always belongs. */
+  check(url: string, depth: number): ScopeRule | null;
+  /** Whether the URL is the crawl's start page, by the crawl's own notion of duplicates. */
+  isStart(url: string): boolean;
+}
+
+/** Throws `BAD_REQUEST` with `details.path` when a pattern is not RE2 or the base is no http(s) URL. */
+export function compileScope(scope: ScopeSpec): CompiledScope {
+  const base = splitUrl(scope.base);
+  if (base === null) throw new TroupeError('BAD_REQUEST', 'Invalid URL', { details: { path: ['url'] } });
+  const checks = RULES.map((rule) => rule(scope, base));
+  const startKey = dedupKey(scope.base, scope);
+  const isStart = (url: string): boolean => dedupKey(url, scope) === startKey;
+  return {
+    isStart,
+    check(url, depth) {
+      const parts = splitUrl(url);
+      if (parts === null) return 'scheme';
+      if (isStart(url)) return null;
+      const candidate = { ...parts, url, depth };
+      for (const check of checks) {
+        const rule = check(candidate);
+        if (rule !== null) return rule;
+      }
+      return null;
+    },
+  };
+}

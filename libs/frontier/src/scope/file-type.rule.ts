@@ -1,0 +1,29 @@
+import type { ScopeRuleFactory } from './rule.js';
+
+/** What is linked but is neither a page nor a document we read. Unknown extensions stay: many pages have one. */
+const SKIPPED_EXTENSIONS = new Set(
+  [
+    'png jpg jpeg jpe jfif gif webp avif bmp ico cur tif tiff svg svgz heic heif jxl psd ai eps raw cr2 nef xcf',
+    'mp3 m4a aac ogg oga opus wav wma flac mid midi aif aiff ra mka',
+    'mp4 m4v webm mkv mov avi wmv flv mpg mpeg ogv 3gp 3g2 ts m3u m3u8 mpd vtt srt swf',
+    'zip gz tgz bz2 tbz tbz2 xz txz lz lzma zst br 7z rar tar jar war ear cab cpio z ace arj',
+    'exe msi msix dmg pkg app deb rpm apk aab ipa appimage snap flatpak iso img bin run com dll so dylib o a class',
+    'pyc pyo whl egg gem crate nupkg xpi crx vsix torrent',
+    'woff woff2 ttf otf eot css scss sass less js mjs cjs jsx map wasm',
+    'sqlite sqlite3 db mdb dump bak parquet avro npy npz h5 hdf5 pkl onnx safetensors mobi azw azw3 epub',
+    'sig asc sha1 sha256 sha512 md5 crt cer der pem p7s p12 pfx',
+  ].flatMap((line) => line.split(' ')),
+);
+
+/** Rule `file-type`: links to images, media, archives, programs, fonts, styles and scripts are not pages. */
+export const fileTypeRule: ScopeRuleFactory =
+  () =>
+  ({ pathname }) =>
+    SKIPPED_EXTENSIONS.has(extensionOf(pathname)) ? 'file-type' : null;
+
+/** Extension of the last path segment in lower case, empty when there is none. */
+export function extensionOf(pathname: string): string {
+  const name = pathname.slice(pathname.lastIndexOf('/') + 1);
+  const dot = name.lastIndexOf('.');
+  return dot <= 0 ? '' : name.slice(dot + 1).toLowerCase();
+}

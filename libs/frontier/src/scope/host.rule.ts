@@ -1,0 +1,27 @@
+import { getDomain } from 'tldts';
+import { withoutWww, type UrlParts } from '../url-parts.js';
+import type { ScopeRuleFactory } from './rule.js';
+
+/** www and apex are the same host; another port is another host; http and https share one. */
+export function isSameHost(a: UrlParts, b: UrlParts): boolean {
+  return a.port === b.port && withoutWww(a.hostname) === withoutWww(b.hostname);
+}
+
+/**
+ * Rules `external` and `subdomain`: the start host always belongs; hosts under the same registrable domain (public
+ * suffix list, private suffixes like `github.io` included) are subdomains; all others are external. An IP address has
+ * no subdomains.
+ */
+export const hostRule: ScopeRuleFactory = (scope, base) => {
+  const domain = registrableDomain(base);
+  return (candidate) => {
+    if (isSameHost(candidate, base)) return null;
+    if (scope.allowExternalLinks) return null;
+    if (domain === null || candidate.port !== base.port || registrableDomain(candidate) !== domain) return 'external';
+    return scope.allowSubdomains ? null : 'subdomain';
+  };
+};
+
+function registrableDomain(parts: UrlParts): string | null {
+  return getDomain(parts.hostname, { allowPrivateDomains: true });
+}

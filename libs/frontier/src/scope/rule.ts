@@ -1,0 +1,17 @@
+import type { ScopeRule, ScopeSpec } from '@troupe/contracts';
+import type { UrlParts } from '../url-parts.js';
+
+/** A canonical URL as the rules see it. */
+export interface ScopeCandidate extends UrlParts {
+  url: string;
+  depth: number;
+}
+
+/** Names the rule that keeps the URL out, null when this rule has nothing against it. */
+export type ScopeCheck = (candidate: ScopeCandidate) => ScopeRule | null;
+
+/** Compiles one rule for one crawl; `base` is the start URL. */
+export type ScopeRuleFactory = (scope: ScopeSpec, base: UrlParts) => ScopeCheck;
+
+/** What a rule that does not apply to this crawl compiles to. */
+export const allowEverything: ScopeCheck = () => null;

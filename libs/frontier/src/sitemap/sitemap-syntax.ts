@@ -1,0 +1,16 @@
+/** Longer addresses are passed over. */
+export const MAX_LOC_CHARS = 2048;
+
+export interface SitemapItem {
+  /** `sitemap`: another file to read. */
+  type: 'url' | 'sitemap';
+  /** As written, trimmed; not yet resolved or canonical. */
+  loc: string;
+}
+
+/** One syntax of sitemaps: fed with pieces of text, it reports what it finds to the function it was made with. */
+export interface SitemapSyntax {
+  readonly broken: boolean;
+  write(text: string): void;
+  end(): void;
+}

@@ -1,0 +1,76 @@
+import { SaxesParser } from 'saxes';
+import type { SitemapItem, SitemapSyntax } from './sitemap-syntax.js';
+
+/** Element that holds an address, by the element around it (`image:loc` inside `image:image` is none). */
+const ADDRESS_ELEMENTS: Record<string, { child: string; type: SitemapItem['type'] }> = {
+  url: { child: 'loc', type: 'url' },
+  sitemap: { child: 'loc', type: 'sitemap' },
+  item: { child: 'link', type: 'url' },
+};
+/** Deeper nesting is no sitemap; the parser keeps its open elements, so that it must end somewhere. */
+const MAX_OPEN_ELEMENTS = 100;
+
+/** XML url sets, sitemap indexes, RSS items and Atom entries. */
+export class XmlSitemapReader implements SitemapSyntax {
+  broken = false;
+  private readonly parser = new SaxesParser<{ xmlns: false; position: false }>({ xmlns: false, position: false });
+  private readonly open: string[] = [];
+  private text = '';
+  private reading: SitemapItem['type'] | null = null;
+  private isOver = false;
+
+  constructor(private readonly report: (item: SitemapItem) => void) {
+    this.parser.on('error', () => (this.broken = true));
+    this.parser.on('opentag', (tag) => this.openElement(localName(tag.name), tag.attributes));
+    this.parser.on('closetag', () => this.closeElement());
+    this.parser.on('text', (text) => this.addText(text));
+    this.parser.on('cdata', (text) => this.addText(text));
+  }
+
+  write(text: string): void {
+    this.attempt(() => this.parser.write(text));
+  }
+
+  end(): void {
+    this.attempt(() => this.parser.close());
+  }
+
+  private attempt(step: () => void): void {
+    if (this.isOver) return;
+    try {
+      step();
+    } catch {
+      this.broken = true;
+      this.isOver = true;
+    }
+  }
+
+  private openElement(name: string, attributes: Record<string, string>): void {
+    const parent = this.open.at(-1) ?? '';
+    this.open.push(name);
+    if (this.open.length > MAX_OPEN_ELEMENTS) throw new RangeError('elements are nested too deep');
+    const address = ADDRESS_ELEMENTS[parent];
+    this.reading = address?.child === name ? address.type : null;
+    this.text = '';
+    if (parent === 'entry' && name === 'link') this.reportAtomLink(attributes);
+  }
+
+  private reportAtomLink({ rel, href }: Record<string, string>): void {
+    if (href !== undefined && (rel === undefined || rel === 'alternate'))
+      this.report({ type: 'url', loc: href.trim() });
+  }
+
+  private closeElement(): void {
+    this.open.pop();
+    if (this.reading !== null) this.report({ type: this.reading, loc: this.text.trim() });
+    this.reading = null;
+  }
+
+  private addText(text: string): void {
+    if (this.reading !== null) this.text += text;
+  }
+}
+
+function localName(name: string): string {
+  return name.slice(name.indexOf(':') + 1).toLowerCase();
+}

@@ -1,0 +1,82 @@
+/** The actors' way to each other and to the workers, over JetStream. */
+import type { Bus, Mailbox } from '@troupe/actors';
+import {
+  actorSubject,
+  STREAM_ACT,
+  STREAM_WORK,
+  TroupeError,
+  workSubject,
+  type Envelope,
+  type WorkClass,
+  type WorkMessage,
+  type WorkPriority,
+} from '@troupe/contracts';
+import { encodeBody, encodeEnvelope, type EncodedMessage } from './envelope.js';
+import { PartitionMailbox, type PoisonHandler } from './mailbox.js';
+import type { NatsLink } from './nats-link.js';
+
+export interface ActorBusOptions {
+  /**
+   * Keeps a message that cannot be decoded; it is acknowledged when the promise resolves. Without a handler such a
+   * message is delivered again every 30 s.
+   */
+  onPoison?: PoisonHandler;
+  /** Longest wait for the stream's answer. @default 5000 */
+  publishTimeoutMs?: number;
+}
+
+/**
+ * Thrown when the stream did not take a message in time, or refused it because it is full. The message may still have
+ * arrived: repeat it under the same id.
+ */
+export class PublishError extends TroupeError {
+  constructor(subject: string, cause: unknown) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    super('UNKNOWN_ERROR', `${subject} was not stored: ${reason}`, { cause, retryable: true, httpStatus: 503 });
+    this.name = 'PublishError';
+  }
+}
+
+export class ActorBus implements Bus {
+  readonly #timeoutMs: number;
+
+  constructor(
+    private readonly link: NatsLink,
+    private readonly options: ActorBusOptions = {},
+  ) {
+    this.#timeoutMs = options.publishTimeoutMs ?? 5_000;
+  }
+
+  /**
+   * Resolves when the stream has the message. Calls need not wait for each other: for one partition their order is the
+   * order in the stream. Rejects after about 5 s when there is no answer; nothing is repeated here.
+   * @throws PublishError, MessageTooLargeError
+   */
+  async publishActor(envelope: Envelope): Promise<void> {
+    await this.#publish(STREAM_ACT, actorSubject(envelope.to), encodeEnvelope(envelope));
+  }
+
+  /** @throws PublishError, MessageTooLargeError */
+  async publishWork(cls: WorkClass, prio: WorkPriority, id: string, msg: WorkMessage): Promise<void> {
+    const message = encodeBody(msg.type, msg);
+    message.headers.set('Nats-Msg-Id', id);
+    await this.#publish(STREAM_WORK, workSubject(cls, prio), message);
+  }
+
+  notify(subject: string, msg: unknown): void {
+    if (this.link.isUp()) this.link.nc.publish(subject, JSON.stringify(msg));
+  }
+
+  openMailbox(part: number, epoch: number): Promise<Mailbox> {
+    return PartitionMailbox.open(this.link, { part, epoch, onPoison: this.options.onPoison });
+  }
+
+  async #publish(stream: string, subject: string, message: EncodedMessage): Promise<void> {
+    try {
+      const options = { headers: message.headers, timeout: this.#timeoutMs, expect: { streamName: stream } };
+      await this.link.js.publish(subject, message.data, options);
+    } catch (error) {
+      throw new PublishError(subject, error);
+    }
+  }
+}

@@ -1,0 +1,135 @@
+/** The serving side of request/reply. */
+import { headers, type Msg, type Subscription } from '@nats-io/nats-core';
+import { errorToWire } from '@troupe/contracts';
+import type { NatsLink } from './nats-link.js';
+import type { RpcAborts } from './rpc-aborts.js';
+import { BEAT_HEADER, BEAT_MS, BUSY_HEADER, ERROR_HEADER, packFrame, unpackFrame } from './rpc-wire.js';
+
+export interface RpcServeOptions {
+  /** Name of the queue group: each request goes to one of its members. */
+  queue: string;
+  /** Requests handled at the same time. */
+  capacity: number;
+}
+
+/** `signal` aborts when the client gives up. */
+export type RpcHandler = (
+  head: unknown,
+  body: Uint8Array,
+  signal: AbortSignal,
+) => Promise<{ head: unknown; body?: Uint8Array }>;
+
+export interface RpcServer {
+  /** Takes no more requests and resolves when those in work are answered. */
+  stop(): Promise<void>;
+}
+
+export interface RpcServiceOptions extends RpcServeOptions {
+  subject: string;
+  handler: RpcHandler;
+  aborts: RpcAborts;
+}
+
+export class RpcService implements RpcServer {
+  #subscription: Subscription | null = null;
+  #running = 0;
+  #isStopped = false;
+  #onIdle: (() => void) | null = null;
+
+  constructor(
+    private readonly link: NatsLink,
+    private readonly options: RpcServiceOptions,
+  ) {}
+
+  /** Resolves when the server has the subscription. */
+  async start(): Promise<void> {
+    this.options.aborts.listen();
+    this.#join();
+    await this.link.nc.flush();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#leave();
+    if (this.#running > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
+    if (this.link.isUp()) await this.link.nc.flush();
+  }
+
+  #join(): void {
+    if (this.#subscription !== null || this.#isStopped || this.link.nc.isClosed()) return;
+    this.#subscription = this.link.nc.subscribe(this.options.subject, {
+      queue: this.options.queue,
+      callback: (error, msg) => {
+        if (error === null) this.#receive(msg);
+        else this.link.problem(`requests on ${this.options.subject}`, error);
+      },
+    });
+  }
+
+  /** Requests that are on their way are still received, and told that this server is full. */
+  #leave(): void {
+    const subscription = this.#subscription;
+    this.#subscription = null;
+    if (subscription === null || this.link.nc.isClosed()) return;
+    subscription.drain().catch((error: unknown) => this.link.problem(`${this.options.subject} not left`, error));
+  }
+
+  #receive(msg: Msg): void {
+    if (this.#isStopped || this.#running >= this.options.capacity) {
+      msg.respond(undefined, { headers: flag(BUSY_HEADER, '1') });
+      return;
+    }
+    this.#running++;
+    if (this.#running >= this.options.capacity) this.#leave();
+    void this.#answer(msg).finally(() => {
+      this.#running--;
+      if (this.#running === 0) this.#onIdle?.();
+      this.#join();
+    });
+  }
+
+  async #answer(msg: Msg): Promise<void> {
+    const beat = setInterval(
+      () => this.#respond(msg, () => msg.respond(undefined, { headers: flag(BEAT_HEADER, '1') })),
+      BEAT_MS,
+    );
+    try {
+      await this.#handle(msg);
+    } catch (error) {
+      this.#respond(msg, () =>
+        msg.respond(undefined, { headers: flag(ERROR_HEADER, JSON.stringify(errorToWire(error))) }),
+      );
+    } finally {
+      clearInterval(beat);
+    }
+  }
+
+  async #handle(msg: Msg): Promise<void> {
+    const { head, body } = await unpackFrame<{ id?: unknown } | null>(msg.data, msg.headers);
+    const id = typeof head?.id === 'string' ? head.id : null;
+    const controller = new AbortController();
+    if (id !== null) this.options.aborts.add(id, controller);
+    try {
+      const reply = await this.options.handler(head, body, controller.signal);
+      const frame = await packFrame(reply.head, reply.body ?? null, this.link.nc.info?.max_payload ?? 0);
+      this.#respond(msg, () => msg.respond(frame.data, { headers: frame.headers }));
+    } finally {
+      if (id !== null) this.options.aborts.remove(id, controller);
+    }
+  }
+
+  /** A client whose answer cannot be sent hears silence, and asks another replica. */
+  #respond(msg: Msg, respond: () => boolean): void {
+    try {
+      respond();
+    } catch (error) {
+      this.link.problem(`answer on ${msg.subject} not sent`, error);
+    }
+  }
+}
+
+function flag(name: string, value: string) {
+  const hdrs = headers();
+  hdrs.set(name, value);
+  return hdrs;
+}

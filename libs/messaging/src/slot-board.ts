@@ -1,0 +1,198 @@
+/**
+ * Places on hosts: who may connect, decided by compare-and-set at the moment of use (design/politeness.md §6-7).
+ *
+ * A lane's slot carries the fencing pair (gen, lane), which only grows. After a loss of the whole bucket keys are
+ * simply created again: at most one lane too many per slot.
+ */
+import type { KV } from '@nats-io/kv';
+import { BUCKETS, TroupeError } from '@troupe/contracts';
+import { decideSlotClaim, type SlotValue } from '@troupe/politeness';
+import { LRUCache } from 'lru-cache';
+import { ExpressQueues } from './express-queues.js';
+import { hostToken } from './host-token.js';
+import { isRevisionConflict } from './kv-errors.js';
+import type { MemberBoard } from './member-board.js';
+import type { NatsLink } from './nats-link.js';
+
+export interface SlotClaim {
+  i: number;
+  gen: number;
+  lane: number;
+  /** This attempt at the lane: tells our own write, whose answer was lost, from another delivery. */
+  run: string;
+  fetcher: string;
+}
+
+/** What is stored: the value the rules know, and whose attempt wrote it. */
+export type StoredSlot = SlotValue & { run: string };
+
+/** A place this process holds. Opaque to its holder. */
+export interface SlotHold {
+  readonly key: string;
+  readonly host: string;
+  readonly isExpress: boolean;
+  readonly value: StoredSlot;
+  revision: number;
+}
+
+export type SlotVerdict = { held: SlotHold; previousFetcher: string | null } | 'stale' | 'duplicate';
+
+interface KnownSlot {
+  value: StoredSlot | null;
+  revision: number;
+}
+
+const MAX_TRIES = 8;
+const CAS_TIMEOUT_MS = 3_000;
+const REMEMBERED_SLOTS = 20_000;
+
+export class SlotBoard {
+  readonly #known = new LRUCache<string, KnownSlot>({ max: REMEMBERED_SLOTS });
+  readonly #express: ExpressQueues;
+
+  constructor(
+    private readonly link: NatsLink,
+    private readonly members: Pick<MemberBoard, 'isAlive'>,
+  ) {
+    this.#express = new ExpressQueues({
+      claim: (host, i, fetcher) => this.#claimExpressSlot(host, i, fetcher),
+      release: (hold) => this.#free(hold),
+    });
+    link.onRestored(() => this.#known.clear());
+  }
+
+  /**
+   * Takes the slot for a lane. `stale`: a later lane has had it, or this one has ended. `duplicate`: this lane is run by a fetcher that is
+   * alive. Rejects when NATS does not answer; the claim may be repeated with the same `run`.
+   */
+  async claim(host: string, claim: SlotClaim): Promise<SlotVerdict> {
+    const key = `${hostToken(host)}.${claim.i}`;
+    for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
+      const cached = attempt === 0 ? this.#known.get(key) : undefined;
+      const stored = cached ?? (await this.#read(key));
+      if (cached === undefined && stored.value !== null && isOwnWrite(stored.value, claim))
+        return this.#own(host, key, stored);
+      const verdict = decideSlotClaim(stored.value, claim, this.#holderAlive(stored.value));
+      if (verdict !== 'take') {
+        if (cached === undefined) return verdict;
+        this.#known.delete(key);
+        continue;
+      }
+      const hold = await this.#take({ key, host, isExpress: false, stored, value: { ...pick(claim), st: 'held' } });
+      if (hold !== null) return { held: hold, previousFetcher: stored.value?.fetcher ?? null };
+    }
+    throw new TroupeError('UNKNOWN_ERROR', `Slot ${claim.i} of ${host} changes too fast to be claimed`, {
+      retryable: true,
+    });
+  }
+
+  /** False when the slot is no longer ours or nobody answers: the lane must end. */
+  async renew(hold: SlotHold): Promise<boolean> {
+    try {
+      hold.revision = await this.#put(hold.key, hold.value, hold.revision);
+      return true;
+    } catch (error) {
+      this.#known.delete(hold.key);
+      if (!isRevisionConflict(error)) this.link.problem('slot not renewed', error);
+      return false;
+    }
+  }
+
+  /** Gives the place back; an express place goes to the next waiter of this process first. */
+  async release(hold: SlotHold): Promise<void> {
+    if (hold.isExpress) await this.#express.release(hold);
+    else await this.#free(hold);
+  }
+
+  /**
+   * One of `count` express places of the host, first come first served inside this process. Waits until one is free;
+   * null when `signal` aborts first.
+   */
+  claimExpress(host: string, count: number, fetcher: string, signal: AbortSignal): Promise<SlotHold | null> {
+    return this.#express.acquire({ host, count, fetcher, signal });
+  }
+
+  async #claimExpressSlot(host: string, i: number, fetcher: string): Promise<SlotHold | null> {
+    const key = `${hostToken(host)}.x${i}`;
+    const stored = await this.#read(key);
+    if (stored.value !== null && stored.value.st === 'held' && this.#isTaken(key, stored.value, fetcher)) return null;
+    const gen = (stored.value?.gen ?? 0) + 1;
+    return this.#take({ key, host, isExpress: true, stored, value: { gen, lane: 0, fetcher, run: '', st: 'held' } });
+  }
+
+  /** A place in our own name that we do not hold is the remains of a write whose answer was lost. */
+  #isTaken(key: string, value: StoredSlot, fetcher: string): boolean {
+    if (value.fetcher === fetcher) return this.#express.holds(key);
+    return this.members.isAlive(value.fetcher);
+  }
+
+  #holderAlive(value: StoredSlot | null): boolean {
+    return value !== null && this.members.isAlive(value.fetcher);
+  }
+
+  #own(host: string, key: string, stored: KnownSlot): SlotVerdict {
+    const held: SlotHold = { key, host, isExpress: false, value: stored.value!, revision: stored.revision };
+    return { held, previousFetcher: null };
+  }
+
+  /** One compare-and-set; null when somebody else was faster. */
+  async #take(target: {
+    key: string;
+    host: string;
+    isExpress: boolean;
+    stored: KnownSlot;
+    value: StoredSlot;
+  }): Promise<SlotHold | null> {
+    const { key, host, isExpress, stored, value } = target;
+    try {
+      return { key, host, isExpress, value, revision: await this.#put(key, value, stored.revision) };
+    } catch (error) {
+      this.#known.delete(key);
+      if (isRevisionConflict(error)) return null;
+      throw error;
+    }
+  }
+
+  async #free(hold: SlotHold): Promise<void> {
+    try {
+      await this.#put(hold.key, { ...hold.value, st: 'free' }, hold.revision);
+    } catch (error) {
+      this.#known.delete(hold.key);
+      if (!isRevisionConflict(error)) throw error;
+    }
+  }
+
+  async #read(key: string): Promise<KnownSlot> {
+    const entry = await (await this.#bucket()).get(key);
+    if (entry === null) return { value: null, revision: 0 };
+    const value = entry.operation === 'PUT' ? entry.json<StoredSlot>() : null;
+    const known = { value, revision: entry.revision };
+    this.#known.set(key, known);
+    return known;
+  }
+
+  async #put(key: string, value: StoredSlot, previousSeq: number): Promise<number> {
+    const bucket = await this.#bucket();
+    const revision = await bucket.put(key, JSON.stringify(value), { previousSeq, timeout: CAS_TIMEOUT_MS });
+    this.#known.set(key, { value, revision });
+    return revision;
+  }
+
+  #bucket(): Promise<KV> {
+    return this.link.kv(BUCKETS.slot);
+  }
+}
+
+function pick({ gen, lane, run, fetcher }: SlotClaim): Omit<StoredSlot, 'st'> {
+  return { gen, lane, run, fetcher };
+}
+
+function isOwnWrite(value: StoredSlot, claim: SlotClaim): boolean {
+  return (
+    value.st === 'held' &&
+    value.fetcher === claim.fetcher &&
+    value.run === claim.run &&
+    value.lane === claim.lane &&
+    value.gen === claim.gen
+  );
+}

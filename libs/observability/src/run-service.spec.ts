@@ -1,0 +1,94 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { EXIT_BAD_CONFIG, type ReadyMessage } from './run-service.js';
+
+const LIBRARY = new URL('./index.js', import.meta.url).href;
+const CONFIG = "{ logLevel: 'info', logFormat: 'json', metricsPort: 0, host: '127.0.0.1' }";
+const RUNNING = "{ checks: { db: async () => undefined }, drain: async () => console.log('drained') }";
+
+const children: ChildProcess[] = [];
+afterEach(() => children.splice(0).forEach((child) => child.kill('SIGKILL')));
+
+interface Started {
+  child: ChildProcess;
+  ready: Promise<ReadyMessage>;
+  ended: Promise<{ code: number | null; output: string }>;
+}
+
+/** A real process whose service is the given source of a start function. */
+function runInProcess(start: string, readConfig = `() => (${CONFIG})`): Started {
+  const script = `import { runService } from '${LIBRARY}'; await runService('demo', ${start}, { readConfig: ${readConfig} });`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  children.push(child);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: Buffer) => (output += text.toString()));
+  return {
+    child,
+    ready: new Promise((resolve) => child.once('message', (message) => resolve(message as ReadyMessage))),
+    // `close` never comes after a disconnect; what was written before the end arrives within a moment.
+    ended: new Promise((resolve) => child.once('exit', (code) => setTimeout(() => resolve({ code, output }), 50))),
+  };
+}
+
+describe('runService', () => {
+  it('announces itself ready with the address of its health', async () => {
+    const { ready } = runInProcess(`async () => (${RUNNING})`);
+    const message = await ready;
+    expect(message.instance).toMatch(/^demo-[0-9a-f]{8}$/);
+    expect((await fetch(`${message.health}/health/readiness`)).status).toBe(200);
+  });
+
+  it('drains on SIGTERM and ends with 0', async () => {
+    const { child, ready, ended } = runInProcess(`async () => (${RUNNING})`);
+    await ready;
+    child.kill('SIGTERM');
+    const { code, output } = await ended;
+    expect(code).toBe(0);
+    expect(output).toContain('drained');
+  });
+
+  it('ends when its supervisor is gone', async () => {
+    const { child, ready, ended } = runInProcess(
+      `async () => { setInterval(() => undefined, 1000); return ${RUNNING}; }`,
+    );
+    await ready;
+    child.disconnect();
+    expect((await ended).code).toBe(0);
+  });
+
+  it('ends with 1 and a log line on an error that nobody caught', async () => {
+    const { ended } = runInProcess(
+      `async () => { setTimeout(() => { throw new Error('lost'); }, 20); return ${RUNNING}; }`,
+    );
+    const { code, output } = await ended;
+    expect(code).toBe(1);
+    expect(output).toContain('"message":"lost"');
+  });
+
+  it('ends with 1 when it cannot start', async () => {
+    const { ended } = runInProcess(`async () => { throw new Error('no bus'); }`);
+    const { code, output } = await ended;
+    expect(code).toBe(1);
+    expect(output).toContain('no bus');
+  });
+
+  it('ends with its own code when the settings are refused, so that nobody tries again', async () => {
+    const { ended } = runInProcess(`async () => (${RUNNING})`, "() => { throw new Error('PORT: bad'); }");
+    const { code, output } = await ended;
+    expect(code).toBe(EXIT_BAD_CONFIG);
+    expect(output).toContain('PORT: bad');
+  });
+
+  it('ends at once on a second signal while it drains', async () => {
+    const { child, ready, ended } = runInProcess(
+      `async () => ({ checks: {}, drain: () => new Promise(() => undefined) })`,
+    );
+    await ready;
+    child.kill('SIGTERM');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    child.kill('SIGTERM');
+    expect((await ended).code).toBe(1);
+  });
+});

@@ -1,0 +1,286 @@
+/**
+ * The actors' store on Postgres. A turn is one transaction of three or four round trips: BEGIN, fence and questions,
+ * everything that was decided, COMMIT. Needs nothing but a pool from `createPool` (or a data source's).
+ */
+import {
+  FencedError,
+  TurnConflictError,
+  type ActorRow,
+  type ActorStore,
+  type OutboxPayload,
+  type OutboxRow,
+  type TimerRow,
+  type TurnAnswers,
+  type TurnHead,
+  type TurnWrites,
+} from '@troupe/actors';
+import {
+  fingerprintFromInt64,
+  type ActorKey,
+  type Envelope,
+  type FrontierRow,
+  type JobMemory,
+  type JobNo,
+  type LaneRow,
+  type Sender,
+} from '@troupe/contracts';
+import type pg from 'pg';
+import { sqlState, withTransaction } from '../pool.js';
+import { admissionQueries, distinctProbes, readAdmission } from './admission.js';
+import { INSERT_FRONTIER, RowWriter, type FrontierInsert } from './row-writes.js';
+import { bulkQuery, runAll } from './statement.js';
+import { FENCED, kindOf, lockActors, mailQueries, updateActors } from './turn-writes.js';
+
+export interface PgActorStoreOptions {
+  /** How long results stay readable after the end of a job. */
+  resultTtlHours: number;
+}
+
+/**
+ * Every statement of a turn reaches its rows by whole primary keys, so nested loops over index scans are the right
+ * plan at any size; the planner, which cannot foresee that all but one partition are skipped, would choose full scans.
+ */
+const BEGIN_TURN = `BEGIN; SET LOCAL statement_timeout = 10000; SET LOCAL enable_hashjoin = off;
+  SET LOCAL enable_mergejoin = off; SET LOCAL enable_seqscan = off; SET LOCAL jit = off`;
+
+/** Deadlock, serialisation failure, lock timeout: the same drain may run again. */
+const CONFLICTS = new Set(['40P01', '40001', '55P03']);
+
+const MINT_EPOCH = `INSERT INTO part_lease (part, epoch, owner, taken_at) VALUES ($1, 1, $2, now())
+  ON CONFLICT (part) DO UPDATE SET epoch = part_lease.epoch + 1, owner = EXCLUDED.owner, taken_at = now() RETURNING epoch`;
+
+const ACTIVATE = `WITH fresh AS (
+    INSERT INTO actor (key, part, kind, epoch, rev, state, terminal, updated_at)
+    SELECT key, $1, kind, $2, 0, NULL, false, now() FROM unnest($3::text[], $4::text[]) AS x(key, kind)
+    ON CONFLICT DO NOTHING RETURNING key, rev, state, terminal),
+  claimed AS (
+    UPDATE actor SET epoch = $2 WHERE key = ANY($3::text[]) AND epoch <= $2 RETURNING key, rev, state, terminal)
+  SELECT * FROM fresh UNION ALL SELECT * FROM claimed`;
+
+const FRONTIER_COLUMNS = 'f.depth, f.seq, f.host, f.url, f.h, f.from_item, f.attempt, f.st';
+
+const LOAD_LANES = `SELECT lane, host, slot, slot_gen, token, token_gen, items, depths, run FROM lane WHERE job_no = $1 ORDER BY lane`;
+
+const LOAD_RUNNING = `SELECT ${FRONTIER_COLUMNS} FROM frontier f
+  JOIN unnest($2::int[], $3::bigint[]) AS x(depth, seq) ON f.depth = x.depth AND f.seq = x.seq
+  WHERE f.job_no = $1 AND f.shard = 0 ORDER BY f.depth, f.seq`;
+
+const LOAD_READY = `SELECT ${FRONTIER_COLUMNS} FROM frontier f
+  WHERE f.job_no = $1 AND f.shard = 0 AND f.st = 0 ORDER BY f.depth, f.seq LIMIT $2`;
+
+const LOAD_TIMERS = `SELECT key, name, (extract(epoch FROM due_at - now()) * 1000)::float8 AS due FROM actor_timer
+  WHERE part = $1 AND due_at <= now() + $2::float8 * interval '1 millisecond' ORDER BY due_at`;
+
+const LOAD_OUTBOX = `SELECT id, from_key, to_key, n, body FROM outbox
+  WHERE part = $1 AND created_at <= now() - $2::float8 * interval '1 millisecond' ORDER BY id LIMIT $3`;
+
+const LOAD_PAIRS = `SELECT body FROM outbox WHERE to_key = $1 AND from_key = $2 AND n > $3 ORDER BY n`;
+
+const SWEEP_PAIRS = `DELETE FROM outbox o USING inbox_cursor c
+  WHERE o.part = $1 AND o.to_key = c.to_key AND o.from_key = c.from_key AND o.n <= c.n`;
+
+interface FrontierRecord {
+  depth: number;
+  seq: string;
+  host: string;
+  url: string;
+  h: string | null;
+  from_item: string | null;
+  attempt: number;
+  st: 0 | 1;
+}
+
+interface LaneRecord {
+  lane: string;
+  host: string;
+  slot: number;
+  slot_gen: string;
+  token: number;
+  token_gen: string;
+  items: string[];
+  depths: number[];
+  run: string | null;
+}
+
+export class PgActorStore implements ActorStore {
+  private readonly rows: RowWriter;
+
+  constructor(
+    private readonly pool: pg.Pool,
+    { resultTtlHours }: PgActorStoreOptions,
+  ) {
+    this.rows = new RowWriter(resultTtlHours);
+  }
+
+  async mintEpoch(part: number, owner: string): Promise<number> {
+    const { rows } = await this.pool.query<{ epoch: string }>(MINT_EPOCH, [part, owner]);
+    return Number(rows[0]!.epoch);
+  }
+
+  async activate(part: number, epoch: number, keys: ActorKey[]): Promise<ActorRow[]> {
+    const distinct = [...new Set(keys)].sort();
+    if (distinct.length === 0) return [];
+    const found = new Map<ActorKey, ActorRow>();
+    for (let attempt = 0; attempt < 2 && found.size < distinct.length; attempt++) {
+      const missing = distinct.filter((key) => !found.has(key));
+      for (const row of await this.claim(part, epoch, missing)) found.set(row.key, row);
+    }
+    const lost = distinct.filter((key) => !found.has(key));
+    if (lost.length > 0) throw new FencedError(`a later epoch than ${epoch} owns ${lost.join(', ')}`);
+    return distinct.map((key) => found.get(key)!);
+  }
+
+  async loadCursors(keys: ActorKey[]): Promise<{ to: ActorKey; from: Sender; n: number }[]> {
+    const { rows } = await this.pool.query<{ to_key: ActorKey; from_key: Sender; n: string }>({
+      name: 'cursor-load',
+      text: 'SELECT to_key, from_key, n FROM inbox_cursor WHERE to_key = ANY($1::text[])',
+      values: [keys],
+    });
+    return rows.map((row) => ({ to: row.to_key, from: row.from_key, n: Number(row.n) }));
+  }
+
+  async loadJobMemory(jobNo: JobNo, readyLimit: number): Promise<JobMemory> {
+    const lanes = (await this.pool.query<LaneRecord>(LOAD_LANES, [jobNo])).rows.map(toLane);
+    const items = lanes.flatMap((lane) => lane.items);
+    const running = await this.pool.query<FrontierRecord>(LOAD_RUNNING, [
+      jobNo,
+      items.map(({ depth }) => depth),
+      items.map(({ item }) => item),
+    ]);
+    const ready = await this.pool.query<FrontierRecord>(LOAD_READY, [jobNo, readyLimit]);
+    return { lanes, running: running.rows.map(toFrontierRow), ready: ready.rows.map(toFrontierRow) };
+  }
+
+  commitTurn(head: TurnHead, decide: (answers: TurnAnswers) => TurnWrites): Promise<void> {
+    const asks = head.candidates.length > 0 || head.seeds.length > 0;
+    const run = (client: pg.PoolClient): Promise<void> =>
+      asks ? this.askThenWrite(client, head, decide) : this.write(client, head, decide(noAnswers()), []);
+    return mapErrors(withTransaction(this.pool, run, BEGIN_TURN));
+  }
+
+  async loadTimers(part: number, horizonMs: number): Promise<TimerRow[]> {
+    const { rows } = await this.pool.query<{ key: ActorKey; name: string; due: number }>(LOAD_TIMERS, [
+      part,
+      horizonMs,
+    ]);
+    return rows.map((row) => ({ key: row.key, name: row.name, dueInMs: row.due }));
+  }
+
+  async loadOutbox(part: number, minAgeMs: number, limit: number): Promise<OutboxRow[]> {
+    const { rows } = await this.pool.query<{
+      id: string;
+      from_key: ActorKey;
+      to_key: ActorKey | null;
+      n: string | null;
+      body: Buffer;
+    }>(LOAD_OUTBOX, [part, minAgeMs, limit]);
+    return rows.map((row) => ({
+      id: Number(row.id),
+      from: row.from_key,
+      to: row.to_key,
+      n: row.n === null ? null : Number(row.n),
+      payload: parsePayload(row.body),
+    }));
+  }
+
+  async loadPairs(to: ActorKey, from: Sender, after: number): Promise<Envelope[]> {
+    const { rows } = await this.pool.query<{ body: Buffer }>(LOAD_PAIRS, [to, from, after]);
+    return rows.flatMap(({ body }) => {
+      const payload = parsePayload(body);
+      return payload.kind === 'actor' ? [payload.envelope] : [];
+    });
+  }
+
+  async deleteOutbox(part: number, ids: number[]): Promise<void> {
+    if (ids.length === 0) return;
+    await this.pool.query({
+      name: 'outbox-delete',
+      text: 'DELETE FROM outbox WHERE part = $1 AND id = ANY($2::bigint[])',
+      values: [part, ids],
+    });
+  }
+
+  async sweepPairs(part: number): Promise<void> {
+    await this.pool.query(SWEEP_PAIRS, [part]);
+  }
+
+  private async claim(part: number, epoch: number, keys: ActorKey[]): Promise<ActorRow[]> {
+    const { rows } = await mapErrors(
+      this.pool.query<{ key: ActorKey; rev: string; state: unknown; terminal: boolean }>({
+        name: 'actor-activate',
+        text: ACTIVATE,
+        values: [part, epoch, keys, keys.map(kindOf)],
+      }),
+    );
+    return rows.map((row) => ({ ...row, rev: Number(row.rev) }));
+  }
+
+  /** Questions are answered under the fence: a former owner must not mark URLs as seen. */
+  private async askThenWrite(
+    client: pg.PoolClient,
+    head: TurnHead,
+    decide: (answers: TurnAnswers) => TurnWrites,
+  ): Promise<void> {
+    const probes = distinctProbes(head.candidates);
+    const [, ...results] = await runAll(client, [lockActors(head), ...admissionQueries(probes, head.seeds)]);
+    const { answers, frontier } = readAdmission(probes, head.seeds, results);
+    await this.write(client, head, decide(answers), frontier);
+  }
+
+  private async write(
+    client: pg.PoolClient,
+    head: TurnHead,
+    writes: TurnWrites,
+    frontier: FrontierInsert[],
+  ): Promise<void> {
+    await runAll(client, [
+      updateActors(writes.actors, head.epoch),
+      ...(frontier.length > 0 ? [bulkQuery(INSERT_FRONTIER, frontier)] : []),
+      ...this.rows.queries(writes.rows),
+      ...mailQueries(head, writes),
+    ]);
+  }
+}
+
+async function mapErrors<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const state = sqlState(error);
+    if (state === FENCED) throw new FencedError('an actor of the turn has another revision or epoch');
+    if (state === null || !CONFLICTS.has(state)) throw error;
+    throw new TurnConflictError(`the turn collided with another transaction (${state})`, { cause: error });
+  }
+}
+
+function noAnswers(): TurnAnswers {
+  return { admitted: new Map(), seeds: new Map() };
+}
+
+function parsePayload(body: Buffer): OutboxPayload {
+  return JSON.parse(body.toString('utf8')) as OutboxPayload;
+}
+
+function toLane(row: LaneRecord): LaneRow {
+  return {
+    lane: Number(row.lane),
+    host: row.host,
+    slot: { i: row.slot, gen: Number(row.slot_gen) },
+    token: { i: row.token, gen: Number(row.token_gen) },
+    items: row.items.map((item, i) => ({ item: Number(item), depth: row.depths[i]! })),
+    run: row.run,
+  };
+}
+
+function toFrontierRow(row: FrontierRecord): FrontierRow {
+  return {
+    depth: row.depth,
+    item: Number(row.seq),
+    host: row.host,
+    url: row.url,
+    h: row.h === null ? null : fingerprintFromInt64(BigInt(row.h)),
+    parent: row.from_item === null ? null : Number(row.from_item),
+    attempt: row.attempt,
+    st: row.st,
+  };
+}

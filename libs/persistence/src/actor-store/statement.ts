@@ -1,0 +1,54 @@
+/** Set-based statements: one text, rows handed over as parallel arrays, named so that a connection parses it once. */
+import type pg from 'pg';
+
+export interface BulkStatement<Row> {
+  name: string;
+  /** `$1 … $n` are arrays, one per column; further parameters are single values. */
+  text: string;
+  columns: readonly ((row: Row) => unknown)[];
+}
+
+export function bulkQuery<Row>(
+  { name, text, columns }: BulkStatement<Row>,
+  rows: readonly Row[],
+  ...more: unknown[]
+): pg.QueryConfig {
+  return { name, text, values: [...columns.map((column) => rows.map(column)), ...more] };
+}
+
+/** Issues the statements in order without waiting in between; rejects with the first failure. */
+export async function runAll(client: pg.PoolClient, queries: readonly pg.QueryConfig[]): Promise<pg.QueryResult[]> {
+  if (client.pipeline) return Promise.all(queries.map((query) => client.query(query)));
+  const results: pg.QueryResult[] = [];
+  for (const query of queries) results.push(await client.query(query));
+  return results;
+}
+
+/** Text as Postgres can hold it: without NUL. */
+export function storable(text: string): string {
+  return text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text;
+}
+
+/** JSON as `jsonb` can hold it: without NUL and lone surrogates, which it refuses. */
+export function storableJson(value: unknown): string {
+  const json = JSON.stringify(value);
+  if (!json.includes('\\u')) return json;
+  return json.replace(/\\(?:u0000|ud[89a-f][0-9a-f]{2}|.)/g, (escape) =>
+    /^\\u(?:0000|d)/.test(escape) ? '\\ufffd' : escape,
+  );
+}
+
+/** Keeps the last row of each key: a statement may not touch one row twice. */
+export function lastByKey<Row>(rows: readonly Row[], key: (row: Row) => string): Row[] {
+  return [...new Map(rows.map((row) => [key(row), row])).values()];
+}
+
+export function groupBy<Row, Key>(rows: readonly Row[], key: (row: Row) => Key): Map<Key, Row[]> {
+  const groups = new Map<Key, Row[]>();
+  for (const row of rows) {
+    const group = groups.get(key(row));
+    if (group === undefined) groups.set(key(row), [row]);
+    else group.push(row);
+  }
+  return groups;
+}

@@ -1,0 +1,7 @@
+import type { MigrationInterface } from 'typeorm';
+import { InitialSchema1763683200000 } from './1763683200000-initial-schema.js';
+
+export const MIGRATIONS_TABLE = 'schema_migration';
+
+/** Forward only, oldest first. A name ends in the milliseconds of its writing: TypeORM orders by them. */
+export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [InitialSchema1763683200000];

@@ -1,0 +1,343 @@
+/** Jobs as the gateway sees them: recorded with their command in one transaction, then read. */
+import { randomUUID } from 'node:crypto';
+import {
+  actorKey,
+  actorSubject,
+  TroupeError,
+  type BatchSpec,
+  type CrawlSpec,
+  type Envelope,
+  type JobKind,
+  type JobNo,
+  type JobStatus,
+  type Outcome,
+  type Start,
+  type Uuid,
+} from '@troupe/contracts';
+import type pg from 'pg';
+import type { DataSource } from 'typeorm';
+import { storable, storableJson } from '../actor-store/statement.js';
+import { poolOf } from '../data-source.js';
+import type { Job, JobError, JobId } from '../entities/job.entity.js';
+import { withTransaction } from '../pool.js';
+
+interface NewJobBase {
+  team: Uuid;
+  keyId: Uuid | null;
+  /** Caller's text of the start URL; for batches what the active list shows. */
+  originUrl: string | null;
+  /** The request's options as sent, echoed by the list of active jobs. */
+  wireOptions: unknown;
+  origin: string | null;
+  integration: string | null;
+  idempotencyKey: string | null;
+  zdr: false;
+}
+
+export type NewJob =
+  | (NewJobBase & { kind: 'crawl'; spec: CrawlSpec })
+  | (NewJobBase & {
+      kind: 'batch';
+      spec: BatchSpec;
+      /** Canonical URL and politeness key of each entry, in the caller's order. */
+      urls: readonly { url: string; host: string }[];
+    });
+
+/** A command that is recorded and must reach the actor; publish it, then `confirmCommand`. */
+export interface RecordedCommand {
+  id: Uuid;
+  envelope: Envelope;
+}
+
+export interface JobView {
+  job: Uuid;
+  jobNo: JobNo;
+  team: Uuid;
+  kind: JobKind;
+  status: JobStatus;
+  total: number;
+  completed: number;
+  creditsUsed: number;
+  createdAt: Date;
+  finishedAt: Date | null;
+  expiresAt: Date;
+  error: string | null;
+  warning: string | null;
+  originUrl: string | null;
+  wireOptions: unknown;
+}
+
+export interface PageRow {
+  /** 1-based place in the job's result list. */
+  ord: number;
+  item: number;
+  url: string;
+  /** Of the uncompressed JSON. */
+  bytes: number;
+  /** Exactly one of the two: key of the gzip in the blob store, or the gzip itself. */
+  blob: string | null;
+  inline: Buffer | null;
+}
+
+export type LedgerOutcome = Outcome | 'pending';
+
+export interface OutcomeCounts {
+  counts: Partial<Record<LedgerOutcome, number>>;
+  /** Sum of the counts: URLs in scope that the job knows. */
+  discovered: number;
+}
+
+/** Rows looked at in one go; more are read only while bytes are left. */
+const PAGES_PER_READ = 1_000;
+const TOMBSTONE_DAYS = 7;
+const MAX_LIFE_HOURS = 48;
+
+const NEW_JOB_NO = `SELECT (((extract(epoch FROM now())::bigint / 86400 - 19723) << 40) | nextval('job_sequence'))::text AS job_no,
+  (extract(epoch FROM now()) * 1000)::float8 AS now_ms`;
+
+const CLAIM_IDEMPOTENCY_KEY = `INSERT INTO idempotency (team_id, key, id, at) VALUES ($1, $2, $3, now())
+  ON CONFLICT (team_id, key) DO UPDATE SET id = EXCLUDED.id, at = EXCLUDED.at WHERE idempotency.at < now() - interval '24 hours'`;
+
+const INSERT_JOB = `INSERT INTO job (job_no, id, team_id, kind, status, created_at, expires_at, origin_url, options, total,
+    completed, credits, zdr, shards)
+  VALUES ($1, $2, $3, $4, 'scraping', to_timestamp($5::float8 / 1000), to_timestamp($5::float8 / 1000) + $6 * interval '1 hour',
+    $7, $8, $9, 0, 0, $10, 1)`;
+
+const INSERT_JOB_ID = `INSERT INTO job_id (id, job_no, team_id, kind, expires_at)
+  VALUES ($1, $2, $3, $4, now() + $5 * interval '1 hour' + interval '${TOMBSTONE_DAYS} days')`;
+
+const INSERT_SEEDS = `INSERT INTO job_seed (job_no, ord, url, host)
+  SELECT $1, ord - 1, url, host FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS x(url, host, ord)`;
+
+const INSERT_COMMAND = `INSERT INTO cmd_outbox (id, subject, body, created_at) VALUES ($1, $2, convert_to($3, 'UTF8'), now())`;
+
+const PAGES = `SELECT ord, item, url, bytes, blob, inline FROM (
+    SELECT ord, item, url, bytes, blob, inline, sum(bytes) OVER (ORDER BY ord) AS upto FROM page
+    WHERE job_no = $1 AND shard = 0 AND ord > $2 ORDER BY ord LIMIT $3) p
+  WHERE upto <= $4 OR upto = bytes ORDER BY ord`;
+
+const OUTCOME_COUNTS = `SELECT outcome, count(*)::int AS n FROM url_outcome WHERE job_no = $1 GROUP BY outcome
+  UNION ALL
+  SELECT CASE status WHEN 'scraping' THEN 'pending' WHEN 'cancelled' THEN 'cancelled' ELSE 'limit' END,
+    (SELECT count(*) FROM frontier WHERE job_no = $1)::int + (SELECT count(*) FROM job_seed WHERE job_no = $1)::int
+  FROM job WHERE job_no = $1`;
+
+export class JobRepository {
+  private readonly pool: pg.Pool;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly options: { resultTtlHours: number },
+  ) {
+    this.pool = poolOf(dataSource);
+  }
+
+  /**
+   * Records the job and its Start command; both exist or neither. Without an acknowledged publish the command is
+   * found by `pendingCommands` and published again.
+   * @throws TroupeError 409 when the idempotency key was used in the last 24 h.
+   */
+  async create(input: NewJob): Promise<{ job: Uuid; jobNo: JobNo; command: RecordedCommand }> {
+    const job = randomUUID();
+    const { rows } = await this.pool.query<{ job_no: JobNo; now_ms: number }>(NEW_JOB_NO);
+    const { job_no: jobNo, now_ms: nowMs } = rows[0]!;
+    const createdMs = Math.floor(nowMs);
+    const command: RecordedCommand = { id: randomUUID(), envelope: startEnvelope(input, { job, jobNo, createdMs }) };
+    await withTransaction(this.pool, async (client) => {
+      await this.claimIdempotencyKey(client, input, job);
+      await this.insertJob(client, input, { job, jobNo, createdMs });
+      if (input.kind === 'batch') await insertSeeds(client, jobNo, input.urls);
+      await client.query(INSERT_COMMAND, [
+        command.id,
+        actorSubject(command.envelope.to),
+        JSON.stringify(command.envelope),
+      ]);
+    });
+    return { job, jobNo, command };
+  }
+
+  /** The job while it runs or its results are kept, else null (see `tombstone`). */
+  async find(id: Uuid): Promise<JobView | null> {
+    const job = await this.dataSource
+      .createQueryBuilder<Job>('Job', 'job')
+      .where('job.job_no = (SELECT r.job_no FROM job_id r WHERE r.id = :id)', { id })
+      .andWhere(`(job.status = 'scraping' OR job.expires_at > now())`)
+      .getOne();
+    return job === null ? null : toView(job);
+  }
+
+  /** Whose job an id was: tells an expired job from an id that never existed. Kept 7 days beyond expiry. */
+  async tombstone(id: Uuid): Promise<{ team: Uuid; kind: JobKind } | null> {
+    const row = await this.dataSource.getRepository<JobId>('JobId').findOneBy({ id });
+    return row === null ? null : { team: row.teamId, kind: row.kind };
+  }
+
+  /** Results after the first `skip`, until `limit` or `maxBytes` of JSON is reached; at least one if there is one. */
+  async pages(jobNo: JobNo, skip: number, limit: number | null, maxBytes: number): Promise<PageRow[]> {
+    const pages: PageRow[] = [];
+    let bytesLeft = maxBytes;
+    for (;;) {
+      const wanted = Math.min(PAGES_PER_READ, (limit ?? Infinity) - pages.length);
+      const rows = await this.readPages(jobNo, skip + pages.length, wanted, bytesLeft);
+      const fitting = pages.length > 0 && (rows[0]?.bytes ?? 0) > bytesLeft ? [] : rows;
+      pages.push(...fitting);
+      bytesLeft -= fitting.reduce((sum, page) => sum + page.bytes, 0);
+      if (fitting.length < wanted || pages.length === limit) return pages;
+    }
+  }
+
+  /** The page that `scrapeIdOf(jobNo, item)` names, with its owner; null when unknown or expired. */
+  async page(jobNo: JobNo, item: number): Promise<(PageRow & { team: Uuid }) | null> {
+    const { rows } = await this.pool.query<PageRecord & { team_id: Uuid }>(
+      `SELECT p.ord, p.item, p.url, p.bytes, p.blob, p.inline, j.team_id FROM page p JOIN job j ON j.job_no = p.job_no
+       WHERE p.job_no = $1 AND p.shard = 0 AND p.item = $2 AND (j.status = 'scraping' OR j.expires_at > now())`,
+      [jobNo, item],
+    );
+    return rows[0] === undefined ? null : { ...toPage(rows[0]), team: rows[0].team_id };
+  }
+
+  /** Failed pages, oldest first. */
+  async errors(jobNo: JobNo): Promise<JobError[]> {
+    return this.dataSource
+      .getRepository<JobError>('JobError')
+      .find({ where: { jobNo }, order: { at: 'ASC', id: 'ASC' } });
+  }
+
+  /** URLs that robots.txt forbids, in discovery order. */
+  async robotsBlocked(jobNo: JobNo): Promise<string[]> {
+    const { rows } = await this.pool.query<{ url: string }>(
+      `SELECT url FROM url_outcome WHERE job_no = $1 AND outcome = 'robots' ORDER BY item`,
+      [jobNo],
+    );
+    return rows.map((row) => row.url);
+  }
+
+  /** Running jobs of a team, newest first. */
+  async active(team: Uuid, kind: JobKind): Promise<JobView[]> {
+    const jobs = await this.dataSource
+      .getRepository<Job>('Job')
+      .find({ where: { teamId: team, kind, status: 'scraping' }, order: { createdAt: 'DESC', jobNo: 'DESC' } });
+    return jobs.map(toView);
+  }
+
+  /** Commands whose publish nobody confirmed, oldest first. */
+  async pendingCommands(olderThanMs: number): Promise<RecordedCommand[]> {
+    const { rows } = await this.pool.query<{ id: Uuid; body: Buffer }>(
+      `SELECT id, body FROM cmd_outbox WHERE created_at <= now() - $1::float8 * interval '1 millisecond'
+       ORDER BY created_at LIMIT 500`,
+      [olderThanMs],
+    );
+    return rows.map(({ id, body }) => ({ id, envelope: JSON.parse(body.toString('utf8')) as Envelope }));
+  }
+
+  /** The stream has the command. */
+  async confirmCommand(id: Uuid): Promise<void> {
+    await this.pool.query('DELETE FROM cmd_outbox WHERE id = $1', [id]);
+  }
+
+  /** One consistent snapshot: what is undecided counts as pending, or as what the end of the job made of it. */
+  async outcomeCounts(jobNo: JobNo): Promise<OutcomeCounts> {
+    const { rows } = await this.pool.query<{ outcome: LedgerOutcome; n: number }>(OUTCOME_COUNTS, [jobNo]);
+    const counts: OutcomeCounts['counts'] = {};
+    for (const { outcome, n } of rows) {
+      if (n > 0) counts[outcome] = (counts[outcome] ?? 0) + n;
+    }
+    return { counts, discovered: rows.reduce((sum, row) => sum + row.n, 0) };
+  }
+
+  private async claimIdempotencyKey(client: pg.PoolClient, { team, idempotencyKey }: NewJob, job: Uuid): Promise<void> {
+    if (idempotencyKey === null) return;
+    const { rowCount } = await client.query(CLAIM_IDEMPOTENCY_KEY, [team, storable(idempotencyKey), job]);
+    if (rowCount === 0) throw new TroupeError('BAD_REQUEST', 'Idempotency key already used', { httpStatus: 409 });
+  }
+
+  private async insertJob(client: pg.PoolClient, input: NewJob, { job, jobNo, createdMs }: NewIds): Promise<void> {
+    const { team, kind, originUrl, wireOptions, origin, integration, keyId, zdr } = input;
+    const ttlHours = this.options.resultTtlHours;
+    const total = input.kind === 'batch' ? input.urls.length : 0;
+    const options = storableJson({ wire: wireOptions ?? null, origin, integration, keyId });
+    const shownUrl = originUrl === null ? null : storable(originUrl);
+    await client.query(INSERT_JOB, [jobNo, job, team, kind, createdMs, ttlHours, shownUrl, options, total, zdr]);
+    await client.query(INSERT_JOB_ID, [job, jobNo, team, kind, MAX_LIFE_HOURS + ttlHours]);
+  }
+
+  private async readPages(jobNo: JobNo, skip: number, limit: number, maxBytes: number): Promise<PageRow[]> {
+    const { rows } = await this.pool.query<PageRecord>({
+      name: 'page-read',
+      text: PAGES,
+      values: [jobNo, skip, limit, maxBytes],
+    });
+    return rows.map(toPage);
+  }
+}
+
+interface NewIds {
+  job: Uuid;
+  jobNo: JobNo;
+  createdMs: number;
+}
+
+interface PageRecord {
+  ord: string;
+  item: string;
+  url: string;
+  bytes: number;
+  blob: string | null;
+  inline: Buffer | null;
+}
+
+function startEnvelope(input: NewJob, ids: NewIds): Envelope<Start> {
+  const base = { type: 'Start', ...ids, team: input.team, keyId: input.keyId } as const;
+  const body: Start =
+    input.kind === 'crawl'
+      ? { ...base, kind: 'crawl', spec: input.spec }
+      : { ...base, kind: 'batch', spec: input.spec, total: input.urls.length };
+  return {
+    id: `start.${ids.job}`,
+    type: 'Start',
+    v: 1,
+    from: 'gw/jobs',
+    to: actorKey(input.kind, ids.job),
+    n: null,
+    body,
+  };
+}
+
+async function insertSeeds(
+  client: pg.PoolClient,
+  jobNo: JobNo,
+  urls: readonly { url: string; host: string }[],
+): Promise<void> {
+  await client.query(INSERT_SEEDS, [jobNo, urls.map(({ url }) => storable(url)), urls.map(({ host }) => host)]);
+}
+
+function toPage(row: PageRecord): PageRow {
+  return {
+    ord: Number(row.ord),
+    item: Number(row.item),
+    url: row.url,
+    bytes: row.bytes,
+    blob: row.blob,
+    inline: row.inline,
+  };
+}
+
+function toView(job: Job): JobView {
+  return {
+    job: job.id,
+    jobNo: job.jobNo,
+    team: job.teamId,
+    kind: job.kind,
+    status: job.status,
+    total: job.total,
+    completed: job.completed,
+    creditsUsed: job.credits,
+    createdAt: job.createdAt,
+    finishedAt: job.finishedAt,
+    expiresAt: job.expiresAt,
+    error: job.error,
+    warning: job.warning,
+    originUrl: job.originUrl,
+    wireOptions: job.options.wire,
+  };
+}

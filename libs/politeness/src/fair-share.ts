@@ -1,0 +1,128 @@
+/**
+ * Deficit round robin over two levels: teams, then the claimants of a team, so that a thousand crawls of one team
+ * share what one crawl of another gets.
+ *
+ * Under contention everybody who wants tokens earns lane time and pays for the lane time really used; a lane that is
+ * not yet reported counts with the time its token has been out, one quantum at least. The next token goes to the one
+ * with most credit. Credit above one quantum is not kept (no saved-up bursts), and a wish that ends takes its credit
+ * and debt along.
+ */
+import type { Account, Pool, PoolToken } from './pool-state.js';
+
+/** One lane-second. */
+export const QUANTUM_MS = 1000;
+/** Most that can be owed: one very slow lane does not shut its job out for as long again. */
+const MAX_DEBT_MS = 30 * QUANTUM_MS;
+
+/** Somebody who wants tokens: a team, or a claimant inside its team. */
+interface Contender {
+  name: string;
+  account: Account;
+  /** Lane time of its tokens that are out. */
+  openMs: number;
+  /** Wants more than it has. */
+  isWaiting: boolean;
+}
+
+/** What is out, by claimant and by team. */
+export interface Holdings {
+  tokens: Map<string, number>;
+  openMs: Map<string, number>;
+}
+
+/** Contention begins: nobody has used more than others yet. */
+export function openAccounts(pool: Pool): void {
+  for (const account of [...Object.values(pool.teams), ...Object.values(pool.claimants)]) account.creditMs = 0;
+  for (const token of pool.tokens) token.at = pool.clock.ms;
+}
+
+/** Charges reported lane time to the claimant and its team: at most the time its tokens have been out. */
+export function chargeLaneTime(pool: Pool, claimant: string, reportedMs: number): void {
+  const account = pool.claimants[claimant]!;
+  const usedMs = Math.min(reportedMs, holdingsBy(pool, ({ owner }) => owner).openMs.get(claimant) ?? 0);
+  for (const payer of [account, pool.teams[account.team]!]) {
+    payer.creditMs = Math.max(-MAX_DEBT_MS, payer.creditMs - usedMs);
+  }
+}
+
+/** Who wants nothing starts from zero the next time. */
+export function forgetDebts(pool: Pool): void {
+  const wishing = new Set<string>();
+  for (const claimant of Object.values(pool.claimants)) {
+    if (claimant.want > 0) wishing.add(claimant.team);
+    else claimant.creditMs = 0;
+  }
+  for (const [team, account] of Object.entries(pool.teams)) {
+    if (!wishing.has(team)) account.creditMs = 0;
+  }
+}
+
+/** The claimant that gets the next free token, null when nobody wants more than it has. Moves the order of service. */
+export function chooseReceiver(pool: Pool): string | null {
+  const members = contendingClaimants(pool);
+  const team = elect(contendingTeams(pool, members));
+  if (team === null) return null;
+  const member = elect(members.filter(({ name }) => pool.claimants[name]!.team === team.name))!;
+  pool.served++;
+  team.account.servedAt = pool.served;
+  member.account.servedAt = pool.served;
+  return member.name;
+}
+
+export function holdingsBy(pool: Pool, keyOf: (token: PoolToken) => string): Holdings {
+  const holdings: Holdings = { tokens: new Map(), openMs: new Map() };
+  for (const token of pool.tokens) {
+    const key = keyOf(token);
+    const openMs = Math.max(QUANTUM_MS, pool.clock.ms - token.at);
+    holdings.tokens.set(key, (holdings.tokens.get(key) ?? 0) + 1);
+    holdings.openMs.set(key, (holdings.openMs.get(key) ?? 0) + openMs);
+  }
+  return holdings;
+}
+
+function contendingClaimants(pool: Pool): Contender[] {
+  const { tokens, openMs } = holdingsBy(pool, ({ owner }) => owner);
+  return Object.entries(pool.claimants)
+    .filter(([, { want }]) => want > 0)
+    .map(([name, account]) => ({
+      name,
+      account,
+      openMs: openMs.get(name) ?? 0,
+      isWaiting: account.want > (tokens.get(name) ?? 0),
+    }));
+}
+
+function contendingTeams(pool: Pool, members: Contender[]): Contender[] {
+  const { openMs } = holdingsBy(pool, ({ owner }) => pool.claimants[owner]!.team);
+  const isWaiting = new Map<string, boolean>();
+  for (const member of members) {
+    const { team } = pool.claimants[member.name]!;
+    isWaiting.set(team, member.isWaiting || (isWaiting.get(team) ?? false));
+  }
+  return [...isWaiting].map(([name, waits]) => ({
+    name,
+    account: pool.teams[name]!,
+    openMs: openMs.get(name) ?? 0,
+    isWaiting: waits,
+  }));
+}
+
+/** Most credit wins. When nobody who waits has any left, everybody earns until one of them has. */
+function elect(contenders: Contender[]): Contender | null {
+  const waiting = contenders.filter(({ isWaiting }) => isWaiting);
+  if (waiting.length === 0) return null;
+  const highest = waiting.reduce((most, contender) => Math.max(most, balance(contender)), -Infinity);
+  const earnedMs = highest > 0 ? 0 : (Math.floor(-highest / QUANTUM_MS) + 1) * QUANTUM_MS;
+  for (const { account, openMs } of contenders) {
+    account.creditMs = Math.min(QUANTUM_MS + openMs, account.creditMs + earnedMs);
+  }
+  return waiting.reduce((best, next) => (precedes(next, best) ? next : best));
+}
+
+function balance({ account, openMs }: Contender): number {
+  return account.creditMs - openMs;
+}
+
+function precedes(a: Contender, b: Contender): boolean {
+  return balance(a) > balance(b) || (balance(a) === balance(b) && a.account.servedAt < b.account.servedAt);
+}

@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  CancelBoard,
+  KvLeaseBoard,
+  MemberBoard,
+  NatsLink,
+  PenaltyBoard,
+  SlotBoard,
+  type SlotHold,
+} from '@troupe/messaging';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from './fixtures.js';
+import { TestNatsServer } from './nats-server.js';
+
+describe('boards on a real server', () => {
+  let server: TestNatsServer;
+  let link: NatsLink;
+  let other: NatsLink;
+
+  beforeAll(async () => {
+    server = await TestNatsServer.start();
+    link = await NatsLink.open({ url: server.url, name: 'a' });
+    other = await NatsLink.open({ url: server.url, name: 'b' });
+    await Promise.all([link.ensureTopology(), other.ensureTopology()]);
+  });
+  afterAll(async () => {
+    await link.close();
+    await other.close();
+    await server.stop();
+  });
+
+  it('a lease has one holder, is free at once when released and after the time to live when its holder falls silent', async () => {
+    const a = new KvLeaseBoard(link, { id: 'sched-a', ttlMs: 1_000 });
+    const b = new KvLeaseBoard(other, { id: 'sched-b', ttlMs: 1_000 });
+    await a.start();
+    await b.start();
+    await eventually(() => a.liveMembers().length === 2);
+    expect(a.free()).toHaveLength(64);
+    const won = await Promise.all([a.acquire(3), b.acquire(3)]);
+    expect(won.filter(Boolean)).toHaveLength(1);
+    const [holder, rival] = won[0] ? [a, b] : [b, a];
+    await eventually(() => !rival.free().includes(3));
+    expect(await rival.renew(3)).toBe(false);
+    for (let n = 0; n < 6; n++) {
+      expect(await holder.renew(3)).toBe(true);
+      await sleep(250);
+      expect(rival.free()).not.toContain(3);
+    }
+    await holder.release(3);
+    expect(await eventually(() => rival.free().includes(3))).toBeLessThan(300);
+    expect(await rival.acquire(3)).toBe(true);
+    await eventually(() => !holder.free().includes(3));
+    const silentMs = await eventually(() => holder.free().includes(3));
+    expect(silentMs).toBeGreaterThan(800);
+    expect(silentMs).toBeLessThan(1_500);
+    expect(await holder.acquire(3)).toBe(true);
+    expect(await rival.renew(3)).toBe(false);
+    await a.stop();
+    await b.stop();
+  });
+
+  it('a slot obeys the fencing pair: newer takes, older is stale, the same is a duplicate until its holder dies and stale once it has ended', async () => {
+    const alive = new Set(['f1', 'f2']);
+    const members = { isAlive: (id: string) => alive.has(id) };
+    const one = new SlotBoard(link, members);
+    const two = new SlotBoard(other, members);
+    const claim = (fetcher: string, gen: number, lane: number) => ({
+      i: 0,
+      gen,
+      lane,
+      run: `${fetcher}-${gen}-${lane}`,
+      fetcher,
+    });
+    const first = await one.claim('h.test', claim('f1', 1, 1));
+    expect(first).toMatchObject({ previousFetcher: null });
+    expect(await two.claim('h.test', claim('f2', 1, 1))).toBe('duplicate');
+    alive.delete('f1');
+    expect(await two.claim('h.test', claim('f2', 1, 1))).toMatchObject({ previousFetcher: 'f1' });
+    alive.add('f1');
+    expect(await one.renew((first as { held: SlotHold }).held)).toBe(false);
+    const next = (await one.claim('h.test', claim('f1', 1, 2))) as { held: SlotHold; previousFetcher: string | null };
+    expect(next.previousFetcher).toBe('f2');
+    expect(await one.renew(next.held)).toBe(true);
+    expect(await two.claim('h.test', claim('f2', 1, 1))).toBe('stale');
+    await one.release(next.held);
+    expect(await two.claim('h.test', claim('f2', 1, 2))).toBe('stale');
+    const race = await Promise.all([one.claim('h.test', claim('f1', 2, 3)), two.claim('h.test', claim('f2', 2, 3))]);
+    expect(race.filter((verdict) => typeof verdict === 'object')).toHaveLength(1);
+    expect(race).toContain('duplicate');
+  });
+
+  it('express places go round first come first served inside a process, and never beyond their number', async () => {
+    const members = { isAlive: () => true };
+    const one = new SlotBoard(link, members);
+    const two = new SlotBoard(other, members);
+    const signal = new AbortController().signal;
+    const a = (await one.claimExpress('x.test', 2, 'f1', signal))!;
+    const b = (await two.claimExpress('x.test', 2, 'f2', signal))!;
+    expect(a.key).not.toBe(b.key);
+    const order: number[] = [];
+    const waiting = [1, 2, 3].map(async (n) => {
+      const hold = await one.claimExpress('x.test', 2, 'f1', signal);
+      order.push(n);
+      return hold!;
+    });
+    const gaveUp = new AbortController();
+    const impatient = two.claimExpress('x.test', 2, 'f2', gaveUp.signal);
+    await sleep(100);
+    gaveUp.abort();
+    expect(await impatient).toBeNull();
+    expect(order).toEqual([]);
+    await one.release(a);
+    const second = await waiting[0]!;
+    expect(second.revision).toBe(a.revision);
+    await one.release(second);
+    await one.release(await waiting[1]!);
+    await one.release(await waiting[2]!);
+    expect(order).toEqual([1, 2, 3]);
+    const free = await two.claimExpress('x.test', 2, 'f2', signal);
+    expect(free!.key).toBe(a.key);
+  });
+
+  it('the express place of a dead process is taken over', async () => {
+    const alive = new Set(['f1', 'f2']);
+    const members = { isAlive: (id: string) => alive.has(id) };
+    const signal = new AbortController().signal;
+    await new SlotBoard(link, members).claimExpress('dead.test', 1, 'f1', signal);
+    const waiting = new SlotBoard(other, members).claimExpress('dead.test', 1, 'f2', signal);
+    await sleep(80);
+    alive.delete('f1');
+    expect(await waiting).not.toBeNull();
+  });
+
+  it('members are seen while they beat, and at once no more when they leave', async () => {
+    const a = new MemberBoard(link, { ttlMs: 600, beatMs: 200 });
+    const b = new MemberBoard(other, { ttlMs: 600, beatMs: 200 });
+    await a.start({ id: 'm-a', kind: 'fetcher' });
+    await b.start({ id: 'm-b', kind: 'gateway' });
+    await eventually(() => a.isAlive('m-b'));
+    await sleep(900);
+    expect(a.list()).toContainEqual({ id: 'm-b', kind: 'gateway' });
+    expect(a.isAlive('nobody')).toBe(false);
+    await b.stop();
+    expect(await eventually(() => !a.isAlive('m-b'))).toBeLessThan(300);
+    await a.stop();
+  });
+
+  it('penalties and cancels reach the other processes', async () => {
+    const here = new PenaltyBoard(link);
+    const there = new PenaltyBoard(other);
+    const cancelHere = new CancelBoard(link);
+    const cancelThere = new CancelBoard(other);
+    await Promise.all([here.start(), there.start(), cancelHere.start(), cancelThere.start()]);
+    const heard: string[] = [];
+    there.onPenalty((host) => heard.push(host));
+    cancelThere.onCancel((job) => heard.push(job));
+    await here.put('slow.test:81', { retryMs: 5_000, gapMs: 700 });
+    await cancelHere.cancel('job-1');
+    await eventually(() => there.pauseMs('slow.test:81') > 0 && cancelThere.isCancelled('job-1'));
+    expect(there.pauseMs('slow.test:81')).toBeGreaterThan(4_000);
+    expect(there.gapMs('slow.test:81')).toBe(700);
+    expect(there.pauseMs('other.test')).toBe(0);
+    expect(heard).toEqual(['slow.test:81', 'job-1']);
+    const late = new CancelBoard(other);
+    await late.start();
+    expect(late.isCancelled('job-1')).toBe(true);
+    await Promise.all([here.stop(), there.stop(), cancelHere.stop(), cancelThere.stop(), late.stop()]);
+  });
+});

@@ -1,0 +1,88 @@
+/** A nats-server of a test's own, that can be killed and started again on the same port. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export class TestNatsServer {
+  #child: ChildProcess | null = null;
+
+  private constructor(
+    private readonly binary: string,
+    private readonly dir: string,
+    readonly port: number,
+  ) {}
+
+  get url(): string {
+    return `nats://127.0.0.1:${this.port}`;
+  }
+
+  /** @param maxPayload `max_payload` of the configuration. @default '8MB' */
+  static async start(maxPayload = '8MB'): Promise<TestNatsServer> {
+    const binary = process.env.TEST_NATS_SERVER;
+    if (binary === undefined || binary === '')
+      throw new Error('TEST_NATS_SERVER names no nats-server: see README.md of this folder');
+    const dir = mkdtempSync(path.join(tmpdir(), 'troupe-nats-'));
+    const server = new TestNatsServer(binary, dir, await freePort());
+    const store = path.join(dir, 'store');
+    writeFileSync(
+      path.join(dir, 'nats.conf'),
+      `listen: "127.0.0.1:${server.port}"\nmax_payload: ${maxPayload}\njetstream { store_dir: "${store}" }\n`,
+    );
+    await server.up();
+    return server;
+  }
+
+  async up(): Promise<void> {
+    this.#child = spawn(this.binary, ['-c', path.join(this.dir, 'nats.conf')], { stdio: 'ignore' });
+    for (let n = 0; n < 200; n++) {
+      if (await accepts(this.port)) return;
+      await sleep(25);
+    }
+    throw new Error(`nats-server did not listen on ${this.port}`);
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child;
+    this.#child = null;
+    if (child === null) return;
+    const exited = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await exited;
+  }
+
+  wipe(): void {
+    rmSync(path.join(this.dir, 'store'), { recursive: true, force: true });
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() =>
+        address !== null && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port')),
+      );
+    });
+  });
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}

@@ -1,0 +1,263 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { isTroupeError, type CrawlSpec, type RowOp, type ScrapeSpec, type Uuid } from '@troupe/contracts';
+import { JobRepository, PgActorStore, type NewJob } from '@troupe/persistence';
+import { randomUUID } from 'node:crypto';
+import { testDatabase, type TestDatabase } from './database.js';
+import { candidate, head, PART, step, writes } from './turns.js';
+
+let db: TestDatabase;
+let jobs: JobRepository;
+let store: PgActorStore;
+
+beforeAll(async () => {
+  db = await testDatabase();
+  jobs = new JobRepository(db.dataSource, { resultTtlHours: 24 });
+  store = new PgActorStore(db.pool, { resultTtlHours: 24 });
+});
+afterAll(() => db.drop());
+
+const spec = { url: 'http://a/', limit: 5 } as CrawlSpec;
+const crawl = (team: Uuid = randomUUID(), more: object = {}): NewJob => ({
+  kind: 'crawl',
+  team,
+  keyId: randomUUID(),
+  spec,
+  originUrl: 'http://a/',
+  wireOptions: { limit: 5 },
+  origin: 'api',
+  integration: null,
+  idempotencyKey: null,
+  zdr: false,
+  ...more,
+});
+const batch = (urls: string[]): NewJob => ({
+  ...crawl(),
+  kind: 'batch',
+  spec: { maxConcurrency: null, scrape: {} as ScrapeSpec },
+  urls: urls.map((url) => ({ url, host: new URL(url).host })),
+});
+
+/** One turn of an actor made for the occasion. */
+async function writeRows(rows: RowOp[], candidates: Parameters<typeof candidate>[] = []): Promise<void> {
+  const key = `crawl/${randomUUID()}` as const;
+  const epoch = await store.mintEpoch(PART, 'me');
+  await store.activate(PART, epoch, [key]);
+  const asks = { candidates: candidates.map((fields) => candidate(...fields)) };
+  await store.commitTurn(head(epoch, [{ key, rev: 0 }], asks), () => writes([step(key, 0)], { rows }));
+}
+
+const page = (jobNo: string, ord: number, bytes: number): RowOp => ({
+  op: 'page.insert',
+  jobNo,
+  ord,
+  item: ord + 100,
+  url: `http://a/${ord}`,
+  finalUrl: `http://a/${ord}`,
+  statusCode: 200,
+  depth: 0,
+  bytes,
+  blob: null,
+  inline: Buffer.from(`page ${ord}`).toString('base64'),
+  credits: 1,
+});
+const outcome = (jobNo: string, item: number, name: 'ok' | 'robots' | 'failed'): RowOp => ({
+  op: 'outcome.insert',
+  jobNo,
+  item,
+  url: `http://a/${item}`,
+  parent: null,
+  depth: 0,
+  outcome: name,
+  rule: null,
+  statusCode: 200,
+  bytes: 1,
+  ms: 3.4,
+  engine: 'http',
+  attempts: 1,
+});
+const end = (jobNo: string, status: 'completed' | 'cancelled'): RowOp => ({
+  op: 'job.update',
+  jobNo,
+  status,
+  total: 0,
+  completed: 0,
+  credits: 0,
+  error: null,
+  warning: null,
+  finished: true,
+});
+
+describe('recording a job', () => {
+  it('makes it readable and leaves a command for its actor', async () => {
+    const input = crawl();
+    const { job, jobNo, command } = await jobs.create(input);
+    const view = (await jobs.find(job))!;
+    expect(view).toMatchObject({
+      job,
+      jobNo,
+      team: input.team,
+      kind: 'crawl',
+      status: 'scraping',
+      total: 0,
+      completed: 0,
+      creditsUsed: 0,
+      error: null,
+      originUrl: 'http://a/',
+      wireOptions: { limit: 5 },
+    });
+    expect(view.expiresAt.getTime() - view.createdAt.getTime()).toBe(24 * 3_600_000);
+    expect(command.envelope).toMatchObject({
+      to: `crawl/${job}`,
+      type: 'Start',
+      n: null,
+      body: { type: 'Start', kind: 'crawl', job, jobNo, spec, createdMs: view.createdAt.getTime() },
+    });
+    expect(await jobs.pendingCommands(0)).toContainEqual(command);
+    expect(await jobs.pendingCommands(60_000)).toEqual([]);
+    await jobs.confirmCommand(command.id);
+    expect(await jobs.pendingCommands(0)).not.toContainEqual(command);
+  });
+
+  it('numbers jobs by the day, each differently', async () => {
+    const created = await Promise.all(Array.from({ length: 20 }, () => jobs.create(crawl())));
+    expect(new Set(created.map(({ jobNo }) => jobNo)).size).toBe(20);
+  });
+
+  it('knows the total of a batch from the start, duplicates counted', async () => {
+    const { job, jobNo } = await jobs.create(batch(['http://a/1', 'http://a/1', 'http://b/2']));
+    expect(await jobs.find(job)).toMatchObject({ kind: 'batch', total: 3 });
+    expect(await jobs.outcomeCounts(jobNo)).toEqual({ counts: { pending: 3 }, discovered: 3 });
+  });
+
+  it('refuses an idempotency key that its team used, with 409 and no second job', async () => {
+    const team = randomUUID();
+    const withKey = (owner: Uuid): NewJob => crawl(owner, { idempotencyKey: 'once' });
+    const results = await Promise.allSettled([1, 2, 3].map(() => jobs.create(withKey(team))));
+    const refused = results.filter((result) => result.status === 'rejected').map((result) => result.reason as unknown);
+    expect(refused).toHaveLength(2);
+    for (const error of refused)
+      expect(isTroupeError(error) && [error.httpStatus, error.message]).toEqual([409, 'Idempotency key already used']);
+    expect(await jobs.active(team, 'crawl')).toHaveLength(1);
+    await expect(jobs.create(withKey(randomUUID()))).resolves.toBeDefined();
+  });
+
+  it('takes an idempotency key again after a day', async () => {
+    const input = crawl(randomUUID(), { idempotencyKey: 'daily' });
+    await jobs.create(input);
+    await db.pool.query(`UPDATE idempotency SET at = now() - interval '25 hours' WHERE team_id = $1`, [input.team]);
+    await expect(jobs.create(input)).resolves.toBeDefined();
+  });
+});
+
+describe('finding a job', () => {
+  it('tells an unknown id from one that expired', async () => {
+    const input = crawl();
+    const { job, jobNo } = await jobs.create(input);
+    await writeRows([end(jobNo, 'completed')]);
+    await db.pool.query(`UPDATE job SET expires_at = now() - interval '1 second' WHERE job_no = $1`, [jobNo]);
+    expect(await jobs.find(job)).toBeNull();
+    expect(await jobs.tombstone(job)).toEqual({ team: input.team, kind: 'crawl' });
+    const unknown = randomUUID();
+    expect([await jobs.find(unknown), await jobs.tombstone(unknown)]).toEqual([null, null]);
+  });
+
+  it('shows a running job however old it is', async () => {
+    const { job, jobNo } = await jobs.create(crawl());
+    await db.pool.query(`UPDATE job SET expires_at = now() - interval '1 second' WHERE job_no = $1`, [jobNo]);
+    expect(await jobs.find(job)).not.toBeNull();
+  });
+
+  it('lists running jobs of the team and kind, newest first', async () => {
+    const team = randomUUID();
+    const first = await jobs.create(crawl(team));
+    const second = await jobs.create(crawl(team));
+    const over = await jobs.create(crawl(team));
+    await jobs.create({ ...batch(['http://a/']), team });
+    await writeRows([end(over.jobNo, 'completed')]);
+    expect((await jobs.active(team, 'crawl')).map(({ job }) => job)).toEqual([second.job, first.job]);
+    expect(await jobs.active(team, 'batch')).toHaveLength(1);
+  });
+});
+
+describe('paging through results', () => {
+  let jobNo: string;
+  beforeAll(async () => {
+    ({ jobNo } = await jobs.create(crawl()));
+    await writeRows([5, 10, 20, 400, 1].map((bytes, i) => page(jobNo, i + 1, bytes)));
+  });
+  const ords = async (skip: number, limit: number | null, maxBytes: number): Promise<number[]> =>
+    (await jobs.pages(jobNo, skip, limit, maxBytes)).map(({ ord }) => ord);
+
+  it('returns the stored bytes in order of completion', async () => {
+    const [first] = await jobs.pages(jobNo, 0, 1, 1_000);
+    expect(first).toEqual({
+      ord: 1,
+      item: 101,
+      url: 'http://a/1',
+      bytes: 5,
+      blob: null,
+      inline: Buffer.from('page 1'),
+    });
+  });
+
+  it('stops at the limit', async () => expect(await ords(1, 2, 1_000)).toEqual([2, 3]));
+  it('stops before the bytes run over', async () => expect(await ords(0, null, 35)).toEqual([1, 2, 3]));
+  it('returns at least one, however large', async () => expect(await ords(3, null, 1)).toEqual([4]));
+  it('returns nothing beyond the end', async () => expect(await ords(5, null, 1_000)).toEqual([]));
+
+  it('reads on where one look is not enough', async () => {
+    const long = await jobs.create(crawl());
+    await writeRows(Array.from({ length: 2_500 }, (_, i) => page(long.jobNo, i + 1, 10)));
+    const sizes = await Promise.all([
+      jobs.pages(long.jobNo, 0, null, 1_000_000),
+      jobs.pages(long.jobNo, 0, null, 15_005),
+      jobs.pages(long.jobNo, 0, null, 10_009),
+      jobs.pages(long.jobNo, 0, 1_001, 1_000_000),
+      jobs.pages(long.jobNo, 100, 1_000, 1_000_000),
+    ]);
+    expect(sizes.map((rows) => rows.length)).toEqual([2_500, 1_500, 1_000, 1_001, 1_000]);
+    expect(sizes[0].every(({ ord }, i) => ord === i + 1)).toBe(true);
+  });
+
+  it('finds a single page by its item, with its owner', async () => {
+    expect(await jobs.page(jobNo, 103)).toMatchObject({ ord: 3, team: expect.any(String) });
+    expect(await jobs.page(jobNo, 999)).toBeNull();
+  });
+});
+
+describe('errors and the ledger', () => {
+  it('lists failures and robots-blocked URLs apart', async () => {
+    const { jobNo } = await jobs.create(crawl());
+    const id = randomUUID();
+    await writeRows([
+      { op: 'error.insert', jobNo, id, url: 'http://a/2', code: 'SCRAPE_TIMEOUT', message: 'too slow' },
+      outcome(jobNo, 2, 'failed'),
+      outcome(jobNo, 1, 'robots'),
+    ]);
+    expect(await jobs.errors(jobNo)).toMatchObject([
+      { id, url: 'http://a/2', code: 'SCRAPE_TIMEOUT', message: 'too slow', at: expect.any(Date) },
+    ]);
+    expect(await jobs.robotsBlocked(jobNo)).toEqual(['http://a/1']);
+  });
+
+  it.each([
+    ['pending while it runs', null, 'pending'],
+    ['limit after it completed', 'completed', 'limit'],
+    ['cancelled after a cancel', 'cancelled', 'cancelled'],
+  ] as const)('counts undecided URLs as %s, and all URLs once', async (_title, status, name) => {
+    const { jobNo } = await jobs.create(crawl());
+    await writeRows(
+      [
+        outcome(jobNo, 1, 'ok'),
+        outcome(jobNo, 2, 'ok'),
+        outcome(jobNo, 3, 'robots'),
+        ...(status === null ? [] : [end(jobNo, status)]),
+      ],
+      [
+        [jobNo, 4, 'http://a/4'],
+        [jobNo, 5, 'http://a/5'],
+      ],
+    );
+    expect(await jobs.outcomeCounts(jobNo)).toEqual({ counts: { ok: 2, robots: 1, [name]: 2 }, discovered: 5 });
+  });
+});

@@ -1,0 +1,657 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { FencedError, TurnConflictError, type OutboxRow, type TurnAnswers } from '@troupe/actors';
+import {
+  dayOf,
+  fingerprintFromInt64,
+  jobNoOf,
+  type ActorKey,
+  type Envelope,
+  type JobNo,
+  type RowOp,
+} from '@troupe/contracts';
+import { createPool, JobRepository, PgActorStore } from '@troupe/persistence';
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { testDatabase, type TestDatabase } from './database.js';
+import { candidate, head, PART, step, writes } from './turns.js';
+
+let db: TestDatabase;
+let store: PgActorStore;
+let sequence = 1n;
+let epoch: number;
+let key: ActorKey;
+let jobNo: JobNo;
+
+beforeAll(async () => {
+  db = await testDatabase();
+  store = new PgActorStore(db.pool, { resultTtlHours: 24 });
+});
+afterAll(() => db.drop());
+
+beforeEach(async () => {
+  epoch = await store.mintEpoch(PART, 'me');
+  key = `crawl/${randomUUID()}`;
+  jobNo = jobNoOf(dayOf(Date.now()), 1_000_000n + sequence++);
+});
+
+const count = async (table: string, where = `job_no = ${jobNo}`): Promise<number> =>
+  (await db.pool.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${table} WHERE ${where}`)).rows[0]!.n;
+
+async function activated(keys: ActorKey[] = [key]): Promise<void> {
+  await store.activate(PART, epoch, keys);
+}
+
+/** One turn of the test's actor; returns what it was answered. */
+async function turn(rev: number, rows: RowOp[], asks: Parameters<typeof head>[2] = {}): Promise<TurnAnswers> {
+  let heard: TurnAnswers | undefined;
+  await store.commitTurn(head(epoch, [{ key, rev }], asks), (answers) => {
+    heard = answers;
+    return writes([step(key, rev)], { rows });
+  });
+  return heard!;
+}
+
+function pair(id: number, n: number, to: ActorKey): OutboxRow {
+  const envelope = {
+    id: `m${id}`,
+    type: 'Cancel',
+    v: 1,
+    from: key,
+    to,
+    n,
+    body: { type: 'Cancel', job: 'x' },
+  } as Envelope;
+  return { id, from: key, to, n, payload: { kind: 'actor', envelope } };
+}
+
+describe('epochs', () => {
+  it('grow with every minting, whoever asks', async () => {
+    const minted = await Promise.all(['a', 'b', 'c', 'd'].map((owner) => store.mintEpoch(9, owner)));
+    expect(minted.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4]);
+  });
+});
+
+describe('activation', () => {
+  it('makes an absent actor with revision 0 and no state', async () => {
+    expect(await store.activate(PART, epoch, [key])).toEqual([{ key, rev: 0, state: null, terminal: false }]);
+  });
+
+  it('answers several actors at once, old and new, in order of their keys', async () => {
+    const other: ActorKey = 'team/a';
+    await activated([other]);
+    await store.commitTurn(head(epoch, [{ key: other, rev: 0 }]), () => writes([step(other, 0, { n: 5 })]));
+    expect(await store.activate(PART, epoch, [other, key])).toEqual([
+      { key, rev: 0, state: null, terminal: false },
+      { key: other, rev: 1, state: { n: 5 }, terminal: false },
+    ]);
+  });
+
+  it('is refused when a later epoch has the actor', async () => {
+    const later = await store.mintEpoch(PART, 'other');
+    await store.activate(PART, later, [key]);
+    await expect(store.activate(PART, epoch, [key])).rejects.toThrow(FencedError);
+  });
+
+  it('is given to both owners of one epoch that ask at the same moment', async () => {
+    const keys = Array.from({ length: 50 }, (_, i): ActorKey => `domain/h${i}.${key.slice(6)}`);
+    const answers = await Promise.all([1, 2, 3].map(() => store.activate(PART, epoch, keys)));
+    expect(answers.map((rows) => rows.length)).toEqual([50, 50, 50]);
+  });
+});
+
+describe('the fence', () => {
+  it('lets a turn with the right revision and epoch through and raises the revision by one', async () => {
+    await activated();
+    await turn(0, []);
+    expect(await store.activate(PART, epoch, [key])).toMatchObject([{ rev: 1, state: { rev: 0 } }]);
+  });
+
+  it('refuses a stale revision and writes nothing', async () => {
+    await activated();
+    await turn(0, []);
+    const stale = store.commitTurn(head(epoch, [{ key, rev: 0 }]), () =>
+      writes([step(key, 0, 'stale')], {
+        timers: [{ key, name: 'x', inMs: 0 }],
+        rows: [{ op: 'seen.insert', jobNo, h: 'ff' }],
+      }),
+    );
+    await expect(stale).rejects.toThrow(FencedError);
+    expect(await store.activate(PART, epoch, [key])).toMatchObject([{ rev: 1, state: { rev: 0 } }]);
+    expect(await count('url_seen')).toBe(0);
+    expect(await count('actor_timer', `key = '${key}'`)).toBe(0);
+  });
+
+  it('refuses the former owner once a later epoch activated the actor', async () => {
+    await activated();
+    await store.activate(PART, await store.mintEpoch(PART, 'other'), [key]);
+    await expect(turn(0, [])).rejects.toThrow(FencedError);
+  });
+
+  it('refuses the former owner before it marks a URL as seen, and without asking it to decide', async () => {
+    await activated();
+    await store.activate(PART, await store.mintEpoch(PART, 'other'), [key]);
+    let decided = false;
+    const late = store.commitTurn(
+      head(epoch, [{ key, rev: 0 }], { candidates: [candidate(jobNo, 1, 'http://a/1')] }),
+      () => {
+        decided = true;
+        return writes([step(key, 0)]);
+      },
+    );
+    await expect(late).rejects.toThrow(FencedError);
+    expect(decided).toBe(false);
+    expect(await count('url_seen')).toBe(0);
+  });
+
+  it('refuses the whole drain when one of its actors is fenced', async () => {
+    const lost: ActorKey = `team/${key.slice(6)}`;
+    await activated([key, lost]);
+    await store.activate(PART, await store.mintEpoch(PART, 'other'), [lost]);
+    const drain = store.commitTurn(
+      head(epoch, [
+        { key, rev: 0 },
+        { key: lost, rev: 0 },
+      ]),
+      () => writes([step(key, 0), step(lost, 0)]),
+    );
+    await expect(drain).rejects.toThrow(FencedError);
+    expect((await db.pool.query(`SELECT rev FROM actor WHERE key = $1`, [key])).rows).toEqual([{ rev: '0' }]);
+  });
+
+  it('lets one of two owners commit when both try the same revision', async () => {
+    await activated();
+    const results = await Promise.allSettled([turn(0, []), turn(0, []), turn(0, [])]);
+    expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(1);
+    for (const result of results) if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(FencedError);
+  });
+
+  it('names the fence as the reason even when a zombie would also collide with rows of the new owner', async () => {
+    await activated();
+    const page = {
+      op: 'page.insert',
+      jobNo,
+      ord: 1,
+      item: 0,
+      url: 'u',
+      finalUrl: 'u',
+      statusCode: 200,
+      depth: 0,
+      bytes: 1,
+      blob: 'b',
+      inline: null,
+      credits: 1,
+    } as const;
+    await turn(0, [page]);
+    await expect(turn(0, [page])).rejects.toThrow(FencedError);
+  });
+});
+
+describe('a turn that fails', () => {
+  it('leaves nothing of itself, answers included, and a usable pool', async () => {
+    await activated();
+    const bad: RowOp = { op: 'error.insert', jobNo, id: 'not a uuid', url: 'u', code: 'c', message: 'm' };
+    const asks = { candidates: [candidate(jobNo, 1, 'http://a/1')] };
+    await expect(turn(0, [{ op: 'lane.delete', jobNo, lane: 1 }, bad], asks)).rejects.toThrow(/uuid/);
+    expect(await count('url_seen')).toBe(0);
+    expect(await count('frontier')).toBe(0);
+    expect((await turn(0, [], asks)).admitted.get(jobNo)).toEqual(new Set([1]));
+  });
+
+  it('leaves nothing when decide throws', async () => {
+    await activated();
+    const failing = store.commitTurn(
+      head(epoch, [{ key, rev: 0 }], { candidates: [candidate(jobNo, 1, 'http://a/1')] }),
+      () => {
+        throw new Error('handler bug');
+      },
+    );
+    await expect(failing).rejects.toThrow('handler bug');
+    expect(await count('url_seen')).toBe(0);
+  });
+
+  it('fails loudly when a page is written twice', async () => {
+    await activated();
+    const page = (ord: number): RowOp => ({
+      op: 'page.insert',
+      jobNo,
+      ord,
+      item: 5,
+      url: 'u',
+      finalUrl: 'u',
+      statusCode: 200,
+      depth: 0,
+      bytes: 1,
+      blob: 'b',
+      inline: null,
+      credits: 1,
+    });
+    await turn(0, [page(1)]);
+    await expect(turn(1, [page(2)])).rejects.toThrow(/duplicate key/);
+    expect(await count('page')).toBe(1);
+  });
+
+  it('reports a lock it could not get in time as a conflict that may be tried again', async () => {
+    await activated();
+    const client = await db.pool.connect();
+    const other = createPool({ databaseUrl: `${db.url}?options=-c%20lock_timeout%3D50`, poolSize: 1, name: 'short' });
+    try {
+      await client.query('BEGIN');
+      await client.query('SELECT FROM actor WHERE key = $1 FOR UPDATE', [key]);
+      const blocked = new PgActorStore(other, { resultTtlHours: 24 }).commitTurn(head(epoch, [{ key, rev: 0 }]), () =>
+        writes([step(key, 0)]),
+      );
+      await expect(blocked).rejects.toThrow(TurnConflictError);
+    } finally {
+      await client.query('ROLLBACK');
+      client.release();
+      await other.end();
+    }
+  });
+
+  it('survives the loss of its connection', async () => {
+    await activated();
+    const killed = store.commitTurn(head(epoch, [{ key, rev: 0 }]), () =>
+      writes([step(key, 0)], {
+        rows: [
+          {
+            op: 'job.update',
+            jobNo,
+            status: 'failed',
+            total: 0,
+            completed: 0,
+            credits: 0,
+            error: null,
+            warning: null,
+            finished: true,
+          },
+        ],
+      }),
+    );
+    const killer = db.pool.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+    );
+    await Promise.allSettled([killed, killer]);
+    const [row] = await store.activate(PART, epoch, [key]);
+    expect([0, 1]).toContain(row!.rev);
+    await turn(row!.rev, []);
+  });
+});
+
+describe('admission', () => {
+  it('admits a URL once, whichever of two concurrent turns offers it first', async () => {
+    const other: ActorKey = `crawl/${randomUUID()}`;
+    await activated([key, other]);
+    const urls = Array.from({ length: 200 }, (_, i) => `http://a/${i}`);
+    const offer = async (actor: ActorKey, from: number, order: string[]): Promise<number> => {
+      let n = 0;
+      const candidates = order.map((url, i) => candidate(jobNo, from + i, url));
+      await store.commitTurn(head(epoch, [{ key: actor, rev: 0 }], { candidates }), (answers) => {
+        n = answers.admitted.get(jobNo)?.size ?? 0;
+        return writes([step(actor, 0)]);
+      });
+      return n;
+    };
+    const [first, second] = await Promise.all([offer(key, 0, urls), offer(other, 1000, urls.toReversed())]);
+    expect(first + second).toBe(200);
+    expect(await count('frontier')).toBe(200);
+  });
+
+  it('counts a URL that is offered twice in one turn once, under its first item', async () => {
+    await activated();
+    const answers = await turn(0, [], {
+      candidates: [
+        candidate(jobNo, 4, 'http://a/x'),
+        candidate(jobNo, 5, 'http://a/x'),
+        candidate(jobNo, 6, 'http://a/y'),
+      ],
+    });
+    expect(answers.admitted.get(jobNo)).toEqual(new Set([4, 6]));
+  });
+
+  it('does not admit what is already seen, redirect targets included', async () => {
+    await activated();
+    const target = candidate(jobNo, 9, 'http://a/target');
+    await turn(0, [{ op: 'seen.insert', jobNo, h: target.h }]);
+    await turn(1, [{ op: 'seen.insert', jobNo, h: target.h }]);
+    const answers = await turn(2, [], { candidates: [target] });
+    expect(answers.admitted.size).toBe(0);
+    expect(await count('frontier')).toBe(0);
+  });
+
+  it('keeps the jobs of one drain apart', async () => {
+    await activated();
+    const otherJob = jobNoOf(dayOf(Date.now()), 2_000_000n + sequence++);
+    const answers = await turn(0, [], {
+      candidates: [candidate(jobNo, 1, 'http://a/x'), candidate(otherJob, 1, 'http://a/x')],
+    });
+    expect([...answers.admitted.keys()].toSorted()).toEqual([jobNo, otherJob].toSorted());
+  });
+
+  it('brings back every field of an admitted URL, breadth first', async () => {
+    await activated();
+    const deep = candidate(jobNo, 1, 'http://b:81/deep', 2);
+    const shallow = { ...candidate(jobNo, 2, 'http://a/shallow', 1), h: 'fedcba9876543210', parent: null };
+    await turn(0, [], { candidates: [deep, shallow] });
+    const memory = await store.loadJobMemory(jobNo, 10);
+    expect(memory.ready).toEqual([
+      { depth: 1, item: 2, host: 'a', url: 'http://a/shallow', h: 'fedcba9876543210', parent: null, attempt: 0, st: 0 },
+      { depth: 2, item: 1, host: 'b:81', url: 'http://b:81/deep', h: deep.h, parent: 0, attempt: 0, st: 0 },
+    ]);
+    expect(fingerprintFromInt64(-1n)).toBe('ffffffffffffffff');
+  });
+
+  it('moves seeds into the frontier in order, each once', async () => {
+    await activated();
+    const jobs = new JobRepository(db.dataSource, { resultTtlHours: 24 });
+    const urls = Array.from({ length: 25 }, (_, i) => ({ url: `http://h${i % 3}/${i}`, host: `h${i % 3}` }));
+    const { jobNo: batch } = await jobs.create({
+      kind: 'batch',
+      team: randomUUID(),
+      keyId: null,
+      spec: { maxConcurrency: null, scrape: {} as never },
+      originUrl: null,
+      wireOptions: {},
+      origin: null,
+      integration: null,
+      idempotencyKey: null,
+      zdr: false,
+      urls,
+    });
+    const first = await turn(0, [], { seeds: [{ jobNo: batch, fromOrd: 0, toOrd: 10 }] });
+    expect(first.seeds.get(batch)).toEqual(urls.slice(0, 10).map(({ url }, ord) => ({ ord, url })));
+    const again = await turn(1, [], { seeds: [{ jobNo: batch, fromOrd: 0, toOrd: 12 }] });
+    expect(again.seeds.get(batch)).toEqual(urls.slice(10, 12).map(({ url }, i) => ({ ord: i + 10, url })));
+    const { ready } = await store.loadJobMemory(batch, 100);
+    expect(ready.map(({ item, host, h, depth }) => ({ item, host, h, depth }))).toEqual(
+      urls.slice(0, 12).map(({ host }, item) => ({ item, host, h: null, depth: 0 })),
+    );
+    expect((await jobs.outcomeCounts(batch)).counts).toEqual({ pending: 25 });
+  });
+});
+
+describe('frontier and lanes', () => {
+  it('tell running URLs from ready ones and forget both when they end', async () => {
+    await activated();
+    await turn(0, [], { candidates: [1, 2, 3].map((item) => candidate(jobNo, item, `http://a/${item}`)) });
+    const lane = {
+      lane: 77,
+      host: 'a',
+      slot: { i: 2, gen: 4_294_967_297 },
+      token: { i: 40_000, gen: 8_589_934_593 },
+      items: [
+        { item: 1, depth: 1 },
+        { item: 2, depth: 1 },
+      ],
+      run: null,
+    };
+    await turn(1, [
+      { op: 'lane.insert', jobNo, ...lane },
+      { op: 'frontier.mark', jobNo, depth: 1, item: 1, st: 1, attempt: 0 },
+      { op: 'frontier.mark', jobNo, depth: 1, item: 2, st: 1, attempt: 3 },
+    ]);
+    const running = await store.loadJobMemory(jobNo, 10);
+    expect(running.lanes).toEqual([lane]);
+    expect(running.running.map(({ item, st, attempt }) => [item, st, attempt])).toEqual([
+      [1, 1, 0],
+      [2, 1, 3],
+    ]);
+    expect(running.ready.map(({ item }) => item)).toEqual([3]);
+
+    const run = randomUUID();
+    await turn(2, [{ op: 'lane.started', jobNo, lane: 77, run }]);
+    expect((await store.loadJobMemory(jobNo, 10)).lanes).toEqual([{ ...lane, run }]);
+
+    await turn(3, [
+      { op: 'lane.delete', jobNo, lane: 77 },
+      { op: 'frontier.delete', jobNo, depth: 1, item: 1 },
+      { op: 'frontier.mark', jobNo, depth: 1, item: 2, st: 0, attempt: 4 },
+    ]);
+    const after = await store.loadJobMemory(jobNo, 1);
+    expect(after).toMatchObject({ lanes: [], running: [], ready: [{ item: 2, attempt: 4, st: 0 }] });
+  });
+
+  it('reads lanes that run nothing', async () => {
+    await activated();
+    await turn(0, [
+      {
+        op: 'lane.insert',
+        jobNo,
+        lane: 1,
+        host: 'a',
+        slot: { i: 0, gen: 1 },
+        token: { i: 0, gen: 1 },
+        items: [],
+        run: null,
+      },
+    ]);
+    expect(await store.loadJobMemory(jobNo, 1)).toMatchObject({ lanes: [{ items: [] }], running: [] });
+  });
+
+  it('marks in the turn that admits', async () => {
+    await activated();
+    await turn(0, [{ op: 'frontier.mark', jobNo, depth: 1, item: 1, st: 1, attempt: 1 }], {
+      candidates: [candidate(jobNo, 1, 'http://a/1')],
+    });
+    expect((await store.loadJobMemory(jobNo, 10)).ready).toEqual([]);
+  });
+});
+
+describe('timers', () => {
+  const timer = (
+    name: string,
+    inMs: number | null,
+    owner: ActorKey = key,
+  ): { key: ActorKey; name: string; inMs: number | null } => ({ key: owner, name, inMs });
+  const setTimers = (rev: number, timers: ReturnType<typeof timer>[]): Promise<void> =>
+    store.commitTurn(head(epoch, [{ key, rev }]), () => writes([step(key, rev)], { timers }));
+  const names = async (horizonMs: number): Promise<string[]> =>
+    (await store.loadTimers(PART, horizonMs)).filter((row) => row.key === key).map((row) => row.name);
+
+  it('come back when due within the horizon, earliest first, moved and removed ones as last set', async () => {
+    await activated();
+    await setTimers(0, [
+      timer('soon', 500),
+      timer('overdue', -5_000),
+      timer('late', 120_000),
+      timer('gone', 10),
+      timer('moved', 1),
+    ]);
+    await setTimers(1, [timer('gone', null), timer('moved', 30_000)]);
+    expect(await names(60_000)).toEqual(['overdue', 'soon', 'moved']);
+    const due = (await store.loadTimers(PART, 60_000)).find((row) => row.key === key && row.name === 'overdue')!;
+    expect(due.dueInMs).toBeLessThan(-4_999);
+    expect(due.dueInMs).toBeGreaterThan(-20_000);
+  });
+
+  it('take the last word of a turn that sets one twice', async () => {
+    await activated();
+    await setTimers(0, [timer('a', 1), timer('a', null), timer('b', null), timer('b', 1)]);
+    expect(await names(1_000)).toEqual(['b']);
+  });
+});
+
+describe('the outbox', () => {
+  const work: OutboxRow = {
+    id: 4_294_967_296_001,
+    from: 'domain/a',
+    to: null,
+    n: null,
+    payload: {
+      kind: 'work',
+      cls: 'kick',
+      prio: 'lo',
+      id: 'k',
+      msg: {
+        type: 'Kick',
+        task: 'robots',
+        actor: 'domain/a',
+        host: 'a',
+        url: 'http://a/robots.txt',
+        agent: 'ü"\\\u0000',
+      },
+    },
+  };
+
+  it('returns rows in the order of their ids, byte for byte, until they are deleted', async () => {
+    await activated();
+    const own: OutboxRow = { ...work, from: key };
+    await store.commitTurn(head(epoch, [{ key, rev: 0 }], { part: 21 }), () =>
+      writes([step(key, 0)], { outbox: [{ ...own, id: 9 }, own, { ...own, id: 3 }] }),
+    );
+    expect((await store.loadOutbox(21, 0, 10)).map((row) => row.id)).toEqual([3, 9, 4_294_967_296_001]);
+    expect((await store.loadOutbox(21, 0, 10))[2]).toEqual(own);
+    expect(await store.loadOutbox(21, 30_000, 10)).toEqual([]);
+    expect(await store.loadOutbox(21, 0, 1)).toHaveLength(1);
+    await store.deleteOutbox(21, [3, 9]);
+    expect((await store.loadOutbox(21, 0, 10)).map((row) => row.id)).toEqual([4_294_967_296_001]);
+  });
+
+  it('keeps pairs until the receiver has passed them', async () => {
+    const to: ActorKey = `team/${randomUUID()}`;
+    await activated([key, to]);
+    await store.commitTurn(head(epoch, [{ key, rev: 0 }], { part: 22 }), () =>
+      writes([step(key, 0)], { outbox: [pair(1, 1, to), pair(2, 2, to), pair(3, 3, to)] }),
+    );
+    await store.commitTurn(head(epoch, [{ key: to, rev: 0 }]), () =>
+      writes([step(to, 0)], {
+        cursors: [
+          { to, from: key, n: 2 },
+          { to, from: key, n: 1 },
+        ],
+      }),
+    );
+    expect(await store.loadCursors([to, key])).toEqual([{ to, from: key, n: 2 }]);
+    expect((await store.loadPairs(to, key, 2)).map((envelope) => envelope.n)).toEqual([3]);
+    await store.sweepPairs(22);
+    expect((await store.loadOutbox(22, 0, 10)).map((row) => row.n)).toEqual([3]);
+  });
+
+  it('never moves a cursor back', async () => {
+    await activated();
+    const cursor = (rev: number, n: number): Promise<void> =>
+      store.commitTurn(head(epoch, [{ key, rev }]), () =>
+        writes([step(key, rev)], { cursors: [{ to: key, from: 'gw/x', n }] }),
+      );
+    await cursor(0, 7);
+    await cursor(1, 5);
+    expect(await store.loadCursors([key])).toEqual([{ to: key, from: 'gw/x', n: 7 }]);
+  });
+});
+
+describe('a plain pool without pipelining', () => {
+  it('runs the same turns', async () => {
+    const plain = new pg.Pool({ connectionString: db.url, max: 1 });
+    try {
+      const slow = new PgActorStore(plain, { resultTtlHours: 24 });
+      await slow.activate(PART, epoch, [key]);
+      const asks = { candidates: [candidate(jobNo, 1, 'http://a/1')] };
+      const run = (rev: number): Promise<void> =>
+        slow.commitTurn(head(epoch, [{ key, rev }], asks), () => writes([step(key, rev)]));
+      await run(0);
+      await expect(run(0)).rejects.toThrow(FencedError);
+      expect(await count('frontier')).toBe(1);
+    } finally {
+      await plain.end();
+    }
+  });
+});
+
+describe('odd contents', () => {
+  it('stores texts that Postgres cannot hold with replacements', async () => {
+    await activated();
+    const odd = 'a\u0000b\ud800c\\u0000"';
+    await store.commitTurn(head(epoch, [{ key, rev: 0 }]), () =>
+      writes([step(key, 0, { odd })], {
+        rows: [{ op: 'error.insert', jobNo, id: randomUUID(), url: odd, code: 'c', message: odd }],
+        deadLetters: [{ key, type: 'T', envelope: { odd }, error: odd }],
+      }),
+    );
+    const [row] = await store.activate(PART, epoch, [key]);
+    expect(row!.state).toEqual({ odd: 'a\ufffdb\ufffdc\\u0000"' });
+    const { rows } = await db.pool.query(`SELECT message FROM job_error WHERE job_no = $1`, [jobNo]);
+    expect(rows).toEqual([{ message: 'a\ufffdb\ufffdc\\u0000"' }]);
+    const letters = await db.pool.query(`SELECT part, actor_rev, envelope FROM dead_letter WHERE key = $1`, [key]);
+    expect(letters.rows).toEqual([{ part: PART, actor_rev: '0', envelope: { odd: 'a\ufffdb\ufffdc\\u0000"' } }]);
+  });
+
+  it('accepts more rows in one turn than a statement has parameters', async () => {
+    await activated();
+    const candidates = Array.from({ length: 20_000 }, (_, item) => candidate(jobNo, item, `http://a/${item}`));
+    const { admitted } = await turn(0, [], { candidates });
+    expect(admitted.get(jobNo)!.size).toBe(20_000);
+    await turn(
+      1,
+      candidates.map(({ depth, item }) => ({ op: 'frontier.delete', jobNo, depth, item })),
+    );
+    expect(await count('frontier')).toBe(0);
+  });
+});
+
+describe('job rows', () => {
+  it('keep their end: a later turn does not change a finished job', async () => {
+    await activated();
+    const jobs = new JobRepository(db.dataSource, { resultTtlHours: 24 });
+    const created = await jobs.create({
+      kind: 'crawl',
+      team: randomUUID(),
+      keyId: null,
+      spec: {} as never,
+      originUrl: 'http://a/',
+      wireOptions: { url: 'http://a/' },
+      origin: 'api',
+      integration: null,
+      idempotencyKey: null,
+      zdr: false,
+    });
+    const update = (status: 'scraping' | 'completed' | 'cancelled', finished: boolean, completed: number): RowOp => ({
+      op: 'job.update',
+      jobNo: created.jobNo,
+      status,
+      total: 9,
+      completed,
+      credits: completed,
+      error: null,
+      warning: 'w',
+      finished,
+    });
+    await turn(0, [update('scraping', false, 1), update('scraping', false, 4)]);
+    expect(await jobs.find(created.job)).toMatchObject({
+      status: 'scraping',
+      total: 9,
+      completed: 4,
+      creditsUsed: 4,
+      finishedAt: null,
+    });
+    await turn(1, [update('completed', true, 9)]);
+    await turn(2, [update('cancelled', true, 0)]);
+    const view = (await jobs.find(created.job))!;
+    expect(view).toMatchObject({ status: 'completed', completed: 9, warning: 'w' });
+    expect(view.expiresAt.getTime() - view.finishedAt!.getTime()).toBe(24 * 3_600_000);
+  });
+
+  it('keep credits cumulative and scrapes single, however often they are written', async () => {
+    await activated();
+    const team = randomUUID();
+    const id = randomUUID();
+    const rows = (credits: number): RowOp[] => [
+      { op: 'ledger.upsert', jobNo, team, kind: 'crawl', keyId: null, credits },
+      {
+        op: 'scrape.insert',
+        id,
+        team,
+        keyId: null,
+        url: 'http://a/',
+        statusCode: 200,
+        credits: 1,
+        ms: 12.6,
+        atMs: Date.now(),
+      },
+    ];
+    await turn(0, rows(3));
+    await turn(1, rows(8));
+    expect((await db.pool.query(`SELECT credits FROM credit_ledger WHERE job_no = $1`, [jobNo])).rows).toEqual([
+      { credits: 8 },
+    ]);
+    expect((await db.pool.query(`SELECT ms FROM scrape_log WHERE id = $1`, [id])).rows).toEqual([{ ms: 13 }]);
+  });
+});

@@ -1,0 +1,547 @@
+/**
+ * A whole crawl in one thread and virtual time: the real actors and partitions on a store, a bus, a clock and
+ * fetchers that fail in every way of design/failure-matrix.md, driven by one seed.
+ */
+import {
+  CrashError,
+  FencedError,
+  InvariantError,
+  NO_FAULTS,
+  Partition,
+  PARTITION_DEFAULTS,
+  Random,
+  SimBus,
+  SimClock,
+  SimStore,
+  STORE_RULES,
+  type ActorDef,
+  type StoreRules,
+  type WorkItem,
+} from '@troupe/actors';
+import {
+  actorKey,
+  partitionOf,
+  type ActorKey,
+  type ActorKind,
+  type ActorMessage,
+  type CrawlSpec,
+  type Kick,
+  type Lane,
+  type LaneItem,
+  type Outlink,
+  type PageResult,
+  type ScopeSpec,
+} from '@troupe/contracts';
+import { fingerprintUrl, hostKey } from '@troupe/frontier';
+import { compareSlotPairs, decideSlotClaim, POOL_RULES, type PoolRules, type SlotDecision, type SlotPair, type SlotValue } from '@troupe/politeness';
+import { crawlActor } from '../../apps/scheduler/src/crawl/crawl.actor.js';
+import { domainActor } from '../../apps/scheduler/src/domain/domain.actor.js';
+import { JOB_RULES, type JobRules } from '../../apps/scheduler/src/job/job.machine.js';
+import { teamActor } from '../../apps/scheduler/src/team/team.actor.js';
+import { expectedPages, makeSite, type SimSite } from './site.js';
+
+/** One planted error, or none. */
+export interface Mutation {
+  job?: Partial<JobRules>;
+  pool?: PoolRules;
+  slotOrder?: (a: SlotPair, b: SlotPair) => number;
+  store?: (random: Random) => Partial<StoreRules>;
+  ackBeforeCommit?: boolean;
+}
+
+interface SimJob {
+  id: string;
+  jobNo: string;
+  key: ActorKey;
+  limit: number;
+  startAt: number;
+  cancelAt: number | null;
+}
+
+interface RunningLane {
+  lane: Lane;
+  run: string;
+  fetcher: string;
+  left: LaneItem[];
+  done: PageResult[];
+  fetching: { item: LaneItem; until: number; from: number } | null;
+  startedAt: number;
+  slotKey: string;
+}
+
+interface Owner {
+  partition: Partition;
+  /** Steps a deposed owner may still take. */
+  zombieSteps: number | null;
+}
+
+const FAULTY_MS = 120_000;
+const LIFE_MS = 3 * 3_600_000;
+const MAX_STEPS = 60_000;
+const TEAM = '00000000-0000-4000-8000-00000000000a';
+
+export class CrawlWorld {
+  readonly random: Random;
+  readonly clock = new SimClock();
+  readonly store: SimStore;
+  readonly bus: SimBus;
+  private readonly defs: ReadonlyMap<ActorKind, ActorDef<unknown, unknown>>;
+  private readonly owners = new Map<number, Owner[]>();
+  private readonly slots = new Map<string, SlotValue>();
+  private readonly newestPair = new Map<string, SlotPair>();
+  private readonly lanes: RunningLane[] = [];
+  private readonly alive = new Set<string>(['f1', 'f2']);
+  private readonly tries = new Map<string, number>();
+  private readonly site: SimSite;
+  private readonly jobs: SimJob[] = [];
+  private fetchers = 2;
+  private runs = 0;
+  private faulty = true;
+  private readonly startedAt: number;
+  private readonly maxConn: number;
+  private readonly teamSize: number;
+  /** Nothing but schedulers fails, and nothing is lost or repeated: then no page is requested without need. */
+  private readonly gentle: boolean;
+  private readonly fetches = new Map<string, number>();
+
+  constructor(
+    seed: number,
+    private readonly mutation: Mutation = {},
+  ) {
+    this.random = new Random(seed);
+    this.startedAt = this.clock.now();
+    this.bus = new SimBus(this.random);
+    this.maxConn = this.random.int(1, 2);
+    this.teamSize = this.random.int(1, 3);
+    this.gentle = this.random.chance(0.3);
+    if (!this.gentle) this.bus.troubles = { loss: this.random.pick([0, 0.01, 0.05]), duplication: this.random.pick([0, 0.05, 0.2]), reordering: this.random.pick([0, 0.1, 0.3]) };
+    this.store = new SimStore(this.clock, { ...STORE_RULES, ...mutation.store?.(this.random), ...this.ackEarly() });
+    this.defs = this.makeDefs();
+    this.site = makeSite(this.random, this.random.int(8, 26));
+    this.addJobs();
+    this.store.faults = { ...NO_FAULTS, beforeCommit: () => this.maybeCrash('before commit'), afterCommit: () => this.maybeCrash('after commit') };
+    this.bus.faults = { ...NO_FAULTS, beforePublish: () => this.maybeCrash('before publish') };
+  }
+
+  /** Runs to the end and checks everything; throws `InvariantError`. */
+  async run(): Promise<void> {
+    for (let step = 0; !this.isOver(); step++) {
+      if (step > MAX_STEPS || this.elapsed() > LIFE_MS) throw new InvariantError('I3', `hangs: ${this.describe()}`);
+      if (this.faulty && this.elapsed() > FAULTY_MS) this.calm();
+      await this.step();
+    }
+    await this.settleOutbox();
+    for (const job of this.jobs) this.checkJob(job);
+  }
+
+  private ackEarly(): Partial<StoreRules> {
+    return this.mutation.ackBeforeCommit ? { beforeTransaction: (part) => this.bus.ackTaken(part) } : {};
+  }
+
+  private makeDefs(): ReadonlyMap<ActorKind, ActorDef<unknown, unknown>> {
+    const rules: JobRules = { ...JOB_RULES, ...this.mutation.job };
+    const pool = this.mutation.pool ?? POOL_RULES;
+    const defs = [
+      crawlActor({ robotsAgent: 'troupe', limitCountsFailed: true }, rules),
+      domainActor({ maxConn: this.maxConn, gapMs: 0, rules: pool }),
+      teamActor({ concurrency: this.teamSize, rules: pool }),
+    ];
+    return new Map(defs.map((def) => [def.kind, def as unknown as ActorDef<unknown, unknown>]));
+  }
+
+  private addJobs(): void {
+    const count = this.random.int(1, 3);
+    for (let i = 0; i < count; i++) {
+      const id = `00000000-0000-4000-8000-0000000000${10 + i}`;
+      const limit = this.random.chance(0.3) ? this.random.int(1, this.site.pages.size) : 1_000;
+      const cancelAt = this.random.chance(0.15) ? this.random.int(0, 20_000) : null;
+      this.jobs.push({ id, jobNo: String(100 + i), key: actorKey('crawl', id), limit, startAt: this.random.int(0, 5_000), cancelAt });
+    }
+  }
+
+  private elapsed(): number {
+    return this.clock.now() - this.startedAt;
+  }
+
+  /** After the storm everything works: whatever is still owed must arrive. */
+  private calm(): void {
+    this.faulty = false;
+    this.bus.troubles = { loss: 0, duplication: 0, reordering: 0 };
+  }
+
+  private maybeCrash(where: string): void {
+    if (this.faulty && this.random.chance(0.004)) throw new CrashError(where);
+  }
+
+  private isOver(): boolean {
+    return this.jobs.every((job) => this.store.actors.get(job.key)?.terminal === true);
+  }
+
+  private describe(): string {
+    return this.jobs.map((job) => `${job.key} ${JSON.stringify(this.store.job(job.jobNo).row)}`).join('; ');
+  }
+
+  // ---------------------------------------------------------------------------------------------- schedule
+
+  private async step(): Promise<void> {
+    this.gateway();
+    const roll = this.random.next();
+    if (this.faulty && roll < 0.01) return this.trouble();
+    if (roll < 0.6) return this.stepOwner();
+    if (roll < 0.9) return this.stepFetcher();
+    this.clock.advance(this.random.int(0, 400));
+    if (!this.hasWork()) this.clock.advance(this.random.int(200, 5_000));
+  }
+
+  private hasWork(): boolean {
+    return this.bus.work.length > 0 || this.lanes.length > 0 || this.parts().some((part) => this.bus.hasMail(part));
+  }
+
+  private parts(): number[] {
+    const keys = [...this.jobs.map((job) => job.key), actorKey('domain', hostKey(this.site.base)), actorKey('team', TEAM)];
+    return [...new Set(keys.map((key) => partitionOf(key)))];
+  }
+
+  private async stepOwner(): Promise<void> {
+    const part = this.random.pick(this.parts());
+    let owners = this.owners.get(part);
+    if (owners === undefined || owners.length === 0 || owners.every((owner) => owner.zombieSteps !== null)) owners = await this.takeOver(part);
+    const owner = this.random.pick(owners);
+    if (owner.zombieSteps !== null) owner.zombieSteps -= 1;
+    if (owner.zombieSteps === 0) this.remove(part, owner);
+    await this.stepPartition(part, owner);
+  }
+
+  private async stepPartition(part: number, owner: Owner): Promise<void> {
+    try {
+      await owner.partition.step();
+    } catch (error) {
+      if (error instanceof CrashError || error instanceof FencedError) this.remove(part, owner);
+      else throw error;
+    }
+  }
+
+  private remove(part: number, owner: Owner): void {
+    this.owners.set(part, (this.owners.get(part) ?? []).filter((other) => other !== owner));
+  }
+
+  private async takeOver(part: number): Promise<Owner[]> {
+    const epoch = await this.store.mintEpoch(part);
+    const deps = { store: this.store, bus: this.bus, clock: this.clock, log: SILENT, defs: this.defs, options: { ...PARTITION_DEFAULTS, idleMs: 0 } };
+    const owner: Owner = { partition: new Partition(part, epoch, deps), zombieSteps: null };
+    const owners = [...(this.owners.get(part) ?? []), owner];
+    this.owners.set(part, owners);
+    try {
+      await owner.partition.open();
+    } catch (error) {
+      if (!(error instanceof CrashError)) throw error;
+      this.remove(part, owner);
+    }
+    return this.owners.get(part)!.length > 0 ? this.owners.get(part)! : this.takeOver(part);
+  }
+
+  private async trouble(): Promise<void> {
+    const roll = this.random.next();
+    if (roll < 0.4 || this.gentle) return this.deposeOwner();
+    if (roll < 0.75) return this.killFetcher();
+    if (roll < 0.8) return this.bus.wipe();
+    this.clock.advance(this.random.int(1_000, 30_000));
+  }
+
+  /** A second owner appears while the first still believes in itself. */
+  private async deposeOwner(): Promise<void> {
+    const part = this.random.pick(this.parts());
+    for (const owner of this.owners.get(part) ?? []) owner.zombieSteps ??= this.random.int(1, 20);
+    await this.takeOver(part);
+  }
+
+  private killFetcher(): void {
+    const victim = this.random.pick([...this.alive]);
+    this.alive.delete(victim);
+    this.alive.add(`f${++this.fetchers}`);
+    for (const lane of this.lanes.filter(({ fetcher }) => fetcher === victim)) {
+      this.lanes.splice(this.lanes.indexOf(lane), 1);
+      // Not acknowledged: the stream delivers it again.
+      this.bus.work.push({ id: lane.run, msg: lane.lane });
+    }
+  }
+
+  // ---------------------------------------------------------------------------------------------- gateway
+
+  private gateway(): void {
+    for (const job of this.jobs) {
+      const row = this.store.job(job.jobNo).row;
+      if (row === null && this.elapsed() >= job.startAt) {
+        job.startAt = this.elapsed() + 10_000;
+        this.send(job.key, { type: 'Start', kind: 'crawl', job: job.id, jobNo: job.jobNo, team: TEAM, keyId: null, spec: this.specOf(job), createdMs: this.clock.wall() });
+      }
+      if (job.cancelAt !== null && this.elapsed() >= job.cancelAt && row !== null && !row.finished) {
+        job.cancelAt = this.elapsed() + 2_000;
+        this.send(job.key, { type: 'Cancel', job: job.id });
+      }
+    }
+  }
+
+  private specOf(job: SimJob): CrawlSpec {
+    return {
+      url: this.site.base,
+      scope: SCOPE(this.site.base),
+      limit: job.limit,
+      delayMs: 0,
+      maxConcurrency: null,
+      ignoreRobots: false,
+      robotsAgent: null,
+      scrape: {
+        formats: [{ type: 'markdown' }],
+        onlyMainContent: true,
+        includeTags: [],
+        excludeTags: [],
+        headers: {},
+        waitForMs: 0,
+        skipTlsVerification: true,
+        timeoutMs: 30_000,
+        removeBase64Images: true,
+        engine: 'auto',
+      },
+    };
+  }
+
+  private send(to: ActorKey, body: ActorMessage): void {
+    const { faults } = this.bus;
+    this.bus.faults = NO_FAULTS;
+    void this.bus.publishActor({ id: `w.${this.runs++}`, type: body.type, v: 1, from: 'w/sim', to, n: null, body });
+    this.bus.faults = faults;
+  }
+
+  // ---------------------------------------------------------------------------------------------- fetchers
+
+  private stepFetcher(): void {
+    const takeNew = this.bus.work.length > 0 && (this.lanes.length === 0 || this.random.chance(0.4));
+    if (takeNew) return this.startWork(this.bus.work.splice(this.random.int(0, this.bus.work.length - 1), 1)[0]!);
+    if (this.lanes.length > 0) this.stepLane(this.random.pick(this.lanes));
+  }
+
+  private startWork(work: WorkItem): void {
+    if (work.msg.type === 'Kick') return this.kick(work.msg);
+    this.startLane(work.msg);
+  }
+
+  private kick(kick: Kick): void {
+    if (kick.task === 'robots') {
+      const sitemaps = [`${this.site.base}sitemap.xml`];
+      this.send(kick.actor, { type: 'RobotsDone', host: kick.host, status: 200, crawlDelayMs: null, sitemaps, error: null });
+      return;
+    }
+    const chunks = this.site.sitemap;
+    const end = Math.min(chunks.length, kick.fromChunk + this.random.int(1, 2));
+    for (let chunk = kick.fromChunk; chunk < end; chunk++) {
+      const last = chunk === chunks.length - 1;
+      const urls = chunks[chunk]!.map((url) => this.link(url));
+      this.send(kick.actor, { type: 'SitemapChunk', file: kick.file, chunk, urls, children: [], excluded: null, last, more: !last && chunk === end - 1, error: null });
+    }
+  }
+
+  private startLane(lane: Lane): void {
+    const fetcher = this.random.pick([...this.alive]);
+    const slotKey = `${lane.host}.${lane.slot.i}`;
+    const stored = this.slots.get(slotKey) ?? null;
+    const claim = { gen: lane.slot.gen, lane: lane.lane, fetcher };
+    const holderAlive = stored !== null && this.alive.has(stored.fetcher);
+    const decision = decideSlotClaim(stored, claim, holderAlive, this.mutation.slotOrder ?? compareSlotPairs);
+    this.checkSlot(slotKey, claim, decision);
+    if (decision === 'duplicate') return;
+    const run = `run-${++this.runs}`;
+    if (decision === 'stale') {
+      this.send(lane.actor, { type: 'LaneEnd', lane: lane.lane, run, reason: 'refused', ranMs: 0, unrun: lane.items.map(({ item }) => item), pages: [] });
+      return;
+    }
+    this.slots.set(slotKey, { ...claim, st: 'held' });
+    this.lanes.push({ lane, run, fetcher, left: [...lane.items], done: [], fetching: null, startedAt: this.clock.now(), slotKey });
+    this.checkTeam();
+    this.send(lane.actor, { type: 'LaneStarted', lane: lane.lane, run });
+  }
+
+  /** A slot's pair only grows, and nobody with a greater one is sent away. */
+  private checkSlot(slotKey: string, claim: SlotPair, decision: SlotDecision): void {
+    const newest = this.newestPair.get(slotKey) ?? { gen: 0, lane: 0 };
+    const order = compareSlotPairs(claim, newest);
+    if (decision === 'take' && order < 0) throw new InvariantError('I5', `${slotKey}: an old lane took the slot`);
+    if (decision !== 'take' && order > 0) throw new InvariantError('I5', `${slotKey}: a new lane was sent away`);
+    if (order > 0) this.newestPair.set(slotKey, { gen: claim.gen, lane: claim.lane });
+  }
+
+  /** I6: places of the team in use. */
+  private checkTeam(): void {
+    const live = this.lanes.length;
+    if (live > this.teamSize) throw new InvariantError('I6', `${live} lanes of a team of ${this.teamSize}`);
+  }
+
+  /** A lane whose slot was taken over loses its renewal: it starts no further page. */
+  private isEntitled({ lane, slotKey, fetcher }: RunningLane): boolean {
+    const slot = this.slots.get(slotKey);
+    return slot?.gen === lane.slot.gen && slot.lane === lane.lane && slot.fetcher === fetcher;
+  }
+
+  private stepLane(lane: RunningLane): void {
+    if (lane.fetching !== null) {
+      if (this.clock.now() < lane.fetching.until) return this.clock.advance(this.random.int(0, 50));
+      const { item, from } = lane.fetching;
+      lane.fetching = null;
+      lane.done.push(this.result(item, this.clock.now() - from));
+      if (this.random.chance(0.4)) this.flush(lane);
+      return;
+    }
+    const item = lane.left.shift();
+    if (item === undefined || this.isCancelled(lane.lane.job) || !this.isEntitled(lane)) return this.endLane(lane, item);
+    const ms = this.random.int(5, 800);
+    lane.fetching = { item, until: this.clock.now() + ms, from: this.clock.now() };
+    const id = `${lane.lane.job} ${item.url}`;
+    this.fetches.set(id, (this.fetches.get(id) ?? 0) + 1);
+    this.checkHost(lane.lane.host);
+  }
+
+  /** I5: page requests in flight on a host. */
+  private checkHost(host: string): void {
+    const live = this.lanes.filter((lane) => lane.lane.host === host && lane.fetching !== null).length;
+    if (live > this.maxConn) throw new InvariantError('I5', `${live} requests on ${host}, ${this.maxConn} allowed`);
+  }
+
+  private isCancelled(job: string): boolean {
+    const jobNo = this.jobs.find(({ id }) => id === job)!.jobNo;
+    return this.store.job(jobNo).row?.status === 'cancelled';
+  }
+
+  private flush(lane: RunningLane): void {
+    const pages = lane.done.splice(0);
+    this.send(lane.lane.actor, { type: 'PagesDone', lane: lane.lane.lane, run: lane.run, pages });
+  }
+
+  private endLane(lane: RunningLane, next: LaneItem | undefined): void {
+    this.lanes.splice(this.lanes.indexOf(lane), 1);
+    const unrun = [...(next === undefined ? [] : [next]), ...lane.left].map(({ item }) => item);
+    const ranMs = this.clock.now() - lane.startedAt;
+    const reason = unrun.length > 0 ? 'cancel' : 'done';
+    this.send(lane.lane.actor, { type: 'LaneEnd', lane: lane.lane.lane, run: lane.run, reason, ranMs, unrun, pages: lane.done });
+    if (this.isEntitled(lane)) this.slots.get(lane.slotKey)!.st = 'free';
+  }
+
+  private result(item: LaneItem, ms: number): PageResult {
+    const page = this.site.pages.get(item.url)!;
+    const target = page.redirectTo === null ? page : this.site.pages.get(page.redirectTo)!;
+    const tried = (this.tries.get(item.url) ?? 0) + 1;
+    this.tries.set(item.url, tried);
+    const base: PageResult = {
+      item: item.item,
+      attempt: item.attempt,
+      depth: item.depth,
+      outcome: 'ok',
+      rule: null,
+      message: null,
+      statusCode: 200,
+      url: item.url,
+      finalUrl: target.url,
+      finalH: page.redirectTo === null ? null : this.link(target.url).h,
+      retryable: false,
+      retryAfterMs: null,
+      bytes: 10,
+      inline: 'AA==',
+      blob: null,
+      credits: 1,
+      engine: 'http',
+      ms,
+      scopeVersion: 0,
+      outlinks: target.links.map((url) => this.link(url)),
+      excluded: null,
+    };
+    const nothing = { inline: null, credits: 0, outlinks: [], finalUrl: item.url, finalH: null };
+    if (page.kind === 'robots') return { ...base, ...nothing, outcome: 'robots', statusCode: 0 };
+    if (page.kind === 'broken') return { ...base, ...nothing, outcome: 'failed', rule: 'SCRAPE_SITE_ERROR', statusCode: 0 };
+    if (page.flaky >= tried && item.attempt < 3) return { ...base, ...nothing, outcome: 'failed', rule: 'SCRAPE_TIMEOUT', statusCode: 0, retryable: true, retryAfterMs: 100 };
+    return base;
+  }
+
+  private link(url: string): Outlink {
+    return { url, h: fingerprintUrl(url, SCOPE(this.site.base)) };
+  }
+
+  // ---------------------------------------------------------------------------------------------- verdict
+
+  /** Whatever was committed as work must have reached the stream, if need be by the next owner. */
+  private async settleOutbox(): Promise<void> {
+    this.calm();
+    for (const part of this.parts()) {
+      this.owners.set(part, []);
+      for (const owner of await this.takeOver(part)) await this.stepPartition(part, owner);
+    }
+    for (const id of this.store.owedWork) {
+      if (!this.bus.publishedWork.has(id)) throw new InvariantError('outbox', `work ${id} was committed and never published`);
+    }
+  }
+
+  private checkJob(job: SimJob): void {
+    const tables = this.store.job(job.jobNo);
+    const row = tables.row!;
+    const fail = (invariant: string, detail: string): never => {
+      throw new InvariantError(invariant, `${job.key}: ${detail}`);
+    };
+    if (!row.finished || row.status === 'scraping') fail('I3', `ended as ${row.status}`);
+    const credits = tables.pages.reduce((sum, page) => sum + page.credits, 0);
+    if (credits !== row.credits || credits !== tables.ledger) fail('I7', `credits ${row.credits}, pages say ${credits}`);
+    const counts = new Map<string, number>();
+    for (const { outcome } of tables.outcomes.values()) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+    const counted = (counts.get('ok') ?? 0) + (counts.get('failed') ?? 0);
+    if (counted !== row.completed) fail('I1', `completed ${row.completed}, outcomes say ${counted}`);
+    if (counted > job.limit) fail('I1', `${counted} pages of at most ${job.limit}`);
+    if (tables.pages.length !== (counts.get('ok') ?? 0)) fail('I2', `${tables.pages.length} pages, ${counts.get('ok')} outcomes ok`);
+    if (row.status === 'cancelled') return;
+    if (row.total !== row.completed) fail('I1', `total ${row.total}, completed ${row.completed}`);
+    if (this.gentle) this.checkFetches(job, fail);
+    this.checkPages(job, fail);
+  }
+
+  /** What a crash of schedulers may cost is time, not requests: nothing was acknowledged before it was committed. */
+  private checkFetches(job: SimJob, fail: (invariant: string, detail: string) => never): void {
+    for (const [id, count] of this.fetches) {
+      const [owner, url] = id.split(' ') as [string, string];
+      const needed = 1 + this.site.pages.get(url)!.flaky;
+      if (owner === job.id && count > needed) fail('I2', `${url} was requested ${count} times`);
+    }
+  }
+
+  private checkPages(job: SimJob, fail: (invariant: string, detail: string) => never): void {
+    const tables = this.store.job(job.jobNo);
+    const finals = tables.pages.map((page) => page.finalUrl);
+    if (new Set(finals).size !== finals.length) fail('I2', `a page came twice: ${finals.join(' ')}`);
+    const expected = expectedPages(this.site);
+    if (tables.outcomes.size < job.limit && tables.frontier.size > 0) fail('I10', `${tables.frontier.size} URLs left over`);
+    const reachable = finals.length + (tables.row!.completed - finals.length);
+    if (reachable >= job.limit) return;
+    for (const url of expected.discovered) if (!this.ended(job, url)) fail('I1', `${url} is missing`);
+  }
+
+  /** Every discovered URL has an outcome, as itself or as the target of a redirect. */
+  private ended(job: SimJob, url: string): boolean {
+    const tables = this.store.job(job.jobNo);
+    for (const outcome of tables.outcomes.values()) if (outcome.url === url) return true;
+    return tables.pages.some((page) => page.finalUrl === url);
+  }
+}
+
+function SCOPE(base: string): ScopeSpec {
+  return {
+    base,
+    version: 0,
+    includePaths: [],
+    excludePaths: [],
+    regexOnFullUrl: false,
+    maxDepth: null,
+    entireDomain: true,
+    allowExternalLinks: false,
+    allowSubdomains: false,
+    ignoreQueryParameters: false,
+    deduplicateSimilarUrls: false,
+    sitemap: 'include',
+  };
+}
+
+const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
