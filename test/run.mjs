@@ -5,7 +5,7 @@
  * Postgres and NATS in TEST_DATABASE_URL and TEST_NATS_URL, and the program of NATS in TEST_NATS_SERVER.
  */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { EXIT, StartFailure } from '../deploy/local/failure.mjs';
@@ -121,6 +121,7 @@ async function runTests(argv, work, held) {
 
 async function main() {
   const work = mkdtempSync(path.join(os.tmpdir(), 'troupe-test-'));
+  chmodSync(work, 0o755); // as root, Postgres runs as another user that must get in
   const held = { cluster: /** @type {Cluster | null} */ (null) };
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => jest?.kill('SIGTERM'));
   try {

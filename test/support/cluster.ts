@@ -1,6 +1,6 @@
 /** A whole throwaway cluster for a spec: its own data folder, its own ports, gone afterwards. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -99,9 +99,16 @@ function waitForReadyLine(
   });
 }
 
+/** Open to enter: as root, Postgres runs as another user. */
+async function makeDataDir(): Promise<string> {
+  const dir = await mkdtemp(path.join(tmpdir(), 'troupe-cluster-'));
+  await chmod(dir, 0o755);
+  return dir;
+}
+
 /** Starts `deploy/local/start.mjs --json` and resolves when every process of the cluster is ready. */
 export async function startCluster(options: ClusterOptions = {}): Promise<TestCluster> {
-  const dataDir = options.dataDir ?? (await mkdtemp(path.join(tmpdir(), 'troupe-cluster-')));
+  const dataDir = options.dataDir ?? (await makeDataDir());
   const start = path.join(workspace, 'deploy/local/start.mjs');
   const launcher = spawn(
     process.execPath,

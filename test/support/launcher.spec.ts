@@ -15,7 +15,10 @@ async function load<T>(file: string): Promise<T> {
 }
 
 function launch(...args: string[]): { code: number | null; out: string; err: string } {
-  const run = spawnSync(process.execPath, [local('start.mjs'), ...args], { encoding: 'utf8', env: { ...process.env, PORT: '0' } });
+  const run = spawnSync(process.execPath, [local('start.mjs'), ...args], {
+    encoding: 'utf8',
+    env: { ...process.env, PORT: '0' },
+  });
   return { code: run.status, out: run.stdout, err: run.stderr };
 }
 
@@ -92,7 +95,9 @@ describe('downloads', () => {
   }
 
   it('are unpacked from a zip by the name of the file', async () => {
-    const { readZipEntry } = await load<{ readZipEntry(zip: Buffer, wanted: (name: string) => boolean): Buffer }>('zip.mjs');
+    const { readZipEntry } = await load<{ readZipEntry(zip: Buffer, wanted: (name: string) => boolean): Buffer }>(
+      'zip.mjs',
+    );
     const zip = zipOf('x/nats-server', 'binary');
     expect(readZipEntry(zip, (name) => name.endsWith('/nats-server')).toString()).toBe('binary');
     expect(() => readZipEntry(zip, () => false)).toThrow('does not hold');
@@ -100,7 +105,15 @@ describe('downloads', () => {
 
   it('of nats-server below 2.11 are refused', async () => {
     const { isNewEnough } = await load<{ isNewEnough(version: number[]): boolean }>('parts/nats.mjs');
-    expect([[2, 9, 10], [2, 10, 29], [2, 11, 0], [2, 15, 1], [3, 0, 0]].map(isNewEnough)).toEqual([false, false, true, true, true]);
+    expect(
+      [
+        [2, 9, 10],
+        [2, 10, 29],
+        [2, 11, 0],
+        [2, 15, 1],
+        [3, 0, 0],
+      ].map(isNewEnough),
+    ).toEqual([false, false, true, true, true]);
   });
 });
 

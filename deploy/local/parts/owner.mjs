@@ -1,9 +1,18 @@
 /** Postgres refuses to run as root: whom to run it as, and where that user can reach files. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, lchownSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  lchownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { StartFailure } from '../failure.mjs';
-import { shortHash } from '../places.mjs';
 import { say } from '../say.mjs';
 
 /** Folder of this product for data of the unprivileged user when root's own folders are closed to it. */
@@ -66,6 +75,20 @@ function giveAway(dir, owner) {
 }
 
 /**
+ * The stand-in of a closed folder. Its name is noted in the folder itself: when that is removed, the next start begins
+ * afresh as one expects, and does not meet old data.
+ *
+ * @param {string} wished
+ */
+function placeElsewhere(wished) {
+  const note = path.join(wished, 'kept-elsewhere');
+  if (existsSync(note)) return readFileSync(note, 'utf8').trim();
+  const place = path.join(OPEN_PLACE, `data-${randomBytes(6).toString('hex')}`);
+  writeFileSync(note, `${place}\n`);
+  return place;
+}
+
+/**
  * A folder that the owner can enter and write: the wished one, else one in a place that is open to it.
  *
  * @param {string} wished
@@ -76,7 +99,7 @@ export function ownedFolder(wished, owner) {
   if (owner === undefined) return wished;
   giveAway(wished, owner);
   if (can(wished, owner, '-x')) return wished;
-  const open = path.join(OPEN_PLACE, `data-${shortHash(wished)}`);
+  const open = placeElsewhere(wished);
   say(`the user "${owner.name}" cannot enter ${wished}; Postgres keeps its data in ${open}`);
   mkdirSync(open, { recursive: true, mode: 0o700 });
   chmodSync(OPEN_PLACE, 0o755);

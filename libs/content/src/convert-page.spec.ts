@@ -190,6 +190,15 @@ describe('the verdict', () => {
     expect(verdictOf('<p>Not found</p><script src=/x.js></script>', { statusCode: 404 })).toBe('content');
   });
 
+  it('of an ordinary page behind a bot wall is content', () => {
+    const html =
+      '<title>Not found</title><p>No such page.</p><script src="/cdn-cgi/challenge-platform/scripts/jsd/main.js"></script>';
+    expect(verdictOf(html, { statusCode: 404 })).toBe('content');
+    expect(
+      verdictOf(`<p>${words(30)}</p><script src="/cdn-cgi/challenge-platform/scripts/jsd/main.js"></script>`),
+    ).toBe('content');
+  });
+
   it('of a refusal with a captcha is challenge', () => {
     expect(verdictOf('<p>Please prove it</p><div class="g-recaptcha"></div>', { statusCode: 403 })).toBe('challenge');
   });

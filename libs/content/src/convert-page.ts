@@ -10,7 +10,7 @@ import {
 import { decodeBody } from './charset.js';
 import { writeCleanHtml } from './clean-html.js';
 import { collectImages } from './images.js';
-import { NO_DISCOVERY, collectLinks, discover, forbidsFollowing, type LinkRules } from './links.js';
+import { noDiscovery, collectLinks, discover, forbidsFollowing, type LinkRules } from './links.js';
 import { writeMarkdown } from './markdown.js';
 import { fenceFor } from './markdown-escape.js';
 import type { Mask } from './mask.js';
@@ -58,7 +58,7 @@ function convertHtml(request: ConvertRequest, rules: LinkRules, html: string): C
   });
   const found =
     request.discover === null
-      ? NO_DISCOVERY
+      ? noDiscovery()
       : discover(
           tree,
           urls,
@@ -129,7 +129,7 @@ function convertText(request: ConvertRequest, text: string, kind: 'json' | 'xml'
     verdict,
     ...encode({ ...content, metadata: mergeMetadata({}, request.metadata) }),
     title: null,
-    ...NO_DISCOVERY,
+    ...noDiscovery(),
     refreshUrl: null,
     canonicalUrl: null,
   };

@@ -57,7 +57,9 @@ export interface Discovery {
   excluded: ExcludedLinks;
 }
 
-export const NO_DISCOVERY: Discovery = { outlinks: [], excluded: { byRule: {}, sample: [] } };
+export function noDiscovery(): Discovery {
+  return { outlinks: [], excluded: { byRule: {}, sample: [] } };
+}
 
 /**
  * Outlinks of the whole page (whatever the mask of the document): canonical, in scope, distinct by fingerprint, document

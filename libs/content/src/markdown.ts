@@ -25,6 +25,7 @@ export function writeMarkdown(tree: Tree, mask: Mask, options: MarkdownOptions):
 
 const WHITE_SPACE = /[ \t\n\r\f\u00a0]+/g;
 const HAS_WIDE_SPACE = /[\t\n\r\f\u00a0]| {2}/;
+const HAS_INVISIBLE = /[\u200b\u200e\u200f\u2060\ufeff\u00ad]/;
 const INVISIBLE = /[\u200b\u200e\u200f\u2060\ufeff\u00ad]/g;
 const PERMALINK = /^\s*[¶#§🔗⚓]+\s*$/u;
 const LANGUAGE = /(?:^|\s)(?:lang(?:uage)?-|highlight-source-|highlight-text-|brush:\s?|sourceCode\s+)([\w+#.-]{1,30})/;
@@ -149,8 +150,7 @@ class MarkdownWriter {
   }
 
   private write(raw: string): void {
-    let text = INVISIBLE.test(raw) ? raw.replace(INVISIBLE, '') : raw;
-    INVISIBLE.lastIndex = 0;
+    let text = HAS_INVISIBLE.test(raw) ? raw.replace(INVISIBLE, '') : raw;
     if (HAS_WIDE_SPACE.test(text)) text = text.replace(WHITE_SPACE, ' ');
     if (text === '') return;
     const from = text.startsWith(' ') ? 1 : 0;

@@ -12,6 +12,8 @@ import { A, T, TEXT } from './tags.js';
 import type { Tree } from './tree.js';
 
 const PLENTY_CHARS = 1500;
+/** A bot wall answered with success has less than this. */
+const WALL_CHARS = 600;
 /** Below this a framework's page with an empty mount element is a shell. */
 const SHELL_CHARS = 500;
 /** Below this a page with scripts is a shell whatever its markup. */
@@ -24,9 +26,9 @@ const NEEDS_SCRIPT =
 const CHALLENGE_TITLE =
   /^(?:just a moment|attention required!? \| cloudflare|access denied|please wait|verify(?:ing)? (?:you are|that you are|your are) (?:a )?human|are you (?:a )?(?:robot|human)|robot check|security check|ddos-guard|checking your browser|human verification|bot verification|pardon our interruption|one more step|captcha|un instant|einen moment)/i;
 const CHALLENGE_MARKS = [
-  '/cdn-cgi/challenge-platform/',
   'cf-chl-',
   '_cf_chl_opt',
+  '/orchestrate/chl_page/',
   '_Incapsula_Resource',
   'px-captcha',
   'captcha-delivery.com',
@@ -57,12 +59,13 @@ export function judgePage(input: VerdictInput): PageVerdict {
 
 function isChallenge({ tree, title, statusCode }: VerdictInput, chars: number): boolean {
   const { source } = tree;
-  if (CHALLENGE_MARKS.some((mark) => source.includes(mark))) return statusCode >= 400 || chars < 600;
-  const hasCaptcha = CAPTCHA_MARKS.some((mark) => source.includes(mark));
   const isRefusal = statusCode === 403 || statusCode === 429 || statusCode === 503;
+  const isBare = statusCode < 400 && chars < WALL_CHARS;
+  if ((isRefusal || isBare) && CHALLENGE_MARKS.some((mark) => source.includes(mark))) return true;
+  const hasCaptcha = CAPTCHA_MARKS.some((mark) => source.includes(mark));
   if (hasCaptcha && isRefusal) return true;
   const isSuspect = title !== null && CHALLENGE_TITLE.test(title.trim().slice(0, 200));
-  return isSuspect && (isRefusal || hasCaptcha || (chars < 600 && source.includes('<script')));
+  return isSuspect && (isRefusal || hasCaptcha || (isBare && source.includes('<script')));
 }
 
 interface Signs {

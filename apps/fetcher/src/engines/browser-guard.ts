@@ -21,23 +21,14 @@ const GUARD_SCRIPT = `#!/bin/sh
       --user-data-dir=*/playwright_chromiumdev_profile-*) rm -rf -- "\${argument#*=}" ;;
     esac
   done
+  rm -rf -- "\${TROUPE_LIFELINE%/*}"
   kill -KILL -- -$$
 ) &
 exec "$TROUPE_BROWSER" "$@"
 `;
 
 /** Of our own environment the browser gets only this: no keys, no addresses of databases. */
-const PASSED_ON = [
-  'PATH',
-  'HOME',
-  'LANG',
-  'LC_ALL',
-  'TZ',
-  'TMPDIR',
-  'FONTCONFIG_PATH',
-  'FONTCONFIG_FILE',
-  'LD_LIBRARY_PATH',
-];
+const PASSED_ON = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'FONTCONFIG_PATH', 'FONTCONFIG_FILE', 'LD_LIBRARY_PATH'];
 
 export class BrowserGuard {
   private readonly dir: string;
@@ -57,13 +48,14 @@ export class BrowserGuard {
     return path.join(this.dir, 'browser.sh');
   }
 
+  /** Temporary files of the browser land in the guard's folder and go with it. */
   get env(): Record<string, string> {
-    const env: Record<string, string> = { TROUPE_BROWSER: this.browserPath, TROUPE_LIFELINE: this.fifoPath };
+    const env: Record<string, string> = {};
     for (const name of PASSED_ON) {
       const value = process.env[name];
       if (value !== undefined) env[name] = value;
     }
-    return env;
+    return { ...env, TMPDIR: this.dir, TROUPE_BROWSER: this.browserPath, TROUPE_LIFELINE: this.fifoPath };
   }
 
   /** Kills what is left of the browser's process group; safe to call twice. */

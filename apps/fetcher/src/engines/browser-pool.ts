@@ -33,6 +33,8 @@ const PAGE_CLOSE_MS = 3_000;
 export class BrowserPool {
   private readonly guards = new Map<string, BrowserGuard>();
   private readonly waiting: (() => void)[] = [];
+  /** Root cannot have Chromium's sandbox; neither can most containers, which the first launch finds out. */
+  private isSandboxed = process.getuid?.() !== 0;
   private open = 0;
   private launches = 0;
   private pool: Promise<Pool> | null = null;
@@ -110,7 +112,10 @@ export class BrowserPool {
       return (await pool.newPage({ id, pageOptions: { ...context } })) as Page;
     } catch (error) {
       this.releaseGuard(id);
-      throw launchFailed(error);
+      if (!this.isSandboxed || !namesSandbox(error)) throw launchFailed(error);
+      this.isSandboxed = false;
+      await this.close();
+      return this.newPage(context);
     }
   }
 
@@ -120,7 +125,7 @@ export class BrowserPool {
     const plugin = new PlaywrightPlugin(chromium, {
       useIncognitoPages: true,
       proxyUrl: await this.options.proxy.url(),
-      launchOptions: { headless: true, args: [...CHROMIUM_ARGS], chromiumSandbox: process.getuid?.() !== 0 },
+      launchOptions: { headless: true, args: [...CHROMIUM_ARGS], chromiumSandbox: this.isSandboxed },
     });
     const pool: Pool = new CrawleeBrowserPool({
       browserPlugins: [plugin],
@@ -197,6 +202,11 @@ function loadCrawlee(): typeof Crawlee {
   } finally {
     Object.defineProperty(Server.prototype, 'listen', listen);
   }
+}
+
+function namesSandbox(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return /sandbox|zygote_host/i.test(error.message) || namesSandbox(error.cause);
 }
 
 function launchFailed(error: unknown): TroupeError {

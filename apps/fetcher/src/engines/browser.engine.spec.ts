@@ -253,44 +253,80 @@ withBrowser('the browser engine', () => {
 withBrowser('a page that attacks from inside the browser', () => {
   const target = (): string => `127.0.0.1:${forbidden.port}`;
 
-  it('cannot reach a forbidden address by any kind of request', async () => {
-    const udp = await startUdpCounter();
-    page(
-      '/attack',
-      `<body><script>
-      const t = '${target()}', bad = ['http://' + t, 'http://elsewhere.test:${site.port}', 'http://localhost:${forbidden.port}',
-        'http://[::ffff:127.0.0.1]:${forbidden.port}', 'http://0x7f.1:${forbidden.port}', 'http://2130706433:${forbidden.port}'];
-      for (const origin of bad) {
-        fetch(origin + '/fetch', { mode: 'no-cors' }).catch(() => 0);
-        navigator.sendBeacon(origin + '/beacon', 'x');
-        for (const [tag, key] of [['iframe','src'],['img','src'],['script','src'],['object','data'],['embed','src'],['video','src'],['link','href']]) {
-          const e = document.createElement(tag); if (tag === 'link') e.rel = 'stylesheet'; e[key] = origin + '/' + tag; document.body.append(e);
-        }
-        for (const rel of ['prefetch', 'preconnect', 'dns-prefetch', 'preload', 'modulepreload', 'icon', 'manifest']) {
-          const e = document.createElement('link'); e.rel = rel; e.as = 'script'; e.href = origin + '/' + rel; document.head.append(e);
-        }
+  /** Tries everything a page can do to reach `port`, under each of these origins. */
+  const attack = (port: number, origins: string[], udpPort: number): string => `<body><script>
+    const t = '127.0.0.1:${port}';
+    const add = (parent, tag, fields) => parent.append(Object.assign(document.createElement(tag), fields));
+    for (const origin of ${JSON.stringify(origins)}) {
+      fetch(origin + '/fetch', { mode: 'no-cors' }).catch(() => 0);
+      navigator.sendBeacon(origin + '/beacon', 'x');
+      for (const tag of ['iframe', 'img', 'script', 'embed', 'video']) add(document.body, tag, { src: origin + '/' + tag });
+      add(document.body, 'object', { data: origin + '/object' });
+      add(document.body, 'link', { rel: 'stylesheet', href: origin + '/style' });
+      for (const rel of ['prefetch', 'preconnect', 'dns-prefetch', 'preload', 'modulepreload', 'icon', 'manifest']) {
+        add(document.head, 'link', { rel, as: 'script', href: origin + '/' + rel });
       }
-      try { new WebSocket('ws://' + t + '/ws'); new EventSource('http://' + t + '/sse'); } catch {}
-      try { new WebTransport('https://' + t + '/wt').ready.catch(() => 0) } catch {}
-      new Worker(URL.createObjectURL(new Blob(["fetch('http://" + t + "/worker', {mode:'no-cors'}).catch(()=>0); try { importScripts('http://" + t + "/import.js') } catch {} "])));
-      const pc = new RTCPeerConnection({ iceServers: [{ urls: 'stun:127.0.0.1:${udp.port}' },
-        { urls: ['turn:' + t + '?transport=tcp', 'turn:127.0.0.1:${udp.port}?transport=udp'], username: 'u', credential: 'c' }] });
-      pc.createDataChannel('x'); pc.createOffer().then(o => pc.setLocalDescription(o));
-      const f = document.createElement('iframe'); f.src = '/hop'; document.body.append(f);
-      const i = new Image(); i.src = '/hop';
-      const form = document.createElement('form'); form.method = 'post'; form.action = 'http://' + t + '/form'; form.target = 'pop'; document.body.append(form); form.submit();
-      window.open('http://' + t + '/open'); window.open('file:///etc/passwd'); window.open('chrome://version');
-      const p = document.createElement('iframe'); p.src = 'file:///etc/passwd'; document.body.append(p);
-      document.body.append('attacked');
-    </script>`,
-    );
-    routes['/hop'] = (_request, response) => response.writeHead(302, { location: `http://${target()}/hop` }).end();
+    }
+    new WebSocket('ws://' + t + '/ws');
+    new EventSource('http://' + t + '/sse');
+    try { new WebTransport('https://' + t + '/wt').ready.catch(() => 0) } catch {}
+    const code = "fetch('http://" + t + "/worker', { mode: 'no-cors' }).catch(() => 0); try { importScripts('http://" + t + "/import') } catch {}";
+    new Worker(URL.createObjectURL(new Blob([code])));
+    const pc = new RTCPeerConnection({ iceServers: [{ urls: 'stun:127.0.0.1:${udpPort}' },
+      { urls: ['turn:' + t + '?transport=tcp', 'turn:127.0.0.1:${udpPort}?transport=udp'], username: 'u', credential: 'c' }] });
+    pc.createDataChannel('x');
+    pc.createOffer().then((offer) => pc.setLocalDescription(offer));
+    add(document.body, 'iframe', { src: '/hop' });
+    add(document.body, 'img', { src: '/hop' });
+    window.open('http://' + t + '/open');
+    window.open('file:///etc/passwd');
+    window.open('chrome://version');
+    add(document.body, 'iframe', { src: 'file:///etc/passwd' });
+    const form = Object.assign(document.createElement('form'), { method: 'post', action: 'http://' + t + '/form', target: 'pop' });
+    document.body.append(form, 'attacked');
+    form.submit();
+  </script>`;
+
+  async function attackOn(port: number, origins: string[]): Promise<{ html: string; packets: number }> {
+    const udp = await startUdpCounter();
+    page('/attack', attack(port, origins, udp.port));
+    routes['/hop'] = (_request, response) =>
+      response.writeHead(302, { location: `http://127.0.0.1:${port}/hopped` }).end();
     const answer = await get(`http://site.test:${site.port}/attack`, { waitForMs: 2_000 });
-    expect(text(answer)).toContain('attacked');
-    expect(text(answer)).not.toMatch(/root:|secret/);
-    expect(site.log).toContain('GET /hop');
-    expect([forbidden.connections, udp.packets]).toEqual([0, 0]);
     udp.close();
+    return { html: text(answer), packets: udp.packets };
+  }
+
+  it('would be seen if it reached an address: the same page against an allowed one', async () => {
+    await attackOn(site.port, [site.origin]);
+    const seen = new Set(site.log.map((line) => line.split(' ')[1]));
+    const tried = [
+      'fetch',
+      'beacon',
+      'iframe',
+      'img',
+      'script',
+      'video',
+      'style',
+      'object',
+      'ws',
+      'sse',
+      'worker',
+      'import',
+      'hopped',
+      'form',
+    ];
+    expect(tried.filter((path) => !seen.has(`/${path}`))).toEqual([]);
+  });
+
+  it('cannot reach a forbidden address by any kind of request', async () => {
+    const hosts = ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '0x7f.1', '2130706433'];
+    const origins = hosts.map((host) => `http://${host}:${forbidden.port}`);
+    const { html, packets } = await attackOn(forbidden.port, [...origins, `http://elsewhere.test:${site.port}`]);
+    expect(html).toContain('attacked');
+    expect(html).not.toMatch(/root:|secret/);
+    expect(site.log).toContain('GET /hop');
+    expect([forbidden.connections, packets]).toEqual([0, 0]);
   });
 
   it('cannot navigate to a forbidden address by redirect or script', async () => {

@@ -101,14 +101,22 @@ class MainAnswers {
 
   constructor(page: Page) {
     page.on('response', (response) => {
-      const request = response.request();
-      if (request.isNavigationRequest() && response.frame() === page.mainFrame()) this.answer = response;
+      if (isMainNavigation(response, page)) this.answer = response;
     });
   }
 
   last(): Response {
     if (this.answer === null) throw new Error('net::ERR_EMPTY_RESPONSE');
     return this.answer;
+  }
+}
+
+/** Playwright throws for a request whose frame is gone. */
+function isMainNavigation(response: Response, page: Page): boolean {
+  try {
+    return response.request().isNavigationRequest() && response.frame() === page.mainFrame();
+  } catch {
+    return false;
   }
 }
 

@@ -327,7 +327,7 @@ describe('a lane', () => {
   it('puts a page off that is redirected to a host under penalty', async () => {
     around.pauses.set('other.test', 700);
     around.fetch = async ({ onHop }) => onHop('http://other.test/x').then(() => pageOf(''));
-    const end = await around.run(laneOf([url('a'), url('b')].slice(0, 1)));
+    const end = await around.run(laneOf([url('a')]));
     expect(end.reason).toBe('done');
     expect(around.results()).toMatchObject([{ outcome: 'failed', retryable: true, retryAfterMs: 700 }]);
   });

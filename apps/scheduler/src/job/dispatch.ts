@@ -217,8 +217,9 @@ export class Dispatch {
       usable += Math.min(Math.max(0, claim.held.length - live), more);
       if (live === 0 && more === 0 && memory.released.has(pool)) pools.forget(pool);
     }
-    // One token is asked for ahead of the first slot: it saves a round trip when a job begins.
-    const ahead = budget > 0 && state.ready > 0 ? 1 : 0;
+    // One token ahead of the first slot saves a round trip when a job begins; where tokens are scarce it would keep them
+    // from those that have a slot.
+    const ahead = budget > 0 && state.ready > 0 && state.tokens.uses === null ? 1 : 0;
     const want = Math.min(this.maxLanes(), Math.max(usable, ahead));
     return [...effects, ...pools.demand(poolOfTeam(state), want, this.changed.has(poolOfTeam(state)))];
   }

@@ -82,11 +82,12 @@ function remember(state: JobState, loaded: StoredMemory | null, memory: JobMemor
 /** After a change of owner nobody knows when a lane was last heard of: it gets its full time again. */
 function restoreLanes(memory: JobMemory, loaded: StoredMemory, now: number): void {
   const running = new Map<number, FrontierRow>(loaded.running.map((row) => [row.item, row]));
-  for (const row of loaded.lanes) {
+  // An item that was put back and dispatched again is listed by both lanes: it runs in the newer one.
+  for (const row of [...loaded.lanes].sort((a, b) => b.lane - a.lane)) {
     const left = new Set<number>();
     for (const { item } of row.items) {
       const frontierRow = running.get(item);
-      if (frontierRow === undefined) continue;
+      if (frontierRow === undefined || memory.inflight.has(item)) continue;
       left.add(item);
       memory.inflight.set(item, { row: frontierRow, lane: row.lane });
     }

@@ -10,6 +10,11 @@ const ADDRESS_ELEMENTS: Record<string, { child: string; type: SitemapItem['type'
 /** Deeper nesting is no sitemap; the parser keeps its open elements, so that it must end somewhere. */
 const MAX_OPEN_ELEMENTS = 100;
 
+/** An ampersand that starts no reference we know: common in real sitemaps, where it would swallow what follows. */
+const BARE_AMPERSAND = /&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)/g;
+/** The start of a reference at the end of a piece of text. */
+const CUT_REFERENCE = /&[#\w]{0,9}$/;
+
 /** XML url sets, sitemap indexes, RSS items and Atom entries. */
 export class XmlSitemapReader implements SitemapSyntax {
   broken = false;
@@ -18,21 +23,31 @@ export class XmlSitemapReader implements SitemapSyntax {
   private text = '';
   private reading: SitemapItem['type'] | null = null;
   private isOver = false;
+  private cut = '';
 
   constructor(private readonly report: (item: SitemapItem) => void) {
     this.parser.on('error', () => (this.broken = true));
     this.parser.on('opentag', (tag) => this.openElement(localName(tag.name), tag.attributes));
     this.parser.on('closetag', () => this.closeElement());
     this.parser.on('text', (text) => this.addText(text));
-    this.parser.on('cdata', (text) => this.addText(text));
+    this.parser.on('cdata', (text) => this.addText(text.replaceAll('&amp;', '&')));
   }
 
   write(text: string): void {
-    this.attempt(() => this.parser.write(text));
+    const all = this.cut + text;
+    this.cut = CUT_REFERENCE.exec(all)?.[0] ?? '';
+    this.parse(all.slice(0, all.length - this.cut.length));
   }
 
   end(): void {
+    this.parse(this.cut);
     this.attempt(() => this.parser.close());
+  }
+
+  private parse(text: string): void {
+    const escaped = text.replace(BARE_AMPERSAND, '&amp;');
+    if (escaped.length > text.length) this.broken = true;
+    this.attempt(() => this.parser.write(escaped));
   }
 
   private attempt(step: () => void): void {

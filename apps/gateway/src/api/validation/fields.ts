@@ -162,7 +162,7 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
 }
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-// eslint-disable-next-line no-control-regex
+
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const OWNED_BY_CONNECTION = new Set([
   'connection',

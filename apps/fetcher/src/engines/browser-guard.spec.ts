@@ -1,0 +1,80 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { findChromium } from './chromium.js';
+import { startSite, type Site } from './loopback.fixture.js';
+
+const canRun = process.platform === 'linux' && findChromium(process.env.CHROMIUM_PATH) !== null;
+
+interface Proc {
+  pid: number;
+  parent: number;
+  state: string;
+  command: string;
+}
+
+function processes(): Proc[] {
+  const found: Proc[] = [];
+  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
+    try {
+      const [state = '', parent = '0'] = readFileSync(`/proc/${name}/stat`, 'latin1')
+        .replace(/^.*\) /s, '')
+        .split(' ');
+      const command = readFileSync(`/proc/${name}/cmdline`, 'latin1').replaceAll('\0', ' ');
+      found.push({ pid: Number(name), parent: Number(parent), state, command });
+    } catch {
+      continue;
+    }
+  }
+  return found;
+}
+
+function descendantsOf(pid: number): Proc[] {
+  const all = processes();
+  const family = new Set([pid]);
+  for (let size = 0; size !== family.size;) {
+    size = family.size;
+    for (const proc of all) if (family.has(proc.parent)) family.add(proc.pid);
+  }
+  return all.filter((proc) => family.has(proc.pid) && proc.pid !== pid);
+}
+
+const alive = (pids: Set<number>): Proc[] => processes().filter((proc) => pids.has(proc.pid) && proc.state !== 'Z');
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+let site: Site | null = null;
+let child: ChildProcess | null = null;
+
+afterEach(async () => {
+  child?.kill('SIGKILL');
+  await site?.close();
+});
+
+(canRun ? describe : describe.skip)('the guard of the browser', () => {
+  it('leaves no process and no profile behind when the process that started the browser is killed with -9', async () => {
+    let arrived: () => void = () => undefined;
+    const shown = new Promise<void>((resolve) => (arrived = resolve));
+    site = await startSite((request, response) => {
+      if (request.url === '/up') arrived();
+      response.setHeader('content-type', 'text/html');
+      response.end(`<script>fetch('/up'); setTimeout(() => { for (;;); }, 300)</script>`);
+    });
+    child = spawn(process.execPath, [
+      fileURLToPath(new URL('browser-child.fixture.js', import.meta.url)),
+      `${site.origin}/`,
+    ]);
+    await shown;
+    await pause(1_000);
+    const family = descendantsOf(child.pid ?? 0);
+    const profile = /--user-data-dir=(\S+)/.exec(family.map((proc) => proc.command).join(' '))?.[1] ?? '';
+    expect(family.filter((proc) => proc.command.includes('--type=renderer')).length).toBeGreaterThan(0);
+    expect(existsSync(profile)).toBe(true);
+
+    child.kill('SIGKILL');
+    const pids = new Set(family.map((proc) => proc.pid));
+    for (let i = 0; i < 30 && alive(pids).length > 0; i++) await pause(100);
+    expect(alive(pids)).toEqual([]);
+    expect(existsSync(profile)).toBe(false);
+  });
+});

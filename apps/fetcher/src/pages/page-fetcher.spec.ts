@@ -1,0 +1,218 @@
+import { gzipSync } from 'node:zlib';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { TroupeError, type ConvertRequest, type ConvertResult, type EngineName, type PageVerdict } from '@troupe/contracts';
+import { Ladder, type EngineRequest, type EngineResponse } from '../engines/index.js';
+import { NeedsBrowserError, PageFetcher, type PageRequest } from './page-fetcher.js';
+import { BusyAnswerError, TransportError } from './transport-error.js';
+
+const URL_A = 'http://site.test/a';
+
+/** Engines and a converter that answer from a script. */
+class Workshop {
+  readonly asked: EngineName[] = [];
+  readonly requests: EngineRequest[] = [];
+  readonly converted: ConvertRequest[] = [];
+  answers: Partial<Record<EngineName, Partial<EngineResponse> | Error>> = {};
+  verdicts: Partial<Record<EngineName, PageVerdict>> = {};
+  refresh: Record<string, string> = {};
+  markdown = 'text';
+
+  fetcher(hasBrowser = true): PageFetcher {
+    const engines = { http: this.#engine('http'), got: this.#engine('got'), browser: this.#engine('browser') };
+    return new PageFetcher(engines, new Ladder({ hasBrowser }), { convert: (request) => Promise.resolve(this.#convert(request)) });
+  }
+
+  #engine(engine: EngineName) {
+    return {
+      fetch: async (request: EngineRequest): Promise<EngineResponse> => {
+        this.asked.push(engine);
+        this.requests.push(request);
+        const answer = this.answers[engine] ?? {};
+        if (answer instanceof Error) throw answer;
+        return {
+          statusCode: 200,
+          statusText: '',
+          headers: { 'x-engine': engine },
+          body: Buffer.from(engine),
+          finalUrl: request.url,
+          redirects: [],
+          contentType: 'text/html',
+          retryAfterMs: null,
+          ms: 3,
+          rendered: engine === 'browser',
+          engine,
+          ...answer,
+        };
+      },
+    };
+  }
+
+  #convert(request: ConvertRequest): ConvertResult {
+    this.converted.push(request);
+    const engine = (this.asked.at(-1) ?? 'http') as EngineName;
+    const json = Buffer.from(JSON.stringify({ markdown: this.markdown, metadata: request.metadata }));
+    return {
+      verdict: this.verdicts[engine] ?? 'content',
+      document: request.encoding === 'gzip' ? gzipSync(json) : json,
+      documentBytes: json.byteLength,
+      title: null,
+      outlinks: [],
+      excluded: { byRule: {}, sample: [] },
+      refreshUrl: this.refresh[request.url] ?? null,
+      canonicalUrl: null,
+    };
+  }
+}
+
+function requestOf(more: Partial<PageRequest> = {}): PageRequest {
+  return {
+    url: URL_A,
+    spec: {
+      formats: [{ type: 'markdown' }],
+      onlyMainContent: false,
+      includeTags: [],
+      excludeTags: [],
+      headers: {},
+      waitForMs: 0,
+      skipTlsVerification: true,
+      timeoutMs: 1000,
+      removeBase64Images: true,
+      engine: 'auto',
+    },
+    budgetMs: 1000,
+    signal: new AbortController().signal,
+    onHop: () => Promise.resolve(),
+    onClimb: () => Promise.resolve(),
+    keepsBusyAnswers: false,
+    discover: () => null,
+    metadata: { sourceURL: 'a' },
+    encoding: 'gzip',
+    reportsShells: false,
+    ...more,
+  };
+}
+
+describe('a page', () => {
+  let shop: Workshop;
+  beforeEach(() => {
+    shop = new Workshop();
+  });
+
+  it('that the first engine can read costs one request', async () => {
+    const page = await shop.fetcher().fetch(requestOf());
+    expect(shop.asked).toEqual(['http']);
+    expect(page).toMatchObject({ statusCode: 200, engine: 'http', finalUrl: URL_A, fetchMs: 3, busy: null });
+  });
+
+  it('that scripts must fill goes to the browser', async () => {
+    shop.verdicts = { http: 'shell' };
+    expect(await shop.fetcher().fetch(requestOf())).toMatchObject({ engine: 'browser' });
+    expect(shop.asked).toEqual(['http', 'browser']);
+  });
+
+  it('asks before it is fetched once more', async () => {
+    shop.verdicts = { http: 'shell' };
+    let climbs = 0;
+    await shop.fetcher().fetch(requestOf({ onClimb: async () => void climbs++ }));
+    expect(climbs).toBe(1);
+  });
+
+  it('behind a bot wall is tried by every engine and then is blocked', async () => {
+    const wall = { statusCode: 403, body: Buffer.from('Just a moment... captcha') };
+    shop.answers = { http: wall, got: wall, browser: wall };
+    shop.verdicts = { http: 'challenge', got: 'challenge', browser: 'challenge' };
+    await expect(shop.fetcher().fetch(requestOf())).rejects.toMatchObject({ code: 'SCRAPE_BLOCKED' });
+    expect(shop.asked).toEqual(['http', 'got', 'browser']);
+  });
+
+  it('that shows nothing after every engine is empty, unless it is an error page', async () => {
+    shop.verdicts = { http: 'empty', browser: 'empty' };
+    await expect(shop.fetcher().fetch(requestOf())).rejects.toMatchObject({ code: 'SCRAPE_EMPTY' });
+    shop.answers = { http: { statusCode: 404 }, browser: { statusCode: 404 } };
+    expect(await shop.fetcher().fetch(requestOf())).toMatchObject({ statusCode: 404 });
+  });
+
+  it('that needs a browser where none is, is kept when it can be read', async () => {
+    shop.verdicts = { http: 'shell' };
+    expect(await shop.fetcher(false).fetch(requestOf())).toMatchObject({ engine: 'http' });
+    shop.markdown = ' ';
+    await expect(shop.fetcher(false).fetch(requestOf())).rejects.toMatchObject({
+      code: 'SCRAPE_EMPTY',
+      message: expect.stringContaining('browser'),
+    });
+  });
+
+  it('that needs a browser elsewhere says so, and can still be kept', async () => {
+    shop.verdicts = { http: 'shell' };
+    const error: unknown = await shop.fetcher(false).fetch(requestOf({ reportsShells: true })).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(NeedsBrowserError);
+    expect(await (error as NeedsBrowserError).keep()).toMatchObject({ engine: 'http' });
+  });
+
+  it('keeps the answer of a lower engine when a higher one gets none', async () => {
+    shop.verdicts = { http: 'shell' };
+    shop.answers = { browser: new TroupeError('SCRAPE_TIMEOUT', 'late', { retryable: true }) };
+    expect(await shop.fetcher().fetch(requestOf())).toMatchObject({ engine: 'http' });
+  });
+
+  it.each([429, 503])('of a host that answers %i is not asked for again by another engine', async (statusCode) => {
+    shop.answers = { http: { statusCode, retryAfterMs: 5000 } };
+    await expect(shop.fetcher().fetch(requestOf())).rejects.toEqual(new BusyAnswerError(URL_A, statusCode, 5000));
+    expect(await shop.fetcher().fetch(requestOf({ keepsBusyAnswers: true }))).toMatchObject({ statusCode, busy: { retryMs: 5000 } });
+    expect(shop.asked).toEqual(['http', 'http']);
+  });
+
+  it('that got no answer tells whether the host is to blame', async () => {
+    shop.answers = { http: new TroupeError('SCRAPE_SITE_ERROR', 'refused', { retryable: true }) };
+    const refused: unknown = await shop.fetcher().fetch(requestOf()).catch((reason: unknown) => reason);
+    expect(refused).toBeInstanceOf(TransportError);
+    expect(refused).toMatchObject({ code: 'SCRAPE_SITE_ERROR', trouble: 'refused', retryable: true });
+    shop.answers = { http: new TroupeError('SCRAPE_DNS_RESOLUTION_ERROR', 'unknown host') };
+    await expect(shop.fetcher().fetch(requestOf())).rejects.toMatchObject({ code: 'SCRAPE_DNS_RESOLUTION_ERROR', trouble: null });
+  });
+
+  it('passes on unchanged why a redirect was refused', async () => {
+    const refusal = new TroupeError('SCRAPE_SITE_ERROR', 'no', { retryable: true });
+    const fetcher = new PageFetcher(
+      { http: { fetch: async ({ onRedirect }) => onRedirect('http://x.test/').then(() => Promise.reject(new Error())) } } as never,
+      new Ladder({ hasBrowser: false }),
+      { convert: () => Promise.reject(new Error()) },
+    );
+    await expect(fetcher.fetch(requestOf({ onHop: () => Promise.reject(refusal) }))).rejects.toBe(refusal);
+  });
+
+  it('that refreshes to another is followed like a redirect', async () => {
+    const hops: string[] = [];
+    shop.refresh = { [URL_A]: 'http://site.test/b' };
+    const page = await shop.fetcher().fetch(requestOf({ onHop: async (target) => void hops.push(target) }));
+    expect(page.finalUrl).toBe('http://site.test/b');
+    expect(hops).toEqual(['http://site.test/b']);
+  });
+
+  it('that refreshes itself is a page, and a circle of refreshes an error', async () => {
+    shop.refresh = { [URL_A]: `${URL_A}#top` };
+    expect(await shop.fetcher().fetch(requestOf())).toMatchObject({ finalUrl: URL_A });
+    shop.refresh = { [URL_A]: 'http://site.test/b', 'http://site.test/b': URL_A };
+    await expect(shop.fetcher().fetch(requestOf())).rejects.toMatchObject({ code: 'SCRAPE_TOO_MANY_REDIRECTS' });
+  });
+
+  it('hands the converter the reserved metadata, and the reason of an error status', async () => {
+    shop.answers = { http: { statusCode: 404, statusText: 'Not Found' } };
+    await shop.fetcher().fetch(requestOf());
+    expect(shop.converted[0]?.metadata).toEqual({
+      sourceURL: 'a',
+      url: URL_A,
+      statusCode: 404,
+      contentType: 'text/html',
+      error: 'Not Found',
+    });
+  });
+
+  it('looks for no links on an error page', async () => {
+    const discover: PageRequest['discover'] = () => ({ scope: {} as never, depth: 1, maxLinks: 1, obeyNofollow: true });
+    await shop.fetcher().fetch(requestOf({ discover }));
+    shop.answers = { http: { statusCode: 500 } };
+    await shop.fetcher().fetch(requestOf({ discover }));
+    expect(shop.converted.map((request) => request.discover === null)).toEqual([false, true]);
+  });
+});

@@ -1,0 +1,200 @@
+import 'reflect-metadata';
+import { describe, expect, it } from '@jest/globals';
+import { TroupeError } from '@troupe/contracts';
+import { readBody } from '../validation/read-body.js';
+import { BatchDto } from './batch.dto.js';
+import { batchFromV2, unofferedBatchOptions, type BatchRules } from './batch.mapper.js';
+import { CrawlDto } from './crawl.dto.js';
+import { crawlSpecFromV2, crawlSpecToV2, unofferedCrawlOptions } from './crawl.mapper.js';
+import { MapDto } from './map.dto.js';
+import { mapSpecFromV2, mapWarning } from './map.mapper.js';
+import { ScrapeDto } from './scrape.dto.js';
+import { scrapeSpecFromV2, unofferedScrapeOptions } from './scrape.mapper.js';
+
+const LIMITS = { maxScrapeTimeoutMs: 600_000, allowIgnoreRobots: false, concurrency: 10 };
+const scrapeBody = (rest: object = {}) => readBody(ScrapeDto, { url: 'https://example.com', ...rest }).body;
+const crawlBody = (rest: object = {}) => readBody(CrawlDto, { url: 'example.com/docs', ...rest }).body;
+
+describe('scrapeSpecFromV2', () => {
+  it('fills in the defaults of v2', () => {
+    expect(scrapeSpecFromV2(scrapeBody(), LIMITS)).toEqual({
+      formats: [{ type: 'markdown' }],
+      onlyMainContent: true,
+      includeTags: [],
+      excludeTags: [],
+      headers: {},
+      waitForMs: 0,
+      skipTlsVerification: true,
+      timeoutMs: 30_000,
+      removeBase64Images: true,
+      engine: 'auto',
+    });
+  });
+
+  it('honours a sent timeout exactly, up to the ceiling', () => {
+    expect(scrapeSpecFromV2(scrapeBody({ timeout: 1234 }), LIMITS).timeoutMs).toBe(1234);
+    expect(scrapeSpecFromV2(scrapeBody({ timeout: 9_999_999 }), LIMITS).timeoutMs).toBe(600_000);
+  });
+
+  it('merges repeated formats and keeps an empty list empty', () => {
+    const formats = ['markdown', { type: 'markdown' }, 'links'];
+    expect(scrapeSpecFromV2(scrapeBody({ formats }), LIMITS).formats).toEqual([
+      { type: 'markdown' },
+      { type: 'links' },
+    ]);
+    expect(scrapeSpecFromV2(scrapeBody({ formats: [] }), LIMITS).formats).toEqual([]);
+  });
+
+  it('starts with the browser when the page needs time', () => {
+    expect(scrapeSpecFromV2(scrapeBody({ waitFor: 500 }), LIMITS)).toMatchObject({ waitForMs: 500, engine: 'browser' });
+  });
+});
+
+describe('unofferedScrapeOptions', () => {
+  it.each([
+    [{ actions: [{ type: 'wait', milliseconds: 1 }] }, 'actions'],
+    [{ formats: ['screenshot'] }, 'format screenshot'],
+    [{ formats: [{ type: 'json', prompt: 'x' }] }, 'format json'],
+    [{ mobile: true }, 'mobile'],
+    [{ location: { country: 'DE' } }, 'location'],
+    [{ location: { languages: ['de'] } }, 'location'],
+    [{ proxy: 'stealth' }, 'proxy stealth'],
+    [{ proxy: 'enhanced' }, 'proxy enhanced'],
+    [{ minAge: 0 }, 'minAge'],
+    [{ parsers: [] }, 'parsers'],
+    [{ parsers: [{ type: 'pdf', maxPages: 3 }] }, 'parsers'],
+  ])('names %j', (rest, name) => {
+    expect(unofferedScrapeOptions(scrapeBody(rest))).toEqual([name]);
+  });
+
+  it('lets default values and effectless options pass', () => {
+    const rest = {
+      actions: [],
+      mobile: false,
+      location: { country: 'us' },
+      proxy: 'auto',
+      parsers: ['pdf'],
+      maxAge: 0,
+      storeInCache: false,
+    };
+    expect(unofferedScrapeOptions(scrapeBody(rest))).toEqual([]);
+  });
+});
+
+describe('crawlSpecFromV2', () => {
+  it('keeps the caller’s text and crawls the canonical start', () => {
+    const spec = crawlSpecFromV2(crawlBody(), LIMITS);
+    expect(spec.url).toBe('example.com/docs');
+    expect(spec.scope.base).toBe('http://example.com/docs');
+    expect(spec).toMatchObject({
+      limit: 10_000,
+      delayMs: 0,
+      maxConcurrency: null,
+      ignoreRobots: false,
+      robotsAgent: null,
+    });
+  });
+
+  it('turns seconds of delay into ms and clamps concurrency to the team’s', () => {
+    expect(crawlSpecFromV2(crawlBody({ delay: 0.25, maxConcurrency: 99 }), LIMITS)).toMatchObject({
+      delayMs: 250,
+      maxConcurrency: 10,
+    });
+  });
+
+  it('ignores another robots agent unless that is permitted', () => {
+    const body = crawlBody({ robotsUserAgent: 'other' });
+    expect(crawlSpecFromV2(body, LIMITS).robotsAgent).toBeNull();
+    expect(crawlSpecFromV2(body, { ...LIMITS, allowIgnoreRobots: true }).robotsAgent).toBe('other');
+  });
+
+  it('shows the options of a crawl so that reading them again gives the same crawl', () => {
+    const rest = {
+      includePaths: ['^/a'],
+      maxDiscoveryDepth: 2,
+      delay: 1.5,
+      limit: 7,
+      scrapeOptions: { formats: ['html'], timeout: 5000 },
+    };
+    const spec = crawlSpecFromV2(crawlBody(rest), LIMITS);
+    expect(crawlSpecFromV2(crawlBody(crawlSpecToV2(spec)), LIMITS)).toEqual(spec);
+  });
+
+  it('names what is not offered at either level', () => {
+    const body = crawlBody({ prompt: 'blog', webhook: 'https://h.example', scrapeOptions: { mobile: true } });
+    expect(unofferedCrawlOptions(body)).toEqual(['prompt', 'webhook', 'mobile']);
+  });
+});
+
+describe('batchFromV2', () => {
+  const rules: BatchRules = {
+    ...LIMITS,
+    maxBatchUrls: 5,
+    checkTarget: (url) => {
+      if (url.includes('10.0.0.1')) throw new TroupeError('SCRAPE_TARGET_FORBIDDEN', 'no');
+    },
+  };
+  const batch = (urls: string[], rest: object = {}) => batchFromV2(readBody(BatchDto, { urls, ...rest }).body, rules);
+
+  it('reports bad and blocked entries by their text and keeps repeated ones', () => {
+    const order = batch(['https://a.example', 'nope', 'http://10.0.0.1/', 'b.example', 'https://a.example']);
+    expect(order.invalidUrls).toEqual(['nope', 'http://10.0.0.1/']);
+    expect(order.urls).toEqual([
+      { url: 'https://a.example', host: 'a.example' },
+      { url: 'http://b.example/', host: 'b.example' },
+      { url: 'https://a.example', host: 'a.example' },
+    ]);
+  });
+
+  it('has an empty list of invalid URLs when all are fine, and none in strict mode', () => {
+    expect(batch(['https://a.example']).invalidUrls).toEqual([]);
+    expect(batch(['https://a.example'], { ignoreInvalidURLs: false }).invalidUrls).toBeNull();
+  });
+
+  it('names the index of a bad entry in strict mode and forbids a blocked one', () => {
+    const strict = { ignoreInvalidURLs: false };
+    expect(() => batch(['https://a.example', 'nope'], strict)).toThrow(
+      expect.objectContaining({ details: [expect.objectContaining({ path: ['urls', 1] })] }),
+    );
+    expect(() => batch(['http://10.0.0.1/'], strict)).toThrow(
+      expect.objectContaining({ code: 'SCRAPE_TARGET_FORBIDDEN' }),
+    );
+  });
+
+  it('refuses a batch without one valid URL, and one with too many', () => {
+    expect(() => batch(['nope'])).toThrow(expect.objectContaining({ status: 400 }));
+    expect(() => batch(Array<string>(6).fill('https://a.example'))).toThrow(
+      expect.objectContaining({ details: [expect.objectContaining({ code: 'too_big', maximum: 5 })] }),
+    );
+  });
+
+  it('names appendToId and webhooks as not offered', () => {
+    const { body } = readBody(BatchDto, {
+      urls: ['a.example'],
+      webhook: { url: 'https://h.example' },
+      appendToId: '5B1d0000-0000-4000-8000-000000000000',
+    });
+    expect(unofferedBatchOptions(body)).toEqual(['webhook', 'appendToId']);
+  });
+});
+
+describe('mapSpecFromV2', () => {
+  const map = (rest: object) => mapSpecFromV2(readBody(MapDto, { url: 'example.com/docs', ...rest }).body);
+
+  it('has a limit of 100 and a ceiling of two minutes', () => {
+    expect(map({})).toMatchObject({
+      url: 'http://example.com/docs',
+      limit: 100,
+      timeoutMs: 120_000,
+      includeSubdomains: true,
+    });
+    expect(map({ timeout: 500_000 }).timeoutMs).toBe(120_000);
+  });
+
+  it('warns when a section yields at most one link', () => {
+    const spec = map({});
+    expect(mapWarning(spec, [{ url: 'http://example.com/docs' }])).toContain('Only one link');
+    expect(mapWarning({ ...spec, limit: 1 }, [])).toBeUndefined();
+    expect(mapWarning({ ...spec, url: 'http://example.com/' }, [])).toBeUndefined();
+  });
+});
