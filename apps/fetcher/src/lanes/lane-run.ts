@@ -19,7 +19,7 @@ import type { SlotHold } from '@troupe/messaging';
 import type { Cancels, LaneSlots, Mailboxes, Penalties, RobotsLookup } from '../ports.js';
 import type { FetchedPage, PageFetcher } from '../pages/page-fetcher.js';
 import { BusyAnswerError, TransportError } from '../pages/transport-error.js';
-import { HopGuard } from '../pages/hop-guard.js';
+import { HopGuard, HostPausedError } from '../pages/hop-guard.js';
 import type { ExpressSlots } from '../slots/express-slots.js';
 import type { HostReports, TroubleKind } from '../slots/host-reports.js';
 import type { SlotClock } from '../slots/slot-clock.js';
@@ -182,6 +182,7 @@ export class LaneRun {
     } catch (error) {
       const reason = this.#abort.signal.aborted ? this.#reasonToStop() : null;
       if (reason !== null) return reason;
+      if (error instanceof HostPausedError && error.host === this.lane.host) return 'penalty';
       return this.#settleError({ ...context, ms: performance.now() - startedAt }, guard, error);
     } finally {
       guard.release();
@@ -224,8 +225,9 @@ export class LaneRun {
       this.#results.add(refusedResult(context, guard.refusal));
       return null;
     }
-    if (guard.paused !== null) {
-      this.#results.add(failedResult(context, guard.paused, guard.paused.pauseMs, 0));
+    const paused = error instanceof HostPausedError ? error : guard.paused;
+    if (paused !== null) {
+      this.#results.add(failedResult(context, paused, paused.pauseMs, 0));
       return null;
     }
     const failure = isTroupeError(error) ? error : this.#unexpected(context.item, error);

@@ -174,7 +174,7 @@ describe('a page', () => {
   it('passes on unchanged why a redirect was refused', async () => {
     const refusal = new TroupeError('SCRAPE_SITE_ERROR', 'no', { retryable: true });
     const fetcher = new PageFetcher(
-      { http: { fetch: async ({ onRedirect }) => onRedirect('http://x.test/').then(() => Promise.reject(new Error())) } } as never,
+      { http: { fetch: async ({ onRedirect }: EngineRequest) => onRedirect('http://x.test/').then(() => Promise.reject(new Error())) } } as never,
       new Ladder({ hasBrowser: false }),
       { convert: () => Promise.reject(new Error()) },
     );

@@ -6,6 +6,7 @@ import { isTroupeError, TroupeError } from '@troupe/contracts';
 import { hostKey } from '@troupe/frontier';
 import { robotsForStatus, type RobotsFile } from '@troupe/politeness';
 import { LRUCache } from 'lru-cache';
+import { HostPausedError } from '../pages/hop-guard.js';
 import { TransportError } from '../pages/transport-error.js';
 import type { RobotsStore } from '../ports.js';
 import type { ExpressFetch } from '../slots/express-fetch.js';
@@ -35,7 +36,7 @@ export interface RobotsRulesOptions {
 const DAY_MS = 24 * 60 * 60_000;
 /** A server error forbids everything, so it is asked again soon; what cannot be reached at all, sooner. */
 const SERVER_ERROR_TTL_MS = 10 * 60_000;
-const UNREACHABLE_TTL_MS = 10_000;
+const UNREACHABLE_TTL_MS = 1000;
 /** RFC 9309: at least 500 KiB must be parsed; what follows is not. */
 const PARSED_BYTES = 500 * 1024;
 const MAX_BYTES = 5 * 1024 * 1024;
@@ -54,7 +55,7 @@ export class RobotsRules {
 
   /**
    * Rules that hold for a URL.
-   * @throws TransportError when robots.txt cannot be reached: the page could not be fetched either
+   * @throws TransportError when robots.txt cannot be reached: the page could not be fetched either; HostPausedError
    */
   async rulesFor(url: string, signal: AbortSignal): Promise<RobotsFile> {
     const host = hostKey(url);
@@ -134,11 +135,14 @@ function parsed(status: number, text: string, ttlMs: number): Loaded {
 }
 
 function unreachable(host: string, cause: unknown): Loaded {
+  const nothing = { file: robotsForStatus(0, ''), status: 0, bytes: 0, ttlMs: UNREACHABLE_TTL_MS };
+  // The host answers, only not now: that is no new trouble.
+  if (cause instanceof HostPausedError) return { ...nothing, error: cause, ttlMs: Math.min(cause.pauseMs, UNREACHABLE_TTL_MS) };
   const failure = isTroupeError(cause)
     ? cause
     : new TroupeError('UNKNOWN_ERROR', String(cause), { cause, retryable: true });
   const error = new TransportError(failure, `robots.txt of ${host} cannot be read: ${failure.message}`);
-  return { file: robotsForStatus(0, ''), status: 0, error, bytes: 0, ttlMs: UNREACHABLE_TTL_MS };
+  return { ...nothing, error };
 }
 
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

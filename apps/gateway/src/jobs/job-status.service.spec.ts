@@ -32,7 +32,8 @@ function fixture(stored: number, status: JobStatus) {
   const row = (ord: number): PageRow => ({ ord, item: ord, url: '', bytes: 10, blob: null, inline: Buffer.alloc(0) });
   const jobs = {
     find: (id: string) => Promise.resolve(id === ID ? view() : null),
-    tombstone: (id: string) => Promise.resolve(id.startsWith('dead') ? { team: 'team-a', kind: 'crawl' as const } : null),
+    tombstone: (id: string) =>
+      Promise.resolve(id.startsWith('dead') ? { team: 'team-a', kind: 'crawl' as const } : null),
     pages: (_jobNo: string, skip: number, limit: number | null, maxBytes: number) => {
       state.reads++;
       const fitting = Math.max(1, Math.floor(maxBytes / 10));

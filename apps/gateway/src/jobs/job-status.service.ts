@@ -72,7 +72,7 @@ export class JobStatusService {
         const leftMs = deadlineMs - performance.now();
         if (page.rows.length > 0 || page.job.status !== 'scraping' || leftMs <= 0) return page;
         await watch.next(leftMs, signal);
-      } while (!signal.aborted);
+      } while (!signal.aborted && this.watch.isOpen);
       return page;
     } finally {
       watch.close();

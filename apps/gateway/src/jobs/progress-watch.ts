@@ -55,6 +55,11 @@ export class ProgressWatch {
 
   constructor(private readonly listener: Listener) {}
 
+  /** Whether requests may still be held. */
+  get isOpen(): boolean {
+    return !this.isClosed;
+  }
+
   /** null when too many requests are held already, or the gateway drains. */
   watch(job: Uuid, isNews: (progress: JobProgress) => boolean): Watch | null {
     if (this.isClosed || this.count >= MAX_WATCHES) return null;

@@ -44,17 +44,21 @@ export class Pools {
   onGrant(grant: Grant): boolean {
     const claim = this.claimOf(grant.pool);
     if (claim === undefined) return false;
-    const before = claim.held.length;
-    const isEmpty = claim.want === 0 && before === 0 && grant.tokens.length === 0;
+    const isEmpty = claim.want === 0 && claim.held.length === 0 && grant.tokens.length === 0;
     if (isEmpty && grant.v >= claim.seenV) this.memory.released.add(grant.pool);
-    if (!applyGrant(claim, grant, this.now, this.rules)) return false;
+    const isNews = grant.v > claim.seenV;
+    const handedBack = applyGrant(claim, grant, this.now, this.rules);
+    if (isNews) this.note(grant, claim);
+    return handedBack;
+  }
+
+  private note(grant: Grant, claim: Claim): void {
     if (grant.pool !== poolOfTeam(this.state)) {
       const host = grant.pool.slice('domain/'.length);
       this.memory.hosts.set(host, { gapMs: grant.gapMs, meanMs: grant.meanMs, pauseUntil: this.now + grant.pauseMs });
     }
     const repeat = this.memory.repeats.get(grant.pool);
     if (repeat !== undefined && claim.held.length >= claim.want) repeat.at = this.now + KEEP_ALIVE_MS;
-    return claim.held.length < Math.max(before, grant.tokens.length);
   }
 
   /** Sets the wish; answers with a Demand when it changed, when holdings changed, or when it is time to repeat. */

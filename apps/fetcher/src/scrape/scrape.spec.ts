@@ -1,0 +1,152 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { TroupeError, type FetchRequest } from '@troupe/contracts';
+import { NeedsBrowserError, type FetchedPage, type PageRequest } from '../pages/page-fetcher.js';
+import { TransportError } from '../pages/transport-error.js';
+import type { Trouble } from '../slots/host-reports.js';
+import { ScrapeRunner, type ScrapeParts } from './scrape-runner.js';
+import { SinglePages } from './single-pages.js';
+
+const PAGE: FetchedPage = {
+  statusCode: 200,
+  finalUrl: 'http://site.test/a',
+  engine: 'http',
+  fetchMs: 4,
+  document: Buffer.from('{}'),
+  documentBytes: 2,
+  title: null,
+  outlinks: [],
+  excluded: null,
+  busy: null,
+};
+const signal = new AbortController().signal;
+
+function requestOf(engine: 'auto' | 'browser' = 'auto'): FetchRequest {
+  const spec = { engine, timeoutMs: 300 } as FetchRequest['spec'];
+  return { id: 'id', team: 'team', url: 'http://site.test/a', sourceUrl: 'site.test/a', spec, deadlineMs: 300, metadata: { concurrencyLimited: true } };
+}
+
+describe('a single page', () => {
+  let answers: (FetchedPage | Error)[];
+  let asked: PageRequest[];
+  let pauseMs: number;
+  let open: number;
+  let troubles: Trouble[];
+  let single: SinglePages;
+
+  beforeEach(() => {
+    answers = [PAGE];
+    asked = [];
+    pauseMs = 0;
+    open = 0;
+    troubles = [];
+    single = new SinglePages({
+      pages: {
+        fetch: async (request) => {
+          asked.push(request);
+          const answer = answers.shift() ?? PAGE;
+          if (answer instanceof Error) throw answer;
+          return answer;
+        },
+      },
+      express: {
+        acquire: async () => {
+          open++;
+          return { release: () => void open-- };
+        },
+      },
+      penalties: { pauseMs: () => pauseMs, gapMs: () => 0 },
+      reports: { clean: () => undefined, trouble: (_host, trouble) => troubles.push(trouble) },
+      robots: { rulesFor: () => Promise.reject(new Error('robots were asked')) },
+    });
+  });
+
+  function fetch(): Promise<FetchedPage> {
+    const { url, spec } = requestOf();
+    const rest = { metadata: {}, encoding: 'json' as const, reportsShells: true, discover: () => null };
+    return single.fetch({ url, spec, budgetMs: 300, signal, robotsAgent: null, ...rest });
+  }
+
+  it('has a place on its host while it is fetched, and does not ask robots', async () => {
+    expect(await fetch()).toBe(PAGE);
+    expect(open).toBe(0);
+  });
+
+  it('gives its place back when it fails', async () => {
+    answers = [new TroupeError('SCRAPE_BLOCKED', 'wall')];
+    await expect(fetch()).rejects.toMatchObject({ code: 'SCRAPE_BLOCKED' });
+    expect(open).toBe(0);
+  });
+
+  it('waits for a short pause of its host, and names the host when the pause is too long', async () => {
+    pauseMs = 40;
+    const startedAt = performance.now();
+    await fetch();
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(35);
+    pauseMs = 5000;
+    await expect(fetch()).rejects.toMatchObject({ code: 'CONCURRENCY_QUEUE_TIMEOUT', message: expect.stringContaining('site.test') });
+  });
+
+  it('asks again after a 429 when that fits into its time', async () => {
+    const busy = { ...PAGE, statusCode: 429, busy: { kind: 'rateLimited' as const, retryMs: 20 } };
+    answers = [busy, PAGE];
+    expect(await fetch()).toMatchObject({ statusCode: 200 });
+    expect(troubles).toMatchObject([{ kind: 'rateLimited', retryMs: 20 }]);
+    answers = [{ ...busy, busy: { kind: 'rateLimited', retryMs: 60_000 } }, PAGE];
+    expect(await fetch()).toMatchObject({ statusCode: 429 });
+  });
+
+  it('charges the host with a refused connection, not with the impatience of a caller', async () => {
+    answers = [new TransportError(new TroupeError('SCRAPE_TIMEOUT', 'late', { retryable: true }))];
+    await expect(fetch()).rejects.toMatchObject({ code: 'SCRAPE_TIMEOUT' });
+    expect(troubles).toEqual([]);
+    answers = [new TransportError(new TroupeError('SCRAPE_SITE_ERROR', 'refused', { retryable: true }))];
+    await expect(fetch()).rejects.toMatchObject({ code: 'SCRAPE_SITE_ERROR' });
+    expect(troubles).toMatchObject([{ kind: 'refused' }]);
+  });
+});
+
+describe('a sync scrape', () => {
+  function runnerOf(page: FetchedPage | Error, more: Partial<ScrapeParts> = {}): { runner: ScrapeRunner; calls: unknown[] } {
+    const calls: unknown[] = [];
+    const single = { fetch: async () => (page instanceof Error ? Promise.reject(page) : page) };
+    const rpc = {
+      call: async (...call: unknown[]) => {
+        calls.push(call);
+        return { head: { ok: true, engine: 'browser' }, body: new Uint8Array(1) } as never;
+      },
+    };
+    return { calls, runner: new ScrapeRunner({ single, rpc, hasBrowser: false, browserElsewhere: () => true, ...more }) };
+  }
+
+  const shell = new NeedsBrowserError('http://site.test/a', () => Promise.resolve(PAGE));
+
+  it('answers with the document and what became of the page', async () => {
+    const { runner } = runnerOf(PAGE);
+    const { head, body } = await runner.http(requestOf(), signal);
+    expect(head).toMatchObject({ ok: true, statusCode: 200, finalUrl: PAGE.finalUrl, engine: 'http', credits: 1 });
+    expect(body).toBe(PAGE.document);
+  });
+
+  it('answers a failure with its code', async () => {
+    const { runner } = runnerOf(new TroupeError('SCRAPE_SSL_ERROR', 'bad certificate'));
+    expect(await runner.http(requestOf(), signal)).toMatchObject({ head: { ok: false, error: { code: 'SCRAPE_SSL_ERROR' } } });
+  });
+
+  it('goes to a fetcher with a browser when scripts make the page, with the time that is left', async () => {
+    const { runner, calls } = runnerOf(shell);
+    expect(await runner.http(requestOf(), signal)).toMatchObject({ head: { ok: true, engine: 'browser' } });
+    expect(calls).toMatchObject([['rpc.fetch.browser', { id: 'id', deadlineMs: expect.any(Number) }, null, { signal }]]);
+  });
+
+  it('keeps what it has, with a warning, where the cluster has no browser', async () => {
+    const { runner, calls } = runnerOf(shell, { browserElsewhere: () => false });
+    expect(await runner.http(requestOf(), signal)).toMatchObject({ head: { ok: true, warning: expect.stringContaining('browser') } });
+    expect(calls).toEqual([]);
+  });
+
+  it('that asks for a browser is forwarded at once', async () => {
+    const { runner, calls } = runnerOf(PAGE);
+    await runner.http(requestOf('browser'), signal);
+    expect(calls).toHaveLength(1);
+  });
+});

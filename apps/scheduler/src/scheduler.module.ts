@@ -1,0 +1,67 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { ActorRuntime, systemClock, type ActorDef } from '@troupe/actors';
+import { FsBlobStore } from '@troupe/blob-store';
+import type { TroupeConfig } from '@troupe/config';
+import { ActorBus, KvLeaseBoard, NatsLink } from '@troupe/messaging';
+import type { Logger } from '@troupe/observability';
+import { createPool, Housekeeping, PgActorStore } from '@troupe/persistence';
+import path from 'node:path';
+import { batchActor } from './batch/batch.actor.js';
+import { crawlActor } from './crawl/crawl.actor.js';
+import { domainActor } from './domain/domain.actor.js';
+import { HousekeepingRounds } from './housekeeping/housekeeping-rounds.js';
+import { teamActor } from './team/team.actor.js';
+
+export interface SchedulerParts {
+  config: Readonly<TroupeConfig>;
+  log: Logger;
+  instance: string;
+  link: NatsLink;
+  pool: ReturnType<typeof createPool>;
+}
+
+/** The product token of the User-Agent is what robots.txt is matched against (RFC 9309, section 2.2.1). */
+function robotsAgentOf(userAgent: string): string {
+  return userAgent.split(/[/\s]/, 1)[0]!;
+}
+
+function actorsFor(config: Readonly<TroupeConfig>): ActorDef<never, never>[] {
+  const job = { robotsAgent: robotsAgentOf(config.userAgent), limitCountsFailed: config.limitCountsFailed };
+  return [
+    crawlActor(job),
+    batchActor(job),
+    domainActor({ maxConn: config.hostMaxConn, gapMs: config.hostGapMs }),
+    teamActor({ concurrency: config.teamConcurrency }),
+  ] as unknown as ActorDef<never, never>[];
+}
+
+/** The frontier's process: actors on leased partitions, and the housekeeping of tables and blobs. */
+@Module({})
+export class SchedulerModule {
+  static with({ config, log, instance, link, pool }: SchedulerParts): DynamicModule {
+    const runtime = new ActorRuntime({
+      id: instance,
+      store: new PgActorStore(pool, { resultTtlHours: config.resultTtlHours }),
+      bus: new ActorBus(link, {
+        onPoison: async (poison) => log.error({ poison }, 'a message in a mailbox could not be read'),
+      }),
+      leases: new KvLeaseBoard(link, { id: instance }),
+      clock: systemClock,
+      log,
+      defs: actorsFor(config),
+    });
+    const rounds = new HousekeepingRounds(
+      new Housekeeping(pool),
+      new FsBlobStore(path.join(config.troupeDataDir, 'blobs')),
+      runtime,
+      log,
+    );
+    return {
+      module: SchedulerModule,
+      providers: [
+        { provide: ActorRuntime, useValue: runtime },
+        { provide: HousekeepingRounds, useValue: rounds },
+      ],
+    };
+  }
+}

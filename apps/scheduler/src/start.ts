@@ -1,0 +1,40 @@
+import { NestFactory } from '@nestjs/core';
+import { ActorRuntime } from '@troupe/actors';
+import type { TroupeConfig } from '@troupe/config';
+import { NatsLink } from '@troupe/messaging';
+import type { RunningService, ServiceContext } from '@troupe/observability';
+import { createPool } from '@troupe/persistence';
+import { HousekeepingRounds } from './housekeeping/housekeeping-rounds.js';
+import { SchedulerModule } from './scheduler.module.js';
+
+const POOL_SIZE = 4;
+
+export async function startScheduler(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
+  const { config, log, instance } = context;
+  const link = await NatsLink.open({
+    url: config.natsUrl,
+    name: instance,
+    onProblem: (problem) => log.warn({ problem }, 'NATS trouble'),
+  });
+  await link.ensureTopology();
+  const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
+  const app = await NestFactory.createApplicationContext(SchedulerModule.with({ config, log, instance, link, pool }), {
+    logger: ['error', 'warn'],
+    abortOnError: false,
+  });
+  await app.get(ActorRuntime).start();
+  app.get(HousekeepingRounds).start();
+  return {
+    checks: {
+      nats: () => link.ping(),
+      postgres: async () => void (await pool.query('SELECT 1')),
+    },
+    async drain() {
+      app.get(HousekeepingRounds).stop();
+      await app.get(ActorRuntime).stop();
+      await app.close();
+      await link.close();
+      await pool.end();
+    },
+  };
+}
