@@ -1,5 +1,5 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import { BrowserScrapeController } from './scrape/browser-scrape.controller.js';
+import { browserScrapeController } from './scrape/browser-scrape.controller.js';
 import { FetcherParts } from './fetcher.parts.js';
 import { KickController } from './kickoff/kick.controller.js';
 import { LaneController } from './lanes/lane.controller.js';
@@ -14,7 +14,7 @@ export class FetcherModule {
     return {
       module: FetcherModule,
       providers: [{ provide: FetcherParts, useValue: parts }],
-      controllers: parts.hasBrowser ? [...controllers, BrowserScrapeController] : controllers,
+      controllers: parts.browserPages > 0 ? [...controllers, browserScrapeController(parts.browserPages)] : controllers,
     };
   }
 }

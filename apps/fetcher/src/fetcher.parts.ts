@@ -52,14 +52,16 @@ export class FetcherParts {
     readonly kicks: KickRunner,
     readonly mapper: SiteMapper,
     readonly scrapes: ScrapeRunner,
-    readonly hasBrowser: boolean,
+    /** Pages that the browser opens at once, 0 without one. */
+    readonly browserPages: number,
     /** Closes everything, in order. Call it when nothing runs any more. */
     readonly close: () => Promise<void>,
   ) {}
 
   static async create(context: FetcherContext): Promise<FetcherParts> {
     const { config, instance, log } = context;
-    const { engines, hasBrowser, closeEngines } = createEngines(context);
+    const { engines, browserPages, closeEngines } = createEngines(context);
+    const hasBrowser = browserPages > 0;
     const boards = await startBoards(context, hasBrowser);
     const { converter, stopConverter } = createConverter(context);
     const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
@@ -96,7 +98,7 @@ export class FetcherParts {
         gapMs: config.hostGapMs,
       }),
       new ScrapeRunner({ single, rpc: new Rpc(context.link), hasBrowser, browserElsewhere: boards.browserElsewhere }),
-      hasBrowser,
+      browserPages,
       async () => {
         await reports.flush();
         await boards.stop();
@@ -112,7 +114,7 @@ function createBlobs(config: Readonly<TroupeConfig>): BlobStore {
 
 function createEngines({ config }: FetcherContext): {
   engines: Engines;
-  hasBrowser: boolean;
+  browserPages: number;
   closeEngines: () => Promise<void>;
 } {
   const allow = parseAllowList(config.allowPrivateTargets);
@@ -129,7 +131,7 @@ function createEngines({ config }: FetcherContext): {
     await Promise.all([http.close(), got.close(), browser.close()]);
     await proxy.close();
   };
-  return { engines: { http, got, browser }, hasBrowser: browser.isAvailable, closeEngines };
+  return { engines: { http, got, browser }, browserPages: browser.isAvailable ? concurrency : 0, closeEngines };
 }
 
 async function startBoards({ link, instance }: FetcherContext, hasBrowser: boolean) {

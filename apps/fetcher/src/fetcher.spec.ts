@@ -51,7 +51,10 @@ function page(title: string, body: string): string {
 }
 
 const PAGES: Record<string, string> = {
-  '/': page('Start', '<a href="/a">A</a> <a href="/b">B</a> <a href="/private/x">P</a> <a href="https://elsewhere.test/">E</a>'),
+  '/': page(
+    'Start',
+    '<a href="/a">A</a> <a href="/b">B</a> <a href="/private/x">P</a> <a href="https://elsewhere.test/">E</a>',
+  ),
   '/a': page('Page A', '<a href="/c">C</a>'),
   '/b': page('Page B', ''),
   '/c': page('Page C', ''),
@@ -71,7 +74,10 @@ class Site {
       const target = REDIRECTS[url];
       const body = PAGES[url];
       if (url === '/robots.txt') response.end(`User-agent: *\nDisallow: /private/\nSitemap: ${this.origin}/map.xml\n`);
-      else if (url === '/map.xml') response.end(`<urlset><url><loc>${this.origin}/c</loc></url><url><loc>${this.origin}/a?x=1</loc></url></urlset>`);
+      else if (url === '/map.xml')
+        response.end(
+          `<urlset><url><loc>${this.origin}/c</loc></url><url><loc>${this.origin}/a?x=1</loc></url></urlset>`,
+        );
       else if (target !== undefined) response.writeHead(302, { location: target }).end();
       else if (url === '/busy') response.writeHead(429, { 'retry-after': '2' }).end('slow down');
       else if (body !== undefined) response.writeHead(200, { 'content-type': 'text/html' }).end(body);
@@ -96,11 +102,17 @@ async function freePort(): Promise<number> {
 }
 
 async function startNats(dir: string, port: number): Promise<ChildProcess> {
-  writeFileSync(path.join(dir, 'nats.conf'), `listen: "127.0.0.1:${port}"\nmax_payload: 8MB\njetstream { store_dir: "${dir}/js" }\n`);
+  writeFileSync(
+    path.join(dir, 'nats.conf'),
+    `listen: "127.0.0.1:${port}"\nmax_payload: 8MB\njetstream { store_dir: "${dir}/js" }\n`,
+  );
   const child = spawn(natsServer, ['-c', path.join(dir, 'nats.conf')], { stdio: 'ignore' });
   for (let tries = 0; tries < 200; tries++) {
     const socket = connect(port, '127.0.0.1');
-    const ok = await Promise.race([once(socket, 'connect').then(() => true), once(socket, 'error').then(() => false)]).catch(() => false);
+    const ok = await Promise.race([
+      once(socket, 'connect').then(() => true),
+      once(socket, 'error').then(() => false),
+    ]).catch(() => false);
     socket.destroy();
     if (ok) return child;
     await sleep(25);
@@ -205,7 +217,9 @@ suite('a fetcher on a real bus', () => {
   async function run(message: Lane): Promise<{ end: LaneEnd; pages: Map<string, PageResult> }> {
     await bus.publishWork('http', 'lo', `${JOB}.${message.lane}.${Math.random()}`, message);
     for (let tries = 0; tries < 400; tries++) {
-      const end = heard.map(({ body }) => body).find((body): body is LaneEnd => body.type === 'LaneEnd' && body.lane === message.lane);
+      const end = heard
+        .map(({ body }) => body)
+        .find((body): body is LaneEnd => body.type === 'LaneEnd' && body.lane === message.lane);
       if (end !== undefined) return { end, pages: pagesOf(message.lane) };
       await sleep(25);
     }
@@ -213,7 +227,9 @@ suite('a fetcher on a real bus', () => {
   }
 
   function pagesOf(laneNumber: number): Map<string, PageResult> {
-    const results = heard.flatMap(({ body }) => ((body.type === 'PagesDone' || body.type === 'LaneEnd') && body.lane === laneNumber ? body.pages : []));
+    const results = heard.flatMap(({ body }) =>
+      (body.type === 'PagesDone' || body.type === 'LaneEnd') && body.lane === laneNumber ? body.pages : [],
+    );
     return new Map(results.map((result) => [new URL(result.url).pathname, result]));
   }
 
@@ -236,9 +252,17 @@ suite('a fetcher on a real bus', () => {
 
   it('stores the document as the client will see it', async () => {
     const { pages } = await run(lane(['/a']));
-    const document = JSON.parse(gunzipSync(Buffer.from(pages.get('/a')?.inline ?? '', 'base64')).toString()) as PageDocument;
+    const document = JSON.parse(
+      gunzipSync(Buffer.from(pages.get('/a')?.inline ?? '', 'base64')).toString(),
+    ) as PageDocument;
     expect(document.markdown).toContain('# Page A');
-    expect(document.metadata).toMatchObject({ title: 'Page A', url: `${site.origin}/a`, sourceURL: `${site.origin}/a`, statusCode: 200, proxyUsed: 'basic' });
+    expect(document.metadata).toMatchObject({
+      title: 'Page A',
+      url: `${site.origin}/a`,
+      sourceURL: `${site.origin}/a`,
+      statusCode: 200,
+      proxyUsed: 'basic',
+    });
     expect(document.metadata.scrapeId).toMatch(/^[0-9a-f-]{36}$/);
   });
 
@@ -254,7 +278,12 @@ suite('a fetcher on a real bus', () => {
     const { end, pages } = await run(lane(['/busy', '/a']));
     expect(end).toMatchObject({ reason: 'penalty' });
     expect(end.unrun).toHaveLength(1);
-    expect(pages.get('/busy')).toMatchObject({ outcome: 'failed', retryable: true, retryAfterMs: 2000, statusCode: 429 });
+    expect(pages.get('/busy')).toMatchObject({
+      outcome: 'failed',
+      retryable: true,
+      retryAfterMs: 2000,
+      statusCode: 429,
+    });
     const next = await run(lane(['/b']));
     expect(next.end).toMatchObject({ reason: 'penalty', unrun: [expect.any(Number)] });
     expect(site.paths()).not.toContain('/b');
@@ -288,7 +317,15 @@ suite('a fetcher on a real bus', () => {
   });
 
   it('refuses a forbidden address of a sync scrape with its code', async () => {
-    const request = { id: JOB, team: JOB, url: 'http://10.0.0.1/', sourceUrl: 'x', spec: SPEC, deadlineMs: 5000, metadata: {} };
+    const request = {
+      id: JOB,
+      team: JOB,
+      url: 'http://10.0.0.1/',
+      sourceUrl: 'x',
+      spec: SPEC,
+      deadlineMs: 5000,
+      metadata: {},
+    };
     const { head } = await rpc.call<FetchReply>(RPC.fetchHttp, request, null, { timeoutMs: 5000 });
     expect(head).toMatchObject({ ok: false, error: { code: 'SCRAPE_TARGET_FORBIDDEN' } });
   });
@@ -309,7 +346,9 @@ suite('a fetcher on a real bus', () => {
       headers: {},
       timeoutMs: 10_000,
     };
-    const { head } = await rpc.call<MapReply>(RPC.map, { id: JOB, team: JOB, spec, deadlineMs: 10_000 }, null, { timeoutMs: 11_000 });
+    const { head } = await rpc.call<MapReply>(RPC.map, { id: JOB, team: JOB, spec, deadlineMs: 10_000 }, null, {
+      timeoutMs: 11_000,
+    });
     if (!head.ok) throw new Error(head.error.message);
     expect(head.links[0]).toEqual({ url: `${site.origin}/`, title: 'Start' });
     expect(head.links.map(({ url }) => new URL(url).pathname).sort()).toEqual(['/', '/a', '/b', '/c', '/private/x']);
@@ -318,7 +357,14 @@ suite('a fetcher on a real bus', () => {
 
   it('answers kicks with the rules and the sitemap of a site', async () => {
     const actor = `crawl/${JOB}` as const;
-    await bus.publishWork('kick', 'hi', `kick.${Math.random()}`, { type: 'Kick', task: 'robots', actor, host: 'h', url: `${site.origin}/`, agent: 'Troupe' });
+    await bus.publishWork('kick', 'hi', `kick.${Math.random()}`, {
+      type: 'Kick',
+      task: 'robots',
+      actor,
+      host: 'h',
+      url: `${site.origin}/`,
+      agent: 'Troupe',
+    });
     await bus.publishWork('kick', 'hi', `kick.${Math.random()}`, {
       type: 'Kick',
       task: 'sitemap',
@@ -333,15 +379,23 @@ suite('a fetcher on a real bus', () => {
       headers: {},
       agent: 'Troupe',
     });
-    const wanted = () => heard.map(({ body }) => body).filter(({ type }) => type === 'RobotsDone' || type === 'SitemapChunk');
+    const wanted = () =>
+      heard.map(({ body }) => body).filter(({ type }) => type === 'RobotsDone' || type === 'SitemapChunk');
     for (let tries = 0; tries < 100 && wanted().length < 2; tries++) await sleep(25);
-    expect(wanted()).toContainEqual(expect.objectContaining({ type: 'RobotsDone', status: 200, sitemaps: [`${site.origin}/map.xml`], error: null }));
-    expect(wanted()).toContainEqual(expect.objectContaining({ type: 'SitemapChunk', file: 3, chunk: 0, last: true, more: false, error: null }));
+    expect(wanted()).toContainEqual(
+      expect.objectContaining({ type: 'RobotsDone', status: 200, sitemaps: [`${site.origin}/map.xml`], error: null }),
+    );
+    expect(wanted()).toContainEqual(
+      expect.objectContaining({ type: 'SitemapChunk', file: 3, chunk: 0, last: true, more: false, error: null }),
+    );
   });
 
   it('reports what it saw of the host', async () => {
     await run(lane(['/a', '/b']));
-    for (let tries = 0; tries < 100 && !heard.some(({ body }) => body.type === 'HostFeedback'); tries++) await sleep(25);
-    expect(heard.map(({ body }) => body)).toContainEqual(expect.objectContaining({ type: 'HostFeedback', host: new URL(site.origin).host }));
+    for (let tries = 0; tries < 100 && !heard.some(({ body }) => body.type === 'HostFeedback'); tries++)
+      await sleep(25);
+    expect(heard.map(({ body }) => body)).toContainEqual(
+      expect.objectContaining({ type: 'HostFeedback', host: new URL(site.origin).host }),
+    );
   });
 });

@@ -22,14 +22,13 @@ export async function startFetcher(context: ServiceContext<Readonly<TroupeConfig
     capacity: fetcherConcurrency,
     expects: EXPECTED,
   });
-  const options: MicroserviceOptions = { strategy };
   const app = await NestFactory.createMicroservice<MicroserviceOptions>(FetcherModule.with(parts), {
-    ...options,
+    strategy,
     logger: ['error', 'warn'],
     abortOnError: false,
   });
   await app.listen();
-  if (!parts.hasBrowser)
+  if (parts.browserPages === 0)
     log.warn('no browser found: pages that need scripts are fetched without them (set CHROMIUM_PATH)');
   return {
     checks: { nats: () => link.ping() },

@@ -3,7 +3,7 @@
  * to the next waiter without a word to NATS.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SlotHold } from './slot-board.js';
+import type { SlotHold } from './slot-hold.js';
 
 export interface ExpressRequest {
   host: string;

@@ -6,7 +6,7 @@
  */
 import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
 import { Kvm, type KV } from '@nats-io/kv';
-import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { connect, type ConnectionOptions, type NatsConnection } from '@nats-io/transport-node';
 import { TroupeError } from '@troupe/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ensureBuckets, ensureStreams } from './topology.js';
@@ -36,6 +36,16 @@ export class NatsServerUnfitError extends TroupeError {
   }
 }
 
+/** The client takes credentials apart from addresses; a URL carries them as `user:password@` or `token@`. */
+function addressOf(url: string): Pick<ConnectionOptions, 'servers' | 'user' | 'pass' | 'token'> {
+  const parsed = url.split(',').map((server) => new URL(server.includes('://') ? server.trim() : `nats://${server.trim()}`));
+  const servers = parsed.map(({ host }) => host);
+  const { username, password } = parsed.find((server) => server.username !== '') ?? parsed[0]!;
+  if (username === '') return { servers };
+  const user = decodeURIComponent(username);
+  return password === '' ? { servers, token: user } : { servers, user, pass: decodeURIComponent(password) };
+}
+
 export class NatsLink {
   readonly js: JetStreamClient;
   readonly #kvm: Kvm;
@@ -61,7 +71,7 @@ export class NatsLink {
    */
   static async open(options: NatsLinkOptions): Promise<NatsLink> {
     const nc = await connect({
-      servers: options.url.split(',').map((server) => server.trim()),
+      ...addressOf(options.url),
       name: options.name,
       maxReconnectAttempts: -1,
       waitOnFirstConnect: true,

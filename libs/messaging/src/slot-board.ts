@@ -6,11 +6,12 @@
  */
 import type { KV } from '@nats-io/kv';
 import { BUCKETS, TroupeError } from '@troupe/contracts';
-import { decideSlotClaim, type SlotValue } from '@troupe/politeness';
+import { decideSlotClaim } from '@troupe/politeness';
 import { LRUCache } from 'lru-cache';
 import { ExpressQueues } from './express-queues.js';
 import { hostToken } from './host-token.js';
 import { isRevisionConflict } from './kv-errors.js';
+import type { SlotHold, StoredSlot } from './slot-hold.js';
 import type { MemberBoard } from './member-board.js';
 import type { NatsLink } from './nats-link.js';
 
@@ -21,18 +22,6 @@ export interface SlotClaim {
   /** This attempt at the lane: tells our own write, whose answer was lost, from another delivery. */
   run: string;
   fetcher: string;
-}
-
-/** What is stored: the value the rules know, and whose attempt wrote it. */
-export type StoredSlot = SlotValue & { run: string };
-
-/** A place this process holds. Opaque to its holder. */
-export interface SlotHold {
-  readonly key: string;
-  readonly host: string;
-  readonly isExpress: boolean;
-  readonly value: StoredSlot;
-  revision: number;
 }
 
 export type SlotVerdict = { held: SlotHold; previousFetcher: string | null } | 'stale' | 'duplicate';

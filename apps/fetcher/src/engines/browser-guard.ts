@@ -31,7 +31,8 @@ exec "$TROUPE_BROWSER" "$@"
 const PASSED_ON = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'FONTCONFIG_PATH', 'FONTCONFIG_FILE', 'LD_LIBRARY_PATH'];
 
 export class BrowserGuard {
-  private readonly dir: string;
+  /** For temporary files of the browser and of who drives it; removed with it. */
+  readonly dir: string;
   private lifeline: number | null;
 
   /** @throws when no FIFO can be made in the folder for temporary files */

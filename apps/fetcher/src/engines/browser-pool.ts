@@ -155,7 +155,8 @@ export class BrowserPool {
   private guardLaunch(id: string, launch: { launchOptions?: Record<string, unknown> }): void {
     const guard = new BrowserGuard(this.options.executablePath ?? '');
     this.guards.set(id, guard);
-    launch.launchOptions = { ...launch.launchOptions, executablePath: guard.executablePath, env: guard.env };
+    const { executablePath, env, dir: artifactsDir } = guard;
+    launch.launchOptions = { ...launch.launchOptions, executablePath, env, artifactsDir };
   }
 
   private releaseGuard(id: string): void {

@@ -48,7 +48,10 @@ async function read(answer: Partial<EngineResponse> | Error, more: Partial<Sitem
     if (answer instanceof Error) throw answer;
     return { statusCode: 200, contentType: 'application/xml', body: new Uint8Array(), ...answer } as EngineResponse;
   };
-  const robots = { rulesFor: async () => RobotsFile.allowAll, describe: async () => ({ file: RobotsFile.allowAll, status: 404, error: null }) };
+  const robots = {
+    rulesFor: async () => RobotsFile.allowAll,
+    describe: async () => ({ file: RobotsFile.allowAll, status: 404, error: null }),
+  };
   const chunks: SitemapChunk[] = [];
   for await (const chunk of new SitemapKick({ get }, robots).read(taskOf(more))) chunks.push(chunk);
   return chunks;
@@ -99,7 +102,9 @@ describe('a sitemap', () => {
   });
 
   it('is filtered by the scope, each URL once', async () => {
-    const body = Buffer.from('http://site.test/a\nhttps://www.site.test/a/\nhttp://site.test/secret\nhttp://other.test/\n');
+    const body = Buffer.from(
+      'http://site.test/a\nhttps://www.site.test/a/\nhttp://site.test/secret\nhttp://other.test/\n',
+    );
     const [chunk] = await read({ body, contentType: 'text/plain' });
     expect(chunk?.urls.map(({ url }) => url)).toEqual(['http://site.test/a']);
     expect(chunk?.excluded?.byRule).toEqual({ exclude: 1, external: 1 });
@@ -108,12 +113,16 @@ describe('a sitemap', () => {
   it('that nobody announced may be absent', async () => {
     const url = 'http://site.test/sitemap.xml';
     expect(await read({ statusCode: 404 }, { url })).toMatchObject([{ last: true, error: null }]);
-    expect(await read({ contentType: 'text/html', body: Buffer.from('<html>') }, { url })).toMatchObject([{ error: null }]);
+    expect(await read({ contentType: 'text/html', body: Buffer.from('<html>') }, { url })).toMatchObject([
+      { error: null },
+    ]);
     expect(await read({ statusCode: 404 })).toMatchObject([{ last: true, error: { code: 'SCRAPE_SITEMAP_ERROR' } }]);
   });
 
   it('that cannot be fetched is one chunk with the reason', async () => {
     const chunks = await read(new TroupeError('SCRAPE_TIMEOUT', 'too slow'), { fromChunk: 4 });
-    expect(chunks).toMatchObject([{ chunk: 4, last: true, error: { code: 'SCRAPE_SITEMAP_ERROR', message: expect.stringContaining('too slow') } }]);
+    expect(chunks).toMatchObject([
+      { chunk: 4, last: true, error: { code: 'SCRAPE_SITEMAP_ERROR', message: expect.stringContaining('too slow') } },
+    ]);
   });
 });

@@ -7,7 +7,14 @@ import {
   type ScopeRule,
   type SitemapChunk,
 } from '@troupe/contracts';
-import { canonicalize, compileScope, fetchUrl, fingerprintUrl, whyNotCanonical, type CompiledScope } from '@troupe/frontier';
+import {
+  canonicalize,
+  compileScope,
+  fetchUrl,
+  fingerprintUrl,
+  whyNotCanonical,
+  type CompiledScope,
+} from '@troupe/frontier';
 import type { EngineResponse } from '../engines/engine.js';
 import type { RobotsRules } from '../robots/robots-rules.js';
 import type { ExpressFetch } from '../slots/express-fetch.js';

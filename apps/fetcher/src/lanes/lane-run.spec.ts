@@ -1,6 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeEach, describe, expect, it } from '@jest/globals';
-import { TroupeError, type ActorMessage, type Envelope, type Lane, type LaneEnd, type PageResult, type ScopeSpec } from '@troupe/contracts';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import {
+  TroupeError,
+  type ActorMessage,
+  type Envelope,
+  type Lane,
+  type LaneEnd,
+  type PageResult,
+  type ScopeSpec,
+} from '@troupe/contracts';
 import type { SlotHold, SlotVerdict } from '@troupe/messaging';
 import { parseRobots, RobotsFile } from '@troupe/politeness';
 import type { FetchedPage, PageRequest } from '../pages/page-fetcher.js';
@@ -160,7 +168,9 @@ class Surroundings {
   }
 
   results(): PageResult[] {
-    return this.sent.flatMap(({ body }: { body: ActorMessage }) => (body.type === 'PagesDone' || body.type === 'LaneEnd' ? body.pages : []));
+    return this.sent.flatMap(({ body }: { body: ActorMessage }) =>
+      body.type === 'PagesDone' || body.type === 'LaneEnd' ? body.pages : [],
+    );
   }
 
   types(): string[] {
@@ -183,6 +193,22 @@ describe('a lane', () => {
       [2, 'ok'],
     ]);
     expect(around.released).toBe(1);
+  });
+
+  describe('that lasts long', () => {
+    beforeEach(() => jest.useFakeTimers({ doNotFake: ['performance', 'setImmediate', 'nextTick', 'queueMicrotask'] }));
+    afterEach(() => jest.useRealTimers());
+
+    it('ends its request and gives everything back when its slot is lost', async () => {
+      around.fetch = ({ signal }) =>
+        new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
+      const ended = around.run(laneOf([url('a'), url('b')]));
+      await jest.advanceTimersByTimeAsync(20_000);
+      expect(around.types()).toEqual(['LaneStarted']);
+      around.renews = false;
+      await jest.advanceTimersByTimeAsync(5_000);
+      expect(await ended).toMatchObject({ reason: 'refused', unrun: [1, 2], pages: [] });
+    });
   });
 
   it('names its messages by job, lane, run and number', async () => {
@@ -270,6 +296,19 @@ describe('a lane', () => {
     expect(around.fetched).toEqual([]);
   });
 
+  it('gives a page back whose host comes under penalty between its redirects', async () => {
+    around.fetch = async ({ onHop }) => {
+      around.pauses.set(HOST, 900);
+      await onHop(url('b'));
+      return pageOf(url('b'));
+    };
+    expect(await around.run(laneOf([url('a'), url('c')]))).toMatchObject({
+      reason: 'penalty',
+      unrun: [1, 2],
+      pages: [],
+    });
+  });
+
   it('reports a forbidden page as robots and goes on', async () => {
     around.rules = parseRobots('User-agent: *\nDisallow: /docs/secret');
     await around.run(laneOf([url('secret'), url('a')]));
@@ -349,7 +388,9 @@ describe('a lane', () => {
     around.fetch = async () => Promise.reject(new BusyAnswerError(url('a'), statusCode, 4000));
     const end = await around.run(laneOf([url('a'), url('b')]));
     expect(end).toMatchObject({ reason: 'penalty', unrun: [2] });
-    expect(around.results()).toMatchObject([{ outcome: 'failed', statusCode, retryable: true, retryAfterMs: 4000, rule: 'SCRAPE_SITE_ERROR' }]);
+    expect(around.results()).toMatchObject([
+      { outcome: 'failed', statusCode, retryable: true, retryAfterMs: 4000, rule: 'SCRAPE_SITE_ERROR' },
+    ]);
     expect(around.troubles).toMatchObject([{ host: HOST, trouble: { kind, retryMs: 4000 } }]);
   });
 
@@ -370,21 +411,28 @@ describe('a lane', () => {
     ['SCRAPE_SITE_ERROR', 'refused'],
     ['SCRAPE_TIMEOUT', 'timeouts'],
   ] as const)('ends with a penalty at %s', async (code, kind) => {
-    around.fetch = async () => Promise.reject(new TransportError(new TroupeError(code, 'no answer', { retryable: true })));
+    around.fetch = async () =>
+      Promise.reject(new TransportError(new TroupeError(code, 'no answer', { retryable: true })));
     expect(await around.run(laneOf([url('a'), url('b')]))).toMatchObject({ reason: 'penalty', unrun: [2] });
     expect(around.results()).toMatchObject([{ outcome: 'failed', rule: code, retryable: true }]);
     expect(around.troubles[0]?.trouble.kind).toBe(kind);
   });
 
-  it.each(['SCRAPE_BLOCKED', 'SCRAPE_EMPTY', 'SCRAPE_TARGET_FORBIDDEN', 'SCRAPE_DNS_RESOLUTION_ERROR'] as const)('fails a page with %s and goes on', async (code) => {
-    around.fetch = async (request) => {
-      if (request.url === url('a')) throw new TroupeError(code, 'why');
-      return pageOf(request.url);
-    };
-    expect(await around.run(laneOf([url('a'), url('b')]))).toMatchObject({ reason: 'done' });
-    expect(around.results()).toMatchObject([{ outcome: 'failed', rule: code, message: 'why', retryable: false }, { outcome: 'ok' }]);
-    expect(around.troubles).toEqual([]);
-  });
+  it.each(['SCRAPE_BLOCKED', 'SCRAPE_EMPTY', 'SCRAPE_TARGET_FORBIDDEN', 'SCRAPE_DNS_RESOLUTION_ERROR'] as const)(
+    'fails a page with %s and goes on',
+    async (code) => {
+      around.fetch = async (request) => {
+        if (request.url === url('a')) throw new TroupeError(code, 'why');
+        return pageOf(request.url);
+      };
+      expect(await around.run(laneOf([url('a'), url('b')]))).toMatchObject({ reason: 'done' });
+      expect(around.results()).toMatchObject([
+        { outcome: 'failed', rule: code, message: 'why', retryable: false },
+        { outcome: 'ok' },
+      ]);
+      expect(around.troubles).toEqual([]);
+    },
+  );
 
   it('survives an error that nobody foresaw', async () => {
     around.fetch = async () => Promise.reject(new TypeError('oops'));
@@ -393,7 +441,8 @@ describe('a lane', () => {
   });
 
   it('keeps small documents in the message and large ones in the blob store', async () => {
-    around.fetch = async (request) => pageOf(request.url, { document: new Uint8Array(request.url === url('a') ? 8192 : 8193) });
+    around.fetch = async (request) =>
+      pageOf(request.url, { document: new Uint8Array(request.url === url('a') ? 8192 : 8193) });
     await around.run(laneOf([url('a'), url('b')]));
     const [small, large] = around.results();
     expect(small).toMatchObject({ blob: null });
@@ -408,7 +457,8 @@ describe('a lane', () => {
   });
 
   it('sends a lone result after 100 ms', async () => {
-    around.fetch = async (request) => (request.url === url('b') ? sleep(250) : Promise.resolve()).then(() => pageOf(request.url));
+    around.fetch = async (request) =>
+      (request.url === url('b') ? sleep(250) : Promise.resolve()).then(() => pageOf(request.url));
     await around.run(laneOf([url('a'), url('b')]));
     expect(around.types()).toEqual(['LaneStarted', 'PagesDone', 'LaneEnd']);
   });

@@ -311,10 +311,15 @@ export class LaneRun {
     await this.#pause(this.parts.clock.dueInMs(this.lane.host, this.lane.slot.i, this.#gapMs()));
   }
 
-  /** A hop is a request like any other; the page's own time limit bounds how long it may wait for its turn. */
+  /**
+   * A hop is a request like any other; the page's own time limit bounds how long it may wait for its turn.
+   * @throws HostPausedError when the host has come under penalty: the page is not finished, and not its lane's any more
+   */
   async #waitForHopGap(): Promise<void> {
     const dueMs = this.parts.clock.dueInMs(this.lane.host, this.lane.slot.i, this.#gapMs());
     await this.#pause(Math.min(dueMs, this.lane.spec.timeoutMs / 2));
+    const pauseMs = this.parts.penalties.pauseMs(this.lane.host);
+    if (pauseMs > 0) throw new HostPausedError(this.lane.host, pauseMs);
     this.parts.clock.mark(this.lane.host, this.lane.slot.i);
   }
 

@@ -22,7 +22,8 @@ function specOf(more: Partial<MapSpec> = {}): MapSpec {
   };
 }
 
-const accepts = (base: string, more: Partial<MapSpec>, url: string) => new MapScope(specOf(more), base).accept(url) !== null;
+const accepts = (base: string, more: Partial<MapSpec>, url: string) =>
+  new MapScope(specOf(more), base).accept(url) !== null;
 
 describe('the scope of a map', () => {
   it('is the section that the URL names, by whole segments', () => {
@@ -60,7 +61,12 @@ describe('the search of a map', () => {
   ];
 
   it('finds text in title, address and description, best first', () => {
-    expect(searchLinks(links, 'INSTALL').map(({ url }) => new URL(url).pathname)).toEqual(['/install', '/start', '/deep/path/install/more', '/about']);
+    expect(searchLinks(links, 'INSTALL').map(({ url }) => new URL(url).pathname)).toEqual([
+      '/install',
+      '/start',
+      '/deep/path/install/more',
+      '/about',
+    ]);
   });
 
   it('takes the separators of addresses for spaces', () => {

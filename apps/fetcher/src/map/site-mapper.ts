@@ -32,6 +32,8 @@ const MAX_COLLECTED = 100_000;
 const MAX_PAGE_LINKS = 10_000;
 /** Kept back from the walk for the answer itself. */
 const ANSWER_RESERVE_MS = 200;
+/** The start page has the same deadline, and its timer may be a moment earlier. */
+const CLOCK_SLACK_MS = 10;
 
 export class SiteMapper {
   constructor(private readonly parts: SiteMapperParts) {}
@@ -40,11 +42,11 @@ export class SiteMapper {
   async answer(request: MapRequest, signal: AbortSignal): Promise<MapReply> {
     const timeoutMs = Math.min(request.deadlineMs, request.spec.timeoutMs, MAX_TIMEOUT_MS);
     const deadline = AbortSignal.timeout(timeoutMs);
+    const endsAt = performance.now() + timeoutMs;
     try {
-      const endsAt = performance.now() + timeoutMs;
       return { ok: true, links: await this.#map(request.spec, endsAt, AbortSignal.any([signal, deadline])) };
     } catch (error) {
-      const isLate = deadline.aborted && !signal.aborted;
+      const isLate = performance.now() >= endsAt - CLOCK_SLACK_MS && !signal.aborted;
       return { ok: false, error: errorToWire(isLate ? tooLate(request.spec.url, timeoutMs) : error) };
     }
   }

@@ -1,6 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { TroupeError, type ConvertRequest, type ConvertResult, type EngineName, type PageVerdict } from '@troupe/contracts';
+import {
+  TroupeError,
+  type ConvertRequest,
+  type ConvertResult,
+  type EngineName,
+  type PageVerdict,
+} from '@troupe/contracts';
 import { Ladder, type EngineRequest, type EngineResponse } from '../engines/index.js';
 import { NeedsBrowserError, PageFetcher, type PageRequest } from './page-fetcher.js';
 import { BusyAnswerError, TransportError } from './transport-error.js';
@@ -19,7 +25,9 @@ class Workshop {
 
   fetcher(hasBrowser = true): PageFetcher {
     const engines = { http: this.#engine('http'), got: this.#engine('got'), browser: this.#engine('browser') };
-    return new PageFetcher(engines, new Ladder({ hasBrowser }), { convert: (request) => Promise.resolve(this.#convert(request)) });
+    return new PageFetcher(engines, new Ladder({ hasBrowser }), {
+      convert: (request) => Promise.resolve(this.#convert(request)),
+    });
   }
 
   #engine(engine: EngineName) {
@@ -49,7 +57,7 @@ class Workshop {
 
   #convert(request: ConvertRequest): ConvertResult {
     this.converted.push(request);
-    const engine = (this.asked.at(-1) ?? 'http') as EngineName;
+    const engine = (this.asked.at(-1) ?? 'http');
     const json = Buffer.from(JSON.stringify({ markdown: this.markdown, metadata: request.metadata }));
     return {
       verdict: this.verdicts[engine] ?? 'content',
@@ -144,7 +152,10 @@ describe('a page', () => {
 
   it('that needs a browser elsewhere says so, and can still be kept', async () => {
     shop.verdicts = { http: 'shell' };
-    const error: unknown = await shop.fetcher(false).fetch(requestOf({ reportsShells: true })).catch((reason: unknown) => reason);
+    const error: unknown = await shop
+      .fetcher(false)
+      .fetch(requestOf({ reportsShells: true }))
+      .catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(NeedsBrowserError);
     expect(await (error as NeedsBrowserError).keep()).toMatchObject({ engine: 'http' });
   });
@@ -158,23 +169,37 @@ describe('a page', () => {
   it.each([429, 503])('of a host that answers %i is not asked for again by another engine', async (statusCode) => {
     shop.answers = { http: { statusCode, retryAfterMs: 5000 } };
     await expect(shop.fetcher().fetch(requestOf())).rejects.toEqual(new BusyAnswerError(URL_A, statusCode, 5000));
-    expect(await shop.fetcher().fetch(requestOf({ keepsBusyAnswers: true }))).toMatchObject({ statusCode, busy: { retryMs: 5000 } });
+    expect(await shop.fetcher().fetch(requestOf({ keepsBusyAnswers: true }))).toMatchObject({
+      statusCode,
+      busy: { retryMs: 5000 },
+    });
     expect(shop.asked).toEqual(['http', 'http']);
   });
 
   it('that got no answer tells whether the host is to blame', async () => {
     shop.answers = { http: new TroupeError('SCRAPE_SITE_ERROR', 'refused', { retryable: true }) };
-    const refused: unknown = await shop.fetcher().fetch(requestOf()).catch((reason: unknown) => reason);
+    const refused: unknown = await shop
+      .fetcher()
+      .fetch(requestOf())
+      .catch((reason: unknown) => reason);
     expect(refused).toBeInstanceOf(TransportError);
     expect(refused).toMatchObject({ code: 'SCRAPE_SITE_ERROR', trouble: 'refused', retryable: true });
     shop.answers = { http: new TroupeError('SCRAPE_DNS_RESOLUTION_ERROR', 'unknown host') };
-    await expect(shop.fetcher().fetch(requestOf())).rejects.toMatchObject({ code: 'SCRAPE_DNS_RESOLUTION_ERROR', trouble: null });
+    await expect(shop.fetcher().fetch(requestOf())).rejects.toMatchObject({
+      code: 'SCRAPE_DNS_RESOLUTION_ERROR',
+      trouble: null,
+    });
   });
 
   it('passes on unchanged why a redirect was refused', async () => {
     const refusal = new TroupeError('SCRAPE_SITE_ERROR', 'no', { retryable: true });
     const fetcher = new PageFetcher(
-      { http: { fetch: async ({ onRedirect }: EngineRequest) => onRedirect('http://x.test/').then(() => Promise.reject(new Error())) } } as never,
+      {
+        http: {
+          fetch: async ({ onRedirect }: EngineRequest) =>
+            onRedirect('http://x.test/').then(() => Promise.reject(new Error())),
+        },
+      } as never,
       new Ladder({ hasBrowser: false }),
       { convert: () => Promise.reject(new Error()) },
     );

@@ -63,13 +63,19 @@ describe('robots rules', () => {
     answer = { statusCode: 404 };
     expect((await rules.rulesFor('http://none.test/', signal)).isAllowed('http://none.test/', 'Troupe')).toBe(true);
     answer = { statusCode: 500 };
-    expect((await rules.rulesFor('http://broken.test/', signal)).isAllowed('http://broken.test/', 'Troupe')).toBe(false);
+    expect((await rules.rulesFor('http://broken.test/', signal)).isAllowed('http://broken.test/', 'Troupe')).toBe(
+      false,
+    );
     expect(stored.get('broken.test')?.ttlS).toBe(600);
   });
 
   it('of a host that cannot be reached are an error with the reason, not a verdict', async () => {
     answer = new TroupeError('SCRAPE_SITE_ERROR', 'refused', { retryable: true });
-    await expect(rules.rulesFor(PAGE, signal)).rejects.toMatchObject({ code: 'SCRAPE_SITE_ERROR', trouble: 'refused', retryable: true });
+    await expect(rules.rulesFor(PAGE, signal)).rejects.toMatchObject({
+      code: 'SCRAPE_SITE_ERROR',
+      trouble: 'refused',
+      retryable: true,
+    });
     expect(await rules.describe(PAGE)).toMatchObject({ status: 0, error: { code: 'SCRAPE_SITE_ERROR' } });
     expect(stored.size).toBe(0);
   });

@@ -137,7 +137,8 @@ function parsed(status: number, text: string, ttlMs: number): Loaded {
 function unreachable(host: string, cause: unknown): Loaded {
   const nothing = { file: robotsForStatus(0, ''), status: 0, bytes: 0, ttlMs: UNREACHABLE_TTL_MS };
   // The host answers, only not now: that is no new trouble.
-  if (cause instanceof HostPausedError) return { ...nothing, error: cause, ttlMs: Math.min(cause.pauseMs, UNREACHABLE_TTL_MS) };
+  if (cause instanceof HostPausedError)
+    return { ...nothing, error: cause, ttlMs: Math.min(cause.pauseMs, UNREACHABLE_TTL_MS) };
   const failure = isTroupeError(cause)
     ? cause
     : new TroupeError('UNKNOWN_ERROR', String(cause), { cause, retryable: true });

@@ -22,7 +22,15 @@ const signal = new AbortController().signal;
 
 function requestOf(engine: 'auto' | 'browser' = 'auto'): FetchRequest {
   const spec = { engine, timeoutMs: 300 } as FetchRequest['spec'];
-  return { id: 'id', team: 'team', url: 'http://site.test/a', sourceUrl: 'site.test/a', spec, deadlineMs: 300, metadata: { concurrencyLimited: true } };
+  return {
+    id: 'id',
+    team: 'team',
+    url: 'http://site.test/a',
+    sourceUrl: 'site.test/a',
+    spec,
+    deadlineMs: 300,
+    metadata: { concurrencyLimited: true },
+  };
 }
 
 describe('a single page', () => {
@@ -83,7 +91,10 @@ describe('a single page', () => {
     await fetch();
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(35);
     pauseMs = 5000;
-    await expect(fetch()).rejects.toMatchObject({ code: 'CONCURRENCY_QUEUE_TIMEOUT', message: expect.stringContaining('site.test') });
+    await expect(fetch()).rejects.toMatchObject({
+      code: 'CONCURRENCY_QUEUE_TIMEOUT',
+      message: expect.stringContaining('site.test'),
+    });
   });
 
   it('asks again after a 429 when that fits into its time', async () => {
@@ -106,7 +117,10 @@ describe('a single page', () => {
 });
 
 describe('a sync scrape', () => {
-  function runnerOf(page: FetchedPage | Error, more: Partial<ScrapeParts> = {}): { runner: ScrapeRunner; calls: unknown[] } {
+  function runnerOf(
+    page: FetchedPage | Error,
+    more: Partial<ScrapeParts> = {},
+  ): { runner: ScrapeRunner; calls: unknown[] } {
     const calls: unknown[] = [];
     const single = { fetch: async () => (page instanceof Error ? Promise.reject(page) : page) };
     const rpc = {
@@ -115,7 +129,10 @@ describe('a sync scrape', () => {
         return { head: { ok: true, engine: 'browser' }, body: new Uint8Array(1) } as never;
       },
     };
-    return { calls, runner: new ScrapeRunner({ single, rpc, hasBrowser: false, browserElsewhere: () => true, ...more }) };
+    return {
+      calls,
+      runner: new ScrapeRunner({ single, rpc, hasBrowser: false, browserElsewhere: () => true, ...more }),
+    };
   }
 
   const shell = new NeedsBrowserError('http://site.test/a', () => Promise.resolve(PAGE));
@@ -129,18 +146,24 @@ describe('a sync scrape', () => {
 
   it('answers a failure with its code', async () => {
     const { runner } = runnerOf(new TroupeError('SCRAPE_SSL_ERROR', 'bad certificate'));
-    expect(await runner.http(requestOf(), signal)).toMatchObject({ head: { ok: false, error: { code: 'SCRAPE_SSL_ERROR' } } });
+    expect(await runner.http(requestOf(), signal)).toMatchObject({
+      head: { ok: false, error: { code: 'SCRAPE_SSL_ERROR' } },
+    });
   });
 
   it('goes to a fetcher with a browser when scripts make the page, with the time that is left', async () => {
     const { runner, calls } = runnerOf(shell);
     expect(await runner.http(requestOf(), signal)).toMatchObject({ head: { ok: true, engine: 'browser' } });
-    expect(calls).toMatchObject([['rpc.fetch.browser', { id: 'id', deadlineMs: expect.any(Number) }, null, { signal }]]);
+    expect(calls).toMatchObject([
+      ['rpc.fetch.browser', { id: 'id', deadlineMs: expect.any(Number) }, null, { signal }],
+    ]);
   });
 
   it('keeps what it has, with a warning, where the cluster has no browser', async () => {
     const { runner, calls } = runnerOf(shell, { browserElsewhere: () => false });
-    expect(await runner.http(requestOf(), signal)).toMatchObject({ head: { ok: true, warning: expect.stringContaining('browser') } });
+    expect(await runner.http(requestOf(), signal)).toMatchObject({
+      head: { ok: true, warning: expect.stringContaining('browser') },
+    });
     expect(calls).toEqual([]);
   });
 

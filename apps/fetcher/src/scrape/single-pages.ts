@@ -86,6 +86,7 @@ export class SinglePages {
   #guardFor(host: string, request: SinglePageRequest, placeWaitMs: number): HopGuard {
     const { robots, penalties, express } = this.parts;
     const { robotsAgent, signal } = request;
+    const onOwnHost = () => this.#outlastPenalty(host, placeWaitMs, signal);
     return new HopGuard({
       host,
       robotsAgent,
@@ -94,7 +95,7 @@ export class SinglePages {
       penalties,
       express,
       placeWaitMs,
-      onOwnHost: noGap,
+      onOwnHost,
       signal,
     });
   }

@@ -13,7 +13,11 @@ describe('reports of a host', () => {
     penalties = [];
     reports = new HostReports({
       mailboxes: { publishActor: async (envelope) => void sent.push(envelope) },
-      penalties: { put: async (host, penalty) => void penalties.push([host, penalty]), pauseMs: () => 0, gapMs: () => 0 },
+      penalties: {
+        put: async (host, penalty) => void penalties.push([host, penalty]),
+        pauseMs: () => 0,
+        gapMs: () => 0,
+      },
       instance: 'me',
       log: { warn: () => undefined },
     });

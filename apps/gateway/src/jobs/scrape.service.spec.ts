@@ -49,7 +49,7 @@ function fixture(reply: () => FetchReply, over: Partial<ScrapeServiceParts> = {}
     documents: { find: () => Promise.resolve(null) },
     pages: { ofScrapeId: () => Promise.resolve(null) },
     ...over,
-  } as ScrapeServiceParts;
+  };
   return { service: new ScrapeService(parts), log };
 }
 

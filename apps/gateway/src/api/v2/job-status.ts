@@ -83,6 +83,12 @@ async function flush(response: Response, parts: Buffer[]): Promise<boolean> {
   if (!response.headersSent) response.setHeader('content-type', 'application/json; charset=utf-8');
   if (response.destroyed) return false;
   if (response.write(Buffer.concat(parts))) return true;
-  await Promise.race([once(response, 'drain'), once(response, 'close')]);
+  const waiting = new AbortController();
+  const { signal } = waiting;
+  try {
+    await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
+  } finally {
+    waiting.abort();
+  }
   return !response.destroyed;
 }
