@@ -79,6 +79,7 @@ class Site {
           `<urlset><url><loc>${this.origin}/c</loc></url><url><loc>${this.origin}/a?x=1</loc></url></urlset>`,
         );
       else if (target !== undefined) response.writeHead(302, { location: target }).end();
+      else if (url === '/slow') return;
       else if (url === '/busy') response.writeHead(429, { 'retry-after': '2' }).end('slow down');
       else if (body !== undefined) response.writeHead(200, { 'content-type': 'text/html' }).end(body);
       else response.writeHead(404, { 'content-type': 'text/html' }).end(page('Lost', '<a href="/a">A</a>'));
@@ -330,9 +331,9 @@ suite('a fetcher on a real bus', () => {
     expect(head).toMatchObject({ ok: false, error: { code: 'SCRAPE_TARGET_FORBIDDEN' } });
   });
 
-  it('maps a site from its sitemap, its start page and a short walk', async () => {
+  async function map(url: string, more: Partial<MapSpec> = {}): Promise<MapReply> {
     const spec: MapSpec = {
-      url: site.origin,
+      url,
       search: null,
       limit: 100,
       sitemap: 'include',
@@ -345,14 +346,33 @@ suite('a fetcher on a real bus', () => {
       filterByPath: true,
       headers: {},
       timeoutMs: 10_000,
+      ...more,
     };
-    const { head } = await rpc.call<MapReply>(RPC.map, { id: JOB, team: JOB, spec, deadlineMs: 10_000 }, null, {
-      timeoutMs: 11_000,
-    });
-    if (!head.ok) throw new Error(head.error.message);
-    expect(head.links[0]).toEqual({ url: `${site.origin}/`, title: 'Start' });
-    expect(head.links.map(({ url }) => new URL(url).pathname).sort()).toEqual(['/', '/a', '/b', '/c', '/private/x']);
+    const request = { id: JOB, team: JOB, spec, deadlineMs: spec.timeoutMs };
+    return (await rpc.call<MapReply>(RPC.map, request, null, { timeoutMs: 11_000 })).head;
+  }
+
+  const pathsOf = (reply: MapReply) =>
+    reply.ok ? reply.links.map(({ url }) => new URL(url).pathname) : [reply.error.code];
+
+  it('maps a site from its sitemap, its start page and a short walk', async () => {
+    const reply = await map(site.origin);
+    expect(reply).toMatchObject({ ok: true });
+    expect(reply.ok && reply.links[0]).toEqual({ url: `${site.origin}/`, title: 'Start' });
+    expect(pathsOf(reply).sort()).toEqual(['/', '/a', '/b', '/c', '/private/x']);
     expect(site.paths()).not.toContain('/private/x');
+  });
+
+  it('maps only what the sitemap names, only what was searched for, and no more than was asked for', async () => {
+    expect(pathsOf(await map(site.origin, { sitemap: 'only' })).sort()).toEqual(['/', '/a', '/c']);
+    expect(pathsOf(await map(site.origin, { search: 'page b' }))).toEqual(['/b']);
+    expect(pathsOf(await map(site.origin, { limit: 1 }))).toEqual(['/']);
+  });
+
+  it('says why a site cannot be mapped', async () => {
+    expect(pathsOf(await map(`http://127.0.0.1:${await freePort()}`))).toEqual(['MAP_FAILED']);
+    expect(pathsOf(await map(`${site.origin}/slow`, { timeoutMs: 300 }))).toEqual(['MAP_TIMEOUT']);
+    expect(pathsOf(await map('http://192.168.0.1/'))).toEqual(['SCRAPE_TARGET_FORBIDDEN']);
   });
 
   it('answers kicks with the rules and the sitemap of a site', async () => {

@@ -3,7 +3,8 @@
  *
  * The browser is started by a small shell script that leads its process group. A watcher inside the group waits on a
  * FIFO whose only writer is this process: when the writing end closes, by `release` or because the kernel closed it
- * after a kill -9, the watcher kills the whole group. As a member it also keeps the group's number from being reused.
+ * after a kill -9, the watcher kills the whole group: the browser first, then what it leaves behind, and removes the
+ * profile once nobody writes to it any more. As a member it also keeps the group's number from being reused.
  */
 import { spawnSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,12 +17,16 @@ const GUARD_SCRIPT = `#!/bin/sh
   trap '' HUP INT TERM
   read -r gone < "$TROUPE_LIFELINE"
   kill -KILL $$
-  for argument in "$@"; do
-    case "$argument" in
-      --user-data-dir=*/playwright_chromiumdev_profile-*) rm -rf -- "\${argument#*=}" ;;
-    esac
+  kill -TERM -- -$$
+  for round in 1 2 3; do
+    profile=
+    for argument in "$@"; do
+      case "$argument" in --user-data-dir=*/playwright_chromiumdev_profile-*) profile="\${argument#*=}" ;; esac
+    done
+    rm -rf -- "\${profile:-/nonexistent}" "\${TROUPE_LIFELINE%/*}"
+    sleep 1
+    [ -e "\${profile:-/nonexistent}" ] || break
   done
-  rm -rf -- "\${TROUPE_LIFELINE%/*}"
   kill -KILL -- -$$
 ) &
 exec "$TROUPE_BROWSER" "$@"

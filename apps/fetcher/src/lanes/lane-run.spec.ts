@@ -196,8 +196,12 @@ describe('a lane', () => {
   });
 
   describe('that lasts long', () => {
-    beforeEach(() => jest.useFakeTimers({ doNotFake: ['performance', 'setImmediate', 'nextTick', 'queueMicrotask'] }));
-    afterEach(() => jest.useRealTimers());
+    beforeEach(() => {
+      jest.useFakeTimers({ doNotFake: ['performance', 'setImmediate', 'nextTick', 'queueMicrotask'] });
+    });
+    afterEach(() => {
+      jest.useRealTimers();
+    });
 
     it('ends its request and gives everything back when its slot is lost', async () => {
       around.fetch = ({ signal }) =>

@@ -46,7 +46,7 @@ export class SiteMapper {
     try {
       return { ok: true, links: await this.#map(request.spec, endsAt, AbortSignal.any([signal, deadline])) };
     } catch (error) {
-      const isLate = performance.now() >= endsAt - CLOCK_SLACK_MS && !signal.aborted;
+      const isLate = isOver(endsAt) && !signal.aborted;
       return { ok: false, error: errorToWire(isLate ? tooLate(request.spec.url, timeoutMs) : error) };
     }
   }
@@ -62,6 +62,7 @@ export class SiteMapper {
         : this.parts.sitemaps.collect(url, { headers: spec.headers, maxItems: MAX_COLLECTED, endsAt, signal }),
     ]);
     signal.throwIfAborted();
+    if (isOver(endsAt)) throw tooLate(url, budgetMs);
     if (start !== null && 'error' in start && files.length === 0) throw mapFailed(url, start.error);
     const page = start !== null && 'page' in start ? start.page : null;
     const base = (page === null ? null : canonicalize(page.finalUrl)) ?? url;
@@ -150,6 +151,10 @@ function mapFailed(url: string, cause: unknown): TroupeError {
   return keepsCode ? cause : new TroupeError('MAP_FAILED', `${url} cannot be mapped: ${reason}`, { cause });
 }
 
+function isOver(endsAt: number): boolean {
+  return performance.now() >= endsAt - CLOCK_SLACK_MS;
+}
+
 function tooLate(url: string, timeoutMs: number): TroupeError {
-  return new TroupeError('MAP_TIMEOUT', `${url} was not mapped within ${timeoutMs} ms`);
+  return new TroupeError('MAP_TIMEOUT', `${url} was not mapped within ${Math.round(timeoutMs)} ms`);
 }
