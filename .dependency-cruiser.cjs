@@ -15,7 +15,11 @@ module.exports = {
       { path: '^(apps|libs)/', pathNot: '^libs/(contracts|$1)/' },
     ),
     forbid('domain-does-no-io', { path: `^libs/(${DOMAIN})/` }, { path: IO }),
-    forbid('adapters-do-not-meet', { path: `^libs/(${ADAPTER})/` }, { path: `^libs/(${ADAPTER})/`, pathNot: '^libs/$1/' }),
+    forbid(
+      'adapters-do-not-meet',
+      { path: `^libs/(${ADAPTER})/` },
+      { path: `^libs/(${ADAPTER})/`, pathNot: '^libs/$1/' },
+    ),
     forbid('libs-never-import-apps', { path: '^libs/' }, { path: '^apps/' }),
     forbid('apps-are-islands', { path: '^apps/([^/]+)/' }, { path: '^apps/', pathNot: '^apps/$1/' }),
     forbid(
@@ -23,12 +27,20 @@ module.exports = {
       { path: '^apps/', pathNot: '^apps/gateway/src/(api/|gateway\\.module)' },
       { path: '^apps/gateway/src/api/' },
     ),
-    forbid('fakes-are-for-tests', { path: '^(apps|libs)/', pathNot: '\\.spec\\.ts$|^libs/testing/' }, { path: '^libs/testing/' }),
+    forbid(
+      'fakes-are-for-tests',
+      { path: '^(apps|libs)/', pathNot: '\\.spec\\.ts$|^libs/testing/' },
+      { path: '^libs/testing/' },
+    ),
     forbid(
       'libs-by-their-front-door',
       { path: '^(apps|libs)/([^/]+)/' },
       { path: '^libs/[^/]+/src/(?!index\\.ts$)', pathNot: '^$1/$2/' },
     ),
   ],
-  options: { tsConfig: { fileName: 'tsconfig.json' }, tsPreCompilationDeps: true, doNotFollow: { path: 'node_modules' } },
+  options: {
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: 'node_modules' },
+  },
 };

@@ -33,7 +33,15 @@ import {
   type ScopeSpec,
 } from '@troupe/contracts';
 import { fingerprintUrl, hostKey } from '@troupe/frontier';
-import { compareSlotPairs, decideSlotClaim, POOL_RULES, type PoolRules, type SlotDecision, type SlotPair, type SlotValue } from '@troupe/politeness';
+import {
+  compareSlotPairs,
+  decideSlotClaim,
+  POOL_RULES,
+  type PoolRules,
+  type SlotDecision,
+  type SlotPair,
+  type SlotValue,
+} from '@troupe/politeness';
 import { crawlActor } from '../../apps/scheduler/src/crawl/crawl.actor.js';
 import { domainActor } from '../../apps/scheduler/src/domain/domain.actor.js';
 import { JOB_RULES, type JobRules } from '../../apps/scheduler/src/job/job.machine.js';
@@ -114,12 +122,21 @@ export class CrawlWorld {
     this.maxConn = this.random.int(1, 2);
     this.teamSize = this.random.int(1, 3);
     this.gentle = this.random.chance(0.3);
-    if (!this.gentle) this.bus.troubles = { loss: this.random.pick([0, 0.01, 0.05]), duplication: this.random.pick([0, 0.05, 0.2]), reordering: this.random.pick([0, 0.1, 0.3]) };
+    if (!this.gentle)
+      this.bus.troubles = {
+        loss: this.random.pick([0, 0.01, 0.05]),
+        duplication: this.random.pick([0, 0.05, 0.2]),
+        reordering: this.random.pick([0, 0.1, 0.3]),
+      };
     this.store = new SimStore(this.clock, { ...STORE_RULES, ...mutation.store?.(this.random), ...this.ackEarly() });
     this.defs = this.makeDefs();
     this.site = makeSite(this.random, this.random.int(8, 26));
     this.addJobs();
-    this.store.faults = { ...NO_FAULTS, beforeCommit: () => this.maybeCrash('before commit'), afterCommit: () => this.maybeCrash('after commit') };
+    this.store.faults = {
+      ...NO_FAULTS,
+      beforeCommit: () => this.maybeCrash('before commit'),
+      afterCommit: () => this.maybeCrash('after commit'),
+    };
     this.bus.faults = { ...NO_FAULTS, beforePublish: () => this.maybeCrash('before publish') };
   }
 
@@ -155,7 +172,14 @@ export class CrawlWorld {
       const id = `00000000-0000-4000-8000-0000000000${10 + i}`;
       const limit = this.random.chance(0.3) ? this.random.int(1, this.site.pages.size) : 1_000;
       const cancelAt = this.random.chance(0.15) ? this.random.int(0, 20_000) : null;
-      this.jobs.push({ id, jobNo: String(100 + i), key: actorKey('crawl', id), limit, startAt: this.random.int(0, 5_000), cancelAt });
+      this.jobs.push({
+        id,
+        jobNo: String(100 + i),
+        key: actorKey('crawl', id),
+        limit,
+        startAt: this.random.int(0, 5_000),
+        cancelAt,
+      });
     }
   }
 
@@ -198,14 +222,19 @@ export class CrawlWorld {
   }
 
   private parts(): number[] {
-    const keys = [...this.jobs.map((job) => job.key), actorKey('domain', hostKey(this.site.base)), actorKey('team', TEAM)];
+    const keys = [
+      ...this.jobs.map((job) => job.key),
+      actorKey('domain', hostKey(this.site.base)),
+      actorKey('team', TEAM),
+    ];
     return [...new Set(keys.map((key) => partitionOf(key)))];
   }
 
   private async stepOwner(): Promise<void> {
     const part = this.random.pick(this.parts());
     let owners = this.owners.get(part);
-    if (owners === undefined || owners.length === 0 || owners.every((owner) => owner.zombieSteps !== null)) owners = await this.takeOver(part);
+    if (owners === undefined || owners.length === 0 || owners.every((owner) => owner.zombieSteps !== null))
+      owners = await this.takeOver(part);
     const owner = this.random.pick(owners);
     if (owner.zombieSteps !== null) owner.zombieSteps -= 1;
     if (owner.zombieSteps === 0) this.remove(part, owner);
@@ -222,12 +251,22 @@ export class CrawlWorld {
   }
 
   private remove(part: number, owner: Owner): void {
-    this.owners.set(part, (this.owners.get(part) ?? []).filter((other) => other !== owner));
+    this.owners.set(
+      part,
+      (this.owners.get(part) ?? []).filter((other) => other !== owner),
+    );
   }
 
   private async takeOver(part: number): Promise<Owner[]> {
     const epoch = await this.store.mintEpoch(part);
-    const deps = { store: this.store, bus: this.bus, clock: this.clock, log: SILENT, defs: this.defs, options: { ...PARTITION_DEFAULTS, idleMs: 0 } };
+    const deps = {
+      store: this.store,
+      bus: this.bus,
+      clock: this.clock,
+      log: SILENT,
+      defs: this.defs,
+      options: { ...PARTITION_DEFAULTS, idleMs: 0 },
+    };
     const owner: Owner = { partition: new Partition(part, epoch, deps), zombieSteps: null };
     const owners = [...(this.owners.get(part) ?? []), owner];
     this.owners.set(part, owners);
@@ -273,7 +312,16 @@ export class CrawlWorld {
       const row = this.store.job(job.jobNo).row;
       if (row === null && this.elapsed() >= job.startAt) {
         job.startAt = this.elapsed() + 10_000;
-        this.send(job.key, { type: 'Start', kind: 'crawl', job: job.id, jobNo: job.jobNo, team: TEAM, keyId: null, spec: this.specOf(job), createdMs: this.clock.wall() });
+        this.send(job.key, {
+          type: 'Start',
+          kind: 'crawl',
+          job: job.id,
+          jobNo: job.jobNo,
+          team: TEAM,
+          keyId: null,
+          spec: this.specOf(job),
+          createdMs: this.clock.wall(),
+        });
       }
       if (job.cancelAt !== null && this.elapsed() >= job.cancelAt && row !== null && !row.finished) {
         job.cancelAt = this.elapsed() + 2_000;
@@ -329,7 +377,14 @@ export class CrawlWorld {
   private kick(kick: Kick): void {
     if (kick.task === 'robots') {
       const sitemaps = [`${this.site.base}sitemap.xml`];
-      this.send(kick.actor, { type: 'RobotsDone', host: kick.host, status: 200, crawlDelayMs: null, sitemaps, error: null });
+      this.send(kick.actor, {
+        type: 'RobotsDone',
+        host: kick.host,
+        status: 200,
+        crawlDelayMs: null,
+        sitemaps,
+        error: null,
+      });
       return;
     }
     const chunks = this.site.sitemap;
@@ -337,7 +392,17 @@ export class CrawlWorld {
     for (let chunk = kick.fromChunk; chunk < end; chunk++) {
       const last = chunk === chunks.length - 1;
       const urls = chunks[chunk]!.map((url) => this.link(url));
-      this.send(kick.actor, { type: 'SitemapChunk', file: kick.file, chunk, urls, children: [], excluded: null, last, more: !last && chunk === end - 1, error: null });
+      this.send(kick.actor, {
+        type: 'SitemapChunk',
+        file: kick.file,
+        chunk,
+        urls,
+        children: [],
+        excluded: null,
+        last,
+        more: !last && chunk === end - 1,
+        error: null,
+      });
     }
   }
 
@@ -352,11 +417,28 @@ export class CrawlWorld {
     if (decision === 'duplicate') return;
     const run = `run-${++this.runs}`;
     if (decision === 'stale') {
-      this.send(lane.actor, { type: 'LaneEnd', lane: lane.lane, run, reason: 'refused', ranMs: 0, unrun: lane.items.map(({ item }) => item), pages: [] });
+      this.send(lane.actor, {
+        type: 'LaneEnd',
+        lane: lane.lane,
+        run,
+        reason: 'refused',
+        ranMs: 0,
+        unrun: lane.items.map(({ item }) => item),
+        pages: [],
+      });
       return;
     }
     this.slots.set(slotKey, { ...claim, st: 'held' });
-    this.lanes.push({ lane, run, fetcher, left: [...lane.items], done: [], fetching: null, startedAt: this.clock.now(), slotKey });
+    this.lanes.push({
+      lane,
+      run,
+      fetcher,
+      left: [...lane.items],
+      done: [],
+      fetching: null,
+      startedAt: this.clock.now(),
+      slotKey,
+    });
     this.checkTeam();
     this.send(lane.actor, { type: 'LaneStarted', lane: lane.lane, run });
   }
@@ -392,7 +474,8 @@ export class CrawlWorld {
       return;
     }
     const item = lane.left.shift();
-    if (item === undefined || this.isCancelled(lane.lane.job) || !this.isEntitled(lane)) return this.endLane(lane, item);
+    if (item === undefined || this.isCancelled(lane.lane.job) || !this.isEntitled(lane))
+      return this.endLane(lane, item);
     const ms = this.random.int(5, 800);
     lane.fetching = { item, until: this.clock.now() + ms, from: this.clock.now() };
     const id = `${lane.lane.job} ${item.url}`;
@@ -421,7 +504,15 @@ export class CrawlWorld {
     const unrun = [...(next === undefined ? [] : [next]), ...lane.left].map(({ item }) => item);
     const ranMs = this.clock.now() - lane.startedAt;
     const reason = unrun.length > 0 ? 'cancel' : 'done';
-    this.send(lane.lane.actor, { type: 'LaneEnd', lane: lane.lane.lane, run: lane.run, reason, ranMs, unrun, pages: lane.done });
+    this.send(lane.lane.actor, {
+      type: 'LaneEnd',
+      lane: lane.lane.lane,
+      run: lane.run,
+      reason,
+      ranMs,
+      unrun,
+      pages: lane.done,
+    });
     if (this.isEntitled(lane)) this.slots.get(lane.slotKey)!.st = 'free';
   }
 
@@ -455,8 +546,18 @@ export class CrawlWorld {
     };
     const nothing = { inline: null, credits: 0, outlinks: [], finalUrl: item.url, finalH: null };
     if (page.kind === 'robots') return { ...base, ...nothing, outcome: 'robots', statusCode: 0 };
-    if (page.kind === 'broken') return { ...base, ...nothing, outcome: 'failed', rule: 'SCRAPE_SITE_ERROR', statusCode: 0 };
-    if (page.flaky >= tried && item.attempt < 3) return { ...base, ...nothing, outcome: 'failed', rule: 'SCRAPE_TIMEOUT', statusCode: 0, retryable: true, retryAfterMs: 100 };
+    if (page.kind === 'broken')
+      return { ...base, ...nothing, outcome: 'failed', rule: 'SCRAPE_SITE_ERROR', statusCode: 0 };
+    if (page.flaky >= tried && item.attempt < 3)
+      return {
+        ...base,
+        ...nothing,
+        outcome: 'failed',
+        rule: 'SCRAPE_TIMEOUT',
+        statusCode: 0,
+        retryable: true,
+        retryAfterMs: 100,
+      };
     return base;
   }
 
@@ -474,7 +575,8 @@ export class CrawlWorld {
       for (const owner of await this.takeOver(part)) await this.stepPartition(part, owner);
     }
     for (const id of this.store.owedWork) {
-      if (!this.bus.publishedWork.has(id)) throw new InvariantError('outbox', `work ${id} was committed and never published`);
+      if (!this.bus.publishedWork.has(id))
+        throw new InvariantError('outbox', `work ${id} was committed and never published`);
     }
   }
 
@@ -486,13 +588,15 @@ export class CrawlWorld {
     };
     if (!row.finished || row.status === 'scraping') fail('I3', `ended as ${row.status}`);
     const credits = tables.pages.reduce((sum, page) => sum + page.credits, 0);
-    if (credits !== row.credits || credits !== tables.ledger) fail('I7', `credits ${row.credits}, pages say ${credits}`);
+    if (credits !== row.credits || credits !== tables.ledger)
+      fail('I7', `credits ${row.credits}, pages say ${credits}`);
     const counts = new Map<string, number>();
     for (const { outcome } of tables.outcomes.values()) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
     const counted = (counts.get('ok') ?? 0) + (counts.get('failed') ?? 0);
     if (counted !== row.completed) fail('I1', `completed ${row.completed}, outcomes say ${counted}`);
     if (counted > job.limit) fail('I1', `${counted} pages of at most ${job.limit}`);
-    if (tables.pages.length !== (counts.get('ok') ?? 0)) fail('I2', `${tables.pages.length} pages, ${counts.get('ok')} outcomes ok`);
+    if (tables.pages.length !== (counts.get('ok') ?? 0))
+      fail('I2', `${tables.pages.length} pages, ${counts.get('ok')} outcomes ok`);
     if (row.status === 'cancelled') return;
     if (row.total !== row.completed) fail('I1', `total ${row.total}, completed ${row.completed}`);
     if (this.gentle) this.checkFetches(job, fail);
@@ -513,7 +617,8 @@ export class CrawlWorld {
     const finals = tables.pages.map((page) => page.finalUrl);
     if (new Set(finals).size !== finals.length) fail('I2', `a page came twice: ${finals.join(' ')}`);
     const expected = expectedPages(this.site);
-    if (tables.outcomes.size < job.limit && tables.frontier.size > 0) fail('I10', `${tables.frontier.size} URLs left over`);
+    if (tables.outcomes.size < job.limit && tables.frontier.size > 0)
+      fail('I10', `${tables.frontier.size} URLs left over`);
     const reachable = finals.length + (tables.row!.completed - finals.length);
     if (reachable >= job.limit) return;
     for (const url of expected.discovered) if (!this.ended(job, url)) fail('I1', `${url} is missing`);

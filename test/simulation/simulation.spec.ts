@@ -28,18 +28,14 @@ async function caughtAt(mutation: Mutation): Promise<number | null> {
 }
 
 describe('crawls under loss, repetition, reordering, crashes and double owners', () => {
-  it(
-    `keep every invariant over ${SEEDS} seeds`,
-    async () => {
-      const failures: string[] = [];
-      for (let seed = 1; seed <= SEEDS && failures.length < 5; seed++) {
-        const failure = await failureOf(seed);
-        if (failure !== null) failures.push(`seed ${seed}: ${failure}`);
-      }
-      expect(failures).toEqual([]);
-    },
-    600_000,
-  );
+  it(`keep every invariant over ${SEEDS} seeds`, async () => {
+    const failures: string[] = [];
+    for (let seed = 1; seed <= SEEDS && failures.length < 5; seed++) {
+      const failure = await failureOf(seed);
+      if (failure !== null) failures.push(`seed ${seed}: ${failure}`);
+    }
+    expect(failures).toEqual([]);
+  }, 600_000);
 });
 
 describe('planted errors are caught', () => {
@@ -47,13 +43,20 @@ describe('planted errors are caught', () => {
     'no in-flight check': { job: { isInFlight: () => true } },
     'no fence': { store: () => ({ fence: false }) },
     'ack before commit': { ackBeforeCommit: true },
-    'grant without seenV': { pool: { isReleased: (token, demand) => !demand.held.some(({ i, gen }) => i === token.i && gen === token.gen) } },
+    'grant without seenV': {
+      pool: { isReleased: (token, demand) => !demand.held.some(({ i, gen }) => i === token.i && gen === token.gen) },
+    },
     'grant without the remembered gen': { job: { claims: { mayTake: () => true } } },
     'slot compare-and-set ignoring the lane': { slotOrder: (a, b) => a.gen - b.gen },
     'a timer not saved': { store: (random) => ({ keepTimer: () => !random.chance(0.05) }) },
-    "a worker's outbox row dropped unpublished": { store: () => ({ keepOutbox: (row) => row.payload.kind !== 'work' }) },
+    "a worker's outbox row dropped unpublished": {
+      store: () => ({ keepOutbox: (row) => row.payload.kind !== 'work' }),
+    },
     'completion ignoring open sitemaps': {
-      job: { isDone: (state) => state.phase === 'running' && state.inflight === 0 && (state.counted >= state.limit || state.ready === 0) },
+      job: {
+        isDone: (state) =>
+          state.phase === 'running' && state.inflight === 0 && (state.counted >= state.limit || state.ready === 0),
+      },
     },
     'completion ignoring items in flight': { job: { isDone: (state) => JOB_RULES.isDone({ ...state, inflight: 0 }) } },
   };

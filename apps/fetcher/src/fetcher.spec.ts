@@ -267,12 +267,12 @@ suite('a fetcher on a real bus', () => {
     expect(document.metadata.scrapeId).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('drops a lane that is older than the last one of its slot', async () => {
+  it('refuses a lane that is older than the last one of its slot', async () => {
     const stale = lane(['/a'], { slot: { i: 0, gen: 0 } });
     await bus.publishWork('http', 'lo', `stale.${Math.random()}`, stale);
     await sleep(400);
     expect(site.paths()).toEqual([]);
-    expect(heard.filter(({ body }) => 'lane' in body)).toEqual([]);
+    expect(heard.filter(({ body }) => 'lane' in body).map(({ body }) => body)).toMatchObject([{ type: 'LaneEnd', reason: 'refused' }]);
   });
 
   it('ends a lane at the first 429 and pauses the host for everybody', async () => {

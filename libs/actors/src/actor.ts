@@ -5,7 +5,17 @@
  * effects. Neither sees SQL, clocks, random numbers or sockets. Both may change the activation they are given: when a
  * turn does not commit, the runtime throws the whole activation away and loads it again.
  */
-import type { ActorKey, ActorKind, ActorMessage, Candidate, JobMemory, JobNo, RowOp, Sender, WorkMessage } from '@troupe/contracts';
+import type {
+  ActorKey,
+  ActorKind,
+  ActorMessage,
+  Candidate,
+  JobMemory,
+  JobNo,
+  RowOp,
+  Sender,
+  WorkMessage,
+} from '@troupe/contracts';
 import type { WorkClass, WorkPriority } from '@troupe/contracts';
 
 /** A message as a handler sees it. Timers arrive as messages of type `Timer`. */

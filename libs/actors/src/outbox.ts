@@ -46,7 +46,10 @@ export class Outbox {
           if (row.to === null) this.acked.push(row.id);
         },
         (error: unknown) => {
-          this.deps.log.warn({ part: this.part, outbox: row.id, err: String(error) }, 'publish failed, will be repeated');
+          this.deps.log.warn(
+            { part: this.part, outbox: row.id, err: String(error) },
+            'publish failed, will be repeated',
+          );
           if (row.to === null) this.failed.set(row.id, { row, tries: tries + 1, at: this.deps.now() + RETRY_MS });
         },
       );
@@ -80,7 +83,9 @@ export class Outbox {
   private async resendPairs(): Promise<void> {
     if (!this.pairsOpen) return;
     await this.deps.store.sweepPairs(this.part);
-    const rows = (await this.deps.store.loadOutbox(this.part, RESEND_AFTER_MS, RESEND_LIMIT)).filter((row) => row.to !== null);
+    const rows = (await this.deps.store.loadOutbox(this.part, RESEND_AFTER_MS, RESEND_LIMIT)).filter(
+      (row) => row.to !== null,
+    );
     this.pairsOpen = rows.length > 0;
     this.publish(rows, Math.floor(this.deps.now() / RESEND_AFTER_MS));
   }

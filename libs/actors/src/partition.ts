@@ -113,7 +113,8 @@ export class Partition {
     const deliveries = await this.mailbox!.take(options.maxDrain, idleMs);
     const items: Item[] = [];
     for (const delivery of deliveries) this.sort(delivery, items);
-    for (const { key, name } of this.timers.takeDue(clock.now(), options.maxDrain)) items.push({ key, delivery: null, timer: name });
+    for (const { key, name } of this.timers.takeDue(clock.now(), options.maxDrain))
+      items.push({ key, delivery: null, timer: name });
     return items;
   }
 
@@ -121,12 +122,18 @@ export class Partition {
     const { envelope } = delivery;
     const def = this.defOf(envelope.to);
     if (def === undefined || !isHome(envelope.to, this.part)) {
-      this.deps.log.error({ to: envelope.to, type: envelope.type }, 'no actor of this kind lives here; message dropped');
+      this.deps.log.error(
+        { to: envelope.to, type: envelope.type },
+        'no actor of this kind lives here; message dropped',
+      );
       delivery.ack();
       return;
     }
     if (envelope.v > def.version || envelope.v < def.version - 1) {
-      this.deps.log.warn({ to: envelope.to, type: envelope.type, v: envelope.v }, 'unknown message version, will be delivered again');
+      this.deps.log.warn(
+        { to: envelope.to, type: envelope.type, v: envelope.v },
+        'unknown message version, will be delivered again',
+      );
       delivery.nack(5_000);
       return;
     }
@@ -188,7 +195,10 @@ export class Partition {
     }
     const type = item.delivery?.envelope.type ?? `timer ${item.timer}`;
     this.deps.log.error({ key: item.key, type, err: error.cause }, 'message cannot be handled: dead letter');
-    await this.commit([item], { type, error: error.cause instanceof Error ? (error.cause.stack ?? error.cause.message) : String(error.cause) });
+    await this.commit([item], {
+      type,
+      error: error.cause instanceof Error ? (error.cause.stack ?? error.cause.message) : String(error.cause),
+    });
   }
 
   private forget(items: Item[]): void {
@@ -198,11 +208,20 @@ export class Partition {
   private async commit(items: Item[], poison: { type: string; error: string } | null): Promise<void> {
     const batches = await this.prepare(items, poison);
     const turn = batches.length === 0 ? null : new Turn(batches, this.turnDeps());
-    const orphans = items.filter((item) => item.timer !== null && !batches.some((entry) => entry.living.key === item.key));
+    const orphans = items.filter(
+      (item) => item.timer !== null && !batches.some((entry) => entry.living.key === item.key),
+    );
     if (turn !== null || orphans.length > 0) {
       const head = turn?.head() ?? { part: this.part, epoch: this.epoch, fences: [], candidates: [], seeds: [] };
       await this.deps.store.commitTurn(head, (answers) => {
-        const writes = turn?.decide(answers) ?? { actors: [], outbox: [], cursors: [], timers: [], rows: [], deadLetters: [] };
+        const writes = turn?.decide(answers) ?? {
+          actors: [],
+          outbox: [],
+          cursors: [],
+          timers: [],
+          rows: [],
+          deadLetters: [],
+        };
         for (const item of orphans) writes.timers.push({ key: item.key, name: item.timer!, inMs: null });
         this.lastTimers = writes.timers;
         return writes;
@@ -234,7 +253,13 @@ export class Partition {
   private turnDeps(): ConstructorParameters<typeof Turn>[1] {
     const next = () => this.epoch * EPOCH_STRIDE + ++this.counter;
     const ctx: TurnContext = { now: this.deps.clock.now(), wallMs: this.deps.clock.wall(), nextGen: next };
-    return { part: this.part, epoch: this.epoch, ctx, nextOutboxId: next, nextLevelId: () => `v.${this.part}.${next()}` };
+    return {
+      part: this.part,
+      epoch: this.epoch,
+      ctx,
+      nextOutboxId: next,
+      nextLevelId: () => `v.${this.part}.${next()}`,
+    };
   }
 
   /** Activates the actors of a drain and turns its items into batches; drops what needs no turn. */
@@ -251,10 +276,24 @@ export class Partition {
       const living = this.actors.get(key)!;
       const def = this.defOf(key)!;
       if (living.terminal && !this.revive(living, def)) continue;
-      const entry: ActorBatch = { living, def, batch: [], accepted: new Map(), firedTimers: [], failure: null, deadLetters: [] };
+      const entry: ActorBatch = {
+        living,
+        def,
+        batch: [],
+        accepted: new Map(),
+        firedTimers: [],
+        failure: null,
+        deadLetters: [],
+      };
       if (poison === null) await this.fill(entry, group);
       else this.fillPoison(entry, group, poison);
-      if (entry.batch.length === 0 && entry.failure === null && entry.deadLetters.length === 0 && entry.firedTimers.length === 0) continue;
+      if (
+        entry.batch.length === 0 &&
+        entry.failure === null &&
+        entry.deadLetters.length === 0 &&
+        entry.firedTimers.length === 0
+      )
+        continue;
       await this.remember(living, def);
       batches.push(entry);
     }
@@ -299,7 +338,8 @@ export class Partition {
     const { cursors } = entry.living;
     const last = cursors.get(envelope.from) ?? 0;
     if (envelope.n! <= last) return;
-    const missing = envelope.n! === last + 1 ? [envelope] : await this.deps.store.loadPairs(entry.living.key, envelope.from, last);
+    const missing =
+      envelope.n! === last + 1 ? [envelope] : await this.deps.store.loadPairs(entry.living.key, envelope.from, last);
     for (const next of missing) {
       if (next.n !== (cursors.get(envelope.from) ?? 0) + 1) return;
       cursors.set(envelope.from, next.n);

@@ -1,5 +1,16 @@
 /** What the runtime needs from outside: durable store, mailboxes, leases. Adapters implement them; the simulation fakes them. */
-import type { ActorKey, Candidate, Envelope, JobMemory, JobNo, RowOp, Sender, WorkClass, WorkMessage, WorkPriority } from '@troupe/contracts';
+import type {
+  ActorKey,
+  Candidate,
+  Envelope,
+  JobMemory,
+  JobNo,
+  RowOp,
+  Sender,
+  WorkClass,
+  WorkMessage,
+  WorkPriority,
+} from '@troupe/contracts';
 import type { SeedRange } from './actor.js';
 
 /** Thrown by the store when an actor's row no longer has the expected revision or epoch: another owner committed. */

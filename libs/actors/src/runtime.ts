@@ -126,7 +126,13 @@ export class ActorRuntime {
   private async take(part: number): Promise<void> {
     const { leases, store, log, id, clock } = this.deps;
     if (!(await leases.acquire(part).catch(() => false))) return;
-    const entry: Held = { partition: null, renewedAt: clock.now(), failingSince: null, stopping: false, done: Promise.resolve() };
+    const entry: Held = {
+      partition: null,
+      renewedAt: clock.now(),
+      failingSince: null,
+      stopping: false,
+      done: Promise.resolve(),
+    };
     this.held.set(part, entry);
     try {
       const epoch = await store.mintEpoch(part, id);

@@ -46,7 +46,11 @@ export class TimerHeap {
 
   /** Moved and cleared timers leave their old entry behind; it is skipped when it comes up. */
   private dropStale(): void {
-    for (let top = this.heap[0]; top !== undefined && this.current.get(`${top.key} ${top.name}`) !== top.at; top = this.heap[0]) {
+    for (
+      let top = this.heap[0];
+      top !== undefined && this.current.get(`${top.key} ${top.name}`) !== top.at;
+      top = this.heap[0]
+    ) {
       this.pop();
     }
   }

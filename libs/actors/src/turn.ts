@@ -20,7 +20,10 @@ export class HandlerError extends Error {
     readonly key: ActorKey,
     options: { cause: unknown },
   ) {
-    super(`handler of ${key} failed: ${options.cause instanceof Error ? options.cause.message : String(options.cause)}`, options);
+    super(
+      `handler of ${key} failed: ${options.cause instanceof Error ? options.cause.message : String(options.cause)}`,
+      options,
+    );
     this.name = 'HandlerError';
   }
 }
@@ -69,7 +72,9 @@ export class Turn {
     private readonly batches: ActorBatch[],
     private readonly deps: TurnDeps,
   ) {
-    this.plans = batches.map((entry) => guarded(entry, () => (entry.failure === null ? entry.def.plan(entry.living, entry.batch, deps.ctx) : NOTHING)));
+    this.plans = batches.map((entry) =>
+      guarded(entry, () => (entry.failure === null ? entry.def.plan(entry.living, entry.batch, deps.ctx) : NOTHING)),
+    );
   }
 
   head(): TurnHead {
@@ -117,7 +122,12 @@ export class Turn {
     for (const [name, inMs] of timers) writes.timers.push({ key: living.key, name, inMs });
     for (const [from, n] of entry.accepted) writes.cursors.push({ to: living.key, from: from as Envelope['from'], n });
     writes.deadLetters.push(...entry.deadLetters);
-    writes.actors.push({ key: living.key, rev: living.rev, state: storedState(living, def.version), terminal: living.terminal });
+    writes.actors.push({
+      key: living.key,
+      rev: living.rev,
+      state: storedState(living, def.version),
+      terminal: living.terminal,
+    });
   }
 
   /** No living actor is left without a timer at most `HEARTBEAT_MS` ahead (invariant I3). */
@@ -132,7 +142,13 @@ export class Turn {
     living.heartbeatAt = now + HEARTBEAT_MS;
   }
 
-  private apply(effect: Effect, living: Living, version: number, timers: Map<string, number | null>, writes: TurnWrites): void {
+  private apply(
+    effect: Effect,
+    living: Living,
+    version: number,
+    timers: Map<string, number | null>,
+    writes: TurnWrites,
+  ): void {
     switch (effect.t) {
       case 'row':
         writes.rows.push(effect.row);
@@ -158,7 +174,15 @@ export class Turn {
   }
 
   private send(effect: Effect & { t: 'send' }, living: Living, version: number, writes: TurnWrites): void {
-    const envelope: Envelope = { id: '', type: effect.msg.type, v: version, from: living.key, to: effect.to, n: null, body: effect.msg };
+    const envelope: Envelope = {
+      id: '',
+      type: effect.msg.type,
+      v: version,
+      from: living.key,
+      to: effect.to,
+      n: null,
+      body: effect.msg,
+    };
     if (effect.cls === 'level') {
       this.aftermath.level.push({ ...envelope, id: this.deps.nextLevelId() });
       return;
@@ -181,7 +205,8 @@ const NOTHING: Plan = { admit: [], seeds: null };
 function storedState(living: Living, version: number): StoredState {
   const stored: StoredState = { v: version, s: living.state, sent: Object.fromEntries(living.sent) };
   const bytes = JSON.stringify(stored).length;
-  if (bytes > STATE_LIMIT_BYTES) throw new HandlerError(living.key, { cause: new Error(`state of ${bytes} bytes is above the limit`) });
+  if (bytes > STATE_LIMIT_BYTES)
+    throw new HandlerError(living.key, { cause: new Error(`state of ${bytes} bytes is above the limit`) });
   return stored;
 }
 

@@ -1,5 +1,14 @@
 /** The one way each URL of a job ends (spec/own.md). */
-export const OUTCOMES = ['ok', 'failed', 'robots', 'duplicate', 'redirected', 'limit', 'cancelled', 'out_of_scope'] as const;
+export const OUTCOMES = [
+  'ok',
+  'failed',
+  'robots',
+  'duplicate',
+  'redirected',
+  'limit',
+  'cancelled',
+  'out_of_scope',
+] as const;
 
 /**
  * - `ok`: a document was stored. `failed`: no document; rule = error code.

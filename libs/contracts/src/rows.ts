@@ -92,7 +92,17 @@ export type RowOp =
       finished: boolean;
     }
   | { op: 'ledger.upsert'; jobNo: JobNo; team: Uuid; kind: string; keyId: Uuid | null; credits: number }
-  | { op: 'scrape.insert'; id: Uuid; team: Uuid; keyId: Uuid | null; url: string; statusCode: number; credits: number; ms: number; atMs: number };
+  | {
+      op: 'scrape.insert';
+      id: Uuid;
+      team: Uuid;
+      keyId: Uuid | null;
+      url: string;
+      statusCode: number;
+      credits: number;
+      ms: number;
+      atMs: number;
+    };
 
 /** What a job actor keeps in memory beside its state, rebuilt from tables when it is activated. */
 export interface JobMemory {

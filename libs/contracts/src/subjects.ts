@@ -5,7 +5,13 @@ import type { WorkClass, WorkPriority } from './messages/work.js';
 export const STREAM_ACT = 'ACT';
 export const STREAM_WORK = 'WORK';
 
-export const BUCKETS = { slot: 'slot', penalty: 'pen', cancel: 'cancel', partition: 'part', members: 'members' } as const;
+export const BUCKETS = {
+  slot: 'slot',
+  penalty: 'pen',
+  cancel: 'cancel',
+  partition: 'part',
+  members: 'members',
+} as const;
 
 /** Ids may hold characters that a subject token cannot (`.`, `:`, `*`): they travel base64url-encoded. */
 function token(id: string): string {
@@ -29,7 +35,12 @@ export function progressSubject(job: Uuid): string {
   return `evt.job.${job}`;
 }
 
-export const RPC = { fetchHttp: 'rpc.fetch.http', fetchBrowser: 'rpc.fetch.browser', convert: 'rpc.convert', map: 'rpc.map' } as const;
+export const RPC = {
+  fetchHttp: 'rpc.fetch.http',
+  fetchBrowser: 'rpc.fetch.browser',
+  convert: 'rpc.convert',
+  map: 'rpc.map',
+} as const;
 
 export function abortSubject(request: Uuid): string {
   return `ctl.abort.${request}`;

@@ -38,7 +38,9 @@ export class NatsServerUnfitError extends TroupeError {
 
 /** The client takes credentials apart from addresses; a URL carries them as `user:password@` or `token@`. */
 function addressOf(url: string): Pick<ConnectionOptions, 'servers' | 'user' | 'pass' | 'token'> {
-  const parsed = url.split(',').map((server) => new URL(server.includes('://') ? server.trim() : `nats://${server.trim()}`));
+  const parsed = url
+    .split(',')
+    .map((server) => new URL(server.includes('://') ? server.trim() : `nats://${server.trim()}`));
   const servers = parsed.map(({ host }) => host);
   const { username, password } = parsed.find((server) => server.username !== '') ?? parsed[0]!;
   if (username === '') return { servers };

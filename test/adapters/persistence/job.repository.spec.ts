@@ -114,7 +114,17 @@ describe('recording a job', () => {
     });
     expect(await jobs.pendingCommands(0)).toContainEqual(command);
     expect(await jobs.pendingCommands(60_000)).toEqual([]);
-    await jobs.confirmCommand(command.id);
+  });
+
+  it('forgets a command once its actor has taken a turn, and not before', async () => {
+    const { command } = await jobs.create(crawl());
+    const { to } = command.envelope;
+    await db.pool.query(
+      `INSERT INTO actor(key, part, kind, epoch, rev, state, terminal, updated_at) VALUES ($1, 0, 'crawl', 1, 0, null, false, now())`,
+      [to],
+    );
+    expect(await jobs.pendingCommands(0)).toContainEqual(command);
+    await db.pool.query('UPDATE actor SET rev = 1 WHERE key = $1', [to]);
     expect(await jobs.pendingCommands(0)).not.toContainEqual(command);
   });
 

@@ -221,8 +221,15 @@ describe('a lane', () => {
     expect(around.sent[0]).toMatchObject({ from: 'w/me', to: 'crawl/job', v: 1 });
   });
 
-  it.each(['stale', 'duplicate'] as const)('says and fetches nothing when its claim is %s', async (verdict) => {
-    around.verdict = verdict;
+  it('gives everything back as refused when its right to the slot is used up', async () => {
+    around.verdict = 'stale';
+    expect(await around.run(laneOf([url('a')]))).toMatchObject({ reason: 'refused', unrun: [1], pages: [] });
+    expect(around.fetched).toEqual([]);
+    expect(around.released).toBe(0);
+  });
+
+  it('says and fetches nothing when another fetcher runs the lane', async () => {
+    around.verdict = 'duplicate';
     await new LaneRun(laneOf([url('a')]), around.parts).execute();
     expect(around.sent).toEqual([]);
     expect(around.fetched).toEqual([]);

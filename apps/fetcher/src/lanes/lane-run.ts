@@ -88,7 +88,7 @@ export class LaneRun {
     this.#interrupt('drain');
   }
 
-  /** Resolves when the job knows the end of the lane, or when the lane proved to be stale. Throws to ask for redelivery. */
+  /** Resolves when the job knows the end of the lane, or when another fetcher runs it. Throws to ask for redelivery. */
   async execute(): Promise<void> {
     const startedAt = performance.now();
     if (this.parts.cancels.isCancelled(this.lane.job)) return this.#end('cancel', startedAt, this.lane.items);
@@ -100,8 +100,10 @@ export class LaneRun {
       run: this.#run,
       fetcher: this.parts.instance,
     });
-    // A newer lane has the slot, or another fetcher runs this one: whoever does tells the job.
-    if (claim === 'stale' || claim === 'duplicate') return;
+    // Another fetcher runs this lane and will tell the job.
+    if (claim === 'duplicate') return;
+    // The lane's right is used up. If the job still waits for it, all news of it were lost: this answer frees it.
+    if (claim === 'stale') return this.#end('refused', startedAt, this.lane.items);
     const renewal = this.#keep(claim.held);
     try {
       this.#results.started();

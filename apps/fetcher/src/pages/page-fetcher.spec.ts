@@ -57,7 +57,7 @@ class Workshop {
 
   #convert(request: ConvertRequest): ConvertResult {
     this.converted.push(request);
-    const engine = (this.asked.at(-1) ?? 'http');
+    const engine = this.asked.at(-1) ?? 'http';
     const json = Buffer.from(JSON.stringify({ markdown: this.markdown, metadata: request.metadata }));
     return {
       verdict: this.verdicts[engine] ?? 'content',

@@ -10,7 +10,7 @@ export class CommandPublisher {
   private readonly sending = new Set<Promise<void>>();
 
   constructor(
-    private readonly jobs: Pick<Jobs, 'pendingCommands' | 'confirmCommand'>,
+    private readonly jobs: Pick<Jobs, 'pendingCommands'>,
     private readonly publisher: Publisher,
     private readonly log: Pick<Logger, 'warn'>,
   ) {}
@@ -30,14 +30,13 @@ export class CommandPublisher {
     await Promise.allSettled(this.sending);
   }
 
-  /** Publishes what was not confirmed within 10 s; the message id keeps a repeat from being handled twice at once. */
+  /** Publishes what no actor has taken up within 10 s; the message id keeps a repeat from being handled twice at once. */
   async sweep(): Promise<void> {
     for (const command of await this.jobs.pendingCommands(OVERDUE_MS)) await this.publish(command);
   }
 
-  private async publish({ id, envelope }: RecordedCommand): Promise<void> {
+  private async publish({ envelope }: RecordedCommand): Promise<void> {
     await this.publisher.publishActor(envelope);
-    await this.jobs.confirmCommand(id);
   }
 
   private track(work: Promise<void>): void {

@@ -21,7 +21,6 @@ export type Jobs = Pick<
   | 'robotsBlocked'
   | 'active'
   | 'pendingCommands'
-  | 'confirmCommand'
 >;
 export type Documents = Pick<ScrapeRepository, 'storeDocument' | 'find'>;
 

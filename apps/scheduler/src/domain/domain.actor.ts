@@ -25,7 +25,8 @@ import {
 import { grantEffect } from '../pool/grant-effect.js';
 
 /** `unknown`: nobody asked for it. `asked`: grants to claimants that obey robots wait for the answer. */
-type RobotsState = { st: 'unknown' } | { st: 'asked'; askedAt: number; agent: string; origin: string } | { st: 'known'; at: number };
+type RobotsState =
+  { st: 'unknown' } | { st: 'asked'; askedAt: number; agent: string; origin: string } | { st: 'known'; at: number };
 
 export interface DomainState {
   host: string;
@@ -142,7 +143,14 @@ class DomainTurn {
       cls: 'kick',
       prio: 'hi',
       id: `robots.${state.host}.${ctx.now}`,
-      msg: { type: 'Kick', task: 'robots', actor: this.key, host: state.host, url: robotsUrl(state.host, asked.origin), agent },
+      msg: {
+        type: 'Kick',
+        task: 'robots',
+        actor: this.key,
+        host: state.host,
+        url: robotsUrl(state.host, asked.origin),
+        agent,
+      },
     });
   }
 

@@ -10,7 +10,9 @@ const PROGRESS_EVERY_MS = 250;
 /** Neither early nor never: evaluated at the end of every turn from counters of the same transaction. */
 export function isDone(state: JobState): boolean {
   if (state.phase !== 'running' || state.inflight > 0) return false;
-  return state.counted >= state.limit || (isKickoffDone(state) && state.ready === 0 && state.seeds.next >= state.seeds.total);
+  return (
+    state.counted >= state.limit || (isKickoffDone(state) && state.ready === 0 && state.seeds.next >= state.seeds.total)
+  );
 }
 
 export function shownTotal(state: JobState): number {
@@ -71,8 +73,15 @@ function warningOf(state: JobState): string | null {
     warnings.push('More links were found than could be kept; some pages may be missing.');
   }
   const robots = state.outcomes.robots ?? 0;
-  if (robots > 0) warnings.push(`robots.txt forbids ${robots} of the URLs found; see robotsBlocked in the errors call.`);
-  if (state.kind === 'crawl' && state.status === 'completed' && state.ord <= 1 && !startsAtRoot(state) && state.limit > 1) {
+  if (robots > 0)
+    warnings.push(`robots.txt forbids ${robots} of the URLs found; see robotsBlocked in the errors call.`);
+  if (
+    state.kind === 'crawl' &&
+    state.status === 'completed' &&
+    state.ord <= 1 &&
+    !startsAtRoot(state) &&
+    state.limit > 1
+  ) {
     warnings.push('At most one page was found. The start URL is not the root of its site: consider crawlEntireDomain.');
   }
   return warnings.length === 0 ? null : warnings.join(' ');
@@ -91,6 +100,12 @@ export function progress(state: JobState, memory: JobMemory, now: number, force:
   }
   memory.progressAt = now + PROGRESS_EVERY_MS;
   memory.progressDue = false;
-  const msg: JobProgress = { job: state.job, status: state.status, total: state.shownTotal, completed: state.counted, ord: state.ord };
+  const msg: JobProgress = {
+    job: state.job,
+    status: state.status,
+    total: state.shownTotal,
+    completed: state.counted,
+    ord: state.ord,
+  };
   return [{ t: 'notify', subject: progressSubject(state.job), msg }];
 }

@@ -125,12 +125,10 @@ export class Dispatch {
     memory.lanesByHost.set(host, (memory.lanesByHost.get(host) ?? 0) + 1);
     return [
       { t: 'row', row: { op: 'lane.insert', jobNo: state.jobNo, ...live.row } },
-      ...rows.map(
-        (row): Effect => ({
-          t: 'row',
-          row: { op: 'frontier.mark', jobNo: state.jobNo, depth: row.depth, item: row.item, st: 1, attempt: row.attempt },
-        }),
-      ),
+      ...rows.map((row): Effect => ({
+        t: 'row',
+        row: { op: 'frontier.mark', jobNo: state.jobNo, depth: row.depth, item: row.item, st: 1, attempt: row.attempt },
+      })),
       this.work(live),
     ];
   }
@@ -191,7 +189,10 @@ export class Dispatch {
     const { state } = this;
     const idle = (claim: Claim, patienceMs: number) =>
       claim.uses === null ? [] : claim.held.filter((held) => !held.running).map((held) => held.idleAt + patienceMs);
-    return [...idle(state.tokens, IDLE_TOKEN_MS), ...Object.values(state.hosts).flatMap((claim) => idle(claim, IDLE_SLOT_MS))];
+    return [
+      ...idle(state.tokens, IDLE_TOKEN_MS),
+      ...Object.values(state.hosts).flatMap((claim) => idle(claim, IDLE_SLOT_MS)),
+    ];
   }
 
   private returnIdle(): void {
@@ -238,6 +239,6 @@ export class Dispatch {
 }
 
 /** Batch seeds keep the caller's text; what is fetched is its canonical form. */
-function fetchUrlOf(text: string): string {
+export function fetchUrlOf(text: string): string {
   return canonicalize(text) ?? canonicalize(`http://${text}`) ?? text;
 }

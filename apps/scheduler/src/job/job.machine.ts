@@ -5,12 +5,24 @@
  * job. Duplicate, late and reordered messages find nothing in flight and change nothing.
  */
 import type { ActorDef, Activation, Answers, Effect, Incoming, Plan, TurnContext } from '@troupe/actors';
-import type { ActorKey, Candidate, CrawlSpec, FrontierRow, JobKind, JobMemory as StoredMemory, LaneEnd, LaneStarted, PagesDone, PageResult, Start } from '@troupe/contracts';
+import type {
+  ActorKey,
+  Candidate,
+  CrawlSpec,
+  FrontierRow,
+  JobKind,
+  JobMemory as StoredMemory,
+  LaneEnd,
+  LaneStarted,
+  PagesDone,
+  PageResult,
+  Start,
+} from '@troupe/contracts';
 import { CLAIM_RULES, type ClaimRules } from '@troupe/politeness';
 import { hostKey } from '@troupe/frontier';
 import { Admission } from './admission.js';
 import { cancel, failJob, finish, isDone, jobRow, ledgerRow, progress } from './completion.js';
-import { Dispatch, QUEUE_PATIENCE_MS } from './dispatch.js';
+import { Dispatch, fetchUrlOf, QUEUE_PATIENCE_MS } from './dispatch.js';
 import { isComplete, needsRefill, pushReady, refill, WINDOW_ROWS } from './frontier-window.js';
 import { emptyState, JobMemory, type JobState, type LiveLane } from './job.state.js';
 import { Kickoff } from './kickoff.js';
@@ -47,7 +59,11 @@ const TICK_SLACK_MS = 50;
 
 type JobActivation = Activation<JobState, JobMemory>;
 
-export function jobActor(kind: JobKind, options: JobOptions, rules: JobRules = JOB_RULES): ActorDef<JobState, JobMemory> {
+export function jobActor(
+  kind: JobKind,
+  options: JobOptions,
+  rules: JobRules = JOB_RULES,
+): ActorDef<JobState, JobMemory> {
   return {
     kind,
     version: 1,
@@ -104,7 +120,10 @@ function plan({ state, memory }: JobActivation, batch: readonly Incoming[], rule
   const admission = new Admission(state, memory, scratch);
   const proposals = new Proposals(state, memory, scratch, admission, rules);
   for (const { body } of batch) proposals.consider(body);
-  return { admit: state.phase === 'running' ? [...scratch.markers, ...scratch.links] : [], seeds: seedRange(state, memory) };
+  return {
+    admit: state.phase === 'running' ? [...scratch.markers, ...scratch.links] : [],
+    seeds: seedRange(state, memory),
+  };
 }
 
 /** A crawl may begin and go on in one drain; the order of messages is kept. */
@@ -167,7 +186,16 @@ class Proposals {
 
 /** What a result says of its own row; used only when the row is not known to be in flight. */
 function rowOf(page: PageResult): FrontierRow {
-  return { depth: page.depth, item: page.item, host: hostKey(page.url), url: page.url, h: null, parent: null, attempt: page.attempt, st: 1 };
+  return {
+    depth: page.depth,
+    item: page.item,
+    host: hostKey(page.url),
+    url: page.url,
+    h: null,
+    parent: null,
+    attempt: page.attempt,
+    st: 1,
+  };
 }
 
 function begin(state: JobState, start: Start): void {
@@ -260,7 +288,8 @@ class JobTurn {
     const scratch = memory.scratch!;
     if (scratch.start !== null) this.changed = true;
     for (const { page } of scratch.settled) if (page.excluded !== null) this.changed = true;
-    for (const candidate of scratch.links) if (answers.admitted.has(candidate.item)) this.addReady(rowOfCandidate(candidate));
+    for (const candidate of scratch.links)
+      if (answers.admitted.has(candidate.item)) this.addReady(rowOfCandidate(candidate));
     for (const marker of scratch.markers) this.closeMarker(marker);
     if (state.phase === 'running') {
       for (const { ord, url } of answers.seeds) this.addSeed(ord, url);
@@ -294,14 +323,17 @@ class JobTurn {
 
   private addSeed(ord: number, url: string): void {
     this.state.seeds.next = ord + 1;
-    this.addReady({ depth: 0, item: ord, host: hostKey(url), url, h: null, parent: null, attempt: 0, st: 0 });
+    this.addReady({ depth: 0, item: ord, host: hostKey(fetchUrlOf(url)), url, h: null, parent: null, attempt: 0, st: 0 });
   }
 
   /** Markers only had to be seen: their frontier row goes in the same transaction. */
   private closeMarker(marker: Candidate): void {
     const { state, answers, memory } = this;
     if (!answers.admitted.has(marker.item)) return;
-    this.effects.push({ t: 'row', row: { op: 'frontier.delete', jobNo: state.jobNo, depth: marker.depth, item: marker.item } });
+    this.effects.push({
+      t: 'row',
+      row: { op: 'frontier.delete', jobNo: state.jobNo, depth: marker.depth, item: marker.item },
+    });
     const sitemap = memory.scratch!.sitemapMarkers.get(marker.item);
     if (sitemap !== undefined) state.pendingSitemaps.push(sitemap);
   }
@@ -412,11 +444,13 @@ class JobTurn {
   private close(before: JobState['status']): void {
     const { state, memory, ctx } = this;
     const ended = before === 'scraping' && state.status !== 'scraping';
-    if (ended || (this.changed && state.status === 'scraping')) this.effects.push(jobRow(state, ended), ledgerRow(state));
+    if (ended || (this.changed && state.status === 'scraping'))
+      this.effects.push(jobRow(state, ended), ledgerRow(state));
     if (ended || this.changed || memory.progressDue) this.effects.push(...progress(state, memory, ctx.now, ended));
     if (state.phase !== 'closing') return;
     if (ended) {
-      for (const live of memory.lanes.values()) live.deadlineAt = Math.min(live.deadlineAt, ctx.now + CLOSING_PATIENCE_MS);
+      for (const live of memory.lanes.values())
+        live.deadlineAt = Math.min(live.deadlineAt, ctx.now + CLOSING_PATIENCE_MS);
     }
     this.handBack();
   }
@@ -437,7 +471,8 @@ class JobTurn {
     const due = [...memory.lanes.values()].map((live) => live.deadlineAt);
     for (const repeat of memory.repeats.values()) due.push(repeat.at);
     if (state.phase === 'running') for (const kick of memory.kicks.values()) due.push(kick.at);
-    for (const [host, view] of memory.hosts) if (view.pauseUntil > ctx.now && memory.window.has(host)) due.push(view.pauseUntil);
+    for (const [host, view] of memory.hosts)
+      if (view.pauseUntil > ctx.now && memory.window.has(host)) due.push(view.pauseUntil);
     if (memory.nextStartAt > ctx.now) due.push(memory.nextStartAt);
     if (memory.progressDue) due.push(memory.progressAt);
     due.push(...this.dispatch.idleDeadlines());

@@ -2,7 +2,18 @@
  * State of a crawl or batch: what must survive, small enough to be written in every turn. Large sets live in tables;
  * `JobMemory` is what is kept beside it and rebuilt from them.
  */
-import type { BatchSpec, CrawlSpec, FrontierRow, JobKind, JobNo, JobStatus, LaneRow, Outcome, ScopeSpec, Uuid } from '@troupe/contracts';
+import type {
+  BatchSpec,
+  CrawlSpec,
+  FrontierRow,
+  JobKind,
+  JobNo,
+  JobStatus,
+  LaneRow,
+  Outcome,
+  ScopeSpec,
+  Uuid,
+} from '@troupe/contracts';
 import type { Claim } from '@troupe/politeness';
 import { createClaim } from '@troupe/politeness';
 import { FingerprintSet } from '@troupe/frontier';

@@ -23,7 +23,10 @@ export function wantsSitemaps(state: JobState): boolean {
 
 /** No more URLs can come from sitemaps. */
 export function isKickoffDone(state: JobState): boolean {
-  return !wantsSitemaps(state) || (state.robotsKnown && state.pendingSitemaps.length === 0 && Object.keys(state.openSitemaps).length === 0);
+  return (
+    !wantsSitemaps(state) ||
+    (state.robotsKnown && state.pendingSitemaps.length === 0 && Object.keys(state.openSitemaps).length === 0)
+  );
 }
 
 export class Kickoff {
@@ -88,7 +91,10 @@ export class Kickoff {
     const { jobNo } = this.state;
     // Files are numbered apart from items: ids far above any item.
     const id = scrapeIdOf(jobNo, 2 ** 52 + chunk.file);
-    return { t: 'row', row: { op: 'error.insert', jobNo, id, url: entry.url, code: chunk.error!.code, message: chunk.error!.message } };
+    return {
+      t: 'row',
+      row: { op: 'error.insert', jobNo, id, url: entry.url, code: chunk.error!.code, message: chunk.error!.message },
+    };
   }
 
   open(url: string, level: number, guessed: boolean): void {
@@ -108,7 +114,10 @@ export class Kickoff {
     const due = this.memory.kicks.get(id);
     if (due !== undefined && due.at > this.now) return [];
     const tries = (due?.tries ?? 0) + 1;
-    this.memory.kicks.set(id, { at: this.now + Math.min(KICK_PATIENCE_MAX_MS, KICK_PATIENCE_MS * 2 ** (tries - 1)), tries });
+    this.memory.kicks.set(id, {
+      at: this.now + Math.min(KICK_PATIENCE_MAX_MS, KICK_PATIENCE_MS * 2 ** (tries - 1)),
+      tries,
+    });
     return [{ t: 'work', cls: 'kick', prio: 'hi', id: `${this.state.job}.${id}.${tries}`, msg: make() }];
   }
 

@@ -41,7 +41,9 @@ export function putBack(state: JobState, memory: JobMemory, entry: Pick<Settled,
   const row = { ...entry.row, attempt, st: 0 as const };
   state.ready += 1;
   unshiftReady(memory, row);
-  return [{ t: 'row', row: { op: 'frontier.mark', jobNo: state.jobNo, depth: row.depth, item: row.item, st: 0, attempt } }];
+  return [
+    { t: 'row', row: { op: 'frontier.mark', jobNo: state.jobNo, depth: row.depth, item: row.item, st: 0, attempt } },
+  ];
 }
 
 /** The start page's redirect moves the scope; its failure may decide how the crawl ends. */
@@ -52,7 +54,13 @@ function followStartPage(state: JobState, page: PageResult, outcome: Outcome): v
   state.scope = { ...state.scope, base: page.finalUrl, version: state.scope.version + 1 };
 }
 
-function close(state: JobState, { page, row }: Settled, outcome: Outcome, rule: string | null, options: SettleOptions): Effect[] {
+function close(
+  state: JobState,
+  { page, row }: Settled,
+  outcome: Outcome,
+  rule: string | null,
+  options: SettleOptions,
+): Effect[] {
   state.outcomes[outcome] = (state.outcomes[outcome] ?? 0) + 1;
   if (COUNTED_OUTCOMES.has(outcome) && (outcome === 'ok' || options.limitCountsFailed)) state.counted += 1;
   const { jobNo } = state;
@@ -121,7 +129,8 @@ function stored(state: JobState, page: PageResult, outcome: Outcome): Effect[] {
 }
 
 function countExcluded(state: JobState, page: PageResult): void {
-  for (const [rule, n] of Object.entries(page.excluded?.byRule ?? {})) state.excluded[rule] = (state.excluded[rule] ?? 0) + n;
+  for (const [rule, n] of Object.entries(page.excluded?.byRule ?? {}))
+    state.excluded[rule] = (state.excluded[rule] ?? 0) + n;
 }
 
 function excludedRows(state: JobState, page: PageResult): Effect[] {

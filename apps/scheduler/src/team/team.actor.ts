@@ -1,7 +1,18 @@
 /** `team/<id>`: the team's places for pages in flight over all its jobs and gateways, and the bill of sync scrapes. */
 import type { ActorKey, Demand, Grant, ScrapeUsage } from '@troupe/contracts';
 import type { ActorDef, Activation, Effect, Incoming, TurnContext } from '@troupe/actors';
-import { applyDemand, createPool, expireClaimants, grantFor, isPoolIdle, POOL_RULES, rebalance, resizePool, type Pool, type PoolRules } from '@troupe/politeness';
+import {
+  applyDemand,
+  createPool,
+  expireClaimants,
+  grantFor,
+  isPoolIdle,
+  POOL_RULES,
+  rebalance,
+  resizePool,
+  type Pool,
+  type PoolRules,
+} from '@troupe/politeness';
 import { grantEffect } from '../pool/grant-effect.js';
 
 export interface TeamState {

@@ -42,7 +42,9 @@ export class SimBus implements Bus {
     const copies = this.random.chance(this.troubles.duplication) ? 2 : 1;
     for (let i = 0; i < copies; i++) {
       const stored = { envelope: JSON.parse(JSON.stringify(envelope)) as Envelope, acked: false };
-      const at = this.random.chance(this.troubles.reordering) ? Math.max(0, stream.length - this.random.int(0, 5)) : stream.length;
+      const at = this.random.chance(this.troubles.reordering)
+        ? Math.max(0, stream.length - this.random.int(0, 5))
+        : stream.length;
       stream.splice(at, 0, stored);
     }
     return Promise.resolve();
@@ -64,8 +66,14 @@ export class SimBus implements Bus {
 
   openMailbox(part: number, epoch: number): Promise<Mailbox> {
     const current = this.mailboxes.get(part);
-    if (current !== undefined && current.epoch > epoch) throw new FencedError(`partition ${part} is at epoch ${current.epoch}`);
-    const mailbox: SimMailbox = new SimMailbox(epoch, this.stream(part), this.random, () => this.mailboxes.get(part) === mailbox);
+    if (current !== undefined && current.epoch > epoch)
+      throw new FencedError(`partition ${part} is at epoch ${current.epoch}`);
+    const mailbox: SimMailbox = new SimMailbox(
+      epoch,
+      this.stream(part),
+      this.random,
+      () => this.mailboxes.get(part) === mailbox,
+    );
     this.mailboxes.set(part, mailbox);
     return Promise.resolve(mailbox);
   }
@@ -107,7 +115,9 @@ class SimMailbox implements Mailbox {
   take(max: number): Promise<Delivery[]> {
     if (!this.isCurrent()) return Promise.resolve([]);
     for (let i = this.stream.length - 1; i >= 0; i--) if (this.stream[i]!.acked) this.stream.splice(i, 1);
-    const fresh = this.stream.filter((stored) => !this.taken.has(stored)).slice(0, Math.min(max, this.random.int(1, 6)));
+    const fresh = this.stream
+      .filter((stored) => !this.taken.has(stored))
+      .slice(0, Math.min(max, this.random.int(1, 6)));
     return Promise.resolve(fresh.map((stored) => this.deliver(stored)));
   }
 

@@ -2,9 +2,28 @@
  * The durable side of a simulation: the tables that turns touch, one transaction at a time, with the invariants of
  * design/failure-matrix.md checked at every commit.
  */
-import type { ActorKey, Candidate, Envelope, FrontierRow, JobMemory, JobNo, LaneRow, RowOp, Sender } from '@troupe/contracts';
+import type {
+  ActorKey,
+  Candidate,
+  Envelope,
+  FrontierRow,
+  JobMemory,
+  JobNo,
+  LaneRow,
+  RowOp,
+  Sender,
+} from '@troupe/contracts';
 import type { Clock } from '../clock.js';
-import { FencedError, type ActorRow, type ActorStore, type OutboxRow, type TimerRow, type TurnAnswers, type TurnHead, type TurnWrites } from '../ports.js';
+import {
+  FencedError,
+  type ActorRow,
+  type ActorStore,
+  type OutboxRow,
+  type TimerRow,
+  type TurnAnswers,
+  type TurnHead,
+  type TurnWrites,
+} from '../ports.js';
 import { HEARTBEAT_MS } from '../turn.js';
 import { InvariantError, NO_FAULTS, type FaultPoints } from './faults.js';
 
@@ -41,7 +60,12 @@ export interface StoreRules {
   beforeTransaction(part: number): void;
 }
 
-export const STORE_RULES: StoreRules = { fence: true, keepTimer: () => true, keepOutbox: () => true, beforeTransaction: () => {} };
+export const STORE_RULES: StoreRules = {
+  fence: true,
+  keepTimer: () => true,
+  keepOutbox: () => true,
+  beforeTransaction: () => {},
+};
 
 export class SimStore implements ActorStore {
   readonly jobs = new Map<JobNo, SimJobTables>();
@@ -79,14 +103,23 @@ export class SimStore implements ActorStore {
       if (this.rules.fence && found.epoch > epoch) throw new FencedError(`${key} belongs to epoch ${found.epoch}`);
       found.epoch = Math.max(found.epoch, epoch);
       this.actors.set(key, found);
-      return { key, rev: found.rev, state: found.state === null ? null : (JSON.parse(found.state) as unknown), terminal: found.terminal };
+      return {
+        key,
+        rev: found.rev,
+        state: found.state === null ? null : (JSON.parse(found.state) as unknown),
+        terminal: found.terminal,
+      };
     });
     return Promise.resolve(rows);
   }
 
   loadCursors(keys: ActorKey[]): Promise<{ to: ActorKey; from: Sender; n: number }[]> {
     const wanted = new Set<string>(keys);
-    const rows = [...this.cursors].map(([id, n]) => ({ to: id.split(' ')[0]! as ActorKey, from: id.split(' ')[1]! as Sender, n }));
+    const rows = [...this.cursors].map(([id, n]) => ({
+      to: id.split(' ')[0]! as ActorKey,
+      from: id.split(' ')[1]! as Sender,
+      n,
+    }));
     return Promise.resolve(rows.filter((row) => wanted.has(row.to)));
   }
 
@@ -118,11 +151,15 @@ export class SimStore implements ActorStore {
   loadTimers(part: number, horizonMs: number): Promise<TimerRow[]> {
     const now = this.clock.now();
     const rows = [...this.timers.values()].filter((timer) => timer.part === part && timer.at <= now + horizonMs);
-    return Promise.resolve(rows.map(({ key, name, at }) => ({ key, name, dueInMs: at - now })).sort((a, b) => a.dueInMs - b.dueInMs));
+    return Promise.resolve(
+      rows.map(({ key, name, at }) => ({ key, name, dueInMs: at - now })).sort((a, b) => a.dueInMs - b.dueInMs),
+    );
   }
 
   loadOutbox(part: number, minAgeMs: number, limit: number): Promise<OutboxRow[]> {
-    const rows = [...this.partOutbox(part).values()].filter((row) => this.clock.now() - (this.createdAt.get(row) ?? 0) >= minAgeMs);
+    const rows = [...this.partOutbox(part).values()].filter(
+      (row) => this.clock.now() - (this.createdAt.get(row) ?? 0) >= minAgeMs,
+    );
     return Promise.resolve(rows.sort((a, b) => a.id - b.id).slice(0, limit));
   }
 
@@ -130,7 +167,8 @@ export class SimStore implements ActorStore {
     const found: Envelope[] = [];
     for (const rows of this.outbox.values()) {
       for (const row of rows.values()) {
-        if (row.payload.kind === 'actor' && row.to === to && row.from === from && row.n! > after) found.push(row.payload.envelope);
+        if (row.payload.kind === 'actor' && row.to === to && row.from === from && row.n! > after)
+          found.push(row.payload.envelope);
       }
     }
     return Promise.resolve(found.sort((a, b) => a.n! - b.n!));
@@ -163,7 +201,10 @@ export class SimStore implements ActorStore {
       const stale = row.rev !== rev || row.epoch !== head.epoch;
       if (!stale) continue;
       if (this.rules.fence) throw new FencedError(`${key} is at rev ${row.rev}, epoch ${row.epoch}`);
-      throw new InvariantError('I4', `${key}: commit on rev ${rev} epoch ${head.epoch} over rev ${row.rev} epoch ${row.epoch}`);
+      throw new InvariantError(
+        'I4',
+        `${key}: commit on rev ${rev} epoch ${head.epoch} over rev ${row.rev} epoch ${row.epoch}`,
+      );
     }
   }
 
@@ -194,7 +235,16 @@ export class SimStore implements ActorStore {
     }
     for (const [jobNo, seeds] of answers.seeds) {
       for (const { ord, url } of seeds) {
-        this.job(jobNo).frontier.set(ord, { depth: 0, item: ord, host: new URL(url).host, url, h: null, parent: null, attempt: 0, st: 0 });
+        this.job(jobNo).frontier.set(ord, {
+          depth: 0,
+          item: ord,
+          host: new URL(url).host,
+          url,
+          h: null,
+          parent: null,
+          attempt: 0,
+          st: 0,
+        });
       }
     }
     for (const row of writes.rows) this.applyRow(row);
@@ -249,7 +299,8 @@ export class SimStore implements ActorStore {
         return;
       }
       case 'frontier.delete':
-        if (!this.job(row.jobNo).frontier.delete(row.item)) throw new InvariantError('I10', `item ${row.item} ended twice`);
+        if (!this.job(row.jobNo).frontier.delete(row.item))
+          throw new InvariantError('I10', `item ${row.item} ended twice`);
         return;
       case 'seen.insert':
         this.job(row.jobNo).seen.set(row.h, -1);
@@ -268,7 +319,8 @@ export class SimStore implements ActorStore {
       case 'page.insert':
         return this.addPage(row);
       case 'outcome.insert':
-        if (this.job(row.jobNo).outcomes.has(row.item)) throw new InvariantError('I10', `item ${row.item} has two outcomes`);
+        if (this.job(row.jobNo).outcomes.has(row.item))
+          throw new InvariantError('I10', `item ${row.item} has two outcomes`);
         this.job(row.jobNo).outcomes.set(row.item, row);
         return;
       case 'error.insert':

@@ -1,6 +1,7 @@
 /** What a page should become. The core's own words: no optionals, no defaults, no wire version. */
 
-export type Format = { type: 'markdown' } | { type: 'html' } | { type: 'rawHtml' } | { type: 'links' } | { type: 'images' };
+export type Format =
+  { type: 'markdown' } | { type: 'html' } | { type: 'rawHtml' } | { type: 'links' } | { type: 'images' };
 export type FormatName = Format['type'];
 
 export interface ScrapeSpec {

@@ -8,7 +8,16 @@ import type { EngineName, Token } from './work.js';
 
 // ---- gateway -> job actor: natural key (the job starts once, a cancel is a level)
 export type Start =
-  | { type: 'Start'; kind: 'crawl'; job: Uuid; jobNo: JobNo; team: Uuid; keyId: Uuid | null; spec: CrawlSpec; createdMs: number }
+  | {
+      type: 'Start';
+      kind: 'crawl';
+      job: Uuid;
+      jobNo: JobNo;
+      team: Uuid;
+      keyId: Uuid | null;
+      spec: CrawlSpec;
+      createdMs: number;
+    }
   | {
       type: 'Start';
       kind: 'batch';

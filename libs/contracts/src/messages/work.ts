@@ -78,7 +78,15 @@ export interface FetchRequest {
 }
 
 export type FetchReply =
-  | { ok: true; statusCode: number; finalUrl: string; engine: EngineName; ms: number; credits: number; warning?: string }
+  | {
+      ok: true;
+      statusCode: number;
+      finalUrl: string;
+      engine: EngineName;
+      ms: number;
+      credits: number;
+      warning?: string;
+    }
   | { ok: false; error: ErrorWire };
 
 /** `rpc.map` */

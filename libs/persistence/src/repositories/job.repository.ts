@@ -43,7 +43,7 @@ export type NewJob =
       urls: readonly { url: string; host: string }[];
     });
 
-/** A command that is recorded and must reach the actor; publish it, then `confirmCommand`. */
+/** A command that is recorded and must reach the actor; publish it; `pendingCommands` tells what has to be published again. */
 export interface RecordedCommand {
   id: Uuid;
   envelope: Envelope;
@@ -133,8 +133,8 @@ export class JobRepository {
   }
 
   /**
-   * Records the job and its Start command; both exist or neither. Without an acknowledged publish the command is
-   * found by `pendingCommands` and published again.
+   * Records the job and its Start command; both exist or neither. Until the actor has taken a turn the
+   * command is found by `pendingCommands` and published again.
    * @throws TroupeError 409 when the idempotency key was used in the last 24 h.
    */
   async create(input: NewJob): Promise<{ job: Uuid; jobNo: JobNo; command: RecordedCommand }> {
@@ -220,19 +220,20 @@ export class JobRepository {
     return jobs.map(toView);
   }
 
-  /** Commands whose publish nobody confirmed, oldest first. */
+  /**
+   * Commands whose actor has not committed a turn yet, oldest first. A stream that acknowledged a command may still
+   * lose it, so only the actor's own row counts as its receipt; commands with one are forgotten here.
+   */
   async pendingCommands(olderThanMs: number): Promise<RecordedCommand[]> {
+    await this.pool.query(
+      `DELETE FROM cmd_outbox USING actor WHERE actor.key = convert_from(cmd_outbox.body, 'UTF8')::json ->> 'to' AND actor.rev > 0`,
+    );
     const { rows } = await this.pool.query<{ id: Uuid; body: Buffer }>(
       `SELECT id, body FROM cmd_outbox WHERE created_at <= now() - $1::float8 * interval '1 millisecond'
        ORDER BY created_at LIMIT 500`,
       [olderThanMs],
     );
     return rows.map(({ id, body }) => ({ id, envelope: JSON.parse(body.toString('utf8')) as Envelope }));
-  }
-
-  /** The stream has the command. */
-  async confirmCommand(id: Uuid): Promise<void> {
-    await this.pool.query('DELETE FROM cmd_outbox WHERE id = $1', [id]);
   }
 
   /** One consistent snapshot: what is undecided counts as pending, or as what the end of the job made of it. */

@@ -85,15 +85,11 @@ function allValid(texts: string[], rules: BatchRules): BatchUrl[] {
 
 type Seed = ({ ok: true } & BatchUrl) | { ok: false; message: string };
 
-/**
- * The caller's own spelling when it means exactly the canonical URL (`https://a.example` for `https://a.example/`),
- * because it is shown as `metadata.sourceURL`; the canonical URL otherwise.
- */
+/** The caller's own spelling, which is shown as `metadata.sourceURL`; the scheduler fetches its canonical form. */
 function readSeed(text: string): Seed {
   const page = readPageUrl(text);
   if (!page.ok) return page;
   const canonical = canonicalize(page.url);
   if (canonical === null) return { ok: false, message: 'Invalid URL' };
-  const isSpelledWell = URL.canParse(text) && new URL(text).href === canonical;
-  return { ok: true, url: isSpelledWell ? text.trim() : canonical, host: hostKey(canonical) };
+  return { ok: true, url: text.trim(), host: hostKey(canonical) };
 }

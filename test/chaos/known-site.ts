@@ -1,0 +1,146 @@
+/**
+ * A site whose crawl result is known beforehand, served on loopback, with a log of its own: what was asked for, when,
+ * and how many requests ran at once.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface KnownSiteOptions {
+  /** Plain pages that can be reached by links. */
+  pages: number;
+  /** Pages that only the sitemap names. */
+  islands: number;
+  /** One of so many links leads over a redirect, one over a missing page. */
+  everyRedirect: number;
+  everyMissing: number;
+  /** Time of each answer in ms; may be changed while the site runs. */
+  latencyMs: number;
+}
+
+export interface Hit {
+  path: string;
+  /** `performance.now()` of its arrival. */
+  at: number;
+}
+
+const DEFAULTS: KnownSiteOptions = { pages: 2_000, islands: 50, everyRedirect: 20, everyMissing: 50, latencyMs: 5 };
+const WORDS = 'amber basin cedar delta ember fjord grove heath inlet jetty knoll ledge marsh north orbit plain quarry ridge'.split(' ');
+
+/** Every folder below the root is a site of its own: `/a/` and `/b/` have the same graph and nothing in common. */
+export class KnownSite {
+  readonly hits: Hit[] = [];
+  latencyMs: number;
+  private active = 0;
+  peak = 0;
+
+  private constructor(
+    private readonly server: Server,
+    private readonly options: KnownSiteOptions,
+  ) {
+    this.latencyMs = options.latencyMs;
+  }
+
+  static async start(options: Partial<KnownSiteOptions> = {}): Promise<KnownSite> {
+    const server = createServer((request, response) => void site.answer(request, response));
+    const site = new KnownSite(server, { ...DEFAULTS, ...options });
+    server.keepAliveTimeout = 60_000;
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return site;
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  startUrl(folder: string): string {
+    return `${this.origin}/${folder}`;
+  }
+
+  /** URLs of batch items: plain pages that link nowhere. */
+  leaf(folder: string, i: number): string {
+    return `${this.origin}/${folder}/leaf/${i}`;
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  /** Final URLs of a whole crawl of the folder, found by walking the graph. */
+  expected(folder: string, useSitemap = true): Set<string> {
+    const found = new Set<string>();
+    const queue = [placeOf(folder, 0), ...(useSitemap ? this.sitemapPaths(folder) : [])];
+    for (let path = queue.shift(); path !== undefined; path = queue.shift()) {
+      const final = this.redirectOf(path) ?? path;
+      if (found.has(final)) continue;
+      found.add(final);
+      queue.push(...this.linksOf(final));
+    }
+    return new Set([...found].map((path) => this.origin + path));
+  }
+
+  /** Page requests of a folder since `from`. */
+  hitsOf(folder: string, from = 0): Hit[] {
+    return this.hits.filter(({ path, at }) => at >= from && path.split('/')[1] === folder);
+  }
+
+  private sitemapPaths(folder: string): string[] {
+    return Array.from({ length: this.options.islands }, (_, i) => `/${folder}/island/${i}`);
+  }
+
+  /** A tree of three children keeps all pages reachable; three more links make nine of ten links known ones. */
+  private linksOf(path: string): string[] {
+    const [, folder = '', kind = 'p', text = '0'] = path.split('/');
+    const { pages, everyRedirect, everyMissing } = this.options;
+    if (kind === 'only') return [placeOf(folder, 1)];
+    if (kind !== 'p') return [];
+    const i = Number(text);
+    const children = [3 * i + 1, 3 * i + 2, 3 * i + 3].filter((child) => child < pages);
+    const across = [i * 7 + 11, i * 13 + 5, i * 31 + 17].map((n) => n % pages);
+    const links = [...children, ...across].map((n) => placeOf(folder, n));
+    if (i % everyRedirect === 0) links.push(`/${folder}/to-known/${i}`, `/${folder}/to-only/${i}`);
+    if (i % everyMissing === 0) links.push(`/${folder}/missing/${i}`);
+    return links;
+  }
+
+  private redirectOf(path: string): string | null {
+    const [, folder = '', kind, text] = path.split('/');
+    if (kind === 'to-known') return placeOf(folder, (Number(text) * 5 + 3) % this.options.pages);
+    return kind === 'to-only' ? `/${folder}/only/${text}` : null;
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url ?? '/';
+    this.hits.push({ path, at: performance.now() });
+    this.peak = Math.max(this.peak, ++this.active);
+    response.once('close', () => this.active--);
+    if (this.latencyMs > 0) await sleep(this.latencyMs);
+    if (path === '/robots.txt') return void response.writeHead(200).end('User-agent: *\nAllow: /\n');
+    if (path === '/sitemap.xml') return this.sitemap(response);
+    const target = this.redirectOf(path);
+    if (target !== null) return void response.writeHead(301, { location: target }).end();
+    if (path.includes('/missing/')) return this.page(response, 404, path, []);
+    this.page(response, 200, path, this.linksOf(path));
+  }
+
+  /** Names islands of every folder that was asked for; each crawl keeps what lies in its own folder. */
+  private sitemap(response: ServerResponse): void {
+    const folders = new Set(this.hits.map(({ path }) => path.split('/')[1] ?? '').filter((name) => /^crawl/.test(name)));
+    const places = [...folders].flatMap((folder) => this.sitemapPaths(folder));
+    const urls = places.map((path) => `<url><loc>${this.origin}${path}</loc></url>`);
+    response.writeHead(200, { 'content-type': 'application/xml' }).end(`<urlset>${urls.join('')}</urlset>`);
+  }
+
+  private page(response: ServerResponse, status: number, path: string, links: string[]): void {
+    const word = WORDS[path.length % WORDS.length]!;
+    const text = `${word} ${path} `.repeat(40);
+    const anchors = links.map((link) => `<li><a href="${link}">${link}</a></li>`).join('');
+    const body = `<!doctype html><html><head><title>${path}</title></head><body><main><h1>${path}</h1><p>${text}</p><ul>${anchors}</ul></main></body></html>`;
+    response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end(body);
+  }
+}
+
+function placeOf(folder: string, page: number): string {
+  return page === 0 ? `/${folder}` : `/${folder}/p/${page}`;
+}
