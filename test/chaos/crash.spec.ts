@@ -7,12 +7,14 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startCluster, type TestCluster } from '../support/cluster.js';
-import { describeJob, readBooks, type Books } from './evidence.js';
+import { describeJob, query, readBooks, type Books } from './evidence.js';
 import { JobClient } from './job-client.js';
 import { KnownSite } from './known-site.js';
 
 const PAGES = 2_200;
+/** Of the crawls that see one kind of trouble. */
 const SMALL = 500;
+const BATCH = 500;
 /** A crawl that is not over by then hangs. */
 const PATIENCE_MS = 180_000;
 const TEST_MS = PATIENCE_MS + 90_000;
@@ -36,13 +38,16 @@ const VICTIMS = [
 const OPTIONS = { formats: ['markdown'], timeout: 10_000 };
 
 let site: KnownSite;
+let small: KnownSite;
 let cluster: TestCluster;
 let crawls: JobClient;
 
 beforeAll(async () => {
   site = await KnownSite.start({ pages: PAGES });
+  small = await KnownSite.start({ pages: SMALL });
   cluster = await startCluster({
     args: ['--schedulers', '2', '--fetchers', '2'],
+    dataDir: process.env.CHAOS_DATA_DIR,
     env: {
       HOST_GAP_MS: '0',
       HOST_MAX_CONN: '16',
@@ -57,6 +62,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await cluster?.stop();
   await site?.stop();
+  await small?.stop();
 }, 90_000);
 
 const say = (text: string): void => void process.stderr.write(`    ${text}\n`);
@@ -67,8 +73,23 @@ async function kill(name: string): Promise<() => Promise<void>> {
   return () => cluster.waitForRestart(name, pid, 60_000);
 }
 
-function startCrawl(folder: string, limit = 10_000): Promise<string> {
-  return crawls.start({ url: site.startUrl(folder), limit, scrapeOptions: OPTIONS });
+function startCrawl(on: KnownSite, folder: string): Promise<string> {
+  return crawls.start({ url: on.startUrl(folder), limit: 10_000, scrapeOptions: OPTIONS });
+}
+
+/** The scheduler that runs the job's actor. */
+async function ownerOf(id: string): Promise<string> {
+  const [lease] = await query<{ owner: string }>(
+    cluster,
+    'SELECT l.owner FROM part_lease l JOIN actor a USING (part) WHERE a.key = $1',
+    [`crawl/${id}`],
+  );
+  for (const { name, health } of await cluster.processes()) {
+    if (!name.startsWith('scheduler') || health === null) continue;
+    const { instance } = (await (await fetch(`${health}/health/readiness`)).json()) as { instance: string };
+    if (instance === lease?.owner) return name;
+  }
+  throw new Error(`no scheduler is ${lease?.owner}`);
 }
 
 async function untilCompleted(id: string, pages: number, client = crawls): Promise<void> {
@@ -112,16 +133,16 @@ function expectSameUrls(found: readonly string[], expected: ReadonlySet<string>)
   }).toEqual({ missing: [], unexpected: [], twice: 0 });
 }
 
-async function expectExact(id: string, folder: string): Promise<void> {
-  const expected = site.expected(folder);
+async function expectExact(on: KnownSite, id: string, folder: string): Promise<void> {
+  const expected = on.expected(folder);
   const books = await readBooks(cluster, id);
   expectSameUrls(books.finalUrls, expected);
   expectBalanced(books, expected.size);
   const documents = await crawls.documents(id);
   expectSameUrls(documents.map(({ metadata }) => metadata.url), expected);
-  const requested = site.hitsOf(folder);
+  const requested = on.hitsOf(folder);
   const distinct = new Set(requested.map(({ path: asked }) => asked)).size;
-  say(`${folder}: ${expected.size} pages, ${requested.length} requests, ${requested.length - distinct} repeated; peak ${site.peak}`);
+  say(`${folder}: ${expected.size} pages, ${requested.length} requests, ${requested.length - distinct} repeated; peak ${on.peak}`);
 }
 
 /** Ends the server and its disk before it is started again: as after the loss of its machine. */
@@ -144,7 +165,7 @@ describe('a cluster whose processes are killed', () => {
     async () => {
       site.latencyMs = SLOW_MS;
       const startedAt = performance.now();
-      const id = await startCrawl('crawl-kills');
+      const id = await startCrawl(site, 'kills');
       await untilCompleted(id, 50);
       const returns: (() => Promise<void>)[] = [];
       for (const victim of VICTIMS) {
@@ -158,7 +179,106 @@ describe('a cluster whose processes are killed', () => {
       await Promise.all(returns.map((wait) => wait()));
       await crawls.end(id, PATIENCE_MS);
       say(`over after ${Math.round(performance.now() - startedAt)} ms`);
-      await expectExact(id, 'crawl-kills');
+      await expectExact(site, id, 'kills');
+    },
+    TEST_MS,
+  );
+
+  it(
+    'goes on without a scheduler that stands still for 10 s, and undisturbed by it when it wakes',
+    async () => {
+      small.latencyMs = SLOW_MS;
+      const id = await startCrawl(small, 'zombie');
+      await untilCompleted(id, 20);
+      const owner = await ownerOf(id);
+      await cluster.signal(owner, 'SIGSTOP');
+      const { completed: before } = await crawls.status(id);
+      await sleep(10_000);
+      const { completed: during } = await crawls.status(id);
+      await cluster.signal(owner, 'SIGCONT');
+      say(`${owner} stood still at ${before} pages; ${during} when it woke`);
+      small.latencyMs = FAST_MS;
+      expect(during).toBeGreaterThan(before);
+      await crawls.end(id, PATIENCE_MS);
+      await expectExact(small, id, 'zombie');
+    },
+    TEST_MS,
+  );
+
+  it(
+    'finishes a crawl exactly when NATS comes back with nothing',
+    async () => {
+      small.latencyMs = SLOW_MS;
+      const startedAt = performance.now();
+      const id = await startCrawl(small, 'wiped');
+      await untilCompleted(id, 30);
+      await wipeNats();
+      say(`NATS is back and empty after ${Math.round(performance.now() - startedAt)} ms`);
+      small.latencyMs = FAST_MS;
+      await crawls.end(id, PATIENCE_MS);
+      say(`over after ${Math.round(performance.now() - startedAt)} ms`);
+      await expectExact(small, id, 'wiped');
+    },
+    TEST_MS,
+  );
+
+  it(
+    'requests nothing for a cancelled crawl after 1 s, while processes die',
+    async () => {
+      small.latencyMs = SLOW_MS;
+      const id = await startCrawl(small, 'cancelled');
+      await untilCompleted(id, 20);
+      const returns = [await kill('scheduler'), await kill('fetcher')];
+      await crawls.cancel(id);
+      const cancelledAt = performance.now();
+      await Promise.all(returns.map((wait) => wait()));
+      await sleep(3_000);
+      const late = small.hitsOf('cancelled').filter(({ at }) => at > cancelledAt + 1_000);
+      expect(late).toEqual([]);
+      const { status } = await crawls.end(id, PATIENCE_MS);
+      expect(status).toBe('cancelled');
+      const books = await readBooks(cluster, id);
+      expect(books).toMatchObject({ items: books.pages, credits: books.pages, ledger: books.pages });
+      expect(books.lastOrd).toBe(books.pages);
+    },
+    TEST_MS,
+  );
+
+  it(
+    'finishes a batch exactly across kills',
+    async () => {
+      small.latencyMs = SLOW_MS;
+      const batches = new JobClient(cluster, 'batch/scrape');
+      const urls = Array.from({ length: BATCH }, (_, i) => small.leaf('batch', i));
+      const id = await batches.start({ urls, ...OPTIONS });
+      await untilCompleted(id, 20, batches);
+      const returns: (() => Promise<void>)[] = [];
+      for (const victim of ['scheduler-2', 'fetcher-2', 'nats-server']) {
+        returns.push(await kill(victim));
+        await sleep(BETWEEN_KILLS_MS);
+      }
+      small.latencyMs = FAST_MS;
+      await Promise.all(returns.map((wait) => wait()));
+      await batches.end(id, PATIENCE_MS);
+      const books = await readBooks(cluster, id);
+      expectSameUrls(books.finalUrls, new Set(urls));
+      expectBalanced(books, BATCH);
+    },
+    TEST_MS,
+  );
+
+  it(
+    'lets a crawl wait while there is no fetcher, and fails nothing',
+    async () => {
+      small.latencyMs = FAST_MS;
+      const fetchers = ['fetcher', 'fetcher-2'];
+      for (const fetcher of fetchers) await cluster.signal(fetcher, 'SIGSTOP');
+      const id = await startCrawl(small, 'waiting');
+      await sleep(15_000);
+      expect(await crawls.status(id)).toMatchObject({ status: 'scraping', completed: 0 });
+      for (const fetcher of fetchers) await cluster.signal(fetcher, 'SIGCONT');
+      await crawls.end(id, PATIENCE_MS);
+      await expectExact(small, id, 'waiting');
     },
     TEST_MS,
   );

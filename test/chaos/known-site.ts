@@ -31,8 +31,10 @@ const WORDS = 'amber basin cedar delta ember fjord grove heath inlet jetty knoll
 export class KnownSite {
   readonly hits: Hit[] = [];
   latencyMs: number;
-  private active = 0;
+  /** Requests in work at once, at most. */
   peak = 0;
+  private active = 0;
+  private readonly folders = new Set<string>();
 
   private constructor(
     private readonly server: Server,
@@ -53,7 +55,9 @@ export class KnownSite {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
+  /** Opens the folder: its islands are in the sitemap from now on. */
   startUrl(folder: string): string {
+    this.folders.add(folder);
     return `${this.origin}/${folder}`;
   }
 
@@ -68,9 +72,9 @@ export class KnownSite {
   }
 
   /** Final URLs of a whole crawl of the folder, found by walking the graph. */
-  expected(folder: string, useSitemap = true): Set<string> {
+  expected(folder: string): Set<string> {
     const found = new Set<string>();
-    const queue = [placeOf(folder, 0), ...(useSitemap ? this.sitemapPaths(folder) : [])];
+    const queue = [placeOf(folder, 0), ...this.sitemapPaths(folder)];
     for (let path = queue.shift(); path !== undefined; path = queue.shift()) {
       const final = this.redirectOf(path) ?? path;
       if (found.has(final)) continue;
@@ -80,9 +84,9 @@ export class KnownSite {
     return new Set([...found].map((path) => this.origin + path));
   }
 
-  /** Page requests of a folder since `from`. */
-  hitsOf(folder: string, from = 0): Hit[] {
-    return this.hits.filter(({ path, at }) => at >= from && path.split('/')[1] === folder);
+  /** Page requests of a folder. */
+  hitsOf(folder: string): Hit[] {
+    return this.hits.filter(({ path }) => path.split('/')[1] === folder);
   }
 
   private sitemapPaths(folder: string): string[] {
@@ -124,10 +128,9 @@ export class KnownSite {
     this.page(response, 200, path, this.linksOf(path));
   }
 
-  /** Names islands of every folder that was asked for; each crawl keeps what lies in its own folder. */
+  /** Names the islands of every open folder; each crawl keeps what lies in its own. */
   private sitemap(response: ServerResponse): void {
-    const folders = new Set(this.hits.map(({ path }) => path.split('/')[1] ?? '').filter((name) => /^crawl/.test(name)));
-    const places = [...folders].flatMap((folder) => this.sitemapPaths(folder));
+    const places = [...this.folders].flatMap((folder) => this.sitemapPaths(folder));
     const urls = places.map((path) => `<url><loc>${this.origin}${path}</loc></url>`);
     response.writeHead(200, { 'content-type': 'application/xml' }).end(`<urlset>${urls.join('')}</urlset>`);
   }

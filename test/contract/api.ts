@@ -1,56 +1,41 @@
 /**
- * Black-box calls to a running gateway. `TROUPE_TEST_URL` and `TROUPE_TEST_KEY` name it; without them the suites say
- * that they were skipped.
+ * Black-box calls to a gateway: the one that `TROUPE_TEST_URL` and `TROUPE_TEST_KEY` name, else a cluster of the suite's
+ * own that may fetch from 127.0.0.1 only and knows no host name.
  */
-import { describe } from '@jest/globals';
+import { afterAll, beforeAll } from '@jest/globals';
+import { startDns, type DnsServer } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { ApiClient, type Answer, type CallOptions } from '../support/api-client.js';
+import { startCluster, type TestCluster } from '../support/cluster.js';
 
-export const BASE = process.env.TROUPE_TEST_URL?.replace(/\/+$/, '') ?? '';
-export const KEY = process.env.TROUPE_TEST_KEY ?? '';
+const START_TIMEOUT_MS = 120_000;
+let client: ApiClient | null = null;
 
-export interface Answer {
-  status: number;
-  headers: Headers;
-  text: string;
-  body: Record<string, unknown>;
-}
-
-export interface CallOptions {
-  method?: string;
-  headers?: Record<string, string>;
-  /** Sent as JSON. */
-  json?: unknown;
-  /** Sent as it is. */
-  raw?: string;
-}
-
-/** A call with the key; `headers.authorization: ''` leaves it out. */
-export async function call(path: string, options: CallOptions = {}): Promise<Answer> {
-  const payload = options.raw ?? (options.json === undefined ? undefined : JSON.stringify(options.json));
-  const headers: Record<string, string> = { authorization: `Bearer ${KEY}`, ...options.headers };
-  if (headers.authorization === '') delete headers.authorization;
-  if (payload !== undefined) headers['content-type'] ??= 'application/json';
-  const response = await fetch(path.startsWith('http') ? path : BASE + path, {
-    method: options.method ?? (payload === undefined ? 'GET' : 'POST'),
-    headers,
-    body: payload,
-  });
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, text, body: asObject(text) };
-}
-
-export const post = (path: string, json: unknown, headers: Record<string, string> = {}) =>
-  call(path, { json, headers });
-
-function asObject(text: string): Record<string, unknown> {
-  try {
-    return JSON.parse(text) as Record<string, unknown>;
-  } catch {
-    return {};
+/** Call it once at the top of a spec file. */
+export function useGateway(): void {
+  const { TROUPE_TEST_URL: url, TROUPE_TEST_KEY: key } = process.env;
+  if (url && key) {
+    client = new ApiClient(url.replace(/\/+$/, ''), key);
+    return;
   }
+  let dns: DnsServer | null = null;
+  let cluster: TestCluster | null = null;
+  beforeAll(async () => {
+    dns = await startDns({});
+    cluster = await startCluster({ env: { ALLOW_PRIVATE_TARGETS: '127.0.0.1', DNS_SERVERS: dns.address } });
+    client = new ApiClient(cluster.url, cluster.apiKey);
+  }, START_TIMEOUT_MS);
+  afterAll(async () => {
+    await cluster?.stop();
+    dns?.close();
+  }, START_TIMEOUT_MS);
 }
 
-/** A suite that needs the gateway. */
-export function describeApi(name: string, suite: () => void): void {
-  if (BASE !== '' && KEY !== '') describe(name, suite);
-  else describe.skip(`${name} (SKIPPED: set TROUPE_TEST_URL and TROUPE_TEST_KEY)`, suite);
+export function api(): ApiClient {
+  if (client === null) throw new Error('useGateway() was not called, or its cluster did not start');
+  return client;
 }
+
+export const call = (path: string, options?: CallOptions): Promise<Answer> => api().call(path, options);
+
+export const post = (path: string, json: unknown, headers?: Record<string, string>): Promise<Answer> =>
+  api().post(path, json, headers);

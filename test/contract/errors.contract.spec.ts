@@ -1,10 +1,12 @@
 /** spec/errors.md and the conventions of spec/README.md, row by row. Nothing in here fetches a page. */
-import { expect, it } from '@jest/globals';
-import { call, describeApi, post } from './api.js';
+import { describe, expect, it } from '@jest/globals';
+import { call, post, useGateway } from './api.js';
+
+useGateway();
 
 const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000';
 
-describeApi('health', () => {
+describe('health', () => {
   it.each(['/v2/health/liveness', '/v2/health/readiness'])('%s answers without a key', async (path) => {
     const { status, body } = await call(path, { headers: { authorization: '' } });
     expect({ status, body }).toEqual({ status: 200, body: { status: 'ok' } });
@@ -17,7 +19,7 @@ describeApi('health', () => {
   });
 });
 
-describeApi('authentication', () => {
+describe('authentication', () => {
   it.each([
     ['', 'Unauthorized'],
     ['Bearer ', 'Unauthorized: Token missing'],
@@ -33,7 +35,7 @@ describeApi('authentication', () => {
   });
 });
 
-describeApi('bodies', () => {
+describe('bodies', () => {
   it('malformed JSON answers 400 with its code', async () => {
     const { status, body } = await call('/v2/scrape', { raw: '{"url":' });
     expect(status).toBe(400);
@@ -69,7 +71,7 @@ describeApi('bodies', () => {
   });
 });
 
-describeApi('validation', () => {
+describe('validation', () => {
   it('reports every issue with code, path and message', async () => {
     const { status, body } = await post('/v2/scrape', { urll: 'x', waitFor: 70_000, mobile: 'true' });
     expect(status).toBe(400);
@@ -110,7 +112,7 @@ describeApi('validation', () => {
   });
 });
 
-describeApi('options', () => {
+describe('options', () => {
   it.each([
     ['/v2/scrape', { url: 'x.example', actions: [{ type: 'wait', milliseconds: 1 }] }, 'actions'],
     ['/v2/scrape', { url: 'x.example', formats: ['screenshot'] }, 'screenshot'],
@@ -154,7 +156,7 @@ describeApi('options', () => {
   });
 });
 
-describeApi('paths and ids', () => {
+describe('paths and ids', () => {
   it.each([
     ['GET', '/v2/scrape/xyz'],
     ['GET', '/v2/crawl/xyz'],

@@ -1,9 +1,11 @@
-/** Scrape, batch, crawl and map on a small site of our own. The cluster must allow loopback targets. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+/** Scrape, batch, crawl and map on a small site of our own. A cluster that is named must allow loopback targets. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { call, describeApi, post } from './api.js';
+import { api, call, post, useGateway } from './api.js';
+
+useGateway();
 
 const PAGES = 12;
 let site: Server;
@@ -34,16 +36,9 @@ interface Status {
   data: { markdown?: string; metadata: { sourceURL: string; statusCode: number; scrapeId: string } }[];
 }
 
-async function finished(path: string): Promise<Status> {
-  for (let tries = 0; tries < 300; tries++) {
-    const { body } = await call(path);
-    if (body.status !== 'scraping') return body as unknown as Status;
-    await sleep(100);
-  }
-  throw new Error('the job did not end');
-}
+const finished = (path: string) => api().finished<Status>(path);
 
-describeApi('jobs on a real site', () => {
+describe('jobs on a real site', () => {
   beforeAll(async () => {
     await startSite();
     origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;

@@ -35,9 +35,10 @@ function parseHttp(text: string, base?: string | URL): URL | null {
   return url.protocol === 'http:' || url.protocol === 'https:' ? url : null;
 }
 
+/** The mark of the fragment stays: white space before it belongs to the URL, white space at the end does not. */
 function withoutFragment(text: string): string {
   const at = text.indexOf('#');
-  return at < 0 ? text : text.slice(0, at);
+  return at < 0 ? text : text.slice(0, at + 1);
 }
 
 /** Null for a host that is empty or ends in more than one dot: without its dots it might become another (numeric) host. */

@@ -23,7 +23,11 @@ export function render(path: string, resource: Resource | undefined, asked: numb
     case 'redirect':
       return answer(resource.status, 'text/plain', 'moved', { location: resource.to });
     case 'error':
-      return answer(resource.status, HTML, html(path, `<h1>Error</h1><p>${textOf(path)}</p>${anchors(resource.links)}`));
+      return answer(
+        resource.status,
+        HTML,
+        html(path, `<h1>Error</h1><p>${textOf(path)}</p>${anchors(resource.links)}`),
+      );
     case 'busy':
       return renderBusy(path, resource, asked);
     case 'file':
@@ -35,7 +39,12 @@ export function render(path: string, resource: Resource | undefined, asked: numb
   }
 }
 
-function answer(status: number, contentType: string, body: string | Buffer, more: Record<string, string> = {}): Rendered {
+function answer(
+  status: number,
+  contentType: string,
+  body: string | Buffer,
+  more: Record<string, string> = {},
+): Rendered {
   return { status, headers: { 'content-type': contentType, ...more }, body: Buffer.from(body as string), delayMs: 0 };
 }
 

@@ -10,7 +10,7 @@ const ADDRESS_ELEMENTS: Record<string, { child: string; type: SitemapItem['type'
 /** Deeper nesting is no sitemap; the parser keeps its open elements, so that it must end somewhere. */
 const MAX_OPEN_ELEMENTS = 100;
 
-/** An ampersand that starts no reference we know: common in real sitemaps, where it would swallow what follows. */
+/** An ampersand that starts no reference we know: common in real sitemaps, and mended, as nothing is lost by it. */
 const BARE_AMPERSAND = /&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)/g;
 /** The start of a reference at the end of a piece of text. */
 const CUT_REFERENCE = /&[#\w]{0,9}$/;
@@ -45,9 +45,7 @@ export class XmlSitemapReader implements SitemapSyntax {
   }
 
   private parse(text: string): void {
-    const escaped = text.replace(BARE_AMPERSAND, '&amp;');
-    if (escaped.length > text.length) this.broken = true;
-    this.attempt(() => this.parser.write(escaped));
+    this.attempt(() => this.parser.write(text.replace(BARE_AMPERSAND, '&amp;')));
   }
 
   private attempt(step: () => void): void {

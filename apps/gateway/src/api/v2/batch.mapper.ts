@@ -54,10 +54,10 @@ function sortOut(texts: string[], rules: BatchRules): { urls: BatchUrl[]; invali
   const invalidUrls: string[] = [];
   for (const text of texts) {
     const seed = readSeed(text);
-    if (seed.ok && isAllowed(seed.url, rules)) urls.push(seed);
+    if (seed.ok && isAllowed(seed.target, rules)) urls.push(seed.entry);
     else invalidUrls.push(text);
   }
-  return { urls: urls.map(({ url, host }) => ({ url, host })), invalidUrls };
+  return { urls, invalidUrls };
 }
 
 function isAllowed(url: string, rules: BatchRules): boolean {
@@ -72,18 +72,25 @@ function isAllowed(url: string, rules: BatchRules): boolean {
 
 function allValid(texts: string[], rules: BatchRules): BatchUrl[] {
   const issues: Issue[] = [];
-  const urls: BatchUrl[] = [];
+  const seeds: GoodSeed[] = [];
   texts.forEach((text, index) => {
     const seed = readSeed(text);
-    if (seed.ok) urls.push({ url: seed.url, host: seed.host });
+    if (seed.ok) seeds.push(seed);
     else issues.push(invalidUrl(seed.message, ['urls', index]));
   });
   if (issues.length > 0) throw new InvalidBodyError(issues);
-  for (const { url } of urls) rules.checkTarget(url);
-  return urls;
+  for (const { target } of seeds) rules.checkTarget(target);
+  return seeds.map(({ entry }) => entry);
 }
 
-type Seed = ({ ok: true } & BatchUrl) | { ok: false; message: string };
+interface GoodSeed {
+  ok: true;
+  entry: BatchUrl;
+  /** What will be asked for: canonical, with the scheme that the caller may have left out. */
+  target: string;
+}
+
+type Seed = GoodSeed | { ok: false; message: string };
 
 /** The caller's own spelling, which is shown as `metadata.sourceURL`; the scheduler fetches its canonical form. */
 function readSeed(text: string): Seed {
@@ -91,5 +98,5 @@ function readSeed(text: string): Seed {
   if (!page.ok) return page;
   const canonical = canonicalize(page.url);
   if (canonical === null) return { ok: false, message: 'Invalid URL' };
-  return { ok: true, url: text.trim(), host: hostKey(canonical) };
+  return { ok: true, entry: { url: text.trim(), host: hostKey(canonical) }, target: canonical };
 }

@@ -1,0 +1,98 @@
+/** Measures process trees from one moment to another: time, CPU, memory, and who else used the machine meanwhile. */
+import os from 'node:os';
+import { machineBusyS, readProcesses, treeCpuS, treePssMb } from './proc.mjs';
+import { round } from './numbers.mjs';
+
+const SAMPLE_MS = 1_000;
+
+/**
+ * @typedef {object} Reading
+ * @property {number} wallS
+ * @property {number} cpuS of the whole
+ * @property {Record<string, number>} cpuPartsS of its named parts
+ * @property {number} siteCpuS of the site that was crawled
+ * @property {number} benchCpuS of the bench itself
+ * @property {number} foreignShare share of the machine that others used, 0 … 1
+ * @property {number} peakPssMb
+ * @property {Record<string, number>} peakPssPartsMb
+ * @property {{ atS: number, pages: number, pssMb: number }[]} trace
+ */
+
+export class Meter {
+  #startedMs = performance.now();
+  #table = readProcesses();
+  #busyS = machineBusyS();
+  #ownCpu = process.cpuUsage();
+  /** @type {Reading['trace']} */
+  #trace = [];
+  #peakPssMb = 0;
+  /** @type {Record<string, number>} */
+  #peakPssPartsMb = {};
+  #timer;
+
+  /**
+   * @param {object} what
+   * @param {number} what.pid root of the tree that is measured
+   * @param {Record<string, number>} [what.parts] processes of that tree to be shown one by one
+   * @param {number} what.sitePid
+   * @param {() => number} [what.pagesSoFar]
+   */
+  constructor({ pid, parts = {}, sitePid, pagesSoFar = () => 0 }) {
+    this.pid = pid;
+    this.parts = parts;
+    this.sitePid = sitePid;
+    this.pagesSoFar = pagesSoFar;
+    this.sampleMemory();
+    this.#timer = setInterval(() => this.sampleMemory(), SAMPLE_MS).unref();
+  }
+
+  sampleMemory() {
+    const table = readProcesses();
+    const pssMb = treePssMb(table, this.pid);
+    this.#peakPssMb = Math.max(this.#peakPssMb, pssMb);
+    for (const [name, pid] of Object.entries(this.parts)) {
+      const partMb = treePssMb(table, pid);
+      this.#peakPssPartsMb[name] = Math.max(this.#peakPssPartsMb[name] ?? 0, partMb);
+    }
+    const atS = (performance.now() - this.#startedMs) / 1000;
+    this.#trace.push({ atS: round(atS, 1), pages: this.pagesSoFar(), pssMb: Math.round(pssMb) });
+  }
+
+  /** @param {{ cpuS?: number }} [known] CPU of a tree that has ended, which `/proc` no longer shows @returns {Reading} */
+  stop({ cpuS } = {}) {
+    clearInterval(this.#timer);
+    const wallS = (performance.now() - this.#startedMs) / 1000;
+    const now = readProcesses();
+    const used = (/** @type {number} */ pid) => Math.max(0, treeCpuS(now, pid) - treeCpuS(this.#table, pid));
+    const wholeS = cpuS ?? used(this.pid);
+    const siteCpuS = used(this.sitePid);
+    const own = process.cpuUsage(this.#ownCpu);
+    const benchCpuS = (own.user + own.system) / 1e6;
+    const foreignS = machineBusyS() - this.#busyS - wholeS - siteCpuS - benchCpuS;
+    return {
+      wallS: round(wallS, 3),
+      cpuS: round(wholeS, 2),
+      cpuPartsS: mapValues(this.parts, (pid) => round(used(pid), 2)),
+      siteCpuS: round(siteCpuS, 2),
+      benchCpuS: round(benchCpuS, 2),
+      foreignShare: round(Math.max(0, foreignS / wallS / os.cpus().length), 3),
+      peakPssMb: Math.round(this.#peakPssMb),
+      peakPssPartsMb: mapValues(this.#peakPssPartsMb, Math.round),
+      trace: this.#trace,
+    };
+  }
+}
+
+/** @param {Record<string, number>} record @param {(value: number) => number} change */
+function mapValues(record, change) {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
+}
+
+/** Memory of a tree and its parts right now. @param {number} pid @param {Record<string, number>} parts */
+export function memoryNow(pid, parts) {
+  const table = readProcesses();
+  return {
+    pssMb: Math.round(treePssMb(table, pid)),
+    pssPartsMb: mapValues(parts, (part) => Math.round(treePssMb(table, part))),
+  };
+}

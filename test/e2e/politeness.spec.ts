@@ -1,0 +1,323 @@
+/**
+ * Politeness, as the sites see it: three fetchers, crawls of two teams, and the log of the hosts they ask
+ * (design/politeness.md). Nothing here asks the cluster whether it was polite.
+ */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { JobClient } from '../chaos/job-client.js';
+import { isPageRequest, peakInFlight, startGaps, type SeenRequest } from '../sites/known-graph/request-log.js';
+import { startKnownSite, type KnownSite } from '../sites/known-graph/server.js';
+import { startCluster, type TestCluster } from '../support/cluster.js';
+import { startService, type ServiceProcess } from '../support/service-process.js';
+import {
+  BUSY_PAGES,
+  CONTEST,
+  CRAWL_DELAY_MS,
+  DELAYED_PAGES,
+  GAPPED_PAGES,
+  HOST,
+  HOSTS,
+  politenessSite,
+  RETRY_AFTER_MS,
+  TEAM_HOSTS,
+  TEAM_PAGES,
+  UNSERVED_PAGES,
+} from './politeness-site.js';
+
+const KEYS = { a: 'fc-politeness-team-a', b: 'fc-politeness-team-b' };
+const FETCHERS = 3;
+const MAX_CONN = 4;
+const EXPRESS_CONN = 4;
+const GAP_MS = 50;
+const TEAM_CONCURRENCY = 5;
+/** Requests may reach the site this much later or sooner than their gap says: connections are made, machines are busy. */
+const JITTER_MS = 60;
+/** A penalty is with all fetchers by then. */
+const SPREAD_MS = 100;
+/** Longer than a lane waits in its queue before it is published again; the real thing is five minutes. */
+const NO_FETCHER_MS = Number(process.env.TROUPE_TEST_NO_FETCHER_MS ?? 70_000);
+const PATIENCE_MS = 120_000;
+const TEST_MS = PATIENCE_MS + 30_000;
+
+const env = {
+  TROUPE_BOOTSTRAP_KEYS: `a:${KEYS.a},b:${KEYS.b}`,
+  ALLOW_PRIVATE_TARGETS: '127.0.0.0/8',
+  HOST_MAX_CONN: String(MAX_CONN),
+  HOST_EXPRESS_CONN: String(EXPRESS_CONN),
+  HOST_GAP_MS: String(GAP_MS),
+  TEAM_CONCURRENCY: String(TEAM_CONCURRENCY),
+};
+
+let site: KnownSite;
+let cluster: TestCluster;
+let fetchers: ServiceProcess[] = [];
+let teamA: JobClient;
+let teamB: JobClient;
+
+/** Each fetcher has a version of its own in its name, by which the log tells them apart. */
+async function startFetchers(): Promise<void> {
+  const starts = Array.from({ length: FETCHERS }, (_, i) =>
+    startService(cluster, 'fetcher', { ...env, USER_AGENT: `Troupe/0.${i + 1}` }),
+  );
+  fetchers = await Promise.all(starts);
+}
+
+async function stopFetchers(): Promise<void> {
+  await Promise.all(fetchers.map((fetcher) => fetcher.stop()));
+  fetchers = [];
+}
+
+beforeAll(async () => {
+  site = await startKnownSite(politenessSite, { hosts: HOSTS, firstAddress: 101 });
+  cluster = await startCluster({ args: ['--fetchers', '0'], env });
+  await startFetchers();
+  teamA = new JobClient({ ...cluster, apiKey: KEYS.a });
+  teamB = new JobClient({ ...cluster, apiKey: KEYS.b });
+}, 180_000);
+
+afterAll(async () => {
+  await stopFetchers();
+  await cluster?.stop();
+  await site?.stop();
+}, 90_000);
+
+/** Page requests of a host below `folder`, in order of arrival. */
+function pagesOf(host: number, folder = '/'): SeenRequest[] {
+  const name = site.origins[host]!.slice('http://'.length);
+  return site.requests((request) => request.host === name && request.path.startsWith(folder) && isPageRequest(request));
+}
+
+function crawl(team: JobClient, host: number, folder: string, more: object = {}): Promise<string> {
+  return team.start({ url: site.url(folder, host), sitemap: 'skip', ...more });
+}
+
+async function post<T>(path: string, body: object): Promise<T> {
+  const headers = { authorization: `Bearer ${KEYS.b}`, 'content-type': 'application/json' };
+  const response = await fetch(cluster.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  return (await response.json()) as T;
+}
+
+async function errorsOf(id: string): Promise<{ errors: { url: string }[]; robotsBlocked: string[] }> {
+  const headers = { authorization: `Bearer ${KEYS.a}` };
+  const response = await fetch(`${cluster.url}/v2/crawl/${id}/errors`, { headers });
+  return (await response.json()) as Awaited<ReturnType<typeof errorsOf>>;
+}
+
+async function until(condition: () => boolean, what: string): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`${what}: not within ${PATIENCE_MS} ms`);
+    await sleep(20);
+  }
+}
+
+/** Least time between a request and the one `steps` later. */
+function leastSpan(requests: SeenRequest[], steps: number): number {
+  return Math.min(...requests.slice(steps).map(({ t }, i) => t - requests[i]!.t));
+}
+
+describe('one host, four crawls of two teams, three fetchers', () => {
+  const folders = Object.keys(CONTEST) as (keyof typeof CONTEST)[];
+  const requestsOf = (folder: string) => pagesOf(HOST.contested, `/${folder}/`);
+  let scrape: { success: boolean; ms: number; othersWaiting: number };
+
+  async function scrapeMeanwhile(): Promise<typeof scrape> {
+    const startedAt = performance.now();
+    const { success } = await post<{ success: boolean }>('/v2/scrape', {
+      url: site.url('/sync/page', HOST.contested),
+      maxAge: 0,
+    });
+    const ms = performance.now() - startedAt;
+    const total = Object.values(CONTEST).reduce((sum, pages) => sum + pages + 1, 0);
+    return { success, ms, othersWaiting: total - folders.flatMap(requestsOf).length };
+  }
+
+  beforeAll(async () => {
+    const ofA = await Promise.all(folders.slice(0, 3).map((folder) => crawl(teamA, HOST.contested, `/${folder}/`)));
+    await until(() => requestsOf('a1').length > 10, 'crawls of team a under way');
+    const ofB = await crawl(teamB, HOST.contested, '/b1/');
+    await until(() => requestsOf('b1').length > 30, 'crawl of team b under way');
+    scrape = await scrapeMeanwhile();
+    await Promise.all([...ofA.map((id) => teamA.end(id, PATIENCE_MS)), teamB.end(ofB, PATIENCE_MS)]);
+  }, TEST_MS);
+
+  it('get every page once', () => {
+    for (const folder of folders) {
+      const paths = requestsOf(folder).map(({ path }) => path);
+      expect(paths).toHaveLength(CONTEST[folder] + 1);
+      expect(new Set(paths).size).toBe(CONTEST[folder] + 1);
+    }
+  });
+
+  it('are served by all fetchers', () => {
+    expect(new Set(folders.flatMap(requestsOf).map(({ ua }) => ua)).size).toBe(FETCHERS);
+  });
+
+  it('never have more requests in flight than the host may get', () => {
+    expect(peakInFlight(folders.flatMap(requestsOf))).toBe(MAX_CONN);
+    const host = site.origins[HOST.contested]!.slice('http://'.length);
+    const express = site.requests((request) => request.host === host && !/^\/[ab]\d\//.test(request.path));
+    expect(peakInFlight(express)).toBeLessThanOrEqual(EXPRESS_CONN);
+  });
+
+  it('share it fairly between the teams while both are active', () => {
+    const ofA = ['a1', 'a2', 'a3'].flatMap(requestsOf);
+    const ofB = requestsOf('b1');
+    const from = ofB[1]!.t;
+    const to = Math.min(Math.max(...ofA.map(({ t }) => t)), ofB.at(-1)!.t);
+    const during = ({ t }: SeenRequest) => t >= from && t <= to;
+    const counts = { a: ofA.filter(during).length, b: ofB.filter(during).length };
+    const shareOfB = counts.b / (counts.a + counts.b);
+    console.log(JSON.stringify({ counts, shareOfB, overMs: to - from, scrape }));
+    expect(shareOfB).toBeGreaterThan(0.4);
+    expect(shareOfB).toBeLessThan(0.6);
+  });
+
+  it('leave room for a single scrape of the same host', () => {
+    expect(scrape.success).toBe(true);
+    expect(scrape.ms).toBeLessThan(5_000);
+    expect(scrape.othersWaiting).toBeGreaterThan(100);
+  });
+});
+
+describe('a crawl-delay in robots.txt', () => {
+  it(
+    'is kept over one connection by all crawls and fetchers together',
+    async () => {
+      const ids = await Promise.all(['/one/', '/two/'].map((folder) => crawl(teamA, HOST.delayed, folder)));
+      await Promise.all(ids.map((id) => teamA.end(id, PATIENCE_MS)));
+      const requests = pagesOf(HOST.delayed);
+      expect(requests).toHaveLength(2 * (DELAYED_PAGES + 1));
+      expect(peakInFlight(requests)).toBe(1);
+      console.log(JSON.stringify(startGaps(requests).map(Math.round)));
+      expect(Math.min(...startGaps(requests))).toBeGreaterThanOrEqual(CRAWL_DELAY_MS - JITTER_MS);
+      expect(leastSpan(requests, requests.length - 1)).toBeGreaterThanOrEqual(
+        (requests.length - 1) * CRAWL_DELAY_MS - JITTER_MS,
+      );
+    },
+    TEST_MS,
+  );
+});
+
+describe('the gap of a host', () => {
+  it(
+    'lies between the requests of each of its connections',
+    async () => {
+      await teamA.end(await crawl(teamA, HOST.gapped, '/gapped/'), PATIENCE_MS);
+      const requests = pagesOf(HOST.gapped);
+      expect(requests).toHaveLength(GAPPED_PAGES + 1);
+      // Four connections: at most four starts in one gap, forty in ten.
+      console.log(JSON.stringify({ span40: leastSpan(requests, 10 * MAX_CONN), gap4: leastSpan(requests, MAX_CONN) }));
+      expect(leastSpan(requests, 10 * MAX_CONN)).toBeGreaterThanOrEqual(10 * GAP_MS - JITTER_MS);
+    },
+    TEST_MS,
+  );
+});
+
+describe('Retry-After', () => {
+  it(
+    'keeps every fetcher away from the host, and the page comes later',
+    async () => {
+      const id = await crawl(teamA, HOST.busy, '/busy/');
+      const { completed } = await teamA.end(id, PATIENCE_MS);
+      expect(completed).toBe(BUSY_PAGES + 1);
+      expect((await errorsOf(id)).errors).toEqual([]);
+      const requests = pagesOf(HOST.busy);
+      const refusals = requests.filter(({ status }) => status === 429);
+      expect(refusals).toHaveLength(1);
+      const toldAt = refusals[0]!.doneT!;
+      const before = requests.filter(({ t }) => t <= toldAt);
+      const after = requests.filter(({ t }) => t > toldAt).map(({ t }) => t - toldAt);
+      console.log(JSON.stringify(requests.filter(({ t }) => Math.abs(t - toldAt) < 600).map((r) => [Math.round(r.t - toldAt), Math.round(r.doneT! - toldAt), r.ua, r.peer, r.path])));
+      console.log(JSON.stringify({ uas: new Set(before.map(({ ua }) => ua)).size, after: after.map(Math.round) }));
+      expect(new Set(before.map(({ ua }) => ua)).size).toBeGreaterThan(1);
+      expect(after.filter((ms) => ms > SPREAD_MS && ms < RETRY_AFTER_MS)).toEqual([]);
+    },
+    TEST_MS,
+  );
+});
+
+describe('what robots.txt forbids', () => {
+  it(
+    'is never requested, and listed as blocked',
+    async () => {
+      const id = await crawl(teamA, HOST.guarded, '/', { sitemap: 'include' });
+      await teamA.end(id, PATIENCE_MS);
+      const paths = pagesOf(HOST.guarded).map(({ path }) => path);
+      expect(paths.filter((path) => path.startsWith('/secret'))).toEqual([]);
+      expect(paths.sort()).toEqual(
+        ['/', '/open/a', '/open/b', '/open/listed', '/refresh-to-secret', '/to-open', '/to-secret'].sort(),
+      );
+      const { errors, robotsBlocked } = await errorsOf(id);
+      expect(errors).toEqual([]);
+      expect([...robotsBlocked].sort()).toEqual(
+        ['deep', 'linked', 'listed', 'redirected', 'refreshed'].map((name) =>
+          site.url(`/secret/${name}`, HOST.guarded),
+        ),
+      );
+    },
+    TEST_MS,
+  );
+});
+
+describe('a cancelled job', () => {
+  it(
+    'makes no request after one second, while others of its host go on',
+    async () => {
+      const doomed = await crawl(teamA, HOST.cancelled, '/doomed/');
+      const kept = await crawl(teamA, HOST.cancelled, '/kept/');
+      await until(() => pagesOf(HOST.cancelled, '/doomed/').length > 20, 'the job under way');
+      await teamA.cancel(doomed);
+      const cancelledAt = performance.now();
+      await teamA.end(kept, PATIENCE_MS);
+      await sleep(Math.max(0, cancelledAt + 4_000 - performance.now()));
+      const late = pagesOf(HOST.cancelled, '/doomed/').filter(({ t }) => t > cancelledAt + 1_000);
+      expect(late).toEqual([]);
+      expect(pagesOf(HOST.cancelled, '/kept/')).toHaveLength(UNSERVED_PAGES + 1);
+      expect((await teamA.status(doomed)).status).toBe('cancelled');
+    },
+    TEST_MS,
+  );
+});
+
+describe('ten jobs of one team on ten hosts', () => {
+  it(
+    'never have more pages in flight than the team may',
+    async () => {
+      const hosts = Array.from({ length: TEAM_HOSTS }, (_, i) => HOST.team + i);
+      const ids = await Promise.all(hosts.map((host) => crawl(teamA, host, '/job/')));
+      await Promise.all(ids.map((id) => teamA.end(id, PATIENCE_MS)));
+      const requests = hosts.flatMap((host) => pagesOf(host));
+      const t0 = Math.min(...requests.map(({ t }) => t));
+      for (const host of hosts) console.log(host, JSON.stringify(pagesOf(host).map((r) => [Math.round(r.t - t0), Math.round(r.doneT! - t0)])));
+      expect(requests).toHaveLength(TEAM_HOSTS * (TEAM_PAGES + 1));
+      expect(peakInFlight(requests)).toBe(TEAM_CONCURRENCY);
+    },
+    TEST_MS,
+  );
+});
+
+describe('while there is no fetcher', () => {
+  it(
+    'jobs wait, and finish when there is one again, nothing failed',
+    async () => {
+      const before = await crawl(teamA, HOST.unserved, '/before/');
+      await until(() => pagesOf(HOST.unserved).length > 10, 'the crawl under way');
+      await stopFetchers();
+      const during = await crawl(teamB, HOST.unserved, '/during/');
+      const asked = site.requests().length;
+      await sleep(NO_FETCHER_MS);
+      expect(site.requests()).toHaveLength(asked);
+      expect([(await teamA.status(before)).status, (await teamB.status(during)).status]).toEqual([
+        'scraping',
+        'scraping',
+      ]);
+      await startFetchers();
+      const ends = await Promise.all([teamA.end(before, PATIENCE_MS), teamB.end(during, PATIENCE_MS)]);
+      expect(ends.map(({ completed }) => completed)).toEqual([2 * UNSERVED_PAGES + 1, UNSERVED_PAGES + 1]);
+      expect(ends.map(({ creditsUsed }) => creditsUsed)).toEqual([2 * UNSERVED_PAGES + 1, UNSERVED_PAGES + 1]);
+      expect((await errorsOf(before)).errors).toEqual([]);
+    },
+    NO_FETCHER_MS + 2 * TEST_MS,
+  );
+});
