@@ -219,7 +219,7 @@ function answer(
   const host = (request.headers.host ?? '').replace(/:\d+$/, '');
   const kind = host.split('.')[0] ?? '';
   site.log.set(host, [...(site.log.get(host) ?? []), request.url ?? '']);
-  request.socket.on('error', () => undefined);
+  if (request.socket.listenerCount('error') < 5) request.socket.on('error', () => undefined);
   const misbehave = extra[kind] ?? MISBEHAVIOURS[kind];
   const isOdd = misbehave === undefined || (request.url === '/robots.txt' && !kind.startsWith('robots'));
   if (isOdd) return void response.writeHead(404, { 'content-type': 'text/plain' }).end('not here');

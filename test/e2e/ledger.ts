@@ -13,8 +13,8 @@ export interface JobLedger {
   /** One row per URL that was ever admitted. */
   outcomes: LedgerRow[];
   pages: number;
-  /** What is still to be done; 0 when a job is over. */
-  frontier: number;
+  /** URLs that were found and not fetched: what the limit left over when the job has ended. */
+  frontier: string[];
   lanes: number;
   /** Sum of the credits billed for the job. */
   credits: number;
@@ -42,7 +42,9 @@ export class Ledger {
     return {
       outcomes: await this.rows('SELECT url, outcome, rule, status FROM url_outcome WHERE job_no = $1', jobNo),
       pages: await count('page'),
-      frontier: await count('frontier'),
+      frontier: (await this.rows<{ url: string }>('SELECT url FROM frontier WHERE job_no = $1', jobNo)).map(
+        ({ url }) => url,
+      ),
       lanes: await count('lane'),
       credits: Number(
         (

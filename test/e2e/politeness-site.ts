@@ -11,22 +11,29 @@ export const CONTEST = { a1: 260, a2: 260, a3: 260, b1: 520 };
 export const DELAYED_PAGES = 5;
 export const CRAWL_DELAY_MS = 1_000;
 export const GAPPED_PAGES = 60;
-export const BUSY_PAGES = 30;
+export const BUSY_PAGES = { first: 40, then: 12 };
 export const RETRY_AFTER_MS = 3_000;
 export const CANCELLED_PAGES = 600;
 export const UNSERVED_PAGES = 40;
 export const TEAM_PAGES = 15;
+/** Single scrapes of the contested host at once. */
+export const SCRAPES = 8;
 
-/** A start page that links to `count` pages of 30 to 60 ms each. */
-function folder(name: string, count: number, takesTime = true): HostResources {
+/** Time of page i in ms. */
+type Latency = (i: number) => number;
+const COMMON: Latency = (i) => 30 + ((i * 17) % 31);
+
+/** A start page that links to `count` pages. */
+function folder(name: string, count: number, latency = COMMON): HostResources {
   const paths = Array.from({ length: count }, (_, i) => `/${name}/p/${i}`);
-  const pages = paths.map((path, i) => [path, page([], takesTime ? { delayMs: 30 + ((i * 17) % 31) } : {})] as const);
+  const pages = paths.map((path, i) => [path, page([], { delayMs: latency(i) })] as const);
   return { [`/${name}/`]: page(paths), ...Object.fromEntries(pages) };
 }
 
 function contested(): HostResources {
   const folders = Object.entries(CONTEST).map(([name, count]) => folder(name, count));
-  return Object.assign({ '/sync/page': page([], { delayMs: 50 }) }, ...folders) as HostResources;
+  const scraped = Array.from({ length: SCRAPES }, (_, i) => [`/single/${i}`, page([], { delayMs: 200 })] as const);
+  return Object.assign(Object.fromEntries(scraped), ...folders) as HostResources;
 }
 
 function delayed(): HostResources {
@@ -37,13 +44,15 @@ function delayed(): HostResources {
   };
 }
 
-/** Turns one request away once, in the middle of the crawl. */
+/** Once all fetchers are at work, turns one request away. */
 function busy(): HostResources {
-  const pages = folder('busy', BUSY_PAGES);
-  const path = `/busy/p/${Math.floor(BUSY_PAGES / 3)}`;
+  const deep = folder('busy/deep', BUSY_PAGES.then);
+  const paths = Object.keys(deep).filter((path) => path.includes('/p/'));
   return {
-    ...pages,
-    [path]: { type: 'busy', status: 429, times: 1, retryAfterS: RETRY_AFTER_MS / 1000, page: page() },
+    ...folder('busy', BUSY_PAGES.first),
+    ...deep,
+    '/busy/p/0': page(paths),
+    [paths[3]!]: { type: 'busy', status: 429, times: 1, retryAfterS: RETRY_AFTER_MS / 1000, page: page() },
   };
 }
 
@@ -72,10 +81,10 @@ function guarded(origin: string): HostResources {
 export const politenessSite: SiteBuilder = (origins) => [
   contested(),
   delayed(),
-  folder('gapped', GAPPED_PAGES, false),
+  folder('gapped', GAPPED_PAGES, () => 0),
   busy(),
   guarded(origins[HOST.guarded]!),
   { ...folder('doomed', CANCELLED_PAGES), ...folder('kept', UNSERVED_PAGES) },
   { ...folder('before', UNSERVED_PAGES * 2), ...folder('during', UNSERVED_PAGES) },
-  ...Array.from({ length: TEAM_HOSTS }, () => folder('job', TEAM_PAGES)),
+  ...Array.from({ length: TEAM_HOSTS }, () => folder('job', TEAM_PAGES, () => 150)),
 ];

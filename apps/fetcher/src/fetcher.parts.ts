@@ -5,7 +5,16 @@ import type { TroupeConfig } from '@troupe/config';
 import { RPC, type Converter } from '@troupe/contracts';
 import { LocalConverter, NatsConverter, type ConvertReplyHead } from '@troupe/conversion';
 import { parseAllowList, Resolver } from '@troupe/egress';
-import { ActorBus, CancelBoard, MemberBoard, PenaltyBoard, Rpc, SlotBoard, type NatsLink } from '@troupe/messaging';
+import {
+  ActorBus,
+  CancelBoard,
+  MailBundler,
+  MemberBoard,
+  PenaltyBoard,
+  Rpc,
+  SlotBoard,
+  type NatsLink,
+} from '@troupe/messaging';
 import type { Logger } from '@troupe/observability';
 import { createPool, RobotsCache } from '@troupe/persistence';
 import {
@@ -78,6 +87,7 @@ export class FetcherParts {
       new LaneConsumer(
         {
           ...common,
+          mailboxes: new MailBundler(mailboxes, instance),
           slots,
           penalties,
           express,

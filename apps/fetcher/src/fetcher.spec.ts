@@ -272,7 +272,9 @@ suite('a fetcher on a real bus', () => {
     await bus.publishWork('http', 'lo', `stale.${Math.random()}`, stale);
     await sleep(400);
     expect(site.paths()).toEqual([]);
-    expect(heard.filter(({ body }) => 'lane' in body).map(({ body }) => body)).toMatchObject([{ type: 'LaneEnd', reason: 'refused' }]);
+    expect(heard.filter(({ body }) => 'lane' in body).map(({ body }) => body)).toMatchObject([
+      { type: 'LaneEnd', reason: 'refused' },
+    ]);
   });
 
   it('ends a lane at the first 429 and pauses the host for everybody', async () => {

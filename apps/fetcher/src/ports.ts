@@ -2,11 +2,15 @@
  * What the fetcher needs of the cluster, as narrow as it uses it: the adapters of `@troupe/messaging` and
  * `@troupe/persistence` fit as they are, and tests put small fakes in their place.
  */
-import type { ActorBus, CancelBoard, PenaltyBoard, SlotBoard } from '@troupe/messaging';
+import type { Envelope } from '@troupe/contracts';
+import type { CancelBoard, PenaltyBoard, SlotBoard } from '@troupe/messaging';
 import type { RobotsCache } from '@troupe/persistence';
 import type { RobotsFile } from '@troupe/politeness';
 
-export type Mailboxes = Pick<ActorBus, 'publishActor'>;
+/** `text`: rough size in characters, for those that gather messages. */
+export interface Mailboxes {
+  publishActor(envelope: Envelope, text?: number): Promise<void>;
+}
 export type LaneSlots = Pick<SlotBoard, 'claim' | 'renew' | 'release'>;
 export type ExpressBoard = Pick<SlotBoard, 'claimExpress' | 'release'>;
 export type Penalties = Pick<PenaltyBoard, 'pauseMs' | 'gapMs' | 'put'>;

@@ -46,8 +46,26 @@ export interface PartitionDeps {
 /** One thing to handle: a delivered message or a timer that fired. */
 interface Item {
   key: ActorKey;
-  delivery: Delivery | null;
+  mail: Letter | null;
   timer: string | null;
+}
+
+interface Letter {
+  envelope: Envelope;
+  ack(): void;
+}
+
+/** A delivery of several messages is acknowledged when the last of them has been handled. */
+function unpack({ envelope, ack }: Delivery): Letter[] {
+  const { body } = envelope;
+  if (body.type !== 'Bundle') return [{ envelope: { ...envelope, body }, ack }];
+  const open = new Set(body.messages);
+  return body.messages.map((message) => ({
+    envelope: { ...envelope, type: message.type, body: message },
+    ack: () => {
+      if (open.delete(message) && open.size === 0) ack();
+    },
+  }));
 }
 
 const POISON_TRIES = 3;
@@ -114,7 +132,7 @@ export class Partition {
     const items: Item[] = [];
     for (const delivery of deliveries) this.sort(delivery, items);
     for (const { key, name } of this.timers.takeDue(clock.now(), options.maxDrain))
-      items.push({ key, delivery: null, timer: name });
+      items.push({ key, mail: null, timer: name });
     return items;
   }
 
@@ -137,7 +155,7 @@ export class Partition {
       delivery.nack(5_000);
       return;
     }
-    items.push({ key: envelope.to, delivery, timer: null });
+    for (const mail of unpack(delivery)) items.push({ key: envelope.to, mail, timer: null });
   }
 
   private defOf(key: ActorKey): ActorDef<unknown, unknown> | undefined {
@@ -193,7 +211,7 @@ export class Partition {
         error = failure;
       }
     }
-    const type = item.delivery?.envelope.type ?? `timer ${item.timer}`;
+    const type = item.mail?.envelope.type ?? `timer ${item.timer}`;
     this.deps.log.error({ key: item.key, type, err: error.cause }, 'message cannot be handled: dead letter');
     await this.commit([item], {
       type,
@@ -227,7 +245,7 @@ export class Partition {
         return writes;
       });
     }
-    for (const item of items) item.delivery?.ack();
+    for (const item of items) item.mail?.ack();
     if (turn !== null) this.conclude(turn, batches);
   }
 
@@ -316,7 +334,7 @@ export class Partition {
         entry.batch.push({ from: 'timer', body: { type: 'Timer', name: item.timer } });
         continue;
       }
-      const { envelope } = item.delivery!;
+      const { envelope } = item.mail!;
       if (PRIORITY_TYPES.has(envelope.type)) urgent.push({ from: envelope.from, body: envelope.body });
       else if (envelope.n === null) entry.batch.push({ from: envelope.from, body: envelope.body });
       else await this.acceptPair(entry, envelope);
@@ -326,7 +344,7 @@ export class Partition {
 
   private fillPoison(entry: ActorBatch, group: Item[], poison: { type: string; error: string }): void {
     const item = group[0]!;
-    const envelope = item.delivery?.envelope ?? null;
+    const envelope = item.mail?.envelope ?? null;
     if (item.timer !== null) entry.firedTimers.push(item.timer);
     entry.deadLetters.push({ key: entry.living.key, type: poison.type, envelope, error: poison.error });
     if (entry.def.vital.includes(poison.type)) entry.failure = poison.error.split('\n')[0]!;

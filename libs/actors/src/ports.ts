@@ -5,6 +5,7 @@ import type {
   Envelope,
   JobMemory,
   JobNo,
+  Mail,
   RowOp,
   Sender,
   WorkClass,
@@ -117,7 +118,7 @@ export interface ActorStore {
 }
 
 export interface Delivery {
-  envelope: Envelope;
+  envelope: Mail;
   ack(): void;
   /** Ask for redelivery after a while (unknown schema version). */
   nack(delayMs: number): void;
@@ -132,7 +133,7 @@ export interface Mailbox {
 
 export interface Bus {
   /** Resolves when the stream has the message. */
-  publishActor(envelope: Envelope): Promise<void>;
+  publishActor(envelope: Mail): Promise<void>;
   publishWork(cls: WorkClass, prio: WorkPriority, id: string, msg: WorkMessage): Promise<void>;
   /** Core NATS, lossy. */
   notify(subject: string, msg: unknown): void;

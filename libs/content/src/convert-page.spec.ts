@@ -286,6 +286,7 @@ describe('other content', () => {
     ['text/html', '%PDF-1.7'],
     ['application/zip', 'x'],
     [null, 'a\0b'],
+    ['application/octet-stream', '\u0001\u0007abc'],
   ])('of type %s with bytes "%s" is refused when it is no text', (contentType, body) => {
     expect(codeOf(() => convert(body, { contentType }))).toBe('SCRAPE_UNSUPPORTED_FILE_ERROR');
   });

@@ -59,15 +59,23 @@ export function kindOfContent(contentType: string | null, body: Uint8Array): Con
 /** Known file signatures, or NUL bytes outside UTF-16. */
 function isBinary(head: string): boolean {
   if (MAGIC.some((magic) => head.startsWith(magic))) return true;
-  const isUtf16 = head.startsWith('\xfe\xff') || head.startsWith('\xff\xfe');
-  return !isUtf16 && head.includes('\0');
+  return !isUtf16(head) && head.includes('\0');
+}
+
+function isUtf16(head: string): boolean {
+  return head.startsWith('\xfe\xff') || head.startsWith('\xff\xfe');
 }
 
 function looksLikeHtml(head: string): boolean {
   return /<(?:!doctype\s+html|html|head|body)[\s>]/i.test(head);
 }
 
+/** Bytes that no text holds (WHATWG MIME sniffing). */
+// eslint-disable-next-line no-control-regex
+const BINARY_BYTES = /[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]/;
+
 function sniff(head: string): ContentKind {
+  if (!isUtf16(head) && BINARY_BYTES.test(head)) return 'binary';
   const text = head.replace(/^\xef\xbb\xbf/, '').trimStart();
   if (looksLikeHtml(text)) return 'html';
   if (text.startsWith('<?xml')) return 'xml';

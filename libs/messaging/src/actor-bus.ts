@@ -6,7 +6,7 @@ import {
   STREAM_WORK,
   TroupeError,
   workSubject,
-  type Envelope,
+  type Mail,
   type WorkClass,
   type WorkMessage,
   type WorkPriority,
@@ -52,7 +52,7 @@ export class ActorBus implements Bus {
    * order in the stream. Rejects after about 5 s when there is no answer; nothing is repeated here.
    * @throws PublishError, MessageTooLargeError
    */
-  async publishActor(envelope: Envelope): Promise<void> {
+  async publishActor(envelope: Mail): Promise<void> {
     await this.#publish(STREAM_ACT, actorSubject(envelope.to), encodeEnvelope(envelope));
   }
 

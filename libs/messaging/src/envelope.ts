@@ -6,7 +6,7 @@ import {
   type ActorKey,
   type ActorKind,
   type ActorMessage,
-  type Envelope,
+  type Mail,
   type Sender,
 } from '@troupe/contracts';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -53,7 +53,7 @@ export function decodeBody(hdrs: MsgHdrs | undefined, data: Uint8Array): unknown
 }
 
 /** @throws MessageTooLargeError */
-export function encodeEnvelope(envelope: Envelope): EncodedMessage {
+export function encodeEnvelope(envelope: Mail): EncodedMessage {
   const message = encodeBody(envelope.type, envelope.body);
   message.headers.set('Nats-Msg-Id', envelope.id);
   message.headers.set('T-V', String(envelope.v));
@@ -63,7 +63,7 @@ export function encodeEnvelope(envelope: Envelope): EncodedMessage {
 }
 
 /** @throws Error when the message is none of ours. The schema version is the reader's business. */
-export function decodeEnvelope(subject: string, hdrs: MsgHdrs | undefined, data: Uint8Array): Envelope {
+export function decodeEnvelope(subject: string, hdrs: MsgHdrs | undefined, data: Uint8Array): Mail {
   if (hdrs === undefined) throw new Error(`message on ${subject} without headers`);
   const type = required(hdrs, 'T-Type', subject);
   const n = hdrs.get('T-N');

@@ -68,11 +68,12 @@ export class KvLeaseBoard implements LeaseBoard {
     return replicas.map(({ id }) => id);
   }
 
+  /** Its own leases count like anybody's: one that was given up without a release is free once it has not moved. */
   free(): number[] {
     if (!this.#isSynced || !this.link.isUp()) return [];
     const now = this.#now();
     const partitions = Array.from({ length: PARTITIONS }, (_, part) => part);
-    return partitions.filter((part) => !this.#held.has(part) && this.#isFree(part, now));
+    return partitions.filter((part) => this.#isFree(part, now));
   }
 
   async acquire(part: number): Promise<boolean> {

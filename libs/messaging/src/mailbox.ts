@@ -7,7 +7,7 @@
  */
 import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import { FencedError, type Delivery, type Mailbox } from '@troupe/actors';
-import { STREAM_ACT, type Envelope } from '@troupe/contracts';
+import { STREAM_ACT, type Mail } from '@troupe/contracts';
 import { setImmediate as nextRound, setTimeout as sleep } from 'node:timers/promises';
 import { decodeEnvelope } from './envelope.js';
 import { deleteConsumer, replaceConsumer } from './mailbox-consumer.js';
@@ -259,7 +259,7 @@ export class PartitionMailbox implements Mailbox {
 
   #deliver(message: JsMsg): Delivery | null {
     const settle = this.#accountFor();
-    let envelope: Envelope;
+    let envelope: Mail;
     try {
       envelope = decodeEnvelope(message.subject, message.headers, message.data);
     } catch (error) {

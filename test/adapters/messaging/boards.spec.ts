@@ -54,6 +54,8 @@ describe('boards on a real server', () => {
     expect(silentMs).toBeGreaterThan(800);
     expect(silentMs).toBeLessThan(1_500);
     expect(await holder.acquire(3)).toBe(true);
+    await eventually(() => !holder.free().includes(3));
+    expect(await eventually(() => holder.free().includes(3))).toBeGreaterThan(800);
     expect(await rival.renew(3)).toBe(false);
     await a.stop();
     await b.stop();

@@ -19,7 +19,7 @@ export interface CrawlRules {
 const NO_PAGES = /\.(png|zip|css|js|mp4)$/i;
 const MAX_URL_CHARS = 2048;
 
-/** Absolute, without fragment and credentials, percent escapes in one spelling; null when it is no web address. */
+/** Absolute, without fragment and credentials, percent escapes in one spelling; null for what is no web address or too long. */
 export function absolute(href: string, base: string): string | null {
   let url: URL;
   try {
@@ -31,10 +31,11 @@ export function absolute(href: string, base: string): string | null {
   url.hash = '';
   url.username = '';
   url.password = '';
-  return url.href.replace(/%[0-9a-f]{2}/gi, (escape) => {
+  const text = url.href.replace(/%[0-9a-f]{2}/gi, (escape) => {
     const char = String.fromCharCode(parseInt(escape.slice(1), 16));
     return /[\w.~-]/.test(char) ? char : escape.toUpperCase();
   });
+  return text.length > MAX_URL_CHARS ? null : text;
 }
 
 export function withoutQuery(url: string): string {
@@ -55,7 +56,7 @@ export function isInScope(url: string, depth: number, base: string, rules: Crawl
   const { host, pathname } = new URL(url);
   const isOwnHost = host === new URL(base).host;
   if (!isOwnHost && rules.allowExternalLinks !== true) return false;
-  if (url.length > MAX_URL_CHARS || NO_PAGES.test(pathname) || isTrap(pathname)) return false;
+  if (NO_PAGES.test(pathname) || isTrap(pathname)) return false;
   if (isOwnHost && rules.crawlEntireDomain !== true && !isBelow(pathname, folderOf(base))) return false;
   if (rules.maxDiscoveryDepth !== undefined && depth > rules.maxDiscoveryDepth) return false;
   return matchesPatterns(rules.regexOnFullURL === true ? url : pathname, rules);

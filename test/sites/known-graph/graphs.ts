@@ -1,7 +1,12 @@
 /** The sites: one with every peculiarity of the web, and plain ones by size. */
 import { page, redirect, type HostResources, type Link, type Resource, type SiteBuilder } from './resource.js';
 
-const html = (source: string): Resource => ({ type: 'file', contentType: 'text/html', body: Buffer.from(source) });
+const html = (source: string, links: string[] = []): Resource => ({
+  type: 'file',
+  contentType: 'text/html',
+  body: Buffer.from(source),
+  links,
+});
 
 function chapter(paths: string[], more: Link[] = []): Resource {
   return page([...paths, ...more, '/']);
@@ -234,7 +239,7 @@ function errorsAndFiles(): HostResources {
     '/f/data.json': file('application/json', '{"links":["/f/not-a-link"]}'),
     '/f/feed.xml': file('application/xml', '<feed><entry>News</entry></feed>'),
     '/f/void': html(''),
-    '/f/mislabelled': html('<p>Short, without a title, <a href=/f/unquoted>and an unquoted link'),
+    '/f/mislabelled': html('<p>Short, without a title, <a href=/f/unquoted>and an unquoted link', ['/f/unquoted']),
     '/f/unquoted': page(),
   };
 }

@@ -80,7 +80,7 @@ interface Known {
 type Arrival =
   | { type: 'refused'; outcome: 'robots' | 'redirected' }
   | { type: 'failed'; code: string }
-  | { type: 'document'; url: string; status: number; page: Page | null };
+  | { type: 'document'; url: string; status: number; texts: string[]; links: string[] };
 
 class Walk {
   private readonly known = new Map<string, Known>();
@@ -126,9 +126,10 @@ class Walk {
     if (arrival.type === 'failed') return this.end(visit, { outcome: 'failed', code: arrival.code });
     if (this.arriveElsewhere(visit, arrival.url)) return this.end(visit, { outcome: 'redirected' });
     if (visit.isStart) this.base = arrival.url;
-    const { status, url, page } = arrival;
-    this.end(visit, { outcome: 'ok', status, finalUrl: url, texts: page === null ? [] : textsOf(url, page) });
-    if (page !== null && this.rules.sitemap !== 'only') this.readLinks(visit, url, page);
+    const { status, url, texts, links } = arrival;
+    this.end(visit, { outcome: 'ok', status, finalUrl: url, texts });
+    if (this.rules.sitemap === 'only') return;
+    for (const link of links) this.discover(link, visit.depth + 1, visit);
   }
 
   private end(visit: Visit, outcome: Partial<ExpectedOutcome> & Pick<ExpectedOutcome, 'outcome'>): void {
@@ -176,7 +177,7 @@ class Walk {
 
   private read(url: string): Arrival {
     const resource = this.at(url);
-    const document = (status: number, page: Page | null = null): Arrival => ({ type: 'document', url, status, page });
+    const document = (status: number): Arrival => ({ type: 'document', url, status, texts: [], links: [] });
     switch (resource?.type) {
       case undefined:
         return document(404);
@@ -195,26 +196,16 @@ class Walk {
 
   private readPage(url: string, page: Page): Arrival {
     if (page.isScripted === true && !this.hasBrowser) return { type: 'failed', code: 'SCRAPE_EMPTY' };
-    return { type: 'document', url, status: 200, page };
+    return { type: 'document', url, status: 200, texts: textsOf(url, page), links: followedLinks(url, page) };
   }
 
-  private readFile(url: string, { contentType, body }: Extract<Resource, { type: 'file' }>): Arrival {
+  private readFile(url: string, { contentType, body, links = [] }: Extract<Resource, { type: 'file' }>): Arrival {
     if (!READABLE.test(contentType)) return { type: 'failed', code: 'SCRAPE_UNSUPPORTED_FILE_ERROR' };
     if (body.byteLength === 0) return { type: 'failed', code: 'SCRAPE_EMPTY' };
-    return { type: 'document', url, status: 200, page: null };
+    return { type: 'document', url, status: 200, texts: [], links: absoluteLinks(links, url) };
   }
 
   // ---- discovery
-
-  private readLinks(visit: Visit, url: string, page: Page): void {
-    const isNofollow = /nofollow|none/i.test(`${page.robotsMeta ?? ''} ${page.robotsTag ?? ''}`);
-    if (isNofollow) return;
-    const base = page.base === undefined ? url : new URL(page.base, url).href;
-    for (const href of page.links.flatMap(followedHref)) {
-      const target = href.startsWith('#') ? null : absolute(href, base);
-      if (target !== null) this.discover(target, visit.depth + 1, visit);
-    }
-  }
 
   private discover(target: string, depth: number, finder: Visit | 'sitemap'): void {
     const url = this.rules.ignoreQueryParameters === true ? withoutQuery(target) : target;
@@ -296,6 +287,15 @@ function isCertainlyBefore(known: Known, visit: Visit): boolean {
   if (known.finder === 'start') return true;
   for (let at: Visit | null = visit; at !== null; at = at.finder) if (at === known.finder) return true;
   return false;
+}
+
+function followedLinks(url: string, { links, robotsMeta = '', robotsTag = '', base }: Page): string[] {
+  if (/nofollow|none/i.test(`${robotsMeta} ${robotsTag}`)) return [];
+  return absoluteLinks(links.flatMap(followedHref), base === undefined ? url : new URL(base, url).href);
+}
+
+function absoluteLinks(hrefs: string[], base: string): string[] {
+  return hrefs.flatMap((href) => (href.startsWith('#') ? [] : (absolute(href, base) ?? [])));
 }
 
 function followedHref(link: Link): string[] {

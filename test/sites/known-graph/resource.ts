@@ -51,6 +51,8 @@ export interface FileResource {
   type: 'file';
   contentType: string;
   body: Buffer;
+  /** Of an HTML file, as its bytes have them. */
+  links?: string[];
 }
 
 export interface Robots {

@@ -63,7 +63,8 @@ export class GotEngine implements FetchEngine {
     const [response] = (await hop.deadline.race(once(stream, 'response'))) as [Response];
     if (isProxyFailure(response.statusCode) || response.headers[REFUSAL_HEADER] !== undefined) {
       stop();
-      throw Object.assign(new Error('the proxy could not reach the site'), { code: 'ECONNREFUSED' });
+      const code = PROXY_FAULTS[response.statusCode] ?? 'PROXY_FAILED';
+      throw Object.assign(new Error('the proxy could not reach the site'), { code });
     }
     return {
       statusCode: response.statusCode,
@@ -74,6 +75,9 @@ export class GotEngine implements FetchEngine {
     };
   }
 }
+
+/** Answers of proxy-chain to plain requests that failed, as the system's own codes. */
+const PROXY_FAULTS: Record<number, string> = { 594: 'ECONNREFUSED', 595: 'ECONNRESET', 596: 'EPIPE' };
 
 /** http2-wrapper refuses a session whose certificate names another host, also when certificates are not verified. */
 function isOriginMismatch(error: unknown): boolean {

@@ -1,5 +1,5 @@
 /**
- * Results of a running lane on their way to the job's actor: gathered up to 8 pages or 100 ms, published in order, and
+ * Results of a running lane on their way to the job's actor: gathered up to 8 pages or 50 ms, published in order, and
  * published again until they are acknowledged or the actor has given the lane up.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,9 +8,10 @@ import { MessageTooLargeError } from '@troupe/messaging';
 import type { Mailboxes } from '../ports.js';
 
 const MAX_PAGES = 8;
-const MAX_AGE_MS = 100;
+const MAX_AGE_MS = 50;
 /** Messages above 512 KB are refused by the stream's convention; leave room for the envelope. */
 const MAX_TEXT = 400_000;
+const ENVELOPE_TEXT = 300;
 /** Flushes that may be on their way before the lane waits with its next page. */
 const MAX_PENDING = 2;
 const FIRST_RETRY_MS = 100;
@@ -58,14 +59,16 @@ export class LaneResults {
 
   /** The last pages ride along. Resolves when everything is acknowledged or given up. */
   async end(reason: LaneEnd['reason'], ranMs: number, unrun: number[]): Promise<void> {
+    const text = this.#text;
     const pages = this.#take();
-    this.#publish({ type: 'LaneEnd', lane: this.lane.lane, run: this.run, reason, ranMs, unrun, pages });
+    this.#publish({ type: 'LaneEnd', lane: this.lane.lane, run: this.run, reason, ranMs, unrun, pages }, text);
     await this.#tail;
   }
 
   #flush(): void {
+    const text = this.#text;
     const pages = this.#take();
-    if (pages.length > 0) this.#publish({ type: 'PagesDone', lane: this.lane.lane, run: this.run, pages });
+    if (pages.length > 0) this.#publish({ type: 'PagesDone', lane: this.lane.lane, run: this.run, pages }, text);
   }
 
   #take(): PageResult[] {
@@ -77,31 +80,24 @@ export class LaneResults {
     return pages;
   }
 
-  #publish(body: JobMessage): void {
+  #publish(body: JobMessage, text = 0): void {
     const id = `r.${this.lane.job}.${this.lane.lane}.${this.run}.${this.#flushes++}`;
     this.#pending++;
     this.#tail = this.#tail
-      .then(() => this.#deliver(id, body))
+      .then(() => this.#deliver(id, body, text + ENVELOPE_TEXT))
       .catch((error: unknown) => this.#giveUp(error))
       .finally(() => this.#pending--);
   }
 
-  async #deliver(id: string, body: JobMessage): Promise<void> {
+  async #deliver(id: string, body: JobMessage, text: number): Promise<void> {
     const giveUpAt = performance.now() + this.options.patienceMs;
     for (let waitMs = FIRST_RETRY_MS; !this.#lost; waitMs = Math.min(2 * waitMs, LAST_RETRY_MS)) {
       try {
         const from = `w/${this.options.instance}` as const;
-        return await this.options.mailboxes.publishActor({
-          id,
-          type: body.type,
-          v: 1,
-          from,
-          to: this.lane.actor,
-          n: null,
-          body,
-        });
+        const envelope = { id, type: body.type, v: 1, from, to: this.lane.actor, n: null, body };
+        return await this.options.mailboxes.publishActor(envelope, text);
       } catch (error) {
-        if (error instanceof MessageTooLargeError) return this.#deliver(id, lighter(body, error));
+        if (error instanceof MessageTooLargeError) return this.#deliver(id, lighter(body, error), text);
         if (performance.now() + waitMs > giveUpAt) return this.#giveUp(error);
         await sleep(waitMs);
       }

@@ -116,23 +116,24 @@ export class PageFetcher {
     }
   }
 
-  /** Rung by rung until one result counts. The answer of a lower rung stands when a higher one gets none. */
+  /**
+   * Rung by rung until one result counts. The answer of a lower rung stands when a higher one gets none; without any
+   * answer the first failure stands: the plain client names what is wrong, the others only that they failed too.
+   */
   async #climb(climb: Climb): Promise<Answer> {
     const { request, url } = climb;
     const from = this.ladder.start(url, request.spec);
     let best: Answer | null = null;
-    for (let engine = from; ; await request.onClimb()) {
-      const rung = await this.#rung(climb, engine);
+    let failure: TransportError | null = null;
+    for (let engine: EngineName | null = from; engine !== null;) {
+      const rung: Rung = await this.#rung(climb, engine);
       if (rung.type === 'answer') best = rung.answer;
-      const next = this.#next(engine, rung);
-      if (next !== null) {
-        engine = next;
-        continue;
-      }
-      if (best === null)
-        throw rung.type === 'error' ? rung.error : new TroupeError('UNKNOWN_ERROR', 'no engine answered');
-      return this.#judgeAndLearn(best, climb, from);
+      else failure ??= rung.error;
+      engine = this.#next(engine, rung);
+      if (engine !== null) await request.onClimb();
     }
+    if (best === null) throw failure ?? new TroupeError('UNKNOWN_ERROR', 'no engine answered');
+    return this.#judgeAndLearn(best, climb, from);
   }
 
   async #rung(climb: Climb, engine: EngineName): Promise<Rung> {

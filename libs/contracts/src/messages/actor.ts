@@ -199,6 +199,15 @@ export interface JobProgress {
   ord: number;
 }
 
+/** Several messages of one worker to one actor in one piece of mail; each keeps its own identity class. */
+export interface Bundle {
+  type: 'Bundle';
+  messages: ActorMessage[];
+}
+
+/** What travels in a mailbox. */
+export type Mail = Envelope<ActorMessage | Bundle>;
+
 /** Sender of a message: an actor, or a worker/gateway process. */
 export type Sender = ActorKey | `w/${string}` | `gw/${string}`;
 

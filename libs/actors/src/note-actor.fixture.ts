@@ -1,0 +1,209 @@
+/** A tiny actor that writes down what it is told, and the world around it: what the specs of this folder run on. */
+import {
+  partitionOf,
+  type ActorKey,
+  type ActorKind,
+  type ActorMessage,
+  type Envelope,
+  type Sender,
+} from '@troupe/contracts';
+import type { ActorDef, Effect, Incoming } from './actor.js';
+import type { RuntimeLog } from './clock.js';
+import { Partition, PARTITION_DEFAULTS } from './partition.js';
+import type { DeadLetter, TurnAnswers, TurnHead, TurnWrites } from './ports.js';
+import { Random } from './simulation/random.js';
+import { SimBus } from './simulation/sim-bus.js';
+import { SimClock } from './simulation/sim-clock.js';
+import { SimStore } from './simulation/sim-store.js';
+import type { StoredState } from './turn.js';
+
+export type Order =
+  | { type: 'Note'; text: string }
+  | { type: 'Tell'; to: ActorKey; text: string }
+  | { type: 'Remind'; name: string; inMs: number }
+  | { type: 'Start'; bad: boolean }
+  | { type: 'Bad' }
+  | { type: 'Cancel' }
+  | { type: 'Work'; id: string }
+  | { type: 'End' };
+
+export interface Notes {
+  notes: string[];
+  failed: string | null;
+  over: boolean;
+}
+
+/** `onTry` hears of every message that a handler sees. */
+export function noteActor(
+  kind: ActorKind,
+  restarts: boolean,
+  onTry: (order: Order) => void = () => {},
+): ActorDef<Notes, null> {
+  return {
+    kind,
+    version: 2,
+    vital: ['Start'],
+    restarts,
+    init: () => ({ notes: [], failed: null, over: false }),
+    need: () => null,
+    remember: () => null,
+    plan: () => ({ admit: [], seeds: null }),
+    finish: ({ state }, batch) => batch.flatMap((incoming) => obey(state, incoming, onTry)),
+    isTerminal: (state) => state.over,
+    fail: ({ state }, reason) => {
+      state.failed = reason;
+      state.over = true;
+      return [];
+    },
+  };
+}
+
+function obey(state: Notes, { body }: Incoming, onTry: (order: Order) => void): Effect[] {
+  if (body.type === 'Timer') {
+    if (body.name !== 'heartbeat') state.notes.push(`timer ${body.name}`);
+    return [];
+  }
+  const order = body as unknown as Order;
+  onTry(order);
+  switch (order.type) {
+    case 'Note':
+      state.notes.push(order.text);
+      return [];
+    case 'Tell':
+      return [{ t: 'send', to: order.to, cls: 'pair', msg: message({ type: 'Note', text: order.text }) }];
+    case 'Remind':
+      return [{ t: 'timer', name: order.name, inMs: order.inMs }];
+    case 'Work':
+      return [{ t: 'work', cls: 'kick', prio: 'hi', id: order.id, msg: ROBOTS }];
+    case 'Start':
+      if (order.bad) throw new Error('bad start');
+      return [];
+    case 'Bad':
+      throw new Error('bad order');
+    case 'Cancel':
+      state.notes.push('cancel');
+      return [];
+    case 'End':
+      state.over = true;
+      return [];
+  }
+}
+
+const ROBOTS = {
+  type: 'Kick',
+  task: 'robots',
+  actor: 'domain/h',
+  host: 'h',
+  url: 'http://h/robots.txt',
+  agent: 'x',
+} as const;
+
+export function message(order: Order): ActorMessage {
+  return order as unknown as ActorMessage;
+}
+
+export const SILENT: RuntimeLog = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+/** Remembers dead letters, which the simulated tables do not keep. */
+export class NoteStore extends SimStore {
+  readonly deadLetters: DeadLetter[] = [];
+
+  override commitTurn(head: TurnHead, decide: (answers: TurnAnswers) => TurnWrites): Promise<void> {
+    return super.commitTurn(head, (answers) => {
+      const writes = decide(answers);
+      this.deadLetters.push(...writes.deadLetters);
+      return writes;
+    });
+  }
+}
+
+/** Loses what it is told to lose. */
+export class NoteBus extends SimBus {
+  isLost: (envelope: Envelope) => boolean = () => false;
+  readonly sent: Envelope[] = [];
+
+  override publishActor(envelope: Envelope): Promise<void> {
+    this.sent.push(envelope);
+    return this.isLost(envelope) ? Promise.resolve() : super.publishActor(envelope);
+  }
+}
+
+export class NoteWorld {
+  readonly clock = new SimClock();
+  readonly store = new NoteStore(this.clock);
+  readonly bus = new NoteBus(new Random(1));
+  readonly tried: Order[] = [];
+  private sequence = 0;
+
+  /** A new owner of the actor's partition; its version may be that of an older release. */
+  async own(key: ActorKey, version = 2): Promise<Partition> {
+    const part = partitionOf(key);
+    const onTry = (order: Order) => void this.tried.push(order);
+    const defs = [noteActor('crawl', false, onTry), noteActor('domain', true, onTry)].map((def) => ({
+      ...def,
+      version,
+    }));
+    const partition = new Partition(part, await this.store.mintEpoch(part), {
+      store: this.store,
+      bus: this.bus,
+      clock: this.clock,
+      log: SILENT,
+      defs: new Map(defs.map((def) => [def.kind, def as never])),
+      options: PARTITION_DEFAULTS,
+    });
+    await partition.open();
+    return partition;
+  }
+
+  async send(to: ActorKey, order: Order, rest: Partial<Envelope> = {}): Promise<void> {
+    const id = `t.${++this.sequence}`;
+    await this.bus.publishActor({
+      id,
+      type: order.type,
+      v: 2,
+      from: 'gw/test',
+      to,
+      n: null,
+      body: message(order),
+      ...rest,
+    });
+  }
+
+  /** Until the mailbox is empty, and once more. */
+  async run(partition: Partition): Promise<void> {
+    for (let steps = 0; steps < 50; steps++) {
+      await partition.step();
+      if (!this.bus.hasMail(partition.part)) break;
+    }
+    await partition.step();
+  }
+
+  stateOf(key: ActorKey): Notes {
+    const row = this.store.actors.get(key);
+    return (JSON.parse(row?.state ?? '{"s":null}') as StoredState).s as Notes;
+  }
+
+  revOf(key: ActorKey): number {
+    return this.store.actors.get(key)?.rev ?? 0;
+  }
+
+  timersOf(key: ActorKey): string[] {
+    return [...this.store.timers.values()].filter((timer) => timer.key === key).map((timer) => timer.name);
+  }
+
+  /** Pair messages in the sender's outbox. */
+  pairsOf(from: Sender): number[] {
+    return [...this.store.outbox.values()].flatMap((rows) =>
+      [...rows.values()].filter((row) => row.from === from && row.n !== null).map((row) => row.n!),
+    );
+  }
+}
+
+/** Two keys of a kind in two partitions. */
+export function twoHomes(kind: ActorKind): [ActorKey, ActorKey] {
+  const first: ActorKey = `${kind}/a0`;
+  for (let i = 1; ; i++) {
+    const second: ActorKey = `${kind}/b${i}`;
+    if (partitionOf(second) !== partitionOf(first)) return [first, second];
+  }
+}

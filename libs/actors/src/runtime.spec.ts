@@ -1,0 +1,153 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { PARTITIONS } from '@troupe/contracts';
+import type { Clock } from './clock.js';
+import { noteActor, SILENT } from './note-actor.fixture.js';
+import { FencedError, type Bus, type LeaseBoard, type Mailbox } from './ports.js';
+import { ActorRuntime } from './runtime.js';
+import { SimClock } from './simulation/sim-clock.js';
+import { SimStore } from './simulation/sim-store.js';
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Waiting costs next to no real time. */
+class QuickClock extends SimClock implements Clock {
+  override async sleep(ms: number): Promise<void> {
+    this.advance(ms);
+    await pause(1);
+  }
+}
+
+/** The bucket all replicas see. */
+class Leases {
+  readonly holders = new Map<number, string>();
+  readonly members = new Set<string>();
+
+  board(id: string): LeaseBoard {
+    const { holders, members } = this;
+    return {
+      start: async () => void members.add(id),
+      liveMembers: () => [...members],
+      free: () => Array.from({ length: PARTITIONS }, (_, part) => part).filter((part) => !holders.has(part)),
+      acquire: async (part) => !holders.has(part) && !!holders.set(part, id),
+      renew: async (part) => holders.get(part) === id,
+      release: async (part) => void (holders.get(part) === id && holders.delete(part)),
+      stop: async () => void members.delete(id),
+    };
+  }
+
+  heldBy(id: string): number[] {
+    return [...this.holders].filter(([, holder]) => holder === id).map(([part]) => part);
+  }
+}
+
+const leases = new Leases();
+const running: ActorRuntime[] = [];
+const fenced = new Set<string>();
+const closed = new Set<string>();
+let cannotOpen: number | null = null;
+
+function mailboxOf(id: string, part: number): Mailbox {
+  return {
+    take: async () => {
+      await pause(5);
+      if (fenced.has(`${id} ${part}`)) throw new FencedError('another owner');
+      return [];
+    },
+    close: async () => void closed.add(`${id} ${part}`),
+  };
+}
+
+async function startReplica(id: string): Promise<ActorRuntime> {
+  const clock = new QuickClock();
+  const bus = {
+    openMailbox: async (part: number) => {
+      if (part === cannotOpen) throw new Error('no consumer');
+      return mailboxOf(id, part);
+    },
+  } as unknown as Bus;
+  const runtime = new ActorRuntime({
+    id,
+    store: new SimStore(clock),
+    bus,
+    leases: leases.board(id),
+    clock,
+    log: SILENT,
+    defs: [noteActor('crawl', false)] as never[],
+  });
+  running.push(runtime);
+  await runtime.start();
+  return runtime;
+}
+
+async function until(what: () => boolean): Promise<void> {
+  for (const deadline = Date.now() + 20_000; !what(); await pause(5)) {
+    if (Date.now() > deadline) throw new Error(`not reached: ${what.toString()}`);
+  }
+}
+
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((runtime) => runtime.stop()));
+  expect(leases.members.size).toBe(0);
+  leases.holders.clear();
+  fenced.clear();
+  closed.clear();
+  cannotOpen = null;
+});
+
+describe('replicas of the runtime', () => {
+  it('share the partitions: each holds at most P divided by the members, rounded up, and none is held twice', async () => {
+    const one = await startReplica('one');
+    await until(() => one.partitions.length === PARTITIONS);
+    const two = await startReplica('two');
+    await until(() => one.partitions.length === 32 && two.partitions.length === 32);
+    const three = await startReplica('three');
+    const replicas = [one, two, three];
+    await until(
+      () =>
+        replicas.every((replica) => replica.partitions.length <= 22) &&
+        replicas.flatMap(({ partitions }) => partitions).length === PARTITIONS,
+    );
+    expect(new Set(replicas.flatMap(({ partitions }) => partitions)).size).toBe(PARTITIONS);
+  });
+
+  it('release everything when they stop, and the others take it over', async () => {
+    const one = await startReplica('one');
+    const two = await startReplica('two');
+    await until(() => one.partitions.length === 32 && two.partitions.length === 32);
+    const left = two.partitions;
+    await two.stop();
+    expect(two.partitions).toEqual([]);
+    expect(leases.heldBy('two')).toEqual([]);
+    expect(left.every((part) => closed.has(`two ${part}`))).toBe(true);
+    await until(() => one.partitions.length === PARTITIONS);
+  });
+});
+
+describe('a partition', () => {
+  it('that another owner has taken is let go without touching its lease', async () => {
+    const runtime = await startReplica('one');
+    await until(() => runtime.partitions.length === PARTITIONS);
+    fenced.add('one 5');
+    await until(() => !runtime.partitions.includes(5));
+    expect(closed.has('one 5')).toBe(true);
+    expect(leases.holders.get(5)).toBe('one');
+    await pause(50);
+    expect(runtime.partitions).toHaveLength(PARTITIONS - 1);
+  });
+
+  it('whose lease is lost is let go', async () => {
+    const runtime = await startReplica('one');
+    await until(() => runtime.partitions.length === PARTITIONS);
+    leases.holders.set(7, 'somebody else');
+    await until(() => !runtime.partitions.includes(7));
+    expect(leases.holders.get(7)).toBe('somebody else');
+  });
+
+  it('that cannot be opened is given back, and tried again', async () => {
+    cannotOpen = 9;
+    const runtime = await startReplica('one');
+    await until(() => runtime.partitions.length >= PARTITIONS - 1);
+    cannotOpen = null;
+    await until(() => runtime.partitions.length === PARTITIONS);
+  });
+});
