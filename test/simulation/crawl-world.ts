@@ -31,6 +31,7 @@ import {
   type Outlink,
   type PageResult,
   type ScopeSpec,
+  type Start,
 } from '@troupe/contracts';
 import { fingerprintUrl, hostKey } from '@troupe/frontier';
 import {
@@ -42,6 +43,7 @@ import {
   type SlotPair,
   type SlotValue,
 } from '@troupe/politeness';
+import { batchActor } from '../../apps/scheduler/src/batch/batch.actor.js';
 import { crawlActor } from '../../apps/scheduler/src/crawl/crawl.actor.js';
 import { domainActor } from '../../apps/scheduler/src/domain/domain.actor.js';
 import { JOB_RULES, type JobRules } from '../../apps/scheduler/src/job/job.machine.js';
@@ -58,6 +60,9 @@ export interface Mutation {
 }
 
 interface SimJob {
+  kind: 'crawl' | 'batch';
+  /** URLs of a batch, repeats included. */
+  seeds: string[];
   id: string;
   jobNo: string;
   key: ActorKey;
@@ -158,8 +163,10 @@ export class CrawlWorld {
   private makeDefs(): ReadonlyMap<ActorKind, ActorDef<unknown, unknown>> {
     const rules: JobRules = { ...JOB_RULES, ...this.mutation.job };
     const pool = this.mutation.pool ?? POOL_RULES;
+    const job = { robotsAgent: 'troupe', limitCountsFailed: true };
     const defs = [
-      crawlActor({ robotsAgent: 'troupe', limitCountsFailed: true }, rules),
+      crawlActor(job, rules),
+      batchActor(job, rules),
       domainActor({ maxConn: this.maxConn, gapMs: 0, rules: pool }),
       teamActor({ concurrency: this.teamSize, rules: pool }),
     ];
@@ -172,15 +179,26 @@ export class CrawlWorld {
       const id = `00000000-0000-4000-8000-0000000000${10 + i}`;
       const limit = this.random.chance(0.3) ? this.random.int(1, this.site.pages.size) : 1_000;
       const cancelAt = this.random.chance(0.15) ? this.random.int(0, 20_000) : null;
+      const kind = this.random.chance(0.2) ? 'batch' : 'crawl';
+      const seeds = kind === 'batch' ? this.someUrls() : [];
+      const jobNo = String(100 + i);
+      this.store.job(jobNo).seeds.push(...seeds);
       this.jobs.push({
+        kind,
+        seeds,
         id,
-        jobNo: String(100 + i),
-        key: actorKey('crawl', id),
-        limit,
+        jobNo,
+        key: actorKey(kind, id),
+        limit: kind === 'batch' ? seeds.length : limit,
         startAt: this.random.int(0, 5_000),
         cancelAt,
       });
     }
+  }
+
+  private someUrls(): string[] {
+    const urls = [...this.site.pages.keys()];
+    return Array.from({ length: this.random.int(1, 20) }, () => this.random.pick(urls));
   }
 
   private elapsed(): number {
@@ -312,22 +330,21 @@ export class CrawlWorld {
       const row = this.store.job(job.jobNo).row;
       if (row === null && this.elapsed() >= job.startAt) {
         job.startAt = this.elapsed() + 10_000;
-        this.send(job.key, {
-          type: 'Start',
-          kind: 'crawl',
-          job: job.id,
-          jobNo: job.jobNo,
-          team: TEAM,
-          keyId: null,
-          spec: this.specOf(job),
-          createdMs: this.clock.wall(),
-        });
+        this.send(job.key, this.startOf(job));
       }
       if (job.cancelAt !== null && this.elapsed() >= job.cancelAt && row !== null && !row.finished) {
         job.cancelAt = this.elapsed() + 2_000;
         this.send(job.key, { type: 'Cancel', job: job.id });
       }
     }
+  }
+
+  private startOf(job: SimJob): Start {
+    const { id, jobNo, kind, seeds } = job;
+    const head = { type: 'Start' as const, job: id, jobNo, team: TEAM, keyId: null, createdMs: this.clock.wall() };
+    const spec = this.specOf(job);
+    if (kind === 'crawl') return { ...head, kind, spec };
+    return { ...head, kind, spec: { maxConcurrency: null, scrape: spec.scrape }, total: seeds.length };
   }
 
   private specOf(job: SimJob): CrawlSpec {
@@ -469,7 +486,7 @@ export class CrawlWorld {
       if (this.clock.now() < lane.fetching.until) return this.clock.advance(this.random.int(0, 50));
       const { item, from } = lane.fetching;
       lane.fetching = null;
-      lane.done.push(this.result(item, this.clock.now() - from));
+      lane.done.push(this.result(lane.lane, item, this.clock.now() - from));
       if (this.random.chance(0.4)) this.flush(lane);
       return;
     }
@@ -478,7 +495,7 @@ export class CrawlWorld {
       return this.endLane(lane, item);
     const ms = this.random.int(5, 800);
     lane.fetching = { item, until: this.clock.now() + ms, from: this.clock.now() };
-    const id = `${lane.lane.job} ${item.url}`;
+    const id = `${lane.lane.job} ${item.url} ${item.item}`;
     this.fetches.set(id, (this.fetches.get(id) ?? 0) + 1);
     this.checkHost(lane.lane.host);
   }
@@ -516,7 +533,7 @@ export class CrawlWorld {
     if (this.isEntitled(lane)) this.slots.get(lane.slotKey)!.st = 'free';
   }
 
-  private result(item: LaneItem, ms: number): PageResult {
+  private result({ scope }: Lane, item: LaneItem, ms: number): PageResult {
     const page = this.site.pages.get(item.url)!;
     const target = page.redirectTo === null ? page : this.site.pages.get(page.redirectTo)!;
     const tried = (this.tries.get(item.url) ?? 0) + 1;
@@ -531,7 +548,7 @@ export class CrawlWorld {
       statusCode: 200,
       url: item.url,
       finalUrl: target.url,
-      finalH: page.redirectTo === null ? null : this.link(target.url).h,
+      finalH: page.redirectTo === null || scope === null ? null : this.link(target.url).h,
       retryable: false,
       retryAfterMs: null,
       bytes: 10,
@@ -545,7 +562,7 @@ export class CrawlWorld {
       excluded: null,
     };
     const nothing = { inline: null, credits: 0, outlinks: [], finalUrl: item.url, finalH: null };
-    if (page.kind === 'robots') return { ...base, ...nothing, outcome: 'robots', statusCode: 0 };
+    if (page.kind === 'robots' && scope !== null) return { ...base, ...nothing, outcome: 'robots', statusCode: 0 };
     if (page.kind === 'broken')
       return { ...base, ...nothing, outcome: 'failed', rule: 'SCRAPE_SITE_ERROR', statusCode: 0 };
     if (page.flaky >= tried && item.attempt < 3)
@@ -614,6 +631,11 @@ export class CrawlWorld {
 
   private checkPages(job: SimJob, fail: (invariant: string, detail: string) => never): void {
     const tables = this.store.job(job.jobNo);
+    if (job.kind === 'batch') {
+      if (tables.outcomes.size !== job.seeds.length)
+        fail('I10', `${tables.outcomes.size} of ${job.seeds.length} seeds ended`);
+      return;
+    }
     const finals = tables.pages.map((page) => page.finalUrl);
     if (new Set(finals).size !== finals.length) fail('I2', `a page came twice: ${finals.join(' ')}`);
     const expected = expectedPages(this.site);

@@ -18,11 +18,7 @@ async function failureOf(seed: number, mutation: Mutation = {}): Promise<string 
 /** First seed that shows the planted error, null when none does. */
 async function caughtAt(mutation: Mutation): Promise<number | null> {
   for (let seed = 1; seed <= SEEDS; seed++) {
-    try {
-      await new CrawlWorld(seed, mutation).run();
-    } catch {
-      return seed;
-    }
+    if ((await failureOf(seed, mutation)) !== null) return seed;
   }
   return null;
 }

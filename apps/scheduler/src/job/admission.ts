@@ -65,7 +65,8 @@ export class Admission {
 
   /** Item whose admission tells that the redirect target was unknown. */
   redirectTarget(page: PageResult): number | null {
-    return page.finalH === null ? null : this.mark(page.finalH, page.finalUrl, page.depth);
+    if (this.state.scope === null || page.finalH === null) return null;
+    return this.mark(page.finalH, page.finalUrl, page.depth);
   }
 
   seed(url: string): void {
