@@ -53,8 +53,14 @@ export async function startTroupe({ build, keep }) {
     // The channel tells the launcher when this process dies, however it dies.
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
-  const { url, apiKey } = await waitUntilReady(launcher);
-  return new Troupe({ launcher, url, apiKey, dataDir, keep });
+  try {
+    const { url, apiKey } = await waitUntilReady(launcher);
+    return new Troupe({ launcher, url, apiKey, dataDir, keep });
+  } catch (error) {
+    launcher.kill('SIGTERM');
+    if (!keep) rmSync(dataDir, { recursive: true, force: true });
+    throw error;
+  }
 }
 
 export class Troupe {

@@ -7,7 +7,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startCluster, type TestCluster } from '../support/cluster.js';
-import { describeJob, query, readBooks, type Books } from './evidence.js';
+import { describeJob, openEnds, query, readBooks, type Books } from './evidence.js';
 import { JobClient } from './job-client.js';
 import { KnownSite } from './known-site.js';
 
@@ -21,6 +21,8 @@ const TEST_MS = PATIENCE_MS + 90_000;
 /** Slow enough that a crawl is still under way when the last process is killed. */
 const SLOW_MS = 180;
 const FAST_MS = 3;
+/** Pools forget a silent claimant in less. */
+const REST_MS = 60_000;
 const BETWEEN_KILLS_MS = 2_500;
 const VICTIMS = [
   'scheduler',
@@ -35,6 +37,10 @@ const VICTIMS = [
   'gateway',
 ];
 
+const SCHEDULERS = ['scheduler', 'scheduler-2'];
+const FETCHERS = ['fetcher', 'fetcher-2'];
+const MAX_CONN = 16;
+const EXPRESS_CONN = 4;
 const OPTIONS = { formats: ['markdown'], timeout: 10_000 };
 
 let site: KnownSite;
@@ -50,7 +56,8 @@ beforeAll(async () => {
     dataDir: process.env.CHAOS_DATA_DIR,
     env: {
       HOST_GAP_MS: '0',
-      HOST_MAX_CONN: '16',
+      HOST_MAX_CONN: String(MAX_CONN),
+      HOST_EXPRESS_CONN: String(EXPRESS_CONN),
       TEAM_CONCURRENCY: '50',
       ALLOW_PRIVATE_TARGETS: '127.0.0.1',
       LOG_FORMAT: 'json',
@@ -96,7 +103,9 @@ async function untilCompleted(id: string, pages: number, client = crawls): Promi
   const deadline = performance.now() + PATIENCE_MS;
   for (let status = await client.status(id); status.completed < pages; status = await client.status(id)) {
     if (status.status !== 'scraping' || performance.now() > deadline)
-      throw new Error(`waiting for ${pages} pages: ${status.status}, ${status.completed}\n${await describeJob(cluster, id)}`);
+      throw new Error(
+        `waiting for ${pages} pages: ${status.status}, ${status.completed}\n${await describeJob(cluster, id)}`,
+      );
     await sleep(100);
   }
 }
@@ -139,10 +148,14 @@ async function expectExact(on: KnownSite, id: string, folder: string): Promise<v
   expectSameUrls(books.finalUrls, expected);
   expectBalanced(books, expected.size);
   const documents = await crawls.documents(id);
-  expectSameUrls(documents.map(({ metadata }) => metadata.url), expected);
-  const requested = on.hitsOf(folder);
-  const distinct = new Set(requested.map(({ path: asked }) => asked)).size;
-  say(`${folder}: ${expected.size} pages, ${requested.length} requests, ${requested.length - distinct} repeated; peak ${on.peak}`);
+  expectSameUrls(
+    documents.map(({ metadata }) => metadata.url),
+    expected,
+  );
+  const again = on.repeats(folder);
+  say(
+    `${folder}: ${expected.size} pages, ${on.hitsOf(folder).length} requests, ${again} of them again, at most ${on.peak} at once`,
+  );
 }
 
 /** Ends the server and its disk before it is started again: as after the loss of its machine. */
@@ -180,6 +193,7 @@ describe('a cluster whose processes are killed', () => {
       await crawls.end(id, PATIENCE_MS);
       say(`over after ${Math.round(performance.now() - startedAt)} ms`);
       await expectExact(site, id, 'kills');
+      expect(site.peak).toBeLessThanOrEqual(MAX_CONN + EXPRESS_CONN);
     },
     TEST_MS,
   );
@@ -206,18 +220,23 @@ describe('a cluster whose processes are killed', () => {
   );
 
   it(
-    'finishes a crawl exactly when NATS comes back with nothing',
+    'finishes a crawl exactly when NATS comes back with nothing, and one whose start was in NATS only',
     async () => {
       small.latencyMs = SLOW_MS;
       const startedAt = performance.now();
       const id = await startCrawl(small, 'wiped');
       await untilCompleted(id, 30);
+      for (const scheduler of SCHEDULERS) await cluster.signal(scheduler, 'SIGSTOP');
+      const unheard = await startCrawl(small, 'unheard');
       await wipeNats();
+      for (const scheduler of SCHEDULERS) await cluster.signal(scheduler, 'SIGCONT');
       say(`NATS is back and empty after ${Math.round(performance.now() - startedAt)} ms`);
       small.latencyMs = FAST_MS;
       await crawls.end(id, PATIENCE_MS);
       say(`over after ${Math.round(performance.now() - startedAt)} ms`);
       await expectExact(small, id, 'wiped');
+      await crawls.end(unheard, PATIENCE_MS);
+      await expectExact(small, unheard, 'unheard');
     },
     TEST_MS,
   );
@@ -271,15 +290,27 @@ describe('a cluster whose processes are killed', () => {
     'lets a crawl wait while there is no fetcher, and fails nothing',
     async () => {
       small.latencyMs = FAST_MS;
-      const fetchers = ['fetcher', 'fetcher-2'];
-      for (const fetcher of fetchers) await cluster.signal(fetcher, 'SIGSTOP');
+      for (const fetcher of FETCHERS) await cluster.signal(fetcher, 'SIGSTOP');
       const id = await startCrawl(small, 'waiting');
       await sleep(15_000);
       expect(await crawls.status(id)).toMatchObject({ status: 'scraping', completed: 0 });
-      for (const fetcher of fetchers) await cluster.signal(fetcher, 'SIGCONT');
+      for (const fetcher of FETCHERS) await cluster.signal(fetcher, 'SIGCONT');
       await crawls.end(id, PATIENCE_MS);
       await expectExact(small, id, 'waiting');
     },
     TEST_MS,
+  );
+
+  it(
+    'leaves nothing behind: every job comes to rest, and hands back what it held',
+    async () => {
+      let open: object[] = [];
+      for (const deadline = performance.now() + REST_MS; performance.now() < deadline; await sleep(1_000)) {
+        open = await openEnds(cluster);
+        if (open.length === 0) break;
+      }
+      expect(open).toEqual([]);
+    },
+    REST_MS + 30_000,
   );
 });

@@ -48,7 +48,14 @@ export async function readBooks(cluster: TestCluster, job: string): Promise<Book
     [job],
   );
   if (head === undefined) throw new Error(`no job ${job}`);
-  const [sums] = await query<{ pages: number; items: number; first: number; last: number; credits: number; urls: string[] }>(
+  const [sums] = await query<{
+    pages: number;
+    items: number;
+    first: number;
+    last: number;
+    credits: number;
+    urls: string[];
+  }>(
     cluster,
     `SELECT count(*)::int AS pages, count(DISTINCT item)::int AS items, min(ord)::int AS first, max(ord)::int AS last,
             coalesce(sum(credits), 0)::int AS credits, coalesce(array_agg(final_url), '{}') AS urls FROM page WHERE job_no = $1`,
@@ -66,9 +73,11 @@ export async function readBooks(cluster: TestCluster, job: string): Promise<Book
             (SELECT count(*)::int FROM dead_letter) AS dead`,
     [head.job_no],
   );
-  const errors = await query<{ url: string; code: string }>(cluster, 'SELECT url, code FROM job_error WHERE job_no = $1', [
-    head.job_no,
-  ]);
+  const errors = await query<{ url: string; code: string }>(
+    cluster,
+    'SELECT url, code FROM job_error WHERE job_no = $1',
+    [head.job_no],
+  );
   const state = await actorState(cluster, job);
   return {
     status: head.status,
@@ -103,11 +112,26 @@ async function actorState(
   return row?.state?.s ?? { outcomes: {}, discovered: 0 };
 }
 
+/** What finished jobs still have: actors that are not over, lanes, open URLs, unread commands and letters. */
+export function openEnds(cluster: TestCluster): Promise<Row[]> {
+  return query(
+    cluster,
+    `SELECT 'actor' AS what, key AS which FROM actor WHERE NOT terminal AND kind IN ('crawl', 'batch')
+     UNION ALL SELECT 'lane', job_no || '.' || lane FROM lane
+     UNION ALL SELECT 'frontier', f.job_no || ' ' || url FROM frontier f JOIN job j USING (job_no) WHERE j.status = 'completed'
+     UNION ALL SELECT 'command', subject FROM cmd_outbox
+     UNION ALL SELECT 'dead letter', key || ' ' || type FROM dead_letter
+     UNION ALL SELECT 'token of ' || a.key, t->>'owner' FROM actor a, jsonb_array_elements(a.state->'s'->'pool'->'tokens') t
+      WHERE a.kind IN ('domain', 'team') AND NOT a.terminal`,
+  );
+}
+
 const ABOUT_JOB = {
   job: 'SELECT j.* FROM job j JOIN job_id i USING (job_no) WHERE i.id = $1::uuid',
   actors: `SELECT key, part, epoch, rev, terminal, updated_at, left(state::text, 1500) AS state FROM actor
             WHERE key LIKE '%' || $1::text OR NOT terminal`,
-  timers: 'SELECT key, name, part, due_at - now() AS due_in FROM actor_timer WHERE $1::text IS NOT NULL ORDER BY due_at LIMIT 20',
+  timers:
+    'SELECT key, name, part, due_at - now() AS due_in FROM actor_timer WHERE $1::text IS NOT NULL ORDER BY due_at LIMIT 20',
   lanes: 'SELECT l.* FROM lane l JOIN job_id i USING (job_no) WHERE i.id = $1::uuid ORDER BY lane LIMIT 30',
   frontier: `SELECT st, attempt, host, count(*), min(url) FROM frontier f JOIN job_id i USING (job_no)
               WHERE i.id = $1::uuid GROUP BY 1, 2, 3`,
@@ -143,12 +167,16 @@ async function describeStreams(cluster: TestCluster): Promise<string[]> {
   try {
     const manager = await jetstreamManager(nc, { timeout: 3_000 });
     for await (const { config, state } of manager.streams.list()) {
-      lines.push(`${config.name}: ${state.messages} messages, last ${state.last_seq}, ${state.consumer_count} consumers`);
+      lines.push(
+        `${config.name}: ${state.messages} messages, last ${state.last_seq}, ${state.consumer_count} consumers`,
+      );
     }
     for (const stream of ['ACT', 'WORK']) {
       for await (const info of manager.consumers.list(stream)) {
         if (info.num_pending + info.num_ack_pending === 0) continue;
-        lines.push(`${stream} ${info.name}: pending ${info.num_pending}, unacked ${info.num_ack_pending}, waiting ${info.num_waiting}`);
+        lines.push(
+          `${stream} ${info.name}: pending ${info.num_pending}, unacked ${info.num_ack_pending}, waiting ${info.num_waiting}`,
+        );
       }
     }
   } finally {

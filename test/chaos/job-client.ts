@@ -45,7 +45,9 @@ export class JobClient {
       if (status.status !== 'scraping') return status;
       if (performance.now() > deadline) {
         const report = await describeJob(this.cluster, id);
-        throw new Error(`job ${id} did not end within ${timeoutMs / 1000} s: ${JSON.stringify({ ...status, data: 0 })}\n${report}`);
+        throw new Error(
+          `job ${id} did not end within ${timeoutMs / 1000} s: ${JSON.stringify({ ...status, data: 0 })}\n${report}`,
+        );
       }
       await sleep(250);
     }
@@ -67,7 +69,10 @@ export class JobClient {
   private async patiently<T>(method: string, path: string, body?: object): Promise<T> {
     const deadline = performance.now() + PATIENCE_MS;
     for (;;) {
-      const answer = await this.request(method, path, body).catch((error: unknown) => ({ status: 599, text: String(error) }));
+      const answer = await this.request(method, path, body).catch((error: unknown) => ({
+        status: 599,
+        text: String(error),
+      }));
       if (answer.status < 300) return JSON.parse(answer.text) as T;
       if (answer.status < 500 || performance.now() > deadline)
         throw new Error(`${method} ${path}: ${answer.status} ${answer.text.slice(0, 500)}`);

@@ -25,7 +25,10 @@ export interface Hit {
 }
 
 const DEFAULTS: KnownSiteOptions = { pages: 2_000, islands: 50, everyRedirect: 20, everyMissing: 50, latencyMs: 5 };
-const WORDS = 'amber basin cedar delta ember fjord grove heath inlet jetty knoll ledge marsh north orbit plain quarry ridge'.split(' ');
+const WORDS =
+  'amber basin cedar delta ember fjord grove heath inlet jetty knoll ledge marsh north orbit plain quarry ridge'.split(
+    ' ',
+  );
 
 /** Every folder below the root is a site of its own: `/a/` and `/b/` have the same graph and nothing in common. */
 export class KnownSite {
@@ -87,6 +90,14 @@ export class KnownSite {
   /** Page requests of a folder. */
   hitsOf(folder: string): Hit[] {
     return this.hits.filter(({ path }) => path.split('/')[1] === folder);
+  }
+
+  /** Page requests of a folder beyond the first of each page; a redirect's second request is no repetition. */
+  repeats(folder: string): number {
+    const paths = this.hitsOf(folder).map(({ path }) => path);
+    const hops = new Set(paths.flatMap((path) => (this.redirectOf(path) === null ? [] : [path]))).size;
+    const targets = new Set(paths.filter((path) => path.includes('/only/'))).size;
+    return paths.length - new Set(paths).size - Math.max(0, hops - targets);
   }
 
   private sitemapPaths(folder: string): string[] {

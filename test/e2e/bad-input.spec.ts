@@ -119,11 +119,7 @@ const EXTRA: Record<string, Misbehaviour> = {
     response.setHeader('content-type', 'text/html');
     if (request.url === '/control') return void response.end('fine');
     if (request.url === '/worker.js') return void response.setHeader('content-type', 'text/javascript').end('');
-    const forbidden = [
-      `127.0.0.1:${forbiddenPort}`,
-      `127.0.0.2:${port}`,
-      `inside.bad.test:${port}`,
-    ];
+    const forbidden = [`127.0.0.1:${forbiddenPort}`, `127.0.0.2:${port}`, `inside.bad.test:${port}`];
     response.end(attackerPage({ forbidden, udpPort: udp.port, redirector: '/go' }));
   },
   'script-redirect': (_request, response, { forbiddenPort }) =>
@@ -315,8 +311,7 @@ describe('the id of another team', () => {
       expect([method, path, foreign.status, foreign.body]).toEqual([method, path, 404, unknown.body]);
     }
     expect((await stranger.call('/v2/crawl/active')).body).toMatchObject({ crawls: [] });
-    for (const id of [singleId, pageId])
-      expect((await api.call(`/v2/scrape/${id}`)).status).toBe(200);
+    for (const id of [singleId, pageId]) expect((await api.call(`/v2/scrape/${id}`)).status).toBe(200);
   });
 });
 
@@ -475,7 +470,6 @@ interface Fate {
   text?: RegExp;
 }
 
-const TIMEOUT: Fate = { code: 'SCRAPE_TIMEOUT', status: 408 };
 const TOO_LARGE: Fate = { code: 'SCRAPE_BODY_TOO_LARGE', status: 500 };
 const TOO_MANY: Fate = { code: 'SCRAPE_TOO_MANY_REDIRECTS', status: 500 };
 const EMPTY: Fate = { code: 'SCRAPE_EMPTY', status: 500 };

@@ -17,20 +17,20 @@ import {
   type SiteBuilder,
 } from '../sites/known-graph/index.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
-import { ApiClient, type FinishedJob } from './api-client.js';
+import { CrawlClient, type FinishedJob } from './crawl-client.js';
 import { countBy, Ledger, type JobLedger } from './ledger.js';
 
 const TIMEOUT_MS = 180_000;
 const COUNTED = new Set(['ok', 'failed']);
 
 let cluster: TestCluster;
-let api: ApiClient;
+let api: CrawlClient;
 let ledger: Ledger;
 
 beforeAll(async () => {
   const env = { ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', HOST_GAP_MS: '0', HOST_MAX_CONN: '4' };
   cluster = await startCluster({ env });
-  api = new ApiClient(cluster);
+  api = new CrawlClient(cluster);
   ledger = await Ledger.open(cluster);
 }, TIMEOUT_MS);
 

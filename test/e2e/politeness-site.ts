@@ -10,7 +10,7 @@ export const HOSTS = HOST.team + TEAM_HOSTS;
 export const CONTEST = { a1: 260, a2: 260, a3: 260, b1: 520 };
 export const DELAYED_PAGES = 5;
 export const CRAWL_DELAY_MS = 1_000;
-export const GAPPED_PAGES = 60;
+export const GAPPED_PAGES = 50;
 export const BUSY_PAGES = { first: 40, then: 12 };
 export const RETRY_AFTER_MS = 3_000;
 export const CANCELLED_PAGES = 600;
@@ -81,7 +81,7 @@ function guarded(origin: string): HostResources {
 export const politenessSite: SiteBuilder = (origins) => [
   contested(),
   delayed(),
-  folder('gapped', GAPPED_PAGES, () => 0),
+  { ...folder('wide', GAPPED_PAGES, () => 0), ...folder('narrow', GAPPED_PAGES, () => 0) },
   busy(),
   guarded(origins[HOST.guarded]!),
   { ...folder('doomed', CANCELLED_PAGES), ...folder('kept', UNSERVED_PAGES) },

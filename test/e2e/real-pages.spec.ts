@@ -7,13 +7,13 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileOf, walkFolder, type WalkedSite } from '../sites/python-docs/walk.js';
+import { fileOf, titleOf, walkFolder, type WalkedSite } from '../sites/python-docs/walk.js';
 import { serveFolder, type FolderSite } from '../sites/python-docs/serve.js';
 import { startCluster, workspace, type TestCluster } from '../support/cluster.js';
-import { ApiClient, type Document, type FinishedJob } from './api-client.js';
+import { CrawlClient, type Document, type FinishedJob } from './crawl-client.js';
 import { countBy, Ledger } from './ledger.js';
 
 const START = '/index.html';
@@ -55,23 +55,13 @@ function placeOf({ metadata }: Document): string {
   return pathname + search;
 }
 
-function titleIn(html: string): string {
-  const title = /<title>([^<]*)<\/title>/.exec(html)?.[1] ?? '';
-  return title
-    .replaceAll('&#8212;', '—')
-    .replaceAll('&amp;', '&')
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .trim();
-}
-
-async function expectOwnContent(documents: Document[]): Promise<void> {
+function expectOwnContent(documents: Document[]): void {
   const wrong: string[] = [];
   for (const document of documents) {
     const place = placeOf(document);
     const file = fileOf(root, place);
     if (document.metadata.statusCode !== 200 || file === null || !file.endsWith('.html')) continue;
-    const title = titleIn(await readFile(file, 'utf8'));
+    const title = titleOf(file);
     const { markdown = '' } = document;
     if (document.metadata.title !== title)
       wrong.push(`${place}: title ${String(document.metadata.title)}, not ${title}`);
@@ -104,7 +94,7 @@ it(
     const expected = walkFolder(root, START);
     expect([...expected.values()].filter((status) => status === 200).length).toBeGreaterThanOrEqual(LEAST_PAGES);
     const startedMs = performance.now();
-    const job = await new ApiClient(cluster).crawl({ url: site.origin + START }, TIMEOUT_MS);
+    const job = await new CrawlClient(cluster).crawl({ url: site.origin + START }, TIMEOUT_MS);
     report(job, expected, (performance.now() - startedMs) / 1000);
 
     const { status, errors } = job;
@@ -121,7 +111,7 @@ it(
     const rows = await ledger.of(job.id);
     expect(countBy(rows.outcomes, ({ outcome }) => outcome)).toEqual({ ok: expected.size });
     expect(rows).toMatchObject({ pages: expected.size, credits: expected.size, frontier: [], lanes: 0 });
-    await expectOwnContent(status.data);
+    expectOwnContent(status.data);
   },
   TIMEOUT_MS,
 );

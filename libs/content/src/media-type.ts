@@ -71,7 +71,6 @@ function looksLikeHtml(head: string): boolean {
 }
 
 /** Bytes that no text holds (WHATWG MIME sniffing). */
-// eslint-disable-next-line no-control-regex
 const BINARY_BYTES = /[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]/;
 
 function sniff(head: string): ContentKind {

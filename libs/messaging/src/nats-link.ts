@@ -78,6 +78,7 @@ export class NatsLink {
       maxReconnectAttempts: -1,
       waitOnFirstConnect: true,
       ignoreAuthErrorAbort: true,
+      noAsyncTraces: true,
       reconnectTimeWait: 200,
       reconnectJitter: 100,
       pingInterval: 10_000,

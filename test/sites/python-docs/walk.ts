@@ -40,6 +40,20 @@ export function walkFolder(root: string, start: string): WalkedSite {
   return found;
 }
 
+/** White space as a reader sees it. */
+export function titleOf(file: string): string {
+  for (const node of nodesOf(parse(readFileSync(file, 'utf8')))) {
+    if ('tagName' in node && node.tagName === 'title') {
+      return node.childNodes
+        .map((child) => ('value' in child ? child.value : ''))
+        .join('')
+        .replace(/\s+/g, ' ')
+        .trim();
+    }
+  }
+  return '';
+}
+
 /** Null when nothing lies there. `/` and `/x/` are their index pages. */
 export function fileOf(root: string, urlPath: string): string | null {
   const file = path.join(root, decodeURIComponent(urlPath.split('?', 1)[0]!));
@@ -66,16 +80,19 @@ function linksOf(file: string, page: string): string[] {
 }
 
 function hrefsOf(document: Node): string[] {
-  const hrefs: string[] = [];
+  return [...nodesOf(document)].flatMap((node) => {
+    if (!('tagName' in node) || (node.tagName !== 'a' && node.tagName !== 'area')) return [];
+    const attribute = (name: string) => node.attrs.find((attr) => attr.name === name)?.value;
+    const isNofollow = /\bnofollow\b/.test(attribute('rel') ?? '');
+    return isNofollow ? [] : (attribute('href') ?? []);
+  });
+}
+
+/** In document order. */
+function* nodesOf(document: Node): Generator<Node> {
   const open: Node[] = [document];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
-    if ('tagName' in node && (node.tagName === 'a' || node.tagName === 'area')) {
-      const attribute = (name: string) => node.attrs.find((attr) => attr.name === name)?.value;
-      const isNofollow = /\bnofollow\b/.test(attribute('rel') ?? '');
-      const href = attribute('href');
-      if (href !== undefined && !isNofollow) hrefs.push(href);
-    }
+    yield node;
     if ('childNodes' in node) open.push(...node.childNodes.toReversed());
   }
-  return hrefs;
 }

@@ -195,6 +195,18 @@ withBrowser('the browser engine', () => {
     await expect(get(`${site.origin}/file`)).rejects.toMatchObject({ code: 'SCRAPE_UNSUPPORTED_FILE_ERROR' });
   });
 
+  it('does not wait for the rest of a document that has broken off', async () => {
+    routes['/cut'] = (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/html', 'content-length': '5000' }).write('<p>cut off');
+      setTimeout(() => response.destroy(), 50);
+    };
+    const cut = get(`${site.origin}/cut`);
+    await expect(cut).rejects.toMatchObject({
+      code: 'SCRAPE_SITE_ERROR',
+      message: expect.stringContaining('ERR_CONTENT_LENGTH_MISMATCH'),
+    });
+  });
+
   it('is not stopped by dialogs, and closes popups', async () => {
     page(
       '/dialogs',

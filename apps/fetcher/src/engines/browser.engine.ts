@@ -1,7 +1,7 @@
 /** Last rung: a page as Chromium shows it, scripts run. What comes back is the serialised DOM. */
 import { TroupeError } from '@troupe/contracts';
 import { checkUrlTarget, type AllowList, type Resolver } from '@troupe/egress';
-import type { Page, Response } from 'playwright-core';
+import type { Page, Request, Response } from 'playwright-core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrowserPool } from './browser-pool.js';
 import { Deadline } from './deadline.js';
@@ -86,7 +86,7 @@ export class BrowserEngine implements FetchEngine {
   }
 
   private async load(page: Page, network: NetworkWatch, request: EngineRequest, deadline: Deadline): Promise<void> {
-    await page.goto(request.url, { waitUntil: 'domcontentloaded', timeout: 0 });
+    await Promise.race([page.goto(request.url, { waitUntil: 'domcontentloaded', timeout: 0 }), mainDocumentCut(page)]);
     const budget = (limitMs: number): number =>
       Math.max(0, Math.min(limitMs, deadline.remainingMs() - READ_RESERVE_MS));
     await page.waitForLoadState('load', { timeout: Math.max(1, budget(LOAD_LIMIT_MS)) }).catch(() => undefined);
@@ -101,7 +101,7 @@ class MainAnswers {
 
   constructor(page: Page) {
     page.on('response', (response) => {
-      if (isMainNavigation(response, page)) this.answer = response;
+      if (isMainNavigation(response.request(), page)) this.answer = response;
     });
   }
 
@@ -111,10 +111,25 @@ class MainAnswers {
   }
 }
 
+/**
+ * Rejects when the page's own document breaks off: Chromium waits for ever for the rest of it, and `goto` with it.
+ * A navigation that another one replaces is aborted, which is no failure.
+ */
+function mainDocumentCut(page: Page): Promise<never> {
+  const cut = new Promise<never>((_, reject) => {
+    page.on('requestfailed', (request) => {
+      const reason = request.failure()?.errorText ?? 'unknown';
+      if (isMainNavigation(request, page) && !reason.includes('ERR_ABORTED')) reject(new Error(reason));
+    });
+  });
+  cut.catch(() => undefined);
+  return cut;
+}
+
 /** Playwright throws for a request whose frame is gone. */
-function isMainNavigation(response: Response, page: Page): boolean {
+function isMainNavigation(request: Request, page: Page): boolean {
   try {
-    return response.request().isNavigationRequest() && response.frame() === page.mainFrame();
+    return request.isNavigationRequest() && request.frame() === page.mainFrame();
   } catch {
     return false;
   }

@@ -323,7 +323,16 @@ class JobTurn {
 
   private addSeed(ord: number, url: string): void {
     this.state.seeds.next = ord + 1;
-    this.addReady({ depth: 0, item: ord, host: hostKey(fetchUrlOf(url)), url, h: null, parent: null, attempt: 0, st: 0 });
+    this.addReady({
+      depth: 0,
+      item: ord,
+      host: hostKey(fetchUrlOf(url)),
+      url,
+      h: null,
+      parent: null,
+      attempt: 0,
+      st: 0,
+    });
   }
 
   /** Markers only had to be seen: their frontier row goes in the same transaction. */

@@ -43,11 +43,11 @@ export function compileScope(scope: ScopeSpec): CompiledScope {
     check(url, depth) {
       const parts = splitUrl(url);
       if (parts === null) return 'scheme';
-      if (isStart(url)) return null;
       const candidate = { ...parts, url, depth };
       for (const check of checks) {
         const rule = check(candidate);
-        if (rule !== null) return rule;
+        // Asked last: it costs more than the rules, and most URLs are not the start.
+        if (rule !== null) return isStart(url) ? null : rule;
       }
       return null;
     },

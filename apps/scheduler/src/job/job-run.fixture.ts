@@ -1,0 +1,309 @@
+/** One job between hand-made results and real pools of slots and tokens: what the specs of the job machine run on. */
+import type {
+  ActorMessage,
+  Demand,
+  FrontierRow,
+  Grant,
+  JobKind,
+  Kick,
+  Lane,
+  LaneItem,
+  Outlink,
+  PageResult,
+  RowOp,
+  ScopeSpec,
+  ScrapeSpec,
+  Start,
+} from '@troupe/contracts';
+import type { Activation, Answers, Effect, Incoming } from '@troupe/actors';
+import { fingerprintUrl, hostKey } from '@troupe/frontier';
+import { applyDemand, createPool, grantFor, rebalance, type Pool } from '@troupe/politeness';
+import { batchActor } from '../batch/batch.actor.js';
+import { crawlActor } from '../crawl/crawl.actor.js';
+import type { JobMemory, JobState } from './job.state.js';
+import type { JobOptions } from './job.machine.js';
+
+type Row<O extends RowOp['op']> = Extract<RowOp, { op: O }>;
+
+export const SCRAPE: ScrapeSpec = {
+  formats: [{ type: 'markdown' }],
+  onlyMainContent: true,
+  includeTags: [],
+  excludeTags: [],
+  headers: {},
+  waitForMs: 0,
+  skipTlsVerification: false,
+  timeoutMs: 60_000,
+  removeBase64Images: true,
+  engine: 'auto',
+};
+
+export const SCOPE: ScopeSpec = {
+  base: 'http://h.test/',
+  version: 0,
+  includePaths: [],
+  excludePaths: [],
+  regexOnFullUrl: false,
+  maxDepth: null,
+  entireDomain: true,
+  allowExternalLinks: false,
+  allowSubdomains: false,
+  ignoreQueryParameters: false,
+  deduplicateSimilarUrls: false,
+  sitemap: 'skip',
+};
+
+const JOB = { job: 'j', jobNo: '1', team: 't', keyId: null } as const;
+
+export interface CrawlWish {
+  limit?: number;
+  delayMs?: number;
+  maxConcurrency?: number | null;
+  scope?: Partial<ScopeSpec>;
+}
+
+export function startOfCrawl({ limit = 1_000, delayMs = 0, maxConcurrency = null, scope = {} }: CrawlWish = {}): Start {
+  const whole = { ...SCOPE, ...scope };
+  const spec = {
+    url: whole.base,
+    scope: whole,
+    limit,
+    delayMs,
+    maxConcurrency,
+    ignoreRobots: false,
+    robotsAgent: null,
+    scrape: SCRAPE,
+  };
+  return { type: 'Start', kind: 'crawl', ...JOB, spec, createdMs: 0 };
+}
+
+export function startOfBatch(total: number): Start {
+  return { type: 'Start', kind: 'batch', ...JOB, spec: { maxConcurrency: null, scrape: SCRAPE }, total, createdMs: 0 };
+}
+
+export function linkTo(url: string): Outlink {
+  return { url, h: fingerprintUrl(url, SCOPE) };
+}
+
+export function linksTo(...paths: string[]): Outlink[] {
+  return paths.map((path) => linkTo(`http://h.test${path}`));
+}
+
+/** A page that was fetched; `rest` says what was different about it. */
+export function pageOf(item: LaneItem, rest: Partial<PageResult> = {}): PageResult {
+  return {
+    item: item.item,
+    attempt: item.attempt,
+    depth: item.depth,
+    outcome: 'ok',
+    rule: null,
+    message: null,
+    statusCode: 200,
+    url: item.url,
+    finalUrl: item.url,
+    finalH: null,
+    retryable: false,
+    retryAfterMs: null,
+    bytes: 10,
+    inline: 'AA==',
+    blob: null,
+    credits: 1,
+    engine: 'http',
+    ms: 100,
+    scopeVersion: 0,
+    outlinks: [],
+    excluded: null,
+    ...rest,
+  };
+}
+
+export function failedPage(item: LaneItem, rest: Partial<PageResult> = {}): PageResult {
+  return pageOf(item, {
+    outcome: 'failed',
+    rule: 'SCRAPE_SITE_ERROR',
+    message: 'refused',
+    statusCode: 0,
+    inline: null,
+    credits: 0,
+    ...rest,
+  });
+}
+
+export class JobRun {
+  now = 1_000_000;
+  readonly lanes: Lane[] = [];
+  readonly kicks: Kick[] = [];
+  readonly pages: Row<'page.insert'>[] = [];
+  readonly outcomes: Row<'outcome.insert'>[] = [];
+  readonly errors: Row<'error.insert'>[] = [];
+  readonly shown: Row<'job.update'>[] = [];
+  readonly seedRanges: [number, number][] = [];
+  seeds: string[] = [];
+  /** In ms from the newest turn that set it. */
+  tickInMs: number | null = null;
+  readonly state: JobState;
+  private readonly def;
+  private readonly activation: Activation<JobState, JobMemory>;
+  private readonly seen = new Set<string>();
+  private readonly frontier = new Map<number, FrontierRow>();
+  private readonly pools = new Map<string, Pool>();
+  private readonly demands: { to: string; demand: Demand }[] = [];
+  private gen = 0;
+
+  constructor(
+    kind: JobKind,
+    private readonly sizes: { host: number; team: number } = { host: 4, team: 10 },
+    options: Partial<JobOptions> = {},
+  ) {
+    const whole = { robotsAgent: 'Troupe', limitCountsFailed: true, ...options };
+    this.def = kind === 'crawl' ? crawlActor(whole) : batchActor(whole);
+    this.state = this.def.init(`${kind}/j`);
+    this.activation = {
+      key: `${kind}/j`,
+      state: this.state,
+      memory: this.def.remember(this.state, null, null, this.now),
+    };
+  }
+
+  /** One turn, and those that the pools' answers cause. */
+  turn(...bodies: (ActorMessage | { type: 'Timer'; name: string })[]): void {
+    this.step(bodies);
+    for (let rounds = 0; this.demands.length > 0 && rounds < 50; rounds++) {
+      const { to, demand } = this.demands.shift()!;
+      this.step([this.grant(to, demand)]);
+    }
+  }
+
+  /** Time passes, the timer fires when it is due. */
+  wait(ms: number): void {
+    this.now += ms;
+    this.turn({ type: 'Timer', name: 'tick' });
+  }
+
+  /** A lane from its start to its end. */
+  runLane(lane: Lane, fetch: (item: LaneItem) => PageResult): void {
+    const run = `run-${lane.lane}`;
+    this.turn({ type: 'LaneStarted', lane: lane.lane, run });
+    const pages = lane.items.map(fetch);
+    this.turn({ type: 'LaneEnd', lane: lane.lane, run, reason: 'done', ranMs: 100, unrun: [], pages });
+  }
+
+  /** All lanes, and those that follow, until nothing is left to run. */
+  runAll(fetch: (item: LaneItem) => PageResult): void {
+    for (let lane = this.lanes.shift(); lane !== undefined; lane = this.lanes.shift()) this.runLane(lane, fetch);
+  }
+
+  get last(): Row<'job.update'> {
+    return this.shown.at(-1)!;
+  }
+
+  get outcomeOf(): Record<string, string> {
+    return Object.fromEntries(this.outcomes.map(({ url, outcome }) => [url, outcome]));
+  }
+
+  private step(bodies: Incoming['body'][]): void {
+    const { def, activation, state } = this;
+    const need = def.need(activation);
+    if (need !== null) {
+      const ready = [...this.frontier.values()]
+        .filter(({ st }) => st === 0)
+        .sort((a, b) => a.depth - b.depth || a.item - b.item);
+      activation.memory = def.remember(
+        state,
+        { lanes: [], running: [], ready: ready.slice(0, need.ready) },
+        activation.memory,
+        this.now,
+      );
+    }
+    const ctx = { now: this.now, wallMs: this.now, nextGen: () => ++this.gen };
+    const batch = bodies.map((body) => ({ from: 'w/x', body }) as Incoming);
+    const plan = def.plan(activation, batch, ctx);
+    const answers: Answers = { admitted: this.admit(plan.admit), seeds: this.takeSeeds(plan.seeds) };
+    for (const effect of def.finish(activation, batch, answers, ctx)) this.apply(effect);
+    this.checkBudget();
+  }
+
+  private admit(candidates: ReturnType<typeof this.def.plan>['admit']): Set<number> {
+    const admitted = new Set<number>();
+    for (const { h, item, depth, host, url, parent } of candidates) {
+      if (this.seen.has(h)) continue;
+      this.seen.add(h);
+      admitted.add(item);
+      this.frontier.set(item, { depth, item, host, url, h, parent, attempt: 0, st: 0 });
+    }
+    return admitted;
+  }
+
+  private takeSeeds(range: ReturnType<typeof this.def.plan>['seeds']): { ord: number; url: string }[] {
+    if (range === null) return [];
+    const { fromOrd, toOrd } = range;
+    this.seedRanges.push([fromOrd, toOrd]);
+    const taken = this.seeds.slice(fromOrd, toOrd).map((url, i) => ({ ord: fromOrd + i, url }));
+    for (const { ord, url } of taken) {
+      this.frontier.set(ord, {
+        depth: 0,
+        item: ord,
+        host: hostKey(url),
+        url,
+        h: null,
+        parent: null,
+        attempt: 0,
+        st: 0,
+      });
+    }
+    return taken;
+  }
+
+  private apply(effect: Effect): void {
+    if (effect.t === 'row') return this.applyRow(effect.row);
+    if (effect.t === 'timer') this.tickInMs = effect.inMs;
+    if (effect.t === 'send') this.demands.push({ to: effect.to, demand: effect.msg as Demand });
+    if (effect.t !== 'work') return;
+    if (effect.msg.type === 'Lane') this.lanes.push(effect.msg);
+    else this.kicks.push(effect.msg);
+  }
+
+  private applyRow(row: RowOp): void {
+    if (row.op === 'frontier.mark') Object.assign(this.frontier.get(row.item)!, { st: row.st, attempt: row.attempt });
+    if (row.op === 'frontier.delete' && !this.frontier.delete(row.item))
+      throw new Error(`item ${row.item} ended twice`);
+    if (row.op === 'page.insert') this.pages.push(row);
+    if (row.op === 'outcome.insert') this.outcomes.push(row);
+    if (row.op === 'error.insert') this.errors.push(row);
+    if (row.op === 'job.update') this.show(row);
+  }
+
+  /** What a client sees grows until the job ends, and ends once. */
+  private show(row: Row<'job.update'>): void {
+    const before = this.shown.at(-1);
+    if (before?.finished) throw new Error('the job changed after its end');
+    if (before !== undefined && row.status === 'scraping' && row.total < before.total)
+      throw new Error(`total fell from ${before.total} to ${row.total}`);
+    if (row.status === 'completed' && row.total !== row.completed)
+      throw new Error(`total ${row.total}, completed ${row.completed}`);
+    this.shown.push(row);
+  }
+
+  private checkBudget(): void {
+    const { state } = this;
+    if (state.counted + state.inflight > state.limit)
+      throw new Error(`${state.counted} + ${state.inflight} of ${state.limit} pages`);
+  }
+
+  private grant(to: string, demand: Demand): Grant {
+    const size = to.startsWith('team/') ? this.sizes.team : this.sizes.host;
+    const pool = this.pools.get(to) ?? createPool(size);
+    this.pools.set(to, pool);
+    const ctx = { now: this.now, nextGen: () => ++this.gen };
+    applyDemand(pool, demand, ctx);
+    rebalance(pool, ctx);
+    return {
+      type: 'Grant',
+      pool: to as Grant['pool'],
+      ...grantFor(pool, demand.claimant),
+      gapMs: 0,
+      meanMs: null,
+      pauseMs: 0,
+    };
+  }
+}

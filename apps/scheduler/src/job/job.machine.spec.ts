@@ -1,0 +1,548 @@
+import { describe, expect, it } from '@jest/globals';
+import type { LaneItem, Outlink, PageResult, SitemapChunk } from '@troupe/contracts';
+import {
+  failedPage,
+  JobRun,
+  linkTo,
+  linksTo,
+  pageOf,
+  startOfBatch,
+  startOfCrawl,
+  type CrawlWish,
+} from './job-run.fixture.js';
+
+const ROOT = 'http://h.test/';
+const paths = (count: number) => Array.from({ length: count }, (_, i) => `/p${i}`);
+
+function crawl(
+  wish: CrawlWish = {},
+  ...more: [sizes?: { host: number; team: number }, options?: { limitCountsFailed: boolean }]
+): JobRun {
+  const run = new JobRun('crawl', ...more);
+  run.turn(startOfCrawl(wish));
+  return run;
+}
+
+/** The start page links to these; all other pages link to nothing, unless `rest` says so. */
+function siteOf(links: Outlink[], rest: (item: LaneItem) => Partial<PageResult> = () => ({})) {
+  return (item: LaneItem): PageResult => pageOf(item, { outlinks: item.url === ROOT ? links : [], ...rest(item) });
+}
+
+const ROBOTS: Partial<PageResult> = { outcome: 'robots', statusCode: 0, inline: null, credits: 0 };
+
+describe('a crawl', () => {
+  it('fetches every page once, in order of depth, and ends completed with total = completed', () => {
+    const run = crawl();
+    run.runAll(
+      siteOf([...linksTo('/a', '/b', '/a'), linkTo(ROOT)], ({ url }) =>
+        url.endsWith('/a') ? { outlinks: linksTo('/a', '/b', '/c') } : {},
+      ),
+    );
+    expect(run.pages.map(({ url, ord, depth }) => [url, ord, depth])).toEqual([
+      [ROOT, 1, 0],
+      ['http://h.test/a', 2, 1],
+      ['http://h.test/b', 3, 1],
+      ['http://h.test/c', 4, 2],
+    ]);
+    expect(run.last).toMatchObject({
+      status: 'completed',
+      total: 4,
+      completed: 4,
+      credits: 4,
+      finished: true,
+      error: null,
+      warning: null,
+    });
+    expect(run.state.phase).toBe('over');
+  });
+
+  it('counts a result once, however often and late it comes', () => {
+    const run = crawl();
+    const [lane] = run.lanes;
+    const pages = lane!.items.map(siteOf(linksTo('/a')));
+    const result = { lane: lane!.lane, run: 'r', pages };
+    run.turn({ type: 'PagesDone', ...result }, { type: 'PagesDone', ...result });
+    run.turn({ type: 'PagesDone', ...result });
+    run.turn({ type: 'LaneEnd', ...result, reason: 'done', ranMs: 1, unrun: [] });
+    expect(run.pages).toHaveLength(1);
+    expect(run.state).toMatchObject({ counted: 1, credits: 1, inflight: 1 });
+    expect(run.last.status).toBe('scraping');
+  });
+
+  it('ends failed with the reason when its start page gives nothing', () => {
+    const run = crawl();
+    run.runAll((item) => failedPage(item, { rule: 'SCRAPE_DNS_RESOLUTION_ERROR', message: 'no such host' }));
+    expect(run.last).toMatchObject({ status: 'failed', error: 'no such host', completed: 1, total: 1, finished: true });
+    expect(run.errors).toMatchObject([{ url: ROOT, code: 'SCRAPE_DNS_RESOLUTION_ERROR', message: 'no such host' }]);
+  });
+
+  it('ends failed when robots.txt forbids its start page', () => {
+    const run = crawl();
+    run.runAll((item) => pageOf(item, ROBOTS));
+    expect(run.last).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('robots.txt'),
+      completed: 0,
+      total: 0,
+    });
+  });
+
+  it('is completed when other pages fail', () => {
+    const run = crawl();
+    run.runAll((item) => (item.url === ROOT ? siteOf(linksTo('/a'))(item) : failedPage(item)));
+    expect(run.last).toMatchObject({ status: 'completed', error: null, completed: 2, total: 2, credits: 1 });
+  });
+
+  it("moves its scope with the start page's redirect, and filters what was found under the old one", () => {
+    const run = crawl({ scope: { entireDomain: false } });
+    const target = linkTo('http://h.test/docs/');
+    run.runLane(run.lanes.shift()!, (item) =>
+      pageOf(item, { finalUrl: target.url, finalH: target.h, outlinks: linksTo('/docs/a') }),
+    );
+    const lane = run.lanes.shift()!;
+    expect(lane.scope).toMatchObject({ base: 'http://h.test/docs/', version: 1 });
+    run.runLane(lane, (item) => pageOf(item, { outlinks: linksTo('/docs/b', '/elsewhere') }));
+    run.runAll((item) => pageOf(item, { scopeVersion: 1 }));
+    expect(Object.keys(run.outcomeOf)).toEqual([ROOT, 'http://h.test/docs/a', 'http://h.test/docs/b']);
+  });
+});
+
+describe('the limit', () => {
+  it('is met exactly under many results at once', () => {
+    for (const limit of [1, 2, 7, 25, 99, 100, 101, 102]) {
+      const run = crawl({ limit });
+      run.runAll(siteOf(linksTo(...paths(100))));
+      expect([limit, run.pages.length, run.last.total, run.last.completed]).toEqual([
+        limit,
+        ...Array.from({ length: 3 }, () => Math.min(limit, 101)),
+      ]);
+    }
+  });
+
+  it('gets a unit back for a page that robots.txt forbids', () => {
+    const run = crawl({ limit: 3 });
+    run.runAll(siteOf(linksTo('/a', '/b', '/c', '/d'), ({ url }) => (url.endsWith('/a') ? ROBOTS : {})));
+    expect(run.outcomeOf).toEqual({
+      [ROOT]: 'ok',
+      'http://h.test/a': 'robots',
+      'http://h.test/b': 'ok',
+      'http://h.test/c': 'ok',
+    });
+    expect(run.last).toMatchObject({
+      status: 'completed',
+      total: 3,
+      completed: 3,
+      warning: expect.stringContaining('robots.txt forbids 1'),
+    });
+  });
+
+  it('gets a unit back for a redirect onto a known page, which is stored once', () => {
+    const run = crawl({ limit: 4 });
+    const c = linkTo('http://h.test/c');
+    run.runAll(
+      siteOf(linksTo('/a', '/b', '/c', '/d'), ({ url }) =>
+        url.endsWith('/b') ? { finalUrl: c.url, finalH: c.h } : {},
+      ),
+    );
+    expect(run.outcomeOf).toMatchObject({
+      'http://h.test/b': 'redirected',
+      'http://h.test/c': 'ok',
+      'http://h.test/d': 'ok',
+    });
+    expect(run.outcomes.find(({ outcome }) => outcome === 'redirected')!.rule).toBe(c.url);
+    expect(run.pages.map(({ finalUrl }) => finalUrl).sort()).toEqual([
+      ROOT,
+      'http://h.test/a',
+      'http://h.test/c',
+      'http://h.test/d',
+    ]);
+    expect(run.last).toMatchObject({ total: 4, completed: 4 });
+  });
+
+  it('counts two redirects onto one unknown page once', () => {
+    const run = crawl({ limit: 10 });
+    const z = linkTo('http://h.test/z');
+    run.runAll(siteOf(linksTo('/a', '/b'), ({ url }) => (url === ROOT ? {} : { finalUrl: z.url, finalH: z.h })));
+    expect(Object.values(run.outcomeOf).sort()).toEqual(['ok', 'ok', 'redirected']);
+    expect(run.last).toMatchObject({ total: 2, completed: 2 });
+  });
+
+  it('counts failed pages or not, as configured', () => {
+    const fetch = siteOf(linksTo('/a', '/b', '/c'));
+    const bad = (item: LaneItem) => (item.url.endsWith('/a') ? failedPage(item) : fetch(item));
+    const counting = crawl({ limit: 2 });
+    counting.runAll(bad);
+    expect(counting.last).toMatchObject({ completed: 2, credits: 1 });
+    const refunding = crawl({ limit: 2 }, undefined, { limitCountsFailed: false });
+    refunding.runAll(bad);
+    expect(refunding.last).toMatchObject({ completed: 2, credits: 2 });
+  });
+});
+
+describe('more links than can be kept', () => {
+  it('are left out, and the job says so when pages are missing because of it', () => {
+    const run = crawl({ limit: 2 });
+    run.runAll(siteOf(linksTo(...paths(3_000)), ({ url }) => (url === ROOT ? {} : ROBOTS)));
+    expect(run.outcomes.length).toBe(1 + 1_002);
+    expect(run.last).toMatchObject({
+      status: 'completed',
+      total: 1,
+      completed: 1,
+      warning: expect.stringContaining('More links were found'),
+    });
+  });
+
+  it('are no loss when the limit is reached', () => {
+    const run = crawl({ limit: 2 });
+    run.runAll(siteOf(linksTo(...paths(3_000))));
+    expect(run.last).toMatchObject({ completed: 2, warning: null });
+  });
+
+  it('are offered again by later pages', () => {
+    const run = crawl({ limit: 3 });
+    const all = linksTo(...paths(1_500));
+    run.runAll((item) => {
+      if (item.url === ROOT || item.url.endsWith('/p900')) return pageOf(item, { outlinks: all });
+      return pageOf(item, item.url.endsWith('/p1400') ? {} : ROBOTS);
+    });
+    expect(run.pages.map(({ url }) => url)).toEqual([ROOT, 'http://h.test/p900', 'http://h.test/p1400']);
+  });
+});
+
+describe('a page that fails for the moment', () => {
+  it('is tried three times, then fails for good', () => {
+    const run = crawl();
+    const attempts: number[] = [];
+    run.runAll((item) => {
+      if (item.url === ROOT) return siteOf(linksTo('/a'))(item);
+      attempts.push(item.attempt);
+      return failedPage(item, { retryable: true, rule: 'SCRAPE_TIMEOUT' });
+    });
+    expect(attempts).toEqual([1, 2, 3]);
+    expect(run.outcomes.at(-1)).toMatchObject({ outcome: 'failed', rule: 'SCRAPE_TIMEOUT', attempts: 3 });
+    expect(run.errors).toHaveLength(1);
+    expect(run.last).toMatchObject({ completed: 2, credits: 1 });
+  });
+
+  it('is left in peace for as long as its host asked for', () => {
+    const run = crawl();
+    run.runLane(run.lanes.shift()!, (item) => failedPage(item, { retryable: true, retryAfterMs: 7_000 }));
+    expect(run.lanes).toEqual([]);
+    run.wait(6_999);
+    expect(run.lanes).toEqual([]);
+    run.wait(1);
+    expect(run.lanes).toMatchObject([{ items: [{ attempt: 2 }] }]);
+  });
+});
+
+describe('a lane', () => {
+  it('is published again, as it is, while nobody starts it', () => {
+    const run = crawl();
+    const [first] = run.lanes;
+    run.wait(59_999);
+    expect(run.lanes).toHaveLength(1);
+    run.wait(1);
+    expect(run.lanes).toHaveLength(2);
+    expect(run.lanes[1]).toEqual(first);
+    run.wait(119_999);
+    expect(run.lanes).toHaveLength(2);
+    run.wait(1);
+    expect(run.lanes).toHaveLength(3);
+    expect(run.last.status).toBe('scraping');
+  });
+
+  it('that fell silent after its start is given up; only the page that was running has spent an attempt', () => {
+    const run = crawl({}, { host: 1, team: 1 });
+    run.runLane(run.lanes.shift()!, siteOf(linksTo('/a', '/b', '/c')));
+    const lane = run.lanes.shift()!;
+    expect(lane.items).toHaveLength(3);
+    run.turn({ type: 'LaneStarted', lane: lane.lane, run: 'r' });
+    run.turn({ type: 'PagesDone', lane: lane.lane, run: 'r', pages: [pageOf(lane.items[0]!)] });
+    run.wait(89_999);
+    expect(run.lanes).toEqual([]);
+    run.wait(1);
+    for (let i = 0; i < 20 && run.lanes.length === 0; i++) run.wait(2_000);
+    const again = run.lanes.flatMap(({ items }) => items.map(({ url, attempt }) => [url, attempt])).sort();
+    expect(again).toEqual([
+      ['http://h.test/b', 2],
+      ['http://h.test/c', 1],
+    ]);
+    expect(run.lanes[0]!.slot).not.toEqual(lane.slot);
+    run.runAll((item) => pageOf(item));
+    expect(run.last).toMatchObject({ status: 'completed', completed: 4 });
+  });
+
+  it('that falls silent three times costs its page, not the job', () => {
+    const run = crawl({}, { host: 1, team: 1 });
+    run.runLane(run.lanes.shift()!, siteOf(linksTo('/a')));
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      for (let i = 0; i < 20 && run.lanes.length === 0; i++) run.wait(2_000);
+      run.turn({ type: 'LaneStarted', lane: run.lanes.shift()!.lane, run: `r${attempt}` });
+      run.wait(90_000);
+    }
+    expect(run.outcomes.at(-1)).toMatchObject({
+      url: 'http://h.test/a',
+      outcome: 'failed',
+      rule: 'SCRAPE_TIMEOUT',
+      attempts: 3,
+    });
+    expect(run.last).toMatchObject({ status: 'completed', completed: 2 });
+  });
+
+  it('that ends early gives back what it did not run, without an attempt', () => {
+    const run = crawl({}, { host: 1, team: 1 });
+    run.runLane(run.lanes.shift()!, siteOf(linksTo('/a', '/b')));
+    const lane = run.lanes.shift()!;
+    const [a, b] = lane.items;
+    run.turn({
+      type: 'LaneEnd',
+      lane: lane.lane,
+      run: 'r',
+      reason: 'drain',
+      ranMs: 5,
+      unrun: [b!.item],
+      pages: [pageOf(a!)],
+    });
+    expect(run.lanes.flatMap(({ items }) => items.map(({ url, attempt }) => [url, attempt]))).toEqual([
+      ['http://h.test/b', 1],
+    ]);
+  });
+
+  it('of a crawl with a delay holds one page, and the next one starts that long after it', () => {
+    const run = crawl({ delayMs: 5_000 });
+    run.runLane(
+      run.lanes.shift()!,
+      siteOf(linksTo('/a', '/b'), () => ({ ms: 100 })),
+    );
+    expect(run.lanes).toEqual([]);
+    run.wait(4_899);
+    expect(run.lanes).toEqual([]);
+    run.wait(1);
+    expect(run.lanes).toHaveLength(1);
+    expect(run.lanes[0]!.items).toHaveLength(1);
+  });
+
+  it('is one of at most maxConcurrency', () => {
+    for (const maxConcurrency of [1, 2, 3]) {
+      const run = crawl({ maxConcurrency });
+      run.runLane(run.lanes.shift()!, siteOf(linksTo(...paths(60))));
+      expect(run.lanes).toHaveLength(maxConcurrency);
+    }
+  });
+
+  it("is one of at most the host's slots and the team's tokens", () => {
+    for (const sizes of [
+      { host: 2, team: 10 },
+      { host: 10, team: 2 },
+    ]) {
+      const run = crawl({}, sizes);
+      run.runLane(run.lanes.shift()!, siteOf(linksTo(...paths(60))));
+      expect(run.lanes).toHaveLength(2);
+    }
+  });
+});
+
+describe('a cancel', () => {
+  it('ends the job at once; results that come later are thrown away, and everything held is handed back', () => {
+    const run = crawl();
+    run.runLane(run.lanes.shift()!, siteOf(linksTo(...paths(60))));
+    const lanes = run.lanes.splice(0);
+    run.turn({ type: 'Cancel', job: 'j' });
+    expect(run.last).toMatchObject({ status: 'cancelled', finished: true, completed: 1 });
+    expect(run.state.phase).toBe('closing');
+    for (const { lane, items } of lanes) {
+      run.turn({
+        type: 'LaneEnd',
+        lane,
+        run: 'r',
+        reason: 'cancel',
+        ranMs: 1,
+        unrun: [],
+        pages: items.map((item) => pageOf(item)),
+      });
+    }
+    expect([run.pages.length, run.lanes.length, run.shown.filter(({ finished }) => finished).length]).toEqual([
+      1, 0, 1,
+    ]);
+    expect(run.state.phase).toBe('over');
+  });
+
+  it('does not wait for ever for lanes that nobody ends', () => {
+    const run = crawl();
+    run.turn({ type: 'Cancel', job: 'j' });
+    for (let i = 0; i < 5; i++) run.wait(10_000);
+    expect(run.state.phase).toBe('over');
+  });
+
+  it('in the drain of the last result wins', () => {
+    const run = crawl();
+    const [lane] = run.lanes;
+    const end = {
+      type: 'LaneEnd' as const,
+      lane: lane!.lane,
+      run: 'r',
+      reason: 'done' as const,
+      ranMs: 1,
+      unrun: [],
+      pages: lane!.items.map((item) => pageOf(item)),
+    };
+    run.turn({ type: 'Cancel', job: 'j' }, end);
+    expect(run.last.status).toBe('cancelled');
+    expect(run.pages).toEqual([]);
+  });
+});
+
+describe('sitemaps', () => {
+  const chunkOf = (chunk: number, rest: Partial<SitemapChunk> = {}): SitemapChunk => ({
+    type: 'SitemapChunk',
+    file: 1,
+    chunk,
+    urls: linksTo(`/s${chunk}`),
+    children: [],
+    excluded: null,
+    last: false,
+    more: false,
+    error: null,
+    ...rest,
+  });
+  const robots = {
+    type: 'RobotsDone' as const,
+    host: 'h.test',
+    status: 200,
+    crawlDelayMs: null,
+    sitemaps: ['http://h.test/sitemap.xml'],
+    error: null,
+  };
+  const withSitemap = () => {
+    const run = crawl({ scope: { sitemap: 'include' } });
+    run.runAll(siteOf([]));
+    return run;
+  };
+
+  it('are asked for when robots.txt has been read, and the job waits for both', () => {
+    const run = withSitemap();
+    expect(run.kicks).toMatchObject([{ task: 'robots', url: 'http://h.test/robots.txt', agent: 'Troupe' }]);
+    expect(run.last.status).toBe('scraping');
+    run.turn(robots, robots);
+    expect(run.kicks.slice(1)).toMatchObject([
+      { task: 'sitemap', file: 1, fromChunk: 0, url: 'http://h.test/sitemap.xml' },
+    ]);
+    run.turn(chunkOf(0, { last: true }));
+    expect(run.last.status).toBe('scraping');
+    run.runAll((item) => pageOf(item));
+    expect(run.last).toMatchObject({ status: 'completed', completed: 2 });
+  });
+
+  it('are taken in chunk by chunk, in order, each once', () => {
+    const run = withSitemap();
+    run.turn(robots);
+    run.turn(chunkOf(1));
+    run.turn(chunkOf(0), chunkOf(0));
+    run.turn(chunkOf(0));
+    run.turn(chunkOf(1, { last: true }));
+    run.turn(chunkOf(2));
+    run.runAll((item) => pageOf(item));
+    expect(Object.keys(run.outcomeOf)).toEqual([ROOT, 'http://h.test/s0', 'http://h.test/s1']);
+    expect(run.last.status).toBe('completed');
+  });
+
+  it('of an index are read once each', () => {
+    const run = withSitemap();
+    run.turn(robots);
+    run.turn(
+      chunkOf(0, {
+        urls: [],
+        children: ['http://h.test/1.xml', 'http://h.test/2.xml', 'http://h.test/1.xml'],
+        last: true,
+      }),
+    );
+    const files = run.kicks.slice(2).map((kick) => (kick.task === 'sitemap' ? [kick.file, kick.url, kick.level] : []));
+    expect(files).toEqual([
+      [2, 'http://h.test/1.xml', 2],
+      [3, 'http://h.test/2.xml', 2],
+    ]);
+  });
+
+  it('are asked for again from the next chunk on, when more was left or nothing was heard', () => {
+    const run = withSitemap();
+    run.turn(robots);
+    run.turn(chunkOf(0, { more: true }));
+    expect(run.kicks.at(-1)).toMatchObject({ fromChunk: 1 });
+    const asked = run.kicks.length;
+    run.wait(60_000);
+    expect(run.kicks.slice(asked)).toMatchObject([{ task: 'sitemap', fromChunk: 1 }]);
+  });
+
+  it('that cannot be read are errors of the job, but for those nobody told us of', () => {
+    const error = { code: 'SCRAPE_SITEMAP_ERROR' as const, message: 'status 404' };
+    const told = withSitemap();
+    told.turn(robots);
+    told.turn(chunkOf(0, { urls: [], error, last: true }));
+    expect(told.errors).toMatchObject([
+      { url: 'http://h.test/sitemap.xml', code: 'SCRAPE_SITEMAP_ERROR', message: 'status 404' },
+    ]);
+    const guessed = withSitemap();
+    guessed.turn({ ...robots, sitemaps: [] });
+    guessed.turn(chunkOf(0, { urls: [], error, last: true }));
+    expect(guessed.errors).toEqual([]);
+    expect([told.last.status, guessed.last.status]).toEqual(['completed', 'completed']);
+  });
+
+  it('are closed when the limit is reached', () => {
+    const run = crawl({ limit: 1, scope: { sitemap: 'include' } });
+    run.turn(robots);
+    run.runAll(siteOf([]));
+    expect(run.last).toMatchObject({ status: 'completed', completed: 1 });
+  });
+
+  it('alone are followed when only they are wanted', () => {
+    const run = crawl({ scope: { sitemap: 'only' } });
+    run.turn(robots);
+    run.turn(chunkOf(0, { last: true }));
+    run.runAll(siteOf(linksTo('/linked')));
+    expect(Object.keys(run.outcomeOf).sort()).toEqual([ROOT, 'http://h.test/s0']);
+  });
+});
+
+describe('a batch', () => {
+  const batch = (urls: string[]) => {
+    const run = new JobRun('batch');
+    run.seeds = urls;
+    run.turn(startOfBatch(urls.length));
+    return run;
+  };
+
+  it('moves its seeds into the frontier in steps, as they are needed', () => {
+    const run = batch(Array.from({ length: 6_500 }, (_, i) => `http://h.test/${i}`));
+    for (let i = 0; i < 5; i++) run.wait(0);
+    expect(run.seedRanges).toEqual([
+      [0, 1_000],
+      [1_000, 2_000],
+      [2_000, 3_000],
+    ]);
+    expect(run.last.total).toBe(6_500);
+    while (run.last.status === 'scraping') {
+      run.runAll((item) => pageOf(item));
+      run.wait(2_000);
+    }
+    expect(run.last).toMatchObject({ status: 'completed', total: 6_500, completed: 6_500 });
+    expect(new Set(run.pages.map(({ item }) => item)).size).toBe(6_500);
+    expect(run.seedRanges.map(([from]) => from)).toEqual([0, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000]);
+  });
+
+  it('takes every occurrence of a URL for itself, follows no links and asks for no robots.txt', () => {
+    const run = batch([ROOT, ROOT, 'http://h.test/a']);
+    const [lane] = run.lanes;
+    expect(lane).toMatchObject({ scope: null, robotsAgent: null });
+    run.runAll((item) => pageOf(item, { outlinks: linksTo('/b') }));
+    expect(run.pages.map(({ url }) => url).sort()).toEqual([ROOT, ROOT, 'http://h.test/a']);
+    expect(run.kicks).toEqual([]);
+    expect(run.last).toMatchObject({ status: 'completed', total: 3, completed: 3 });
+  });
+
+  it('is completed though every page failed', () => {
+    const run = batch([ROOT]);
+    run.runAll((item) => failedPage(item));
+    expect(run.last).toMatchObject({ status: 'completed', completed: 1, credits: 0 });
+  });
+});
