@@ -28,11 +28,6 @@ module.exports = {
       { path: '^apps/gateway/src/api/' },
     ),
     forbid(
-      'fakes-are-for-tests',
-      { path: '^(apps|libs)/', pathNot: '\\.spec\\.ts$|^libs/testing/' },
-      { path: '^libs/testing/' },
-    ),
-    forbid(
       'libs-by-their-front-door',
       { path: '^(apps|libs)/([^/]+)/' },
       { path: '^libs/[^/]+/src/(?!index\\.ts$)', pathNot: '^$1/$2/' },

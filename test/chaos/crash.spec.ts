@@ -53,6 +53,7 @@ beforeAll(async () => {
   small = await KnownSite.start({ pages: SMALL });
   cluster = await startCluster({
     args: ['--schedulers', '2', '--fetchers', '2'],
+    // Kept when named, for a look at its logs.
     dataDir: process.env.CHAOS_DATA_DIR,
     env: {
       HOST_GAP_MS: '0',

@@ -92,12 +92,16 @@ export class KnownSite {
     return this.hits.filter(({ path }) => path.split('/')[1] === folder);
   }
 
-  /** Page requests of a folder beyond the first of each page; a redirect's second request is no repetition. */
+  /** Requests that a crawl without trouble would not have made: a page is asked for once, and once by each redirect to it. */
   repeats(folder: string): number {
-    const paths = this.hitsOf(folder).map(({ path }) => path);
-    const hops = new Set(paths.flatMap((path) => (this.redirectOf(path) === null ? [] : [path]))).size;
-    const targets = new Set(paths.filter((path) => path.includes('/only/'))).size;
-    return paths.length - new Set(paths).size - Math.max(0, hops - targets);
+    const due = new Map<string, number>();
+    const asked = new Map<string, number>();
+    for (const { path } of this.hitsOf(folder)) {
+      asked.set(path, (asked.get(path) ?? 0) + 1);
+      const target = this.redirectOf(path);
+      if (target !== null && asked.get(path) === 1) due.set(target, (due.get(target) ?? 1) + 1);
+    }
+    return [...asked].reduce((sum, [path, n]) => sum + Math.max(0, n - (due.get(path) ?? 1)), 0);
   }
 
   private sitemapPaths(folder: string): string[] {

@@ -151,7 +151,7 @@ export const MISBEHAVIOURS: Record<string, Misbehaviour> = {
     ),
   'redirect-to': (request, response) => {
     const to = new URL(request.url ?? '/', 'http://x').searchParams.get('to') ?? '/';
-    response.writeHead(302, { location: encodeURI(to), connection: 'close' }).end();
+    response.writeHead(302, { location: to.replace(/[^ -~]/g, encodeURIComponent), connection: 'close' }).end();
   },
   'refresh-to': (request, response) => {
     const to = new URL(request.url ?? '/', 'http://x').searchParams.get('to') ?? '/';

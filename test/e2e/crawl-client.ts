@@ -58,9 +58,7 @@ export class CrawlClient {
   }
 
   async startCrawl(options: object): Promise<string> {
-    const { status, body, text } = await this.api.post('/v2/crawl', options);
-    if (status !== 200) throw new Error(`the crawl was refused with ${status}: ${text}`);
-    return body.id as string;
+    return (await this.call<{ id: string }>('POST', '/v2/crawl', options)).id;
   }
 
   async waitForEnd(id: string, timeoutMs = END_TIMEOUT_MS): Promise<void> {
@@ -78,9 +76,14 @@ export class CrawlClient {
     return first;
   }
 
-  async get<T>(path: string): Promise<T> {
-    const { status, body, text } = await this.api.call(path);
-    if (status !== 200) throw new Error(`${path} answered ${status}: ${text.slice(0, 2000)}`);
+  get<T>(path: string): Promise<T> {
+    return this.call('GET', path);
+  }
+
+  /** @throws Error for every answer but 200 */
+  async call<T>(method: string, path: string, json?: unknown): Promise<T> {
+    const { status, body, text } = await this.api.call(path, { method, json });
+    if (status !== 200) throw new Error(`${method} ${path} answered ${status}: ${text.slice(0, 2000)}`);
     return body as T;
   }
 }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isPageRequest, peakInFlight, startGaps, type SeenRequest } from '../sites/known-graph/request-log.js';
 import { startKnownSite, type KnownSite } from '../sites/known-graph/server.js';
-import { ApiClient, type JobErrors, type JobStatus } from '../support/api-client.js';
+import { ApiClient } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 import { startService, type ServiceProcess } from '../support/service-process.js';
 import { CrawlClient, type JobErrors, type JobStatus } from './crawl-client.js';
@@ -127,13 +127,15 @@ describe('one host, four crawls of two teams, three fetchers', () => {
 
   async function scrapeMeanwhile(): Promise<void> {
     const startedAt = performance.now();
-    const scrapes = Array.from({ length: SCRAPES }, (_, i) =>
-      (i % 2 === 0 ? teamA : teamB).call('POST', '/v2/scrape', {
-        url: site.url(`/single/${i}`, HOST.contested),
-        maxAge: 0,
-      }),
+    const answers = await Promise.all(
+      Array.from({ length: SCRAPES }, (_, i) =>
+        new ApiClient(cluster.url, i % 2 === 0 ? KEYS.a : KEYS.b).post('/v2/scrape', {
+          url: site.url(`/single/${i}`, HOST.contested),
+          maxAge: 0,
+        }),
+      ),
     );
-    await Promise.all(scrapes);
+    expect(answers.map(({ status }) => status)).toEqual(Array(SCRAPES).fill(200));
     slowestScrapeMs = performance.now() - startedAt;
     leftAfterScrapes = pagesLeft();
   }
@@ -269,7 +271,8 @@ describe('a cancelled job', () => {
       const doomed = await crawl(teamA, HOST.cancelled, '/doomed/');
       const kept = await crawl(teamA, HOST.cancelled, '/kept/');
       await until(() => pagesOf(HOST.cancelled, '/doomed/').length > 20, 'the job under way');
-      await teamA.call('DELETE', `/v2/crawl/${doomed}`);
+      const { status } = await new ApiClient(cluster.url, KEYS.a).call(`/v2/crawl/${doomed}`, { method: 'DELETE' });
+      expect(status).toBe(200);
       const cancelledAt = performance.now();
       await ended(teamA, kept);
       await sleep(Math.max(0, cancelledAt + 4_000 - performance.now()));

@@ -1,5 +1,6 @@
 import { TroupeError, type ConvertRequest, type Converter } from '@troupe/contracts';
 import type { ConvertReplyHead } from '@troupe/conversion';
+import { parseUrl } from '@troupe/frontier';
 
 /**
  * Answers `rpc.convert`: the head of a frame is the request without its body, the frame's body is the page; back go the
@@ -25,7 +26,7 @@ function parseHead(head: unknown): Omit<ConvertRequest, 'body'> {
     typeof request === 'object' &&
     request !== null &&
     typeof request.url === 'string' &&
-    URL.canParse(request.url) &&
+    parseUrl(request.url) !== null &&
     Array.isArray(request.spec?.formats) &&
     (request.encoding === 'json' || request.encoding === 'gzip');
   if (!isUsable) throw new TroupeError('BAD_REQUEST', 'The conversion request cannot be read');

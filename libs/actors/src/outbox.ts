@@ -10,6 +10,8 @@ const DELETE_BATCH = 64;
 const RETRY_MS = 1_000;
 const RESEND_AFTER_MS = 30_000;
 const RESEND_LIMIT = 500;
+/** Beyond this many unsent rows nothing is dispatched any more. */
+const RECOVER_LIMIT = 50_000;
 
 export interface OutboxDeps {
   store: ActorStore;
@@ -31,7 +33,7 @@ export class Outbox {
 
   /** Rows that an earlier owner committed and perhaps never published. */
   async recover(): Promise<void> {
-    const rows = await this.deps.store.loadOutbox(this.part, 0, RESEND_LIMIT);
+    const rows = await this.deps.store.loadOutbox(this.part, 0, RECOVER_LIMIT);
     this.publish(rows, 1);
     this.pairsOpen = rows.some((row) => row.to !== null);
     this.resendAt = this.deps.now() + RESEND_AFTER_MS;
@@ -86,7 +88,8 @@ export class Outbox {
     const rows = (await this.deps.store.loadOutbox(this.part, RESEND_AFTER_MS, RESEND_LIMIT)).filter(
       (row) => row.to !== null,
     );
-    this.pairsOpen = rows.length > 0;
+    const waiting = await this.deps.store.loadOutbox(this.part, 0, RESEND_LIMIT);
+    this.pairsOpen = waiting.some((row) => row.to !== null);
     this.publish(rows, Math.floor(this.deps.now() / RESEND_AFTER_MS));
   }
 

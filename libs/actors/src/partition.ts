@@ -348,7 +348,10 @@ export class Partition {
     if (item.timer !== null) entry.firedTimers.push(item.timer);
     entry.deadLetters.push({ key: entry.living.key, type: poison.type, envelope, error: poison.error });
     if (entry.def.vital.includes(poison.type)) entry.failure = poison.error.split('\n')[0]!;
-    if (envelope !== null && envelope.n !== null) entry.accepted.set(envelope.from, envelope.n);
+    if (envelope !== null && envelope.n !== null) {
+      entry.accepted.set(envelope.from, envelope.n);
+      entry.living.cursors.set(envelope.from, envelope.n);
+    }
   }
 
   /** Accepts the next number, ignores old ones, and reads what is missing from the sender's outbox table. */

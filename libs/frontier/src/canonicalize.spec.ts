@@ -141,6 +141,12 @@ describe('a canonical URL', () => {
     );
   });
 
+  it('is found for a name with Latin-1 letters as often as it is asked for', () => {
+    let missed = 0;
+    for (let i = 0; i < 30_000; i++) if (canonicalize('https://bücher.example/') === null) missed++;
+    expect(missed).toBe(0);
+  });
+
   it('is an answer, never an exception, for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {

@@ -30,9 +30,20 @@ export function whyNotCanonical(text: string, base?: string | URL): Extract<Scop
 function parseHttp(text: string, base?: string | URL): URL | null {
   const head = withoutFragment(text);
   if (head.length > MAX_TEXT_CHARS) return null;
-  if (!URL.canParse(head, base?.toString())) return null;
-  const url = new URL(head, base);
-  return url.protocol === 'http:' || url.protocol === 'https:' ? url : null;
+  const url = parseUrl(head, base);
+  return url?.protocol === 'http:' || url?.protocol === 'https:' ? url : null;
+}
+
+/**
+ * The WHATWG URL, null when the text is none. Use it for `URL.canParse`: once compiled, that of Node 20 refuses hosts
+ * with Latin-1 letters (`bücher.example`).
+ */
+export function parseUrl(text: string, base?: string | URL): URL | null {
+  try {
+    return new URL(text, base);
+  } catch {
+    return null;
+  }
 }
 
 /** The mark of the fragment stays: white space before it belongs to the URL, white space at the end does not. */

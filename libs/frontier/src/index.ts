@@ -1,4 +1,4 @@
-export { MAX_URL_CHARS, canonicalize, whyNotCanonical } from './canonicalize.js';
+export { MAX_URL_CHARS, canonicalize, parseUrl, whyNotCanonical } from './canonicalize.js';
 export { dedupKey, fetchUrl, fingerprint, fingerprintUrl, type IdentityOptions } from './dedup-key.js';
 export { FingerprintSet } from './fingerprint-set.js';
 export { checkPattern } from './scope/pattern.js';

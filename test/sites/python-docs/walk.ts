@@ -42,7 +42,8 @@ export function walkFolder(root: string, start: string): WalkedSite {
 
 /** White space as a reader sees it. */
 export function titleOf(file: string): string {
-  for (const node of nodesOf(parse(readFileSync(file, 'utf8')))) {
+  const head = readFileSync(file, 'utf8').split('</title>', 1)[0]!;
+  for (const node of nodesOf(parse(head))) {
     if ('tagName' in node && node.tagName === 'title') {
       return node.childNodes
         .map((child) => ('value' in child ? child.value : ''))

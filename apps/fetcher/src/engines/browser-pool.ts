@@ -101,7 +101,7 @@ export class BrowserPool {
     this.idleTimer = setTimeout(() => void this.close(), this.options.idleMs ?? 60_000).unref();
   }
 
-  private async newPage(context: BrowserContextOptions): Promise<Page> {
+  private async newPage(context: BrowserContextOptions, isRetry = false): Promise<Page> {
     this.pool ??= this.createPool();
     const pool = await this.pool.catch((error: unknown) => {
       this.pool = null;
@@ -112,6 +112,7 @@ export class BrowserPool {
       return (await pool.newPage({ id, pageOptions: { ...context } })) as Page;
     } catch (error) {
       this.releaseGuard(id);
+      if (!isRetry && namesDyingBrowser(error)) return this.newPage(context, true);
       if (!this.isSandboxed || !namesSandbox(error)) throw launchFailed(error);
       this.isSandboxed = false;
       await this.close();
@@ -203,6 +204,11 @@ function loadCrawlee(): typeof Crawlee {
   } finally {
     Object.defineProperty(Server.prototype, 'listen', listen);
   }
+}
+
+/** The browser was going down, for the sake of another page, when it was asked; the pool has retired it by now. */
+function namesDyingBrowser(error: unknown): boolean {
+  return error instanceof Error && /newPage\(\) failed/.test(error.message);
 }
 
 function namesSandbox(error: unknown): boolean {

@@ -12,15 +12,7 @@ export type Link = Pick<NatsLink, 'isUp'>;
 export type Blobs = Pick<BlobStore, 'get'>;
 export type Jobs = Pick<
   JobRepository,
-  | 'create'
-  | 'find'
-  | 'tombstone'
-  | 'pages'
-  | 'page'
-  | 'errors'
-  | 'robotsBlocked'
-  | 'active'
-  | 'pendingCommands'
+  'create' | 'find' | 'tombstone' | 'pages' | 'page' | 'errors' | 'robotsBlocked' | 'active' | 'pendingCommands'
 >;
 export type Documents = Pick<ScrapeRepository, 'storeDocument' | 'find'>;
 

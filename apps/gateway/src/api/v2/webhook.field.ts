@@ -1,3 +1,4 @@
+import { parseUrl } from '@troupe/frontier';
 import { Field, isPlainObject } from '../validation/fields.js';
 import { invalidUrl, unknownKeys, wrongType, type Issue } from '../validation/issue.js';
 
@@ -15,5 +16,5 @@ export function WebhookField(): PropertyDecorator {
 
 function addressIssues(value: unknown, path: string[]): Issue[] {
   if (typeof value !== 'string') return [wrongType('string', value, path)];
-  return /^https?:\/\//i.test(value) && URL.canParse(value) ? [] : [invalidUrl('Invalid url', path)];
+  return /^https?:\/\//i.test(value) && parseUrl(value) !== null ? [] : [invalidUrl('Invalid url', path)];
 }

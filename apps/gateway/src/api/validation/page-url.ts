@@ -1,4 +1,5 @@
 /** What counts as the address of a page in a request (spec/README.md, "URL validation"). */
+import { parseUrl } from '@troupe/frontier';
 
 const SCHEME = /^[a-z][a-z0-9+-]*:\/\//i;
 /** `mailto:x@y.example` and `javascript:…` carry a scheme although no `//` follows; `host:8080/…` does not. */
@@ -18,8 +19,8 @@ export function readPageUrl(text: string): PageUrl {
   if (DOUBLED_SCHEME.test(trimmed)) return { ok: false, message: 'Invalid URL: the scheme is doubled' };
   if (!SCHEME.test(trimmed) && OPAQUE_SCHEME.test(trimmed)) return { ok: false, message: 'URL must use http or https' };
   const absolute = SCHEME.test(trimmed) ? trimmed : `http://${trimmed}`;
-  if (!URL.canParse(absolute)) return { ok: false, message: 'Invalid URL' };
-  const url = new URL(absolute);
+  const url = parseUrl(absolute);
+  if (url === null) return { ok: false, message: 'Invalid URL' };
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     return { ok: false, message: 'URL must use http or https' };
   if (!isPageHost(url.hostname))
