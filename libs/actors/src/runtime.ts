@@ -144,8 +144,10 @@ export class ActorRuntime {
         defs: this.defs,
         options: { ...PARTITION_DEFAULTS, ...this.deps.options },
       });
-      await partition.open();
       entry.partition = partition;
+      await partition.open();
+      // Given up while it was being opened.
+      if (entry.stopping) return await partition.close();
       entry.done = this.work(part, entry, partition);
       log.debug({ part, epoch }, 'partition taken');
     } catch (error) {
@@ -181,6 +183,8 @@ export class ActorRuntime {
     const closing = entry.partition?.close().catch(() => undefined);
     await closing;
     await entry.done;
+    // A slower second caller must not remove what has been taken anew meanwhile.
+    if (this.held.get(part) !== entry) return;
     this.held.delete(part);
     if (release) await this.deps.leases.release(part).catch(() => undefined);
   }

@@ -47,6 +47,8 @@ type EndReason = LaneEnd['reason'];
 /** Results of a lane may be late by this much before its actor dispatches the items again. */
 const ACTOR_GRACE_MS = 30_000;
 const RENEW_MS = 5000;
+/** A gap that somebody asked for, by crawl-delay or by an answer: it is kept to the millisecond. */
+const STRICT_GAP_MS = 1000;
 const INLINE_BYTES = 8 * 1024;
 const MAX_OUTLINKS = 2000;
 /** Tries of a page; a 429 or 503 on the last one is the page's document. */
@@ -213,6 +215,8 @@ export class LaneRun {
       encoding: 'gzip',
       reportsShells: false,
     });
+    // A first request connects before it is sent: under a crawl-delay the next one counts from what is surely later.
+    if (this.#gapMs() >= STRICT_GAP_MS) this.parts.clock.mark(this.lane.host, this.lane.slot.i);
     const stored = await this.#store(page);
     this.#abort.signal.throwIfAborted();
     const finalUrl = canonicalize(page.finalUrl) ?? page.finalUrl;
