@@ -17,6 +17,7 @@ async function load<T>(file: string): Promise<T> {
 function launch(...args: string[]): { code: number | null; out: string; err: string } {
   const run = spawnSync(process.execPath, [local('start.mjs'), ...args], {
     encoding: 'utf8',
+    timeout: 20_000,
     env: { ...process.env, PORT: '0' },
   });
   return { code: run.status, out: run.stdout, err: run.stderr };
@@ -36,7 +37,7 @@ describe('the command line', () => {
     [['crawl', 'ftp://a'], 'not an http or https address'],
     [['crawl', 'http://a', 'http://b'], '"http://b" is one word too many'],
     [['scrape', 'http://a', '--limit', '3'], '--limit belongs to crawl and map'],
-    [['--fetchers', '0'], '--fetchers takes a whole number from 1 on, not "0"'],
+    [['--schedulers', '0'], '--schedulers takes a whole number from 1 on, not "0"'],
     [['crawl', 'http://a', '--format', 'pdf'], '--format is one of'],
   ])('refuses %j with exit code 2 and the reason', (args, reason) => {
     const { code, err } = launch(...args);
