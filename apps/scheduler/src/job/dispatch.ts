@@ -214,7 +214,8 @@ export class Dispatch {
       const pool = poolOfHost(host);
       const live = memory.lanesByHost.get(host) ?? 0;
       const more = Math.min(readyOn(memory, host), budget);
-      effects.push(...pools.demand(pool, Math.min(this.maxLanes(), live + more, MAX_WANT), this.changed.has(pool)));
+      const want = Math.min(this.maxLanes(), Math.max(live, Math.min(live + more, this.lanesPerHost())));
+      effects.push(...pools.demand(pool, want, this.changed.has(pool)));
       usable += Math.min(Math.max(0, claim.held.length - live), more);
       if (live === 0 && more === 0 && memory.released.has(pool)) pools.forget(pool);
     }
@@ -223,6 +224,11 @@ export class Dispatch {
     const ahead = budget > 0 && state.ready > 0 && state.tokens.uses === null ? 1 : 0;
     const want = Math.min(this.maxLanes(), Math.max(usable, ahead));
     return [...effects, ...pools.demand(poolOfTeam(state), want, this.changed.has(poolOfTeam(state)))];
+  }
+
+  /** Many hosts share what a job can use at all: then one lane with all its URLs serves a host better than several. */
+  private lanesPerHost(): number {
+    return Math.max(1, Math.floor(MAX_WANT / Math.max(1, this.memory.window.size)));
   }
 
   private claimHosts(): void {
