@@ -36,6 +36,7 @@ const TAKE_BYTES = 1024 * 1024;
 const FIRST_PROBE_MS = 2_000;
 const MAX_PROBE_MS = 30_000;
 const PROBE_AGAIN_MS = 250;
+const GIVE_WAY_MS = 200;
 const REPAIR_RETRY_MS = 500;
 const UNREADABLE_RETRY_MS = 30_000;
 
@@ -154,6 +155,8 @@ export class PartitionMailbox implements Mailbox {
     this.#generation++;
     this.#messages?.stop();
     this.#buffer = [];
+    // Most often a new owner has just deleted our consumer: it goes first, or both would delete each other's in turn.
+    await sleep(GIVE_WAY_MS);
     while (!this.#closed && this.link.isUp()) {
       try {
         await this.#consume();
