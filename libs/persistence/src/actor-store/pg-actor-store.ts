@@ -39,9 +39,11 @@ export interface PgActorStoreOptions {
 /**
  * Every statement of a turn reaches its rows by whole primary keys, so nested loops over index scans are the right
  * plan at any size; the planner, which cannot foresee that all but one partition are skipped, would choose full scans.
+ * A process that stands still in the middle of a turn must not keep its rows from the next owner: it loses its
+ * transaction.
  */
-const BEGIN_TURN = `BEGIN; SET LOCAL statement_timeout = 10000; SET LOCAL enable_hashjoin = off;
-  SET LOCAL enable_mergejoin = off; SET LOCAL enable_seqscan = off; SET LOCAL jit = off`;
+const BEGIN_TURN = `BEGIN; SET LOCAL statement_timeout = 10000; SET LOCAL idle_in_transaction_session_timeout = 2000;
+  SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL enable_seqscan = off; SET LOCAL jit = off`;
 
 /** Deadlock, serialisation failure, lock timeout: the same drain may run again. */
 const CONFLICTS = new Set(['40P01', '40001', '55P03']);
