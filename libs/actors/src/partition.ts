@@ -104,11 +104,6 @@ export class Partition {
     await this.outbox.tend(true).catch(() => undefined);
   }
 
-  /** Load of the partition for rebalancing and metrics. */
-  get livingActors(): number {
-    return this.actors.size;
-  }
-
   /**
    * Waits for something to do and does it. Rejects with `FencedError` when another owner committed: this object is
    * then useless. Any other rejection leaves the drain carried over: call again.

@@ -50,16 +50,8 @@ export function dayOf(ms: number): number {
   return Math.floor((ms - JOB_NO_EPOCH_MS) / DAY_MS);
 }
 
-export function startOfDay(day: number): Date {
-  return new Date(JOB_NO_EPOCH_MS + day * DAY_MS);
-}
-
 export function jobNoOf(day: number, sequence: bigint): JobNo {
   return ((BigInt(day) << JOB_NO_SEQUENCE_BITS) | sequence).toString();
-}
-
-export function dayOfJobNo(jobNo: JobNo): number {
-  return Number(BigInt(jobNo) >> JOB_NO_SEQUENCE_BITS);
 }
 
 export function fingerprintToInt64(h: Fingerprint): bigint {
