@@ -155,12 +155,14 @@ async function startBoards({ link, instance }: FetcherContext, hasBrowser: boole
     penalties.start(),
     cancels.start(),
   ]);
+  const slots = new SlotBoard(link, members);
   return {
     penalties,
     cancels,
-    slots: new SlotBoard(link, members),
+    slots,
     browserElsewhere: () => members.list().some(({ kind }) => kind === BROWSER_KIND),
     stop: async () => {
+      await slots.stop();
       await Promise.all([members.stop(), browsers?.stop(), penalties.stop(), cancels.stop()]);
     },
   };

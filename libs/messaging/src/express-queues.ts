@@ -1,6 +1,7 @@
 /**
  * Waiters of this process for express places, one queue per host, first in first out. A place that is given back goes
- * to the next waiter without a word to NATS.
+ * to the next waiter without a word to NATS, and stays at hand for a moment when nobody waits. After a second it goes
+ * back all the same, so that no process keeps a host to itself.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SlotHold } from './slot-hold.js';
@@ -30,12 +31,24 @@ interface HostQueue {
   isClaiming: boolean;
 }
 
+/** A place that nobody uses, kept for whoever comes next. */
+interface Spare {
+  hold: SlotHold;
+  timer: NodeJS.Timeout;
+}
+
 /** Other processes free places without telling us. */
 const RETRY_MS = 20;
+/** How long an unused place is kept. */
+const SPARE_MS = 50;
+/** How long one claim serves this process while others may be waiting. */
+const TENURE_MS = 1_000;
 
 export class ExpressQueues {
   readonly #queues = new Map<string, HostQueue>();
-  readonly #held = new Set<string>();
+  readonly #spares = new Map<string, Spare[]>();
+  /** Keys of the places that are ours, and when each was claimed. */
+  readonly #held = new Map<string, number>();
 
   constructor(private readonly port: ExpressPort) {}
 
@@ -45,6 +58,8 @@ export class ExpressQueues {
 
   acquire(request: ExpressRequest): Promise<SlotHold | null> {
     if (request.signal.aborted) return Promise.resolve(null);
+    const spare = this.#takeSpare(request.host);
+    if (spare !== null) return Promise.resolve(spare);
     return new Promise((resolve, reject) => {
       const onAbort = () => {
         this.#leave(request.host, waiter);
@@ -67,8 +82,52 @@ export class ExpressQueues {
   }
 
   async release(hold: SlotHold): Promise<void> {
+    if (this.#isDue(hold)) return this.#handBack(hold);
     const next = this.#queues.get(hold.host)?.waiters.shift();
-    if (next !== undefined) return next.settle({ ...hold });
+    if (next !== undefined) next.settle({ ...hold });
+    else this.#keepSpare({ ...hold });
+  }
+
+  /** Hands every unused place back. */
+  async stop(): Promise<void> {
+    const spares = [...this.#spares.values()].flat();
+    this.#spares.clear();
+    for (const { timer } of spares) clearTimeout(timer);
+    await Promise.all(spares.map(({ hold }) => this.#handBack(hold)));
+  }
+
+  #isDue({ key }: SlotHold): boolean {
+    return performance.now() - (this.#held.get(key) ?? 0) > TENURE_MS;
+  }
+
+  #keepSpare(hold: SlotHold): void {
+    const spare: Spare = { hold, timer: setTimeout(() => this.#dropSpare(spare), SPARE_MS) };
+    const spares = this.#spares.get(hold.host);
+    if (spares === undefined) this.#spares.set(hold.host, [spare]);
+    else spares.push(spare);
+  }
+
+  #takeSpare(host: string): SlotHold | null {
+    const spare = this.#spares.get(host)?.[0];
+    if (spare === undefined) return null;
+    this.#forgetSpare(spare);
+    return spare.hold;
+  }
+
+  #forgetSpare(spare: Spare): void {
+    clearTimeout(spare.timer);
+    const left = this.#spares.get(spare.hold.host)!.filter((other) => other !== spare);
+    if (left.length > 0) this.#spares.set(spare.hold.host, left);
+    else this.#spares.delete(spare.hold.host);
+  }
+
+  #dropSpare(spare: Spare): void {
+    this.#forgetSpare(spare);
+    // A place that cannot be given back is found again under our name.
+    this.#handBack(spare.hold).catch(() => undefined);
+  }
+
+  async #handBack(hold: SlotHold): Promise<void> {
     this.#held.delete(hold.key);
     await this.port.release(hold);
   }
@@ -92,7 +151,7 @@ export class ExpressQueues {
       const hold = await this.#claimAny(queue);
       const next = hold === null ? undefined : queue.waiters.shift();
       if (next !== undefined) next.settle(hold);
-      else if (hold !== null) await this.#giveBack(hold);
+      else if (hold !== null) this.#keepSpare(hold);
       else await sleep(RETRY_MS + Math.random() * RETRY_MS);
     }
     queue.isClaiming = false;
@@ -107,18 +166,12 @@ export class ExpressQueues {
       for (let n = 0; n < count; n++) {
         const hold = await this.port.claim(host, (first + n) % count, fetcher);
         if (hold === null) continue;
-        this.#held.add(hold.key);
+        this.#held.set(hold.key, performance.now());
         return hold;
       }
     } catch (error) {
       queue.waiters.shift()?.fail(error);
     }
     return null;
-  }
-
-  /** Nobody waits any more; a place that cannot be given back is found again under our name. */
-  async #giveBack(hold: SlotHold): Promise<void> {
-    this.#held.delete(hold.key);
-    await this.port.release(hold).catch(() => undefined);
   }
 }

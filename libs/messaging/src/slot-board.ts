@@ -101,12 +101,22 @@ export class SlotBoard {
     return this.#express.acquire({ host, count, fetcher, signal });
   }
 
+  /** Hands unused places back. */
+  async stop(): Promise<void> {
+    await this.#express.stop();
+  }
+
   async #claimExpressSlot(host: string, i: number, fetcher: string): Promise<SlotHold | null> {
     const key = `${hostToken(host)}.x${i}`;
-    const stored = await this.#read(key);
+    const known = this.#known.get(key);
+    const remembered = known?.value?.st === 'free' ? known : null;
+    const stored = remembered ?? (await this.#read(key));
     if (stored.value !== null && stored.value.st === 'held' && this.#isTaken(key, stored.value, fetcher)) return null;
     const gen = (stored.value?.gen ?? 0) + 1;
-    return this.#take({ key, host, isExpress: true, stored, value: { gen, lane: 0, fetcher, run: '', st: 'held' } });
+    const value: StoredSlot = { gen, lane: 0, fetcher, run: '', st: 'held' };
+    const hold = await this.#take({ key, host, isExpress: true, stored, value });
+    // What we remembered may have been out of date, and is forgotten now.
+    return hold === null && remembered !== null ? this.#claimExpressSlot(host, i, fetcher) : hold;
   }
 
   /** A place in our own name that we do not hold is the remains of a write whose answer was lost. */

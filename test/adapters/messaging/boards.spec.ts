@@ -122,6 +122,42 @@ describe('boards on a real server', () => {
     expect(free!.key).toBe(a.key);
   });
 
+  it('an unused express place serves the next one of its process, and soon goes to whoever else waits', async () => {
+    const members = { isAlive: () => true };
+    const one = new SlotBoard(link, members);
+    const two = new SlotBoard(other, members);
+    const signal = new AbortController().signal;
+    const first = (await one.claimExpress('spare.test', 1, 'f1', signal))!;
+    await one.release(first);
+    const again = (await one.claimExpress('spare.test', 1, 'f1', signal))!;
+    expect(again.revision).toBe(first.revision);
+    await one.release(again);
+    const startedAt = performance.now();
+    const theirs = (await two.claimExpress('spare.test', 1, 'f2', signal))!;
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(theirs.revision).toBeGreaterThan(first.revision);
+    await two.release(theirs);
+    await two.stop();
+    expect(await one.claimExpress('spare.test', 1, 'f1', signal)).not.toBeNull();
+  });
+
+  it('a process that always has waiters does not keep an express place to itself', async () => {
+    const members = { isAlive: () => true };
+    const [one, two] = [new SlotBoard(link, members), new SlotBoard(other, members)];
+    const done = new AbortController();
+    const busy = Array.from({ length: 3 }, async () => {
+      for (let hold; (hold = await one.claimExpress('busy.test', 1, 'f1', done.signal)) !== null;) {
+        await sleep(5);
+        await one.release(hold);
+      }
+    });
+    await sleep(20);
+    const theirs = await two.claimExpress('busy.test', 1, 'f2', AbortSignal.timeout(10_000));
+    done.abort();
+    expect(theirs).not.toBeNull();
+    await Promise.all([...busy, two.release(theirs!)]);
+  });
+
   it('the express place of a dead process is taken over', async () => {
     const alive = new Set(['f1', 'f2']);
     const members = { isAlive: (id: string) => alive.has(id) };

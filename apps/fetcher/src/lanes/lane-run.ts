@@ -203,6 +203,7 @@ export class LaneRun {
       budgetMs: this.lane.spec.timeoutMs,
       signal: this.#abort.signal,
       onHop: (target) => guard.checkHop(target),
+      onAnswer: () => this.#markAnswer(),
       onClimb: () => this.#waitForHopGap(),
       keepsBusyAnswers: item.attempt >= MAX_ATTEMPTS,
       discover: (finalUrl) => this.#discover(item, finalUrl),
@@ -215,8 +216,6 @@ export class LaneRun {
       encoding: 'gzip',
       reportsShells: false,
     });
-    // A first request connects before it is sent: under a crawl-delay the next one counts from what is surely later.
-    if (this.#gapMs() >= STRICT_GAP_MS) this.parts.clock.mark(this.lane.host, this.lane.slot.i);
     const stored = await this.#store(page);
     this.#abort.signal.throwIfAborted();
     const finalUrl = canonicalize(page.finalUrl) ?? page.finalUrl;
@@ -224,6 +223,11 @@ export class LaneRun {
     this.#results.add(okResult({ ...context, ms: performance.now() - startedAt }, page, stored, place));
     if (page.busy === null) return this.#reportClean(guard.host, page.fetchMs);
     return this.#reportTrouble(guard.host, page.busy.kind, page.busy.retryMs).endsLane;
+  }
+
+  /** A first request connects before it is sent: under a crawl-delay the next one counts from what is surely later. */
+  #markAnswer(): void {
+    if (this.#gapMs() >= STRICT_GAP_MS) this.parts.clock.mark(this.lane.host, this.lane.slot.i);
   }
 
   #settleError(context: PageContext, guard: HopGuard, error: unknown): 'penalty-after-page' | null {

@@ -90,6 +90,7 @@ function requestOf(more: Partial<PageRequest> = {}): PageRequest {
     budgetMs: 1000,
     signal: new AbortController().signal,
     onHop: () => Promise.resolve(),
+    onAnswer: () => undefined,
     onClimb: () => Promise.resolve(),
     keepsBusyAnswers: false,
     discover: () => null,

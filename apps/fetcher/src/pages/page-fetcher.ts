@@ -29,6 +29,8 @@ export interface PageRequest {
   signal: AbortSignal;
   /** Before every redirect and meta refresh; a rejection ends the fetch with that error. */
   onHop(target: string): Promise<void>;
+  /** When a request has its answer, before the answer is converted. */
+  onAnswer(): void;
   /** Before the next engine asks for the same page again. */
   onClimb(): Promise<void>;
   /** A 429 or 503 becomes the page's document; else it is thrown as `BusyAnswerError`. */
@@ -138,6 +140,7 @@ export class PageFetcher {
 
   async #rung(climb: Climb, engine: EngineName): Promise<Rung> {
     const response = await this.#ask(climb, engine);
+    climb.request.onAnswer();
     if (response instanceof TransportError) return { type: 'error', error: response };
     const busy = isPlainlyBusy(response);
     if (busy && !climb.request.keepsBusyAnswers) {

@@ -38,6 +38,7 @@ describe('a single page', () => {
   let asked: PageRequest[];
   let pauseMs: number;
   let open: number;
+  let during: (request: PageRequest) => Promise<void>;
   let troubles: Trouble[];
   let single: SinglePages;
 
@@ -46,11 +47,13 @@ describe('a single page', () => {
     asked = [];
     pauseMs = 0;
     open = 0;
+    during = () => Promise.resolve();
     troubles = [];
     single = new SinglePages({
       pages: {
         fetch: async (request) => {
           asked.push(request);
+          await during(request);
           const answer = answers.shift() ?? PAGE;
           if (answer instanceof Error) throw answer;
           return answer;
@@ -76,6 +79,23 @@ describe('a single page', () => {
 
   it('has a place on its host while it is fetched, and does not ask robots', async () => {
     expect(await fetch()).toBe(PAGE);
+    expect(open).toBe(0);
+  });
+
+  it('holds its place while a request is in flight, not while the answer is converted', async () => {
+    const held: number[] = [];
+    during = async (request) => {
+      held.push(open);
+      request.onAnswer();
+      held.push(open);
+      await request.onClimb();
+      held.push(open);
+      request.onAnswer();
+      await request.onHop('http://site.test/b');
+      held.push(open);
+    };
+    await fetch();
+    expect(held).toEqual([1, 0, 1, 1]);
     expect(open).toBe(0);
   });
 

@@ -1,6 +1,6 @@
 /**
- * Pages that somebody waits for: on an express place of the host, without a lane and without robots. The place goes back
- * off the critical path.
+ * Pages that somebody waits for: on an express place of the host, without a lane and without robots. The place is held
+ * while a request is in flight and given on while its answer is converted.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isTroupeError, TroupeError } from '@troupe/contracts';
@@ -9,7 +9,7 @@ import { HopGuard } from '../pages/hop-guard.js';
 import type { FetchedPage, PageFetcher, PageRequest } from '../pages/page-fetcher.js';
 import { TransportError } from '../pages/transport-error.js';
 import type { Penalties, RobotsLookup } from '../ports.js';
-import type { ExpressSlots } from '../slots/express-slots.js';
+import type { ExpressPlace, ExpressSlots } from '../slots/express-slots.js';
 import type { HostReports } from '../slots/host-reports.js';
 
 export interface SinglePageParts {
@@ -20,7 +20,7 @@ export interface SinglePageParts {
   robots: RobotsLookup;
 }
 
-export interface SinglePageRequest extends Omit<PageRequest, 'onHop' | 'onClimb' | 'keepsBusyAnswers'> {
+export interface SinglePageRequest extends Omit<PageRequest, 'onHop' | 'onAnswer' | 'onClimb' | 'keepsBusyAnswers'> {
   /** null: robots are not consulted. */
   robotsAgent: string | null;
 }
@@ -51,18 +51,18 @@ export class SinglePages {
     const host = hostKey(request.url);
     const patienceMs = QUEUE_SHARE * (endsAt - performance.now());
     await this.#outlastPenalty(host, patienceMs, request.signal);
-    const place = await this.parts.express.acquire(host, patienceMs, request.signal);
-    const guard = this.#guardFor(host, request, patienceMs);
+    const place = new HeldPlace(() => this.parts.express.acquire(host, patienceMs, request.signal));
+    await place.take();
+    const guard = this.#guardFor(host, request, patienceMs, place);
     try {
       await guard.checkStart(request.url);
-      const budgetMs = endsAt - performance.now();
-      const onHop = (target: string) => guard.checkHop(target);
       const page = await this.parts.pages.fetch({
         ...request,
-        budgetMs,
+        budgetMs: endsAt - performance.now(),
         keepsBusyAnswers: true,
-        onHop,
-        onClimb: noGap,
+        onHop: (target) => guard.checkHop(target),
+        onAnswer: () => place.give(),
+        onClimb: () => place.take(),
       });
       this.#report(guard.host, page);
       return page;
@@ -71,7 +71,7 @@ export class SinglePages {
         this.#blame(guard.host, error);
       throw isTroupeError(guard.paused) ? queueTimeout(guard.host, guard.paused.pauseMs) : error;
     } finally {
-      place.release();
+      place.give();
       guard.release();
     }
   }
@@ -83,10 +83,13 @@ export class SinglePages {
     await sleep(pauseMs, undefined, { signal });
   }
 
-  #guardFor(host: string, request: SinglePageRequest, placeWaitMs: number): HopGuard {
+  #guardFor(host: string, request: SinglePageRequest, placeWaitMs: number, place: HeldPlace): HopGuard {
     const { robots, penalties, express } = this.parts;
     const { robotsAgent, signal } = request;
-    const onOwnHost = () => this.#outlastPenalty(host, placeWaitMs, signal);
+    const onOwnHost = async () => {
+      await this.#outlastPenalty(host, placeWaitMs, signal);
+      await place.take();
+    };
     return new HopGuard({
       host,
       robotsAgent,
@@ -112,9 +115,21 @@ export class SinglePages {
   }
 }
 
-/** Express places know no gap (design/politeness.md §6). */
-function noGap(): Promise<void> {
-  return Promise.resolve();
+/** The page's express place on its host, taken again before each of its requests. */
+class HeldPlace {
+  #place: ExpressPlace | null = null;
+
+  constructor(private readonly acquire: () => Promise<ExpressPlace>) {}
+
+  /** @throws TroupeError CONCURRENCY_QUEUE_TIMEOUT */
+  async take(): Promise<void> {
+    this.#place ??= await this.acquire();
+  }
+
+  give(): void {
+    this.#place?.release();
+    this.#place = null;
+  }
 }
 
 function queueTimeout(host: string, pauseMs: number): TroupeError {

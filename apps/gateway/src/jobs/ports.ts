@@ -3,7 +3,7 @@ import { type BlobStore } from '@troupe/blob-store';
 import { type ActorBus, type CancelBoard, type NatsLink, type Rpc } from '@troupe/messaging';
 import { type JobRepository, type PageRow, type ScrapeRepository } from '@troupe/persistence';
 
-export type { JobError, JobView, NewJob, PageRow, RecordedCommand } from '@troupe/persistence';
+export type { JobError, JobView, NewJob, NewScrape, PageRow, RecordedCommand } from '@troupe/persistence';
 
 export type Publisher = Pick<ActorBus, 'publishActor'>;
 export type RemoteCalls = Pick<Rpc, 'call'>;
@@ -14,7 +14,7 @@ export type Jobs = Pick<
   JobRepository,
   'create' | 'find' | 'tombstone' | 'pages' | 'page' | 'errors' | 'robotsBlocked' | 'active' | 'pendingCommands'
 >;
-export type Documents = Pick<ScrapeRepository, 'storeDocument' | 'find'>;
+export type Documents = Pick<ScrapeRepository, 'store' | 'find'>;
 
 /** Where the bytes of a stored page are. */
 export type StoredPage = Pick<PageRow, 'inline' | 'blob'>;

@@ -1,13 +1,16 @@
 /** Keeps the documents of sync scrapes for `GET scrape/{id}`, off the path of the answer. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { constants, gzip } from 'node:zlib';
 import { type Uuid } from '@troupe/contracts';
 import { type Logger } from '@troupe/observability';
-import { type Documents } from './ports.js';
+import { type Documents, type NewScrape } from './ports.js';
 
 const compress = promisify(gzip);
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-const MAX_WRITERS = 2;
+/** Documents that come within this time are stored by one statement. */
+const GATHER_MS = 25;
+const MAX_ROWS = 32;
 
 interface Waiting {
   id: Uuid;
@@ -23,12 +26,12 @@ interface Waiting {
 export class ScrapeArchive {
   private readonly queue: Waiting[] = [];
   private bytes = 0;
-  private writers = 0;
+  private isWriting = false;
   private dropped = 0;
   private onIdle: (() => void)[] = [];
 
   constructor(
-    private readonly documents: Pick<Documents, 'storeDocument'>,
+    private readonly documents: Pick<Documents, 'store'>,
     private readonly ttlHours: number,
     private readonly log: Pick<Logger, 'warn'>,
   ) {}
@@ -37,31 +40,31 @@ export class ScrapeArchive {
     if (this.bytes + document.byteLength > MAX_WAITING_BYTES) return this.drop();
     this.bytes += document.byteLength;
     this.queue.push({ id, team, document, expiresAt: new Date(Date.now() + this.ttlHours * 3_600_000) });
-    if (this.writers < MAX_WRITERS) void this.write();
+    if (!this.isWriting) void this.write();
   }
 
   /** Resolves when everything kept so far is stored. */
   async drain(): Promise<void> {
-    if (this.writers === 0) return;
-    await new Promise<void>((resolve) => this.onIdle.push(resolve));
+    if (this.isWriting) await new Promise<void>((resolve) => this.onIdle.push(resolve));
   }
 
   private async write(): Promise<void> {
-    this.writers++;
-    for (let next = this.queue.shift(); next; next = this.queue.shift()) {
-      await this.store(next);
-      this.bytes -= next.document.byteLength;
+    this.isWriting = true;
+    while (this.queue.length > 0) {
+      if (this.queue.length < MAX_ROWS) await sleep(GATHER_MS);
+      const batch = this.queue.splice(0, MAX_ROWS);
+      await this.store(batch);
+      for (const { document } of batch) this.bytes -= document.byteLength;
     }
-    this.writers--;
-    if (this.writers === 0) for (const resolve of this.onIdle.splice(0)) resolve();
+    this.isWriting = false;
+    for (const resolve of this.onIdle.splice(0)) resolve();
   }
 
-  private async store({ id, team, document, expiresAt }: Waiting): Promise<void> {
+  private async store(batch: Waiting[]): Promise<void> {
     try {
-      const packed = await compress(document, { level: constants.Z_BEST_SPEED });
-      await this.documents.storeDocument(id, team, packed, expiresAt);
+      await this.documents.store(await Promise.all(batch.map(pack)));
     } catch (error) {
-      this.log.warn({ err: error, scrape: id }, 'the document of a scrape was not kept');
+      this.log.warn({ err: error, scrapes: batch.map(({ id }) => id) }, 'the documents of scrapes were not kept');
     }
   }
 
@@ -70,4 +73,8 @@ export class ScrapeArchive {
     if (this.dropped % 100 === 1)
       this.log.warn({ dropped: this.dropped }, 'documents of scrapes are not kept: Postgres is too slow');
   }
+}
+
+async function pack({ document, ...row }: Waiting): Promise<NewScrape> {
+  return { ...row, gzip: await compress(document, { level: constants.Z_BEST_SPEED }) };
 }

@@ -1,16 +1,26 @@
-import { actorKey, type ScrapeUsage, type Uuid } from '@troupe/contracts';
+import { actorKey, type Envelope, type ScrapeUsage, type Uuid } from '@troupe/contracts';
+import { MailBundler } from '@troupe/messaging';
 import { type Publisher } from './ports.js';
+
+/** Bills travel together for this long when many calls end at the same time. */
+const GATHER_MS = 25;
+/** A call that took less is not made to wait for others. */
+const QUICK_MS = 50;
 
 /** Bills calls that have no job: the team's actor books each id once, however often it hears of it. */
 export class UsageLog {
+  private readonly bundler: Pick<MailBundler, 'publishActor'>;
+
   constructor(
     private readonly publisher: Publisher,
     private readonly instance: string,
-  ) {}
+  ) {
+    this.bundler = new MailBundler(publisher, instance, { intervalMs: GATHER_MS });
+  }
 
   /** Resolves when the message is durable, so that billing survives the end of this process. */
   async record(usage: Omit<ScrapeUsage, 'type' | 'atMs'> & { team: Uuid }): Promise<void> {
-    await this.publisher.publishActor({
+    const envelope: Envelope = {
       id: usage.id,
       type: 'ScrapeUsage',
       v: 1,
@@ -18,6 +28,7 @@ export class UsageLog {
       to: actorKey('team', usage.team),
       n: null,
       body: { type: 'ScrapeUsage', ...usage, atMs: Date.now() },
-    });
+    };
+    await (usage.ms < QUICK_MS ? this.publisher : this.bundler).publishActor(envelope);
   }
 }

@@ -8,17 +8,25 @@ export interface StoredScrape {
   expiresAt: Date;
 }
 
+export interface NewScrape extends StoredScrape {
+  id: Uuid;
+}
+
 /** Documents of sync scrapes, kept for `GET /v2/scrape/{id}`. Off the path of the scrape itself. */
 export class ScrapeRepository {
   constructor(private readonly pool: pg.Pool) {}
 
   /** Storing the same id again on the same day changes nothing. */
-  async storeDocument(id: Uuid, team: Uuid, gzip: Buffer, expiresAt: Date): Promise<void> {
+  async store(scrapes: readonly NewScrape[]): Promise<void> {
+    if (scrapes.length === 0) return;
+    const rows = scrapes.map(
+      (_, i) => `($${4 * i + 1}::uuid, $${4 * i + 2}::uuid, $${4 * i + 3}::bytea, $${4 * i + 4}::timestamptz)`,
+    );
     await this.pool.query({
-      name: 'scrape-store',
       text: `INSERT INTO scrape_document (id, day, team_id, inline, expires_at)
-        VALUES ($1, (extract(epoch FROM now())::bigint / 86400 - 19723)::int, $2, $3, $4) ON CONFLICT DO NOTHING`,
-      values: [id, team, gzip, expiresAt],
+        SELECT id, (extract(epoch FROM now())::bigint / 86400 - 19723)::int, team, document, expires
+        FROM (VALUES ${rows.join(', ')}) AS new (id, team, document, expires) ON CONFLICT DO NOTHING`,
+      values: scrapes.flatMap(({ id, team, gzip, expiresAt }) => [id, team, gzip, expiresAt]),
     });
   }
 
