@@ -10,7 +10,14 @@ import { Activations, type Living } from './activations.js';
 import type { ActorDef, Incoming, TurnContext } from './actor.js';
 import type { Clock, RuntimeLog } from './clock.js';
 import { Outbox } from './outbox.js';
-import { TurnConflictError, type ActorStore, type Bus, type Delivery, type Mailbox } from './ports.js';
+import {
+  TurnConflictError,
+  type ActorStore,
+  type Bus,
+  type Delivery,
+  type Mailbox,
+  type TimerChange,
+} from './ports.js';
 import { TimerHeap } from './timers.js';
 import { HandlerError, isHome, Turn, type ActorBatch, type StoredState } from './turn.js';
 
@@ -221,6 +228,7 @@ export class Partition {
   private async commit(items: Item[], poison: { type: string; error: string } | null): Promise<void> {
     const batches = await this.prepare(items, poison);
     const turn = batches.length === 0 ? null : new Turn(batches, this.turnDeps());
+    let timers: TimerChange[] = [];
     const orphans = items.filter(
       (item) => item.timer !== null && !batches.some((entry) => entry.living.key === item.key),
     );
@@ -236,24 +244,22 @@ export class Partition {
           deadLetters: [],
         };
         for (const item of orphans) writes.timers.push({ key: item.key, name: item.timer!, inMs: null });
-        this.lastTimers = writes.timers;
+        timers = writes.timers;
         return writes;
       });
     }
     for (const item of items) item.mail?.ack();
-    if (turn !== null) this.conclude(turn, batches);
+    if (turn !== null) this.conclude(turn, batches, timers);
   }
 
-  private lastTimers: { key: ActorKey; name: string; inMs: number | null }[] = [];
-
-  private conclude(turn: Turn, batches: ActorBatch[]): void {
+  private conclude(turn: Turn, batches: ActorBatch[], timers: readonly TimerChange[]): void {
     const now = this.deps.clock.now();
     for (const { living } of batches) {
       living.rev += 1;
       this.actors.touch(living, now);
       if (living.terminal) this.actors.discard([living.key]);
     }
-    for (const { key, name, inMs } of this.lastTimers) {
+    for (const { key, name, inMs } of timers) {
       if (inMs === null) this.timers.clear(key, name);
       else if (inMs <= this.deps.options.timerHorizonMs) this.timers.set(key, name, now + inMs);
       else this.timers.clear(key, name);

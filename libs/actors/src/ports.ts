@@ -81,13 +81,20 @@ export interface TurnAnswers {
   seeds: Map<JobNo, { ord: number; url: string }[]>;
 }
 
+export interface TimerChange {
+  key: ActorKey;
+  name: string;
+  /** null: the timer is cleared. */
+  inMs: number | null;
+}
+
 export interface TurnWrites {
   /** `rev` is the revision before the turn; the store writes rev + 1. */
   actors: { key: ActorKey; rev: number; state: unknown; terminal: boolean }[];
   outbox: OutboxRow[];
   /** Highest pair number accepted per (receiver, sender). */
   cursors: { to: ActorKey; from: Sender; n: number }[];
-  timers: { key: ActorKey; name: string; inMs: number | null }[];
+  timers: TimerChange[];
   rows: RowOp[];
   deadLetters: DeadLetter[];
 }

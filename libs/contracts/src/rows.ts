@@ -42,7 +42,6 @@ export interface LaneRow {
 export type RowOp =
   | { op: 'frontier.mark'; jobNo: JobNo; depth: number; item: number; st: 0 | 1; attempt: number }
   | { op: 'frontier.delete'; jobNo: JobNo; depth: number; item: number }
-  | { op: 'seen.insert'; jobNo: JobNo; h: Fingerprint }
   | ({ op: 'lane.insert'; jobNo: JobNo } & LaneRow)
   | { op: 'lane.started'; jobNo: JobNo; lane: number; run: Uuid }
   | { op: 'lane.delete'; jobNo: JobNo; lane: number }

@@ -109,15 +109,28 @@ describe('the fence', () => {
   it('refuses a stale revision and writes nothing', async () => {
     await activated();
     await turn(0, []);
+    const id = randomUUID();
     const stale = store.commitTurn(head(epoch, [{ key, rev: 0 }]), () =>
       writes([step(key, 0, 'stale')], {
         timers: [{ key, name: 'x', inMs: 0 }],
-        rows: [{ op: 'seen.insert', jobNo, h: 'ff' }],
+        rows: [
+          {
+            op: 'scrape.insert',
+            id,
+            team: id,
+            keyId: null,
+            url: 'http://a/',
+            statusCode: 200,
+            credits: 1,
+            ms: 1,
+            atMs: Date.now(),
+          },
+        ],
       }),
     );
     await expect(stale).rejects.toThrow(FencedError);
     expect(await store.activate(PART, epoch, [key])).toMatchObject([{ rev: 1, state: { rev: 0 } }]);
-    expect(await count('url_seen')).toBe(0);
+    expect(await count('scrape_log', `id = '${id}'`)).toBe(0);
     expect(await count('actor_timer', `key = '${key}'`)).toBe(0);
   });
 
@@ -308,14 +321,13 @@ describe('admission', () => {
     expect(answers.admitted.get(jobNo)).toEqual(new Set([4, 6]));
   });
 
-  it('does not admit what is already seen, redirect targets included', async () => {
+  it('does not admit what an earlier drain admitted', async () => {
     await activated();
     const target = candidate(jobNo, 9, 'http://a/target');
-    await turn(0, [{ op: 'seen.insert', jobNo, h: target.h }]);
-    await turn(1, [{ op: 'seen.insert', jobNo, h: target.h }]);
-    const answers = await turn(2, [], { candidates: [target] });
+    await turn(0, [], { candidates: [target] });
+    const answers = await turn(1, [], { candidates: [target] });
     expect(answers.admitted.size).toBe(0);
-    expect(await count('frontier')).toBe(0);
+    expect(await count('frontier')).toBe(1);
   });
 
   it('keeps the jobs of one drain apart', async () => {

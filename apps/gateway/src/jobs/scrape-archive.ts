@@ -7,6 +7,8 @@ import { type Logger } from '@troupe/observability';
 import { type Documents, type NewScrape } from './ports.js';
 
 const compress = promisify(gzip);
+/** zlib's default memory costs more to set up than a page's text costs to compress, and gains nothing. */
+const COMPRESSION = { level: constants.Z_BEST_SPEED, memLevel: 6 };
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** Documents that come within this time are stored by one statement. */
 const GATHER_MS = 25;
@@ -76,5 +78,5 @@ export class ScrapeArchive {
 }
 
 async function pack({ document, ...row }: Waiting): Promise<NewScrape> {
-  return { ...row, gzip: await compress(document, { level: constants.Z_BEST_SPEED }) };
+  return { ...row, gzip: await compress(document, COMPRESSION) };
 }

@@ -302,9 +302,6 @@ export class SimStore implements ActorStore {
         if (!this.job(row.jobNo).frontier.delete(row.item))
           throw new InvariantError('I10', `item ${row.item} ended twice`);
         return;
-      case 'seen.insert':
-        this.job(row.jobNo).seen.set(row.h, -1);
-        return;
       case 'lane.insert': {
         const { op: _op, jobNo, ...lane } = row;
         this.job(jobNo).lanes.set(lane.lane, structuredCloneRow(lane));

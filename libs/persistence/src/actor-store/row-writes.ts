@@ -39,11 +39,6 @@ type Statements = { [K in RowOp['op']]: (ttlHours: number) => BulkStatement<Op<K
 
 /** In the order in which they run. */
 const STATEMENTS: Statements = {
-  'seen.insert': () => ({
-    name: 'seen-insert',
-    text: `INSERT INTO url_seen (job_no, h) SELECT * FROM unnest($1::bigint[], $2::bigint[]) ON CONFLICT DO NOTHING`,
-    columns: [(r) => r.jobNo, (r) => int64(r.h)],
-  }),
   'frontier.mark': () => ({
     name: 'frontier-mark',
     text: `UPDATE frontier f SET st = x.st, attempt = x.attempt
