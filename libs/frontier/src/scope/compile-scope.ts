@@ -7,7 +7,7 @@ import { fileTypeRule } from './file-type.rule.js';
 import { hostRule } from './host.rule.js';
 import { includeRule } from './include.rule.js';
 import { pathPrefixRule } from './path-prefix.rule.js';
-import type { ScopeRuleFactory } from './rule.js';
+import { allowEverything, type ScopeRuleFactory } from './rule.js';
 import { tooLongRule } from './too-long.rule.js';
 import { trapRule } from './trap.rule.js';
 
@@ -35,7 +35,7 @@ export interface CompiledScope {
 export function compileScope(scope: ScopeSpec): CompiledScope {
   const base = splitUrl(scope.base);
   if (base === null) throw new TroupeError('BAD_REQUEST', 'Invalid URL', { details: { path: ['url'] } });
-  const checks = RULES.map((rule) => rule(scope, base));
+  const checks = RULES.map((rule) => rule(scope, base)).filter((check) => check !== allowEverything);
   const startKey = dedupKey(scope.base, scope);
   const isStart = (url: string): boolean => dedupKey(url, scope) === startKey;
   return {
@@ -43,7 +43,8 @@ export function compileScope(scope: ScopeSpec): CompiledScope {
     check(url, depth) {
       const parts = splitUrl(url);
       if (parts === null) return 'scheme';
-      const candidate = { ...parts, url, depth };
+      const { hostname, port, pathname } = parts;
+      const candidate = { hostname, port, pathname, url, depth };
       for (const check of checks) {
         const rule = check(candidate);
         // Asked last: it costs more than the rules, and most URLs are not the start.
