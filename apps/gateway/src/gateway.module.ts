@@ -43,10 +43,11 @@ export class GatewayModule {
       module: GatewayModule,
       // The order of routes: literals of calls that are not offered stand before the ids they would be taken for.
       controllers: [
+        // Routes are tried in this order, and scrapes are the ones in a hurry.
+        ScrapeController,
         HealthController,
         GoneController,
         NotOfferedController,
-        ScrapeController,
         BatchController,
         CrawlController,
         MapController,
