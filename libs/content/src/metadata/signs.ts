@@ -1,0 +1,252 @@
+/** What the body of a page says about its title, authors and days: one pass, nothing decided. */
+import { A, F, T, TEXT, flagsOf, hashName, tagOf } from '../tags.js';
+import type { Tree } from '../tree.js';
+import { ASIDE, AUTHOR, DATE, MODIFIED, rolesOfElement } from './role-words.js';
+
+export interface Heading {
+  readonly node: number;
+  /** 1 to 6. */
+  readonly level: number;
+  readonly text: string;
+  readonly isAside: boolean;
+}
+
+/** How an element says that it names a person or a day. */
+export type SignKind = 'itemprop' | 'rel' | 'time' | 'class';
+
+export interface Sign {
+  readonly node: number;
+  readonly kind: SignKind;
+  /** Machine-readable value when there is one, else the text. */
+  readonly text: string;
+  /** In comments, teasers, sidebars and the like. */
+  readonly isAside: boolean;
+}
+
+export interface PersonSign extends Sign {
+  /** Texts of the links inside. */
+  readonly links: readonly string[];
+}
+
+export interface DaySign extends Sign {
+  readonly isModified: boolean;
+  /** Marked as the day of publication, not just as a day. */
+  readonly isPublished: boolean;
+}
+
+export interface Signs {
+  readonly headings: readonly Heading[];
+  readonly people: readonly PersonSign[];
+  readonly days: readonly DaySign[];
+  /** Texts of `itemprop=headline` and `itemprop=name` of an article. */
+  readonly headlines: readonly string[];
+}
+
+const MAX_SIGNS = 60;
+const MAX_HEADINGS = 40;
+const MAX_PERSON_CHARS = 160;
+const MAX_DAY_CHARS = 120;
+const MAX_HEADING_CHARS = 400;
+const MAX_ITEMPROP_CHARS = 1000;
+const WHITE_SPACE = /\s+/g;
+const DATETIME = hashName('datetime');
+const PUBDATE = hashName('pubdate');
+const ITEMTYPE = hashName('itemtype');
+const TIME = tagOf('time');
+const ASIDE_TYPE = /\/(?:comment|usercomments|review|product|offer|breadcrumblist|aggregaterating|wpsidebar|wpfooter)$/i;
+const PUBLISHED_WORDS = /publi|pubdate|pub-date|entry-date|posted|post-date|date-post|article-date|veröff|veroeff/i;
+
+export function readSigns(tree: Tree): Signs {
+  return new SignReader(tree).read();
+}
+
+class SignReader implements Signs {
+  readonly headings: Heading[] = [];
+  readonly people: PersonSign[] = [];
+  readonly days: DaySign[] = [];
+  readonly headlines: string[] = [];
+  private asideUntil = 0;
+
+  constructor(private readonly tree: Tree) {}
+
+  read(): Signs {
+    const { tree } = this;
+    for (let node = 1; node < tree.count;) {
+      const tag = tree.tag[node]!;
+      if (tag === TEXT || tag === T.body || tag === T.html || tag === T.head) {
+        node++;
+        continue;
+      }
+      if (tag === T.svg || tag === T.template || tag === T.noscript) {
+        node = tree.end[node]!;
+        continue;
+      }
+      this.readElement(node, tag);
+      node++;
+    }
+    return this;
+  }
+
+  private readElement(node: number, tag: number): void {
+    const roles = this.tree.from[node] === this.tree.to[node] ? 0 : rolesOfElement(this.tree, node);
+    this.enterAside(node, tag, roles);
+    if (flagsOf(tag) & F.heading) this.readHeading(node);
+    if (tag === TIME) this.readTime(node, roles);
+    if (this.tree.from[node] === this.tree.to[node]) return;
+    this.readProperties(node);
+    if (roles & AUTHOR) this.addPerson(node, 'class');
+    if (roles & (DATE | MODIFIED) && tag !== TIME) this.readDateClass(node, roles);
+  }
+
+  private enterAside(node: number, tag: number, roles: number): void {
+    if (node < this.asideUntil) return;
+    const isAside = tag === T.nav || tag === T.aside || tag === T.footer || (roles & ASIDE) !== 0;
+    if (isAside || ASIDE_TYPE.test(this.tree.attr(node, ITEMTYPE)?.slice(0, 200) ?? '')) {
+      this.asideUntil = this.tree.end[node]!;
+    }
+  }
+
+  private readHeading(node: number): void {
+    if (this.headings.length >= MAX_HEADINGS) return;
+    const text = this.shortText(node, MAX_HEADING_CHARS);
+    if (text === null || text === '') return;
+    this.headings.push({ node, level: Number(this.tree.name(node)[1]), text, isAside: node < this.asideUntil });
+  }
+
+  private readTime(node: number, roles: number): void {
+    const { tree } = this;
+    const text = tree.attr(node, DATETIME)?.trim() || this.shortText(node, MAX_DAY_CHARS);
+    if (text === null || text === '') return;
+    const isMarked = tree.attrIndex(node, PUBDATE) >= 0 || PUBLISHED_WORDS.test(tree.attr(node, A.class) ?? '');
+    this.addDay({ node, kind: 'time', text, isModified: (roles & MODIFIED) !== 0 && !isMarked, isPublished: isMarked });
+  }
+
+  private readDateClass(node: number, roles: number): void {
+    const text = this.shortText(node, MAX_DAY_CHARS);
+    if (text === null || text.length < 6) return;
+    const isPublished = PUBLISHED_WORDS.test(this.tree.attr(node, A.class) ?? '');
+    this.addDay({ node, kind: 'class', text, isModified: (roles & MODIFIED) !== 0 && !isPublished, isPublished });
+  }
+
+  private readProperties(node: number): void {
+    const { tree } = this;
+    for (let i = tree.from[node]!, to = tree.to[node]!; i < to; i++) {
+      const hash = tree.attrHash[i];
+      if (hash === A.itemprop || (hash === A.property && tree.tag[node] !== T.meta)) {
+        this.readProperty(node, tree.attrValue(i).slice(0, 200).toLowerCase());
+      } else if (hash === A.rel && tree.tag[node] === T.a) {
+        if (hasWord(tree.attrValue(i), 'author')) this.addPerson(node, 'rel');
+      }
+    }
+  }
+
+  private readProperty(node: number, names: string): void {
+    for (const name of names.split(WHITE_SPACE)) {
+      switch (name.replace(/^(?:schema|rnews|dc|dcterms|sioc):/, '')) {
+        case 'author':
+        case 'creator':
+          this.addPerson(node, 'itemprop');
+          break;
+        case 'datepublished':
+        case 'datecreated':
+        case 'pubdate':
+          this.addItempropDay(node, false);
+          break;
+        case 'datemodified':
+          this.addItempropDay(node, true);
+          break;
+        case 'headline':
+          this.addHeadline(node);
+      }
+    }
+  }
+
+  private addHeadline(node: number): void {
+    const text = this.valueOf(node, MAX_HEADING_CHARS);
+    if (text !== null && text !== '' && node >= this.asideUntil && this.headlines.length < 5) this.headlines.push(text);
+  }
+
+  private addItempropDay(node: number, isModified: boolean): void {
+    const text = this.tree.attr(node, DATETIME)?.trim() || this.valueOf(node, MAX_DAY_CHARS);
+    if (text) this.addDay({ node, kind: 'itemprop', text, isModified, isPublished: !isModified });
+  }
+
+  private addDay(sign: Omit<DaySign, 'isAside'>): void {
+    if (this.days.length < MAX_SIGNS) this.days.push({ ...sign, isAside: sign.node < this.asideUntil });
+  }
+
+  private addPerson(node: number, kind: SignKind): void {
+    if (this.people.length >= MAX_SIGNS) return;
+    const inner = kind === 'itemprop' ? this.innerName(node) : null;
+    const text = inner ?? this.valueOf(node, MAX_PERSON_CHARS);
+    if (text === null || text === '') return;
+    const links = inner === null ? this.linksIn(node) : [];
+    this.people.push({ node, kind, text, links, isAside: node < this.asideUntil });
+  }
+
+  /** `itemprop=name` inside a person's element. */
+  private innerName(node: number): string | null {
+    const { tree } = this;
+    for (let i = node + 1, to = Math.min(tree.end[node]!, node + 60); i < to; i++) {
+      if (tree.tag[i] !== TEXT && tree.attr(i, A.itemprop)?.trim() === 'name') return this.valueOf(i, MAX_PERSON_CHARS);
+    }
+    return null;
+  }
+
+  private linksIn(node: number): string[] {
+    const { tree } = this;
+    const texts: string[] = [];
+    for (let i = node + 1, to = tree.end[node]!; i < to && texts.length < 8; i++) {
+      const text = tree.tag[i] === T.a ? this.shortText(i, MAX_PERSON_CHARS) : null;
+      if (text !== null && text !== '') texts.push(text);
+    }
+    return texts;
+  }
+
+  private valueOf(node: number, maxChars: number): string | null {
+    const content = this.tree.attr(node, A.content);
+    if (content !== null && content.trim() !== '') {
+      return content.slice(0, MAX_ITEMPROP_CHARS).replace(WHITE_SPACE, ' ').trim();
+    }
+    return this.shortText(node, maxChars);
+  }
+
+  private shortText(node: number, maxChars: number): string | null {
+    return shortText(this.tree, node, maxChars);
+  }
+}
+
+/**
+ * Text of an element, white space collapsed, a space between elements unless they only format; null when it is longer than
+ * `maxChars`. Costs no more than a multiple of `maxChars`.
+ */
+export function shortText(tree: Tree, node: number, maxChars: number): string | null {
+  let text = '';
+  let budget = maxChars * 4;
+  let before = -1;
+  for (let i = node, to = tree.end[node]!; i < to;) {
+    if (--budget < 0) return null;
+    if (flagsOf(tree.tag[i]!) & F.invisible) {
+      i = tree.end[i]!;
+      continue;
+    }
+    if (tree.tag[i] === TEXT) {
+      if (tree.to[i]! - tree.from[i]! > maxChars * 4) return null;
+      const parent = tree.parent[i]!;
+      const isGlued = before < 0 || parent === before || isGlue(tree.tag[parent]!) || isGlue(tree.tag[before]!);
+      text += isGlued ? tree.text(i) : ` ${tree.text(i)}`;
+      before = parent;
+    } else if (tree.tag[i] === T.br) text += ' ';
+    i++;
+  }
+  text = text.replace(WHITE_SPACE, ' ').trim();
+  return text.length > maxChars ? null : text;
+}
+
+function isGlue(tag: number): boolean {
+  return tag !== T.a && ((flagsOf(tag) & F.formatting) !== 0 || tag === T.sup || tag === T.sub);
+}
+
+export function hasWord(list: string, word: string): boolean {
+  return list.length < 500 && list.toLowerCase().split(WHITE_SPACE).includes(word);
+}

@@ -1,0 +1,122 @@
+/** Title of the page's own text: the name of the site and the like taken off. */
+import type { Heading } from './signs.js';
+import { holdsWords, wordsOf } from './words-of.js';
+
+export interface TitleEvidence {
+  /** Text of `<title>`. */
+  readonly title: string | null;
+  /** og:title, twitter:title and the like, best first. */
+  readonly declared: readonly string[];
+  /** Headlines of JSON-LD and microdata. */
+  readonly headlines: readonly string[];
+  readonly headings: readonly Heading[];
+  /** Names of the site. */
+  readonly siteNames: readonly string[];
+  /** Host of the page. */
+  readonly host: string;
+}
+
+const SEPARATOR = /\s+[|\-–—·•»«:/>~‹›⋆*]+\s+|\s*[|｜»«•]\s*|\s+::\s+|:\s+/g;
+/** What being the page's only `h1` counts for, beside a declared title that says the same (2). */
+const ONLY_HEADING_SCORE = 0.6;
+const MAX_TITLE_CHARS = 1000;
+
+export interface PageTitle {
+  readonly text: string;
+  /** Node of the heading that says the same; -1 when none does. */
+  readonly heading: number;
+}
+
+export function chooseTitle(evidence: TitleEvidence): PageTitle | null {
+  const texts = [evidence.title ?? '', ...evidence.declared, ...evidence.headlines].filter((text) => text !== '');
+  const heading = mainHeading(evidence, texts);
+  if (heading !== null) return { text: heading.text, heading: heading.node };
+  const best = texts[0];
+  if (best === undefined) return firstHeading(evidence);
+  const text = withoutSite(evidence.declared[0] ?? best, evidence);
+  return { text, heading: matchingHeading(evidence, text) };
+}
+
+function firstHeading({ headings }: TitleEvidence): PageTitle | null {
+  const heading = headings.find(({ isAside, level }) => !isAside && level <= 2);
+  return heading === undefined ? null : { text: heading.text, heading: heading.node };
+}
+
+/** The heading whose words the declared titles confirm. */
+function mainHeading(evidence: TitleEvidence, texts: readonly string[]): Heading | null {
+  const declared = texts.map(wordsOf);
+  const sites = siteWords(evidence);
+  const only = onlyHeading(evidence, sites);
+  let best: Heading | null = null;
+  let bestScore = 0;
+  for (const heading of evidence.headings) {
+    const words = wordsOf(heading.text);
+    if (words === '' || sites.has(words)) continue;
+    const said = agreement(words, declared) + (heading === only ? ONLY_HEADING_SCORE : 0);
+    const score = said * (heading.level === 1 ? 1 : 0.6) * (heading.isAside ? 0.5 : 1);
+    if (score <= bestScore) continue;
+    best = heading;
+    bestScore = score;
+  }
+  return best;
+}
+
+/** The page's one `h1` outside sidebars that is not the site's name, null when there are none or several. */
+function onlyHeading({ headings }: TitleEvidence, sites: ReadonlySet<string>): Heading | null {
+  const found = headings.filter(({ level, isAside, text }) => level === 1 && !isAside && !sites.has(wordsOf(text)));
+  return found.length === 1 ? found[0]! : null;
+}
+
+/** 0 when no declared title says so; more when more of them do, and more of their words. */
+function agreement(words: string, declared: readonly string[]): number {
+  let sum = 0;
+  for (const text of declared) {
+    if (text === words) sum += 2;
+    else if (holdsWords(text, words)) sum += words.length / text.length;
+  }
+  return sum > 0.3 ? sum : 0;
+}
+
+function matchingHeading({ headings }: TitleEvidence, text: string): number {
+  const words = wordsOf(text);
+  for (const heading of headings) if (wordsOf(heading.text) === words) return heading.node;
+  return headings.find(({ level, isAside }) => level === 1 && !isAside)?.node ?? -1;
+}
+
+/** Names of the site as words, and its host's main label. */
+function siteWords({ siteNames, host }: TitleEvidence): Set<string> {
+  const words = new Set(siteNames.map(wordsOf));
+  words.delete('');
+  const labels = host.toLowerCase().replace(/^www\./, '').split('.');
+  words.add(labels.join(' '));
+  return words;
+}
+
+/** Parts at either end that are the site's name are taken off. */
+function withoutSite(title: string, evidence: TitleEvidence): string {
+  const sites = siteWords(evidence);
+  const label = mainLabel(evidence.host);
+  const isSite = (part: string): boolean => {
+    const words = wordsOf(part);
+    return words === '' || sites.has(words) || words.replaceAll(' ', '') === label;
+  };
+  const cuts = cutsOf(title.slice(0, MAX_TITLE_CHARS));
+  let from = 0;
+  let to = title.length;
+  for (let i = cuts.length - 1; i >= 0 && cuts[i]!.from > 0 && isSite(title.slice(cuts[i]!.to, to)); i--) to = cuts[i]!.from;
+  for (const cut of cuts) {
+    if (cut.to >= to || !isSite(title.slice(from, cut.from))) break;
+    from = cut.to;
+  }
+  return title.slice(from, to).trim();
+}
+
+function cutsOf(title: string): { from: number; to: number }[] {
+  return [...title.matchAll(SEPARATOR)].map((match) => ({ from: match.index, to: match.index + match[0].length }));
+}
+
+function mainLabel(host: string): string {
+  const labels = host.toLowerCase().split('.');
+  const long = labels.slice(0, -1).reverse().find((label) => label.length > 3) ?? labels.at(-2) ?? '';
+  return long.replaceAll('-', '');
+}
