@@ -145,17 +145,28 @@ class FactsReader {
   private readMeta(node: number): void {
     const { tree } = this;
     const content = tree.attr(node, A.content);
-    if (content === null) return;
+    if (content === null) return this.readMistaken(node);
     if (tree.attr(node, A.httpEquiv)?.trim().toLowerCase() === 'refresh') this.refreshUrl ??= this.readRefresh(content);
     const name = tree.attr(node, A.name) ?? tree.attr(node, A.property) ?? tree.attr(node, A.itemprop);
     if (name !== null && name.trim() !== '') this.keep(name.trim(), content);
   }
 
+  /** A meta whose content stands in `value`: it has a voice, but no key of its own. */
+  private readMistaken(node: number): void {
+    const name = this.tree.attr(node, A.name) ?? this.tree.attr(node, A.property);
+    const value = this.tree.attr(node, A.value);
+    if (name !== null && value !== null) this.addToVote(name.trim().toLowerCase(), value);
+  }
+
+  private addToVote(name: string, content: string): void {
+    const values = this.metas.get(name);
+    if (values === undefined) this.metas.set(name, [content]);
+    else if (values.length < MAX_VALUES) values.push(content);
+  }
+
   private keep(name: string, content: string): void {
     const lower = name.toLowerCase();
-    const values = this.metas.get(lower);
-    if (values === undefined) this.metas.set(lower, [content]);
-    else if (values.length < MAX_VALUES) values.push(content);
+    this.addToVote(lower, content);
     if (lower === 'robots') this.robots.push(content);
     if (lower === 'description') return void this.descriptions.push(content.trim());
     if (lower === 'og:locale:alternate') {

@@ -282,4 +282,5 @@ export const A = {
   dataLang: hashName('data-lang'),
   dataLanguage: hashName('data-language'),
   type: hashName('type'),
+  value: hashName('value'),
 } as const;

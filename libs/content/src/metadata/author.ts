@@ -2,6 +2,7 @@
 import { findDay } from './date-text.js';
 import { isObject, ldText, listOf, type LdGraph, type LdItem, type LdObject } from './json-ld.js';
 import type { PersonSign } from './signs.js';
+import type { Bylines } from './title-surroundings.js';
 import { wordsOf } from './words-of.js';
 
 export interface AuthorEvidence {
@@ -11,13 +12,19 @@ export interface AuthorEvidence {
   readonly people: readonly PersonSign[];
   /** Texts of bylines near the title. */
   readonly bylines: readonly string[];
+  /** Bylines of the whole page, asked for when nothing better is known. */
+  readonly anywhere: () => Bylines;
   /** Node of the title's heading, -1 when there is none. */
   readonly heading: number;
   readonly siteNames: readonly string[];
 }
 
+/** Votes below it are looked upon as guesses. */
+const WEAK_WEIGHT = 4;
+
 interface Vote {
   readonly names: readonly string[];
+  readonly words: ReadonlySet<string>;
   readonly source: string;
   readonly weight: number;
 }
@@ -44,7 +51,6 @@ const META_WEIGHTS: readonly (readonly [string, number])[] = [
   ['vr:author', 6],
   ['blog_author', 6],
   ['content_author', 6],
-  ['twitter:data1', 0],
 ];
 const LABEL_OF_AUTHOR = /^(?:written by|author|by|verfasst von|geschrieben von|autor|écrit par|escrito por|scritto da|geschreven door|skrevet av|skriven av|napisane przez|yazan|написано|автор)/i;
 
@@ -59,7 +65,15 @@ export function chooseAuthor(evidence: AuthorEvidence): string | null {
     best = vote;
     bestScore = score;
   }
-  return best === null ? null : best.names.join(', ');
+  return best === null ? null : fuller(best, votes).join(', ');
+}
+
+/** A first name alone gives way to the full name that somebody else gives. */
+function fuller({ names }: Vote, votes: readonly Vote[]): readonly string[] {
+  const only = names[0]!;
+  if (names.length > 1 || only.includes(' ')) return names;
+  const full = votes.find((vote) => vote.names.length === 1 && FULL_NAME.test(vote.names[0]!) && vote.names[0]!.startsWith(`${only} `));
+  return full?.names ?? names;
 }
 
 function votesOf(evidence: AuthorEvidence): Vote[] {
@@ -67,9 +81,11 @@ function votesOf(evidence: AuthorEvidence): Vote[] {
   const sites = new Set(evidence.siteNames.map(wordsOf));
   const add = (texts: readonly string[], source: string, weight: number): void => {
     const names = distinct(texts.flatMap(namesIn));
+    const isTeam = names.length === 0;
+    if (isTeam) names.push(...texts.map((text) => text.trim().replace(PREFIX, '')).filter((text) => TEAM.test(text)).slice(0, 1));
     if (names.length === 0) return;
-    const isSite = names.every((name) => sites.has(wordsOf(name)));
-    votes.push({ names, source, weight: isSite ? weight * 0.3 : weight });
+    const isSite = names.every((name) => sites.has(wordsOf(name)) || ORGANISATION.test(name));
+    votes.push({ names, words: new Set(wordsOf(names.join(' ')).split(' ')), source, weight: weight * (isTeam ? 0.2 : isSite ? 0.3 : 1) });
   };
   for (const { object } of evidence.articles) {
     add(ldNames(object['author'] ?? object['creator'], evidence.graph), 'ld', 10);
@@ -77,8 +93,14 @@ function votesOf(evidence: AuthorEvidence): Vote[] {
   for (const [name, weight] of META_WEIGHTS) add(evidence.metas.get(name) ?? [], name === 'author' ? 'author' : 'meta', weight);
   addLabelled(evidence, add);
   addSigns(evidence, add);
-  for (const line of evidence.bylines) add([line], 'byline', 5);
-  return votes.filter((vote) => vote.weight > 0);
+  for (const line of evidence.bylines) if (looksLikePeople(line)) add([line], 'byline', 5);
+  if (votes.every(({ weight }) => weight < WEAK_WEIGHT)) addAnywhere(evidence.anywhere(), add);
+  return votes;
+}
+
+function addAnywhere({ labelled, whole }: Bylines, add: Add): void {
+  for (const line of labelled) if (looksLikePeople(line)) add([line], 'byline', 3);
+  if (new Set(whole).size === 1) add(whole.slice(0, 1).filter(looksLikePeople), 'byline', 2.5);
 }
 
 type Add = (texts: readonly string[], source: string, weight: number) => void;
@@ -110,9 +132,8 @@ function addSigns({ people, heading }: AuthorEvidence, add: Add): void {
 
 function scoreOf(vote: Vote, votes: readonly Vote[]): number {
   const bySource = new Map<string, number>();
-  const words = new Set(wordsOf(vote.names.join(' ')).split(' '));
   for (const other of votes) {
-    const value = other.weight * similarity(words, new Set(wordsOf(other.names.join(' ')).split(' ')));
+    const value = other.weight * similarity(vote.words, other.words);
     if (value > (bySource.get(other.source) ?? 0)) bySource.set(other.source, value);
   }
   let sum = vote.weight;
@@ -146,7 +167,7 @@ function referenced(object: LdObject, graph: LdGraph): LdObject {
 // ---- names in a text
 
 const PREFIX =
-  /^(?:(?:written|posted|published|reviewed|created|submitted|article|story|words|text|texte|testo|texto|reported|photos?|started|asked|skrevet|geschrieben|verfasst|veröffentlicht|publié|écrit|escrito|publicado|scritto|pubblicato|geschreven|napisane|guest post|a post|post|blog|review|recipe)\s{1,3})?(?:by|von|vom|par|por|di|da|door|av|af|przez|autor(?:in|en|a|es)?|auth?ors?|auteurs?|autore|text|texte|words|foto|von:|redaktion:|автор|yazar|yazan|napsal|作者|文|著者|著|撰文|記者|筆者|tekst|byline|editor|by:)(?:\s{0,3}[:：]\s{0,3}|\s{1,3}(?=\S))/iu;
+  /^(?:(?:written|posted|published|reviewed|created|submitted|article|story|words|text|texte|testo|texto|reported|photos?|started|asked|skrevet|geschrieben|verfasst|veröffentlicht|publié|écrit|escrito|publicado|scritto|pubblicato|geschreven|napisane|text und|guest post|a post|post|blog|review|recipe)\s{1,3})?(?:by|von|vom|par|por|di|da|door|av|af|przez|autor(?:in|en|a|es)?|auth?ors?|auteurs?|autore|text|texte|words|foto|interview|von:|redaktion:|автор|yazar|yazan|napsal|作者|文|著者|著|撰文|記者|筆者|tekst|byline|editor|by:)(?:\s{0,3}[:：]\s{0,3}|\s{1,3}(?=\S))/iu;
 const CUT =
   /\s{0,3}(?:[|•·●–—]|\s-\s|\(|\[|\bon\s(?=\w+\s\d|\d)|\bam\s(?=\d)|\ble\s(?=\d)|\bat\s(?=\d)|\bupdated\b|\bpublished\b|\blast\s(?:updated|modified)\b|\bposted\b|\bveröffentlicht\b|\bin\s(?=[A-Z]))/iu;
 const JOINT = /\s{0,3}(?:[,;/&\n]|\s(?:and|und|et|y|e|en|og|och|i|ve|и)\s)\s{0,3}/iu;
@@ -155,7 +176,12 @@ const URL = /^(?:https?:|www\.|\/)|\.(?:html?|php)\b/i;
 const ROLE =
   /^(?:(?:senior|junior|staff|chief|deputy|associate|assistant|managing|executive|contributing|guest|freelance|national|science|health|political|sports?|tech|technology|business|news|web|digital|content|marketing|investigative|global|lead|co-)\s?)*(?:editors?|writer|reporter|correspondent|journalist|columnist|contributor|author|autor|autorin|redakteur(?:in)?|redaktion|producer|manager|director|strategist|specialist|analyst|founder|ceo|cto|md|rd|phd|ph\.d\.?|m\.d\.?|jd|cpa|cfp|rn|ms|mph|esq\.?|jr\.?|sr\.?|m\.?a\.?|m\.?s\.?|ldn?|posts?|staff|admin(?:istrator)?|member|follow|more by .*|about|view|profile|biography|bio|see (?:all|more).*|(?:read|all|more) .*)$/i;
 const NO_NAME =
-  /^(?:by|von|unknown|anonymous|none|null|undefined|n\/a|guest|author|authors|autor|about|follow|share|print|email|comments?|updated|published|date|posted|written|contact|subscribe|home|login|log in|sign in|register|more|view|advertisement|sponsored|editorial|written by|posted by|new member|member|admin|administrator|root|user|edit|reply|views?|replies|new|top|search|menu)$/i;
+  /^(?:by|von|unknown|anonymous|none|null|undefined|n\/a|guest|author|authors|autor|about|follow|share|print|email|comments?|updated|published|date|posted|written|contact|subscribe|home|login|log in|sign in|register|more|view|advertisement|sponsored|editorial|written by|posted by|new member|member|admin|administrator|root|user|edit|reply|views?|replies|new|top|search|menu|name|about (?:the |us|me|this).{0,40}|(?:please )?enter .{0,40}|more from.{0,40})$/i;
+/** Authors only when nobody is named. */
+const TEAM = /^(?:die\s)?redaktion$|^(?:the\s)?(?:editorial|news)?\s?(?:staff|team|room|desk)$|^admin(?:istrator)?$/i;
+const ORGANISATION = /(?:^|\s)(?:e\.\s?v\.|gmbh|ag|inc\.?|llc|ltd\.?|s\.?a\.?|news|magazin[e]?|team|stiftung|verlag|university)$/i;
+const FULL_NAME = /^\S{1,30} \S{1,30}(?: \S{1,30})?$/;
+const PERSON = /^[\p{Lu}\p{Lo}][^\d.!?]{0,30}(?:\.?\s[\p{L}'’.-]{1,30}){0,4}$/u;
 const MAX_NAME_CHARS = 70;
 const MAX_NAME_WORDS = 7;
 
@@ -177,7 +203,8 @@ export function namesIn(text: string): string[] {
 
 function cleanName(name: string): string {
   return name
-    .replace(/^(?:by|von|@)\s{0,3}/i, '')
+    .replace(PREFIX, '')
+    .replace(/^(?:(?:by|von|und|and)\s{1,3}|@)/i, '')
     .replace(/^[\s:.,\-–—|•·*"'“”«»#]{1,10}/, '')
     .replace(/[\s:,\-–—|•·*"'“”«»#]{1,10}$/, '')
     .trim();
@@ -187,6 +214,12 @@ function isName(name: string): boolean {
   if (name.length < 2 || name.length > MAX_NAME_CHARS || !/\p{L}/u.test(name)) return false;
   if (NO_NAME.test(name) || ROLE.test(name)) return false;
   return name.split(' ').length <= MAX_NAME_WORDS;
+}
+
+/** Whether what a byline names are capitalised words, few and without digits: running text that begins with "by" is not. */
+function looksLikePeople(line: string): boolean {
+  const names = namesIn(line);
+  return names.length > 0 && names.length <= 6 && names.every((name) => PERSON.test(name));
 }
 
 function distinct(names: readonly string[]): string[] {

@@ -11,6 +11,8 @@ export interface DateEvidence {
   readonly days: readonly DaySign[];
   /** Texts near the title, nearest first. */
   readonly nearby: readonly string[];
+  /** Short texts that hold something like a date, whole page; asked for when nothing better is known. */
+  readonly anywhere: () => readonly string[];
   readonly heading: number;
   readonly language: string | null;
   readonly url: string;
@@ -80,6 +82,8 @@ const META_WEIGHTS: readonly (readonly [string, number])[] = [
   ['dcterms.modified', 2],
   ['dc.date.modified', 2],
 ];
+/** A page with more dates, none of them marked in any way, is a list or a calendar. */
+const MAX_UNMARKED_DAYS = 4;
 const URL_DAY = /\/((?:19|20)\d{2})[/-](\d{1,2})[/-](\d{1,2})(?!\d)|[/_-]((?:19|20)\d{2})-?(\d{2})-?(\d{2})(?!\d)/;
 
 export function chooseDate(evidence: DateEvidence): string | null {
@@ -118,7 +122,9 @@ function votesOf(evidence: DateEvidence): Vote[] {
   addSigns(evidence, add);
   evidence.nearby.forEach((text, i) => add(text, 'near', 5 / (1 + i * 0.25)));
   addUrl(evidence.url, votes);
-  return votes;
+  if (votes.length === 0) for (const text of evidence.anywhere()) add(text, 'near', 1);
+  const isCalendar = votes.length > MAX_UNMARKED_DAYS && votes.every(({ weight }) => weight === 1);
+  return isCalendar ? [] : votes;
 }
 
 type Add = (text: string | undefined, source: string, weight: number) => void;

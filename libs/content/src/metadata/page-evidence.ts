@@ -5,7 +5,7 @@ import { chooseDate } from './date.js';
 import { ldText, listOf, isObject, readJsonLd, type LdGraph, type LdItem } from './json-ld.js';
 import { readSigns } from './signs.js';
 import { chooseTitle } from './title.js';
-import { readSurroundings } from './title-surroundings.js';
+import { bylinesAnywhere, datesAnywhere, readSurroundings } from './title-surroundings.js';
 
 export interface VotedFacts {
   readonly title: string | null;
@@ -49,6 +49,8 @@ export function voteFacts(tree: Tree, head: HeadFacts): VotedFacts {
     headings: signs.headings,
     siteNames,
     host: hostOf(head.url),
+    isFrontPage: /^https?:\/\/[^/]{1,300}\/?(?:[?#]|$)/.test(head.url),
+    isArticle: articles.length > 0 || head.metas.get('og:type')?.[0]?.trim().toLowerCase() === 'article',
   });
   const heading = title?.heading ?? -1;
   const around = readSurroundings(tree, heading);
@@ -56,8 +58,8 @@ export function voteFacts(tree: Tree, head: HeadFacts): VotedFacts {
   const common = { graph, articles, metas: head.metas, heading, siteNames };
   return {
     title: title?.text ?? null,
-    author: chooseAuthor({ ...common, people: signs.people, bylines: around.bylines }),
-    published: chooseDate({ ...common, pages, days: signs.days, nearby: around.dated, language, url: head.url }),
+    author: chooseAuthor({ ...common, people: signs.people, bylines: around.bylines, anywhere: () => bylinesAnywhere(tree) }),
+    published: chooseDate({ ...common, pages, days: signs.days, nearby: around.dated, anywhere: () => datesAnywhere(tree), language, url: head.url }),
     modified: firstText(articles, 'dateModified') ?? firstText(pages, 'dateModified'),
     description: declaredDescription(head, [...articles, ...pages]),
     language,

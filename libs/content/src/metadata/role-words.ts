@@ -9,6 +9,9 @@ export const MODIFIED = 4;
 /** Around other texts than the page's own: comments, teasers, sidebars. */
 export const ASIDE = 8;
 
+/** About a person: more than the name. */
+export const ABOUT = 16;
+
 const WORDS: readonly (readonly [number, string])[] = [
   [
     AUTHOR,
@@ -21,6 +24,7 @@ const WORDS: readonly (readonly [number, string])[] = [
     'date dates datum datetime dateline datepublished published publish publishdate pubdate publication timestamp ' +
       'time posted postdate postedon entrydate articledate fecha datepost dateposted pubtime publishtime veroeffentlicht',
   ],
+  [ABOUT, 'description bio biography avatar about'],
   [MODIFIED, 'updated modified lastmod lastupdated lastmodified update aktualisiert'],
   [
     ASIDE,
@@ -53,7 +57,7 @@ function kindOf(hash: number): number {
 
 const MAX_CHARS = 300;
 
-/** Kinds of all words of class and id: bits of `AUTHOR`, `DATE`, `MODIFIED`, `ASIDE`. */
+/** Kinds of all words of class and id: bits of `AUTHOR`, `DATE`, `MODIFIED`, `ASIDE`, `ABOUT`. */
 export function rolesOfElement(tree: Tree, node: number): number {
   let kinds = 0;
   for (let i = tree.from[node]!, to = tree.to[node]!; i < to; i++) {

@@ -1,7 +1,7 @@
 /** What the body of a page says about its title, authors and days: one pass, nothing decided. */
-import { A, F, T, TEXT, flagsOf, hashName, tagOf } from '../tags.js';
+import { A, F, FIRST_CUSTOM_TAG, T, TEXT, flagsOf, hashName, tagOf } from '../tags.js';
 import type { Tree } from '../tree.js';
-import { ASIDE, AUTHOR, DATE, MODIFIED, rolesOfElement } from './role-words.js';
+import { ABOUT, ASIDE, AUTHOR, DATE, MODIFIED, rolesOfElement } from './role-words.js';
 
 export interface Heading {
   readonly node: number;
@@ -54,6 +54,8 @@ const PUBDATE = hashName('pubdate');
 const ITEMTYPE = hashName('itemtype');
 const TIME = tagOf('time');
 const ASIDE_TYPE = /\/(?:comment|usercomments|review|product|offer|breadcrumblist|aggregaterating|wpsidebar|wpfooter)$/i;
+const HIDDEN_STYLE = /display\s{0,4}:\s{0,4}none/i;
+const FRONT_PAGE = /^(?:https?:\/\/[^/]{1,300})?\/?(?:index\.\w{2,5})?$/i;
 const PUBLISHED_WORDS = /publi|pubdate|pub-date|entry-date|posted|post-date|date-post|article-date|veröff|veroeff/i;
 
 export function readSigns(tree: Tree): Signs {
@@ -77,7 +79,7 @@ class SignReader implements Signs {
         node++;
         continue;
       }
-      if (tag === T.svg || tag === T.template || tag === T.noscript) {
+      if (tag === T.svg || tag === T.template) {
         node = tree.end[node]!;
         continue;
       }
@@ -94,23 +96,43 @@ class SignReader implements Signs {
     if (tag === TIME) this.readTime(node, roles);
     if (this.tree.from[node] === this.tree.to[node]) return;
     this.readProperties(node);
-    if (roles & AUTHOR) this.addPerson(node, 'class');
+    if ((roles & (AUTHOR | ABOUT)) === AUTHOR || this.isByline(tag)) this.addPerson(node, 'class');
     if (roles & (DATE | MODIFIED) && tag !== TIME) this.readDateClass(node, roles);
+  }
+
+  private isByline(tag: number): boolean {
+    const name = tag < FIRST_CUSTOM_TAG ? '' : this.tree.customTags[tag - FIRST_CUSTOM_TAG];
+    return name === 'byline' || name === 'author';
   }
 
   private enterAside(node: number, tag: number, roles: number): void {
     if (node < this.asideUntil) return;
-    const isAside = tag === T.nav || tag === T.aside || tag === T.footer || (roles & ASIDE) !== 0;
-    if (isAside || ASIDE_TYPE.test(this.tree.attr(node, ITEMTYPE)?.slice(0, 200) ?? '')) {
+    const isAside = tag === T.nav || tag === T.aside || tag === T.footer || tag === T.form || (roles & ASIDE) !== 0;
+    if (isAside || this.isHidden(node) || ASIDE_TYPE.test(this.tree.attr(node, ITEMTYPE)?.slice(0, 200) ?? '')) {
       this.asideUntil = this.tree.end[node]!;
     }
+  }
+
+  private isHidden(node: number): boolean {
+    if (this.tree.attrIndex(node, A.hidden) >= 0) return true;
+    const style = this.tree.attrIndex(node, A.style);
+    return style >= 0 && HIDDEN_STYLE.test(this.tree.attrValue(style).slice(0, 500));
   }
 
   private readHeading(node: number): void {
     if (this.headings.length >= MAX_HEADINGS) return;
     const text = this.shortText(node, MAX_HEADING_CHARS);
     if (text === null || text === '') return;
-    this.headings.push({ node, level: Number(this.tree.name(node)[1]), text, isAside: node < this.asideUntil });
+    const isAside = node < this.asideUntil || this.linksHome(node);
+    this.headings.push({ node, level: Number(this.tree.name(node)[1]), text, isAside });
+  }
+
+  /** A heading around a link to the front page, or inside one, is the site's logo. */
+  private linksHome(node: number): boolean {
+    const { tree } = this;
+    let link = tree.tag[tree.parent[node]!] === T.a ? tree.parent[node]! : -1;
+    for (let i = node + 1, to = Math.min(tree.end[node]!, node + 4); i < to && link < 0; i++) if (tree.tag[i] === T.a) link = i;
+    return link >= 0 && FRONT_PAGE.test(tree.attr(link, A.href)?.trim() ?? '-');
   }
 
   private readTime(node: number, roles: number): void {
@@ -226,14 +248,14 @@ export function shortText(tree: Tree, node: number, maxChars: number): string | 
   let before = -1;
   for (let i = node, to = tree.end[node]!; i < to;) {
     if (--budget < 0) return null;
-    if (flagsOf(tree.tag[i]!) & F.invisible) {
+    if (flagsOf(tree.tag[i]!) & F.invisible || tree.tag[i] === T.svg) {
       i = tree.end[i]!;
       continue;
     }
     if (tree.tag[i] === TEXT) {
       if (tree.to[i]! - tree.from[i]! > maxChars * 4) return null;
       const parent = tree.parent[i]!;
-      const isGlued = before < 0 || parent === before || isGlue(tree.tag[parent]!) || isGlue(tree.tag[before]!);
+      const isGlued = before < 0 || parent === before || isGlue(tree, parent, before) || isGlue(tree, before, parent);
       text += isGlued ? tree.text(i) : ` ${tree.text(i)}`;
       before = parent;
     } else if (tree.tag[i] === T.br) text += ' ';
@@ -243,8 +265,10 @@ export function shortText(tree: Tree, node: number, maxChars: number): string | 
   return text.length > maxChars ? null : text;
 }
 
-function isGlue(tag: number): boolean {
-  return tag !== T.a && ((flagsOf(tag) & F.formatting) !== 0 || tag === T.sup || tag === T.sub);
+/** Whether an element only formats a part of the other. */
+function isGlue(tree: Tree, node: number, other: number): boolean {
+  const tag = tree.tag[node]!;
+  return tree.parent[node] === other && tag !== T.a && ((flagsOf(tag) & F.formatting) !== 0 || tag === T.sup || tag === T.sub);
 }
 
 export function hasWord(list: string, word: string): boolean {

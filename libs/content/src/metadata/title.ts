@@ -12,8 +12,11 @@ export interface TitleEvidence {
   readonly headings: readonly Heading[];
   /** Names of the site. */
   readonly siteNames: readonly string[];
-  /** Host of the page. */
   readonly host: string;
+  /** The page is the front page of its site, whose headings are slogans. */
+  readonly isFrontPage: boolean;
+  /** The page calls itself an article. */
+  readonly isArticle: boolean;
 }
 
 const SEPARATOR = /\s+[|\-–—·•»«:/>~‹›⋆*]+\s+|\s*[|｜»«•]\s*|\s+::\s+|:\s+/g;
@@ -30,7 +33,7 @@ export interface PageTitle {
 export function chooseTitle(evidence: TitleEvidence): PageTitle | null {
   const texts = [evidence.title ?? '', ...evidence.declared, ...evidence.headlines].filter((text) => text !== '');
   const heading = mainHeading(evidence, texts);
-  if (heading !== null) return { text: heading.text, heading: heading.node };
+  if (heading !== null) return { text: heldTitle(heading.text, texts, evidence) ?? heading.text, heading: heading.node };
   const best = texts[0];
   if (best === undefined) return firstHeading(evidence);
   const text = withoutSite(evidence.declared[0] ?? best, evidence);
@@ -42,11 +45,23 @@ function firstHeading({ headings }: TitleEvidence): PageTitle | null {
   return heading === undefined ? null : { text: heading.text, heading: heading.node };
 }
 
+/** A declared title that the heading holds with something around it (`2. Chapter`, `Chapter (site) 87`), null when there is none. */
+function heldTitle(heading: string, texts: readonly string[], evidence: TitleEvidence): string | null {
+  const words = wordsOf(heading);
+  for (const text of texts) {
+    const bare = withoutSite(text, evidence);
+    const part = wordsOf(bare);
+    if (part === words) return null;
+    if (part.length * 4 > words.length && holdsWords(words, part)) return bare;
+  }
+  return null;
+}
+
 /** The heading whose words the declared titles confirm. */
 function mainHeading(evidence: TitleEvidence, texts: readonly string[]): Heading | null {
   const declared = texts.map(wordsOf);
   const sites = siteWords(evidence);
-  const only = onlyHeading(evidence, sites);
+  const only = mayStandAlone(evidence) ? onlyHeading(evidence, sites) : null;
   let best: Heading | null = null;
   let bestScore = 0;
   for (const heading of evidence.headings) {
@@ -59,6 +74,10 @@ function mainHeading(evidence: TitleEvidence, texts: readonly string[]): Heading
     bestScore = score;
   }
   return best;
+}
+
+function mayStandAlone({ isFrontPage, isArticle, declared }: TitleEvidence): boolean {
+  return !isFrontPage && (isArticle || declared.length === 0);
 }
 
 /** The page's one `h1` outside sidebars that is not the site's name, null when there are none or several. */
