@@ -1,5 +1,6 @@
 /** Metadata of a page in the API's words, and what its head says about where it lives. */
 import { RESERVED_METADATA_KEYS } from '@troupe/contracts';
+import type { LdGraph } from './metadata/json-ld.js';
 import { voteFacts } from './metadata/page-evidence.js';
 import { A, T } from './tags.js';
 import type { Tree } from './tree.js';
@@ -64,8 +65,9 @@ export function baseHref(tree: Tree): string | null {
   return null;
 }
 
-export function readPageFacts(tree: Tree, urls: UrlResolver): PageFacts {
-  return new FactsReader(tree, urls).read();
+/** @param graph the page's JSON-LD. */
+export function readPageFacts(tree: Tree, urls: UrlResolver, graph: LdGraph): PageFacts {
+  return new FactsReader(tree, urls, graph).read();
 }
 
 class FactsReader {
@@ -82,6 +84,7 @@ class FactsReader {
   constructor(
     private readonly tree: Tree,
     private readonly urls: UrlResolver,
+    private readonly graph: LdGraph,
   ) {}
 
   read(): PageFacts {
@@ -107,7 +110,7 @@ class FactsReader {
 
   private vote(): void {
     const { metas, title } = this;
-    const facts = voteFacts(this.tree, { url: this.urls.base, title, metas, language: textOf(this.known.get('language')) });
+    const facts = voteFacts(this.tree, this.graph, { url: this.urls.base, title, metas, language: textOf(this.known.get('language')) });
     if (facts.title !== null) this.known.set('title', facts.title);
     if (facts.author !== null) this.known.set('author', facts.author);
     if (facts.published !== null) this.known.set('publishedTime', facts.published);

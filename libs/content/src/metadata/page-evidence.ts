@@ -2,7 +2,7 @@
 import type { Tree } from '../tree.js';
 import { chooseAuthor } from './author.js';
 import { chooseDate } from './date.js';
-import { ldText, listOf, isObject, readJsonLd, type LdGraph, type LdItem } from './json-ld.js';
+import { ldText, listOf, isObject, type LdGraph, type LdItem } from './json-ld.js';
 import { readSigns } from './signs.js';
 import { chooseTitle } from './title.js';
 import { bylinesAnywhere, datesAnywhere, readSurroundings } from './title-surroundings.js';
@@ -33,8 +33,7 @@ const OWN_ROLES: ReadonlySet<string> = new Set(['', 'mainentity', 'mainentityofp
 const DECLARED_TITLES = ['og:title', 'twitter:title', 'parsely-title', 'sailthru.title', 'dc.title', 'citation_title', 'title'];
 const SITE_NAMES = ['og:site_name', 'application-name', 'apple-mobile-web-app-title', 'twitter:site', 'publisher', 'copyright'];
 
-export function voteFacts(tree: Tree, head: HeadFacts): VotedFacts {
-  const graph = readJsonLd(tree);
+export function voteFacts(tree: Tree, graph: LdGraph, head: HeadFacts): VotedFacts {
   const own = graph.items.filter((item) => OWN_ROLES.has(item.role));
   const articles = own.filter(({ types }) => types.some((type) => ARTICLE_TYPE.test(type)));
   const questions = own.filter(({ types }) => types.includes('question'));

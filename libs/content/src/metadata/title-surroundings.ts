@@ -23,6 +23,10 @@ const WHOLE_BYLINE = /^(?:by|von|par|por|door|przez)\s\p{Lu}[\p{L}'’.-]{1,20}(
 const DATE_LIKE = /\d{1,2}.{1,20}(?:19|20)\d{2}|(?:19|20)\d{2}.{1,3}\d{1,2}/;
 const LEADING = /^[\s\-–—|•·:/]{1,40}/;
 const ONLY_PREFIX = /^[\p{L}\s]{2,20}[:：]?$/u;
+/** First letters of the words that bylines begin with. */
+const BYLINE_LETTERS = 'aAbBdDpPrRtTvVwW';
+const AMPERSAND = 38;
+const LAST_LATIN = 0x2af;
 const WHITE_SPACE = /\s+/g;
 
 /** @param heading node of the title's heading, -1 when there is none. */
@@ -53,6 +57,7 @@ function textsAround(tree: Tree, heading: number): { text: string; distance: num
 export function datesAnywhere(tree: Tree): string[] {
   const dates: string[] = [];
   for (let i = 1; i < tree.count && dates.length < MAX_TEXTS; i++) {
+    if (tree.tag[i] !== TEXT || !hasDigit(tree, i)) continue;
     const text = visibleText(tree, i, MAX_DATE_CHARS);
     if (DATE_LIKE.test(text)) dates.push(text);
   }
@@ -71,6 +76,7 @@ export function bylinesAnywhere(tree: Tree): Bylines {
   const labelled: string[] = [];
   const whole: string[] = [];
   for (let i = 1; i < tree.count; i++) {
+    if (tree.tag[i] !== TEXT || !mayBeByline(tree, i)) continue;
     const text = visibleText(tree, i, MAX_CHARS).replace(LEADING, '');
     if (text === '') continue;
     if (whole.length < MAX_BYLINES && WHOLE_BYLINE.test(text)) whole.push(text);
@@ -78,6 +84,24 @@ export function bylinesAnywhere(tree: Tree): Bylines {
     labelled.push(ONLY_PREFIX.test(text) ? `${text} ${nextText(tree, i)}` : text);
   }
   return { labelled, whole };
+}
+
+function hasDigit(tree: Tree, node: number): boolean {
+  for (let i = tree.from[node]!, to = Math.min(tree.to[node]!, i + MAX_DATE_CHARS * 3); i < to; i++) {
+    const c = tree.source.charCodeAt(i);
+    if (c >= 48 && c <= 57) return true;
+  }
+  return false;
+}
+
+/** Looks at the first letter only, before any text is made. */
+function mayBeByline(tree: Tree, node: number): boolean {
+  for (let i = tree.from[node]!, to = Math.min(tree.to[node]!, i + MAX_CHARS * 3); i < to; i++) {
+    const c = tree.source.charCodeAt(i);
+    if (c === AMPERSAND || c > LAST_LATIN) return true;
+    if ((c | 32) >= 97 && (c | 32) <= 122) return BYLINE_LETTERS.includes(tree.source[i]!);
+  }
+  return false;
 }
 
 function nextText(tree: Tree, node: number): string {
