@@ -21,6 +21,8 @@ export interface EmbeddedContent {
 const THIN_CHARS = 800;
 /** A text is added when this part of its phrases is new. */
 const MIN_NEW_SHARE = 0.6;
+/** What data add to a product's page is worth a section from this part of the page on: below, it is a line of advertising. */
+const MIN_ADDED_PART = 0.04;
 /** An article's text is added when the page shows less than this part of it. */
 const MAX_SHOWN_PART = 0.5;
 
@@ -45,8 +47,11 @@ export function lackingContent(embedded: EmbeddedContent, markdown: string): str
   const isThin = markdown.length < THIN_CHARS;
   if (product === null && articleBody === '' && !isThin) return '';
   const section = new Section(markdown);
-  if (product !== null) addProduct(section, product, embedded, isThin);
-  else if (isThin) addPassages(section, embedded.passages());
+  if (product !== null) {
+    addProduct(section, product, embedded, isThin);
+    if (!isThin && section.chars < markdown.length * MIN_ADDED_PART) return '';
+    section.addList(product.facts);
+  } else if (isThin) addPassages(section, embedded.passages());
   if (plainText(articleBody).length * MAX_SHOWN_PART > markdown.length) section.addText(articleBody);
   return section.html();
 }
@@ -54,9 +59,8 @@ export function lackingContent(embedded: EmbeddedContent, markdown: string): str
 function addProduct(section: Section, product: EmbeddedProduct, embedded: EmbeddedContent, isThin: boolean): void {
   const isLacking = section.addText(product.description);
   if (isLacking || isThin) addPassages(section, embedded.passages());
-  section.addList('', product.specifications);
-  if (section.isEmpty()) return;
-  section.addList('', product.facts);
+  section.addList(product.specifications);
+  if (!isThin) return;
   for (const { author, text } of product.reviews) {
     section.addText(`<blockquote><p>${escapeAngles(text)}${author === '' ? '' : ` – ${escapeAngles(author)}`}</p></blockquote>`);
   }
@@ -72,13 +76,11 @@ function addPassages(section: Section, passages: readonly Passage[]): void {
 class Section {
   private readonly parts: string[] = [];
   private readonly known = new Phrases();
+  /** Length of what was added, without markup. */
+  chars = 0;
 
   constructor(markdown: string) {
     this.known.add(markdown);
-  }
-
-  isEmpty(): boolean {
-    return this.parts.length === 0;
   }
 
   html(): string {
@@ -90,15 +92,19 @@ class Section {
     const text = plainText(html);
     if (this.known.newShare(text) < MIN_NEW_SHARE) return false;
     this.known.add(text);
+    this.chars += text.length;
     this.parts.push(heading, html);
     return true;
   }
 
-  addList(heading: string, entries: readonly (readonly [string, string])[]): void {
+  addList(entries: readonly (readonly [string, string])[]): void {
     const fresh = entries.filter(([, value]) => this.known.newShare(value) >= MIN_NEW_SHARE);
     if (fresh.length === 0) return;
-    for (const [, value] of fresh) this.known.add(value);
+    for (const [label, value] of fresh) {
+      this.known.add(value);
+      this.chars += label.length + value.length;
+    }
     const items = fresh.map(([label, value]) => `<li>${escapeAngles(label)}: ${escapeAngles(value)}</li>`);
-    this.parts.push(heading, '<ul>', ...items, '</ul>');
+    this.parts.push('<ul>', ...items, '</ul>');
   }
 }
