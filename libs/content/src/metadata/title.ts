@@ -22,6 +22,7 @@ export interface TitleEvidence {
 const SEPARATOR = /\s+[|\-–—·•»«:/>~‹›⋆*]+\s+|\s*[|｜»«•]\s*|\s+::\s+|:\s+/g;
 /** What being the page's only `h1` counts for, beside a declared title that says the same (2). */
 const ONLY_HEADING_SCORE = 0.6;
+const MIN_SHARED_CHARS = 4;
 const MAX_TITLE_CHARS = 1000;
 
 export interface PageTitle {
@@ -36,8 +37,14 @@ export function chooseTitle(evidence: TitleEvidence): PageTitle | null {
   if (heading !== null) return { text: heldTitle(heading.text, texts, evidence) ?? heading.text, heading: heading.node };
   const best = texts[0];
   if (best === undefined) return firstHeading(evidence);
-  const text = withoutSite(evidence.declared[0] ?? best, evidence);
+  const text = withoutSite(shortest(best, evidence.declared), evidence);
   return { text, heading: matchingHeading(evidence, text) };
+}
+
+/** The declared title that is the first title with something left off, else the first title itself. */
+function shortest(title: string, declared: readonly string[]): string {
+  const words = wordsOf(title);
+  return declared.find((text) => holdsWords(words, wordsOf(text))) ?? title;
 }
 
 function firstHeading({ headings }: TitleEvidence): PageTitle | null {
@@ -61,7 +68,7 @@ function heldTitle(heading: string, texts: readonly string[], evidence: TitleEvi
 function mainHeading(evidence: TitleEvidence, texts: readonly string[]): Heading | null {
   const declared = texts.map(wordsOf);
   const sites = siteWords(evidence);
-  const only = mayStandAlone(evidence) ? onlyHeading(evidence, sites) : null;
+  const only = loneHeading(evidence, sites, declared);
   let best: Heading | null = null;
   let bestScore = 0;
   for (const heading of evidence.headings) {
@@ -76,14 +83,19 @@ function mainHeading(evidence: TitleEvidence, texts: readonly string[]): Heading
   return best;
 }
 
-function mayStandAlone({ isFrontPage, isArticle, declared }: TitleEvidence): boolean {
-  return !isFrontPage && (isArticle || declared.length === 0);
-}
-
-/** The page's one `h1` outside sidebars that is not the site's name, null when there are none or several. */
-function onlyHeading({ headings }: TitleEvidence, sites: ReadonlySet<string>): Heading | null {
-  const found = headings.filter(({ level, isAside, text }) => level === 1 && !isAside && !sites.has(wordsOf(text)));
-  return found.length === 1 ? found[0]! : null;
+/**
+ * The page's one `h1` outside sidebars that is not the site's name, although no declared title says the same: on an article,
+ * or when a declared title shares a word with it or says nothing but the site's name.
+ */
+function loneHeading(evidence: TitleEvidence, sites: ReadonlySet<string>, declared: readonly string[]): Heading | null {
+  if (evidence.isFrontPage) return null;
+  const found = evidence.headings.filter(({ level, isAside, text }) => level === 1 && !isAside && !sites.has(wordsOf(text)));
+  if (found.length !== 1) return null;
+  if (evidence.isArticle) return found[0]!;
+  if (evidence.declared.length > 0) return null;
+  const words = new Set(wordsOf(found[0]!.text).split(' ').filter((word) => word.length >= MIN_SHARED_CHARS));
+  const isShared = declared.some((text) => sites.has(text) || text.split(' ').some((word) => words.has(word)));
+  return isShared || declared.length === 0 ? found[0]! : null;
 }
 
 /** 0 when no declared title says so; more when more of them do, and more of their words. */
@@ -111,8 +123,9 @@ function siteWords({ siteNames, host }: TitleEvidence): Set<string> {
   return words;
 }
 
-/** Parts at either end that are the site's name are taken off. */
+/** Parts at either end that are the site's name are taken off; on the front page they are the title. */
 function withoutSite(title: string, evidence: TitleEvidence): string {
+  if (evidence.isFrontPage) return title.trim();
   const sites = siteWords(evidence);
   const label = mainLabel(evidence.host);
   const isSite = (part: string): boolean => {
