@@ -114,6 +114,7 @@ function addLabelled({ metas }: AuthorEvidence, add: Add): void {
   }
 }
 
+const MAX_SIGNS_OF_A_KIND = 8;
 const SIGN_WEIGHTS: Readonly<Record<PersonSign['kind'], number>> = { itemprop: 7, rel: 6, class: 4.5, time: 0 };
 
 /** The first sign of a kind counts most; those in comments and teasers hardly. */
@@ -122,7 +123,7 @@ function addSigns({ people, heading }: AuthorEvidence, add: Add): void {
   for (const sign of people) {
     const weight = SIGN_WEIGHTS[sign.kind] * (sign.isAside ? 0.35 : 1);
     const before = counts.get(sign.kind) ?? 0;
-    if (before > 12) continue;
+    if (before >= MAX_SIGNS_OF_A_KIND) continue;
     const isNear = heading >= 0 && Math.abs(sign.node - heading) < 80;
     const texts = sign.links.length > 0 && namesIn(sign.links.join(', ')).length > 0 ? sign.links : [sign.text];
     counts.set(sign.kind, before + 1);

@@ -20,6 +20,8 @@ export interface DateEvidence {
 
 interface Vote {
   readonly day: string;
+  /** The day in ms. */
+  readonly at: number;
   readonly source: string;
   readonly weight: number;
   /** As the page writes it, when machine-readable. */
@@ -84,6 +86,7 @@ const META_WEIGHTS: readonly (readonly [string, number])[] = [
 ];
 /** A page with more dates, none of them marked in any way, is a list or a calendar. */
 const MAX_UNMARKED_DAYS = 4;
+const DAY_MS = 86_400_000;
 const URL_DAY = /\/((?:19|20)\d{2})[/-](\d{1,2})[/-](\d{1,2})(?!\d)|[/_-]((?:19|20)\d{2})-?(\d{2})-?(\d{2})(?!\d)/;
 
 export function chooseDate(evidence: DateEvidence): string | null {
@@ -106,7 +109,7 @@ function votesOf(evidence: DateEvidence): Vote[] {
     if (text === undefined || text === '') return;
     const iso = isoDay(text);
     const day = iso ?? findDay(text, monthFirst)?.day;
-    if (day !== undefined) votes.push({ day, source, weight, raw: iso === null ? null : text.trim().slice(0, 60) });
+    if (day !== undefined) votes.push({ day, at: Date.parse(day), source, weight, raw: iso === null ? null : text.trim().slice(0, 60) });
   };
   for (const { object } of evidence.articles) {
     add(ldText(object['datePublished']), 'ld', 10);
@@ -149,15 +152,14 @@ function addUrl(url: string, votes: Vote[]): void {
   if (parts === null) return;
   const [year, month, day] = parts[1] === undefined ? parts.slice(4, 7) : parts.slice(1, 4);
   const found = dayOf(Number(year), Number(month), Number(day));
-  if (found !== null) votes.push({ day: found, source: 'url', weight: 7, raw: null });
+  if (found !== null) votes.push({ day: found, at: Date.parse(found), source: 'url', weight: 7, raw: null });
 }
 
 /** Days next to each other agree: time zones. */
 function scoreOf(vote: Vote, votes: readonly Vote[]): number {
   const bySource = new Map<string, number>();
-  const at = Date.parse(vote.day);
   for (const other of votes) {
-    const value = Math.abs(Date.parse(other.day) - at) <= 86_400_000 ? other.weight : 0;
+    const value = Math.abs(other.at - vote.at) <= DAY_MS ? other.weight : 0;
     if (value > (bySource.get(other.source) ?? 0)) bySource.set(other.source, value);
   }
   let sum = vote.weight * 0.5;

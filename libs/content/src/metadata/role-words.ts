@@ -1,6 +1,5 @@
 /** What the words in class and id attributes say about who and when. */
-import { A, hashName } from '../tags.js';
-import type { Tree } from '../tree.js';
+import { hashName } from '../tags.js';
 
 export const AUTHOR = 1;
 export const DATE = 2;
@@ -57,23 +56,28 @@ function kindOf(hash: number): number {
 
 const MAX_CHARS = 300;
 
-/** Kinds of all words of class and id: bits of `AUTHOR`, `DATE`, `MODIFIED`, `ASIDE`, `ABOUT`. */
-export function rolesOfElement(tree: Tree, node: number): number {
-  let kinds = 0;
-  for (let i = tree.from[node]!, to = tree.to[node]!; i < to; i++) {
-    const hash = tree.attrHash[i];
-    if (hash === A.class || hash === A.id) kinds |= rolesIn(tree.source, tree.attrFrom[i]!, tree.attrTo[i]!);
+/** Roles of attribute values of one page; the same values come often. */
+export class Roles {
+  private readonly known = new Map<string, number>();
+
+  constructor(private readonly source: string) {}
+
+  /** Kinds of all words in a range: bits of `AUTHOR`, `DATE`, `MODIFIED`, `ASIDE`, `ABOUT`. */
+  of(from: number, to: number): number {
+    const last = Math.min(to, from + MAX_CHARS);
+    const value = this.source.slice(from, last);
+    let roles = this.known.get(value);
+    if (roles === undefined) this.known.set(value, (roles = rolesIn(this.source, from, last)));
+    return roles;
   }
-  return kinds;
 }
 
 /** Words end at anything but a letter, and before a capital that follows a small letter. */
-function rolesIn(source: string, from: number, to: number): number {
+function rolesIn(source: string, from: number, last: number): number {
   let kinds = 0;
   let hash = 0;
   let length = 0;
   let wasSmall = false;
-  const last = Math.min(to, from + MAX_CHARS);
   for (let i = from; i <= last; i++) {
     const c = i < last ? source.charCodeAt(i) : 0;
     const isSmall = c >= 97 && c <= 122;

@@ -1,7 +1,7 @@
 /** What the body of a page says about its title, authors and days: one pass, nothing decided. */
 import { A, F, FIRST_CUSTOM_TAG, T, TEXT, flagsOf, hashName, tagOf } from '../tags.js';
 import type { Tree } from '../tree.js';
-import { ABOUT, ASIDE, AUTHOR, DATE, MODIFIED, rolesOfElement } from './role-words.js';
+import { ABOUT, ASIDE, AUTHOR, DATE, MODIFIED, Roles } from './role-words.js';
 
 export interface Heading {
   readonly node: number;
@@ -49,11 +49,15 @@ const MAX_DAY_CHARS = 120;
 const MAX_HEADING_CHARS = 400;
 const MAX_ITEMPROP_CHARS = 1000;
 const WHITE_SPACE = /\s+/g;
+/** Constants of the module, not properties: compared with every attribute of the page. */
+const { class: CLASS, id: ID, itemprop: ITEMPROP, property: PROPERTY, rel: REL, hidden: HIDDEN, style: STYLE } = A;
 const DATETIME = hashName('datetime');
 const PUBDATE = hashName('pubdate');
 const ITEMTYPE = hashName('itemtype');
 const TIME = tagOf('time');
 const ASIDE_TYPE = /\/(?:comment|usercomments|review|product|offer|breadcrumblist|aggregaterating|wpsidebar|wpfooter)$/i;
+const MAX_STYLE_CHARS = 500;
+const MAX_NAME_CHARS = 200;
 const HIDDEN_STYLE = /display\s{0,4}:\s{0,4}none/i;
 const FRONT_PAGE = /^(?:https?:\/\/[^/]{1,300})?\/?(?:index\.\w{2,5})?$/i;
 const PUBLISHED_WORDS = /publi|pubdate|pub-date|entry-date|posted|post-date|date-post|article-date|veröff|veroeff/i;
@@ -68,55 +72,68 @@ class SignReader implements Signs {
   readonly days: DaySign[] = [];
   readonly headlines: string[] = [];
   private asideUntil = 0;
+  private readonly roles: Roles;
 
-  constructor(private readonly tree: Tree) {}
+  constructor(private readonly tree: Tree) {
+    this.roles = new Roles(tree.source);
+  }
 
   read(): Signs {
     const { tree } = this;
     for (let node = 1; node < tree.count;) {
       const tag = tree.tag[node]!;
-      if (tag === TEXT || tag === T.body || tag === T.html || tag === T.head) {
-        node++;
-        continue;
-      }
       if (tag === T.svg || tag === T.template) {
         node = tree.end[node]!;
         continue;
       }
-      this.readElement(node, tag);
+      if (tag !== TEXT && tag !== T.meta && tag !== T.body && tag !== T.html) this.readElement(node, tag);
       node++;
     }
     return this;
   }
 
+  /** One look at each attribute. */
   private readElement(node: number, tag: number): void {
-    const roles = this.tree.from[node] === this.tree.to[node] ? 0 : rolesOfElement(this.tree, node);
-    this.enterAside(node, tag, roles);
+    const { tree } = this;
+    let roles = 0;
+    let isAside = tag === T.nav || tag === T.aside || tag === T.footer || tag === T.form;
+    let property = -1;
+    let isAuthorLink = false;
+    for (let i = tree.from[node]!, to = tree.to[node]!; i < to; i++) {
+      switch (tree.attrHash[i]) {
+        case CLASS:
+        case ID:
+          roles |= this.roles.of(tree.attrFrom[i]!, tree.attrTo[i]!);
+          break;
+        case ITEMPROP:
+        case PROPERTY:
+          property = i;
+          break;
+        case REL:
+          isAuthorLink = tag === T.a && hasWord(tree.attrValue(i), 'author');
+          break;
+        case HIDDEN:
+          isAside = true;
+          break;
+        case STYLE:
+          isAside ||= HIDDEN_STYLE.test(tree.attrValue(i).slice(0, MAX_STYLE_CHARS));
+          break;
+        case ITEMTYPE:
+          isAside ||= ASIDE_TYPE.test(tree.attrValue(i).slice(0, MAX_NAME_CHARS));
+      }
+    }
+    if ((isAside || (roles & ASIDE) !== 0) && node >= this.asideUntil) this.asideUntil = tree.end[node]!;
     if (flagsOf(tag) & F.heading) this.readHeading(node);
     if (tag === TIME) this.readTime(node, roles);
-    if (this.tree.from[node] === this.tree.to[node]) return;
-    this.readProperties(node);
+    else if (roles & (DATE | MODIFIED)) this.readDateClass(node, roles);
+    if (property >= 0) this.readProperty(node, tree.attrValue(property).slice(0, MAX_NAME_CHARS).toLowerCase());
+    if (isAuthorLink) this.addPerson(node, 'rel');
     if ((roles & (AUTHOR | ABOUT)) === AUTHOR || this.isByline(tag)) this.addPerson(node, 'class');
-    if (roles & (DATE | MODIFIED) && tag !== TIME) this.readDateClass(node, roles);
   }
 
   private isByline(tag: number): boolean {
     const name = tag < FIRST_CUSTOM_TAG ? '' : this.tree.customTags[tag - FIRST_CUSTOM_TAG];
     return name === 'byline' || name === 'author';
-  }
-
-  private enterAside(node: number, tag: number, roles: number): void {
-    if (node < this.asideUntil) return;
-    const isAside = tag === T.nav || tag === T.aside || tag === T.footer || tag === T.form || (roles & ASIDE) !== 0;
-    if (isAside || this.isHidden(node) || ASIDE_TYPE.test(this.tree.attr(node, ITEMTYPE)?.slice(0, 200) ?? '')) {
-      this.asideUntil = this.tree.end[node]!;
-    }
-  }
-
-  private isHidden(node: number): boolean {
-    if (this.tree.attrIndex(node, A.hidden) >= 0) return true;
-    const style = this.tree.attrIndex(node, A.style);
-    return style >= 0 && HIDDEN_STYLE.test(this.tree.attrValue(style).slice(0, 500));
   }
 
   private readHeading(node: number): void {
@@ -148,18 +165,6 @@ class SignReader implements Signs {
     if (text === null || text.length < 6) return;
     const isPublished = PUBLISHED_WORDS.test(this.tree.attr(node, A.class) ?? '');
     this.addDay({ node, kind: 'class', text, isModified: (roles & MODIFIED) !== 0 && !isPublished, isPublished });
-  }
-
-  private readProperties(node: number): void {
-    const { tree } = this;
-    for (let i = tree.from[node]!, to = tree.to[node]!; i < to; i++) {
-      const hash = tree.attrHash[i];
-      if (hash === A.itemprop || (hash === A.property && tree.tag[node] !== T.meta)) {
-        this.readProperty(node, tree.attrValue(i).slice(0, 200).toLowerCase());
-      } else if (hash === A.rel && tree.tag[node] === T.a) {
-        if (hasWord(tree.attrValue(i), 'author')) this.addPerson(node, 'rel');
-      }
-    }
   }
 
   private readProperty(node: number, names: string): void {

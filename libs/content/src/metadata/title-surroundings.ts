@@ -23,8 +23,14 @@ const WHOLE_BYLINE = /^(?:by|von|par|por|door|przez)\s\p{Lu}[\p{L}'’.-]{1,20}(
 const DATE_LIKE = /\d{1,2}.{1,20}(?:19|20)\d{2}|(?:19|20)\d{2}.{1,3}\d{1,2}/;
 const LEADING = /^[\s\-–—|•·:/]{1,40}/;
 const ONLY_PREFIX = /^[\p{L}\s]{2,20}[:：]?$/u;
-/** First letters of the words that bylines begin with. */
-const BYLINE_LETTERS = 'aAbBdDpPrRtTvVwW';
+/** First two letters of the words that bylines begin with. */
+const BYLINE_STARTS: ReadonlySet<number> = new Set(
+  'au ve re wr te vo po by pa do pr'.split(' ').map((start) => (start.charCodeAt(0) << 8) | start.charCodeAt(1)),
+);
+const ZERO = 48;
+const ONE = 49;
+const TWO = 50;
+const NINE = 57;
 const AMPERSAND = 38;
 const LAST_LATIN = 0x2af;
 const WHITE_SPACE = /\s+/g;
@@ -57,7 +63,7 @@ function textsAround(tree: Tree, heading: number): { text: string; distance: num
 export function datesAnywhere(tree: Tree): string[] {
   const dates: string[] = [];
   for (let i = 1; i < tree.count && dates.length < MAX_TEXTS; i++) {
-    if (tree.tag[i] !== TEXT || !hasDigit(tree, i)) continue;
+    if (tree.tag[i] !== TEXT || !hasYear(tree, i)) continue;
     const text = visibleText(tree, i, MAX_DATE_CHARS);
     if (DATE_LIKE.test(text)) dates.push(text);
   }
@@ -86,20 +92,24 @@ export function bylinesAnywhere(tree: Tree): Bylines {
   return { labelled, whole };
 }
 
-function hasDigit(tree: Tree, node: number): boolean {
-  for (let i = tree.from[node]!, to = Math.min(tree.to[node]!, i + MAX_DATE_CHARS * 3); i < to; i++) {
-    const c = tree.source.charCodeAt(i);
-    if (c >= 48 && c <= 57) return true;
+/** Whether the digits 19 or 20 stand in the beginning of a text node, before any text is made. */
+function hasYear(tree: Tree, node: number): boolean {
+  const { source } = tree;
+  for (let i = tree.from[node]!, to = Math.min(tree.to[node]!, i + MAX_DATE_CHARS * 3) - 1; i < to; i++) {
+    const c = source.charCodeAt(i);
+    if ((c === ONE && source.charCodeAt(i + 1) === NINE) || (c === TWO && source.charCodeAt(i + 1) === ZERO)) return true;
   }
   return false;
 }
 
-/** Looks at the first letter only, before any text is made. */
+/** Looks at the first two letters only. */
 function mayBeByline(tree: Tree, node: number): boolean {
+  const { source } = tree;
   for (let i = tree.from[node]!, to = Math.min(tree.to[node]!, i + MAX_CHARS * 3); i < to; i++) {
-    const c = tree.source.charCodeAt(i);
-    if (c === AMPERSAND || c > LAST_LATIN) return true;
-    if ((c | 32) >= 97 && (c | 32) <= 122) return BYLINE_LETTERS.includes(tree.source[i]!);
+    const c = source.charCodeAt(i);
+    if (c > LAST_LATIN) return true;
+    if (c === AMPERSAND && source.startsWith('&nbsp;', i)) i += 5;
+    else if ((c | 32) >= 97 && (c | 32) <= 122) return BYLINE_STARTS.has(((c | 32) << 8) | (source.charCodeAt(i + 1) | 32));
   }
   return false;
 }

@@ -31,7 +31,13 @@ export interface PageTitle {
   readonly heading: number;
 }
 
-export function chooseTitle(evidence: TitleEvidence): PageTitle | null {
+/** Evidence with the names of the site as words. */
+interface Evidence extends TitleEvidence {
+  readonly sites: ReadonlySet<string>;
+}
+
+export function chooseTitle(given: TitleEvidence): PageTitle | null {
+  const evidence = { ...given, sites: siteWords(given) };
   const texts = [evidence.title ?? '', ...evidence.declared, ...evidence.headlines].filter((text) => text !== '');
   const heading = mainHeading(evidence, texts);
   if (heading !== null) return { text: heldTitle(heading.text, texts, evidence) ?? heading.text, heading: heading.node };
@@ -53,7 +59,7 @@ function firstHeading({ headings }: TitleEvidence): PageTitle | null {
 }
 
 /** A declared title that the heading holds with something around it (`2. Chapter`, `Chapter (site) 87`), null when there is none. */
-function heldTitle(heading: string, texts: readonly string[], evidence: TitleEvidence): string | null {
+function heldTitle(heading: string, texts: readonly string[], evidence: Evidence): string | null {
   const words = wordsOf(heading);
   for (const text of texts) {
     const bare = withoutSite(text, evidence);
@@ -65,10 +71,10 @@ function heldTitle(heading: string, texts: readonly string[], evidence: TitleEvi
 }
 
 /** The heading whose words the declared titles confirm. */
-function mainHeading(evidence: TitleEvidence, texts: readonly string[]): Heading | null {
+function mainHeading(evidence: Evidence, texts: readonly string[]): Heading | null {
   const declared = texts.map(wordsOf);
-  const sites = siteWords(evidence);
-  const only = loneHeading(evidence, sites, declared);
+  const { sites } = evidence;
+  const only = loneHeading(evidence, declared);
   let best: Heading | null = null;
   let bestScore = 0;
   for (const heading of evidence.headings) {
@@ -87,8 +93,9 @@ function mainHeading(evidence: TitleEvidence, texts: readonly string[]): Heading
  * The page's one `h1` outside sidebars that is not the site's name, although no declared title says the same: on an article,
  * or when a declared title shares a word with it or says nothing but the site's name.
  */
-function loneHeading(evidence: TitleEvidence, sites: ReadonlySet<string>, declared: readonly string[]): Heading | null {
-  if (evidence.isFrontPage) return null;
+function loneHeading(evidence: Evidence, declared: readonly string[]): Heading | null {
+  const { sites, isFrontPage } = evidence;
+  if (isFrontPage) return null;
   const found = evidence.headings.filter(({ level, isAside, text }) => level === 1 && !isAside && !sites.has(wordsOf(text)));
   if (found.length !== 1) return null;
   if (evidence.isArticle) return found[0]!;
@@ -124,9 +131,9 @@ function siteWords({ siteNames, host }: TitleEvidence): Set<string> {
 }
 
 /** Parts at either end that are the site's name are taken off; on the front page they are the title. */
-function withoutSite(title: string, evidence: TitleEvidence): string {
+function withoutSite(title: string, evidence: Evidence): string {
   if (evidence.isFrontPage) return title.trim();
-  const sites = siteWords(evidence);
+  const { sites } = evidence;
   const label = mainLabel(evidence.host);
   const isSite = (part: string): boolean => {
     const words = wordsOf(part);
