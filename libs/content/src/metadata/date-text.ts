@@ -13,6 +13,7 @@ const MAX_CHARS = 400;
 const MIN_YEAR = 1990;
 const MAX_YEAR = 2099;
 const TOKEN = /\d+|[\p{L}\p{M}]+/gu;
+const HAS_DIGITS = /\d\d/;
 const LINKING_WORDS: ReadonlySet<string> = new Set(
   'st nd rd th er ère de del of den d le el the e º ª o a г года м'.split(' '),
 );
@@ -41,6 +42,7 @@ export function isoDay(value: string): string | null {
 
 /** First day that the text (its first 400 characters) names, null when it names none. */
 export function findDay(text: string, monthFirst: boolean): FoundDay | null {
+  if (!HAS_DIGITS.test(text)) return null;
   const tokens = tokensOf(text.slice(0, MAX_CHARS));
   for (let i = 0; i < tokens.length; i++) {
     const found = readAt(tokens, i, text, monthFirst);

@@ -56,24 +56,12 @@ function kindOf(hash: number): number {
 
 const MAX_CHARS = 300;
 
-/** Roles of attribute values of one page; the same values come often. */
-export class Roles {
-  private readonly known = new Map<string, number>();
-
-  constructor(private readonly source: string) {}
-
-  /** Kinds of all words in a range: bits of `AUTHOR`, `DATE`, `MODIFIED`, `ASIDE`, `ABOUT`. */
-  of(from: number, to: number): number {
-    const last = Math.min(to, from + MAX_CHARS);
-    const value = this.source.slice(from, last);
-    let roles = this.known.get(value);
-    if (roles === undefined) this.known.set(value, (roles = rolesIn(this.source, from, last)));
-    return roles;
-  }
-}
-
-/** Words end at anything but a letter, and before a capital that follows a small letter. */
-function rolesIn(source: string, from: number, last: number): number {
+/**
+ * Kinds of all words in a range: bits of `AUTHOR`, `DATE`, `MODIFIED`, `ASIDE`, `ABOUT`. Words end at anything but a letter,
+ * and before a capital that follows a small letter.
+ */
+export function rolesIn(source: string, from: number, to: number): number {
+  const last = Math.min(to, from + MAX_CHARS);
   let kinds = 0;
   let hash = 0;
   let length = 0;

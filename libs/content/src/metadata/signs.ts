@@ -1,7 +1,7 @@
 /** What the body of a page says about its title, authors and days: one pass, nothing decided. */
 import { A, F, FIRST_CUSTOM_TAG, T, TEXT, flagsOf, hashName, tagOf } from '../tags.js';
 import type { Tree } from '../tree.js';
-import { ABOUT, ASIDE, AUTHOR, DATE, MODIFIED, Roles } from './role-words.js';
+import { ABOUT, ASIDE, AUTHOR, DATE, MODIFIED, rolesIn } from './role-words.js';
 
 export interface Heading {
   readonly node: number;
@@ -48,6 +48,8 @@ const MAX_PERSON_CHARS = 160;
 const MAX_DAY_CHARS = 120;
 const MAX_HEADING_CHARS = 400;
 const MAX_ITEMPROP_CHARS = 1000;
+/** Sign of a link to the heading itself. */
+const ANCHOR_MARK = /\s{0,3}[¶§#🔗]$/u;
 const WHITE_SPACE = /\s+/g;
 /** Constants of the module, not properties: compared with every attribute of the page. */
 const { class: CLASS, id: ID, itemprop: ITEMPROP, property: PROPERTY, rel: REL, hidden: HIDDEN, style: STYLE } = A;
@@ -72,11 +74,8 @@ class SignReader implements Signs {
   readonly days: DaySign[] = [];
   readonly headlines: string[] = [];
   private asideUntil = 0;
-  private readonly roles: Roles;
 
-  constructor(private readonly tree: Tree) {
-    this.roles = new Roles(tree.source);
-  }
+  constructor(private readonly tree: Tree) {}
 
   read(): Signs {
     const { tree } = this;
@@ -103,7 +102,7 @@ class SignReader implements Signs {
       switch (tree.attrHash[i]) {
         case CLASS:
         case ID:
-          roles |= this.roles.of(tree.attrFrom[i]!, tree.attrTo[i]!);
+          roles |= rolesIn(tree.source, tree.attrFrom[i]!, tree.attrTo[i]!);
           break;
         case ITEMPROP:
         case PROPERTY:
@@ -138,8 +137,8 @@ class SignReader implements Signs {
 
   private readHeading(node: number): void {
     if (this.headings.length >= MAX_HEADINGS) return;
-    const text = this.shortText(node, MAX_HEADING_CHARS);
-    if (text === null || text === '') return;
+    const text = this.shortText(node, MAX_HEADING_CHARS)?.replace(ANCHOR_MARK, '') ?? '';
+    if (text === '') return;
     const isAside = node < this.asideUntil || this.linksHome(node);
     this.headings.push({ node, level: Number(this.tree.name(node)[1]), text, isAside });
   }
