@@ -43,7 +43,8 @@ function* candidates(srcset: string): Generator<{ url: string; size: number }> {
 
 const LAZY_SOURCES = [A.dataSrc, A.dataOriginal, A.dataLazySrc, A.dataLazy];
 const SRCSETS = [A.srcset, A.dataSrcset, A.dataLazySrcset];
-const PLACEHOLDER = /(?:placeholder|spacer|blank|pixel|transparent|loading|lazy|1x1|dummy)[^/]{0,60}\.(?:gif|png|svg|jpe?g|webp)(?:\?|$)/i;
+const PLACEHOLDER =
+  /(?:placeholder|spacer|blank|pixel|transparent|loading|lazy|1x1|dummy)[^/]{0,60}\.(?:gif|png|svg|jpe?g|webp)(?:\?|$)/i;
 
 /** Source of an `img` as a reader would see it: largest candidate, lazy source instead of a placeholder; not resolved. */
 export function imageSource(tree: Tree, node: number): string | null {
@@ -126,5 +127,9 @@ function addUnscripted(tree: Tree, noscript: number, add: (source: string | null
 
 function isPixel(tree: Tree, node: number): boolean {
   const isTiny = (size: string | null): boolean => size !== null && /^\s{0,9}[01](?:px)?\s{0,9}$/.test(size);
-  return isTiny(tree.attr(node, A.width)) || isTiny(tree.attr(node, A.height)) || /display\s{0,4}:\s{0,4}none/i.test(tree.attr(node, A.style) ?? '');
+  return (
+    isTiny(tree.attr(node, A.width)) ||
+    isTiny(tree.attr(node, A.height)) ||
+    /display\s{0,4}:\s{0,4}none/i.test(tree.attr(node, A.style) ?? '')
+  );
 }

@@ -110,7 +110,12 @@ class FactsReader {
 
   private vote(): void {
     const { metas, title } = this;
-    const facts = voteFacts(this.tree, this.graph, { url: this.urls.base, title, metas, language: textOf(this.known.get('language')) });
+    const facts = voteFacts(this.tree, this.graph, {
+      url: this.urls.base,
+      title,
+      metas,
+      language: textOf(this.known.get('language')),
+    });
     if (facts.title !== null) this.known.set('title', facts.title);
     if (facts.author !== null) this.known.set('author', facts.author);
     if (facts.published !== null) this.known.set('publishedTime', facts.published);

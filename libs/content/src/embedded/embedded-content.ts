@@ -62,7 +62,9 @@ function addProduct(section: Section, product: EmbeddedProduct, embedded: Embedd
   section.addList(product.specifications);
   if (!isThin) return;
   for (const { author, text } of product.reviews) {
-    section.addText(`<blockquote><p>${escapeAngles(text)}${author === '' ? '' : ` – ${escapeAngles(author)}`}</p></blockquote>`);
+    section.addText(
+      `<blockquote><p>${escapeAngles(text)}${author === '' ? '' : ` – ${escapeAngles(author)}`}</p></blockquote>`,
+    );
   }
 }
 

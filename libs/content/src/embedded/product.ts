@@ -18,7 +18,14 @@ export interface EmbeddedReview {
   readonly text: string;
 }
 
-const PRODUCT_TYPES: ReadonlySet<string> = new Set(['product', 'productgroup', 'individualproduct', 'vehicle', 'car', 'book']);
+const PRODUCT_TYPES: ReadonlySet<string> = new Set([
+  'product',
+  'productgroup',
+  'individualproduct',
+  'vehicle',
+  'car',
+  'book',
+]);
 const OWN_ROLES: ReadonlySet<string> = new Set(['', 'mainentity', 'mainentityofpage', 'about']);
 const SPECIFICATIONS = ['color', 'size', 'material', 'weight', 'width', 'height', 'depth', 'model', 'pattern'] as const;
 const MAX_SPECIFICATIONS = 80;
@@ -97,6 +104,9 @@ function reviewsOf(product: LdObject): EmbeddedReview[] {
   return listOf(product['review'])
     .slice(0, MAX_REVIEWS)
     .filter(isObject)
-    .map((review) => ({ author: nameOf(review['author']), text: ldText(review['reviewBody'] ?? review['description']) }))
+    .map((review) => ({
+      author: nameOf(review['author']),
+      text: ldText(review['reviewBody'] ?? review['description']),
+    }))
     .filter(({ text }) => text !== '');
 }

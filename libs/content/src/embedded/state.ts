@@ -48,7 +48,11 @@ function stateScripts(tree: Tree): string[] {
     if (tree.tag[node] !== T.script) continue;
     const type = tree.attr(node, A.type) ?? '';
     const text = scriptText(tree, node);
-    const from = LD_TYPE.test(type) ? -1 : JSON_TYPE.test(type) ? 0 : (ASSIGNMENT.exec(text.slice(0, 200))?.[0].length ?? -1);
+    const from = LD_TYPE.test(type)
+      ? -1
+      : JSON_TYPE.test(type)
+        ? 0
+        : (ASSIGNMENT.exec(text.slice(0, 200))?.[0].length ?? -1);
     if (from < 0 || text.length > MAX_SCRIPT_CHARS || (total += text.length) > MAX_TOTAL_CHARS) continue;
     found.push(text.slice(from));
   }

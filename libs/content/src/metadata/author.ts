@@ -52,7 +52,8 @@ const META_WEIGHTS: readonly (readonly [string, number])[] = [
   ['blog_author', 6],
   ['content_author', 6],
 ];
-const LABEL_OF_AUTHOR = /^(?:written by|author|by|verfasst von|geschrieben von|autor|écrit par|escrito por|scritto da|geschreven door|skrevet av|skriven av|napisane przez|yazan|написано|автор)/i;
+const LABEL_OF_AUTHOR =
+  /^(?:written by|author|by|verfasst von|geschrieben von|autor|écrit par|escrito por|scritto da|geschreven door|skrevet av|skriven av|napisane przez|yazan|написано|автор)/i;
 
 export function chooseAuthor(evidence: AuthorEvidence): string | null {
   const votes = votesOf(evidence);
@@ -72,7 +73,9 @@ export function chooseAuthor(evidence: AuthorEvidence): string | null {
 function fuller({ names }: Vote, votes: readonly Vote[]): readonly string[] {
   const only = names[0]!;
   if (names.length > 1 || only.includes(' ')) return names;
-  const full = votes.find((vote) => vote.names.length === 1 && FULL_NAME.test(vote.names[0]!) && vote.names[0]!.startsWith(`${only} `));
+  const full = votes.find(
+    (vote) => vote.names.length === 1 && FULL_NAME.test(vote.names[0]!) && vote.names[0]!.startsWith(`${only} `),
+  );
   return full?.names ?? names;
 }
 
@@ -82,15 +85,27 @@ function votesOf(evidence: AuthorEvidence): Vote[] {
   const add = (texts: readonly string[], source: string, weight: number): void => {
     const names = distinct(texts.flatMap(namesIn));
     const isTeam = names.length === 0;
-    if (isTeam) names.push(...texts.map((text) => text.trim().replace(PREFIX, '')).filter((text) => TEAM.test(text)).slice(0, 1));
+    if (isTeam)
+      names.push(
+        ...texts
+          .map((text) => text.trim().replace(PREFIX, ''))
+          .filter((text) => TEAM.test(text))
+          .slice(0, 1),
+      );
     if (names.length === 0) return;
     const isSite = names.every((name) => sites.has(wordsOf(name)) || ORGANISATION.test(name));
-    votes.push({ names, words: new Set(wordsOf(names.join(' ')).split(' ')), source, weight: weight * (isTeam ? 0.2 : isSite ? 0.3 : 1) });
+    votes.push({
+      names,
+      words: new Set(wordsOf(names.join(' ')).split(' ')),
+      source,
+      weight: weight * (isTeam ? 0.2 : isSite ? 0.3 : 1),
+    });
   };
   for (const { object } of evidence.articles) {
     add(ldNames(object['author'] ?? object['creator'], evidence.graph), 'ld', 10);
   }
-  for (const [name, weight] of META_WEIGHTS) add(evidence.metas.get(name) ?? [], name === 'author' ? 'author' : 'meta', weight);
+  for (const [name, weight] of META_WEIGHTS)
+    add(evidence.metas.get(name) ?? [], name === 'author' ? 'author' : 'meta', weight);
   addLabelled(evidence, add);
   addSigns(evidence, add);
   for (const line of evidence.bylines) if (looksLikePeople(line)) add([line], 'byline', 5);
@@ -153,11 +168,13 @@ function similarity(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
 // ---- JSON-LD
 
 function ldNames(value: unknown, graph: LdGraph): string[] {
-  return listOf(value).slice(0, 20).flatMap((author) => {
-    if (!isObject(author)) return [ldText(author)];
-    const named = author['name'] === undefined ? referenced(author, graph) : author;
-    return listOf(named['name']).map(ldText);
-  });
+  return listOf(value)
+    .slice(0, 20)
+    .flatMap((author) => {
+      if (!isObject(author)) return [ldText(author)];
+      const named = author['name'] === undefined ? referenced(author, graph) : author;
+      return listOf(named['name']).map(ldText);
+    });
 }
 
 function referenced(object: LdObject, graph: LdGraph): LdObject {
@@ -180,7 +197,8 @@ const NO_NAME =
   /^(?:by|von|unknown|anonymous|none|null|undefined|n\/a|guest|author|authors|autor|about|follow|share|print|email|comments?|updated|published|date|posted|written|contact|subscribe|home|login|log in|sign in|register|more|view|advertisement|sponsored|editorial|written by|posted by|new member|member|admin|administrator|root|user|edit|reply|views?|replies|new|top|search|menu|name|about (?:the |us|me|this).{0,40}|(?:please )?enter .{0,40}|more from.{0,40})$/i;
 /** Authors only when nobody is named. */
 const TEAM = /^(?:die\s)?redaktion$|^(?:the\s)?(?:editorial|news)?\s?(?:staff|team|room|desk)$|^admin(?:istrator)?$/i;
-const ORGANISATION = /(?:^|\s)(?:e\.\s?v\.|gmbh|ag|inc\.?|llc|ltd\.?|s\.?a\.?|news|magazin[e]?|team|stiftung|verlag|university)$/i;
+const ORGANISATION =
+  /(?:^|\s)(?:e\.\s?v\.|gmbh|ag|inc\.?|llc|ltd\.?|s\.?a\.?|news|magazin[e]?|team|stiftung|verlag|university)$/i;
 const FULL_NAME = /^\S{1,30} \S{1,30}(?: \S{1,30})?$/;
 const PERSON = /^[\p{Lu}\p{Lo}][^\d.!?]{0,30}(?:\.?\s[\p{L}'’.-]{1,30}){0,4}$/u;
 const MAX_NAME_CHARS = 70;

@@ -100,7 +100,8 @@ function readNamed(a: Token, b: Token, c: Token): string | null {
     if (a.text.length <= 2) return dayOf(fullYear(c), b.month, a.number);
     if (a.text.length === 4 && c.text.length <= 2) return dayOf(a.number, b.month, c.number);
   }
-  if (a.month > 0 && b.number > 0 && b.text.length <= 2 && c.text.length === 4) return dayOf(c.number, a.month, b.number);
+  if (a.month > 0 && b.number > 0 && b.text.length <= 2 && c.text.length === 4)
+    return dayOf(c.number, a.month, b.number);
   return null;
 }
 

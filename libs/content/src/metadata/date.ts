@@ -109,7 +109,8 @@ function votesOf(evidence: DateEvidence): Vote[] {
     if (text === undefined || text === '') return;
     const iso = isoDay(text);
     const day = iso ?? findDay(text, monthFirst)?.day;
-    if (day !== undefined) votes.push({ day, at: Date.parse(day), source, weight, raw: iso === null ? null : text.trim().slice(0, 60) });
+    if (day !== undefined)
+      votes.push({ day, at: Date.parse(day), source, weight, raw: iso === null ? null : text.trim().slice(0, 60) });
   };
   for (const { object } of evidence.articles) {
     add(ldText(object['datePublished']), 'ld', 10);

@@ -15,7 +15,8 @@ const NAMES: Readonly<Record<number, string>> = {
 };
 
 const MONTHS = new Map<string, number>();
-for (const [month, names] of Object.entries(NAMES)) for (const name of names.split(' ')) MONTHS.set(name, Number(month));
+for (const [month, names] of Object.entries(NAMES))
+  for (const name of names.split(' ')) MONTHS.set(name, Number(month));
 
 /** 1 to 12, 0 when the word (lower case) is no month. */
 export function monthOf(word: string): number {

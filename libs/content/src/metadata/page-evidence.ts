@@ -30,8 +30,23 @@ const ARTICLE_TYPE =
   /article|posting|^report$|^review$|^recipe$|^creativework$|^newsarticle$|^howto$|^podcastepisode$|^course$|^book$|^scholarlyarticle$|^message$/;
 const PAGE_TYPE = /page$|^website$|^videoobject$|^product$/;
 const OWN_ROLES: ReadonlySet<string> = new Set(['', 'mainentity', 'mainentityofpage', 'subjectof', 'about']);
-const DECLARED_TITLES = ['og:title', 'twitter:title', 'parsely-title', 'sailthru.title', 'dc.title', 'citation_title', 'title'];
-const SITE_NAMES = ['og:site_name', 'application-name', 'apple-mobile-web-app-title', 'twitter:site', 'publisher', 'copyright'];
+const DECLARED_TITLES = [
+  'og:title',
+  'twitter:title',
+  'parsely-title',
+  'sailthru.title',
+  'dc.title',
+  'citation_title',
+  'title',
+];
+const SITE_NAMES = [
+  'og:site_name',
+  'application-name',
+  'apple-mobile-web-app-title',
+  'twitter:site',
+  'publisher',
+  'copyright',
+];
 
 export function voteFacts(tree: Tree, graph: LdGraph, head: HeadFacts): VotedFacts {
   const own = graph.items.filter((item) => OWN_ROLES.has(item.role));
@@ -57,8 +72,21 @@ export function voteFacts(tree: Tree, graph: LdGraph, head: HeadFacts): VotedFac
   const common = { graph, articles, metas: head.metas, heading, siteNames };
   return {
     title: title?.text ?? null,
-    author: chooseAuthor({ ...common, people: signs.people, bylines: around.bylines, anywhere: () => bylinesAnywhere(tree) }),
-    published: chooseDate({ ...common, pages, days: signs.days, nearby: around.dated, anywhere: () => datesAnywhere(tree), language, url: head.url }),
+    author: chooseAuthor({
+      ...common,
+      people: signs.people,
+      bylines: around.bylines,
+      anywhere: () => bylinesAnywhere(tree),
+    }),
+    published: chooseDate({
+      ...common,
+      pages,
+      days: signs.days,
+      nearby: around.dated,
+      anywhere: () => datesAnywhere(tree),
+      language,
+      url: head.url,
+    }),
     modified: firstText(articles, 'dateModified') ?? firstText(pages, 'dateModified'),
     description: declaredDescription(head, [...articles, ...pages]),
     language,
@@ -69,7 +97,8 @@ function siteNamesOf({ metas }: HeadFacts, graph: LdGraph): string[] {
   const names = SITE_NAMES.flatMap((name) => metas.get(name)?.slice(0, 1) ?? []).map((name) => name.replace(/^@/, ''));
   for (const { types, role, object } of graph.items) {
     const isSite = types.includes('website') || role === 'publisher' || types.includes('organization');
-    if (isSite && names.length < 20) names.push(...listOf(object['name']).map(ldText), ...listOf(object['alternateName']).map(ldText));
+    if (isSite && names.length < 20)
+      names.push(...listOf(object['name']).map(ldText), ...listOf(object['alternateName']).map(ldText));
   }
   return names.filter((name) => name !== '');
 }
@@ -87,7 +116,13 @@ function declaredLanguage({ metas }: HeadFacts, items: readonly LdItem[]): strin
 }
 
 function declaredDescription({ metas }: HeadFacts, items: readonly LdItem[]): string | null {
-  for (const name of ['og:description', 'twitter:description', 'dc.description', 'dcterms.description', 'sailthru.description']) {
+  for (const name of [
+    'og:description',
+    'twitter:description',
+    'dc.description',
+    'dcterms.description',
+    'sailthru.description',
+  ]) {
     const value = ldText(metas.get(name)?.[0]);
     if (value !== '') return value;
   }

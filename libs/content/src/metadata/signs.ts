@@ -57,7 +57,8 @@ const DATETIME = hashName('datetime');
 const PUBDATE = hashName('pubdate');
 const ITEMTYPE = hashName('itemtype');
 const TIME = tagOf('time');
-const ASIDE_TYPE = /\/(?:comment|usercomments|review|product|offer|breadcrumblist|aggregaterating|wpsidebar|wpfooter)$/i;
+const ASIDE_TYPE =
+  /\/(?:comment|usercomments|review|product|offer|breadcrumblist|aggregaterating|wpsidebar|wpfooter)$/i;
 const MAX_STYLE_CHARS = 500;
 const MAX_NAME_CHARS = 200;
 const HIDDEN_STYLE = /display\s{0,4}:\s{0,4}none/i;
@@ -147,7 +148,8 @@ class SignReader implements Signs {
   private linksHome(node: number): boolean {
     const { tree } = this;
     let link = tree.tag[tree.parent[node]!] === T.a ? tree.parent[node]! : -1;
-    for (let i = node + 1, to = Math.min(tree.end[node]!, node + 4); i < to && link < 0; i++) if (tree.tag[i] === T.a) link = i;
+    for (let i = node + 1, to = Math.min(tree.end[node]!, node + 4); i < to && link < 0; i++)
+      if (tree.tag[i] === T.a) link = i;
     return link >= 0 && FRONT_PAGE.test(tree.attr(link, A.href)?.trim() ?? '-');
   }
 
@@ -272,7 +274,11 @@ export function shortText(tree: Tree, node: number, maxChars: number): string | 
 /** Whether an element only formats a part of the other. */
 function isGlue(tree: Tree, node: number, other: number): boolean {
   const tag = tree.tag[node]!;
-  return tree.parent[node] === other && tag !== T.a && ((flagsOf(tag) & F.formatting) !== 0 || tag === T.sup || tag === T.sub);
+  return (
+    tree.parent[node] === other &&
+    tag !== T.a &&
+    ((flagsOf(tag) & F.formatting) !== 0 || tag === T.sup || tag === T.sub)
+  );
 }
 
 export function hasWord(list: string, word: string): boolean {

@@ -97,7 +97,8 @@ function hasYear(tree: Tree, node: number): boolean {
   const { source } = tree;
   for (let i = tree.from[node]!, to = Math.min(tree.to[node]!, i + MAX_DATE_CHARS * 3) - 1; i < to; i++) {
     const c = source.charCodeAt(i);
-    if ((c === ONE && source.charCodeAt(i + 1) === NINE) || (c === TWO && source.charCodeAt(i + 1) === ZERO)) return true;
+    if ((c === ONE && source.charCodeAt(i + 1) === NINE) || (c === TWO && source.charCodeAt(i + 1) === ZERO))
+      return true;
   }
   return false;
 }
@@ -109,7 +110,8 @@ function mayBeByline(tree: Tree, node: number): boolean {
     const c = source.charCodeAt(i);
     if (c > LAST_LATIN) return true;
     if (c === AMPERSAND && source.startsWith('&nbsp;', i)) i += 5;
-    else if ((c | 32) >= 97 && (c | 32) <= 122) return BYLINE_STARTS.has(((c | 32) << 8) | (source.charCodeAt(i + 1) | 32));
+    else if ((c | 32) >= 97 && (c | 32) <= 122)
+      return BYLINE_STARTS.has(((c | 32) << 8) | (source.charCodeAt(i + 1) | 32));
   }
   return false;
 }

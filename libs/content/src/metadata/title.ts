@@ -40,7 +40,8 @@ export function chooseTitle(given: TitleEvidence): PageTitle | null {
   const evidence = { ...given, sites: siteWords(given) };
   const texts = [evidence.title ?? '', ...evidence.declared, ...evidence.headlines].filter((text) => text !== '');
   const heading = mainHeading(evidence, texts);
-  if (heading !== null) return { text: heldTitle(heading.text, texts, evidence) ?? heading.text, heading: heading.node };
+  if (heading !== null)
+    return { text: heldTitle(heading.text, texts, evidence) ?? heading.text, heading: heading.node };
   const best = texts[0];
   if (best === undefined) return firstHeading(evidence);
   const text = withoutSite(shortest(best, evidence.declared), evidence);
@@ -96,11 +97,17 @@ function mainHeading(evidence: Evidence, texts: readonly string[]): Heading | nu
 function loneHeading(evidence: Evidence, declared: readonly string[]): Heading | null {
   const { sites, isFrontPage } = evidence;
   if (isFrontPage) return null;
-  const found = evidence.headings.filter(({ level, isAside, text }) => level === 1 && !isAside && !sites.has(wordsOf(text)));
+  const found = evidence.headings.filter(
+    ({ level, isAside, text }) => level === 1 && !isAside && !sites.has(wordsOf(text)),
+  );
   if (found.length !== 1) return null;
   if (evidence.isArticle) return found[0]!;
   if (evidence.declared.length > 0) return null;
-  const words = new Set(wordsOf(found[0]!.text).split(' ').filter((word) => word.length >= MIN_SHARED_CHARS));
+  const words = new Set(
+    wordsOf(found[0]!.text)
+      .split(' ')
+      .filter((word) => word.length >= MIN_SHARED_CHARS),
+  );
   const isShared = declared.some((text) => sites.has(text) || text.split(' ').some((word) => words.has(word)));
   return isShared || declared.length === 0 ? found[0]! : null;
 }
@@ -125,7 +132,10 @@ function matchingHeading({ headings }: TitleEvidence, text: string): number {
 function siteWords({ siteNames, host }: TitleEvidence): Set<string> {
   const words = new Set(siteNames.map(wordsOf));
   words.delete('');
-  const labels = host.toLowerCase().replace(/^www\./, '').split('.');
+  const labels = host
+    .toLowerCase()
+    .replace(/^www\./, '')
+    .split('.');
   words.add(labels.join(' '));
   return words;
 }
@@ -142,7 +152,8 @@ function withoutSite(title: string, evidence: Evidence): string {
   const cuts = cutsOf(title.slice(0, MAX_TITLE_CHARS));
   let from = 0;
   let to = title.length;
-  for (let i = cuts.length - 1; i >= 0 && cuts[i]!.from > 0 && isSite(title.slice(cuts[i]!.to, to)); i--) to = cuts[i]!.from;
+  for (let i = cuts.length - 1; i >= 0 && cuts[i]!.from > 0 && isSite(title.slice(cuts[i]!.to, to)); i--)
+    to = cuts[i]!.from;
   for (const cut of cuts) {
     if (cut.to >= to || !isSite(title.slice(from, cut.from))) break;
     from = cut.to;
@@ -156,6 +167,12 @@ function cutsOf(title: string): { from: number; to: number }[] {
 
 function mainLabel(host: string): string {
   const labels = host.toLowerCase().split('.');
-  const long = labels.slice(0, -1).reverse().find((label) => label.length > 3) ?? labels.at(-2) ?? '';
+  const long =
+    labels
+      .slice(0, -1)
+      .reverse()
+      .find((label) => label.length > 3) ??
+    labels.at(-2) ??
+    '';
   return long.replaceAll('-', '');
 }
