@@ -22,6 +22,13 @@ export interface AuthorEvidence {
 /** Votes below it are looked upon as guesses. */
 const WEAK_WEIGHT = 4;
 
+/** What a vote for no person counts, beside one for a person: an unnamed team, the site itself, a declared account. */
+const TEAM_TRUST = 0.2;
+const SITE_TRUST = 0.3;
+const ACCOUNT_TRUST = 0.75;
+/** Sources that content systems fill, often with the account that entered the text. */
+const DECLARED: ReadonlySet<string> = new Set(['ld', 'meta', 'author']);
+
 interface Vote {
   readonly names: readonly string[];
   readonly words: ReadonlySet<string>;
@@ -83,23 +90,19 @@ function votesOf(evidence: AuthorEvidence): Vote[] {
   const votes: Vote[] = [];
   const sites = new Set(evidence.siteNames.map(wordsOf));
   const add = (texts: readonly string[], source: string, weight: number): void => {
-    const names = distinct(texts.flatMap(namesIn));
-    const isTeam = names.length === 0;
-    if (isTeam)
-      names.push(
-        ...texts
-          .map((text) => text.trim().replace(PREFIX, ''))
-          .filter((text) => TEAM.test(text))
-          .slice(0, 1),
-      );
+    const people = distinct(texts.flatMap(namesIn));
+    const names = people.length > 0 ? people : teamIn(texts);
     if (names.length === 0) return;
     const isSite = names.every((name) => sites.has(wordsOf(name)) || ORGANISATION.test(name));
-    votes.push({
-      names,
-      words: new Set(wordsOf(names.join(' ')).split(' ')),
-      source,
-      weight: weight * (isTeam ? 0.2 : isSite ? 0.3 : 1),
-    });
+    const trust =
+      people.length === 0
+        ? TEAM_TRUST
+        : isSite
+          ? SITE_TRUST
+          : DECLARED.has(source) && isAccount(names)
+            ? ACCOUNT_TRUST
+            : 1;
+    votes.push({ names, words: new Set(wordsOf(names.join(' ')).split(' ')), source, weight: weight * trust });
   };
   for (const { object } of evidence.articles) {
     add(ldNames(object['author'] ?? object['creator'], evidence.graph), 'ld', 10);
@@ -111,6 +114,21 @@ function votesOf(evidence: AuthorEvidence): Vote[] {
   for (const line of evidence.bylines) if (looksLikePeople(line)) add([line], 'byline', 5);
   if (votes.every(({ weight }) => weight < WEAK_WEIGHT)) addAnywhere(evidence.anywhere(), add);
   return votes;
+}
+
+function teamIn(texts: readonly string[]): string[] {
+  const names = texts.map((text) =>
+    text
+      .trim()
+      .replace(PREFIX, '')
+      .replace(/[\s,;.]{1,5}$/, ''),
+  );
+  return names.filter((name) => TEAM.test(name)).slice(0, 1);
+}
+
+/** One word is the name of an account, or a first name. */
+function isAccount(names: readonly string[]): boolean {
+  return names.length === 1 && !names[0]!.includes(' ');
 }
 
 function addAnywhere({ labelled, whole }: Bylines, add: Add): void {
@@ -187,7 +205,7 @@ function referenced(object: LdObject, graph: LdGraph): LdObject {
 const PREFIX =
   /^(?:(?:written|posted|published|reviewed|created|submitted|article|story|words|text|texte|testo|texto|reported|photos?|started|asked|skrevet|geschrieben|verfasst|veröffentlicht|publié|écrit|escrito|publicado|scritto|pubblicato|geschreven|napisane|text und|guest post|a post|post|blog|review|recipe)\s{1,3})?(?:by|von|vom|par|por|di|da|door|av|af|przez|autor(?:in|en|a|es)?|auth?ors?|auteurs?|autore|text|texte|words|foto|interview|von:|redaktion:|автор|yazar|yazan|napsal|作者|文|著者|著|撰文|記者|筆者|tekst|byline|editor|by:)(?:\s{0,3}[:：]\s{0,3}|\s{1,3}(?=\S))/iu;
 const CUT =
-  /\s{0,3}(?:[|•·●–—]|\s-\s|\(|\[|\bon\s(?=\w+\s\d|\d)|\bam\s(?=\d)|\ble\s(?=\d)|\bat\s(?=\d)|\bupdated\b|\bpublished\b|\blast\s(?:updated|modified)\b|\bposted\b|\bveröffentlicht\b|\bin\s(?=[A-Z]))/iu;
+  /\s{0,3}(?:[|•·●–—]|\s-\s|\(|\[|\bon\s(?=\w+\s\d|\d)|\bam\s(?=\d)|\ble\s(?=\d)|\bat\s(?=\d)|\bupdated\b|\bpublished\b|\blast\s(?:updated|modified)\b|\bposted\b|\bveröffentlicht\b|\b(?:in|at|for|using)\s(?=\p{Lu}))/iu;
 const JOINT = /\s{0,3}(?:[,;/&\n]|\s(?:and|und|et|y|e|en|og|och|i|ve|и)\s)\s{0,3}/iu;
 const EMAIL = /\S{1,80}@\S{1,80}\.\S{2,20}/g;
 const URL = /^(?:https?:|www\.|\/)|\.(?:html?|php)\b/i;

@@ -11,11 +11,15 @@ export const ASIDE = 8;
 /** About a person: more than the name. */
 export const ABOUT = 16;
 
+/** Together they are an author: `user-name`, `member__name`. */
+const USER = 32;
+const NAME = 64;
+
 const WORDS: readonly (readonly [number, string])[] = [
   [
     AUTHOR,
     'author authors authorname author_name byline bylines writer autor autore auteur auteurs autoren redakteur verfasser ' +
-      'forfatter skribent contributor contributors journalist reporter username postauthor entryauthor articleauthor ' +
+      'forfatter skribent contributors journalist reporter username postauthor entryauthor articleauthor ' +
       'articlebyline vcard byauthor creator poster',
   ],
   [
@@ -23,6 +27,8 @@ const WORDS: readonly (readonly [number, string])[] = [
     'date dates datum datetime dateline datepublished published publish publishdate pubdate publication timestamp ' +
       'time posted postdate postedon entrydate articledate fecha datepost dateposted pubtime publishtime veroeffentlicht',
   ],
+  [USER, 'user member person contributor'],
+  [NAME, 'name nickname fullname displayname'],
   [ABOUT, 'description bio biography avatar about'],
   [MODIFIED, 'updated modified lastmod lastupdated lastmodified update aktualisiert'],
   [
@@ -80,5 +86,5 @@ export function rolesIn(source: string, from: number, to: number): number {
     }
     wasSmall = isSmall;
   }
-  return kinds;
+  return (kinds & (USER | NAME)) === (USER | NAME) ? kinds | AUTHOR : kinds;
 }

@@ -57,10 +57,12 @@ const DATETIME = hashName('datetime');
 const PUBDATE = hashName('pubdate');
 const ITEMTYPE = hashName('itemtype');
 const TIME = tagOf('time');
+const STRONG = tagOf('strong');
 const ASIDE_TYPE =
   /\/(?:comment|usercomments|review|product|offer|breadcrumblist|aggregaterating|wpsidebar|wpfooter)$/i;
 const MAX_STYLE_CHARS = 500;
 const MAX_NAME_CHARS = 200;
+const MAX_PORTRAIT_NODES = 40;
 const HIDDEN_STYLE = /display\s{0,4}:\s{0,4}none/i;
 const FRONT_PAGE = /^(?:https?:\/\/[^/]{1,300})?\/?(?:index\.\w{2,5})?$/i;
 const PUBLISHED_WORDS = /publi|pubdate|pub-date|entry-date|posted|post-date|date-post|article-date|veröff|veroeff/i;
@@ -129,6 +131,7 @@ class SignReader implements Signs {
     if (property >= 0) this.readProperty(node, tree.attrValue(property).slice(0, MAX_NAME_CHARS).toLowerCase());
     if (isAuthorLink) this.addPerson(node, 'rel');
     if ((roles & (AUTHOR | ABOUT)) === AUTHOR || this.isByline(tag)) this.addPerson(node, 'class');
+    else if ((roles & (AUTHOR | ABOUT)) === (AUTHOR | ABOUT)) this.addPortrait(node);
   }
 
   private isByline(tag: number): boolean {
@@ -210,6 +213,19 @@ class SignReader implements Signs {
     if (text === null || text === '') return;
     const links = inner === null ? this.linksIn(node) : [];
     this.people.push({ node, kind, text, links, isAside: node < this.asideUntil });
+  }
+
+  /** A box about the author begins with the name: its first heading, link or strong text. */
+  private addPortrait(node: number): void {
+    const { tree } = this;
+    for (let i = node + 1, to = Math.min(tree.end[node]!, node + MAX_PORTRAIT_NODES); i < to; i++) {
+      const tag = tree.tag[i]!;
+      if (tag !== T.a && tag !== STRONG && tag !== T.b && (flagsOf(tag) & F.heading) === 0) continue;
+      const text = this.shortText(i, MAX_NAME_CHARS);
+      if (text === null || text === '') continue;
+      if (this.people.length < MAX_SIGNS) this.people.push({ node: i, kind: 'class', text, links: [], isAside: true });
+      return;
+    }
   }
 
   /** `itemprop=name` inside a person's element. */
