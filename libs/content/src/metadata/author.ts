@@ -19,6 +19,7 @@ export interface AuthorEvidence {
   readonly siteNames: readonly string[];
 }
 
+const MAX_AUTHORS = 8;
 /** Votes below it are looked upon as guesses. */
 const WEAK_WEIGHT = 4;
 
@@ -76,13 +77,18 @@ export function chooseAuthor(evidence: AuthorEvidence): string | null {
   return best === null ? null : fuller(best, votes).join(', ');
 }
 
-/** A first name alone gives way to the full name that somebody else gives. */
-function fuller({ names }: Vote, votes: readonly Vote[]): readonly string[] {
-  const only = names[0]!;
-  if (names.length > 1 || only.includes(' ')) return names;
-  const full = votes.find(
-    (vote) => vote.names.length === 1 && FULL_NAME.test(vote.names[0]!) && vote.names[0]!.startsWith(`${only} `),
-  );
+/** A first name alone gives way to the full name, one name to a byline that has it and others, when another source has them. */
+function fuller(best: Vote, votes: readonly Vote[]): readonly string[] {
+  const { names } = best;
+  const isFirstName = names.length === 1 && !names[0]!.includes(' ');
+  const full = votes.find((vote) => {
+    if (isFirstName)
+      return vote.names.length === 1 && FULL_NAME.test(vote.names[0]!) && vote.names[0]!.startsWith(`${names[0]!} `);
+    const isLonger = vote.names.length > names.length && vote.names.length <= MAX_AUTHORS && vote.weight >= WEAK_WEIGHT;
+    return (
+      isLonger && names.every((name) => vote.names.includes(name)) && vote.names.every((name) => PERSON.test(name))
+    );
+  });
   return full?.names ?? names;
 }
 
@@ -191,7 +197,7 @@ function ldNames(value: unknown, graph: LdGraph): string[] {
     .flatMap((author) => {
       if (!isObject(author)) return [ldText(author)];
       const named = author['name'] === undefined ? referenced(author, graph) : author;
-      return listOf(named['name']).map(ldText);
+      return listOf(named['name']).slice(0, MAX_AUTHORS).map(ldText);
     });
 }
 
@@ -205,20 +211,22 @@ function referenced(object: LdObject, graph: LdGraph): LdObject {
 const PREFIX =
   /^(?:(?:written|posted|published|reviewed|created|submitted|article|story|words|text|texte|testo|texto|reported|photos?|started|asked|skrevet|geschrieben|verfasst|veröffentlicht|publié|écrit|escrito|publicado|scritto|pubblicato|geschreven|napisane|text und|guest post|a post|post|blog|review|recipe)\s{1,3})?(?:by|von|vom|par|por|di|da|door|av|af|przez|autor(?:in|en|a|es)?|auth?ors?|auteurs?|autore|text|texte|words|foto|interview|von:|redaktion:|автор|yazar|yazan|napsal|作者|文|著者|著|撰文|記者|筆者|tekst|byline|editor|by:)(?:\s{0,3}[:：]\s{0,3}|\s{1,3}(?=\S))/iu;
 const CUT =
-  /\s{0,3}(?:[|•·●–—]|\s-\s|\(|\[|\bon\s(?=\w+\s\d|\d)|\bam\s(?=\d)|\ble\s(?=\d)|\bat\s(?=\d)|\bupdated\b|\bpublished\b|\blast\s(?:updated|modified)\b|\bposted\b|\bveröffentlicht\b|\b(?:in|at|for|using)\s(?=\p{Lu}))/iu;
+  /\s{0,3}(?:[|•·●–—]|\s-\s|\(|\[|\bon\s(?=\w+\s\d|\d)|\bam\s(?=\d)|\ble\s(?=\d)|\bat\s(?=\d)|\bupdated\b|\bpublished\b|\blast\s(?:updated|modified)\b|\bposted\b|\bveröffentlicht\b|\s(?:in|at|for|using)\s(?=\p{Lu}))/iu;
 const JOINT = /\s{0,3}(?:[,;/&\n]|\s(?:and|und|et|y|e|en|og|och|i|ve|и)\s)\s{0,3}/iu;
 const EMAIL = /\S{1,80}@\S{1,80}\.\S{2,20}/g;
 const URL = /^(?:https?:|www\.|\/)|\.(?:html?|php)\b/i;
 const ROLE =
   /^(?:(?:senior|junior|staff|chief|deputy|associate|assistant|managing|executive|contributing|guest|freelance|national|science|health|political|sports?|tech|technology|business|news|web|digital|content|marketing|investigative|global|lead|co-)\s?)*(?:editors?|writer|reporter|correspondent|journalist|columnist|contributor|author|autor|autorin|redakteur(?:in)?|redaktion|producer|manager|director|strategist|specialist|analyst|founder|ceo|cto|md|rd|phd|ph\.d\.?|m\.d\.?|jd|cpa|cfp|rn|ms|mph|esq\.?|jr\.?|sr\.?|m\.?a\.?|m\.?s\.?|ldn?|posts?|staff|admin(?:istrator)?|member|follow|more by .*|about|view|profile|biography|bio|see (?:all|more).*|(?:read|all|more) .*)$/i;
 const NO_NAME =
-  /^(?:by|von|unknown|anonymous|none|null|undefined|n\/a|guest|author|authors|autor|about|follow|share|print|email|comments?|updated|published|date|posted|written|contact|subscribe|home|login|log in|sign in|register|more|view|advertisement|sponsored|editorial|written by|posted by|new member|member|admin|administrator|root|user|edit|reply|views?|replies|new|top|search|menu|name|about (?:the |us|me|this).{0,40}|(?:please )?enter .{0,40}|more from.{0,40})$/i;
+  /^(?:by|von|unknown|anonymous|none|null|undefined|n\/a|guest|author|authors|autor|about|follow|share|print|email|comments?|updated|published|date|posted|written|contact|subscribe|home|login|log in|sign in|register|more|view|advertisement|sponsored|editorial|written by|posted by|new member|member|admin|administrator|root|user|edit|reply|views?|replies|new|top|search|menu|name|about (?:the |us|me|this).{0,40}|(?:view|get|see|read|visit|follow|contact|send|show|hide)\s.{1,60}|(?:please )?enter .{0,40}|more from.{0,40})$/i;
 /** Authors only when nobody is named. */
 const TEAM = /^(?:die\s)?redaktion$|^(?:the\s)?(?:editorial|news)?\s?(?:staff|team|room|desk)$|^admin(?:istrator)?$/i;
 const ORGANISATION =
   /(?:^|\s)(?:e\.\s?v\.|gmbh|ag|inc\.?|llc|ltd\.?|s\.?a\.?|news|magazin[e]?|team|stiftung|verlag|university)$/i;
 const FULL_NAME = /^\S{1,30} \S{1,30}(?: \S{1,30})?$/;
 const PERSON = /^[\p{Lu}\p{Lo}][^\d.!?]{0,30}(?:\.?\s[\p{L}'’.-]{1,30}){0,4}$/u;
+/** Reading times and counters. */
+const COUNT = /^(?:ca\.?\s)?\d{1,9}\s|\d\s?(?:min|views?|comments?|posts?)\b/i;
 const MAX_NAME_CHARS = 70;
 const MAX_NAME_WORDS = 7;
 
@@ -249,7 +257,7 @@ function cleanName(name: string): string {
 
 function isName(name: string): boolean {
   if (name.length < 2 || name.length > MAX_NAME_CHARS || !/\p{L}/u.test(name)) return false;
-  if (NO_NAME.test(name) || ROLE.test(name)) return false;
+  if (NO_NAME.test(name) || ROLE.test(name) || COUNT.test(name)) return false;
   return name.split(' ').length <= MAX_NAME_WORDS;
 }
 

@@ -86,6 +86,9 @@ const META_WEIGHTS: readonly (readonly [string, number])[] = [
 ];
 /** A page with more dates, none of them marked in any way, is a list or a calendar. */
 const MAX_UNMARKED_DAYS = 4;
+/** Since when somebody has been a member is no date of a text. */
+const MEMBERSHIP =
+  /^[\s:]{0,5}(?:registered|joined|join date|member since|registriert|beigetreten|dabei seit|mitglied seit|inscrit|registrado|lid sinds)/i;
 const DAY_MS = 86_400_000;
 const URL_DAY = /\/((?:19|20)\d{2})[/-](\d{1,2})[/-](\d{1,2})(?!\d)|[/_-]((?:19|20)\d{2})-?(\d{2})-?(\d{2})(?!\d)/;
 
@@ -106,7 +109,7 @@ function votesOf(evidence: DateEvidence): Vote[] {
   const votes: Vote[] = [];
   const monthFirst = isMonthFirst(evidence.language);
   const add = (text: string | undefined, source: string, weight: number): void => {
-    if (text === undefined || text === '') return;
+    if (text === undefined || text === '' || MEMBERSHIP.test(text)) return;
     const iso = isoDay(text);
     const day = iso ?? findDay(text, monthFirst)?.day;
     if (day !== undefined)

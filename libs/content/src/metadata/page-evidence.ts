@@ -29,6 +29,9 @@ export interface HeadFacts {
 const ARTICLE_TYPE =
   /article|posting|^report$|^review$|^recipe$|^creativework$|^newsarticle$|^howto$|^podcastepisode$|^course$|^book$|^scholarlyarticle$|^message$/;
 const PAGE_TYPE = /page$|^website$|^videoobject$|^product$/;
+/** Items of JSON-LD that have a voice. */
+const MAX_ITEMS = 40;
+const MAX_NAMES = 5;
 const OWN_ROLES: ReadonlySet<string> = new Set(['', 'mainentity', 'mainentityofpage', 'subjectof', 'about']);
 const DECLARED_TITLES = [
   'og:title',
@@ -49,7 +52,7 @@ const SITE_NAMES = [
 ];
 
 export function voteFacts(tree: Tree, graph: LdGraph, head: HeadFacts): VotedFacts {
-  const own = graph.items.filter((item) => OWN_ROLES.has(item.role));
+  const own = graph.items.filter((item) => OWN_ROLES.has(item.role)).slice(0, MAX_ITEMS);
   const articles = own.filter(({ types }) => types.some((type) => ARTICLE_TYPE.test(type)));
   const questions = own.filter(({ types }) => types.includes('question'));
   if (questions.length === 1) articles.push(questions[0]!);
@@ -97,10 +100,13 @@ function siteNamesOf({ metas }: HeadFacts, graph: LdGraph): string[] {
   const names = SITE_NAMES.flatMap((name) => metas.get(name)?.slice(0, 1) ?? []).map((name) => name.replace(/^@/, ''));
   for (const { types, role, object } of graph.items) {
     const isSite = types.includes('website') || role === 'publisher' || types.includes('organization');
-    if (isSite && names.length < 20)
-      names.push(...listOf(object['name']).map(ldText), ...listOf(object['alternateName']).map(ldText));
+    if (isSite && names.length < 20) names.push(...namesOf(object['name']), ...namesOf(object['alternateName']));
   }
   return names.filter((name) => name !== '');
+}
+
+function namesOf(value: unknown): string[] {
+  return listOf(value).slice(0, MAX_NAMES).map(ldText);
 }
 
 function hostOf(url: string): string {

@@ -35,7 +35,8 @@ const WORDS: readonly (readonly [number, string])[] = [
     ASIDE,
     'comment comments commentlist commentary kommentar kommentare respond reply replies related sidebar widget widgets footer ' +
       'recommended recommendations recommend teaser teasers trending popular latest navigation nav menu breadcrumb breadcrumbs ' +
-      'newsletter promo carousel slider recirc mostread quote',
+      'newsletter promo carousel slider recirc mostread quote ' +
+      'caption credit credits photographer copyright',
   ],
 ];
 

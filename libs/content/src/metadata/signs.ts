@@ -48,6 +48,8 @@ const MAX_PERSON_CHARS = 160;
 const MAX_DAY_CHARS = 120;
 const MAX_HEADING_CHARS = 400;
 const MAX_ITEMPROP_CHARS = 1000;
+const ENDS_IN_WORD = /[\p{L}\p{N}]$/u;
+const BEGINS_WITH_WORD = /^[\p{L}\p{N}]/u;
 /** Sign of a link to the heading itself. */
 const ANCHOR_MARK = /\s{0,3}[¶§#🔗]$/u;
 const WHITE_SPACE = /\s+/g;
@@ -98,7 +100,7 @@ class SignReader implements Signs {
   private readElement(node: number, tag: number): void {
     const { tree } = this;
     let roles = 0;
-    let isAside = tag === T.nav || tag === T.aside || tag === T.footer || tag === T.form;
+    let isAside = tag === T.nav || tag === T.aside || tag === T.footer || tag === T.form || tag === T.figure;
     let property = -1;
     let isAuthorLink = false;
     for (let i = tree.from[node]!, to = tree.to[node]!; i < to; i++) {
@@ -261,7 +263,7 @@ class SignReader implements Signs {
 }
 
 /**
- * Text of an element, white space collapsed, a space between elements unless they only format; null when it is longer than
+ * Text of an element, white space collapsed, a space between the words of two elements unless one only formats the other; null when it is longer than
  * `maxChars`. Costs no more than a multiple of `maxChars`.
  */
 export function shortText(tree: Tree, node: number, maxChars: number): string | null {
@@ -277,8 +279,9 @@ export function shortText(tree: Tree, node: number, maxChars: number): string | 
     if (tree.tag[i] === TEXT) {
       if (tree.to[i]! - tree.from[i]! > maxChars * 4) return null;
       const parent = tree.parent[i]!;
+      const piece = tree.text(i);
       const isGlued = before < 0 || parent === before || isGlue(tree, parent, before) || isGlue(tree, before, parent);
-      text += isGlued ? tree.text(i) : ` ${tree.text(i)}`;
+      text += isGlued || !ENDS_IN_WORD.test(text) || !BEGINS_WITH_WORD.test(piece) ? piece : ` ${piece}`;
       before = parent;
     } else if (tree.tag[i] === T.br) text += ' ';
     i++;

@@ -43,6 +43,11 @@ describe('the title', () => {
     ],
     ['without what stands around it in the heading', '<title>Red Fish</title><h1>3.1 Red Fish (new)</h1>', 'Red Fish'],
     ['without the mark of its anchor', '<title>Red Fish - X</title><h1>Red Fish<a href="#a">¶</a></h1>', 'Red Fish'],
+    [
+      'with spaces as a reader sees them',
+      '<title>ann: Red Fish - X</title><h1><code><i>ann</i></code>: Red Fish</h1>',
+      'ann: Red Fish',
+    ],
     ['the heading, without a title', '<h1>Red <em>Fish</em></h1>', 'Red Fish'],
   ])('is %s', (_name, html, title) => {
     expect(titleOf(html)).toBe(title);
@@ -90,6 +95,11 @@ describe('the author', () => {
     '<h1>Red Fish</h1><p>von Ann Lee</p>',
     '<h1>Red Fish</h1><p><b>By:</b> <i>Ann Lee</i></p>',
     '<p>Text of the page.</p><p>Autorin: Ann Lee</p>',
+    '<div class=post><a class=user-name href=/u/1>Ann Lee</a></div>',
+    '<div class="author-box bio"><h3>Ann Lee</h3><p>writes about fish and other things that live in water.</p></div>',
+    '<figure><span class=author>Bo Ray</span></figure><span class=author>Ann Lee</span>',
+    '<span class=author>5 min</span><span class=author>Ann Lee</span>',
+    '<div class=author><a href=/ann>Ann Lee</a><a href=/feed>Get author RSS feed</a></div>',
     '<p>Text of the page.</p><p>Posted by Ann Lee at 10:00</p>',
   ])('is read from %s', (html) => {
     expect(authorOf(html)).toBe('Ann Lee');
@@ -118,6 +128,17 @@ describe('the author', () => {
 
   it('has the whole name when one source has the first name only', () => {
     expect(authorOf(`${article({ author: 'Ann' })}<span class=author>Ann Lee</span>`)).toBe('Ann Lee');
+  });
+
+  it('has all the names of a byline when another source has the first only', () => {
+    expect(authorOf(`${article({ author: 'Ann Lee' })}<span class=byline>By Ann Lee and Bo Ray</span>`)).toBe(
+      'Ann Lee, Bo Ray',
+    );
+  });
+
+  it('is a name rather than a declared account', () => {
+    const html = `${article({ author: 'annie7' })}<h1>Red Fish</h1><p>by <a class=author-link href=/a>Ann Lee</a></p>`;
+    expect(authorOf(html)).toBe('Ann Lee');
   });
 
   it('is who most sources name', () => {
@@ -158,6 +179,10 @@ describe('the day of publication', () => {
   it('is what several sources agree on', () => {
     const html = `<meta name=date content=2024-09-09><time datetime=2024-03-05>x</time><p class=date>March 5, 2024</p>`;
     expect(dateOf(html, 'http://site.test/2024/03/05/x')).toBe('2024-03-05');
+  });
+
+  it('is not the day when the author became a member', () => {
+    expect(dateOf('<h1>Red Fish</h1><p>Registered: 2019-01-27</p><p>March 5, 2024</p>')).toBe('2024-03-05');
   });
 
   it('is not taken from a calendar', () => {
