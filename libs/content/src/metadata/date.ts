@@ -1,6 +1,7 @@
 /** Day of publication: votes of JSON-LD, metas, microdata, `time`, dates near the title and the URL. */
 import { dayOf, findDay, isMonthFirst, isoDay } from './date-text.js';
 import { ldText, type LdItem } from './json-ld.js';
+import { monthOf } from './months.js';
 import type { DaySign } from './signs.js';
 
 export interface DateEvidence {
@@ -84,8 +85,17 @@ const META_WEIGHTS: readonly (readonly [string, number])[] = [
   ['dcterms.modified', 2],
   ['dc.date.modified', 2],
 ];
+const URL_NAMED_DAY = /\/((?:19|20)\d{2})\/([a-z]{3,9})\/(\d{1,2})(?!\d)/i;
+const MAX_URL_CHARS = 500;
 /** A page with more dates, none of them marked in any way, is a list or a calendar. */
 const MAX_UNMARKED_DAYS = 4;
+/** What the day of a change counts beside that of the publication. */
+const MODIFIED_TRUST = 0.4;
+const UPDATED =
+  /updated?\b|modified|revised|reviewed|edited|aktualisiert|geändert|stand:|mis à jour|modifi|actualizad|atualizad|aggiornat|bijgewerkt|gewijzigd|zaktualizowan|aktualizov|uppdaterad|güncelle|обновлен/i;
+/** Votes from here on are of sources that mean the day of publication and nothing else. */
+const DECLARED_WEIGHT = 8;
+const ORIGINAL_BONUS = 4;
 /** Since when somebody has been a member is no date of a text. */
 const MEMBERSHIP =
   /^[\s:]{0,5}(?:registered|joined|join date|member since|registriert|beigetreten|dabei seit|mitglied seit|inscrit|registrado|lid sinds)/i;
@@ -127,7 +137,7 @@ function votesOf(evidence: DateEvidence): Vote[] {
   }
   for (const [name, weight] of META_WEIGHTS) add(evidence.metas.get(name)?.[0], 'meta', weight);
   addSigns(evidence, add);
-  evidence.nearby.forEach((text, i) => add(text, 'near', 5 / (1 + i * 0.25)));
+  evidence.nearby.forEach((text, i) => add(text, 'near', (5 * trustIn(text)) / (1 + i * 0.5)));
   addUrl(evidence.url, votes);
   if (votes.length === 0) for (const text of evidence.anywhere()) add(text, 'near', 1);
   const isCalendar = votes.length > MAX_UNMARKED_DAYS && votes.every(({ weight }) => weight === 1);
@@ -143,7 +153,8 @@ function addSigns({ days, heading }: DateEvidence, add: Add): void {
   for (const sign of days) {
     let weight = SIGN_WEIGHTS[sign.kind];
     if (sign.isPublished) weight *= 1.4;
-    if (sign.isModified) weight *= 0.4;
+    if (sign.isModified) weight *= MODIFIED_TRUST;
+    else weight *= trustIn(sign.text);
     if (sign.isAside) weight *= 0.3;
     if (heading >= 0 && Math.abs(sign.node - heading) < 80) weight *= 1.3;
     add(sign.text, sign.kind, weight / (1 + before * 0.1));
@@ -151,12 +162,25 @@ function addSigns({ days, heading }: DateEvidence, add: Add): void {
   }
 }
 
+function trustIn(text: string): number {
+  return UPDATED.test(text) ? MODIFIED_TRUST : 1;
+}
+
 function addUrl(url: string, votes: Vote[]): void {
-  const parts = URL_DAY.exec(url.slice(0, 500));
-  if (parts === null) return;
-  const [year, month, day] = parts[1] === undefined ? parts.slice(4, 7) : parts.slice(1, 4);
-  const found = dayOf(Number(year), Number(month), Number(day));
+  const text = url.slice(0, MAX_URL_CHARS);
+  const [, y1, m1, d1, y2, m2, d2] = URL_DAY.exec(text) ?? [];
+  const [, year, month, day] = URL_NAMED_DAY.exec(text) ?? [];
+  const found =
+    year === undefined
+      ? dayOf(Number(y1 ?? y2 ?? 0), Number(m1 ?? m2 ?? 0), Number(d1 ?? d2 ?? 0))
+      : dayOf(Number(year), monthOf(month!.toLowerCase()), Number(day));
   if (found !== null) votes.push({ day: found, at: Date.parse(found), source: 'url', weight: 7, raw: null });
+}
+
+/** Of two days that are both declared as that of publication, the earlier one; the later is that of a new edition. */
+function isOriginal(vote: Vote, votes: readonly Vote[]): boolean {
+  if (vote.weight < DECLARED_WEIGHT) return false;
+  return votes.some((other) => other.weight >= DECLARED_WEIGHT && other.at - vote.at > DAY_MS);
 }
 
 /** Days next to each other agree: time zones. */
@@ -166,7 +190,7 @@ function scoreOf(vote: Vote, votes: readonly Vote[]): number {
     const value = Math.abs(other.at - vote.at) <= DAY_MS ? other.weight : 0;
     if (value > (bySource.get(other.source) ?? 0)) bySource.set(other.source, value);
   }
-  let sum = vote.weight * 0.5;
+  let sum = vote.weight * 0.5 + (isOriginal(vote, votes) ? ORIGINAL_BONUS : 0);
   for (const value of bySource.values()) sum += value;
   return sum;
 }

@@ -167,12 +167,24 @@ describe('the day of publication', () => {
 
   it('is read from the URL', () => {
     expect(dateOf('<p>a</p>', 'http://site.test/2024/03/05/red-fish')).toBe('2024-03-05');
+    expect(dateOf('<p>a</p>', 'http://site.test/2024/mar/05/red-fish')).toBe('2024-03-05');
+    expect(dateOf('<p>a</p>', 'http://site.test/2024/fish/05/')).toBeUndefined();
   });
 
   it('is the day of publication, not of a change or a comment', () => {
     const html =
       '<h1>Red Fish</h1><span class=updated>Updated: June 1, 2024</span><span class=published>March 5, 2024</span>' +
       '<div class=comments><time datetime=2024-07-01>1 July</time></div>';
+    expect(dateOf(html)).toBe('2024-03-05');
+  });
+
+  it('is not what a text near the title calls an update', () => {
+    const html = '<h1>Red Fish</h1><p>Updated on June 1, 2024</p><p>March 5, 2024</p>';
+    expect(dateOf(html)).toBe('2024-03-05');
+  });
+
+  it('is the first of two that are declared', () => {
+    const html = `<meta property=article:published_time content=2024-03-05>${article({ datePublished: '2024-06-01' })}`;
     expect(dateOf(html)).toBe('2024-03-05');
   });
 
