@@ -60,6 +60,28 @@ describe('a document', () => {
     const found = ['c.png', 'lazy.png', 'q.webp', 'a.png'].map((name) => `http://site.test/dir/${name}`);
     expect(documentOf(html, ['images']).images).toEqual(found);
   });
+
+  it('lists images of noscript, posters, image buttons and backgrounds, in order, without counting pixels', () => {
+    const html =
+      '<video poster=1.png></video><input type=image src=2.png><div style="color: red; background: url(\'3.png\') no-repeat">x</div>' +
+      '<img class=lazy src="data:image/gif;base64,x"><noscript><img src=4.png><img src=count.gif width=1 height=1></noscript>' +
+      '<img src=/img/placeholder.gif data-lazy-src=5.png><picture><source data-srcset="6.webp 2x"><img src="data:image/gif;base64,x"></picture>';
+    const found = [1, 2, 3, 4, 5].map((n) => `http://site.test/dir/${n}.png`);
+    expect(documentOf(html, ['images']).images).toEqual([...found, 'http://site.test/dir/6.webp']);
+  });
+
+  it('lists links and images of the main content only, when asked for that', () => {
+    const text = `<p>${words(80)}</p>`;
+    const html = `<nav><a href=/n>n</a><img src=n.png></nav><article><h1>T</h1>${text}<a href=/a>a</a><img src=a.png>${text}</article>`;
+    const page = documentOf(html, ['links', 'images'], { onlyMainContent: true });
+    expect(page.links).toEqual(['http://site.test/a']);
+    expect(page.images).toEqual(['http://site.test/dir/a.png']);
+  });
+
+  it('lists links of image maps', () => {
+    const html = '<map><area href=/x></map><a href=/y>y</a><nav hidden><map><area href="#z"></map></nav>';
+    expect(documentOf(html, ['links']).links).toEqual(['http://site.test/x', 'http://site.test/y']);
+  });
 });
 
 describe('metadata', () => {

@@ -10,13 +10,15 @@ import {
 import { decodeBody } from './charset.js';
 import { writeCleanHtml } from './clean-html.js';
 import { collectImages } from './images.js';
+import { lackingContent, readEmbedded, type EmbeddedContent } from './embedded/embedded-content.js';
 import { noDiscovery, collectLinks, discover, forbidsFollowing, type LinkRules } from './links.js';
-import { writeMarkdown } from './markdown.js';
+import { writeMarkdown, type MarkdownOptions } from './markdown.js';
 import { fenceFor } from './markdown-escape.js';
 import type { Mask } from './mask.js';
 import { measure } from './measures.js';
 import { kindOfContent } from './media-type.js';
 import { baseHref, readPageFacts } from './metadata.js';
+import { readJsonLd } from './metadata/json-ld.js';
 import { parseHtml } from './parse.js';
 import { select, wholePage } from './selection.js';
 import type { Tree } from './tree.js';
@@ -46,7 +48,8 @@ export function convertPage(request: ConvertRequest, rules: LinkRules): ConvertR
 function convertHtml(request: ConvertRequest, rules: LinkRules, html: string): ConvertResult {
   const tree = parseHtml(html);
   const urls = new UrlResolver(request.url, baseHref(tree));
-  const facts = readPageFacts(tree, urls);
+  const graph = readJsonLd(tree);
+  const facts = readPageFacts(tree, urls, graph);
   const mask = wholePage(tree);
   const measures = measure(tree, mask);
   const verdict = judgePage({
@@ -66,7 +69,8 @@ function convertHtml(request: ConvertRequest, rules: LinkRules, html: string): C
           rules,
           forbidsFollowing(facts.robots) || forbidsFollowing(request.robotsTag),
         );
-  const content = writeFormats(request, tree, urls, { mask, measures });
+  const embedded = isMainContent(request.spec) ? readEmbedded(tree, graph, textOf(facts.metadata['title'])) : null;
+  const content = writeFormats({ request, tree, urls, whole: { mask, measures }, embedded });
   return {
     verdict,
     ...encode({ ...content, metadata: mergeMetadata(facts.metadata, request.metadata) }),
@@ -80,12 +84,24 @@ function convertHtml(request: ConvertRequest, rules: LinkRules, html: string): C
 
 type Content = Partial<Record<FormatName, string | string[]>>;
 
-function writeFormats(
-  request: ConvertRequest,
-  tree: Tree,
-  urls: UrlResolver,
-  whole: Parameters<typeof select>[2],
-): Content {
+interface Parsed {
+  readonly request: ConvertRequest;
+  readonly tree: Tree;
+  readonly urls: UrlResolver;
+  readonly whole: Parameters<typeof select>[2];
+  /** Null when the document is not the page's main content. */
+  readonly embedded: EmbeddedContent | null;
+}
+
+function isMainContent(spec: ConvertRequest['spec']): boolean {
+  return spec.onlyMainContent && spec.includeTags.length === 0;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function writeFormats({ request, tree, urls, whole, embedded }: Parsed): Content {
   const { spec } = request;
   const wanted = new Set<FormatName>(spec.formats.map((format) => format.type));
   const content: Content = {};
@@ -94,11 +110,19 @@ function writeFormats(
   if (wanted.size === 0) return content;
   const mask: Mask = select(tree, spec, whole);
   const options = { urls, removeBase64Images: spec.removeBase64Images };
-  if (wanted.has('markdown')) content.markdown = writeMarkdown(tree, mask, options);
+  if (wanted.has('markdown')) content.markdown = completed(writeMarkdown(tree, mask, options), embedded, options);
   if (wanted.has('html')) content.html = writeCleanHtml(tree, mask, urls);
   if (wanted.has('links')) content.links = collectLinks(tree, mask, urls);
   if (wanted.has('images')) content.images = collectImages(tree, mask, urls);
   return content;
+}
+
+/** Markdown of the page and, below it, of what it only carries as data. */
+function completed(markdown: string, embedded: EmbeddedContent | null, options: MarkdownOptions): string {
+  const html = embedded === null ? '' : lackingContent(embedded, markdown);
+  if (html === '') return markdown;
+  const tree = parseHtml(html);
+  return `${markdown}\n\n${writeMarkdown(tree, wholePage(tree), options)}`.trim();
 }
 
 /** The response's own keys win, and a page cannot set one of them even where the response has none. */

@@ -1,6 +1,6 @@
 /** Links of a page: the `links` format, and the outlinks that feed the frontier. */
 import type { ConvertRequest, ExcludedLinks, Fingerprint, Outlink, ScopeRule, ScopeSpec } from '@troupe/contracts';
-import type { Mask } from './mask.js';
+import { DROP, KEEP, type Mask } from './mask.js';
 import { A, T } from './tags.js';
 import type { Tree } from './tree.js';
 import { withoutFragment, type UrlResolver } from './url-resolver.js';
@@ -27,16 +27,17 @@ const HAS_WORD = (list: string | null, word: string): boolean =>
     .split(/[\s,]+/)
     .includes(word);
 
-/** Absolute links of what the mask shows, distinct, document order. Pure `#…` and `javascript:` are no links. */
+/** Absolute links of what the mask shows (`area` never shows by itself: its map does), distinct, document order. Pure `#…` and `javascript:` are no links. */
 export function collectLinks(tree: Tree, mask: Mask, urls: UrlResolver): string[] {
   const found = new Set<string>();
   for (let node = 1; node < tree.count;) {
-    if (mask[node] === 0) {
+    const tag = tree.tag[node];
+    const isArea = tag === T.area && mask[tree.parent[node]!] === KEEP;
+    if (mask[node] === DROP && !isArea) {
       node = tree.end[node]!;
       continue;
     }
-    const tag = tree.tag[node];
-    const href = tag === T.a || tag === T.area ? linkTarget(tree, node) : null;
+    const href = tag === T.a || isArea ? linkTarget(tree, node) : null;
     const url = href === null ? null : urls.resolve(href);
     if (url !== null) found.add(url);
     node++;

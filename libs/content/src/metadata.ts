@@ -1,5 +1,7 @@
 /** Metadata of a page in the API's words, and what its head says about where it lives. */
 import { RESERVED_METADATA_KEYS } from '@troupe/contracts';
+import type { LdGraph } from './metadata/json-ld.js';
+import { voteFacts } from './metadata/page-evidence.js';
 import { A, T } from './tags.js';
 import type { Tree } from './tree.js';
 import type { UrlResolver } from './url-resolver.js';
@@ -34,6 +36,8 @@ const KNOWN_KEYS: ReadonlyMap<string, string> = new Map([
 ]);
 const RESERVED: ReadonlySet<string> = new Set(RESERVED_METADATA_KEYS);
 const WHITE_SPACE = /\s+/g;
+/** Values of one meta that take part in votes. */
+const MAX_VALUES = 20;
 /** Meta refreshes later than this are for reading the page first. */
 const MAX_REFRESH_S = 5;
 const REFRESH =
@@ -61,13 +65,16 @@ export function baseHref(tree: Tree): string | null {
   return null;
 }
 
-export function readPageFacts(tree: Tree, urls: UrlResolver): PageFacts {
-  return new FactsReader(tree, urls).read();
+/** @param graph the page's JSON-LD. */
+export function readPageFacts(tree: Tree, urls: UrlResolver, graph: LdGraph): PageFacts {
+  return new FactsReader(tree, urls, graph).read();
 }
 
 class FactsReader {
   private readonly known = new Map<string, string | string[]>();
   private readonly others = new Map<string, string | string[]>();
+  /** Contents of all metas by lower-case name. */
+  private readonly metas = new Map<string, string[]>();
   private readonly descriptions: string[] = [];
   private readonly robots: string[] = [];
   private title: string | null = null;
@@ -77,6 +84,7 @@ class FactsReader {
   constructor(
     private readonly tree: Tree,
     private readonly urls: UrlResolver,
+    private readonly graph: LdGraph,
   ) {}
 
   read(): PageFacts {
@@ -89,13 +97,31 @@ class FactsReader {
       else if (tag === T.html) this.set('language', tree.attr(node, A.lang));
     }
     if (this.descriptions.length > 0) this.known.set('description', this.descriptions.join(', '));
+    const rawTitle = this.title ?? textOf(this.known.get('ogTitle'));
+    this.vote();
     return {
       metadata: this.assemble(),
-      title: this.title ?? textOf(this.known.get('ogTitle')),
+      title: rawTitle,
       robots: this.robots.length === 0 ? null : this.robots.join(','),
       refreshUrl: this.refreshUrl,
       canonicalUrl: this.canonicalUrl,
     };
+  }
+
+  private vote(): void {
+    const { metas, title } = this;
+    const facts = voteFacts(this.tree, this.graph, {
+      url: this.urls.base,
+      title,
+      metas,
+      language: textOf(this.known.get('language')),
+    });
+    if (facts.title !== null) this.known.set('title', facts.title);
+    if (facts.author !== null) this.known.set('author', facts.author);
+    if (facts.published !== null) this.known.set('publishedTime', facts.published);
+    this.set('modifiedTime', facts.modified);
+    this.set('description', facts.description);
+    this.set('language', facts.language);
   }
 
   private assemble(): Record<string, unknown> {
@@ -114,7 +140,6 @@ class FactsReader {
     const text = this.tree.textContent(node).replace(WHITE_SPACE, ' ').trim();
     if (text === '') return;
     this.title = text;
-    this.known.set('title', text);
   }
 
   private readLink(node: number): void {
@@ -128,14 +153,28 @@ class FactsReader {
   private readMeta(node: number): void {
     const { tree } = this;
     const content = tree.attr(node, A.content);
-    if (content === null) return;
+    if (content === null) return this.readMistaken(node);
     if (tree.attr(node, A.httpEquiv)?.trim().toLowerCase() === 'refresh') this.refreshUrl ??= this.readRefresh(content);
     const name = tree.attr(node, A.name) ?? tree.attr(node, A.property) ?? tree.attr(node, A.itemprop);
     if (name !== null && name.trim() !== '') this.keep(name.trim(), content);
   }
 
+  /** A meta whose content stands in `value`: it has a voice, but no key of its own. */
+  private readMistaken(node: number): void {
+    const name = this.tree.attr(node, A.name) ?? this.tree.attr(node, A.property);
+    const value = this.tree.attr(node, A.value);
+    if (name !== null && value !== null) this.addToVote(name.trim().toLowerCase(), value);
+  }
+
+  private addToVote(name: string, content: string): void {
+    const values = this.metas.get(name);
+    if (values === undefined) this.metas.set(name, [content]);
+    else if (values.length < MAX_VALUES) values.push(content);
+  }
+
   private keep(name: string, content: string): void {
     const lower = name.toLowerCase();
+    this.addToVote(lower, content);
     if (lower === 'robots') this.robots.push(content);
     if (lower === 'description') return void this.descriptions.push(content.trim());
     if (lower === 'og:locale:alternate') {

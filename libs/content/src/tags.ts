@@ -259,6 +259,9 @@ export const A = {
   dataOriginal: hashName('data-original'),
   dataLazySrc: hashName('data-lazy-src'),
   dataSrcset: hashName('data-srcset'),
+  dataLazy: hashName('data-lazy'),
+  dataLazySrcset: hashName('data-lazy-srcset'),
+  poster: hashName('poster'),
   class: hashName('class'),
   id: hashName('id'),
   rel: hashName('rel'),
@@ -282,4 +285,5 @@ export const A = {
   dataLang: hashName('data-lang'),
   dataLanguage: hashName('data-language'),
   type: hashName('type'),
+  value: hashName('value'),
 } as const;

@@ -1,0 +1,130 @@
+/** Days in running text: numeric forms, and day, month name and year in the order of any of a dozen languages. */
+import { monthOf } from './months.js';
+
+export interface FoundDay {
+  /** `YYYY-MM-DD`. */
+  readonly day: string;
+  /** Characters of the text that it takes. */
+  readonly from: number;
+  readonly to: number;
+}
+
+const MAX_CHARS = 400;
+const MIN_YEAR = 1990;
+const MAX_YEAR = 2099;
+const TOKEN = /\d+|[\p{L}\p{M}]+/gu;
+const HAS_DIGITS = /\d\d/;
+const LINKING_WORDS: ReadonlySet<string> = new Set(
+  'st nd rd th er ère de del of den d le el the e º ª o a г года м'.split(' '),
+);
+const ISO = /^\s{0,50}(\d{4})-?(\d{2})-?(\d{2})(?!\d)/;
+const MONTH_FIRST_COUNTRIES = /^en(?:-(?:us|ca|ph))?$/i;
+
+interface Token {
+  readonly text: string;
+  readonly at: number;
+  readonly end: number;
+  /** Value of a number of one to four digits, else -1. */
+  readonly number: number;
+  readonly month: number;
+}
+
+/** True when `3/4/2020` is read as March 4 in this language (`en`, `en-US`, none given). */
+export function isMonthFirst(language: string | null): boolean {
+  return language === null || MONTH_FIRST_COUNTRIES.test(language.replace('_', '-').slice(0, 20));
+}
+
+/** Day of a machine-readable value: `2020-03-04T…`, `20200304`; null when it is none. */
+export function isoDay(value: string): string | null {
+  const parts = ISO.exec(value);
+  return parts === null ? null : dayOf(Number(parts[1]), Number(parts[2]), Number(parts[3]));
+}
+
+/** First day that the text (its first 400 characters) names, null when it names none. */
+export function findDay(text: string, monthFirst: boolean): FoundDay | null {
+  if (!HAS_DIGITS.test(text)) return null;
+  const tokens = tokensOf(text.slice(0, MAX_CHARS));
+  for (let i = 0; i < tokens.length; i++) {
+    const found = readAt(tokens, i, text, monthFirst);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function tokensOf(text: string): Token[] {
+  const tokens: Token[] = [];
+  for (const match of text.matchAll(TOKEN)) {
+    const word = match[0].toLowerCase();
+    const isNumber = word.charCodeAt(0) < 58;
+    if (!isNumber && LINKING_WORDS.has(word)) continue;
+    tokens.push({
+      text: word,
+      at: match.index,
+      end: match.index + word.length,
+      number: isNumber && word.length <= 4 ? Number(word) : -1,
+      month: isNumber ? 0 : monthOf(word),
+    });
+  }
+  return tokens;
+}
+
+function readAt(tokens: readonly Token[], i: number, text: string, monthFirst: boolean): FoundDay | null {
+  const a = tokens[i]!;
+  const b = tokens[i + 1];
+  const c = tokens[i + 2];
+  const eastern = readEastern(tokens, i);
+  if (eastern !== null) return eastern;
+  if (b === undefined || c === undefined || c.at - a.at > 30) return a.text.length === 8 ? compact(a) : null;
+  const found = readNamed(a, b, c) ?? readNumeric([a, b, c], text, monthFirst);
+  if (found !== null) return { day: found, from: a.at, to: c.end };
+  return a.text.length === 8 ? compact(a) : null;
+}
+
+/** `20200304`, alone. */
+function compact(token: Token): FoundDay | null {
+  const day = /^\d{8}$/.test(token.text) ? isoDay(token.text) : null;
+  return day === null ? null : { day, from: token.at, to: token.end };
+}
+
+/** `2020年3月4日`, and the Korean form. */
+function readEastern(tokens: readonly Token[], i: number): FoundDay | null {
+  const [year, y, month, m, day] = tokens.slice(i, i + 5);
+  if (year === undefined || y === undefined || month === undefined || m === undefined || day === undefined) return null;
+  if (!(y.text === '年' || y.text === '년') || !(m.text === '月' || m.text === '월')) return null;
+  const found = dayOf(year.number, month.number, day.number);
+  return found === null ? null : { day: found, from: year.at, to: day.end };
+}
+
+function readNamed(a: Token, b: Token, c: Token): string | null {
+  if (b.month > 0 && a.number > 0 && c.number > 0) {
+    if (a.text.length <= 2) return dayOf(fullYear(c), b.month, a.number);
+    if (a.text.length === 4 && c.text.length <= 2) return dayOf(a.number, b.month, c.number);
+  }
+  if (a.month > 0 && b.number > 0 && b.text.length <= 2 && c.text.length === 4)
+    return dayOf(c.number, a.month, b.number);
+  return null;
+}
+
+function readNumeric(tokens: readonly [Token, Token, Token], text: string, monthFirst: boolean): string | null {
+  const [a, b, c] = tokens;
+  if (a.number < 0 || b.number < 0 || c.number < 0) return null;
+  const separator = text.slice(a.end, b.at).trim();
+  if (text.slice(b.end, c.at).trim() !== separator || b.at - a.end > 2 || c.at - b.end > 2) return null;
+  if (separator !== '-' && separator !== '/' && separator !== '.') return null;
+  if (a.text.length === 4) return c.text.length <= 2 ? dayOf(a.number, b.number, c.number) : null;
+  if (a.text.length > 2 || b.text.length > 2 || (c.text.length !== 4 && c.text.length !== 2)) return null;
+  const year = fullYear(c);
+  const isMonthDay = b.number > 12 || (a.number <= 12 && monthFirst && separator !== '.');
+  return isMonthDay ? dayOf(year, a.number, b.number) : dayOf(year, b.number, a.number);
+}
+
+function fullYear(token: Token): number {
+  return token.text.length === 2 ? 2000 + token.number : token.number;
+}
+
+/** `YYYY-MM-DD` of a day that exists, else null. */
+export function dayOf(year: number, month: number, day: number): string | null {
+  if (year < MIN_YEAR || year > MAX_YEAR || month < 1 || month > 12 || day < 1) return null;
+  if (day > new Date(Date.UTC(year, month, 0)).getUTCDate()) return null;
+  return `${year}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`;
+}
