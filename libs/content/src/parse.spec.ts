@@ -64,8 +64,8 @@ describe('the HTML parser', () => {
     expect(outline('<title>a <b> &amp; c</TITLE>d')).toBe('title(a <b> & c) d');
   });
 
-  it('ends misnested formatting with the block inside it', () => {
-    expect(outline('<b><p>x</b>y</p>z')).toBe('b(p(x y)) z');
+  it('continues misnested formatting inside the block that it reaches into', () => {
+    expect(outline('<b><p>x</b>y</p>z')).toBe('b() p(b(x) y) z');
     expect(outline('<a href=1>one<a href=2>two</a>')).toBe('a(one) a(two)');
   });
 
