@@ -97,7 +97,9 @@ run.finish();
 const seconds = (performance.now() - startedMs) / 1000;
 const show = (/** @type {{ name: string, bytes: number, ms: number }} */ { name, bytes, ms }) =>
   `${ms.toFixed(0)} ms (${name}, ${bytes} bytes)`;
-console.log(`${run.count} inputs, ${(run.bytes / 1e6).toFixed(0)} MB, from ${run.corpus} pages, in ${seconds.toFixed(1)} s`);
+console.log(
+  `${run.count} inputs, ${(run.bytes / 1e6).toFixed(0)} MB, from ${run.corpus} pages, in ${seconds.toFixed(1)} s`,
+);
 console.log(`slowest: ${show(run.slowest)}; for its size: ${show(run.steepest)}`);
 console.log(`memory: ${run.peakMb.toFixed(0)} MB, with the giants ${run.giantPeakMb.toFixed(0)} MB`);
 for (const fault of run.faults) console.error(`FAULT ${fault}`);

@@ -11,7 +11,9 @@ it(
   'damaged and hostile pages are converted in time, in bounds and to something valid',
   () => {
     const script = path.join(workspace, 'test/fuzz/fuzz.mjs');
-    const { status, stderr } = spawnSync(process.execPath, [script, '--no-build', '--inputs', INPUTS], { encoding: 'utf8' });
+    const { status, stderr } = spawnSync(process.execPath, [script, '--no-build', '--inputs', INPUTS], {
+      encoding: 'utf8',
+    });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   },
   TIMEOUT_MS,

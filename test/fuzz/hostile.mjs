@@ -1,7 +1,8 @@
 /** Pages made to cost more than they weigh. Sizes are in pieces, so that a page grows with one number. */
 /** @typedef {import('./random.mjs').Random} Random */
 
-const times = (/** @type {number} */ count, /** @type {(i: number) => string} */ piece) => Array.from({ length: count }, (_, i) => piece(i)).join('');
+const times = (/** @type {number} */ count, /** @type {(i: number) => string} */ piece) =>
+  Array.from({ length: count }, (_, i) => piece(i)).join('');
 
 /** @type {Record<string, (size: number) => string>} */
 export const HOSTILE = {
@@ -37,16 +38,19 @@ export const HOSTILE = {
   'less-than signs': (n) => '<'.repeat(n),
   ampersands: (n) => `<p>${'&am'.repeat(n)}</p><a href="${'&lt'.repeat(n)}">x</a>`,
   'stray end tags': (n) => `${'<div>'.repeat(1000)}${'</b></p></li></form>'.repeat(n)}`,
-  'metadata bombs': (n) => times(n, (i) => `<meta property="og:x${i % 7}" content="${'y'.repeat(50)}"><link rel=icon href=z>`),
+  'metadata bombs': (n) =>
+    times(n, (i) => `<meta property="og:x${i % 7}" content="${'y'.repeat(50)}"><link rel=icon href=z>`),
   'JSON bombs': (n) => `<script type="application/ld+json">${'{"@graph":['.repeat(n)}</script>`,
-  'state bombs': (n) => `<script id=__NEXT_DATA__ type="application/json">${'[{"a":"\\u003cp\\u003e"},'.repeat(n)}</script>`,
+  'state bombs': (n) =>
+    `<script id=__NEXT_DATA__ type="application/json">${'[{"a":"\\u003cp\\u003e"},'.repeat(n)}</script>`,
   'definition lists': (n) => `<dl>${'<dt>x<dd>y'.repeat(n)}`,
   'alternating ruby': (n) => `<ruby>${'x<rt>y<rp>('.repeat(n)}`,
   'paragraph ends': (n) => 'x</p>'.repeat(n),
   'forms in tables': (n) => `<table>${'<form><tr><input type=hidden></form>'.repeat(n)}`,
   'hidden blocks': (n) => '<div hidden style="display:none" class="a b c d" aria-hidden=true>x</div>'.repeat(n),
   'repeated cards': (n) => times(n, (i) => `<div class=card><h3><a href=/${i}>t</a></h3><p>text ${i}</p></div>`),
-  'forum posts': (n) => times(n, (i) => `<div class="post comment" id=p${i}><b>user</b><p>${'words '.repeat(20)}</p></div>`),
+  'forum posts': (n) =>
+    times(n, (i) => `<div class="post comment" id=p${i}><b>user</b><p>${'words '.repeat(20)}</p></div>`),
 };
 
 const NAMES = Object.keys(HOSTILE);
@@ -59,13 +63,22 @@ export function hostilePage(random) {
 
 /** The extremes, once each: makers, so that one is in memory at a time. @type {[string, () => Buffer][]} */
 export const GIANTS = [
-  ...NAMES.map((name) => /** @type {[string, () => Buffer]} */ ([`${name}, 20,000 times`, () => Buffer.from(HOSTILE[name](20_000))])),
+  ...NAMES.map(
+    (name) =>
+      /** @type {[string, () => Buffer]} */ ([`${name}, 20,000 times`, () => Buffer.from(HOSTILE[name](20_000))]),
+  ),
   ['nesting 10,000 deep in every way', () => Buffer.from(`${'<div><ul><li><b><table><tr><td>'.repeat(10_000)}x`)],
   ['a million attributes', () => Buffer.from(HOSTILE['one element with many attributes'](1_000_000))],
   ['150,000 spaces in every line', () => Buffer.from(`<p>x${' '.repeat(150_000)}y\n</p>`.repeat(20))],
-  ['60 MB of paragraphs', () => Buffer.alloc(60_000_000, '<p>Some words of <b>text</b> and <a href="/link">a link</a>.</p>\n')],
+  [
+    '60 MB of paragraphs',
+    () => Buffer.alloc(60_000_000, '<p>Some words of <b>text</b> and <a href="/link">a link</a>.</p>\n'),
+  ],
   ['60 MB of one text', () => Buffer.alloc(60_000_000, 'words and more words ')],
   ['60 MB of umlauts', () => Buffer.alloc(60_000_000, '<p>Größe über alles, 漢字</p>\n')],
   ['60 MB of tags', () => Buffer.alloc(60_000_000, '<i>')],
-  ['60 MB of bytes that are no text', () => Buffer.alloc(60_000_000, Buffer.from([0x3c, 0x70, 0x3e, 0xff, 0xfe, 0x80, 0x41]))],
+  [
+    '60 MB of bytes that are no text',
+    () => Buffer.alloc(60_000_000, Buffer.from([0x3c, 0x70, 0x3e, 0xff, 0xfe, 0x80, 0x41])),
+  ],
 ];

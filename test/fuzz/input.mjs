@@ -6,7 +6,15 @@ import { Random } from './random.mjs';
 
 const FORMATS = ['markdown', 'html', 'rawHtml', 'links', 'images'];
 const SELECTORS = ['p', 'div', '.post, #main', 'table td', 'article > *', 'a[href^="/"]', 'h1', '*'];
-const TYPES = ['text/html', 'text/html; charset=utf-8', 'application/xhtml+xml', 'text/plain', 'application/json', 'text/xml', null];
+const TYPES = [
+  'text/html',
+  'text/html; charset=utf-8',
+  'application/xhtml+xml',
+  'text/plain',
+  'application/json',
+  'text/xml',
+  null,
+];
 const MAX_LINKS = 200;
 const SCOPE = {
   base: 'http://site.test/',
@@ -47,7 +55,11 @@ function someSpec(random) {
 export function requestFor(random, body, contentType) {
   return {
     body,
-    url: random.pick(['http://site.test/dir/page.html', 'http://site.test/?a=%', 'http://xn--tda.test:8080/a/b/c/../d']),
+    url: random.pick([
+      'http://site.test/dir/page.html',
+      'http://site.test/?a=%',
+      'http://xn--tda.test:8080/a/b/c/../d',
+    ]),
     statusCode: random.pick([200, 200, 200, 404, 503]),
     contentType,
     robotsTag: null,

@@ -9,9 +9,26 @@ const PIECES = [
   ...'template noscript script style title textarea pre li ul ol dl dd dt h1 h3 blockquote ruby rt details figure'
     .split(' ')
     .flatMap((tag) => [`<${tag}>`, `</${tag}>`]),
-  ...['<br>', '</br>', '</p>', '<hr>', '<img src=x alt="]">', '<a href="http://[">', '<a href="//">', '<base href="\u0001">'],
+  ...[
+    '<br>',
+    '</br>',
+    '</p>',
+    '<hr>',
+    '<img src=x alt="]">',
+    '<a href="http://[">',
+    '<a href="//">',
+    '<base href="\u0001">',
+  ],
   ...['<plaintext>', '<frameset>', '<foreignObject>', '<annotation-xml>', '<td colspan=99999 rowspan=99999>'],
-  ...['<meta charset=utf-16>', '<meta http-equiv=refresh content="0;url=">', '<html lang="\ud83d">', '😀', '\ud83d', '`', '|'],
+  ...[
+    '<meta charset=utf-16>',
+    '<meta http-equiv=refresh content="0;url=">',
+    '<html lang="\ud83d">',
+    '😀',
+    '\ud83d',
+    '`',
+    '|',
+  ],
   ...['[', '](', '***', '~~~', '\\', '$', '<script type=application/ld+json>{"@graph":[{"@type":[]', '"}]}</script>'],
 ].map((piece) => Buffer.from(piece));
 
@@ -31,11 +48,16 @@ function mutateOnce(page, random, corpus) {
     case 4: {
       const other = random.pick(corpus);
       const from = random.below(other.length + 1);
-      return Buffer.concat([page.subarray(0, at), other.subarray(from, from + random.below(20_000)), page.subarray(at)]);
+      return Buffer.concat([
+        page.subarray(0, at),
+        other.subarray(from, from + random.below(20_000)),
+        page.subarray(at),
+      ]);
     }
     case 5: {
       const changed = Buffer.from(page);
-      for (let i = random.below(30); i >= 0 && changed.length > 0; i--) changed[random.below(changed.length)] = random.below(256);
+      for (let i = random.below(30); i >= 0 && changed.length > 0; i--)
+        changed[random.below(changed.length)] = random.below(256);
       return changed;
     }
     default:

@@ -21,7 +21,9 @@ export function whyNoKit() {
 
 /** @returns {Label[]} */
 export function labels() {
-  const lines = gunzipSync(readFileSync(path.join(pagesDir, 'truth.jsonl.gz'))).toString().split('\n');
+  const lines = gunzipSync(readFileSync(path.join(pagesDir, 'truth.jsonl.gz')))
+    .toString()
+    .split('\n');
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line));
 }
 

@@ -162,10 +162,15 @@ const rounds = Number(options.rounds);
 const kb = pages.reduce((sum, { bytes }) => sum + bytes.length, 0) / pages.length / 1000;
 console.log(`${pages.length} pages of ${kb.toFixed(0)} kB on average, ${rounds} rounds after one to warm up`);
 if (options.passes) {
-  for (const [name, us] of await passes(pages, rounds)) console.log(`${String(name).padEnd(14)}${Number(us).toFixed(0).padStart(7)} µs`);
+  for (const [name, us] of await passes(pages, rounds))
+    console.log(`${String(name).padEnd(14)}${Number(us).toFixed(0).padStart(7)} µs`);
 }
-const systems = { ours: ours(), ...(options.peers ? { 'Readability + linkedom + node-html-markdown': peers(options.peers) } : {}) };
+const systems = {
+  ours: ours(),
+  ...(options.peers ? { 'Readability + linkedom + node-html-markdown': peers(options.peers) } : {}),
+};
 const costs = measure(pages, systems, rounds);
-for (const [name, us] of Object.entries(costs)) console.log(`${(us / 1000).toFixed(2).padStart(8)} ms of CPU a page: ${name}`);
+for (const [name, us] of Object.entries(costs))
+  console.log(`${(us / 1000).toFixed(2).padStart(8)} ms of CPU a page: ${name}`);
 const [own, ...others] = Object.values(costs);
 for (const other of others) console.log(`1/${(other / own).toFixed(1)} of the peers' cost`);

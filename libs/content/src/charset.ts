@@ -12,7 +12,14 @@ const CHARSET = /charset\s{0,20}=\s{0,20}["']?\s{0,20}([a-z0-9_:.-]{1,40})/i;
 const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
 const C1 = /[\x80-\x9f]/g;
 
+/** NUL characters are left out, as browsers do: no text means them, and not every store can keep them. */
 export function decodeBody(bytes: Uint8Array, contentType: string | null, rendered = false): string {
+  const text = decode(bytes, contentType, rendered);
+  // Asked of the bytes, where the search is fast: only UTF-16 has zero bytes in other characters.
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(0) ? text.replaceAll('\0', '') : text;
+}
+
+function decode(bytes: Uint8Array, contentType: string | null, rendered: boolean): string {
   const bom = charsetOfBom(bytes);
   if (bom !== null) return decodeAs(bom, bytes) ?? '';
   if (rendered) return decodeUtf8(bytes);

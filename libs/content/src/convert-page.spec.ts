@@ -318,6 +318,12 @@ describe('the charset', () => {
     ['windows-1252 under the name of Latin-1', latin('<p>\x80</p>'), 'text/html; charset=latin1', '€'],
     ['an unknown name', Buffer.from('<p>ä</p>'), 'text/html; charset=klingon', 'ä'],
     ['broken bytes', Buffer.from([0x3c, 0x70, 0x3e, 0x61, 0xff, 0x62]), 'text/html; charset=utf-8', 'a\ufffdb'],
+    [
+      'NUL characters',
+      Buffer.from(`<p>${'a'.repeat(1100)}\0b</p>`),
+      'text/html; charset=utf-8',
+      `${'a'.repeat(1100)}b`,
+    ],
     ['shift_jis', Buffer.from([0x3c, 0x70, 0x3e, 0x93, 0xfa]), 'text/html; charset=Shift_JIS', '日'],
   ])('is found: %s', (_name, bytes, contentType, expected) => {
     expect(text(bytes, contentType)).toBe(expected);

@@ -100,6 +100,11 @@ export class NodeStore {
     a.attrTo[index] = valueTo;
   }
 
+  /** From here on nodes may land inside elements that are no longer open. */
+  leaveDocumentOrder(): void {
+    this.linked();
+  }
+
   finish(customTags: readonly string[]): Tree {
     const arrays = this.links === null ? this.a : this.renumber(this.links);
     return new Tree(this.html, this.count, customTags, arrays);

@@ -39,8 +39,6 @@ class Parser {
   private readonly customTags: string[] = [];
   private readonly customIds = new Map<string, number>();
   private readonly builder: TreeBuilder;
-  /** Next `--!>`, looked for once: it is rare. */
-  private oddCommentEnd = -1;
   /** End of the last unquoted value: a slash before it is no self-closing one. */
   private lastValueTo = 0;
 
@@ -91,14 +89,9 @@ class Parser {
   private endOfComment(lt: number): number {
     const { html } = this;
     const close = html.indexOf('-->', lt + 2);
-    if (this.oddCommentEnd < lt + 4) this.oddCommentEnd = this.find('--!>', lt + 4);
-    if (this.oddCommentEnd < html.length && (close < 0 || this.oddCommentEnd < close)) return this.oddCommentEnd + 4;
+    const odd = html.slice(lt + 4, close < 0 ? html.length : close).indexOf('--!>');
+    if (odd >= 0) return lt + 8 + odd;
     return close < 0 ? html.length : close + 3;
-  }
-
-  private find(text: string, from: number): number {
-    const index = this.html.indexOf(text, from);
-    return index < 0 ? this.html.length : index;
   }
 
   private after(index: number): number {
@@ -218,7 +211,7 @@ class Parser {
   }
 }
 
-/** Never throws: any text is a page. NUL characters are left out, as they are by browsers. */
+/** Never throws: any text is a page. */
 export function parseHtml(html: string): Tree {
-  return new Parser(html.includes('\0') ? html.replaceAll('\0', '') : html).parse();
+  return new Parser(html).parse();
 }

@@ -21,11 +21,19 @@ describe('the plain way', () => {
     const ask = (): string => {
       throw new TroupeError('BAD_REQUEST', 'no selector');
     };
-    expect(() => orElse(ask, () => 'plain', () => undefined)).toThrow('no selector');
+    expect(() =>
+      orElse(
+        ask,
+        () => 'plain',
+        () => undefined,
+      ),
+    ).toThrow('no selector');
   });
 
   it('writes a paragraph per block, without what is never shown, and nothing that reads as markup', () => {
-    const tree = parseHtml('<title>t</title><h1>A  <b>*b*</b></h1><p>1. c<br># d<script>e</script><ul><li>- f</ul>&lt;i>');
+    const tree = parseHtml(
+      '<title>t</title><h1>A  <b>*b*</b></h1><p>1. c<br># d<script>e</script><ul><li>- f</ul>&lt;i>',
+    );
     expect(writePlainText(tree, wholePage(tree))).toBe('A \\*b\\*\n\n1\\. c\n\n\\# d\n\n\\- f\n\n\\<i>');
   });
 });

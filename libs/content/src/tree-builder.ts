@@ -248,7 +248,11 @@ export class TreeBuilder {
     if (this.kinds[this.depth - 1] !== HTML && this.endForeign(tag)) return;
     if (tag === T.br || (tag === T.p && !this.isInScope(T.p))) return this.insertStray(tag);
     const flags = flagsOf(tag);
-    if (flags & F.void || (tag < FIRST_CUSTOM_TAG && this.open[tag] === 0 && (flags & (F.heading | F.formatting)) === 0)) return;
+    if (
+      flags & F.void ||
+      (tag < FIRST_CUSTOM_TAG && this.open[tag] === 0 && (flags & (F.heading | F.formatting)) === 0)
+    )
+      return;
     if (flags & F.formatting) this.endFormatting(tag);
     else if (flags & F.heading) this.closeHeading();
     else if (flags & F.tablePart || tag === T.table) this.closeTableTag(tag);
@@ -514,6 +518,7 @@ export class TreeBuilder {
     const { stack, kinds, ended, depth } = this;
     const node = stack[level]!;
     const tag = this.store.a.tag[node]!;
+    this.store.leaveDocumentOrder();
     if (tag < FIRST_CUSTOM_TAG) this.open[tag]!--;
     this.store.a.end[node] = this.store.count;
     stack.copyWithin(level, level + 1, depth);

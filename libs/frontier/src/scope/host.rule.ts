@@ -4,7 +4,8 @@ import type { ScopeRuleFactory } from './rule.js';
 
 /** www and apex are the same host; another port is another host; http and https share one. */
 export function isSameHost(a: UrlParts, b: UrlParts): boolean {
-  return a.port === b.port && withoutWww(a.hostname) === withoutWww(b.hostname);
+  if (a.port !== b.port) return false;
+  return a.hostname === b.hostname || withoutWww(a.hostname) === withoutWww(b.hostname);
 }
 
 /**

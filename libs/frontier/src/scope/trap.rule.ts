@@ -11,12 +11,22 @@ export const trapRule: ScopeRuleFactory =
     isPathTrap(pathname) ? 'trap' : null;
 
 export function isPathTrap(pathname: string): boolean {
+  if (!hasSegments(pathname, MAX_REPEATS)) return false;
   const segments = pathname.split('/').slice(1);
   const longest = Math.min(MAX_PERIOD, Math.floor(segments.length / MAX_REPEATS));
   for (let period = 1; period <= longest; period++) {
     if (hasRepeats(segments, period)) return true;
   }
   return false;
+}
+
+function hasSegments(pathname: string, least: number): boolean {
+  let at = -1;
+  for (let found = 0; found < least; found++) {
+    at = pathname.indexOf('/', at + 1);
+    if (at < 0) return false;
+  }
+  return true;
 }
 
 function hasRepeats(segments: string[], period: number): boolean {
