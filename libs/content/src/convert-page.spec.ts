@@ -325,6 +325,13 @@ describe('the charset', () => {
       `${'a'.repeat(1100)}b`,
     ],
     ['shift_jis', Buffer.from([0x3c, 0x70, 0x3e, 0x93, 0xfa]), 'text/html; charset=Shift_JIS', '日'],
+    [
+      'every length of UTF-8',
+      Buffer.from('<p>a é 漢 😀 bcdefgh é\u0800\uffff\u{10ffff}'),
+      'text/html',
+      'a é 漢 😀 bcdefgh é\u0800\uffff\u{10ffff}',
+    ],
+    ['a long page', Buffer.from(`<p>${'é'.repeat(600_000)}`), 'text/html', 'é'.repeat(600_000)],
   ])('is found: %s', (_name, bytes, contentType, expected) => {
     expect(text(bytes, contentType)).toBe(expected);
   });

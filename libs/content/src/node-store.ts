@@ -5,7 +5,7 @@
  * The first node that belongs elsewhere (foster parenting, misnested formatting) turns sibling links on; `finish` then
  * numbers the nodes anew in one walk.
  */
-import { DOCUMENT, hashRange } from './tags.js';
+import { DOCUMENT } from './tags.js';
 import { Tree, type TreeArrays } from './tree.js';
 
 /** Deeper elements become siblings, as in browsers; keeps recursion over the tree and searches for open elements bounded. */
@@ -83,7 +83,8 @@ export class NodeStore {
     for (let child = first[from]!; child !== 0; child = first[from]!) this.move(child, to);
   }
 
-  addAttr(nameFrom: number, nameTo: number, valueFrom: number, valueTo: number): void {
+  /** @param hash of the name, see `Tree.attrHash` */
+  addAttr(hash: number, nameFrom: number, nameTo: number, valueFrom: number, valueTo: number): void {
     const { a } = this;
     const index = this.attrs++;
     if (index === a.attrHash.length) {
@@ -93,7 +94,7 @@ export class NodeStore {
       a.attrFrom = grow(a.attrFrom);
       a.attrTo = grow(a.attrTo);
     }
-    a.attrHash[index] = hashRange(this.html, nameFrom, nameTo);
+    a.attrHash[index] = hash;
     a.attrNameFrom[index] = nameFrom;
     a.attrNameTo[index] = nameTo;
     a.attrFrom[index] = valueFrom;

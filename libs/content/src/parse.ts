@@ -4,7 +4,7 @@
  * Every character is looked at a bounded number of times: an unclosed construct ends the page instead of being searched
  * for again.
  */
-import { FIRST_CUSTOM_TAG, T, lookupTag } from './tags.js';
+import { FIRST_CUSTOM_TAG, FNV_OFFSET, FNV_PRIME, T, lookupTag } from './tags.js';
 import { TreeBuilder } from './tree-builder.js';
 import type { Tree } from './tree.js';
 
@@ -34,6 +34,11 @@ function isLetter(c: number): boolean {
   return (c >= 97 && c <= 122) || (c >= 65 && c <= 90);
 }
 
+/** `hashRange` by one more character. */
+function hashStep(hash: number, c: number): number {
+  return Math.imul(hash ^ (c >= 65 && c <= 90 ? c | 0x20 : c), FNV_PRIME);
+}
+
 class Parser {
   private readonly html: string;
   private readonly customTags: string[] = [];
@@ -41,6 +46,7 @@ class Parser {
   private readonly builder: TreeBuilder;
   /** End of the last unquoted value: a slash before it is no self-closing one. */
   private lastValueTo = 0;
+  private nameHash = 0;
 
   constructor(html: string) {
     this.html = html;
@@ -102,27 +108,33 @@ class Parser {
     const { builder, html } = this;
     if (!isLetter(html.charCodeAt(lt + 2))) return this.after(html.indexOf('>', lt + 2));
     const nameTo = this.endOfName(lt + 2);
+    const tag = this.tagNumber(lt + 2, nameTo);
     const { attrs } = builder.store;
     const close = html.charCodeAt(nameTo) === GT ? nameTo : this.readAttributes(nameTo);
     builder.store.attrs = attrs;
     if (close < 0) return html.length;
-    builder.endTag(this.tagNumber(lt + 2, nameTo));
+    builder.endTag(tag);
     return close + 1;
   }
 
+  /** Index after a tag's name; leaves its hash in `nameHash`. */
   private endOfName(from: number): number {
     const { html } = this;
+    let hash = FNV_OFFSET;
     let i = from;
     for (; i < html.length; i++) {
       const c = html.charCodeAt(i);
       if (c === GT || c === SLASH || isSpace(c)) break;
+      hash = hashStep(hash, c);
     }
+    this.nameHash = hash;
     return i;
   }
 
   private readStartTag(lt: number): number {
     const { builder, html } = this;
     const nameTo = this.endOfName(lt + 1);
+    const tag = this.tagNumber(lt + 1, nameTo);
     const attrsFrom = builder.store.attrs;
     const close = this.readAttributes(nameTo);
     if (close < 0) {
@@ -130,7 +142,6 @@ class Parser {
       return html.length;
     }
     const selfClosing = html.charCodeAt(close - 1) === SLASH && this.lastValueTo < close;
-    const tag = this.tagNumber(lt + 1, nameTo);
     if (builder.startTag(tag, attrsFrom, selfClosing) === 'raw') return this.readRaw(tag, close + 1, nameTo - lt - 1);
     return FIRST_LINE_END_TAGS.has(tag) ? this.skipLineEnd(close + 1) : close + 1;
   }
@@ -149,23 +160,25 @@ class Parser {
       while (i < html.length && (isSpace(html.charCodeAt(i)) || html.charCodeAt(i) === SLASH)) i++;
       if (i >= html.length) return -1;
       if (html.charCodeAt(i) === GT) return i;
-      const nameFrom = i++;
+      const nameFrom = i;
+      let hash = FNV_OFFSET;
       for (; i < html.length; i++) {
         const c = html.charCodeAt(i);
-        if (c === EQUALS || c === GT || c === SLASH || isSpace(c)) break;
+        if (c === GT || c === SLASH || isSpace(c) || (c === EQUALS && i > nameFrom)) break;
+        hash = hashStep(hash, c);
       }
-      i = this.readValue(nameFrom, i);
+      i = this.readValue(hash, nameFrom, i);
       if (i < 0) return -1;
     }
   }
 
   /** Reads `= value` after an attribute name if there is one; returns the index after it, -1 when it is never closed. */
-  private readValue(nameFrom: number, nameTo: number): number {
+  private readValue(hash: number, nameFrom: number, nameTo: number): number {
     const { html } = this;
     let i = nameTo;
     while (i < html.length && isSpace(html.charCodeAt(i))) i++;
     if (html.charCodeAt(i) !== EQUALS) {
-      this.builder.store.addAttr(nameFrom, nameTo, nameTo, nameTo);
+      this.builder.store.addAttr(hash, nameFrom, nameTo, nameTo, nameTo);
       return i;
     }
     i++;
@@ -174,12 +187,12 @@ class Parser {
     if (quote === DOUBLE_QUOTE || quote === SINGLE_QUOTE) {
       const close = html.indexOf(quote === DOUBLE_QUOTE ? '"' : "'", i + 1);
       if (close < 0) return -1;
-      this.builder.store.addAttr(nameFrom, nameTo, i + 1, close);
+      this.builder.store.addAttr(hash, nameFrom, nameTo, i + 1, close);
       return close + 1;
     }
     const valueFrom = i;
     while (i < html.length && html.charCodeAt(i) !== GT && !isSpace(html.charCodeAt(i))) i++;
-    this.builder.store.addAttr(nameFrom, nameTo, valueFrom, i);
+    this.builder.store.addAttr(hash, nameFrom, nameTo, valueFrom, i);
     this.lastValueTo = i;
     return i;
   }
@@ -198,8 +211,9 @@ class Parser {
     return html.length;
   }
 
+  /** Of the name that `endOfName` has just read. */
   private tagNumber(from: number, to: number): number {
-    const known = lookupTag(this.html, from, to);
+    const known = lookupTag(this.html, from, to, this.nameHash);
     if (known !== 0) return known;
     const name = this.html.slice(from, Math.min(to, from + 64)).toLowerCase();
     const seen = this.customIds.get(name);

@@ -1,7 +1,8 @@
 /** Numbers for tag and attribute names, so that the tree and every pass over it compare integers, not strings. */
 
-const FNV_OFFSET = 0x811c9dc5 | 0;
-const FNV_PRIME = 0x01000193;
+/** FNV-1a, for callers that hash while they read. */
+export const FNV_OFFSET = 0x811c9dc5 | 0;
+export const FNV_PRIME = 0x01000193;
 
 /** 32-bit hash of an ASCII-lower-cased range of a text. */
 export function hashRange(text: string, from: number, to: number): number {
@@ -67,9 +68,9 @@ function sameName(text: string, from: number, to: number, name: string): boolean
   return true;
 }
 
-/** Number of the tag whose name is this range, 0 when it is not a known tag. */
-export function lookupTag(text: string, from: number, to: number): number {
-  let slot = hashRange(text, from, to) & (TABLE_SIZE - 1);
+/** Number of the tag whose name is this range, 0 when it is not a known tag. @param hash `hashRange` of it */
+export function lookupTag(text: string, from: number, to: number, hash = hashRange(text, from, to)): number {
+  let slot = hash & (TABLE_SIZE - 1);
   for (;;) {
     const tag = TAG_TABLE[slot]!;
     if (tag === 0) return 0;
@@ -225,6 +226,8 @@ export const F = {
   verbatim: 32768,
   /** Ends a drawing or formula that it stands in. */
   breakout: 65536,
+  /** The parser has rules for its start tag beyond those that the other flags stand for. */
+  ruled: 131072,
 } as const;
 
 const FLAGS = new Uint32Array(FIRST_CUSTOM_TAG);
@@ -270,6 +273,11 @@ flag(
   'b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta',
 );
 flag(F.breakout, 'nobr ol p pre ruby s small span strong strike sub sup table tt u ul var');
+flag(
+  F.ruled,
+  'html head body form select table caption colgroup col thead tbody tfoot tr td th li dt dd option optgroup rt rp button',
+);
+flag(F.ruled, 'input nobr svg math');
 
 export function flagsOf(tag: number): number {
   return tag < FIRST_CUSTOM_TAG ? FLAGS[tag]! : 0;

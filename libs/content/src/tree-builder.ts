@@ -96,19 +96,19 @@ export class TreeBuilder {
   }
 
   private startHtmlTag(tag: number, attrsFrom: number, selfClosing: boolean): Opened {
-    const { store } = this;
-    if (this.isIgnored(tag)) {
-      store.attrs = attrsFrom;
+    const flags = flagsOf(tag);
+    const isRuled = (flags & F.ruled) !== 0;
+    if (isRuled && this.isIgnored(tag)) {
+      this.store.attrs = attrsFrom;
       return 'nothing';
     }
-    const flags = flagsOf(tag);
     this.closeImplied(tag, flags);
-    if (tag === T.svg || tag === T.math) {
+    if (isRuled && (tag === T.svg || tag === T.math)) {
       this.reopenFormatting();
       this.insertForeign(tag, attrsFrom, selfClosing);
       return 'content';
     }
-    if (flags & F.void || (tag === T.form && flagsOf(this.topTag()) & F.fosters)) {
+    if (flags & F.void || (isRuled && tag === T.form && flagsOf(this.topTag()) & F.fosters)) {
       this.insertVoid(tag, attrsFrom, flags);
       return 'nothing';
     }
@@ -161,6 +161,10 @@ export class TreeBuilder {
     if (tag === T.table && flagsOf(this.topTag()) & F.fosters) this.closeTableTag(T.table);
     if (flags & F.closesP && this.open[T.p]! > 0) this.closeInScope(T.p);
     if (flags & F.heading && flagsOf(this.topTag()) & F.heading) this.popTo(this.depth - 1);
+    if (flags & F.ruled) this.closeByRule(tag);
+  }
+
+  private closeByRule(tag: number): void {
     if (tag === T.li) this.closeItem(T.li, T.li);
     else if (tag === T.dt || tag === T.dd) this.closeItem(T.dt, T.dd);
     else if (tag === T.option) this.closeTop(T.option, T.option);
