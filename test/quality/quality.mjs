@@ -4,7 +4,7 @@
  * Exit code 0: as good as recorded (or nothing to measure with, which one sentence says), 1: worse, 2: wrong use.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -152,6 +152,7 @@ async function main() {
   }
   if (!options['no-build']) await buildSources();
   const work = options.out ?? mkdtempSync(path.join(os.tmpdir(), 'troupe-quality-'));
+  mkdirSync(work, { recursive: true });
   try {
     return await measure(options, work);
   } finally {

@@ -48,8 +48,8 @@ function pick(most) {
   return chosen.map((label) => ({ id: label.id, url: label.url || 'http://site.test/', bytes: bytesOf(label) }));
 }
 
-/** @param {Page} page */
-function requestFor({ url, bytes }) {
+/** @param {Page} page @param {boolean} withOutlinks */
+function requestFor({ url, bytes }, withOutlinks) {
   return {
     body: bytes,
     url,
@@ -65,14 +65,14 @@ function requestFor({ url, bytes }) {
       removeBase64Images: true,
     },
     metadata: { url, statusCode: 200 },
-    discover: { scope: { ...SCOPE, base: url }, depth: 0, maxLinks: 5000, obeyNofollow: true },
+    discover: !withOutlinks ? null : { scope: { ...SCOPE, base: url }, depth: 0, maxLinks: 5000, obeyNofollow: true },
     encoding: 'json',
   };
 }
 
-/** @returns {(page: Page) => void} */
-function ours() {
-  return (page) => convertPage(requestFor(page), rules);
+/** @param {boolean} withOutlinks as for a page of a crawl @returns {(page: Page) => void} */
+function ours(withOutlinks) {
+  return (page) => convertPage(requestFor(page, withOutlinks), rules);
 }
 
 /** @param {string} dir @returns {(page: Page) => void} */
@@ -132,7 +132,7 @@ async function passes(pages, rounds) {
   for (let round = 0; round <= rounds; round++) {
     if (round === 1) sums.clear();
     for (const page of pages) {
-      const request = requestFor(page);
+      const request = requestFor(page, true);
       const take = (/** @type {string} */ name, /** @type {() => any} */ call) => {
         const startedMs = performance.now();
         const value = call();
@@ -165,12 +165,14 @@ if (options.passes) {
   for (const [name, us] of await passes(pages, rounds))
     console.log(`${String(name).padEnd(14)}${Number(us).toFixed(0).padStart(7)} µs`);
 }
+const PEERS = 'Readability + linkedom + node-html-markdown';
 const systems = {
-  ours: ours(),
-  ...(options.peers ? { 'Readability + linkedom + node-html-markdown': peers(options.peers) } : {}),
+  ours: ours(false),
+  'ours, outlinks discovered too': ours(true),
+  ...(options.peers ? { [PEERS]: peers(options.peers) } : {}),
 };
 const costs = measure(pages, systems, rounds);
-for (const [name, us] of Object.entries(costs))
-  console.log(`${(us / 1000).toFixed(2).padStart(8)} ms of CPU a page: ${name}`);
-const [own, ...others] = Object.values(costs);
-for (const other of others) console.log(`1/${(other / own).toFixed(1)} of the peers' cost`);
+for (const [name, us] of Object.entries(costs)) {
+  const share = PEERS in costs ? `, 1/${(costs[PEERS] / us).toFixed(1)} of the peers` : '';
+  console.log(`${(us / 1000).toFixed(2).padStart(8)} ms of CPU a page${share}: ${name}`);
+}

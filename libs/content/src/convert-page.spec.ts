@@ -336,3 +336,8 @@ describe('the charset', () => {
     expect(text(bytes, contentType)).toBe(expected);
   });
 });
+
+it('the html format has all of a page of many elements', () => {
+  const html = '<i>x</i>'.repeat(40_000);
+  expect(documentOf(html, ['html']).html).toBe(html);
+});
