@@ -9,12 +9,31 @@ const URL_ATTRIBUTES: ReadonlySet<number> = new Set([A.href, A.src]);
 const DROPPED_ATTRIBUTES: ReadonlySet<number> = new Set([A.srcset, A.dataSrcset]);
 
 export function writeCleanHtml(tree: Tree, mask: Mask, urls: UrlResolver): string {
-  const parts: string[] = [];
+  const parts = new Parts();
   writeChildren(tree, mask, urls, 0, parts);
-  return parts.join('').trim();
+  return parts.toString().trim();
 }
 
-function writeChildren(tree: Tree, mask: Mask, urls: UrlResolver, parent: number, parts: string[]): void {
+const MAX_PARTS = 1 << 16;
+
+/** Text in pieces. Joined now and then: an array of some hundred million entries ends the process. */
+class Parts {
+  private readonly chunks: string[] = [];
+  private parts: string[] = [];
+
+  push(...parts: string[]): void {
+    for (const part of parts) this.parts.push(part);
+    if (this.parts.length < MAX_PARTS) return;
+    this.chunks.push(this.parts.join(''));
+    this.parts = [];
+  }
+
+  toString(): string {
+    return this.chunks.join('') + this.parts.join('');
+  }
+}
+
+function writeChildren(tree: Tree, mask: Mask, urls: UrlResolver, parent: number, parts: Parts): void {
   for (let child = parent + 1, to = tree.end[parent]!; child < to; child = tree.end[child]!) {
     if (mask[child] === DROP) continue;
     if (mask[child] === PASS) writeChildren(tree, mask, urls, child, parts);
@@ -23,7 +42,7 @@ function writeChildren(tree: Tree, mask: Mask, urls: UrlResolver, parent: number
   }
 }
 
-function writeElement(tree: Tree, mask: Mask, urls: UrlResolver, node: number, parts: string[]): void {
+function writeElement(tree: Tree, mask: Mask, urls: UrlResolver, node: number, parts: Parts): void {
   const name = tree.name(node);
   parts.push('<', name);
   writeAttributes(tree, urls, node, parts);
@@ -39,7 +58,7 @@ function textSource(tree: Tree, node: number): string {
   return raw.includes('<') ? raw.replaceAll('<', '&lt;') : raw;
 }
 
-function writeAttributes(tree: Tree, urls: UrlResolver, node: number, parts: string[]): void {
+function writeAttributes(tree: Tree, urls: UrlResolver, node: number, parts: Parts): void {
   const isImage = tree.tag[node] === T.img;
   const source = isImage ? imageSource(tree, node) : null;
   if (source !== null) writeAttribute('src', absolute(source, urls), parts);
@@ -58,7 +77,7 @@ function absolute(value: string, urls: UrlResolver): string {
   return urls.resolve(value) ?? value;
 }
 
-function writeAttribute(name: string, value: string, parts: string[]): void {
+function writeAttribute(name: string, value: string, parts: Parts): void {
   if (value === '') {
     parts.push(' ', name, '=""');
     return;

@@ -340,8 +340,26 @@ describe('the charset', () => {
     ['windows-1252 under the name of Latin-1', latin('<p>\x80</p>'), 'text/html; charset=latin1', '€'],
     ['an unknown name', Buffer.from('<p>ä</p>'), 'text/html; charset=klingon', 'ä'],
     ['broken bytes', Buffer.from([0x3c, 0x70, 0x3e, 0x61, 0xff, 0x62]), 'text/html; charset=utf-8', 'a\ufffdb'],
+    [
+      'NUL characters',
+      Buffer.from(`<p>${'a'.repeat(1100)}\0b</p>`),
+      'text/html; charset=utf-8',
+      `${'a'.repeat(1100)}b`,
+    ],
     ['shift_jis', Buffer.from([0x3c, 0x70, 0x3e, 0x93, 0xfa]), 'text/html; charset=Shift_JIS', '日'],
+    [
+      'every length of UTF-8',
+      Buffer.from('<p>a é 漢 😀 bcdefgh é\u0800\uffff\u{10ffff}'),
+      'text/html',
+      'a é 漢 😀 bcdefgh é\u0800\uffff\u{10ffff}',
+    ],
+    ['a long page', Buffer.from(`<p>${'é'.repeat(600_000)}`), 'text/html', 'é'.repeat(600_000)],
   ])('is found: %s', (_name, bytes, contentType, expected) => {
     expect(text(bytes, contentType)).toBe(expected);
   });
+});
+
+it('the html format has all of a page of many elements', () => {
+  const html = '<i>x</i>'.repeat(40_000);
+  expect(documentOf(html, ['html']).html).toBe(html);
 });

@@ -20,6 +20,7 @@ import { kindOfContent } from './media-type.js';
 import { baseHref, readPageFacts } from './metadata.js';
 import { readJsonLd } from './metadata/json-ld.js';
 import { parseHtml } from './parse.js';
+import { orElse, writePlainText } from './plain-text.js';
 import { select, wholePage } from './selection.js';
 import type { Tree } from './tree.js';
 import { UrlResolver } from './url-resolver.js';
@@ -82,7 +83,7 @@ function convertHtml(request: ConvertRequest, rules: LinkRules, html: string): C
   };
 }
 
-type Content = Partial<Record<FormatName, string | string[]>>;
+type Content = Partial<Record<FormatName | 'warning', string | string[]>>;
 
 interface Parsed {
   readonly request: ConvertRequest;
@@ -108,9 +109,20 @@ function writeFormats({ request, tree, urls, whole, embedded }: Parsed): Content
   if (wanted.has('rawHtml')) content.rawHtml = tree.source;
   wanted.delete('rawHtml');
   if (wanted.size === 0) return content;
-  const mask: Mask = select(tree, spec, whole);
+  const warn = (text: string): void => void (content.warning = [text, content.warning ?? []].flat().join(' '));
+  const mask: Mask = orElse(
+    () => select(tree, spec, whole),
+    () => select(tree, { ...spec, onlyMainContent: false }, whole),
+    () => warn('The main content could not be found: the whole page is returned.'),
+  );
   const options = { urls, removeBase64Images: spec.removeBase64Images };
-  if (wanted.has('markdown')) content.markdown = completed(writeMarkdown(tree, mask, options), embedded, options);
+  if (wanted.has('markdown')) {
+    content.markdown = orElse(
+      () => completed(writeMarkdown(tree, mask, options), embedded, options),
+      () => writePlainText(tree, mask),
+      () => warn('The page could not be written as markdown: its plain text is returned.'),
+    );
+  }
   if (wanted.has('html')) content.html = writeCleanHtml(tree, mask, urls);
   if (wanted.has('links')) content.links = collectLinks(tree, mask, urls);
   if (wanted.has('images')) content.images = collectImages(tree, mask, urls);

@@ -64,8 +64,8 @@ describe('the HTML parser', () => {
     expect(outline('<title>a <b> &amp; c</TITLE>d')).toBe('title(a <b> & c) d');
   });
 
-  it('ends misnested formatting with the block inside it', () => {
-    expect(outline('<b><p>x</b>y</p>z')).toBe('b(p(x y)) z');
+  it('continues misnested formatting inside the block that it reaches into', () => {
+    expect(outline('<b><p>x</b>y</p>z')).toBe('b() p(b(x) y) z');
     expect(outline('<a href=1>one<a href=2>two</a>')).toBe('a(one) a(two)');
   });
 
@@ -94,8 +94,12 @@ describe('the HTML parser', () => {
     expect(tree.attr(1, hashName('class'))).toBeNull();
   });
 
-  it('keeps numbering, parents and subtree ends consistent on tag soup', () => {
-    const tree = parseHtml('<div><p>a<ul><li>b<table><tr><td>c<b>d</table>e</div></ul>f<p>g');
+  it.each([
+    ['tag soup', '<div><p>a<ul><li>b<table><tr><td>c<b>d</table>e</div></ul>f<p>g'],
+    ['a link that ends inside a drawing', '<p><a>x<svg><foreignObject><i><a>y<b>z</i></svg>w'],
+    ['moves below the deepest level', '<b><div>'.repeat(400) + '</b>'.repeat(400) + 'x<p>y'],
+  ])('keeps numbering, parents and subtree ends consistent: %s', (_name, html) => {
+    const tree = parseHtml(html);
     for (let node = 1; node < tree.count; node++) {
       const parent = tree.parent[node]!;
       expect(parent).toBeLessThan(node);

@@ -1,7 +1,8 @@
 /** Numbers for tag and attribute names, so that the tree and every pass over it compare integers, not strings. */
 
-const FNV_OFFSET = 0x811c9dc5 | 0;
-const FNV_PRIME = 0x01000193;
+/** FNV-1a, for callers that hash while they read. */
+export const FNV_OFFSET = 0x811c9dc5 | 0;
+export const FNV_PRIME = 0x01000193;
 
 /** 32-bit hash of an ASCII-lower-cased range of a text. */
 export function hashRange(text: string, from: number, to: number): number {
@@ -67,9 +68,9 @@ function sameName(text: string, from: number, to: number, name: string): boolean
   return true;
 }
 
-/** Number of the tag whose name is this range, 0 when it is not a known tag. */
-export function lookupTag(text: string, from: number, to: number): number {
-  let slot = hashRange(text, from, to) & (TABLE_SIZE - 1);
+/** Number of the tag whose name is this range, 0 when it is not a known tag. @param hash `hashRange` of it */
+export function lookupTag(text: string, from: number, to: number, hash = hashRange(text, from, to)): number {
+  let slot = hash & (TABLE_SIZE - 1);
   for (;;) {
     const tag = TAG_TABLE[slot]!;
     if (tag === 0) return 0;
@@ -180,12 +181,14 @@ export const T = names<
   | 'dialog'
   | 'listing'
   | 'xmp'
+  | 'font'
+  | 'nobr'
 >(
   'html head body title meta link base script style noscript template article aside blockquote div dl dt dd figcaption ' +
     'figure footer form header hr main nav ol ul li p pre section h1 h2 h3 h4 h5 h6 table caption colgroup col thead ' +
     'tbody tfoot tr td th a b br button canvas code del em embed i iframe img input kbd area object optgroup option ' +
     'picture q rp rt s samp select source span strike strong svg math textarea tt video audio frame frameset image ' +
-    'label plaintext menu dir sup sub address summary details dialog listing xmp',
+    'label plaintext menu dir sup sub address summary details dialog listing xmp font nobr',
 );
 
 /** What a tag is to the parser and the writers. */
@@ -213,9 +216,21 @@ export const F = {
   block: 1024,
   /** Part of a table: its start tag means nothing outside one. */
   tablePart: 2048,
+  /** Table structure that holds no content itself: what stands there belongs in front of the table. */
+  fosters: 4096,
+  /** Formatting that a block has closed does not start again for it. */
+  apart: 8192,
+  /** Formatting opened inside ends with it for good. */
+  marker: 16384,
+  /** Raw text that has no character references either. */
+  verbatim: 32768,
+  /** Ends a drawing or formula that it stands in. */
+  breakout: 65536,
+  /** The parser has rules for its start tag beyond those that the other flags stand for. */
+  ruled: 131072,
 } as const;
 
-const FLAGS = new Uint16Array(FIRST_CUSTOM_TAG);
+const FLAGS = new Uint32Array(FIRST_CUSTOM_TAG);
 const flag = (bit: number, list: string): void => {
   for (const name of list.split(' ')) FLAGS[tagOf(name)]! |= bit;
 };
@@ -245,6 +260,24 @@ flag(
   `${CLOSES_P} body html caption thead tbody tfoot tr td th legend option optgroup iframe video audio object canvas`,
 );
 flag(F.tablePart, 'caption colgroup col thead tbody tfoot tr td th');
+flag(F.fosters, 'table thead tbody tfoot tr');
+flag(
+  F.apart,
+  `${CLOSES_P} html head body title meta link base script style noscript template caption colgroup col thead tbody tfoot`,
+);
+flag(F.apart, 'tr td th iframe textarea noembed noframes rb rp rt rtc param source track frame frameset');
+flag(F.marker, 'td th caption marquee object applet template');
+flag(F.verbatim, 'script style xmp iframe noembed noframes plaintext');
+flag(
+  F.breakout,
+  'b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta',
+);
+flag(F.breakout, 'nobr ol p pre ruby s small span strong strike sub sup table tt u ul var');
+flag(
+  F.ruled,
+  'html head body form select table caption colgroup col thead tbody tfoot tr td th li dt dd option optgroup rt rp button',
+);
+flag(F.ruled, 'input nobr svg math');
 
 export function flagsOf(tag: number): number {
   return tag < FIRST_CUSTOM_TAG ? FLAGS[tag]! : 0;

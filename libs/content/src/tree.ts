@@ -1,5 +1,5 @@
 import { decodeHTML, decodeHTMLAttribute } from 'entities/decode';
-import { FIRST_CUSTOM_TAG, TEXT, tagName } from './tags.js';
+import { F, FIRST_CUSTOM_TAG, TEXT, flagsOf, tagName } from './tags.js';
 
 const CLASS_SPACE = /[ \t\n\r\f]+/;
 
@@ -84,7 +84,8 @@ export class Tree {
   /** Decoded text of a text node, white space as written. */
   text(node: number): string {
     const raw = this.source.slice(this.from[node], this.to[node]);
-    return raw.includes('&') ? decodeHTML(raw) : raw;
+    if (!raw.includes('&')) return raw;
+    return flagsOf(this.tag[this.parent[node]!]!) & F.verbatim ? raw : decodeHTML(raw);
   }
 
   /** Text of all text nodes below. Content of raw elements is included as it is. */

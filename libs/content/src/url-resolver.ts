@@ -1,8 +1,8 @@
 /**
  * Links of one page made absolute.
  *
- * Most links need no URL parser: a relative or absolute path (or a URL on the page's own origin) of harmless characters
- * and without dot segments is its own normal form. Everything else goes through `new URL`; a test compares both ways.
+ * Most links need no URL parser: a relative or absolute path (or a URL on a plain host) of harmless characters and without
+ * dot segments is its own normal form. Everything else goes through `new URL`; a test compares both ways.
  */
 export interface Resolved {
   /** Absolute, normalised as WHATWG URL does, fragment kept. */
@@ -16,7 +16,6 @@ const SAFE = new Uint8Array(128);
 for (const c of 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/?#=&+,;:@!$()*')
   SAFE[c.charCodeAt(0)] = 1;
 
-const EDGE_SPACE = /^[\x00-\x20]|[\x00-\x20]$/;
 const SCHEME = /^[a-zA-Z][a-zA-Z0-9+.-]*:/;
 const DOT_SEGMENT = /\/\.|\/\/|^\./;
 
@@ -44,7 +43,7 @@ export class UrlResolver {
   }
 
   resolveLink(href: string): Resolved | null {
-    const text = EDGE_SPACE.test(href) ? trimControl(href) : href;
+    const text = hasEdgeSpace(href) ? trimControl(href) : href;
     const short = this.originSlash === '' ? null : this.resolvePlain(text);
     if (short !== null) return { href: short, isCanonical: true };
     const url = parse(text, this.base);
@@ -57,7 +56,7 @@ export class UrlResolver {
     if (first === 47) return isPlainPath(text, 1) ? this.origin + text : null;
     if (first === 63 || first === 35) return null;
     if (text.startsWith(this.originSlash)) return isPlainPath(text, this.originSlash.length) ? text : null;
-    if (SCHEME.test(text)) return null;
+    if (SCHEME.test(text)) return isPlainAddress(text) ? text : null;
     return this.resolveRelative(text);
   }
 
@@ -83,6 +82,17 @@ function isSafe(text: string): boolean {
   return true;
 }
 
+const MAX_PLAIN_HOST = 100;
+/** Lower case, not a number in any spelling, and what comes after it is a path. */
+const PLAIN_HOST = /^https?:\/\/(?:[a-z0-9-]{1,63}\.){1,10}[a-z][a-z0-9-]{0,62}\//;
+
+/** An absolute URL on a host whose name is its own normal form, with a plain path. */
+function isPlainAddress(text: string): boolean {
+  const host = PLAIN_HOST.exec(text)?.[0];
+  if (host === undefined || host.length > MAX_PLAIN_HOST || host.includes('xn--')) return false;
+  return isPlainPath(text, host.length);
+}
+
 /** No dot segments or empty segments in the path from `from` on; query and fragment, if any, not empty. */
 function isPlainPath(text: string, from: number): boolean {
   let previous = 47;
@@ -94,6 +104,10 @@ function isPlainPath(text: string, from: number): boolean {
     previous = c;
   }
   return true;
+}
+
+function hasEdgeSpace(text: string): boolean {
+  return text !== '' && (text.charCodeAt(0) <= 32 || text.charCodeAt(text.length - 1) <= 32);
 }
 
 function trimControl(text: string): string {

@@ -9,6 +9,7 @@ export interface UrlParts {
   pathname: string;
 }
 
+const SLASH = 47;
 const SITE_PORTS = new Set(['80', '443']);
 const AUTHORITY = /^https?:\/\/(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)(?::(\d*))?/i;
 
@@ -24,6 +25,22 @@ export function splitUrl(url: string): UrlParts | null {
     port: SITE_PORTS.has(port) ? '' : port,
     pathname: (end < 0 ? rest : rest.slice(0, end)) || '/',
   };
+}
+
+/** Start of every URL on the same scheme, host and port as this canonical one: up to the path. */
+export function originOf(url: string): string {
+  return AUTHORITY.exec(url)?.[0] ?? '';
+}
+
+/** `splitUrl` for URLs that are mostly on one origin, whose parts are known. */
+export function splitUrlOn(origin: string, known: UrlParts, url: string): UrlParts | null {
+  const from = origin.length;
+  if (from === 0 || url.charCodeAt(from) !== SLASH || !url.startsWith(origin)) return splitUrl(url);
+  const query = url.indexOf('?', from);
+  const end = query < 0 ? url.length : query;
+  const hash = url.indexOf('#', from);
+  const pathname = url.slice(from, hash < 0 || hash > end ? end : hash);
+  return { hostname: known.hostname, port: known.port, pathname };
 }
 
 /** Politeness key of a canonical URL: host in lower case, plus `:port` when the port is neither 80 nor 443. */

@@ -1,6 +1,6 @@
 import { TroupeError, type ScopeRule, type ScopeSpec } from '@troupe/contracts';
 import { dedupKey } from '../dedup-key.js';
-import { splitUrl } from '../url-parts.js';
+import { originOf, splitUrl, splitUrlOn } from '../url-parts.js';
 import { depthRule } from './depth.rule.js';
 import { excludeRule } from './exclude.rule.js';
 import { fileTypeRule } from './file-type.rule.js';
@@ -35,13 +35,14 @@ export interface CompiledScope {
 export function compileScope(scope: ScopeSpec): CompiledScope {
   const base = splitUrl(scope.base);
   if (base === null) throw new TroupeError('BAD_REQUEST', 'Invalid URL', { details: { path: ['url'] } });
+  const site = originOf(scope.base);
   const checks = RULES.map((rule) => rule(scope, base)).filter((check) => check !== allowEverything);
   const startKey = dedupKey(scope.base, scope);
   const isStart = (url: string): boolean => dedupKey(url, scope) === startKey;
   return {
     isStart,
     check(url, depth) {
-      const parts = splitUrl(url);
+      const parts = splitUrlOn(site, base, url);
       if (parts === null) return 'scheme';
       const { hostname, port, pathname } = parts;
       const candidate = { hostname, port, pathname, url, depth };

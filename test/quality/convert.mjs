@@ -1,0 +1,44 @@
+/**
+ * The converter as a system for the scorer: a line `{id, url, html}` in, a line `{id, markdown, metadata, links, ms}` out.
+ * Needs a compiled tree.
+ */
+import readline from 'node:readline';
+import { compiled } from './kit.mjs';
+
+const { convertPage } = await compiled('index.js');
+const rules = await import('../../dist/libs/frontier/src/index.js');
+
+/** @param {{ id: string, url: string, html: string }} page */
+function requestFor({ id, url, html }) {
+  return {
+    body: Buffer.from(html),
+    url,
+    statusCode: 200,
+    contentType: 'text/html; charset=utf-8',
+    robotsTag: null,
+    rendered: false,
+    spec: {
+      formats: [{ type: 'markdown' }, { type: 'links' }],
+      onlyMainContent: !id.startsWith('cmark-'), // fragments without any main content, as the scorer asks through the API
+      includeTags: [],
+      excludeTags: [],
+      removeBase64Images: true,
+    },
+    metadata: {},
+    discover: null,
+    encoding: 'json',
+  };
+}
+
+/** @param {{ id: string, url: string, html: string }} page */
+function convert(page) {
+  const request = requestFor(page);
+  const before = process.cpuUsage();
+  const { document } = convertPage(request, rules);
+  const { user, system } = process.cpuUsage(before);
+  return { id: page.id, ...JSON.parse(Buffer.from(document).toString()), ms: (user + system) / 1000 };
+}
+
+for await (const line of readline.createInterface({ input: process.stdin })) {
+  if (line !== '') process.stdout.write(`${JSON.stringify(convert(JSON.parse(line)))}\n`);
+}
