@@ -8,23 +8,20 @@ const LINE_NUMBER = /^(\d{1,9})([.)])(?=\s|$)/;
 const TASK_BOX = /^\[[ xX]\](?=\s|$)/;
 const BACKTICKS = /`+/g;
 
-const enum Char {
-  bang = 33,
-  hash = 35,
-  amp = 38,
-  open = 40,
-  star = 42,
-  slash = 47,
-  colon = 58,
-  lt = 60,
-  question = 63,
-  openBracket = 91,
-  backslash = 92,
-  closeBracket = 93,
-  underscore = 95,
-  backtick = 96,
-  tilde = 126,
-}
+const BANG = 33;
+const AMP = 38;
+const OPEN = 40;
+const STAR = 42;
+const SLASH = 47;
+const COLON = 58;
+const LT = 60;
+const QUESTION = 63;
+const OPEN_BRACKET = 91;
+const BACKSLASH = 92;
+const CLOSE_BRACKET = 93;
+const UNDERSCORE = 95;
+const BACKTICK = 96;
+const TILDE = 126;
 
 export interface EscapeContext {
   /** The text begins a line of a paragraph. */
@@ -49,26 +46,26 @@ function escapeInline(text: string, inLink: boolean): string {
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
     let escape = false;
-    if (c === Char.underscore) {
+    if (c === UNDERSCORE) {
       const to = endOfRun(text, i);
       if (!isInsideWord(text, i, to)) {
         written += text.slice(from, i) + '\\_'.repeat(to - i);
         from = to;
       }
       i = to - 1;
-    } else if (c === Char.backtick) escape = true;
-    else if (c === Char.star) escape = !isLone(text, i);
-    else if (c === Char.backslash) escape = i + 1 === text.length || isAsciiPunctuation(text.charCodeAt(i + 1));
-    else if (c === Char.openBracket) {
+    } else if (c === BACKTICK) escape = true;
+    else if (c === STAR) escape = !isLone(text, i);
+    else if (c === BACKSLASH) escape = i + 1 === text.length || isAsciiPunctuation(text.charCodeAt(i + 1));
+    else if (c === OPEN_BRACKET) {
       if (closing < i) closing = text.indexOf(']', i);
       if (closing < 0) closing = text.length;
       escape = inLink || closing === text.length || isLabel(text, closing);
-    } else if (c === Char.closeBracket) escape = inLink || isLabel(text, i);
-    else if (c === Char.lt) escape = i + 1 === text.length || startsTag(text.charCodeAt(i + 1));
-    else if (c === Char.amp) {
+    } else if (c === CLOSE_BRACKET) escape = inLink || isLabel(text, i);
+    else if (c === LT) escape = i + 1 === text.length || startsTag(text.charCodeAt(i + 1));
+    else if (c === AMP) {
       ENTITY.lastIndex = i;
       escape = ENTITY.test(text);
-    } else if (c === Char.tilde) {
+    } else if (c === TILDE) {
       if (tildes < 0) tildes = text.indexOf('~') === text.lastIndexOf('~') ? 1 : 2;
       escape = tildes > 1;
     }
@@ -99,11 +96,11 @@ function isLone(text: string, at: number): boolean {
 /** Before `(` a closing bracket would end a link text, before `:` the label of a definition at the start. */
 function isLabel(text: string, closing: number): boolean {
   const next = text.charCodeAt(closing + 1);
-  return next === Char.open || (next === Char.colon && text.charCodeAt(0) === Char.openBracket);
+  return next === OPEN || (next === COLON && text.charCodeAt(0) === OPEN_BRACKET);
 }
 
 function startsTag(c: number): boolean {
-  return (c | 32) >= 97 && (c | 32) <= 122 ? true : c === Char.slash || c === Char.bang || c === Char.question;
+  return (c | 32) >= 97 && (c | 32) <= 122 ? true : c === SLASH || c === BANG || c === QUESTION;
 }
 
 export function isAsciiPunctuation(c: number): boolean {

@@ -50,6 +50,7 @@ interface SavedPrefix {
 const SPACE = 32;
 const CLOSE_PAREN = 41;
 const STAR = 42;
+const BACKTICK = 96;
 const TILDE = 126;
 const TRAILING_SPACE = / +$/;
 const SEVERAL_DIGITS = /^\d{1,9}$/;
@@ -107,7 +108,9 @@ export class MarkdownOutput {
   private onlyDigits = false;
   private lastChar = SPACE;
   private lastTextAt = -1;
+  private lastDelimiterAt = -1;
   private lastCodeAt = -1;
+  private codeText = '';
   private written = 0;
 
   /** Grows with every text written: two equal readings mean that nothing was. */
@@ -219,24 +222,14 @@ export class MarkdownOutput {
 
   /** An inline code span; spans without space between become one, since their delimiters would. */
   code(text: string, write: (text: string) => string): void {
-    const isAdjacent =
-      this.lastCodeAt === this.parts.length - 1 && !this.isLineStart && !this.hard && this.space === '';
-    if (isAdjacent && this.lastCodeAt >= 0 && this.marksAreOpen()) {
-      this.codeText += text;
-      this.parts[this.lastCodeAt] = write(this.codeText);
-      return;
-    }
-    this.startText(96);
-    this.codeText = text;
-    this.lastCodeAt = this.parts.push(write(text)) - 1;
-    this.lastChar = 96;
+    const isAdjacent = this.startText(BACKTICK);
+    const continues = isAdjacent && this.lastCodeAt >= 0 && this.lastCodeAt === this.parts.length - 1;
+    if (continues) this.parts.pop();
+    this.codeText = continues ? this.codeText + text : text;
+    this.lastCodeAt = this.parts.push(write(this.codeText)) - 1;
+    this.lastChar = BACKTICK;
+    this.onlyDigits = false;
     this.useMarks();
-  }
-
-  private codeText = '';
-
-  private marksAreOpen(): boolean {
-    return this.marks.every((mark) => mark.openAt >= 0 || !this.mayOpen(mark));
   }
 
   private useMarks(): void {
@@ -333,6 +326,7 @@ export class MarkdownOutput {
     if (!continuesRun) this.settleClosed(first);
     const before = continuesRun ? last.before : this.lastChar;
     const closeAt = this.parts.push(close) - 1;
+    this.lastDelimiterAt = closeAt;
     this.lastChar = close.charCodeAt(close.length - 1);
     const isFlanking = emphasis !== null && !close.startsWith('<');
     if (isFlanking) this.closed.push({ emphasis, delimiter: close, openAt, closeAt, afterWord, before });
@@ -354,12 +348,12 @@ export class MarkdownOutput {
 
   /** Opens what waits before a text that begins with `first`. */
   private openMarks(first: number, isAdjacent: boolean): void {
-    if (this.marks.length === 0) return this.settleClosed(first);
+    if (!this.marks.some((mark) => mark.openAt < 0)) return this.settleClosed(first);
     const waiting = this.marks.filter((mark) => mark.openAt < 0 && this.mayOpen(mark));
     let from = 0;
     if (isAdjacent) while (from < waiting.length && this.reopen(waiting[from]!)) from++;
     if (from === waiting.length) return this.settleClosed(first);
-    const behindStar = isAdjacent && this.closed.at(-1)?.delimiter.charCodeAt(0) === STAR;
+    const behindStar = isAdjacent && this.lastChar === STAR && this.lastDelimiterAt === this.parts.length - 1;
     for (let i = from; i < waiting.length; i++) this.chooseDelimiter(waiting[i]!, behindStar);
     this.settleClosed(waiting[from]!.open.charCodeAt(0));
     let before = isAdjacent ? this.lastChar : SPACE;
@@ -389,15 +383,26 @@ export class MarkdownOutput {
   private openOne(mark: Mark, before: number, next: number): void {
     mark.afterWord = isWord(before);
     if (mark.emphasis !== null) {
-      const opens = !isPunctuation(next) || !mark.afterWord;
-      const isDoubled = mark.emphasis === 'del' && before === TILDE;
-      if (!opens || isSpace(next) || isDoubled) {
+      if (!this.opens(mark, before, next)) {
         mark.open = `<${mark.emphasis}>`;
         mark.close = `</${mark.emphasis}>`;
       }
     } else if (before === 33) this.escapeBang();
     mark.openAt = this.parts.push(mark.open) - 1;
+    this.lastDelimiterAt = mark.openAt;
     this.lastChar = mark.open.charCodeAt(mark.open.length - 1);
+  }
+
+  /** Left-flanking, and not to be taken for the end of what is open around. */
+  private opens(mark: Mark, before: number, next: number): boolean {
+    const nextIsPunctuation = isPunctuation(next);
+    if (isSpace(next) || (nextIsPunctuation && mark.afterWord)) return false;
+    if (mark.emphasis === 'del' && before === TILDE) return false;
+    const mayClose = mark.afterWord || (nextIsPunctuation && !isSpace(before));
+    if (!mayClose) return true;
+    const run = this.parts.length - 1;
+    const first = mark.open.charAt(0);
+    return !this.marks.some(({ openAt, open }) => openAt >= 0 && openAt !== run && open.startsWith(first));
   }
 
   /** `!` before a link would make it an image. */
@@ -412,6 +417,7 @@ export class MarkdownOutput {
     if (last === undefined || last.emphasis !== mark.emphasis || last.closeAt !== this.parts.length - 1) return false;
     this.parts.pop();
     this.closed.pop();
+    this.lastDelimiterAt = this.parts.length - 1;
     mark.openAt = last.openAt;
     mark.open = mark.close = last.delimiter;
     mark.afterWord = last.afterWord;

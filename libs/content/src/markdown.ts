@@ -37,8 +37,7 @@ export function writeMarkdown(tree: Tree, mask: Mask, options: MarkdownOptions):
   return text === '' ? '' : text.trimEnd();
 }
 
-const WHITE_SPACE = /[ \t\n\r\f\u00a0]+/g;
-const HAS_WIDE_SPACE = /[\t\n\r\f\u00a0]| {2}/;
+const WIDE_SPACE = /[ \t\n\r\f\u00a0]{2,}|[\t\n\r\f\u00a0]/g;
 const HAS_INVISIBLE = /[\u200b\u2060\ufeff\u00ad]/;
 const INVISIBLE = /[\u200b\u2060\ufeff\u00ad]/g;
 const ONLY_DIRECTION = /^[\s\u200e\u200f\u202a-\u202e]*$/;
@@ -204,9 +203,7 @@ class MarkdownWriter {
   }
 
   private other(node: number, tag: number): void {
-    if ((tag === T.span || tag >= FIRST_CUSTOM_TAG) && isFormulaElement(this.tree, node))
-      return this.formulaElement(node);
-    if ((tag === T.span || tag === T.div) && isRenderedFormula(this.tree, node) && this.page.hasFormulaScripts) return;
+    if (this.page.rendersTex && this.mathElement(node, tag)) return;
     if ((flagsOf(tag) & F.block) === 0) return this.children(node);
     if (this.isNote(node)) return this.note(node);
     const isLine = tag === T.tr || tag === T.option || tag === T.summary || (this.listDepth > 0 && isContainer(tag));
@@ -233,9 +230,22 @@ class MarkdownWriter {
   // ---- text
 
   private text(node: number): void {
-    const raw = this.tree.text(node);
-    if (!HAS_TEX.test(raw) || !this.page.rendersTex) return this.write(raw);
-    for (const piece of splitTex(raw)) {
+    const { source, from: starts, to: ends } = this.tree;
+    let from = starts[node]!;
+    let to = ends[node]!;
+    while (from < to && isWhite(source.charCodeAt(from))) from++;
+    while (to > from && isWhite(source.charCodeAt(to - 1))) to--;
+    if (from > starts[node]!) this.out.wantSpace();
+    if (from === to) return;
+    const found = scanText(source, from, to);
+    if ((found & (FOUND.entity | FOUND.other | FOUND.tex)) !== 0) return this.richText(this.tree.text(node));
+    this.plainText(source.slice(from, to), found);
+    if (to < ends[node]!) this.out.wantSpace();
+  }
+
+  private richText(text: string): void {
+    if (!HAS_TEX.test(text) || !this.page.rendersTex) return this.write(text);
+    for (const piece of splitTex(text)) {
       if (typeof piece === 'string') this.write(piece);
       else this.formula(piece);
     }
@@ -243,21 +253,27 @@ class MarkdownWriter {
 
   private write(raw: string): void {
     let text = HAS_INVISIBLE.test(raw) ? raw.replace(INVISIBLE, '') : raw;
-    if (HAS_WIDE_SPACE.test(text)) {
-      if (HAS_WIDE_BREAK.test(text)) text = text.replace(WIDE_BREAK, '$1');
-      text = text.replace(WHITE_SPACE, ' ');
-    }
+    if (HAS_WIDE_BREAK.test(text)) text = text.replace(WIDE_BREAK, '$1');
+    text = collapse(text);
     let from = 0;
     let to = text.length;
     while (from < to && isEdgeSpace(text, from)) from++;
     while (to > from && isEdgeSpace(text, to - 1)) to--;
     if (from > 0) this.out.wantSpace(text.slice(0, from));
     if (to <= from) return;
-    const inner = to - from === text.length ? text : text.slice(from, to);
-    if (text.charCodeAt(from) > 0x200d && ONLY_DIRECTION.test(inner)) return;
+    if (text.charCodeAt(from) > 0x200d && ONLY_DIRECTION.test(text.slice(from, to))) return;
+    this.plainText(text.slice(from, to), scanText(text, from, to));
+    if (to < text.length) this.out.wantSpace(text.slice(to));
+  }
+
+  /** @param found what `scanText` found in it */
+  private plainText(raw: string, found: number): void {
     const { out } = this;
-    out.text(escapeText(inner, { lineStart: out.isLineStart, itemStart: out.isItemStart, inLink: this.inLink }));
-    if (to < text.length) out.wantSpace(text.slice(to));
+    const text = (found & FOUND.wideSpace) === 0 ? raw : collapse(raw);
+    const lineStart = out.isLineStart;
+    const mayNeedEscape = lineStart || out.isItemStart || (found & FOUND.markup) !== 0;
+    if (!mayNeedEscape) return out.text(text);
+    out.text(escapeText(text, { lineStart, itemStart: out.isItemStart, inLink: this.inLink }));
   }
 
   private between(node: number, open: string, close: string): void {
@@ -352,8 +368,8 @@ class MarkdownWriter {
 
   /** A title says more than the text of its link. */
   private linkTitle(node: number): string {
-    const title = this.tree.attr(node, A.title)?.replace(WHITE_SPACE, ' ').trim() ?? '';
-    if (title === '' || title === this.tree.textContent(node).replace(WHITE_SPACE, ' ').trim()) return '';
+    const title = this.tree.attr(node, A.title)?.replace(WIDE_SPACE, ' ').trim() ?? '';
+    if (title === '' || title === this.tree.textContent(node).replace(WIDE_SPACE, ' ').trim()) return '';
     return ` ${quoteTitle(title)}`;
   }
 
@@ -380,7 +396,7 @@ class MarkdownWriter {
     if (isFormulaImage(tree, node)) return this.formula(readFormulaImage(tree, node));
     const src = imageSource(tree, node);
     if (src === null || isPixel(tree, node)) return;
-    const alt = (tree.attr(node, A.alt) ?? '').replace(WHITE_SPACE, ' ').trim();
+    const alt = (tree.attr(node, A.alt) ?? '').replace(WIDE_SPACE, ' ').trim();
     const isData = src.slice(0, 5).toLowerCase() === 'data:';
     const embedded = page.options.removeBase64Images ? REMOVED_IMAGE : src;
     const url = isData ? embedded : page.options.urls.resolve(src);
@@ -390,7 +406,7 @@ class MarkdownWriter {
   }
 
   private imageTitle(node: number, alt: string): string {
-    const title = this.tree.attr(node, A.title)?.replace(WHITE_SPACE, ' ').trim() ?? '';
+    const title = this.tree.attr(node, A.title)?.replace(WIDE_SPACE, ' ').trim() ?? '';
     return title === '' || title === alt ? '' : ` ${quoteTitle(title)}`;
   }
 
@@ -421,6 +437,17 @@ class MarkdownWriter {
 
   // ---- formulas
 
+  /** Handles what a renderer of formulas left in the page; false for other elements. */
+  private mathElement(node: number, tag: number): boolean {
+    const { tree } = this;
+    const isInline = tag === T.span || tag >= FIRST_CUSTOM_TAG;
+    if (isInline && isFormulaElement(tree, node)) {
+      this.formulaElement(node);
+      return true;
+    }
+    return (tag === T.span || tag === T.div) && isRenderedFormula(tree, node) && this.page.hasFormulaScripts;
+  }
+
   private formulaElement(node: number): void {
     const formula = readFormula(this.tree, node);
     if (formula !== null) this.formula(formula);
@@ -443,7 +470,7 @@ class MarkdownWriter {
     if (content === 'blocks') return this.children(node);
     if (content === 'lines' && this.out.isLineStart) return this.preformatted(node);
     const raw = content === 'lines' ? codeLines(this.tree, this.mask, node).join(' ') : this.tree.textContent(node);
-    const text = raw.replace(WHITE_SPACE, ' ').trim();
+    const text = raw.replace(WIDE_SPACE, ' ').trim();
     if (text === '') return;
     if (/^\s/.test(raw)) this.out.wantSpace();
     this.out.code(text, codeSpan);
@@ -474,7 +501,7 @@ class MarkdownWriter {
 
   private inlineLines(lines: readonly string[]): void {
     for (const line of lines) {
-      const text = line.replace(WHITE_SPACE, ' ').trim();
+      const text = line.replace(WIDE_SPACE, ' ').trim();
       this.out.breakBlock(1);
       if (text !== '') this.out.code(text, codeSpan);
     }
@@ -537,7 +564,7 @@ class MarkdownWriter {
   private listSign(isOrdered: boolean): string {
     const [usual, other] = isOrdered ? ['.', ')'] : ['-', '*'];
     const { progress, marker } = this.lastList;
-    return progress === this.out.progress && progress > 0 && marker === usual ? other! : usual!;
+    return progress === this.out.progress && progress > 0 && marker === usual ? other : usual;
   }
 
   private hasParagraphs(list: number): boolean {
@@ -641,6 +668,50 @@ function listNumber(value: string | null, otherwise: number): number {
   return value.trim() !== '' && Number.isInteger(number) && number >= 0 && number <= MAX_LIST_NUMBER
     ? number
     : otherwise;
+}
+
+function collapse(text: string): string {
+  return text.replace(WIDE_SPACE, ' ');
+}
+
+function isWhite(c: number): boolean {
+  return c === 32 || (c >= 9 && c <= 13);
+}
+
+/** What a text holds, as bits. */
+const FOUND = {
+  wideSpace: 1,
+  /** A character that may need an escape. */
+  markup: 2,
+  entity: 4,
+  tex: 8,
+  /** A character outside ASCII that is no letter of a common script: a space, an invisible one, a wide one. */
+  other: 16,
+} as const;
+
+const FOUND_BY = new Uint8Array(128);
+for (const c of '\t\n\v\f\r') FOUND_BY[c.charCodeAt(0)] = FOUND.wideSpace;
+for (const c of '\\`*_[]<~') FOUND_BY[c.charCodeAt(0)] = FOUND.markup;
+FOUND_BY[38] = FOUND.markup | FOUND.entity;
+FOUND_BY[36] = FOUND.tex;
+FOUND_BY[92] = FOUND.markup | FOUND.tex;
+
+/** One look at every character of a text that begins and ends with something else than white space. */
+function scanText(text: string, from: number, to: number): number {
+  let found = 0;
+  let isAfterSpace = false;
+  for (let i = from; i < to; i++) {
+    const c = text.charCodeAt(i);
+    if (c === 32) {
+      if (isAfterSpace) found |= FOUND.wideSpace;
+      isAfterSpace = true;
+      continue;
+    }
+    isAfterSpace = false;
+    if (c < 128) found |= FOUND_BY[c]!;
+    else if (c < 192 || c >= 0x2000) found |= FOUND.other;
+  }
+  return found;
 }
 
 /** Counting pixels: images of at most 1 x 1. */

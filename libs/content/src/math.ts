@@ -12,6 +12,8 @@ const FORMULA_IMAGE = /(?:^|[\s_-])(?:latex|tex|math)(?:$|[\s_-])/i;
 const DISPLAY_STYLE = /^\{\\(?:displaystyle|textstyle)\s*([\s\S]*)\}$/;
 const MATH_SPACE = /\s+/g;
 const MAX_TEX_CHARS = 20_000;
+const RENDERER = /mathjax|katex/i;
+const MAX_URL_CHARS = 500;
 const MAX_INLINE_TEX = 2000;
 const MAX_FORMULA_NODES = 2000;
 
@@ -51,9 +53,20 @@ export function readFormulaImage(tree: Tree, img: number): Formula | null {
   return tex === '' || isDouble ? null : { tex, isBlock: false };
 }
 
-/** True when a script of the page renders TeX in its text. */
+/** True when the page holds formulas that a script renders, or rendered. */
 export function rendersTex(tree: Tree): boolean {
-  return /mathjax|katex/i.test(tree.source);
+  if (tree.customTags.includes('mjx-container')) return true;
+  for (let node = 1; node < tree.count; node++) {
+    const tag = tree.tag[node];
+    if (tag === T.math) return true;
+    if (tag === T.script && isRenderer(tree, node)) return true;
+  }
+  return false;
+}
+
+function isRenderer(tree: Tree, script: number): boolean {
+  const src = tree.attr(script, A.src);
+  return src === null ? TEX_SCRIPT.test(tree.attr(script, A.type) ?? '') : RENDERER.test(src.slice(0, MAX_URL_CHARS));
 }
 
 const TEX_CLOSER: Readonly<Record<string, string>> = { '\\(': '\\)', '\\[': '\\]', $$: '$$' };
