@@ -10,6 +10,8 @@ const CODE_CELL = /(?:^|[\s_-])(?:code|blob-code|ln-code|source)(?:$|[\s_-])/i;
 const LINE = /(?:^|[\s_-])line(?:$|\s)/i;
 const NAMED =
   /(?:^|\s)(?:language-|lang-|highlight-source-|highlight-text-|mw-highlight-lang-|brush:\s?|sourceCode\s+|hljs\s+(?!copy|language-)|highlight-(?!source|text|lines?\b))([^\s`]{1,30})/i;
+/** Classes that stand beside the bare name of a language. */
+const HIGHLIGHTER = /(?:^|\s)(?:syntaxhighlighter|highlight|prettyprint|codehilite|sourceCode)(?:$|\s)/i;
 const TRAILING_SIGN = /[;:,]{1,9}$/;
 const NAME = /^[\w+#.-]{1,30}$/;
 const BARE_NAMES = new Set(
@@ -157,15 +159,25 @@ export function isCodeTable(tree: Tree, table: number): boolean {
 
 /** Lower-case name of the language, '' when the markup names none. */
 export function codeLanguage(tree: Tree, node: number): string {
-  const hasInner = node + 1 < tree.end[node]! && tree.tag[node + 1] === T.code;
   const parent = tree.parent[node]!;
   const around = parent > 0 ? tree.parent[parent]! : 0;
-  for (const element of [hasInner ? node + 1 : node, node, parent, around]) {
+  for (const element of [innermostCode(tree, node), node, parent, around]) {
     if (element <= 0 || tree.tag[element] === T.body) continue;
-    const name = languageOf(tree, element, element === node || element === node + 1);
+    const name = languageOf(tree, element, element >= node);
     if (name !== '') return NO_LANGUAGE.has(name) ? '' : name;
   }
   return '';
+}
+
+/** The `code` in a `pre`; of a table with line numbers, what holds the code. */
+function innermostCode(tree: Tree, node: number): number {
+  const isTable = tree.tag[node] === T.table;
+  const to = isTable ? tree.end[node]! : Math.min(tree.end[node]!, node + 2);
+  for (let inner = node + 1; inner < to; inner++) {
+    const isCode = tree.tag[inner] === T.code || (isTable && tree.tag[inner] === T.pre);
+    if (isCode && languageOf(tree, inner, !isTable) !== '') return inner;
+  }
+  return 0;
 }
 
 function languageOf(tree: Tree, element: number, isCode: boolean): string {
@@ -175,7 +187,7 @@ function languageOf(tree: Tree, element: number, isCode: boolean): string {
   if (names === '') return '';
   const found = NAMED.exec(names);
   if (found !== null) return found[1]!.toLowerCase().replace(TRAILING_SIGN, '') || found[1]!;
-  if (!isCode) return '';
+  if (!isCode && !HIGHLIGHTER.test(names)) return '';
   return (
     names
       .toLowerCase()
