@@ -64,12 +64,23 @@ function namedPlaces(tree: Tree, wanted: ReadonlySet<string>): Map<string, numbe
   const places = new Map<string, number>();
   for (let node = 1; node < tree.count; node++) {
     if (tree.tag[node] === TEXT) continue;
-    for (const attribute of tree.tag[node] === T.a ? [A.id, A.name] : [A.id]) {
-      const name = tree.attr(node, attribute);
-      if (name !== null && wanted.has(name) && !places.has(name)) places.set(name, node);
-    }
+    addPlace(tree, node, A.id, wanted, places);
+    if (tree.tag[node] === T.a) addPlace(tree, node, A.name, wanted, places);
   }
   return places;
+}
+
+function addPlace(
+  tree: Tree,
+  node: number,
+  attribute: number,
+  wanted: ReadonlySet<string>,
+  places: Map<string, number>,
+): void {
+  const at = tree.attrIndex(node, attribute);
+  if (at < 0) return;
+  const name = tree.attrValue(at);
+  if (wanted.has(name) && !places.has(name)) places.set(name, node);
 }
 
 /** The block that holds a note, -1 when the place is in no such block. */

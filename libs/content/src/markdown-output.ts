@@ -292,17 +292,20 @@ export class MarkdownOutput {
   // ---- marks
 
   openEmphasis(emphasis: Emphasis): Mark {
-    return this.addMark({ emphasis, open: '', close: '' });
+    return this.addMark(emphasis, '', '');
   }
 
   openMark(open: string, close: string, once = false, isHeld = false): Mark {
-    return this.addMark({ emphasis: null, open, close, once, isHeld });
+    const mark = this.addMark(null, open, close);
+    mark.once = once;
+    mark.isHeld = isHeld;
+    return mark;
   }
 
-  private addMark(mark: Pick<Mark, 'emphasis' | 'open' | 'close'> & Partial<Mark>): Mark {
-    const added = { openAt: -1, afterWord: false, once: false, hasText: false, isHeld: false, ...mark };
-    this.marks.push(added);
-    return added;
+  private addMark(emphasis: Emphasis | null, open: string, close: string): Mark {
+    const mark = { emphasis, open, close, openAt: -1, afterWord: false, once: false, hasText: false, isHeld: false };
+    this.marks.push(mark);
+    return mark;
   }
 
   closeMark(mark: Mark): void {

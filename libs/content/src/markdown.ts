@@ -252,24 +252,28 @@ class MarkdownWriter {
   }
 
   private write(raw: string): void {
-    let text = HAS_INVISIBLE.test(raw) ? raw.replace(INVISIBLE, '') : raw;
-    if (HAS_WIDE_BREAK.test(text)) text = text.replace(WIDE_BREAK, '$1');
-    text = collapse(text);
+    let text = raw;
+    let found = scanText(text, 0, text.length);
+    if ((found & FOUND.other) !== 0) {
+      text = withoutInvisible(text);
+      if (ONLY_DIRECTION.test(text)) return this.out.wantSpace();
+      found = scanText(text, 0, text.length);
+    }
+    if ((found & FOUND.wideSpace) !== 0) text = text.replace(WIDE_SPACE, ' ');
     let from = 0;
     let to = text.length;
     while (from < to && isEdgeSpace(text, from)) from++;
     while (to > from && isEdgeSpace(text, to - 1)) to--;
     if (from > 0) this.out.wantSpace(text.slice(0, from));
     if (to <= from) return;
-    if (text.charCodeAt(from) > 0x200d && ONLY_DIRECTION.test(text.slice(from, to))) return;
-    this.plainText(text.slice(from, to), scanText(text, from, to));
+    this.plainText(text.slice(from, to), found & ~FOUND.wideSpace);
     if (to < text.length) this.out.wantSpace(text.slice(to));
   }
 
   /** @param found what `scanText` found in it */
   private plainText(raw: string, found: number): void {
     const { out } = this;
-    const text = (found & FOUND.wideSpace) === 0 ? raw : collapse(raw);
+    const text = (found & FOUND.wideSpace) === 0 ? raw : raw.replace(WIDE_SPACE, ' ');
     const lineStart = out.isLineStart;
     const mayNeedEscape = lineStart || out.isItemStart || (found & FOUND.markup) !== 0;
     if (!mayNeedEscape) return out.text(text);
@@ -393,7 +397,7 @@ class MarkdownWriter {
 
   private image(node: number): void {
     const { tree, page } = this;
-    if (isFormulaImage(tree, node)) return this.formula(readFormulaImage(tree, node));
+    if (isFormulaImage(tree, node)) return this.formula(readFormulaImage(tree, this.mask, node));
     const src = imageSource(tree, node);
     if (src === null || isPixel(tree, node)) return;
     const alt = (tree.attr(node, A.alt) ?? '').replace(WIDE_SPACE, ' ').trim();
@@ -670,8 +674,9 @@ function listNumber(value: string | null, otherwise: number): number {
     : otherwise;
 }
 
-function collapse(text: string): string {
-  return text.replace(WIDE_SPACE, ' ');
+function withoutInvisible(text: string): string {
+  const visible = HAS_INVISIBLE.test(text) ? text.replace(INVISIBLE, '') : text;
+  return HAS_WIDE_BREAK.test(visible) ? visible.replace(WIDE_BREAK, '$1') : visible;
 }
 
 function isWhite(c: number): boolean {
@@ -685,7 +690,7 @@ const FOUND = {
   markup: 2,
   entity: 4,
   tex: 8,
-  /** A character outside ASCII that is no letter of a common script: a space, an invisible one, a wide one. */
+  /** A space outside ASCII, an invisible or a wide character. */
   other: 16,
 } as const;
 
@@ -709,9 +714,16 @@ function scanText(text: string, from: number, to: number): number {
     }
     isAfterSpace = false;
     if (c < 128) found |= FOUND_BY[c]!;
-    else if (c < 192 || c >= 0x2000) found |= FOUND.other;
+    else if (isOther(c)) found |= FOUND.other;
   }
   return found;
+}
+
+/** Spaces, invisible and wide characters, among those outside ASCII. */
+function isOther(c: number): boolean {
+  if (c < 0x2000) return c === 0xa0 || c === 0xad;
+  if (c < 0x3000) return c < 0x2010 || (c >= 0x2028 && c <= 0x202f) || (c >= 0x205f && c <= 0x206f);
+  return c < 0xac00 || c >= 0xf900;
 }
 
 /** Counting pixels: images of at most 1 x 1. */

@@ -46,10 +46,10 @@ export function isFormulaImage(tree: Tree, img: number): boolean {
 }
 
 /** TeX of such an image; null when there is none or when the formula itself stands beside it. */
-export function readFormulaImage(tree: Tree, img: number): Formula | null {
+export function readFormulaImage(tree: Tree, mask: Mask, img: number): Formula | null {
   const tex = cleanTex(tree.attr(img, A.alt) ?? '');
   const parent = tree.parent[img]!;
-  const isDouble = parent > 0 && tree.end[parent]! - parent < MAX_FORMULA_NODES && mathInside(tree, parent) >= 0;
+  const isDouble = parent > 0 && tree.end[parent]! - parent < MAX_FORMULA_NODES && hasFormula(tree, mask, parent);
   return tex === '' || isDouble ? null : { tex, isBlock: false };
 }
 
@@ -111,6 +111,14 @@ export function hasFormulaScripts(tree: Tree, mask: Mask): boolean {
   for (let node = 1; node < tree.count; node++) {
     if (tree.tag[node] !== T.script || mask[node] !== DROP) continue;
     if (TEX_SCRIPT.test((tree.attr(node, A.type) ?? '').slice(0, 100))) return true;
+  }
+  return false;
+}
+
+function hasFormula(tree: Tree, mask: Mask, root: number): boolean {
+  for (let node = root + 1, end = tree.end[root]!; node < end; node++) {
+    if (mask[node] === DROP) node = tree.end[node]! - 1;
+    else if (tree.tag[node] === T.math) return true;
   }
   return false;
 }
