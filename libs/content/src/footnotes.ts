@@ -23,17 +23,16 @@ const HASH = 35;
 /** null when the page has none. */
 export function findFootnotes(tree: Tree, mask: Mask): Footnotes | null {
   const links = fragmentLinks(tree);
-  if (links.size < 2) return null;
+  const texts = referenceTexts(tree, links);
+  if (links.size < 2 || texts.size === 0) return null;
   const places = namedPlaces(tree, new Set(links.values()));
   const references = new Map<number, string>();
   const notes = new Map<number, string>();
   const backlinks = new Set<number>();
   const labels = new Set<string>();
-  for (const [link, fragment] of links) {
-    if (backlinks.has(link)) continue;
-    const text = REFERENCE_TEXT.exec(tree.textContent(link).trim().slice(0, 20))?.[1];
-    const place = places.get(fragment);
-    if (text === undefined || place === undefined) continue;
+  for (const [link, text] of texts) {
+    const place = places.get(links.get(link)!);
+    if (place === undefined || backlinks.has(link)) continue;
     const note = noteAround(tree, place);
     if (note < link || !isShown(tree, mask, note)) continue;
     const back = linksBack(tree, links, places, note, link);
@@ -58,6 +57,16 @@ function fragmentLinks(tree: Tree): Map<number, string> {
     if (fragment !== '') links.set(node, fragment);
   }
   return links;
+}
+
+/** Text of the links that are short enough to refer to a note, without brackets. */
+function referenceTexts(tree: Tree, links: ReadonlyMap<number, string>): Map<number, string> {
+  const texts = new Map<number, string>();
+  for (const link of links.keys()) {
+    const text = REFERENCE_TEXT.exec(tree.textContent(link).trim().slice(0, 20))?.[1];
+    if (text !== undefined) texts.set(link, text);
+  }
+  return texts;
 }
 
 function namedPlaces(tree: Tree, wanted: ReadonlySet<string>): Map<string, number> {

@@ -107,6 +107,11 @@ describe('tables', () => {
       '<table><tr><td>a<br>b<td><ul><li>c<li>d</ul><tr><td><pre>e\nf</pre><td>g</table>',
       '| a<br>b | c<br>d |\n| --- | --- |\n| `e`<br>`f` | g |',
     ],
+    [
+      'columns of lists as lists',
+      `<table><tr><td><ul>${'<li>a'.repeat(4)}</ul><td><ul>${'<li>b'.repeat(3)}</ul></table>`,
+      '- a\n- a\n- a\n- a\n\n* b\n* b\n* b',
+    ],
     ['tables for layout as blocks', '<table role=presentation><tr><td>a<td>b</table>', 'a\n\nb'],
   ]);
 });

@@ -6,6 +6,8 @@ import type { Tree } from './tree.js';
 /** Cells that spans may add in one page: a span is one attribute and could ask for millions. */
 const MAX_SPAN_CELLS = 20_000;
 const MAX_COLUMNS = 200;
+/** List items in a table of one or two rows; more of them are columns of a page. */
+const MAX_ITEMS_OF_TWO_ROWS = 6;
 
 export interface TableCells {
   /** Nodes of the cells, repeated where a span covers several places; -1 where a short row leaves a gap. */
@@ -41,13 +43,17 @@ function isLayout(tree: Tree, table: number): boolean {
   const role = tree.attr(table, A.role);
   if (role === 'presentation' || role === 'none') return true;
   let blocks = 0;
+  let rows = 0;
+  let items = 0;
   for (let node = table + 1; node < tree.end[table]!; node++) {
     const tag = tree.tag[node]!;
     if (tag === T.table || tag === T.article || tag === T.form) return true;
     if (tag === T.pre || flagsOf(tag) & F.heading) blocks += 2;
     if (blocks > 4) return true;
+    if (tag === T.tr) rows++;
+    else if (tag === T.li) items++;
   }
-  return false;
+  return rows <= 2 && items > MAX_ITEMS_OF_TWO_ROWS;
 }
 
 class GridReader {
