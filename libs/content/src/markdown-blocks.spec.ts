@@ -43,6 +43,11 @@ describe('text that must stay text', () => {
     ['underscores by run', '<p>a __ b_c __d</p>', 'a \\_\\_ b_c \\_\\_d'],
     ['backslashes where they matter', '<p>C:\\dir \\# x</p>', 'C:\\dir \\\\# x'],
     ['lone stars and tildes', '<p>2 * 3 ~5</p>', '2 * 3 ~5'],
+    [
+      'no-break spaces and invisible signs',
+      '<p>a\u00a0b <b>c:\u00a0</b>d&nbsp; so\u00adft\u200b</p>',
+      'a b **c:** d soft',
+    ],
     ['lines between wide characters', '<p>日本\n  語 a\nb</p>', '日本語 a b'],
   ]);
 });

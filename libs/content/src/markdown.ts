@@ -694,6 +694,8 @@ const FOUND = {
   other: 16,
 } as const;
 
+const NO_BREAK_SPACE = 0xa0;
+const SOFT_HYPHEN = 0xad;
 const FOUND_BY = new Uint8Array(128);
 for (const c of '\t\n\v\f\r') FOUND_BY[c.charCodeAt(0)] = FOUND.wideSpace;
 for (const c of '\\`*_[]<~') FOUND_BY[c.charCodeAt(0)] = FOUND.markup;
@@ -714,6 +716,7 @@ function scanText(text: string, from: number, to: number): number {
     }
     isAfterSpace = false;
     if (c < 128) found |= FOUND_BY[c]!;
+    else if (c === NO_BREAK_SPACE) found |= FOUND.wideSpace | FOUND.other;
     else if (isOther(c)) found |= FOUND.other;
   }
   return found;
@@ -721,7 +724,7 @@ function scanText(text: string, from: number, to: number): number {
 
 /** Spaces, invisible and wide characters, among those outside ASCII. */
 function isOther(c: number): boolean {
-  if (c < 0x2000) return c === 0xa0 || c === 0xad;
+  if (c < 0x2000) return c === SOFT_HYPHEN;
   if (c < 0x3000) return c < 0x2010 || (c >= 0x2028 && c <= 0x202f) || (c >= 0x205f && c <= 0x206f);
   return c < 0xac00 || c >= 0xf900;
 }
