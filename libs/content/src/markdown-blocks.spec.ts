@@ -20,6 +20,7 @@ describe('emphasis', () => {
       '<strong>「a」</strong>は <strong>(a)</strong>b',
     ],
     ['tags where an opening one would not work', '<p>a<b>(b)</b></p>', 'a<strong>(b)</strong>'],
+    ['no tags around signs alone', '<p><b>"</b>The a<i>™</i> b</p>', '"The a™ b'],
     ['delimiters inside words', '<p>un<b>believ</b>able</p>', 'un**believ**able'],
     ['neighbours of the same kind as one', '<p><b>a</b><b>b</b> <i>c</i><i>d</i></p>', '**ab** *cd*'],
     ['neighbours of different kinds apart', '<p><i>a</i><b>b</b></p>', '*a*__b__'],
@@ -35,9 +36,17 @@ describe('text that must stay text', () => {
   writes([
     ['a sign before a link', '<p>Look!<a href=/x>y</a></p>', `Look\\![y](${site}/x)`],
     ['pieces that would be a link', '<p>[a]<span>(b)</span></p>', '[a]\\(b)'],
-    ['pieces that would be a number of a list', '<p>1<span>. a</span></p>', '1\\. a'],
+    [
+      'pieces that would be a number of a list',
+      '<p>1<span>. a</span></p><p>1<span>2) a</span></p>',
+      '1\\. a\n\n12\\) a',
+    ],
     ['brackets without a partner', '<p>[a <b>b</b></p>', '\\[a **b**'],
-    ['a closing sequence of a heading', '<h2>a #</h2><h2>C#</h2>', '## a \\#\n\n## C#'],
+    [
+      'a closing sequence of a heading',
+      '<h2>a #</h2><h2>C#</h2><h2>a<b> #</b></h2>',
+      '## a \\#\n\n## C#\n\n## a **#**',
+    ],
     ['numbers at the start of a heading', '<h2>1. a</h2>', '## 1. a'],
     ['a box at the start of an item', '<ul><li>[x] a</ul>', '- \\[x] a'],
     ['underscores by run', '<p>a __ b_c __d</p>', 'a \\_\\_ b_c \\_\\_d'],

@@ -38,6 +38,8 @@ interface Closed {
   afterWord: boolean;
   /** Character before the run of closing delimiters. */
   before: number;
+  /** The run begins right behind a delimiter of another kind, which closed because of it. */
+  isBehindOther: boolean;
 }
 
 interface SavedPrefix {
@@ -48,14 +50,18 @@ interface SavedPrefix {
 }
 
 const SPACE = 32;
+const HASH = 35;
 const CLOSE_PAREN = 41;
 const STAR = 42;
+const CLOSE_BRACKET = 93;
 const BACKTICK = 96;
 const TILDE = 126;
 const TRAILING_SPACE = / +$/;
 const SEVERAL_DIGITS = /^\d{1,9}$/;
+const END_OF_NUMBER = /^(\d{0,9})([.)])/;
 const UNICODE_SPACE = /\s/;
 const UNICODE_PUNCTUATION = /[\p{P}\p{S}]/u;
+const HAS_WORD = /[\p{L}\p{N}]/u;
 const MOVABLE = /^[:;,.!?…：；，。！？、]$/;
 const MAX_MOVED = 3;
 
@@ -202,22 +208,17 @@ export class MarkdownOutput {
     if (this.space === '') this.space = space;
   }
 
-  /** Text without white space at its ends and without line ends. */
+  /** Text without white space at its ends and without line ends; pieces do not become `[a](`, `[a]:` or `1.` together. */
   text(text: string): void {
     const isHead = this.isLineStart;
     const isAdjacent = this.startText(text.codePointAt(0)!);
     const first = text.charAt(0);
-    if (isAdjacent && this.wouldJoin(first)) this.parts.push('\\');
-    this.onlyDigits = (isHead || (isAdjacent && this.onlyDigits)) && SEVERAL_DIGITS.test(text);
-    this.lastTextAt = this.parts.push(text) - 1;
+    const continuesNumber = isAdjacent && this.onlyDigits;
+    if (isAdjacent && this.lastChar === CLOSE_BRACKET && (first === '(' || first === ':')) this.parts.push('\\');
+    this.onlyDigits = (isHead || continuesNumber) && SEVERAL_DIGITS.test(text);
+    this.lastTextAt = this.parts.push(continuesNumber ? text.replace(END_OF_NUMBER, '$1\\$2') : text) - 1;
     this.lastChar = lastCodePoint(text);
     this.useMarks();
-  }
-
-  /** `[a](`, `[a]:` and `1.` from pieces that mean nothing each. */
-  private wouldJoin(first: string): boolean {
-    if (this.lastChar === 93) return first === '(' || first === ':';
-    return this.onlyDigits && (first === '.' || first === ')');
   }
 
   /** An inline code span; spans without space between become one, since their delimiters would. */
@@ -283,9 +284,9 @@ export class MarkdownOutput {
   protectClosingHashes(): void {
     const at = this.lastTextAt;
     const text = this.parts[at];
-    if (text === undefined || at !== this.parts.length - 1 || this.lastChar !== 35) return;
+    if (text === undefined || this.lastChar !== HASH) return;
     let from = text.length;
-    while (text.charCodeAt(from - 1) === 35) from--;
+    while (text.charCodeAt(from - 1) === HASH) from--;
     if (from === 0 || text.charCodeAt(from - 1) === SPACE) this.parts[at] = `${text.slice(0, -1)}\\#`;
   }
 
@@ -328,11 +329,13 @@ export class MarkdownOutput {
     const continuesRun = last !== undefined && last.delimiter.charCodeAt(0) === first;
     if (!continuesRun) this.settleClosed(first);
     const before = continuesRun ? last.before : this.lastChar;
+    const isBehindOther = this.lastDelimiterAt === this.parts.length - 1 && !continuesRun;
     const closeAt = this.parts.push(close) - 1;
     this.lastDelimiterAt = closeAt;
     this.lastChar = close.charCodeAt(close.length - 1);
     const isFlanking = emphasis !== null && !close.startsWith('<');
-    if (isFlanking) this.closed.push({ emphasis, delimiter: close, openAt, closeAt, afterWord, before });
+    if (emphasis !== null && !isFlanking) this.dropIfBare(openAt, closeAt);
+    if (isFlanking) this.closed.push({ emphasis, delimiter: close, openAt, closeAt, afterWord, before, isBehindOther });
   }
 
   private mayOpen(mark: Mark): boolean {
@@ -410,14 +413,15 @@ export class MarkdownOutput {
 
   /** `!` before a link would make it an image. */
   private escapeBang(): void {
-    const at = this.parts.length - 1;
-    if (this.lastTextAt === at) this.parts[at] = `${this.parts[at]!.slice(0, -1)}\\!`;
+    const text = this.parts[this.lastTextAt];
+    if (text?.endsWith('!') === true) this.parts[this.lastTextAt] = `${text.slice(0, -1)}\\!`;
   }
 
   /** Emphasis that ended right here goes on instead of being opened again. */
   private reopen(mark: Mark): boolean {
     const last = this.closed.at(-1);
     if (last === undefined || last.emphasis !== mark.emphasis || last.closeAt !== this.parts.length - 1) return false;
+    if (last.isBehindOther) return false;
     this.parts.pop();
     this.closed.pop();
     this.lastDelimiterAt = this.parts.length - 1;
@@ -453,7 +457,18 @@ export class MarkdownOutput {
     return true;
   }
 
+  /** Tags around signs alone say nothing. */
+  private dropIfBare(openAt: number, closeAt: number): boolean {
+    const content = this.parts[openAt + 1]!;
+    if (closeAt !== openAt + 2 || this.lastTextAt !== openAt + 1 || HAS_WORD.test(content)) return false;
+    this.parts[openAt] = '';
+    this.parts[closeAt] = '';
+    this.lastChar = lastCodePoint(content);
+    return true;
+  }
+
   private asHtml({ emphasis, openAt, closeAt }: Closed): void {
+    if (this.dropIfBare(openAt, closeAt)) return;
     this.parts[openAt] = `<${emphasis}>`;
     this.parts[closeAt] = `</${emphasis}>`;
     const outer = this.marks.find((mark) => mark.openAt >= 0 && mark.openAt === openAt - 1 && mark.emphasis !== null);
