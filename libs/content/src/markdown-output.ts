@@ -64,6 +64,7 @@ const UNICODE_PUNCTUATION = /[\p{P}\p{S}]/u;
 const HAS_WORD = /[\p{L}\p{N}]/u;
 const MOVABLE = /^[:;,.!?…：；，。！？、]$/;
 const MAX_MOVED = 3;
+const MAX_JOINED_CODE = 1000;
 
 function isSpace(c: number): boolean {
   return c === SPACE || (c > 127 && UNICODE_SPACE.test(String.fromCodePoint(c)));
@@ -223,6 +224,7 @@ export class MarkdownOutput {
 
   /** An inline code span; spans without space between become one, since their delimiters would. */
   code(text: string, write: (text: string) => string): void {
+    if (this.codeText.length > MAX_JOINED_CODE && this.lastCodeAt === this.parts.length - 1) this.wantSpace();
     const isAdjacent = this.startText(BACKTICK);
     const continues = isAdjacent && this.lastCodeAt >= 0 && this.lastCodeAt === this.parts.length - 1;
     if (continues) this.parts.pop();

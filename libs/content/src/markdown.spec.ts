@@ -97,6 +97,8 @@ describe('markdown of hostile pages', () => {
       'footnotes without end',
       `<p id=r>${'<a href="#n">1</a>'.repeat(5_000)}</p><p id=n>${'<a href="#r">x</a>'.repeat(900)}</p>`,
     ],
+    ['empty items', `<ol><li>a${'<li></li>'.repeat(60_000)}<li>b</ol>`],
+    ['neighbouring code spans', `<p>${'<code>a</code>'.repeat(60_000)}`],
     ['unclosed formulas', `<script src=mathjax></script><p>${'\\( \\['.repeat(40_000)}</p>`],
     ['emphasis around emphasis', '<b><i>a'.repeat(20_000)],
     ['1,000 tables that ask for cells', '<table><tr><td colspan=200 rowspan=200>a<td>b</table>'.repeat(1000)],

@@ -51,6 +51,8 @@ const HAS_TEX = /\\[([]|\$\$/;
 const MAX_LIST_NUMBER = 999_999_999;
 /** Prefixes of lists and quotes are written on every line, so their depth is bounded. */
 const MAX_NESTING = 40;
+/** Markers of empty items in a row. */
+const MAX_EMPTY_CHARS = 60;
 /** Longer cells are written once, however far they span. */
 const MAX_REPEATED_CHARS = 100;
 
@@ -545,12 +547,16 @@ class MarkdownWriter {
         continue;
       }
       if (isOrdered) number = listNumber(tree.attr(child, A.value), number);
+      if (isEmptyItem(tree, child)) {
+        const counts = isOrdered && this.out.progress !== start && empty.length < MAX_EMPTY_CHARS;
+        if (counts) empty += `${number++}${sign} \n`;
+        continue;
+      }
       const before = this.out.progress;
       this.item(child, isOrdered ? `${number}${sign} ` : `${sign} `, isTight, empty);
-      const isWritten = this.out.progress !== before;
-      empty = isWritten ? '' : empty;
-      if (isWritten) number++;
-      else if (isOrdered && this.out.progress !== start && isEmptyItem(tree, child)) empty += `${number++}${sign} \n`;
+      if (this.out.progress === before) continue;
+      empty = '';
+      number++;
     }
     this.listDepth--;
     this.nesting--;
