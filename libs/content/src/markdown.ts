@@ -1,11 +1,25 @@
 /** GitHub-flavoured markdown of what a mask shows of a page. */
+import { codeLanguage, codeLines, isCodeTable } from './code.js';
+import { findFootnotes, type Footnotes } from './footnotes.js';
 import { imageSource } from './images.js';
 import { linkTarget } from './links.js';
-import { escapeCell, escapeText, escapeUrl, fenceFor } from './markdown-escape.js';
-import { MarkdownOutput, type Mark } from './markdown-output.js';
+import { codeSpan, escapeCell, escapeText, escapeUrl, fenceFor, quoteTitle } from './markdown-escape.js';
+import { MarkdownOutput, type Emphasis, type Mark } from './markdown-output.js';
 import { DROP, KEEP, type Mask } from './mask.js';
-import { readTable, type TableCells } from './table.js';
-import { A, F, T, TEXT, flagsOf } from './tags.js';
+import {
+  hasFormulaScripts,
+  isFormulaElement,
+  isFormulaImage,
+  isRenderedFormula,
+  readFormula,
+  readFormulaImage,
+  readFormulaScript,
+  rendersTex,
+  splitTex,
+  type Formula,
+} from './math.js';
+import { readTable, SpanBudget, type TableCells } from './table.js';
+import { A, F, FIRST_CUSTOM_TAG, T, TEXT, flagsOf } from './tags.js';
 import type { Tree } from './tree.js';
 import type { UrlResolver } from './url-resolver.js';
 
@@ -18,36 +32,89 @@ export const REMOVED_IMAGE = '<Base64-Image-Removed>';
 
 export function writeMarkdown(tree: Tree, mask: Mask, options: MarkdownOptions): string {
   const out = new MarkdownOutput();
-  new MarkdownWriter(tree, mask, options, out).children(0);
+  new MarkdownWriter(new PageContext(tree, mask, options), out).children(0);
   const text = out.toString();
   return text === '' ? '' : text.trimEnd();
 }
 
-const WHITE_SPACE = /[ \t\n\r\f\u00a0]+/g;
-const HAS_WIDE_SPACE = /[\t\n\r\f\u00a0]| {2}/;
-const HAS_INVISIBLE = /[\u200b\u200e\u200f\u2060\ufeff\u00ad]/;
-const INVISIBLE = /[\u200b\u200e\u200f\u2060\ufeff\u00ad]/g;
+const WIDE_SPACE = /[ \t\n\r\f\u00a0]{2,}|[\t\n\r\f\u00a0]/g;
+const HAS_INVISIBLE = /[\u200b\u2060\ufeff\u00ad]/;
+const INVISIBLE = /[\u200b\u2060\ufeff\u00ad]/g;
+const ONLY_DIRECTION = /^[\s\u200e\u200f\u202a-\u202e]*$/;
+/** A line end between two of these is no space (CSS Text, segment breaks). */
+const WIDE = '\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff01-\uff60';
+const WIDE_BREAK = new RegExp(`([${WIDE}])[ \\t]{0,8}\\r?\\n[ \\t]{0,80}(?=[${WIDE}])`, 'g');
+const HAS_WIDE_BREAK = new RegExp(`[${WIDE}][ \\t]{0,8}\\r?\\n`);
 const PERMALINK = /^\s*[¶#§🔗⚓]+\s*$/u;
-const LANGUAGE = /(?:^|\s)(?:lang(?:uage)?-|highlight-source-|highlight-text-|brush:\s?|sourceCode\s+)([\w+#.-]{1,30})/;
-const GUTTER = /(?:^|[\s_-])(?:gutter|lineno|linenos|line-numbers?|linenumber)(?:$|[\s_-])/i;
+const PLAIN_SUPERSCRIPT = /^(?:st|nd|rd|th|er|re|e|o|a|[®™©℠*†‡])$/i;
+const HAS_TEX = /\\[([]|\$\$/;
 const MAX_LIST_NUMBER = 999_999_999;
+/** Prefixes of lists and quotes are written on every line, so their depth is bounded. */
+const MAX_NESTING = 40;
+/** Markers of empty items in a row. */
+const MAX_EMPTY_CHARS = 60;
+/** Longer cells are written once, however far they span. */
+const MAX_REPEATED_CHARS = 100;
 
-class MarkdownWriter {
-  private listDepth = 0;
-  private inLink = false;
+/** What all writers of a page share. */
+class PageContext {
+  readonly spans = new SpanBudget();
+  private foundNotes: Footnotes | null | undefined;
+  private foundScripts: boolean | undefined;
+  private foundTex: boolean | undefined;
 
   constructor(
-    private readonly tree: Tree,
-    private readonly mask: Mask,
-    private readonly options: MarkdownOptions,
+    readonly tree: Tree,
+    readonly mask: Mask,
+    readonly options: MarkdownOptions,
+  ) {}
+
+  get footnotes(): Footnotes | null {
+    if (this.foundNotes === undefined) this.foundNotes = findFootnotes(this.tree, this.mask);
+    return this.foundNotes;
+  }
+
+  /** Notes, as far as a link to one was looked for. */
+  get knownNotes(): ReadonlyMap<number, string> | undefined {
+    return this.foundNotes?.notes;
+  }
+
+  get hasFormulaScripts(): boolean {
+    return (this.foundScripts ??= hasFormulaScripts(this.tree, this.mask));
+  }
+
+  get rendersTex(): boolean {
+    return (this.foundTex ??= rendersTex(this.tree));
+  }
+}
+
+class MarkdownWriter {
+  private readonly tree: Tree;
+  private readonly mask: Mask;
+  /** Lists around. */
+  private listDepth = 0;
+  /** Lists and quotes around. */
+  private nesting = 0;
+  private inLink = false;
+  /** A link that waits for the heading inside it. */
+  private held: { heading: number; mark: Mark } | null = null;
+  /** The list that ended last, to keep the next one apart. */
+  private lastList = { progress: -1, marker: '' };
+
+  constructor(
+    private readonly page: PageContext,
     private readonly out: MarkdownOutput,
     private readonly inCell = false,
-  ) {}
+  ) {
+    this.tree = page.tree;
+    this.mask = page.mask;
+  }
 
   children(parent: number): void {
     const { tree, mask } = this;
     for (let child = parent + 1, to = tree.end[parent]!; child < to; child = tree.end[child]!) {
       if (mask[child] !== DROP) this.node(child);
+      else if (tree.tag[child] === T.script) this.formula(readFormulaScript(tree, child));
     }
   }
 
@@ -66,7 +133,7 @@ class MarkdownWriter {
       case T.h6:
         return this.heading(node, tag - T.h1 + 1);
       case T.p:
-        return this.block(node, 2);
+        return this.paragraph(node);
       case T.br:
         return this.out.hardBreak();
       case T.hr:
@@ -75,14 +142,22 @@ class MarkdownWriter {
         return this.link(node);
       case T.b:
       case T.strong:
-        return this.emphasis(node, '**');
+        return this.emphasis(node, 'strong');
       case T.i:
       case T.em:
-        return this.emphasis(node, '*');
+        return this.emphasis(node, 'em');
       case T.del:
       case T.s:
       case T.strike:
-        return this.emphasis(node, '~~');
+        return this.emphasis(node, 'del');
+      case T.sup:
+        return this.superscript(node);
+      case T.sub:
+        return this.between(node, '<sub>', '</sub>');
+      case T.q:
+        return this.between(node, '"', '"');
+      case T.rt:
+        return this.between(node, '(', ')');
       case T.code:
       case T.kbd:
       case T.samp:
@@ -110,11 +185,13 @@ class MarkdownWriter {
         return this.image(node);
       case T.table:
         return this.table(node);
-      case T.q:
-        return this.emphasis(node, '"');
+      case T.math:
+        return this.formulaElement(node);
+      case T.input:
+        return this.checkbox(node);
+      case T.rtc:
       case T.select:
       case T.textarea:
-      case T.input:
       case T.svg:
       case T.iframe:
       case T.canvas:
@@ -128,8 +205,11 @@ class MarkdownWriter {
   }
 
   private other(node: number, tag: number): void {
+    if (this.page.rendersTex && this.mathElement(node, tag)) return;
     if ((flagsOf(tag) & F.block) === 0) return this.children(node);
-    this.block(node, tag === T.tr || tag === T.option || tag === T.summary ? 1 : 2);
+    if (this.isNote(node)) return this.note(node);
+    const isLine = tag === T.tr || tag === T.option || tag === T.summary || (this.listDepth > 0 && isContainer(tag));
+    this.block(node, isLine ? 1 : 2);
   }
 
   private block(node: number, lines: number): void {
@@ -138,39 +218,115 @@ class MarkdownWriter {
     this.out.breakBlock(lines);
   }
 
+  private paragraph(node: number): void {
+    return this.isNote(node) ? this.note(node) : this.block(node, 2);
+  }
+
   /** Its definitions follow on the next line. */
   private term(node: number): void {
     this.out.breakBlock(2);
-    this.children(node);
+    this.emphasis(node, 'strong');
     this.out.breakBlock(1);
   }
 
+  // ---- text
+
   private text(node: number): void {
-    this.write(this.tree.text(node));
+    const { source, from: starts, to: ends } = this.tree;
+    let from = starts[node]!;
+    let to = ends[node]!;
+    while (from < to && isWhite(source.charCodeAt(from))) from++;
+    while (to > from && isWhite(source.charCodeAt(to - 1))) to--;
+    if (from > starts[node]!) this.out.wantSpace();
+    if (from === to) return;
+    const found = scanText(source, from, to);
+    if ((found & (FOUND.entity | FOUND.other | FOUND.tex)) !== 0) return this.richText(this.tree.text(node));
+    this.plainText(source.slice(from, to), found);
+    if (to < ends[node]!) this.out.wantSpace();
+  }
+
+  private richText(text: string): void {
+    if (!HAS_TEX.test(text) || !this.page.rendersTex) return this.write(text);
+    for (const piece of splitTex(text)) {
+      if (typeof piece === 'string') this.write(piece);
+      else this.formula(piece);
+    }
   }
 
   private write(raw: string): void {
-    let text = HAS_INVISIBLE.test(raw) ? raw.replace(INVISIBLE, '') : raw;
-    if (HAS_WIDE_SPACE.test(text)) text = text.replace(WHITE_SPACE, ' ');
-    if (text === '') return;
-    const from = text.startsWith(' ') ? 1 : 0;
-    const to = text.endsWith(' ') ? text.length - 1 : text.length;
-    if (from > 0) this.out.wantSpace();
+    let text = raw;
+    let found = scanText(text, 0, text.length);
+    if ((found & FOUND.other) !== 0) {
+      text = withoutInvisible(text);
+      if (ONLY_DIRECTION.test(text)) return this.out.wantSpace();
+      found = scanText(text, 0, text.length);
+    }
+    if ((found & FOUND.wideSpace) !== 0) text = text.replace(WIDE_SPACE, ' ');
+    let from = 0;
+    let to = text.length;
+    while (from < to && isEdgeSpace(text, from)) from++;
+    while (to > from && isEdgeSpace(text, to - 1)) to--;
+    if (from > 0) this.out.wantSpace(text.slice(0, from));
     if (to <= from) return;
-    const escaped = escapeText(text.slice(from, to), { lineStart: this.out.isLineStart, inLink: this.inLink });
-    this.out.text(this.inCell ? escapeCell(escaped) : escaped);
-    if (to < text.length) this.out.wantSpace();
+    this.plainText(text.slice(from, to), found & ~FOUND.wideSpace);
+    if (to < text.length) this.out.wantSpace(text.slice(to));
+  }
+
+  /** @param found what `scanText` found in it */
+  private plainText(raw: string, found: number): void {
+    const { out } = this;
+    const text = (found & FOUND.wideSpace) === 0 ? raw : raw.replace(WIDE_SPACE, ' ');
+    const lineStart = out.isLineStart;
+    const mayNeedEscape = lineStart || out.isItemStart || (found & FOUND.markup) !== 0;
+    if (!mayNeedEscape) return out.text(text);
+    out.text(escapeText(text, { lineStart, itemStart: out.isItemStart, inLink: this.inLink }));
+  }
+
+  private between(node: number, open: string, close: string): void {
+    const mark = this.out.openMark(open, close);
+    this.children(node);
+    this.out.closeMark(mark);
+  }
+
+  private emphasis(node: number, emphasis: Emphasis): void {
+    const mark = this.out.openEmphasis(emphasis);
+    this.children(node);
+    this.out.closeMark(mark);
+  }
+
+  /** Without tags around what stands for itself: ordinals, signs, links to notes. */
+  private superscript(node: number): void {
+    const { tree } = this;
+    for (let i = node + 1; i < tree.end[node]!; i++) if (tree.tag[i] === T.a) return this.children(node);
+    if (PLAIN_SUPERSCRIPT.test(tree.textContent(node).trim())) return this.children(node);
+    this.between(node, '<sup>', '</sup>');
   }
 
   private heading(node: number, level: number): void {
+    if (this.held?.heading === node) this.held.mark.isHeld = false;
     if (this.out.isInline) return this.children(node);
+    if (this.holdsBlocks(node)) return this.block(node, 2);
     this.out.breakBlock(2);
+    const before = this.out.progress;
     const saved = this.out.pushPrefix(`${'#'.repeat(level)} `, '');
     this.out.beginInline();
     this.children(node);
     this.out.endInline();
+    if (this.out.progress !== before) this.out.protectClosingHashes();
     this.out.popPrefix(saved);
     this.out.breakBlock(2);
+  }
+
+  /** True for a heading around content: lists of several items, tables, code, other headings. */
+  private holdsBlocks(heading: number): boolean {
+    const { tree } = this;
+    let items = 0;
+    for (let node = heading + 1; node < tree.end[heading]!; node++) {
+      const tag = tree.tag[node]!;
+      if (tag === T.li && ++items > 1) return true;
+      if (tag === T.table || tag === T.pre || flagsOf(tag) & F.heading) return true;
+    }
+    return false;
   }
 
   private rule(): void {
@@ -178,26 +334,49 @@ class MarkdownWriter {
     this.out.lines(['---']);
   }
 
-  private emphasis(node: number, marker: string): void {
-    const mark = this.out.openMark(marker, marker);
-    this.children(node);
-    this.out.closeMark(mark);
-  }
+  // ---- links and images
 
   private link(node: number): void {
     if (this.isPermalink(node)) return;
-    const url = this.linkUrl(node);
-    if (url === null || this.inLink) return this.children(node);
-    const title = this.tree.attr(node, A.title);
-    const suffix =
-      title === null || title.trim() === ''
-        ? ''
-        : ` "${title.replace(WHITE_SPACE, ' ').trim().replaceAll('"', '\\"')}"`;
-    const mark: Mark = this.out.openMark('[', `](${escapeUrl(url)}${this.inCell ? escapeCell(suffix) : suffix})`, true);
+    const label = this.noteLabel(node);
+    if (label !== null) return label === '' ? undefined : this.out.text(`[^${label}]`);
+    const url = this.inLink ? null : this.linkUrl(node);
+    if (url === null) return this.children(node);
+    const close = `](${escapeUrl(url)}${this.linkTitle(node)})`;
+    const heading = this.headingInside(node);
+    const mark = this.out.openMark('[', close, true, heading >= 0);
+    if (heading >= 0) this.held = { heading, mark };
     this.inLink = true;
     this.children(node);
     this.inLink = false;
+    this.held = null;
     this.out.closeMark(mark);
+  }
+
+  /** First heading with text inside a link: of a card, it is what carries the link. */
+  private headingInside(link: number): number {
+    const { tree, mask } = this;
+    for (let node = link + 1, to = tree.end[link]!; node < to; node++) {
+      if (mask[node] === DROP) node = tree.end[node]! - 1;
+      else if (flagsOf(tree.tag[node]!) & F.heading && this.hasText(node)) return node;
+    }
+    return -1;
+  }
+
+  private hasText(root: number): boolean {
+    const { tree, mask } = this;
+    for (let node = root + 1, to = tree.end[root]!; node < to; node++) {
+      if (mask[node] === DROP) node = tree.end[node]! - 1;
+      else if (tree.tag[node] === TEXT && mask[node] === KEEP && tree.text(node).trim() !== '') return true;
+    }
+    return false;
+  }
+
+  /** A title says more than the text of its link. */
+  private linkTitle(node: number): string {
+    const title = this.tree.attr(node, A.title)?.replace(WIDE_SPACE, ' ').trim() ?? '';
+    if (title === '' || title === this.tree.textContent(node).replace(WIDE_SPACE, ' ').trim()) return '';
+    return ` ${quoteTitle(title)}`;
   }
 
   /** The sign behind a heading that links to the heading itself. */
@@ -207,150 +386,250 @@ class MarkdownWriter {
     return tree.attr(node, A.href)?.includes('#') ?? false;
   }
 
+  /** Absolute URL; null for what leads nowhere. An empty one leads to the page itself. */
   private linkUrl(node: number): string | null {
-    const { tree, options } = this;
+    const { tree, page } = this;
     const raw = tree.attr(node, A.href);
     if (raw === null) return null;
     const target = linkTarget(tree, node);
-    if (target !== null) return options.urls.resolve(target);
-    return raw.startsWith('#') && raw.length > 1 ? options.urls.resolve(raw) : null;
+    if (target !== null) return page.options.urls.resolve(target);
+    const isFragment = raw.startsWith('#') && raw.length > 1;
+    return isFragment || raw.trim() === '' ? page.options.urls.resolve(raw) : null;
   }
 
   private image(node: number): void {
-    const { tree, options } = this;
+    const { tree, page } = this;
+    if (isFormulaImage(tree, node)) return this.formula(readFormulaImage(tree, this.mask, node));
     const src = imageSource(tree, node);
     if (src === null || isPixel(tree, node)) return;
-    const alt = (tree.attr(node, A.alt) ?? '').replace(WHITE_SPACE, ' ').trim();
+    const alt = (tree.attr(node, A.alt) ?? '').replace(WIDE_SPACE, ' ').trim();
     const isData = src.slice(0, 5).toLowerCase() === 'data:';
-    const url = isData ? (options.removeBase64Images ? REMOVED_IMAGE : src) : options.urls.resolve(src);
+    const embedded = page.options.removeBase64Images ? REMOVED_IMAGE : src;
+    const url = isData ? embedded : page.options.urls.resolve(src);
     if (url === null) return;
-    const text = `![${escapeText(alt, { lineStart: false, inLink: true })}](${isData ? url : escapeUrl(url)})`;
-    this.out.object(this.inCell ? escapeCell(text) : text);
+    const label = escapeText(alt, { lineStart: false, itemStart: false, inLink: true });
+    this.out.object(`![${label}](${isData ? url : escapeUrl(url)}${this.imageTitle(node, alt)})`);
   }
+
+  private imageTitle(node: number, alt: string): string {
+    const title = this.tree.attr(node, A.title)?.replace(WIDE_SPACE, ' ').trim() ?? '';
+    return title === '' || title === alt ? '' : ` ${quoteTitle(title)}`;
+  }
+
+  // ---- footnotes
+
+  /** Label of the note that a link refers to, '' for the way back, null for other links. */
+  private noteLabel(link: number): string | null {
+    const { tree } = this;
+    const at = tree.attrIndex(link, A.href);
+    if (at < 0 || tree.source.charCodeAt(tree.attrFrom[at]!) !== 35) return null;
+    const notes = this.page.footnotes;
+    if (notes === null) return null;
+    return notes.references.get(link) ?? (notes.backlinks.has(link) ? '' : null);
+  }
+
+  private isNote(node: number): boolean {
+    return !this.out.isInline && (this.page.knownNotes?.has(node) ?? false);
+  }
+
+  private note(node: number): void {
+    const label = this.page.knownNotes!.get(node)!;
+    this.out.breakBlock(2);
+    const saved = this.out.pushPrefix(`[^${label}]: `, '    ');
+    this.children(node);
+    this.out.popPrefix(saved);
+    this.out.breakBlock(2);
+  }
+
+  // ---- formulas
+
+  /** Handles what a renderer of formulas left in the page; false for other elements. */
+  private mathElement(node: number, tag: number): boolean {
+    const { tree } = this;
+    const isInline = tag === T.span || tag >= FIRST_CUSTOM_TAG;
+    if (isInline && isFormulaElement(tree, node)) {
+      this.formulaElement(node);
+      return true;
+    }
+    return (tag === T.span || tag === T.div) && isRenderedFormula(tree, node) && this.page.hasFormulaScripts;
+  }
+
+  private formulaElement(node: number): void {
+    const formula = readFormula(this.tree, node);
+    if (formula !== null) this.formula(formula);
+    else if (this.tree.tag[node] !== T.math) this.children(node);
+  }
+
+  private formula(formula: Formula | null): void {
+    if (formula === null) return;
+    const { out } = this;
+    const tex = this.inCell ? formula.tex.replaceAll('|', '\\vert ') : formula.tex;
+    if (!formula.isBlock) return out.text(`$${tex}$`);
+    if (out.isInline) return out.text(`$$${tex}$$`);
+    out.lines(['$$', tex, '$$']);
+  }
+
+  // ---- code
 
   private code(node: number): void {
-    const text = this.tree.textContent(node).replace(WHITE_SPACE, ' ').trim();
+    const content = this.codeContent(node);
+    if (content === 'blocks') return this.children(node);
+    if (content === 'lines' && this.out.isLineStart) return this.preformatted(node);
+    const raw = content === 'lines' ? codeLines(this.tree, this.mask, node).join(' ') : this.tree.textContent(node);
+    const text = raw.replace(WIDE_SPACE, ' ').trim();
     if (text === '') return;
-    if (this.firstBlock(node)) return this.children(node);
-    const fence = fenceFor(text, '`', 1);
-    const pad = text.startsWith('`') || text.endsWith('`') ? ' ' : '';
-    const written = `${fence}${pad}${text}${pad}${fence}`;
-    if (/^\s/.test(this.tree.textContent(node).slice(0, 1))) this.out.wantSpace();
-    this.out.text(this.inCell ? escapeCell(written) : written);
+    if (/^\s/.test(raw)) this.out.wantSpace();
+    this.out.code(text, codeSpan);
+    if (/\s$/.test(raw)) this.out.wantSpace();
   }
 
-  /** True when the element holds blocks or images, which inline code cannot. */
-  private firstBlock(node: number): boolean {
-    for (let i = node + 1; i < this.tree.end[node]!; i++) {
-      const tag = this.tree.tag[i]!;
-      if (tag !== TEXT && tag !== T.br && (tag === T.img || flagsOf(tag) & F.block)) return true;
+  /** What inline code may hold is text; images and blocks of content it cannot, and lines only as a block. */
+  private codeContent(node: number): 'text' | 'lines' | 'blocks' {
+    const { tree } = this;
+    let content: 'text' | 'lines' = 'text';
+    for (let i = node + 1, to = tree.end[node]!; i < to; i++) {
+      const tag = tree.tag[i]!;
+      if (tag === TEXT) continue;
+      if (tag === T.br || tag === T.div || tag === T.pre) content = 'lines';
+      else if (tag === T.img || flagsOf(tag) & F.block) return 'blocks';
     }
-    return false;
+    return content;
   }
 
   private preformatted(node: number): void {
-    const text = this.sourceCode(node).replace(/\r\n?/g, '\n');
-    const lines = text.split('\n');
-    while (lines.length > 0 && lines[0]!.trim() === '') lines.shift();
-    while (lines.length > 0 && lines.at(-1)!.trim() === '') lines.pop();
-    if (lines.length === 0) return;
-    if (this.out.isInline) return this.write(lines.join(' '));
-    const fence = fenceFor(text, '`', 3);
-    this.out.lines([`${fence}${this.language(node)}`, ...lines, fence]);
+    const lines = codeLines(this.tree, this.mask, node);
+    if (this.out.isInline) return this.inlineLines(lines);
+    const language = codeLanguage(this.tree, node);
+    if (lines.length === 0 && language === '') return;
+    const fence = fenceFor(lines.join('\n'), '`', 3);
+    this.out.lines([`${fence}${language}`, ...lines, fence], true);
   }
 
-  /** Text of preformatted content; rows of a highlighter that wraps lines in blocks become lines. */
-  private sourceCode(root: number): string {
-    const { tree, mask } = this;
-    const parts: string[] = [];
-    let atLineStart = true;
-    const visit = (parent: number): void => {
-      for (let child = parent + 1; child < tree.end[parent]!; child = tree.end[child]!) {
-        if (mask[child] === DROP) continue;
-        const tag = tree.tag[child]!;
-        if (tag === TEXT) {
-          const text = tree.text(child);
-          parts.push(text);
-          atLineStart = text.charCodeAt(text.length - 1) === 10;
-          continue;
-        }
-        if (GUTTER.test(tree.attr(child, A.class) ?? '')) continue;
-        const startsLine = tag === T.br || (flagsOf(tag) & F.block) !== 0;
-        if (startsLine && tag !== T.td && (tag === T.br || !atLineStart)) {
-          parts.push('\n');
-          atLineStart = true;
-        }
-        visit(child);
-        if (startsLine && tag !== T.br && tag !== T.td && !atLineStart) {
-          parts.push('\n');
-          atLineStart = true;
-        }
-      }
-    };
-    visit(root);
-    return parts.join('');
-  }
-
-  private language(node: number): string {
-    const { tree } = this;
-    const inner = node + 1 < tree.end[node]! && tree.tag[node + 1] === T.code ? node + 1 : node;
-    for (const element of [inner, node, tree.parent[node]!, tree.parent[tree.parent[node]!] ?? 0]) {
-      if (element <= 0) continue;
-      const named = tree.attr(element, A.dataLang) ?? tree.attr(element, A.dataLanguage);
-      if (named !== null && /^[\w+#.-]{1,30}$/.test(named)) return named.toLowerCase();
-      const found = LANGUAGE.exec((tree.attr(element, A.class) ?? '').slice(0, 500));
-      if (found !== null) return found[1]!.toLowerCase();
+  private inlineLines(lines: readonly string[]): void {
+    for (const line of lines) {
+      const text = line.replace(WIDE_SPACE, ' ').trim();
+      this.out.breakBlock(1);
+      if (text !== '') this.out.code(text, codeSpan);
     }
-    return '';
+    this.out.breakBlock(1);
   }
+
+  // ---- quotes and lists
 
   private quote(node: number): void {
-    if (this.out.isInline) return this.children(node);
+    if (this.out.isInline || this.nesting >= MAX_NESTING) return this.block(node, 2);
     this.out.breakBlock(2);
     const saved = this.out.pushPrefix('> ', '> ');
+    this.nesting++;
     this.children(node);
+    this.nesting--;
     this.out.popPrefix(saved);
     this.out.breakBlock(2);
   }
 
   private list(node: number, isOrdered: boolean): void {
-    if (this.out.isInline) return this.children(node);
+    if (this.out.isInline) return this.block(node, 1);
     const { tree, mask } = this;
     const gap = this.listDepth > 0 ? 1 : 2;
     this.out.breakBlock(gap);
     this.listDepth++;
-    let number = isOrdered ? listStart(tree.attr(node, A.start)) : 0;
-    for (let child = node + 1; child < tree.end[node]!; child = tree.end[child]!) {
+    this.nesting++;
+    const isTight = !this.hasParagraphs(node);
+    const sign = this.listSign(isOrdered);
+    const start = this.out.progress;
+    /** Items without content, written when one with content follows: its number counts them. */
+    let empty = '';
+    let number = isOrdered ? listNumber(tree.attr(node, A.start), 1) : 0;
+    for (let child = node + 1, to = tree.end[node]!; child < to; child = tree.end[child]!) {
       if (mask[child] === DROP) continue;
       if (tree.tag[child] !== T.li) {
-        this.node(child);
+        this.listOther(child);
+        continue;
+      }
+      if (isOrdered) number = listNumber(tree.attr(child, A.value), number);
+      if (isEmptyItem(tree, child)) {
+        const counts = isOrdered && this.out.progress !== start && empty.length < MAX_EMPTY_CHARS;
+        if (counts) empty += `${number++}${sign} \n`;
         continue;
       }
       const before = this.out.progress;
-      this.item(child, isOrdered ? `${number}. ` : '- ');
-      if (this.out.progress !== before) number++;
+      this.item(child, isOrdered ? `${number}${sign} ` : `${sign} `, isTight, empty);
+      if (this.out.progress === before) continue;
+      empty = '';
+      number++;
     }
     this.listDepth--;
+    this.nesting--;
+    this.lastList = { progress: this.out.progress, marker: sign };
     this.out.breakBlock(gap);
   }
 
-  private item(node: number, marker: string): void {
-    if (this.mask[node] !== KEEP || this.out.isInline) return this.block(node, 1);
-    this.out.breakBlock(1);
-    const saved = this.out.pushPrefix(marker, ' '.repeat(marker.length));
-    this.children(node);
-    this.out.popPrefix(saved);
-    this.out.breakBlock(1);
+  /** Text of a list outside its items is a block of its own. */
+  private listOther(node: number): void {
+    const isBlank = this.tree.tag[node] === TEXT && this.tree.text(node).trim() === '';
+    if (!isBlank) this.node(node);
   }
+
+  /** Two lists in a row would be one if their signs were the same. */
+  private listSign(isOrdered: boolean): string {
+    const [usual, other] = isOrdered ? ['.', ')'] : ['-', '*'];
+    const { progress, marker } = this.lastList;
+    return progress === this.out.progress && progress > 0 && marker === usual ? other : usual;
+  }
+
+  private hasParagraphs(list: number): boolean {
+    const { tree } = this;
+    for (let item = list + 1; item < tree.end[list]!; item = tree.end[item]!) {
+      for (let child = item + 1; child < tree.end[item]!; child = tree.end[child]!) {
+        if (tree.tag[child] === T.p && tree.tag[item] === T.li) return true;
+      }
+    }
+    return false;
+  }
+
+  private item(node: number, marker: string, isTight = true, empty = ''): void {
+    if (this.isNote(node)) return this.note(node);
+    if (this.mask[node] !== KEEP || this.out.isInline || this.nesting > MAX_NESTING) return this.block(node, 1);
+    const { out } = this;
+    out.breakBlock(1);
+    const saved = out.pushPrefix(marker, ' '.repeat(marker.length), true, empty);
+    this.children(node);
+    out.popPrefix(saved);
+    out.breakBlock(1);
+    if (out.progress !== saved.progress) out.endItem(isTight ? 1 : 2);
+  }
+
+  private checkbox(node: number): void {
+    const { tree, out } = this;
+    if (!out.isItemStart || tree.attr(node, A.type)?.toLowerCase() !== 'checkbox') return;
+    out.addToMarker(tree.attrIndex(node, A.checked) >= 0 ? '[x] ' : '[ ] ');
+  }
+
+  // ---- tables
 
   private table(node: number): void {
     const { out } = this;
-    const cells = out.isInline || this.inCell ? null : readTable(this.tree, this.mask, node);
+    if (!out.isInline && isCodeTable(this.tree, node)) return this.preformatted(node);
+    const cells = out.isInline ? null : readTable(this.tree, this.mask, node, this.page.spans);
     if (cells === null) return this.block(node, 2);
+    const texts = new Map<number, string>();
+    const rows = cells.rows.map((row) => this.row(row, texts));
     this.caption(node);
-    const rows = cells.rows.map((row) => row.map((cell) => (cell < 0 ? '' : this.cell(cell))));
     if (rows.every((row) => row.every((cell) => cell === ''))) return;
     out.lines(tableLines(rows, cells));
+  }
+
+  /** A cell that spans several places stands in each, unless it is long or spans the row. */
+  private row(cells: readonly number[], texts: Map<number, string>): string[] {
+    const isWhole = cells.length > 1 && cells.every((cell) => cell === cells[0]);
+    return cells.map((cell, column) => {
+      if (cell < 0 || (isWhole && column > 0)) return '';
+      const known = texts.get(cell);
+      if (known !== undefined) return known.length > MAX_REPEATED_CHARS ? '' : known;
+      const text = this.cell(cell);
+      texts.set(cell, text);
+      return text;
+    });
   }
 
   private caption(table: number): void {
@@ -362,21 +641,98 @@ class MarkdownWriter {
 
   private cell(node: number): string {
     const out = new MarkdownOutput();
-    out.beginInline();
-    new MarkdownWriter(this.tree, this.mask, this.options, out, true).children(node);
-    return out.toString();
+    out.beginInline('<br>');
+    new MarkdownWriter(this.page, out, true).children(node);
+    return escapeCell(out.toString());
   }
 }
 
-function tableLines(rows: string[][], { columns }: TableCells): string[] {
-  const line = (cells: string[]): string => `| ${cells.join(' | ')} |`;
-  const divider = line(new Array<string>(columns).fill('---'));
-  return [line(rows[0]!), divider, ...rows.slice(1).map(line)];
+/** Blocks without a meaning of their own: inside a list item they are lines. */
+function isContainer(tag: number): boolean {
+  return tag === T.div || tag === T.section || tag === T.header || tag === T.footer || tag === T.article;
 }
 
-function listStart(value: string | null): number {
-  const start = Number(value ?? 1);
-  return Number.isInteger(start) && start >= 0 && start <= MAX_LIST_NUMBER ? start : 1;
+/** An item that an author left empty, not one that a script or a style fills. */
+function isEmptyItem(tree: Tree, item: number): boolean {
+  return tree.end[item] === item + 1 && tree.from[item] === tree.to[item];
+}
+
+/** Code that is white space. */
+function isEdgeSpace(text: string, at: number): boolean {
+  const c = text.charCodeAt(at);
+  return (
+    c === 32 || c === 0x3000 || (c >= 0x2000 && c <= 0x200a) || c === 0x2028 || c === 0x2029 || c === 0x202f || c === 11
+  );
+}
+
+function tableLines(rows: string[][], { columns, hasHeader }: TableCells): string[] {
+  const line = (cells: string[]): string => `| ${cells.join(' | ')} |`;
+  const divider = line(new Array<string>(columns).fill('---'));
+  const head = hasHeader ? rows[0]! : new Array<string>(columns).fill('');
+  return [line(head), divider, ...rows.slice(hasHeader ? 1 : 0).map(line)];
+}
+
+function listNumber(value: string | null, otherwise: number): number {
+  if (value === null) return otherwise;
+  const number = Number(value);
+  return value.trim() !== '' && Number.isInteger(number) && number >= 0 && number <= MAX_LIST_NUMBER
+    ? number
+    : otherwise;
+}
+
+function withoutInvisible(text: string): string {
+  const visible = HAS_INVISIBLE.test(text) ? text.replace(INVISIBLE, '') : text;
+  return HAS_WIDE_BREAK.test(visible) ? visible.replace(WIDE_BREAK, '$1') : visible;
+}
+
+function isWhite(c: number): boolean {
+  return c === 32 || (c >= 9 && c <= 13);
+}
+
+/** What a text holds, as bits. */
+const FOUND = {
+  wideSpace: 1,
+  /** A character that may need an escape. */
+  markup: 2,
+  entity: 4,
+  tex: 8,
+  /** A space outside ASCII, an invisible or a wide character. */
+  other: 16,
+} as const;
+
+const NO_BREAK_SPACE = 0xa0;
+const SOFT_HYPHEN = 0xad;
+const FOUND_BY = new Uint8Array(128);
+for (const c of '\t\n\v\f\r') FOUND_BY[c.charCodeAt(0)] = FOUND.wideSpace;
+for (const c of '\\`*_[]<~') FOUND_BY[c.charCodeAt(0)] = FOUND.markup;
+FOUND_BY[38] = FOUND.markup | FOUND.entity;
+FOUND_BY[36] = FOUND.tex;
+FOUND_BY[92] = FOUND.markup | FOUND.tex;
+
+/** One look at every character of a text that begins and ends with something else than white space. */
+function scanText(text: string, from: number, to: number): number {
+  let found = 0;
+  let isAfterSpace = false;
+  for (let i = from; i < to; i++) {
+    const c = text.charCodeAt(i);
+    if (c === 32) {
+      if (isAfterSpace) found |= FOUND.wideSpace;
+      isAfterSpace = true;
+      continue;
+    }
+    isAfterSpace = false;
+    if (c < 128) found |= FOUND_BY[c]!;
+    else if (c === NO_BREAK_SPACE) found |= FOUND.wideSpace | FOUND.other;
+    else if (isOther(c)) found |= FOUND.other;
+  }
+  return found;
+}
+
+/** Spaces, invisible and wide characters, among those outside ASCII. */
+function isOther(c: number): boolean {
+  if (c < 0x2000) return c === SOFT_HYPHEN;
+  if (c < 0x3000) return c < 0x2010 || (c >= 0x2028 && c <= 0x202f) || (c >= 0x205f && c <= 0x206f);
+  return c < 0xac00 || c >= 0xf900;
 }
 
 /** Counting pixels: images of at most 1 x 1. */

