@@ -13,7 +13,6 @@ import { collectImages } from './images.js';
 import { noDiscovery, collectLinks, discover, forbidsFollowing, type LinkRules } from './links.js';
 import { writeMarkdown } from './markdown.js';
 import { fenceFor } from './markdown-escape.js';
-import type { Mask } from './mask.js';
 import { measure } from './measures.js';
 import { kindOfContent } from './media-type.js';
 import { baseHref, readPageFacts } from './metadata.js';
@@ -78,7 +77,7 @@ function convertHtml(request: ConvertRequest, rules: LinkRules, html: string): C
   };
 }
 
-type Content = Partial<Record<FormatName, string | string[]>>;
+type Content = Partial<Record<FormatName, string | string[]>> & { warning?: string };
 
 function writeFormats(
   request: ConvertRequest,
@@ -92,7 +91,8 @@ function writeFormats(
   if (wanted.has('rawHtml')) content.rawHtml = tree.source;
   wanted.delete('rawHtml');
   if (wanted.size === 0) return content;
-  const mask: Mask = select(tree, spec, whole);
+  const { mask, warning } = select(tree, spec, whole);
+  if (warning !== undefined) content.warning = warning;
   const options = { urls, removeBase64Images: spec.removeBase64Images };
   if (wanted.has('markdown')) content.markdown = writeMarkdown(tree, mask, options);
   if (wanted.has('html')) content.html = writeCleanHtml(tree, mask, urls);

@@ -1,0 +1,2 @@
+export const FIRST_LOOK = 'AAAAAAAAAAAAAAAA';
+export const SECOND_LOOK = 'AAAAAAAAAAAAAAAA';
