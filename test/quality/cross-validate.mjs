@@ -20,8 +20,12 @@ const { baseHref } = await load('metadata.js');
 
 const models = new Map();
 for (const file of fs.readdirSync(process.argv[2]).filter((name) => /^fold-\d+\.json$/.test(name))) {
-  const { ids, first, second } = JSON.parse(fs.readFileSync(path.join(process.argv[2], file), 'utf8'));
-  const model = { first: new Forest(first), second: new Forest(second) };
+  const { ids, types, first, second } = JSON.parse(fs.readFileSync(path.join(process.argv[2], file), 'utf8'));
+  const model = {
+    types: types.map((base64) => new Forest(base64)),
+    first: new Forest(first),
+    second: new Forest(second),
+  };
   for (const id of ids) models.set(id, model);
 }
 for await (const line of readline.createInterface({ input: process.stdin })) {

@@ -3,7 +3,7 @@
  *
  *   node test/quality/dump-blocks.mjs DATA_DIR OUT_DIR [ESTIMATES.f32]     (after `npm run build`)
  *
- * OUT_DIR/pages.jsonl: {id, dataset, type, site, text?, markdown?, with?, without?, blocks: [text]} per page;
+ * OUT_DIR/pages.jsonl: {features, id, dataset, type, site, text?, markdown?, with?, without?, blocks: [text]} per page;
  * OUT_DIR/rows.f32: the feature rows of all blocks one after the other; OUT_DIR/features.json: their names. With the first
  * estimates of all blocks, in the same order, the columns of the second look are filled too.
  */
@@ -18,7 +18,7 @@ const { parseHtml } = await load('parse.js');
 const { wholePage } = await load('selection.js');
 const { measure } = await load('measures.js');
 const { Blocks } = await load('blocks.js');
-const { FeatureReader, FEATURES } = await load('block-features.js');
+const { FeatureReader, FEATURES, PAGE_FEATURES } = await load('block-features.js');
 const { lookAgain } = await load('second-look.js');
 
 function decode(bytes) {
@@ -44,6 +44,7 @@ const estimates = given && new Float32Array(given.buffer, given.byteOffset, give
 let done = 0;
 fs.mkdirSync(out, { recursive: true });
 const pages = fs.openSync(path.join(out, 'pages.jsonl'), 'w');
+fs.writeFileSync(path.join(out, 'page-features.json'), JSON.stringify(PAGE_FEATURES));
 const rows = fs.openSync(path.join(out, 'rows.f32'), 'w');
 fs.writeFileSync(path.join(out, 'features.json'), JSON.stringify(FEATURES));
 for (const line of truth) {
@@ -61,6 +62,18 @@ for (const line of truth) {
   if (estimates !== null) lookAgain(reader, estimates.subarray(done, done + blocks.count));
   done += blocks.count;
   fs.writeSync(rows, Buffer.from(features.buffer, 0, features.byteLength));
-  const page = { id, dataset, type, url, site, text, markdown, with: wanted, without: unwanted, blocks: texts };
+  const page = {
+    features: Array.from(reader.page, (x) => +x.toPrecision(7)),
+    id,
+    dataset,
+    type,
+    url,
+    site,
+    text,
+    markdown,
+    with: wanted,
+    without: unwanted,
+    blocks: texts,
+  };
   fs.writeSync(pages, `${JSON.stringify({ ...page, items: structure?.items, headings: structure?.headings })}\n`);
 }

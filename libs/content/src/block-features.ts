@@ -94,12 +94,15 @@ const PAGE = [
   'pageLinks',
   'pageLong',
   'pageLongCount',
-  'pageHeadings',
-  'pageMain',
-  'pageArticles',
   'pageRepeatShare',
   'pageRepeatCount',
   'pageLongest',
+  'pageBest',
+] as const;
+const PAGE_ONLY = [
+  'pageHeadings',
+  'pageMain',
+  'pageArticles',
   'pageTimes',
   'pageCurrency',
   'pageForms',
@@ -112,7 +115,27 @@ const PAGE = [
   'pageComments',
   'pagePosts',
   'pageCode',
+  'pageTopShare',
+  'pageTopChars',
+  'pageTopCount',
+  'pageLinkedHeadings',
+  'pageTitles',
+  'pageUrlSegments',
+  'pageUrlLast',
+  'pageUrlHyphens',
+  'pageUrlDigits',
 ] as const;
+
+/** Of the page as a whole, for the forests that tell its type. */
+export const PAGE_FEATURES: readonly string[] = [
+  ...PAGE,
+  ...PAGE_ONLY,
+  ...TEXT_KINDS.map((kind) => `pageSays.${kind}`),
+  ...KINDS.map((kind) => `pageKind.${kind}`),
+];
+
+/** Filled from the page's own forests: how much the page is of a type. */
+export const TYPES = ['article', 'forum', 'list', 'product'] as const;
 
 /** Filled by the second look (`second-look.ts`), zero before it. */
 export const SECOND = [
@@ -165,6 +188,7 @@ export const FEATURES: readonly string[] = [
   ...PLACE,
   ...REPEAT,
   ...PAGE,
+  ...TYPES.map((type) => `type.${type}`),
   ...SECOND,
 ];
 export const WIDTH = FEATURES.length;
@@ -175,12 +199,20 @@ const column = (name: string): number => FEATURES.indexOf(name);
 type Names = readonly string[];
 const columns = <L extends Names>(list: L): Record<L[number], number> =>
   Object.fromEntries(list.map((name) => [name, column(name)])) as Record<L[number], number>;
-const X = columns([...OWN, ...PLACE, ...REPEAT, ...PAGE] as const);
+const X = columns([...OWN, ...PLACE, ...REPEAT] as const);
+const Y = Object.fromEntries(PAGE_FEATURES.map((name, index) => [name, index])) as Record<
+  (typeof PAGE)[number] | (typeof PAGE_ONLY)[number],
+  number
+>;
 const CONTEXT_AT = column(`in.${CONTEXT_NAMES[0]!}`);
 const KIND_AT = column(`kind.${KINDS[0]!}`);
 const LEVEL_AT = column('up1.share');
 const SAYS_AT = column(`says.${TEXT_KINDS[0]!}`);
 const HEADING_AT = column(`heading.${TEXT_KINDS[0]!}`);
+const PAGE_AT = column(PAGE[0]);
+const PAGE_SAYS_AT = PAGE_FEATURES.indexOf(`pageSays.${TEXT_KINDS[0]!}`);
+const PAGE_KIND_AT = PAGE_FEATURES.indexOf(`pageKind.${KINDS[0]!}`);
+const TYPE_AT = column(`type.${TYPES[0]}`);
 const NEIGHBOUR_AT = column(`at${NEIGHBOURS[0]!}.chars`);
 
 const kindBits = (...kinds: Kind[]): number => kinds.reduce((bits, kind) => bits | (1 << KINDS.indexOf(kind)), 0);
@@ -206,6 +238,8 @@ export interface Sums {
 
 export class FeatureReader {
   readonly rows: Float32Array;
+  /** `PAGE_FEATURES`. */
+  readonly page = new Float32Array(PAGE_FEATURES.length);
   /** Per block: hash of the tags and first classes around it. */
   readonly path: Int32Array;
   private readonly kinds: Int32Array;
@@ -246,7 +280,7 @@ export class FeatureReader {
     this.best();
     this.places();
     this.neighbours();
-    this.page();
+    this.readPage();
     return this.rows;
   }
 
@@ -542,38 +576,82 @@ export class FeatureReader {
     }
   }
 
-  private page(): void {
-    const { blocks, rows, sums, repeats } = this;
+  private readPage(): void {
+    const { blocks, rows, sums, repeats, page } = this;
     const { count } = blocks;
     if (count === 0) return;
     const chars = sums.chars[count]!;
     const facts = readFacts(this.tree, this.kinds);
+    let top = -1;
+    let linkedHeadings = 0;
+    let titles = 0;
+    for (let block = 0; block < count; block++) {
+      const share = rows[block * WIDTH + X.pathShare]!;
+      if (top < 0 || share > rows[top * WIDTH + X.pathShare]!) top = block;
+      if (this.headingLevel[block] === 1) titles++;
+      if (this.headingLevel[block]! > 0 && blocks.linkChars[block]! > blocks.chars[block]! * 0.8) linkedHeadings++;
+    }
     const values: [number, number][] = [
-      [X.pageChars, chars],
-      [X.pageBlocks, count],
-      [X.pageLinks, sums.linkChars[count]! / chars],
-      [X.pageLong, sums.longChars[count]! / chars],
-      [X.pageLongCount, countLong(sums.longChars)],
-      [X.pageHeadings, sums.headings[count]!],
-      [X.pageMain, facts.main],
-      [X.pageArticles, facts.articles],
-      [X.pageRepeatShare, repeats.largestShare / chars],
-      [X.pageRepeatCount, repeats.largestCount],
-      [X.pageLongest, blocks.chars.reduce((most, value) => Math.max(most, value), 0) / chars],
-      [X.pageTimes, facts.times],
-      [X.pageCurrency, blocks.currency.reduce((sum, value) => sum + value, 0) / count],
-      [X.pageForms, facts.forms],
-      [X.pageOgType, facts.ogType],
-      [X.pageLdProduct, facts.ldProduct],
-      [X.pageLdArticle, facts.ldArticle],
-      [X.pageLdForum, facts.ldForum],
-      [X.pageLdList, facts.ldList],
-      [X.pageLdService, facts.ldService],
-      [X.pageComments, facts.comments],
-      [X.pagePosts, facts.posts],
-      [X.pageCode, facts.code],
+      [Y.pageChars, chars],
+      [Y.pageBlocks, count],
+      [Y.pageLinks, sums.linkChars[count]! / chars],
+      [Y.pageLong, sums.longChars[count]! / chars],
+      [Y.pageLongCount, countLong(sums.longChars)],
+      [Y.pageHeadings, sums.headings[count]!],
+      [Y.pageMain, facts.main],
+      [Y.pageArticles, facts.articles],
+      [Y.pageRepeatShare, repeats.largestShare / chars],
+      [Y.pageRepeatCount, repeats.largestCount],
+      [Y.pageLongest, blocks.chars.reduce((most, value) => Math.max(most, value), 0) / chars],
+      [Y.pageTimes, facts.times],
+      [Y.pageCurrency, blocks.currency.reduce((sum, value) => sum + value, 0) / count],
+      [Y.pageForms, facts.forms],
+      [Y.pageOgType, facts.ogType],
+      [Y.pageLdProduct, facts.ldProduct],
+      [Y.pageLdArticle, facts.ldArticle],
+      [Y.pageLdForum, facts.ldForum],
+      [Y.pageLdList, facts.ldList],
+      [Y.pageLdService, facts.ldService],
+      [Y.pageComments, facts.comments],
+      [Y.pagePosts, facts.posts],
+      [Y.pageCode, facts.code],
+      [Y.pageBest, rows[X.bestShare]!],
+      [Y.pageTopShare, top < 0 ? 0 : rows[top * WIDTH + X.pathShare]!],
+      [Y.pageTopChars, top < 0 ? 0 : rows[top * WIDTH + X.pathChars]!],
+      [Y.pageTopCount, top < 0 ? 0 : rows[top * WIDTH + X.pathCount]!],
+      [Y.pageLinkedHeadings, linkedHeadings],
+      [Y.pageTitles, titles],
+      [Y.pageUrlSegments, facts.url.segments],
+      [Y.pageUrlLast, facts.url.last],
+      [Y.pageUrlHyphens, facts.url.hyphens],
+      [Y.pageUrlDigits, facts.url.digits],
     ];
-    for (let block = 0; block < count; block++) for (const [x, value] of values) rows[block * WIDTH + x] = value;
+    for (const [x, value] of values) page[x] = value;
+    this.pageWords();
+    const shared = page.subarray(0, PAGE.length);
+    for (let block = 0; block < count; block++) rows.set(shared, block * WIDTH + PAGE_AT);
+  }
+
+  /** Share of blocks that say something, of elements of a kind. */
+  private pageWords(): void {
+    const { blocks, kinds, page } = this;
+    for (let block = 0; block < blocks.count; block++) {
+      for (let bits = blocks.textKinds[block]!; bits !== 0; bits &= bits - 1) {
+        page[PAGE_SAYS_AT + 31 - Math.clz32(bits & -bits)]! += 1 / blocks.count;
+      }
+    }
+    let elements = 0;
+    for (const kind of kinds) if (kind !== 0) elements++;
+    for (const kind of kinds) {
+      for (let bits = kind; bits !== 0; bits &= bits - 1)
+        page[PAGE_KIND_AT + 31 - Math.clz32(bits & -bits)]! += 1 / elements;
+    }
+  }
+
+  /** How much the page is of each type, told to every block. */
+  tellTypes(types: readonly number[]): void {
+    const { rows, blocks } = this;
+    for (let block = 0; block < blocks.count; block++) rows.set(types, block * WIDTH + TYPE_AT);
   }
 }
 
@@ -692,26 +770,25 @@ const LD_TYPE = /"@type"\s{0,4}:\s{0,4}\[?\s{0,4}"([A-Za-z]{1,40})"/g;
 const MAX_LD_CHARS = 200_000;
 const OG_TYPES = ['website', 'article', 'product'];
 
-function readFacts(
-  tree: Tree,
-  kinds: Int32Array,
-): Record<
-  | 'main'
-  | 'articles'
-  | 'times'
-  | 'forms'
-  | 'ogType'
-  | 'ldProduct'
-  | 'ldArticle'
-  | 'ldForum'
-  | 'ldList'
-  | 'ldService'
-  | 'comments'
-  | 'posts'
-  | 'code',
-  number
-> {
-  const facts = {
+interface Facts {
+  main: number;
+  articles: number;
+  times: number;
+  forms: number;
+  ogType: number;
+  ldProduct: number;
+  ldArticle: number;
+  ldForum: number;
+  ldList: number;
+  ldService: number;
+  comments: number;
+  posts: number;
+  code: number;
+  url: { segments: number; last: number; hyphens: number; digits: number };
+}
+
+function readFacts(tree: Tree, kinds: Int32Array): Facts {
+  const facts: Facts = {
     main: 0,
     articles: 0,
     times: 0,
@@ -725,6 +802,7 @@ function readFacts(
     comments: 0,
     posts: 0,
     code: 0,
+    url: { segments: -1, last: 0, hyphens: 0, digits: 0 },
   };
   for (let node = 1; node < tree.count; node++) {
     const tag = tree.tag[node]!;
@@ -733,7 +811,8 @@ function readFacts(
     else if (tag === T.time) facts.times++;
     else if (tag === T.form) facts.forms++;
     else if (tag === T.pre) facts.code++;
-    else if (tag === T.meta && facts.ogType === 0) facts.ogType = ogTypeOf(tree, node);
+    else if (tag === T.meta) readMeta(tree, node, facts);
+    else if (tag === T.link && tree.attr(node, A.rel) === 'canonical') readUrl(tree.attr(node, A.href) ?? '', facts);
     else if (tag === T.script) readTypes(tree, node, facts);
     if (kinds[node]! & COMMENT) facts.comments++;
     if (kinds[node]! & POST) facts.posts++;
@@ -741,18 +820,36 @@ function readFacts(
   return facts;
 }
 
-function ogTypeOf(tree: Tree, node: number): number {
-  if (tree.attr(node, A.property) !== 'og:type') return 0;
-  const type = (tree.attr(node, A.content) ?? '').toLowerCase();
+function readMeta(tree: Tree, node: number, facts: Facts): void {
+  const property = tree.attr(node, A.property);
+  if (property === 'og:type' && facts.ogType === 0) facts.ogType = ogTypeOf(tree.attr(node, A.content) ?? '');
+  if (property === 'og:url' && facts.url.segments < 0) readUrl(tree.attr(node, A.content) ?? '', facts);
+}
+
+/** Shape of the page's own address: how deep, and whether its last part reads like a title or a number. */
+function readUrl(url: string, facts: Facts): void {
+  const segments = url
+    .slice(0, 500)
+    .replace(/^[a-z]{1,9}:\/\/[^/]{0,300}/i, '')
+    .replace(/[?#].{0,500}$/, '')
+    .split('/')
+    .filter((segment) => segment !== '');
+  const last = segments.at(-1) ?? '';
+  facts.url = {
+    segments: segments.length,
+    last: last.length,
+    hyphens: last.split(/[-_]/).length - 1,
+    digits: last.replace(/\D/g, '').length,
+  };
+}
+
+function ogTypeOf(content: string): number {
+  const type = content.toLowerCase();
   const known = OG_TYPES.findIndex((name) => type.includes(name));
   return known < 0 ? OG_TYPES.length + 1 : known + 1;
 }
 
-function readTypes(
-  tree: Tree,
-  script: number,
-  facts: Record<'ldProduct' | 'ldArticle' | 'ldForum' | 'ldList' | 'ldService', number>,
-): void {
+function readTypes(tree: Tree, script: number, facts: Facts): void {
   if (tree.attr(script, A.type)?.includes('ld+json') !== true || tree.end[script] === script + 1) return;
   const from = tree.from[script + 1]!;
   const text = tree.source.slice(from, Math.min(tree.to[script + 1]!, from + MAX_LD_CHARS));

@@ -3,9 +3,9 @@
  * first judged the block's surroundings. The cut through the estimates is the one that promises the best balance of text
  * kept and text dropped on this page, so a clear page is cut sharply and an unclear one generously.
  */
-import { Blocks } from './blocks.js';
-import { FeatureReader, WIDTH } from './block-features.js';
-import { FIRST_LOOK, SECOND_LOOK } from './block-model.data.js';
+import { Blocks, CONTEXT } from './blocks.js';
+import { FeatureReader, PAGE_FEATURES, TYPES, WIDTH } from './block-features.js';
+import { FIRST_LOOK, PAGE_TYPES, SECOND_LOOK } from './block-model.data.js';
 import { Forest } from './block-model.js';
 import { DROP, KEEP, type Mask } from './mask.js';
 import type { Measures } from './measures.js';
@@ -14,8 +14,10 @@ import { F, T, TEXT, flagsOf } from './tags.js';
 import type { Tree } from './tree.js';
 import { keepPartsWhole } from './whole-parts.js';
 
-/** The two forests. */
 export interface BlockModel {
+  /** Of the page, one per type of `TYPES`. */
+  types: readonly Forest[];
+  /** Of each block. */
   first: Forest;
   second: Forest;
 }
@@ -29,11 +31,29 @@ export interface MainContent {
 }
 
 let trained: BlockModel | null = null;
-const trainedModel = (): BlockModel => (trained ??= { first: new Forest(FIRST_LOOK), second: new Forest(SECOND_LOOK) });
+const trainedModel = (): BlockModel =>
+  (trained ??= {
+    types: PAGE_TYPES.map((base64) => new Forest(base64)),
+    first: new Forest(FIRST_LOOK),
+    second: new Forest(SECOND_LOOK),
+  });
 
+/** On a page that is surely an article, text beside it is more often a teaser than the estimates of blocks say. */
+const SURE_ARTICLE = 0.6;
+const ARTICLE_SHIFT = -0.65;
 /** A page that promises less than this is kept but for what is surely no content. */
 const MIN_ESTIMATE = 0.3;
 const SURELY_NOT = 0.08;
+
+/** Pages with more blocks are not judged block by block: a row of features per block would cost too much memory. */
+const MAX_BLOCKS = 20_000;
+const CHROME = CONTEXT.nav | CONTEXT.footer | CONTEXT.aside | CONTEXT.dialog | CONTEXT.hidden;
+
+function outsideChrome(blocks: Blocks): Uint8Array {
+  return Uint8Array.from({ length: blocks.count }, (_, block) =>
+    blocks.context[blocks.first[block]!]! & CHROME ? 0 : 1,
+  );
+}
 
 /** Null when nothing would be left. */
 export function selectMainContent(
@@ -44,23 +64,36 @@ export function selectMainContent(
 ): MainContent | null {
   const blocks = new Blocks(tree, mask, ownText);
   if (blocks.count === 0) return null;
+  if (blocks.count > MAX_BLOCKS)
+    return { mask: maskOf(tree, mask, blocks, outsideChrome(blocks)), estimate: 0, isFuller: true };
   const reader = new FeatureReader(tree, blocks);
-  const estimates = estimateBlocks(reader, model);
+  reader.read();
+  const types = model.types.map((forest) => forest.estimate(reader.page, PAGE_FEATURES.length)[0]!);
+  reader.tellTypes(types);
+  const article = types[TYPES.indexOf('article')] ?? 0;
+  const estimates = estimateBlocks(reader, model, article);
   const { cut, estimate } = bestCut(estimates, blocks.words, blocks.count);
   const isFuller = estimate < MIN_ESTIMATE;
   const kept = new Uint8Array(blocks.count);
   const least = isFuller ? SURELY_NOT : cut;
   for (let block = 0; block < blocks.count; block++) kept[block] = estimates[block]! >= least ? 1 : 0;
-  keepPartsWhole({ tree, blocks, headingLevel: reader.headingLevel, estimates, kept });
+  if (!kept.includes(1)) kept.fill(1);
+  if (!isFuller)
+    keepPartsWhole({ tree, blocks, headingLevel: reader.headingLevel, isCollection: article < 0.5, estimates, kept });
   return { mask: maskOf(tree, mask, blocks, kept), estimate, isFuller };
 }
 
-/** Probability of each block to be content. */
-export function estimateBlocks(reader: FeatureReader, model: BlockModel): Float32Array {
-  const rows = reader.read();
-  lookAgain(reader, model.first.estimate(rows, WIDTH));
-  return model.second.estimate(rows, WIDTH);
+/** Probability of each block to be content: the mean of both looks, sharper on articles. */
+function estimateBlocks(reader: FeatureReader, model: BlockModel, article: number): Float32Array {
+  const { rows } = reader;
+  const first = model.first.estimate(rows, WIDTH);
+  lookAgain(reader, first);
+  const second = model.second.estimate(rows, WIDTH);
+  const shift = article > SURE_ARTICLE ? ARTICLE_SHIFT : 0;
+  return second.map((value, block) => 1 / (1 + Math.exp(-shift - (logit(value) + logit(first[block]!)) / 2)));
 }
+
+const logit = (p: number): number => Math.log((p + 1e-6) / (1 - p + 1e-6));
 
 /** Mask of the blocks kept, the elements around them and the images among them. */
 function maskOf(tree: Tree, whole: Mask, blocks: Blocks, kept: Uint8Array): Mask {
