@@ -41,6 +41,8 @@ const trainedModel = (): BlockModel =>
 /** On a page that is surely an article, text beside it is more often a teaser than the estimates of blocks say. */
 const SURE_ARTICLE = 0.6;
 const ARTICLE_SHIFT = -0.65;
+/** On other pages the cut goes this much lower: their lists, links and buttons are worth more than their words. */
+const GENEROUS = 0.8;
 /** A page that promises less than this is kept but for what is surely no content. */
 const MIN_ESTIMATE = 0.3;
 const SURELY_NOT = 0.08;
@@ -75,11 +77,11 @@ export function selectMainContent(
   const { cut, estimate } = bestCut(estimates, blocks.words, blocks.count);
   const isFuller = estimate < MIN_ESTIMATE;
   const kept = new Uint8Array(blocks.count);
-  const least = isFuller ? SURELY_NOT : cut;
+  const isCollection = article < 0.5;
+  const least = isFuller ? SURELY_NOT : isCollection ? cut * GENEROUS : cut;
   for (let block = 0; block < blocks.count; block++) kept[block] = estimates[block]! >= least ? 1 : 0;
   if (!kept.includes(1)) kept.fill(1);
-  if (!isFuller)
-    keepPartsWhole({ tree, blocks, headingLevel: reader.headingLevel, isCollection: article < 0.5, estimates, kept });
+  if (!isFuller) keepPartsWhole({ tree, blocks, headingLevel: reader.headingLevel, isCollection, estimates, kept });
   return { mask: maskOf(tree, mask, blocks, kept), estimate, isFuller };
 }
 
