@@ -72,7 +72,7 @@ describe('a document', () => {
 
   it('lists links and images of the main content only, when asked for that', () => {
     const text = `<p>${words(80)}</p>`;
-    const html = `<nav><a href=/n>n</a><img src=n.png></nav><article><h1>T</h1>${text}<a href=/a>a</a><img src=a.png>${text}</article>`;
+    const html = `<nav><a href=/n>n</a><img src=n.png></nav><article><h1>T</h1>${text}<p>${words(20)} <a href=/a>a</a> ${words(20)}</p><img src=a.png>${text}</article>`;
     const page = documentOf(html, ['links', 'images'], { onlyMainContent: true });
     expect(page.links).toEqual(['http://site.test/a']);
     expect(page.images).toEqual(['http://site.test/dir/a.png']);

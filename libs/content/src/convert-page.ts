@@ -14,7 +14,6 @@ import { lackingContent, readEmbedded, type EmbeddedContent } from './embedded/e
 import { noDiscovery, collectLinks, discover, forbidsFollowing, type LinkRules } from './links.js';
 import { writeMarkdown, type MarkdownOptions } from './markdown.js';
 import { fenceFor } from './markdown-escape.js';
-import type { Mask } from './mask.js';
 import { measure } from './measures.js';
 import { kindOfContent } from './media-type.js';
 import { baseHref, readPageFacts } from './metadata.js';
@@ -83,7 +82,7 @@ function convertHtml(request: ConvertRequest, rules: LinkRules, html: string): C
   };
 }
 
-type Content = Partial<Record<FormatName | 'warning', string | string[]>>;
+type Content = Partial<Record<FormatName, string | string[]>> & { warning?: string };
 
 interface Parsed {
   readonly request: ConvertRequest;
@@ -110,11 +109,12 @@ function writeFormats({ request, tree, urls, whole, embedded }: Parsed): Content
   wanted.delete('rawHtml');
   if (wanted.size === 0) return content;
   const warn = (text: string): void => void (content.warning = [text, content.warning ?? []].flat().join(' '));
-  const mask: Mask = orElse(
+  const { mask, warning } = orElse(
     () => select(tree, spec, whole),
     () => select(tree, { ...spec, onlyMainContent: false }, whole),
     () => warn('The main content could not be found: the whole page is returned.'),
   );
+  if (warning !== undefined) warn(warning);
   const options = { urls, removeBase64Images: spec.removeBase64Images };
   if (wanted.has('markdown')) {
     content.markdown = orElse(

@@ -1,224 +1,182 @@
 /**
- * Main content of a page: chrome out, then the block where the running text is, then link lists out.
- *
- * Everything works on text lengths per subtree. Each step has a ceiling on how much of the page it may take away, so a
- * misleading class name cannot empty a page.
+ * Main content of a page: every block of text is judged by two small forests of trees, the second of which sees how the
+ * first judged the block's surroundings. The cut through the estimates is the one that promises the best balance of text
+ * kept and text dropped on this page, so a clear page is cut sharply and an unclear one generously.
  */
-import { measure, type Measures } from './measures.js';
-import { A, F, T, TEXT, flagsOf } from './tags.js';
+import { Blocks, CONTEXT } from './blocks.js';
+import { FeatureReader, PAGE_FEATURES, TYPES, WIDTH } from './block-features.js';
+import { FIRST_LOOK, PAGE_TYPES, SECOND_LOOK } from './block-model.data.js';
+import { Forest } from './block-model.js';
+import { DROP, KEEP, type Mask } from './mask.js';
+import type { Measures } from './measures.js';
+import { bestCut, lookAgain } from './second-look.js';
+import { F, T, TEXT, flagsOf } from './tags.js';
 import type { Tree } from './tree.js';
-import { CHROME, CONTENT, kindsOfElement } from './words.js';
+import { keepPartsWhole } from './whole-parts.js';
 
-/** Chrome that holds a larger part of the text than this is not chrome. */
-const MAX_CHROME_SHARE = 0.35;
-const MIN_PARAGRAPH_CHARS = 25;
-/** The best block is taken for the content when it holds this part of all running text. */
-const MIN_ARTICLE_SHARE = 0.6;
-const MIN_MAIN_SHARE = 0.3;
-const MAX_LINK_DENSITY = 0.7;
-const HIDDEN_STYLE = /(?:display\s{0,4}:\s{0,4}none|visibility\s{0,4}:\s{0,4}hidden)/i;
-
-/** Mask of the main content, null when nothing would be left. */
-export function selectMainContent(tree: Tree, mask: Uint8Array, measures: Measures): Uint8Array | null {
-  const pruned = dropChrome(tree, mask, measures);
-  const rest = measure(tree, pruned, measures.ownText);
-  const scope = findScope(tree, pruned, rest);
-  const article = findArticle(tree, pruned, rest, scope);
-  const chosen = keepOnly(tree, pruned, article ?? scope);
-  if (rest.text[scope]! * 0.5 > rest.linkText[scope]!) dropLinkLists(tree, chosen, rest, article ?? scope);
-  return hasText(tree, chosen) ? chosen : null;
+export interface BlockModel {
+  /** Of the page, one per type of `TYPES`. */
+  types: readonly Forest[];
+  /** Of each block. */
+  first: Forest;
+  second: Forest;
 }
 
-function hasText(tree: Tree, mask: Uint8Array): boolean {
-  for (let node = 0; node < tree.count;) {
-    if (mask[node] === 0) node = tree.end[node]!;
-    else if (tree.tag[node] === TEXT && mask[node] === 1 && /\S/.test(tree.text(node))) return true;
-    else node++;
-  }
-  return false;
+export interface MainContent {
+  mask: Mask;
+  /** Promised F1 of the words kept, 0 to 1. */
+  estimate: number;
+  /** The page is unclear: only what is surely no content was dropped. */
+  isFuller: boolean;
 }
 
-// ---- chrome
+let trained: BlockModel | null = null;
+const trainedModel = (): BlockModel =>
+  (trained ??= {
+    types: PAGE_TYPES.map((base64) => new Forest(base64)),
+    first: new Forest(FIRST_LOOK),
+    second: new Forest(SECOND_LOOK),
+  });
 
-function dropChrome(tree: Tree, mask: Uint8Array, measures: Measures): Uint8Array {
-  const pruned = mask.slice();
-  const total = measures.text[0]!;
-  const holdsTitle = ancestorsOfTitles(tree);
-  for (let node = 1; node < tree.count;) {
-    if (pruned[node] === 0) {
-      node = tree.end[node]!;
-      continue;
-    }
-    const tag = tree.tag[node]!;
-    if (
-      tag !== TEXT &&
-      isChrome(tree, node, tag, holdsTitle[node] === 1) &&
-      measures.text[node]! <= total * MAX_CHROME_SHARE
-    ) {
-      pruned[node] = 0;
-      node = tree.end[node]!;
-      continue;
-    }
-    node++;
-  }
-  return pruned;
+/** On a page that is surely an article, text beside it is more often a teaser than the estimates of blocks say. */
+const SURE_ARTICLE = 0.6;
+const ARTICLE_SHIFT = -0.65;
+/** On other pages the cut goes this much lower: their lists, links and buttons are worth more than their words. */
+const GENEROUS = 0.8;
+/** A page that promises less than this is kept but for what is surely no content. */
+const MIN_ESTIMATE = 0.3;
+const SURELY_NOT = 0.08;
+
+/** Pages with more blocks are not judged block by block: a row of features per block would cost too much memory. */
+const MAX_BLOCKS = 20_000;
+const CHROME = CONTEXT.nav | CONTEXT.footer | CONTEXT.aside | CONTEXT.dialog | CONTEXT.hidden;
+
+function outsideChrome(blocks: Blocks): Uint8Array {
+  return Uint8Array.from({ length: blocks.count }, (_, block) =>
+    blocks.context[blocks.first[block]!]! & CHROME ? 0 : 1,
+  );
 }
 
-function ancestorsOfTitles(tree: Tree): Uint8Array {
-  const holds = new Uint8Array(tree.count);
-  for (let node = 1; node < tree.count; node++) {
-    if (tree.tag[node] !== T.h1) continue;
-    for (let up = node; up >= 0 && holds[up] === 0; up = tree.parent[up]!) holds[up] = 1;
-  }
-  return holds;
-}
-
-function isChrome(tree: Tree, node: number, tag: number, holdsTitle: boolean): boolean {
-  if (tag === T.html || tag === T.body || tag === T.main || tag === T.article) return false;
-  if (tag === T.nav || tag === T.dialog || tag === T.select || tag === T.button || tag === T.svg) return true;
-  if (tag === T.footer || tag === T.aside) return !holdsTitle && !isInside(tree, node, T.blockquote);
-  if (tag === T.header) return !holdsTitle && !isInside(tree, node, T.article) && !isInside(tree, node, T.main);
-  if (tree.from[node] === tree.to[node]) return false;
-  if (isHidden(tree, node)) return true;
-  if ((flagsOf(tag) & F.block) === 0 && tag !== T.span && tag !== T.a) return false;
-  if (flagsOf(tag) & F.heading) return false;
-  return !holdsTitle && kindsOfElement(tree, node) === CHROME;
-}
-
-function isInside(tree: Tree, node: number, tag: number): boolean {
-  for (let up = tree.parent[node]!; up > 0; up = tree.parent[up]!) if (tree.tag[up] === tag) return true;
-  return false;
-}
-
-function isHidden(tree: Tree, node: number): boolean {
-  if (tree.attrIndex(node, A.hidden) >= 0) return true;
-  const style = tree.attrIndex(node, A.style);
-  return style >= 0 && HIDDEN_STYLE.test(tree.attrValue(style));
-}
-
-// ---- where the content is
-
-/** The `main` element (or role) with the most text if it holds a fair part of the page, else the whole document. */
-function findScope(tree: Tree, mask: Uint8Array, { text }: Measures): number {
-  let best = 0;
-  for (let node = 1; node < tree.count;) {
-    if (mask[node] === 0) {
-      node = tree.end[node]!;
-      continue;
-    }
-    const isMain = tree.tag[node] === T.main || (tree.tag[node] !== TEXT && tree.attr(node, A.role) === 'main');
-    if (isMain && text[node]! > (best === 0 ? text[0]! * MIN_MAIN_SHARE : text[best]!)) best = node;
-    node++;
-  }
-  return best;
-}
-
-/**
- * The block around most of the running text, widened while its parent adds little. Null when the running text is spread
- * over several blocks (listings, front pages, services): then the scope as a whole is the content.
- */
-function findArticle(tree: Tree, mask: Uint8Array, measures: Measures, scope: number): number | null {
-  const score = new Float32Array(tree.count);
-  const running = new Int32Array(tree.count);
-  for (let node = scope; node < tree.end[scope]!;) {
-    if (mask[node] === 0) {
-      node = tree.end[node]!;
-      continue;
-    }
-    if (isParagraph(tree, node, measures)) addParagraph(tree, node, measures, { score, running }, scope);
-    node++;
-  }
-  const best = bestBlock(tree, measures, score, scope);
-  if (best <= 0 || running[best]! < running[scope]! * MIN_ARTICLE_SHARE) return null;
-  return widen(tree, measures, best, scope);
-}
-
-function isParagraph(tree: Tree, node: number, { text, linkText }: Measures): boolean {
-  const tag = tree.tag[node]!;
-  if (tag !== T.p && tag !== T.pre && tag !== T.blockquote && tag !== T.td && tag !== T.div && tag !== T.li)
-    return false;
-  if (text[node]! < MIN_PARAGRAPH_CHARS || linkText[node]! * 2 > text[node]!) return false;
-  return tag === T.p || tag === T.pre || !hasBlockChild(tree, node);
-}
-
-function hasBlockChild(tree: Tree, node: number): boolean {
-  for (let child = node + 1; child < tree.end[node]!; child = tree.end[child]!) {
-    if (flagsOf(tree.tag[child]!) & F.block) return true;
-  }
-  return false;
-}
-
-function addParagraph(
+/** Null when nothing would be left. */
+export function selectMainContent(
   tree: Tree,
-  node: number,
-  { text, linkText }: Measures,
-  sums: { score: Float32Array; running: Int32Array },
-  scope: number,
-): void {
-  const length = text[node]! - linkText[node]!;
-  const points = 1 + Math.min(length / 80, 4);
-  let share = 1;
-  for (let up = tree.parent[node]!, step = 0; up >= scope; up = tree.parent[up]!, step++) {
-    sums.running[up]! += length;
-    if (step > 3) continue;
-    sums.score[up]! += points * share;
-    share *= 0.6;
-  }
+  mask: Mask,
+  { ownText }: Pick<Measures, 'ownText'>,
+  model: BlockModel = trainedModel(),
+): MainContent | null {
+  const blocks = new Blocks(tree, mask, ownText);
+  if (blocks.count === 0) return null;
+  if (blocks.count > MAX_BLOCKS)
+    return { mask: maskOf(tree, mask, blocks, outsideChrome(blocks)), estimate: 0, isFuller: true };
+  const reader = new FeatureReader(tree, blocks);
+  reader.read();
+  const types = model.types.map((forest) => forest.estimate(reader.page, PAGE_FEATURES.length)[0]!);
+  reader.tellTypes(types);
+  const article = types[TYPES.indexOf('article')] ?? 0;
+  const estimates = estimateBlocks(reader, model, article);
+  const { cut, estimate } = bestCut(estimates, blocks.words, blocks.count);
+  const isFuller = estimate < MIN_ESTIMATE;
+  const kept = new Uint8Array(blocks.count);
+  const isCollection = article < 0.5;
+  const least = isFuller ? SURELY_NOT : isCollection ? cut * GENEROUS : cut;
+  for (let block = 0; block < blocks.count; block++) kept[block] = estimates[block]! >= least ? 1 : 0;
+  if (!kept.includes(1)) kept.fill(1);
+  if (!isFuller) keepPartsWhole({ tree, blocks, headingLevel: reader.headingLevel, isCollection, estimates, kept });
+  return { mask: maskOf(tree, mask, blocks, kept), estimate, isFuller };
 }
 
-function bestBlock(tree: Tree, { text, linkText }: Measures, score: Float32Array, scope: number): number {
-  let best = -1;
-  let bestScore = 0;
-  for (let node = scope; node < tree.end[scope]!; node++) {
-    if (score[node] === 0) continue;
-    const density = text[node] === 0 ? 1 : linkText[node]! / text[node]!;
-    const bonus = tree.tag[node] === T.article || kindsOfElement(tree, node) & CONTENT ? 1.25 : 1;
-    const value = score[node]! * (1 - density) * bonus;
-    if (value <= bestScore) continue;
-    best = node;
-    bestScore = value;
-  }
-  return best;
+/** Probability of each block to be content: the mean of both looks, sharper on articles. */
+function estimateBlocks(reader: FeatureReader, model: BlockModel, article: number): Float32Array {
+  const { rows } = reader;
+  const first = model.first.estimate(rows, WIDTH);
+  lookAgain(reader, first);
+  const second = model.second.estimate(rows, WIDTH);
+  const shift = article > SURE_ARTICLE ? ARTICLE_SHIFT : 0;
+  return second.map((value, block) => 1 / (1 + Math.exp(-shift - (logit(value) + logit(first[block]!)) / 2)));
 }
 
-function widen(tree: Tree, { text }: Measures, best: number, scope: number): number {
-  let node = best;
-  for (let up = tree.parent[node]!; up > scope && text[up]! <= text[node]! * 1.25; up = tree.parent[up]!) node = up;
-  return node;
+const logit = (p: number): number => Math.log((p + 1e-6) / (1 - p + 1e-6));
+
+/** Mask of the blocks kept, the elements around them and the images among them. */
+function maskOf(tree: Tree, whole: Mask, blocks: Blocks, kept: Uint8Array): Mask {
+  return new MaskBuilder(tree, whole, blocks, kept).build();
 }
 
-/** The block, and the page's first `h1` when it stands before it. */
-function keepOnly(tree: Tree, mask: Uint8Array, root: number): Uint8Array {
-  const chosen = new Uint8Array(tree.count);
-  keepSubtree(tree, mask, root, chosen);
-  for (let node = 1; node < root;) {
-    if (mask[node] === 0) {
-      node = tree.end[node]!;
-      continue;
+class MaskBuilder {
+  private readonly mask: Mask;
+  /** Characters kept before each block, and characters before it. */
+  private readonly keptChars: Int32Array;
+  private readonly chars: Int32Array;
+
+  constructor(
+    private readonly tree: Tree,
+    private readonly whole: Mask,
+    private readonly blocks: Blocks,
+    private readonly kept: Uint8Array,
+  ) {
+    this.mask = new Uint8Array(tree.count);
+    this.keptChars = new Int32Array(blocks.count + 1);
+    this.chars = new Int32Array(blocks.count + 1);
+    for (let block = 0; block < blocks.count; block++) {
+      const chars = blocks.chars[block]!;
+      this.chars[block + 1] = this.chars[block]! + chars;
+      this.keptChars[block + 1] = this.keptChars[block]! + (kept[block] === 1 ? chars : 0);
     }
-    if (tree.tag[node] === T.h1) {
-      keepSubtree(tree, mask, node, chosen);
-      break;
+  }
+
+  build(): Mask {
+    this.keepNodes();
+    this.dropEmpty();
+    return this.mask;
+  }
+
+  private keepNodes(): void {
+    const { tree, whole, blocks, mask, kept } = this;
+    for (let node = 0; node < tree.count;) {
+      if (whole[node] === DROP) {
+        node = tree.end[node]!;
+        continue;
+      }
+      mask[node] = whole[node]!;
+      const block = blocks.ofNode[node]!;
+      if (block >= 0 && kept[block] === 0) mask[node] = DROP;
+      else if (tree.tag[node] === T.img && !this.isImageKept(node)) mask[node] = DROP;
+      node++;
     }
-    node++;
   }
-  return chosen;
+
+  /** An image goes with the text around it: that of the nearest element that has any. */
+  private isImageKept(image: number): boolean {
+    const { tree, blocks } = this;
+    for (let up = tree.parent[image]!; up >= 0; up = tree.parent[up]!) {
+      const from = blocks.before[up]!;
+      const to = blocks.before[tree.end[up]!]!;
+      const chars = this.chars[to]! - this.chars[from]!;
+      if (chars > 0) return (this.keptChars[to]! - this.keptChars[from]!) * 2 > chars;
+    }
+    return false;
+  }
+
+  /** Elements that held text or images and no longer do. */
+  private dropEmpty(): void {
+    const { tree, mask, whole } = this;
+    const holds = new Uint8Array(tree.count);
+    for (let node = tree.count - 1; node > 0; node--) {
+      const isLeaf = tree.tag[node] === TEXT ? this.blocks.ofNode[node]! >= 0 : tree.tag[node] === T.img;
+      if (isLeaf && mask[node] === KEEP) holds[node] = 1;
+      if (holds[node] === 1) holds[tree.parent[node]!] = 1;
+      else if (whole[node] !== DROP && tree.tag[node] !== TEXT && this.held(node)) mask[node] = DROP;
+    }
+  }
+
+  private held(node: number): boolean {
+    const { tree, blocks } = this;
+    if (blocks.before[node] !== blocks.before[tree.end[node]!]) return !isGap(tree, node);
+    return (flagsOf(tree.tag[node]!) & F.block) !== 0 && tree.tag[node] !== T.hr && !isGap(tree, node);
+  }
 }
 
-function keepSubtree(tree: Tree, mask: Uint8Array, root: number, chosen: Uint8Array): void {
-  chosen.set(mask.subarray(root, tree.end[root]), root);
-  for (let up = tree.parent[root]!; up >= 0; up = tree.parent[up]!) if (chosen[up] === 0) chosen[up] = 2;
-}
-
-// ---- link lists inside the content
-
-function dropLinkLists(tree: Tree, mask: Uint8Array, measures: Measures, root: number): void {
-  const { text, linkText, links } = measures;
-  for (let node = root + 1; node < tree.end[root]!;) {
-    const tag = tree.tag[node]!;
-    const isBlock = tag === T.ul || tag === T.ol || tag === T.div || tag === T.section || tag === T.dl;
-    const isLinkList = isBlock && links[node]! >= 4 && linkText[node]! > text[node]! * MAX_LINK_DENSITY;
-    if (isLinkList && text[node]! < text[root]! * 0.2) mask[node] = 0;
-    node = mask[node] === 0 ? tree.end[node]! : node + 1;
-  }
+/** Cells stay where their row stays, so that columns keep their places. */
+function isGap(tree: Tree, node: number): boolean {
+  return tree.tag[node] === T.td || tree.tag[node] === T.th;
 }

@@ -2,16 +2,58 @@
 import type { ScrapeSpec } from '@troupe/contracts';
 import { selectMainContent } from './main-content.js';
 import { DROP, KEEP, PASS, type Mask } from './mask.js';
-import { measure, type Measures } from './measures.js';
+import type { Measures } from './measures.js';
 import { compileExclude, compileSelector, selectAll } from './selector.js';
-import { F, flagsOf } from './tags.js';
+import { F, T, TEXT, flagsOf } from './tags.js';
 import type { Tree } from './tree.js';
+
+/** A `noscript` with this much text, and twice as much as the rest of the page, is the page for readers without scripts. */
+const MIN_SCRIPTLESS_CHARS = 300;
 
 /** Everything but what is never shown (scripts, styles, head, templates). */
 export function wholePage(tree: Tree): Mask {
   const mask = new Uint8Array(tree.count).fill(KEEP);
-  for (let node = 0; node < tree.count; node++) if (flagsOf(tree.tag[node]!) & F.invisible) mask[node] = DROP;
+  let scriptless = -1;
+  for (let node = 0; node < tree.count; node++) {
+    if ((flagsOf(tree.tag[node]!) & F.invisible) === 0) continue;
+    mask[node] = DROP;
+    if (tree.tag[node] === T.noscript && isLonger(tree, node, scriptless)) scriptless = node;
+  }
+  if (scriptless >= 0 && isWholePage(tree, mask, scriptless)) mask[scriptless] = KEEP;
   return mask;
+}
+
+function isLonger(tree: Tree, node: number, than: number): boolean {
+  return than < 0 || tree.end[node]! - node > tree.end[than]! - than;
+}
+
+function isWholePage(tree: Tree, mask: Mask, noscript: number): boolean {
+  const inside = textIn(tree, mask, noscript + 1, tree.end[noscript]!, MAX_COUNTED_CHARS);
+  if (inside < MIN_SCRIPTLESS_CHARS) return false;
+  return textIn(tree, mask, 0, tree.count, inside) * 2 < inside;
+}
+
+/** More text than this is plenty, however much it is. */
+const MAX_COUNTED_CHARS = 20_000;
+
+/** Characters of text, up to about `enough`. */
+function textIn(tree: Tree, mask: Mask, from: number, to: number, enough: number): number {
+  let chars = 0;
+  for (let node = from; node < to && chars < enough;) {
+    if (mask[node] === DROP) {
+      node = tree.end[node]!;
+      continue;
+    }
+    if (tree.tag[node] === TEXT) chars += tree.source.slice(tree.from[node], tree.to[node]).trim().length;
+    node++;
+  }
+  return chars;
+}
+
+/** What the writers show, and what the reader of the document should know about it. */
+export interface Selection {
+  mask: Mask;
+  warning?: string;
 }
 
 /**
@@ -24,14 +66,18 @@ export function select(
   tree: Tree,
   spec: Pick<ScrapeSpec, 'onlyMainContent' | 'includeTags' | 'excludeTags'>,
   whole: { mask: Mask; measures: Measures },
-): Mask {
+): Selection {
   let mask = whole.mask;
   if (spec.includeTags.length > 0) mask = only(tree, mask, matches(tree, spec.includeTags, compileSelector));
   if (spec.excludeTags.length > 0) mask = without(mask, matches(tree, spec.excludeTags, compileExclude));
-  if (!spec.onlyMainContent || spec.includeTags.length > 0) return mask;
-  const measures = mask === whole.mask ? whole.measures : measure(tree, mask, whole.measures.ownText);
-  return selectMainContent(tree, mask, measures) ?? mask;
+  if (!spec.onlyMainContent || spec.includeTags.length > 0) return { mask };
+  const main = selectMainContent(tree, mask, whole.measures);
+  if (main === null) return { mask };
+  return main.isFuller ? { mask: main.mask, warning: UNCLEAR } : { mask: main.mask };
 }
+
+const UNCLEAR =
+  'The main content of this page is unclear, so more of the page was kept; includeTags or excludeTags can narrow it.';
 
 function matches(tree: Tree, selectors: string[], compile: typeof compileSelector): number[] {
   const matchers = selectors.map(compile);

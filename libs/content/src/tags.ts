@@ -184,12 +184,13 @@ export const T = names<
   | 'font'
   | 'nobr'
   | 'rtc'
+  | 'time'
 >(
   'html head body title meta link base script style noscript template article aside blockquote div dl dt dd figcaption ' +
     'figure footer form header hr main nav ol ul li p pre section h1 h2 h3 h4 h5 h6 table caption colgroup col thead ' +
     'tbody tfoot tr td th a b br button canvas code del em embed i iframe img input kbd area object optgroup option ' +
     'picture q rp rt s samp select source span strike strong svg math textarea tt video audio frame frameset image ' +
-    'label plaintext menu dir sup sub address summary details dialog listing xmp font nobr rtc',
+    'label plaintext menu dir sup sub address summary details dialog listing xmp font nobr rtc time',
 );
 
 /** What a tag is to the parser and the writers. */

@@ -1,44 +1,118 @@
-/** What the words in class, id and role attributes say about an element. */
+/**
+ * What the words in class, id and role attributes say about an element: a set of kinds, one bit each.
+ *
+ * The words are those that page builders use everywhere; single words, so that `post-body`, `postBody` and `post_body`
+ * read the same.
+ */
 import { A, hashName } from './tags.js';
 import type { Tree } from './tree.js';
 
-/** Around the content: navigation, sharing, advertising, consent. */
-export const CHROME = 1;
-/** The content or a part of it. */
-export const CONTENT = 2;
+const KIND_WORDS = {
+  nav:
+    'nav navbar navbars navigation menu menus submenu megamenu menubar menuitem topnav mainnav subnav sidenav leftnav footernav ' +
+    'navmenu sitemap skip jump navi offcanvas hamburger drawer',
+  breadcrumb: 'breadcrumb breadcrumbs crumb crumbs breadcrumblist brotkrumen',
+  header: 'header masthead topbar banner top head kopf pagehead toolbox',
+  footer: 'footer foot colophon bottom fuss copyright contentinfo footerlinks legal impressum backtotop disclaimer',
+  sidebar:
+    'sidebar side aside rail widget widgets secondary complementary rightcol leftcol sidebox marginal right left col3',
+  share:
+    'share sharing sharebar shares social socials addtoany addthis twitter facebook whatsapp linkedin pinterest follow teilen sharedaddy',
+  ad: 'ad ads adsense advert adverts advertisement advertising sponsor sponsored outbrain taboola werbung anzeige anzeigen dfp adslot gpt',
+  promo:
+    'promo promos promotion promotions cta upsell banner offer offers deal deals campaign announcement notice alert',
+  related:
+    'related recommended recommendation recommendations recommend similar also popular trending latest recent mostread next prev ' +
+    'previous suggested suggestions readmore further verwandte aehnliche weitere adjacent siblings bestseller',
+  comment:
+    'comment comments commentlist respond kommentar kommentare disqus discussion commentform feedback leserkommentare',
+  post:
+    'post posts message messages reply replies thread threads topic topics answer answers question questions postbody postcontent ' +
+    'posttext msgbody messagebody msg postrow threadtext beitrag forum forums conversation',
+  user: 'user users author authors avatar profile userinfo postprofile poster member members username autor bio contributor usercard',
+  signature: 'signature sig signatur',
+  meta: 'meta metadata byline date time timestamp published info details stats views dateline pubdate datum posted updated counter count',
+  tags: 'tag tags category categories label labels badge badges chip chips keywords topiclist tagcloud rubrik cat',
+  content:
+    'content contents main maincontent body text story prose markdown documentation richtext copy description summary readme ' +
+    'inhalt rte wysiwyg entry excerpt intro lead abstract',
+  article: 'article articlebody articlecontent entrycontent artikel storybody blog single news',
+  product:
+    'product products price prices pricing buy sku cart basket variant variants shop shipping stock quantity addtocart preis wishlist checkout',
+  spec: 'spec specs specification specifications attributes attribute features feature technical table params properties datasheet',
+  review: 'review reviews rating ratings star stars testimonial testimonials recension',
+  list:
+    'card cards list lists listing listings grid item items result results tile tiles teaser teasers collection collections gallery ' +
+    'feed row archive loop directory catalog overview',
+  paging: 'pagination pager paging pages page loadmore showmore more pagenav',
+  filter:
+    'search searchform searchbox searchbar filter filters facet facets sort sorting refine refinement suche autocomplete typeahead',
+  form: 'login signin signup register registration form newsletter subscribe subscription field input fieldset captcha contactform mailchimp optin',
+  modal: 'cookie cookies consent gdpr modal popup overlay dialog alertdialog privacy lightbox popover toast paywall',
+  action:
+    'toolbar action actions button buttons btn control controls edit print icon icons tooltip dropdown editsection noprint copybutton options toggle quickreply',
+  hidden: 'hidden hide sr screenreader visually visuallyhidden offscreen collapsed invisible none mobile noscript',
+  toc: 'toc tableofcontents outline scrollspy anchors onthispage',
+  hero: 'hero title titles headline heading headings jumbotron subtitle subhead kicker lede',
+  figure:
+    'caption captions credit credits figure image images photo photos img media video slider carousel slide slideshow swiper thumbnail thumb',
+  tab: 'faq faqs tab tabs tablist tabpanel accordion panel panels pane collapse section sections block',
+  code: 'code highlight highlighter sourcecode prism hljs codeblock snippet console terminal',
+} as const;
 
-const CHROME_WORDS =
-  'nav navbar navigation menu submenu megamenu breadcrumb breadcrumbs footer sidebar cookie cookies consent gdpr share sharing ' +
-  'sharebar addtoany addthis social socials newsletter subscribe subscription related recommended recommendations recommend promo ' +
-  'promotion advert advertisement advertising ads ad adsense sponsor sponsored popup modal overlay masthead pagination pager ' +
-  'toolbar skip sitemap topbar login signin signup outbrain taboola disqus backtotop copyright colophon hatnote noprint ' +
-  'printfriendly editsection contentinfo complementary search searchform searchbox dialog alertdialog menubar tablist';
-const CONTENT_WORDS =
-  'article content main post entry story body text markdown prose documentation readme answer question';
+export type Kind = keyof typeof KIND_WORDS;
+/** In the order of their bits; at most 32. */
+export const KINDS = Object.keys(KIND_WORDS) as Kind[];
 
-const TABLE_SIZE = 1024;
+const TABLE_SIZE = 2048;
 const HASHES = new Int32Array(TABLE_SIZE);
-const KINDS = new Uint8Array(TABLE_SIZE);
+const BITS = new Int32Array(TABLE_SIZE);
 
-function put(words: string, kind: number): void {
-  for (const word of words.split(' ')) {
-    const hash = hashName(word);
-    let slot = hash & (TABLE_SIZE - 1);
-    while (KINDS[slot] !== 0) slot = (slot + 1) & (TABLE_SIZE - 1);
-    HASHES[slot] = hash;
-    KINDS[slot] = kind;
-  }
-}
-put(CHROME_WORDS, CHROME);
-put(CONTENT_WORDS, CONTENT);
-
-function kindOf(hash: number): number {
+function put(word: string, bit: number): void {
+  const hash = hashName(word);
   let slot = hash & (TABLE_SIZE - 1);
-  while (KINDS[slot] !== 0) {
-    if (HASHES[slot] === hash) return KINDS[slot]!;
+  while (BITS[slot] !== 0 && HASHES[slot] !== hash) slot = (slot + 1) & (TABLE_SIZE - 1);
+  HASHES[slot] = hash;
+  BITS[slot]! |= bit;
+}
+KINDS.forEach((kind, index) => {
+  for (const word of KIND_WORDS[kind].split(' ')) put(word, 1 << index);
+});
+
+function bitsOf(hash: number): number {
+  let slot = hash & (TABLE_SIZE - 1);
+  while (BITS[slot] !== 0) {
+    if (HASHES[slot] === hash) return BITS[slot]!;
     slot = (slot + 1) & (TABLE_SIZE - 1);
   }
   return 0;
+}
+
+const TEXT_WORDS = {
+  related:
+    'related recommended similar popular trending also more latest recent further next previous mehr weitere verwandte auch neueste ' +
+    'meistgelesen lesen articles stories plus aussi lire relacionados relacionadas tambien leia veja altri leggi lees meer',
+  reply:
+    'comment comments reply replies kommentar kommentare antworten antwort leave responses comentarios commentaires commenti reacties discussion',
+  share:
+    'share tweet facebook twitter whatsapp linkedin pinterest instagram youtube email print teilen drucken partager compartir follow ' +
+    'newsletter subscribe sign login log register anmelden abonnieren condividi account password',
+  legal:
+    'copyright rights reserved privacy terms impressum datenschutz agb cookies cookie policy disclaimer conditions',
+  buy: 'cart add buy shipping wishlist quantity price sale warenkorb checkout stock returns delivery size color versand save off',
+  review: 'review reviews rating ratings stars bewertung bewertungen verified customer customers helpful',
+  byline: 'by von posted published updated author ago written editor par por joined posts member views likes',
+} as const;
+
+/** What the words of a text say, in the order of their bits. */
+export const TEXT_KINDS = Object.keys(TEXT_WORDS) as (keyof typeof TEXT_WORDS)[];
+const TEXT_BITS: ReadonlyMap<number, number> = new Map(
+  TEXT_KINDS.flatMap((kind, index) => TEXT_WORDS[kind].split(' ').map((word) => [hashName(word), 1 << index])),
+);
+
+/** Bit `i` for `TEXT_KINDS[i]`, for the hash of a lower-case word. */
+export function kindOfWord(hash: number): number {
+  return TEXT_BITS.get(hash) ?? 0;
 }
 
 const MAX_CHARS = 512;
@@ -55,7 +129,7 @@ function kindsIn(source: string, from: number, to: number): number {
     const isSmall = c >= 97 && c <= 122;
     const isCapital = c >= 65 && c <= 90;
     if (length > 0 && ((!isSmall && !isCapital) || (isCapital && wasSmall))) {
-      kinds |= kindOf(hash);
+      kinds |= bitsOf(hash);
       length = 0;
     }
     if (isSmall || isCapital) {
@@ -67,7 +141,7 @@ function kindsIn(source: string, from: number, to: number): number {
   return kinds;
 }
 
-/** `CHROME`, `CONTENT`, both or 0. */
+/** Bit set of the element's kinds, bit `i` for `KINDS[i]`. */
 export function kindsOfElement(tree: Tree, node: number): number {
   let kinds = 0;
   for (let i = tree.from[node]!, to = tree.to[node]!; i < to; i++) {

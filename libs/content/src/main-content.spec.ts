@@ -1,0 +1,181 @@
+import { describe, expect, it } from '@jest/globals';
+import * as frontier from '@troupe/frontier';
+import { Blocks } from './blocks.js';
+import { FEATURES, FeatureReader, WIDTH } from './block-features.js';
+import { Forest } from './block-model.js';
+import { selectMainContent, type BlockModel } from './main-content.js';
+import { measure } from './measures.js';
+import { pageFixture } from './page-fixture.js';
+import { parseHtml } from './parse.js';
+import { bestCut } from './second-look.js';
+import { wholePage } from './selection.js';
+import type { Tree } from './tree.js';
+
+const { convert, markdownOf } = pageFixture(frontier);
+const main = (html: string): string => markdownOf(html, { onlyMainContent: true });
+const sentence = (topic: string): string =>
+  `The ${topic} was described at length by the people who had seen it, and nobody doubted what they said about it. `;
+const story = (topic: string): string => `<p>${sentence(topic).repeat(3)}</p>`;
+
+function blocksOf(html: string): { tree: Tree; blocks: Blocks; texts: string[] } {
+  const tree = parseHtml(html);
+  const mask = wholePage(tree);
+  const blocks = new Blocks(tree, mask, measure(tree, mask).ownText);
+  const texts = Array.from({ length: blocks.count }, () => '');
+  for (let node = 0; node < tree.count; node++) {
+    const block = blocks.ofNode[node]!;
+    if (block >= 0) texts[block] += tree.text(node);
+  }
+  return { tree, blocks, texts };
+}
+
+function rowsOf(html: string): Record<string, number>[] {
+  const { tree, blocks } = blocksOf(html);
+  const rows = new FeatureReader(tree, blocks).read();
+  return Array.from({ length: blocks.count }, (_, block) =>
+    Object.fromEntries(FEATURES.map((name, x) => [name, rows[block * WIDTH + x]!])),
+  );
+}
+
+/** One tree: a leaf for rows whose feature is at most the threshold, another for the rest. */
+function stump(name: string, threshold: number, low: number, high: number): Forest {
+  const bytes = new ArrayBuffer(12 + 4 + 4 + 4 + 8 + 2 + 1 + 1);
+  const view = new DataView(bytes);
+  [1, 1, 2, 0, 0].forEach((value, i) => view.setInt32(i * 4, value, true));
+  [threshold, low, high].forEach((value, i) => view.setFloat32(20 + i * 4, value, true));
+  view.setUint16(32, FEATURES.indexOf(name), true);
+  view.setInt8(34, -1);
+  view.setInt8(35, -2);
+  return new Forest(Buffer.from(bytes).toString('base64'));
+}
+const modelOf = (name: string, threshold: number, low = -5, high = 5): BlockModel => ({
+  types: [],
+  first: stump(name, threshold, low, high),
+  second: stump('p', 0.5, -5, 5),
+});
+
+describe('blocks', () => {
+  it.each([
+    ['<p>a <b>b</b> c</p><p>d</p>', ['a b c', 'd']],
+    ['<div>a<p>b</p>c</div>', ['a', 'b', 'c']],
+    ['<div>a<br>b<br><br>c</div>', ['ab', 'c']],
+    ['<p>a</p><select><option>x</select><textarea>y</textarea><svg><text>z</text></svg>', ['a']],
+    ['<div>a <button>b</button></div>', ['a ', 'b']],
+    ['<p> </p><script>x</script>', []],
+  ])('of %s', (html, texts) => {
+    expect(blocksOf(html).texts).toEqual(texts);
+  });
+
+  it('know their links, words and what stands around them', () => {
+    const [row] = rowsOf('<title>Old town</title><nav hidden><ul><li><a href=/x>The old town, today.</a></ul></nav>');
+    expect(row).toMatchObject({ words: 4, linkShare: 1, links: 1, endsSentence: 1, commas: 1, titleShare: 0.5 });
+    expect(row).toMatchObject({ 'in.nav': 1, 'in.hidden': 1, 'in.li': 1, 'in.article': 0 });
+  });
+
+  it('know how many steps up an element of some kind is', () => {
+    const [row] = rowsOf('<div class="site-footer"><div><p class=postMeta>a</p></div></div>');
+    expect(row).toMatchObject({ 'kind.post': 0, 'kind.meta': 0, 'kind.footer': 2, 'kind.nav': 40 });
+  });
+
+  it('know the group they repeat in', () => {
+    const card = '<div class="card c7"><h3><a href=/x>Name</a></h3><p>Some words</p></div>';
+    const row = rowsOf(`<section>${card.repeat(5)}</section>`)[3];
+    expect(row).toMatchObject({
+      repeatCount: 5,
+      repeatUp: 1,
+      repeatBlocks: 2,
+      itemLinks: 1,
+      itemHeadings: 1,
+      pathCount: 5,
+    });
+  });
+
+  it('know the last heading and what it speaks of', () => {
+    const rows = rowsOf('<h1>Rivers</h1><p>a</p><h3><a href=/>Related stories</a></h3><p>b</p>');
+    expect(rows[1]).toMatchObject({ lastHeading: 1, 'heading.related': 0, sinceHeading: 1, lastHeadingLinks: 0 });
+    expect(rows[3]).toMatchObject({ lastHeading: 3, 'heading.related': 1, lastHeadingLinks: 1 });
+  });
+
+  it('know whether they stand in the element with most running text', () => {
+    const rows = rowsOf(`<div><p>menu</p></div><div>${story('river')}${story('lake')}<p>short</p></div>`);
+    expect(rows.map((row) => row.bestIn)).toEqual([0, 1, 1, 1]);
+  });
+});
+
+describe('the cut', () => {
+  it('is the one that promises the best F1', () => {
+    expect(bestCut(new Float32Array([0.9, 0.1, 0.8]), new Int32Array([50, 50, 50]), 3).cut).toBeCloseTo(0.8);
+    expect(bestCut(new Float32Array([0.3, 0.05, 0.28]), new Int32Array([50, 50, 50]), 3).cut).toBeCloseTo(0.28);
+  });
+});
+
+describe('a selection by estimates', () => {
+  const select = (html: string, model: BlockModel): string => {
+    const tree = parseHtml(html);
+    const whole = wholePage(tree);
+    const content = selectMainContent(tree, whole, measure(tree, whole), model);
+    let text = '';
+    if (content === null) return text;
+    for (let node = 0; node < tree.count; node++) {
+      if (content.mask[node] === 0) node = tree.end[node]! - 1;
+      else text += tree.isText(node) ? tree.text(node).trim() : tree.tag[node]! > 1 ? `<${tree.name(node)}>` : '';
+    }
+    return text.replaceAll(/<(?:html|head|body)>/g, '');
+  };
+
+  it('keeps what it believes in, and no element that has nothing left', () => {
+    expect(select('<ul><li>in</li><li><a href=/>out out</a></li></ul>', modelOf('words', 1, 5, -5))).toBe('<ul><li>in');
+  });
+
+  it('keeps images with the text around them', () => {
+    const html = '<div><img src=a><p>in</p></div><div><img src=b><p>out out</p></div>';
+    expect(select(html, modelOf('words', 1, 5, -5))).toBe('<div><img><p>in');
+  });
+
+  it('is null for a page without text', () => {
+    expect(select('<p> </p>', modelOf('words', 1))).toBe('');
+  });
+});
+
+describe('main content', () => {
+  const chrome = (content: string): string =>
+    `<title>The river</title><header class="site-header"><nav><ul><li><a href=/a>Start</a><li><a href=/b>Shop</a></ul></nav></header>
+    ${content}<footer class="site-footer"><p>© 2024 Someone. All rights reserved. <a href=/p>Privacy</a></p></footer>`;
+
+  it('is the page in noscript when that holds nearly all text', () => {
+    const html = `<div id=app></div><noscript><div>${story('river')}${story('lake')}</div></noscript><p>Loading</p>`;
+    expect(markdownOf(html)).toContain('The river was described');
+    expect(markdownOf(`<p>Hello</p><noscript><p>Please enable JavaScript</p></noscript>`)).toBe('Hello');
+    expect(markdownOf(`${story('sea')}<noscript>${story('lake')}</noscript>`)).not.toContain('lake');
+  });
+
+  it('of an article leaves out teasers behind it', () => {
+    const teaser = (topic: string): string =>
+      `<div class="card"><h3><a href="/${topic}">About the ${topic}</a></h3><p><a href="/${topic}">Read the ${topic} story.</a></p></div>`;
+    const text = main(
+      chrome(
+        `<main><article><h1>The river</h1>${story('river')}${story('bank')}${story('bridge')}</article>
+        <aside class="related-posts"><h2>Related stories</h2>${['hill', 'wood', 'town', 'mill'].map(teaser).join('')}</aside></main>`,
+      ),
+    );
+    expect(text).toContain('The bridge was described');
+    expect(text).not.toContain('hill');
+    expect(text).not.toContain('All rights reserved');
+    expect(text).not.toContain('Shop');
+  });
+
+  it('warns when the page is so unclear that nearly all of it was kept', () => {
+    const { page } = convert('<nav><a href=/a>Only navigation</a></nav>', {
+      spec: {
+        formats: [{ type: 'markdown' }],
+        onlyMainContent: true,
+        includeTags: [],
+        excludeTags: [],
+        removeBase64Images: true,
+      },
+    });
+    expect(page.markdown).toContain('Only navigation');
+    expect(page.warning).toMatch(/unclear/);
+    expect(convert(chrome(story('x'))).page).not.toHaveProperty('warning');
+  });
+});

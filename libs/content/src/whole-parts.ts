@@ -1,0 +1,119 @@
+/**
+ * Parts of a page that belong together are kept or dropped together, whatever the estimates of their blocks: code, rows of
+ * data tables, lists, and headings with what they announce.
+ */
+import { CONTEXT, type Blocks } from './blocks.js';
+import { T } from './tags.js';
+import type { Tree } from './tree.js';
+
+/** A part is completed when this share of its text was kept (a table has cells that say little), and dropped when less than the second was. */
+const COMPLETE = 0.65;
+const COMPLETE_TABLE = 0.4;
+const REMAINDER = 0.15;
+/** Blocks less likely than this are left out of a completed part. */
+const LEAST = 0.06;
+/** A heading over kept text is kept down to this estimate. */
+const LEAST_HEADING = 0.1;
+/** The page's title is kept down to this one. */
+const LEAST_TITLE = 0.15;
+const MIN_SECTION_CHARS = 40;
+
+/** What may fill a gap: short blocks, not too unlikely, where this share of the one or two subtrees around them is kept. */
+const MAX_GAP_CHARS = 100;
+const LEAST_GAP = 0.12;
+const MAX_GAP_LEVELS = 2;
+const GAP_SHARE = 0.8;
+
+export interface Judged {
+  tree: Tree;
+  blocks: Blocks;
+  headingLevel: Uint8Array;
+  estimates: Float32Array;
+  /** The page is no article: its short blocks are more than dates and sharing. */
+  isCollection: boolean;
+  /** Per block 1 or 0; changed in place. */
+  kept: Uint8Array;
+}
+
+export function keepPartsWhole(judged: Judged): void {
+  settleElements(judged);
+  if (judged.isCollection) fillGaps(judged);
+  settleHeadings(judged);
+  keepTitle(judged);
+}
+
+function settleElements({ tree, blocks, estimates, kept }: Judged): void {
+  const { chars, keptChars } = sumsOf(blocks, kept);
+  for (let node = 1; node < tree.count; node++) {
+    const tag = tree.tag[node]!;
+    if (tag !== T.pre && tag !== T.table && tag !== T.ul && tag !== T.ol && tag !== T.dl) continue;
+    const from = blocks.before[node]!;
+    const to = blocks.before[tree.end[node]!]!;
+    if (to - from < 2) continue;
+    const held = chars[to]! - chars[from]!;
+    const inside = keptChars[to]! - keptChars[from]!;
+    const enough = held * (tag === T.table ? COMPLETE_TABLE : COMPLETE);
+    if (inside < enough && inside >= held * REMAINDER) continue;
+    for (let block = from; block < to; block++) kept[block] = inside >= enough && estimates[block]! >= LEAST ? 1 : 0;
+    node = tree.end[node]! - 1;
+  }
+}
+
+/** A short block among kept text stays: a link below a paragraph, the date of a post, a button of a section. */
+function fillGaps({ tree, blocks, estimates, kept }: Judged): void {
+  const { chars, keptChars } = sumsOf(blocks, kept);
+  for (let block = 0; block < blocks.count; block++) {
+    const own = blocks.chars[block]!;
+    if (kept[block] === 1 || own > MAX_GAP_CHARS || estimates[block]! < LEAST_GAP || isHidden(blocks, block)) continue;
+    for (let up = blocks.parent[block]!, levels = 0; up > 0 && levels < MAX_GAP_LEVELS; up = tree.parent[up]!) {
+      const from = blocks.before[up]!;
+      const to = blocks.before[tree.end[up]!]!;
+      const held = chars[to]! - chars[from]!;
+      if (held < own * 3) continue;
+      levels++;
+      if (keptChars[to]! - keptChars[from]! < (held - own) * GAP_SHARE) continue;
+      kept[block] = 1;
+      break;
+    }
+  }
+}
+
+function sumsOf(blocks: Blocks, kept: Uint8Array): { chars: Int32Array; keptChars: Int32Array } {
+  const chars = new Int32Array(blocks.count + 1);
+  const keptChars = new Int32Array(blocks.count + 1);
+  for (let block = 0; block < blocks.count; block++) {
+    chars[block + 1] = chars[block]! + blocks.chars[block]!;
+    keptChars[block + 1] = keptChars[block]! + (kept[block] === 1 ? blocks.chars[block]! : 0);
+  }
+  return { chars, keptChars };
+}
+
+/** A heading stays over a section that is mostly kept; the section ends at the next heading of its level or above. */
+function settleHeadings({ blocks, headingLevel, estimates, kept }: Judged): void {
+  const { chars, keptChars } = sumsOf(blocks, kept);
+  const nextOf = new Int32Array(7).fill(blocks.count);
+  for (let block = blocks.count - 1; block >= 0; block--) {
+    const level = headingLevel[block]!;
+    if (level === 0) continue;
+    const end = nextOf[level]!;
+    const inside = keptChars[end]! - keptChars[block + 1]!;
+    const isMostlyKept = inside >= MIN_SECTION_CHARS && inside * 2 >= chars[end]! - chars[block + 1]!;
+    if (isMostlyKept && estimates[block]! >= LEAST_HEADING && !isHidden(blocks, block)) kept[block] = 1;
+    nextOf.fill(block, level);
+  }
+}
+
+/** The page's title stays: the last `h1` before the kept text, when none was kept and it is not outright unlikely. */
+function keepTitle({ blocks, headingLevel, estimates, kept }: Judged): void {
+  let title = -1;
+  for (let block = 0; block < blocks.count; block++) {
+    if (headingLevel[block] === 1 && kept[block] === 1) return;
+    if (headingLevel[block] === 1 && estimates[block]! >= LEAST_TITLE && !isHidden(blocks, block)) title = block;
+    if (kept[block] === 1 && blocks.chars[block]! >= MIN_SECTION_CHARS) break;
+  }
+  if (title >= 0) kept[title] = 1;
+}
+
+function isHidden(blocks: Blocks, block: number): boolean {
+  return (blocks.context[blocks.first[block]!]! & (CONTEXT.hidden | CONTEXT.dialog)) !== 0;
+}

@@ -1,0 +1,40 @@
+/**
+ * Markdown of labelled pages by forests that have not seen their sites: an extractor for the scorer's `--cmd`.
+ *
+ *   node test/quality/cross-validate.mjs WORK_DIR     (WORK_DIR of train_blocks.py; JSON lines in, JSON lines out)
+ */
+import fs from 'node:fs';
+import path from 'node:path';
+import readline from 'node:readline';
+
+const root = path.resolve(import.meta.dirname, '../../dist/libs/content/src');
+const load = (file) => import(path.join(root, file));
+const { parseHtml } = await load('parse.js');
+const { wholePage } = await load('selection.js');
+const { measure } = await load('measures.js');
+const { selectMainContent } = await load('main-content.js');
+const { Forest } = await load('block-model.js');
+const { writeMarkdown } = await load('markdown.js');
+const { UrlResolver } = await load('url-resolver.js');
+const { baseHref } = await load('metadata.js');
+
+const models = new Map();
+for (const file of fs.readdirSync(process.argv[2]).filter((name) => /^fold-\d+\.json$/.test(name))) {
+  const { ids, types, first, second } = JSON.parse(fs.readFileSync(path.join(process.argv[2], file), 'utf8'));
+  const model = {
+    types: types.map((base64) => new Forest(base64)),
+    first: new Forest(first),
+    second: new Forest(second),
+  };
+  for (const id of ids) models.set(id, model);
+}
+for await (const line of readline.createInterface({ input: process.stdin })) {
+  if (line.trim() === '') continue;
+  const { id, url, html } = JSON.parse(line);
+  const tree = parseHtml(html);
+  const whole = wholePage(tree);
+  const main = selectMainContent(tree, whole, measure(tree, whole), models.get(id));
+  const options = { urls: new UrlResolver(url, baseHref(tree)), removeBase64Images: true };
+  const markdown = writeMarkdown(tree, main?.mask ?? whole, options);
+  process.stdout.write(`${JSON.stringify({ id, markdown, metadata: {}, estimate: main?.estimate })}\n`);
+}

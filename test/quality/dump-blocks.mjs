@@ -1,0 +1,79 @@
+/**
+ * Features and texts of all blocks of labelled pages, for the trainer.
+ *
+ *   node test/quality/dump-blocks.mjs DATA_DIR OUT_DIR [ESTIMATES.f32]     (after `npm run build`)
+ *
+ * OUT_DIR/pages.jsonl: {features, id, dataset, type, site, text?, markdown?, with?, without?, blocks: [text]} per page;
+ * OUT_DIR/rows.f32: the feature rows of all blocks one after the other; OUT_DIR/features.json: their names. With the first
+ * estimates of all blocks, in the same order, the columns of the second look are filled too.
+ */
+import fs from 'node:fs';
+import path from 'node:path';
+import zlib from 'node:zlib';
+
+const root = path.resolve(import.meta.dirname, '../../dist/libs/content/src');
+const [data, out, estimatesFile] = process.argv.slice(2);
+const load = (file) => import(path.join(root, file));
+const { parseHtml } = await load('parse.js');
+const { wholePage } = await load('selection.js');
+const { measure } = await load('measures.js');
+const { Blocks } = await load('blocks.js');
+const { FeatureReader, FEATURES, PAGE_FEATURES } = await load('block-features.js');
+const { lookAgain } = await load('second-look.js');
+
+function decode(bytes) {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    const charset = /charset\s*=\s*["']?\s*([\w-]+)/i.exec(bytes.subarray(0, 4096).toString('latin1'))?.[1];
+    try {
+      return new TextDecoder(charset ?? 'windows-1252').decode(bytes);
+    } catch {
+      return new TextDecoder('windows-1252').decode(bytes);
+    }
+  }
+}
+
+const truth = zlib
+  .gunzipSync(fs.readFileSync(path.join(data, 'truth.jsonl.gz')))
+  .toString()
+  .trim()
+  .split('\n');
+const given = estimatesFile === undefined ? null : fs.readFileSync(estimatesFile);
+const estimates = given && new Float32Array(given.buffer, given.byteOffset, given.byteLength / 4);
+let done = 0;
+fs.mkdirSync(out, { recursive: true });
+const pages = fs.openSync(path.join(out, 'pages.jsonl'), 'w');
+fs.writeFileSync(path.join(out, 'page-features.json'), JSON.stringify(PAGE_FEATURES));
+const rows = fs.openSync(path.join(out, 'rows.f32'), 'w');
+fs.writeFileSync(path.join(out, 'features.json'), JSON.stringify(FEATURES));
+for (const line of truth) {
+  const { id, dataset, type, url, site, text, markdown, html } = JSON.parse(line);
+  const { with: wanted, without: unwanted, structure } = JSON.parse(line);
+  if (dataset === 'cmark' || html === undefined) continue;
+  const tree = parseHtml(decode(zlib.gunzipSync(fs.readFileSync(path.join(data, html)))));
+  const mask = wholePage(tree);
+  const blocks = new Blocks(tree, mask, measure(tree, mask).ownText);
+  const texts = Array.from({ length: blocks.count }, () => '');
+  for (let node = 0; node < tree.count; node++)
+    if (blocks.ofNode[node] >= 0) texts[blocks.ofNode[node]] += ` ${tree.text(node)}`;
+  const reader = new FeatureReader(tree, blocks);
+  const features = reader.read();
+  if (estimates !== null) lookAgain(reader, estimates.subarray(done, done + blocks.count));
+  done += blocks.count;
+  fs.writeSync(rows, Buffer.from(features.buffer, 0, features.byteLength));
+  const page = {
+    features: Array.from(reader.page, (x) => +x.toPrecision(7)),
+    id,
+    dataset,
+    type,
+    url,
+    site,
+    text,
+    markdown,
+    with: wanted,
+    without: unwanted,
+    blocks: texts,
+  };
+  fs.writeSync(pages, `${JSON.stringify({ ...page, items: structure?.items, headings: structure?.headings })}\n`);
+}
