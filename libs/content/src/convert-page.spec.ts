@@ -70,6 +70,13 @@ describe('a document', () => {
     expect(documentOf(html, ['images']).images).toEqual([...found, 'http://site.test/dir/6.webp']);
   });
 
+  it('keeps a page of a few words whole', () => {
+    const html = '<h1>Ferry</h1><p><a href=/times>Times</a></p><ol><li>North</li><li>South</li></ol>';
+    expect(documentOf(html, ['markdown'], { onlyMainContent: true }).markdown).toBe(
+      '# Ferry\n\n[Times](http://site.test/times)\n\n1. North\n2. South',
+    );
+  });
+
   it('lists links and images of the main content only, when asked for that', () => {
     const text = `<p>${words(80)}</p>`;
     const html = `<nav><a href=/n>n</a><img src=n.png></nav><article><h1>T</h1>${text}<p>${words(20)} <a href=/a>a</a> ${words(20)}</p><img src=a.png>${text}</article>`;

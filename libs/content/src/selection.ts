@@ -71,11 +71,14 @@ export function select(
   if (spec.includeTags.length > 0) mask = only(tree, mask, matches(tree, spec.includeTags, compileSelector));
   if (spec.excludeTags.length > 0) mask = without(mask, matches(tree, spec.excludeTags, compileExclude));
   if (!spec.onlyMainContent || spec.includeTags.length > 0) return { mask };
+  if (whole.measures.text[0]! < MIN_CHARS_TO_CUT) return { mask };
   const main = selectMainContent(tree, mask, whole.measures);
   if (main === null) return { mask };
   return main.isFuller ? { mask: main.mask, warning: UNCLEAR } : { mask: main.mask };
 }
 
+/** A page of a few words has nothing to spare. */
+const MIN_CHARS_TO_CUT = 60;
 const UNCLEAR =
   'The main content of this page is unclear, so more of the page was kept; includeTags or excludeTags can narrow it.';
 
