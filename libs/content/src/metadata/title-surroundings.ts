@@ -1,6 +1,7 @@
 /** Short texts around a page's title and elsewhere, where bylines and dates stand that no markup names. */
 import { F, TEXT, flagsOf } from '../tags.js';
 import type { Tree } from '../tree.js';
+import { collapsed, isSpace } from './white-space.js';
 
 export interface Surroundings {
   /** Texts with digits, nearest first. */
@@ -23,40 +24,83 @@ const WHOLE_BYLINE = /^(?:by|von|par|por|door|przez)\s\p{Lu}[\p{L}'’.-]{1,20}(
 const DATE_LIKE = /\d{1,2}.{1,20}(?:19|20)\d{2}|(?:19|20)\d{2}.{1,3}\d{1,2}/;
 const LEADING = /^[\s\-–—|•·:/]{1,40}/;
 const ONLY_PREFIX = /^[\p{L}\s]{2,20}[:：]?$/u;
-/** First two letters of the words that bylines begin with. */
-const BYLINE_STARTS: ReadonlySet<number> = new Set(
-  'au ve re wr te vo po by pa do pr'.split(' ').map((start) => (start.charCodeAt(0) << 8) | start.charCodeAt(1)),
-);
+/** Begins of a byline's first word, lower case: two letters that are no part of a longer alphabet. */
+const BYLINE_STARTS = startsOf('wr po pu re wo te ve ge es sc by vo pa di do av af pr au ya fo');
+/** Those of the bylines that are looked for on the whole page. */
+const PLAIN_STARTS = startsOf('au ve re wr te vo po by pa do pr');
+/** First words of the latter, from the letter on that they were found at. */
+const PLAIN_WORD =
+  /(?:aut|verfasser|reda[kc]|writt|text[\s:：&]|von[\s:：&]|posted|(?:by|par|por|door|przez)[\s&])/iy;
+/** First characters of bylines that are no ASCII letters, and that of an entity. */
+const OTHER_STARTS = '&аАéÉ作责撰記文著';
+const LEADING_MARKS = '-–—|•·:/';
 const ZERO = 48;
 const ONE = 49;
 const TWO = 50;
 const NINE = 57;
 const AMPERSAND = 38;
-const LAST_LATIN = 0x2af;
-const WHITE_SPACE = /\s+/g;
+const LAST_ASCII = 127;
+const SHORTEST_DATE = 6;
+
+function startsOf(list: string): Uint8Array {
+  const starts = new Uint8Array(26 * 26);
+  for (const start of list.split(' ')) starts[startAt(start, 0)] = 1;
+  return starts;
+}
+
+/** Index of two ASCII letters at a place, -1 when there are none. */
+function startAt(source: string, at: number): number {
+  const first = (source.charCodeAt(at) | 32) - 97;
+  const second = (source.charCodeAt(at + 1) | 32) - 97;
+  return first >= 0 && first < 26 && second >= 0 && second < 26 ? first * 26 + second : -1;
+}
 
 /** @param heading node of the title's heading, -1 when there is none. */
 export function readSurroundings(tree: Tree, heading: number): Surroundings {
-  const texts = heading < 0 ? [] : textsAround(tree, heading);
   const bylines: string[] = [];
-  texts.forEach(({ text }, i) => {
-    if (bylines.length >= MAX_BYLINES || !BYLINE.test(text)) return;
-    const isBare = ONLY_PREFIX.test(text) && text.split(' ').length <= 2;
-    bylines.push(isBare ? `${text} ${texts[i + 1]?.text ?? ''}` : text);
-  });
-  const dated = texts.filter(({ text }) => /\d/.test(text)).sort((a, b) => a.distance - b.distance);
-  return { dated: dated.slice(0, MAX_TEXTS).map(({ text }) => text), bylines };
+  const dated: { node: number; distance: number }[] = [];
+  if (heading < 0) return { dated: [], bylines };
+  const end = tree.end[heading]!;
+  const last = Math.min(end + NODES_AFTER, tree.count);
+  for (let i = Math.max(1, heading - NODES_BEFORE); i < last; i = i + 1 === heading ? end : i + 1) {
+    if (tree.tag[i] !== TEXT || tree.to[i]! - tree.from[i]! > MAX_CHARS * 3) continue;
+    if (hasDigit(tree, i)) dated.push({ node: i, distance: i < heading ? 2 * (heading - i) : i - heading });
+    if (bylines.length < MAX_BYLINES && mayBegin(tree, i, BYLINE_STARTS)) addByline(bylines, tree, i, heading, last);
+  }
+  return { dated: nearestOf(tree, dated), bylines };
 }
 
-function textsAround(tree: Tree, heading: number): { text: string; distance: number }[] {
-  const found: { text: string; distance: number }[] = [];
-  const last = Math.min(tree.end[heading]! + NODES_AFTER, tree.count);
-  for (let i = Math.max(1, heading - NODES_BEFORE); i < last; i++) {
-    if (i >= heading && i < tree.end[heading]!) continue;
-    const text = visibleText(tree, i, MAX_CHARS);
-    if (text !== '') found.push({ text, distance: i < heading ? 2 * (heading - i) : i - heading });
+function addByline(bylines: string[], tree: Tree, node: number, heading: number, last: number): void {
+  const text = visibleText(tree, node, MAX_CHARS);
+  if (!BYLINE.test(text)) return;
+  const isBare = ONLY_PREFIX.test(text) && text.split(' ').length <= 2;
+  bylines.push(isBare ? `${text} ${nextAround(tree, node, heading, last)}` : text);
+}
+
+/** First text after a node and before `last`, those of the heading left out. */
+function nextAround(tree: Tree, node: number, heading: number, last: number): string {
+  for (let i = node + 1; i < last; i++) {
+    const text = i >= heading && i < tree.end[heading]! ? '' : visibleText(tree, i, MAX_CHARS);
+    if (text !== '') return text;
   }
-  return found;
+  return '';
+}
+
+function nearestOf(tree: Tree, found: { node: number; distance: number }[]): string[] {
+  const texts: string[] = [];
+  for (const { node } of found.sort((a, b) => a.distance - b.distance)) {
+    const text = visibleText(tree, node, MAX_CHARS);
+    if (/\d/.test(text) && texts.push(text) === MAX_TEXTS) break;
+  }
+  return texts;
+}
+
+function hasDigit({ source, from, to }: Tree, node: number): boolean {
+  for (let i = from[node]!, end = to[node]!; i < end; i++) {
+    const c = source.charCodeAt(i);
+    if (c >= ZERO && c <= NINE) return true;
+  }
+  return false;
 }
 
 /** Short texts that hold something like a date, whole page, document order. */
@@ -92,10 +136,12 @@ export function bylinesAnywhere(tree: Tree): Bylines {
   return { labelled, whole };
 }
 
-/** Whether the digits 19 or 20 stand in the beginning of a text node, before any text is made. */
-function hasYear(tree: Tree, node: number): boolean {
-  const { source } = tree;
-  for (let i = tree.from[node]!, to = Math.min(tree.to[node]!, i + MAX_DATE_CHARS * 3) - 1; i < to; i++) {
+/** Whether the digits 19 or 20 stand in a text node that is no longer than a date, before any text is made. */
+function hasYear({ source, from, to }: Tree, node: number): boolean {
+  const end = to[node]! - 1;
+  const length = end + 1 - from[node]!;
+  if (length < SHORTEST_DATE || length > MAX_DATE_CHARS * 3) return false;
+  for (let i = from[node]!; i < end; i++) {
     const c = source.charCodeAt(i);
     if ((c === ONE && source.charCodeAt(i + 1) === NINE) || (c === TWO && source.charCodeAt(i + 1) === ZERO))
       return true;
@@ -103,17 +149,37 @@ function hasYear(tree: Tree, node: number): boolean {
   return false;
 }
 
-/** Looks at the first two letters only. */
+/** Whether a text node is short enough and its first word may be that of a labelled or whole byline. */
 function mayBeByline(tree: Tree, node: number): boolean {
-  const { source } = tree;
-  for (let i = tree.from[node]!, to = Math.min(tree.to[node]!, i + MAX_CHARS * 3); i < to; i++) {
+  const from = tree.from[node]!;
+  const to = tree.to[node]!;
+  if (to - from > MAX_CHARS * 3) return false;
+  const at = firstSign(tree.source, from, to);
+  if (at < 0) return false;
+  const c = tree.source.charCodeAt(at);
+  if (c === AMPERSAND || c > LAST_ASCII) return OTHER_STARTS.includes(tree.source[at]!);
+  if (PLAIN_STARTS[startAt(tree.source, at)] !== 1) return false;
+  PLAIN_WORD.lastIndex = at;
+  return PLAIN_WORD.test(tree.source);
+}
+
+/** Whether a text begins with one of the starts, or with something that only its decoded form can tell. */
+function mayBegin(tree: Tree, node: number, starts: Uint8Array): boolean {
+  const at = firstSign(tree.source, tree.from[node]!, tree.to[node]!);
+  if (at < 0) return false;
+  const c = tree.source.charCodeAt(at);
+  if (c === AMPERSAND || c > LAST_ASCII) return OTHER_STARTS.includes(tree.source[at]!);
+  return starts[startAt(tree.source, at)] === 1;
+}
+
+/** Place of the first character that is neither white space nor a mark that lists begin with, -1 when there is none. */
+function firstSign(source: string, from: number, to: number): number {
+  for (let i = from; i < to; i++) {
     const c = source.charCodeAt(i);
-    if (c > LAST_LATIN) return true;
     if (c === AMPERSAND && source.startsWith('&nbsp;', i)) i += 5;
-    else if ((c | 32) >= 97 && (c | 32) <= 122)
-      return BYLINE_STARTS.has(((c | 32) << 8) | (source.charCodeAt(i + 1) | 32));
+    else if (!isSpace(c) && LEADING_MARKS.indexOf(source[i]!) < 0) return i;
   }
-  return false;
+  return -1;
 }
 
 function nextText(tree: Tree, node: number): string {
@@ -128,6 +194,6 @@ function nextText(tree: Tree, node: number): string {
 function visibleText(tree: Tree, node: number, maxChars: number): string {
   if (tree.tag[node] !== TEXT || flagsOf(tree.tag[tree.parent[node]!]!) & F.invisible) return '';
   if (tree.to[node]! - tree.from[node]! > maxChars * 3) return '';
-  const text = tree.text(node).replace(WHITE_SPACE, ' ').trim();
+  const text = collapsed(tree.text(node));
   return text.length > maxChars ? '' : text;
 }
