@@ -56,11 +56,14 @@ const ANCHOR_MARK = /\s{0,3}[¶§#🔗]$/u;
 const MAY_BE_ANCHOR_MARK = /[#\x80-\uffff]$/;
 const WHITE_SPACE = /\s+/g;
 const LAST_ASCII = 127;
+/** Attributes that say something, by the low bits of their hashes: most others are known not to. */
+const MAY_SAY = new Uint8Array(256);
 /** Constants of the module, not properties: compared with every attribute of the page. */
 const { class: CLASS, id: ID, itemprop: ITEMPROP, property: PROPERTY, rel: REL, hidden: HIDDEN, style: STYLE } = A;
 const DATETIME = hashName('datetime');
-const PUBDATE = hashName('pubdate');
 const ITEMTYPE = hashName('itemtype');
+for (const hash of [CLASS, ID, ITEMPROP, PROPERTY, REL, HIDDEN, STYLE, ITEMTYPE]) MAY_SAY[hash & 255] = 1;
+const PUBDATE = hashName('pubdate');
 const TIME = tagOf('time');
 const STRONG = tagOf('strong');
 const ASIDE_TYPE =
@@ -107,7 +110,9 @@ class SignReader implements Signs {
     let property = -1;
     let isAuthorLink = false;
     for (let i = tree.from[node]!, to = tree.to[node]!; i < to; i++) {
-      switch (tree.attrHash[i]) {
+      const hash = tree.attrHash[i]!;
+      if (MAY_SAY[hash & 255] === 0) continue;
+      switch (hash) {
         case CLASS:
         case ID:
           roles |= rolesIn(tree.source, tree.attrFrom[i]!, tree.attrTo[i]!);
@@ -210,8 +215,9 @@ class SignReader implements Signs {
     if (text) this.addDay({ node, kind: 'itemprop', text, isModified, isPublished: !isModified });
   }
 
-  private addDay(sign: Omit<DaySign, 'isAside'>): void {
-    if (this.days.length < MAX_SIGNS) this.days.push({ ...sign, isAside: sign.node < this.asideUntil });
+  private addDay({ node, kind, text, isModified, isPublished }: Omit<DaySign, 'isAside'>): void {
+    if (this.days.length < MAX_SIGNS)
+      this.days.push({ node, kind, text, isModified, isPublished, isAside: node < this.asideUntil });
   }
 
   private addPerson(node: number, kind: SignKind): void {

@@ -24,23 +24,27 @@ const WHOLE_BYLINE = /^(?:by|von|par|por|door|przez)\s\p{Lu}[\p{L}'’.-]{1,20}(
 const DATE_LIKE = /\d{1,2}.{1,20}(?:19|20)\d{2}|(?:19|20)\d{2}.{1,3}\d{1,2}/;
 const LEADING = /^[\s\-–—|•·:/]{1,40}/;
 const ONLY_PREFIX = /^[\p{L}\s]{2,20}[:：]?$/u;
-/** Begins of a byline's first word, lower case: two letters that are no part of a longer alphabet. */
-const BYLINE_STARTS = startsOf('wr po pu re wo te ve ge es sc by vo pa di do av af pr au ya fo');
-/** Those of the bylines that are looked for on the whole page. */
-const PLAIN_STARTS = startsOf('au ve re wr te vo po by pa do pr');
-/** First words of the latter, from the letter on that they were found at. */
-const PLAIN_WORD =
-  /(?:aut|verfasser|reda[kc]|writt|text[\s:：&]|von[\s:：&]|posted|(?:by|par|por|door|przez)[\s&])/iy;
+/** First two letters of the words that bylines begin with. */
+const STARTS = startsOf('wr po pu re wo te ve ge es sc by vo pa do di av af pr au ya fo');
+/** Those words, as far as they tell them from most others. */
+const FIRST_WORD =
+  /aut|verfass|reda[kc]|geschr|writt|posted|publi|review|escrito|scritto|przez|yazan|(?:text|words|foto|by|von|par|por|di|door|av|af)(?![a-z])/iy;
 /** First characters of bylines that are no ASCII letters, and that of an entity. */
 const OTHER_STARTS = '&аАéÉ作责撰記文著';
-const LEADING_MARKS = '-–—|•·:/';
+/** ASCII characters that may stand before a byline: white space and the marks of lists. */
+const IS_LEADING = new Uint8Array(128);
+for (const c of ' \t\n\v\f\r-|:/') IS_LEADING[c.charCodeAt(0)] = 1;
+const OTHER_LEADING = '–—•·';
 const ZERO = 48;
 const ONE = 49;
 const TWO = 50;
 const NINE = 57;
 const AMPERSAND = 38;
+const NO_BREAK_SPACE = '&nbsp;';
+const DIGIT = /\d/;
 const LAST_ASCII = 127;
 const SHORTEST_DATE = 6;
+const YEAR_DIGITS = 4;
 
 function startsOf(list: string): Uint8Array {
   const starts = new Uint8Array(26 * 26);
@@ -57,17 +61,41 @@ function startAt(source: string, at: number): number {
 
 /** @param heading node of the title's heading, -1 when there is none. */
 export function readSurroundings(tree: Tree, heading: number): Surroundings {
-  const bylines: string[] = [];
-  const dated: { node: number; distance: number }[] = [];
-  if (heading < 0) return { dated: [], bylines };
-  const end = tree.end[heading]!;
-  const last = Math.min(end + NODES_AFTER, tree.count);
-  for (let i = Math.max(1, heading - NODES_BEFORE); i < last; i = i + 1 === heading ? end : i + 1) {
-    if (tree.tag[i] !== TEXT || tree.to[i]! - tree.from[i]! > MAX_CHARS * 3) continue;
-    if (hasDigit(tree, i)) dated.push({ node: i, distance: i < heading ? 2 * (heading - i) : i - heading });
-    if (bylines.length < MAX_BYLINES && mayBegin(tree, i, BYLINE_STARTS)) addByline(bylines, tree, i, heading, last);
+  if (heading < 0) return { dated: [], bylines: [] };
+  const last = Math.min(tree.end[heading]! + NODES_AFTER, tree.count);
+  return { dated: datedAround(tree, heading, last), bylines: bylinesAround(tree, heading, last) };
+}
+
+/** Nodes before the heading are twice as far as those after it begins. */
+function datedAround(tree: Tree, heading: number, last: number): string[] {
+  const texts: string[] = [];
+  const first = Math.max(1, heading - NODES_BEFORE);
+  let before = heading - 1;
+  let after = tree.end[heading]!;
+  while ((before >= first || after < last) && texts.length < MAX_TEXTS) {
+    const isBefore = before >= first && (after >= last || 2 * (heading - before) <= after - heading);
+    const node = isBefore ? before-- : after++;
+    if (!mayHoldDigit(tree, node)) continue;
+    const text = visibleText(tree, node, MAX_CHARS);
+    if (DIGIT.test(text)) texts.push(text);
   }
-  return { dated: nearestOf(tree, dated), bylines };
+  return texts;
+}
+
+/** Of a text node that is not too long, as written. */
+function mayHoldDigit({ tag, source, from, to }: Tree, node: number): boolean {
+  if (tag[node] !== TEXT) return false;
+  const length = to[node]! - from[node]!;
+  return length <= MAX_CHARS * 3 && DIGIT.test(source.slice(from[node], to[node]));
+}
+
+function bylinesAround(tree: Tree, heading: number, last: number): string[] {
+  const bylines: string[] = [];
+  const end = tree.end[heading]!;
+  let node = Math.max(1, heading - NODES_BEFORE);
+  for (; node < last && bylines.length < MAX_BYLINES; node = node + 1 === heading ? end : node + 1)
+    if (tree.tag[node] === TEXT && mayBeByline(tree, node)) addByline(bylines, tree, node, heading, last);
+  return bylines;
 }
 
 function addByline(bylines: string[], tree: Tree, node: number, heading: number, last: number): void {
@@ -84,23 +112,6 @@ function nextAround(tree: Tree, node: number, heading: number, last: number): st
     if (text !== '') return text;
   }
   return '';
-}
-
-function nearestOf(tree: Tree, found: { node: number; distance: number }[]): string[] {
-  const texts: string[] = [];
-  for (const { node } of found.sort((a, b) => a.distance - b.distance)) {
-    const text = visibleText(tree, node, MAX_CHARS);
-    if (/\d/.test(text) && texts.push(text) === MAX_TEXTS) break;
-  }
-  return texts;
-}
-
-function hasDigit({ source, from, to }: Tree, node: number): boolean {
-  for (let i = from[node]!, end = to[node]!; i < end; i++) {
-    const c = source.charCodeAt(i);
-    if (c >= ZERO && c <= NINE) return true;
-  }
-  return false;
 }
 
 /** Short texts that hold something like a date, whole page, document order. */
@@ -136,50 +147,51 @@ export function bylinesAnywhere(tree: Tree): Bylines {
   return { labelled, whole };
 }
 
-/** Whether the digits 19 or 20 stand in a text node that is no longer than a date, before any text is made. */
+/** Whether a year stands in a text node that is no longer than a date, before any text is made. */
 function hasYear({ source, from, to }: Tree, node: number): boolean {
-  const end = to[node]! - 1;
-  const length = end + 1 - from[node]!;
+  const first = from[node]!;
+  const end = to[node]!;
+  const length = end - first;
   if (length < SHORTEST_DATE || length > MAX_DATE_CHARS * 3) return false;
-  for (let i = from[node]!; i < end; i++) {
-    const c = source.charCodeAt(i);
-    if ((c === ONE && source.charCodeAt(i + 1) === NINE) || (c === TWO && source.charCodeAt(i + 1) === ZERO))
-      return true;
+  for (let i = first + YEAR_DIGITS - 1; i < end; i += YEAR_DIGITS) {
+    if (isDigit(source.charCodeAt(i)) && isInYear(source, i)) return true;
   }
   return false;
 }
 
-/** Whether a text node is short enough and its first word may be that of a labelled or whole byline. */
-function mayBeByline(tree: Tree, node: number): boolean {
-  const from = tree.from[node]!;
-  const to = tree.to[node]!;
-  if (to - from > MAX_CHARS * 3) return false;
-  const at = firstSign(tree.source, from, to);
-  if (at < 0) return false;
-  const c = tree.source.charCodeAt(at);
-  if (c === AMPERSAND || c > LAST_ASCII) return OTHER_STARTS.includes(tree.source[at]!);
-  if (PLAIN_STARTS[startAt(tree.source, at)] !== 1) return false;
-  PLAIN_WORD.lastIndex = at;
-  return PLAIN_WORD.test(tree.source);
-}
-
-/** Whether a text begins with one of the starts, or with something that only its decoded form can tell. */
-function mayBegin(tree: Tree, node: number, starts: Uint8Array): boolean {
-  const at = firstSign(tree.source, tree.from[node]!, tree.to[node]!);
-  if (at < 0) return false;
-  const c = tree.source.charCodeAt(at);
-  if (c === AMPERSAND || c > LAST_ASCII) return OTHER_STARTS.includes(tree.source[at]!);
-  return starts[startAt(tree.source, at)] === 1;
-}
-
-/** Place of the first character that is neither white space nor a mark that lists begin with, -1 when there is none. */
-function firstSign(source: string, from: number, to: number): number {
-  for (let i = from; i < to; i++) {
+/** Whether a digit is one of the four of a year. */
+function isInYear(source: string, at: number): boolean {
+  for (let i = at - YEAR_DIGITS + 1; i <= at; i++) {
     const c = source.charCodeAt(i);
-    if (c === AMPERSAND && source.startsWith('&nbsp;', i)) i += 5;
-    else if (!isSpace(c) && LEADING_MARKS.indexOf(source[i]!) < 0) return i;
+    if (c !== ONE && c !== TWO) continue;
+    const isCentury = source.charCodeAt(i + 1) === (c === ONE ? NINE : ZERO);
+    if (isCentury && isDigit(source.charCodeAt(i + 2)) && isDigit(source.charCodeAt(i + 3))) return true;
   }
-  return -1;
+  return false;
+}
+
+function isDigit(c: number): boolean {
+  return c >= ZERO && c <= NINE;
+}
+
+/** Whether a text node is short enough and begins as a byline may, marks of lists aside, before any text is made. */
+function mayBeByline({ source, from, to }: Tree, node: number): boolean {
+  const end = to[node]!;
+  if (end - from[node]! > MAX_CHARS * 3) return false;
+  let at = from[node]!;
+  while (at < end && isLeading(source, at)) at += source.charCodeAt(at) === AMPERSAND ? NO_BREAK_SPACE.length : 1;
+  if (at >= end) return false;
+  const c = source.charCodeAt(at);
+  if (c === AMPERSAND || c > LAST_ASCII) return OTHER_STARTS.includes(source[at]!);
+  if (STARTS[startAt(source, at)] !== 1) return false;
+  FIRST_WORD.lastIndex = at;
+  return FIRST_WORD.test(source);
+}
+
+function isLeading(source: string, at: number): boolean {
+  const c = source.charCodeAt(at);
+  if (c > LAST_ASCII) return isSpace(c) || OTHER_LEADING.includes(source[at]!);
+  return IS_LEADING[c] === 1 || (c === AMPERSAND && source.startsWith(NO_BREAK_SPACE, at));
 }
 
 function nextText(tree: Tree, node: number): string {
