@@ -112,6 +112,7 @@ class FactsReader {
     const { metas, title } = this;
     const facts = voteFacts(this.tree, this.graph, {
       url: this.urls.base,
+      host: this.urls.host,
       title,
       metas,
       language: textOf(this.known.get('language')),

@@ -21,6 +21,7 @@ const DOT_SEGMENT = /\/\.|\/\/|^\./;
 
 export class UrlResolver {
   readonly base: string;
+  readonly host: string;
   private readonly origin: string;
   /** Origin + '/', '' when the host is not in normal form and the short way must not be used. */
   private readonly originSlash: string;
@@ -30,6 +31,7 @@ export class UrlResolver {
   constructor(pageUrl: string, baseHref: string | null) {
     const url = parse(baseHref ?? '', pageUrl) ?? new URL(pageUrl);
     this.base = url.href;
+    this.host = url.hostname;
     this.origin = url.origin;
     const isPlain =
       /^https?:$/.test(url.protocol) && !url.hostname.endsWith('.') && url.username === '' && url.password === '';

@@ -3,6 +3,7 @@ import { findDay } from './date-text.js';
 import { isObject, ldText, listOf, type LdGraph, type LdItem, type LdObject } from './json-ld.js';
 import type { PersonSign } from './signs.js';
 import type { Bylines } from './title-surroundings.js';
+import { collapsed } from './white-space.js';
 import { wordsOf } from './words-of.js';
 
 export interface AuthorEvidence {
@@ -32,6 +33,8 @@ const DECLARED: ReadonlySet<string> = new Set(['ld', 'meta', 'author']);
 
 interface Vote {
   readonly names: readonly string[];
+  /** Words of all names. */
+  readonly key: string;
   readonly words: ReadonlySet<string>;
   readonly source: string;
   readonly weight: number;
@@ -66,10 +69,13 @@ const LABEL_OF_AUTHOR =
 export function chooseAuthor(evidence: AuthorEvidence): string | null {
   const votes = votesOf(evidence);
   if (votes.length === 0) return null;
+  const agreements = new Map<string, number>();
   let best: Vote | null = null;
   let bestScore = 0;
   for (const vote of votes) {
-    const score = scoreOf(vote, votes);
+    let agreed = agreements.get(vote.key);
+    if (agreed === undefined) agreements.set(vote.key, (agreed = agreementWith(vote.words, votes)));
+    const score = vote.weight + agreed;
     if (score <= bestScore) continue;
     best = vote;
     bestScore = score;
@@ -94,9 +100,11 @@ function fuller(best: Vote, votes: readonly Vote[]): readonly string[] {
 
 function votesOf(evidence: AuthorEvidence): Vote[] {
   const votes: Vote[] = [];
+  const reader = new NameReader();
   const sites = new Set(evidence.siteNames.map(wordsOf));
   const add = (texts: readonly string[], source: string, weight: number): void => {
-    const people = distinct(texts.flatMap(namesIn));
+    if (texts.length === 0) return;
+    const people = distinct(texts.flatMap((text) => reader.namesIn(text)));
     const names = people.length > 0 ? people : teamIn(texts);
     if (names.length === 0) return;
     const isSite = names.every((name) => sites.has(wordsOf(name)) || ORGANISATION.test(name));
@@ -108,17 +116,20 @@ function votesOf(evidence: AuthorEvidence): Vote[] {
           : DECLARED.has(source) && isAccount(names)
             ? ACCOUNT_TRUST
             : 1;
-    votes.push({ names, words: new Set(wordsOf(names.join(' ')).split(' ')), source, weight: weight * trust });
+    const key = wordsOf(names.join(' '));
+    votes.push({ names, key, words: new Set(key.split(' ')), source, weight: weight * trust });
   };
   for (const { object } of evidence.articles) {
     add(ldNames(object['author'] ?? object['creator'], evidence.graph), 'ld', 10);
   }
-  for (const [name, weight] of META_WEIGHTS)
-    add(evidence.metas.get(name) ?? [], name === 'author' ? 'author' : 'meta', weight);
+  for (const [name, weight] of META_WEIGHTS) {
+    const texts = evidence.metas.get(name);
+    if (texts !== undefined) add(texts, name === 'author' ? 'author' : 'meta', weight);
+  }
   addLabelled(evidence, add);
-  addSigns(evidence, add);
-  for (const line of evidence.bylines) if (looksLikePeople(line)) add([line], 'byline', 5);
-  if (votes.every(({ weight }) => weight < WEAK_WEIGHT)) addAnywhere(evidence.anywhere(), add);
+  addSigns(evidence, add, reader);
+  for (const line of evidence.bylines) if (reader.seesPeople(line)) add([line], 'byline', 5);
+  if (votes.every(({ weight }) => weight < WEAK_WEIGHT)) addAnywhere(evidence.anywhere(), add, reader);
   return votes;
 }
 
@@ -137,9 +148,9 @@ function isAccount(names: readonly string[]): boolean {
   return names.length === 1 && !names[0]!.includes(' ');
 }
 
-function addAnywhere({ labelled, whole }: Bylines, add: Add): void {
-  for (const line of labelled) if (looksLikePeople(line)) add([line], 'byline', 3);
-  if (new Set(whole).size === 1) add(whole.slice(0, 1).filter(looksLikePeople), 'byline', 2.5);
+function addAnywhere({ labelled, whole }: Bylines, add: Add, reader: NameReader): void {
+  for (const line of labelled) if (reader.seesPeople(line)) add([line], 'byline', 3);
+  if (new Set(whole).size === 1 && reader.seesPeople(whole[0]!)) add([whole[0]!], 'byline', 2.5);
 }
 
 type Add = (texts: readonly string[], source: string, weight: number) => void;
@@ -157,26 +168,27 @@ const MAX_SIGNS_OF_A_KIND = 8;
 const SIGN_WEIGHTS: Readonly<Record<PersonSign['kind'], number>> = { itemprop: 7, rel: 6, class: 4.5, time: 0 };
 
 /** The first sign of a kind counts most; those in comments and teasers hardly. */
-function addSigns({ people, heading }: AuthorEvidence, add: Add): void {
+function addSigns({ people, heading }: AuthorEvidence, add: Add, reader: NameReader): void {
   const counts = new Map<string, number>();
   for (const sign of people) {
     const weight = SIGN_WEIGHTS[sign.kind] * (sign.isAside ? 0.35 : 1);
     const before = counts.get(sign.kind) ?? 0;
     if (before >= MAX_SIGNS_OF_A_KIND) continue;
     const isNear = heading >= 0 && Math.abs(sign.node - heading) < 80;
-    const texts = sign.links.length > 0 && namesIn(sign.links.join(', ')).length > 0 ? sign.links : [sign.text];
+    const texts = sign.links.length > 0 && reader.namesIn(sign.links.join(', ')).length > 0 ? sign.links : [sign.text];
     counts.set(sign.kind, before + 1);
     add(texts, sign.kind, (weight * (isNear ? 1.3 : 1)) / (1 + before * 0.15));
   }
 }
 
-function scoreOf(vote: Vote, votes: readonly Vote[]): number {
+/** What the sources say for a person, each once. */
+function agreementWith(words: ReadonlySet<string>, votes: readonly Vote[]): number {
   const bySource = new Map<string, number>();
   for (const other of votes) {
-    const value = other.weight * similarity(vote.words, other.words);
+    const value = other.weight * similarity(words, other.words);
     if (value > (bySource.get(other.source) ?? 0)) bySource.set(other.source, value);
   }
-  let sum = vote.weight;
+  let sum = 0;
   for (const value of bySource.values()) sum += value;
   return sum;
 }
@@ -232,7 +244,8 @@ const MAX_NAME_WORDS = 7;
 
 /** Names in a line such as `By Ann Lee and Bo Ray, staff writers | 3 May`. */
 export function namesIn(text: string): string[] {
-  let line = text.slice(0, 400).replace(/\s+/g, ' ').replace(EMAIL, ' ').trim();
+  let line = collapsed(text.slice(0, 400));
+  if (line.includes('@')) line = line.replace(EMAIL, ' ').trim();
   if (line === '' || URL.test(line)) return [];
   for (let i = 0; i < 3; i++) {
     const bare = line.replace(PREFIX, '').replace(/^[\s:,\-–—|•·*]{1,10}/, '');
@@ -261,10 +274,21 @@ function isName(name: string): boolean {
   return name.split(' ').length <= MAX_NAME_WORDS;
 }
 
-/** Whether what a byline names are capitalised words, few and without digits: running text that begins with "by" is not. */
-function looksLikePeople(line: string): boolean {
-  const names = namesIn(line);
-  return names.length > 0 && names.length <= 6 && names.every((name) => PERSON.test(name));
+/** Names in the lines of one page, which says the same ones in several places. */
+class NameReader {
+  private readonly known = new Map<string, readonly string[]>();
+
+  namesIn(line: string): readonly string[] {
+    let names = this.known.get(line);
+    if (names === undefined) this.known.set(line, (names = namesIn(line)));
+    return names;
+  }
+
+  /** Whether what a byline names are capitalised words, few and without digits: running text that begins with "by" is not. */
+  seesPeople(line: string): boolean {
+    const names = this.namesIn(line);
+    return names.length > 0 && names.length <= 6 && names.every((name) => PERSON.test(name));
+  }
 }
 
 function distinct(names: readonly string[]): string[] {

@@ -46,6 +46,8 @@ describe('a day in a text', () => {
     'call 555-12-3456',
     '12.12',
     '5 marbles 2024',
+    'May 2024',
+    '5 May 4',
   ])('is not found in "%s"', (text) => {
     expect(dayIn(text)).toBeUndefined();
   });

@@ -12,8 +12,13 @@ export interface FoundDay {
 const MAX_CHARS = 400;
 const MIN_YEAR = 1990;
 const MAX_YEAR = 2099;
+const ASCII = /^[\x00-\x7f]*$/;
 const TOKEN = /\d+|[\p{L}\p{M}]+/gu;
-const HAS_DIGITS = /\d\d/;
+const NINE = 57;
+const ZERO = 48;
+/** The least that a day and a year need. */
+const MIN_DIGITS = 3;
+const COMPACT_DIGITS = 8;
 const LINKING_WORDS: ReadonlySet<string> = new Set(
   'st nd rd th er ère de del of den d le el the e º ª o a г года м'.split(' '),
 );
@@ -42,7 +47,7 @@ export function isoDay(value: string): string | null {
 
 /** First day that the text (its first 400 characters) names, null when it names none. */
 export function findDay(text: string, monthFirst: boolean): FoundDay | null {
-  if (!HAS_DIGITS.test(text)) return null;
+  if (!mayHoldDay(text)) return null;
   const tokens = tokensOf(text.slice(0, MAX_CHARS));
   for (let i = 0; i < tokens.length; i++) {
     const found = readAt(tokens, i, text, monthFirst);
@@ -51,21 +56,60 @@ export function findDay(text: string, monthFirst: boolean): FoundDay | null {
   return null;
 }
 
+/** Whether there are two numbers, or one that is a whole date, and a year among them. */
+function mayHoldDay(text: string): boolean {
+  let numbers = 0;
+  let digits = 0;
+  let longest = 0;
+  for (let i = 0, run = 0, to = Math.min(text.length, MAX_CHARS); i <= to; i++) {
+    const c = i < to ? text.charCodeAt(i) : 0;
+    if (isDigit(c)) {
+      if (run++ === 0) numbers++;
+      digits++;
+      if (run > longest) longest = run;
+    } else run = 0;
+  }
+  return longest >= COMPACT_DIGITS || (numbers >= 2 && longest >= 2 && digits >= MIN_DIGITS);
+}
+
 function tokensOf(text: string): Token[] {
+  if (ASCII.test(text)) return asciiTokens(text);
   const tokens: Token[] = [];
-  for (const match of text.matchAll(TOKEN)) {
-    const word = match[0].toLowerCase();
-    const isNumber = word.charCodeAt(0) < 58;
-    if (!isNumber && LINKING_WORDS.has(word)) continue;
-    tokens.push({
-      text: word,
-      at: match.index,
-      end: match.index + word.length,
-      number: isNumber && word.length <= 4 ? Number(word) : -1,
-      month: isNumber ? 0 : monthOf(word),
-    });
+  for (const { 0: word, index } of text.matchAll(TOKEN))
+    addToken(tokens, word.toLowerCase(), index, isDigit(word.charCodeAt(0)));
+  return tokens;
+}
+
+function addToken(tokens: Token[], text: string, at: number, isNumber: boolean): void {
+  if (!isNumber && LINKING_WORDS.has(text)) return;
+  tokens.push({
+    text,
+    at,
+    end: at + text.length,
+    number: isNumber && text.length <= 4 ? Number(text) : -1,
+    month: isNumber ? 0 : monthOf(text),
+  });
+}
+
+function asciiTokens(text: string): Token[] {
+  const tokens: Token[] = [];
+  for (let i = 0; i < text.length;) {
+    const at = i;
+    const isNumber = isDigit(text.charCodeAt(i));
+    if (isNumber) while (isDigit(text.charCodeAt(i))) i++;
+    else while (isLetter(text.charCodeAt(i))) i++;
+    if (i === at) i++;
+    else addToken(tokens, text.slice(at, i).toLowerCase(), at, isNumber);
   }
   return tokens;
+}
+
+function isDigit(c: number): boolean {
+  return c >= ZERO && c <= NINE;
+}
+
+function isLetter(c: number): boolean {
+  return (c | 32) >= 97 && (c | 32) <= 122;
 }
 
 function readAt(tokens: readonly Token[], i: number, text: string, monthFirst: boolean): FoundDay | null {
@@ -88,9 +132,11 @@ function compact(token: Token): FoundDay | null {
 
 /** `2020年3月4日`, and the Korean form. */
 function readEastern(tokens: readonly Token[], i: number): FoundDay | null {
-  const [year, y, month, m, day] = tokens.slice(i, i + 5);
-  if (year === undefined || y === undefined || month === undefined || m === undefined || day === undefined) return null;
-  if (!(y.text === '年' || y.text === '년') || !(m.text === '月' || m.text === '월')) return null;
+  const y = tokens[i + 1];
+  if (y === undefined || !(y.text === '年' || y.text === '년')) return null;
+  const [year, , month, m, day] = tokens.slice(i, i + 5);
+  if (year === undefined || month === undefined || m === undefined || day === undefined) return null;
+  if (m.text !== '月' && m.text !== '월') return null;
   const found = dayOf(year.number, month.number, day.number);
   return found === null ? null : { day: found, from: year.at, to: day.end };
 }

@@ -104,10 +104,13 @@ const URL_DAY = /\/((?:19|20)\d{2})[/-](\d{1,2})[/-](\d{1,2})(?!\d)|[/_-]((?:19|
 
 export function chooseDate(evidence: DateEvidence): string | null {
   const votes = votesOf(evidence);
+  const agreements = new Map<number, number>();
   let best: Vote | null = null;
   let bestScore = 0;
   for (const vote of votes) {
-    const score = scoreOf(vote, votes);
+    let agreed = agreements.get(vote.at);
+    if (agreed === undefined) agreements.set(vote.at, (agreed = agreementOn(vote.at, votes)));
+    const score = vote.weight * 0.5 + (isOriginal(vote, votes) ? ORIGINAL_BONUS : 0) + agreed;
     if (score < bestScore || (score === bestScore && best !== null && vote.day >= best.day)) continue;
     best = vote;
     bestScore = score;
@@ -118,12 +121,18 @@ export function chooseDate(evidence: DateEvidence): string | null {
 function votesOf(evidence: DateEvidence): Vote[] {
   const votes: Vote[] = [];
   const monthFirst = isMonthFirst(evidence.language);
-  const add = (text: string | undefined, source: string, weight: number): void => {
+  const add = (text: string | undefined, source: string, weight: number, trust = trustAlways): void => {
     if (text === undefined || text === '' || MEMBERSHIP.test(text)) return;
     const iso = isoDay(text);
     const day = iso ?? findDay(text, monthFirst)?.day;
     if (day !== undefined)
-      votes.push({ day, at: Date.parse(day), source, weight, raw: iso === null ? null : text.trim().slice(0, 60) });
+      votes.push({
+        day,
+        at: Date.parse(day),
+        source,
+        weight: weight * trust(text),
+        raw: iso === null ? null : text.trim().slice(0, 60),
+      });
   };
   for (const { object } of evidence.articles) {
     add(ldText(object['datePublished']), 'ld', 10);
@@ -137,14 +146,15 @@ function votesOf(evidence: DateEvidence): Vote[] {
   }
   for (const [name, weight] of META_WEIGHTS) add(evidence.metas.get(name)?.[0], 'meta', weight);
   addSigns(evidence, add);
-  evidence.nearby.forEach((text, i) => add(text, 'near', (5 * trustIn(text)) / (1 + i * 0.5)));
+  evidence.nearby.forEach((text, i) => add(text, 'near', 5 / (1 + i * 0.5), trustIn));
   addUrl(evidence.url, votes);
   if (votes.length === 0) for (const text of evidence.anywhere()) add(text, 'near', 1);
   const isCalendar = votes.length > MAX_UNMARKED_DAYS && votes.every(({ weight }) => weight === 1);
   return isCalendar ? [] : votes;
 }
 
-type Add = (text: string | undefined, source: string, weight: number) => void;
+/** @param trust what is asked only of a text that names a day. */
+type Add = (text: string | undefined, source: string, weight: number, trust?: (text: string) => number) => void;
 
 const SIGN_WEIGHTS: Readonly<Record<DaySign['kind'], number>> = { itemprop: 7, time: 4, class: 3.5, rel: 0 };
 
@@ -154,12 +164,15 @@ function addSigns({ days, heading }: DateEvidence, add: Add): void {
     let weight = SIGN_WEIGHTS[sign.kind];
     if (sign.isPublished) weight *= 1.4;
     if (sign.isModified) weight *= MODIFIED_TRUST;
-    else weight *= trustIn(sign.text);
     if (sign.isAside) weight *= 0.3;
     if (heading >= 0 && Math.abs(sign.node - heading) < 80) weight *= 1.3;
-    add(sign.text, sign.kind, weight / (1 + before * 0.1));
+    add(sign.text, sign.kind, weight / (1 + before * 0.1), sign.isModified ? trustAlways : trustIn);
     before++;
   }
+}
+
+function trustAlways(_text: string): number {
+  return 1;
 }
 
 function trustIn(text: string): number {
@@ -183,14 +196,15 @@ function isOriginal(vote: Vote, votes: readonly Vote[]): boolean {
   return votes.some((other) => other.weight >= DECLARED_WEIGHT && other.at - vote.at > DAY_MS);
 }
 
-/** Days next to each other agree: time zones. */
-function scoreOf(vote: Vote, votes: readonly Vote[]): number {
+/** What the sources say for a day, each once; days next to each other agree: time zones. */
+function agreementOn(at: number, votes: readonly Vote[]): number {
   const bySource = new Map<string, number>();
   for (const other of votes) {
-    const value = Math.abs(other.at - vote.at) <= DAY_MS ? other.weight : 0;
+    if (Math.abs(other.at - at) > DAY_MS) continue;
+    const value = other.weight;
     if (value > (bySource.get(other.source) ?? 0)) bySource.set(other.source, value);
   }
-  let sum = vote.weight * 0.5 + (isOriginal(vote, votes) ? ORIGINAL_BONUS : 0);
+  let sum = 0;
   for (const value of bySource.values()) sum += value;
   return sum;
 }

@@ -3,6 +3,7 @@ import { decodeHTML } from 'entities/decode';
 import { A, T, TEXT } from '../tags.js';
 import type { Tree } from '../tree.js';
 import { parseLooseJson } from './json-repair.js';
+import { collapsed } from './white-space.js';
 
 const MAX_SCRIPT_CHARS = 600_000;
 const MAX_TOTAL_CHARS = 1_500_000;
@@ -93,5 +94,5 @@ export function ldText(value: unknown): string {
   if (typeof value !== 'string') return '';
   const text = value.slice(0, MAX_TEXT_CHARS);
   const decoded = text.includes('&') ? decodeHTML(decodeHTML(text)) : text;
-  return decoded.replace(/\s+/g, ' ').trim();
+  return collapsed(decoded);
 }

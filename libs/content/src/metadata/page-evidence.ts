@@ -19,6 +19,7 @@ export interface VotedFacts {
 export interface HeadFacts {
   /** Absolute URL of the page. */
   readonly url: string;
+  readonly host: string;
   /** Text of `<title>`. */
   readonly title: string | null;
   readonly language: string | null;
@@ -61,28 +62,34 @@ export function voteFacts(tree: Tree, graph: LdGraph, head: HeadFacts): VotedFac
   const siteNames = siteNamesOf(head, graph);
   const title = chooseTitle({
     title: head.title,
-    declared: DECLARED_TITLES.flatMap((name) => head.metas.get(name)?.slice(0, 1) ?? []).map(ldText),
+    declared: firstOfEach(head.metas, DECLARED_TITLES).map(ldText),
     headlines: [...articles.map(({ object }) => ldText(object['headline'] ?? object['name'])), ...signs.headlines],
     headings: signs.headings,
     siteNames,
-    host: hostOf(head.url),
+    host: head.host,
     isFrontPage: /^https?:\/\/[^/]{1,300}\/?(?:[?#]|$)/.test(head.url),
     isArticle: articles.length > 0 || head.metas.get('og:type')?.[0]?.trim().toLowerCase() === 'article',
   });
   const heading = title?.heading ?? -1;
   const around = readSurroundings(tree, heading);
   const language = head.language ?? declaredLanguage(head, own);
-  const common = { graph, articles, metas: head.metas, heading, siteNames };
+  const { metas } = head;
   return {
     title: title?.text ?? null,
     author: chooseAuthor({
-      ...common,
+      graph,
+      articles,
+      metas,
+      heading,
+      siteNames,
       people: signs.people,
       bylines: around.bylines,
       anywhere: () => bylinesAnywhere(tree),
     }),
     published: chooseDate({
-      ...common,
+      articles,
+      metas,
+      heading,
       pages,
       days: signs.days,
       nearby: around.dated,
@@ -97,7 +104,7 @@ export function voteFacts(tree: Tree, graph: LdGraph, head: HeadFacts): VotedFac
 }
 
 function siteNamesOf({ metas }: HeadFacts, graph: LdGraph): string[] {
-  const names = SITE_NAMES.flatMap((name) => metas.get(name)?.slice(0, 1) ?? []).map((name) => name.replace(/^@/, ''));
+  const names = firstOfEach(metas, SITE_NAMES).map((name) => name.replace(/^@/, ''));
   for (const { types, role, object } of graph.items) {
     const isSite = types.includes('website') || role === 'publisher' || types.includes('organization');
     if (isSite && names.length < 20) names.push(...namesOf(object['name']), ...namesOf(object['alternateName']));
@@ -105,12 +112,17 @@ function siteNamesOf({ metas }: HeadFacts, graph: LdGraph): string[] {
   return names.filter((name) => name !== '');
 }
 
-function namesOf(value: unknown): string[] {
-  return listOf(value).slice(0, MAX_NAMES).map(ldText);
+function firstOfEach(metas: HeadFacts['metas'], names: readonly string[]): string[] {
+  const found: string[] = [];
+  for (const name of names) {
+    const values = metas.get(name);
+    if (values !== undefined) found.push(values[0]!);
+  }
+  return found;
 }
 
-function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).hostname : '';
+function namesOf(value: unknown): string[] {
+  return listOf(value).slice(0, MAX_NAMES).map(ldText);
 }
 
 function declaredLanguage({ metas }: HeadFacts, items: readonly LdItem[]): string | null {

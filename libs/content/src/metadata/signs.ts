@@ -2,6 +2,7 @@
 import { A, F, FIRST_CUSTOM_TAG, T, TEXT, flagsOf, hashName, tagOf } from '../tags.js';
 import type { Tree } from '../tree.js';
 import { ABOUT, ASIDE, AUTHOR, DATE, MODIFIED, rolesIn } from './role-words.js';
+import { collapsed } from './white-space.js';
 
 export interface Heading {
   readonly node: number;
@@ -52,12 +53,17 @@ const ENDS_IN_WORD = /[\p{L}\p{N}]$/u;
 const BEGINS_WITH_WORD = /^[\p{L}\p{N}]/u;
 /** Sign of a link to the heading itself. */
 const ANCHOR_MARK = /\s{0,3}[¶§#🔗]$/u;
+const MAY_BE_ANCHOR_MARK = /[#\x80-\uffff]$/;
 const WHITE_SPACE = /\s+/g;
+const LAST_ASCII = 127;
+/** Attributes that say something, by the low bits of their hashes: most others are known not to. */
+const MAY_SAY = new Uint8Array(256);
 /** Constants of the module, not properties: compared with every attribute of the page. */
 const { class: CLASS, id: ID, itemprop: ITEMPROP, property: PROPERTY, rel: REL, hidden: HIDDEN, style: STYLE } = A;
 const DATETIME = hashName('datetime');
-const PUBDATE = hashName('pubdate');
 const ITEMTYPE = hashName('itemtype');
+for (const hash of [CLASS, ID, ITEMPROP, PROPERTY, REL, HIDDEN, STYLE, ITEMTYPE]) MAY_SAY[hash & 255] = 1;
+const PUBDATE = hashName('pubdate');
 const TIME = tagOf('time');
 const STRONG = tagOf('strong');
 const ASIDE_TYPE =
@@ -104,7 +110,9 @@ class SignReader implements Signs {
     let property = -1;
     let isAuthorLink = false;
     for (let i = tree.from[node]!, to = tree.to[node]!; i < to; i++) {
-      switch (tree.attrHash[i]) {
+      const hash = tree.attrHash[i]!;
+      if (MAY_SAY[hash & 255] === 0) continue;
+      switch (hash) {
         case CLASS:
         case ID:
           roles |= rolesIn(tree.source, tree.attrFrom[i]!, tree.attrTo[i]!);
@@ -143,7 +151,8 @@ class SignReader implements Signs {
 
   private readHeading(node: number): void {
     if (this.headings.length >= MAX_HEADINGS) return;
-    const text = this.shortText(node, MAX_HEADING_CHARS)?.replace(ANCHOR_MARK, '') ?? '';
+    const whole = this.shortText(node, MAX_HEADING_CHARS) ?? '';
+    const text = MAY_BE_ANCHOR_MARK.test(whole) ? whole.replace(ANCHOR_MARK, '') : whole;
     if (text === '') return;
     const isAside = node < this.asideUntil || this.linksHome(node);
     this.headings.push({ node, level: Number(this.tree.name(node)[1]), text, isAside });
@@ -159,6 +168,7 @@ class SignReader implements Signs {
   }
 
   private readTime(node: number, roles: number): void {
+    if (this.days.length >= MAX_SIGNS) return;
     const { tree } = this;
     const text = tree.attr(node, DATETIME)?.trim() || this.shortText(node, MAX_DAY_CHARS);
     if (text === null || text === '') return;
@@ -167,6 +177,7 @@ class SignReader implements Signs {
   }
 
   private readDateClass(node: number, roles: number): void {
+    if (this.days.length >= MAX_SIGNS) return;
     const text = this.shortText(node, MAX_DAY_CHARS);
     if (text === null || text.length < 6) return;
     const isPublished = PUBLISHED_WORDS.test(this.tree.attr(node, A.class) ?? '');
@@ -204,8 +215,9 @@ class SignReader implements Signs {
     if (text) this.addDay({ node, kind: 'itemprop', text, isModified, isPublished: !isModified });
   }
 
-  private addDay(sign: Omit<DaySign, 'isAside'>): void {
-    if (this.days.length < MAX_SIGNS) this.days.push({ ...sign, isAside: sign.node < this.asideUntil });
+  private addDay({ node, kind, text, isModified, isPublished }: Omit<DaySign, 'isAside'>): void {
+    if (this.days.length < MAX_SIGNS)
+      this.days.push({ node, kind, text, isModified, isPublished, isAside: node < this.asideUntil });
   }
 
   private addPerson(node: number, kind: SignKind): void {
@@ -219,13 +231,14 @@ class SignReader implements Signs {
 
   /** A box about the author begins with the name: its first heading, link or strong text. */
   private addPortrait(node: number): void {
+    if (this.people.length >= MAX_SIGNS) return;
     const { tree } = this;
     for (let i = node + 1, to = Math.min(tree.end[node]!, node + MAX_PORTRAIT_NODES); i < to; i++) {
       const tag = tree.tag[i]!;
       if (tag !== T.a && tag !== STRONG && tag !== T.b && (flagsOf(tag) & F.heading) === 0) continue;
       const text = this.shortText(i, MAX_NAME_CHARS);
       if (text === null || text === '') continue;
-      if (this.people.length < MAX_SIGNS) this.people.push({ node: i, kind: 'class', text, links: [], isAside: true });
+      this.people.push({ node: i, kind: 'class', text, links: [], isAside: true });
       return;
     }
   }
@@ -252,7 +265,7 @@ class SignReader implements Signs {
   private valueOf(node: number, maxChars: number): string | null {
     const content = this.tree.attr(node, A.content);
     if (content !== null && content.trim() !== '') {
-      return content.slice(0, MAX_ITEMPROP_CHARS).replace(WHITE_SPACE, ' ').trim();
+      return collapsed(content.slice(0, MAX_ITEMPROP_CHARS));
     }
     return this.shortText(node, maxChars);
   }
@@ -281,13 +294,27 @@ export function shortText(tree: Tree, node: number, maxChars: number): string | 
       const parent = tree.parent[i]!;
       const piece = tree.text(i);
       const isGlued = before < 0 || parent === before || isGlue(tree, parent, before) || isGlue(tree, before, parent);
-      text += isGlued || !ENDS_IN_WORD.test(text) || !BEGINS_WITH_WORD.test(piece) ? piece : ` ${piece}`;
+      text += isGlued || !endsInWord(text) || !beginsWithWord(piece) ? piece : ` ${piece}`;
       before = parent;
     } else if (tree.tag[i] === T.br) text += ' ';
     i++;
   }
-  text = text.replace(WHITE_SPACE, ' ').trim();
+  text = collapsed(text);
   return text.length > maxChars ? null : text;
+}
+
+function endsInWord(text: string): boolean {
+  const c = text.charCodeAt(text.length - 1);
+  return c > LAST_ASCII ? ENDS_IN_WORD.test(text.slice(-2)) : isAsciiWord(c);
+}
+
+function beginsWithWord(text: string): boolean {
+  const c = text.charCodeAt(0);
+  return c > LAST_ASCII ? BEGINS_WITH_WORD.test(text.slice(0, 2)) : isAsciiWord(c);
+}
+
+function isAsciiWord(c: number): boolean {
+  return (c >= 48 && c <= 57) || ((c | 32) >= 97 && (c | 32) <= 122);
 }
 
 /** Whether an element only formats a part of the other. */
