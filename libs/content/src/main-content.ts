@@ -21,7 +21,7 @@ const HIDDEN_STYLE = /(?:display\s{0,4}:\s{0,4}none|visibility\s{0,4}:\s{0,4}hid
 /** Mask of the main content, null when nothing would be left. */
 export function selectMainContent(tree: Tree, mask: Uint8Array, measures: Measures): Uint8Array | null {
   const pruned = dropChrome(tree, mask, measures);
-  const rest = measure(tree, pruned, measures.ownText);
+  const rest = measure(tree, pruned, measures);
   const scope = findScope(tree, pruned, rest);
   const article = findArticle(tree, pruned, rest, scope);
   const chosen = keepOnly(tree, pruned, article ?? scope);

@@ -29,7 +29,7 @@ export function select(
   if (spec.includeTags.length > 0) mask = only(tree, mask, matches(tree, spec.includeTags, compileSelector));
   if (spec.excludeTags.length > 0) mask = without(mask, matches(tree, spec.excludeTags, compileExclude));
   if (!spec.onlyMainContent || spec.includeTags.length > 0) return mask;
-  const measures = mask === whole.mask ? whole.measures : measure(tree, mask, whole.measures.ownText);
+  const measures = mask === whole.mask ? whole.measures : measure(tree, mask, whole.measures);
   return selectMainContent(tree, mask, measures) ?? mask;
 }
 
