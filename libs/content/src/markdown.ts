@@ -408,10 +408,10 @@ class MarkdownWriter {
   /** Absolute URL; null for what leads nowhere. An empty one leads to the page itself. */
   private linkUrl(node: number): string | null {
     const { tree, page } = this;
-    const raw = tree.attr(node, A.href);
-    if (raw === null) return null;
     const target = linkTarget(tree, node);
     if (target !== null) return page.options.urls.resolve(target);
+    const raw = tree.attr(node, A.href);
+    if (raw === null) return null;
     const isFragment = raw.startsWith('#') && raw.length > 1;
     return isFragment || raw.trim() === '' ? page.options.urls.resolve(raw) : null;
   }
