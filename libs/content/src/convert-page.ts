@@ -118,7 +118,7 @@ function writeFormats({ request, tree, urls, whole, embedded }: Parsed): Content
   const options = { urls, removeBase64Images: spec.removeBase64Images };
   if (wanted.has('markdown')) {
     content.markdown = orElse(
-      () => completed(writeMarkdown(tree, mask, options), embedded, options),
+      () => completed(writeMarkdown(tree, mask, options, whole.measures.ownFound), embedded, options),
       () => writePlainText(tree, mask),
       () => warn('The page could not be written as markdown: its plain text is returned.'),
     );

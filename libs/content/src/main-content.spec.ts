@@ -165,7 +165,7 @@ describe('main content', () => {
   });
 
   it('warns when the page is so unclear that nearly all of it was kept', () => {
-    const { page } = convert('<nav><a href=/a>Only navigation</a></nav>', {
+    const { page } = convert(`<nav>${'<a href=/a>Only navigation</a> '.repeat(6)}</nav>`, {
       spec: {
         formats: [{ type: 'markdown' }],
         onlyMainContent: true,

@@ -31,9 +31,13 @@ export interface EscapeContext {
   inLink: boolean;
 }
 
-/** One scan: every character is looked at once, in the context of its neighbours in the same text. */
-export function escapeText(text: string, context: EscapeContext): string {
-  const escaped = MAY_NEED_ESCAPE.test(text) ? escapeInline(text, context.inLink) : text;
+/**
+ * One scan: every character is looked at once, in the context of its neighbours in the same text.
+ *
+ * @param hasMarkup false when the text is known to have none of the characters that may need an escape anywhere
+ */
+export function escapeText(text: string, context: EscapeContext, hasMarkup = MAY_NEED_ESCAPE.test(text)): string {
+  const escaped = hasMarkup ? escapeInline(text, context.inLink) : text;
   if (context.itemStart && TASK_BOX.test(escaped)) return `\\${escaped}`;
   return context.lineStart ? escapeLineStart(escaped) : escaped;
 }

@@ -57,6 +57,7 @@ const CLOSE_BRACKET = 93;
 const BACKTICK = 96;
 const TILDE = 126;
 const TRAILING_SPACE = / +$/;
+const MAX_DIGITS = 9;
 const SEVERAL_DIGITS = /^\d{1,9}$/;
 const END_OF_NUMBER = /^(\d{0,9})([.)])/;
 const UNICODE_SPACE = /\s/;
@@ -76,6 +77,12 @@ function isPunctuation(c: number): boolean {
 
 function isWord(c: number): boolean {
   return !isSpace(c) && !isPunctuation(c);
+}
+
+/** What would make a link or a definition of the brackets before it. */
+function extendsBracket(text: string): boolean {
+  const first = text.charAt(0);
+  return first === '(' || first === ':';
 }
 
 function lastCodePoint(text: string): number {
@@ -213,10 +220,9 @@ export class MarkdownOutput {
   text(text: string): void {
     const isHead = this.isLineStart;
     const isAdjacent = this.startText(text.codePointAt(0)!);
-    const first = text.charAt(0);
     const continuesNumber = isAdjacent && this.onlyDigits;
-    if (isAdjacent && this.lastChar === CLOSE_BRACKET && (first === '(' || first === ':')) this.parts.push('\\');
-    this.onlyDigits = (isHead || continuesNumber) && SEVERAL_DIGITS.test(text);
+    if (isAdjacent && this.lastChar === CLOSE_BRACKET && extendsBracket(text)) this.parts.push('\\');
+    this.onlyDigits = (isHead || continuesNumber) && text.length <= MAX_DIGITS && SEVERAL_DIGITS.test(text);
     this.lastTextAt = this.parts.push(continuesNumber ? text.replace(END_OF_NUMBER, '$1\\$2') : text) - 1;
     this.lastChar = lastCodePoint(text);
     this.useMarks();
@@ -266,10 +272,11 @@ export class MarkdownOutput {
     this.onlyImages = false;
     this.startLine();
     const blank = this.prefix.replace(TRAILING_SPACE, '');
-    lines.forEach((line, index) => {
-      if (index > 0) this.parts.push('\n', line === '' ? blank : this.prefix);
+    for (let i = 0; i < lines.length; i++) {
+      const line = lines[i]!;
+      if (i > 0) this.parts.push('\n', line === '' ? blank : this.prefix);
       this.parts.push(line);
-    });
+    }
     this.written++;
     this.hasLine = true;
     this.afterText = false;
@@ -315,7 +322,8 @@ export class MarkdownOutput {
     const at = this.marks.lastIndexOf(mark);
     if (at < 0) return;
     for (let i = this.marks.length - 1; i >= at; i--) this.close(this.marks[i]!);
-    this.marks.splice(at, 1);
+    if (at === this.marks.length - 1) this.marks.pop();
+    else this.marks.splice(at, 1);
   }
 
   private closeMarks(): void {
@@ -327,7 +335,7 @@ export class MarkdownOutput {
     const { openAt, emphasis, afterWord, close } = mark;
     mark.openAt = -1;
     const first = close.charCodeAt(0);
-    const last = this.closed.at(-1);
+    const last = this.closed[this.closed.length - 1];
     const continuesRun = last !== undefined && last.delimiter.charCodeAt(0) === first;
     if (!continuesRun) this.settleClosed(first);
     const before = continuesRun ? last.before : this.lastChar;
@@ -356,7 +364,7 @@ export class MarkdownOutput {
 
   /** Opens what waits before a text that begins with `first`. */
   private openMarks(first: number, isAdjacent: boolean): void {
-    if (!this.marks.some((mark) => mark.openAt < 0)) return this.settleClosed(first);
+    if (!this.hasWaitingMark()) return this.settleClosed(first);
     const waiting = this.marks.filter((mark) => mark.openAt < 0 && this.mayOpen(mark));
     let from = 0;
     if (isAdjacent) while (from < waiting.length && this.reopen(waiting[from]!)) from++;
@@ -371,6 +379,11 @@ export class MarkdownOutput {
       const isSameRun = waiting[i + 1]?.open.charCodeAt(0) === waiting[i]!.open.charCodeAt(0);
       if (!isSameRun) before = this.lastChar;
     }
+  }
+
+  private hasWaitingMark(): boolean {
+    for (const mark of this.marks) if (mark.openAt < 0) return true;
+    return false;
   }
 
   private chooseDelimiter(mark: Mark, behindStar: boolean): void {
@@ -421,7 +434,7 @@ export class MarkdownOutput {
 
   /** Emphasis that ended right here goes on instead of being opened again. */
   private reopen(mark: Mark): boolean {
-    const last = this.closed.at(-1);
+    const last = this.closed[this.closed.length - 1];
     if (last === undefined || last.emphasis !== mark.emphasis || last.closeAt !== this.parts.length - 1) return false;
     if (last.isBehindOther) return false;
     this.parts.pop();
@@ -533,7 +546,7 @@ export class MarkdownOutput {
   private endLines(): void {
     const lines = this.needsEmptyLine() ? Math.max(2, this.gap) : this.gap;
     if (lines === 1 && this.firstPrefix === null && this.afterText) this.parts.push('  ');
-    const blank = this.gapPrefix.replace(TRAILING_SPACE, '');
+    const blank = this.gapPrefix === '' ? '' : this.gapPrefix.replace(TRAILING_SPACE, '');
     for (let i = 1; i < lines; i++) this.parts.push('\n', blank);
     this.parts.push('\n');
   }

@@ -18,8 +18,10 @@ import {
   splitTex,
   type Formula,
 } from './math.js';
+import { decodeOrdinary } from './references.js';
 import { readTable, SpanBudget, type TableCells } from './table.js';
 import { A, F, FIRST_CUSTOM_TAG, T, TEXT, flagsOf } from './tags.js';
+import { FOUND, isWhite, scanText } from './text-scan.js';
 import type { Tree } from './tree.js';
 import type { UrlResolver } from './url-resolver.js';
 
@@ -30,13 +32,15 @@ export interface MarkdownOptions {
 
 export const REMOVED_IMAGE = '<Base64-Image-Removed>';
 
-export function writeMarkdown(tree: Tree, mask: Mask, options: MarkdownOptions): string {
+/** @param found what `scanText` found in the text nodes, as far as that is known (`measure`) */
+export function writeMarkdown(tree: Tree, mask: Mask, options: MarkdownOptions, found = NOTHING_FOUND): string {
   const out = new MarkdownOutput();
-  new MarkdownWriter(new PageContext(tree, mask, options), out).children(0);
+  new MarkdownWriter(new PageContext(tree, mask, options, found), out).children(0);
   const text = out.toString();
   return text === '' ? '' : text.trimEnd();
 }
 
+const NOTHING_FOUND: Uint8Array = new Uint8Array(0);
 const WIDE_SPACE = /[ \t\n\r\f\u00a0]{2,}|[\t\n\r\f\u00a0]/g;
 const HAS_INVISIBLE = /[\u200b\u2060\ufeff\u00ad]/;
 const INVISIBLE = /[\u200b\u2060\ufeff\u00ad]/g;
@@ -67,6 +71,7 @@ class PageContext {
     readonly tree: Tree,
     readonly mask: Mask,
     readonly options: MarkdownOptions,
+    readonly found: Uint8Array,
   ) {}
 
   get footnotes(): Footnotes | null {
@@ -239,14 +244,27 @@ class MarkdownWriter {
     while (to > from && isWhite(source.charCodeAt(to - 1))) to--;
     if (from > starts[node]!) this.out.wantSpace();
     if (from === to) return;
-    const found = scanText(source, from, to);
-    if ((found & (FOUND.entity | FOUND.other | FOUND.tex)) !== 0) return this.richText(this.tree.text(node));
-    this.plainText(source.slice(from, to), found);
+    const found = this.page.found[node] || scanText(source, from, to);
+    if (!this.ordinaryText(node, source.slice(from, to), found)) return this.richText(this.tree.text(node));
     if (to < ends[node]!) this.out.wantSpace();
   }
 
+  /** Writes text of ordinary characters; false, and nothing written, for other text. */
+  private ordinaryText(node: number, raw: string, found: number): boolean {
+    if ((found & (FOUND.entity | FOUND.other | FOUND.tex)) === 0) {
+      this.plainText(raw, found);
+      return true;
+    }
+    if ((found & FOUND.other) !== 0 || ((found & FOUND.tex) !== 0 && this.page.rendersTex)) return false;
+    const { tree } = this;
+    if (flagsOf(tree.tag[tree.parent[node]!]!) & F.verbatim) return false;
+    const decoded = decodeOrdinary(raw, found);
+    if (decoded !== null) this.plainText(decoded.text, decoded.found);
+    return decoded !== null;
+  }
+
   private richText(text: string): void {
-    if (!HAS_TEX.test(text) || !this.page.rendersTex) return this.write(text);
+    if (!this.page.rendersTex || !HAS_TEX.test(text)) return this.write(text);
     for (const piece of splitTex(text)) {
       if (typeof piece === 'string') this.write(piece);
       else this.formula(piece);
@@ -259,7 +277,7 @@ class MarkdownWriter {
     if ((found & FOUND.other) !== 0) {
       text = withoutInvisible(text);
       if (ONLY_DIRECTION.test(text)) return this.out.wantSpace();
-      found = scanText(text, 0, text.length);
+      if (text.length !== raw.length) found = scanText(text, 0, text.length);
     }
     if ((found & FOUND.wideSpace) !== 0) text = text.replace(WIDE_SPACE, ' ');
     let from = 0;
@@ -277,9 +295,10 @@ class MarkdownWriter {
     const { out } = this;
     const text = (found & FOUND.wideSpace) === 0 ? raw : raw.replace(WIDE_SPACE, ' ');
     const lineStart = out.isLineStart;
-    const mayNeedEscape = lineStart || out.isItemStart || (found & FOUND.markup) !== 0;
-    if (!mayNeedEscape) return out.text(text);
-    out.text(escapeText(text, { lineStart, itemStart: out.isItemStart, inLink: this.inLink }));
+    const itemStart = out.isItemStart;
+    const hasMarkup = (found & (FOUND.markup | FOUND.entity)) !== 0;
+    const isAsItIs = !lineStart && !itemStart && !hasMarkup;
+    out.text(isAsItIs ? text : escapeText(text, { lineStart, itemStart, inLink: this.inLink }, hasMarkup));
   }
 
   private between(node: number, open: string, close: string): void {
@@ -389,10 +408,10 @@ class MarkdownWriter {
   /** Absolute URL; null for what leads nowhere. An empty one leads to the page itself. */
   private linkUrl(node: number): string | null {
     const { tree, page } = this;
-    const raw = tree.attr(node, A.href);
-    if (raw === null) return null;
     const target = linkTarget(tree, node);
     if (target !== null) return page.options.urls.resolve(target);
+    const raw = tree.attr(node, A.href);
+    if (raw === null) return null;
     const isFragment = raw.startsWith('#') && raw.length > 1;
     return isFragment || raw.trim() === '' ? page.options.urls.resolve(raw) : null;
   }
@@ -683,56 +702,6 @@ function listNumber(value: string | null, otherwise: number): number {
 function withoutInvisible(text: string): string {
   const visible = HAS_INVISIBLE.test(text) ? text.replace(INVISIBLE, '') : text;
   return HAS_WIDE_BREAK.test(visible) ? visible.replace(WIDE_BREAK, '$1') : visible;
-}
-
-function isWhite(c: number): boolean {
-  return c === 32 || (c >= 9 && c <= 13);
-}
-
-/** What a text holds, as bits. */
-const FOUND = {
-  wideSpace: 1,
-  /** A character that may need an escape. */
-  markup: 2,
-  entity: 4,
-  tex: 8,
-  /** A space outside ASCII, an invisible or a wide character. */
-  other: 16,
-} as const;
-
-const NO_BREAK_SPACE = 0xa0;
-const SOFT_HYPHEN = 0xad;
-const FOUND_BY = new Uint8Array(128);
-for (const c of '\t\n\v\f\r') FOUND_BY[c.charCodeAt(0)] = FOUND.wideSpace;
-for (const c of '\\`*_[]<~') FOUND_BY[c.charCodeAt(0)] = FOUND.markup;
-FOUND_BY[38] = FOUND.markup | FOUND.entity;
-FOUND_BY[36] = FOUND.tex;
-FOUND_BY[92] = FOUND.markup | FOUND.tex;
-
-/** One look at every character of a text that begins and ends with something else than white space. */
-function scanText(text: string, from: number, to: number): number {
-  let found = 0;
-  let isAfterSpace = false;
-  for (let i = from; i < to; i++) {
-    const c = text.charCodeAt(i);
-    if (c === 32) {
-      if (isAfterSpace) found |= FOUND.wideSpace;
-      isAfterSpace = true;
-      continue;
-    }
-    isAfterSpace = false;
-    if (c < 128) found |= FOUND_BY[c]!;
-    else if (c === NO_BREAK_SPACE) found |= FOUND.wideSpace | FOUND.other;
-    else if (isOther(c)) found |= FOUND.other;
-  }
-  return found;
-}
-
-/** Spaces, invisible and wide characters, among those outside ASCII. */
-function isOther(c: number): boolean {
-  if (c < 0x2000) return c === SOFT_HYPHEN;
-  if (c < 0x3000) return c < 0x2010 || (c >= 0x2028 && c <= 0x202f) || (c >= 0x205f && c <= 0x206f);
-  return c < 0xac00 || c >= 0xf900;
 }
 
 /** Counting pixels: images of at most 1 x 1. */
