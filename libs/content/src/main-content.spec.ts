@@ -180,6 +180,8 @@ describe('a selection by estimates', () => {
   it('of a page with very many blocks drops only what stands in the chrome', () => {
     const html = `<nav><p>menu</p></nav>${'<p>a</p>'.repeat(8001)}`;
     expect(select(html, modelOf('words', 5))).toBe('<p>a'.repeat(8001));
+    const deep = `<nav><p>menu</p></nav>${'<div>'.repeat(400)}${'<p>a</p>'.repeat(1000)}`;
+    expect(select(deep, modelOf('words', 5))).not.toContain('menu');
   });
 
   it('is null for a page without text', () => {

@@ -49,12 +49,23 @@ const SURELY_NOT = 0.08;
 
 /** Pages with more blocks are not judged block by block: a row of features per block would cost too much. */
 const MAX_BLOCKS = 8_000;
+/** The same for elements around blocks, added up over all blocks: what is around a block is looked at element by element. */
+const MAX_AROUND = 400_000;
 const CHROME = CONTEXT.nav | CONTEXT.footer | CONTEXT.aside | CONTEXT.dialog | CONTEXT.hidden;
 
 function outsideChrome(blocks: Blocks): Uint8Array {
   return Uint8Array.from({ length: blocks.count }, (_, block) =>
     blocks.context[blocks.first[block]!]! & CHROME ? 0 : 1,
   );
+}
+
+/** Elements around blocks, an element once per block inside; stops counting above `enough`. */
+function countAround(tree: Tree, blocks: Blocks, enough: number): number {
+  let elements = 0;
+  for (let block = 0; block < blocks.count && elements <= enough; block++) {
+    for (let up = blocks.parent[block]!; up > 0; up = tree.parent[up]!) elements++;
+  }
+  return elements;
 }
 
 /** Null when nothing would be left. */
@@ -66,7 +77,7 @@ export function selectMainContent(
 ): MainContent | null {
   const blocks = new Blocks(tree, mask, ownText);
   if (blocks.count === 0) return null;
-  if (blocks.count > MAX_BLOCKS)
+  if (blocks.count > MAX_BLOCKS || countAround(tree, blocks, MAX_AROUND) > MAX_AROUND)
     return { mask: maskOf(tree, mask, blocks, outsideChrome(blocks)), estimate: 0, isFuller: true };
   const reader = new FeatureReader(tree, blocks);
   reader.read();
