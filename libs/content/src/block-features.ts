@@ -1,6 +1,7 @@
 /**
  * What is known about each block of a page, one row of numbers per block: its own text, what stands around it, its place,
  * its neighbours, how often its like repeats, and the page as a whole. Only facts that mean the same on every site.
+ * None is ever negative (block-model.ts).
  */
 import { CONTEXT, type Blocks } from './blocks.js';
 import { A, F, T, TEXT, flagsOf } from './tags.js';
@@ -223,6 +224,8 @@ const RELATED = kindBits('related', 'promo');
 const POST = kindBits('post');
 
 const FAR = 40;
+/** Where the best element begins and ends on the scale of `bestAfter`. */
+const BEST_AT = 1000;
 const LONG_CHARS = 80;
 export const MIN_REPEATS = 3;
 
@@ -477,9 +480,10 @@ export class FeatureReader {
       rows[at + X.bestIn] = isIn ? 1 : 0;
       rows[at + X.bestSteps] = this.depth[best]! - this.depth[common]!;
       rows[at + X.bestCommon] = this.shareOf(common);
-      rows[at + X.bestAfter] = block < from ? block - from : block >= to ? block - to + 1 : 0;
+      rows[at + X.bestAfter] =
+        BEST_AT + (block < from ? Math.max(-BEST_AT, block - from) : block >= to ? block - to + 1 : 0);
       rows[at + X.bestShare] = share;
-      rows[at + X.bestDepth] = isIn ? this.depth[blocks.parent[block]!]! - this.depth[best]! : -1;
+      rows[at + X.bestDepth] = isIn ? this.depth[blocks.parent[block]!]! - this.depth[best]! + 1 : 0;
     }
   }
 
@@ -526,7 +530,7 @@ export class FeatureReader {
       rows[at + X.blockShare] = block / count;
       rows[at + X.textShare] = sums.chars[block]! / sums.chars[count]!;
       rows[at + X.hasTitle] = title < 0 ? 0 : 1;
-      rows[at + X.toTitle] = title < 0 ? 0 : (block - title) / count;
+      rows[at + X.toTitle] = title < 0 ? 0 : 1 + (block - title) / count;
       rows[at + X.sinceHeading] = heading < 0 ? count : block - heading;
       for (let i = 0; i < TEXT_KINDS.length; i++) {
         rows[at + SAYS_AT + i] = (blocks.textKinds[block]! >> i) & 1;
@@ -621,7 +625,7 @@ export class FeatureReader {
       [Y.pageTopCount, top < 0 ? 0 : rows[top * WIDTH + X.pathCount]!],
       [Y.pageLinkedHeadings, linkedHeadings],
       [Y.pageTitles, titles],
-      [Y.pageUrlSegments, facts.url.segments],
+      [Y.pageUrlSegments, facts.url.segments + 1],
       [Y.pageUrlLast, facts.url.last],
       [Y.pageUrlHyphens, facts.url.hyphens],
       [Y.pageUrlDigits, facts.url.digits],

@@ -7,7 +7,7 @@ import { selectMainContent, type BlockModel } from './main-content.js';
 import { measure } from './measures.js';
 import { pageFixture } from './page-fixture.js';
 import { parseHtml } from './parse.js';
-import { bestCut } from './second-look.js';
+import { bestCut, byEstimate } from './second-look.js';
 import { wholePage } from './selection.js';
 import type { Tree } from './tree.js';
 
@@ -37,17 +37,38 @@ function rowsOf(html: string): Record<string, number>[] {
   );
 }
 
-/** One tree: a leaf for rows whose feature is at most the threshold, another for the rest. */
-function stump(name: string, threshold: number, low: number, high: number): Forest {
-  const bytes = new ArrayBuffer(12 + 4 + 4 + 4 + 8 + 2 + 1 + 1);
-  const view = new DataView(bytes);
-  [1, 1, 2, 0, 0].forEach((value, i) => view.setInt32(i * 4, value, true));
-  [threshold, low, high].forEach((value, i) => view.setFloat32(20 + i * 4, value, true));
-  view.setUint16(32, FEATURES.indexOf(name), true);
-  view.setInt8(34, -1);
-  view.setInt8(35, -2);
-  return new Forest(Buffer.from(bytes).toString('base64'));
+/** A leaf, or feature, threshold, and what follows for at most the threshold and for more. */
+type Branch = number | [feature: number, threshold: number, low: Branch, high: Branch];
+
+function packForest(trees: Branch[]): Forest {
+  const roots: number[] = [];
+  const leafRoots: number[] = [];
+  const leaves: number[] = [];
+  const splits: { feature: number; threshold: number; low: number; high: number }[] = [];
+  const add = (branch: Branch, root: number, leafRoot: number): number => {
+    if (typeof branch === 'number') return ~(leaves.push(branch) - 1 - leafRoot);
+    const split = { feature: branch[0], threshold: branch[1], low: 0, high: 0 };
+    const index = splits.push(split) - 1;
+    split.low = add(branch[2], root, leafRoot);
+    split.high = add(branch[3], root, leafRoot);
+    return index - root;
+  };
+  for (const tree of trees) {
+    roots.push(splits.length);
+    leafRoots.push(leaves.length);
+    add(tree, splits.length, leaves.length);
+  }
+  const arrays = [
+    Int32Array.of(roots.length, splits.length, leaves.length, ...roots, ...leafRoots),
+    Float32Array.of(...splits.map((split) => split.threshold), ...leaves),
+    Uint16Array.from(splits, (split) => split.feature),
+    Int8Array.from(splits.flatMap((split) => [split.low, split.high])),
+  ];
+  return new Forest(Buffer.concat(arrays.map((array) => new Uint8Array(array.buffer))).toString('base64'));
 }
+
+const stump = (name: string, threshold: number, low: number, high: number): Forest =>
+  packForest([[FEATURES.indexOf(name), threshold, low, high]]);
 const modelOf = (name: string, threshold: number, low = -5, high = 5): BlockModel => ({
   types: [],
   first: stump(name, threshold, low, high),
@@ -96,16 +117,40 @@ describe('blocks', () => {
     expect(rows[3]).toMatchObject({ lastHeading: 3, 'heading.related': 1, lastHeadingLinks: 1 });
   });
 
+  it('know nothing that is negative', () => {
+    const rows = rowsOf(
+      `<h4>x</h4><p>a</p><h1>Rivers</h1><ul>${'<li>b'.repeat(4)}</ul><div>${story('lake')}${story('sea')}</div><div><p>c</div>`,
+    );
+    expect(rows.flatMap((row) => Object.entries(row)).filter(([, value]) => !(value >= 0))).toEqual([]);
+    expect(rows.at(0)!.bestAfter).toBeLessThan(rows.at(-1)!.bestAfter!);
+  });
+
   it('know whether they stand in the element with most running text', () => {
     const rows = rowsOf(`<div><p>menu</p></div><div>${story('river')}${story('lake')}<p>short</p></div>`);
     expect(rows.map((row) => row.bestIn)).toEqual([0, 1, 1, 1]);
   });
 });
 
+describe('a forest', () => {
+  it('adds up trees of different depths', () => {
+    const forest = packForest([
+      [0, 1.5, [1, 0.5, -1, 2], 3],
+      [1, 0, 1, 2],
+    ]);
+    const rows = new Float32Array([1, 0.5, 1, 0.75, 1.5, 0, 1.75, 0]);
+    const sums = Array.from(forest.estimate(rows, 2), (p) => Math.round(Math.log(p / (1 - p))));
+    expect(sums).toEqual([1, 4, 0, 4]);
+  });
+});
+
 describe('the cut', () => {
+  it('looks at equal estimates in the order of the page', () => {
+    expect([...byEstimate(new Float32Array([0.25, 1, 0.5, 0, 0.5, 1]))]).toEqual([1, 5, 2, 4, 0, 3]);
+  });
+
   it('is the one that promises the best F1', () => {
-    expect(bestCut(new Float32Array([0.9, 0.1, 0.8]), new Int32Array([50, 50, 50]), 3).cut).toBeCloseTo(0.8);
-    expect(bestCut(new Float32Array([0.3, 0.05, 0.28]), new Int32Array([50, 50, 50]), 3).cut).toBeCloseTo(0.28);
+    expect(bestCut(new Float32Array([0.9, 0.1, 0.8]), new Int32Array([50, 50, 50])).cut).toBeCloseTo(0.8);
+    expect(bestCut(new Float32Array([0.3, 0.05, 0.28]), new Int32Array([50, 50, 50])).cut).toBeCloseTo(0.28);
   });
 });
 
@@ -130,6 +175,13 @@ describe('a selection by estimates', () => {
   it('keeps images with the text around them', () => {
     const html = '<div><img src=a><p>in</p></div><div><img src=b><p>out out</p></div>';
     expect(select(html, modelOf('words', 1, 5, -5))).toBe('<div><img><p>in');
+  });
+
+  it('of a page with very many blocks drops only what stands in the chrome', () => {
+    const html = `<nav><p>menu</p></nav>${'<p>a</p>'.repeat(8001)}`;
+    expect(select(html, modelOf('words', 5))).toBe('<p>a'.repeat(8001));
+    const deep = `<nav><p>menu</p></nav>${'<div>'.repeat(400)}${'<p>a</p>'.repeat(1000)}`;
+    expect(select(deep, modelOf('words', 5))).not.toContain('menu');
   });
 
   it('is null for a page without text', () => {
@@ -158,6 +210,7 @@ describe('main content', () => {
         <aside class="related-posts"><h2>Related stories</h2>${['hill', 'wood', 'town', 'mill'].map(teaser).join('')}</aside></main>`,
       ),
     );
+    expect(text).toContain('# The river');
     expect(text).toContain('The bridge was described');
     expect(text).not.toContain('hill');
     expect(text).not.toContain('All rights reserved');

@@ -40,21 +40,32 @@ const trainedModel = (): BlockModel =>
 
 /** On a page that is surely an article, text beside it is more often a teaser than the estimates of blocks say. */
 const SURE_ARTICLE = 0.6;
-const ARTICLE_SHIFT = -0.65;
+const ARTICLE_SHIFT = -0.9;
 /** On other pages the cut goes this much lower: their lists, links and buttons are worth more than their words. */
-const GENEROUS = 0.8;
+const GENEROUS = 0.7;
 /** A page that promises less than this is kept but for what is surely no content. */
 const MIN_ESTIMATE = 0.3;
 const SURELY_NOT = 0.08;
 
-/** Pages with more blocks are not judged block by block: a row of features per block would cost too much memory. */
-const MAX_BLOCKS = 20_000;
+/** Pages with more blocks are not judged block by block: a row of features per block would cost too much. */
+const MAX_BLOCKS = 8_000;
+/** The same for elements around blocks, added up over all blocks: what is around a block is looked at element by element. */
+const MAX_AROUND = 400_000;
 const CHROME = CONTEXT.nav | CONTEXT.footer | CONTEXT.aside | CONTEXT.dialog | CONTEXT.hidden;
 
 function outsideChrome(blocks: Blocks): Uint8Array {
   return Uint8Array.from({ length: blocks.count }, (_, block) =>
     blocks.context[blocks.first[block]!]! & CHROME ? 0 : 1,
   );
+}
+
+/** Elements around blocks, an element once per block inside; stops counting above `enough`. */
+function countAround(tree: Tree, blocks: Blocks, enough: number): number {
+  let elements = 0;
+  for (let block = 0; block < blocks.count && elements <= enough; block++) {
+    for (let up = blocks.parent[block]!; up > 0; up = tree.parent[up]!) elements++;
+  }
+  return elements;
 }
 
 /** Null when nothing would be left. */
@@ -66,7 +77,7 @@ export function selectMainContent(
 ): MainContent | null {
   const blocks = new Blocks(tree, mask, ownText);
   if (blocks.count === 0) return null;
-  if (blocks.count > MAX_BLOCKS)
+  if (blocks.count > MAX_BLOCKS || countAround(tree, blocks, MAX_AROUND) > MAX_AROUND)
     return { mask: maskOf(tree, mask, blocks, outsideChrome(blocks)), estimate: 0, isFuller: true };
   const reader = new FeatureReader(tree, blocks);
   reader.read();
@@ -74,7 +85,7 @@ export function selectMainContent(
   reader.tellTypes(types);
   const article = types[TYPES.indexOf('article')] ?? 0;
   const estimates = estimateBlocks(reader, model, article);
-  const { cut, estimate } = bestCut(estimates, blocks.words, blocks.count);
+  const { cut, estimate } = bestCut(estimates, blocks.words);
   const isFuller = estimate < MIN_ESTIMATE;
   const kept = new Uint8Array(blocks.count);
   const isCollection = article < 0.5;

@@ -115,12 +115,12 @@ class SecondLook {
     for (let block = 0; block < count; block++) {
       const x = block * WIDTH;
       rows[x + S.pPath] = pathMass[ofPath[block]!]! / pathChars[ofPath[block]!]!;
-      rows[x + S.pRepeat] = rows[x + S.pRepeat2] = -1;
+      rows[x + S.pRepeat] = rows[x + S.pRepeat2] = 0;
       let place: number = S.pRepeat;
       for (let up = blocks.parent[block]!; up > 0; up = tree.parent[up]!) {
         const group = repeats.groupOf[up]!;
         if (group < 0 || repeats.count[group]! < MIN_REPEATS) continue;
-        rows[x + place] = groupMass[group]! / (repeats.chars[group]! || 1);
+        rows[x + place] = 1 + groupMass[group]! / (repeats.chars[group]! || 1);
         if (place === S.pRepeat2) break;
         place = S.pRepeat2;
       }
@@ -209,9 +209,9 @@ class SecondLook {
     const { rows, count, p, mass } = this;
     const { blocks } = this.reader;
     const mean = this.mean(0, count);
-    const { estimate } = bestCut(p, blocks.words, count);
-    const best = p.reduce((most, value) => Math.max(most, value), 0);
-    const order = Array.from({ length: count }, (_, block) => block).sort((a, b) => p[b]! - p[a]!);
+    const order = byEstimate(p);
+    const { estimate } = bestCut(p, blocks.words, order);
+    const best = p[order[0]!]!;
     let before = 0;
     for (const block of order) {
       const x = block * WIDTH;
@@ -229,10 +229,9 @@ class SecondLook {
  * The cut through estimates that promises the best F1 over words, and what it promises: for a block kept at probability
  * p its words count p times as right, all of them as kept.
  */
-export function bestCut(p: Float32Array, words: Int32Array, count: number): { cut: number; estimate: number } {
-  const order = Array.from({ length: count }, (_, block) => block).sort((a, b) => p[b]! - p[a]!);
+export function bestCut(p: Float32Array, words: Int32Array, order = byEstimate(p)): { cut: number; estimate: number } {
   let wanted = 0;
-  for (let block = 0; block < count; block++) wanted += p[block]! * (words[block]! + 0.5);
+  for (let block = 0; block < p.length; block++) wanted += p[block]! * (words[block]! + 0.5);
   let right = 0;
   let kept = 0;
   let estimate = 0;
@@ -246,4 +245,22 @@ export function bestCut(p: Float32Array, words: Int32Array, count: number): { cu
     cut = p[block]!;
   }
   return { cut, estimate };
+}
+
+const BLOCK_RANGE = 2 ** 20;
+/** Bits of the largest estimate. */
+const ONE = 0x3f800000;
+
+/**
+ * Blocks by falling estimate, equal ones as they stand in the page. The bits of positive floats compare like the floats:
+ * sorted are plain numbers of those bits and the block, without a function to compare.
+ */
+export function byEstimate(p: Float32Array): Int32Array {
+  const bits = new Int32Array(p.buffer, p.byteOffset, p.length);
+  const keys = new Float64Array(p.length);
+  for (let block = 0; block < keys.length; block++) keys[block] = (ONE - bits[block]!) * BLOCK_RANGE + block;
+  keys.sort();
+  const order = new Int32Array(p.length);
+  for (let i = 0; i < order.length; i++) order[i] = keys[i]! % BLOCK_RANGE;
+  return order;
 }

@@ -58,6 +58,12 @@ describe("the page's title", () => {
     expect(settle(html, [0.2, 0.9, 0.1, 0.9, 0.2])).toBe('-k-k-');
     expect(settle(html, [0.05, 0.05, 0.1, 0.9, 0.2])).toBe('---k-');
   });
+
+  it('stays although unlikely when the page is named like it', () => {
+    const html = `<title>The old mill | News</title><h1>The old mill</h1><p>${LONG}</p>`;
+    expect(settle(html, [0.05, 0.9])).toBe('kk');
+    expect(settle(html.replace('<h1>The old mill', '<h1>Our daily paper'), [0.05, 0.9])).toBe('-k');
+  });
 });
 
 describe('a short block among kept text', () => {

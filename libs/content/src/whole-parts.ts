@@ -14,8 +14,10 @@ const REMAINDER = 0.15;
 const LEAST = 0.06;
 /** A heading over kept text is kept down to this estimate. */
 const LEAST_HEADING = 0.1;
-/** The page's title is kept down to this one. */
+/** The first heading of the page is kept down to this one, and down to the second when it says what the page's title says. */
 const LEAST_TITLE = 0.15;
+const LEAST_NAMED_TITLE = 0.03;
+const NAMED_SHARE = 0.8;
 const MIN_SECTION_CHARS = 40;
 
 /** What may fill a gap: short blocks, not too unlikely, where this share of the one or two subtrees around them is kept. */
@@ -108,10 +110,15 @@ function keepTitle({ blocks, headingLevel, estimates, kept }: Judged): void {
   let title = -1;
   for (let block = 0; block < blocks.count; block++) {
     if (headingLevel[block] === 1 && kept[block] === 1) return;
-    if (headingLevel[block] === 1 && estimates[block]! >= LEAST_TITLE && !isHidden(blocks, block)) title = block;
+    if (headingLevel[block] === 1 && estimates[block]! >= leastOf(blocks, block)) title = block;
     if (kept[block] === 1 && blocks.chars[block]! >= MIN_SECTION_CHARS) break;
   }
   if (title >= 0) kept[title] = 1;
+}
+
+function leastOf(blocks: Blocks, block: number): number {
+  if (isHidden(blocks, block)) return 1;
+  return blocks.titleWords[block]! >= blocks.words[block]! * NAMED_SHARE ? LEAST_NAMED_TITLE : LEAST_TITLE;
 }
 
 function isHidden(blocks: Blocks, block: number): boolean {
