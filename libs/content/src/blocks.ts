@@ -129,6 +129,8 @@ export class Blocks {
   titleWords: Int32Array;
   /** Kinds of the words near its begin (`TEXT_KINDS`). */
   textKinds: Int32Array;
+  /** Characters of a text by kind. */
+  private readonly counts = new Int32Array(CURRENCY + 1);
 
   constructor(tree: Tree, mask: Mask, ownText: Int32Array) {
     const { count } = tree;
@@ -228,44 +230,38 @@ export class Blocks {
 
   /** Counts what a text is made of. */
   private scan(source: string, from: number, to: number, block: number): void {
+    const counts = this.counts.fill(0);
     let words = 0;
     let shortWords = 0;
     let sentences = 0;
-    let commas = 0;
-    let digits = 0;
-    let capitals = 0;
-    let separators = 0;
     let length = 0;
-    let previous = 32;
+    let first = 0;
+    let last = 0;
     for (let i = from; i <= to; i++) {
       const c = i < to ? source.charCodeAt(i) : 32;
-      if (c <= 32 || c === 160) {
-        if (length > 0) {
-          words++;
-          if (length <= 3) shortWords++;
-          if (previous === 46 || previous === 33 || previous === 63) sentences++;
-        }
-        length = 0;
-      } else {
+      const kind = c < 128 ? KINDS[c]! : kindOfWideChar(c);
+      if (kind !== SPACE) {
+        if (kind !== LETTER) counts[kind]!++;
         length++;
-        if (c >= 65 && c <= 90) capitals++;
-        else if (c >= 48 && c <= 57) digits++;
-        else if (c === 44 || c === 0x3001 || c === 0xff0c || c === 0x60c) commas++;
-        else if (c === 0x3002 || c === 0xff01 || c === 0xff1f || c === 0x964) sentences++;
-        else if (c === 124 || c === 0xbb || c === 0x203a || c === 0xb7 || c === 0x2022 || c === 62) separators++;
-        else if (c === 36 || c === 0x20ac || c === 0xa3 || c === 0xa5 || c === 0x20b9) this.currency[block] = 1;
-        this.lastChar[block] = c;
-        if (this.firstChar[block] === 0) this.firstChar[block] = c;
+        last = c;
+        if (first === 0) first = c;
+      } else if (length > 0) {
+        words++;
+        if (length <= 3) shortWords++;
+        if (last === 46 || last === 33 || last === 63) sentences++;
+        length = 0;
       }
-      previous = c;
     }
+    if (last !== 0) this.lastChar[block] = last;
+    if (this.firstChar[block] === 0) this.firstChar[block] = first;
+    if (counts[CURRENCY]! > 0) this.currency[block] = 1;
     this.words[block]! += words;
     this.shortWords[block]! += shortWords;
-    this.sentences[block]! += sentences;
-    this.commas[block]! += commas;
-    this.digits[block]! += digits;
-    this.capitals[block]! += capitals;
-    this.separators[block]! += separators;
+    this.sentences[block]! += sentences + counts[STOP]!;
+    this.commas[block]! += counts[COMMA]!;
+    this.digits[block]! += counts[DIGIT]!;
+    this.capitals[block]! += counts[CAPITAL]!;
+    this.separators[block]! += counts[SEPARATOR]!;
   }
 
   private readWords(source: string, from: number, to: number, block: number, title: ReadonlySet<number>): void {
@@ -280,6 +276,34 @@ export class Blocks {
     this.hash[block] = hash;
     this.textKinds[block]! |= kinds;
   }
+}
+
+const LETTER = 0;
+const SPACE = 1;
+const CAPITAL = 2;
+const DIGIT = 3;
+const COMMA = 4;
+/** Ends a sentence without a space behind it. */
+const STOP = 5;
+const SEPARATOR = 6;
+const CURRENCY = 7;
+
+/** Kinds of ASCII characters. */
+const KINDS = Uint8Array.from({ length: 128 }, (_, c) => {
+  if (c <= 32) return SPACE;
+  if (c >= 65 && c <= 90) return CAPITAL;
+  if (c >= 48 && c <= 57) return DIGIT;
+  if (c === 44) return COMMA;
+  if (c === 124 || c === 62) return SEPARATOR;
+  return c === 36 ? CURRENCY : LETTER;
+});
+
+function kindOfWideChar(c: number): number {
+  if (c === 160) return SPACE;
+  if (c === 0x3001 || c === 0xff0c || c === 0x60c) return COMMA;
+  if (c === 0x3002 || c === 0xff01 || c === 0xff1f || c === 0x964) return STOP;
+  if (c === 0xbb || c === 0x203a || c === 0xb7 || c === 0x2022) return SEPARATOR;
+  return c === 0x20ac || c === 0xa3 || c === 0xa5 || c === 0x20b9 ? CURRENCY : LETTER;
 }
 
 function countTexts(tree: Tree, ownText: Int32Array): number {
