@@ -515,7 +515,7 @@ const FATES: Record<string, Fate> = {
   'length-too-short': document(/enough words/),
   'length-huge': TOO_LARGE,
   'length-garbage': siteError(/HTTPParserError|HPE_/),
-  'links-10000': document(/ten thousand/),
+  'links-10000': document(/link 9999/),
   deep: document(/bottom|deep/),
   unclosed: document(/unclosed/),
   spans: document(/spans/),
