@@ -70,6 +70,12 @@ describe('a document', () => {
     expect(documentOf(html, ['images']).images).toEqual([...found, 'http://site.test/dir/6.webp']);
   });
 
+  it('keeps the text of a page that is links else', () => {
+    const links = Array.from({ length: 40 }, (_, i) => `<a href="/p/${i}">page ${i}</a>`).join(' ');
+    const html = `<title>Page 3</title><main><p>Text of page 3.</p></main>${links}`;
+    expect(documentOf(html, ['markdown'], { onlyMainContent: true }).markdown).toContain('Text of page 3.');
+  });
+
   it('keeps a page of a few words whole', () => {
     const html = '<h1>Ferry</h1><p><a href=/times>Times</a></p><ol><li>North</li><li>South</li></ol>';
     expect(documentOf(html, ['markdown'], { onlyMainContent: true }).markdown).toBe(

@@ -26,6 +26,10 @@ const LEAST_GAP = 0.12;
 const MAX_GAP_LEVELS = 2;
 const GAP_SHARE = 0.8;
 
+/** Share of link text from which on kept text is nothing but links. */
+const ONLY_LINKS = 0.95;
+const CHROME = CONTEXT.nav | CONTEXT.footer | CONTEXT.aside | CONTEXT.dialog | CONTEXT.hidden;
+
 export interface Judged {
   tree: Tree;
   blocks: Blocks;
@@ -42,6 +46,22 @@ export function keepPartsWhole(judged: Judged): void {
   if (judged.isCollection) fillGaps(judged);
   settleHeadings(judged);
   keepTitle(judged);
+  keepTextBesideLinks(judged);
+}
+
+/** Where nearly nothing but links was kept, the text beside them is what the page says; landmarks of chrome excepted. */
+function keepTextBesideLinks({ blocks, kept }: Judged): void {
+  let chars = 0;
+  let linkChars = 0;
+  for (let block = 0; block < blocks.count; block++) {
+    if (kept[block] === 0) continue;
+    chars += blocks.chars[block]!;
+    linkChars += blocks.linkChars[block]!;
+  }
+  if (linkChars < chars * ONLY_LINKS) return;
+  for (let block = 0; block < blocks.count; block++) {
+    if (blocks.linkChars[block] === 0 && (blocks.context[blocks.first[block]!]! & CHROME) === 0) kept[block] = 1;
+  }
 }
 
 function settleElements({ tree, blocks, estimates, kept }: Judged): void {
