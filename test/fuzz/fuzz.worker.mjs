@@ -1,6 +1,6 @@
 /** Converts one input after another and says what each took; the main thread sees when one never comes back. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { compiled } from '../quality/kit.mjs';
+import { compiled, linkRules } from '../quality/kit.mjs';
 import { checkResult, checkTree, isExpected } from './check.mjs';
 import { readCorpus } from './corpus.mjs';
 import { GIANTS } from './hostile.mjs';
@@ -10,7 +10,7 @@ import { Random } from './random.mjs';
 const { convertPage } = await compiled('index.js');
 const { decodeBody } = await compiled('charset.js');
 const { parseHtml } = await compiled('parse.js');
-const rules = await import('../../dist/libs/frontier/src/index.js');
+const rules = await linkRules();
 
 const CORPUS_PAGES = 300;
 /** Slower than this is tried again before it counts: the machine may have been busy. */

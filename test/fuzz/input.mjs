@@ -2,7 +2,10 @@
 import { inSomeCharset } from './charsets.mjs';
 import { hostilePage } from './hostile.mjs';
 import { mutatedPage, soup } from './mutate.mjs';
+import { compiled } from '../quality/kit.mjs';
 import { Random } from './random.mjs';
+
+const { pageRequest, SCOPE } = await compiled('page-fixture.js');
 
 const FORMATS = ['markdown', 'html', 'rawHtml', 'links', 'images'];
 const SELECTORS = ['p', 'div', '.post, #main', 'table td', 'article > *', 'a[href^="/"]', 'h1', '*'];
@@ -16,20 +19,6 @@ const TYPES = [
   null,
 ];
 const MAX_LINKS = 200;
-const SCOPE = {
-  base: 'http://site.test/',
-  version: 1,
-  includePaths: [],
-  excludePaths: [],
-  regexOnFullUrl: false,
-  maxDepth: null,
-  entireDomain: true,
-  allowExternalLinks: true,
-  allowSubdomains: false,
-  ignoreQueryParameters: false,
-  deduplicateSimilarUrls: false,
-  sitemap: 'include',
-};
 
 /** @param {Random} random @param {readonly Buffer[]} corpus */
 function somePage(random, corpus) {
@@ -53,8 +42,9 @@ function someSpec(random) {
 
 /** @param {Random} random @param {Buffer} body @param {string | null} contentType */
 export function requestFor(random, body, contentType) {
+  const scope = { ...SCOPE, allowExternalLinks: true };
   return {
-    body,
+    ...pageRequest(body),
     url: random.pick([
       'http://site.test/dir/page.html',
       'http://site.test/?a=%',
@@ -62,12 +52,10 @@ export function requestFor(random, body, contentType) {
     ]),
     statusCode: random.pick([200, 200, 200, 404, 503]),
     contentType,
-    robotsTag: null,
     rendered: random.chance(0.3),
     spec: someSpec(random),
     metadata: { statusCode: 200 },
-    discover: random.chance(0.5) ? { scope: SCOPE, depth: 1, maxLinks: MAX_LINKS, obeyNofollow: true } : null,
-    encoding: 'json',
+    discover: random.chance(0.5) ? { scope, depth: 1, maxLinks: MAX_LINKS, obeyNofollow: true } : null,
   };
 }
 

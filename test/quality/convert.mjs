@@ -3,31 +3,18 @@
  * Needs a compiled tree.
  */
 import readline from 'node:readline';
-import { compiled } from './kit.mjs';
+import { compiled, linkRules } from './kit.mjs';
 
 const { convertPage } = await compiled('index.js');
-const rules = await import('../../dist/libs/frontier/src/index.js');
+const { pageRequest } = await compiled('page-fixture.js');
+const rules = await linkRules();
 
 /** @param {{ id: string, url: string, html: string }} page */
 function requestFor({ id, url, html }) {
-  return {
-    body: Buffer.from(html),
-    url,
-    statusCode: 200,
-    contentType: 'text/html; charset=utf-8',
-    robotsTag: null,
-    rendered: false,
-    spec: {
-      formats: [{ type: 'markdown' }, { type: 'links' }],
-      onlyMainContent: !id.startsWith('cmark-'), // fragments without any main content, as the scorer asks through the API
-      includeTags: [],
-      excludeTags: [],
-      removeBase64Images: true,
-    },
-    metadata: {},
-    discover: null,
-    encoding: 'json',
-  };
+  const plain = pageRequest(html);
+  const formats = [{ type: 'markdown' }, { type: 'links' }];
+  const onlyMainContent = !id.startsWith('cmark-'); // fragments without any main content, as the scorer asks through the API
+  return { ...plain, url, spec: { ...plain.spec, formats, onlyMainContent }, metadata: {} };
 }
 
 /** @param {{ id: string, url: string, html: string }} page */

@@ -6,17 +6,16 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import readline from 'node:readline';
+import { compiled } from './kit.mjs';
 
-const root = path.resolve(import.meta.dirname, '../../dist/libs/content/src');
-const load = (file) => import(path.join(root, file));
-const { parseHtml } = await load('parse.js');
-const { wholePage } = await load('selection.js');
-const { measure } = await load('measures.js');
-const { selectMainContent } = await load('main-content.js');
-const { Forest } = await load('block-model.js');
-const { writeMarkdown } = await load('markdown.js');
-const { UrlResolver } = await load('url-resolver.js');
-const { baseHref } = await load('metadata.js');
+const { parseHtml } = await compiled('parse.js');
+const { wholePage } = await compiled('selection.js');
+const { measure } = await compiled('measures.js');
+const { selectMainContent } = await compiled('main-content.js');
+const { Forest } = await compiled('block-model.js');
+const { writeMarkdown } = await compiled('markdown.js');
+const { UrlResolver } = await compiled('url-resolver.js');
+const { baseHref } = await compiled('metadata.js');
 
 const models = new Map();
 for (const file of fs.readdirSync(process.argv[2]).filter((name) => /^fold-\d+\.json$/.test(name))) {

@@ -10,16 +10,15 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import zlib from 'node:zlib';
+import { compiled } from './kit.mjs';
 
-const root = path.resolve(import.meta.dirname, '../../dist/libs/content/src');
 const [data, out, estimatesFile] = process.argv.slice(2);
-const load = (file) => import(path.join(root, file));
-const { parseHtml } = await load('parse.js');
-const { wholePage } = await load('selection.js');
-const { measure } = await load('measures.js');
-const { Blocks } = await load('blocks.js');
-const { FeatureReader, FEATURES, PAGE_FEATURES } = await load('block-features.js');
-const { lookAgain } = await load('second-look.js');
+const { parseHtml } = await compiled('parse.js');
+const { wholePage } = await compiled('selection.js');
+const { measure } = await compiled('measures.js');
+const { Blocks } = await compiled('blocks.js');
+const { FeatureReader, FEATURES, PAGE_FEATURES } = await compiled('block-features.js');
+const { lookAgain } = await compiled('second-look.js');
 
 function decode(bytes) {
   try {

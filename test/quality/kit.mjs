@@ -37,3 +37,8 @@ export function bytesOf({ html, htmlText }) {
 export function compiled(file) {
   return import(path.join(root, 'dist/libs/content/src', file));
 }
+
+/** Which links a crawl takes, as the converter is handed it. @returns {Promise<any>} */
+export function linkRules() {
+  return import(path.join(root, 'dist/libs/frontier/src/index.js'));
+}

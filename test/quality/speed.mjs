@@ -5,7 +5,7 @@
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { bytesOf, compiled, labels, whyNoKit } from './kit.mjs';
+import { bytesOf, compiled, labels, linkRules, whyNoKit } from './kit.mjs';
 
 const { values: options } = parseArgs({
   options: {
@@ -21,22 +21,9 @@ if (missing !== null) {
   process.exit(0);
 }
 
-const rules = await import('../../dist/libs/frontier/src/index.js');
+const rules = await linkRules();
 const { convertPage } = await compiled('index.js');
-const SCOPE = {
-  base: 'http://site.test/',
-  version: 1,
-  includePaths: [],
-  excludePaths: [],
-  regexOnFullUrl: false,
-  maxDepth: null,
-  entireDomain: true,
-  allowExternalLinks: true,
-  allowSubdomains: false,
-  ignoreQueryParameters: false,
-  deduplicateSimilarUrls: false,
-  sitemap: 'include',
-};
+const { pageRequest, SCOPE } = await compiled('page-fixture.js');
 
 /** @typedef {{ id: string, url: string, bytes: Buffer }} Page */
 
@@ -50,23 +37,15 @@ function pick(most) {
 
 /** @param {Page} page @param {boolean} withOutlinks */
 function requestFor({ url, bytes }, withOutlinks) {
+  const plain = pageRequest(bytes);
+  const scope = { ...SCOPE, base: url, allowExternalLinks: true };
   return {
-    body: bytes,
+    ...plain,
     url,
-    statusCode: 200,
     contentType: 'text/html',
-    robotsTag: null,
-    rendered: false,
-    spec: {
-      formats: [{ type: 'markdown' }, { type: 'links' }],
-      onlyMainContent: true,
-      includeTags: [],
-      excludeTags: [],
-      removeBase64Images: true,
-    },
+    spec: { ...plain.spec, formats: [{ type: 'markdown' }, { type: 'links' }], onlyMainContent: true },
     metadata: { url, statusCode: 200 },
-    discover: !withOutlinks ? null : { scope: { ...SCOPE, base: url }, depth: 0, maxLinks: 5000, obeyNofollow: true },
-    encoding: 'json',
+    discover: !withOutlinks ? null : { scope, depth: 0, maxLinks: 5000, obeyNofollow: true },
   };
 }
 

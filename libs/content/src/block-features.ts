@@ -193,8 +193,6 @@ export const FEATURES: readonly string[] = [
   ...SECOND,
 ];
 export const WIDTH = FEATURES.length;
-/** Features of the first look. */
-export const FIRST_WIDTH = WIDTH - SECOND.length;
 
 const column = (name: string): number => FEATURES.indexOf(name);
 type Names = readonly string[];

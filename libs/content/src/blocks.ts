@@ -42,6 +42,9 @@ export const CONTEXT = {
   item: 1 << 28,
 } as const;
 
+/** Landmarks whose text is hardly ever what a page is about. */
+export const CHROME = CONTEXT.nav | CONTEXT.footer | CONTEXT.aside | CONTEXT.dialog | CONTEXT.hidden;
+
 const TAG_CONTEXT = new Int32Array(256);
 const around = (bit: number, ...tags: number[]): void => {
   for (const tag of tags) TAG_CONTEXT[tag]! |= bit;
@@ -304,6 +307,11 @@ function kindOfWideChar(c: number): number {
   if (c === 0x3002 || c === 0xff01 || c === 0xff1f || c === 0x964) return STOP;
   if (c === 0xbb || c === 0x203a || c === 0xb7 || c === 0x2022) return SEPARATOR;
   return c === 0x20ac || c === 0xa3 || c === 0xa5 || c === 0x20b9 ? CURRENCY : LETTER;
+}
+
+/** Whether a block stands in any of these contexts (bits of `CONTEXT`). */
+export function isInside(blocks: Blocks, block: number, contexts: number): boolean {
+  return (blocks.context[blocks.first[block]!]! & contexts) !== 0;
 }
 
 function countTexts(tree: Tree, ownText: Int32Array): number {

@@ -3,7 +3,7 @@
  * first judged the block's surroundings. The cut through the estimates is the one that promises the best balance of text
  * kept and text dropped on this page, so a clear page is cut sharply and an unclear one generously.
  */
-import { Blocks, CONTEXT } from './blocks.js';
+import { Blocks, CHROME, isInside } from './blocks.js';
 import { FeatureReader, PAGE_FEATURES, TYPES, WIDTH } from './block-features.js';
 import { FIRST_LOOK, PAGE_TYPES, SECOND_LOOK } from './block-model.data.js';
 import { Forest } from './block-model.js';
@@ -51,12 +51,9 @@ const SURELY_NOT = 0.08;
 const MAX_BLOCKS = 8_000;
 /** The same for elements around blocks, added up over all blocks: what is around a block is looked at element by element. */
 const MAX_AROUND = 400_000;
-const CHROME = CONTEXT.nav | CONTEXT.footer | CONTEXT.aside | CONTEXT.dialog | CONTEXT.hidden;
 
 function outsideChrome(blocks: Blocks): Uint8Array {
-  return Uint8Array.from({ length: blocks.count }, (_, block) =>
-    blocks.context[blocks.first[block]!]! & CHROME ? 0 : 1,
-  );
+  return Uint8Array.from({ length: blocks.count }, (_, block) => (isInside(blocks, block, CHROME) ? 0 : 1));
 }
 
 /** Elements around blocks, an element once per block inside; stops counting above `enough`. */

@@ -2,6 +2,7 @@
 import { RESERVED_METADATA_KEYS } from '@troupe/contracts';
 import type { LdGraph } from './metadata/json-ld.js';
 import { voteFacts } from './metadata/page-evidence.js';
+import { collapsed } from './metadata/white-space.js';
 import { A, T } from './tags.js';
 import type { Tree } from './tree.js';
 import type { UrlResolver } from './url-resolver.js';
@@ -138,7 +139,7 @@ class FactsReader {
 
   private readTitle(node: number): void {
     if (this.title !== null) return;
-    const text = this.tree.textContent(node).replace(WHITE_SPACE, ' ').trim();
+    const text = collapsed(this.tree.textContent(node));
     if (text === '') return;
     this.title = text;
   }

@@ -6,6 +6,8 @@ const REFERENCE = /^&#?[a-zA-Z0-9]{1,31};$/;
 const MAX_REFERENCE_CHARS = 34;
 /** References of all pages so far; more of them than this are looked up every time. */
 const MAX_KNOWN = 2000;
+/** Of a reference that is remembered: a longer one is a slice that would keep its whole page in memory. */
+const MAX_KNOWN_CHARS = 12;
 
 interface Decoded {
   readonly text: string;
@@ -41,7 +43,7 @@ function lookUp(reference: string): Decoded | null {
   const decoded = known.get(reference);
   if (decoded !== undefined) return decoded;
   const character = decodeReference(reference);
-  if (known.size < MAX_KNOWN) known.set(reference, character);
+  if (known.size < MAX_KNOWN && reference.length <= MAX_KNOWN_CHARS) known.set(reference, character);
   return character;
 }
 

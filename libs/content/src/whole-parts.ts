@@ -2,7 +2,7 @@
  * Parts of a page that belong together are kept or dropped together, whatever the estimates of their blocks: code, rows of
  * data tables, lists, and headings with what they announce.
  */
-import { CONTEXT, type Blocks } from './blocks.js';
+import { CHROME, CONTEXT, isInside, type Blocks } from './blocks.js';
 import { T } from './tags.js';
 import type { Tree } from './tree.js';
 
@@ -28,7 +28,6 @@ const GAP_SHARE = 0.8;
 
 /** Share of link text from which on kept text is nothing but links. */
 const ONLY_LINKS = 0.95;
-const CHROME = CONTEXT.nav | CONTEXT.footer | CONTEXT.aside | CONTEXT.dialog | CONTEXT.hidden;
 
 export interface Judged {
   tree: Tree;
@@ -58,9 +57,9 @@ function keepTextBesideLinks({ blocks, kept }: Judged): void {
     chars += blocks.chars[block]!;
     linkChars += blocks.linkChars[block]!;
   }
-  if (linkChars < chars * ONLY_LINKS) return;
+  if (chars === 0 || linkChars < chars * ONLY_LINKS) return;
   for (let block = 0; block < blocks.count; block++) {
-    if (blocks.linkChars[block] === 0 && (blocks.context[blocks.first[block]!]! & CHROME) === 0) kept[block] = 1;
+    if (blocks.linkChars[block] === 0 && !isInside(blocks, block, CHROME)) kept[block] = 1;
   }
 }
 
@@ -142,5 +141,5 @@ function leastOf(blocks: Blocks, block: number): number {
 }
 
 function isHidden(blocks: Blocks, block: number): boolean {
-  return (blocks.context[blocks.first[block]!]! & (CONTEXT.hidden | CONTEXT.dialog)) !== 0;
+  return isInside(blocks, block, CONTEXT.hidden | CONTEXT.dialog);
 }

@@ -6,6 +6,7 @@
  */
 import { A, hashName } from './tags.js';
 import type { Tree } from './tree.js';
+import { WordKinds } from './word-kinds.js';
 
 const KIND_WORDS = {
   nav:
@@ -64,29 +65,11 @@ export type Kind = keyof typeof KIND_WORDS;
 /** In the order of their bits; at most 32. */
 export const KINDS = Object.keys(KIND_WORDS) as Kind[];
 
-const TABLE_SIZE = 2048;
-const HASHES = new Int32Array(TABLE_SIZE);
-const BITS = new Int32Array(TABLE_SIZE);
-
-function put(word: string, bit: number): void {
-  const hash = hashName(word);
-  let slot = hash & (TABLE_SIZE - 1);
-  while (BITS[slot] !== 0 && HASHES[slot] !== hash) slot = (slot + 1) & (TABLE_SIZE - 1);
-  HASHES[slot] = hash;
-  BITS[slot]! |= bit;
-}
-KINDS.forEach((kind, index) => {
-  for (const word of KIND_WORDS[kind].split(' ')) put(word, 1 << index);
-});
-
-function bitsOf(hash: number): number {
-  let slot = hash & (TABLE_SIZE - 1);
-  while (BITS[slot] !== 0) {
-    if (HASHES[slot] === hash) return BITS[slot]!;
-    slot = (slot + 1) & (TABLE_SIZE - 1);
-  }
-  return 0;
-}
+const MAX_CHARS = 512;
+const WORDS = new WordKinds(
+  KINDS.map((kind, index) => [1 << index, KIND_WORDS[kind]]),
+  MAX_CHARS,
+);
 
 const TEXT_WORDS = {
   related:
@@ -115,39 +98,13 @@ export function kindOfWord(hash: number): number {
   return TEXT_BITS.get(hash) ?? 0;
 }
 
-const MAX_CHARS = 512;
-
-/** Kinds of all words in a range; words end at anything but a letter, and before a capital that follows a small letter. */
-function kindsIn(source: string, from: number, to: number): number {
-  let kinds = 0;
-  let hash = 0;
-  let length = 0;
-  let wasSmall = false;
-  const last = Math.min(to, from + MAX_CHARS);
-  for (let i = from; i <= last; i++) {
-    const c = i < last ? source.charCodeAt(i) : 0;
-    const isSmall = c >= 97 && c <= 122;
-    const isCapital = c >= 65 && c <= 90;
-    if (length > 0 && ((!isSmall && !isCapital) || (isCapital && wasSmall))) {
-      kinds |= bitsOf(hash);
-      length = 0;
-    }
-    if (isSmall || isCapital) {
-      if (length++ === 0) hash = 0x811c9dc5 | 0;
-      hash = Math.imul(hash ^ (c | 0x20), 0x01000193);
-    }
-    wasSmall = isSmall;
-  }
-  return kinds;
-}
-
 /** Bit set of the element's kinds, bit `i` for `KINDS[i]`. */
 export function kindsOfElement(tree: Tree, node: number): number {
   let kinds = 0;
   for (let i = tree.from[node]!, to = tree.to[node]!; i < to; i++) {
     const hash = tree.attrHash[i];
     if (hash !== A.class && hash !== A.id && hash !== A.role) continue;
-    kinds |= kindsIn(tree.source, tree.attrFrom[i]!, tree.attrTo[i]!);
+    kinds |= WORDS.in(tree.source, tree.attrFrom[i]!, tree.attrTo[i]!);
   }
   return kinds;
 }
