@@ -3,7 +3,8 @@ import os from 'node:os';
 import { machineBusyS, readProcesses, treeCpuS, treePssMb } from './proc.mjs';
 import { round } from './numbers.mjs';
 
-const SAMPLE_MS = 1_000;
+/** The kernel walks every page table to answer, so each look costs the machine that is measured some tens of milliseconds. */
+const SAMPLE_MS = 2_000;
 
 /**
  * @typedef {object} Reading
@@ -28,6 +29,7 @@ export class Meter {
   #peakPssMb = 0;
   /** @type {Record<string, number>} */
   #peakPssPartsMb = {};
+  /** @type {NodeJS.Timeout | undefined} */
   #timer;
 
   /**
@@ -36,22 +38,25 @@ export class Meter {
    * @param {Record<string, number>} [what.parts] processes of that tree to be shown one by one
    * @param {number} what.sitePid
    * @param {() => number} [what.pagesSoFar]
+   * @param {boolean} [what.withMemory] false: memory is not sampled
    */
-  constructor({ pid, parts = {}, sitePid, pagesSoFar = () => 0 }) {
+  constructor({ pid, parts = {}, sitePid, pagesSoFar = () => 0, withMemory = true }) {
     this.pid = pid;
     this.parts = parts;
     this.sitePid = sitePid;
     this.pagesSoFar = pagesSoFar;
+    if (!withMemory) return;
     this.sampleMemory();
     this.#timer = setInterval(() => this.sampleMemory(), SAMPLE_MS).unref();
   }
 
   sampleMemory() {
     const table = readProcesses();
-    const pssMb = treePssMb(table, this.pid);
+    const known = new Map();
+    const pssMb = treePssMb(table, this.pid, known);
     this.#peakPssMb = Math.max(this.#peakPssMb, pssMb);
     for (const [name, pid] of Object.entries(this.parts)) {
-      const partMb = treePssMb(table, pid);
+      const partMb = treePssMb(table, pid, known);
       this.#peakPssPartsMb[name] = Math.max(this.#peakPssPartsMb[name] ?? 0, partMb);
     }
     const atS = (performance.now() - this.#startedMs) / 1000;
@@ -91,8 +96,9 @@ function mapValues(record, change) {
 /** Memory of a tree and its parts right now. @param {number} pid @param {Record<string, number>} parts */
 export function memoryNow(pid, parts) {
   const table = readProcesses();
+  const known = new Map();
   return {
-    pssMb: Math.round(treePssMb(table, pid)),
-    pssPartsMb: mapValues(parts, (part) => Math.round(treePssMb(table, part))),
+    pssMb: Math.round(treePssMb(table, pid, known)),
+    pssPartsMb: mapValues(parts, (part) => Math.round(treePssMb(table, part, known))),
   };
 }

@@ -70,9 +70,17 @@ export function machineBusyS() {
   return (user + nice + system + irq + softirq) / TICKS_PER_SECOND;
 }
 
-/** Memory of a tree; pages that several processes share are counted once (PSS). @param {ProcessTable} table @param {number} pid */
-export function treePssMb(table, pid) {
-  return treeOf(table, pid).reduce((sum, member) => sum + pssMb(member), 0);
+/**
+ * Memory of a tree; pages that several processes share are counted once (PSS).
+ * @param {ProcessTable} table @param {number} pid @param {Map<number, number>} known of processes already looked at
+ */
+export function treePssMb(table, pid, known) {
+  let sum = 0;
+  for (const member of treeOf(table, pid)) {
+    if (!known.has(member)) known.set(member, pssMb(member));
+    sum += known.get(member) ?? 0;
+  }
+  return sum;
 }
 
 /** @param {number} pid */

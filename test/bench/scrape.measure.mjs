@@ -23,7 +23,7 @@ export async function measureOverhead(setting, count) {
   const bareMs = [];
   const scrapeMs = [];
   let failed = 0;
-  const meter = new Meter({ pid: troupe.pid, sitePid: site.pid });
+  const meter = new Meter({ pid: troupe.pid, sitePid: site.pid, withMemory: false });
   for (let i = 0; i < WARM_UP + count; i++) {
     const url = `${site.start}p/${(i % (site.pages - 1)) + 1}`;
     const { ms } = await bare.ask(url);
@@ -75,7 +75,7 @@ async function measureRate(setting, urls) {
   };
   await visitAtOnce([...new Map(urls.map((url) => [new URL(url).host, url])).values()], visit);
   times.length = 0;
-  const meter = new Meter({ pid: troupe.pid, parts: troupe.processes(), sitePid: site.pid });
+  const meter = new Meter({ pid: troupe.pid, parts: troupe.processes(), sitePid: site.pid, withMemory: false });
   await visitAtOnce(urls, visit);
   const reading = meter.stop();
   client.close();

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Envelope, HostFeedback } from '@troupe/contracts';
 import type { Penalty } from '@troupe/messaging';
 import { HostReports } from './host-reports.js';
@@ -8,7 +8,10 @@ describe('reports of a host', () => {
   let penalties: [string, Penalty][];
   let reports: HostReports;
 
+  afterEach(() => void jest.useRealTimers());
+
   beforeEach(() => {
+    jest.useFakeTimers();
     sent = [];
     penalties = [];
     reports = new HostReports({
@@ -34,6 +37,20 @@ describe('reports of a host', () => {
     expect(bodies()[0]).toMatchObject({ host: 'a.test', ok: 2, meanMs: 20, rateLimited: 0 });
     await reports.flush();
     expect(sent).toHaveLength(2);
+  });
+
+  it('of many calm hosts are told a few a second, trouble at once', async () => {
+    for (let host = 0; host < 20; host++) reports.clean(`${host}.test`, 10);
+    reports.trouble('late.test', { kind: 'refused', retryMs: null, gapMs: 0 });
+    await jest.advanceTimersByTimeAsync(1000);
+    expect(bodies().map(({ host }) => host)).toEqual([
+      ...[0, 1, 2, 3, 4, 5, 6, 7].map((n) => `${n}.test`),
+      'late.test',
+    ]);
+    reports.clean('19.test', 30);
+    await jest.advanceTimersByTimeAsync(2000);
+    expect(bodies()).toHaveLength(21);
+    expect(bodies().at(-1)).toMatchObject({ host: '19.test', ok: 2, meanMs: 20 });
   });
 
   it('of trouble pause the host at once', () => {

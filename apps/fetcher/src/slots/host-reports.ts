@@ -1,6 +1,7 @@
 /**
  * What this process sees of hosts. Trouble is told to the other fetchers at once through the penalty board; everything
- * goes, summed up, to the host's actor at most once a second (design/politeness.md §5).
+ * goes, summed up, to the host's actor at most once a second (design/politeness.md §5). Of many hosts without trouble only
+ * a few are told each second: their actors learn nothing urgent, and each report costs one of them a turn.
  */
 import { actorKey, type HostFeedback } from '@troupe/contracts';
 import type { Mailboxes, Penalties } from '../ports.js';
@@ -16,6 +17,8 @@ export interface Trouble {
 }
 
 const REPORT_MS = 1000;
+/** Reports a round of hosts that give no trouble; the others add up until it is their turn. */
+const MAX_CALM = 8;
 const DEFAULT_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 15 * 60_000;
 const MIN_BACKOFF_GAP_MS = 1000;
@@ -53,13 +56,32 @@ export class HostReports {
     return retryMs;
   }
 
-  /** Sends what is pending. Lossy: the next report repeats nothing, the host's policy only learns later. */
+  /** Sends all that is pending. Lossy: the next report repeats nothing, the host's policy only learns later. */
   async flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
+    await this.#sendAll([...this.#pending.values()]);
+  }
+
+  async #round(): Promise<void> {
+    this.#timer = null;
     const reports = [...this.#pending.values()];
-    this.#pending.clear();
+    const waiting = new Set(reports.filter((report) => this.#isCalm(report)).slice(MAX_CALM));
+    if (waiting.size > 0) this.#startTimer();
+    await this.#sendAll(reports.filter((report) => !waiting.has(report)));
+  }
+
+  #isCalm({ host, rateLimited, unavailable, refused, timeouts }: HostFeedback): boolean {
+    return rateLimited + unavailable + refused + timeouts === 0 && this.options.penalties.gapMs(host) === 0;
+  }
+
+  async #sendAll(reports: HostFeedback[]): Promise<void> {
+    for (const { host } of reports) this.#pending.delete(host);
     await Promise.all(reports.map((report) => this.#send(report)));
+  }
+
+  #startTimer(): void {
+    this.#timer ??= setTimeout(() => void this.#round(), REPORT_MS).unref();
   }
 
   #report(host: string): HostFeedback {
@@ -78,7 +100,7 @@ export class HostReports {
       };
       this.#pending.set(host, report);
     }
-    this.#timer ??= setTimeout(() => void this.flush(), REPORT_MS).unref();
+    this.#startTimer();
     return report;
   }
 
