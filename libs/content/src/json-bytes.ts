@@ -29,15 +29,20 @@ for (let c = 0; c < ESCAPE.length; c++) {
 /** @param document keys whose value is undefined are left out */
 export function jsonBytes(document: Readonly<Record<string, unknown>>): Uint8Array<ArrayBuffer> {
   const out = new JsonBytes();
+  /** JSON since the last long text. */
+  let json = '';
   let before = '{';
   for (const [key, value] of Object.entries(document)) {
     if (value === undefined) continue;
-    out.json(`${before}${JSON.stringify(key)}:`);
-    if (typeof value === 'string' && value.length >= MIN_LONG_TEXT) out.text(value);
-    else out.json(JSON.stringify(value));
+    json += `${before}${JSON.stringify(key)}:`;
     before = ',';
+    if (typeof value === 'string' && value.length >= MIN_LONG_TEXT) {
+      out.json(`${json}"`);
+      out.text(value);
+      json = '"';
+    } else json += JSON.stringify(value);
   }
-  out.json(before === ',' ? '}' : '{}');
+  out.json(before === '{' ? '{}' : `${json}}`);
   return out.finish();
 }
 
@@ -57,9 +62,8 @@ class JsonBytes {
     this.length += bytes.length;
   }
 
-  /** Writes a text as a string of JSON. */
+  /** Writes what stands between the quotes of a text. */
   text(text: string): void {
-    this.json('"');
     for (let from = 0; from < text.length;) {
       const units = Math.min(text.length - from, CHUNK);
       UNIT_BYTES.write(text.slice(from, from + units), 'utf16le');
@@ -70,7 +74,6 @@ class JsonBytes {
       this.length = encodeUnits(taken, this.bytes, this.length);
       from += taken;
     }
-    this.json('"');
   }
 
   private reserve(most: number): void {

@@ -460,7 +460,10 @@ export class MarkdownOutput {
 
   /** Decides, with the character behind them, whether the waiting delimiters close. */
   private settleClosed(next: number): void {
-    if (this.closed.length === 0) return;
+    if (this.closed.length > 0) this.settleRun(next);
+  }
+
+  private settleRun(next: number): void {
     const { before, delimiter } = this.closed[0]!;
     const nextIsWord = isWord(next);
     const closes = !isSpace(before) && !(nextIsWord && (isPunctuation(before) || delimiter.startsWith('_')));
@@ -510,7 +513,8 @@ export class MarkdownOutput {
   private startText(first: number): boolean {
     const isAdjacent = this.startWord();
     if (!isAdjacent) this.settleClosed(SPACE);
-    this.openMarks(first, isAdjacent);
+    if (this.marks.length > 0) this.openMarks(first, isAdjacent);
+    else this.settleClosed(first);
     this.space = '';
     this.hasLine = true;
     this.afterText = true;
