@@ -11,6 +11,7 @@ import { decodeBody } from './charset.js';
 import { writeCleanHtml } from './clean-html.js';
 import { collectImages } from './images.js';
 import { lackingContent, readEmbedded, type EmbeddedContent } from './embedded/embedded-content.js';
+import { jsonBytes } from './json-bytes.js';
 import { noDiscovery, collectLinks, discover, forbidsFollowing, type LinkRules } from './links.js';
 import { writeMarkdown, type MarkdownOptions } from './markdown.js';
 import { fenceFor } from './markdown-escape.js';
@@ -143,8 +144,8 @@ function mergeMetadata(page: Record<string, unknown>, reserved: Record<string, u
   return Object.assign(page, reserved);
 }
 
-function encode(document: unknown): Pick<ConvertResult, 'document' | 'documentBytes'> {
-  const bytes = new TextEncoder().encode(JSON.stringify(document));
+function encode(document: Readonly<Record<string, unknown>>): Pick<ConvertResult, 'document' | 'documentBytes'> {
+  const bytes = jsonBytes(document);
   return { document: bytes, documentBytes: bytes.byteLength };
 }
 

@@ -49,8 +49,9 @@ export function findFootnotes(tree: Tree, mask: Mask): Footnotes | null {
 /** Links to a place of the same page, with the name of the place, in document order. */
 function fragmentLinks(tree: Tree): Map<number, string> {
   const links = new Map<number, string>();
-  for (let node = 1; node < tree.count; node++) {
-    if (tree.tag[node] !== T.a) continue;
+  const { tag, count } = tree;
+  for (let node = 1; node < count; node++) {
+    if (tag[node] !== T.a) continue;
     const at = tree.attrIndex(node, A.href);
     if (at < 0 || tree.source.charCodeAt(tree.attrFrom[at]!) !== HASH) continue;
     const fragment = tree.attrValue(at).slice(1);

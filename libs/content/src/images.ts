@@ -4,41 +4,38 @@ import type { Tree } from './tree.js';
 import type { UrlResolver } from './url-resolver.js';
 
 const DESCRIPTOR = /^(\d{1,9}(?:\.\d{1,9})?)([wx])$/;
+const SRCSET_SPACE = /[ \t\n\r\f]+/;
+const END_COMMAS = /,{1,9}$/;
 const MAX_CANDIDATES = 200;
 
-/** URL of the largest candidate of a `srcset`, null when it names none. */
+/**
+ * URL of the largest candidate of a `srcset`, the first of equal ones, null when it names none.
+ *
+ * URLs may hold commas, so a candidate ends at white space or at a comma that ends its URL (HTML standard).
+ */
 export function largestCandidate(srcset: string): string | null {
   let best: string | null = null;
   let bestSize = -1;
-  for (const { url, size } of candidates(srcset)) {
-    if (size <= bestSize) continue;
-    best = url;
-    bestSize = size;
-  }
-  return best;
-}
-
-/** URLs may hold commas, so a candidate ends at white space or at a comma that ends its URL (HTML standard). */
-function* candidates(srcset: string): Generator<{ url: string; size: number }> {
-  const parts = srcset.split(/[ \t\n\r\f]+/, MAX_CANDIDATES * 2);
   let url: string | null = null;
-  for (const part of parts) {
+  for (const part of srcset.split(SRCSET_SPACE, MAX_CANDIDATES * 2)) {
     if (part === '' || part === ',') continue;
     const isEnd = part.endsWith(',');
-    const bare = isEnd ? part.replace(/,{1,9}$/, '') : part;
-    const descriptor = DESCRIPTOR.exec(bare);
-    if (url !== null && descriptor !== null) {
-      yield { url, size: Number(descriptor[1]) };
-      url = null;
-      continue;
+    const bare = isEnd ? part.replace(END_COMMAS, '') : part;
+    const descriptor: RegExpExecArray | null = url === null ? null : DESCRIPTOR.exec(bare);
+    const size = descriptor === null ? 1 : Number(descriptor[1]);
+    if (url !== null && size > bestSize) {
+      best = url;
+      bestSize = size;
     }
-    if (url !== null) yield { url, size: 1 };
-    url = bare;
-    if (!isEnd) continue;
-    yield { url, size: 1 };
+    url = descriptor === null ? bare : null;
+    if (url === null || !isEnd) continue;
+    if (bestSize < 1) {
+      best = url;
+      bestSize = 1;
+    }
     url = null;
   }
-  if (url !== null) yield { url, size: 1 };
+  return url !== null && bestSize < 1 ? url : best;
 }
 
 const LAZY_SOURCES = [A.dataSrc, A.dataOriginal, A.dataLazySrc, A.dataLazy];

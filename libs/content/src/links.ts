@@ -37,8 +37,9 @@ export function collectLinks(tree: Tree, mask: Mask, urls: UrlResolver): string[
       node = tree.end[node]!;
       continue;
     }
-    const href = tag === T.a || isArea ? linkTarget(tree, node) : null;
-    const url = href === null ? null : urls.resolve(href);
+    const href = tag === T.a || isArea ? tree.attr(node, A.href) : null;
+    const target = href === null ? null : linkTarget(href);
+    const url = target === null ? null : urls.resolve(target);
     if (url !== null) found.add(url);
     node++;
   }
@@ -47,10 +48,10 @@ export function collectLinks(tree: Tree, mask: Mask, urls: UrlResolver): string[
 
 const SCRIPT_URL = /^[\x00-\x20]{0,64}(?:javascript|vbscript|data):/i;
 
-/** `href` of a link, null when it leads nowhere: missing, empty, a place on the same page, a script. */
-export function linkTarget(tree: Tree, node: number): string | null {
-  const href = tree.attr(node, A.href)?.trim() ?? '';
-  return href === '' || href.startsWith('#') || SCRIPT_URL.test(href) ? null : href;
+/** What an `href` leads to, null for what leads nowhere: nothing, a place on the same page, a script. */
+export function linkTarget(href: string): string | null {
+  const target = href.trim();
+  return target === '' || target.startsWith('#') || SCRIPT_URL.test(target) ? null : target;
 }
 
 export interface Discovery {

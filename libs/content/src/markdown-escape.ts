@@ -38,7 +38,7 @@ export interface EscapeContext {
  */
 export function escapeText(text: string, context: EscapeContext, hasMarkup = MAY_NEED_ESCAPE.test(text)): string {
   const escaped = hasMarkup ? escapeInline(text, context.inLink) : text;
-  if (context.itemStart && TASK_BOX.test(escaped)) return `\\${escaped}`;
+  if (context.itemStart && escaped.startsWith('[') && TASK_BOX.test(escaped)) return `\\${escaped}`;
   return context.lineStart ? escapeLineStart(escaped) : escaped;
 }
 
@@ -127,13 +127,19 @@ export function quoteTitle(title: string): string {
   return `"${title.replace(/["\\]|&(?=#?[a-zA-Z0-9]{1,31};)/g, '\\$&')}"`;
 }
 
-const URL_MAY_NEED_ESCAPE = /[\s()<>|\\`]|&#?\w{1,31};/;
+/** What a URL may hold that means something in a link; the space is the only white space that URL parsing leaves in one. */
+const URL_SIGNS = [' ', '(', ')', '<', '>', '|', '\\', '`'];
 
-/** A link target that needs no angle brackets. */
+/** A link target that needs no angle brackets. @param url as URL parsing writes it */
 export function escapeUrl(url: string): string {
-  if (!URL_MAY_NEED_ESCAPE.test(url)) return url;
-  const plain = url.replace(/[\s<>|\\`]/g, (c) => encodeURIComponent(c)).replace(/&(?=#?\w{1,31};)/g, '&amp;');
+  if (!mayNeedEscape(url)) return url;
+  const plain = url.replace(/[ <>|\\`]/g, (c) => encodeURIComponent(c)).replace(/&(?=#?\w{1,31};)/g, '&amp;');
   return isBalanced(plain) ? plain : plain.replaceAll('(', '%28').replaceAll(')', '%29');
+}
+
+function mayNeedEscape(url: string): boolean {
+  for (let i = 0; i < URL_SIGNS.length; i++) if (url.includes(URL_SIGNS[i]!)) return true;
+  return url.includes('&') && url.includes(';');
 }
 
 function isBalanced(text: string): boolean {
@@ -148,6 +154,7 @@ function isBalanced(text: string): boolean {
 
 /** A run of `char`, at least `least` long and longer than any in the text. */
 export function fenceFor(text: string, char: '`', least: number): string {
+  if (!text.includes(char)) return char.repeat(least);
   let longest = 0;
   for (const [run] of text.matchAll(BACKTICKS)) longest = Math.max(longest, run.length);
   return char.repeat(Math.max(least, longest + 1));

@@ -49,6 +49,7 @@ interface SavedPrefix {
   progress: number;
 }
 
+const NO_MARKS: readonly Mark[] = [];
 const SPACE = 32;
 const HASH = 35;
 const CLOSE_PAREN = 41;
@@ -271,16 +272,21 @@ export class MarkdownOutput {
     this.settleClosed(SPACE);
     this.onlyImages = false;
     this.startLine();
+    if (this.prefix === '') this.parts.push(lines.join('\n'));
+    else this.pushPrefixed(lines);
+    this.written++;
+    this.hasLine = true;
+    this.afterText = false;
+    this.breakBlock(2);
+  }
+
+  private pushPrefixed(lines: readonly string[]): void {
     const blank = this.prefix.replace(TRAILING_SPACE, '');
     for (let i = 0; i < lines.length; i++) {
       const line = lines[i]!;
       if (i > 0) this.parts.push('\n', line === '' ? blank : this.prefix);
       this.parts.push(line);
     }
-    this.written++;
-    this.hasLine = true;
-    this.afterText = false;
-    this.breakBlock(2);
   }
 
   /** `- - a` and a fence behind a marker are valid, and read wrongly by many. */
@@ -319,11 +325,12 @@ export class MarkdownOutput {
   }
 
   closeMark(mark: Mark): void {
-    const at = this.marks.lastIndexOf(mark);
+    const { marks } = this;
+    const at = marks[marks.length - 1] === mark ? marks.length - 1 : marks.lastIndexOf(mark);
     if (at < 0) return;
-    for (let i = this.marks.length - 1; i >= at; i--) this.close(this.marks[i]!);
-    if (at === this.marks.length - 1) this.marks.pop();
-    else this.marks.splice(at, 1);
+    for (let i = marks.length - 1; i >= at; i--) this.close(marks[i]!);
+    if (at === marks.length - 1) marks.pop();
+    else marks.splice(at, 1);
   }
 
   private closeMarks(): void {
@@ -335,7 +342,7 @@ export class MarkdownOutput {
     const { openAt, emphasis, afterWord, close } = mark;
     mark.openAt = -1;
     const first = close.charCodeAt(0);
-    const last = this.closed[this.closed.length - 1];
+    const last = this.lastClosed();
     const continuesRun = last !== undefined && last.delimiter.charCodeAt(0) === first;
     if (!continuesRun) this.settleClosed(first);
     const before = continuesRun ? last.before : this.lastChar;
@@ -346,6 +353,10 @@ export class MarkdownOutput {
     const isFlanking = emphasis !== null && !close.startsWith('<');
     if (emphasis !== null && !isFlanking) this.dropIfBare(openAt, closeAt);
     if (isFlanking) this.closed.push({ emphasis, delimiter: close, openAt, closeAt, afterWord, before, isBehindOther });
+  }
+
+  private lastClosed(): Closed | undefined {
+    return this.closed.length === 0 ? undefined : this.closed[this.closed.length - 1];
   }
 
   private mayOpen(mark: Mark): boolean {
@@ -364,8 +375,7 @@ export class MarkdownOutput {
 
   /** Opens what waits before a text that begins with `first`. */
   private openMarks(first: number, isAdjacent: boolean): void {
-    if (!this.hasWaitingMark()) return this.settleClosed(first);
-    const waiting = this.marks.filter((mark) => mark.openAt < 0 && this.mayOpen(mark));
+    const waiting = this.waitingMarks();
     let from = 0;
     if (isAdjacent) while (from < waiting.length && this.reopen(waiting[from]!)) from++;
     if (from === waiting.length) return this.settleClosed(first);
@@ -381,9 +391,10 @@ export class MarkdownOutput {
     }
   }
 
-  private hasWaitingMark(): boolean {
-    for (const mark of this.marks) if (mark.openAt < 0) return true;
-    return false;
+  private waitingMarks(): readonly Mark[] {
+    let waiting: Mark[] | null = null;
+    for (const mark of this.marks) if (mark.openAt < 0 && this.mayOpen(mark)) (waiting ??= []).push(mark);
+    return waiting ?? NO_MARKS;
   }
 
   private chooseDelimiter(mark: Mark, behindStar: boolean): void {
@@ -434,7 +445,7 @@ export class MarkdownOutput {
 
   /** Emphasis that ended right here goes on instead of being opened again. */
   private reopen(mark: Mark): boolean {
-    const last = this.closed[this.closed.length - 1];
+    const last = this.lastClosed();
     if (last === undefined || last.emphasis !== mark.emphasis || last.closeAt !== this.parts.length - 1) return false;
     if (last.isBehindOther) return false;
     this.parts.pop();
@@ -449,12 +460,15 @@ export class MarkdownOutput {
 
   /** Decides, with the character behind them, whether the waiting delimiters close. */
   private settleClosed(next: number): void {
-    if (this.closed.length === 0) return;
+    if (this.closed.length > 0) this.settleRun(next);
+  }
+
+  private settleRun(next: number): void {
     const { before, delimiter } = this.closed[0]!;
     const nextIsWord = isWord(next);
     const closes = !isSpace(before) && !(nextIsWord && (isPunctuation(before) || delimiter.startsWith('_')));
     if (!closes && !this.movePunctuation()) for (const one of this.closed) this.asHtml(one);
-    this.closed.length = 0;
+    while (this.closed.length > 0) this.closed.pop();
   }
 
   /** `**a:**b` does not close, `**a**:b` does. */
@@ -499,7 +513,8 @@ export class MarkdownOutput {
   private startText(first: number): boolean {
     const isAdjacent = this.startWord();
     if (!isAdjacent) this.settleClosed(SPACE);
-    this.openMarks(first, isAdjacent);
+    if (this.marks.length > 0) this.openMarks(first, isAdjacent);
+    else this.settleClosed(first);
     this.space = '';
     this.hasLine = true;
     this.afterText = true;
@@ -533,7 +548,8 @@ export class MarkdownOutput {
 
   private startLine(): void {
     if (this.gap > 0) this.endLines();
-    this.parts.push(this.firstPrefix ?? this.prefix);
+    const prefix = this.firstPrefix ?? this.prefix;
+    if (prefix !== '') this.parts.push(prefix);
     this.firstPrefix = null;
     this.isMarkerPending = false;
     this.onlyImages = false;
@@ -546,9 +562,8 @@ export class MarkdownOutput {
   private endLines(): void {
     const lines = this.needsEmptyLine() ? Math.max(2, this.gap) : this.gap;
     if (lines === 1 && this.firstPrefix === null && this.afterText) this.parts.push('  ');
-    const blank = this.gapPrefix === '' ? '' : this.gapPrefix.replace(TRAILING_SPACE, '');
-    for (let i = 1; i < lines; i++) this.parts.push('\n', blank);
-    this.parts.push('\n');
+    if (lines === 1) this.parts.push('\n');
+    else this.parts.push(this.gapPrefix === '' ? '\n\n' : `\n${this.gapPrefix.replace(TRAILING_SPACE, '')}\n`);
   }
 
   /** Text behind a list item would continue it; a marker alone on its line would underline the text before it. */

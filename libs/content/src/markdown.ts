@@ -130,6 +130,16 @@ class MarkdownWriter {
       return;
     }
     switch (tag) {
+      // The usual ones first: the others are compared one by one.
+      case T.div:
+      case T.span:
+        return this.other(node, tag);
+      case T.p:
+        return this.paragraph(node);
+      case T.a:
+        return this.link(node);
+      case T.li:
+        return this.item(node, '- ');
       case T.h1:
       case T.h2:
       case T.h3:
@@ -137,14 +147,10 @@ class MarkdownWriter {
       case T.h5:
       case T.h6:
         return this.heading(node, tag - T.h1 + 1);
-      case T.p:
-        return this.paragraph(node);
       case T.br:
         return this.out.hardBreak();
       case T.hr:
         return this.rule();
-      case T.a:
-        return this.link(node);
       case T.b:
       case T.strong:
         return this.emphasis(node, 'strong');
@@ -180,8 +186,6 @@ class MarkdownWriter {
       case T.menu:
       case T.dir:
         return this.list(node, tag === T.ol);
-      case T.li:
-        return this.item(node, '- ');
       case T.dt:
         return this.term(node);
       case T.dd:
@@ -238,13 +242,13 @@ class MarkdownWriter {
 
   private text(node: number): void {
     const { source, from: starts, to: ends } = this.tree;
-    let from = starts[node]!;
-    let to = ends[node]!;
-    while (from < to && isWhite(source.charCodeAt(from))) from++;
-    while (to > from && isWhite(source.charCodeAt(to - 1))) to--;
+    const known = this.page.found[node] ?? 0;
+    if ((known & FOUND.blank) !== 0) return starts[node] === ends[node] ? undefined : this.out.wantSpace();
+    const from = skipWhite(source, starts[node]!, ends[node]!);
+    const to = trimWhite(source, from, ends[node]!);
     if (from > starts[node]!) this.out.wantSpace();
     if (from === to) return;
-    const found = this.page.found[node] || scanText(source, from, to);
+    const found = known === 0 ? scanText(source, from, to) : known;
     if (!this.ordinaryText(node, source.slice(from, to), found)) return this.richText(this.tree.text(node));
     if (to < ends[node]!) this.out.wantSpace();
   }
@@ -356,10 +360,12 @@ class MarkdownWriter {
   // ---- links and images
 
   private link(node: number): void {
-    if (this.isPermalink(node)) return;
+    const href = this.tree.attr(node, A.href);
+    if (href === null) return this.children(node);
+    if (this.isPermalink(node, href)) return;
     const label = this.noteLabel(node);
     if (label !== null) return label === '' ? undefined : this.out.text(`[^${label}]`);
-    const url = this.inLink ? null : this.linkUrl(node);
+    const url = this.inLink ? null : this.linkUrl(href);
     if (url === null) return this.children(node);
     const close = `](${escapeUrl(url)}${this.linkTitle(node)})`;
     const heading = this.headingInside(node);
@@ -399,21 +405,18 @@ class MarkdownWriter {
   }
 
   /** The sign behind a heading that links to the heading itself. */
-  private isPermalink(node: number): boolean {
+  private isPermalink(node: number, href: string): boolean {
     const { tree } = this;
-    if (tree.end[node]! - node > 3 || !PERMALINK.test(tree.textContent(node))) return false;
-    return tree.attr(node, A.href)?.includes('#') ?? false;
+    return tree.end[node]! - node <= 3 && href.includes('#') && PERMALINK.test(tree.textContent(node));
   }
 
   /** Absolute URL; null for what leads nowhere. An empty one leads to the page itself. */
-  private linkUrl(node: number): string | null {
-    const { tree, page } = this;
-    const target = linkTarget(tree, node);
-    if (target !== null) return page.options.urls.resolve(target);
-    const raw = tree.attr(node, A.href);
-    if (raw === null) return null;
-    const isFragment = raw.startsWith('#') && raw.length > 1;
-    return isFragment || raw.trim() === '' ? page.options.urls.resolve(raw) : null;
+  private linkUrl(href: string): string | null {
+    const { urls } = this.page.options;
+    const target = linkTarget(href);
+    if (target !== null) return urls.resolve(target);
+    const isFragment = href.startsWith('#') && href.length > 1;
+    return isFragment || href.trim() === '' ? urls.resolve(href) : null;
   }
 
   private image(node: number): void {
@@ -658,12 +661,39 @@ class MarkdownWriter {
     }
   }
 
+  /** What a cell holds that is empty or one text of which no character asks for more; null for other cells. */
+  private plainCell(cell: number): string | null {
+    const { tree, mask, page } = this;
+    const text = cell + 1;
+    const end = tree.end[cell]!;
+    if (end === text) return '';
+    if (end > text + 1 || mask[text] !== KEEP || page.found[text] !== FOUND.scanned) return null;
+    const from = skipWhite(tree.source, tree.from[text]!, tree.to[text]!);
+    return tree.source.slice(from, trimWhite(tree.source, from, tree.to[text]!));
+  }
+
   private cell(node: number): string {
+    const plain = this.plainCell(node);
+    if (plain !== null) return escapeCell(plain);
     const out = new MarkdownOutput();
     out.beginInline('<br>');
     new MarkdownWriter(this.page, out, true).children(node);
     return escapeCell(out.toString());
   }
+}
+
+/** Index behind the white space that a range begins with. */
+function skipWhite(source: string, from: number, to: number): number {
+  let at = from;
+  while (at < to && isWhite(source.charCodeAt(at))) at++;
+  return at;
+}
+
+/** End of a range without the white space at its end. */
+function trimWhite(source: string, from: number, to: number): number {
+  let at = to;
+  while (at > from && isWhite(source.charCodeAt(at - 1))) at--;
+  return at;
 }
 
 /** Blocks without a meaning of their own: inside a list item they are lines. */

@@ -56,10 +56,9 @@ export function readFormulaImage(tree: Tree, mask: Mask, img: number): Formula |
 /** True when the page holds formulas that a script renders, or rendered. */
 export function rendersTex(tree: Tree): boolean {
   if (tree.customTags.includes('mjx-container')) return true;
-  for (let node = 1; node < tree.count; node++) {
-    const tag = tree.tag[node];
-    if (tag === T.math) return true;
-    if (tag === T.script && isRenderer(tree, node)) return true;
+  const { tag, count } = tree;
+  for (let node = 1; node < count; node++) {
+    if (tag[node] === T.math || (tag[node] === T.script && isRenderer(tree, node))) return true;
   }
   return false;
 }

@@ -124,7 +124,9 @@ class GridReader {
   }
 
   private span(cell: number, attribute: number): number {
-    const value = Number.parseInt(this.tree.attr(cell, attribute) ?? '1', 10);
+    const text = this.tree.attr(cell, attribute);
+    if (text === null) return 1;
+    const value = Number.parseInt(text, 10);
     return Number.isFinite(value) && value > 1 ? Math.min(value, MAX_COLUMNS) : 1;
   }
 }

@@ -22,6 +22,7 @@ describe('scanText', () => {
     const lengths = new Int32Array(2);
     expect(scanNode('<p>\n  a b\t</p>', 3, 10, 1, lengths)).toBe(FOUND.scanned);
     expect([...lengths]).toEqual([0, 2]);
+    expect(scanNode('<p> \n </p>', 3, 6, 0, lengths)).toBe(FOUND.blank | FOUND.scanned);
   });
 });
 

@@ -10,6 +10,8 @@ export const FOUND = {
   tex: 8,
   /** A space outside ASCII, an invisible or a wide character. */
   other: 16,
+  /** White space alone, or nothing. */
+  blank: 32,
   /** Set in every result, so that 0 means not looked at. */
   scanned: 64,
 } as const;
@@ -60,6 +62,7 @@ export function scanNode(text: string, from: number, to: number, node: number, l
   let last = to;
   while (first < last && isWhite(text.charCodeAt(first))) first++;
   while (last > first && isWhite(text.charCodeAt(last - 1))) last--;
+  if (first === last) return FOUND.blank | FOUND.scanned;
   let found = 0;
   let previous = 0;
   let length = 0;

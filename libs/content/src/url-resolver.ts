@@ -26,6 +26,8 @@ export class UrlResolver {
   /** Origin + '/', '' when the host is not in normal form and the short way must not be used. */
   private readonly originSlash: string;
   private readonly directory: string;
+  /** Results of the URL parser: several passes ask for the same links. */
+  private readonly parsed = new Map<string, Resolved | null>();
 
   /** @param pageUrl absolute; @param baseHref of the first `<base>`, null when there is none. */
   constructor(pageUrl: string, baseHref: string | null) {
@@ -47,9 +49,16 @@ export class UrlResolver {
   resolveLink(href: string): Resolved | null {
     const text = hasEdgeSpace(href) ? trimControl(href) : href;
     const short = this.originSlash === '' ? null : this.resolvePlain(text);
-    if (short !== null) return { href: short, isCanonical: true };
+    return short === null ? this.resolveByParser(text) : { href: short, isCanonical: true };
+  }
+
+  private resolveByParser(text: string): Resolved | null {
+    const known = this.parsed.get(text);
+    if (known !== undefined) return known;
     const url = parse(text, this.base);
-    return url === null ? null : { href: url.href, isCanonical: false };
+    const resolved = url === null ? null : { href: url.href, isCanonical: false };
+    this.parsed.set(text, resolved);
+    return resolved;
   }
 
   private resolvePlain(text: string): string | null {
