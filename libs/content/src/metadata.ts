@@ -90,8 +90,9 @@ class FactsReader {
 
   read(): PageFacts {
     const { tree } = this;
-    for (let node = 1; node < tree.count; node++) {
-      const tag = tree.tag[node];
+    const { tag: tags, count } = tree;
+    for (let node = 1; node < count; node++) {
+      const tag = tags[node];
       if (tag === T.meta) this.readMeta(node);
       else if (tag === T.link) this.readLink(node);
       else if (tag === T.title) this.readTitle(node);
