@@ -149,9 +149,8 @@ class OutlinkReader {
     const rule = this.scope.check(url, depth + 1);
     if (rule !== null) return this.exclude(url, rule);
     const h = this.rules.fingerprintUrl(url, scope);
-    if (this.followed.has(h)) return;
-    this.followed.add(h);
-    this.outlinks.push({ url, h });
+    const { size } = this.followed;
+    if (this.followed.add(h).size > size) this.outlinks.push({ url, h });
   }
 
   private exclude(url: string, rule: ScopeRule): void {

@@ -19,10 +19,7 @@ const TAIL = '[\\w~=&+,;:@!$()*./?#-]';
  * Rest of a path behind a slash, and query and fragment, that are their own normal form: safe characters only, no dot
  * segments or empty segments in the path, query and fragment not empty.
  */
-const PLAIN_PATH = new RegExp(
-  `(?:${SEGMENT}(?:/${SEGMENT})*/?)?(?:\\?(?!#)${TAIL}+|#${TAIL}+)?$`,
-  'y',
-);
+const PLAIN_PATH = new RegExp(`(?:${SEGMENT}(?:/${SEGMENT})*/?)?(?:\\?(?!#)${TAIL}+|#${TAIL}+)?$`, 'y');
 
 /** Longer addresses are not worth a short way. */
 const MAX_PLAIN_CHARS = 4096;
@@ -44,7 +41,7 @@ export class UrlResolver {
 
   /** @param pageUrl absolute; @param baseHref of the first `<base>`, null when there is none. */
   constructor(pageUrl: string, baseHref: string | null) {
-    const url = parse(baseHref ?? '', pageUrl) ?? new URL(pageUrl);
+    const url = (hasOtherBase(pageUrl, baseHref) ? parse(baseHref ?? '', pageUrl) : null) ?? new URL(pageUrl);
     this.base = url.href;
     this.host = url.hostname;
     this.origin = url.origin;
@@ -106,6 +103,11 @@ function isPlainAddress(text: string): boolean {
 function isPlainPath(text: string, from: number): boolean {
   PLAIN_PATH.lastIndex = from;
   return PLAIN_PATH.test(text);
+}
+
+/** Whether the base is not just the page's URL. */
+function hasOtherBase(pageUrl: string, baseHref: string | null): boolean {
+  return baseHref !== null || pageUrl.includes('#');
 }
 
 function hasEdgeSpace(text: string): boolean {
