@@ -6,8 +6,11 @@ const MARKER = -1;
 const MAX_ENTRIES = 512;
 const MAX_ALIKE = 3;
 
+/** Shared by all pages, which are parsed one after the other. */
+const ENTRIES = new Int32Array(MAX_ENTRIES * 2 + 16);
+
 export class ActiveFormatting {
-  private readonly entries = new Int32Array(MAX_ENTRIES * 2 + 16);
+  private readonly entries = ENTRIES;
   length = 0;
 
   constructor(private readonly store: NodeStore) {}
@@ -45,11 +48,14 @@ export class ActiveFormatting {
   }
 
   indexOf(node: number): number {
-    return this.length === 0 ? -1 : this.entries.lastIndexOf(node, this.length - 1);
+    let i = this.length - 1;
+    while (i >= 0 && this.entries[i] !== node) i--;
+    return i;
   }
 
   removeAt(index: number): void {
-    this.entries.copyWithin(index, index + 1, this.length--);
+    this.length--;
+    if (index < this.length) this.entries.copyWithin(index, index + 1, this.length + 1);
   }
 
   insertAt(index: number, node: number): void {

@@ -101,6 +101,7 @@ function decodeValidUtf8(bytes: Uint8Array): string {
 }
 
 function decodeAs(charset: string, bytes: Uint8Array): string | null {
+  if (charset === 'utf-8') return decodeUtf8(bytes);
   try {
     const decoder = new TextDecoder(charset);
     if (decoder.encoding === 'windows-1252') return decodeWindows1252(bytes);

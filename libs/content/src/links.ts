@@ -19,13 +19,9 @@ const MAX_SAMPLE = 50;
 const MAX_SAMPLE_CHARS = 2048;
 /** Longest URL for which being safe also means being short enough. */
 const MAX_PLAIN_CHARS = 2048;
-const HAS_WORD = (list: string | null, word: string): boolean =>
-  list !== null &&
-  list.length < 1000 &&
-  list
-    .toLowerCase()
-    .split(/[\s,]+/)
-    .includes(word);
+const NOFOLLOW = /(?:^|[\s,])nofollow(?:[\s,]|$)/i;
+const MAX_REL_CHARS = 1000;
+const HASH = 35;
 
 /** Absolute links of what the mask shows (`area` never shows by itself: its map does), distinct, document order. Pure `#…` and `javascript:` are no links. */
 export function collectLinks(tree: Tree, mask: Mask, urls: UrlResolver): string[] {
@@ -97,18 +93,25 @@ class OutlinkReader {
   }
 
   read(): Discovery {
-    const { tree, request } = this;
-    for (let node = 1; node < tree.count && this.outlinks.length < request.maxLinks; node++) {
-      const tag = tree.tag[node];
-      if (tag === T.a || tag === T.area) this.readLink(node, tree.attr(node, A.href));
-      else if (tag === T.frame) this.readLink(node, tree.attr(node, A.src));
+    const { tree, outlinks } = this;
+    const { tag: tags, count } = tree;
+    const { maxLinks } = this.request;
+    for (let node = 1; node < count && outlinks.length < maxLinks; node++) {
+      const tag = tags[node];
+      if (tag === T.a || tag === T.area) this.readLink(node, tree.attrIndex(node, A.href));
+      else if (tag === T.frame) this.readLink(node, tree.attrIndex(node, A.src));
     }
     for (const [url, state] of this.seen) if (state === 'nofollow') this.exclude(url, 'nofollow');
-    return { outlinks: this.outlinks, excluded: this.excluded };
+    return { outlinks, excluded: this.excluded };
   }
 
-  private readLink(node: number, href: string | null): void {
-    if (href === null || href === '' || href.startsWith('#')) return;
+  /** @param attr index of its address, -1 when it has none */
+  private readLink(node: number, attr: number): void {
+    const { tree } = this;
+    if (attr < 0 || tree.attrFrom[attr] === tree.attrTo[attr]) return;
+    if (tree.source.charCodeAt(tree.attrFrom[attr]!) === HASH) return;
+    const href = tree.attrValue(attr);
+    if (href === '' || href.startsWith('#')) return;
     const url = this.canonical(href);
     if (url === null) return this.excludeOddity(href);
     const state = this.seen.get(url);
@@ -136,7 +139,9 @@ class OutlinkReader {
 
   private mayFollow(node: number): boolean {
     if (!this.request.obeyNofollow) return true;
-    return !this.isNofollow && !HAS_WORD(this.tree.attr(node, A.rel), 'nofollow');
+    if (this.isNofollow) return false;
+    const rel = this.tree.attr(node, A.rel);
+    return rel === null || rel.length >= MAX_REL_CHARS || !NOFOLLOW.test(rel);
   }
 
   private follow(canonical: string): void {
@@ -145,9 +150,8 @@ class OutlinkReader {
     const rule = this.scope.check(url, depth + 1);
     if (rule !== null) return this.exclude(url, rule);
     const h = this.rules.fingerprintUrl(url, scope);
-    if (this.followed.has(h)) return;
-    this.followed.add(h);
-    this.outlinks.push({ url, h });
+    const { size } = this.followed;
+    if (this.followed.add(h).size > size) this.outlinks.push({ url, h });
   }
 
   private exclude(url: string, rule: ScopeRule): void {

@@ -37,6 +37,8 @@ const KNOWN_KEYS: ReadonlyMap<string, string> = new Map([
 ]);
 const RESERVED: ReadonlySet<string> = new Set(RESERVED_METADATA_KEYS);
 const WHITE_SPACE = /\s+/g;
+/** Most links are style sheets. */
+const MAY_BE_WANTED = /icon|canonical/i;
 /** Values of one meta that take part in votes. */
 const MAX_VALUES = 20;
 /** Meta refreshes later than this are for reading the page first. */
@@ -90,8 +92,9 @@ class FactsReader {
 
   read(): PageFacts {
     const { tree } = this;
-    for (let node = 1; node < tree.count; node++) {
-      const tag = tree.tag[node];
+    const { tag: tags, count } = tree;
+    for (let node = 1; node < count; node++) {
+      const tag = tags[node];
       if (tag === T.meta) this.readMeta(node);
       else if (tag === T.link) this.readLink(node);
       else if (tag === T.title) this.readTitle(node);
@@ -145,7 +148,9 @@ class FactsReader {
   }
 
   private readLink(node: number): void {
-    const rel = this.tree.attr(node, A.rel)?.toLowerCase().slice(0, 200).split(WHITE_SPACE) ?? [];
+    const value = this.tree.attr(node, A.rel);
+    if (value === null || !MAY_BE_WANTED.test(value)) return;
+    const rel = value.toLowerCase().slice(0, 200).split(WHITE_SPACE);
     const href = this.tree.attr(node, A.href);
     if (href === null || href === '') return;
     if (rel.includes('icon')) this.set('favicon', this.urls.resolve(href));

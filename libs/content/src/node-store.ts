@@ -17,6 +17,30 @@ function grow<A extends Uint16Array | Int32Array>(array: A): A {
   return larger;
 }
 
+/** In one piece of memory, which costs half of ten. */
+function arraysFor(nodes: number, attrs: number): TreeArrays {
+  const { BYTES_PER_ELEMENT } = Int32Array;
+  const memory = new ArrayBuffer((4 * nodes + 5 * attrs) * BYTES_PER_ELEMENT + nodes * Uint16Array.BYTES_PER_ELEMENT);
+  let used = 0;
+  const next = (length: number): Int32Array => {
+    const array = new Int32Array(memory, used, length);
+    used += array.byteLength;
+    return array;
+  };
+  return {
+    parent: next(nodes),
+    end: next(nodes),
+    from: next(nodes),
+    to: next(nodes),
+    attrHash: next(attrs),
+    attrNameFrom: next(attrs),
+    attrNameTo: next(attrs),
+    attrFrom: next(attrs),
+    attrTo: next(attrs),
+    tag: new Uint16Array(memory, used, nodes),
+  };
+}
+
 /** Neighbours of each node; 0, the document, stands for none. */
 interface SiblingLinks {
   first: Int32Array;
@@ -32,20 +56,7 @@ export class NodeStore {
   private links: SiblingLinks | null = null;
 
   constructor(readonly html: string) {
-    const nodes = (html.length >> 4) + 64;
-    const attrs = (html.length >> 5) + 32;
-    this.a = {
-      tag: new Uint16Array(nodes),
-      parent: new Int32Array(nodes),
-      end: new Int32Array(nodes),
-      from: new Int32Array(nodes),
-      to: new Int32Array(nodes),
-      attrHash: new Int32Array(attrs),
-      attrNameFrom: new Int32Array(attrs),
-      attrNameTo: new Int32Array(attrs),
-      attrFrom: new Int32Array(attrs),
-      attrTo: new Int32Array(attrs),
-    };
+    this.a = arraysFor((html.length >> 5) + 64, (html.length >> 6) + 32);
     this.add(DOCUMENT, -1, 0, 0);
   }
 

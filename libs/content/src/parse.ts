@@ -19,12 +19,10 @@ const BANG = 33;
 const DOUBLE_QUOTE = 34;
 const SINGLE_QUOTE = 39;
 const SLASH = 47;
+const LT = 60;
 const EQUALS = 61;
 const GT = 62;
 const QUESTION = 63;
-
-/** A line end right after these tags is not part of the text. */
-const FIRST_LINE_END_TAGS: ReadonlySet<number> = new Set([T.pre, T.listing]);
 
 function isSpace(c: number): boolean {
   return c === SPACE || (c <= CR && (c === LF || c === TAB || c === CR || c === FF));
@@ -63,7 +61,7 @@ class Parser {
     let textFrom = 0;
     let i = 0;
     for (;;) {
-      const lt = html.indexOf('<', i);
+      const lt = html.charCodeAt(i) === LT ? i : html.indexOf('<', i);
       if (lt < 0) break;
       const c = html.charCodeAt(lt + 1);
       if (!isLetter(c) && c !== SLASH && c !== BANG && c !== QUESTION) {
@@ -143,7 +141,8 @@ class Parser {
     }
     const selfClosing = html.charCodeAt(close - 1) === SLASH && this.lastValueTo < close;
     if (builder.startTag(tag, attrsFrom, selfClosing) === 'raw') return this.readRaw(tag, close + 1, nameTo - lt - 1);
-    return FIRST_LINE_END_TAGS.has(tag) ? this.skipLineEnd(close + 1) : close + 1;
+    // A line end right after these tags is not part of the text.
+    return tag === T.pre || tag === T.listing ? this.skipLineEnd(close + 1) : close + 1;
   }
 
   private skipLineEnd(from: number): number {

@@ -34,15 +34,26 @@ const INTEGRATION = 2;
 /** What `startTag` did: content follows as usual, as text up to the end tag, or not at all. */
 export type Opened = 'content' | 'raw' | 'nothing';
 
+/** Of open elements. Shared by all pages, which are parsed one after the other. */
+const STACK = new Int32Array(MAX_DEPTH + 2);
+const TAGS = new Uint16Array(MAX_DEPTH + 2);
+const KINDS = new Uint8Array(MAX_DEPTH + 2);
+const ENDED = new Uint8Array(MAX_DEPTH + 2);
+const OPEN = new Uint16Array(FIRST_CUSTOM_TAG);
+
+/** Of the page that is being parsed: a new one ends the one before. */
 export class TreeBuilder {
   readonly store: NodeStore;
   private readonly formatting: ActiveFormatting;
-  private readonly stack = new Int32Array(MAX_DEPTH + 2);
-  private readonly kinds = new Uint8Array(MAX_DEPTH + 2);
+  private readonly stack = STACK;
+  /** Of the elements on the stack. */
+  private readonly tags = TAGS;
+  private readonly kinds = KINDS;
   /** 1 = a form whose end tag came while elements inside were open: it ends with them. */
-  private readonly ended = new Uint8Array(MAX_DEPTH + 2);
+  private readonly ended = ENDED;
   private depth = 0;
-  private readonly open = new Uint16Array(FIRST_CUSTOM_TAG);
+  /** How many of each known tag are open. */
+  private readonly open = OPEN.fill(0);
   private form = 0;
   /** Elements that may still be made without a tag of their own; keeps the tree linear in the page. */
   private clones: number;
@@ -456,19 +467,22 @@ export class TreeBuilder {
   }
 
   private topTag(): number {
-    return this.store.a.tag[this.stack[this.depth - 1]!]!;
+    return this.tags[this.depth - 1]!;
   }
 
   private tagAt(level: number): number {
-    return this.store.a.tag[this.stack[level]!]!;
+    return this.tags[level]!;
   }
 
   private isOpen(node: number): boolean {
     return this.store.a.end[node] === 0;
   }
 
+  /** -1 when it is not open. */
   private levelOf(node: number): number {
-    return this.stack.lastIndexOf(node, this.depth - 1);
+    let level = this.depth - 1;
+    while (level >= 0 && this.stack[level] !== node) level--;
+    return level;
   }
 
   /** Adds a node to the innermost open element; between the cells of a table, in front of the table. */
@@ -497,13 +511,14 @@ export class TreeBuilder {
     this.store.a.end[node] = 0;
     this.kinds[this.depth] = kind;
     this.ended[this.depth] = 0;
+    this.tags[this.depth] = tag;
     this.stack[this.depth++] = node;
     if (tag < FIRST_CUSTOM_TAG) this.open[tag]!++;
   }
 
   private popOne(): void {
     const node = this.stack[--this.depth]!;
-    const tag = this.store.a.tag[node]!;
+    const tag = this.tags[this.depth]!;
     this.store.a.end[node] = this.store.count;
     if (node === this.form) this.form = 0;
     if (tag >= FIRST_CUSTOM_TAG) return;
@@ -519,28 +534,31 @@ export class TreeBuilder {
 
   /** Closes one element, those inside stay open. */
   private removeLevel(level: number): void {
-    const { stack, kinds, ended, depth } = this;
+    const { stack, tags, kinds, ended, depth } = this;
     const node = stack[level]!;
-    const tag = this.store.a.tag[node]!;
+    const tag = tags[level]!;
     this.store.leaveDocumentOrder();
     if (tag < FIRST_CUSTOM_TAG) this.open[tag]!--;
     this.store.a.end[node] = this.store.count;
     stack.copyWithin(level, level + 1, depth);
+    tags.copyWithin(level, level + 1, depth);
     kinds.copyWithin(level, level + 1, depth);
     ended.copyWithin(level, level + 1, depth);
     this.depth--;
   }
 
   private insertLevel(level: number, node: number): void {
-    const { stack, kinds, ended, depth } = this;
+    const { stack, tags, kinds, ended, depth } = this;
+    const tag = this.store.a.tag[node]!;
     stack.copyWithin(level + 1, level, depth);
+    tags.copyWithin(level + 1, level, depth);
     kinds.copyWithin(level + 1, level, depth);
     ended.copyWithin(level + 1, level, depth);
     stack[level] = node;
+    tags[level] = tag;
     kinds[level] = HTML;
     ended[level] = 0;
     this.depth++;
-    const tag = this.store.a.tag[node]!;
     if (tag < FIRST_CUSTOM_TAG) this.open[tag]!++;
   }
 }

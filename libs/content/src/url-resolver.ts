@@ -11,11 +11,21 @@ export interface Resolved {
   isCanonical: boolean;
 }
 
-/** 1 = unchanged in path, query and fragment by URL parsing and canonicalisation. */
-const SAFE = new Uint8Array(128);
-for (const c of 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/?#=&+,;:@!$()*')
-  SAFE[c.charCodeAt(0)] = 1;
+/** Characters that URL parsing and canonicalisation leave alone; a segment with a dot first may be a dot segment. */
+const SEGMENT_START = '[\\w~=&+,;:@!$()*-]';
+const SEGMENT = `${SEGMENT_START}[\\w~=&+,;:@!$()*.-]*`;
+const TAIL = '[\\w~=&+,;:@!$()*./?#-]';
+/**
+ * Rest of a path behind a slash, and query and fragment, that are their own normal form: safe characters only, no dot
+ * segments or empty segments in the path, query and fragment not empty.
+ */
+const PLAIN_PATH = new RegExp(`(?:${SEGMENT}(?:/${SEGMENT})*/?)?(?:\\?(?!#)${TAIL}+|#${TAIL}+)?$`, 'y');
 
+/** Longer addresses are not worth a short way. */
+const MAX_PLAIN_CHARS = 4096;
+const SLASH = 47;
+const QUESTION = 63;
+const HASH = 35;
 const SCHEME = /^[a-zA-Z][a-zA-Z0-9+.-]*:/;
 const DOT_SEGMENT = /\/\.|\/\/|^\./;
 
@@ -26,12 +36,14 @@ export class UrlResolver {
   /** Origin + '/', '' when the host is not in normal form and the short way must not be used. */
   private readonly originSlash: string;
   private readonly directory: string;
+  /** Whether a relative path in it can take the short way. */
+  private readonly isPlainDirectory: boolean;
   /** Results of the URL parser: several passes ask for the same links. */
   private readonly parsed = new Map<string, Resolved | null>();
 
   /** @param pageUrl absolute; @param baseHref of the first `<base>`, null when there is none. */
   constructor(pageUrl: string, baseHref: string | null) {
-    const url = parse(baseHref ?? '', pageUrl) ?? new URL(pageUrl);
+    const url = (hasOtherBase(pageUrl, baseHref) ? parse(baseHref ?? '', pageUrl) : null) ?? new URL(pageUrl);
     this.base = url.href;
     this.host = url.hostname;
     this.origin = url.origin;
@@ -39,6 +51,7 @@ export class UrlResolver {
       /^https?:$/.test(url.protocol) && !url.hostname.endsWith('.') && url.username === '' && url.password === '';
     this.originSlash = isPlain ? `${url.origin}/` : '';
     this.directory = url.pathname.slice(0, url.pathname.lastIndexOf('/') + 1);
+    this.isPlainDirectory = !DOT_SEGMENT.test(this.directory) && !this.directory.includes('%');
   }
 
   /** Absolute form, null when it is no URL. */
@@ -62,17 +75,17 @@ export class UrlResolver {
   }
 
   private resolvePlain(text: string): string | null {
-    if (text === '' || !isSafe(text)) return null;
+    if (text === '' || text.length > MAX_PLAIN_CHARS) return null;
     const first = text.charCodeAt(0);
-    if (first === 47) return isPlainPath(text, 1) ? this.origin + text : null;
-    if (first === 63 || first === 35) return null;
+    if (first === SLASH) return isPlainPath(text, 1) ? this.origin + text : null;
+    if (first === QUESTION || first === HASH) return null;
     if (text.startsWith(this.originSlash)) return isPlainPath(text, this.originSlash.length) ? text : null;
     if (SCHEME.test(text)) return isPlainAddress(text) ? text : null;
     return this.resolveRelative(text);
   }
 
   private resolveRelative(text: string): string | null {
-    if (DOT_SEGMENT.test(this.directory) || this.directory.includes('%')) return null;
+    if (!this.isPlainDirectory) return null;
     let directory = this.directory;
     let at = 0;
     while (text.startsWith('../', at)) {
@@ -83,14 +96,6 @@ export class UrlResolver {
     if (at === 0 && text.startsWith('./')) at = 2;
     return isPlainPath(text, at) ? this.origin + directory + text.slice(at) : null;
   }
-}
-
-function isSafe(text: string): boolean {
-  for (let i = 0; i < text.length; i++) {
-    const c = text.charCodeAt(i);
-    if (c > 127 || SAFE[c] === 0) return false;
-  }
-  return true;
 }
 
 const MAX_PLAIN_HOST = 100;
@@ -104,17 +109,14 @@ function isPlainAddress(text: string): boolean {
   return isPlainPath(text, host.length);
 }
 
-/** No dot segments or empty segments in the path from `from` on; query and fragment, if any, not empty. */
 function isPlainPath(text: string, from: number): boolean {
-  let previous = 47;
-  for (let i = from; i < text.length; i++) {
-    const c = text.charCodeAt(i);
-    if (c === 63) return i + 1 < text.length && text.charCodeAt(i + 1) !== 35;
-    if (c === 35) return i + 1 < text.length;
-    if (previous === 47 && (c === 46 || c === 47)) return false;
-    previous = c;
-  }
-  return true;
+  PLAIN_PATH.lastIndex = from;
+  return PLAIN_PATH.test(text);
+}
+
+/** Whether the base is not just the page's URL. */
+function hasOtherBase(pageUrl: string, baseHref: string | null): boolean {
+  return baseHref !== null || pageUrl.includes('#');
 }
 
 function hasEdgeSpace(text: string): boolean {

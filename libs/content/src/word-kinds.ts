@@ -1,8 +1,19 @@
 /** Words of attributes and what each says, as bits; looked up where they stand, without making strings. */
-import { hashName } from './tags.js';
+import { FNV_OFFSET, FNV_PRIME, hashName } from './tags.js';
 
 /** Places per word: few words share one. */
 const SPREAD = 4;
+const FIRST_SMALL = 97;
+const LETTERS = 26;
+
+function isLetter(c: number): boolean {
+  return ((c | 0x20) - FIRST_SMALL) >>> 0 < LETTERS;
+}
+
+/** `hashName` by one more letter. */
+function hashStep(hash: number, letter: number): number {
+  return Math.imul(hash ^ (letter | 0x20), FNV_PRIME);
+}
 
 export class WordKinds {
   private readonly hashes: Int32Array;
@@ -32,23 +43,18 @@ export class WordKinds {
   /** Bits of all words in a range; words end at anything but a letter, and before a capital that follows a small letter. */
   in(source: string, from: number, to: number): number {
     let kinds = 0;
-    let hash = 0;
-    let length = 0;
-    let wasSmall = false;
     const last = Math.min(to, from + this.maxChars);
-    for (let i = from; i <= last; i++) {
-      const c = i < last ? source.charCodeAt(i) : 0;
-      const isSmall = c >= 97 && c <= 122;
-      const isCapital = c >= 65 && c <= 90;
-      if (length > 0 && ((!isSmall && !isCapital) || (isCapital && wasSmall))) {
-        kinds |= this.bits[this.slotOf(hash)]!;
-        length = 0;
+    for (let i = from; i < last;) {
+      let c = source.charCodeAt(i++);
+      if (!isLetter(c)) continue;
+      let hash = hashStep(FNV_OFFSET, c);
+      for (; i < last; i++) {
+        const next = source.charCodeAt(i);
+        if (!isLetter(next) || (next < FIRST_SMALL && c >= FIRST_SMALL)) break;
+        hash = hashStep(hash, next);
+        c = next;
       }
-      if (isSmall || isCapital) {
-        if (length++ === 0) hash = 0x811c9dc5 | 0;
-        hash = Math.imul(hash ^ (c | 0x20), 0x01000193);
-      }
-      wasSmall = isSmall;
+      kinds |= this.bits[this.slotOf(hash)]!;
     }
     return kinds;
   }

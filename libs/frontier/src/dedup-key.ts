@@ -6,6 +6,9 @@ import { withoutWww } from './url-parts.js';
 export type IdentityOptions = Pick<ScopeSpec, 'ignoreQueryParameters' | 'deduplicateSimilarUrls'>;
 
 const INDEX_FILE = /\/index\.(?:html|htm|php)$/;
+const INDEX = '/index.';
+const HTTPS = 'https://';
+const HTTP = 'http://';
 
 /** The canonical URL to fetch: without its query under `ignoreQueryParameters`. */
 export function fetchUrl(url: string, scope: Pick<ScopeSpec, 'ignoreQueryParameters'>): string {
@@ -24,10 +27,21 @@ export function dedupKey(url: string, scope: IdentityOptions): string {
 }
 
 function similarKey(url: string): string {
-  const address = withoutWww(url.replace(/^https?:\/\//, ''));
+  const address = withoutWww(withoutScheme(url));
   const at = address.indexOf('?');
-  const page = at < 0 ? address : address.slice(0, at);
-  return page.replace(INDEX_FILE, '/').replace(/\/$/, '') + (at < 0 ? '' : address.slice(at));
+  if (at < 0) return withoutIndex(address);
+  return withoutIndex(address.slice(0, at)) + address.slice(at);
+}
+
+function withoutScheme(url: string): string {
+  if (url.startsWith(HTTPS)) return url.slice(HTTPS.length);
+  return url.startsWith(HTTP) ? url.slice(HTTP.length) : url;
+}
+
+/** Without an index file, and without the slash that is then at the end. */
+function withoutIndex(page: string): string {
+  if (page.endsWith('/')) return page.slice(0, -1);
+  return page.includes(INDEX) ? page.replace(INDEX_FILE, '') : page;
 }
 
 /** First 8 bytes of SHA-256, hex. */

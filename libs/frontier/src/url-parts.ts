@@ -11,6 +11,8 @@ export interface UrlParts {
 
 const SLASH = 47;
 const SITE_PORTS = new Set(['80', '443']);
+const WWW = 'www.';
+const WWW_HOST = /^www\.[^.]+\../;
 const AUTHORITY = /^https?:\/\/(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)(?::(\d*))?/i;
 
 /** Null when the text does not begin like an http(s) URL. */
@@ -52,5 +54,5 @@ export function hostKey(url: string): string {
 
 /** `www.example.com` and `example.com` are the same host wherever scope and duplicates are decided. */
 export function withoutWww(host: string): string {
-  return /^www\.[^.]+\../.test(host) ? host.slice(4) : host;
+  return host.startsWith(WWW) && WWW_HOST.test(host) ? host.slice(WWW.length) : host;
 }

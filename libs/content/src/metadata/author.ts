@@ -63,6 +63,11 @@ const META_WEIGHTS: readonly (readonly [string, number])[] = [
   ['blog_author', 6],
   ['content_author', 6],
 ];
+/** Metas of which the first names what the second holds. */
+const LABELLED = [
+  ['twitter:label1', 'twitter:data1'],
+  ['twitter:label2', 'twitter:data2'],
+] as const;
 const LABEL_OF_AUTHOR =
   /^(?:written by|author|by|verfasst von|geschrieben von|autor|écrit par|escrito por|scritto da|geschreven door|skrevet av|skriven av|napisane przez|yazan|написано|автор)/i;
 
@@ -155,12 +160,11 @@ function addAnywhere({ labelled, whole }: Bylines, add: Add, reader: NameReader)
 
 type Add = (texts: readonly string[], source: string, weight: number) => void;
 
-/** `twitter:label1` names what `twitter:data1` holds. */
 function addLabelled({ metas }: AuthorEvidence, add: Add): void {
-  for (const n of ['1', '2']) {
-    if (LABEL_OF_AUTHOR.test(metas.get(`twitter:label${n}`)?.[0]?.trim().slice(0, 50) ?? '')) {
-      add(metas.get(`twitter:data${n}`)?.slice(0, 1) ?? [], 'label', 8);
-    }
+  for (const [label, data] of LABELLED) {
+    const [text] = metas.get(label) ?? [];
+    if (text !== undefined && LABEL_OF_AUTHOR.test(text.trim().slice(0, 50)))
+      add(metas.get(data)?.slice(0, 1) ?? [], 'label', 8);
   }
 }
 

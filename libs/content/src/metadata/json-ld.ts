@@ -31,9 +31,10 @@ export interface LdGraph {
 
 export function readJsonLd(tree: Tree): LdGraph {
   const reader = new GraphReader();
+  const { tag, count } = tree;
   let total = 0;
-  for (let node = 1; node < tree.count; node++) {
-    if (tree.tag[node] !== T.script || !LD_TYPE.test(tree.attr(node, A.type) ?? '')) continue;
+  for (let node = 1; node < count; node++) {
+    if (tag[node] !== T.script || !LD_TYPE.test(tree.attr(node, A.type) ?? '')) continue;
     const text = scriptText(tree, node);
     total += text.length;
     if (text.length > MAX_SCRIPT_CHARS || total > MAX_TOTAL_CHARS) continue;

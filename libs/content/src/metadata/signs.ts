@@ -89,14 +89,18 @@ class SignReader implements Signs {
   constructor(private readonly tree: Tree) {}
 
   read(): Signs {
-    const { tree } = this;
-    for (let node = 1; node < tree.count;) {
-      const tag = tree.tag[node]!;
-      if (tag === T.svg || tag === T.template) {
-        node = tree.end[node]!;
+    const { tag: tags, end, count } = this.tree;
+    for (let node = 1; node < count;) {
+      const tag = tags[node]!;
+      if (tag === TEXT) {
+        node++;
         continue;
       }
-      if (tag !== TEXT && tag !== T.meta && tag !== T.body && tag !== T.html) this.readElement(node, tag);
+      if (tag === T.svg || tag === T.template) {
+        node = end[node]!;
+        continue;
+      }
+      if (tag !== T.meta && tag !== T.body && tag !== T.html) this.readElement(node, tag);
       node++;
     }
     return this;
@@ -105,17 +109,18 @@ class SignReader implements Signs {
   /** One look at each attribute. */
   private readElement(node: number, tag: number): void {
     const { tree } = this;
+    const { source, attrHash, attrFrom, attrTo } = tree;
     let roles = 0;
     let isAside = tag === T.nav || tag === T.aside || tag === T.footer || tag === T.form || tag === T.figure;
     let property = -1;
     let isAuthorLink = false;
     for (let i = tree.from[node]!, to = tree.to[node]!; i < to; i++) {
-      const hash = tree.attrHash[i]!;
+      const hash = attrHash[i]!;
       if (MAY_SAY[hash & 255] === 0) continue;
       switch (hash) {
         case CLASS:
         case ID:
-          roles |= rolesIn(tree.source, tree.attrFrom[i]!, tree.attrTo[i]!);
+          roles |= rolesIn(source, attrFrom[i]!, attrTo[i]!);
           break;
         case ITEMPROP:
         case PROPERTY:

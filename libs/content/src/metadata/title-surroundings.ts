@@ -94,7 +94,8 @@ function bylinesAround(tree: Tree, heading: number, last: number): string[] {
   const end = tree.end[heading]!;
   let node = Math.max(1, heading - NODES_BEFORE);
   for (; node < last && bylines.length < MAX_BYLINES; node = node + 1 === heading ? end : node + 1)
-    if (tree.tag[node] === TEXT && mayBeByline(tree, node)) addByline(bylines, tree, node, heading, last);
+    if (tree.tag[node] === TEXT && mayBeByline(tree.source, tree.from[node]!, tree.to[node]!))
+      addByline(bylines, tree, node, heading, last);
   return bylines;
 }
 
@@ -116,9 +117,10 @@ function nextAround(tree: Tree, node: number, heading: number, last: number): st
 
 /** Short texts that hold something like a date, whole page, document order. */
 export function datesAnywhere(tree: Tree): string[] {
+  const { tag, source, from, to } = tree;
   const dates: string[] = [];
   for (let i = 1; i < tree.count && dates.length < MAX_TEXTS; i++) {
-    if (tree.tag[i] !== TEXT || !hasYear(tree, i)) continue;
+    if (tag[i] !== TEXT || !hasYear(source, from[i]!, to[i]!)) continue;
     const text = visibleText(tree, i, MAX_DATE_CHARS);
     if (DATE_LIKE.test(text)) dates.push(text);
   }
@@ -134,10 +136,11 @@ export interface Bylines {
 
 /** Bylines of the whole page, document order. */
 export function bylinesAnywhere(tree: Tree): Bylines {
+  const { tag, source, from, to } = tree;
   const labelled: string[] = [];
   const whole: string[] = [];
   for (let i = 1; i < tree.count; i++) {
-    if (tree.tag[i] !== TEXT || !mayBeByline(tree, i)) continue;
+    if (tag[i] !== TEXT || !mayBeByline(source, from[i]!, to[i]!)) continue;
     const text = visibleText(tree, i, MAX_CHARS).replace(LEADING, '');
     if (text === '') continue;
     if (whole.length < MAX_BYLINES && WHOLE_BYLINE.test(text)) whole.push(text);
@@ -147,10 +150,8 @@ export function bylinesAnywhere(tree: Tree): Bylines {
   return { labelled, whole };
 }
 
-/** Whether a year stands in a text node that is no longer than a date, before any text is made. */
-function hasYear({ source, from, to }: Tree, node: number): boolean {
-  const first = from[node]!;
-  const end = to[node]!;
+/** Whether a year stands in a range that is no longer than a date, before any text is made. */
+function hasYear(source: string, first: number, end: number): boolean {
   const length = end - first;
   if (length < SHORTEST_DATE || length > MAX_DATE_CHARS * 3) return false;
   for (let i = first + YEAR_DIGITS - 1; i < end; i += YEAR_DIGITS) {
@@ -174,11 +175,10 @@ function isDigit(c: number): boolean {
   return c >= ZERO && c <= NINE;
 }
 
-/** Whether a text node is short enough and begins as a byline may, marks of lists aside, before any text is made. */
-function mayBeByline({ source, from, to }: Tree, node: number): boolean {
-  const end = to[node]!;
-  if (end - from[node]! > MAX_CHARS * 3) return false;
-  let at = from[node]!;
+/** Whether a range is short enough and begins as a byline may, marks of lists aside, before any text is made. */
+function mayBeByline(source: string, first: number, end: number): boolean {
+  if (end - first > MAX_CHARS * 3) return false;
+  let at = first;
   while (at < end && isLeading(source, at)) at += source.charCodeAt(at) === AMPERSAND ? NO_BREAK_SPACE.length : 1;
   if (at >= end) return false;
   const c = source.charCodeAt(at);

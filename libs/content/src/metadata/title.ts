@@ -154,11 +154,8 @@ function matchingHeading({ headings }: Evidence, text: string): number {
 function siteWords({ siteNames, host }: TitleEvidence): Set<string> {
   const words = new Set(siteNames.map(wordsOf));
   words.delete('');
-  const labels = host
-    .toLowerCase()
-    .replace(/^www\./, '')
-    .split('.');
-  words.add(labels.join(' '));
+  const name = host.toLowerCase();
+  words.add((name.startsWith('www.') ? name.slice(4) : name).replaceAll('.', ' '));
   return words;
 }
 
@@ -189,12 +186,6 @@ function cutsOf(title: string): { from: number; to: number }[] {
 
 function mainLabel(host: string): string {
   const labels = host.toLowerCase().split('.');
-  const long =
-    labels
-      .slice(0, -1)
-      .reverse()
-      .find((label) => label.length > 3) ??
-    labels.at(-2) ??
-    '';
-  return long.replaceAll('-', '');
+  for (let i = labels.length - 2; i >= 0; i--) if (labels[i]!.length > 3) return labels[i]!.replaceAll('-', '');
+  return (labels.at(-2) ?? '').replaceAll('-', '');
 }

@@ -1,4 +1,6 @@
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
+/** What words with one space between do not hold. */
+const NOT_PLAIN = /[^a-z0-9 ]|^ | {2}| $/;
 /** The short way for most texts. */
 const ASCII = /^[\x00-\x7f]*$/;
 const NO_ASCII_WORD = /[^a-z0-9]+/g;
@@ -8,23 +10,23 @@ const SPACE = 32;
 /** Words of a text, lower case, one space between: what two spellings of a title or a name have in common. */
 export function wordsOf(text: string): string {
   const lower = text.slice(0, MAX_CHARS).toLowerCase();
-  if (isPlain(lower)) return lower;
+  if (!NOT_PLAIN.test(lower)) return lower;
   return ASCII.test(lower) ? lower.replace(NO_ASCII_WORD, ' ').trim() : (lower.match(WORD) ?? []).join(' ');
-}
-
-/** Whether a text is words with one space between already. */
-function isPlain(text: string): boolean {
-  let wasSpace = true;
-  for (let i = 0; i < text.length; i++) {
-    const c = text.charCodeAt(i);
-    const isSpace = c === SPACE;
-    if (isSpace ? wasSpace : !((c >= 97 && c <= 122) || (c >= 48 && c <= 57))) return false;
-    wasSpace = isSpace;
-  }
-  return !wasSpace || text === '';
 }
 
 /** Whether the words of one (`wordsOf`) stand in the other as they are, in a row. */
 export function holdsWords(all: string, part: string): boolean {
-  return part !== '' && ` ${all} `.includes(` ${part} `);
+  if (part === '') return false;
+  for (let at = all.indexOf(part); at >= 0;) {
+    if (isWordStart(all, at) && isWordStart(all, at + part.length + 1)) return true;
+    const space = all.indexOf(' ', at);
+    if (space < 0) return false;
+    at = all.indexOf(part, space + 1);
+  }
+  return false;
+}
+
+/** Also true right behind the end. */
+function isWordStart(words: string, at: number): boolean {
+  return at === 0 || at === words.length + 1 || words.charCodeAt(at - 1) === SPACE;
 }

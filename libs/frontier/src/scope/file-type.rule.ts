@@ -1,5 +1,8 @@
 import type { ScopeRuleFactory } from './rule.js';
 
+const SLASH = 47;
+const DOT = 46;
+
 /** What is linked but is neither a page nor a document we read. Unknown extensions stay: many pages have one. */
 const SKIPPED_EXTENSIONS = new Set(
   [
@@ -18,12 +21,17 @@ const SKIPPED_EXTENSIONS = new Set(
 /** Rule `file-type`: links to images, media, archives, programs, fonts, styles and scripts are not pages. */
 export const fileTypeRule: ScopeRuleFactory =
   () =>
-  ({ pathname }) =>
-    SKIPPED_EXTENSIONS.has(extensionOf(pathname)) ? 'file-type' : null;
+  ({ pathname }) => {
+    const extension = extensionOf(pathname);
+    return extension !== '' && SKIPPED_EXTENSIONS.has(extension) ? 'file-type' : null;
+  };
 
 /** Extension of the last path segment in lower case, empty when there is none. */
 export function extensionOf(pathname: string): string {
-  const name = pathname.slice(pathname.lastIndexOf('/') + 1);
-  const dot = name.lastIndexOf('.');
-  return dot <= 0 ? '' : name.slice(dot + 1).toLowerCase();
+  for (let at = pathname.length - 1; at > 0; at--) {
+    const c = pathname.charCodeAt(at);
+    if (c === SLASH) return '';
+    if (c === DOT) return pathname.charCodeAt(at - 1) === SLASH ? '' : pathname.slice(at + 1).toLowerCase();
+  }
+  return '';
 }

@@ -18,10 +18,15 @@ export const hostRule: ScopeRuleFactory = (scope, base) => {
   return (candidate) => {
     if (isSameHost(candidate, base)) return null;
     if (scope.allowExternalLinks) return null;
-    if (domain === null || candidate.port !== base.port || registrableDomain(candidate) !== domain) return 'external';
+    if (domain === null || candidate.port !== base.port || !isUnder(domain, candidate)) return 'external';
     return scope.allowSubdomains ? null : 'subdomain';
   };
 };
+
+/** Asks the list only about hosts that end as the domain does. */
+function isUnder(domain: string, candidate: UrlParts): boolean {
+  return candidate.hostname.endsWith(domain) && registrableDomain(candidate) === domain;
+}
 
 function registrableDomain(parts: UrlParts): string | null {
   return getDomain(parts.hostname, { allowPrivateDomains: true });
