@@ -207,6 +207,8 @@ describe('the verdict', () => {
     [`<div id=root><p>${words(100)}</p></div><script src=/app.js></script>`, 'content'],
     ['<p>Short but complete page without scripts.</p>', 'content'],
     ['<img src=photo.jpg><script>1</script>', 'content'],
+    ['<hr>', 'content'],
+    ['<hr><script src=/app.js></script>', 'shell'],
     [
       '<title>Just a moment...</title><p>Checking</p><script src="/cdn-cgi/challenge-platform/x.js"></script>',
       'challenge',

@@ -33,6 +33,7 @@ describe('markdown', () => {
       '[![a](http://site.test/i.png)](http://site.test/x)',
     ],
     ['line breaks and rules', '<p>a<br>b</p><hr><p>c</p>', 'a  \nb\n\n---\n\nc'],
+    ['a rule at the very start, which is no front matter', '<hr><p>a</p>', '***\n\na'],
     ['definition lists', '<dl><dt>a<dd>b<dt>c<dd>d</dl>', '**a**  \nb\n\n**c**  \nd'],
     ['tables', '<table><tr><th>a<th>b<tr><td>c|d<td><p>e<p>f</table>', '| a | b |\n| --- | --- |\n| c\\|d | e<br>f |'],
     ['spans', '<table><tr><td rowspan=2>a<td>b<tr><td>c</table>', '| a | b |\n| --- | --- |\n| a | c |'],

@@ -352,9 +352,10 @@ class MarkdownWriter {
     return false;
   }
 
+  /** `---` at the very start would begin front matter for many readers. */
   private rule(): void {
-    if (this.out.isInline || this.out.progress === 0) return this.out.breakBlock(2);
-    this.out.lines(['---']);
+    if (this.out.isInline) return this.out.breakBlock(2);
+    this.out.lines([this.out.progress === 0 ? '***' : '---']);
   }
 
   // ---- links and images

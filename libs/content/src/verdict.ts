@@ -3,7 +3,7 @@
  *
  * `challenge`: little text, and a known captcha or bot wall (markup or title). `shell`: little text and signs that scripts
  * would bring more: an empty mount element of a framework, a notice that JavaScript is needed, or scripts and next to no
- * text. `empty`: nothing to see, no media either. A page with `PLENTY_CHARS` of text is never anything but content, a
+ * text. `empty`: nothing to see, no media, rule or code box either. A page with `PLENTY_CHARS` of text is never anything but content, a
  * rendered page (scripts have run) never a shell, and error pages (status >= 400) are not taken for shells.
  */
 import type { PageVerdict } from '@troupe/contracts';
@@ -54,7 +54,7 @@ export function judgePage(input: VerdictInput): PageVerdict {
   if (isChallenge(input, chars)) return 'challenge';
   const signs = readSigns(input.tree, input.measures);
   if (!input.rendered && input.statusCode < 400 && isShell(signs, chars)) return 'shell';
-  return chars === 0 && !signs.hasMedia ? 'empty' : 'content';
+  return chars === 0 && !signs.hasMedia && !signs.hasShape ? 'empty' : 'content';
 }
 
 function isChallenge({ tree, title, statusCode }: VerdictInput, chars: number): boolean {
@@ -71,6 +71,7 @@ function isChallenge({ tree, title, statusCode }: VerdictInput, chars: number): 
 interface Signs {
   scripts: number;
   hasMedia: boolean;
+  hasShape: boolean;
   hasEmptyMount: boolean;
   needsScript: boolean;
   links: number;
@@ -99,6 +100,7 @@ function readSigns(tree: Tree, measures: Measures): Signs {
   const signs: Signs = {
     scripts: 0,
     hasMedia: false,
+    hasShape: false,
     hasEmptyMount: false,
     needsScript: false,
     links: measures.links[0]!,
@@ -109,6 +111,7 @@ function readSigns(tree: Tree, measures: Measures): Signs {
     if (tag === T.script) signs.scripts++;
     else if (tag === T.noscript) signs.needsScript ||= NEEDS_SCRIPT.test(tree.textContent(node).slice(0, 2000));
     else if (MEDIA.has(tag)) signs.hasMedia = true;
+    else if (tag === T.hr || tag === T.pre) signs.hasShape = true;
     else if (measures.text[node]! < BARE_CHARS) signs.hasEmptyMount ||= isMount(tree, node);
   }
   return signs;
