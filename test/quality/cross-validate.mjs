@@ -19,11 +19,10 @@ const { baseHref } = await compiled('metadata.js');
 
 const models = new Map();
 for (const file of fs.readdirSync(process.argv[2]).filter((name) => /^fold-\d+\.json$/.test(name))) {
-  const { ids, types, first, second } = JSON.parse(fs.readFileSync(path.join(process.argv[2], file), 'utf8'));
+  const { ids, types, blocks } = JSON.parse(fs.readFileSync(path.join(process.argv[2], file), 'utf8'));
   const model = {
     types: types.map((base64) => new Forest(base64)),
-    first: new Forest(first),
-    second: new Forest(second),
+    blocks: new Forest(blocks),
   };
   for (const id of ids) models.set(id, model);
 }

@@ -1,24 +1,22 @@
 /**
  * Features and texts of all blocks of labelled pages, for the trainer.
  *
- *   node test/quality/dump-blocks.mjs DATA_DIR OUT_DIR [ESTIMATES.f32]     (after `npm run build`)
+ *   node test/quality/dump-blocks.mjs DATA_DIR OUT_DIR     (after `npm run build`)
  *
  * OUT_DIR/pages.jsonl: {features, id, dataset, type, site, text?, markdown?, with?, without?, blocks: [text]} per page;
- * OUT_DIR/rows.f32: the feature rows of all blocks one after the other; OUT_DIR/features.json: their names. With the first
- * estimates of all blocks, in the same order, the columns of the second look are filled too.
+ * OUT_DIR/rows.f32: the features of all blocks, block by block; OUT_DIR/features.json: their names.
  */
 import fs from 'node:fs';
 import path from 'node:path';
 import zlib from 'node:zlib';
 import { compiled } from './kit.mjs';
 
-const [data, out, estimatesFile] = process.argv.slice(2);
+const [data, out] = process.argv.slice(2);
 const { parseHtml } = await compiled('parse.js');
 const { wholePage } = await compiled('selection.js');
 const { measure } = await compiled('measures.js');
 const { Blocks } = await compiled('blocks.js');
-const { FeatureReader, FEATURES, PAGE_FEATURES } = await compiled('block-features.js');
-const { lookAgain } = await compiled('second-look.js');
+const { FeatureReader, FEATURES, PAGE_FEATURES, headingLevels } = await compiled('block-features.js');
 
 function decode(bytes) {
   try {
@@ -38,9 +36,6 @@ const truth = zlib
   .toString()
   .trim()
   .split('\n');
-const given = estimatesFile === undefined ? null : fs.readFileSync(estimatesFile);
-const estimates = given && new Float32Array(given.buffer, given.byteOffset, given.byteLength / 4);
-let done = 0;
 fs.mkdirSync(out, { recursive: true });
 const pages = fs.openSync(path.join(out, 'pages.jsonl'), 'w');
 fs.writeFileSync(path.join(out, 'page-features.json'), JSON.stringify(PAGE_FEATURES));
@@ -56,11 +51,11 @@ for (const line of truth) {
   const texts = Array.from({ length: blocks.count }, () => '');
   for (let node = 0; node < tree.count; node++)
     if (blocks.ofNode[node] >= 0) texts[blocks.ofNode[node]] += ` ${tree.text(node)}`;
-  const reader = new FeatureReader(tree, blocks);
-  const features = reader.read();
-  if (estimates !== null) lookAgain(reader, estimates.subarray(done, done + blocks.count));
-  done += blocks.count;
-  fs.writeSync(rows, Buffer.from(features.buffer, 0, features.byteLength));
+  const reader = new FeatureReader(tree, blocks, headingLevels(tree, blocks));
+  const columns = reader.read();
+  const width = FEATURES.length;
+  const features = Float32Array.from(columns, (_, i) => columns[(i % width) * blocks.count + Math.floor(i / width)]);
+  fs.writeSync(rows, Buffer.from(features.buffer));
   const page = {
     features: Array.from(reader.page, (x) => +x.toPrecision(7)),
     id,

@@ -1,9 +1,9 @@
-"""Trains the two forests of libs/content/src/block-model.data.ts from labelled pages.
+"""Trains the forests of libs/content/src/block-model.data.ts from labelled pages.
 
-    python test/quality/train_blocks.py DATA_DIR WORK_DIR       (needs numpy, lightgbm; after `npm run build`)
+    python test/quality/train_blocks.py DATA_DIR WORK_DIR       (needs numpy, catboost; after `npm run build`)
 
 Five parts by site: WORK_DIR/fold-K.json holds the forests that never saw part K (for cross-validate.mjs), the data file
-those trained on everything. The second look learns from first estimates of pages that the first look had not seen.
+those trained on everything.
 """
 import argparse
 import base64
@@ -13,8 +13,8 @@ import pathlib
 import subprocess
 from collections import Counter
 
-import lightgbm
 import numpy as np
+from catboost import CatBoost, Pool
 
 from block_labels import NONE, from_segments, from_text
 
@@ -23,44 +23,37 @@ MODEL = HERE / "../../libs/content/src/block-model.data.ts"
 FOLDS = 5
 # What a page of each set weighs; pages with labels made by another tool weigh less.
 SET_WEIGHT = {"wcxb": 1.0, "aeb": 1.5, "traf": 0.7, "moz": 0.4, "defuddle": 0.3}
+# Symmetric trees, grown from few cuts and samples: there are few pages, and each brings many rows.
 COMMON = dict(
-    objective="cross_entropy",
-    learning_rate=0.08,
-    min_sum_hessian_in_leaf=1,
-    bagging_fraction=0.6,
-    bagging_freq=1,
-    lambda_l2=2,
-    max_bin=63,
-    num_threads=1,
-    seed=1,
-    verbose=-1,
+    bootstrap_type="Bernoulli",
+    leaf_estimation_iterations=1,
+    border_count=32,
+    thread_count=2,
+    random_seed=1,
+    allow_writing_files=False,
+    verbose=False,
 )
-# Random cuts (extra_trees) generalise better here: there are few pages, and each brings many rows. Small smoothed trees
-# lose little on unseen sites and much of what was only learned by heart; their depth is also what each estimate costs.
-FIRST = dict(
+BLOCKS = dict(
     COMMON,
-    extra_trees=True,
-    num_leaves=16,
-    max_depth=6,
-    min_data_in_leaf=100,
-    feature_fraction=0.4,
-    learning_rate=0.13,
-    lambda_l2=8,
-    path_smooth=50,
+    loss_function="CrossEntropy",
+    iterations=240,
+    depth=5,
+    learning_rate=0.14,
+    l2_leaf_reg=8,
+    subsample=0.5,
+    rsm=0.25,
+    random_strength=0.5,
 )
-SECOND = dict(
+TYPE = dict(
     COMMON,
-    num_leaves=10,
-    max_depth=5,
-    min_data_in_leaf=150,
-    feature_fraction=0.4,
-    learning_rate=0.1,
-    lambda_l2=8,
-    path_smooth=50,
+    loss_function="Logloss",
+    iterations=60,
+    depth=3,
+    learning_rate=0.12,
+    l2_leaf_reg=3,
+    subsample=0.6,
+    rsm=0.3,
 )
-FIRST_TREES, SECOND_TREES = 100, 40
-TYPE = dict(COMMON, objective="binary", num_leaves=6, min_data_in_leaf=8, feature_fraction=0.3, learning_rate=0.06)
-TYPE_TREES = 60
 # The types of block-features.ts by the labels of the pages; sets without labels hold articles.
 TYPES = {"article": "article", "forum": "forum", "collection": "list", "listing": "list", "product": "product"}
 LABELLED = "wcxb"
@@ -70,12 +63,8 @@ def fold_of(site):
     return int(hashlib.sha1(site.encode()).hexdigest(), 16) % FOLDS
 
 
-def dump(data, out, estimates=None):
-    command = ["node", str(HERE / "dump-blocks.mjs"), str(data), str(out)]
-    if estimates is not None:
-        estimates.astype("<f4").tofile(out / "estimates.f32")
-        command.append(str(out / "estimates.f32"))
-    subprocess.run(command, check=True)
+def dump(data, out):
+    subprocess.run(["node", str(HERE / "dump-blocks.mjs"), str(data), str(out)], check=True)
     names = json.loads((out / "features.json").read_text())
     return names, np.fromfile(out / "rows.f32", "<f4").reshape(-1, len(names))
 
@@ -115,19 +104,18 @@ def weigh(pages, labels):
     return weights * len(weights) / weights.sum()
 
 
-def fit(rows, labels, weights, parameters, trees):
+def fit(rows, labels, weights, parameters):
     known = weights > 0
-    data = lightgbm.Dataset(rows[known], labels[known], weight=weights[known])
-    return lightgbm.train(parameters, data, trees)
+    return CatBoost(parameters).fit(Pool(rows[known], labels[known], weight=weights[known]))
 
 
-def fit_folds(rows, labels, weights, folds, parameters, trees):
-    """Forest per fold that has not seen it, and the estimates of each block by the one that has not seen it."""
+def fit_folds(rows, labels, weights, folds, parameters):
+    """Forest per fold that has not seen it, and the estimates of each row by the one that has not seen it."""
     estimates = np.zeros(len(labels))
     models = []
     for fold in range(FOLDS):
-        model = fit(rows, labels, np.where(folds == fold, 0, weights), parameters, trees)
-        estimates[folds == fold] = model.predict(rows[folds == fold])
+        model = fit(rows, labels, np.where(folds == fold, 0, weights), parameters)
+        estimates[folds == fold] = 1 / (1 + np.exp(-model.predict(rows[folds == fold], "RawFormulaVal")))
         models.append(model)
     return models, estimates
 
@@ -142,10 +130,10 @@ def fit_types(names, rows, pages):
     models, final = [[] for _ in range(FOLDS)], []
     for column in columns:
         wanted = np.array([kind == names[column].removeprefix("type.") for kind in types], float)
-        own, estimates = fit_folds(heads, wanted, weights, parts, TYPE, TYPE_TREES)
+        own, estimates = fit_folds(heads, wanted, weights, parts, TYPE)
         for fold in range(FOLDS):
             models[fold].append(own[fold])
-        final.append(fit(heads, wanted, weights, TYPE, TYPE_TREES))
+        final.append(fit(heads, wanted, weights, TYPE))
         for page, estimate in zip(pages, estimates):
             rows[page["from"] : page["to"], column] = estimate
         right = ((estimates > 0.5) == (wanted > 0.5))[weights == 1].mean()
@@ -153,35 +141,27 @@ def fit_types(names, rows, pages):
     return models, final
 
 
-def pack(model):
+def pack(model, work):
     """The bytes that Forest in block-model.ts reads."""
-    roots, leaf_roots, threshold, leaf, feature, children = ([] for _ in range(6))
-    for tree in model.dump_model()["tree_info"]:
-        roots.append(len(feature))
-        leaf_roots.append(len(leaf))
-        nodes, leaves = [], []
-
-        def number(node):
-            if "leaf_value" in node:
-                leaves.append(node["leaf_value"])
-                return ~(len(leaves) - 1)
-            at = len(nodes)
-            nodes.append(None)
-            first = number(node["left_child"])
-            nodes[at] = (node["split_feature"], max(0.0, node["threshold"]), first, number(node["right_child"]))
-            return at
-
-        if number(tree["tree_structure"]) < 0:
-            nodes.append((0, 0.0, -1, -1))
-        for split, cut, first, second in nodes:
-            feature.append(split)
-            threshold.append(cut)
-            children += [first, second]
-        leaf += leaves
-    arrays = [(roots, "<i4"), (leaf_roots, "<i4"), (threshold, "<f4"), (leaf, "<f4")]
-    arrays += [(feature, "<u2"), (children, "i1")]
-    head = np.array([len(roots), len(feature), len(leaf)], "<i4").tobytes()
-    return base64.b64encode(head + b"".join(np.array(a, kind).tobytes() for a, kind in arrays)).decode()
+    file = work / "forest.json"
+    model.save_model(str(file), "json")
+    dumped = json.loads(file.read_text())
+    names = [feature["flat_feature_index"] for feature in dumped["features_info"]["float_features"]]
+    trees = dumped["oblivious_trees"]
+    depth = max(len(tree["splits"] or []) for tree in trees)
+    scale, (bias,) = dumped["scale_and_bias"]
+    leaves = np.zeros((len(trees), 1 << depth))
+    thresholds = np.full((len(trees), depth), np.inf)
+    features = np.zeros((len(trees), depth), int)
+    for row, tree in enumerate(trees):
+        leaves[row, : len(tree["leaf_values"])] = tree["leaf_values"]
+        for level, split in enumerate(tree["splits"] or []):
+            thresholds[row, level] = max(0.0, split["border"])
+            features[row, level] = names[split["float_feature_index"]]
+    unit = np.abs(leaves).max() / 32767
+    parts = [(np.array([len(trees), depth]), "<i4"), (np.array([bias, unit * scale]), "<f4"), (thresholds, "<f4")]
+    parts += [(np.rint(leaves / unit), "<i2"), (features, "<u2")]
+    return base64.b64encode(b"".join(part.astype(kind).tobytes() for part, kind in parts)).decode()
 
 
 def main():
@@ -195,26 +175,19 @@ def main():
     weights = weigh(pages, labels)
     folds = np.concatenate([np.full(len(page["blocks"]), fold_of(page["site"])) for page in pages])
     types, all_types = fit_types(names, rows, pages)
-    known_types = [i for i, name in enumerate(names) if name.startswith("type.")]
-    told = rows[:, known_types].copy()
-    width = names.index("p")
-    early = np.ascontiguousarray(rows[:, :width])
-    firsts, estimates = fit_folds(early, labels, weights, folds, FIRST, FIRST_TREES)
-    _, rows = dump(given.data, given.work, estimates)
-    rows[:, known_types] = told
-    seconds, estimates = fit_folds(rows, labels, weights, folds, SECOND, SECOND_TREES)
+    models, estimates = fit_folds(rows, labels, weights, folds, BLOCKS)
     estimates.astype("<f4").tofile(given.work / "unseen.f32")
     for fold in range(FOLDS):
         ids = [page["id"] for page in pages if fold_of(page["site"]) == fold]
-        unseen = {"ids": ids, "types": [pack(model) for model in types[fold]], "first": pack(firsts[fold]), "second": pack(seconds[fold])}
+        unseen = {"ids": ids, "types": [pack(model, given.work) for model in types[fold]]}
+        unseen["blocks"] = pack(models[fold], given.work)
         (given.work / f"fold-{fold}.json").write_text(json.dumps(unseen))
-    first = pack(fit(early, labels, weights, FIRST, FIRST_TREES))
-    second = pack(fit(rows, labels, weights, SECOND, SECOND_TREES))
-    page_types = "".join(f"  '{pack(model)}',\n" for model in all_types)
+    blocks = pack(fit(rows, labels, weights, BLOCKS), given.work)
+    page_types = "".join(f"  '{pack(model, given.work)}',\n" for model in all_types)
     MODEL.write_text(
         "/** Generated by test/quality/train_blocks.py; see block-model.ts for the form. */\n"
         f"export const PAGE_TYPES: readonly string[] = [\n{page_types}];\n"
-        f"export const FIRST_LOOK =\n  '{first}';\nexport const SECOND_LOOK =\n  '{second}';\n"
+        f"export const BLOCKS =\n  '{blocks}';\n"
     )
 
 

@@ -1,70 +1,83 @@
 /**
- * What is known about each block of a page, one row of numbers per block: its own text, what stands around it, its place,
- * its neighbours, how often its like repeats, and the page as a whole. Only facts that mean the same on every site.
- * None is ever negative (block-model.ts).
+ * What is known about each block of a page, one column of numbers per feature: the blocks' own text, what stands around
+ * them, their place, their neighbours, how often their like repeats, and the page as a whole. Only facts that mean the same
+ * on every site. None is ever negative (block-model.ts).
  */
 import { CONTEXT, type Blocks } from './blocks.js';
-import { A, F, T, TEXT, flagsOf } from './tags.js';
+import { A, F, T, TEXT, flagsOf, hashName, hashRange } from './tags.js';
 import type { Tree } from './tree.js';
-import { KINDS, TEXT_KINDS, kindsOfElement, type Kind } from './words.js';
+import { KINDS, kindsOfElement, type Kind } from './words.js';
 
-export const LEVELS = 4;
-const NEIGHBOURS = [-1, -2, 1, 2];
-const CONTEXT_NAMES = Object.keys(CONTEXT) as (keyof typeof CONTEXT)[];
-const CONTEXT_BITS = CONTEXT_NAMES.map((name) => CONTEXT[name]);
+const LEVELS = 4;
+const CONTEXTS = [
+  'p',
+  'li',
+  'cell',
+  'caption',
+  'nav',
+  'footer',
+  'aside',
+  'main',
+  'article',
+  'hidden',
+  'dialog',
+] as const satisfies readonly (keyof typeof CONTEXT)[];
+/** Kinds of elements that blocks know the way to. */
+const NEAR_KINDS = [
+  'nav',
+  'header',
+  'footer',
+  'related',
+  'comment',
+  'post',
+  'meta',
+  'content',
+  'article',
+  'product',
+  'review',
+  'paging',
+  'modal',
+  'action',
+  'hidden',
+  'figure',
+  'tab',
+] as const satisfies readonly Kind[];
+const LEVEL = ['share', 'links', 'long', 'headings', 'place'] as const;
+const NEIGHBOURS = [-1, 1];
 
 const OWN = [
   'chars',
   'words',
-  'wordLength',
-  'shortWords',
   'linkShare',
   'links',
   'sentences',
   'endsSentence',
-  'endsColon',
-  'commas',
-  'digits',
-  'capitals',
-  'startsSmall',
-  'bold',
   'headingLevel',
-  'textNodes',
   'images',
-  'controls',
   'twins',
   'titleShare',
-  'currency',
-  'separators',
 ] as const;
 const PLACE = [
   'blockShare',
   'textShare',
   'depth',
   'toTitle',
-  'hasTitle',
   'sinceHeading',
   'lastHeading',
-  'sinceLong',
   'untilLong',
   'near4',
-  'near12',
   'nearLinks4',
   'nearLinks12',
   'chromeShare',
   'contentShare',
-  'commentShare',
-  'relatedShare',
   'mainShare',
   'articleShare',
-  'sectionCharsBefore',
   'lastHeadingLinks',
   'lastHeadingTitle',
   'bestIn',
   'bestSteps',
   'bestCommon',
   'bestAfter',
-  'bestShare',
   'bestDepth',
 ] as const;
 const REPEAT = [
@@ -77,13 +90,11 @@ const REPEAT = [
   'repeatUp2',
   'repeatCount2',
   'repeatShare2',
-  'repeatChars2',
   'pathCount',
   'pathChars',
   'pathLinks',
   'pathShare',
   'itemLinks',
-  'itemHeadings',
   'itemLong',
   'itemImages',
   'itemChars',
@@ -102,7 +113,6 @@ const PAGE = [
 ] as const;
 const PAGE_ONLY = [
   'pageHeadings',
-  'pageMain',
   'pageArticles',
   'pageTimes',
   'pageCurrency',
@@ -112,15 +122,12 @@ const PAGE_ONLY = [
   'pageLdArticle',
   'pageLdForum',
   'pageLdList',
-  'pageLdService',
   'pageComments',
   'pagePosts',
-  'pageCode',
   'pageTopShare',
   'pageTopChars',
   'pageTopCount',
   'pageLinkedHeadings',
-  'pageTitles',
   'pageUrlSegments',
   'pageUrlLast',
   'pageUrlHyphens',
@@ -128,107 +135,57 @@ const PAGE_ONLY = [
 ] as const;
 
 /** Of the page as a whole, for the forests that tell its type. */
-export const PAGE_FEATURES: readonly string[] = [
-  ...PAGE,
-  ...PAGE_ONLY,
-  ...TEXT_KINDS.map((kind) => `pageSays.${kind}`),
-  ...KINDS.map((kind) => `pageKind.${kind}`),
-];
+export const PAGE_FEATURES: readonly string[] = [...PAGE, ...PAGE_ONLY, ...KINDS.map((kind) => `pageKind.${kind}`)];
 
 /** Filled from the page's own forests: how much the page is of a type. */
 export const TYPES = ['article', 'forum', 'list', 'product'] as const;
 
-/** Filled by the second look (`second-look.ts`), zero before it. */
-export const SECOND = [
-  'p',
-  'p-1',
-  'p-2',
-  'p-3',
-  'p1',
-  'p2',
-  'p3',
-  'pNear3',
-  'pNear10',
-  'pUp1',
-  'pUp2',
-  'pUp3',
-  'pUp4',
-  'pPath',
-  'pRepeat',
-  'pRepeat2',
-  'pPage',
-  'pBest',
-  'pMass',
-  'fEstimate',
-  'massBefore',
-  'massAfter',
-  'sinceHigh',
-  'untilHigh',
-  'charsSinceHigh',
-  'charsUntilHigh',
-  'pSection',
-  'pSectionBefore',
-  'coreSteps',
-  'coreShare',
-  'coreMean',
-  'coreMass',
-  'rank',
-  'pNextHeadings',
-] as const;
-
 export const FEATURES: readonly string[] = [
   ...OWN,
-  ...CONTEXT_NAMES.map((name) => `in.${name}`),
-  ...KINDS.map((kind) => `kind.${kind}`),
-  ...Array.from({ length: LEVELS }, (_, i) =>
-    ['share', 'links', 'blocks', 'long', 'headings', 'place', 'steps'].map((name) => `up${i + 1}.${name}`),
-  ).flat(),
-  ...NEIGHBOURS.flatMap((step) => ['chars', 'links', 'heading', 'samePath'].map((name) => `at${step}.${name}`)),
-  ...TEXT_KINDS.map((kind) => `says.${kind}`),
-  ...TEXT_KINDS.map((kind) => `heading.${kind}`),
+  ...CONTEXTS.map((name) => `in.${name}`),
+  ...NEAR_KINDS.map((kind) => `kind.${kind}`),
+  ...Array.from({ length: LEVELS }, (_, i) => LEVEL.map((name) => `up${i + 1}.${name}`)).flat(),
+  ...NEIGHBOURS.flatMap((step) => [`at${step}.chars`, `at${step}.links`]),
   ...PLACE,
   ...REPEAT,
   ...PAGE,
   ...TYPES.map((type) => `type.${type}`),
-  ...SECOND,
 ];
-export const WIDTH = FEATURES.length;
 
 const column = (name: string): number => FEATURES.indexOf(name);
 type Names = readonly string[];
-const columns = <L extends Names>(list: L): Record<L[number], number> =>
-  Object.fromEntries(list.map((name) => [name, column(name)])) as Record<L[number], number>;
-const X = columns([...OWN, ...PLACE, ...REPEAT] as const);
-const Y = Object.fromEntries(PAGE_FEATURES.map((name, index) => [name, index])) as Record<
-  (typeof PAGE)[number] | (typeof PAGE_ONLY)[number],
-  number
->;
-const CONTEXT_AT = column(`in.${CONTEXT_NAMES[0]!}`);
-const KIND_AT = column(`kind.${KINDS[0]!}`);
+const numbered = <L extends Names>(list: L, all: Names): Record<L[number], number> =>
+  Object.fromEntries(list.map((name) => [name, all.indexOf(name)])) as Record<L[number], number>;
+const X = numbered([...OWN, ...PLACE, ...REPEAT] as const, FEATURES);
+const Y = numbered([...PAGE, ...PAGE_ONLY] as const, PAGE_FEATURES);
+const CONTEXT_AT = column(`in.${CONTEXTS[0]}`);
 const LEVEL_AT = column('up1.share');
-const SAYS_AT = column(`says.${TEXT_KINDS[0]!}`);
-const HEADING_AT = column(`heading.${TEXT_KINDS[0]!}`);
-const PAGE_AT = column(PAGE[0]);
-const PAGE_SAYS_AT = PAGE_FEATURES.indexOf(`pageSays.${TEXT_KINDS[0]!}`);
-const PAGE_KIND_AT = PAGE_FEATURES.indexOf(`pageKind.${KINDS[0]!}`);
-const TYPE_AT = column(`type.${TYPES[0]}`);
 const NEIGHBOUR_AT = column(`at${NEIGHBOURS[0]!}.chars`);
+const PAGE_AT = column(PAGE[0]);
+const PAGE_KIND_AT = PAGE_FEATURES.indexOf(`pageKind.${KINDS[0]!}`);
+const CONTEXT_BITS = Int32Array.from(CONTEXTS, (name) => CONTEXT[name]);
+const TYPE_AT = column(`type.${TYPES[0]}`);
 
-const kindBits = (...kinds: Kind[]): number => kinds.reduce((bits, kind) => bits | (1 << KINDS.indexOf(kind)), 0);
+const kindBits = (...kinds: readonly Kind[]): number =>
+  kinds.reduce((bits, kind) => bits | (1 << KINDS.indexOf(kind)), 0);
 const CHROME = kindBits('nav', 'breadcrumb', 'footer', 'sidebar', 'share', 'ad', 'modal', 'form', 'filter', 'header');
 const CONTENT = kindBits('content', 'article', 'post');
-const COMMENT = kindBits('comment');
-const RELATED = kindBits('related', 'promo');
-const POST = kindBits('post');
+const NEAR = kindBits(...NEAR_KINDS);
+/** Of each kind, by its bit: its column, -1 when blocks do not know the way. */
+const NEAR_COLUMN = Int32Array.from(KINDS, (kind) => column(`kind.${kind}`));
 
 const FAR = 40;
+/** A longer block that has the words of the title is no title. */
+const MAX_TITLE_WORDS = 40;
 /** Where the best element begins and ends on the scale of `bestAfter`. */
 const BEST_AT = 1000;
 const LONG_CHARS = 80;
-export const MIN_REPEATS = 3;
+const MIN_REPEATS = 3;
+/** Elements around a block that its path is made of. */
+const PATH_STEPS = 5;
 
 /** Sums over blocks, one longer than the blocks. */
-export interface Sums {
+interface Sums {
   chars: Int32Array;
   linkChars: Int32Array;
   longChars: Int32Array;
@@ -237,424 +194,441 @@ export interface Sums {
   images: Int32Array;
 }
 
+/** Per node, of elements that hold blocks; 0 for other nodes. */
+interface Elements {
+  /** The elements in document order. */
+  list: Int32Array;
+  depth: Uint16Array;
+  /** Bits of `KINDS`. */
+  kinds: Int32Array;
+  /** Hash of tag and first class. */
+  signature: Int32Array;
+  /** Nearest element around it that holds more text. */
+  wider: Int32Array;
+  /** The nearest of it and the elements around it that has a kind, or is `main` or `article`. */
+  telling: Int32Array;
+}
+
 export class FeatureReader {
-  readonly rows: Float32Array;
+  /** `FEATURES` one after the other, each with a value per block. */
+  readonly columns: Float32Array;
   /** `PAGE_FEATURES`. */
   readonly page = new Float32Array(PAGE_FEATURES.length);
-  /** Per block: hash of the tags and first classes around it. */
-  readonly path: Int32Array;
-  private readonly kinds: Int32Array;
-  private readonly depth: Uint16Array;
-  private readonly signature: Int32Array;
-  /** Per block: 1 to 6 in a heading, else 0. */
-  readonly headingLevel: Uint8Array;
-  readonly sums: Sums;
-  readonly repeats: Repeats;
+  private readonly count: number;
+  private readonly sums: Sums;
+  private readonly elements: Elements;
+  private readonly repeats: Repeats;
 
+  /** @param headingLevel per block, see `headingLevels` */
   constructor(
-    readonly tree: Tree,
-    readonly blocks: Blocks,
+    private readonly tree: Tree,
+    private readonly blocks: Blocks,
+    private readonly headingLevel: Uint8Array,
   ) {
-    this.rows = new Float32Array(blocks.count * WIDTH);
-    this.path = new Int32Array(blocks.count);
-    this.kinds = new Int32Array(tree.count);
-    this.depth = new Uint16Array(tree.count);
-    this.signature = new Int32Array(tree.count);
-    this.headingLevel = new Uint8Array(blocks.count);
-    this.readElements();
-    this.readHeadings();
-    this.sums = sumBlocks(blocks, this.headingLevel);
-    this.repeats = new Repeats(tree, blocks, this.signature, this.sums);
+    this.count = blocks.count;
+    this.columns = new Float32Array(this.count * FEATURES.length);
+    this.sums = sumBlocks(blocks, headingLevel);
+    this.elements = readElements(tree, blocks, this.sums.chars);
+    this.repeats = findRepeats(tree, blocks, this.elements, this.sums);
   }
 
   read(): Float32Array {
-    const { blocks } = this;
-    for (let block = 0; block < blocks.count; block++) {
-      const at = block * WIDTH;
-      this.own(block, at);
-      this.around(block, at);
-      this.levels(block, at);
-      this.repeated(block, at);
+    if (this.count === 0) return this.columns;
+    this.own();
+    for (let block = 0; block < this.count; block++) {
+      this.contexts(block);
+      this.around(block);
+      this.levels(block);
+      this.repeated(block);
     }
-    this.twins();
     this.paths();
     this.best();
+    this.headings();
     this.places();
     this.neighbours();
     this.readPage();
-    return this.rows;
+    return this.columns;
   }
 
-  private readElements(): void {
-    const { tree, blocks, kinds, depth, signature } = this;
-    const { before } = blocks;
-    for (let node = 1; node < tree.count; node++) {
-      const up = tree.parent[node]!;
-      depth[node] = depth[up]! + 1;
-      if (tree.tag[node] === TEXT || before[tree.end[node]!] === before[node]) continue;
-      let hash = Math.imul(tree.tag[node]! + 1, 0x9e3779b1);
-      if (tree.from[node]! < tree.to[node]!) {
-        kinds[node] = kindsOfElement(tree, node);
-        hash ^= firstClass(tree, node);
-      }
-      signature[node] = hash;
+  /** Elements around blocks, an element once per block inside. */
+  elementsAround(): number {
+    let elements = 0;
+    for (let block = 0; block < this.count; block++) elements += this.elements.depth[this.blocks.parent[block]!]!;
+    return elements;
+  }
+
+  /** How much the page is of each type, told to every block. */
+  tellTypes(types: readonly number[]): void {
+    types.forEach((value, i) => this.fill(TYPE_AT + i, value));
+  }
+
+  private put(x: number, values: ArrayLike<number>): void {
+    this.columns.set(values, x * this.count);
+  }
+
+  private fill(x: number, value: number): void {
+    this.columns.fill(value, x * this.count, (x + 1) * this.count);
+  }
+
+  private own(): void {
+    const { count, columns, blocks: b } = this;
+    const ofPage = (values: Int32Array): Int32Array => values.subarray(0, count);
+    this.put(X.chars, ofPage(b.chars));
+    this.put(X.words, ofPage(b.words));
+    this.put(X.links, ofPage(b.links));
+    this.put(X.sentences, ofPage(b.sentences));
+    this.put(X.images, ofPage(b.images));
+    this.put(X.endsSentence, b.endsSentence.subarray(0, count));
+    this.put(X.headingLevel, this.headingLevel);
+    const twins = groupBy(b.hash.map((hash, block) => hash + b.chars[block]!).subarray(0, count));
+    const sizes = new Int32Array(count);
+    for (let block = 0; block < count; block++) sizes[twins[block]!]!++;
+    for (let block = 0; block < count; block++) {
+      const words = b.words[block]!;
+      columns[X.linkShare * count + block] = b.linkChars[block]! / b.chars[block]!;
+      columns[X.titleShare * count + block] =
+        words > MAX_TITLE_WORDS ? 0 : Math.min(1, b.titleWords[block]! / (words || 1));
+      columns[X.twins * count + block] = sizes[twins[block]!]!;
     }
   }
 
-  private readHeadings(): void {
-    const { tree, blocks } = this;
-    for (let block = 0; block < blocks.count; block++) {
-      const first = blocks.first[block]!;
-      if ((blocks.context[first]! & CONTEXT.heading) === 0) continue;
-      let level = 2;
-      for (let up = tree.parent[first]!, steps = 0; up > 0 && steps < 6; up = tree.parent[up]!, steps++) {
-        const tag = tree.tag[up]!;
-        if (flagsOf(tag) & F.heading) {
-          level = tag - T.h1 + 1;
-          break;
-        }
-      }
-      this.headingLevel[block] = level;
+  private contexts(block: number): void {
+    const { count, columns, blocks } = this;
+    const context = blocks.context[blocks.first[block]!]!;
+    for (let i = 0; i < CONTEXT_BITS.length; i++) {
+      if (context & CONTEXT_BITS[i]!) columns[(CONTEXT_AT + i) * count + block] = 1;
     }
-  }
-
-  private own(block: number, at: number): void {
-    const { blocks: b, rows } = this;
-    const chars = b.chars[block]!;
-    const words = b.words[block]!;
-    const first = b.firstChar[block]!;
-    const last = b.lastChar[block]!;
-    rows[at + X.chars] = chars;
-    rows[at + X.words] = words;
-    rows[at + X.wordLength] = chars / (words || 1);
-    rows[at + X.shortWords] = b.shortWords[block]! / (words || 1);
-    rows[at + X.linkShare] = b.linkChars[block]! / chars;
-    rows[at + X.links] = b.links[block]!;
-    rows[at + X.sentences] = b.sentences[block]!;
-    rows[at + X.endsSentence] = last === 46 || last === 33 || last === 63 || last === 0x3002 ? 1 : 0;
-    rows[at + X.endsColon] = last === 58 ? 1 : 0;
-    rows[at + X.commas] = b.commas[block]!;
-    rows[at + X.digits] = b.digits[block]! / chars;
-    rows[at + X.capitals] = b.capitals[block]! / chars;
-    rows[at + X.startsSmall] = first >= 97 && first <= 122 ? 1 : 0;
-    rows[at + X.bold] = b.boldChars[block]! / chars;
-    rows[at + X.headingLevel] = this.headingLevel[block]!;
-    rows[at + X.textNodes] = b.textNodes[block]!;
-    rows[at + X.images] = b.images[block]!;
-    rows[at + X.controls] = b.controls[block]!;
-    rows[at + X.titleShare] = words > 40 ? 0 : Math.min(1, b.titleWords[block]! / (words || 1));
-    rows[at + X.currency] = b.currency[block]!;
-    rows[at + X.separators] = b.separators[block]!;
-    const context = b.context[b.first[block]!]!;
-    for (let i = 0; i < CONTEXT_BITS.length; i++) rows[at + CONTEXT_AT + i] = context & CONTEXT_BITS[i]! ? 1 : 0;
   }
 
   /** Steps up to the nearest element of each kind, and how much of the page some of them hold. */
-  private around(block: number, at: number): void {
-    const { tree, blocks, rows, kinds } = this;
-    rows.fill(FAR, at + KIND_AT, at + KIND_AT + KINDS.length);
-    const first = tree.parent[blocks.first[block]!]!;
+  private around(block: number): void {
+    const { tree, count, columns } = this;
+    const { depth, kinds, telling } = this.elements;
+    const first = tree.parent[this.blocks.first[block]!]!;
     let seen = 0;
-    let path = 0;
-    for (let up = first, steps = 0; up > 0; up = tree.parent[up]!, steps++) {
-      if (steps < 5) path = Math.imul(path, 31) + this.signature[up]!;
+    for (let up = telling[first]!; up > 0; up = telling[tree.parent[up]!]!) {
       const tag = tree.tag[up]!;
-      if (tag === T.main) rows[at + X.mainShare] = this.shareOf(up);
-      else if (tag === T.article && rows[at + X.articleShare] === 0) rows[at + X.articleShare] = this.shareOf(up);
       const fresh = kinds[up]! & ~seen;
-      if (fresh === 0 || tag === T.body || tag === T.html) continue;
-      if (fresh & CHROME && (seen & CHROME) === 0) rows[at + X.chromeShare] = this.shareOf(up);
-      if (fresh & CONTENT && (seen & CONTENT) === 0) rows[at + X.contentShare] = this.shareOf(up);
-      if (fresh & COMMENT) rows[at + X.commentShare] = this.shareOf(up);
-      if (fresh & RELATED && (seen & RELATED) === 0) rows[at + X.relatedShare] = this.shareOf(up);
-      for (let bits = fresh; bits !== 0; bits &= bits - 1) rows[at + KIND_AT + 31 - Math.clz32(bits & -bits)] = steps;
+      if (tag === T.main) this.hold(X.mainShare, block, up);
+      else if (tag === T.article && columns[X.articleShare * count + block] === 0) this.hold(X.articleShare, block, up);
+      if (fresh & CHROME && (seen & CHROME) === 0) this.hold(X.chromeShare, block, up);
+      if (fresh & CONTENT && (seen & CONTENT) === 0) this.hold(X.contentShare, block, up);
+      for (let bits = fresh & NEAR; bits !== 0; bits &= bits - 1) {
+        columns[NEAR_COLUMN[31 - Math.clz32(bits & -bits)]! * count + block] = depth[first]! - depth[up]!;
+      }
       seen |= fresh;
     }
-    this.path[block] = path;
-    rows[at + X.depth] = this.depth[first]!;
+    for (let bits = NEAR & ~seen; bits !== 0; bits &= bits - 1) {
+      columns[NEAR_COLUMN[31 - Math.clz32(bits & -bits)]! * count + block] = FAR;
+    }
+    columns[X.depth * count + block] = depth[first]!;
+  }
+
+  private hold(x: number, block: number, node: number): void {
+    this.columns[x * this.count + block] = this.shareOf(node);
   }
 
   private shareOf(node: number): number {
     const { chars } = this.sums;
-    const { before, count } = this.blocks;
-    return (chars[before[this.tree.end[node]!]!]! - chars[before[node]!]!) / (chars[count]! || 1);
+    const { before } = this.blocks;
+    return (chars[before[this.tree.end[node]!]!]! - chars[before[node]!]!) / (chars[this.count]! || 1);
   }
 
   /** The four nearest subtrees around the block that each hold clearly more than the one before. */
-  private levels(block: number, at: number): void {
-    const { tree, blocks, rows, sums } = this;
-    const total = sums.chars[blocks.count]!;
+  private levels(block: number): void {
+    const { tree, blocks, sums, count } = this;
+    const { wider } = this.elements;
     let held = blocks.chars[block]!;
     let level = 0;
-    for (let up = blocks.parent[block]!, steps = 0; up > 0 && level < LEVELS; up = tree.parent[up]!, steps++) {
+    for (let up = blocks.parent[block]!; up > 0 && level < LEVELS; up = wider[up]!) {
       const from = blocks.before[up]!;
       const to = blocks.before[tree.end[up]!]!;
       const chars = sums.chars[to]! - sums.chars[from]!;
       if (chars <= held * 1.1) continue;
       held = chars;
-      const x = at + LEVEL_AT + level++ * 7;
-      rows[x] = chars / total;
-      rows[x + 1] = (sums.linkChars[to]! - sums.linkChars[from]!) / chars;
-      rows[x + 2] = to - from;
-      rows[x + 3] = (sums.longChars[to]! - sums.longChars[from]!) / chars;
-      rows[x + 4] = sums.headings[to]! - sums.headings[from]!;
-      rows[x + 5] = (block - from) / (to - from);
-      rows[x + 6] = steps;
+      this.level(level++, block, from, to);
     }
-    for (; level < LEVELS; level++) {
-      const x = at + LEVEL_AT + level * 7;
-      rows[x] = 1;
-      rows[x + 1] = sums.linkChars[blocks.count]! / total;
-      rows[x + 2] = blocks.count;
-      rows[x + 3] = sums.longChars[blocks.count]! / total;
-      rows[x + 4] = sums.headings[blocks.count]!;
-      rows[x + 5] = block / blocks.count;
-      rows[x + 6] = FAR;
-    }
+    for (; level < LEVELS; level++) this.level(level, block, 0, count);
   }
 
-  private repeated(block: number, at: number): void {
-    const { tree, blocks, rows, repeats } = this;
-    rows[at + X.repeatUp] = rows[at + X.repeatUp2] = FAR;
-    let found = 0;
-    for (let up = blocks.parent[block]!, steps = 0; up > 0; up = tree.parent[up]!, steps++) {
-      const group = repeats.groupOf[up]!;
-      if (group < 0 || repeats.count[group]! < MIN_REPEATS) continue;
-      const chars = repeats.chars[group]!;
-      if (found++ === 0) {
-        rows[at + X.repeatUp] = steps;
-        rows[at + X.repeatCount] = repeats.count[group]!;
-        rows[at + X.repeatChars] = chars / repeats.count[group]!;
-        rows[at + X.repeatLinks] = repeats.linkChars[group]! / (chars || 1);
-        rows[at + X.repeatShare] = chars / (this.sums.chars[blocks.count]! || 1);
-        rows[at + X.repeatBlocks] = repeats.blocks[group]! / repeats.count[group]!;
-        this.item(block, at, up);
-        continue;
-      }
-      rows[at + X.repeatUp2] = steps;
-      rows[at + X.repeatCount2] = repeats.count[group]!;
-      rows[at + X.repeatShare2] = chars / (this.sums.chars[blocks.count]! || 1);
-      rows[at + X.repeatChars2] = chars / repeats.count[group]!;
-      return;
-    }
+  private level(level: number, block: number, from: number, to: number): void {
+    const { columns, sums, count } = this;
+    const chars = sums.chars[to]! - sums.chars[from]!;
+    const x = (LEVEL_AT + level * LEVEL.length) * count + block;
+    columns[x] = chars / sums.chars[count]!;
+    columns[x + count] = (sums.linkChars[to]! - sums.linkChars[from]!) / chars;
+    columns[x + count * 2] = (sums.longChars[to]! - sums.longChars[from]!) / chars;
+    columns[x + count * 3] = sums.headings[to]! - sums.headings[from]!;
+    columns[x + count * 4] = (block - from) / (to - from);
+  }
+
+  private repeated(block: number): void {
+    const { tree, blocks, columns, count, repeats } = this;
+    const { depth } = this.elements;
+    const parent = blocks.parent[block]!;
+    const total = this.sums.chars[count]! || 1;
+    const near = repeats.nearest[parent]!;
+    columns[X.repeatUp * count + block] = near > 0 ? depth[parent]! - depth[near]! : FAR;
+    columns[X.repeatUp2 * count + block] = FAR;
+    if (near === 0) return;
+    const group = repeats.groupOf[near]!;
+    const size = repeats.count[group]!;
+    const chars = repeats.chars[group]!;
+    columns[X.repeatCount * count + block] = size;
+    columns[X.repeatChars * count + block] = chars / size;
+    columns[X.repeatLinks * count + block] = repeats.linkChars[group]! / (chars || 1);
+    columns[X.repeatShare * count + block] = chars / total;
+    columns[X.repeatBlocks * count + block] = repeats.blocks[group]! / size;
+    this.item(block, near);
+    const next = repeats.nearest[tree.parent[near]!]!;
+    if (next === 0) return;
+    columns[X.repeatUp2 * count + block] = depth[parent]! - depth[next]!;
+    columns[X.repeatCount2 * count + block] = repeats.count[repeats.groupOf[next]!]!;
+    columns[X.repeatShare2 * count + block] = repeats.chars[repeats.groupOf[next]!]! / total;
   }
 
   /** The nearest repeated element around the block. */
-  private item(block: number, at: number, node: number): void {
-    const { rows, sums, blocks, tree } = this;
+  private item(block: number, node: number): void {
+    const { columns, count, sums, blocks, tree } = this;
     const from = blocks.before[node]!;
     const to = blocks.before[tree.end[node]!]!;
-    rows[at + X.itemLinks] = sums.links[to]! - sums.links[from]!;
-    rows[at + X.itemHeadings] = sums.headings[to]! - sums.headings[from]!;
-    rows[at + X.itemLong] = sums.longChars[to]! - sums.longChars[from]!;
-    rows[at + X.itemImages] = sums.images[to]! - sums.images[from]!;
-    rows[at + X.itemChars] = sums.chars[to]! - sums.chars[from]!;
-    rows[at + X.itemPlace] = block - from;
+    columns[X.itemLinks * count + block] = sums.links[to]! - sums.links[from]!;
+    columns[X.itemLong * count + block] = sums.longChars[to]! - sums.longChars[from]!;
+    columns[X.itemImages * count + block] = sums.images[to]! - sums.images[from]!;
+    columns[X.itemChars * count + block] = sums.chars[to]! - sums.chars[from]!;
+    columns[X.itemPlace * count + block] = block - from;
+  }
+
+  /** Blocks with the same path. */
+  private paths(): void {
+    const { count, blocks, columns, sums } = this;
+    const groups = groupBy(this.readPaths());
+    const size = new Int32Array(count);
+    const chars = new Int32Array(count);
+    const linkChars = new Int32Array(count);
+    for (let block = 0; block < count; block++) {
+      const group = groups[block]!;
+      size[group]!++;
+      chars[group]! += blocks.chars[block]!;
+      linkChars[group]! += blocks.linkChars[block]!;
+    }
+    for (let block = 0; block < count; block++) {
+      const group = groups[block]!;
+      columns[X.pathCount * count + block] = size[group]!;
+      columns[X.pathChars * count + block] = chars[group]! / size[group]!;
+      columns[X.pathLinks * count + block] = linkChars[group]! / chars[group]!;
+      columns[X.pathShare * count + block] = chars[group]! / sums.chars[count]!;
+    }
+  }
+
+  /** Per block: hash of the tags and first classes around it. */
+  private readPaths(): Int32Array {
+    const { tree, blocks } = this;
+    const { signature } = this.elements;
+    const paths = new Int32Array(this.count);
+    for (let block = 0; block < paths.length; block++) {
+      let path = 0;
+      let up = tree.parent[blocks.first[block]!]!;
+      for (let steps = 0; up > 0 && steps < PATH_STEPS; up = tree.parent[up]!, steps++) {
+        path = Math.imul(path, 31) + signature[up]!;
+      }
+      paths[block] = path;
+    }
+    return paths;
   }
 
   /** Where the block stands to the element that directly holds the most running text. */
   private best(): void {
-    const { tree, blocks, rows, sums } = this;
-    const held = new Map<number, number>();
+    const { tree, blocks, columns, count, sums } = this;
+    const { list, depth } = this.elements;
+    const held = new Int32Array(tree.count);
     let best = 0;
-    for (let block = 0; block < blocks.count; block++) {
+    for (let block = 0; block < count; block++) {
       const chars = sums.longChars[block + 1]! - sums.longChars[block]!;
       if (chars === 0) continue;
       const around = holderOf(tree, blocks.parent[block]!);
-      const sum = (held.get(around) ?? 0) + chars;
-      held.set(around, sum);
-      if (sum > (held.get(best) ?? 0)) best = around;
+      held[around]! += chars;
+      if (held[around]! > held[best]!) best = around;
     }
-    const isAbove = new Uint8Array(tree.count);
-    for (let up = best; up >= 0; up = tree.parent[up]!) isAbove[up] = 1;
+    /** Per element: the nearest element around both it and the best. */
+    const common = new Int32Array(tree.count);
+    for (let up = best; up > 0; up = tree.parent[up]!) common[up] = up;
+    for (const node of list) if (common[node] === 0) common[node] = common[tree.parent[node]!]!;
     const from = blocks.before[best]!;
     const to = blocks.before[tree.end[best]!]!;
-    const share = (held.get(best) ?? 0) / (sums.longChars[blocks.count]! || 1);
-    for (let block = 0; block < blocks.count; block++) {
-      const at = block * WIDTH;
+    for (let block = 0; block < count; block++) {
       const isIn = best > 0 && block >= from && block < to;
-      let common = isIn ? best : blocks.parent[block]!;
-      while (isAbove[common] === 0) common = tree.parent[common]!;
-      rows[at + X.bestIn] = isIn ? 1 : 0;
-      rows[at + X.bestSteps] = this.depth[best]! - this.depth[common]!;
-      rows[at + X.bestCommon] = this.shareOf(common);
-      rows[at + X.bestAfter] =
+      const parent = blocks.parent[block]!;
+      columns[X.bestIn * count + block] = isIn ? 1 : 0;
+      columns[X.bestSteps * count + block] = depth[best]! - depth[common[parent]!]!;
+      columns[X.bestCommon * count + block] = this.shareOf(common[parent]!);
+      columns[X.bestAfter * count + block] =
         BEST_AT + (block < from ? Math.max(-BEST_AT, block - from) : block >= to ? block - to + 1 : 0);
-      rows[at + X.bestShare] = share;
-      rows[at + X.bestDepth] = isIn ? this.depth[blocks.parent[block]!]! - this.depth[best]! + 1 : 0;
+      columns[X.bestDepth * count + block] = isIn ? depth[parent]! - depth[best]! + 1 : 0;
     }
+    this.page[Y.pageBest] = held[best]! / (sums.longChars[count]! || 1);
   }
 
-  private twins(): void {
-    const { blocks, rows } = this;
-    const counts = new Map<number, number>();
-    for (let block = 0; block < blocks.count; block++) {
-      counts.set(blocks.hash[block]!, (counts.get(blocks.hash[block]!) ?? 0) + 1);
-    }
-    for (let block = 0; block < blocks.count; block++) rows[block * WIDTH + X.twins] = counts.get(blocks.hash[block]!)!;
-  }
-
-  private paths(): void {
-    const { blocks, rows, path, sums } = this;
-    const groups = groupBy(path, blocks.count);
-    const count = new Int32Array(blocks.count);
-    const chars = new Int32Array(blocks.count);
-    const linkChars = new Int32Array(blocks.count);
-    for (let block = 0; block < blocks.count; block++) {
-      const group = groups[block]!;
-      count[group]!++;
-      chars[group]! += blocks.chars[block]!;
-      linkChars[group]! += blocks.linkChars[block]!;
-    }
-    for (let block = 0; block < blocks.count; block++) {
-      const group = groups[block]!;
-      const at = block * WIDTH;
-      rows[at + X.pathCount] = count[group]!;
-      rows[at + X.pathChars] = chars[group]! / count[group]!;
-      rows[at + X.pathLinks] = linkChars[group]! / chars[group]!;
-      rows[at + X.pathShare] = chars[group]! / sums.chars[blocks.count]!;
+  private headings(): void {
+    const { blocks, columns, count, headingLevel } = this;
+    let heading = -1;
+    for (let block = 0; block < count; block++) {
+      if (headingLevel[block]! > 0) heading = block;
+      columns[X.sinceHeading * count + block] = heading < 0 ? count : block - heading;
+      if (heading < 0) continue;
+      columns[X.lastHeading * count + block] = headingLevel[heading]!;
+      columns[X.lastHeadingLinks * count + block] = blocks.linkChars[heading]! / blocks.chars[heading]!;
+      columns[X.lastHeadingTitle * count + block] = columns[X.titleShare * count + heading]!;
     }
   }
 
   private places(): void {
-    const { blocks, rows, sums } = this;
-    const { count } = blocks;
+    const { columns, count, sums } = this;
     const title = this.headingLevel.indexOf(1);
-    let sinceLong = FAR;
-    let heading = -1;
     for (let block = 0; block < count; block++) {
-      const at = block * WIDTH;
-      if (this.headingLevel[block]! > 0) heading = block;
-      rows[at + X.blockShare] = block / count;
-      rows[at + X.textShare] = sums.chars[block]! / sums.chars[count]!;
-      rows[at + X.hasTitle] = title < 0 ? 0 : 1;
-      rows[at + X.toTitle] = title < 0 ? 0 : 1 + (block - title) / count;
-      rows[at + X.sinceHeading] = heading < 0 ? count : block - heading;
-      for (let i = 0; i < TEXT_KINDS.length; i++) {
-        rows[at + SAYS_AT + i] = (blocks.textKinds[block]! >> i) & 1;
-        rows[at + HEADING_AT + i] = heading < 0 ? 0 : (blocks.textKinds[heading]! >> i) & 1;
-      }
-      rows[at + X.lastHeading] = heading < 0 ? 0 : this.headingLevel[heading]!;
-      rows[at + X.lastHeadingLinks] = heading < 0 ? 0 : blocks.linkChars[heading]! / blocks.chars[heading]!;
-      rows[at + X.lastHeadingTitle] = heading < 0 ? 0 : rows[heading * WIDTH + X.titleShare]!;
-      rows[at + X.sectionCharsBefore] = heading < 0 ? 0 : sums.chars[block]! - sums.chars[heading]!;
-      rows[at + X.sinceLong] = sinceLong;
-      sinceLong = this.isLong(block) ? 0 : Math.min(FAR, sinceLong + 1);
-      this.window(block, at, 4, X.near4, X.nearLinks4);
-      this.window(block, at, 12, X.near12, X.nearLinks12);
+      columns[X.blockShare * count + block] = block / count;
+      columns[X.textShare * count + block] = sums.chars[block]! / sums.chars[count]!;
+      if (title >= 0) columns[X.toTitle * count + block] = 1 + (block - title) / count;
+      columns[X.near4 * count + block] = this.shareNear(sums.longChars, block, 4);
+      columns[X.nearLinks4 * count + block] = this.shareNear(sums.linkChars, block, 4);
+      columns[X.nearLinks12 * count + block] = this.shareNear(sums.linkChars, block, 12);
     }
     let untilLong = FAR;
     for (let block = count - 1; block >= 0; block--) {
-      rows[block * WIDTH + X.untilLong] = untilLong;
-      untilLong = this.isLong(block) ? 0 : Math.min(FAR, untilLong + 1);
+      columns[X.untilLong * count + block] = untilLong;
+      untilLong = sums.longChars[block + 1]! > sums.longChars[block]! ? 0 : Math.min(FAR, untilLong + 1);
     }
   }
 
-  private isLong(block: number): boolean {
-    return this.sums.longChars[block + 1]! > this.sums.longChars[block]!;
-  }
-
-  private window(block: number, at: number, reach: number, long: number, links: number): void {
-    const { rows, sums, blocks } = this;
+  /** Of the characters of a block and some on either side. */
+  private shareNear(part: Int32Array, block: number, reach: number): number {
+    const { chars } = this.sums;
     const from = Math.max(0, block - reach);
-    const to = Math.min(blocks.count, block + reach + 1);
-    const chars = sums.chars[to]! - sums.chars[from]!;
-    rows[at + long] = (sums.longChars[to]! - sums.longChars[from]!) / chars;
-    rows[at + links] = (sums.linkChars[to]! - sums.linkChars[from]!) / chars;
+    const to = Math.min(this.count, block + reach + 1);
+    return (part[to]! - part[from]!) / (chars[to]! - chars[from]!);
   }
 
   private neighbours(): void {
-    const { blocks, rows, path } = this;
-    for (let block = 0; block < blocks.count; block++) {
-      for (let i = 0; i < NEIGHBOURS.length; i++) {
-        const other = block + NEIGHBOURS[i]!;
-        if (other < 0 || other >= blocks.count) continue;
-        const x = block * WIDTH + NEIGHBOUR_AT + i * 4;
-        rows[x] = blocks.chars[other]!;
-        rows[x + 1] = blocks.linkChars[other]! / blocks.chars[other]!;
-        rows[x + 2] = this.headingLevel[other]!;
-        rows[x + 3] = path[other] === path[block] ? 1 : 0;
+    const { blocks, columns, count } = this;
+    NEIGHBOURS.forEach((step, i) => {
+      const x = (NEIGHBOUR_AT + i * 2) * count;
+      for (let block = Math.max(0, -step); block < Math.min(count, count - step); block++) {
+        columns[x + block] = blocks.chars[block + step]!;
+        columns[x + count + block] = blocks.linkChars[block + step]! / blocks.chars[block + step]!;
       }
-    }
+    });
   }
 
   private readPage(): void {
-    const { blocks, rows, sums, repeats, page } = this;
-    const { count } = blocks;
-    if (count === 0) return;
+    const { blocks, columns, count, sums, repeats, page } = this;
     const chars = sums.chars[count]!;
-    const facts = readFacts(this.tree, this.kinds);
-    let top = -1;
-    let linkedHeadings = 0;
-    let titles = 0;
+    const pathShare = columns.subarray(X.pathShare * count, (X.pathShare + 1) * count);
+    let top = 0;
+    let longest = 0;
+    let currency = 0;
     for (let block = 0; block < count; block++) {
-      const share = rows[block * WIDTH + X.pathShare]!;
-      if (top < 0 || share > rows[top * WIDTH + X.pathShare]!) top = block;
-      if (this.headingLevel[block] === 1) titles++;
-      if (this.headingLevel[block]! > 0 && blocks.linkChars[block]! > blocks.chars[block]! * 0.8) linkedHeadings++;
+      if (pathShare[block]! > pathShare[top]!) top = block;
+      longest = Math.max(longest, blocks.chars[block]!);
+      currency += blocks.currency[block]!;
+      const isLinked = this.headingLevel[block]! > 0 && blocks.linkChars[block]! > blocks.chars[block]! * 0.8;
+      if (isLinked) page[Y.pageLinkedHeadings]!++;
+      if (sums.longChars[block + 1]! > sums.longChars[block]!) page[Y.pageLongCount]!++;
     }
-    const values: [number, number][] = [
-      [Y.pageChars, chars],
-      [Y.pageBlocks, count],
-      [Y.pageLinks, sums.linkChars[count]! / chars],
-      [Y.pageLong, sums.longChars[count]! / chars],
-      [Y.pageLongCount, countLong(sums.longChars)],
-      [Y.pageHeadings, sums.headings[count]!],
-      [Y.pageMain, facts.main],
-      [Y.pageArticles, facts.articles],
-      [Y.pageRepeatShare, repeats.largestShare / chars],
-      [Y.pageRepeatCount, repeats.largestCount],
-      [Y.pageLongest, blocks.chars.reduce((most, value) => Math.max(most, value), 0) / chars],
-      [Y.pageTimes, facts.times],
-      [Y.pageCurrency, blocks.currency.reduce((sum, value) => sum + value, 0) / count],
-      [Y.pageForms, facts.forms],
-      [Y.pageOgType, facts.ogType],
-      [Y.pageLdProduct, facts.ldProduct],
-      [Y.pageLdArticle, facts.ldArticle],
-      [Y.pageLdForum, facts.ldForum],
-      [Y.pageLdList, facts.ldList],
-      [Y.pageLdService, facts.ldService],
-      [Y.pageComments, facts.comments],
-      [Y.pagePosts, facts.posts],
-      [Y.pageCode, facts.code],
-      [Y.pageBest, rows[X.bestShare]!],
-      [Y.pageTopShare, top < 0 ? 0 : rows[top * WIDTH + X.pathShare]!],
-      [Y.pageTopChars, top < 0 ? 0 : rows[top * WIDTH + X.pathChars]!],
-      [Y.pageTopCount, top < 0 ? 0 : rows[top * WIDTH + X.pathCount]!],
-      [Y.pageLinkedHeadings, linkedHeadings],
-      [Y.pageTitles, titles],
-      [Y.pageUrlSegments, facts.url.segments + 1],
-      [Y.pageUrlLast, facts.url.last],
-      [Y.pageUrlHyphens, facts.url.hyphens],
-      [Y.pageUrlDigits, facts.url.digits],
-    ];
-    for (const [x, value] of values) page[x] = value;
-    this.pageWords();
-    const shared = page.subarray(0, PAGE.length);
-    for (let block = 0; block < count; block++) rows.set(shared, block * WIDTH + PAGE_AT);
+    page[Y.pageChars] = chars;
+    page[Y.pageBlocks] = count;
+    page[Y.pageLinks] = sums.linkChars[count]! / chars;
+    page[Y.pageLong] = sums.longChars[count]! / chars;
+    page[Y.pageHeadings] = sums.headings[count]!;
+    page[Y.pageRepeatShare] = repeats.largestChars / chars;
+    page[Y.pageRepeatCount] = repeats.largestCount;
+    page[Y.pageLongest] = longest / chars;
+    page[Y.pageCurrency] = currency / count;
+    page[Y.pageTopShare] = pathShare[top]!;
+    page[Y.pageTopChars] = columns[X.pathChars * count + top]!;
+    page[Y.pageTopCount] = columns[X.pathCount * count + top]!;
+    this.pageKinds();
+    this.pageFacts();
+    for (let i = 0; i < PAGE.length; i++) this.fill(PAGE_AT + i, page[i]!);
   }
 
-  /** Share of blocks that say something, of elements of a kind. */
-  private pageWords(): void {
-    const { blocks, kinds, page } = this;
-    for (let block = 0; block < blocks.count; block++) {
-      for (let bits = blocks.textKinds[block]!; bits !== 0; bits &= bits - 1) {
-        page[PAGE_SAYS_AT + 31 - Math.clz32(bits & -bits)]! += 1 / blocks.count;
-      }
-    }
+  /** Share of each kind in the elements that have any. */
+  private pageKinds(): void {
+    const { page } = this;
+    const { list, kinds } = this.elements;
+    const counts = new Int32Array(KINDS.length);
     let elements = 0;
-    for (const kind of kinds) if (kind !== 0) elements++;
-    for (const kind of kinds) {
-      for (let bits = kind; bits !== 0; bits &= bits - 1)
-        page[PAGE_KIND_AT + 31 - Math.clz32(bits & -bits)]! += 1 / elements;
+    for (const node of list) {
+      if (kinds[node] !== 0) elements++;
+      for (let bits = kinds[node]!; bits !== 0; bits &= bits - 1) counts[31 - Math.clz32(bits & -bits)]!++;
     }
+    for (let i = 0; i < counts.length; i++) page[PAGE_KIND_AT + i] = counts[i]! / (elements || 1);
+    page[Y.pageComments] = counts[KINDS.indexOf('comment')]!;
+    page[Y.pagePosts] = counts[KINDS.indexOf('post')]!;
   }
 
-  /** How much the page is of each type, told to every block. */
-  tellTypes(types: readonly number[]): void {
-    const { rows, blocks } = this;
-    for (let block = 0; block < blocks.count; block++) rows.set(types, block * WIDTH + TYPE_AT);
+  private pageFacts(): void {
+    const { page } = this;
+    const facts = readFacts(this.tree);
+    page[Y.pageArticles] = facts.articles;
+    page[Y.pageTimes] = facts.times;
+    page[Y.pageForms] = facts.forms;
+    page[Y.pageOgType] = facts.ogType;
+    page[Y.pageLdProduct] = facts.ldProduct;
+    page[Y.pageLdArticle] = facts.ldArticle;
+    page[Y.pageLdForum] = facts.ldForum;
+    page[Y.pageLdList] = facts.ldList;
+    page[Y.pageUrlSegments] = facts.url.segments + 1;
+    page[Y.pageUrlLast] = facts.url.last;
+    page[Y.pageUrlHyphens] = facts.url.hyphens;
+    page[Y.pageUrlDigits] = facts.url.digits;
   }
+}
+
+/** Per block: 1 to 6 in a heading, else 0. */
+export function headingLevels(tree: Tree, blocks: Blocks): Uint8Array {
+  const levels = new Uint8Array(blocks.count);
+  for (let block = 0; block < blocks.count; block++) {
+    const first = blocks.first[block]!;
+    if (blocks.context[first]! & CONTEXT.heading) levels[block] = headingLevel(tree, first);
+  }
+  return levels;
+}
+
+function headingLevel(tree: Tree, node: number): number {
+  for (let up = tree.parent[node]!, steps = 0; up > 0 && steps < 6; up = tree.parent[up]!, steps++) {
+    const tag = tree.tag[up]!;
+    if (flagsOf(tag) & F.heading) return tag - T.h1 + 1;
+  }
+  return 2;
+}
+
+function readElements(tree: Tree, { before }: Blocks, chars: Int32Array): Elements {
+  const list = new Int32Array(tree.count);
+  const depth = new Uint16Array(tree.count);
+  const kinds = new Int32Array(tree.count);
+  const signature = new Int32Array(tree.count);
+  const wider = new Int32Array(tree.count);
+  const telling = new Int32Array(tree.count);
+  const charsIn = (node: number): number => chars[before[tree.end[node]!]!]! - chars[before[node]!]!;
+  let count = 0;
+  for (let node = 1; node < tree.count; node++) {
+    const tag = tree.tag[node]!;
+    if (tag === TEXT || before[tree.end[node]!] === before[node]) continue;
+    const up = tree.parent[node]!;
+    let hash = Math.imul(tag + 1, 0x9e3779b1);
+    if (tree.from[node]! < tree.to[node]!) {
+      kinds[node] = kindsOfElement(tree, node);
+      hash ^= firstClass(tree, node);
+    }
+    const isRoot = tag === T.body || tag === T.html;
+    const isTelling = (kinds[node] !== 0 && !isRoot) || tag === T.main || tag === T.article;
+    list[count++] = node;
+    depth[node] = depth[up]! + 1;
+    signature[node] = hash;
+    wider[node] = charsIn(up) > charsIn(node) ? up : wider[up]!;
+    telling[node] = isTelling ? node : telling[up]!;
+  }
+  return { list: list.subarray(0, count), depth, kinds, signature, wider, telling };
 }
 
 /** The element around a paragraph, past wrappers that hold nothing else. */
@@ -665,12 +639,6 @@ function holderOf(tree: Tree, paragraph: number): number {
     around = tree.parent[around]!;
   }
   return Math.max(0, around);
-}
-
-function countLong(sums: Int32Array): number {
-  let long = 0;
-  for (let i = 1; i < sums.length; i++) if (sums[i]! > sums[i - 1]!) long++;
-  return long;
 }
 
 function sumBlocks(blocks: Blocks, headingLevel: Uint8Array): Sums {
@@ -713,59 +681,65 @@ function firstClass(tree: Tree, node: number): number {
   return hash;
 }
 
-/** Per block: number of the first block with the same value. */
-export function groupBy(values: Int32Array, count: number): Int32Array {
-  const groups = new Int32Array(count);
-  const firsts = new Map<number, number>();
-  for (let i = 0; i < count; i++) {
-    const first = firsts.get(values[i]!);
-    if (first === undefined) firsts.set(values[i]!, i);
-    groups[i] = first ?? i;
-  }
-  return groups;
+/** Children of one parent that look alike. */
+interface Repeats {
+  /** Per node: the group of a block element. */
+  groupOf: Int32Array;
+  /** Per node: it or the nearest element around it in a group of at least `MIN_REPEATS`, 0 without one. */
+  nearest: Int32Array;
+  /** Per group. */
+  count: Int32Array;
+  chars: Int32Array;
+  linkChars: Int32Array;
+  blocks: Int32Array;
+  largestChars: number;
+  largestCount: number;
 }
 
-/** Children of one parent that look alike. */
-export class Repeats {
-  /** Per node, -1 outside any group. */
-  readonly groupOf: Int32Array;
-  readonly count: number[] = [];
-  readonly chars: number[] = [];
-  readonly linkChars: number[] = [];
-  readonly blocks: number[] = [];
-  largestShare = 0;
-  largestCount = 0;
-
-  constructor(tree: Tree, blocks: Blocks, signature: Int32Array, sums: Sums) {
-    this.groupOf = new Int32Array(tree.count).fill(-1);
-    const groups = new Map<number, number>();
-    const { before } = blocks;
-    for (let node = 1; node < tree.count; node++) {
-      const from = before[node]!;
-      const to = before[tree.end[node]!]!;
-      if (tree.tag[node] === TEXT || from === to || (flagsOf(tree.tag[node]!) & F.block) === 0) continue;
-      const key = Math.imul(tree.parent[node]!, 0x85ebca6b) ^ signature[node]!;
-      let group = groups.get(key);
-      if (group === undefined) {
-        group = this.count.length;
-        groups.set(key, group);
-        this.count.push(0);
-        this.chars.push(0);
-        this.linkChars.push(0);
-        this.blocks.push(0);
-      }
-      this.groupOf[node] = group;
-      this.count[group]!++;
-      this.chars[group]! += sums.chars[to]! - sums.chars[from]!;
-      this.linkChars[group]! += sums.linkChars[to]! - sums.linkChars[from]!;
-      this.blocks[group]! += to - from;
-    }
-    for (let group = 0; group < this.count.length; group++) {
-      if (this.count[group]! < MIN_REPEATS || this.chars[group]! <= this.largestShare) continue;
-      this.largestShare = this.chars[group]!;
-      this.largestCount = this.count[group]!;
-    }
+function findRepeats(tree: Tree, { before }: Blocks, { list, signature }: Elements, sums: Sums): Repeats {
+  const alike = list.filter((node) => (flagsOf(tree.tag[node]!) & F.block) !== 0);
+  const groups = groupBy(alike.map((node) => Math.imul(tree.parent[node]!, 0x85ebca6b) ^ signature[node]!));
+  const column = (): Int32Array => new Int32Array(alike.length);
+  const [count, chars, linkChars, blocks] = [column(), column(), column(), column()];
+  const groupOf = new Int32Array(tree.count).fill(-1);
+  for (let i = 0; i < alike.length; i++) {
+    const node = alike[i]!;
+    const group = groups[i]!;
+    const from = before[node]!;
+    const to = before[tree.end[node]!]!;
+    groupOf[node] = group;
+    count[group]!++;
+    chars[group]! += sums.chars[to]! - sums.chars[from]!;
+    linkChars[group]! += sums.linkChars[to]! - sums.linkChars[from]!;
+    blocks[group]! += to - from;
   }
+  const nearest = new Int32Array(tree.count);
+  for (const node of list) {
+    const isRepeated = groupOf[node]! >= 0 && count[groupOf[node]!]! >= MIN_REPEATS;
+    nearest[node] = isRepeated ? node : nearest[tree.parent[node]!]!;
+  }
+  let largest = -1;
+  for (let group = 0; group < count.length; group++) {
+    if (count[group]! >= MIN_REPEATS && (largest < 0 || chars[group]! > chars[largest]!)) largest = group;
+  }
+  const [largestChars, largestCount] = largest < 0 ? [0, 0] : [chars[largest]!, count[largest]!];
+  return { groupOf, nearest, count, chars, linkChars, blocks, largestChars, largestCount };
+}
+
+/** Per value: place of the first value that is the same. */
+function groupBy(values: Int32Array): Int32Array {
+  const bits = 32 - Math.clz32(values.length * 2);
+  /** One more than the place, 0 where nothing is. */
+  const slots = new Int32Array(2 ** bits);
+  const firsts = new Int32Array(values.length);
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    let slot = Math.imul(value, 0x9e3779b1) >>> (32 - bits);
+    while (slots[slot] !== 0 && values[slots[slot]! - 1] !== value) slot = (slot + 1) & (slots.length - 1);
+    if (slots[slot] === 0) slots[slot] = i + 1;
+    firsts[i] = slots[slot]! - 1;
+  }
+  return firsts;
 }
 
 const LD_TYPE = /"@type"\s{0,4}:\s{0,4}\[?\s{0,4}"([A-Za-z]{1,40})"/g;
@@ -773,7 +747,6 @@ const MAX_LD_CHARS = 200_000;
 const OG_TYPES = ['website', 'article', 'product'];
 
 interface Facts {
-  main: number;
   articles: number;
   times: number;
   forms: number;
@@ -782,16 +755,11 @@ interface Facts {
   ldArticle: number;
   ldForum: number;
   ldList: number;
-  ldService: number;
-  comments: number;
-  posts: number;
-  code: number;
   url: { segments: number; last: number; hyphens: number; digits: number };
 }
 
-function readFacts(tree: Tree, kinds: Int32Array): Facts {
+function readFacts(tree: Tree): Facts {
   const facts: Facts = {
-    main: 0,
     articles: 0,
     times: 0,
     forms: 0,
@@ -800,32 +768,35 @@ function readFacts(tree: Tree, kinds: Int32Array): Facts {
     ldArticle: 0,
     ldForum: 0,
     ldList: 0,
-    ldService: 0,
-    comments: 0,
-    posts: 0,
-    code: 0,
     url: { segments: -1, last: 0, hyphens: 0, digits: 0 },
   };
   for (let node = 1; node < tree.count; node++) {
     const tag = tree.tag[node]!;
-    if (tag === T.main) facts.main = 1;
-    else if (tag === T.article) facts.articles++;
+    if (tag === T.article) facts.articles++;
     else if (tag === T.time) facts.times++;
     else if (tag === T.form) facts.forms++;
-    else if (tag === T.pre) facts.code++;
     else if (tag === T.meta) readMeta(tree, node, facts);
-    else if (tag === T.link && tree.attr(node, A.rel) === 'canonical') readUrl(tree.attr(node, A.href) ?? '', facts);
+    else if (tag === T.link && isValue(tree, node, A.rel, CANONICAL)) readUrl(tree.attr(node, A.href) ?? '', facts);
     else if (tag === T.script) readTypes(tree, node, facts);
-    if (kinds[node]! & COMMENT) facts.comments++;
-    if (kinds[node]! & POST) facts.posts++;
   }
   return facts;
 }
 
+const CANONICAL = hashName('canonical');
+const OG_TYPE = hashName('og:type');
+const OG_URL = hashName('og:url');
+
+/** Whether an attribute has the value with this hash, in capitals or not. */
+function isValue(tree: Tree, node: number, name: number, value: number): boolean {
+  const i = tree.attrIndex(node, name);
+  return i >= 0 && hashRange(tree.source, tree.attrFrom[i]!, tree.attrTo[i]!) === value;
+}
+
 function readMeta(tree: Tree, node: number, facts: Facts): void {
-  const property = tree.attr(node, A.property);
-  if (property === 'og:type' && facts.ogType === 0) facts.ogType = ogTypeOf(tree.attr(node, A.content) ?? '');
-  if (property === 'og:url' && facts.url.segments < 0) readUrl(tree.attr(node, A.content) ?? '', facts);
+  if (facts.ogType === 0 && isValue(tree, node, A.property, OG_TYPE))
+    facts.ogType = ogTypeOf(tree.attr(node, A.content) ?? '');
+  else if (facts.url.segments < 0 && isValue(tree, node, A.property, OG_URL))
+    readUrl(tree.attr(node, A.content) ?? '', facts);
 }
 
 /** Shape of the page's own address: how deep, and whether its last part reads like a title or a number. */
@@ -860,6 +831,5 @@ function readTypes(tree: Tree, script: number, facts: Facts): void {
     else if (type === 'Article' || type === 'NewsArticle' || type === 'BlogPosting') facts.ldArticle = 1;
     else if (type === 'QAPage' || type === 'DiscussionForumPosting') facts.ldForum = 1;
     else if (type === 'ItemList' || type === 'CollectionPage') facts.ldList = 1;
-    else if (type === 'Service' || type === 'LocalBusiness' || type === 'FAQPage') facts.ldService = 1;
   }
 }

@@ -1,100 +1,83 @@
 /**
- * Gradient-boosted trees that estimate from a row of features how likely a block belongs to the main content.
+ * Gradient-boosted trees that estimate from columns of features how likely blocks belong to the main content.
  *
- * Trained by `test/quality/train_blocks.py`; a node goes left when its feature is at most its threshold.
+ * The trees are symmetric: all nodes of a level ask the same question, so that a leaf's number is made of the answers, bit
+ * by bit, and no step depends on the one before. Trained by `test/quality/train_blocks.py`.
  */
 
-const LANES = 4;
+/** Questions per tree. */
+const DEPTH = 5;
+const LEAVES = 1 << DEPTH;
+/** Bits of a positive float that no feature exceeds. */
+const NEVER = 0x7f800000;
 
 /**
- * Little-endian: number of trees, nodes and leaves (Int32), then first node and first leaf of each tree (Int32), threshold
- * of each node and value of each leaf (Float32), feature of each node (Uint16), and a pair per node of the next node within
- * its tree (Int8), for at most the threshold and for more; below zero the complement of a leaf.
+ * Little-endian: number of trees and questions per tree (Int32), bias and unit of the leaves (Float32), threshold of each
+ * question (Float32), leaves of each tree (Int16), feature of each question (Uint16). A question is whether the feature is
+ * above the threshold; the first one gives a leaf's lowest bit.
  *
- * Leaves are kept as nodes that lead to themselves, so that every walk takes the same number of steps and no step has to
- * be foreseen. Features and thresholds are never negative: their bits compare like the floats do.
+ * Features and thresholds are never negative: their bits compare like the floats do.
  */
 export class Forest {
-  /** First node of each tree, with trees of one leaf to make up a multiple of `LANES`. */
-  private readonly roots: Int32Array;
-  /** Steps down the deepest tree. */
-  private readonly depth: number;
-  /** Per node, at its number: feature, bits of the threshold, next node for at most the threshold, next for more. */
-  private readonly nodes: Int32Array;
-  /** Per node, at its number / 4: value of a leaf. */
-  private readonly values: Float32Array;
+  private readonly bias: number;
+  /** `DEPTH` per tree; questions that a smaller tree lacks are answered with no. */
+  private readonly features: Int32Array;
+  /** Bits of them. */
+  private readonly thresholds: Int32Array;
+  /** `LEAVES` per tree. */
+  private readonly leaves: Float32Array;
 
   constructor(base64: string) {
     const bytes = new Uint8Array(Buffer.from(base64, 'base64')).buffer;
-    const [trees, splits, leaves] = new Int32Array(bytes, 0, 3) as unknown as [number, number, number];
-    let at = 12;
-    const take = (size: number): number => (at += size) - size;
-    const roots = new Int32Array(bytes, take(trees * 4), trees);
-    const leafRoots = new Int32Array(bytes, take(trees * 4), trees);
-    const threshold = new Int32Array(bytes, take(splits * 4), splits);
-    const leaf = new Float32Array(bytes, take(leaves * 4), leaves);
-    const feature = new Uint16Array(bytes, take(splits * 2), splits);
-    const children = new Int8Array(bytes, take(splits * 2), splits * 2);
-
-    const count = splits + leaves + 1;
-    this.values = new Float32Array(count);
-    this.values.set(leaf, splits);
-    this.nodes = Int32Array.from({ length: count * 4 }, (_, i) => (i % 4 < 2 ? 0 : i - (i % 4)));
-    this.roots = new Int32Array(Math.ceil(trees / LANES) * LANES).fill((count - 1) * 4);
+    const [trees, depth] = new Int32Array(bytes, 0, 2) as unknown as [number, number];
+    const [bias, unit] = new Float32Array(bytes, 8, 2) as unknown as [number, number];
+    const questions = trees * depth;
+    const thresholds = new Int32Array(bytes, 16, questions);
+    const leaves = new Int16Array(bytes, 16 + questions * 4, trees << depth);
+    const features = new Uint16Array(bytes, 16 + questions * 4 + leaves.byteLength, questions);
+    this.bias = bias;
+    this.features = new Int32Array(trees * DEPTH);
+    this.thresholds = new Int32Array(trees * DEPTH).fill(NEVER);
+    this.leaves = new Float32Array(trees * LEAVES);
     for (let tree = 0; tree < trees; tree++) {
-      const root = roots[tree]!;
-      const end = tree + 1 < trees ? roots[tree + 1]! : splits;
-      const next = (child: number): number => (child < 0 ? splits + leafRoots[tree]! + ~child : root + child) * 4;
-      this.roots[tree] = root * 4;
-      for (let split = root; split < end; split++) {
-        const [low, high] = [next(children[split * 2]!), next(children[split * 2 + 1]!)];
-        this.nodes.set([feature[split]!, threshold[split]!, low, high], split * 4);
-      }
+      this.features.set(features.subarray(tree * depth, (tree + 1) * depth), tree * DEPTH);
+      this.thresholds.set(thresholds.subarray(tree * depth, (tree + 1) * depth), tree * DEPTH);
+      for (let leaf = 0; leaf < 1 << depth; leaf++)
+        this.leaves[tree * LEAVES + leaf] = leaves[(tree << depth) + leaf]! * unit;
     }
-    this.depth = depthOf(this.nodes);
   }
 
-  /** Probabilities of all rows of a matrix with `width` columns. */
-  estimate(rows: Float32Array, width: number): Float32Array {
-    const bits = new Int32Array(rows.buffer, rows.byteOffset, rows.length);
-    const estimates = new Float32Array(rows.length / width);
-    for (let row = 0; row < estimates.length; row++) {
-      estimates[row] = 1 / (1 + Math.exp(-this.logOdds(bits, row * width)));
-    }
-    return estimates;
-  }
-
-  /** Walks down `LANES` trees at a time: no step waits for that of another tree. */
-  private logOdds(bits: Int32Array, at: number): number {
-    const { roots, depth, nodes, values } = this;
-    let sum = 0;
-    for (let tree = 0; tree < roots.length; tree += LANES) {
-      let a = roots[tree]!;
-      let b = roots[tree + 1]!;
-      let c = roots[tree + 2]!;
-      let d = roots[tree + 3]!;
-      for (let step = 0; step < depth; step++) {
-        a = nodes[a + 2 + ((nodes[a + 1]! - bits[at + nodes[a]!]!) >>> 31)]!;
-        b = nodes[b + 2 + ((nodes[b + 1]! - bits[at + nodes[b]!]!) >>> 31)]!;
-        c = nodes[c + 2 + ((nodes[c + 1]! - bits[at + nodes[c]!]!) >>> 31)]!;
-        d = nodes[d + 2 + ((nodes[d + 1]! - bits[at + nodes[d]!]!) >>> 31)]!;
+  /** Log odds per row of a matrix that has `rows` values per feature, column by column. */
+  logOdds(columns: Float32Array, rows: number): Float64Array {
+    const { features, thresholds, leaves } = this;
+    const bits = new Int32Array(columns.buffer, columns.byteOffset, columns.length);
+    const sums = new Float64Array(rows).fill(this.bias);
+    for (let q = 0, tree = 0; q < features.length; q += DEPTH, tree += LEAVES) {
+      const a = features[q]! * rows;
+      const b = features[q + 1]! * rows;
+      const c = features[q + 2]! * rows;
+      const d = features[q + 3]! * rows;
+      const e = features[q + 4]! * rows;
+      const atA = thresholds[q]!;
+      const atB = thresholds[q + 1]!;
+      const atC = thresholds[q + 2]!;
+      const atD = thresholds[q + 3]!;
+      const atE = thresholds[q + 4]!;
+      for (let row = 0; row < rows; row++) {
+        // The sign of a difference is the answer, moved to its place in the leaf's number.
+        const leaf =
+          ((atA - bits[(a + row) | 0]!) >>> 31) |
+          (((atB - bits[(b + row) | 0]!) >>> 30) & 2) |
+          (((atC - bits[(c + row) | 0]!) >>> 29) & 4) |
+          (((atD - bits[(d + row) | 0]!) >>> 28) & 8) |
+          (((atE - bits[(e + row) | 0]!) >>> 27) & 16);
+        sums[row]! += leaves[tree | leaf]!;
       }
-      sum += values[a >> 2]! + values[b >> 2]! + values[c >> 2]! + values[d >> 2]!;
     }
-    return sum;
+    return sums;
   }
 }
 
-/** Steps down the deepest tree: nodes stand before the nodes they lead to. */
-function depthOf(nodes: Int32Array): number {
-  const steps = new Uint8Array(nodes.length / 4);
-  let deepest = 0;
-  for (let node = 0; node < nodes.length; node += 4) {
-    for (const next of nodes.subarray(node + 2, node + 4)) {
-      if (next === node) continue;
-      steps[next / 4] = steps[node / 4]! + 1;
-      deepest = Math.max(deepest, steps[next / 4]!);
-    }
-  }
-  return deepest;
+export function probability(logOdds: number): number {
+  return 1 / (1 + Math.exp(-logOdds));
 }

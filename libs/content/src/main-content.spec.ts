@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import * as frontier from '@troupe/frontier';
 import { Blocks } from './blocks.js';
-import { FEATURES, FeatureReader, WIDTH } from './block-features.js';
+import { bestCut, byEstimate } from './best-cut.js';
+import { FEATURES, FeatureReader, headingLevels } from './block-features.js';
 import { Forest } from './block-model.js';
 import { selectMainContent, type BlockModel } from './main-content.js';
 import { measure } from './measures.js';
 import { pageFixture } from './page-fixture.js';
 import { parseHtml } from './parse.js';
-import { bestCut, byEstimate } from './second-look.js';
 import { wholePage } from './selection.js';
 import type { Tree } from './tree.js';
 
@@ -31,48 +31,35 @@ function blocksOf(html: string): { tree: Tree; blocks: Blocks; texts: string[] }
 
 function rowsOf(html: string): Record<string, number>[] {
   const { tree, blocks } = blocksOf(html);
-  const rows = new FeatureReader(tree, blocks).read();
+  const columns = new FeatureReader(tree, blocks, headingLevels(tree, blocks)).read();
   return Array.from({ length: blocks.count }, (_, block) =>
-    Object.fromEntries(FEATURES.map((name, x) => [name, rows[block * WIDTH + x]!])),
+    Object.fromEntries(FEATURES.map((name, x) => [name, columns[x * blocks.count + block]!])),
   );
 }
 
-/** A leaf, or feature, threshold, and what follows for at most the threshold and for more. */
-type Branch = number | [feature: number, threshold: number, low: Branch, high: Branch];
+interface SymmetricTree {
+  questions: [feature: number, threshold: number][];
+  leaves: number[];
+}
 
-function packForest(trees: Branch[]): Forest {
-  const roots: number[] = [];
-  const leafRoots: number[] = [];
-  const leaves: number[] = [];
-  const splits: { feature: number; threshold: number; low: number; high: number }[] = [];
-  const add = (branch: Branch, root: number, leafRoot: number): number => {
-    if (typeof branch === 'number') return ~(leaves.push(branch) - 1 - leafRoot);
-    const split = { feature: branch[0], threshold: branch[1], low: 0, high: 0 };
-    const index = splits.push(split) - 1;
-    split.low = add(branch[2], root, leafRoot);
-    split.high = add(branch[3], root, leafRoot);
-    return index - root;
-  };
-  for (const tree of trees) {
-    roots.push(splits.length);
-    leafRoots.push(leaves.length);
-    add(tree, splits.length, leaves.length);
-  }
+/** Leaves are multiples of 1/8. */
+function packForest(depth: number, bias: number, trees: SymmetricTree[]): Forest {
+  const questions = trees.flatMap((tree) => tree.questions);
   const arrays = [
-    Int32Array.of(roots.length, splits.length, leaves.length, ...roots, ...leafRoots),
-    Float32Array.of(...splits.map((split) => split.threshold), ...leaves),
-    Uint16Array.from(splits, (split) => split.feature),
-    Int8Array.from(splits.flatMap((split) => [split.low, split.high])),
+    Int32Array.of(trees.length, depth),
+    Float32Array.of(bias, 1 / 8, ...questions.map(([, threshold]) => threshold)),
+    Int16Array.from(
+      trees.flatMap((tree) => tree.leaves),
+      (leaf) => leaf * 8,
+    ),
+    Uint16Array.from(questions, ([feature]) => feature),
   ];
   return new Forest(Buffer.concat(arrays.map((array) => new Uint8Array(array.buffer))).toString('base64'));
 }
 
-const stump = (name: string, threshold: number, low: number, high: number): Forest =>
-  packForest([[FEATURES.indexOf(name), threshold, low, high]]);
 const modelOf = (name: string, threshold: number, low = -5, high = 5): BlockModel => ({
   types: [],
-  first: stump(name, threshold, low, high),
-  second: stump('p', 0.5, -5, 5),
+  blocks: packForest(1, 0, [{ questions: [[FEATURES.indexOf(name), threshold]], leaves: [low, high] }]),
 });
 
 describe('blocks', () => {
@@ -89,7 +76,7 @@ describe('blocks', () => {
 
   it('know their links, words and what stands around them', () => {
     const [row] = rowsOf('<title>Old town</title><nav hidden><ul><li><a href=/x>The old town, today.</a></ul></nav>');
-    expect(row).toMatchObject({ words: 4, linkShare: 1, links: 1, endsSentence: 1, commas: 1, titleShare: 0.5 });
+    expect(row).toMatchObject({ words: 4, linkShare: 1, links: 1, endsSentence: 1, titleShare: 0.5 });
     expect(row).toMatchObject({ 'in.nav': 1, 'in.hidden': 1, 'in.li': 1, 'in.article': 0 });
   });
 
@@ -106,15 +93,15 @@ describe('blocks', () => {
       repeatUp: 1,
       repeatBlocks: 2,
       itemLinks: 1,
-      itemHeadings: 1,
+      itemChars: 13,
       pathCount: 5,
     });
   });
 
-  it('know the last heading and what it speaks of', () => {
+  it('know the last heading', () => {
     const rows = rowsOf('<h1>Rivers</h1><p>a</p><h3><a href=/>Related stories</a></h3><p>b</p>');
-    expect(rows[1]).toMatchObject({ lastHeading: 1, 'heading.related': 0, sinceHeading: 1, lastHeadingLinks: 0 });
-    expect(rows[3]).toMatchObject({ lastHeading: 3, 'heading.related': 1, lastHeadingLinks: 1 });
+    expect(rows[1]).toMatchObject({ lastHeading: 1, sinceHeading: 1, lastHeadingLinks: 0 });
+    expect(rows[3]).toMatchObject({ lastHeading: 3, lastHeadingLinks: 1 });
   });
 
   it('know nothing that is negative', () => {
@@ -132,14 +119,25 @@ describe('blocks', () => {
 });
 
 describe('a forest', () => {
-  it('adds up trees of different depths', () => {
-    const forest = packForest([
-      [0, 1.5, [1, 0.5, -1, 2], 3],
-      [1, 0, 1, 2],
+  it('adds up the leaves that the answers of each tree name', () => {
+    const forest = packForest(2, 0.5, [
+      {
+        questions: [
+          [0, 1.5],
+          [1, 0.5],
+        ],
+        leaves: [1, 2, 3, 4],
+      },
+      {
+        questions: [
+          [1, 0],
+          [1, 0.6],
+        ],
+        leaves: [-1, 0, 9, 0.25],
+      },
     ]);
-    const rows = new Float32Array([1, 0.5, 1, 0.75, 1.5, 0, 1.75, 0]);
-    const sums = Array.from(forest.estimate(rows, 2), (p) => Math.round(Math.log(p / (1 - p))));
-    expect(sums).toEqual([1, 4, 0, 4]);
+    const columns = Float32Array.of(1, 1, 1.5, 1.75, 0.5, 0.75, 0, 0);
+    expect([...forest.logOdds(columns, 4)]).toEqual([1.5, 3.75, 0.5, 1.5]);
   });
 });
 

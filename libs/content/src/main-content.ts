@@ -1,15 +1,14 @@
 /**
- * Main content of a page: every block of text is judged by two small forests of trees, the second of which sees how the
- * first judged the block's surroundings. The cut through the estimates is the one that promises the best balance of text
+ * Main content of a page: every block of text is judged by a forest of small trees. The cut through the estimates is the one that promises the best balance of text
  * kept and text dropped on this page, so a clear page is cut sharply and an unclear one generously.
  */
 import { Blocks, CHROME, isInside } from './blocks.js';
-import { FeatureReader, PAGE_FEATURES, TYPES, WIDTH } from './block-features.js';
-import { FIRST_LOOK, PAGE_TYPES, SECOND_LOOK } from './block-model.data.js';
-import { Forest } from './block-model.js';
+import { bestCut } from './best-cut.js';
+import { FeatureReader, TYPES, headingLevels } from './block-features.js';
+import { BLOCKS, PAGE_TYPES } from './block-model.data.js';
+import { Forest, probability } from './block-model.js';
 import { DROP, KEEP, type Mask } from './mask.js';
 import type { Measures } from './measures.js';
-import { bestCut, lookAgain } from './second-look.js';
 import { F, T, TEXT, flagsOf } from './tags.js';
 import type { Tree } from './tree.js';
 import { keepPartsWhole } from './whole-parts.js';
@@ -18,8 +17,7 @@ export interface BlockModel {
   /** Of the page, one per type of `TYPES`. */
   types: readonly Forest[];
   /** Of each block. */
-  first: Forest;
-  second: Forest;
+  blocks: Forest;
 }
 
 export interface MainContent {
@@ -34,15 +32,16 @@ let trained: BlockModel | null = null;
 const trainedModel = (): BlockModel =>
   (trained ??= {
     types: PAGE_TYPES.map((base64) => new Forest(base64)),
-    first: new Forest(FIRST_LOOK),
-    second: new Forest(SECOND_LOOK),
+    blocks: new Forest(BLOCKS),
   });
 
 /** On a page that is surely an article, text beside it is more often a teaser than the estimates of blocks say. */
 const SURE_ARTICLE = 0.6;
-const ARTICLE_SHIFT = -0.9;
-/** On other pages the cut goes this much lower: their lists, links and buttons are worth more than their words. */
-const GENEROUS = 0.7;
+const ARTICLE_SHIFT = -0.8;
+/** On other pages the cut goes this much lower: their lists and buttons are worth more than their words. */
+const GENEROUS = 0.85;
+/** And this much for blocks that are mostly links, which a reader misses more than their few words tell. */
+const GENEROUS_LINKS = 0.26;
 /** A page that promises less than this is kept but for what is surely no content. */
 const MIN_ESTIMATE = 0.3;
 const SURELY_NOT = 0.08;
@@ -56,15 +55,6 @@ function outsideChrome(blocks: Blocks): Uint8Array {
   return Uint8Array.from({ length: blocks.count }, (_, block) => (isInside(blocks, block, CHROME) ? 0 : 1));
 }
 
-/** Elements around blocks, an element once per block inside; stops counting above `enough`. */
-function countAround(tree: Tree, blocks: Blocks, enough: number): number {
-  let elements = 0;
-  for (let block = 0; block < blocks.count && elements <= enough; block++) {
-    for (let up = blocks.parent[block]!; up > 0; up = tree.parent[up]!) elements++;
-  }
-  return elements;
-}
-
 /** Null when nothing would be left. */
 export function selectMainContent(
   tree: Tree,
@@ -74,36 +64,35 @@ export function selectMainContent(
 ): MainContent | null {
   const blocks = new Blocks(tree, mask, ownText);
   if (blocks.count === 0) return null;
-  if (blocks.count > MAX_BLOCKS || countAround(tree, blocks, MAX_AROUND) > MAX_AROUND)
+  const unjudged = (): MainContent => {
     return { mask: maskOf(tree, mask, blocks, outsideChrome(blocks)), estimate: 0, isFuller: true };
-  const reader = new FeatureReader(tree, blocks);
+  };
+  if (blocks.count > MAX_BLOCKS) return unjudged();
+  const headingLevel = headingLevels(tree, blocks);
+  const reader = new FeatureReader(tree, blocks, headingLevel);
+  if (reader.elementsAround() > MAX_AROUND) return unjudged();
   reader.read();
-  const types = model.types.map((forest) => forest.estimate(reader.page, PAGE_FEATURES.length)[0]!);
+  const types = model.types.map((forest) => probability(forest.logOdds(reader.page, 1)[0]!));
   reader.tellTypes(types);
   const article = types[TYPES.indexOf('article')] ?? 0;
-  const estimates = estimateBlocks(reader, model, article);
+  const shift = article > SURE_ARTICLE ? ARTICLE_SHIFT : 0;
+  const odds = model.blocks.logOdds(reader.columns, blocks.count);
+  const estimates = new Float32Array(blocks.count);
+  for (let block = 0; block < blocks.count; block++) estimates[block] = probability(odds[block]! + shift);
   const { cut, estimate } = bestCut(estimates, blocks.words);
   const isFuller = estimate < MIN_ESTIMATE;
   const kept = new Uint8Array(blocks.count);
   const isCollection = article < 0.5;
   const least = isFuller ? SURELY_NOT : isCollection ? cut * GENEROUS : cut;
-  for (let block = 0; block < blocks.count; block++) kept[block] = estimates[block]! >= least ? 1 : 0;
+  const leastLinks = isCollection && !isFuller ? cut * GENEROUS_LINKS : least;
+  for (let block = 0; block < blocks.count; block++) {
+    const isLink = blocks.linkChars[block]! * 2 > blocks.chars[block]!;
+    kept[block] = estimates[block]! >= (isLink ? leastLinks : least) ? 1 : 0;
+  }
   if (!kept.includes(1)) kept.fill(1);
-  if (!isFuller) keepPartsWhole({ tree, blocks, headingLevel: reader.headingLevel, isCollection, estimates, kept });
+  if (!isFuller) keepPartsWhole({ tree, blocks, headingLevel, isCollection, estimates, kept });
   return { mask: maskOf(tree, mask, blocks, kept), estimate, isFuller };
 }
-
-/** Probability of each block to be content: the mean of both looks, sharper on articles. */
-function estimateBlocks(reader: FeatureReader, model: BlockModel, article: number): Float32Array {
-  const { rows } = reader;
-  const first = model.first.estimate(rows, WIDTH);
-  lookAgain(reader, first);
-  const second = model.second.estimate(rows, WIDTH);
-  const shift = article > SURE_ARTICLE ? ARTICLE_SHIFT : 0;
-  return second.map((value, block) => 1 / (1 + Math.exp(-shift - (logit(value) + logit(first[block]!)) / 2)));
-}
-
-const logit = (p: number): number => Math.log((p + 1e-6) / (1 - p + 1e-6));
 
 /** Mask of the blocks kept, the elements around them and the images among them. */
 function maskOf(tree: Tree, whole: Mask, blocks: Blocks, kept: Uint8Array): Mask {

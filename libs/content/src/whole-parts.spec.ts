@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Blocks } from './blocks.js';
-import { FeatureReader } from './block-features.js';
+import { headingLevels } from './block-features.js';
 import { measure } from './measures.js';
 import { parseHtml } from './parse.js';
 import { wholePage } from './selection.js';
@@ -13,7 +13,7 @@ function settle(html: string, estimates: number[], isCollection = false): string
   const tree = parseHtml(html);
   const mask = wholePage(tree);
   const blocks = new Blocks(tree, mask, measure(tree, mask).ownText);
-  const { headingLevel } = new FeatureReader(tree, blocks);
+  const headingLevel = headingLevels(tree, blocks);
   expect(blocks.count).toBe(estimates.length);
   const kept = Uint8Array.from(estimates, (value) => (value >= 0.5 ? 1 : 0));
   keepPartsWhole({ tree, blocks, headingLevel, estimates: Float32Array.from(estimates), isCollection, kept });

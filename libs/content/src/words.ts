@@ -4,7 +4,7 @@
  * The words are those that page builders use everywhere; single words, so that `post-body`, `postBody` and `post_body`
  * read the same.
  */
-import { A, hashName } from './tags.js';
+import { A } from './tags.js';
 import type { Tree } from './tree.js';
 import { WordKinds } from './word-kinds.js';
 
@@ -70,33 +70,6 @@ const WORDS = new WordKinds(
   KINDS.map((kind, index) => [1 << index, KIND_WORDS[kind]]),
   MAX_CHARS,
 );
-
-const TEXT_WORDS = {
-  related:
-    'related recommended similar popular trending also more latest recent further next previous mehr weitere verwandte auch neueste ' +
-    'meistgelesen lesen articles stories plus aussi lire relacionados relacionadas tambien leia veja altri leggi lees meer',
-  reply:
-    'comment comments reply replies kommentar kommentare antworten antwort leave responses comentarios commentaires commenti reacties discussion',
-  share:
-    'share tweet facebook twitter whatsapp linkedin pinterest instagram youtube email print teilen drucken partager compartir follow ' +
-    'newsletter subscribe sign login log register anmelden abonnieren condividi account password',
-  legal:
-    'copyright rights reserved privacy terms impressum datenschutz agb cookies cookie policy disclaimer conditions',
-  buy: 'cart add buy shipping wishlist quantity price sale warenkorb checkout stock returns delivery size color versand save off',
-  review: 'review reviews rating ratings stars bewertung bewertungen verified customer customers helpful',
-  byline: 'by von posted published updated author ago written editor par por joined posts member views likes',
-} as const;
-
-/** What the words of a text say, in the order of their bits. */
-export const TEXT_KINDS = Object.keys(TEXT_WORDS) as (keyof typeof TEXT_WORDS)[];
-const TEXT_BITS: ReadonlyMap<number, number> = new Map(
-  TEXT_KINDS.flatMap((kind, index) => TEXT_WORDS[kind].split(' ').map((word) => [hashName(word), 1 << index])),
-);
-
-/** Bit `i` for `TEXT_KINDS[i]`, for the hash of a lower-case word. */
-export function kindOfWord(hash: number): number {
-  return TEXT_BITS.get(hash) ?? 0;
-}
 
 /** Bit set of the element's kinds, bit `i` for `KINDS[i]`. */
 export function kindsOfElement(tree: Tree, node: number): number {
