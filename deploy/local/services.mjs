@@ -1,4 +1,5 @@
-/** The services of a cluster and how much memory V8 may take for each. */
+/** The services of a cluster and what V8 may take for each. */
+import os from 'node:os';
 
 /**
  * `oldSpaceMb` bounds the heap, `semiSpaceMb` the young generation: idle services stay small, busy ones get room to let
@@ -12,6 +13,12 @@ const MEMORY = {
   extractor: { oldSpaceMb: 128, semiSpaceMb: 1 },
   dispatcher: { oldSpaceMb: 128, semiSpaceMb: 1 },
 };
+
+/**
+ * Threads of V8 for compiling and collecting garbage. Its own choice is four a process: on few cores they wait for one
+ * another, and for the services.
+ */
+const V8_THREADS = Math.max(1, Math.min(4, os.availableParallelism() - 1));
 
 /**
  * @typedef {object} Service
@@ -44,6 +51,11 @@ function describeService(app, index) {
   return {
     name: index === 0 ? app : `${app}-${index + 1}`,
     app,
-    flags: [`--max-old-space-size=${oldSpaceMb}`, `--max-semi-space-size=${semiSpaceMb}`, '--enable-source-maps'],
+    flags: [
+      `--max-old-space-size=${oldSpaceMb}`,
+      `--max-semi-space-size=${semiSpaceMb}`,
+      `--v8-pool-size=${V8_THREADS}`,
+      '--enable-source-maps',
+    ],
   };
 }

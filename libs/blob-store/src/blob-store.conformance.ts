@@ -1,6 +1,6 @@
 /** What every driver of the port must do. Imported by specs only. */
 import { describe, expect, it } from '@jest/globals';
-import { BlobNotFoundError, type BlobStore } from './blob-store.js';
+import { BlobNotFoundError, putTogether, type BlobStore } from './blob-store.js';
 
 const HOUR = '2026112110';
 const LATER = '2026112111';
@@ -34,6 +34,25 @@ export function blobStoreConformance(name: string, make: () => Promise<BlobStore
       expect((await store.get(keys[0]!)).toString()).toBe('same');
     });
 
+    it('gives back each of the pieces that were put together', async () => {
+      const store = await make();
+      const pieces = ['one', '', 'three', 'three'].map((text) => Buffer.from(text));
+      const keys = await putTogether(store, pieces, HOUR);
+      expect(new Set(keys).size).toBe(4);
+      expect(await Promise.all(keys.map((key) => store.get(key)))).toEqual(pieces);
+    });
+
+    it('gives a single piece a blob of its own', async () => {
+      const store = await make();
+      expect(await putTogether(store, [Buffer.from('abc')], HOUR)).toEqual([await store.put(Buffer.from('abc'), HOUR)]);
+    });
+
+    it('refuses a part behind the end of a blob', async () => {
+      const store = await make();
+      const key = await store.put(Buffer.from('abc'), HOUR);
+      await expect(store.get(`${key}@1-4`)).rejects.toThrow();
+    });
+
     it('keeps a large blob whole', async () => {
       const store = await make();
       const bytes = Buffer.from(Uint8Array.from({ length: 3_000_000 }, (_, i) => i % 251));
@@ -51,6 +70,8 @@ export function blobStoreConformance(name: string, make: () => Promise<BlobStore
       `${HOUR}/../../etc/passwd`,
       `/${ABSENT}`,
       `${ABSENT}/x`,
+      `${ABSENT}@3-1`,
+      `${ABSENT}@0-`,
       `${HOUR}/cd/ab${'0'.repeat(62)}`,
       ABSENT.toUpperCase(),
     ])('treats %j as no key at all', async (key) => {

@@ -8,7 +8,10 @@ import { createHash } from 'node:crypto';
 export interface BlobStore {
   /** Stores the bytes under `hour` (`yyyymmddhh`, see `blobHour`) and returns their key. Readable when it resolves. */
   put(bytes: Uint8Array, hour: string): Promise<string>;
-  /** @throws BlobNotFoundError when the key is unknown, dropped or not a key. */
+  /**
+   * The bytes of a key that `put` or `putTogether` returned.
+   * @throws BlobNotFoundError when the key is unknown, dropped or not a key.
+   */
   get(key: string): Promise<Buffer>;
   /** Removes every blob of the hour; of an absent hour: nothing. */
   dropHour(hour: string): Promise<void>;
@@ -31,7 +34,7 @@ const HOUR_MS = 3_600_000;
 /** Longest life of a job. */
 const JOB_HOURS = 48;
 const HOUR = /^\d{10}$/;
-const KEY = /^(\d{10})\/([0-9a-f]{2})\/\2[0-9a-f]{62}$/;
+const KEY = /^(\d{10}\/([0-9a-f]{2})\/\2[0-9a-f]{62})(?:@(\d{1,12})-(\d{1,12}))?$/;
 
 /** The hour after which nobody can ask for a blob of a job created at `createdMs`: its life, its results' life, 1 h. */
 export function blobHour(createdMs: number, resultTtlHours: number): string {
@@ -43,8 +46,35 @@ export function isBlobHour(text: string): boolean {
   return HOUR.test(text);
 }
 
-export function isBlobKey(text: string): boolean {
-  return KEY.test(text);
+/** Where the bytes of a key are: all of a blob, or the part from `from` up to `to`. */
+export interface BlobPlace {
+  blob: string;
+  part: { from: number; to: number } | null;
+}
+
+/** Null for what is not a key. */
+export function parseBlobKey(key: string): BlobPlace | null {
+  const match = KEY.exec(key);
+  if (match === null) return null;
+  const [, blob, , from, to] = match;
+  if (from === undefined) return { blob: blob!, part: null };
+  const part = { from: Number(from), to: Number(to) };
+  return part.from <= part.to ? { blob: blob!, part } : null;
+}
+
+/**
+ * Stores several pieces as one blob, which costs as much as storing one of them. Returns a key for each, in their order:
+ * `<key of the blob>@<from>-<to>`, in bytes.
+ */
+export async function putTogether(
+  store: Pick<BlobStore, 'put'>,
+  pieces: readonly Uint8Array[],
+  hour: string,
+): Promise<string[]> {
+  if (pieces.length === 1) return [await store.put(pieces[0]!, hour)];
+  const blob = await store.put(Buffer.concat(pieces), hour);
+  let to = 0;
+  return pieces.map(({ byteLength }) => `${blob}@${to}-${(to += byteLength)}`);
 }
 
 /** `<yyyymmddhh>/<2 hex>/<sha256>` @throws RangeError for anything but an hour. */

@@ -1,8 +1,8 @@
 /** Blobs as files under one root: a single machine, or a shared volume. */
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { blobKey, BlobNotFoundError, isBlobHour, isBlobKey, type BlobStore } from './blob-store.js';
+import { blobKey, BlobNotFoundError, isBlobHour, parseBlobKey, type BlobPlace, type BlobStore } from './blob-store.js';
 
 /** Folders remembered as made; forgotten all at once beyond this. */
 const MAX_KNOWN_FOLDERS = 4_096;
@@ -29,9 +29,10 @@ export class FsBlobStore implements BlobStore {
   }
 
   async get(key: string): Promise<Buffer> {
-    if (!isBlobKey(key)) throw new BlobNotFoundError(key);
+    const place = parseBlobKey(key);
+    if (place === null) throw new BlobNotFoundError(key);
     try {
-      return await readFile(path.join(this.root, key));
+      return await this.read(place);
     } catch (error) {
       if (!isAbsent(error)) throw error;
       throw new BlobNotFoundError(key, { cause: error });
@@ -53,6 +54,20 @@ export class FsBlobStore implements BlobStore {
     } catch (error) {
       if (!isAbsent(error)) throw error;
       return [];
+    }
+  }
+
+  private async read({ blob, part }: BlobPlace): Promise<Buffer> {
+    const file = path.join(this.root, blob);
+    if (part === null) return readFile(file);
+    const handle = await open(file);
+    try {
+      const bytes = Buffer.allocUnsafe(part.to - part.from);
+      const { bytesRead } = await handle.read(bytes, 0, bytes.length, part.from);
+      if (bytesRead < bytes.length) throw new RangeError(`blob ${blob} ends before ${part.to}`);
+      return bytes;
+    } finally {
+      await handle.close();
     }
   }
 

@@ -1,8 +1,9 @@
 /**
- * Results of a running lane on their way to the job's actor: gathered up to 8 pages or 50 ms, published in order, and
- * published again until they are acknowledged or the actor has given the lane up.
+ * Results of a running lane on their way to the job's actor: gathered up to 8 pages or 50 ms, their documents stored
+ * together, published in order, and all of it tried again until it is acknowledged or the actor has given the lane up.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { putTogether, type BlobStore } from '@troupe/blob-store';
 import type { JobMessage, Lane, LaneEnd, PageResult, Uuid } from '@troupe/contracts';
 import { MessageTooLargeError } from '@troupe/messaging';
 import type { Mailboxes } from '../ports.js';
@@ -11,6 +12,10 @@ const MAX_PAGES = 8;
 const MAX_AGE_MS = 50;
 /** Messages above 512 KB are refused by the stream's convention; leave room for the envelope. */
 const MAX_TEXT = 400_000;
+/** A document up to this size travels in the message. */
+const INLINE_BYTES = 8 * 1024;
+/** Documents that wait to be stored. */
+const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 const ENVELOPE_TEXT = 300;
 /** Flushes that may be on their way before the lane waits with its next page. */
 const MAX_PENDING = 2;
@@ -19,6 +24,9 @@ const LAST_RETRY_MS = 2000;
 
 export interface LaneResultsOptions {
   mailboxes: Mailboxes;
+  blobs: Pick<BlobStore, 'put'>;
+  /** Under which blobs are stored now, see `blobHour`. */
+  blobHour(): string;
   instance: string;
   /** How long one message may be retried: the actor dispatches the lane again after that. */
   patienceMs: number;
@@ -26,9 +34,26 @@ export interface LaneResultsOptions {
   onLost(error: unknown): void;
 }
 
+/** A document that the store shall keep, and the result that shall name its blob. */
+interface Unstored {
+  page: PageResult;
+  document: Uint8Array;
+}
+
+interface Batch {
+  pages: PageResult[];
+  unstored: Unstored[];
+  /** Rough length of its JSON. */
+  text: number;
+}
+
+const NOTHING: Batch = { pages: [], unstored: [], text: 0 };
+
 export class LaneResults {
   #pages: PageResult[] = [];
+  #unstored: Unstored[] = [];
   #text = 0;
+  #waitingBytes = 0;
   #timer: NodeJS.Timeout | null = null;
   #flushes = 0;
   #pending = 0;
@@ -45,11 +70,23 @@ export class LaneResults {
     this.#publish({ type: 'LaneStarted', lane: this.lane.lane, run: this.run });
   }
 
-  add(page: PageResult): void {
+  /** @param document gzip of the page's document, null when it has none */
+  add(page: PageResult, document: Uint8Array | null): void {
+    if (document !== null) this.#take(page, document);
     this.#pages.push(page);
     this.#text += textOf(page);
-    if (this.#pages.length >= MAX_PAGES || this.#text >= MAX_TEXT) this.#flush();
+    const isFull = this.#pages.length >= MAX_PAGES || this.#text >= MAX_TEXT || this.#waitingBytes >= MAX_WAITING_BYTES;
+    if (isFull) this.#flush();
     else this.#timer ??= setTimeout(() => this.#flush(), MAX_AGE_MS);
+  }
+
+  #take(page: PageResult, document: Uint8Array): void {
+    if (document.byteLength <= INLINE_BYTES) {
+      page.inline = Buffer.from(document.buffer, document.byteOffset, document.byteLength).toString('base64');
+      return;
+    }
+    this.#unstored.push({ page, document });
+    this.#waitingBytes += document.byteLength;
   }
 
   /** Resolves when there is room for another page. */
@@ -59,49 +96,60 @@ export class LaneResults {
 
   /** The last pages ride along. Resolves when everything is acknowledged or given up. */
   async end(reason: LaneEnd['reason'], ranMs: number, unrun: number[]): Promise<void> {
-    const text = this.#text;
-    const pages = this.#take();
-    this.#publish({ type: 'LaneEnd', lane: this.lane.lane, run: this.run, reason, ranMs, unrun, pages }, text);
+    const batch = this.#takeBatch();
+    const { pages } = batch;
+    this.#publish({ type: 'LaneEnd', lane: this.lane.lane, run: this.run, reason, ranMs, unrun, pages }, batch);
     await this.#tail;
   }
 
   #flush(): void {
-    const text = this.#text;
-    const pages = this.#take();
-    if (pages.length > 0) this.#publish({ type: 'PagesDone', lane: this.lane.lane, run: this.run, pages }, text);
+    const batch = this.#takeBatch();
+    const { pages } = batch;
+    if (pages.length > 0) this.#publish({ type: 'PagesDone', lane: this.lane.lane, run: this.run, pages }, batch);
   }
 
-  #take(): PageResult[] {
+  #takeBatch(): Batch {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    const pages = this.#pages;
+    const batch = { pages: this.#pages, unstored: this.#unstored, text: this.#text };
     this.#pages = [];
+    this.#unstored = [];
     this.#text = 0;
-    return pages;
+    this.#waitingBytes = 0;
+    return batch;
   }
 
-  #publish(body: JobMessage, text = 0): void {
+  #publish(body: JobMessage, batch = NOTHING): void {
     const id = `r.${this.lane.job}.${this.lane.lane}.${this.run}.${this.#flushes++}`;
     this.#pending++;
     this.#tail = this.#tail
-      .then(() => this.#deliver(id, body, text + ENVELOPE_TEXT))
+      .then(() => this.#deliver(id, body, batch))
       .catch((error: unknown) => this.#giveUp(error))
       .finally(() => this.#pending--);
   }
 
-  async #deliver(id: string, body: JobMessage, text: number): Promise<void> {
+  async #deliver(id: string, body: JobMessage, batch: Batch): Promise<void> {
     const giveUpAt = performance.now() + this.options.patienceMs;
     for (let waitMs = FIRST_RETRY_MS; !this.#lost; waitMs = Math.min(2 * waitMs, LAST_RETRY_MS)) {
       try {
+        await this.#store(batch.unstored);
         const from = `w/${this.options.instance}` as const;
         const envelope = { id, type: body.type, v: 1, from, to: this.lane.actor, n: null, body };
-        return await this.options.mailboxes.publishActor(envelope, text);
+        return await this.options.mailboxes.publishActor(envelope, batch.text + ENVELOPE_TEXT);
       } catch (error) {
-        if (error instanceof MessageTooLargeError) return this.#deliver(id, lighter(body, error), text);
+        if (error instanceof MessageTooLargeError) return this.#deliver(id, lighter(body, error), batch);
         if (performance.now() + waitMs > giveUpAt) return this.#giveUp(error);
         await sleep(waitMs);
       }
     }
+  }
+
+  /** Before the message that names them: a blob without a row is harmless, a row without its blob is not. */
+  async #store(unstored: Unstored[]): Promise<void> {
+    if (unstored.length === 0) return;
+    const documents = unstored.map(({ document }) => document);
+    const keys = await putTogether(this.options.blobs, documents, this.options.blobHour());
+    for (const [index, { page }] of unstored.splice(0).entries()) page.blob = keys[index]!;
   }
 
   #giveUp(error: unknown): void {

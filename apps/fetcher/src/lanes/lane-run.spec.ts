@@ -92,6 +92,7 @@ class Surroundings {
   pauses = new Map<string, number>();
   isCancelled = false;
   publishFailures = 0;
+  storeFailures = 0;
   renews = true;
   readonly sent: Envelope[] = [];
   readonly fetched: { url: string; at: number }[] = [];
@@ -148,8 +149,9 @@ class Surroundings {
     },
     blobs: {
       put: async (bytes) => {
+        if (this.storeFailures-- > 0) throw new Error('disk full');
         this.blobs.push(bytes);
-        return 'blob-key';
+        return `blob-${this.blobs.length}`;
       },
     },
     resultTtlHours: 24,
@@ -458,7 +460,23 @@ describe('a lane', () => {
     const [small, large] = around.results();
     expect(small).toMatchObject({ blob: null });
     expect(Buffer.from(small!.inline!, 'base64')).toHaveLength(8192);
-    expect(large).toMatchObject({ inline: null, blob: 'blob-key' });
+    expect(large).toMatchObject({ inline: null, blob: 'blob-1' });
+  });
+
+  it('stores the documents of one message as one blob', async () => {
+    around.fetch = async (request) => pageOf(request.url, { document: new Uint8Array(9000) });
+    await around.run(laneOf([url('a'), url('b')]));
+    expect(around.results().map(({ blob }) => blob)).toEqual(['blob-1@0-9000', 'blob-1@9000-18000']);
+    expect(around.blobs.map((bytes) => bytes.length)).toEqual([18_000]);
+  });
+
+  it('stores again what could not be stored, and then tells the job', async () => {
+    around.fetch = async (request) => pageOf(request.url, { document: new Uint8Array(9000) });
+    around.storeFailures = 1;
+    around.publishFailures = 2;
+    await around.run(laneOf([url('a')]));
+    expect(around.results()).toMatchObject([{ outcome: 'ok', blob: 'blob-1' }]);
+    expect(around.blobs).toHaveLength(1);
   });
 
   it('sends results after 8 pages, without waiting for its end', async () => {

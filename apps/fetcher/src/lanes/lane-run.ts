@@ -17,14 +17,14 @@ import { blobHour, type BlobStore } from '@troupe/blob-store';
 import { canonicalize, compileScope, fingerprintUrl, type CompiledScope } from '@troupe/frontier';
 import type { SlotHold } from '@troupe/messaging';
 import type { Cancels, LaneSlots, Mailboxes, Penalties, RobotsLookup } from '../ports.js';
-import type { FetchedPage, PageFetcher } from '../pages/page-fetcher.js';
+import type { PageFetcher } from '../pages/page-fetcher.js';
 import { BusyAnswerError, TransportError } from '../pages/transport-error.js';
 import { HopGuard, HostPausedError } from '../pages/hop-guard.js';
 import type { ExpressSlots } from '../slots/express-slots.js';
 import type { HostReports, TroubleKind } from '../slots/host-reports.js';
 import type { SlotClock } from '../slots/slot-clock.js';
 import { LaneResults } from './lane-results.js';
-import { failedResult, okResult, refusedResult, type PageContext, type StoredDocument } from './page-results.js';
+import { failedResult, okResult, refusedResult, type PageContext } from './page-results.js';
 
 export interface LaneParts {
   instance: string;
@@ -49,7 +49,6 @@ const ACTOR_GRACE_MS = 30_000;
 const RENEW_MS = 5000;
 /** A gap that somebody asked for, by crawl-delay or by an answer: it is kept to the millisecond. */
 const STRICT_GAP_MS = 1000;
-const INLINE_BYTES = 8 * 1024;
 const MAX_OUTLINKS = 2000;
 /** Tries of a page; a 429 or 503 on the last one is the page's document. */
 const MAX_ATTEMPTS = 3;
@@ -69,6 +68,8 @@ export class LaneRun {
     this.#scope = lane.scope === null ? null : compileScope(lane.scope);
     this.#results = new LaneResults(lane, this.#run, {
       mailboxes: parts.mailboxes,
+      blobs: parts.blobs,
+      blobHour: () => blobHour(Date.now(), parts.resultTtlHours),
       instance: parts.instance,
       patienceMs: lane.spec.timeoutMs + lane.gapMs + ACTOR_GRACE_MS,
       onLost: (error) => this.#giveUp(error),
@@ -216,11 +217,10 @@ export class LaneRun {
       encoding: 'gzip',
       reportsShells: false,
     });
-    const stored = await this.#store(page);
     this.#abort.signal.throwIfAborted();
     const finalUrl = canonicalize(page.finalUrl) ?? page.finalUrl;
     const place = { finalUrl, finalH: this.#finalFingerprint(item, finalUrl) };
-    this.#results.add(okResult({ ...context, ms: performance.now() - startedAt }, page, stored, place));
+    this.#results.add(okResult({ ...context, ms: performance.now() - startedAt }, page, place), page.document);
     if (page.busy === null) return this.#reportClean(guard.host, page.fetchMs);
     return this.#reportTrouble(guard.host, page.busy.kind, page.busy.retryMs).endsLane;
   }
@@ -232,18 +232,18 @@ export class LaneRun {
 
   #settleError(context: PageContext, guard: HopGuard, error: unknown): 'penalty-after-page' | null {
     if (guard.refusal !== null) {
-      this.#results.add(refusedResult(context, guard.refusal));
+      this.#results.add(refusedResult(context, guard.refusal), null);
       return null;
     }
     const paused = error instanceof HostPausedError ? error : guard.paused;
     if (paused !== null) {
-      this.#results.add(failedResult(context, paused, paused.pauseMs, 0));
+      this.#results.add(failedResult(context, paused, paused.pauseMs, 0), null);
       return null;
     }
     const failure = isTroupeError(error) ? error : this.#unexpected(context.item, error);
     const trouble = troubleOf(failure);
     const outcome = trouble === null ? null : this.#reportTrouble(guard.host, trouble.kind, trouble.retryMs);
-    this.#results.add(failedResult(context, failure, outcome?.pauseMs ?? null, trouble?.statusCode ?? 0));
+    this.#results.add(failedResult(context, failure, outcome?.pauseMs ?? null, trouble?.statusCode ?? 0), null);
     return outcome?.endsLane ?? null;
   }
 
@@ -303,18 +303,6 @@ export class LaneRun {
     if (this.lane.scope === null || finalUrl === item.url) return null;
     const h = fingerprintUrl(finalUrl, this.lane.scope);
     return h === fingerprintUrl(item.url, this.lane.scope) ? null : h;
-  }
-
-  async #store(page: FetchedPage): Promise<StoredDocument> {
-    const { document } = page;
-    if (document.byteLength <= INLINE_BYTES) {
-      const bytes = Buffer.from(document.buffer, document.byteOffset, document.byteLength);
-      return { inline: bytes.toString('base64'), blob: null };
-    }
-    return {
-      inline: null,
-      blob: await this.parts.blobs.put(document, blobHour(Date.now(), this.parts.resultTtlHours)),
-    };
   }
 
   async #waitForGap(): Promise<void> {

@@ -3,12 +3,6 @@ import type { LaneItem, PageResult, TroupeError } from '@troupe/contracts';
 import type { FetchedPage } from '../pages/page-fetcher.js';
 import type { Refusal } from '../pages/hop-guard.js';
 
-/** Where the document of a page went: exactly one of the two is set. */
-export interface StoredDocument {
-  inline: string | null;
-  blob: string | null;
-}
-
 export interface PageContext {
   item: LaneItem;
   scopeVersion: number;
@@ -41,10 +35,10 @@ function blank({ item, scopeVersion, ms }: PageContext): Omit<PageResult, 'outco
   };
 }
 
+/** Where its document goes is still to be told. */
 export function okResult(
   context: PageContext,
   page: FetchedPage,
-  stored: StoredDocument,
   place: Pick<PageResult, 'finalUrl' | 'finalH'>,
 ): PageResult {
   return {
@@ -53,7 +47,6 @@ export function okResult(
     statusCode: page.statusCode,
     ...place,
     bytes: page.documentBytes,
-    ...stored,
     credits: 1,
     engine: page.engine,
     outlinks: page.outlinks,
