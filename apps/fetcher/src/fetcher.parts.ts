@@ -1,6 +1,6 @@
 /** The fetcher put together: adapters at the bottom, what the controllers call at the top. */
 import path from 'node:path';
-import { FsBlobStore, type BlobStore } from '@troupe/blob-store';
+import { BlobGatherer, FsBlobStore, type BlobStore } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
 import { RPC, type Converter } from '@troupe/contracts';
 import { LocalConverter, NatsConverter, type ConvertReplyHead } from '@troupe/conversion';
@@ -118,8 +118,8 @@ export class FetcherParts {
   }
 }
 
-function createBlobs(config: Readonly<TroupeConfig>): BlobStore {
-  return new FsBlobStore(path.join(config.troupeDataDir, 'blobs'));
+function createBlobs(config: Readonly<TroupeConfig>): Pick<BlobStore, 'put'> {
+  return new BlobGatherer(new FsBlobStore(path.join(config.troupeDataDir, 'blobs')));
 }
 
 function createEngines({ config }: FetcherContext): {

@@ -1,2 +1,3 @@
+export * from './blob-gatherer.js';
 export * from './blob-store.js';
 export * from './fs.store.js';

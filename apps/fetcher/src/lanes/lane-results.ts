@@ -1,9 +1,9 @@
 /**
- * Results of a running lane on their way to the job's actor: gathered up to 8 pages or 50 ms, their documents stored
- * together, published in order, and all of it tried again until it is acknowledged or the actor has given the lane up.
+ * Results of a running lane on their way to the job's actor: gathered up to 8 pages or 50 ms, their documents stored,
+ * published in order, and all of it tried again until it is acknowledged or the actor has given the lane up.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { putTogether, type BlobStore } from '@troupe/blob-store';
+import type { BlobStore } from '@troupe/blob-store';
 import type { JobMessage, Lane, LaneEnd, PageResult, Uuid } from '@troupe/contracts';
 import { MessageTooLargeError } from '@troupe/messaging';
 import type { Mailboxes } from '../ports.js';
@@ -146,10 +146,11 @@ export class LaneResults {
 
   /** Before the message that names them: a blob without a row is harmless, a row without its blob is not. */
   async #store(unstored: Unstored[]): Promise<void> {
-    if (unstored.length === 0) return;
-    const documents = unstored.map(({ document }) => document);
-    const keys = await putTogether(this.options.blobs, documents, this.options.blobHour());
-    for (const [index, { page }] of unstored.splice(0).entries()) page.blob = keys[index]!;
+    const { blobs, blobHour } = this.options;
+    const storeOne = async ({ page, document }: Unstored) => {
+      if (page.blob === null) page.blob = await blobs.put(document, blobHour());
+    };
+    await Promise.all(unstored.map(storeOne));
   }
 
   #giveUp(error: unknown): void {

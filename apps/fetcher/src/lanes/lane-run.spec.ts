@@ -463,13 +463,6 @@ describe('a lane', () => {
     expect(large).toMatchObject({ inline: null, blob: 'blob-1' });
   });
 
-  it('stores the documents of one message as one blob', async () => {
-    around.fetch = async (request) => pageOf(request.url, { document: new Uint8Array(9000) });
-    await around.run(laneOf([url('a'), url('b')]));
-    expect(around.results().map(({ blob }) => blob)).toEqual(['blob-1@0-9000', 'blob-1@9000-18000']);
-    expect(around.blobs.map((bytes) => bytes.length)).toEqual([18_000]);
-  });
-
   it('stores again what could not be stored, and then tells the job', async () => {
     around.fetch = async (request) => pageOf(request.url, { document: new Uint8Array(9000) });
     around.storeFailures = 1;

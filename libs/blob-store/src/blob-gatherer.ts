@@ -1,0 +1,49 @@
+import { putTogether, type BlobStore } from './blob-store.js';
+
+/** Pieces that come within this time are stored as one blob. */
+const GATHER_MS = 25;
+const MAX_BYTES = 1024 * 1024;
+
+interface Waiting {
+  bytes: Uint8Array;
+  settle(key: string): void;
+  fail(error: unknown): void;
+}
+
+/** Puts of a whole process that come at about the same time, stored together. For bytes that may share a blob. */
+export class BlobGatherer implements Pick<BlobStore, 'put'> {
+  #waiting: Waiting[] = [];
+  #bytes = 0;
+  #hour = '';
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(private readonly store: Pick<BlobStore, 'put'>) {}
+
+  /** As `BlobStore.put`, a little later. When it fails, it fails for all that were gathered. */
+  put(bytes: Uint8Array, hour: string): Promise<string> {
+    if (hour !== this.#hour) void this.#flush();
+    this.#hour = hour;
+    return new Promise((settle, fail) => {
+      this.#waiting.push({ bytes, settle, fail });
+      this.#bytes += bytes.byteLength;
+      if (this.#bytes >= MAX_BYTES) void this.#flush();
+      else this.#timer ??= setTimeout(() => void this.#flush(), GATHER_MS);
+    });
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    const waiting = this.#waiting;
+    if (waiting.length === 0) return;
+    this.#waiting = [];
+    this.#bytes = 0;
+    try {
+      const pieces = waiting.map(({ bytes }) => bytes);
+      const keys = await putTogether(this.store, pieces, this.#hour);
+      for (const [index, { settle }] of waiting.entries()) settle(keys[index]!);
+    } catch (error) {
+      for (const { fail } of waiting) fail(error);
+    }
+  }
+}
