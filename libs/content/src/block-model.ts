@@ -6,7 +6,7 @@
  */
 
 /** Questions per tree. */
-const DEPTH = 5;
+const DEPTH = 4;
 const LEAVES = 1 << DEPTH;
 /** Bits of a positive float that no feature exceeds. */
 const NEVER = 0x7f800000;
@@ -57,20 +57,17 @@ export class Forest {
       const b = features[q + 1]! * rows;
       const c = features[q + 2]! * rows;
       const d = features[q + 3]! * rows;
-      const e = features[q + 4]! * rows;
       const atA = thresholds[q]!;
       const atB = thresholds[q + 1]!;
       const atC = thresholds[q + 2]!;
       const atD = thresholds[q + 3]!;
-      const atE = thresholds[q + 4]!;
       for (let row = 0; row < rows; row++) {
         // The sign of a difference is the answer, moved to its place in the leaf's number.
         const leaf =
           ((atA - bits[(a + row) | 0]!) >>> 31) |
           (((atB - bits[(b + row) | 0]!) >>> 30) & 2) |
           (((atC - bits[(c + row) | 0]!) >>> 29) & 4) |
-          (((atD - bits[(d + row) | 0]!) >>> 28) & 8) |
-          (((atE - bits[(e + row) | 0]!) >>> 27) & 16);
+          (((atD - bits[(d + row) | 0]!) >>> 28) & 8);
         sums[row]! += leaves[tree | leaf]!;
       }
     }

@@ -1,6 +1,7 @@
 /**
- * Main content of a page: every block of text is judged by a forest of small trees. The cut through the estimates is the one that promises the best balance of text
- * kept and text dropped on this page, so a clear page is cut sharply and an unclear one generously.
+ * Main content of a page: every block of text is judged by a forest of small trees. The cut through the estimates is the
+ * one that promises the best balance of text kept and text dropped on this page, so a clear page is cut sharply and an
+ * unclear one generously.
  */
 import { Blocks, CHROME, isInside } from './blocks.js';
 import { bestCut } from './best-cut.js';
@@ -35,13 +36,19 @@ const trainedModel = (): BlockModel =>
     blocks: new Forest(BLOCKS),
   });
 
-/** On a page that is surely an article, text beside it is more often a teaser than the estimates of blocks say. */
-const SURE_ARTICLE = 0.6;
-const ARTICLE_SHIFT = -0.8;
-/** On other pages the cut goes this much lower: their lists and buttons are worth more than their words. */
+/**
+ * Beside an article text is more often a teaser than the estimates of blocks say: their log odds shift by this much on a
+ * page that is surely an article, by less on a less sure one, and by nothing where articles are less likely than the second.
+ */
+const ARTICLE_SHIFT = -0.9;
+const UNSURE_ARTICLE = 0.5;
+/**
+ * On a page that is surely no article the cut goes this much lower, on others to the power of how sure that is: lists and
+ * buttons are worth more than their words.
+ */
 const GENEROUS = 0.85;
-/** And this much for blocks that are mostly links, which a reader misses more than their few words tell. */
-const GENEROUS_LINKS = 0.26;
+/** The same for blocks that are mostly links, which a reader misses more than their few words tell. */
+const GENEROUS_LINKS = 0.2;
 /** A page that promises less than this is kept but for what is surely no content. */
 const MIN_ESTIMATE = 0.3;
 const SURELY_NOT = 0.08;
@@ -75,21 +82,21 @@ export function selectMainContent(
   const types = model.types.map((forest) => probability(forest.logOdds(reader.page, 1)[0]!));
   reader.tellTypes(types);
   const article = types[TYPES.indexOf('article')] ?? 0;
-  const shift = article > SURE_ARTICLE ? ARTICLE_SHIFT : 0;
+  const shift = ARTICLE_SHIFT * Math.max(0, (article - UNSURE_ARTICLE) / (1 - UNSURE_ARTICLE));
   const odds = model.blocks.logOdds(reader.columns, blocks.count);
   const estimates = new Float32Array(blocks.count);
   for (let block = 0; block < blocks.count; block++) estimates[block] = probability(odds[block]! + shift);
   const { cut, estimate } = bestCut(estimates, blocks.words);
   const isFuller = estimate < MIN_ESTIMATE;
   const kept = new Uint8Array(blocks.count);
-  const isCollection = article < 0.5;
-  const least = isFuller ? SURELY_NOT : isCollection ? cut * GENEROUS : cut;
-  const leastLinks = isCollection && !isFuller ? cut * GENEROUS_LINKS : least;
+  const least = isFuller ? SURELY_NOT : cut * GENEROUS ** (1 - article);
+  const leastLinks = isFuller ? SURELY_NOT : cut * GENEROUS_LINKS ** (1 - article);
   for (let block = 0; block < blocks.count; block++) {
     const isLink = blocks.linkChars[block]! * 2 > blocks.chars[block]!;
     kept[block] = estimates[block]! >= (isLink ? leastLinks : least) ? 1 : 0;
   }
   if (!kept.includes(1)) kept.fill(1);
+  const isCollection = article < 0.5;
   if (!isFuller) keepPartsWhole({ tree, blocks, headingLevel, isCollection, estimates, kept });
   return { mask: maskOf(tree, mask, blocks, kept), estimate, isFuller };
 }

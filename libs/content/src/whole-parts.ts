@@ -8,8 +8,8 @@ import type { Tree } from './tree.js';
 
 /** A part is completed when this share of its text was kept (a table has cells that say little), and dropped when less than the second was. */
 const COMPLETE = 0.65;
-const COMPLETE_TABLE = 0.4;
-const REMAINDER = 0.15;
+const COMPLETE_TABLE = 0.3;
+const REMAINDER = 0.25;
 /** Blocks less likely than this are left out of a completed part. */
 const LEAST = 0.06;
 /** A heading over kept text is kept down to this estimate. */
@@ -22,7 +22,7 @@ const MIN_SECTION_CHARS = 40;
 
 /** What may fill a gap: short blocks, not too unlikely, where this share of the one or two subtrees around them is kept. */
 const MAX_GAP_CHARS = 100;
-const LEAST_GAP = 0.12;
+const LEAST_GAP = 0.16;
 const MAX_GAP_LEVELS = 2;
 const GAP_SHARE = 0.8;
 
