@@ -10,7 +10,7 @@ import { appendFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileOf, titleOf, walkFolder, type WalkedSite } from '../sites/python-docs/walk.js';
+import { fileOf, titlesOf, walkFolder, type WalkedSite } from '../sites/python-docs/walk.js';
 import { serveFolder, type FolderSite } from '../sites/python-docs/serve.js';
 import { startCluster, workspace, type TestCluster } from '../support/cluster.js';
 import { CrawlClient, type Document, type FinishedJob } from './crawl-client.js';
@@ -61,11 +61,11 @@ function expectOwnContent(documents: Document[]): void {
     const place = placeOf(document);
     const file = fileOf(root, place);
     if (document.metadata.statusCode !== 200 || file === null || !file.endsWith('.html')) continue;
-    const title = titleOf(file);
+    const titles = titlesOf(file);
     const { markdown = '' } = document;
     const { title: found } = document.metadata;
-    if (typeof found !== 'string' || found === '' || !title.includes(found))
-      wrong.push(`${place}: title ${String(found)}, not from ${title}`);
+    if (typeof found !== 'string' || found === '' || !titles.some((title) => title.includes(found)))
+      wrong.push(`${place}: title ${String(found)}, not from ${titles.join(' | ')}`);
     if (markdown.length < 40) wrong.push(`${place}: markdown "${markdown}"`);
   }
   expect(wrong).toEqual([]);

@@ -40,19 +40,15 @@ export function walkFolder(root: string, start: string): WalkedSite {
   return found;
 }
 
-/** White space as a reader sees it. */
-export function titleOf(file: string): string {
-  const head = readFileSync(file, 'utf8').split('</title>', 1)[0]!;
-  for (const node of nodesOf(parse(head))) {
-    if ('tagName' in node && node.tagName === 'title') {
-      return node.childNodes
-        .map((child) => ('value' in child ? child.value : ''))
-        .join('')
-        .replace(/\s+/g, ' ')
-        .trim();
-    }
+/** What a page calls itself, in its `<title>` and its first-level headings; white space as a reader sees it. */
+export function titlesOf(file: string): string[] {
+  const titles: string[] = [];
+  for (const node of nodesOf(parse(readFileSync(file, 'utf8')))) {
+    if (!('tagName' in node) || (node.tagName !== 'title' && node.tagName !== 'h1')) continue;
+    const text = [...nodesOf(node)].map((inner) => ('value' in inner ? inner.value : '')).join('');
+    titles.push(text.replace(/\s+/g, ' ').trim());
   }
-  return '';
+  return titles;
 }
 
 /** Null when nothing lies there. `/` and `/x/` are their index pages. */
