@@ -4,7 +4,7 @@
  * on every site. None is ever negative (block-model.ts).
  */
 import { CONTEXT, type Blocks } from './blocks.js';
-import { A, F, T, TEXT, flagsOf, hashName, hashRange } from './tags.js';
+import { A, F, FNV_PRIME, T, TEXT, flagsOf, hashName, hashRange } from './tags.js';
 import type { Tree } from './tree.js';
 import { KINDS, kindsOfElement, type Kind } from './words.js';
 
@@ -676,7 +676,7 @@ function firstClass(tree: Tree, node: number): number {
       if (hash === 0) continue;
       break;
     }
-    if (c < 48 || c > 57) hash = Math.imul(hash ^ c, 0x01000193) + 1;
+    if (c < 48 || c > 57) hash = Math.imul(hash ^ c, FNV_PRIME) + 1;
   }
   return hash;
 }

@@ -13,7 +13,7 @@ const MAX_CANDIDATES = 200;
  *
  * URLs may hold commas, so a candidate ends at white space or at a comma that ends its URL (HTML standard).
  */
-export function largestCandidate(srcset: string): string | null {
+function largestCandidate(srcset: string): string | null {
   let best: string | null = null;
   let bestSize = -1;
   let url: string | null = null;

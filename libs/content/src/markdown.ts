@@ -21,7 +21,7 @@ import {
 import { decodeOrdinary } from './references.js';
 import { readTable, SpanBudget, type TableCells } from './table.js';
 import { A, F, FIRST_CUSTOM_TAG, T, TEXT, flagsOf } from './tags.js';
-import { FOUND, isWhite, scanText } from './text-scan.js';
+import { FOUND, scanText, skipWhite, trimWhite } from './text-scan.js';
 import type { Tree } from './tree.js';
 import type { UrlResolver } from './url-resolver.js';
 
@@ -30,7 +30,7 @@ export interface MarkdownOptions {
   removeBase64Images: boolean;
 }
 
-export const REMOVED_IMAGE = '<Base64-Image-Removed>';
+const REMOVED_IMAGE = '<Base64-Image-Removed>';
 
 /** @param found what `scanText` found in the text nodes, as far as that is known (`measure`) */
 export function writeMarkdown(tree: Tree, mask: Mask, options: MarkdownOptions, found = NOTHING_FOUND): string {
@@ -681,20 +681,6 @@ class MarkdownWriter {
     new MarkdownWriter(this.page, out, true).children(node);
     return escapeCell(out.toString());
   }
-}
-
-/** Index behind the white space that a range begins with. */
-function skipWhite(source: string, from: number, to: number): number {
-  let at = from;
-  while (at < to && isWhite(source.charCodeAt(at))) at++;
-  return at;
-}
-
-/** End of a range without the white space at its end. */
-function trimWhite(source: string, from: number, to: number): number {
-  let at = to;
-  while (at > from && isWhite(source.charCodeAt(at - 1))) at--;
-  return at;
 }
 
 /** Blocks without a meaning of their own: inside a list item they are lines. */

@@ -58,10 +58,8 @@ export function scanText(text: string, from: number, to: number): number {
  * @param lengths what `lengths[node]` is set in
  */
 export function scanNode(text: string, from: number, to: number, node: number, lengths: Int32Array): number {
-  let first = from;
-  let last = to;
-  while (first < last && isWhite(text.charCodeAt(first))) first++;
-  while (last > first && isWhite(text.charCodeAt(last - 1))) last--;
+  const first = skipWhite(text, from, to);
+  const last = trimWhite(text, first, to);
   if (first === last) return FOUND.blank | FOUND.scanned;
   let found = 0;
   let previous = 0;
@@ -81,4 +79,18 @@ export function scanNode(text: string, from: number, to: number, node: number, l
 /** White space of HTML, and vertical tabs. */
 export function isWhite(c: number): boolean {
   return c === 32 || (c >= 9 && c <= 13);
+}
+
+/** Index behind the white space that a range begins with. */
+export function skipWhite(source: string, from: number, to: number): number {
+  let at = from;
+  while (at < to && isWhite(source.charCodeAt(at))) at++;
+  return at;
+}
+
+/** End of a range without the white space at its end. */
+export function trimWhite(source: string, from: number, to: number): number {
+  let at = to;
+  while (at > from && isWhite(source.charCodeAt(at - 1))) at--;
+  return at;
 }

@@ -247,7 +247,7 @@ const MAX_NAME_CHARS = 70;
 const MAX_NAME_WORDS = 7;
 
 /** Names in a line such as `By Ann Lee and Bo Ray, staff writers | 3 May`. */
-export function namesIn(text: string): string[] {
+function namesIn(text: string): string[] {
   let line = collapsed(text.slice(0, 400));
   if (line.includes('@')) line = line.replace(EMAIL, ' ').trim();
   if (line === '' || URL.test(line)) return [];

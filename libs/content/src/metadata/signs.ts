@@ -284,7 +284,7 @@ class SignReader implements Signs {
  * Text of an element, white space collapsed, a space between the words of two elements unless one only formats the other; null when it is longer than
  * `maxChars`. Costs no more than a multiple of `maxChars`.
  */
-export function shortText(tree: Tree, node: number, maxChars: number): string | null {
+function shortText(tree: Tree, node: number, maxChars: number): string | null {
   let text = '';
   let budget = maxChars * 4;
   let before = -1;
