@@ -8,6 +8,7 @@ import { BatchController } from './api/v2/batch.controller.js';
 import { CrawlController } from './api/v2/crawl.controller.js';
 import { MapController } from './api/v2/map.controller.js';
 import { ScrapeController } from './api/v2/scrape.controller.js';
+import { WatchServer } from './api/watch/watch.server.js';
 import { Accounts } from './auth/accounts.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { ApiExceptionFilter } from './errors/api-exception.filter.js';
@@ -16,7 +17,6 @@ import { JobCancelService } from './jobs/job-cancel.service.js';
 import { JobStatusService } from './jobs/job-status.service.js';
 import { JobSubmitService } from './jobs/job-submit.service.js';
 import { MapService } from './jobs/map.service.js';
-import { PageBytes } from './jobs/page-bytes.js';
 import { ScrapeService } from './jobs/scrape.service.js';
 import { TargetPolicy } from './jobs/target-policy.js';
 import { SETTINGS } from './settings.js';
@@ -32,7 +32,6 @@ export interface GatewayParts {
   submit: JobSubmitService;
   status: JobStatusService;
   cancel: JobCancelService;
-  pages: PageBytes;
   targets: TargetPolicy;
 }
 
@@ -68,7 +67,7 @@ function providersOf(parts: GatewayParts): Provider[] {
     { provide: JobSubmitService, useValue: parts.submit },
     { provide: JobStatusService, useValue: parts.status },
     { provide: JobCancelService, useValue: parts.cancel },
-    { provide: PageBytes, useValue: parts.pages },
+    WatchServer,
     { provide: TargetPolicy, useValue: parts.targets },
     { provide: APP_GUARD, useClass: ApiKeyGuard },
     { provide: APP_FILTER, useFactory: (log: Logger) => new ApiExceptionFilter(log), inject: [SETTINGS.log] },

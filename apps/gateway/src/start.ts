@@ -22,12 +22,13 @@ import { Readiness } from './health/readiness.js';
 import { BODY_LIMIT_BYTES, createEdge, refuseBadBody, type EdgeState } from './http/edge.js';
 import { CommandPublisher } from './jobs/command-publisher.js';
 import { JobCancelService } from './jobs/job-cancel.service.js';
+import { JobFeeds } from './jobs/job-feeds.js';
 import { JobStatusService } from './jobs/job-status.service.js';
 import { JobSubmitService } from './jobs/job-submit.service.js';
 import { MapService } from './jobs/map.service.js';
 import { NatsListener } from './jobs/nats-listener.js';
 import { PageBytes } from './jobs/page-bytes.js';
-import { ProgressWatch } from './jobs/progress-watch.js';
+import { ResultRuns } from './jobs/result-runs.js';
 import { ScrapeArchive } from './jobs/scrape-archive.js';
 import { ScrapeService } from './jobs/scrape.service.js';
 import { TargetPolicy } from './jobs/target-policy.js';
@@ -53,7 +54,7 @@ export async function startGateway(context: Context): Promise<RunningService> {
     checks: services.parts.readiness.checks,
     async drain() {
       state.draining = true;
-      services.watch.close();
+      services.feeds.close();
       await app.close();
       await services.stop();
       await connections.close();
@@ -91,14 +92,15 @@ function buildServices(
   const publisher = new ActorBus(link);
   const calls = new Rpc(link);
   const listener = new NatsListener(link);
-  const watch = new ProgressWatch(listener);
+  const feeds = new JobFeeds(jobs, listener);
   const tokens = new TeamTokens({ publisher, instance, log });
   const archive = new ScrapeArchive(documents, config.resultTtlHours, log);
   const commands = new CommandPublisher(jobs, publisher, log);
   const usage = new UsageLog(publisher, instance);
   const targets = new TargetPolicy(parseAllowList(config.allowPrivateTargets));
   const pages = new PageBytes(new FsBlobStore(path.join(config.troupeDataDir, 'blobs')), jobs);
-  const status = new JobStatusService(jobs, watch);
+  const runs = new ResultRuns(jobs, pages, config.statusCacheMb * 1024 * 1024);
+  const status = new JobStatusService({ jobs, runs, feeds });
   const accounts = new Accounts(new AccountRepository(dataSource), {
     authMode: config.authMode,
     bootstrapKeys: config.troupeBootstrapKeys,
@@ -119,7 +121,6 @@ function buildServices(
     submit: new JobSubmitService({ jobs, link, commands, targets }),
     status,
     cancel: new JobCancelService({ status, cancels: new CancelBoard(link), publisher, instance }),
-    pages,
     targets,
   };
   const start = () => {
@@ -130,7 +131,7 @@ function buildServices(
   const stop = async () => {
     await Promise.all([tokens.stop(), archive.drain(), commands.stop()]);
   };
-  return { parts, watch, start, stop };
+  return { parts, feeds, start, stop };
 }
 
 async function listen(config: Config, parts: GatewayParts, state: EdgeState): Promise<NestExpressApplication> {

@@ -1,7 +1,7 @@
 /** What the services of this folder need of the adapters; narrow, so that a test can stand in. */
 import { type BlobStore } from '@troupe/blob-store';
 import { type ActorBus, type CancelBoard, type NatsLink, type Rpc } from '@troupe/messaging';
-import { type JobRepository, type PageRow, type ScrapeRepository } from '@troupe/persistence';
+import { type JobRepository, type JobView, type PageRow, type ScrapeRepository } from '@troupe/persistence';
 
 export type { JobError, JobView, NewJob, NewScrape, PageRow, RecordedCommand } from '@troupe/persistence';
 
@@ -12,9 +12,23 @@ export type Link = Pick<NatsLink, 'isUp'>;
 export type Blobs = Pick<BlobStore, 'get'>;
 export type Jobs = Pick<
   JobRepository,
-  'create' | 'find' | 'tombstone' | 'pages' | 'page' | 'errors' | 'robotsBlocked' | 'active' | 'pendingCommands'
+  | 'create'
+  | 'find'
+  | 'tombstone'
+  | 'pages'
+  | 'resultCount'
+  | 'page'
+  | 'errors'
+  | 'robotsBlocked'
+  | 'active'
+  | 'pendingCommands'
 >;
 export type Documents = Pick<ScrapeRepository, 'store' | 'find'>;
+
+/** Completed, failed or cancelled: nothing is added to its results any more. */
+export function isOver({ status }: Pick<JobView, 'status'>): boolean {
+  return status !== 'scraping';
+}
 
 /** Where the bytes of a stored page are. */
 export type StoredPage = Pick<PageRow, 'inline' | 'blob'>;
