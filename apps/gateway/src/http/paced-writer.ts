@@ -15,6 +15,12 @@ export class PacedWriter {
     private readonly contentType: string,
   ) {}
 
+  /** Sends the head of the answer before there is a body. */
+  open(): void {
+    this.begin();
+    this.response.flushHeaders();
+  }
+
   /** False when the client has gone. */
   async write(...parts: Buffer[]): Promise<boolean> {
     for (const part of parts) {

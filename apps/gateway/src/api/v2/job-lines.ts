@@ -25,7 +25,7 @@ export function readFollow(query: Request['query']): boolean {
  */
 export async function sendLines(response: Response, runs: AsyncIterable<Run>, jobNow: () => JobView): Promise<void> {
   const out = new PacedWriter(response, LINES_TYPE);
-  if (!(await out.flush())) return;
+  out.open();
   for await (const run of runs) {
     for (const document of documentsOf(run)) if (!(await out.write(document, NEWLINE))) return;
     if (!(await out.flush())) return;
