@@ -12,6 +12,8 @@ export interface SeenWatch {
   frames: Frame[];
   catchup: JobStatus | undefined;
   documents: Document[];
+  /** When each of `documents` came, as `performance.now()`. */
+  arrivedT: number[];
   code: number;
   reason: string;
   /** Subprotocol that the server chose; '' for none. */
@@ -31,7 +33,12 @@ export function openWatch(url: string, { key, authorization }: { key?: string; a
   const socket = new WebSocket(url.replace(/^http/, 'ws'), key === undefined ? [] : [key], { headers });
   const frames: Frame[] = [];
   const opened = new Promise<void>((resolve) => socket.once('message', () => resolve()));
-  socket.on('message', (bytes: Buffer) => frames.push(JSON.parse(bytes.toString('utf8')) as Frame));
+  const arrivedT: number[] = [];
+  socket.on('message', (bytes: Buffer) => {
+    const frame = JSON.parse(bytes.toString('utf8')) as Frame;
+    frames.push(frame);
+    if (frame.type === 'document') arrivedT.push(performance.now());
+  });
   const ended = new Promise<SeenWatch>((resolve, reject) => {
     socket.once('error', reject);
     socket.once('close', (code, reason) =>
@@ -39,6 +46,7 @@ export function openWatch(url: string, { key, authorization }: { key?: string; a
         frames,
         catchup: frames.find(({ type }) => type === 'catchup')?.data as JobStatus | undefined,
         documents: frames.filter(({ type }) => type === 'document').map(({ data }) => data as Document),
+        arrivedT,
         code,
         reason: reason.toString('utf8'),
         protocol: socket.protocol,

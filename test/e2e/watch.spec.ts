@@ -1,5 +1,5 @@
 /** Jobs watched while they run: the official JavaScript watchers, bare WebSockets, and streams of lines. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import Firecrawl, { type Document } from 'firecrawl';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -28,6 +28,8 @@ function build(): HostResources[] {
   });
   return [{ ...folder('quick', 0), ...folder('slow', LEAF_MS), ...folder('slower', 4 * LEAF_MS) }];
 }
+
+beforeEach(() => site.reset());
 
 beforeAll(async () => {
   site = await startKnownSite(build);
@@ -85,6 +87,10 @@ describe('a bare WebSocket', () => {
       expect(seen).toMatchObject({ code: 1000, reason: '{"type":"done"}' });
       const status = await jobs.readAll(id);
       expect([...seen.catchup!.data, ...seen.documents]).toEqual(status.data);
+      seen.documents.forEach(({ metadata: { sourceURL } }, i) => {
+        const [served] = site.requests(({ path }) => site.url(path) === sourceURL);
+        expect(seen.arrivedT[i]! - served!.doneT!).toBeLessThan(1000);
+      });
     },
     TIMEOUT_MS,
   );
