@@ -1,6 +1,5 @@
 /** Bodies of many pieces, sent no faster than the client reads them. */
 import type { Response } from 'express';
-import { once } from 'node:events';
 
 /** Pieces below this are gathered. */
 const FLUSH_BYTES = 64 * 1024;
@@ -61,14 +60,16 @@ export class PacedWriter {
     response.uncork();
   }
 
-  private async drained(): Promise<boolean> {
-    const waiting = new AbortController();
-    const { signal } = waiting;
-    try {
-      await Promise.race([once(this.response, 'drain', { signal }), once(this.response, 'close', { signal })]);
-    } finally {
-      waiting.abort();
-    }
-    return !this.response.destroyed;
+  private drained(): Promise<boolean> {
+    const { response } = this;
+    return new Promise((resolve) => {
+      const settle = () => {
+        response.off('drain', settle);
+        response.off('close', settle);
+        resolve(!response.destroyed);
+      };
+      response.on('drain', settle);
+      response.on('close', settle);
+    });
   }
 }

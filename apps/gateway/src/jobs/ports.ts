@@ -30,8 +30,8 @@ export function isOver({ status }: Pick<JobView, 'status'>): boolean {
   return status !== 'scraping';
 }
 
-/** Where the bytes of a stored page are. */
-export type StoredPage = Pick<PageRow, 'inline' | 'blob'>;
+/** Where the bytes of a stored page are, and how many. */
+export type StoredPage = Pick<PageRow, 'inline' | 'blob' | 'bytes'>;
 
 /** Core NATS messages, JSON decoded. */
 export interface Listener {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { JobFixture } from './job.fixture.js';
 import { documentsOf, startOf } from './result-runs.js';
+import { Turnstile } from './turnstile.js';
 
 let job: JobFixture;
 beforeEach(() => void (job = new JobFixture()));
@@ -19,6 +20,22 @@ describe('runs of results', () => {
     expect(String(startOf(run, 2).bytes)).toBe(wanted.slice(0, 2).join(','));
   });
 
+  it('are read a few at a time', async () => {
+    let now = 0;
+    let most = 0;
+    const gate = new Turnstile(4);
+    const work = async (n: number) => {
+      most = Math.max(most, ++now);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      now--;
+      if (n === 3) throw new Error('three');
+      return n;
+    };
+    const all = await Promise.allSettled(Array.from({ length: 20 }, (_, n) => gate.pass(() => work(n))));
+    expect(most).toBe(4);
+    expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(19);
+  });
+
   it('are read once for all who ask at the same time', async () => {
     job.results = 100;
     const runs = await Promise.all(Array.from({ length: 200 }, () => job.runs.at(job.view(), 0)));
@@ -35,7 +52,7 @@ describe('runs of results', () => {
         if (run === null) break;
         from += run.count;
       }
-    expect(job.reads.pages).toBeLessThanOrEqual(8 + 2 + 1);
+    expect(job.reads.pages).toBeLessThanOrEqual(4 + 2 + 1);
   });
 
   it('are read from the tables once more when a look that began earlier found nothing', async () => {

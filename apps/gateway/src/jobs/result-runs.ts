@@ -9,6 +9,7 @@ import { type JobNo } from '@troupe/contracts';
 import { LRUCache } from 'lru-cache';
 import { type PageBytes } from './page-bytes.js';
 import { isOver, type Jobs, type JobView } from './ports.js';
+import { Turnstile } from './turnstile.js';
 
 /** Documents that follow one another in a job's results. */
 export interface Run {
@@ -19,19 +20,22 @@ export interface Run {
   ends: number[];
 }
 
-const RUN_ROWS = 128;
+const RUN_ROWS = 256;
 /** A larger document is a run of its own. */
 const RUN_BYTES = 512 * 1024;
 const KEPT_MS = 5 * 60_000;
 /** A run that more results may follow is read again soon: otherwise those who ask often leave a trail of tiny ones. */
 const UNFINISHED_KEPT_MS = 1_000;
 const RUN_OVERHEAD_BYTES = 512;
+/** Reads at the same time: there are connections for other requests then, and nobody waits for one in vain. */
+const MAX_READS = 4;
 const MAX_KNOWN_ENDS = 10_000;
 
 export class ResultRuns {
   private readonly kept: LRUCache<string, Run> | null;
   /** Number of results of jobs that are over. */
   private readonly ends = new LRUCache<string, number>({ max: MAX_KNOWN_ENDS });
+  private readonly reads = new Turnstile(MAX_READS);
   private readonly reading = new Map<string, Promise<Run | null>>();
 
   /** @param maxBytes of documents kept for the next who asks; 0 keeps none */
@@ -60,7 +64,7 @@ export class ResultRuns {
   }
 
   private read(key: string, job: JobView, from: number): Promise<Run | null> {
-    const reading = this.load(job, from).finally(() => this.reading.delete(key));
+    const reading = this.reads.pass(() => this.load(job, from)).finally(() => this.reading.delete(key));
     this.reading.set(key, reading);
     return reading;
   }
