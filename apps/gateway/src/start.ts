@@ -103,6 +103,7 @@ function buildServices(
     authMode: config.authMode,
     bootstrapKeys: config.troupeBootstrapKeys,
     concurrency: config.teamConcurrency,
+    log,
   });
   const checks = {
     postgres: async () => void (await pool.query('SELECT 1')),

@@ -3,7 +3,7 @@ import { TroupeError, type FetchReply, type FetchRequest, type ScrapeSpec } from
 import { type Caller } from '../auth/caller.js';
 import { ScrapeService, type ScrapeServiceParts } from './scrape.service.js';
 
-const CALLER: Caller = { team: 'team-a', teamName: 'a', keyId: 'key', concurrency: 10 };
+const CALLER: Caller = { team: 'team-a', teamName: 'a', keyId: 'key', concurrency: 10, creditsLimit: null, flags: {} };
 const SPEC: ScrapeSpec = {
   formats: [{ type: 'markdown' }],
   onlyMainContent: true,
