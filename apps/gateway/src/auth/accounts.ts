@@ -59,6 +59,11 @@ export class Accounts {
     return known === undefined ? this.lookUp(hash) : accept(known);
   }
 
+  /** Asks anew for everybody: settings or keys have changed. Other gateways learn of it within 30 s. */
+  forget(): void {
+    this.cache.clear();
+  }
+
   private async lookUp(hash: Buffer): Promise<Caller> {
     const found = await this.accounts.findKey(hash);
     const caller = found !== null && this.callerOf(found, found.keyId);

@@ -1,6 +1,7 @@
 import { type BatchSpec, type CrawlSpec, type Uuid } from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
 import { unavailable } from '../errors/api-error.js';
+import { type CreditGate } from '../limits/credit-gate.js';
 import { type CommandPublisher } from './command-publisher.js';
 import { type Jobs, type Link, type NewJob } from './ports.js';
 import { type TargetPolicy } from './target-policy.js';
@@ -25,19 +26,25 @@ export interface JobSubmitParts {
   link: Link;
   commands: Pick<CommandPublisher, 'send'>;
   targets: Pick<TargetPolicy, 'check'>;
+  credits: Pick<CreditGate, 'charge' | 'affordable'>;
 }
 
 export class JobSubmitService {
   constructor(private readonly parts: JobSubmitParts) {}
 
-  /** Resolves with the id when the crawl is durable: job and Start command are committed. */
-  startCrawl(spec: CrawlSpec, submission: Submission): Promise<Uuid> {
+  /**
+   * Resolves with the id when the crawl is durable: job and Start command are committed. Few credits make a short crawl.
+   * @throws ApiError 402, TroupeError SCRAPE_TARGET_FORBIDDEN, UNSUPPORTED_SITE, 409 for a used idempotency key
+   */
+  async startCrawl(asked: CrawlSpec, submission: Submission): Promise<Uuid> {
+    const spec = { ...asked, limit: await this.parts.credits.affordable(submission.caller, asked.limit) };
     this.parts.targets.check(spec.scope.base);
-    return this.submit({ kind: 'crawl', spec, originUrl: spec.url, wireOptions: spec, ...ownerOf(submission) });
+    return this.submit({ kind: 'crawl', spec, originUrl: spec.url, wireOptions: asked, ...ownerOf(submission) });
   }
 
   /** `urls` in the order of their results' identity, repeated ones included. */
-  startBatch(spec: BatchSpec, urls: BatchUrl[], submission: Submission): Promise<Uuid> {
+  async startBatch(spec: BatchSpec, urls: BatchUrl[], submission: Submission): Promise<Uuid> {
+    await this.parts.credits.charge(submission.caller, urls.length);
     return this.submit({
       kind: 'batch',
       spec,

@@ -15,7 +15,7 @@ export interface RateTotal extends RateUse {
 
 /** A row is of its newest minute; what arrives late, for a minute that is over, is forgotten. */
 const ADD = `INSERT INTO rate_use (team_id, grp, minute, used)
-  SELECT team, grp, extract(epoch FROM now())::bigint / 60, n
+  SELECT team, grp, floor(extract(epoch FROM now()) / 60)::bigint, n
   FROM unnest($1::uuid[], $2::text[], $3::int[]) AS x(team, grp, n) ORDER BY team, grp
   ON CONFLICT (team_id, grp) DO UPDATE SET minute = greatest(rate_use.minute, EXCLUDED.minute),
     used = CASE WHEN rate_use.minute = EXCLUDED.minute THEN rate_use.used + EXCLUDED.used
