@@ -142,7 +142,7 @@ function buildServices(
     readiness: new Readiness(checks, state),
     scrapes: new ScrapeService({ calls, link, tokens, usage, archive, targets, credits, documents, pages }),
     maps: new MapService({ calls, link, usage, targets, credits }),
-    submit: new JobSubmitService({ jobs, link, commands, targets, credits }),
+    submit: new JobSubmitService({ jobs, link, commands, targets, credits, work: consumption }),
     status,
     cancel: new JobCancelService({ status, cancels: new CancelBoard(link), publisher, instance }),
     pages,

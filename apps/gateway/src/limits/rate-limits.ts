@@ -2,9 +2,9 @@
  * Requests per team, group and minute, counted over all gateways (spec/limits.md).
  *
  * A request is judged by numbers in memory and costs no message. What was let in is added to the shared counts of
- * Postgres together, every 100 ms, and the answer brings what the other gateways let in. So one gateway is exact, and
- * several let in too much only what they have not told each other yet: about 100 ms of requests a minute. Windows are
- * the minutes of the database's clock. While Postgres is away every gateway counts for itself.
+ * Postgres together, every 100 ms, and the answer brings what the other gateways let in. So one gateway is exact, and of
+ * several each lets in too much at most what comes to it between two tellings. Windows are the minutes of the
+ * database's clock. While Postgres is away every gateway counts for itself.
  */
 import { type RateGroup, type Uuid } from '@troupe/contracts';
 import { type Logger } from '@troupe/observability';

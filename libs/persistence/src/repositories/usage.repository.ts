@@ -56,6 +56,9 @@ const BY_DAY = `SELECT ${DATE_OF_DAY} AS day, u.team_id AS team, u.key_id AS "ke
   LEFT JOIN api_key k ON k.id = u.key_id
   GROUP BY u.day, u.team_id, u.key_id, k.name ORDER BY u.day, u.team_id, k.name, u.key_id`;
 
+const OPEN_PAGES = `SELECT coalesce(sum(greatest(total - completed, 0)), 0)::float8 AS n FROM job
+  WHERE team_id = $1 AND status = 'scraping'`;
+
 const IN_WORK = `WITH running AS MATERIALIZED (
     SELECT job_no, greatest(total - completed, 0) AS open FROM job WHERE team_id = $1 AND status = 'scraping')
   SELECT (SELECT coalesce(sum(open), 0) FROM running)::float8 AS "openPages",
@@ -86,6 +89,12 @@ export class UsageRepository {
   /** Days and keys with any use, oldest first; of every team when `team` is null. */
   async byDay(team: Uuid | null, span: DaySpan): Promise<DayUse[]> {
     return (await this.pool.query<DayUse>(BY_DAY, [team, ...boundsOf(span)])).rows;
+  }
+
+  /** Pages of running jobs that are not done. */
+  async openPages(team: Uuid): Promise<number> {
+    const { rows } = await this.pool.query<{ n: number }>({ name: 'pages-open', text: OPEN_PAGES, values: [team] });
+    return rows[0]!.n;
   }
 
   async inWork(team: Uuid): Promise<TeamWork> {

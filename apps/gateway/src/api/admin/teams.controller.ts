@@ -112,7 +112,8 @@ function changesOf(raw: unknown): Partial<TeamSettings> {
   const { body } = readBody(TeamPatchDto, raw);
   const sent = raw as Partial<Record<keyof TeamSettings, unknown>>;
   const resets = (['concurrency', 'creditsLimit'] as const).filter((field) => sent[field] === null);
-  return { ...body, ...Object.fromEntries(resets.map((field) => [field, null])) };
+  const set = Object.entries(body).filter(([, value]) => value !== undefined);
+  return Object.fromEntries([...set, ...resets.map((field) => [field, null])]) as Partial<TeamSettings>;
 }
 
 function teamBody({ id, name, concurrency, creditsLimit, flags, hasWebhookSecret, createdAt }: TeamRecord) {
