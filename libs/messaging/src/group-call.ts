@@ -10,15 +10,23 @@ export interface GroupCallOptions {
 
 export class GroupCall<Question, Answer> {
   constructor(
-    private readonly link: Pick<NatsLink, 'nc' | 'isUp'>,
+    private readonly link: Pick<NatsLink, 'nc' | 'isUp' | 'problem'>,
     private readonly subject: string,
   ) {}
 
-  /** Answers every question from now on, this process's own included; call the result to stop. */
+  /**
+   * Answers every question from now on, this process's own included; call the result to stop. One that cannot be read
+   * is as good as lost.
+   */
   answer(reply: (question: Question) => Answer): () => void {
     const subscription = this.link.nc.subscribe(this.subject, {
       callback: (error, message) => {
-        if (error === null) message.respond(JSON.stringify(reply(message.json<Question>())));
+        if (error !== null) return;
+        try {
+          message.respond(JSON.stringify(reply(message.json<Question>())));
+        } catch (cause) {
+          this.link.problem(`a question on ${this.subject} was not answered`, cause);
+        }
       },
     });
     return () => subscription.unsubscribe();

@@ -4,7 +4,7 @@ import { type Concurrency, type Credits, type Period, type QueueStatus } from '.
 
 /** Clients want an integer where there is no limit. */
 export const UNLIMITED = 99_999_999;
-const TOKENS_PER_CREDIT = 15;
+export const TOKENS_PER_CREDIT = 15;
 
 export interface Balance {
   remaining: number;

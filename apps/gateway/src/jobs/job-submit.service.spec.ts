@@ -25,7 +25,10 @@ function submitWith(over: Partial<JobSubmitParts> = {}) {
     targets: { check: () => void order.push('blocklist') },
     credits: {
       charge: (_: object, credits: number) => Promise.resolve(void order.push(`charge ${credits}`)),
-      affordable: (_: object, limit: number) => Promise.resolve(void order.push('afford') ?? Math.min(limit, 7)),
+      affordable: (_: object, limit: number) => {
+        order.push('afford');
+        return Promise.resolve(Math.min(limit, 7));
+      },
     },
     work: { openPages: () => Promise.resolve(0) },
     ...over,

@@ -8,18 +8,21 @@ const MINUTE = 60_000;
 class SharedCounts {
   nowMs = 0;
   isAway = false;
+  /** Of the database's clock. */
+  aheadMs = 0;
   calls = 0;
   private readonly used = new Map<string, { minute: number; n: number }>();
 
   add(uses: readonly RateUse[]): Promise<RateTotal[]> {
     this.calls++;
     if (this.isAway) return Promise.reject(new Error('away'));
-    const minute = Math.floor(this.nowMs / MINUTE);
+    const atMs = this.nowMs + this.aheadMs;
+    const minute = Math.floor(atMs / MINUTE);
     const totals = uses.map(({ team, group, n }) => {
       const known = this.used.get(`${team} ${group}`);
       const total = n + (known?.minute === minute ? known.n : 0);
       this.used.set(`${team} ${group}`, { minute, n: total });
-      return { team, group, n: total, leftMs: (minute + 1) * MINUTE - this.nowMs };
+      return { team, group, n: total, leftMs: (minute + 1) * MINUTE - atMs };
     });
     return Promise.resolve(totals);
   }
@@ -92,6 +95,21 @@ describe('RateLimits', () => {
     await gateway.tell();
     counter.nowMs = MINUTE;
     expect(letIn(gateway, 20)).toBe(15);
+  });
+
+  it('forgets the last minute for every team when the database’s turns a moment before its own', async () => {
+    const { counter, gateways } = replicas(1);
+    const [gateway] = gateways as [RateLimits];
+    letIn(gateway, 1);
+    await gateway.tell();
+    expect(letIn(gateway, 20, caller('quiet'))).toBe(15);
+    await gateway.tell();
+    counter.aheadMs = 50;
+    counter.nowMs = MINUTE - 20;
+    letIn(gateway, 1);
+    await gateway.tell();
+    expect(letIn(gateway, 20, caller('quiet'))).toBe(15);
+    expect(letIn(gateway, 20)).toBe(14);
   });
 
   it('costs one statement for many requests, and none without any', async () => {

@@ -8,7 +8,7 @@
  */
 import { type RateGroup, type Uuid } from '@troupe/contracts';
 import { type Logger } from '@troupe/observability';
-import { type RateCounter, type RateUse } from '@troupe/persistence';
+import { type RateCounter, type RateTotal, type RateUse } from '@troupe/persistence';
 import { type Caller } from '../auth/caller.js';
 import { ApiError } from '../errors/api-error.js';
 
@@ -101,12 +101,15 @@ export class RateLimits {
   }
 
   /** Totals of a minute that has ended here meanwhile say nothing about the present one. */
-  private learn(counts: Map<string, Count>, totals: Awaited<ReturnType<RateCounter['add']>>): void {
-    if (counts !== this.counts) return;
-    for (const { team, group, n, leftMs } of totals) {
+  private learn(counts: Map<string, Count>, totals: RateTotal[]): void {
+    if (counts !== this.counts || totals[0] === undefined) return;
+    const endMs = this.now() + totals[0].leftMs;
+    // The database's minute has turned a moment before ours: what is not among the totals is of the last one.
+    if (endMs - this.windowEndMs > WINDOW_MS / 2) this.counts = new Map();
+    this.windowEndMs = endMs;
+    for (const { team, group, n } of totals) {
       const count = this.countOf(team, group);
       count.used = n + count.untold;
-      this.windowEndMs = this.now() + leftMs;
     }
   }
 

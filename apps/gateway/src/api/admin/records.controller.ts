@@ -4,6 +4,7 @@ import { blockEntry } from '@troupe/egress';
 import { AuditLog, BlocklistRepository, UsageRepository, type AuditAuthor } from '@troupe/persistence';
 import { DeadLettersService } from '../../admin/dead-letters.service.js';
 import { ApiError } from '../../errors/api-error.js';
+import { TOKENS_PER_CREDIT } from '../account.mapper.js';
 import { BodyPipe } from '../validation/body.pipe.js';
 import { ListField, TextField } from '../validation/fields.js';
 import { customIssue, InvalidBodyError, wrongType } from '../validation/issue.js';
@@ -17,8 +18,6 @@ const MAX_HOSTS = 100_000;
 const DAY_MS = 86_400_000;
 const USAGE_DAYS = 31;
 const MAX_ROWS = 1_000;
-/** As in /team/token-usage (spec/account.md). */
-const TOKENS_PER_CREDIT = 15;
 
 function HostsField(): PropertyDecorator {
   return ListField(
