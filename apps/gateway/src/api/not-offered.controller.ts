@@ -12,8 +12,6 @@ const LATER_PATHS = [
   'v2/search/*path',
   'v2/agent',
   'v2/agent/*path',
-  'v2/team/*path',
-  'v2/concurrency-check',
   'v2/crawl/params-preview',
   'v2/parse',
   'v2/parse/*path',
