@@ -13,6 +13,7 @@ function scopeOf(rest: Partial<ScopeSpec> = {}): ScopeSpec {
     excludePaths: [],
     regexOnFullUrl: false,
     maxDepth: null,
+    maxPathDepth: null,
     entireDomain: false,
     allowExternalLinks: false,
     allowSubdomains: false,
