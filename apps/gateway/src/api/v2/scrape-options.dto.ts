@@ -9,6 +9,7 @@ import {
   HeadersField,
   ListField,
   NumberField,
+  numberIssues,
   TextField,
   TextListField,
   textIssues,
@@ -78,13 +79,28 @@ function excludeTagIssues(value: unknown): Issue[] {
 }
 
 const PARSER_TYPES = ['pdf', 'image'];
-const PDF_KEYS = ['mode', 'maxPages', 'pages', 'blocks', 'pageMarkers', 'pageMarkdown'];
+const PDF_MODES = ['fast', 'auto', 'ocr'];
+const PDF_SWITCHES = ['pages', 'blocks', 'pageMarkers', 'pageMarkdown'];
+const MAX_PDF_PAGES = 10_000;
 
 function parserIssues(parser: unknown): Issue[] {
   if (typeof parser === 'string') return PARSER_TYPES.includes(parser) ? [] : [notInEnum(PARSER_TYPES, parser)];
   if (!isPlainObject(parser)) return [noUnionMember('Invalid parser: expected a name or an object with a type')];
   if (!PARSER_TYPES.includes(parser.type as string)) return [notInEnum(PARSER_TYPES, parser.type, ['type'])];
-  return keyIssues(parser, ['type', ...(parser.type === 'pdf' ? PDF_KEYS : [])]);
+  return parser.type === 'pdf' ? pdfIssues(parser) : keyIssues(parser, ['type']);
+}
+
+function pdfIssues(parser: Record<string, unknown>): Issue[] {
+  const { mode, maxPages, blocks } = parser;
+  return [
+    ...keyIssues(parser, ['type', 'mode', 'maxPages', ...PDF_SWITCHES]),
+    ...(mode === undefined || PDF_MODES.includes(mode as string) ? [] : [notInEnum(PDF_MODES, mode, ['mode'])]),
+    ...(maxPages === undefined ? [] : under(['maxPages'], numberIssues(maxPages, { min: 1, max: MAX_PDF_PAGES }))),
+    ...PDF_SWITCHES.filter((key) => parser[key] !== undefined && typeof parser[key] !== 'boolean').map((key) =>
+      wrongType('boolean', parser[key], [key]),
+    ),
+    ...(blocks === true ? [customIssue('Layout blocks of a PDF are not supported', ['blocks'])] : []),
+  ];
 }
 
 const COUNTRY = /^[a-z]{2}$/i;
