@@ -195,7 +195,7 @@ const V2_SCRAPE_OPTIONS: Refused[] = [
   ].map((format) =>
     row({ formats: [format] }, ['formats', 0], 'custom', { message: expect.stringContaining('model') }),
   ),
-  row({ formats: ['markdown', { type: 'changeTracking', modes: ['json'] }] }, ['formats', 1], 'custom'),
+  row({ formats: ['markdown', { type: 'changeTracking', modes: ['json'] }] }, ['formats', 1, 'modes', 0], 'custom'),
 ];
 
 const V1_SCRAPE_OPTIONS: Refused[] = [
@@ -215,6 +215,7 @@ const V1_SCRAPE_OPTIONS: Refused[] = [
   wrongType({ changeTrackingOptions: [] }, ['changeTrackingOptions'], 'object', 'array'),
   unknownKey({ changeTrackingOptions: { x: 1 } }, ['changeTrackingOptions'], 'x'),
   row({ changeTrackingOptions: { modes: ['x'] } }, ['changeTrackingOptions', 'modes', 0], 'invalid_enum_value'),
+  row({ changeTrackingOptions: { modes: ['json'] } }, ['changeTrackingOptions', 'modes', 0], 'custom'),
   wrongType({ geolocation: 'DE' }, ['geolocation'], 'object', 'string'),
   unknownKey({ geolocation: { city: 'x' } }, ['geolocation'], 'city'),
   wrongType({ agent: 'x' }, ['agent'], 'object', 'string'),

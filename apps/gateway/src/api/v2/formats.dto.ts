@@ -128,7 +128,8 @@ function viewportIssues(viewport: unknown): Issue[] {
 }
 
 function modeIssues(mode: unknown): Issue[] {
-  return mode === 'git-diff' || mode === 'json' ? [] : [notInEnum(['git-diff', 'json'], mode)];
+  if (mode === 'json') return [noModel('The json mode of changeTracking')];
+  return mode === 'git-diff' ? [] : [notInEnum(['git-diff', 'json'], mode)];
 }
 
 function attributeIssues(entry: unknown): Issue[] {
@@ -154,12 +155,7 @@ function modelIssues(formats: FormatInput[]): Issue[] {
 }
 
 export function needsModel(format: FormatInput): boolean {
-  if (MODEL_FORMATS.has(formatName(format))) return true;
-  return typeof format === 'object' && format.type === 'changeTracking' && asksForJson(format.modes);
-}
-
-function asksForJson(modes: unknown): boolean {
-  return Array.isArray(modes) && modes.includes('json');
+  return MODEL_FORMATS.has(formatName(format));
 }
 
 function screenshotIdentity(format: FormatInput): string {
