@@ -1,6 +1,6 @@
 /** spec/errors.md and the conventions of spec/README.md, row by row. Nothing in here fetches a page. */
 import { describe, expect, it } from '@jest/globals';
-import { call, post, useGateway } from './api.js';
+import { api, call, post, useGateway } from './api.js';
 
 useGateway();
 
@@ -24,9 +24,16 @@ describe('authentication', () => {
     ['', 'Unauthorized'],
     ['Bearer ', 'Unauthorized: Token missing'],
     ['Bearer no-such-key', 'Unauthorized: Invalid token'],
+    ['Basic dXNlcjpwYXNz', 'Unauthorized'],
   ])('the header %j answers 401 %s', async (authorization, error) => {
-    const { status, body } = await call('/v2/crawl/active', { headers: { authorization } });
-    expect({ status, body }).toEqual({ status: 401, body: { success: false, error } });
+    for (const path of ['/v2/crawl/active', '/v1/crawl/active', `/v1/scrape/${UNKNOWN_ID}`]) {
+      const { status, body } = await call(path, { headers: { authorization } });
+      expect({ status, body }).toEqual({ status: 401, body: { success: false, error } });
+    }
+  });
+
+  it('takes the scheme in any case', async () => {
+    expect((await call('/v1/crawl/active', { headers: { authorization: `bearer ${api().key}` } })).status).toBe(200);
   });
 
   it('comes before validation and after the reading of the body', async () => {
@@ -40,6 +47,26 @@ describe('bodies', () => {
     const { status, body } = await call('/v2/scrape', { raw: '{"url":' });
     expect(status).toBe(400);
     expect(body).toMatchObject({ success: false, code: 'BAD_REQUEST_INVALID_JSON' });
+  });
+
+  it.each([
+    ['null', 'null'],
+    ['[]', 'array'],
+    ['5', 'number'],
+    ['"text"', 'string'],
+  ])('%s is no body', async (raw, received) => {
+    for (const path of ['/v2/scrape', '/v1/scrape', '/v1/crawl', '/v1/batch/scrape', '/v1/map']) {
+      const { status, body } = await call(path, { raw });
+      expect(status).toBe(400);
+      expect(body.details).toEqual([expect.objectContaining({ code: 'invalid_type', expected: 'object', received })]);
+    }
+  });
+
+  it('a missing body is a missing object', async () => {
+    expect(await call('/v1/scrape', { method: 'POST' })).toMatchObject({
+      status: 400,
+      body: { success: false, code: 'BAD_REQUEST', details: [{ code: 'invalid_type', path: [], message: 'Required' }] },
+    });
   });
 
   it('a body of 11 MB answers 413 in JSON', async () => {

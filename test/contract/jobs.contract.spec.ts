@@ -108,6 +108,12 @@ describe.each(VERSIONS)('through %s', (version) => {
       expect((await call(`/${asked}/scrape/${data.metadata.scrapeId}`)).body).toEqual({ success: true, data });
   });
 
+  it('an address may lack its scheme, and is shown as it was written', async () => {
+    const url = `${origin.slice('http://'.length)}/p/1`;
+    const { body } = await post(`/${version}/scrape`, { url });
+    expect((body.data as Document).metadata).toMatchObject({ sourceURL: url, url: `${origin}/p/1` });
+  });
+
   it('a scrape for the website has an id, one with an effectless option a warning', async () => {
     const options = { url: `${origin}/p/1`, origin: 'website-replay', profile: { name: 'x' } };
     const { body } = await post(`/${version}/scrape`, options);
