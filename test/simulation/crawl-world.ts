@@ -662,6 +662,7 @@ function SCOPE(base: string): ScopeSpec {
     excludePaths: [],
     regexOnFullUrl: false,
     maxDepth: null,
+    maxPathDepth: null,
     entireDomain: true,
     allowExternalLinks: false,
     allowSubdomains: false,

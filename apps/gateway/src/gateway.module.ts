@@ -11,9 +11,15 @@ import { HealthController } from './api/health.controller.js';
 import { GoneController, NotOfferedController } from './api/not-offered.controller.js';
 import { RateLimitGuard } from './api/rate-limit.guard.js';
 import { UsageV1Controller } from './api/v1/usage.controller.js';
+import { ExtractController } from './api/extract.controller.js';
+import { BatchV1Controller } from './api/v1/batch.controller.js';
+import { CrawlV1Controller } from './api/v1/crawl.controller.js';
+import { MapV1Controller } from './api/v1/map.controller.js';
+import { ScrapeV1Controller } from './api/v1/scrape.controller.js';
 import { BatchController } from './api/v2/batch.controller.js';
 import { CrawlController } from './api/v2/crawl.controller.js';
 import { MapController } from './api/v2/map.controller.js';
+import { ParamsPreviewController } from './api/v2/params-preview.controller.js';
 import { ScrapeController } from './api/v2/scrape.controller.js';
 import { UsageController } from './api/v2/usage.controller.js';
 import { AccountService } from './accounts/account.service.js';
@@ -59,28 +65,35 @@ export interface AdminParts {
   deadLetters: DeadLettersService;
 }
 
+/** Providers too: the controllers of v1 translate their bodies and hand them over. */
+const V2_CONTROLLERS = [BatchController, CrawlController, MapController];
+
 @Module({})
 export class GatewayModule {
   static of(parts: GatewayParts): DynamicModule {
     return {
       module: GatewayModule,
-      // The order of routes: literals of calls that are not offered stand before the ids they would be taken for.
       controllers: [
         // Routes are tried in this order, and scrapes are the ones in a hurry.
         ScrapeController,
+        ScrapeV1Controller,
         HealthController,
-        GoneController,
+        ...V2_CONTROLLERS,
+        CrawlV1Controller,
+        BatchV1Controller,
+        MapV1Controller,
+        ParamsPreviewController,
+        ExtractController,
         AccountController,
         UsageController,
         UsageV1Controller,
         AdminTeamsController,
         AdminRecordsController,
+        // Last: what is offered wins.
+        GoneController,
         NotOfferedController,
-        BatchController,
-        CrawlController,
-        MapController,
       ],
-      providers: providersOf(parts),
+      providers: [...providersOf(parts), ScrapeController, ...V2_CONTROLLERS],
     };
   }
 }

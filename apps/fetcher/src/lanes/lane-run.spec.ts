@@ -26,6 +26,7 @@ const SCOPE: ScopeSpec = {
   excludePaths: [],
   regexOnFullUrl: false,
   maxDepth: null,
+  maxPathDepth: null,
   entireDomain: false,
   allowExternalLinks: true,
   allowSubdomains: false,
