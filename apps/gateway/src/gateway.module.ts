@@ -6,13 +6,20 @@ import { HealthController } from './api/health.controller.js';
 import { GoneController, NotOfferedController } from './api/not-offered.controller.js';
 import { BatchController } from './api/v2/batch.controller.js';
 import { CrawlController } from './api/v2/crawl.controller.js';
+import { ExplainController } from './api/v2/explain.controller.js';
+import { LedgerController } from './api/v2/ledger.controller.js';
 import { MapController } from './api/v2/map.controller.js';
+import { PauseController } from './api/v2/pause.controller.js';
 import { ScrapeController } from './api/v2/scrape.controller.js';
 import { Accounts } from './auth/accounts.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { ApiExceptionFilter } from './errors/api-exception.filter.js';
 import { Readiness } from './health/readiness.js';
+import { BatchAppendService } from './jobs/batch-append.service.js';
+import { CrawlExplainService } from './jobs/crawl-explain.service.js';
+import { CrawlPauseService } from './jobs/crawl-pause.service.js';
 import { JobCancelService } from './jobs/job-cancel.service.js';
+import { JobLedgerService } from './jobs/job-ledger.service.js';
 import { JobStatusService } from './jobs/job-status.service.js';
 import { JobSubmitService } from './jobs/job-submit.service.js';
 import { MapService } from './jobs/map.service.js';
@@ -32,6 +39,10 @@ export interface GatewayParts {
   submit: JobSubmitService;
   status: JobStatusService;
   cancel: JobCancelService;
+  appends: BatchAppendService;
+  pauses: CrawlPauseService;
+  ledgers: JobLedgerService;
+  explains: CrawlExplainService;
   pages: PageBytes;
   targets: TargetPolicy;
 }
@@ -50,6 +61,9 @@ export class GatewayModule {
         NotOfferedController,
         BatchController,
         CrawlController,
+        ExplainController,
+        PauseController,
+        LedgerController,
         MapController,
       ],
       providers: providersOf(parts),
@@ -68,6 +82,10 @@ function providersOf(parts: GatewayParts): Provider[] {
     { provide: JobSubmitService, useValue: parts.submit },
     { provide: JobStatusService, useValue: parts.status },
     { provide: JobCancelService, useValue: parts.cancel },
+    { provide: BatchAppendService, useValue: parts.appends },
+    { provide: CrawlPauseService, useValue: parts.pauses },
+    { provide: JobLedgerService, useValue: parts.ledgers },
+    { provide: CrawlExplainService, useValue: parts.explains },
     { provide: PageBytes, useValue: parts.pages },
     { provide: TargetPolicy, useValue: parts.targets },
     { provide: APP_GUARD, useClass: ApiKeyGuard },

@@ -6,13 +6,15 @@ import { FsBlobStore } from '@troupe/blob-store';
 import { type TroupeConfig } from '@troupe/config';
 import { gatewayGrantSubject, type Grant } from '@troupe/contracts';
 import { parseAllowList } from '@troupe/egress';
-import { ActorBus, CancelBoard, MemberBoard, NatsLink, Rpc } from '@troupe/messaging';
+import { ActorBus, CancelBoard, MemberBoard, NatsLink, PauseBoard, Rpc } from '@troupe/messaging';
 import { type RunningService, type ServiceContext } from '@troupe/observability';
 import {
   AccountRepository,
   createDataSource,
   Housekeeping,
+  JobCommandRepository,
   JobRepository,
+  LedgerRepository,
   poolOf,
   ScrapeRepository,
 } from '@troupe/persistence';
@@ -20,8 +22,12 @@ import { Accounts } from './auth/accounts.js';
 import { GatewayModule, type GatewayParts } from './gateway.module.js';
 import { Readiness } from './health/readiness.js';
 import { BODY_LIMIT_BYTES, createEdge, refuseBadBody, type EdgeState } from './http/edge.js';
+import { BatchAppendService } from './jobs/batch-append.service.js';
 import { CommandPublisher } from './jobs/command-publisher.js';
+import { CrawlExplainService } from './jobs/crawl-explain.service.js';
+import { CrawlPauseService } from './jobs/crawl-pause.service.js';
 import { JobCancelService } from './jobs/job-cancel.service.js';
+import { JobLedgerService } from './jobs/job-ledger.service.js';
 import { JobStatusService } from './jobs/job-status.service.js';
 import { JobSubmitService } from './jobs/job-submit.service.js';
 import { MapService } from './jobs/map.service.js';
@@ -104,6 +110,7 @@ function buildServices(
     bootstrapKeys: config.troupeBootstrapKeys,
     concurrency: config.teamConcurrency,
   });
+  const jobCommands = { status, link, commands, jobs: new JobCommandRepository(pool, config) };
   const checks = {
     postgres: async () => void (await pool.query('SELECT 1')),
     nats: () => link.ping(),
@@ -119,6 +126,10 @@ function buildServices(
     submit: new JobSubmitService({ jobs, link, commands, targets }),
     status,
     cancel: new JobCancelService({ status, cancels: new CancelBoard(link), publisher, instance }),
+    appends: new BatchAppendService(jobCommands),
+    pauses: new CrawlPauseService({ ...jobCommands, pauses: new PauseBoard(link) }),
+    ledgers: new JobLedgerService({ status, ledgers: new LedgerRepository(pool) }),
+    explains: new CrawlExplainService({ calls, link, targets }),
     pages,
     targets,
   };
