@@ -56,9 +56,9 @@ async function write(jobNo: string, status: JobStatus, known: number): Promise<v
 }
 
 const ordsOf = async (jobNo: string): Promise<number[]> =>
-  (
-    await db.pool.query<{ ord: string }>('SELECT ord FROM job_seed WHERE job_no = $1 ORDER BY ord', [jobNo])
-  ).rows.map(({ ord }) => Number(ord));
+  (await db.pool.query<{ ord: string }>('SELECT ord FROM job_seed WHERE job_no = $1 ORDER BY ord', [jobNo])).rows.map(
+    ({ ord }) => Number(ord),
+  );
 
 describe('appending to a batch', () => {
   it('adds seeds and a command for its actor, and the total at once', async () => {
@@ -79,7 +79,9 @@ describe('appending to a batch', () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, i) => append(job, jobNo, 2 + i * 10, 2 + (i + 1) * 10)),
     );
-    const ends = answers.map((answer) => ('command' in answer ? (answer.command.envelope.body as { toOrd: number }).toOrd : 0));
+    const ends = answers.map((answer) =>
+      'command' in answer ? (answer.command.envelope.body as { toOrd: number }).toOrd : 0,
+    );
     expect(ends.sort((a, b) => a - b)).toEqual([12, 22, 32, 42, 52, 62, 72, 82]);
     expect(await ordsOf(jobNo)).toEqual(Array.from({ length: 82 }, (_, i) => i));
     expect(await jobs.find(job)).toMatchObject({ total: 82 });

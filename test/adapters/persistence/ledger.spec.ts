@@ -173,7 +173,10 @@ describe('the ledger of a job', () => {
   it('adds up to what is discovered at every moment of a running job', async () => {
     const jobNo = await crawl();
     const count = 200;
-    await write([], Array.from({ length: count }, (_, i) => [jobNo, i, `http://a/${i}`]));
+    await write(
+      [],
+      Array.from({ length: count }, (_, i) => [jobNo, i, `http://a/${i}`]),
+    );
     let isOver = false;
     const sums: number[] = [];
     const reading = (async () => {

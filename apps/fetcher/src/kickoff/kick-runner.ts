@@ -1,7 +1,14 @@
 /** Kickoff work of crawls and hosts: robots.txt, and sitemap files chunk by chunk (design/frontier.md §5). */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isTroupeError, parseActorKey, type ActorMessage, type Kick, type RobotsDone, type SitemapChunk } from '@troupe/contracts';
+import {
+  isTroupeError,
+  parseActorKey,
+  type ActorMessage,
+  type Kick,
+  type RobotsDone,
+  type SitemapChunk,
+} from '@troupe/contracts';
 import { hostKey } from '@troupe/frontier';
 import type { Cancels, Mailboxes, Pauses } from '../ports.js';
 import type { RobotsRules } from '../robots/robots-rules.js';

@@ -39,7 +39,11 @@ export class CrawlExplainService {
       const canonical = fetchUrl(url.canonical, spec.scope);
       return { canonical, rule: scope.check(canonical, depth) };
     });
-    const allowed = await this.askRobots(spec, [...new Set(judged.flatMap(({ canonical }) => canonical ?? []))], signal);
+    const allowed = await this.askRobots(
+      spec,
+      [...new Set(judged.flatMap(({ canonical }) => canonical ?? []))],
+      signal,
+    );
     return judged.map(({ canonical, rule }) => ({
       canonical,
       rule,

@@ -207,7 +207,7 @@ describe('links that are left out', () => {
       more: false,
       error: null,
     };
-    run.turn(chunk, chunk);
+    run.turn(chunk, { ...chunk });
     expect(run.last.excluded).toEqual({ exclude: 1 });
     expect(run.leftOut).toMatchObject([{ url: 'http://h.test/x', parent: null }]);
   });

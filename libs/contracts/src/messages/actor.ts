@@ -206,16 +206,7 @@ export interface ScrapeUsage {
 }
 
 export type JobMessage =
-  | Start
-  | Append
-  | Pause
-  | Cancel
-  | LaneStarted
-  | PagesDone
-  | LaneEnd
-  | SitemapChunk
-  | RobotsDone
-  | Grant;
+  Start | Append | Pause | Cancel | LaneStarted | PagesDone | LaneEnd | SitemapChunk | RobotsDone | Grant;
 export type DomainMessage = Demand | HostFeedback | RobotsDone;
 export type TeamMessage = Demand | ScrapeUsage;
 export type ActorMessage = JobMessage | DomainMessage | TeamMessage;
