@@ -204,7 +204,10 @@ describe('explain', () => {
           readLedger(`/v2/crawl/${id}/ledger?limit=1000`),
           readLedger(`/v2/crawl/${id}/ledger?outcome=out_of_scope&limit=1000`),
         ]);
-        const entries = [...taken.urls, ...left.urls];
+        // What is no web address is told apart by the next test; whether a link may be followed is no rule about its URL.
+        const judged = left.urls.filter(({ rule }) => !['scheme', 'too-long', 'nofollow'].includes(rule!));
+        expect(judged.length).toBeGreaterThan(0);
+        const entries = [...taken.urls, ...judged];
         const forbidden = expectCrawl(site, rules).forbidden;
         for (let i = 0; i < entries.length; i += 100) {
           const asked = entries.slice(i, i + 100);
@@ -376,6 +379,24 @@ describe('URLs appended to a batch', () => {
         expect(Object.values(countBy(site.requests(isPageRequest), ({ path }) => path)).every((n) => n === 1)).toBe(
           true,
         );
+      }),
+    TIMEOUT_MS,
+  );
+
+  it(
+    'while its scheduler is dead are in its total at once, and scraped once it is back',
+    () =>
+      withSite(plainSite({ pages: 41, delayMs: 40 }), 1, async (site) => {
+        const id = await start({ urls: urlsOf(site, 1, 11) });
+        const pid = await cluster.signal('scheduler', 'SIGKILL');
+        await append(id, urlsOf(site, 11, 31));
+        await append(id, urlsOf(site, 31, 41));
+        expect(await statusOfBatch(id)).toMatchObject({ status: 'scraping', total: 40 });
+        await cluster.waitForRestart('scheduler', pid);
+        await crawls.waitForEnd(id);
+        const { data, ...end } = await statusOfBatch(id);
+        expect(end).toMatchObject({ status: 'completed', total: 40, completed: 40, creditsUsed: 40 });
+        expect(sorted(data.map(({ metadata }) => metadata.sourceURL))).toEqual(sorted(urlsOf(site, 1, 41)));
       }),
     TIMEOUT_MS,
   );

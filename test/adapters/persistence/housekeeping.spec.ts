@@ -73,7 +73,8 @@ describe('migrations', () => {
 
   it('are applied once when three processes start together', async () => {
     applied = await Promise.all(sources.map((source) => migrate(source)));
-    expect(applied.flat()).toEqual(['InitialSchema1763683200000']);
+    expect(applied.flat()[0]).toBe('InitialSchema1763683200000');
+    expect(new Set(applied.flat()).size).toBe(applied.flat().length);
     await expect(housekeeping.checkMigrations()).resolves.toBeUndefined();
   });
 

@@ -50,7 +50,7 @@ export class Admission {
       const rule = scope.check(link.url, page.depth + 1);
       if (rule === null) return true;
       excluded.byRule[rule] = (excluded.byRule[rule] ?? 0) + 1;
-      excluded.sample.push({ ...link, rule });
+      excluded.sample.push({ url: link.url, h: fingerprint(link.url), rule });
       return false;
     });
     if (kept.length < page.outlinks.length) this.scratch.refiltered.push({ excluded, parent: page.item });
