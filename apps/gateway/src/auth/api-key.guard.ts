@@ -24,16 +24,14 @@ export class ApiKeyGuard implements CanActivate {
   }
 
   private async identify(request: Request): Promise<boolean> {
-    setCaller(
-      request,
-      await this.accounts.identify(this.accounts.needsKey ? bearerToken(request.headers.authorization) : null),
-    );
+    setCaller(request, await this.accounts.identify(this.accounts.needsKey ? bearerToken(request) : null));
     return true;
   }
 }
 
-/** The key in an `Authorization` header. @throws ApiError 401 */
-export function bearerToken(header: string | undefined): string {
+/** @throws ApiError 401 */
+export function bearerToken(request: Pick<Request, 'headers'>): string {
+  const header = request.headers.authorization;
   if (header === undefined) throw new ApiError(401, 'Unauthorized');
   const [scheme = '', token = ''] = header.trim().split(/\s+/, 2);
   if (scheme.toLowerCase() !== 'bearer') throw new ApiError(401, 'Unauthorized');

@@ -9,7 +9,14 @@ import { type JobView, type PageRow } from './ports.js';
 import { ResultRuns } from './result-runs.js';
 
 export const JOB_ID = '6f0c0000-0000-4000-8000-000000000000';
-export const CALLER: Caller = { team: 'team-a', teamName: 'a', keyId: null, concurrency: 10 };
+export const CALLER: Caller = {
+  team: 'team-a',
+  teamName: 'a',
+  keyId: null,
+  concurrency: 10,
+  creditsLimit: null,
+  flags: {},
+};
 const DAY_MS = 86_400_000;
 const CACHE_BYTES = 16 * 1024 * 1024;
 
@@ -66,6 +73,7 @@ export class JobFixture {
       team: CALLER.team,
       kind: this.kind,
       status: this.status,
+      paused: false,
       total: this.results,
       completed: this.results,
       creditsUsed: this.results,

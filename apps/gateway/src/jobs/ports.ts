@@ -1,13 +1,23 @@
 /** What the services of this folder need of the adapters; narrow, so that a test can stand in. */
 import { type BlobStore } from '@troupe/blob-store';
-import { type ActorBus, type CancelBoard, type NatsLink, type Rpc } from '@troupe/messaging';
-import { type JobRepository, type JobView, type PageRow, type ScrapeRepository } from '@troupe/persistence';
+import { type ActorBus, type CancelBoard, type NatsLink, type PauseBoard, type Rpc } from '@troupe/messaging';
+import {
+  type JobCommandRepository,
+  type JobRepository,
+  type JobView,
+  type LedgerRepository,
+  type PageRow,
+  type ScrapeRepository,
+  type UsageRepository,
+} from '@troupe/persistence';
 
 export type { JobError, JobView, NewJob, NewScrape, PageRow, RecordedCommand } from '@troupe/persistence';
+export type { Ledger, LedgerEntry, LedgerOutcome, LedgerQuery } from '@troupe/persistence';
 
 export type Publisher = Pick<ActorBus, 'publishActor'>;
 export type RemoteCalls = Pick<Rpc, 'call'>;
 export type Cancels = Pick<CancelBoard, 'cancel'>;
+export type Pauses = Pick<PauseBoard, 'put'>;
 export type Link = Pick<NatsLink, 'isUp'>;
 export type Blobs = Pick<BlobStore, 'get'>;
 export type Jobs = Pick<
@@ -23,6 +33,9 @@ export type Jobs = Pick<
   | 'active'
   | 'pendingCommands'
 >;
+export type OpenWork = Pick<UsageRepository, 'openPages'>;
+export type JobCommands = Pick<JobCommandRepository, 'append' | 'setPaused'>;
+export type Ledgers = Pick<LedgerRepository, 'read'>;
 export type Documents = Pick<ScrapeRepository, 'store' | 'find'>;
 
 /** Completed, failed or cancelled: nothing is added to its results any more. */

@@ -51,7 +51,9 @@ async function follow(socket: WatchSocket, handshake: Handshake, { accounts, sta
 
 /** @throws ApiError 401 */
 function keyOf({ authorization, subprotocol }: Handshake): string {
-  return authorization === undefined && subprotocol !== undefined ? subprotocol : bearerToken(authorization);
+  return authorization === undefined && subprotocol !== undefined
+    ? subprotocol
+    : bearerToken({ headers: { authorization } });
 }
 
 /** All results so far as one message, sent in parts. Returns how many they are; null when they are too many. */

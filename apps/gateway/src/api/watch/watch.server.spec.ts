@@ -24,16 +24,18 @@ async function stop() {
 async function start(document?: Document, authMode: 'keys' | 'none' = 'keys') {
   job = new JobFixture(document);
   http = createServer((request, response) => void request.pipe(response));
-  const findKey = () => Promise.resolve({ teamId: CALLER.team, teamName: 'a', keyId: 'k', concurrency: 1 });
-  const accounts = new Accounts({ findKey, ensureTeamWithKey: () => Promise.resolve() } as never, {
-    authMode,
-    bootstrapKeys: [],
-    concurrency: 1,
-  });
+  const owner = { teamId: CALLER.team, teamName: 'a', keyId: 'k', concurrency: 1 };
+  const repository = {
+    findKey: () => Promise.resolve(owner),
+    ensureTeam: () => Promise.resolve(owner),
+    ensureTeamWithKey: () => Promise.resolve(),
+    markUsed: () => Promise.resolve(),
+  };
+  const log = { error: (...words: unknown[]) => logged.push(words) } as unknown as Logger;
+  const accounts = new Accounts(repository as never, { authMode, bootstrapKeys: [], concurrency: 1, log });
   await accounts.prepare();
   const adapters = { httpAdapter: { getHttpServer: () => http } } as unknown as HttpAdapterHost;
   logged = [];
-  const log = { error: (...words: unknown[]) => logged.push(words) } as unknown as Logger;
   server = new WatchServer(adapters, accounts, job.service, log);
   server.onApplicationBootstrap();
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
