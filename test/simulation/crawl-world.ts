@@ -181,7 +181,7 @@ export class CrawlWorld {
       crawlActor(job, rules),
       batchActor(job, rules),
       domainActor({ maxConn: this.maxConn, gapMs: 0, rules: pool }),
-      teamActor({ concurrency: this.teamSize, rules: pool }),
+      teamActor({ concurrencyOf: () => this.teamSize, rules: pool }),
     ];
     return new Map(defs.map((def) => [def.kind, def as unknown as ActorDef<unknown, unknown>]));
   }
@@ -760,6 +760,7 @@ function SCOPE(base: string): ScopeSpec {
     excludePaths: [],
     regexOnFullUrl: false,
     maxDepth: null,
+    maxPathDepth: null,
     entireDomain: true,
     allowExternalLinks: false,
     allowSubdomains: false,

@@ -96,7 +96,8 @@ export type RowOp =
     }
   /** The receipt of a recorded command: it is not sent again. */
   | { op: 'command.delete'; id: Uuid }
-  | { op: 'ledger.upsert'; jobNo: JobNo; team: Uuid; kind: string; keyId: Uuid | null; credits: number }
+  /** Cumulative per job. `pages`: documents delivered. */
+  | { op: 'ledger.upsert'; jobNo: JobNo; team: Uuid; kind: string; keyId: Uuid | null; credits: number; pages: number }
   | {
       op: 'scrape.insert';
       id: Uuid;

@@ -11,6 +11,7 @@ export { PenaltyBoard, type Penalty, type PenaltyListener } from './penalty-boar
 export { CancelBoard } from './cancel-board.js';
 export { PauseBoard } from './pause-board.js';
 export { MemberBoard, type Member, type MemberBoardOptions } from './member-board.js';
+export { GroupCall, type GroupCallOptions } from './group-call.js';
 export { Rpc, type RpcCallOptions } from './rpc.js';
 export type { RpcFrame } from './rpc-frame.js';
 export type { RpcHandler, RpcServeOptions, RpcServer } from './rpc-service.js';

@@ -27,6 +27,7 @@ const SCOPE: ScopeSpec = {
   excludePaths: [],
   regexOnFullUrl: false,
   maxDepth: null,
+  maxPathDepth: null,
   entireDomain: false,
   allowExternalLinks: true,
   allowSubdomains: false,

@@ -7,6 +7,7 @@ import {
   type LedgerRepository,
   type PageRow,
   type ScrapeRepository,
+  type UsageRepository,
 } from '@troupe/persistence';
 
 export type { JobError, JobView, NewJob, NewScrape, PageRow, RecordedCommand } from '@troupe/persistence';
@@ -22,6 +23,7 @@ export type Jobs = Pick<
   JobRepository,
   'create' | 'find' | 'tombstone' | 'pages' | 'page' | 'errors' | 'robotsBlocked' | 'active' | 'pendingCommands'
 >;
+export type OpenWork = Pick<UsageRepository, 'openPages'>;
 export type JobCommands = Pick<JobCommandRepository, 'append' | 'setPaused'>;
 export type Ledgers = Pick<LedgerRepository, 'read'>;
 export type Documents = Pick<ScrapeRepository, 'store' | 'find'>;

@@ -10,7 +10,7 @@ import { type ReadBody } from '../validation/read-body.js';
 import { crawlSpecFromV2, unofferedCrawlOptions } from './crawl.mapper.js';
 import { ExplainDto } from './explain.dto.js';
 import { explainUrlFromV2, explanationToV2 } from './explain.mapper.js';
-import { refuseIgnoringRobots, refuseUnoffered } from './offer.js';
+import { mayIgnoreRobots, refuseIgnoringRobots, refuseUnoffered } from './offer.js';
 
 @Controller('v2/crawl/explain')
 export class ExplainController {
@@ -26,9 +26,10 @@ export class ExplainController {
     @Body(new BodyPipe(ExplainDto)) { body, warnings }: ReadBody<ExplainDto>,
     @Res({ passthrough: true }) response: Response,
   ) {
-    refuseIgnoringRobots(body.ignoreRobotsTxt, this.config);
+    const allowIgnoreRobots = mayIgnoreRobots(caller, this.config);
+    refuseIgnoringRobots(body.ignoreRobotsTxt, allowIgnoreRobots);
     refuseUnoffered(unofferedCrawlOptions(body));
-    const spec = crawlSpecFromV2(body, { ...this.config, concurrency: caller.concurrency });
+    const spec = crawlSpecFromV2(body, { ...this.config, allowIgnoreRobots, concurrency: caller.concurrency });
     const found = await this.explains.explain(spec, body.urls.map(explainUrlFromV2), clientGone(response));
     const warning = warnings.length === 0 ? {} : { warning: warnings.join(' ') };
     return { success: true, urls: body.urls.map((url, i) => explanationToV2(url, found[i]!)), ...warning };
