@@ -168,7 +168,7 @@ export class CrawlWorld {
       crawlActor(job, rules),
       batchActor(job, rules),
       domainActor({ maxConn: this.maxConn, gapMs: 0, rules: pool }),
-      teamActor({ concurrency: this.teamSize, rules: pool }),
+      teamActor({ concurrencyOf: () => this.teamSize, rules: pool }),
     ];
     return new Map(defs.map((def) => [def.kind, def as unknown as ActorDef<unknown, unknown>]));
   }

@@ -4,7 +4,7 @@ import { BlobGatherer, FsBlobStore, type BlobStore } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
 import { RPC, type Converter } from '@troupe/contracts';
 import { LocalConverter, NatsConverter, type ConvertReplyHead } from '@troupe/conversion';
-import { parseAllowList, Resolver } from '@troupe/egress';
+import { isBlockedHost, parseAllowList, Resolver } from '@troupe/egress';
 import {
   ActorBus,
   CancelBoard,
@@ -16,7 +16,7 @@ import {
   type NatsLink,
 } from '@troupe/messaging';
 import type { Logger } from '@troupe/observability';
-import { createPool, RobotsCache } from '@troupe/persistence';
+import { BlockedHosts, createPool, RobotsCache } from '@troupe/persistence';
 import {
   BrowserEngine,
   BrowserPool,
@@ -49,7 +49,7 @@ export interface FetcherContext {
   link: NatsLink;
 }
 
-/** Only robots.txt is kept in Postgres by this service. */
+/** Only robots.txt is kept in Postgres by this service, and the blocklist read from it. */
 const POOL_SIZE = 2;
 const CONVERT_TIMEOUT_MS = 30_000;
 /** Kind under which fetchers with a browser are members a second time. */
@@ -69,11 +69,12 @@ export class FetcherParts {
 
   static async create(context: FetcherContext): Promise<FetcherParts> {
     const { config, instance, log } = context;
-    const { engines, browserPages, closeEngines } = createEngines(context);
+    const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
+    const blocklist = await BlockedHosts.watch(pool, (error) => log.warn({ err: error }, 'the blocklist was not read'));
+    const { engines, browserPages, closeEngines } = createEngines(context, blocklist);
     const hasBrowser = browserPages > 0;
     const boards = await startBoards(context, hasBrowser);
     const { converter, stopConverter } = createConverter(context);
-    const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
     const { slots, penalties, cancels } = boards;
     const mailboxes = new ActorBus(context.link);
     const reports = new HostReports({ mailboxes, penalties, instance, log });
@@ -112,6 +113,7 @@ export class FetcherParts {
       async () => {
         await reports.flush();
         await boards.stop();
+        blocklist.stop();
         await Promise.all([stopConverter(), closeEngines(), pool.end()]);
       },
     );
@@ -122,12 +124,16 @@ function createBlobs(config: Readonly<TroupeConfig>): Pick<BlobStore, 'put'> {
   return new BlobGatherer(new FsBlobStore(path.join(config.troupeDataDir, 'blobs')));
 }
 
-function createEngines({ config }: FetcherContext): {
+function createEngines(
+  { config }: FetcherContext,
+  blocklist: BlockedHosts,
+): {
   engines: Engines;
   browserPages: number;
   closeEngines: () => Promise<void>;
 } {
-  const allow = parseAllowList(config.allowPrivateTargets);
+  const isBlocked = (host: string) => isBlockedHost(host, blocklist.hosts);
+  const allow = { ...parseAllowList(config.allowPrivateTargets), isBlocked };
   const resolver = new Resolver({ servers: config.dnsServers, allow });
   const identity = { userAgent: config.userAgent, contactUrl: config.contactUrl ?? null };
   const proxy = new EgressProxy(resolver);

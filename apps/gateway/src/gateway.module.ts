@@ -2,9 +2,16 @@ import { Module, type DynamicModule, type Provider } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { type TroupeConfig } from '@troupe/config';
 import { type Logger } from '@troupe/observability';
-import { ExtractController } from './api/extract.controller.js';
+import { AuditLog, BlocklistRepository, TeamAdminRepository, UsageRepository } from '@troupe/persistence';
+import { AccountController } from './api/account.controller.js';
+import { AdminGuard } from './api/admin/admin.guard.js';
+import { AdminRecordsController } from './api/admin/records.controller.js';
+import { AdminTeamsController } from './api/admin/teams.controller.js';
 import { HealthController } from './api/health.controller.js';
 import { GoneController, NotOfferedController } from './api/not-offered.controller.js';
+import { RateLimitGuard } from './api/rate-limit.guard.js';
+import { UsageV1Controller } from './api/v1/usage.controller.js';
+import { ExtractController } from './api/extract.controller.js';
 import { BatchV1Controller } from './api/v1/batch.controller.js';
 import { CrawlV1Controller } from './api/v1/crawl.controller.js';
 import { MapV1Controller } from './api/v1/map.controller.js';
@@ -14,6 +21,9 @@ import { CrawlController } from './api/v2/crawl.controller.js';
 import { MapController } from './api/v2/map.controller.js';
 import { ParamsPreviewController } from './api/v2/params-preview.controller.js';
 import { ScrapeController } from './api/v2/scrape.controller.js';
+import { UsageController } from './api/v2/usage.controller.js';
+import { AccountService } from './accounts/account.service.js';
+import { DeadLettersService } from './admin/dead-letters.service.js';
 import { Accounts } from './auth/accounts.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { ApiExceptionFilter } from './errors/api-exception.filter.js';
@@ -25,6 +35,7 @@ import { MapService } from './jobs/map.service.js';
 import { PageBytes } from './jobs/page-bytes.js';
 import { ScrapeService } from './jobs/scrape.service.js';
 import { TargetPolicy } from './jobs/target-policy.js';
+import { RateLimits } from './limits/rate-limits.js';
 import { SETTINGS } from './settings.js';
 
 /** What the process has built and connected before Nest comes in. */
@@ -40,6 +51,18 @@ export interface GatewayParts {
   cancel: JobCancelService;
   pages: PageBytes;
   targets: TargetPolicy;
+  /** null: `RATE_LIMITS=off`. */
+  rateLimits: RateLimits | null;
+  account: AccountService;
+  admin: AdminParts;
+}
+
+export interface AdminParts {
+  teams: TeamAdminRepository;
+  usage: UsageRepository;
+  audit: AuditLog;
+  blocklist: BlocklistRepository;
+  deadLetters: DeadLettersService;
 }
 
 /** Providers too: the controllers of v1 translate their bodies and hand them over. */
@@ -61,6 +84,11 @@ export class GatewayModule {
         MapV1Controller,
         ParamsPreviewController,
         ExtractController,
+        AccountController,
+        UsageController,
+        UsageV1Controller,
+        AdminTeamsController,
+        AdminRecordsController,
         // Last: what is offered wins.
         GoneController,
         NotOfferedController,
@@ -83,7 +111,30 @@ function providersOf(parts: GatewayParts): Provider[] {
     { provide: JobCancelService, useValue: parts.cancel },
     { provide: PageBytes, useValue: parts.pages },
     { provide: TargetPolicy, useValue: parts.targets },
+    { provide: AccountService, useValue: parts.account },
+    ...adminProviders(parts.admin),
+    // In this order: who calls, then how often.
     { provide: APP_GUARD, useClass: ApiKeyGuard },
+    ...rateLimitProviders(parts.rateLimits),
     { provide: APP_FILTER, useFactory: (log: Logger) => new ApiExceptionFilter(log), inject: [SETTINGS.log] },
+  ];
+}
+
+function rateLimitProviders(limits: RateLimits | null): Provider[] {
+  if (limits === null) return [];
+  return [
+    { provide: RateLimits, useValue: limits },
+    { provide: APP_GUARD, useClass: RateLimitGuard },
+  ];
+}
+
+function adminProviders({ teams, usage, audit, blocklist, deadLetters }: AdminParts): Provider[] {
+  return [
+    AdminGuard,
+    { provide: TeamAdminRepository, useValue: teams },
+    { provide: UsageRepository, useValue: usage },
+    { provide: AuditLog, useValue: audit },
+    { provide: BlocklistRepository, useValue: blocklist },
+    { provide: DeadLettersService, useValue: deadLetters },
   ];
 }

@@ -90,7 +90,8 @@ export type RowOp =
       /** Sets finished_at and expires_at (now + result TTL) and fixes the final numbers. */
       finished: boolean;
     }
-  | { op: 'ledger.upsert'; jobNo: JobNo; team: Uuid; kind: string; keyId: Uuid | null; credits: number }
+  /** Cumulative per job. `pages`: documents delivered. */
+  | { op: 'ledger.upsert'; jobNo: JobNo; team: Uuid; kind: string; keyId: Uuid | null; credits: number; pages: number }
   | {
       op: 'scrape.insert';
       id: Uuid;

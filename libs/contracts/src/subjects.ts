@@ -42,6 +42,12 @@ export const RPC = {
   map: 'rpc.map',
 } as const;
 
+/** Questions to all processes of a kind; core NATS, JSON. */
+export const SUBJECTS = {
+  /** To gateways: a team -> its sync scrapes there. */
+  teamActivity: 'ask.gateway.activity',
+} as const;
+
 export function abortSubject(request: Uuid): string {
   return `ctl.abort.${request}`;
 }

@@ -10,6 +10,7 @@ export type { SlotHold } from './slot-hold.js';
 export { PenaltyBoard, type Penalty, type PenaltyListener } from './penalty-board.js';
 export { CancelBoard } from './cancel-board.js';
 export { MemberBoard, type Member, type MemberBoardOptions } from './member-board.js';
+export { GroupCall, type GroupCallOptions } from './group-call.js';
 export { Rpc, type RpcCallOptions } from './rpc.js';
 export type { RpcFrame } from './rpc-frame.js';
 export type { RpcHandler, RpcServeOptions, RpcServer } from './rpc-service.js';

@@ -4,7 +4,15 @@ export { PgActorStore, type PgActorStoreOptions } from './actor-store/pg-actor-s
 export { Housekeeping } from './housekeeping.js';
 export * from './repositories/job.repository.js';
 export * from './repositories/account.repository.js';
+export { AuditLog, type AuditAuthor, type AuditEntry, type AuditQuery } from './repositories/audit-log.js';
+export * from './repositories/blocked-hosts.js';
+export * from './repositories/blocklist.repository.js';
+export * from './repositories/dead-letter.repository.js';
+export * from './repositories/rate-counter.js';
+export * from './repositories/team-admin.repository.js';
+export * from './repositories/team-sizes.js';
 export * from './repositories/robots-cache.js';
 export * from './repositories/scrape.repository.js';
+export * from './repositories/usage.repository.js';
 export type * from './entities/job.entity.js';
 export type * from './entities/account.entity.js';

@@ -646,7 +646,7 @@ describe('job rows', () => {
     const team = randomUUID();
     const id = randomUUID();
     const rows = (credits: number): RowOp[] => [
-      { op: 'ledger.upsert', jobNo, team, kind: 'crawl', keyId: null, credits },
+      { op: 'ledger.upsert', jobNo, team, kind: 'crawl', keyId: null, credits, pages: credits },
       {
         op: 'scrape.insert',
         id,
@@ -665,5 +665,7 @@ describe('job rows', () => {
       { credits: 8 },
     ]);
     expect((await db.pool.query(`SELECT ms FROM scrape_log WHERE id = $1`, [id])).rows).toEqual([{ ms: 13 }]);
+    const usage = await db.pool.query(`SELECT credits::int, calls::int FROM scrape_usage WHERE team_id = $1`, [team]);
+    expect(usage.rows).toEqual([{ credits: 1, calls: 1 }]);
   });
 });

@@ -16,8 +16,6 @@ const LATER_PATHS = [
   'v2/search/*path',
   'v2/agent',
   'v2/agent/*path',
-  'v2/team/*path',
-  'v2/concurrency-check',
   'v2/parse',
   'v2/parse/*path',
   'v2/scrape/:id/interact',

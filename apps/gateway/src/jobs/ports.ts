@@ -1,7 +1,7 @@
 /** What the services of this folder need of the adapters; narrow, so that a test can stand in. */
 import { type BlobStore } from '@troupe/blob-store';
 import { type ActorBus, type CancelBoard, type NatsLink, type Rpc } from '@troupe/messaging';
-import { type JobRepository, type PageRow, type ScrapeRepository } from '@troupe/persistence';
+import { type JobRepository, type PageRow, type ScrapeRepository, type UsageRepository } from '@troupe/persistence';
 
 export type { JobError, JobView, NewJob, NewScrape, PageRow, RecordedCommand } from '@troupe/persistence';
 
@@ -14,6 +14,7 @@ export type Jobs = Pick<
   JobRepository,
   'create' | 'find' | 'tombstone' | 'pages' | 'page' | 'errors' | 'robotsBlocked' | 'active' | 'pendingCommands'
 >;
+export type OpenWork = Pick<UsageRepository, 'openPages'>;
 export type Documents = Pick<ScrapeRepository, 'store' | 'find'>;
 
 /** Where the bytes of a stored page are. */

@@ -63,8 +63,8 @@ export function jobRow(state: JobState, finished: boolean): Effect {
 }
 
 export function ledgerRow(state: JobState): Effect {
-  const { jobNo, team, kind, keyId, credits } = state;
-  return { t: 'row', row: { op: 'ledger.upsert', jobNo, team, kind, keyId, credits } };
+  const { jobNo, team, kind, keyId, credits, ord: pages } = state;
+  return { t: 'row', row: { op: 'ledger.upsert', jobNo, team, kind, keyId, credits, pages } };
 }
 
 function warningOf(state: JobState): string | null {

@@ -89,6 +89,7 @@ function close(
 
 function stored(state: JobState, page: PageResult, outcome: Outcome): Effect[] {
   const { jobNo } = state;
+  if (outcome === 'failed' || outcome === 'ok') state.credits += page.credits;
   if (outcome === 'failed') {
     return [
       {
@@ -106,7 +107,6 @@ function stored(state: JobState, page: PageResult, outcome: Outcome): Effect[] {
   }
   if (outcome !== 'ok') return [];
   state.ord += 1;
-  state.credits += page.credits;
   return [
     {
       t: 'row',

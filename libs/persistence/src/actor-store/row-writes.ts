@@ -158,18 +158,23 @@ const STATEMENTS: Statements = {
   }),
   'ledger.upsert': () => ({
     name: 'ledger-upsert',
-    text: `INSERT INTO credit_ledger (job_no, team_id, kind, key_id, credits, at)
-      SELECT *, now() FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::uuid[], $5::int[])
-      ON CONFLICT (job_no, team_id, kind) DO UPDATE SET credits = EXCLUDED.credits, at = EXCLUDED.at`,
-    columns: [(r) => r.jobNo, (r) => r.team, (r) => r.kind, (r) => r.keyId, (r) => r.credits],
+    text: `INSERT INTO credit_ledger (job_no, team_id, kind, key_id, credits, pages, at)
+      SELECT *, now() FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::uuid[], $5::int[], $6::int[])
+      ON CONFLICT (job_no, team_id, kind) DO UPDATE SET credits = EXCLUDED.credits, pages = EXCLUDED.pages, at = EXCLUDED.at`,
+    columns: [(r) => r.jobNo, (r) => r.team, (r) => r.kind, (r) => r.keyId, (r) => r.credits, (r) => r.pages],
   }),
   'scrape.insert': () => ({
     name: 'scrape-insert',
-    text: `INSERT INTO scrape_log (id, day, team_id, key_id, url, status, credits, ms, at)
+    // Only a line that is new counts: a call is billed once, however often its bill arrives.
+    text: `WITH logged AS (INSERT INTO scrape_log (id, day, team_id, key_id, url, status, credits, ms, at)
       SELECT id, day, team_id, key_id, url, status, credits, ms, to_timestamp(at_ms / 1000)
       FROM unnest($1::uuid[], $2::int[], $3::uuid[], $4::uuid[], $5::text[], $6::smallint[], $7::int[], $8::int[], $9::float8[])
         AS x(id, day, team_id, key_id, url, status, credits, ms, at_ms)
-      ON CONFLICT DO NOTHING`,
+      ON CONFLICT DO NOTHING RETURNING team_id, day, key_id, credits, at)
+      INSERT INTO scrape_usage (team_id, day, key_id, credits, calls, last_at)
+      SELECT team_id, day, key_id, sum(credits), count(*), max(at) FROM logged GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+      ON CONFLICT (team_id, day, key_id) DO UPDATE SET credits = scrape_usage.credits + EXCLUDED.credits,
+        calls = scrape_usage.calls + EXCLUDED.calls, last_at = greatest(scrape_usage.last_at, EXCLUDED.last_at)`,
     columns: [
       (r) => r.id,
       (r) => dayOf(r.atMs),

@@ -13,7 +13,7 @@ import { type ReadBody } from '../validation/read-body.js';
 import { CrawlDto } from './crawl.dto.js';
 import { crawlSpecFromV2, crawlSpecToV2, unofferedCrawlOptions } from './crawl.mapper.js';
 import { JobReader } from './job-reader.js';
-import { refuseIgnoringRobots, refuseUnoffered, refuseZeroDataRetention } from './offer.js';
+import { mayIgnoreRobots, refuseIgnoringRobots, refuseUnoffered, refuseZeroDataRetention } from './offer.js';
 import { submissionOf } from './submission.js';
 
 @Controller('v2/crawl')
@@ -38,9 +38,10 @@ export class CrawlController {
     @Req() request: Request,
   ) {
     refuseZeroDataRetention(body.zeroDataRetention);
-    refuseIgnoringRobots(body.ignoreRobotsTxt, this.config);
+    const allowIgnoreRobots = mayIgnoreRobots(caller, this.config);
+    refuseIgnoringRobots(body.ignoreRobotsTxt, allowIgnoreRobots);
     refuseUnoffered(unofferedCrawlOptions(body));
-    const spec = crawlSpecFromV2(body, { ...this.config, concurrency: caller.concurrency });
+    const spec = crawlSpecFromV2(body, { ...this.config, allowIgnoreRobots, concurrency: caller.concurrency });
     const id = await this.submit.startCrawl(spec, submissionOf(request, caller, body));
     const warning = warnings.length === 0 ? {} : { warning: warnings.join(' ') };
     return { success: true, id, url: this.reader.addressOf(request, id), ...warning };
