@@ -150,7 +150,6 @@ describe('options', () => {
     ['/v1/scrape', { url: 'x.example', parsePDF: false }, 'parsers'],
     ['/v1/crawl', { url: 'x.example', scrapeOptions: { mobile: true } }, 'mobile'],
     ['/v2/crawl', { url: 'x.example', webhook: 'https://h.example' }, 'webhook'],
-    ['/v2/batch/scrape', { urls: ['x.example'], appendToId: UNKNOWN_ID }, 'appendToId'],
   ])('POST %s %j answers 501 naming the option', async (path, json, name) => {
     const { status, body } = await post(path, json);
     expect(status).toBe(501);

@@ -18,8 +18,11 @@ import { MapV1Controller } from './api/v1/map.controller.js';
 import { ScrapeV1Controller } from './api/v1/scrape.controller.js';
 import { BatchController } from './api/v2/batch.controller.js';
 import { CrawlController } from './api/v2/crawl.controller.js';
+import { ExplainController } from './api/v2/explain.controller.js';
+import { LedgerController } from './api/v2/ledger.controller.js';
 import { MapController } from './api/v2/map.controller.js';
 import { ParamsPreviewController } from './api/v2/params-preview.controller.js';
+import { PauseController } from './api/v2/pause.controller.js';
 import { ScrapeController } from './api/v2/scrape.controller.js';
 import { UsageController } from './api/v2/usage.controller.js';
 import { AccountService } from './accounts/account.service.js';
@@ -28,7 +31,11 @@ import { Accounts } from './auth/accounts.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { ApiExceptionFilter } from './errors/api-exception.filter.js';
 import { Readiness } from './health/readiness.js';
+import { BatchAppendService } from './jobs/batch-append.service.js';
+import { CrawlExplainService } from './jobs/crawl-explain.service.js';
+import { CrawlPauseService } from './jobs/crawl-pause.service.js';
 import { JobCancelService } from './jobs/job-cancel.service.js';
+import { JobLedgerService } from './jobs/job-ledger.service.js';
 import { JobStatusService } from './jobs/job-status.service.js';
 import { JobSubmitService } from './jobs/job-submit.service.js';
 import { MapService } from './jobs/map.service.js';
@@ -49,6 +56,10 @@ export interface GatewayParts {
   submit: JobSubmitService;
   status: JobStatusService;
   cancel: JobCancelService;
+  appends: BatchAppendService;
+  pauses: CrawlPauseService;
+  ledgers: JobLedgerService;
+  explains: CrawlExplainService;
   pages: PageBytes;
   targets: TargetPolicy;
   /** null: `RATE_LIMITS=off`. */
@@ -83,6 +94,9 @@ export class GatewayModule {
         BatchV1Controller,
         MapV1Controller,
         ParamsPreviewController,
+        ExplainController,
+        PauseController,
+        LedgerController,
         ExtractController,
         AccountController,
         UsageController,
@@ -109,6 +123,10 @@ function providersOf(parts: GatewayParts): Provider[] {
     { provide: JobSubmitService, useValue: parts.submit },
     { provide: JobStatusService, useValue: parts.status },
     { provide: JobCancelService, useValue: parts.cancel },
+    { provide: BatchAppendService, useValue: parts.appends },
+    { provide: CrawlPauseService, useValue: parts.pauses },
+    { provide: JobLedgerService, useValue: parts.ledgers },
+    { provide: CrawlExplainService, useValue: parts.explains },
     { provide: PageBytes, useValue: parts.pages },
     { provide: TargetPolicy, useValue: parts.targets },
     { provide: AccountService, useValue: parts.account },

@@ -168,13 +168,13 @@ describe('batchFromV2', () => {
     );
   });
 
-  it('names appendToId and webhooks as not offered', () => {
+  it('names webhooks as not offered', () => {
     const { body } = readBody(BatchDto, {
       urls: ['a.example'],
       webhook: { url: 'https://h.example' },
       appendToId: '5B1d0000-0000-4000-8000-000000000000',
     });
-    expect(unofferedBatchOptions(body)).toEqual(['webhook', 'appendToId']);
+    expect(unofferedBatchOptions(body)).toEqual(['webhook']);
   });
 });
 
