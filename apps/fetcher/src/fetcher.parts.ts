@@ -10,6 +10,7 @@ import {
   CancelBoard,
   MailBundler,
   MemberBoard,
+  PauseBoard,
   PenaltyBoard,
   Rpc,
   SlotBoard,
@@ -34,6 +35,7 @@ import { LaneConsumer } from './lanes/lane.consumer.js';
 import { SitemapFinder } from './map/sitemap-finder.js';
 import { SiteMapper } from './map/site-mapper.js';
 import { PageFetcher, type Engines } from './pages/page-fetcher.js';
+import { RobotsJudge } from './robots/robots-judge.js';
 import { RobotsRules } from './robots/robots-rules.js';
 import { ScrapeRunner } from './scrape/scrape-runner.js';
 import { SinglePages } from './scrape/single-pages.js';
@@ -61,6 +63,7 @@ export class FetcherParts {
     readonly kicks: KickRunner,
     readonly mapper: SiteMapper,
     readonly scrapes: ScrapeRunner,
+    readonly robots: RobotsJudge,
     /** Pages that the browser opens at once, 0 without one. */
     readonly browserPages: number,
     /** Closes everything, in order. Call it when nothing runs any more. */
@@ -75,7 +78,7 @@ export class FetcherParts {
     const hasBrowser = browserPages > 0;
     const boards = await startBoards(context, hasBrowser);
     const { converter, stopConverter } = createConverter(context);
-    const { slots, penalties, cancels } = boards;
+    const { slots, penalties, cancels, pauses } = boards;
     const mailboxes = new ActorBus(context.link);
     const reports = new HostReports({ mailboxes, penalties, instance, log });
     const express = new ExpressSlots({ board: slots, perHost: config.hostExpressConn, instance, log });
@@ -83,7 +86,7 @@ export class FetcherParts {
     const robots = new RobotsRules({ store: new RobotsCache(pool), fetch, log });
     const pages = new PageFetcher(engines, new Ladder({ hasBrowser }), converter);
     const single = new SinglePages({ pages, express, penalties, reports, robots });
-    const common = { instance, mailboxes, cancels, robots };
+    const common = { instance, mailboxes, cancels, pauses, robots };
     return new FetcherParts(
       new LaneConsumer(
         {
@@ -109,6 +112,7 @@ export class FetcherParts {
         gapMs: config.hostGapMs,
       }),
       new ScrapeRunner({ single, rpc: new Rpc(context.link), hasBrowser, browserElsewhere: boards.browserElsewhere }),
+      new RobotsJudge(robots, productOf(config.userAgent)),
       browserPages,
       async () => {
         await reports.flush();
@@ -155,21 +159,24 @@ async function startBoards({ link, instance }: FetcherContext, hasBrowser: boole
   const browsers = hasBrowser ? new MemberBoard(link) : null;
   const penalties = new PenaltyBoard(link);
   const cancels = new CancelBoard(link);
+  const pauses = new PauseBoard(link);
   await Promise.all([
     members.start({ id: instance, kind: 'fetcher' }),
     browsers?.start({ id: `${instance}.${BROWSER_KIND}`, kind: BROWSER_KIND }),
     penalties.start(),
     cancels.start(),
+    pauses.start(),
   ]);
   const slots = new SlotBoard(link, members);
   return {
     penalties,
     cancels,
+    pauses,
     slots,
     browserElsewhere: () => members.list().some(({ kind }) => kind === BROWSER_KIND),
     stop: async () => {
       await slots.stop();
-      await Promise.all([members.stop(), browsers?.stop(), penalties.stop(), cancels.stop()]);
+      await Promise.all([members.stop(), browsers?.stop(), penalties.stop(), cancels.stop(), pauses.stop()]);
     },
   };
 }

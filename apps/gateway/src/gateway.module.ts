@@ -11,9 +11,18 @@ import { HealthController } from './api/health.controller.js';
 import { GoneController, NotOfferedController } from './api/not-offered.controller.js';
 import { RateLimitGuard } from './api/rate-limit.guard.js';
 import { UsageV1Controller } from './api/v1/usage.controller.js';
+import { ExtractController } from './api/extract.controller.js';
+import { BatchV1Controller } from './api/v1/batch.controller.js';
+import { CrawlV1Controller } from './api/v1/crawl.controller.js';
+import { MapV1Controller } from './api/v1/map.controller.js';
+import { ScrapeV1Controller } from './api/v1/scrape.controller.js';
 import { BatchController } from './api/v2/batch.controller.js';
 import { CrawlController } from './api/v2/crawl.controller.js';
+import { ExplainController } from './api/v2/explain.controller.js';
+import { LedgerController } from './api/v2/ledger.controller.js';
 import { MapController } from './api/v2/map.controller.js';
+import { ParamsPreviewController } from './api/v2/params-preview.controller.js';
+import { PauseController } from './api/v2/pause.controller.js';
 import { ScrapeController } from './api/v2/scrape.controller.js';
 import { UsageController } from './api/v2/usage.controller.js';
 import { AccountService } from './accounts/account.service.js';
@@ -22,7 +31,11 @@ import { Accounts } from './auth/accounts.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { ApiExceptionFilter } from './errors/api-exception.filter.js';
 import { Readiness } from './health/readiness.js';
+import { BatchAppendService } from './jobs/batch-append.service.js';
+import { CrawlExplainService } from './jobs/crawl-explain.service.js';
+import { CrawlPauseService } from './jobs/crawl-pause.service.js';
 import { JobCancelService } from './jobs/job-cancel.service.js';
+import { JobLedgerService } from './jobs/job-ledger.service.js';
 import { JobStatusService } from './jobs/job-status.service.js';
 import { JobSubmitService } from './jobs/job-submit.service.js';
 import { MapService } from './jobs/map.service.js';
@@ -43,6 +56,10 @@ export interface GatewayParts {
   submit: JobSubmitService;
   status: JobStatusService;
   cancel: JobCancelService;
+  appends: BatchAppendService;
+  pauses: CrawlPauseService;
+  ledgers: JobLedgerService;
+  explains: CrawlExplainService;
   pages: PageBytes;
   targets: TargetPolicy;
   /** null: `RATE_LIMITS=off`. */
@@ -59,28 +76,38 @@ export interface AdminParts {
   deadLetters: DeadLettersService;
 }
 
+/** Providers too: the controllers of v1 translate their bodies and hand them over. */
+const V2_CONTROLLERS = [BatchController, CrawlController, MapController];
+
 @Module({})
 export class GatewayModule {
   static of(parts: GatewayParts): DynamicModule {
     return {
       module: GatewayModule,
-      // The order of routes: literals of calls that are not offered stand before the ids they would be taken for.
       controllers: [
         // Routes are tried in this order, and scrapes are the ones in a hurry.
         ScrapeController,
+        ScrapeV1Controller,
         HealthController,
-        GoneController,
+        ...V2_CONTROLLERS,
+        CrawlV1Controller,
+        BatchV1Controller,
+        MapV1Controller,
+        ParamsPreviewController,
+        ExplainController,
+        PauseController,
+        LedgerController,
+        ExtractController,
         AccountController,
         UsageController,
         UsageV1Controller,
         AdminTeamsController,
         AdminRecordsController,
+        // Last: what is offered wins.
+        GoneController,
         NotOfferedController,
-        BatchController,
-        CrawlController,
-        MapController,
       ],
-      providers: providersOf(parts),
+      providers: [...providersOf(parts), ScrapeController, ...V2_CONTROLLERS],
     };
   }
 }
@@ -96,6 +123,10 @@ function providersOf(parts: GatewayParts): Provider[] {
     { provide: JobSubmitService, useValue: parts.submit },
     { provide: JobStatusService, useValue: parts.status },
     { provide: JobCancelService, useValue: parts.cancel },
+    { provide: BatchAppendService, useValue: parts.appends },
+    { provide: CrawlPauseService, useValue: parts.pauses },
+    { provide: JobLedgerService, useValue: parts.ledgers },
+    { provide: CrawlExplainService, useValue: parts.explains },
     { provide: PageBytes, useValue: parts.pages },
     { provide: TargetPolicy, useValue: parts.targets },
     { provide: AccountService, useValue: parts.account },

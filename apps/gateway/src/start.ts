@@ -6,7 +6,7 @@ import { FsBlobStore } from '@troupe/blob-store';
 import { type TroupeConfig } from '@troupe/config';
 import { gatewayGrantSubject, SUBJECTS, type Grant, type Uuid } from '@troupe/contracts';
 import { isBlockedHost, parseAllowList } from '@troupe/egress';
-import { ActorBus, CancelBoard, GroupCall, MemberBoard, NatsLink, Rpc } from '@troupe/messaging';
+import { ActorBus, CancelBoard, GroupCall, MemberBoard, NatsLink, PauseBoard, Rpc } from '@troupe/messaging';
 import { type RunningService, type ServiceContext } from '@troupe/observability';
 import {
   AccountRepository,
@@ -16,7 +16,9 @@ import {
   createDataSource,
   DeadLetterRepository,
   Housekeeping,
+  JobCommandRepository,
   JobRepository,
+  LedgerRepository,
   poolOf,
   RateCounter,
   type RateTotal,
@@ -31,8 +33,12 @@ import { Accounts } from './auth/accounts.js';
 import { GatewayModule, type GatewayParts } from './gateway.module.js';
 import { Readiness } from './health/readiness.js';
 import { BODY_LIMIT_BYTES, createEdge, refuseBadBody, type EdgeState } from './http/edge.js';
+import { BatchAppendService } from './jobs/batch-append.service.js';
 import { CommandPublisher } from './jobs/command-publisher.js';
+import { CrawlExplainService } from './jobs/crawl-explain.service.js';
+import { CrawlPauseService } from './jobs/crawl-pause.service.js';
 import { JobCancelService } from './jobs/job-cancel.service.js';
+import { JobLedgerService } from './jobs/job-ledger.service.js';
 import { JobStatusService } from './jobs/job-status.service.js';
 import { JobSubmitService } from './jobs/job-submit.service.js';
 import { MapService } from './jobs/map.service.js';
@@ -135,6 +141,8 @@ function buildServices(
     concurrency: config.teamConcurrency,
     log,
   });
+  const submit = new JobSubmitService({ jobs, link, commands, targets, credits, work: consumption });
+  const jobCommands = { status, link, commands, jobs: new JobCommandRepository(pool, config) };
   const checks = {
     postgres: async () => void (await pool.query('SELECT 1')),
     nats: () => link.ping(),
@@ -147,9 +155,13 @@ function buildServices(
     readiness: new Readiness(checks, state),
     scrapes: new ScrapeService({ calls, link, tokens, usage, archive, targets, credits, documents, pages }),
     maps: new MapService({ calls, link, usage, targets, credits }),
-    submit: new JobSubmitService({ jobs, link, commands, targets, credits, work: consumption }),
+    submit,
     status,
     cancel: new JobCancelService({ status, cancels: new CancelBoard(link), publisher, instance }),
+    appends: new BatchAppendService({ ...jobCommands, submit }),
+    pauses: new CrawlPauseService({ ...jobCommands, pauses: new PauseBoard(link) }),
+    ledgers: new JobLedgerService({ status, ledgers: new LedgerRepository(pool) }),
+    explains: new CrawlExplainService({ calls, link, targets }),
     pages,
     targets,
     rateLimits,

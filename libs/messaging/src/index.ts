@@ -9,6 +9,7 @@ export { SlotBoard, type SlotClaim, type SlotVerdict } from './slot-board.js';
 export type { SlotHold } from './slot-hold.js';
 export { PenaltyBoard, type Penalty, type PenaltyListener } from './penalty-board.js';
 export { CancelBoard } from './cancel-board.js';
+export { PauseBoard } from './pause-board.js';
 export { MemberBoard, type Member, type MemberBoardOptions } from './member-board.js';
 export { GroupCall, type GroupCallOptions } from './group-call.js';
 export { Rpc, type RpcCallOptions } from './rpc.js';

@@ -18,6 +18,7 @@ function fixture(stored: number, status: JobStatus) {
     team: 'team-a',
     kind: 'crawl',
     status: state.status,
+    paused: false,
     total: state.stored,
     completed: state.stored,
     creditsUsed: state.stored,

@@ -51,8 +51,7 @@ export class JobSubmitService {
 
   /** `urls` in the order of their results' identity, repeated ones included. */
   async startBatch(spec: BatchSpec, urls: BatchUrl[], submission: Submission): Promise<Uuid> {
-    await this.checkQueue(submission.caller);
-    await this.parts.credits.charge(submission.caller, urls.length);
+    await this.admitUrls(submission.caller, urls.length);
     return this.submit({
       kind: 'batch',
       spec,
@@ -61,6 +60,12 @@ export class JobSubmitService {
       wireOptions: spec,
       ...ownerOf(submission),
     });
+  }
+
+  /** Whether a team may add that many URLs to its batches. @throws ApiError 429, 402 */
+  async admitUrls(caller: Caller, urls: number): Promise<void> {
+    await this.checkQueue(caller);
+    await this.parts.credits.charge(caller, urls);
   }
 
   /** @throws ApiError 429 while the team has as much open as may wait; the job that fills the queue is taken whole */

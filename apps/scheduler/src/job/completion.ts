@@ -57,6 +57,8 @@ export function jobRow(state: JobState, finished: boolean): Effect {
       credits: state.credits,
       error: state.error,
       warning: finished ? warningOf(state) : null,
+      seeds: state.seeds.total,
+      excluded: state.excluded,
       finished,
     },
   };

@@ -1,6 +1,7 @@
 import type { MigrationInterface } from 'typeorm';
 import { InitialSchema1763683200000 } from './1763683200000-initial-schema.js';
 import { Accounts1763950003000 } from './1763950003000-accounts.js';
+import { JobCalls1763950005000 } from './1763950005000-job-calls.js';
 
 export const MIGRATIONS_TABLE = 'schema_migration';
 
@@ -8,4 +9,5 @@ export const MIGRATIONS_TABLE = 'schema_migration';
 export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
   InitialSchema1763683200000,
   Accounts1763950003000,
+  JobCalls1763950005000,
 ];

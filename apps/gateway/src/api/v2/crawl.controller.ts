@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
-import { type CrawlSpec, type Uuid } from '@troupe/contracts';
+import { type Uuid } from '@troupe/contracts';
 import type { Request, Response } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
 import { JobCancelService } from '../../jobs/job-cancel.service.js';
@@ -22,7 +22,7 @@ export class CrawlController {
 
   constructor(
     private readonly submit: JobSubmitService,
-    private readonly status: JobStatusService,
+    status: JobStatusService,
     cancel: JobCancelService,
     pages: PageBytes,
     @InjectConfig() private readonly config: Readonly<TroupeConfig>,
@@ -49,18 +49,8 @@ export class CrawlController {
 
   /** Both names stand before `:id`, which would take them for an id. */
   @Get(['active', 'ongoing'])
-  async activeCrawls(@AsCaller() caller: Caller) {
-    const crawls = await this.status.activeCrawls(caller);
-    return {
-      success: true,
-      crawls: crawls.map((job) => ({
-        id: job.job,
-        teamId: job.team,
-        url: job.originUrl ?? '',
-        created_at: job.createdAt.toISOString(),
-        options: crawlSpecToV2(job.wireOptions as CrawlSpec),
-      })),
-    };
+  activeCrawls(@AsCaller() caller: Caller) {
+    return this.reader.activeCrawls(caller, crawlSpecToV2);
   }
 
   @Get(':id')
