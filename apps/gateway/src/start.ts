@@ -21,6 +21,7 @@ import {
   LedgerRepository,
   poolOf,
   RateCounter,
+  type RateTotal,
   ScrapeRepository,
   TeamAdminRepository,
   UsageRepository,
@@ -122,7 +123,11 @@ function buildServices(
   const targets = new TargetPolicy({ ...parseAllowList(config.allowPrivateTargets), isBlocked });
   const consumption = new UsageRepository(pool);
   const credits = new CreditGate({ usage: consumption, isOn: config.billing });
-  const rateLimits = config.rateLimits ? new RateLimits({ counter: new RateCounter(pool), log }) : null;
+  const news = {
+    publish: (totals: RateTotal[]) => publisher.notify(SUBJECTS.rateTotals, totals),
+    listen: (onTotals: (totals: RateTotal[]) => void) => void listener.listen(SUBJECTS.rateTotals, onTotals),
+  };
+  const rateLimits = config.rateLimits ? new RateLimits({ counter: new RateCounter(pool), news, log }) : null;
   const activity = new TeamActivity({
     call: new GroupCall<Uuid, Activity>(link, SUBJECTS.teamActivity),
     tokens,
