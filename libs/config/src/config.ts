@@ -63,6 +63,8 @@ export class TroupeConfig {
   @toList @IsString({ each: true }) readonly dnsServers: string[] = [];
   @toInt @IsInt() @Min(1) @Max(100_000) readonly maxBatchUrls: number = 10_000;
   @toInt @IsInt() @Min(1) @Max(24 * 30) readonly resultTtlHours: number = 24;
+  /** Results that a gateway keeps in memory for the next who asks, in MiB; 0 = none. */
+  @toInt @IsInt() @Min(0) @Max(65_536) readonly statusCacheMb: number = 256;
   @toBoolean @IsBoolean() readonly limitCountsFailed: boolean = true;
   @IsIn(['trace', 'debug', 'info', 'warn', 'error']) readonly logLevel: string = 'info';
   @IsOptional() @IsIn(['pretty', 'json']) readonly logFormat?: 'pretty' | 'json';
