@@ -9,6 +9,7 @@ export const BUCKETS = {
   slot: 'slot',
   penalty: 'pen',
   cancel: 'cancel',
+  pause: 'pause',
   partition: 'part',
   members: 'members',
 } as const;
@@ -40,6 +41,15 @@ export const RPC = {
   fetchBrowser: 'rpc.fetch.browser',
   convert: 'rpc.convert',
   map: 'rpc.map',
+  robots: 'rpc.robots',
+} as const;
+
+/** To all processes of a kind; core NATS, JSON, may be lost. */
+export const SUBJECTS = {
+  /** Between gateways: requests counted in the present minute. */
+  rateTotals: 'evt.gateway.rates',
+  /** To gateways: a team -> its sync scrapes there. */
+  teamActivity: 'ask.gateway.activity',
 } as const;
 
 export function abortSubject(request: Uuid): string {
