@@ -1,12 +1,12 @@
-/** The conformance checks of the JavaScript SDK that look at its traffic, at its version 1, or at what stands before us. */
+/** The conformance checks of the JavaScript SDK that look at its traffic or at what stands before us. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { FirecrawlAppV1, FirecrawlClient } from 'firecrawl';
+import { FirecrawlClient } from 'firecrawl';
 import https from 'node:https';
 import { startDns, TEST_CERT, type DnsServer } from '../../apps/fetcher/src/engines/loopback.fixture.js';
-import { isPageRequest, type KnownSite } from '../sites/known-graph/index.js';
+import { type KnownSite } from '../sites/known-graph/index.js';
 import { ApiClient } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
-import { addresses, DOCS, paths, SLOW_LEAVES, startClientSite } from './client-site.js';
+import { addresses, DOCS, startClientSite } from './client-site.js';
 import { startFrontProxy } from './front-proxy.js';
 
 const TIMEOUT_MS = 120_000;
@@ -17,7 +17,6 @@ let cluster: TestCluster;
 let site: KnownSite;
 let dns: DnsServer;
 let v2: FirecrawlClient;
-let v1: FirecrawlAppV1;
 let api: ApiClient;
 
 beforeAll(async () => {
@@ -32,7 +31,6 @@ beforeAll(async () => {
     },
   });
   v2 = new FirecrawlClient({ apiKey: cluster.apiKey, apiUrl: cluster.url });
-  v1 = new FirecrawlAppV1({ apiKey: cluster.apiKey, apiUrl: cluster.url });
   api = new ApiClient(cluster.url, cluster.apiKey);
 }, TIMEOUT_MS);
 
@@ -151,69 +149,6 @@ describe('the client of version 2', () => {
       } finally {
         await proxy.close();
       }
-    },
-    TIMEOUT_MS,
-  );
-});
-
-describe('the client of version 1', () => {
-  it(
-    'scrapes, also what answers 404',
-    async () => {
-      const fine = await v1.scrapeUrl(site.url('/docs/3'), { formats: ['markdown', 'links'] });
-      expect(fine).toMatchObject({ success: true, metadata: { sourceURL: site.url('/docs/3'), statusCode: 200 } });
-      expect(fine).toHaveProperty('markdown', expect.stringContaining('Page /docs/3'));
-      const missing = await v1.scrapeUrl(site.url('/nowhere'));
-      expect(missing).toMatchObject({ success: true, metadata: { statusCode: 404, error: 'Not Found' } });
-    },
-    TIMEOUT_MS,
-  );
-
-  it(
-    'waits for a crawl and gets every page once',
-    async () => {
-      const job = await v1.crawlUrl(site.url('/docs'), { ignoreSitemap: true, limit: 100 }, 2);
-      expect(job).toMatchObject({ success: true, status: 'completed', total: DOCS.length, completed: DOCS.length });
-      if (!job.success) throw new Error(job.error);
-      expect(sourcesOf(job.data)).toEqual(addresses(site, DOCS));
-    },
-    TIMEOUT_MS,
-  );
-
-  it(
-    'waits for a batch, though it asks for it as a crawl',
-    async () => {
-      const wanted = addresses(site, paths('docs', 5));
-      const job = await v1.batchScrapeUrls(wanted, { formats: ['markdown'] }, 2);
-      expect(job).toMatchObject({ success: true, status: 'completed', total: 5 });
-      if (!job.success) throw new Error(job.error);
-      expect(sourcesOf(job.data)).toEqual(wanted);
-    },
-    TIMEOUT_MS,
-  );
-
-  it(
-    'asking for errors leaves the job running',
-    async () => {
-      const started = await v1.asyncCrawlUrl(site.url('/slow'), { ignoreSitemap: true });
-      if (!started.success) throw new Error(started.error);
-      const id = started.id!;
-      expect(await v1.checkCrawlErrors(id)).toMatchObject({ errors: [], robotsBlocked: [] });
-      const { body } = await api.call(`/v1/crawl/${id}`);
-      expect(body.status).toBe('scraping');
-      expect(await v1.cancelCrawl(id)).toMatchObject({ status: 'cancelled' });
-      expect(site.requests(isPageRequest).length).toBeLessThan(SLOW_LEAVES);
-    },
-    TIMEOUT_MS,
-  );
-
-  it(
-    'maps to a list of addresses',
-    async () => {
-      const map = await v1.mapUrl(site.url('/docs'), { ignoreSitemap: true });
-      expect(map).toMatchObject({ success: true });
-      if (!map.success) throw new Error(map.error);
-      expect([...(map.links ?? [])].sort()).toEqual(addresses(site, DOCS));
     },
     TIMEOUT_MS,
   );
