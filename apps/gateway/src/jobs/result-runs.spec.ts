@@ -86,6 +86,17 @@ describe('runs of results', () => {
     expect(await job.runs.at(job.view(), 2)).toMatchObject({ count: 1 });
   });
 
+  it('of a job that goes on are read again soon, however often they are asked for', async () => {
+    job.results = 1;
+    for (let i = 0; i < 12; i++) {
+      await job.runs.at(job.view(), 0);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      job.results++;
+    }
+    expect((await job.runs.at(job.view(), 0))!.count).toBeGreaterThan(5);
+    expect(job.reads.pages).toBe(2);
+  });
+
   it('keep no more bytes than they may', async () => {
     job.feeds.close();
     job = new JobFixture(() => ({ markdown: 'x'.repeat(10_000) }), 100_000);

@@ -45,8 +45,7 @@ export class ResultRuns {
     maxBytes: number,
   ) {
     const sizeCalculation = ({ bytes }: Run) => bytes.byteLength + RUN_OVERHEAD_BYTES;
-    this.kept =
-      maxBytes === 0 ? null : new LRUCache({ maxSize: maxBytes, sizeCalculation, ttl: KEPT_MS, updateAgeOnGet: true });
+    this.kept = maxBytes === 0 ? null : new LRUCache({ maxSize: maxBytes, sizeCalculation, ttl: KEPT_MS });
   }
 
   /** The next documents behind the first `from`; null when the job has no more of them now. */

@@ -35,6 +35,7 @@ export class WatchServer implements OnApplicationBootstrap, BeforeApplicationShu
   });
   private readonly watches = new Map<WatchSocket, Promise<void>>();
   private timer: NodeJS.Timeout | undefined;
+  private isClosing = false;
 
   constructor(
     private readonly adapters: HttpAdapterHost,
@@ -55,6 +56,7 @@ export class WatchServer implements OnApplicationBootstrap, BeforeApplicationShu
 
   /** The feeds are closed by now, so every watch says goodbye by itself; whoever does not listen is cut off. */
   async beforeApplicationShutdown(): Promise<void> {
+    this.isClosing = true;
     clearInterval(this.timer);
     const cut = setTimeout(() => this.cutAll(), CLOSE_PATIENCE_MS);
     await Promise.all(this.watches.values());
@@ -66,6 +68,7 @@ export class WatchServer implements OnApplicationBootstrap, BeforeApplicationShu
     const { accounts, status, log } = this;
     const watch = watchJob(socket, handshake, { accounts, status, log }).finally(() => this.watches.delete(socket));
     this.watches.set(socket, watch);
+    if (this.isClosing) setTimeout(() => socket.terminate(), CLOSE_PATIENCE_MS);
   }
 
   private probe(): void {
