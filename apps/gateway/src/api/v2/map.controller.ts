@@ -2,11 +2,12 @@ import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
 import { clientGone } from '../../http/client-gone.js';
+import { sendList } from '../../http/send-list.js';
 import { MapService } from '../../jobs/map.service.js';
 import { BodyPipe } from '../validation/body.pipe.js';
 import { type ReadBody } from '../validation/read-body.js';
 import { MapDto } from './map.dto.js';
-import { mapLinksToV2, mapSpecFromV2, mapWarning, unofferedMapOptions } from './map.mapper.js';
+import { mapSpecFromV2, mapWarning, unofferedMapOptions } from './map.mapper.js';
 import { refuseUnoffered } from './offer.js';
 
 @Controller('v2/map')
@@ -18,12 +19,13 @@ export class MapController {
   async map(
     @AsCaller() caller: Caller,
     @Body(new BodyPipe(MapDto)) { body, warnings }: ReadBody<MapDto>,
-    @Res({ passthrough: true }) response: Response,
-  ) {
+    @Res() response: Response,
+  ): Promise<void> {
     refuseUnoffered(unofferedMapOptions(body));
     const spec = mapSpecFromV2(body);
     const { id, links, warning } = await this.maps.map(caller, spec, clientGone(response));
     const text = [warning ?? mapWarning(spec, links), ...warnings].filter(Boolean).join(' ');
-    return { success: true, id, links: mapLinksToV2(links), ...(text === '' ? {} : { warning: text }) };
+    const tail = text === '' ? {} : { warning: text };
+    await sendList(response, { success: true, id }, { name: 'links', items: links }, tail);
   }
 }
