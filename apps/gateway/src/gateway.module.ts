@@ -8,6 +8,8 @@ import { BatchController } from './api/v2/batch.controller.js';
 import { CrawlController } from './api/v2/crawl.controller.js';
 import { MapController } from './api/v2/map.controller.js';
 import { ScrapeController } from './api/v2/scrape.controller.js';
+import { SearchV1Controller } from './api/v1/search.controller.js';
+import { SearchController } from './api/v2/search.controller.js';
 import { Accounts } from './auth/accounts.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { ApiExceptionFilter } from './errors/api-exception.filter.js';
@@ -18,6 +20,7 @@ import { JobSubmitService } from './jobs/job-submit.service.js';
 import { MapService } from './jobs/map.service.js';
 import { PageBytes } from './jobs/page-bytes.js';
 import { ScrapeService } from './jobs/scrape.service.js';
+import { SearchService } from './jobs/search.service.js';
 import { TargetPolicy } from './jobs/target-policy.js';
 import { SETTINGS } from './settings.js';
 
@@ -29,6 +32,7 @@ export interface GatewayParts {
   readiness: Readiness;
   scrapes: ScrapeService;
   maps: MapService;
+  searches: SearchService;
   submit: JobSubmitService;
   status: JobStatusService;
   cancel: JobCancelService;
@@ -46,6 +50,8 @@ export class GatewayModule {
         // Routes are tried in this order, and scrapes are the ones in a hurry.
         ScrapeController,
         HealthController,
+        SearchController,
+        SearchV1Controller,
         GoneController,
         NotOfferedController,
         BatchController,
@@ -65,6 +71,8 @@ function providersOf(parts: GatewayParts): Provider[] {
     { provide: Readiness, useValue: parts.readiness },
     { provide: ScrapeService, useValue: parts.scrapes },
     { provide: MapService, useValue: parts.maps },
+    { provide: SearchService, useValue: parts.searches },
+    SearchController,
     { provide: JobSubmitService, useValue: parts.submit },
     { provide: JobStatusService, useValue: parts.status },
     { provide: JobCancelService, useValue: parts.cancel },

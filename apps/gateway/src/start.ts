@@ -30,9 +30,11 @@ import { PageBytes } from './jobs/page-bytes.js';
 import { ProgressWatch } from './jobs/progress-watch.js';
 import { ScrapeArchive } from './jobs/scrape-archive.js';
 import { ScrapeService } from './jobs/scrape.service.js';
+import { SearchService } from './jobs/search.service.js';
 import { TargetPolicy } from './jobs/target-policy.js';
 import { TeamTokens } from './jobs/team-tokens.js';
 import { UsageLog } from './jobs/usage-log.js';
+import { SearxngProvider } from './search/searxng.provider.js';
 
 type Config = Readonly<TroupeConfig>;
 type Context = ServiceContext<Config>;
@@ -109,13 +111,16 @@ function buildServices(
     nats: () => link.ping(),
     migrations: () => housekeeping.checkMigrations(),
   };
+  const scrapes = new ScrapeService({ calls, link, tokens, usage, archive, targets, documents, pages });
+  const provider = createSearchProvider(config);
   const parts: GatewayParts = {
     config,
     log,
     accounts,
     readiness: new Readiness(checks, state),
-    scrapes: new ScrapeService({ calls, link, tokens, usage, archive, targets, documents, pages }),
+    scrapes,
     maps: new MapService({ calls, link, usage, targets }),
+    searches: new SearchService({ provider, scrapes, targets, link, usage }),
     submit: new JobSubmitService({ jobs, link, commands, targets }),
     status,
     cancel: new JobCancelService({ status, cancels: new CancelBoard(link), publisher, instance }),
@@ -128,9 +133,13 @@ function buildServices(
     commands.start();
   };
   const stop = async () => {
-    await Promise.all([tokens.stop(), archive.drain(), commands.stop()]);
+    await Promise.all([tokens.stop(), archive.drain(), commands.stop(), provider?.close()]);
   };
   return { parts, watch, start, stop };
+}
+
+function createSearchProvider({ searchProvider, searxngUrl }: Config): SearxngProvider | null {
+  return searchProvider === 'none' || searxngUrl === undefined ? null : new SearxngProvider(searxngUrl);
 }
 
 async function listen(config: Config, parts: GatewayParts, state: EdgeState): Promise<NestExpressApplication> {

@@ -61,6 +61,12 @@ export class TroupeConfig {
   @toList @IsString({ each: true }) readonly dnsServers: string[] = [];
   @toInt @IsInt() @Min(1) @Max(100_000) readonly maxBatchUrls: number = 10_000;
   @toInt @IsInt() @Min(1) @Max(24 * 30) readonly resultTtlHours: number = 24;
+  /** Unset = searxng when it has an address, else none. */
+  @IsOptional() @IsIn(['none', 'searxng']) readonly searchProvider?: 'none' | 'searxng';
+  /** Base address of a SearXNG instance that offers the format json; may be private and may carry `user:password@`. */
+  @IsOptional() @url(['http', 'https']) readonly searxngUrl?: string;
+  /** Serves `/openapi.json` and `/docs`, to anybody. */
+  @toBoolean @IsBoolean() readonly apiDocs: boolean = true;
   @toBoolean @IsBoolean() readonly limitCountsFailed: boolean = true;
   @IsIn(['trace', 'debug', 'info', 'warn', 'error']) readonly logLevel: string = 'info';
   @IsOptional() @IsIn(['pretty', 'json']) readonly logFormat?: 'pretty' | 'json';

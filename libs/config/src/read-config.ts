@@ -11,6 +11,9 @@ export class ConfigError extends Error {
   }
 }
 
+/** Names of Firecrawl's self-hosted settings, by ours; ours wins. */
+const ALIASES: Record<string, string> = { SEARXNG_URL: 'SEARXNG_ENDPOINT' };
+
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
 
 export function environmentName(field: string): string {
@@ -26,8 +29,9 @@ export function configFields(): string[] {
 export function readConfig(env: Record<string, string | undefined> = process.env): Readonly<TroupeConfig> {
   const plain: Record<string, string> = {};
   for (const field of configFields()) {
-    const value = env[environmentName(field)];
-    if (value !== undefined && value !== '') plain[field] = value;
+    const name = environmentName(field);
+    const value = env[name] || env[ALIASES[name] ?? ''];
+    if (value) plain[field] = value;
   }
   const config = plainToInstance(TroupeConfig, plain, { exposeDefaultValues: true });
   const problems = validateSync(config).map(
@@ -36,6 +40,9 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   );
   if (config.authMode === 'none' && !LOOPBACK.has(config.host) && !config.authNoneIKnow) {
     problems.push('AUTH_MODE: none is accepted only while HOST is a loopback address, or with AUTH_NONE_I_KNOW=true');
+  }
+  if (config.searchProvider === 'searxng' && config.searxngUrl === undefined) {
+    problems.push('SEARXNG_URL: must be set for SEARCH_PROVIDER=searxng');
   }
   if (problems.length > 0) throw new ConfigError(problems);
   return Object.freeze(config);

@@ -68,7 +68,8 @@ export class LinkCollection {
 
   /** The first link on the site's own host that `done` does not hold. */
   nextBut(done: ReadonlySet<string>): string | null {
-    for (const { link } of this.#known.values()) if (!done.has(link.url) && this.scope.isHome(link.url)) return link.url;
+    for (const { link } of this.#known.values())
+      if (!done.has(link.url) && this.scope.isHome(link.url)) return link.url;
     return null;
   }
 

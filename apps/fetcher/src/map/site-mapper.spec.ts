@@ -9,6 +9,23 @@ import { SitemapFinder } from './sitemap-finder.js';
 import { SiteMapper } from './site-mapper.js';
 
 const ORIGIN = 'http://site.test';
+const TIMER_RESOLUTION_MS = 5;
+
+const SPEC: MapSpec = {
+  url: `${ORIGIN}/`,
+  search: null,
+  limit: 100,
+  sitemap: 'include',
+  includeSubdomains: true,
+  ignoreQueryParameters: true,
+  allowExternalLinks: false,
+  includePaths: [],
+  excludePaths: [],
+  regexOnFullUrl: false,
+  filterByPath: true,
+  headers: {},
+  timeoutMs: 20_000,
+};
 
 interface FakePage {
   title?: string;
@@ -72,28 +89,16 @@ const urlset = (paths: string[]) =>
 
 async function map(site: FakeSite, more: Partial<MapSpec> = {}) {
   const { mapper, asked } = fixture(site);
-  const spec: MapSpec = {
-    url: `${ORIGIN}/`,
-    search: null,
-    limit: 100,
-    sitemap: 'include',
-    includeSubdomains: true,
-    ignoreQueryParameters: true,
-    allowExternalLinks: false,
-    includePaths: [],
-    excludePaths: [],
-    regexOnFullUrl: false,
-    filterByPath: true,
-    headers: {},
-    timeoutMs: 20_000,
-    ...more,
-  };
+  const spec: MapSpec = { ...SPEC, ...more };
   const { head, body } = await mapper.answer(
     { id: 'm', team: 't', spec, deadlineMs: spec.timeoutMs },
     new AbortController().signal,
   );
   const lines = Buffer.from(body ?? []).toString('utf8');
-  const links = lines.split('\n').slice(0, -1).map((line) => JSON.parse(line) as MapLink);
+  const links = lines
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as MapLink);
   return { head, links, asked, paths: links.map(({ url }) => url.replace(ORIGIN, '')) };
 }
 
@@ -120,7 +125,10 @@ describe('a map', () => {
   it('reads the feeds that the start page announces, and looks in the usual places when it announces none', async () => {
     const rss = `<rss><channel><item><link>${ORIGIN}/article</link></item></channel></rss>`;
     const head = '<link rel="alternate" type="application/rss+xml" href="/blog/feed.rss">';
-    expect((await map({ files: { '/blog/feed.rss': rss }, pages: { '/': { head } } })).paths).toEqual(['/', '/article']);
+    expect((await map({ files: { '/blog/feed.rss': rss }, pages: { '/': { head } } })).paths).toEqual([
+      '/',
+      '/article',
+    ]);
     const guessed = await map({ files: { '/atom.xml': rss.replaceAll('rss', 'feed') }, pages: { '/': {} } });
     expect(guessed.paths).toContain('/article');
     expect(guessed.asked).not.toContain('/feed.xml');
@@ -143,7 +151,10 @@ describe('a map', () => {
   });
 
   it('follows a start page that redirects to another place and reads the sitemaps there', async () => {
-    const files = { '/sitemap.xml': urlset(['/old', 'http://new.test/found']) };
+    const files = {
+      '/sitemap.xml': urlset(['/old']),
+      'http://new.test/sitemap.xml': urlset(['http://new.test/found']),
+    };
     const { links } = await map({ files, pages: { '/': { finalUrl: 'http://new.test/home' } } });
     expect(links.map(({ url }) => url)).toEqual(['http://new.test/home', 'http://new.test/found']);
   });
@@ -177,12 +188,12 @@ describe('a map', () => {
       files['/sitemap.xml'] =
         `<sitemapindex>${names.map((name) => `<sitemap><loc>${ORIGIN}${name}</loc></sitemap>`).join('')}</sitemapindex>`;
       const { mapper } = fixture({ files, pages: { '/': {} } });
-      const delay = monitorEventLoopDelay({ resolution: 5 });
+      const delay = monitorEventLoopDelay({ resolution: TIMER_RESOLUTION_MS });
       delay.enable();
       const startedMs = performance.now();
-      const spec = { ...LARGE, search };
+      const spec = { ...SPEC, limit: 100_000, search };
       const { head, body } = await mapper.answer(
-        { id: 'm', team: 't', spec, deadlineMs: 60_000 },
+        { id: 'm', team: 't', spec, deadlineMs: 20_000 },
         new AbortController().signal,
       );
       const ms = performance.now() - startedMs;
@@ -190,25 +201,9 @@ describe('a map', () => {
       expect(head).toEqual({ ok: true });
       expect(Buffer.from(body!).toString('utf8').split('\n')).toHaveLength(100_001);
       expect(ms).toBeLessThan(15_000);
-      // 99.9 %: a collection of garbage on a busy machine is not what is measured here.
-      expect(delay.percentile(99) / 1e6).toBeLessThan(40);
+      // Not the longest: a collection of garbage on a busy machine is not what is measured here.
+      expect(delay.percentile(95) / 1e6 - TIMER_RESOLUTION_MS).toBeLessThan(20);
     },
     30_000,
   );
 });
-
-const LARGE: MapSpec = {
-  url: `${ORIGIN}/`,
-  search: null,
-  limit: 100_000,
-  sitemap: 'include',
-  includeSubdomains: true,
-  ignoreQueryParameters: true,
-  allowExternalLinks: false,
-  includePaths: [],
-  excludePaths: [],
-  regexOnFullUrl: false,
-  filterByPath: true,
-  headers: {},
-  timeoutMs: 60_000,
-};

@@ -128,7 +128,8 @@ export class SiteMapper {
     await links.addPage(base, page, texts);
     const walk = new SiteWalk({
       links,
-      isEnough: () => links.matches >= spec.limit || links.isFull || (task.search !== null && links.size >= TELLING_LINKS),
+      isEnough: () =>
+        links.matches >= spec.limit || links.isFull || (task.search !== null && links.size >= TELLING_LINKS),
       fetchPage: (url, budgetMs) => this.#fetchPage(task, url, scope, budgetMs, this.parts.robotsAgent),
       fetchFeed: (url) => this.parts.sitemaps.feed(url, { headers: spec.headers, endsAt, signal }),
       gapMs: this.parts.gapMs,

@@ -6,25 +6,29 @@ import { ClientGoneError } from './client-gone.js';
 const PIECE_CHARS = 64 * 1024;
 
 /**
- * `{…head,"<name>":[…],…tail}` for lists of any length: written in pieces as fast as the client reads, so that neither
- * the whole text is ever in memory nor the event loop held up.
+ * `{…head,"<name>":[…]}` for lists of any length: written in pieces, so that neither the whole text is ever in memory
+ * nor the event loop held up.
  * @throws ClientGoneError
  */
-export async function sendList(
+export function sendList(
   response: Response,
   head: object,
   list: { name: string; items: Iterable<unknown> },
-  tail: object = {},
 ): Promise<void> {
+  return sendPieces(response, piecesOf(head, list));
+}
+
+/** JSON that is made while it is sent, as fast as the client reads. @throws ClientGoneError */
+export async function sendPieces(response: Response, pieces: Iterable<string | Uint8Array>): Promise<void> {
   response.setHeader('content-type', 'application/json; charset=utf-8');
   try {
-    await pipeline(Readable.from(piecesOf(head, list, tail)), response);
+    await pipeline(Readable.from(pieces), response);
   } catch (error) {
     throw response.destroyed ? new ClientGoneError() : error;
   }
 }
 
-function* piecesOf(head: object, list: { name: string; items: Iterable<unknown> }, tail: object): Generator<string> {
+function* piecesOf(head: object, list: { name: string; items: Iterable<unknown> }): Generator<string> {
   const start = JSON.stringify(head).slice(0, -1);
   let piece = `${start}${start === '{' ? '' : ','}${JSON.stringify(list.name)}:[`;
   let isFirst = true;
@@ -35,6 +39,5 @@ function* piecesOf(head: object, list: { name: string; items: Iterable<unknown> 
     yield piece;
     piece = '';
   }
-  const end = JSON.stringify(tail).slice(1);
-  yield `${piece}]${end === '}' ? '' : ','}${end}`;
+  yield `${piece}]}`;
 }

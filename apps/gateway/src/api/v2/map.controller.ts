@@ -18,14 +18,19 @@ export class MapController {
   @HttpCode(200)
   async map(
     @AsCaller() caller: Caller,
-    @Body(new BodyPipe(MapDto)) { body, warnings }: ReadBody<MapDto>,
+    @Body(new BodyPipe(MapDto)) read: ReadBody<MapDto>,
     @Res() response: Response,
   ): Promise<void> {
+    const { links, ...head } = await this.answer(caller, read, clientGone(response));
+    await sendList(response, head, { name: 'links', items: links });
+  }
+
+  /** The answer before it is written, for either version. */
+  async answer(caller: Caller, { body, warnings }: ReadBody<MapDto>, signal: AbortSignal) {
     refuseUnoffered(unofferedMapOptions(body));
     const spec = mapSpecFromV2(body);
-    const { id, links, warning } = await this.maps.map(caller, spec, clientGone(response));
+    const { id, links, warning } = await this.maps.map(caller, spec, signal);
     const text = [warning ?? mapWarning(spec, links), ...warnings].filter(Boolean).join(' ');
-    const tail = text === '' ? {} : { warning: text };
-    await sendList(response, { success: true, id }, { name: 'links', items: links }, tail);
+    return { success: true, id, ...(text === '' ? {} : { warning: text }), links };
   }
 }
