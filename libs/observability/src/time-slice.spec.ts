@@ -16,4 +16,19 @@ describe('a time slice', () => {
     await slice.next();
     expect({ others, isOver: slice.isOver }).toEqual({ others: 1, isOver: false });
   });
+
+  it('does not add up with the slices of other works', async () => {
+    let turns = 0;
+    const timer = setInterval(() => turns++, 1);
+    const work = async () => {
+      const slice = new TimeSlice(5);
+      for (let n = 0; n < 4; n++) {
+        spin(5);
+        await slice.next();
+      }
+    };
+    await Promise.all([work(), work(), work()]);
+    clearInterval(timer);
+    expect(turns).toBeGreaterThan(8);
+  });
 });

@@ -202,7 +202,7 @@ describe('a map', () => {
       expect(Buffer.from(body!).toString('utf8').split('\n')).toHaveLength(100_001);
       expect(ms).toBeLessThan(15_000);
       // Not the longest: a collection of garbage on a busy machine is not what is measured here.
-      expect(delay.percentile(95) / 1e6 - TIMER_RESOLUTION_MS).toBeLessThan(20);
+      expect(delay.percentile(99) / 1e6 - TIMER_RESOLUTION_MS).toBeLessThan(20);
     },
     30_000,
   );
