@@ -9,8 +9,8 @@ export class BatchDto extends ScrapeOptionsDto {
   @TextListField({ required: true, minItems: 1 }) urls!: string[];
   @WebhookField() webhook?: unknown;
   @NumberField({ min: 1 }) maxConcurrency?: number;
-  @BooleanField() ignoreInvalidURLs?: boolean;
-  @Field(uuidIssues) appendToId?: string;
+  @BooleanField({ default: true }) ignoreInvalidURLs?: boolean;
+  @Field(uuidIssues, { schema: { type: 'string', format: 'uuid' } }) appendToId?: string;
 }
 
 function uuidIssues(value: unknown): Issue[] {

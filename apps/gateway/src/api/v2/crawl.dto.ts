@@ -18,7 +18,8 @@ const MAX_PATTERN_CHARS = 2000;
 
 /** Regular expressions in RE2 syntax; a bad one is an issue at its index. */
 export function PatternListField(): PropertyDecorator {
-  return ListField(patternIssues, { maxItems: MAX_PATTERNS });
+  const items = { type: 'string', format: 'regex', maxLength: MAX_PATTERN_CHARS };
+  return ListField(patternIssues, { maxItems: MAX_PATTERNS, items });
 }
 
 function patternIssues(value: unknown): Issue[] {
@@ -34,20 +35,20 @@ export class CrawlDto extends OriginDto {
   @TextField({ maxLength: 10_000 }) prompt?: string;
   @PatternListField() includePaths?: string[];
   @PatternListField() excludePaths?: string[];
-  @BooleanField() regexOnFullURL?: boolean;
+  @BooleanField({ default: false }) regexOnFullURL?: boolean;
   @NumberField({ min: 0 }) maxDiscoveryDepth?: number;
-  @EnumField(['include', 'skip', 'only']) sitemap?: 'include' | 'skip' | 'only';
-  @BooleanField() ignoreQueryParameters?: boolean;
-  @BooleanField() deduplicateSimilarURLs?: boolean;
-  @NumberField({ min: 1 }) limit?: number;
-  @BooleanField() crawlEntireDomain?: boolean;
-  @BooleanField() allowExternalLinks?: boolean;
-  @BooleanField() allowSubdomains?: boolean;
+  @EnumField(['include', 'skip', 'only'], { default: 'include' }) sitemap?: 'include' | 'skip' | 'only';
+  @BooleanField({ default: false }) ignoreQueryParameters?: boolean;
+  @BooleanField({ default: true }) deduplicateSimilarURLs?: boolean;
+  @NumberField({ min: 1, default: 10_000 }) limit?: number;
+  @BooleanField({ default: false }) crawlEntireDomain?: boolean;
+  @BooleanField({ default: false }) allowExternalLinks?: boolean;
+  @BooleanField({ default: false }) allowSubdomains?: boolean;
   @NumberField({ above: 0, max: 60, integer: false }) delay?: number;
   @NumberField({ min: 1 }) maxConcurrency?: number;
-  @BooleanField() ignoreRobotsTxt?: boolean;
+  @BooleanField({ default: false }) ignoreRobotsTxt?: boolean;
   @TextField({ minLength: 1, maxLength: 200 }) robotsUserAgent?: string;
   @WebhookField() webhook?: unknown;
   @NestedField(() => ScrapeOptionsDto) scrapeOptions?: ScrapeOptionsDto;
-  @BooleanField() zeroDataRetention?: boolean;
+  @BooleanField({ default: false }) zeroDataRetention?: boolean;
 }

@@ -21,8 +21,8 @@ import {
   wrongType,
   type Issue,
 } from '../validation/issue.js';
-import { actionsIssues } from './actions.dto.js';
-import { formatsIssues, type FormatInput } from './formats.dto.js';
+import { ACTIONS_SCHEMA, actionsIssues } from './actions.dto.js';
+import { FORMATS_SCHEMA, formatsIssues, type FormatInput } from './formats.dto.js';
 
 export interface LocationInput {
   country?: string;
@@ -32,6 +32,21 @@ export interface LocationInput {
 export type ParserInput = string | { type: string; [option: string]: unknown };
 
 const MAX_SELECTORS = 1000;
+const PARSER_TYPES = ['pdf', 'image'];
+const PARSER_SCHEMA = {
+  anyOf: [
+    { type: 'string', enum: PARSER_TYPES },
+    { type: 'object', required: ['type'], properties: { type: { type: 'string', enum: PARSER_TYPES } } },
+  ],
+};
+export const LOCATION_SCHEMA = {
+  type: 'object',
+  properties: {
+    country: { type: ['string', 'null'], description: 'ISO 3166-1 alpha-2' },
+    languages: { type: ['array', 'null'], items: { type: 'string' } },
+  },
+  additionalProperties: false,
+};
 
 /** Fields that every body and `scrapeOptions` may carry. */
 export class OriginDto {
@@ -40,25 +55,26 @@ export class OriginDto {
 }
 
 export class ScrapeOptionsDto extends OriginDto {
-  @Field(formatsIssues) formats?: FormatInput[];
-  @BooleanField() onlyMainContent?: boolean;
+  @Field(formatsIssues, { schema: FORMATS_SCHEMA }) formats?: FormatInput[];
+  @BooleanField({ default: true }) onlyMainContent?: boolean;
   @TextListField({ maxItems: MAX_SELECTORS }) includeTags?: string[];
-  @ListField(excludeTagIssues, { maxItems: MAX_SELECTORS }) excludeTags?: string[];
+  @ListField(excludeTagIssues, { maxItems: MAX_SELECTORS, items: { type: 'string' } }) excludeTags?: string[];
   @NumberField({ min: 0 }) maxAge?: number;
   @NumberField({ min: 0 }) minAge?: number;
   @HeadersField() headers?: Record<string, string>;
-  @NumberField({ min: 0, max: 60_000, also: waitForIssues }) waitFor?: number;
-  @BooleanField() mobile?: boolean;
+  @NumberField({ min: 0, max: 60_000, also: waitForIssues, default: 0 }) waitFor?: number;
+  @BooleanField({ default: false }) mobile?: boolean;
   @BooleanField() skipTlsVerification?: boolean;
   @NumberField({ min: 1000 }) timeout?: number;
-  @ListField(parserIssues) parsers?: ParserInput[];
-  @Field((value, body) => actionsIssues(value, (body as ScrapeOptionsDto).waitFor)) actions?: Record<string, unknown>[];
-  @Field(locationIssues) location?: LocationInput;
-  @BooleanField() removeBase64Images?: boolean;
-  @BooleanField() blockAds?: boolean;
+  @ListField(parserIssues, { items: PARSER_SCHEMA }) parsers?: ParserInput[];
+  @Field((value, body) => actionsIssues(value, (body as ScrapeOptionsDto).waitFor), { schema: ACTIONS_SCHEMA })
+  actions?: Record<string, unknown>[];
+  @Field(locationIssues, { schema: LOCATION_SCHEMA }) location?: LocationInput;
+  @BooleanField({ default: true }) removeBase64Images?: boolean;
+  @BooleanField({ default: true }) blockAds?: boolean;
   @EnumField(['basic', 'stealth', 'auto', 'enhanced']) proxy?: string;
-  @BooleanField() storeInCache?: boolean;
-  @BooleanField() zeroDataRetention?: boolean;
+  @BooleanField({ default: true }) storeInCache?: boolean;
+  @BooleanField({ default: false }) zeroDataRetention?: boolean;
 }
 
 function waitForIssues(waitFor: number, body: object): Issue[] {
@@ -77,7 +93,6 @@ function excludeTagIssues(value: unknown): Issue[] {
   return problem === null ? [] : [customIssue(problem)];
 }
 
-const PARSER_TYPES = ['pdf', 'image'];
 const PDF_KEYS = ['mode', 'maxPages', 'pages', 'blocks', 'pageMarkers', 'pageMarkdown'];
 
 function parserIssues(parser: unknown): Issue[] {

@@ -9,6 +9,7 @@ import {
   NumberField,
   TextField,
   textIssues,
+  type Schema,
 } from '../validation/fields.js';
 import { customIssue, noUnionMember, notInEnum, under, unknownKeys, type Issue } from '../validation/issue.js';
 import { OriginDto, ScrapeOptionsDto } from './scrape-options.dto.js';
@@ -25,26 +26,37 @@ const HOST_NAME = /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[
 /** What the option promises cannot be kept by a provider that knows nothing of it. */
 const UNKEPT_PROMISES = ['zdr', 'anon'];
 
+const QUERY_SCHEMA = { type: 'string', minLength: 1, maxLength: MAX_QUERY_CHARS };
+const DOMAINS_SCHEMA = { type: 'array', items: { type: 'string' }, maxItems: MAX_DOMAINS };
+
+/** A name, or an object with the name as its `type`. */
+function typedSchema(names: readonly string[]): Schema {
+  const name = { type: 'string', enum: names };
+  return { anyOf: [name, { type: 'object', required: ['type'], properties: { type: name } }] };
+}
+
 export type TypedInput = string | { type: string; [option: string]: unknown };
 
 /** Words that go to the provider. */
 export class SearchWordsDto extends OriginDto {
-  @Field(queryIssues, { required: true }) query!: string;
-  @NumberField({ min: 1, max: 100 }) limit?: number;
+  @Field(queryIssues, { required: true, schema: QUERY_SCHEMA }) query!: string;
+  @NumberField({ min: 1, max: 100, default: 10 }) limit?: number;
   @TextField({ maxLength: MAX_WORD_CHARS }) tbs?: string;
   @TextField({ maxLength: MAX_WORD_CHARS }) filter?: string;
   @TextField({ maxLength: MAX_WORD_CHARS }) location?: string;
   @TextField({ maxLength: MAX_WORD_CHARS }) country?: string;
   @TextField({ maxLength: MAX_WORD_CHARS }) lang?: string;
-  @NumberField({ above: 0 }) timeout?: number;
-  @BooleanField() ignoreInvalidURLs?: boolean;
+  @NumberField({ above: 0, default: 60_000 }) timeout?: number;
+  @BooleanField({ default: false }) ignoreInvalidURLs?: boolean;
 }
 
 export class SearchDto extends SearchWordsDto {
-  @ListField((value) => typedIssues(value, SOURCES, WEB_KEYS), { maxItems: MAX_ITEMS }) sources?: TypedInput[];
-  @ListField((value) => typedIssues(value, CATEGORIES, []), { maxItems: MAX_ITEMS }) categories?: TypedInput[];
-  @ListField(domainIssues, { maxItems: MAX_DOMAINS }) includeDomains?: string[];
-  @Field(excludedIssues) excludeDomains?: string[];
+  @ListField((value) => typedIssues(value, SOURCES, WEB_KEYS), { maxItems: MAX_ITEMS, items: typedSchema(SOURCES) })
+  sources?: TypedInput[];
+  @ListField((value) => typedIssues(value, CATEGORIES, []), { maxItems: MAX_ITEMS, items: typedSchema(CATEGORIES) })
+  categories?: TypedInput[];
+  @ListField(domainIssues, { maxItems: MAX_DOMAINS, items: { type: 'string' } }) includeDomains?: string[];
+  @Field(excludedIssues, { schema: DOMAINS_SCHEMA }) excludeDomains?: string[];
   @NestedField(() => ScrapeOptionsDto) scrapeOptions?: ScrapeOptionsDto;
   @Field(() => []) highlights?: unknown;
   @Field(enterpriseIssues) enterprise?: unknown;
