@@ -16,6 +16,7 @@ import {
   poolOf,
   ScrapeRepository,
 } from '@troupe/persistence';
+import { serveDocs } from './api/openapi/serve-docs.js';
 import { Accounts } from './auth/accounts.js';
 import { GatewayModule, type GatewayParts } from './gateway.module.js';
 import { Readiness } from './health/readiness.js';
@@ -154,6 +155,7 @@ async function listen(config: Config, parts: GatewayParts, state: EdgeState): Pr
   app.use(createEdge(state));
   app.useBodyParser('json', { limit: BODY_LIMIT_BYTES, strict: false });
   app.use(refuseBadBody);
+  if (config.apiDocs) serveDocs(app);
   await app.listen(config.port, config.host);
   app.getHttpServer().keepAliveTimeout = KEEP_ALIVE_MS;
   return app;
