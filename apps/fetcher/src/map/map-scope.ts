@@ -21,7 +21,7 @@ export function scopeOfMap(spec: MapSpec, base: string): ScopeSpec {
 }
 
 export class MapScope {
-  readonly scope: ScopeSpec;
+  readonly #scope: ScopeSpec;
   readonly #compiled: CompiledScope;
   readonly #prefix: string | null;
 
@@ -29,8 +29,8 @@ export class MapScope {
     spec: MapSpec,
     private readonly base: string,
   ) {
-    this.scope = scopeOfMap(spec, base);
-    this.#compiled = compileScope(this.scope);
+    this.#scope = scopeOfMap(spec, base);
+    this.#compiled = compileScope(this.#scope);
     this.#prefix = spec.filterByPath ? sectionOf(spec.url, base) : null;
   }
 
@@ -38,9 +38,9 @@ export class MapScope {
   accept(text: string, base?: string): { url: string; key: string } | null {
     const canonical = canonicalize(text, base);
     if (canonical === null) return null;
-    const url = fetchUrl(canonical, this.scope);
+    const url = fetchUrl(canonical, this.#scope);
     if (this.#compiled.check(url, 0) !== null || !this.#isBelow(url)) return null;
-    return { url, key: dedupKey(url, this.scope) };
+    return { url, key: dedupKey(url, this.#scope) };
   }
 
   /** Whether a start page that redirects to this address is still in the place that was asked for. */

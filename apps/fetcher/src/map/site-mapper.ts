@@ -12,7 +12,7 @@ import type { FetchedPage } from '../pages/page-fetcher.js';
 import type { SinglePages } from '../scrape/single-pages.js';
 import { LinkCollection } from './link-collection.js';
 import { encodeLinks } from './link-lines.js';
-import { MapScope } from './map-scope.js';
+import { MapScope, scopeOfMap } from './map-scope.js';
 import { LinkSearch } from './map-search.js';
 import { readTexts } from './page-texts.js';
 import type { SitemapFinder } from './sitemap-finder.js';
@@ -55,7 +55,6 @@ interface Task {
 interface Site {
   base: string;
   page: FetchedPage | null;
-  scope: MapScope;
   links: LinkCollection;
 }
 
@@ -90,25 +89,24 @@ export class SiteMapper {
     const scope = new MapScope(spec, url);
     const links = new LinkCollection(scope, task.search);
     const [start, isFound] = await Promise.all([
-      spec.sitemap === 'only' ? null : settled(this.#fetchPage(task, url, scope, budgetMs)),
+      spec.sitemap === 'only' ? null : settled(this.#fetchPage(task, url, budgetMs)),
       this.#readSitemaps(task, url, links),
     ]);
     this.#checkTime(task, budgetMs);
     if (start !== null && 'error' in start && !isFound) throw mapFailed(url, start.error);
     const page = start !== null && 'page' in start ? start.page : null;
     const base = (page === null ? null : canonicalize(page.finalUrl)) ?? url;
-    const site = { base, page, scope, links };
+    const site = { base, page, links };
     return scope.isHome(base) ? site : this.#moveTo(task, site, budgetMs);
   }
 
   /** A start page that answers from elsewhere: what was found is judged again, and that place's sitemaps are read too. */
   async #moveTo(task: Task, { base, page, links: old }: Site, budgetMs: number): Promise<Site> {
-    const scope = new MapScope(task.spec, base);
-    const links = new LinkCollection(scope, task.search);
+    const links = new LinkCollection(new MapScope(task.spec, base), task.search);
     await links.addAll(old.urls());
     await this.#readSitemaps(task, base, links);
     this.#checkTime(task, budgetMs);
-    return { base, page, scope, links };
+    return { base, page, links };
   }
 
   async #readSitemaps(task: Task, url: string, links: LinkCollection): Promise<boolean> {
@@ -122,7 +120,7 @@ export class SiteMapper {
   }
 
   /** What the start page says and links to; feeds and a short walk when that and the sitemaps were not enough. */
-  async #fillUp(task: Task, { base, scope, links }: Site, page: FetchedPage): Promise<void> {
+  async #fillUp(task: Task, { base, links }: Site, page: FetchedPage): Promise<void> {
     const { spec, endsAt, signal } = task;
     const texts = readTexts(page);
     await links.addPage(base, page, texts);
@@ -130,7 +128,7 @@ export class SiteMapper {
       links,
       isEnough: () =>
         links.matches >= spec.limit || links.isFull || (task.search !== null && links.size >= TELLING_LINKS),
-      fetchPage: (url, budgetMs) => this.#fetchPage(task, url, scope, budgetMs, this.parts.robotsAgent),
+      fetchPage: (url, budgetMs) => this.#fetchPage(task, url, budgetMs, this.parts.robotsAgent),
       fetchFeed: (url) => this.parts.sitemaps.feed(url, { headers: spec.headers, endsAt, signal }),
       gapMs: this.parts.gapMs,
       endsAt: endsAt - ANSWER_RESERVE_MS,
@@ -147,7 +145,6 @@ export class SiteMapper {
   #fetchPage(
     { spec, signal }: Task,
     url: string,
-    scope: MapScope,
     budgetMs: number,
     robotsAgent: string | null = null,
   ): Promise<FetchedPage> {
@@ -157,7 +154,12 @@ export class SiteMapper {
       budgetMs,
       signal,
       robotsAgent,
-      discover: () => ({ scope: scope.scope, depth: 0, maxLinks: MAX_PAGE_LINKS, obeyNofollow: false }),
+      discover: (finalUrl) => ({
+        scope: scopeOfMap(spec, canonicalize(finalUrl) ?? url),
+        depth: 0,
+        maxLinks: MAX_PAGE_LINKS,
+        obeyNofollow: false,
+      }),
       metadata: {},
       encoding: 'json',
       reportsShells: false,

@@ -1,9 +1,12 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { TimeSlice } from '@troupe/observability';
 import type { Response } from 'express';
 import { ClientGoneError } from './client-gone.js';
 
 const PIECE_CHARS = 64 * 1024;
+
+type Pieces = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
 
 /**
  * `{…head,"<name>":[…]}` for lists of any length: written in pieces, so that neither the whole text is ever in memory
@@ -19,7 +22,7 @@ export function sendList(
 }
 
 /** JSON that is made while it is sent, as fast as the client reads. @throws ClientGoneError */
-export async function sendPieces(response: Response, pieces: Iterable<string | Uint8Array>): Promise<void> {
+export async function sendPieces(response: Response, pieces: Pieces): Promise<void> {
   response.setHeader('content-type', 'application/json; charset=utf-8');
   try {
     await pipeline(Readable.from(pieces), response);
@@ -28,7 +31,8 @@ export async function sendPieces(response: Response, pieces: Iterable<string | U
   }
 }
 
-function* piecesOf(head: object, list: { name: string; items: Iterable<unknown> }): Generator<string> {
+async function* piecesOf(head: object, list: { name: string; items: Iterable<unknown> }): AsyncGenerator<string> {
+  const slice = new TimeSlice();
   const start = JSON.stringify(head).slice(0, -1);
   let piece = `${start}${start === '{' ? '' : ','}${JSON.stringify(list.name)}:[`;
   let isFirst = true;
@@ -38,6 +42,7 @@ function* piecesOf(head: object, list: { name: string; items: Iterable<unknown> 
     if (piece.length < PIECE_CHARS) continue;
     yield piece;
     piece = '';
+    if (slice.isOver) await slice.next();
   }
   yield `${piece}]}`;
 }
