@@ -73,7 +73,9 @@ describe('migrations', () => {
 
   it('are applied once when three processes start together', async () => {
     applied = await Promise.all(sources.map((source) => migrate(source)));
-    expect(applied.flat()).toEqual(['InitialSchema1763683200000']);
+    const names = applied.flat();
+    expect(names[0]).toBe('InitialSchema1763683200000');
+    expect(new Set(names).size).toBe(names.length);
     await expect(housekeeping.checkMigrations()).resolves.toBeUndefined();
   });
 

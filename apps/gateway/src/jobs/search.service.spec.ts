@@ -6,7 +6,7 @@ import { type SearchSpec } from '../search/search-spec.js';
 import { type ScrapeOrder } from './scrape.service.js';
 import { SearchService, type SearchServiceParts } from './search.service.js';
 
-const CALLER: Caller = { team: 'team-a', teamName: 'a', keyId: 'key', concurrency: 10 };
+const CALLER: Caller = { team: 'team-a', teamName: 'a', keyId: 'key', concurrency: 10, creditsLimit: null, flags: {} };
 const SCRAPE = { formats: [{ type: 'markdown' }], timeoutMs: 30_000 } as unknown as ScrapeSpec;
 const SPEC: SearchSpec = {
   query: 'troupe',
@@ -47,6 +47,7 @@ function fixture(pages: (query: ProviderQuery) => SearchHit[], over: Partial<Sea
     targets: { check: (url) => void (url.includes('10.0.0.1') && forbid()) },
     link: { isUp: () => true },
     usage: { record: (usage) => Promise.resolve(void log.billed.push(usage)) },
+    credits: { charge: () => Promise.resolve() },
     ...over,
   });
   return { service, log };

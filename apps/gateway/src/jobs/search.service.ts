@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { isTroupeError, TroupeError, type ScrapeSpec, type Uuid } from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
 import { ApiError, unavailable } from '../errors/api-error.js';
+import { type CreditGate } from '../limits/credit-gate.js';
 import { categoryOf, isWanted, queryText } from '../search/search-filters.js';
 import { type SearchHit, type SearchProvider, type SearchSource } from '../search/search-provider.js';
 import { type SearchCategory, type SearchSpec, type SourceSpec } from '../search/search-spec.js';
@@ -37,6 +38,7 @@ export interface SearchServiceParts {
   targets: Pick<TargetPolicy, 'check'>;
   link: Link;
   usage: Pick<UsageLog, 'record'>;
+  credits: Pick<CreditGate, 'charge'>;
 }
 
 const MAX_PAGES = 10;
@@ -72,6 +74,7 @@ export class SearchService {
   async search(caller: Caller, spec: SearchSpec, clientSignal: AbortSignal): Promise<SearchAnswer> {
     this.checkOffered();
     if (!this.parts.link.isUp()) throw unavailable(null);
+    await this.parts.credits.charge(caller, CREDITS_PER_TEN);
     const id = randomUUID();
     const deadline = AbortSignal.timeout(spec.timeoutMs);
     const signal = AbortSignal.any([clientSignal, deadline]);

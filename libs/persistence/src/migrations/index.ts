@@ -1,7 +1,13 @@
 import type { MigrationInterface } from 'typeorm';
 import { InitialSchema1763683200000 } from './1763683200000-initial-schema.js';
+import { Accounts1763950003000 } from './1763950003000-accounts.js';
+import { JobCalls1763950005000 } from './1763950005000-job-calls.js';
 
 export const MIGRATIONS_TABLE = 'schema_migration';
 
 /** Forward only, oldest first. A name ends in the milliseconds of its writing: TypeORM orders by them. */
-export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [InitialSchema1763683200000];
+export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
+  InitialSchema1763683200000,
+  Accounts1763950003000,
+  JobCalls1763950005000,
+];

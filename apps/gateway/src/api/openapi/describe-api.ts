@@ -85,12 +85,22 @@ function describeOperation({ path, method, operation, route }: Place, bodies: Bo
     responses: {
       200: { description: 'Success', content: json(ref(told.answer)) },
       ...(route.body === null ? {} : { 400: refusal('The body is not what it should be') }),
-      ...(route.isPublic ? {} : { 401: refusal('The key is missing or unknown') }),
+      ...(isOpen(path, route) ? {} : { 401: refusal('The key is missing or unknown') }),
       '4XX': refusal('Refused'),
       '5XX': refusal('Failed'),
     },
-    ...(route.isPublic ? { security: [] } : path.startsWith(ADMIN) ? { security: [{ adminKey: [] }] } : {}),
+    ...securityOf(path, route),
   };
+}
+
+/** The admin API has a guard and a key of its own. */
+function securityOf(path: string, route: RouteFacts): { security?: object[] } {
+  if (path.startsWith(ADMIN)) return { security: [{ adminKey: [] }] };
+  return isOpen(path, route) ? { security: [] } : {};
+}
+
+function isOpen(path: string, { isPublic }: RouteFacts): boolean {
+  return isPublic && !path.startsWith(ADMIN);
 }
 
 /** Ids in paths are UUIDs. */

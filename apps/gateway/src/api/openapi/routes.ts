@@ -1,7 +1,7 @@
 /** What Nest knows of the routes and its description leaves out: body classes, and which routes need no key. */
 import { RequestMethod } from '@nestjs/common';
 import { METHOD_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
-import { ModulesContainer, type NestApplicationContext } from '@nestjs/core';
+import { MetadataScanner, ModulesContainer, type NestApplicationContext } from '@nestjs/core';
 import { ApiExcludeEndpoint } from '@nestjs/swagger';
 import { isPublic } from '../../auth/api-key.guard.js';
 import { BodyPipe } from '../validation/body.pipe.js';
@@ -28,12 +28,12 @@ export function routeKey(controller: string, method: string): string {
 }
 
 function hide(controller: ControllerClass, method: string): void {
-  const prototype = controller.prototype as object;
-  ApiExcludeEndpoint()(prototype, method, Object.getOwnPropertyDescriptor(prototype, method)!);
+  const prototype = controller.prototype as Record<string, unknown>;
+  ApiExcludeEndpoint()(prototype, method, { value: prototype[method] });
 }
 
 function addController(facts: Map<string, RouteFacts>, controller: ControllerClass): void {
-  for (const method of Object.getOwnPropertyNames(controller.prototype)) {
+  for (const method of new MetadataScanner().getAllMethodNames(controller.prototype as object)) {
     const handler = (controller.prototype as Record<string, unknown>)[method];
     if (typeof handler !== 'function' || !Reflect.hasMetadata(METHOD_METADATA, handler)) continue;
     if (Reflect.getMetadata(METHOD_METADATA, handler) === RequestMethod.ALL) {

@@ -8,7 +8,7 @@ import { SearchController } from '../v2/search.controller.js';
 import { BodyPipe } from '../validation/body.pipe.js';
 import { type ReadBody } from '../validation/read-body.js';
 import { SearchV1Dto } from './search.dto.js';
-import { searchAnswerToV1 } from './search.mapper.js';
+import { searchAnswerToV1, searchFromV1 } from './search.mapper.js';
 
 @Controller('v1/search')
 @UseGuards(SearchOfferedGuard)
@@ -22,7 +22,7 @@ export class SearchV1Controller {
     @Body(new BodyPipe(SearchV1Dto)) read: ReadBody<SearchV1Dto>,
     @Res() response: Response,
   ): Promise<void> {
-    const answer = await this.searches.answer(caller, read, clientGone(response));
+    const answer = await this.searches.answer(caller, searchFromV1(read), clientGone(response));
     await sendPieces(response, searchAnswerToV1(answer));
   }
 }
