@@ -69,6 +69,8 @@ export class TroupeConfig {
   @IsOptional() @url(['http', 'https']) readonly searxngUrl?: string;
   /** Serves `/openapi.json` and `/docs`, to anybody. */
   @toBoolean @IsBoolean() readonly apiDocs: boolean = true;
+  /** Results that a gateway keeps in memory for the next who asks, in MiB; 0 = none. */
+  @toInt @IsInt() @Min(0) @Max(65_536) readonly statusCacheMb: number = 256;
   @toBoolean @IsBoolean() readonly limitCountsFailed: boolean = true;
   @IsIn(['trace', 'debug', 'info', 'warn', 'error']) readonly logLevel: string = 'info';
   @IsOptional() @IsIn(['pretty', 'json']) readonly logFormat?: 'pretty' | 'json';
