@@ -107,7 +107,7 @@ export class FetcherParts {
       new KickRunner({ ...common, sitemaps: new SitemapKick(fetch, robots) }),
       new SiteMapper({
         single,
-        sitemaps: new SitemapFinder(fetch, robots),
+        sitemaps: new SitemapFinder(fetch, robots, productOf(config.userAgent)),
         robotsAgent: productOf(config.userAgent),
         gapMs: config.hostGapMs,
       }),

@@ -21,6 +21,7 @@ import {
   LedgerRepository,
   poolOf,
   RateCounter,
+  type RateTotal,
   ScrapeRepository,
   TeamAdminRepository,
   UsageRepository,
@@ -29,7 +30,7 @@ import { AccountService } from './accounts/account.service.js';
 import { TeamActivity, type Activity } from './accounts/team-activity.js';
 import { DeadLettersService } from './admin/dead-letters.service.js';
 import { Accounts } from './auth/accounts.js';
-import { GatewayModule, type GatewayParts } from './gateway.module.js';
+import { GatewayModule, serveDocs, type GatewayParts } from './gateway.module.js';
 import { Readiness } from './health/readiness.js';
 import { BODY_LIMIT_BYTES, createEdge, refuseBadBody, type EdgeState } from './http/edge.js';
 import { BatchAppendService } from './jobs/batch-append.service.js';
@@ -47,11 +48,13 @@ import { PageBytes } from './jobs/page-bytes.js';
 import { ResultRuns } from './jobs/result-runs.js';
 import { ScrapeArchive } from './jobs/scrape-archive.js';
 import { ScrapeService } from './jobs/scrape.service.js';
+import { SearchService } from './jobs/search.service.js';
 import { TargetPolicy } from './jobs/target-policy.js';
 import { TeamTokens } from './jobs/team-tokens.js';
 import { UsageLog } from './jobs/usage-log.js';
 import { CreditGate } from './limits/credit-gate.js';
 import { RateLimits } from './limits/rate-limits.js';
+import { SearxngProvider } from './search/searxng.provider.js';
 
 type Config = Readonly<TroupeConfig>;
 type Context = ServiceContext<Config>;
@@ -123,7 +126,11 @@ function buildServices(
   const targets = new TargetPolicy({ ...parseAllowList(config.allowPrivateTargets), isBlocked });
   const consumption = new UsageRepository(pool);
   const credits = new CreditGate({ usage: consumption, isOn: config.billing });
-  const rateLimits = config.rateLimits ? new RateLimits({ counter: new RateCounter(pool), log }) : null;
+  const news = {
+    publish: (totals: RateTotal[]) => publisher.notify(SUBJECTS.rateTotals, totals),
+    listen: (onTotals: (totals: RateTotal[]) => void) => void listener.listen(SUBJECTS.rateTotals, onTotals),
+  };
+  const rateLimits = config.rateLimits ? new RateLimits({ counter: new RateCounter(pool), news, log }) : null;
   const activity = new TeamActivity({
     call: new GroupCall<Uuid, Activity>(link, SUBJECTS.teamActivity),
     tokens,
@@ -145,13 +152,16 @@ function buildServices(
     nats: () => link.ping(),
     migrations: () => housekeeping.checkMigrations(),
   };
+  const scrapes = new ScrapeService({ calls, link, tokens, usage, archive, targets, credits, documents, pages });
+  const provider = createSearchProvider(config);
   const parts: GatewayParts = {
     config,
     log,
     accounts,
     readiness: new Readiness(checks, state),
-    scrapes: new ScrapeService({ calls, link, tokens, usage, archive, targets, credits, documents, pages }),
+    scrapes,
     maps: new MapService({ calls, link, usage, targets, credits }),
+    searches: new SearchService({ provider, scrapes, targets, link, usage, credits }),
     submit,
     status,
     cancel: new JobCancelService({ status, cancels: new CancelBoard(link), publisher, instance }),
@@ -178,9 +188,13 @@ function buildServices(
     commands.start();
   };
   const stop = async () => {
-    await Promise.all([tokens.stop(), archive.drain(), commands.stop(), rateLimits?.stop()]);
+    await Promise.all([tokens.stop(), archive.drain(), commands.stop(), rateLimits?.stop(), provider?.close()]);
   };
   return { parts, feeds, start, stop };
+}
+
+function createSearchProvider({ searchProvider, searxngUrl }: Config): SearxngProvider | null {
+  return searchProvider === 'none' || searxngUrl === undefined ? null : new SearxngProvider(searxngUrl);
 }
 
 async function listen(config: Config, parts: GatewayParts, state: EdgeState): Promise<NestExpressApplication> {
@@ -195,6 +209,7 @@ async function listen(config: Config, parts: GatewayParts, state: EdgeState): Pr
   app.use(createEdge(state));
   app.useBodyParser('json', { limit: BODY_LIMIT_BYTES, strict: false });
   app.use(refuseBadBody);
+  if (config.apiDocs) serveDocs(app);
   await app.listen(config.port, config.host);
   app.getHttpServer().keepAliveTimeout = KEEP_ALIVE_MS;
   return app;

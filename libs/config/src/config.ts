@@ -63,6 +63,12 @@ export class TroupeConfig {
   @toList @IsString({ each: true }) readonly dnsServers: string[] = [];
   @toInt @IsInt() @Min(1) @Max(100_000) readonly maxBatchUrls: number = 10_000;
   @toInt @IsInt() @Min(1) @Max(24 * 30) readonly resultTtlHours: number = 24;
+  /** Unset = searxng when it has an address, else none. */
+  @IsOptional() @IsIn(['none', 'searxng']) readonly searchProvider?: 'none' | 'searxng';
+  /** Base address of a SearXNG instance that offers the format json; may be private and may carry `user:password@`. */
+  @IsOptional() @url(['http', 'https']) readonly searxngUrl?: string;
+  /** Serves `/openapi.json` and `/docs`, to anybody. */
+  @toBoolean @IsBoolean() readonly apiDocs: boolean = true;
   /** Results that a gateway keeps in memory for the next who asks, in MiB; 0 = none. */
   @toInt @IsInt() @Min(0) @Max(65_536) readonly statusCacheMb: number = 256;
   @toBoolean @IsBoolean() readonly limitCountsFailed: boolean = true;

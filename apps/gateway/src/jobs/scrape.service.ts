@@ -39,6 +39,7 @@ export interface ScrapeAnswer {
   id: Uuid;
   /** JSON of the page's document. */
   document: Uint8Array;
+  credits: number;
   warning: string | undefined;
 }
 
@@ -106,7 +107,7 @@ export class ScrapeService {
     const { credits, statusCode, warning } = reply.head;
     await this.bill(attempt, credits, statusCode);
     this.parts.archive.keep(id, attempt.caller.team, reply.body);
-    return { id, document: reply.body, warning };
+    return { id, document: reply.body, credits, warning };
   }
 
   private async ask(request: FetchRequest, signal: AbortSignal) {

@@ -34,6 +34,18 @@ const NEEDS_OPTIONS = new Set(['json', 'attributes', 'question', 'highlights', '
 const MODEL_FORMATS = new Set(['json', 'extract', 'summary', 'question', 'highlights', 'query']);
 export const MAX_FORMATS = 50;
 
+/** A name, or an object with the name as its `type` and the options of that format. */
+export const FORMATS_SCHEMA = {
+  type: 'array',
+  maxItems: MAX_FORMATS,
+  items: {
+    anyOf: [
+      { type: 'string', enum: KNOWN_FORMATS.filter((name) => !NEEDS_OPTIONS.has(name)) },
+      { type: 'object', required: ['type'], properties: { type: { type: 'string', enum: KNOWN_FORMATS } } },
+    ],
+  },
+};
+
 export function formatName(format: FormatInput): string {
   return typeof format === 'string' ? format : format.type;
 }

@@ -10,9 +10,19 @@ import { customIssue, notInEnum, tooBig, tooSmall, under, unknownKeys, wrongType
 /** Says what is wrong with a value that was sent; `body` is the whole object, for rules across fields. */
 export type Check = (value: unknown, body: object) => Issue[];
 
+/** What a check accepts, as JSON Schema 2020-12: the interface description is made of these. */
+export type Schema = Record<string, unknown>;
+
 export interface Presence {
   /** @default false */
   required?: boolean;
+  /** For checks that are written by hand. @default anything */
+  schema?: Schema;
+}
+
+export interface Described {
+  schema: Schema;
+  required: boolean;
 }
 
 /** Property -> value, by the prototype that declares it. */
@@ -41,6 +51,7 @@ class FieldRegistry<V> {
 /** class-validator tells which property failed; what is wrong with it is asked here. */
 export const fieldChecks = new FieldRegistry<Check>();
 export const nestedFields = new FieldRegistry<() => new () => object>();
+export const fieldSchemas = new FieldRegistry<Described>();
 
 /** A field that passes when `check` finds nothing. */
 export function Field(check: Check, presence: Presence = {}): PropertyDecorator {
@@ -48,6 +59,10 @@ export function Field(check: Check, presence: Presence = {}): PropertyDecorator 
   return (target, property) => {
     const propertyName = String(property);
     fieldChecks.declare(target, propertyName, whole);
+    fieldSchemas.declare(target, propertyName, {
+      schema: presence.schema ?? {},
+      required: presence.required ?? false,
+    });
     registerDecorator({
       name: 'field',
       target: target.constructor,
@@ -76,7 +91,8 @@ export interface TextRule extends Presence {
 }
 
 export function TextField(rule: TextRule = {}): PropertyDecorator {
-  return Field((value) => textIssues(value, rule), rule);
+  const { minLength, maxLength } = rule;
+  return Field((value) => textIssues(value, rule), { ...rule, schema: { type: 'string', minLength, maxLength } });
 }
 
 export function textIssues(value: unknown, rule: TextRule): Issue[] {
@@ -86,11 +102,17 @@ export function textIssues(value: unknown, rule: TextRule): Issue[] {
   return [];
 }
 
-export function BooleanField(): PropertyDecorator {
-  return Field((value) => (typeof value === 'boolean' ? [] : [wrongType('boolean', value)]));
+/** What an absent field means; said here for the interface description, applied by the mapper. */
+export interface Default<T> {
+  default?: T;
 }
 
-export interface NumberRule {
+export function BooleanField(rule: Default<boolean> = {}): PropertyDecorator {
+  const schema = { type: 'boolean', default: rule.default };
+  return Field((value) => (typeof value === 'boolean' ? [] : [wrongType('boolean', value)]), { schema });
+}
+
+export interface NumberRule extends Default<number> {
   min?: number;
   /** The value must be above this, not merely equal. */
   above?: number;
@@ -102,10 +124,18 @@ export interface NumberRule {
 }
 
 export function NumberField(rule: NumberRule = {}): PropertyDecorator {
-  return Field((value, body) => {
-    const issues = numberIssues(value, rule);
-    return issues.length === 0 && rule.also ? rule.also(value as number, body) : issues;
-  });
+  return Field(
+    (value, body) => {
+      const issues = numberIssues(value, rule);
+      return issues.length === 0 && rule.also ? rule.also(value as number, body) : issues;
+    },
+    { schema: numberSchema(rule) },
+  );
+}
+
+export function numberSchema({ min, above, max, integer, default: absent }: NumberRule): Schema {
+  const type = (integer ?? true) ? 'integer' : 'number';
+  return { type, minimum: min, exclusiveMinimum: above, maximum: max, default: absent };
 }
 
 export function numberIssues(value: unknown, rule: NumberRule): Issue[] {
@@ -127,21 +157,26 @@ export function numberIssues(value: unknown, rule: NumberRule): Issue[] {
   return [];
 }
 
-export function EnumField(options: readonly string[]): PropertyDecorator {
-  return Field((value) => {
+export function EnumField(options: readonly string[], rule: Default<string> = {}): PropertyDecorator {
+  const check: Check = (value) => {
     if (typeof value !== 'string') return [wrongType('string', value)];
     return options.includes(value) ? [] : [notInEnum(options, value)];
-  });
+  };
+  return Field(check, { schema: { type: 'string', enum: options, default: rule.default } });
 }
 
 export interface ListRule extends Presence {
   minItems?: number;
   maxItems?: number;
+  /** What an item may be. @default anything */
+  items?: Schema;
 }
 
 /** An array whose items are each checked. */
 export function ListField(item: (value: unknown, index: number) => Issue[], rule: ListRule = {}): PropertyDecorator {
-  return Field((value) => listIssues(value, item, rule), rule);
+  const { minItems, maxItems, items = {} } = rule;
+  const schema = { type: 'array', items, minItems, maxItems };
+  return Field((value) => listIssues(value, item, rule), { ...rule, schema });
 }
 
 export function listIssues(
@@ -157,7 +192,8 @@ export function listIssues(
 
 /** An array of strings. */
 export function TextListField(rule: ListRule & { maxLength?: number } = {}): PropertyDecorator {
-  return ListField((value) => textIssues(value, { maxLength: rule.maxLength }), rule);
+  const { maxLength } = rule;
+  return ListField((value) => textIssues(value, { maxLength }), { ...rule, items: { type: 'string', maxLength } });
 }
 
 /** Clients mark their own notes with it; such keys are ignored at every level. */
@@ -196,18 +232,21 @@ const MAX_HEADER_CHARS = 32_768;
 
 /** Request headers for the page: bounded, and only what may be set without breaking the connection. */
 export function HeadersField(): PropertyDecorator {
-  return Field((value) => {
-    if (!isPlainObject(value)) return [wrongType('object', value)];
-    const entries = Object.entries(value);
-    if (entries.length > MAX_HEADERS) return [customIssue(`At most ${MAX_HEADERS} headers may be set`)];
-    const chars = entries.reduce(
-      (sum, [name, text]) => sum + name.length + (typeof text === 'string' ? text.length : 0),
-      0,
-    );
-    if (chars > MAX_HEADER_CHARS)
-      return [customIssue(`Headers may hold at most ${MAX_HEADER_CHARS} characters in all`)];
-    return entries.flatMap(([name, text]) => under([name], headerIssues(name, text)));
-  });
+  return Field(
+    (value) => {
+      if (!isPlainObject(value)) return [wrongType('object', value)];
+      const entries = Object.entries(value);
+      if (entries.length > MAX_HEADERS) return [customIssue(`At most ${MAX_HEADERS} headers may be set`)];
+      const chars = entries.reduce(
+        (sum, [name, text]) => sum + name.length + (typeof text === 'string' ? text.length : 0),
+        0,
+      );
+      if (chars > MAX_HEADER_CHARS)
+        return [customIssue(`Headers may hold at most ${MAX_HEADER_CHARS} characters in all`)];
+      return entries.flatMap(([name, text]) => under([name], headerIssues(name, text)));
+    },
+    { schema: { type: 'object', additionalProperties: { type: 'string' }, maxProperties: MAX_HEADERS } },
+  );
 }
 
 function headerIssues(name: string, value: unknown): Issue[] {
