@@ -21,6 +21,7 @@ import {
 import {
   actorKey,
   partitionOf,
+  PLAIN_PAGE,
   type ActorKey,
   type ActorKind,
   type ActorMessage,
@@ -367,6 +368,7 @@ export class CrawlWorld {
         timeoutMs: 30_000,
         removeBase64Images: true,
         engine: 'auto',
+        ...PLAIN_PAGE,
       },
     };
   }

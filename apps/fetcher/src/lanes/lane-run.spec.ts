@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
+  PLAIN_PAGE,
   TroupeError,
   type ActorMessage,
   type Envelope,
@@ -60,6 +61,7 @@ function laneOf(urls: string[], more: Partial<Lane> = {}): Lane {
       timeoutMs: 1000,
       removeBase64Images: true,
       engine: 'auto',
+      ...PLAIN_PAGE,
     },
     ...more,
   };

@@ -1,6 +1,7 @@
 /** All links of a site that can be found quickly, without a job (spec/map.md). */
 import {
   errorToWire,
+  PLAIN_PAGE,
   TroupeError,
   type MapLink,
   type MapReply,
@@ -128,6 +129,7 @@ function pageSpec(spec: MapSpec, timeoutMs: number): ScrapeSpec {
     timeoutMs,
     removeBase64Images: true,
     engine: 'auto',
+    ...PLAIN_PAGE,
   };
 }
 

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import {
+  PLAIN_PAGE,
   TroupeError,
   type ConvertRequest,
   type ConvertResult,
@@ -86,6 +87,7 @@ function requestOf(more: Partial<PageRequest> = {}): PageRequest {
       timeoutMs: 1000,
       removeBase64Images: true,
       engine: 'auto',
+      ...PLAIN_PAGE,
     },
     budgetMs: 1000,
     signal: new AbortController().signal,

@@ -80,8 +80,8 @@ export class Accounts {
   }
 }
 
-function callerOf({ teamId, teamName, keyId, concurrency }: KeyOwner): Caller {
-  return { team: teamId, teamName, keyId, concurrency };
+function callerOf({ teamId, teamName, keyId, concurrency, flags }: KeyOwner): Caller {
+  return { team: teamId, teamName, keyId, concurrency, flags };
 }
 
 function accept(caller: Caller | false): Caller {

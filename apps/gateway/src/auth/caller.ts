@@ -10,6 +10,8 @@ export interface Caller {
   keyId: Uuid | null;
   /** Pages of the team being fetched at once. */
   concurrency: number;
+  /** Permissions of the team, e.g. `zeroDataRetention`. */
+  flags: Record<string, unknown>;
 }
 
 type WithCaller = Request & { caller?: Caller };

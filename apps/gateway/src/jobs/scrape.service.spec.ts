@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { TroupeError, type FetchReply, type FetchRequest, type ScrapeSpec } from '@troupe/contracts';
+import { PLAIN_PAGE, TroupeError, type FetchReply, type FetchRequest, type ScrapeSpec } from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
 import { ScrapeService, type ScrapeServiceParts } from './scrape.service.js';
 
-const CALLER: Caller = { team: 'team-a', teamName: 'a', keyId: 'key', concurrency: 10 };
+const CALLER: Caller = { team: 'team-a', teamName: 'a', keyId: 'key', concurrency: 10, flags: {} };
 const SPEC: ScrapeSpec = {
   formats: [{ type: 'markdown' }],
   onlyMainContent: true,
@@ -15,6 +15,7 @@ const SPEC: ScrapeSpec = {
   timeoutMs: 9000,
   removeBase64Images: true,
   engine: 'auto',
+  ...PLAIN_PAGE,
 };
 const ORDER = { url: 'http://example.com/', sourceUrl: 'example.com', spec: SPEC };
 const never = new AbortController().signal;

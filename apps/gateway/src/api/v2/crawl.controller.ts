@@ -37,7 +37,7 @@ export class CrawlController {
     @Body(new BodyPipe(CrawlDto)) { body, warnings }: ReadBody<CrawlDto>,
     @Req() request: Request,
   ) {
-    refuseZeroDataRetention(body.zeroDataRetention);
+    refuseZeroDataRetention(body.zeroDataRetention, caller);
     refuseIgnoringRobots(body.ignoreRobotsTxt, this.config);
     refuseUnoffered(unofferedCrawlOptions(body));
     const spec = crawlSpecFromV2(body, { ...this.config, concurrency: caller.concurrency });

@@ -15,6 +15,9 @@ export type FormatInput = string | { type: string; [option: string]: unknown };
 
 export const OFFERED_FORMATS: readonly FormatName[] = ['markdown', 'html', 'rawHtml', 'links', 'images'];
 
+/** Not made from the page alone, so the model knows it by a field of its own. */
+export const TRACKING = 'changeTracking';
+
 /** Formats of the interface that later versions add, with the keys their objects may have. */
 const LATER_FORMATS: Record<string, readonly string[]> = {
   summary: [],
@@ -33,6 +36,7 @@ const KNOWN_FORMATS = [...OFFERED_FORMATS, ...Object.keys(LATER_FORMATS)];
 const NEEDS_OPTIONS = new Set(['json', 'attributes', 'question', 'highlights', 'query']);
 const MAX_FORMATS = 50;
 const MAX_PROMPT_CHARS = 10_000;
+const MAX_TAG_CHARS = 200;
 
 export function formatName(format: FormatInput): string {
   return typeof format === 'string' ? format : format.type;
@@ -78,7 +82,7 @@ function optionIssues(name: string, format: Record<string, unknown>): Issue[] {
     case 'screenshot':
       return screenshotIssues(format);
     case 'changeTracking':
-      return format.modes === undefined ? [] : under(['modes'], listIssues(format.modes, modeIssues));
+      return trackingIssues(format);
     case 'question':
       return under(['question'], textIssues(format.question, { minLength: 1, maxLength: MAX_PROMPT_CHARS }));
     case 'highlights':
@@ -125,7 +129,16 @@ function viewportIssues(viewport: unknown): Issue[] {
 }
 
 function modeIssues(mode: unknown): Issue[] {
-  return mode === 'git-diff' || mode === 'json' ? [] : [notInEnum(['git-diff', 'json'], mode)];
+  if (mode === 'json')
+    return [customIssue('The json mode of changeTracking needs a language model, and none is configured')];
+  return mode === 'git-diff' ? [] : [notInEnum(['git-diff', 'json'], mode)];
+}
+
+function trackingIssues({ modes, tag }: Record<string, unknown>): Issue[] {
+  return [
+    ...(modes === undefined ? [] : under(['modes'], listIssues(modes, modeIssues))),
+    ...(tag === undefined || tag === null ? [] : under(['tag'], textIssues(tag, { maxLength: MAX_TAG_CHARS }))),
+  ];
 }
 
 function attributeIssues(entry: unknown): Issue[] {

@@ -1,5 +1,6 @@
 /** Refusals of well-formed requests: not permitted (403), not offered yet (501). Never silence. */
 import { TroupeError } from '@troupe/contracts';
+import { type Caller } from '../../auth/caller.js';
 import { ApiError } from '../../errors/api-error.js';
 
 export function refuseUnoffered(options: string[]): void {
@@ -9,9 +10,9 @@ export function refuseUnoffered(options: string[]): void {
   });
 }
 
-/** No team has the permission yet. */
-export function refuseZeroDataRetention(asked: boolean | undefined): void {
-  if (asked) throw new ApiError(403, 'Zero data retention is not enabled for this team');
+export function refuseZeroDataRetention(asked: boolean | undefined, caller: Pick<Caller, 'flags'>): void {
+  if (asked && caller.flags.zeroDataRetention !== true)
+    throw new ApiError(403, 'Zero data retention is not enabled for this team');
 }
 
 export function refuseIgnoringRobots(asked: boolean | undefined, config: { allowIgnoreRobots: boolean }): void {
