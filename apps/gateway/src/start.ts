@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { NestFactory } from '@nestjs/core';
 import { type NestExpressApplication } from '@nestjs/platform-express';
-import { FsBlobStore } from '@troupe/blob-store';
+import { openBlobRoots } from '@troupe/blob-store';
 import { type TroupeConfig } from '@troupe/config';
 import { gatewayGrantSubject, type Grant } from '@troupe/contracts';
 import { parseAllowList } from '@troupe/egress';
@@ -97,7 +97,7 @@ function buildServices(
   const commands = new CommandPublisher(jobs, publisher, log);
   const usage = new UsageLog(publisher, instance);
   const targets = new TargetPolicy(parseAllowList(config.allowPrivateTargets));
-  const pages = new PageBytes(new FsBlobStore(path.join(config.troupeDataDir, 'blobs')), jobs);
+  const pages = new PageBytes(openBlobRoots(path.join(config.troupeDataDir, 'blobs')).results, jobs);
   const status = new JobStatusService(jobs, watch);
   const accounts = new Accounts(new AccountRepository(dataSource), {
     authMode: config.authMode,

@@ -15,6 +15,7 @@ import { parseRobots, RobotsFile } from '@troupe/politeness';
 import type { FetchedPage, PageRequest } from '../pages/page-fetcher.js';
 import { BusyAnswerError, TransportError } from '../pages/transport-error.js';
 import type { Trouble } from '../slots/host-reports.js';
+import { MemoryCache } from '../cache/memory-cache.fixture.js';
 import { SlotClock } from '../slots/slot-clock.js';
 import { LaneConsumer } from './lane.consumer.js';
 import { LaneRun, type LaneParts } from './lane-run.js';
@@ -102,6 +103,8 @@ class Surroundings {
   readonly cleanHosts: string[] = [];
   readonly places: string[] = [];
   readonly blobs: Uint8Array[] = [];
+  readonly recalled: Record<string, unknown>[] = [];
+  readonly memory = new MemoryCache();
   openPlaces = 0;
   released = 0;
   cancel: (job: string) => void = () => undefined;
@@ -148,7 +151,14 @@ class Surroundings {
         this.fetched.push({ url: request.url, at: performance.now() });
         return this.fetch(request);
       },
+      recall: async ({ response, metadata }, request) => {
+        this.recalled.push({ ...request.metadata, ...metadata });
+        return pageOf(response.finalUrl);
+      },
     },
+    cache: this.memory.cache,
+    changes: { track: (page) => Promise.resolve(page) },
+    erasable: { of: (job) => ({ put: async () => `zdr/${job}/blob` }) },
     blobs: {
       put: async (bytes) => {
         if (this.storeFailures-- > 0) throw new Error('disk full');

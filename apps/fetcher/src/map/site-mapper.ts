@@ -113,6 +113,7 @@ export class SiteMapper {
       metadata: {},
       encoding: 'json',
       reportsShells: false,
+      cache: null,
     });
   }
 }

@@ -99,6 +99,7 @@ function requestOf(more: Partial<PageRequest> = {}): PageRequest {
     metadata: { sourceURL: 'a' },
     encoding: 'gzip',
     reportsShells: false,
+    cache: null,
     ...more,
   };
 }

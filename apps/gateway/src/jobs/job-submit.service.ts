@@ -33,7 +33,14 @@ export class JobSubmitService {
   /** Resolves with the id when the crawl is durable: job and Start command are committed. */
   startCrawl(spec: CrawlSpec, submission: Submission): Promise<Uuid> {
     this.parts.targets.check(spec.scope.base);
-    return this.submit({ kind: 'crawl', spec, originUrl: spec.url, wireOptions: spec, ...ownerOf(submission) });
+    return this.submit({
+      kind: 'crawl',
+      spec,
+      originUrl: spec.url,
+      wireOptions: spec,
+      zdr: spec.scrape.zeroRetention,
+      ...ownerOf(submission),
+    });
   }
 
   /** `urls` in the order of their results' identity, repeated ones included. */
@@ -44,6 +51,7 @@ export class JobSubmitService {
       urls,
       originUrl: urls[0]?.url ?? null,
       wireOptions: spec,
+      zdr: spec.scrape.zeroRetention,
       ...ownerOf(submission),
     });
   }
@@ -57,5 +65,5 @@ export class JobSubmitService {
 }
 
 function ownerOf({ caller, origin, integration, idempotencyKey }: Submission) {
-  return { team: caller.team, keyId: caller.keyId, origin, integration, idempotencyKey, zdr: false as const };
+  return { team: caller.team, keyId: caller.keyId, origin, integration, idempotencyKey };
 }

@@ -1,7 +1,8 @@
 import type { MigrationInterface } from 'typeorm';
+import { Cache1763950006000 } from './1763950006000-cache.js';
 import { InitialSchema1763683200000 } from './1763683200000-initial-schema.js';
 
 export const MIGRATIONS_TABLE = 'schema_migration';
 
 /** Forward only, oldest first. A name ends in the milliseconds of its writing: TypeORM orders by them. */
-export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [InitialSchema1763683200000];
+export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [InitialSchema1763683200000, Cache1763950006000];
