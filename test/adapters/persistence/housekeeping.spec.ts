@@ -6,6 +6,7 @@ import type pg from 'pg';
 import type { DataSource } from 'typeorm';
 import { emptyDatabase } from './database.js';
 
+const MIGRATIONS = ['InitialSchema1763683200000', 'Cache1763950006000'];
 const today = dayOf(Date.now());
 const BULK = [
   'job',
@@ -73,7 +74,7 @@ describe('migrations', () => {
 
   it('are applied once when three processes start together', async () => {
     applied = await Promise.all(sources.map((source) => migrate(source)));
-    expect(applied.flat()).toEqual(['InitialSchema1763683200000']);
+    expect(applied.flat()).toEqual(MIGRATIONS);
     await expect(housekeeping.checkMigrations()).resolves.toBeUndefined();
   });
 
@@ -84,9 +85,9 @@ describe('migrations', () => {
   });
 
   it('name what is missing in an older database', async () => {
-    await pool.query(`UPDATE schema_migration SET name = 'older'`);
+    await pool.query(`UPDATE schema_migration SET name = 'older' WHERE name = '${MIGRATIONS[0]!}'`);
     await expect(housekeeping.checkMigrations()).rejects.toThrow('InitialSchema1763683200000');
-    await pool.query(`UPDATE schema_migration SET name = 'InitialSchema1763683200000'`);
+    await pool.query(`UPDATE schema_migration SET name = '${MIGRATIONS[0]!}' WHERE name = 'older'`);
   });
 });
 

@@ -10,7 +10,7 @@ CREATE UNLOGGED TABLE page_cache (
   team_id uuid, url_h bigint, opt_h bigint, url text NOT NULL, at timestamptz NOT NULL, bucket int NOT NULL,
   blob text NOT NULL, meta jsonb NOT NULL, PRIMARY KEY (team_id, url_h, opt_h)
 );
-CREATE INDEX page_cache_bucket ON page_cache (bucket);
+CREATE INDEX page_cache_by_bucket ON page_cache (bucket);
 CREATE UNLOGGED TABLE page_cache_bucket (bucket int PRIMARY KEY, bytes bigint NOT NULL) WITH (fillfactor = 50);
 
 CREATE TABLE change_snapshot (
