@@ -19,6 +19,7 @@ export interface Differ {
 
 export class DiffThread implements Differ {
   #worker: Worker | null = null;
+  #settle: ((reply: DiffReply) => void) | null = null;
   #tail: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
@@ -32,37 +33,35 @@ export class DiffThread implements Differ {
 
   async stop(): Promise<void> {
     await this.#worker?.terminate();
-    this.#worker = null;
   }
 
   /** Null, too, when the thread dies of it. */
-  #run(task: DiffTask): Promise<DiffReply> {
-    const worker = (this.#worker ??= startWorker());
-    return new Promise((resolve) => {
-      const end = (reply: DiffReply, isDead: boolean): void => {
-        clearTimeout(timer);
-        worker.removeAllListeners();
-        worker.unref();
-        if (isDead) {
-          this.#worker = null;
-          // What it dies of is known; nobody waits for it any more.
-          worker.on('error', () => undefined);
-          void worker.terminate();
-        }
-        resolve(reply);
-      };
-      const timer = setTimeout(() => end(null, true), KILL_MS);
-      worker.on('message', (reply: DiffReply) => end(reply, false));
-      worker.on('error', () => end(null, true));
-      worker.on('exit', () => end(null, true));
-      worker.ref();
-      worker.postMessage(task);
-    });
+  async #run(task: DiffTask): Promise<DiffReply> {
+    const worker = (this.#worker ??= this.#start());
+    const timer = setTimeout(() => void worker.terminate(), KILL_MS);
+    worker.ref();
+    try {
+      return await new Promise<DiffReply>((settle) => {
+        this.#settle = settle;
+        worker.postMessage(task);
+      });
+    } finally {
+      clearTimeout(timer);
+      worker.unref();
+    }
   }
-}
 
-function startWorker(): Worker {
-  return new Worker(new URL('./diff.worker.js', import.meta.url), {
-    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
-  });
+  #start(): Worker {
+    const worker = new Worker(new URL('./diff.worker.js', import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
+    });
+    worker.on('message', (reply: DiffReply) => this.#settle?.(reply));
+    // The end follows, whatever it died of.
+    worker.on('error', () => undefined);
+    worker.on('exit', () => {
+      this.#worker = null;
+      this.#settle?.(null);
+    });
+    return worker;
+  }
 }
