@@ -8,7 +8,7 @@ import { BlobNotFoundError, type BlobStore } from '@troupe/blob-store';
 import { TroupeError, type ScrapeSpec, type Uuid } from '@troupe/contracts';
 import type { CachedPage, PageCacheKey } from '@troupe/persistence';
 import type { EngineResponse } from '../engines/engine.js';
-import { CacheLookups, keyText } from './cache-lookups.js';
+import { keyText, type CacheLookups } from './cache-lookups.js';
 import { cacheKeyOf, conditionsOf, isCacheable, isConsulted, isFresh, metaOf, responseOf } from './cached-page.js';
 import type { CacheWriter } from './cache-writer.js';
 

@@ -28,8 +28,8 @@ describe('a round', () => {
     const log: string[] = [];
     const note =
       (name: string) =>
-      async (arg?: unknown): Promise<void> =>
-        void log.push(arg === undefined ? name : `${name} ${String(arg)}`);
+      async (arg?: string | number): Promise<void> =>
+        void log.push(arg === undefined ? name : `${name} ${arg}`);
     const hours = (name: string, stored: string[]) => ({
       listHours: async () => stored,
       dropHour: note(`${name}.dropHour`),
