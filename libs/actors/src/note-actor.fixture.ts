@@ -25,7 +25,8 @@ export type Order =
   | { type: 'Bad' }
   | { type: 'Cancel' }
   | { type: 'Work'; id: string }
-  | { type: 'End' };
+  | { type: 'End' }
+  | { type: 'Wake' };
 
 export interface Notes {
   notes: string[];
@@ -43,6 +44,7 @@ export function noteActor(
     kind,
     version: 2,
     vital: ['Start'],
+    wakesOn: ['Wake'],
     restarts,
     init: () => ({ notes: [], failed: null, over: false }),
     need: () => null,
@@ -85,6 +87,10 @@ function obey(state: Notes, { body }: Incoming, onTry: (order: Order) => void): 
       return [];
     case 'End':
       state.over = true;
+      return [];
+    case 'Wake':
+      state.over = false;
+      state.notes.push('awake');
       return [];
   }
 }

@@ -166,6 +166,17 @@ describe('an actor that is over', () => {
     expect([world.revOf(ALICE), world.bus.hasMail(partition.part)]).toEqual([rev, false]);
   });
 
+  it('is reached by the types that wake it, its state as it was', async () => {
+    const partition = await world.own(ALICE);
+    await world.send(ALICE, { type: 'Note', text: 'before' });
+    await world.send(ALICE, { type: 'End' });
+    await world.run(partition);
+    await world.send(ALICE, { type: 'Wake' });
+    await world.run(partition);
+    expect(world.stateOf(ALICE)).toEqual({ notes: ['before', 'awake'], failed: null, over: false });
+    expect(world.timersOf(ALICE)).toEqual(['heartbeat']);
+  });
+
   it('starts anew with the next message when its kind restarts', async () => {
     const partition = await world.own(HOST);
     await world.send(HOST, { type: 'Note', text: 'old' });

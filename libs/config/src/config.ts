@@ -1,6 +1,6 @@
 /** Every setting of every service (spec/config.md). Field names are the camelCase of the environment names. */
 import { Transform } from 'class-transformer';
-import { IsBoolean, IsIn, IsInt, IsNotEmpty, IsOptional, IsString, IsUrl, Max, Min } from 'class-validator';
+import { IsBoolean, IsIn, IsInt, IsNotEmpty, IsOptional, IsString, IsUrl, Max, Min, MinLength } from 'class-validator';
 
 const toBoolean = Transform(({ value }) =>
   value === 'true' || value === 'on' ? true : value === 'false' || value === 'off' ? false : value,
@@ -38,6 +38,8 @@ export class TroupeConfig {
   @IsIn(['local', 'service']) readonly converter: 'local' | 'service' = 'local';
   @IsIn(['keys', 'none']) readonly authMode: 'keys' | 'none' = 'keys';
   @toBoolean @IsBoolean() readonly authNoneIKnow: boolean = false;
+  /** Key of the admin API; without it there is none. */
+  @IsOptional() @MinLength(16) readonly adminKey?: string;
   /** `false`, `true`, or a list of host, host:port, CIDR, CIDR:port. */
   @IsString() readonly allowPrivateTargets: string = 'false';
   @IsString() readonly allowPrivateWebhooks: string = 'false';

@@ -4,6 +4,7 @@ export * from './errors.js';
 export * from './convert.js';
 export * from './rows.js';
 export * from './subjects.js';
+export * from './team.js';
 export * from './jobs/scrape-spec.js';
 export * from './jobs/crawl-spec.js';
 export * from './jobs/document.js';

@@ -6,7 +6,7 @@ import type pg from 'pg';
 import type { DataSource } from 'typeorm';
 import { emptyDatabase } from './database.js';
 
-const MIGRATIONS = ['InitialSchema1763683200000', 'Cache1763950006000'];
+const FIRST = 'InitialSchema1763683200000';
 const today = dayOf(Date.now());
 const BULK = [
   'job',
@@ -74,7 +74,9 @@ describe('migrations', () => {
 
   it('are applied once when three processes start together', async () => {
     applied = await Promise.all(sources.map((source) => migrate(source)));
-    expect(applied.flat()).toEqual(MIGRATIONS);
+    const names = applied.flat();
+    expect(names[0]).toBe(FIRST);
+    expect(new Set(names).size).toBe(names.length);
     await expect(housekeeping.checkMigrations()).resolves.toBeUndefined();
   });
 
@@ -85,9 +87,9 @@ describe('migrations', () => {
   });
 
   it('name what is missing in an older database', async () => {
-    await pool.query(`UPDATE schema_migration SET name = 'older' WHERE name = '${MIGRATIONS[0]!}'`);
-    await expect(housekeeping.checkMigrations()).rejects.toThrow('InitialSchema1763683200000');
-    await pool.query(`UPDATE schema_migration SET name = '${MIGRATIONS[0]!}' WHERE name = 'older'`);
+    await pool.query(`UPDATE schema_migration SET name = 'older' WHERE name = '${FIRST}'`);
+    await expect(housekeeping.checkMigrations()).rejects.toThrow(FIRST);
+    await pool.query(`UPDATE schema_migration SET name = '${FIRST}' WHERE name = 'older'`);
   });
 });
 

@@ -24,7 +24,7 @@ function run(databaseUrl: string): Promise<{ code: number | null; out: string; e
 
 describe('the migrate program', () => {
   it('says what it applied, and the second time that there is nothing to do', async () => {
-    const out = ['InitialSchema1763683200000', 'Cache1763950006000'].map((name) => `applied ${name}\n`).join('');
+    const out = expect.stringMatching(/^applied InitialSchema1763683200000\n(applied \w+\n)*$/);
     expect(await run(database.url)).toEqual({ code: 0, out, err: '' });
     expect(await run(database.url)).toEqual({ code: 0, out: 'the database is up to date\n', err: '' });
   });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { gunzipSync } from 'node:zlib';
+import { brotliDecompressSync } from 'node:zlib';
 import { CacheWriter, type FetchedBody } from './cache-writer.js';
 import { metaOf } from './cached-page.js';
 
@@ -55,7 +55,7 @@ describe('pages on their way into the cache', () => {
       { urls: [1, 2, 3].map((n) => page(n).url), hour: '2026112911', bytes: blobs[0]!.length },
     ]);
     const [from, to] = /@(\d+)-(\d+)$/.exec(stored[0]!.blobs[1]!)!.slice(1).map(Number);
-    expect([...gunzipSync(blobs[0]!.subarray(from, to))]).toEqual([...page(2).body]);
+    expect([...brotliDecompressSync(blobs[0]!.subarray(from, to))]).toEqual([...page(2).body]);
   });
 
   it('are stored a moment later by themselves', async () => {

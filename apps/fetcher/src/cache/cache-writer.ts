@@ -1,12 +1,12 @@
 /** Pages on their way into the cache: gathered, compressed and stored together, off the path of whoever fetched them. */
 import { promisify } from 'node:util';
-import { constants, gzip } from 'node:zlib';
+import { brotliCompress, constants } from 'node:zlib';
 import { hourOf, putTogether, type BlobStore } from '@troupe/blob-store';
 import type { CachedPageMeta, PageCacheKey, PageCacheRepository } from '@troupe/persistence';
 
-const compress = promisify(gzip);
-/** zlib's default memory costs more to set up than a page's text costs to compress, and gains nothing. */
-const GZIP = { level: constants.Z_BEST_SPEED, memLevel: 6 };
+const compress = promisify(brotliCompress);
+/** Half the time of the fastest gzip on web pages, and smaller. */
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 1, [constants.BROTLI_PARAM_LGWIN]: 18 } };
 const GATHER_MS = 250;
 /** Stored by one blob and one statement. */
 const MAX_PAGES = 64;
@@ -113,7 +113,7 @@ export class CacheWriter {
 
   async #store(pages: readonly FetchedBody[]): Promise<void> {
     const { index, blobs, maxBytes } = this.parts;
-    const packed = await Promise.all(pages.map(({ body }) => compress(body, GZIP)));
+    const packed = await Promise.all(pages.map(({ body }) => compress(body, BROTLI)));
     const hour = hourOf(this.#nowMs() + (KEPT_HOURS + 1) * HOUR_MS);
     const keys = await putTogether(blobs, packed, hour);
     const rows = pages.map(({ key, url, meta }, i) => ({ ...key, url, meta, blob: keys[i]! }));

@@ -1,5 +1,5 @@
 /** The page cache of a spec: index and bodies in memory, ages as told. */
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync } from 'node:zlib';
 import { BlobNotFoundError } from '@troupe/blob-store';
 import { PLAIN_PAGE, type ScrapeSpec } from '@troupe/contracts';
 import type { CachedPage, CachedPageMeta, PageCacheKey } from '@troupe/persistence';
@@ -53,7 +53,7 @@ export class MemoryCache {
   put(team: string, url: string, page: { body: string | null; ageMs: number; meta?: Partial<CachedPageMeta> }): void {
     const key = cacheKeyOf(team, url, CACHED_SPEC);
     const blob = `blob of ${url}`;
-    if (page.body !== null) this.#bodies.set(blob, gzipSync(page.body));
+    if (page.body !== null) this.#bodies.set(blob, brotliCompressSync(page.body));
     const meta: CachedPageMeta = {
       finalUrl: url,
       statusCode: 200,

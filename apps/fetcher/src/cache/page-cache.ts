@@ -3,7 +3,7 @@
  * A cache that does not answer in time is none: pages are fetched as if it were empty.
  */
 import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
+import { brotliDecompress } from 'node:zlib';
 import { BlobNotFoundError, type BlobStore } from '@troupe/blob-store';
 import { TroupeError, type ScrapeSpec, type Uuid } from '@troupe/contracts';
 import type { CachedPage, PageCacheKey } from '@troupe/persistence';
@@ -12,7 +12,7 @@ import { keyText, type CacheLookups } from './cache-lookups.js';
 import { cacheKeyOf, conditionsOf, isCacheable, isConsulted, isFresh, metaOf, responseOf } from './cached-page.js';
 import type { CacheWriter } from './cache-writer.js';
 
-const unpack = promisify(gunzip);
+const unpack = promisify(brotliDecompress);
 const LOOKUP_TIMEOUT_MS = 500;
 /** After a failure nobody waits for the index for this long. */
 const AWAY_MS = 2_000;

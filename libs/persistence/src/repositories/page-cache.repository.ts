@@ -30,7 +30,7 @@ export interface CachedPage extends PageCacheKey {
   at: Date;
   /** Since the page was fetched or confirmed, by the database's clock. */
   ageMs: number;
-  /** Key of the gzip of its body. */
+  /** Key of its compressed body. */
   blob: string;
   meta: CachedPageMeta;
 }

@@ -44,7 +44,7 @@ export function batchFromV2(body: BatchDto, rules: BatchRules): BatchOrder {
 }
 
 export function unofferedBatchOptions(body: BatchDto): string[] {
-  const own = (['webhook', 'appendToId'] as const).filter((option) => body[option] !== undefined);
+  const own = (['webhook'] as const).filter((option) => body[option] !== undefined);
   return [...own, ...unofferedScrapeOptions(body)];
 }
 

@@ -24,6 +24,7 @@ export function crawlSpecFromV2(body: CrawlDto, rules: CrawlRules): CrawlSpec {
       excludePaths: body.excludePaths ?? [],
       regexOnFullUrl: body.regexOnFullURL ?? false,
       maxDepth: body.maxDiscoveryDepth ?? null,
+      maxPathDepth: body.maxPathDepth ?? null,
       entireDomain: body.crawlEntireDomain ?? false,
       allowExternalLinks: body.allowExternalLinks ?? false,
       allowSubdomains: body.allowSubdomains ?? false,
@@ -68,7 +69,7 @@ export function crawlSpecToV2(spec: CrawlSpec) {
 }
 
 export function unofferedCrawlOptions(body: CrawlDto): string[] {
-  const own = (['prompt', 'webhook'] as const).filter((option) => body[option] !== undefined);
+  const own = body.webhook === undefined ? [] : ['webhook'];
   return [...own, ...unofferedScrapeOptions(body.scrapeOptions ?? {})];
 }
 

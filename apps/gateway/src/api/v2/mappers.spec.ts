@@ -140,7 +140,7 @@ describe('unofferedScrapeOptions', () => {
   it.each([
     [{ actions: [{ type: 'wait', milliseconds: 1 }] }, 'actions'],
     [{ formats: ['screenshot'] }, 'format screenshot'],
-    [{ formats: [{ type: 'json', prompt: 'x' }] }, 'format json'],
+    [{ formats: ['branding'] }, 'format branding'],
     [{ mobile: true }, 'mobile'],
     [{ location: { country: 'DE' } }, 'location'],
     [{ location: { languages: ['de'] } }, 'location'],
@@ -206,8 +206,8 @@ describe('crawlSpecFromV2', () => {
   });
 
   it('names what is not offered at either level', () => {
-    const body = crawlBody({ prompt: 'blog', webhook: 'https://h.example', scrapeOptions: { mobile: true } });
-    expect(unofferedCrawlOptions(body)).toEqual(['prompt', 'webhook', 'mobile']);
+    const body = crawlBody({ webhook: 'https://h.example', scrapeOptions: { mobile: true } });
+    expect(unofferedCrawlOptions(body)).toEqual(['webhook', 'mobile']);
   });
 });
 
@@ -253,13 +253,13 @@ describe('batchFromV2', () => {
     );
   });
 
-  it('names appendToId and webhooks as not offered', () => {
+  it('names webhooks as not offered', () => {
     const { body } = readBody(BatchDto, {
       urls: ['a.example'],
       webhook: { url: 'https://h.example' },
       appendToId: '5B1d0000-0000-4000-8000-000000000000',
     });
-    expect(unofferedBatchOptions(body)).toEqual(['webhook', 'appendToId']);
+    expect(unofferedBatchOptions(body)).toEqual(['webhook']);
   });
 });
 

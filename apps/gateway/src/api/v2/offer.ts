@@ -15,6 +15,11 @@ export function refuseZeroDataRetention(asked: boolean | undefined, caller: Pick
     throw new ApiError(403, 'Zero data retention is not enabled for this team');
 }
 
-export function refuseIgnoringRobots(asked: boolean | undefined, config: { allowIgnoreRobots: boolean }): void {
-  if (asked && !config.allowIgnoreRobots) throw new ApiError(403, 'ignoreRobotsTxt is not enabled for this team');
+/** An installation may permit it to everybody, or to single teams. */
+export function mayIgnoreRobots({ flags }: Pick<Caller, 'flags'>, config: { allowIgnoreRobots: boolean }): boolean {
+  return config.allowIgnoreRobots || flags.ignoreRobots === true;
+}
+
+export function refuseIgnoringRobots(asked: boolean | undefined, isAllowed: boolean): void {
+  if (asked && !isAllowed) throw new ApiError(403, 'ignoreRobotsTxt is not enabled for this team');
 }

@@ -6,6 +6,7 @@ import {
   type ChangeTrackingOptions,
   type DiffShape,
 } from '../keeping.js';
+import { keyIssues } from '../validation/fields.js';
 import { formatName, isOffered, TRACKING, type FormatInput } from './formats.dto.js';
 import { type ParserInput, type ScrapeOptionsDto } from './scrape-options.dto.js';
 
@@ -103,5 +104,5 @@ function isDefaultParsers(parsers: ParserInput[]): boolean {
 }
 
 function isBarePdf(parser: ParserInput): boolean {
-  return typeof parser === 'object' && parser.type === 'pdf' && Object.keys(parser).length === 1;
+  return typeof parser === 'object' && parser.type === 'pdf' && keyIssues(parser, ['type']).length === 0;
 }
