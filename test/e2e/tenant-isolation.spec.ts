@@ -6,8 +6,7 @@ import { ApiClient } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 
 /** What a team can own, by the id that names it. */
-const KINDS = ['crawl', 'batch', 'scrape', 'page'] as const;
-type Kind = (typeof KINDS)[number];
+type Kind = 'crawl' | 'batch' | 'scrape' | 'page';
 
 /** A call about something that has an id. A new call with an id in its path gets a line here. */
 interface OwnedCall {

@@ -24,6 +24,7 @@ import { MapController } from './api/v2/map.controller.js';
 import { ParamsPreviewController } from './api/v2/params-preview.controller.js';
 import { PauseController } from './api/v2/pause.controller.js';
 import { ScrapeController } from './api/v2/scrape.controller.js';
+import { WatchServer } from './api/watch/watch.server.js';
 import { UsageController } from './api/v2/usage.controller.js';
 import { AccountService } from './accounts/account.service.js';
 import { DeadLettersService } from './admin/dead-letters.service.js';
@@ -39,7 +40,6 @@ import { JobLedgerService } from './jobs/job-ledger.service.js';
 import { JobStatusService } from './jobs/job-status.service.js';
 import { JobSubmitService } from './jobs/job-submit.service.js';
 import { MapService } from './jobs/map.service.js';
-import { PageBytes } from './jobs/page-bytes.js';
 import { ScrapeService } from './jobs/scrape.service.js';
 import { TargetPolicy } from './jobs/target-policy.js';
 import { RateLimits } from './limits/rate-limits.js';
@@ -60,7 +60,6 @@ export interface GatewayParts {
   pauses: CrawlPauseService;
   ledgers: JobLedgerService;
   explains: CrawlExplainService;
-  pages: PageBytes;
   targets: TargetPolicy;
   /** null: `RATE_LIMITS=off`. */
   rateLimits: RateLimits | null;
@@ -90,6 +89,9 @@ export class GatewayModule {
         ScrapeV1Controller,
         HealthController,
         ...V2_CONTROLLERS,
+        ExplainController,
+        PauseController,
+        LedgerController,
         CrawlV1Controller,
         BatchV1Controller,
         MapV1Controller,
@@ -123,11 +125,11 @@ function providersOf(parts: GatewayParts): Provider[] {
     { provide: JobSubmitService, useValue: parts.submit },
     { provide: JobStatusService, useValue: parts.status },
     { provide: JobCancelService, useValue: parts.cancel },
+    WatchServer,
     { provide: BatchAppendService, useValue: parts.appends },
     { provide: CrawlPauseService, useValue: parts.pauses },
     { provide: JobLedgerService, useValue: parts.ledgers },
     { provide: CrawlExplainService, useValue: parts.explains },
-    { provide: PageBytes, useValue: parts.pages },
     { provide: TargetPolicy, useValue: parts.targets },
     { provide: AccountService, useValue: parts.account },
     ...adminProviders(parts.admin),

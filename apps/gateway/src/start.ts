@@ -21,6 +21,7 @@ import {
   LedgerRepository,
   poolOf,
   RateCounter,
+  type RateTotal,
   ScrapeRepository,
   TeamAdminRepository,
   UsageRepository,
@@ -37,13 +38,14 @@ import { CommandPublisher } from './jobs/command-publisher.js';
 import { CrawlExplainService } from './jobs/crawl-explain.service.js';
 import { CrawlPauseService } from './jobs/crawl-pause.service.js';
 import { JobCancelService } from './jobs/job-cancel.service.js';
+import { JobFeeds } from './jobs/job-feeds.js';
 import { JobLedgerService } from './jobs/job-ledger.service.js';
 import { JobStatusService } from './jobs/job-status.service.js';
 import { JobSubmitService } from './jobs/job-submit.service.js';
 import { MapService } from './jobs/map.service.js';
 import { NatsListener } from './jobs/nats-listener.js';
 import { PageBytes } from './jobs/page-bytes.js';
-import { ProgressWatch } from './jobs/progress-watch.js';
+import { ResultRuns } from './jobs/result-runs.js';
 import { ScrapeArchive } from './jobs/scrape-archive.js';
 import { ScrapeService } from './jobs/scrape.service.js';
 import { TargetPolicy } from './jobs/target-policy.js';
@@ -71,7 +73,7 @@ export async function startGateway(context: Context): Promise<RunningService> {
     checks: services.parts.readiness.checks,
     async drain() {
       state.draining = true;
-      services.watch.close();
+      services.feeds.close();
       await app.close();
       await services.stop();
       await connections.close();
@@ -113,7 +115,7 @@ function buildServices(
   const publisher = new ActorBus(link);
   const calls = new Rpc(link);
   const listener = new NatsListener(link);
-  const watch = new ProgressWatch(listener);
+  const feeds = new JobFeeds(jobs, listener);
   const tokens = new TeamTokens({ publisher, instance, log });
   const archive = new ScrapeArchive(documents, config.resultTtlHours, log);
   const commands = new CommandPublisher(jobs, publisher, log);
@@ -122,14 +124,19 @@ function buildServices(
   const targets = new TargetPolicy({ ...parseAllowList(config.allowPrivateTargets), isBlocked });
   const consumption = new UsageRepository(pool);
   const credits = new CreditGate({ usage: consumption, isOn: config.billing });
-  const rateLimits = config.rateLimits ? new RateLimits({ counter: new RateCounter(pool), log }) : null;
+  const news = {
+    publish: (totals: RateTotal[]) => publisher.notify(SUBJECTS.rateTotals, totals),
+    listen: (onTotals: (totals: RateTotal[]) => void) => void listener.listen(SUBJECTS.rateTotals, onTotals),
+  };
+  const rateLimits = config.rateLimits ? new RateLimits({ counter: new RateCounter(pool), news, log }) : null;
   const activity = new TeamActivity({
     call: new GroupCall<Uuid, Activity>(link, SUBJECTS.teamActivity),
     tokens,
     gateways: () => members.list().filter(({ kind }) => kind === 'gateway').length,
   });
   const pages = new PageBytes(openBlobRoots(path.join(config.troupeDataDir, 'blobs')).results, jobs);
-  const status = new JobStatusService(jobs, watch);
+  const runs = new ResultRuns(jobs, pages, config.statusCacheMb * 1024 * 1024);
+  const status = new JobStatusService({ jobs, runs, feeds });
   const accounts = new Accounts(new AccountRepository(dataSource), {
     authMode: config.authMode,
     bootstrapKeys: config.troupeBootstrapKeys,
@@ -157,7 +164,6 @@ function buildServices(
     pauses: new CrawlPauseService({ ...jobCommands, pauses: new PauseBoard(link) }),
     ledgers: new JobLedgerService({ status, ledgers: new LedgerRepository(pool) }),
     explains: new CrawlExplainService({ calls, link, targets }),
-    pages,
     targets,
     rateLimits,
     account: new AccountService({ usage: consumption, activity, billing: config.billing }),
@@ -179,7 +185,7 @@ function buildServices(
   const stop = async () => {
     await Promise.all([tokens.stop(), archive.drain(), commands.stop(), rateLimits?.stop()]);
   };
-  return { parts, watch, start, stop };
+  return { parts, feeds, start, stop };
 }
 
 async function listen(config: Config, parts: GatewayParts, state: EdgeState): Promise<NestExpressApplication> {

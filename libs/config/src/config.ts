@@ -71,6 +71,8 @@ export class TroupeConfig {
   @toInt @IsInt() @Min(1) @Max(24 * 60) readonly zeroRetentionGraceMinutes: number = 30;
   /** `diff` of changed pages: an object for client libraries and agents, else a text; or one of them for all. */
   @IsIn(['auto', 'string', 'object']) readonly changeTrackingDiffShape: 'auto' | 'string' | 'object' = 'auto';
+  /** Results that a gateway keeps in memory for the next who asks, in MiB; 0 = none. */
+  @toInt @IsInt() @Min(0) @Max(65_536) readonly statusCacheMb: number = 256;
   @toBoolean @IsBoolean() readonly limitCountsFailed: boolean = true;
   @IsIn(['trace', 'debug', 'info', 'warn', 'error']) readonly logLevel: string = 'info';
   @IsOptional() @IsIn(['pretty', 'json']) readonly logFormat?: 'pretty' | 'json';

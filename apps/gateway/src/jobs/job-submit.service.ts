@@ -58,7 +58,7 @@ export class JobSubmitService {
 
   /** `urls` in the order of their results' identity, repeated ones included. */
   async startBatch(spec: BatchSpec, urls: BatchUrl[], submission: Submission): Promise<Uuid> {
-    await this.admitUrls(submission.caller, urls.length);
+    await this.admitBatch(submission.caller, urls.length);
     return this.submit({
       kind: 'batch',
       spec,
@@ -70,8 +70,8 @@ export class JobSubmitService {
     });
   }
 
-  /** Whether a team may add that many URLs to its batches. @throws ApiError 429, 402 */
-  async admitUrls(caller: Caller, urls: number): Promise<void> {
+  /** Whether the caller may have so many more URLs of a batch scraped. @throws ApiError 429, 402 */
+  async admitBatch(caller: Caller, urls: number): Promise<void> {
     await this.checkQueue(caller);
     await this.parts.credits.charge(caller, urls);
   }

@@ -102,6 +102,8 @@ const PAGES = `SELECT ord, item, url, bytes, blob, inline FROM (
     WHERE job_no = $1 AND shard = 0 AND ord > $2 ORDER BY ord LIMIT $3) p
   WHERE upto <= $4 OR upto = bytes ORDER BY ord`;
 
+const LAST_PAGE = `SELECT ord FROM page WHERE job_no = $1 AND shard = 0 ORDER BY ord DESC LIMIT 1`;
+
 export class JobRepository {
   private readonly pool: pg.Pool;
 
@@ -160,6 +162,12 @@ export class JobRepository {
       bytesLeft -= fitting.reduce((sum, page) => sum + page.bytes, 0);
       if (fitting.length < wanted || pages.length === limit) return pages;
     }
+  }
+
+  /** How many results the job has now. */
+  async resultCount(jobNo: JobNo): Promise<number> {
+    const { rows } = await this.pool.query<{ ord: string }>({ name: 'last-page', text: LAST_PAGE, values: [jobNo] });
+    return Number(rows[0]?.ord ?? 0);
   }
 
   /** The page that `scrapeIdOf(jobNo, item)` names, with its owner; null when unknown or expired. */

@@ -32,7 +32,7 @@ function patternIssues(value: unknown): Issue[] {
 
 function promptIssues(value: unknown): Issue[] {
   const issues = textIssues(value, { maxLength: MAX_PROMPT_CHARS });
-  return issues.length > 0 ? issues : [noModel('A prompt')];
+  return issues.length > 0 || value === '' ? issues : [noModel('A prompt')];
 }
 
 /** What v1 and v2 say in the same words. */
