@@ -23,6 +23,7 @@ import {
   actorKey,
   parseActorKey,
   partitionOf,
+  PLAIN_PAGE,
   type ActorKey,
   type ActorKind,
   type ActorMessage,
@@ -450,6 +451,7 @@ export class CrawlWorld {
         timeoutMs: 30_000,
         removeBase64Images: true,
         engine: 'auto',
+        ...PLAIN_PAGE,
       },
     };
   }

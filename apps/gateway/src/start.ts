@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { NestFactory } from '@nestjs/core';
 import { type NestExpressApplication } from '@nestjs/platform-express';
-import { FsBlobStore } from '@troupe/blob-store';
+import { openBlobRoots } from '@troupe/blob-store';
 import { type TroupeConfig } from '@troupe/config';
 import { gatewayGrantSubject, SUBJECTS, type Grant, type Uuid } from '@troupe/contracts';
 import { isBlockedHost, parseAllowList } from '@troupe/egress';
@@ -136,7 +136,7 @@ function buildServices(
     tokens,
     gateways: () => members.list().filter(({ kind }) => kind === 'gateway').length,
   });
-  const pages = new PageBytes(new FsBlobStore(path.join(config.troupeDataDir, 'blobs')), jobs);
+  const pages = new PageBytes(openBlobRoots(path.join(config.troupeDataDir, 'blobs')).results, jobs);
   const runs = new ResultRuns(jobs, pages, config.statusCacheMb * 1024 * 1024);
   const status = new JobStatusService({ jobs, runs, feeds });
   const accounts = new Accounts(new AccountRepository(dataSource), {

@@ -46,7 +46,14 @@ export class JobSubmitService {
     await this.checkQueue(submission.caller);
     const spec = { ...asked, limit: await this.parts.credits.affordable(submission.caller, asked.limit) };
     this.parts.targets.check(spec.scope.base);
-    return this.submit({ kind: 'crawl', spec, originUrl: spec.url, wireOptions: asked, ...ownerOf(submission) });
+    return this.submit({
+      kind: 'crawl',
+      spec,
+      originUrl: spec.url,
+      wireOptions: asked,
+      zdr: spec.scrape.zeroRetention,
+      ...ownerOf(submission),
+    });
   }
 
   /** `urls` in the order of their results' identity, repeated ones included. */
@@ -58,6 +65,7 @@ export class JobSubmitService {
       urls,
       originUrl: urls[0]?.url ?? null,
       wireOptions: spec,
+      zdr: spec.scrape.zeroRetention,
       ...ownerOf(submission),
     });
   }
@@ -86,5 +94,5 @@ export class JobSubmitService {
 }
 
 function ownerOf({ caller, origin, integration, idempotencyKey }: Submission) {
-  return { team: caller.team, keyId: caller.keyId, origin, integration, idempotencyKey, zdr: false as const };
+  return { team: caller.team, keyId: caller.keyId, origin, integration, idempotencyKey };
 }

@@ -1,20 +1,21 @@
 /** One job between hand-made results and real pools of slots and tokens: what the specs of the job machine run on. */
-import type {
-  ActorMessage,
-  Append,
-  Demand,
-  FrontierRow,
-  Grant,
-  JobKind,
-  Kick,
-  Lane,
-  LaneItem,
-  Outlink,
-  PageResult,
-  RowOp,
-  ScopeSpec,
-  ScrapeSpec,
-  Start,
+import {
+  PLAIN_PAGE,
+  type ActorMessage,
+  type Append,
+  type Demand,
+  type FrontierRow,
+  type Grant,
+  type JobKind,
+  type Kick,
+  type Lane,
+  type LaneItem,
+  type Outlink,
+  type PageResult,
+  type RowOp,
+  type ScopeSpec,
+  type ScrapeSpec,
+  type Start,
 } from '@troupe/contracts';
 import type { Activation, Answers, Effect, Incoming } from '@troupe/actors';
 import { fingerprintUrl, hostKey } from '@troupe/frontier';
@@ -37,6 +38,7 @@ export const SCRAPE: ScrapeSpec = {
   timeoutMs: 60_000,
   removeBase64Images: true,
   engine: 'auto',
+  ...PLAIN_PAGE,
 };
 
 export const SCOPE: ScopeSpec = {

@@ -1,4 +1,5 @@
 import type { MigrationInterface } from 'typeorm';
+import { Cache1763950006000 } from './1763950006000-cache.js';
 import { InitialSchema1763683200000 } from './1763683200000-initial-schema.js';
 import { Accounts1763950003000 } from './1763950003000-accounts.js';
 import { JobCalls1763950005000 } from './1763950005000-job-calls.js';
@@ -10,4 +11,5 @@ export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
   InitialSchema1763683200000,
   Accounts1763950003000,
   JobCalls1763950005000,
+  Cache1763950006000,
 ];

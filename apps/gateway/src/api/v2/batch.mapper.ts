@@ -6,10 +6,9 @@ import { InvalidBodyError, invalidUrl, tooBig, type Issue } from '../validation/
 import { readPageUrl } from '../validation/page-url.js';
 import { type BatchDto } from './batch.dto.js';
 import { clampConcurrency } from './crawl.mapper.js';
-import { scrapeSpecFromV2, unofferedScrapeOptions } from './scrape.mapper.js';
+import { scrapeSpecFromV2, unofferedScrapeOptions, type ScrapeRules } from './scrape.mapper.js';
 
-export interface BatchRules {
-  maxScrapeTimeoutMs: number;
+export interface BatchRules extends ScrapeRules {
   maxBatchUrls: number;
   /** Of the team. */
   concurrency: number;
