@@ -344,7 +344,7 @@ export class CrawlWorld {
     const head = { type: 'Start' as const, job: id, jobNo, team: TEAM, keyId: null, createdMs: this.clock.wall() };
     const spec = this.specOf(job);
     if (kind === 'crawl') return { ...head, kind, spec };
-    return { ...head, kind, spec: { maxConcurrency: null, scrape: spec.scrape }, total: seeds.length };
+    return { ...head, kind, spec: { maxConcurrency: null, scrape: spec.scrape, webhook: null }, total: seeds.length };
   }
 
   private specOf(job: SimJob): CrawlSpec {
@@ -368,6 +368,7 @@ export class CrawlWorld {
         removeBase64Images: true,
         engine: 'auto',
       },
+      webhook: null,
     };
   }
 
@@ -388,7 +389,7 @@ export class CrawlWorld {
 
   private startWork(work: WorkItem): void {
     if (work.msg.type === 'Kick') return this.kick(work.msg);
-    this.startLane(work.msg);
+    if (work.msg.type === 'Lane') this.startLane(work.msg);
   }
 
   private kick(kick: Kick): void {

@@ -6,12 +6,14 @@ import { HealthController } from './api/health.controller.js';
 import { GoneController, NotOfferedController } from './api/not-offered.controller.js';
 import { BatchController } from './api/v2/batch.controller.js';
 import { CrawlController } from './api/v2/crawl.controller.js';
+import { DeliveriesController } from './api/v2/deliveries.controller.js';
 import { MapController } from './api/v2/map.controller.js';
 import { ScrapeController } from './api/v2/scrape.controller.js';
 import { Accounts } from './auth/accounts.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { ApiExceptionFilter } from './errors/api-exception.filter.js';
 import { Readiness } from './health/readiness.js';
+import { DeliveriesService } from './jobs/deliveries.service.js';
 import { JobCancelService } from './jobs/job-cancel.service.js';
 import { JobStatusService } from './jobs/job-status.service.js';
 import { JobSubmitService } from './jobs/job-submit.service.js';
@@ -32,6 +34,7 @@ export interface GatewayParts {
   submit: JobSubmitService;
   status: JobStatusService;
   cancel: JobCancelService;
+  deliveries: DeliveriesService;
   pages: PageBytes;
   targets: TargetPolicy;
 }
@@ -50,6 +53,7 @@ export class GatewayModule {
         NotOfferedController,
         BatchController,
         CrawlController,
+        DeliveriesController,
         MapController,
       ],
       providers: providersOf(parts),
@@ -68,6 +72,7 @@ function providersOf(parts: GatewayParts): Provider[] {
     { provide: JobSubmitService, useValue: parts.submit },
     { provide: JobStatusService, useValue: parts.status },
     { provide: JobCancelService, useValue: parts.cancel },
+    { provide: DeliveriesService, useValue: parts.deliveries },
     { provide: PageBytes, useValue: parts.pages },
     { provide: TargetPolicy, useValue: parts.targets },
     { provide: APP_GUARD, useClass: ApiKeyGuard },

@@ -11,6 +11,7 @@ import { type RunningService, type ServiceContext } from '@troupe/observability'
 import {
   AccountRepository,
   createDataSource,
+  DeliveryRepository,
   Housekeeping,
   JobRepository,
   poolOf,
@@ -21,6 +22,7 @@ import { GatewayModule, type GatewayParts } from './gateway.module.js';
 import { Readiness } from './health/readiness.js';
 import { BODY_LIMIT_BYTES, createEdge, refuseBadBody, type EdgeState } from './http/edge.js';
 import { CommandPublisher } from './jobs/command-publisher.js';
+import { DeliveriesService } from './jobs/deliveries.service.js';
 import { JobCancelService } from './jobs/job-cancel.service.js';
 import { JobStatusService } from './jobs/job-status.service.js';
 import { JobSubmitService } from './jobs/job-submit.service.js';
@@ -33,6 +35,7 @@ import { ScrapeService } from './jobs/scrape.service.js';
 import { TargetPolicy } from './jobs/target-policy.js';
 import { TeamTokens } from './jobs/team-tokens.js';
 import { UsageLog } from './jobs/usage-log.js';
+import { WebhookPolicy } from './jobs/webhook-policy.js';
 
 type Config = Readonly<TroupeConfig>;
 type Context = ServiceContext<Config>;
@@ -97,6 +100,7 @@ function buildServices(
   const commands = new CommandPublisher(jobs, publisher, log);
   const usage = new UsageLog(publisher, instance);
   const targets = new TargetPolicy(parseAllowList(config.allowPrivateTargets));
+  const webhooks = new WebhookPolicy(parseAllowList(config.allowPrivateWebhooks));
   const pages = new PageBytes(new FsBlobStore(path.join(config.troupeDataDir, 'blobs')), jobs);
   const status = new JobStatusService(jobs, watch);
   const accounts = new Accounts(new AccountRepository(dataSource), {
@@ -116,9 +120,10 @@ function buildServices(
     readiness: new Readiness(checks, state),
     scrapes: new ScrapeService({ calls, link, tokens, usage, archive, targets, documents, pages }),
     maps: new MapService({ calls, link, usage, targets }),
-    submit: new JobSubmitService({ jobs, link, commands, targets }),
+    submit: new JobSubmitService({ jobs, link, commands, targets, webhooks }),
     status,
     cancel: new JobCancelService({ status, cancels: new CancelBoard(link), publisher, instance }),
+    deliveries: new DeliveriesService({ status, deliveries: new DeliveryRepository(pool), publisher, instance }),
     pages,
     targets,
   };

@@ -10,6 +10,7 @@ import { batchActor } from './batch/batch.actor.js';
 import { crawlActor } from './crawl/crawl.actor.js';
 import { domainActor } from './domain/domain.actor.js';
 import { HousekeepingRounds } from './housekeeping/housekeeping-rounds.js';
+import { deliveryActor } from './delivery/delivery.actor.js';
 import { teamActor } from './team/team.actor.js';
 
 export interface SchedulerParts {
@@ -32,6 +33,7 @@ function actorsFor(config: Readonly<TroupeConfig>): ActorDef<never, never>[] {
     batchActor(job),
     domainActor({ maxConn: config.hostMaxConn, gapMs: config.hostGapMs }),
     teamActor({ concurrency: config.teamConcurrency }),
+    deliveryActor({ retryMs: config.webhookRetryMs }),
   ] as unknown as ActorDef<never, never>[];
 }
 

@@ -320,8 +320,8 @@ export class Partition {
   }
 
   private revive(living: Living, def: ActorDef<unknown, unknown>): boolean {
-    if (!def.restarts) return false;
-    living.state = def.init(living.key);
+    if (def.restarts === false) return false;
+    if (def.restarts === true) living.state = def.init(living.key);
     living.memory = null;
     living.terminal = false;
     return true;

@@ -1,3 +1,4 @@
 export * from './blob-gatherer.js';
 export * from './blob-store.js';
 export * from './fs.store.js';
+export * from './stored-document.js';

@@ -4,6 +4,7 @@ export { PgActorStore, type PgActorStoreOptions } from './actor-store/pg-actor-s
 export { Housekeeping } from './housekeeping.js';
 export * from './repositories/job.repository.js';
 export * from './repositories/account.repository.js';
+export * from './repositories/delivery.repository.js';
 export * from './repositories/robots-cache.js';
 export * from './repositories/scrape.repository.js';
 export type * from './entities/job.entity.js';

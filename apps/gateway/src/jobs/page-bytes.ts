@@ -1,10 +1,8 @@
 /** Stored pages back to the JSON bytes of their documents; never parsed on the way. */
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
+import { readDocument } from '@troupe/blob-store';
 import { parseScrapeId, type Uuid } from '@troupe/contracts';
 import { type Blobs, type Jobs, type StoredPage } from './ports.js';
 
-const unpack = promisify(gunzip);
 /** Pages being read and unpacked at the same time for one answer. */
 const READ_AHEAD = 4;
 
@@ -19,7 +17,7 @@ export class PageBytes {
     const reading: Promise<Buffer>[] = [];
     try {
       for (const row of rows) {
-        reading.push(settledLater(this.read(row)));
+        reading.push(settledLater(readDocument(this.blobs, row)));
         if (reading.length >= READ_AHEAD) yield await reading.shift()!;
       }
       while (reading.length > 0) yield await reading.shift()!;
@@ -32,12 +30,7 @@ export class PageBytes {
   async ofScrapeId(team: Uuid, id: Uuid): Promise<Buffer | null> {
     const place = parseScrapeId(id);
     const row = place === null ? null : await this.jobs.page(place.jobNo, place.item);
-    return row === null || row.team !== team ? null : this.read(row);
-  }
-
-  private async read({ inline, blob }: StoredPage): Promise<Buffer> {
-    if (inline === null && blob === null) throw new Error('a stored page has neither bytes nor a blob');
-    return unpack(inline ?? (await this.blobs.get(blob!)));
+    return row === null || row.team !== team ? null : readDocument(this.blobs, row);
   }
 }
 

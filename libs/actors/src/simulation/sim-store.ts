@@ -330,6 +330,8 @@ export class SimStore implements ActorStore {
         return;
       case 'excluded.insert':
       case 'scrape.insert':
+      case 'delivery.attempt':
+      case 'delivery.reopen':
         return;
     }
   }

@@ -1,7 +1,9 @@
 /** Messages to stateless workers (stream WORK) and the request/reply subjects (design/messages.md). */
 import type { ActorKey, JobNo, Uuid } from '../ids.js';
-import type { MapLink, MapSpec, ScopeSpec } from '../jobs/crawl-spec.js';
+import type { JobKind, MapLink, MapSpec, ScopeSpec } from '../jobs/crawl-spec.js';
 import type { ScrapeSpec } from '../jobs/scrape-spec.js';
+import type { JobEnd, WebhookSpec } from '../jobs/webhook-spec.js';
+import type { Span } from '../spans.js';
 import type { ErrorWire } from '../errors.js';
 
 export const WORK_CLASSES = ['http', 'browser', 'kick', 'llm', 'post'] as const;
@@ -64,7 +66,26 @@ export type Kick =
       agent: string;
     };
 
-export type WorkMessage = Lane | Kick;
+/** One attempt at each of several events of a job: a run. Its pages are read where they are stored. */
+export interface Post {
+  type: 'Post';
+  /** Number of the run inside its actor. */
+  run: number;
+  actor: ActorKey;
+  job: Uuid;
+  jobNo: JobNo;
+  team: Uuid;
+  kind: JobKind;
+  webhook: Pick<WebhookSpec, 'url' | 'headers' | 'metadata'>;
+  /** From 1. */
+  attempt: number;
+  /** Numbers of the events (see `START_EVENT`). */
+  events: Span[];
+  /** Number and content of the last event, when it is among them. */
+  end: (JobEnd & { eventNo: number }) | null;
+}
+
+export type WorkMessage = Lane | Kick | Post;
 
 /** `rpc.fetch.http`, `rpc.fetch.browser`: a sync scrape. Reply: `FetchReply` header, body = document JSON bytes. */
 export interface FetchRequest {

@@ -1,7 +1,11 @@
 import type { MigrationInterface } from 'typeorm';
 import { InitialSchema1763683200000 } from './1763683200000-initial-schema.js';
+import { Webhooks1763950001000 } from './1763950001000-webhooks.js';
 
 export const MIGRATIONS_TABLE = 'schema_migration';
 
 /** Forward only, oldest first. A name ends in the milliseconds of its writing: TypeORM orders by them. */
-export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [InitialSchema1763683200000];
+export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
+  InitialSchema1763683200000,
+  Webhooks1763950001000,
+];

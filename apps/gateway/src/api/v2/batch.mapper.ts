@@ -4,6 +4,7 @@ import { ApiError } from '../../errors/api-error.js';
 import { type BatchUrl } from '../../jobs/job-submit.service.js';
 import { InvalidBodyError, invalidUrl, tooBig, type Issue } from '../validation/issue.js';
 import { readPageUrl } from '../validation/page-url.js';
+import { webhookSpecFrom } from '../webhook/webhook.mapper.js';
 import { type BatchDto } from './batch.dto.js';
 import { clampConcurrency } from './crawl.mapper.js';
 import { scrapeSpecFromV2, unofferedScrapeOptions } from './scrape.mapper.js';
@@ -38,6 +39,7 @@ export function batchFromV2(body: BatchDto, rules: BatchRules): BatchOrder {
     spec: {
       maxConcurrency: clampConcurrency(body.maxConcurrency, rules.concurrency),
       scrape: scrapeSpecFromV2(body, rules),
+      webhook: webhookSpecFrom(body.webhook, 'batch'),
     },
     urls,
     invalidUrls,
@@ -45,7 +47,7 @@ export function batchFromV2(body: BatchDto, rules: BatchRules): BatchOrder {
 }
 
 export function unofferedBatchOptions(body: BatchDto): string[] {
-  const own = (['webhook', 'appendToId'] as const).filter((option) => body[option] !== undefined);
+  const own = (['appendToId'] as const).filter((option) => body[option] !== undefined);
   return [...own, ...unofferedScrapeOptions(body)];
 }
 

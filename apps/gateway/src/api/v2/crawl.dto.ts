@@ -11,7 +11,7 @@ import {
 import { customIssue, type Issue } from '../validation/issue.js';
 import { OriginDto, ScrapeOptionsDto } from './scrape-options.dto.js';
 import { UrlField } from './scrape.dto.js';
-import { WebhookField } from './webhook.field.js';
+import { WebhookField, type WebhookInput } from '../webhook/webhook.field.js';
 
 const MAX_PATTERNS = 1000;
 const MAX_PATTERN_CHARS = 2000;
@@ -47,7 +47,7 @@ export class CrawlDto extends OriginDto {
   @NumberField({ min: 1 }) maxConcurrency?: number;
   @BooleanField() ignoreRobotsTxt?: boolean;
   @TextField({ minLength: 1, maxLength: 200 }) robotsUserAgent?: string;
-  @WebhookField() webhook?: unknown;
+  @WebhookField() webhook?: WebhookInput;
   @NestedField(() => ScrapeOptionsDto) scrapeOptions?: ScrapeOptionsDto;
   @BooleanField() zeroDataRetention?: boolean;
 }

@@ -2,6 +2,7 @@ import { type CrawlSpec } from '@troupe/contracts';
 import { canonicalize } from '@troupe/frontier';
 import { customIssue, InvalidBodyError } from '../validation/issue.js';
 import { readPageUrl } from '../validation/page-url.js';
+import { webhookSpecFrom } from '../webhook/webhook.mapper.js';
 import { type CrawlDto } from './crawl.dto.js';
 import { scrapeSpecFromV2, scrapeSpecToV2, unofferedScrapeOptions } from './scrape.mapper.js';
 
@@ -37,6 +38,7 @@ export function crawlSpecFromV2(body: CrawlDto, rules: CrawlRules): CrawlSpec {
     ignoreRobots: body.ignoreRobotsTxt ?? false,
     robotsAgent: rules.allowIgnoreRobots ? (body.robotsUserAgent ?? null) : null,
     scrape: scrapeSpecFromV2(body.scrapeOptions ?? {}, rules),
+    webhook: webhookSpecFrom(body.webhook, 'crawl'),
   };
 }
 
@@ -63,7 +65,7 @@ export function crawlSpecToV2(spec: CrawlSpec) {
 }
 
 export function unofferedCrawlOptions(body: CrawlDto): string[] {
-  const own = (['prompt', 'webhook'] as const).filter((option) => body[option] !== undefined);
+  const own = (['prompt'] as const).filter((option) => body[option] !== undefined);
   return [...own, ...unofferedScrapeOptions(body.scrapeOptions ?? {})];
 }
 
