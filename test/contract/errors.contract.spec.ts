@@ -119,7 +119,6 @@ describe('options', () => {
     ['/v2/scrape', { url: 'x.example', mobile: true }, 'mobile'],
     ['/v2/scrape', { url: 'x.example', proxy: 'stealth' }, 'stealth'],
     ['/v2/crawl', { url: 'x.example', prompt: 'blog' }, 'prompt'],
-    ['/v2/crawl', { url: 'x.example', webhook: 'https://h.example' }, 'webhook'],
     ['/v2/batch/scrape', { urls: ['x.example'], appendToId: UNKNOWN_ID }, 'appendToId'],
   ])('POST %s %j answers 501 naming the option', async (path, json, name) => {
     const { status, body } = await post(path, json);

@@ -62,7 +62,8 @@ export class PostRunner {
 
   private async postSlice(post: Post, events: number[], secret: string | null, report: PostReport): Promise<void> {
     const ords = events.filter((eventNo) => eventOf(post, eventNo) === 'page');
-    const pages = ords.length === 0 ? new Map<number, PostedPage>() : await this.parts.deliveries.pages(post.jobNo, ords);
+    const pages =
+      ords.length === 0 ? new Map<number, PostedPage>() : await this.parts.deliveries.pages(post.jobNo, ords);
     const url = new URL(post.webhook.url);
     const postOne = async (eventNo: number): Promise<void> => {
       if (this.draining) return;
@@ -85,12 +86,7 @@ export class PostRunner {
     return { eventNo, ...answer, ms: Math.round(performance.now() - startedMs), atMs };
   }
 
-  private async exchange(
-    post: Post,
-    eventNo: number,
-    page: PostedPage | null,
-    secret: string | null,
-  ): Promise<Answer> {
+  private async exchange(post: Post, eventNo: number, page: PostedPage | null, secret: string | null): Promise<Answer> {
     const isPage = eventOf(post, eventNo) === 'page';
     if (isPage && page === null) return { status: null, error: 'the page is no longer stored' };
     const document = page === null ? null : await readDocument(this.parts.blobs, page).catch(() => undefined);

@@ -35,8 +35,10 @@ export class Receivers {
 
   constructor(private readonly options: ReceiverOptions) {
     this.timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
-    this.hosts = new KeyedGates(options.perHost ?? PER_HOST);
-    this.agent = createAgent(new Connector({ resolver: options.resolver, verifyTls: true, timeoutMs: this.timeoutMs }));
+    const perHost = options.perHost ?? PER_HOST;
+    this.hosts = new KeyedGates(perHost);
+    const connector = new Connector({ resolver: options.resolver, verifyTls: true, timeoutMs: this.timeoutMs });
+    this.agent = createAgent(connector, perHost);
   }
 
   /** Runs `work` when the receiver's host has a place; at most `perHost` at a time. */
@@ -97,7 +99,7 @@ function basicAuth({ username, password }: URL): string {
 }
 
 /** Deadlines are ours: undici's own timers are off. Without cookies, redirects or interceptors by nature. */
-function createAgent(connector: Connector): Agent {
+function createAgent(connector: Connector, connections: number): Agent {
   return new Agent({
     connect: ({ hostname, port, protocol }, callback) => {
       const secure = protocol === 'https:';
@@ -106,6 +108,7 @@ function createAgent(connector: Connector): Agent {
         (error: Error) => callback(error, null),
       );
     },
+    connections,
     pipelining: 1,
     headersTimeout: 0,
     bodyTimeout: 0,

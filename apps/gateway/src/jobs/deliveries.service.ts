@@ -50,7 +50,12 @@ export class DeliveriesService {
   constructor(private readonly parts: DeliveriesParts) {}
 
   /** Events in the order of their numbers. @throws ApiError 404 as `JobStatusService.find` */
-  async list(caller: Caller, id: Uuid, skip: number, limit: number): Promise<{ deliveries: Delivery[]; hasMore: boolean }> {
+  async list(
+    caller: Caller,
+    id: Uuid,
+    skip: number,
+    limit: number,
+  ): Promise<{ deliveries: Delivery[]; hasMore: boolean }> {
     const job = await this.parts.status.find(caller, id);
     const events = await this.eventsOf(job);
     const numbers = events.slice(skip, skip + limit);
@@ -68,10 +73,12 @@ export class DeliveriesService {
     const asked = order.webhookIds === null ? null : await numbersOfIds(job.job, events, new Set(order.webhookIds));
     const last = await this.parts.deliveries.lastAttempts(job.jobNo, asked);
     const isWanted = (attempt: DeliveryAttempt) => (isDelivered(attempt) ? !order.isDeadOnly : attempt.final);
-    const groups = [...last].map(([attempt, entries]) => ({
-      attempt: attempt + 1,
-      events: spansOf(entries.filter(isWanted).map(({ eventNo }) => eventNo)).slice(0, MAX_SPANS),
-    }));
+    const groups = [...last]
+      .map(([attempt, entries]) => ({
+        attempt: attempt + 1,
+        events: spansOf(entries.filter(isWanted).map(({ eventNo }) => eventNo)).slice(0, MAX_SPANS),
+      }))
+      .filter((group) => group.events.length > 0);
     const queued = groups.flatMap((group) => group.events).reduce((sum, [from, to]) => sum + to - from + 1, 0);
     if (queued > 0) await this.publish(job, groups);
     return queued;

@@ -121,8 +121,8 @@ describe('crawlSpecFromV2', () => {
   });
 
   it('names what is not offered at either level', () => {
-    const body = crawlBody({ prompt: 'blog', webhook: 'https://h.example', scrapeOptions: { mobile: true } });
-    expect(unofferedCrawlOptions(body)).toEqual(['prompt', 'webhook', 'mobile']);
+    const body = crawlBody({ prompt: 'blog', scrapeOptions: { mobile: true } });
+    expect(unofferedCrawlOptions(body)).toEqual(['prompt', 'mobile']);
   });
 });
 
@@ -168,13 +168,12 @@ describe('batchFromV2', () => {
     );
   });
 
-  it('names appendToId and webhooks as not offered', () => {
+  it('names appendToId as not offered', () => {
     const { body } = readBody(BatchDto, {
       urls: ['a.example'],
-      webhook: { url: 'https://h.example' },
       appendToId: '5B1d0000-0000-4000-8000-000000000000',
     });
-    expect(unofferedBatchOptions(body)).toEqual(['webhook', 'appendToId']);
+    expect(unofferedBatchOptions(body)).toEqual(['appendToId']);
   });
 });
 
