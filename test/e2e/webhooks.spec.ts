@@ -10,7 +10,7 @@ import { signatureOf, WebhookReceiver, type Received } from './webhook-receiver.
 
 const KEYS = { own: 'fc-key-of-our-team', other: 'fc-key-of-another-team' };
 const SECRET = 'a secret of ours';
-const RETRY_MS = [500, 1_000, 1_500];
+const RETRY_MS = [300, 600, 900];
 /** The first page leads to one behind a redirect and to a missing one, which is a document, too. */
 const PLAIN_PAGES = 60;
 const PAGES = PLAIN_PAGES + 2;
@@ -194,7 +194,7 @@ describe('a crawl with a webhook', () => {
   it('waits for a receiver that is down, and tells nothing twice that arrived', async () => {
     await receiver.down();
     const id = await startCrawl('down', receiver.url('/down'));
-    await sleep(1_200);
+    await sleep(1_000);
     await receiver.up();
     const log = await settled(id);
     expect(log.every(({ state }) => state === 'delivered')).toBe(true);
@@ -324,12 +324,13 @@ describe('the calls of deliveries', () => {
 
   it('show nothing for a job without a webhook', async () => {
     const { body } = await api.post('/v2/batch/scrape', { urls: [site.leaf('none', 1)] });
-    expect((await api.call(`/v2/batch/scrape/${body.id}/deliveries`)).body).toEqual({ success: true, deliveries: [] });
-    expect((await api.post(`/v2/batch/scrape/${body.id}/deliveries/replay`, {})).body).toEqual({
+    const id = body.id as string;
+    expect((await api.call(`/v2/batch/scrape/${id}/deliveries`)).body).toEqual({ success: true, deliveries: [] });
+    expect((await api.post(`/v2/batch/scrape/${id}/deliveries/replay`, {})).body).toEqual({
       success: true,
       queued: 0,
     });
-    const rows = await query(cluster, `SELECT FROM actor WHERE key = $1`, [`delivery/${body.id as string}`]);
+    const rows = await query(cluster, `SELECT FROM actor WHERE key = $1`, [`delivery/${id}`]);
     expect(rows).toEqual([]);
   });
 });

@@ -36,7 +36,7 @@ export interface Notes {
 /** `onTry` hears of every message that a handler sees. */
 export function noteActor(
   kind: ActorKind,
-  restarts: boolean,
+  restarts: boolean | 'resumed',
   onTry: (order: Order) => void = () => {},
 ): ActorDef<Notes, null> {
   return {
@@ -139,7 +139,11 @@ export class NoteWorld {
   async own(key: ActorKey, version = 2): Promise<Partition> {
     const part = partitionOf(key);
     const onTry = (order: Order) => void this.tried.push(order);
-    const defs = [noteActor('crawl', false, onTry), noteActor('domain', true, onTry)].map((def) => ({
+    const defs = [
+      noteActor('crawl', false, onTry),
+      noteActor('domain', true, onTry),
+      noteActor('delivery', 'resumed', onTry),
+    ].map((def) => ({
       ...def,
       version,
     }));

@@ -6,6 +6,7 @@ import { FencedError } from './ports.js';
 const [ALICE, BOB] = twoHomes('crawl');
 /** Restarts when it is over. */
 const [HOST] = twoHomes('domain');
+const [DELIVERY] = twoHomes('delivery');
 
 let world: NoteWorld;
 
@@ -176,6 +177,18 @@ describe('an actor that is over', () => {
     await world.run(partition);
     expect(world.stateOf(HOST)).toEqual({ notes: ['new'], failed: null, over: false });
     expect(world.timersOf(HOST)).toEqual(['heartbeat']);
+  });
+
+  it('goes on from its last state with the next message when its kind is resumed', async () => {
+    const partition = await world.own(DELIVERY);
+    await world.send(DELIVERY, { type: 'Note', text: 'old' });
+    await world.send(DELIVERY, { type: 'End' });
+    await world.run(partition);
+    const next = await world.own(DELIVERY);
+    await world.send(DELIVERY, { type: 'Note', text: 'new' });
+    await world.run(next);
+    expect(world.stateOf(DELIVERY)).toEqual({ notes: ['old', 'new'], failed: null, over: true });
+    expect(world.timersOf(DELIVERY)).toEqual([]);
   });
 });
 

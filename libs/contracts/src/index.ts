@@ -6,6 +6,7 @@ export * from './rows.js';
 export * from './subjects.js';
 export * from './spans.js';
 export * from './jobs/scrape-spec.js';
+export * from './jobs/job.js';
 export * from './jobs/crawl-spec.js';
 export * from './jobs/webhook-spec.js';
 export * from './jobs/document.js';

@@ -4,7 +4,7 @@
  */
 import type { Fingerprint, JobNo, Uuid } from './ids.js';
 import type { Outcome } from './outcomes.js';
-import type { JobStatus } from './jobs/crawl-spec.js';
+import type { JobStatus } from './jobs/job.js';
 import type { PostResult } from './messages/actor.js';
 
 /** A URL that may be new to a job. */

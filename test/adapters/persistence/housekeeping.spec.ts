@@ -18,7 +18,9 @@ const BULK = [
   'page',
   'page_segment',
   'job_error',
+  'delivery_attempt',
 ];
+const MIGRATIONS = ['InitialSchema1763683200000', 'Webhooks1763950001000'];
 const TABLES = [...BULK, 'scrape_log', 'scrape_document'];
 
 let server: { url: string; drop(): Promise<void> };
@@ -73,7 +75,7 @@ describe('migrations', () => {
 
   it('are applied once when three processes start together', async () => {
     applied = await Promise.all(sources.map((source) => migrate(source)));
-    expect(applied.flat()).toEqual(['InitialSchema1763683200000']);
+    expect(applied.flat()).toEqual(MIGRATIONS);
     await expect(housekeeping.checkMigrations()).resolves.toBeUndefined();
   });
 
@@ -84,9 +86,9 @@ describe('migrations', () => {
   });
 
   it('name what is missing in an older database', async () => {
-    await pool.query(`UPDATE schema_migration SET name = 'older'`);
+    await pool.query(`UPDATE schema_migration SET name = 'older' WHERE name = $1`, [MIGRATIONS[0]]);
     await expect(housekeeping.checkMigrations()).rejects.toThrow('InitialSchema1763683200000');
-    await pool.query(`UPDATE schema_migration SET name = 'InitialSchema1763683200000'`);
+    await pool.query(`UPDATE schema_migration SET name = $1 WHERE name = 'older'`, [MIGRATIONS[0]]);
   });
 });
 

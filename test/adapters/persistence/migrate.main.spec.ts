@@ -24,7 +24,8 @@ function run(databaseUrl: string): Promise<{ code: number | null; out: string; e
 
 describe('the migrate program', () => {
   it('says what it applied, and the second time that there is nothing to do', async () => {
-    expect(await run(database.url)).toEqual({ code: 0, out: 'applied InitialSchema1763683200000\n', err: '' });
+    const out = expect.stringMatching(/^applied InitialSchema1763683200000\n(applied \w+\n)*$/);
+    expect(await run(database.url)).toEqual({ code: 0, out, err: '' });
     expect(await run(database.url)).toEqual({ code: 0, out: 'the database is up to date\n', err: '' });
   });
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { Effect, Incoming } from '@troupe/actors';
+import { Random, type Effect, type Incoming } from '@troupe/actors';
 import {
   numbersOf,
   spansOf,
@@ -11,6 +11,7 @@ import {
   type WebhookEvent,
   type WebhookSpec,
 } from '@troupe/contracts';
+import fc from 'fast-check';
 import { deliveryActor, MAX_RUNS } from './delivery.actor.js';
 import type { DeliveryState } from './delivery.state.js';
 
@@ -371,5 +372,79 @@ describe('the end', () => {
     world.done(post!, 500);
     world.wait(63_100);
     expect(world.take()[0]!.end).toEqual(post!.end);
+  });
+});
+
+/** Messages that are lost, repeated, late and out of order, and dispatchers that die in the middle of a run. */
+class Storm {
+  readonly world = new World();
+  /** Events in the order in which somebody posted them. */
+  readonly posted: { eventNo: number; attempt: number }[] = [];
+  private readonly waiting: Post[] = [];
+  private readonly answers: { post: Post; events: number[]; status: number }[] = [];
+
+  constructor(
+    private readonly random: Random,
+    private readonly pages: number,
+  ) {}
+
+  run(): void {
+    this.world.start();
+    let told = 0;
+    for (let step = 0; this.world.state.phase === 'open' && step < 5_000; step++) {
+      if (told < this.pages)
+        this.world.pages((told = Math.min(this.pages, told + Math.floor(this.random.next() * 150))));
+      else if (this.world.state.end === null) this.world.end(this.pages);
+      this.waiting.push(...this.world.take());
+      this.act(this.random.next());
+    }
+  }
+
+  private act(roll: number): void {
+    if (roll < 0.1) this.world.wait(this.random.next() * 70_000);
+    else if (roll < 0.55) this.dispatch();
+    else this.answer();
+  }
+
+  private dispatch(): void {
+    const post = pick(this.waiting, this.random.next());
+    if (post === undefined) return this.world.wait(5_000);
+    if (this.random.next() < 0.2) this.waiting.push(post);
+    if (this.random.next() < 0.1) return;
+    const events = eventsOf(post);
+    const reached =
+      this.random.next() < 0.15 ? events.slice(0, Math.floor(this.random.next() * events.length)) : events;
+    this.posted.push(...reached.map((eventNo) => ({ eventNo, attempt: post.attempt })));
+    const status = this.random.next() < 0.3 ? 500 : 200;
+    this.answers.push({ post, events: reached, status });
+    if (this.random.next() < 0.2) this.answers.push({ post, events: reached, status: 200 });
+  }
+
+  private answer(): void {
+    const answer = pick(this.answers, this.random.next());
+    if (answer === undefined || this.random.next() < 0.1) return;
+    this.world.done(answer.post, answer.status, answer.events);
+  }
+}
+
+function pick<T>(from: T[], roll: number): T | undefined {
+  return from.splice(Math.floor(roll * from.length), 1)[0];
+}
+
+describe('whatever happens to messages and dispatchers', () => {
+  it('every event is attempted until it is delivered or dead, in the promised order, and each attempt is kept once', () => {
+    fc.assert(
+      fc.property(fc.integer(), fc.integer({ min: 0, max: 600 }), (seed, pages) => {
+        const storm = new Storm(new Random(seed), pages);
+        storm.run();
+        expect(storm.world.state.phase).toBe('over');
+        const first = [...new Set(storm.posted.map(({ eventNo }) => eventNo))];
+        expect([first[0], first.at(-1), first.length]).toEqual([0, pages + 1, pages + 2]);
+        const attempts = storm.world.attempts();
+        expect(new Set(attempts.map(({ eventNo, attempt }) => `${eventNo}/${attempt}`)).size).toBe(attempts.length);
+        expect(attempts.filter(({ final }) => final)).toHaveLength(pages + 2);
+      }),
+      { numRuns: 200 },
+    );
   });
 });

@@ -64,6 +64,3 @@ export interface MapLink {
   title?: string;
   description?: string;
 }
-
-export type JobStatus = 'scraping' | 'completed' | 'failed' | 'cancelled';
-export type JobKind = 'crawl' | 'batch';

@@ -1,7 +1,7 @@
 /** Who wants to hear of a job's progress, and the events there are to hear of (spec/webhooks.md). */
 import { createHash } from 'node:crypto';
 import type { Uuid } from '../ids.js';
-import type { JobKind, JobStatus } from './crawl-spec.js';
+import type { JobKind, JobStatus } from './job.js';
 
 export const WEBHOOK_EVENTS = ['started', 'page', 'completed', 'failed', 'cancelled'] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
@@ -40,7 +40,10 @@ export function endEventOf(pages: number): number {
 
 /** The key by which a receiver tells repeats: UUIDv5 of (job, event number), the same after any crash. */
 export function webhookIdOf(job: Uuid, eventNo: number): Uuid {
-  const hash = createHash('sha1').update(Buffer.from(job.replaceAll('-', ''), 'hex')).update(String(eventNo)).digest();
+  const hash = createHash('sha1')
+    .update(Buffer.from(job.replaceAll('-', ''), 'hex'))
+    .update(String(eventNo))
+    .digest();
   hash[6] = (hash[6]! & 0x0f) | 0x50;
   hash[8] = (hash[8]! & 0x3f) | 0x80;
   const hex = hash.toString('hex', 0, 16);

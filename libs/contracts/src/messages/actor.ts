@@ -2,7 +2,8 @@
 import type { ActorKey, Fingerprint, JobNo, Uuid } from '../ids.js';
 import type { ErrorCode } from '../errors.js';
 import type { ExcludedLinks, Outlink } from '../convert.js';
-import type { BatchSpec, CrawlSpec, JobKind } from '../jobs/crawl-spec.js';
+import type { BatchSpec, CrawlSpec } from '../jobs/crawl-spec.js';
+import type { JobKind } from '../jobs/job.js';
 import type { JobEnd, WebhookSpec } from '../jobs/webhook-spec.js';
 import type { Outcome } from '../outcomes.js';
 import type { Span } from '../spans.js';

@@ -1,6 +1,7 @@
 /** Messages to stateless workers (stream WORK) and the request/reply subjects (design/messages.md). */
 import type { ActorKey, JobNo, Uuid } from '../ids.js';
-import type { JobKind, MapLink, MapSpec, ScopeSpec } from '../jobs/crawl-spec.js';
+import type { MapLink, MapSpec, ScopeSpec } from '../jobs/crawl-spec.js';
+import type { JobKind } from '../jobs/job.js';
 import type { ScrapeSpec } from '../jobs/scrape-spec.js';
 import type { JobEnd, WebhookSpec } from '../jobs/webhook-spec.js';
 import type { Span } from '../spans.js';
