@@ -7,6 +7,7 @@ export const HELP = `Troupe: a crash-safe web crawler cluster that speaks the Fi
   npm start -- scrape <url>                  one page
   npm start -- map <url> [--limit N]         the URLs of a site
                                              (these three use the running cluster, else one of their own)
+  npm start -- admin --help                  teams, keys, limits, blocklist, audit of a running cluster
 
 Cluster
   --fetchers N  --schedulers N  --gateways N  --converters N

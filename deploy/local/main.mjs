@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { parseAdmin, runAdmin } from './admin.mjs';
 import { HELP, parseArguments } from './arguments.mjs';
 import { EXIT, StartFailure } from './failure.mjs';
 import { runJob } from './jobs.mjs';
@@ -15,7 +16,7 @@ const SAME_WISH_MS = 700;
 /** @param {string[]} argv */
 export async function main(argv) {
   try {
-    process.exit(await runCommand(parseArguments(argv)));
+    process.exit(argv[0] === 'admin' ? await runAdminCommand(argv.slice(1)) : await runCommand(parseArguments(argv)));
   } catch (error) {
     if (!(error instanceof StartFailure)) throw error;
     say(error.message.replaceAll('\n', '\ntroupe    | '));
@@ -34,6 +35,13 @@ async function runCommand(args) {
   const running = findRunning(folders);
   if (running !== null) return runJob(args, running);
   return runJobOnOwnCluster(args, folders);
+}
+
+/** @param {string[]} argv what follows `admin` @returns {Promise<number>} exit code */
+async function runAdminCommand(argv) {
+  const command = parseAdmin(argv);
+  const running = command.url === null ? findRunning(dataFolders(command.dataDir)) : { url: command.url };
+  return runAdmin(command, running?.url ?? null);
 }
 
 /** @param {ReturnType<typeof dataFolders>} folders */
@@ -74,7 +82,7 @@ async function withCluster(args, folders, onLine, use) {
 
 /** Names of `spec/config.md` whose features come later: setting them must not pass in silence. */
 const NOT_YET_USED =
-  /^(ADMIN_KEY|S3_[A-Z_]+|SEARCH_PROVIDER|SEARXNG_URL|LLM_[A-Z_]+|PROXY_BASIC|PROXY_STEALTH|CHANGE_TRACKING_DIFF_SHAPE|WEBHOOK_RETRY_MS|OTEL_EXPORTER_OTLP_ENDPOINT)$/;
+  /^(S3_[A-Z_]+|SEARCH_PROVIDER|SEARXNG_URL|LLM_[A-Z_]+|PROXY_BASIC|PROXY_STEALTH|CHANGE_TRACKING_DIFF_SHAPE|WEBHOOK_RETRY_MS|OTEL_EXPORTER_OTLP_ENDPOINT)$/;
 
 /** @param {import('./arguments.mjs').Arguments} args */
 async function prepare(args) {

@@ -200,7 +200,8 @@ export class Cluster {
         env: {
           ...this.#serviceEnvironment(),
           ...(chromium === null ? {} : { CHROMIUM_PATH: chromium }),
-          ...(app === 'gateway' ? { PORT: String(ports.shift()) } : {}),
+          // Nobody else needs the operator's key.
+          ...(app === 'gateway' ? { PORT: String(ports.shift()) } : { ADMIN_KEY: '' }),
         },
         graceMs: SERVICE_GRACE_MS,
         launch: launchService,

@@ -1,6 +1,6 @@
 /** spec/errors.md and the conventions of spec/README.md, row by row. Nothing in here fetches a page. */
 import { describe, expect, it } from '@jest/globals';
-import { call, post, useGateway } from './api.js';
+import { api, call, post, useGateway } from './api.js';
 
 useGateway();
 
@@ -24,9 +24,16 @@ describe('authentication', () => {
     ['', 'Unauthorized'],
     ['Bearer ', 'Unauthorized: Token missing'],
     ['Bearer no-such-key', 'Unauthorized: Invalid token'],
+    ['Basic dXNlcjpwYXNz', 'Unauthorized'],
   ])('the header %j answers 401 %s', async (authorization, error) => {
-    const { status, body } = await call('/v2/crawl/active', { headers: { authorization } });
-    expect({ status, body }).toEqual({ status: 401, body: { success: false, error } });
+    for (const path of ['/v2/crawl/active', '/v1/crawl/active', `/v1/scrape/${UNKNOWN_ID}`]) {
+      const { status, body } = await call(path, { headers: { authorization } });
+      expect({ status, body }).toEqual({ status: 401, body: { success: false, error } });
+    }
+  });
+
+  it('takes the scheme in any case', async () => {
+    expect((await call('/v1/crawl/active', { headers: { authorization: `bearer ${api().key}` } })).status).toBe(200);
   });
 
   it('comes before validation and after the reading of the body', async () => {
@@ -40,6 +47,26 @@ describe('bodies', () => {
     const { status, body } = await call('/v2/scrape', { raw: '{"url":' });
     expect(status).toBe(400);
     expect(body).toMatchObject({ success: false, code: 'BAD_REQUEST_INVALID_JSON' });
+  });
+
+  it.each([
+    ['null', 'null'],
+    ['[]', 'array'],
+    ['5', 'number'],
+    ['"text"', 'string'],
+  ])('%s is no body', async (raw, received) => {
+    for (const path of ['/v2/scrape', '/v1/scrape', '/v1/crawl', '/v1/batch/scrape', '/v1/map']) {
+      const { status, body } = await call(path, { raw });
+      expect(status).toBe(400);
+      expect(body.details).toEqual([expect.objectContaining({ code: 'invalid_type', expected: 'object', received })]);
+    }
+  });
+
+  it('a missing body is a missing object', async () => {
+    expect(await call('/v1/scrape', { method: 'POST' })).toMatchObject({
+      status: 400,
+      body: { success: false, code: 'BAD_REQUEST', details: [{ code: 'invalid_type', path: [], message: 'Required' }] },
+    });
   });
 
   it('a body of 11 MB answers 413 in JSON', async () => {
@@ -118,8 +145,10 @@ describe('options', () => {
     ['/v2/scrape', { url: 'x.example', formats: ['screenshot'] }, 'screenshot'],
     ['/v2/scrape', { url: 'x.example', mobile: true }, 'mobile'],
     ['/v2/scrape', { url: 'x.example', proxy: 'stealth' }, 'stealth'],
-    ['/v2/crawl', { url: 'x.example', prompt: 'blog' }, 'prompt'],
-    ['/v2/batch/scrape', { urls: ['x.example'], appendToId: UNKNOWN_ID }, 'appendToId'],
+    ['/v1/scrape', { url: 'x.example', formats: ['screenshot@fullPage'] }, 'screenshot'],
+    ['/v1/scrape', { url: 'x.example', geolocation: { country: 'DE' } }, 'location'],
+    ['/v1/scrape', { url: 'x.example', parsePDF: false }, 'parsers'],
+    ['/v1/crawl', { url: 'x.example', scrapeOptions: { mobile: true } }, 'mobile'],
   ])('POST %s %j answers 501 naming the option', async (path, json, name) => {
     const { status, body } = await post(path, json);
     expect(status).toBe(501);
@@ -155,42 +184,119 @@ describe('options', () => {
   });
 });
 
+const ID_PATHS = [
+  'GET /v2/scrape/{id}',
+  'GET /v1/scrape/{id}',
+  ...['/v2/crawl', '/v2/batch/scrape', '/v1/crawl', '/v1/batch/scrape'].flatMap((path) => [
+    `GET ${path}/{id}`,
+    `DELETE ${path}/{id}`,
+    `GET ${path}/{id}/errors`,
+  ]),
+  'DELETE /v1/crawl/{id}/errors',
+  'DELETE /v1/batch/scrape/{id}/errors',
+];
+
+/** spec/beyond.md and spec/v1.md. */
+const NOT_OFFERED = [
+  'POST /v2/agent',
+  'GET /v2/agent',
+  `GET /v2/agent/${UNKNOWN_ID}`,
+  `DELETE /v2/agent/${UNKNOWN_ID}`,
+  `GET /v2/agent/${UNKNOWN_ID}/trace`,
+  `GET /v2/agent/${UNKNOWN_ID}/snapshots/1`,
+  `GET /v2/agent/threads/${UNKNOWN_ID}`,
+  'POST /v2/parse',
+  'GET /v2/parse/formats',
+  `POST /v2/scrape/${UNKNOWN_ID}/interact`,
+  `DELETE /v2/scrape/${UNKNOWN_ID}/interact`,
+  'POST /v2/browser',
+  'GET /v2/browser?status=active',
+  `POST /v2/browser/${UNKNOWN_ID}/execute`,
+  `DELETE /v2/browser/${UNKNOWN_ID}`,
+  'POST /v2/interact',
+  `DELETE /v2/interact/${UNKNOWN_ID}`,
+  'POST /v2/monitor',
+  'GET /v2/monitor',
+  'PATCH /v2/monitor/x',
+  'POST /v2/monitor/x/run',
+  'GET /v2/monitor/x/checks/y',
+  'GET /v2/team/activity',
+  'POST /v2/feedback',
+  `POST /v2/search/${UNKNOWN_ID}/feedback`,
+  'GET /v2/search/research/x',
+  'GET /v2/search/developer',
+  'GET /v2/search/gov',
+  'GET /v2/exchange',
+  'GET /v2/exchange/x',
+  'POST /v1/llmstxt',
+  `GET /v1/llmstxt/${UNKNOWN_ID}`,
+  'POST /v1/deep-research',
+  `GET /v1/deep-research/${UNKNOWN_ID}`,
+];
+
 describe('paths and ids', () => {
-  it.each([
-    ['GET', '/v2/scrape/xyz'],
-    ['GET', '/v2/crawl/xyz'],
-    ['DELETE', '/v2/crawl/xyz'],
-    ['GET', '/v2/crawl/xyz/errors'],
-    ['GET', '/v2/batch/scrape/xyz'],
-  ])('%s %s answers 400 Invalid job ID', async (method, path) => {
-    const { status, body } = await call(path, { method });
-    expect({ status, error: body.error }).toEqual({ status: 400, error: 'Invalid job ID' });
+  it.each(ID_PATHS)('%s answers 400 to a bad id and 404 to an unknown one', async (line) => {
+    const [method, path] = line.split(' ') as [string, string];
+    const bad = await call(path.replace('{id}', 'xyz'), { method });
+    expect({ status: bad.status, body: bad.body }).toEqual({
+      status: 400,
+      body: { success: false, error: 'Invalid job ID' },
+    });
+    const unknown = await call(path.replace('{id}', UNKNOWN_ID), { method });
+    const error = path.endsWith('/scrape/{id}') && !path.includes('batch') ? 'Job not found.' : 'Job not found';
+    expect({ status: unknown.status, body: unknown.body }).toEqual({ status: 404, body: { success: false, error } });
   });
 
-  it.each(['/v2/crawl/', '/v2/batch/scrape/'])('an unknown id under %s answers 404', async (path) => {
-    const { status, body } = await call(path + UNKNOWN_ID);
-    expect({ status, body }).toEqual({ status: 404, body: { success: false, error: 'Job not found' } });
-  });
-
-  it('an unknown path answers 404 in JSON', async () => {
-    const { status, body } = await call('/v2/nothing/here');
-    expect({ status, body }).toEqual({ status: 404, body: { success: false, error: 'Not found' } });
-  });
-
-  it.each(['/v1/scrape', '/v2/extract', '/v2/search', '/v2/agent', '/v2/parse', '/v2/crawl/params-preview'])(
-    'POST %s answers 501 to those with a key',
-    async (path) => {
-      expect(await post(path, {})).toMatchObject({ status: 501, body: { success: false, code: 'NOT_SUPPORTED' } });
-      expect((await call(path, { raw: '{}', headers: { authorization: '' } })).status).toBe(401);
+  it.each(['skip=-1', 'skip=x', 'skip=1.5', 'limit=0', 'limit=', 'skip=0&skip=1'])(
+    'the query %s of a status is refused',
+    async (query) => {
+      for (const path of ['/v2/crawl', '/v2/batch/scrape', '/v1/crawl', '/v1/batch/scrape']) {
+        const { status, body } = await call(`${path}/${UNKNOWN_ID}?${query}`);
+        expect({ status, code: body.code }).toEqual({ status: 400, code: 'BAD_REQUEST' });
+      }
     },
   );
 
-  it('v0 answers 410', async () => {
-    expect((await post('/v0/scrape', {})).status).toBe(410);
+  it.each([
+    'GET /nothing',
+    'GET /v2/nothing/here',
+    'GET /v1/nothing',
+    'GET /v3/scrape',
+    'GET /v2/scrape',
+    'PUT /v2/crawl',
+    'DELETE /v1/map',
+    'POST /v1/crawl/params-preview',
+  ])('%s answers 404 in JSON', async (line) => {
+    const [method, path] = line.split(' ') as [string, string];
+    const { status, body } = await call(path, { method });
+    expect({ status, body }).toEqual({ status: 404, body: { success: false, error: 'Not found' } });
+  });
+
+  it.each(NOT_OFFERED)('%s answers 501 to those with a key', async (line) => {
+    const [method, path] = line.split(' ') as [string, string];
+    const json = method === 'POST' || method === 'PATCH' ? {} : undefined;
+    expect(await call(path, { method, json })).toMatchObject({
+      status: 501,
+      body: { success: false, code: 'NOT_SUPPORTED', error: expect.any(String) },
+    });
+    expect((await call(path, { method, json, headers: { authorization: '' } })).status).toBe(401);
+  });
+
+  it('a file for /v2/parse is not refused for being no JSON', async () => {
+    const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+    const raw = '--x\r\nContent-Disposition: form-data; name="options"\r\n\r\n{}\r\n--x--\r\n';
+    expect(await call('/v2/parse', { raw, headers })).toMatchObject({ status: 501, body: { code: 'NOT_SUPPORTED' } });
+  });
+
+  it.each(['/v0', '/v0/scrape', '/v0/crawl/status/x'])('%s answers 410 in JSON, without a key too', async (path) => {
+    for (const options of [{}, { json: {} }, { method: 'DELETE', headers: { authorization: '' } }]) {
+      const { status, body } = await call(path, options);
+      expect({ status, body }).toEqual({ status: 410, body: { success: false, error: expect.any(String) } });
+    }
   });
 
   it('active crawls are not taken for an id', async () => {
-    for (const path of ['/v2/crawl/active', '/v2/crawl/ongoing']) {
+    for (const path of ['/v2/crawl/active', '/v2/crawl/ongoing', '/v1/crawl/active', '/v1/crawl/ongoing']) {
       expect(await call(path)).toMatchObject({ status: 200, body: { success: true, crawls: expect.any(Array) } });
     }
   });

@@ -15,11 +15,13 @@ import {
   SimStore,
   STORE_RULES,
   type ActorDef,
+  type JobRow,
   type StoreRules,
   type WorkItem,
 } from '@troupe/actors';
 import {
   actorKey,
+  parseActorKey,
   partitionOf,
   type ActorKey,
   type ActorKind,
@@ -30,8 +32,10 @@ import {
   type LaneItem,
   type Outlink,
   type PageResult,
+  type PauseNews,
   type ScopeSpec,
   type Start,
+  type WorkMessage,
 } from '@troupe/contracts';
 import { fingerprintUrl, hostKey } from '@troupe/frontier';
 import {
@@ -69,6 +73,13 @@ interface SimJob {
   limit: number;
   startAt: number;
   cancelAt: number | null;
+  /** When it is paused and resumed in turn, soonest first. */
+  pausesAt: number[];
+  pause: PauseNews;
+  /** When a batch gets more seeds, and which. */
+  appends: { at: number; urls: string[] }[];
+  /** Commands that wait for their receipt. */
+  commands: Map<string, { body: ActorMessage; sendAt: number }>;
 }
 
 interface RunningLane {
@@ -101,6 +112,8 @@ export class CrawlWorld {
   private readonly defs: ReadonlyMap<ActorKind, ActorDef<unknown, unknown>>;
   private readonly owners = new Map<number, Owner[]>();
   private readonly slots = new Map<string, SlotValue>();
+  /** What fetchers know of pauses; a write may be lost. */
+  private readonly pauses = new Map<string, PauseNews>();
   private readonly newestPair = new Map<string, SlotPair>();
   private readonly lanes: RunningLane[] = [];
   private readonly alive = new Set<string>(['f1', 'f2']);
@@ -168,7 +181,7 @@ export class CrawlWorld {
       crawlActor(job, rules),
       batchActor(job, rules),
       domainActor({ maxConn: this.maxConn, gapMs: 0, rules: pool }),
-      teamActor({ concurrency: this.teamSize, rules: pool }),
+      teamActor({ concurrencyOf: () => this.teamSize, rules: pool }),
     ];
     return new Map(defs.map((def) => [def.kind, def as unknown as ActorDef<unknown, unknown>]));
   }
@@ -181,6 +194,8 @@ export class CrawlWorld {
       const cancelAt = this.random.chance(0.15) ? this.random.int(0, 20_000) : null;
       const kind = this.random.chance(0.2) ? 'batch' : 'crawl';
       const seeds = kind === 'batch' ? this.someUrls() : [];
+      const appends = kind === 'batch' ? this.someAppends() : [];
+      const pausesAt = kind === 'crawl' && this.random.chance(0.3) ? this.somePauses() : [];
       const jobNo = String(100 + i);
       this.store.job(jobNo).seeds.push(...seeds);
       this.jobs.push({
@@ -192,6 +207,10 @@ export class CrawlWorld {
         limit: kind === 'batch' ? seeds.length : limit,
         startAt: this.random.int(0, 5_000),
         cancelAt,
+        pausesAt,
+        pause: { v: 0, paused: false },
+        appends,
+        commands: new Map(),
       });
     }
   }
@@ -199,6 +218,17 @@ export class CrawlWorld {
   private someUrls(): string[] {
     const urls = [...this.site.pages.keys()];
     return Array.from({ length: this.random.int(1, 20) }, () => this.random.pick(urls));
+  }
+
+  private someAppends(): SimJob['appends'] {
+    const count = this.random.chance(0.7) ? this.random.int(1, 3) : 0;
+    return Array.from({ length: count }, () => ({ at: this.random.int(0, 60_000), urls: this.someUrls() }));
+  }
+
+  /** Of even number: whoever pauses, resumes. */
+  private somePauses(): number[] {
+    const times = Array.from({ length: 2 * this.random.int(1, 2) }, () => this.random.int(0, 90_000));
+    return times.sort((a, b) => a - b);
   }
 
   private elapsed(): number {
@@ -216,7 +246,10 @@ export class CrawlWorld {
   }
 
   private isOver(): boolean {
-    return this.jobs.every((job) => this.store.actors.get(job.key)?.terminal === true);
+    return this.jobs.every((job) => {
+      const isAsked = job.commands.size > 0 || job.appends.length > 0 || job.pausesAt.length > 0;
+      return this.store.actors.get(job.key)?.terminal === true && (!isAsked || this.hasFailed(job));
+    });
   }
 
   private describe(): string {
@@ -336,7 +369,57 @@ export class CrawlWorld {
         job.cancelAt = this.elapsed() + 2_000;
         this.send(job.key, { type: 'Cancel', job: job.id });
       }
+      if (row !== null) this.changeJob(job, row);
+      this.sendCommands(job);
     }
+  }
+
+  /** What a gateway records of an append or a pause, in one transaction; its command is sent until it is acknowledged. */
+  private changeJob(job: SimJob, row: JobRow): void {
+    const append = job.appends[0];
+    if (append !== undefined && this.elapsed() >= append.at) {
+      job.appends.shift();
+      if (this.hasFailed(job)) return;
+      const { seeds } = this.store.job(job.jobNo);
+      seeds.push(...append.urls);
+      job.seeds.push(...append.urls);
+      job.limit = seeds.length;
+      this.store.job(job.jobNo).row = {
+        ...row,
+        status: 'scraping',
+        finished: false,
+        total: row.total + append.urls.length,
+      };
+      this.record(job, (cmd) => ({ type: 'Append', job: job.id, cmd, toOrd: seeds.length }));
+    }
+    if (row.finished) job.pausesAt = [];
+    if (job.pausesAt.length === 0 || this.elapsed() < job.pausesAt[0]!) return;
+    job.pausesAt.shift();
+    job.pause = { v: job.pause.v + 1, paused: !job.pause.paused };
+    if (this.gentle || this.random.chance(0.9)) this.pauses.set(job.id, job.pause);
+    this.record(job, (cmd) => ({ type: 'Pause', job: job.id, cmd, ...job.pause }));
+  }
+
+  private record(job: SimJob, make: (cmd: string) => ActorMessage): void {
+    const cmd = `cmd-${++this.runs}`;
+    job.commands.set(cmd, { body: make(cmd), sendAt: 0 });
+    this.store.job(job.jobNo).commands.add(cmd);
+  }
+
+  private sendCommands(job: SimJob): void {
+    const open = this.store.job(job.jobNo).commands;
+    for (const [cmd, command] of job.commands) {
+      if (!open.has(cmd)) job.commands.delete(cmd);
+      else if (this.elapsed() >= command.sendAt) {
+        command.sendAt = this.elapsed() + 10_000;
+        this.send(job.key, command.body);
+      }
+    }
+  }
+
+  private hasFailed({ jobNo }: SimJob): boolean {
+    const row = this.store.job(jobNo).row;
+    return row?.status === 'cancelled' || row?.status === 'failed';
   }
 
   private startOf(job: SimJob): Start {
@@ -388,11 +471,26 @@ export class CrawlWorld {
   }
 
   private startWork(work: WorkItem): void {
+    // No job of this world has a webhook.
+    if (work.msg.type === 'Post') throw new InvariantError('I8', 'a post without a webhook');
+    this.checkPause(work.msg);
     if (work.msg.type === 'Kick') return this.kick(work.msg);
-    if (work.msg.type === 'Lane') this.startLane(work.msg);
+    this.startLane(work.msg);
+  }
+
+  /** I11: nothing is dispatched by a job that knows itself paused: odd numbers are pauses. */
+  private checkPause({ type, pauseV }: Lane | Kick): void {
+    if ((pauseV ?? 0) % 2 === 1) throw new InvariantError('I11', `${type} was sent under pause ${pauseV}`);
+  }
+
+  private pauseNews({ job, pauseV }: Lane): PauseNews | undefined {
+    const news = this.pauses.get(job);
+    return news !== undefined && news.v > (pauseV ?? 0) ? news : undefined;
   }
 
   private kick(kick: Kick): void {
+    const news = this.pauses.get(parseActorKey(kick.actor).id);
+    if (kick.pauseV !== undefined && news !== undefined && news.v > kick.pauseV) return;
     if (kick.task === 'robots') {
       const sitemaps = [`${this.site.base}sitemap.xml`];
       this.send(kick.actor, {
@@ -492,8 +590,9 @@ export class CrawlWorld {
       return;
     }
     const item = lane.left.shift();
-    if (item === undefined || this.isCancelled(lane.lane.job) || !this.isEntitled(lane))
-      return this.endLane(lane, item);
+    const news = this.pauseNews(lane.lane);
+    if (item === undefined || news !== undefined || this.isCancelled(lane.lane.job) || !this.isEntitled(lane))
+      return this.endLane(lane, item, news);
     const ms = this.random.int(5, 800);
     lane.fetching = { item, until: this.clock.now() + ms, from: this.clock.now() };
     const id = `${lane.lane.job} ${item.url} ${item.item}`;
@@ -517,16 +616,17 @@ export class CrawlWorld {
     this.send(lane.lane.actor, { type: 'PagesDone', lane: lane.lane.lane, run: lane.run, pages });
   }
 
-  private endLane(lane: RunningLane, next: LaneItem | undefined): void {
+  private endLane(lane: RunningLane, next: LaneItem | undefined, pause: PauseNews | undefined): void {
     this.lanes.splice(this.lanes.indexOf(lane), 1);
     const unrun = [...(next === undefined ? [] : [next]), ...lane.left].map(({ item }) => item);
     const ranMs = this.clock.now() - lane.startedAt;
-    const reason = unrun.length > 0 ? 'cancel' : 'done';
+    const reason = unrun.length === 0 ? 'done' : pause === undefined ? 'cancel' : 'pause';
     this.send(lane.lane.actor, {
       type: 'LaneEnd',
       lane: lane.lane.lane,
       run: lane.run,
       reason,
+      ...(reason === 'pause' ? { pause } : {}),
       ranMs,
       unrun,
       pages: lane.done,
@@ -663,6 +763,7 @@ function SCOPE(base: string): ScopeSpec {
     excludePaths: [],
     regexOnFullUrl: false,
     maxDepth: null,
+    maxPathDepth: null,
     entireDomain: true,
     allowExternalLinks: false,
     allowSubdomains: false,

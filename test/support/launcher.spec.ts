@@ -39,6 +39,14 @@ describe('the command line', () => {
     [['scrape', 'http://a', '--limit', '3'], '--limit belongs to crawl and map'],
     [['--schedulers', '0'], '--schedulers takes a whole number from 1 on, not "0"'],
     [['crawl', 'http://a', '--format', 'pdf'], '--format is one of'],
+    [['admin', 'dance'], 'no command "admin dance"'],
+    [['admin', 'key', 'create', 'acme'], '"admin key create" needs <name>'],
+    [['admin', 'block'], '"admin block" needs <host>'],
+    [['admin', 'teams', 'acme'], '"acme" is one word too many'],
+    [['admin', 'teams', '--reason', 'x'], '--reason does not belong to "admin teams"'],
+    [['admin', 'team', 'set', 'acme', '--concurrency', 'many'], '--concurrency takes a whole number or "default"'],
+    [['admin', 'team', 'set', 'acme', '--flags', '{'], '--flags takes JSON'],
+    [['admin', 'teams', '--url', 'ftp://a'], '--url takes an http or https address'],
   ])('refuses %j with exit code 2 and the reason', (args, reason) => {
     const { code, err } = launch(...args);
     expect(code).toBe(2);

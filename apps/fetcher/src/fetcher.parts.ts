@@ -4,19 +4,20 @@ import { BlobGatherer, FsBlobStore, type BlobStore } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
 import { RPC, type Converter } from '@troupe/contracts';
 import { LocalConverter, NatsConverter, type ConvertReplyHead } from '@troupe/conversion';
-import { parseAllowList, Resolver } from '@troupe/egress';
+import { isBlockedHost, parseAllowList, Resolver } from '@troupe/egress';
 import {
   ActorBus,
   CancelBoard,
   MailBundler,
   MemberBoard,
+  PauseBoard,
   PenaltyBoard,
   Rpc,
   SlotBoard,
   type NatsLink,
 } from '@troupe/messaging';
 import type { Logger } from '@troupe/observability';
-import { createPool, RobotsCache } from '@troupe/persistence';
+import { BlockedHosts, createPool, RobotsCache } from '@troupe/persistence';
 import {
   BrowserEngine,
   BrowserPool,
@@ -34,6 +35,7 @@ import { LaneConsumer } from './lanes/lane.consumer.js';
 import { SitemapFinder } from './map/sitemap-finder.js';
 import { SiteMapper } from './map/site-mapper.js';
 import { PageFetcher, type Engines } from './pages/page-fetcher.js';
+import { RobotsJudge } from './robots/robots-judge.js';
 import { RobotsRules } from './robots/robots-rules.js';
 import { ScrapeRunner } from './scrape/scrape-runner.js';
 import { SinglePages } from './scrape/single-pages.js';
@@ -49,7 +51,7 @@ export interface FetcherContext {
   link: NatsLink;
 }
 
-/** Only robots.txt is kept in Postgres by this service. */
+/** Only robots.txt is kept in Postgres by this service, and the blocklist read from it. */
 const POOL_SIZE = 2;
 const CONVERT_TIMEOUT_MS = 30_000;
 /** Kind under which fetchers with a browser are members a second time. */
@@ -61,6 +63,7 @@ export class FetcherParts {
     readonly kicks: KickRunner,
     readonly mapper: SiteMapper,
     readonly scrapes: ScrapeRunner,
+    readonly robots: RobotsJudge,
     /** Pages that the browser opens at once, 0 without one. */
     readonly browserPages: number,
     /** Closes everything, in order. Call it when nothing runs any more. */
@@ -69,12 +72,13 @@ export class FetcherParts {
 
   static async create(context: FetcherContext): Promise<FetcherParts> {
     const { config, instance, log } = context;
-    const { engines, browserPages, closeEngines } = createEngines(context);
+    const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
+    const blocklist = await BlockedHosts.watch(pool, (error) => log.warn({ err: error }, 'the blocklist was not read'));
+    const { engines, browserPages, closeEngines } = createEngines(context, blocklist);
     const hasBrowser = browserPages > 0;
     const boards = await startBoards(context, hasBrowser);
     const { converter, stopConverter } = createConverter(context);
-    const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
-    const { slots, penalties, cancels } = boards;
+    const { slots, penalties, cancels, pauses } = boards;
     const mailboxes = new ActorBus(context.link);
     const reports = new HostReports({ mailboxes, penalties, instance, log });
     const express = new ExpressSlots({ board: slots, perHost: config.hostExpressConn, instance, log });
@@ -82,7 +86,7 @@ export class FetcherParts {
     const robots = new RobotsRules({ store: new RobotsCache(pool), fetch, log });
     const pages = new PageFetcher(engines, new Ladder({ hasBrowser }), converter);
     const single = new SinglePages({ pages, express, penalties, reports, robots });
-    const common = { instance, mailboxes, cancels, robots };
+    const common = { instance, mailboxes, cancels, pauses, robots };
     return new FetcherParts(
       new LaneConsumer(
         {
@@ -108,10 +112,12 @@ export class FetcherParts {
         gapMs: config.hostGapMs,
       }),
       new ScrapeRunner({ single, rpc: new Rpc(context.link), hasBrowser, browserElsewhere: boards.browserElsewhere }),
+      new RobotsJudge(robots, productOf(config.userAgent)),
       browserPages,
       async () => {
         await reports.flush();
         await boards.stop();
+        blocklist.stop();
         await Promise.all([stopConverter(), closeEngines(), pool.end()]);
       },
     );
@@ -122,12 +128,16 @@ function createBlobs(config: Readonly<TroupeConfig>): Pick<BlobStore, 'put'> {
   return new BlobGatherer(new FsBlobStore(path.join(config.troupeDataDir, 'blobs')));
 }
 
-function createEngines({ config }: FetcherContext): {
+function createEngines(
+  { config }: FetcherContext,
+  blocklist: BlockedHosts,
+): {
   engines: Engines;
   browserPages: number;
   closeEngines: () => Promise<void>;
 } {
-  const allow = parseAllowList(config.allowPrivateTargets);
+  const isBlocked = (host: string) => isBlockedHost(host, blocklist.hosts);
+  const allow = { ...parseAllowList(config.allowPrivateTargets), isBlocked };
   const resolver = new Resolver({ servers: config.dnsServers, allow });
   const identity = { userAgent: config.userAgent, contactUrl: config.contactUrl ?? null };
   const proxy = new EgressProxy(resolver);
@@ -149,21 +159,24 @@ async function startBoards({ link, instance }: FetcherContext, hasBrowser: boole
   const browsers = hasBrowser ? new MemberBoard(link) : null;
   const penalties = new PenaltyBoard(link);
   const cancels = new CancelBoard(link);
+  const pauses = new PauseBoard(link);
   await Promise.all([
     members.start({ id: instance, kind: 'fetcher' }),
     browsers?.start({ id: `${instance}.${BROWSER_KIND}`, kind: BROWSER_KIND }),
     penalties.start(),
     cancels.start(),
+    pauses.start(),
   ]);
   const slots = new SlotBoard(link, members);
   return {
     penalties,
     cancels,
+    pauses,
     slots,
     browserElsewhere: () => members.list().some(({ kind }) => kind === BROWSER_KIND),
     stop: async () => {
       await slots.stop();
-      await Promise.all([members.stop(), browsers?.stop(), penalties.stop(), cancels.stop()]);
+      await Promise.all([members.stop(), browsers?.stop(), penalties.stop(), cancels.stop(), pauses.stop()]);
     },
   };
 }

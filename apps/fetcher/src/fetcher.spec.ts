@@ -179,6 +179,7 @@ suite('a fetcher on a real bus', () => {
       excludePaths: [],
       regexOnFullUrl: false,
       maxDepth: null,
+      maxPathDepth: null,
       entireDomain: false,
       allowExternalLinks: false,
       allowSubdomains: false,

@@ -3,7 +3,7 @@
  * `@troupe/persistence` fit as they are, and tests put small fakes in their place.
  */
 import type { Envelope } from '@troupe/contracts';
-import type { CancelBoard, PenaltyBoard, SlotBoard } from '@troupe/messaging';
+import type { CancelBoard, PauseBoard, PenaltyBoard, SlotBoard } from '@troupe/messaging';
 import type { RobotsCache } from '@troupe/persistence';
 import type { RobotsFile } from '@troupe/politeness';
 
@@ -15,6 +15,7 @@ export type LaneSlots = Pick<SlotBoard, 'claim' | 'renew' | 'release'>;
 export type ExpressBoard = Pick<SlotBoard, 'claimExpress' | 'release'>;
 export type Penalties = Pick<PenaltyBoard, 'pauseMs' | 'gapMs' | 'put'>;
 export type Cancels = Pick<CancelBoard, 'isCancelled' | 'onCancel'>;
+export type Pauses = Pick<PauseBoard, 'newsSince'>;
 export type RobotsStore = Pick<RobotsCache, 'get' | 'put'>;
 
 /** Rules of any host. Rejects when they cannot be known: the page could not be fetched either. */

@@ -2,25 +2,49 @@ import { Module, type DynamicModule, type Provider } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { type TroupeConfig } from '@troupe/config';
 import { type Logger } from '@troupe/observability';
+import { AuditLog, BlocklistRepository, TeamAdminRepository, UsageRepository } from '@troupe/persistence';
+import { AccountController } from './api/account.controller.js';
+import { AdminGuard } from './api/admin/admin.guard.js';
+import { AdminRecordsController } from './api/admin/records.controller.js';
+import { AdminTeamsController } from './api/admin/teams.controller.js';
 import { HealthController } from './api/health.controller.js';
 import { GoneController, NotOfferedController } from './api/not-offered.controller.js';
+import { RateLimitGuard } from './api/rate-limit.guard.js';
+import { UsageV1Controller } from './api/v1/usage.controller.js';
+import { ExtractController } from './api/extract.controller.js';
+import { BatchV1Controller } from './api/v1/batch.controller.js';
+import { CrawlV1Controller } from './api/v1/crawl.controller.js';
+import { MapV1Controller } from './api/v1/map.controller.js';
+import { ScrapeV1Controller } from './api/v1/scrape.controller.js';
 import { BatchController } from './api/v2/batch.controller.js';
 import { CrawlController } from './api/v2/crawl.controller.js';
 import { DeliveriesController } from './api/v2/deliveries.controller.js';
+import { ExplainController } from './api/v2/explain.controller.js';
+import { LedgerController } from './api/v2/ledger.controller.js';
 import { MapController } from './api/v2/map.controller.js';
+import { ParamsPreviewController } from './api/v2/params-preview.controller.js';
+import { PauseController } from './api/v2/pause.controller.js';
 import { ScrapeController } from './api/v2/scrape.controller.js';
+import { UsageController } from './api/v2/usage.controller.js';
+import { AccountService } from './accounts/account.service.js';
+import { DeadLettersService } from './admin/dead-letters.service.js';
 import { Accounts } from './auth/accounts.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { ApiExceptionFilter } from './errors/api-exception.filter.js';
 import { Readiness } from './health/readiness.js';
 import { DeliveriesService } from './jobs/deliveries.service.js';
+import { BatchAppendService } from './jobs/batch-append.service.js';
+import { CrawlExplainService } from './jobs/crawl-explain.service.js';
+import { CrawlPauseService } from './jobs/crawl-pause.service.js';
 import { JobCancelService } from './jobs/job-cancel.service.js';
+import { JobLedgerService } from './jobs/job-ledger.service.js';
 import { JobStatusService } from './jobs/job-status.service.js';
 import { JobSubmitService } from './jobs/job-submit.service.js';
 import { MapService } from './jobs/map.service.js';
 import { PageBytes } from './jobs/page-bytes.js';
 import { ScrapeService } from './jobs/scrape.service.js';
 import { TargetPolicy } from './jobs/target-policy.js';
+import { RateLimits } from './limits/rate-limits.js';
 import { SETTINGS } from './settings.js';
 
 /** What the process has built and connected before Nest comes in. */
@@ -35,28 +59,59 @@ export interface GatewayParts {
   status: JobStatusService;
   cancel: JobCancelService;
   deliveries: DeliveriesService;
+  appends: BatchAppendService;
+  pauses: CrawlPauseService;
+  ledgers: JobLedgerService;
+  explains: CrawlExplainService;
   pages: PageBytes;
   targets: TargetPolicy;
+  /** null: `RATE_LIMITS=off`. */
+  rateLimits: RateLimits | null;
+  account: AccountService;
+  admin: AdminParts;
 }
+
+export interface AdminParts {
+  teams: TeamAdminRepository;
+  usage: UsageRepository;
+  audit: AuditLog;
+  blocklist: BlocklistRepository;
+  deadLetters: DeadLettersService;
+}
+
+/** Providers too: the controllers of v1 translate their bodies and hand them over. */
+const V2_CONTROLLERS = [BatchController, CrawlController, MapController];
 
 @Module({})
 export class GatewayModule {
   static of(parts: GatewayParts): DynamicModule {
     return {
       module: GatewayModule,
-      // The order of routes: literals of calls that are not offered stand before the ids they would be taken for.
       controllers: [
         // Routes are tried in this order, and scrapes are the ones in a hurry.
         ScrapeController,
+        ScrapeV1Controller,
         HealthController,
+        ...V2_CONTROLLERS,
+        CrawlV1Controller,
+        BatchV1Controller,
+        MapV1Controller,
+        ParamsPreviewController,
+        ExplainController,
+        PauseController,
+        LedgerController,
+        ExtractController,
+        AccountController,
+        UsageController,
+        UsageV1Controller,
+        AdminTeamsController,
+        AdminRecordsController,
+        // Last: what is offered wins.
         GoneController,
         NotOfferedController,
-        BatchController,
-        CrawlController,
         DeliveriesController,
-        MapController,
       ],
-      providers: providersOf(parts),
+      providers: [...providersOf(parts), ScrapeController, ...V2_CONTROLLERS],
     };
   }
 }
@@ -73,9 +128,36 @@ function providersOf(parts: GatewayParts): Provider[] {
     { provide: JobStatusService, useValue: parts.status },
     { provide: JobCancelService, useValue: parts.cancel },
     { provide: DeliveriesService, useValue: parts.deliveries },
+    { provide: BatchAppendService, useValue: parts.appends },
+    { provide: CrawlPauseService, useValue: parts.pauses },
+    { provide: JobLedgerService, useValue: parts.ledgers },
+    { provide: CrawlExplainService, useValue: parts.explains },
     { provide: PageBytes, useValue: parts.pages },
     { provide: TargetPolicy, useValue: parts.targets },
+    { provide: AccountService, useValue: parts.account },
+    ...adminProviders(parts.admin),
+    // In this order: who calls, then how often.
     { provide: APP_GUARD, useClass: ApiKeyGuard },
+    ...rateLimitProviders(parts.rateLimits),
     { provide: APP_FILTER, useFactory: (log: Logger) => new ApiExceptionFilter(log), inject: [SETTINGS.log] },
+  ];
+}
+
+function rateLimitProviders(limits: RateLimits | null): Provider[] {
+  if (limits === null) return [];
+  return [
+    { provide: RateLimits, useValue: limits },
+    { provide: APP_GUARD, useClass: RateLimitGuard },
+  ];
+}
+
+function adminProviders({ teams, usage, audit, blocklist, deadLetters }: AdminParts): Provider[] {
+  return [
+    AdminGuard,
+    { provide: TeamAdminRepository, useValue: teams },
+    { provide: UsageRepository, useValue: usage },
+    { provide: AuditLog, useValue: audit },
+    { provide: BlocklistRepository, useValue: blocklist },
+    { provide: DeadLettersService, useValue: deadLetters },
   ];
 }

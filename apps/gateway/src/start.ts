@@ -4,26 +4,42 @@ import { NestFactory } from '@nestjs/core';
 import { type NestExpressApplication } from '@nestjs/platform-express';
 import { FsBlobStore } from '@troupe/blob-store';
 import { type TroupeConfig } from '@troupe/config';
-import { gatewayGrantSubject, type Grant } from '@troupe/contracts';
-import { parseAllowList } from '@troupe/egress';
-import { ActorBus, CancelBoard, MemberBoard, NatsLink, Rpc } from '@troupe/messaging';
+import { gatewayGrantSubject, SUBJECTS, type Grant, type Uuid } from '@troupe/contracts';
+import { isBlockedHost, parseAllowList } from '@troupe/egress';
+import { ActorBus, CancelBoard, GroupCall, MemberBoard, NatsLink, PauseBoard, Rpc } from '@troupe/messaging';
 import { type RunningService, type ServiceContext } from '@troupe/observability';
 import {
   AccountRepository,
+  AuditLog,
+  BlockedHosts,
+  BlocklistRepository,
   createDataSource,
   DeliveryRepository,
+  DeadLetterRepository,
   Housekeeping,
+  JobCommandRepository,
   JobRepository,
+  LedgerRepository,
   poolOf,
+  RateCounter,
   ScrapeRepository,
+  TeamAdminRepository,
+  UsageRepository,
 } from '@troupe/persistence';
+import { AccountService } from './accounts/account.service.js';
+import { TeamActivity, type Activity } from './accounts/team-activity.js';
+import { DeadLettersService } from './admin/dead-letters.service.js';
 import { Accounts } from './auth/accounts.js';
 import { GatewayModule, type GatewayParts } from './gateway.module.js';
 import { Readiness } from './health/readiness.js';
 import { BODY_LIMIT_BYTES, createEdge, refuseBadBody, type EdgeState } from './http/edge.js';
+import { BatchAppendService } from './jobs/batch-append.service.js';
 import { CommandPublisher } from './jobs/command-publisher.js';
 import { DeliveriesService } from './jobs/deliveries.service.js';
+import { CrawlExplainService } from './jobs/crawl-explain.service.js';
+import { CrawlPauseService } from './jobs/crawl-pause.service.js';
 import { JobCancelService } from './jobs/job-cancel.service.js';
+import { JobLedgerService } from './jobs/job-ledger.service.js';
 import { JobStatusService } from './jobs/job-status.service.js';
 import { JobSubmitService } from './jobs/job-submit.service.js';
 import { MapService } from './jobs/map.service.js';
@@ -36,6 +52,8 @@ import { TargetPolicy } from './jobs/target-policy.js';
 import { TeamTokens } from './jobs/team-tokens.js';
 import { UsageLog } from './jobs/usage-log.js';
 import { WebhookPolicy } from './jobs/webhook-policy.js';
+import { CreditGate } from './limits/credit-gate.js';
+import { RateLimits } from './limits/rate-limits.js';
 
 type Config = Readonly<TroupeConfig>;
 type Context = ServiceContext<Config>;
@@ -64,28 +82,32 @@ export async function startGateway(context: Context): Promise<RunningService> {
   };
 }
 
-async function connect({ config, instance }: Context) {
+async function connect({ config, instance, log }: Context) {
   const link = await NatsLink.open({ url: config.natsUrl, name: instance });
   await link.ensureTopology();
   const dataSource = createDataSource({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
   await dataSource.initialize();
   const housekeeping = new Housekeeping(poolOf(dataSource));
   await housekeeping.checkMigrations();
+  const blocklist = await BlockedHosts.watch(poolOf(dataSource), (error) =>
+    log.warn({ err: error }, 'the blocklist was not read'),
+  );
   const members = new MemberBoard(link);
   await members.start({ id: instance, kind: 'gateway' });
   const close = async () => {
     await members.stop();
+    blocklist.stop();
     await dataSource.destroy();
     await link.close();
   };
-  return { link, dataSource, housekeeping, close };
+  return { link, dataSource, housekeeping, blocklist, members, close };
 }
 
 type Connections = Awaited<ReturnType<typeof connect>>;
 
 function buildServices(
   { config, instance, log }: Context,
-  { link, dataSource, housekeeping }: Connections,
+  { link, dataSource, housekeeping, blocklist, members }: Connections,
   state: EdgeState,
 ) {
   const pool = poolOf(dataSource);
@@ -99,15 +121,27 @@ function buildServices(
   const archive = new ScrapeArchive(documents, config.resultTtlHours, log);
   const commands = new CommandPublisher(jobs, publisher, log);
   const usage = new UsageLog(publisher, instance);
-  const targets = new TargetPolicy(parseAllowList(config.allowPrivateTargets));
   const webhooks = new WebhookPolicy(parseAllowList(config.allowPrivateWebhooks));
+  const isBlocked = (host: string) => isBlockedHost(host, blocklist.hosts);
+  const targets = new TargetPolicy({ ...parseAllowList(config.allowPrivateTargets), isBlocked });
+  const consumption = new UsageRepository(pool);
+  const credits = new CreditGate({ usage: consumption, isOn: config.billing });
+  const rateLimits = config.rateLimits ? new RateLimits({ counter: new RateCounter(pool), log }) : null;
+  const activity = new TeamActivity({
+    call: new GroupCall<Uuid, Activity>(link, SUBJECTS.teamActivity),
+    tokens,
+    gateways: () => members.list().filter(({ kind }) => kind === 'gateway').length,
+  });
   const pages = new PageBytes(new FsBlobStore(path.join(config.troupeDataDir, 'blobs')), jobs);
   const status = new JobStatusService(jobs, watch);
   const accounts = new Accounts(new AccountRepository(dataSource), {
     authMode: config.authMode,
     bootstrapKeys: config.troupeBootstrapKeys,
     concurrency: config.teamConcurrency,
+    log,
   });
+  const submit = new JobSubmitService({ jobs, link, commands, targets, webhooks, credits, work: consumption });
+  const jobCommands = { status, link, commands, jobs: new JobCommandRepository(pool, config) };
   const checks = {
     postgres: async () => void (await pool.query('SELECT 1')),
     nats: () => link.ping(),
@@ -118,22 +152,37 @@ function buildServices(
     log,
     accounts,
     readiness: new Readiness(checks, state),
-    scrapes: new ScrapeService({ calls, link, tokens, usage, archive, targets, documents, pages }),
-    maps: new MapService({ calls, link, usage, targets }),
-    submit: new JobSubmitService({ jobs, link, commands, targets, webhooks }),
+    deliveries: new DeliveriesService({ status, deliveries: new DeliveryRepository(pool), publisher, instance }),
+    scrapes: new ScrapeService({ calls, link, tokens, usage, archive, targets, credits, documents, pages }),
+    maps: new MapService({ calls, link, usage, targets, credits }),
+    submit,
     status,
     cancel: new JobCancelService({ status, cancels: new CancelBoard(link), publisher, instance }),
-    deliveries: new DeliveriesService({ status, deliveries: new DeliveryRepository(pool), publisher, instance }),
+    appends: new BatchAppendService({ ...jobCommands, submit }),
+    pauses: new CrawlPauseService({ ...jobCommands, pauses: new PauseBoard(link) }),
+    ledgers: new JobLedgerService({ status, ledgers: new LedgerRepository(pool) }),
+    explains: new CrawlExplainService({ calls, link, targets }),
     pages,
     targets,
+    rateLimits,
+    account: new AccountService({ usage: consumption, activity, billing: config.billing }),
+    admin: {
+      teams: new TeamAdminRepository(pool),
+      usage: consumption,
+      audit: new AuditLog(pool),
+      blocklist: new BlocklistRepository(pool),
+      deadLetters: new DeadLettersService({ letters: new DeadLetterRepository(pool), publisher }),
+    },
   };
   const start = () => {
     listener.listen<Grant>(gatewayGrantSubject(instance), (grant) => tokens.onGrant(grant));
     tokens.start();
+    activity.start();
+    rateLimits?.start();
     commands.start();
   };
   const stop = async () => {
-    await Promise.all([tokens.stop(), archive.drain(), commands.stop()]);
+    await Promise.all([tokens.stop(), archive.drain(), commands.stop(), rateLimits?.stop()]);
   };
   return { parts, watch, start, stop };
 }

@@ -4,7 +4,7 @@ import { FsBlobStore } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
 import { ActorBus, KvLeaseBoard, NatsLink } from '@troupe/messaging';
 import type { Logger } from '@troupe/observability';
-import { createPool, Housekeeping, PgActorStore } from '@troupe/persistence';
+import { createPool, Housekeeping, PgActorStore, type TeamSizes } from '@troupe/persistence';
 import path from 'node:path';
 import { batchActor } from './batch/batch.actor.js';
 import { crawlActor } from './crawl/crawl.actor.js';
@@ -19,6 +19,7 @@ export interface SchedulerParts {
   instance: string;
   link: NatsLink;
   pool: ReturnType<typeof createPool>;
+  teams: Pick<TeamSizes, 'concurrencyOf'>;
 }
 
 /** The product token of the User-Agent is what robots.txt is matched against (RFC 9309, section 2.2.1). */
@@ -26,13 +27,13 @@ function robotsAgentOf(userAgent: string): string {
   return userAgent.split(/[/\s]/, 1)[0]!;
 }
 
-function actorsFor(config: Readonly<TroupeConfig>): ActorDef<never, never>[] {
+function actorsFor({ config, teams }: Pick<SchedulerParts, 'config' | 'teams'>): ActorDef<never, never>[] {
   const job = { robotsAgent: robotsAgentOf(config.userAgent), limitCountsFailed: config.limitCountsFailed };
   return [
     crawlActor(job),
     batchActor(job),
     domainActor({ maxConn: config.hostMaxConn, gapMs: config.hostGapMs }),
-    teamActor({ concurrency: config.teamConcurrency }),
+    teamActor({ concurrencyOf: (team) => teams.concurrencyOf(team) ?? config.teamConcurrency }),
     deliveryActor({ retryMs: config.webhookRetryMs }),
   ] as unknown as ActorDef<never, never>[];
 }
@@ -40,7 +41,7 @@ function actorsFor(config: Readonly<TroupeConfig>): ActorDef<never, never>[] {
 /** The frontier's process: actors on leased partitions, and the housekeeping of tables and blobs. */
 @Module({})
 export class SchedulerModule {
-  static with({ config, log, instance, link, pool }: SchedulerParts): DynamicModule {
+  static with({ config, log, instance, link, pool, teams }: SchedulerParts): DynamicModule {
     const runtime = new ActorRuntime({
       id: instance,
       store: new PgActorStore(pool, { resultTtlHours: config.resultTtlHours }),
@@ -50,7 +51,7 @@ export class SchedulerModule {
       leases: new KvLeaseBoard(link, { id: instance }),
       clock: systemClock,
       log,
-      defs: actorsFor(config),
+      defs: actorsFor({ config, teams }),
     });
     const rounds = new HousekeepingRounds(
       new Housekeeping(pool),

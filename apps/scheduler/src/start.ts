@@ -3,7 +3,7 @@ import { ActorRuntime } from '@troupe/actors';
 import type { TroupeConfig } from '@troupe/config';
 import { NatsLink } from '@troupe/messaging';
 import type { RunningService, ServiceContext } from '@troupe/observability';
-import { createPool } from '@troupe/persistence';
+import { createPool, TeamSizes } from '@troupe/persistence';
 import { HousekeepingRounds } from './housekeeping/housekeeping-rounds.js';
 import { SchedulerModule } from './scheduler.module.js';
 
@@ -18,10 +18,14 @@ export async function startScheduler(context: ServiceContext<Readonly<TroupeConf
   });
   await link.ensureTopology();
   const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
-  const app = await NestFactory.createApplicationContext(SchedulerModule.with({ config, log, instance, link, pool }), {
-    logger: ['error', 'warn'],
-    abortOnError: false,
-  });
+  const teams = await TeamSizes.watch(pool, (error) => log.warn({ err: error }, 'the sizes of teams were not read'));
+  const app = await NestFactory.createApplicationContext(
+    SchedulerModule.with({ config, log, instance, link, pool, teams }),
+    {
+      logger: ['error', 'warn'],
+      abortOnError: false,
+    },
+  );
   await app.get(ActorRuntime).start();
   app.get(HousekeepingRounds).start();
   return {
@@ -34,6 +38,7 @@ export async function startScheduler(context: ServiceContext<Readonly<TroupeConf
       await app.get(ActorRuntime).stop();
       await app.close();
       await link.close();
+      teams.stop();
       await pool.end();
     },
   };

@@ -97,11 +97,10 @@ export interface ActorDef<S, M = null> {
   finish(activation: Activation<S, M>, batch: readonly Incoming[], answers: Answers, ctx: TurnContext): Effect[];
   /** Over: the row stays as a tombstone and no timer is required. */
   isTerminal(state: S): boolean;
-  /**
-   * What a message to a terminal actor does: starts it anew (hosts, teams), lets it go on from its last state
-   * (deliveries), or nothing (jobs).
-   */
-  restarts: boolean | 'resumed';
+  /** Types that reach a terminal actor, its state as it was; others are dropped unless it `restarts`. @default [] */
+  wakesOn?: readonly string[];
+  /** A message to a terminal actor starts it anew (hosts, teams); otherwise it is dropped (jobs). */
+  restarts: boolean;
   /** A message of a vital type could not be handled: end visibly. */
   fail(activation: Activation<S, M>, reason: string, ctx: TurnContext): Effect[];
 }

@@ -25,7 +25,8 @@ export type Order =
   | { type: 'Bad' }
   | { type: 'Cancel' }
   | { type: 'Work'; id: string }
-  | { type: 'End' };
+  | { type: 'End' }
+  | { type: 'Wake' };
 
 export interface Notes {
   notes: string[];
@@ -36,13 +37,14 @@ export interface Notes {
 /** `onTry` hears of every message that a handler sees. */
 export function noteActor(
   kind: ActorKind,
-  restarts: boolean | 'resumed',
+  restarts: boolean,
   onTry: (order: Order) => void = () => {},
 ): ActorDef<Notes, null> {
   return {
     kind,
     version: 2,
     vital: ['Start'],
+    wakesOn: ['Wake'],
     restarts,
     init: () => ({ notes: [], failed: null, over: false }),
     need: () => null,
@@ -85,6 +87,10 @@ function obey(state: Notes, { body }: Incoming, onTry: (order: Order) => void): 
       return [];
     case 'End':
       state.over = true;
+      return [];
+    case 'Wake':
+      state.over = false;
+      state.notes.push('awake');
       return [];
   }
 }
@@ -139,11 +145,7 @@ export class NoteWorld {
   async own(key: ActorKey, version = 2): Promise<Partition> {
     const part = partitionOf(key);
     const onTry = (order: Order) => void this.tried.push(order);
-    const defs = [
-      noteActor('crawl', false, onTry),
-      noteActor('domain', true, onTry),
-      noteActor('delivery', 'resumed', onTry),
-    ].map((def) => ({
+    const defs = [noteActor('crawl', false, onTry), noteActor('domain', true, onTry)].map((def) => ({
       ...def,
       version,
     }));

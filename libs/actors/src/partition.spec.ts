@@ -6,7 +6,6 @@ import { FencedError } from './ports.js';
 const [ALICE, BOB] = twoHomes('crawl');
 /** Restarts when it is over. */
 const [HOST] = twoHomes('domain');
-const [DELIVERY] = twoHomes('delivery');
 
 let world: NoteWorld;
 
@@ -167,6 +166,17 @@ describe('an actor that is over', () => {
     expect([world.revOf(ALICE), world.bus.hasMail(partition.part)]).toEqual([rev, false]);
   });
 
+  it('is reached by the types that wake it, its state as it was', async () => {
+    const partition = await world.own(ALICE);
+    await world.send(ALICE, { type: 'Note', text: 'before' });
+    await world.send(ALICE, { type: 'End' });
+    await world.run(partition);
+    await world.send(ALICE, { type: 'Wake' });
+    await world.run(partition);
+    expect(world.stateOf(ALICE)).toEqual({ notes: ['before', 'awake'], failed: null, over: false });
+    expect(world.timersOf(ALICE)).toEqual(['heartbeat']);
+  });
+
   it('starts anew with the next message when its kind restarts', async () => {
     const partition = await world.own(HOST);
     await world.send(HOST, { type: 'Note', text: 'old' });
@@ -177,18 +187,6 @@ describe('an actor that is over', () => {
     await world.run(partition);
     expect(world.stateOf(HOST)).toEqual({ notes: ['new'], failed: null, over: false });
     expect(world.timersOf(HOST)).toEqual(['heartbeat']);
-  });
-
-  it('goes on from its last state with the next message when its kind is resumed', async () => {
-    const partition = await world.own(DELIVERY);
-    await world.send(DELIVERY, { type: 'Note', text: 'old' });
-    await world.send(DELIVERY, { type: 'End' });
-    await world.run(partition);
-    const next = await world.own(DELIVERY);
-    await world.send(DELIVERY, { type: 'Note', text: 'new' });
-    await world.run(next);
-    expect(world.stateOf(DELIVERY)).toEqual({ notes: ['old', 'new'], failed: null, over: true });
-    expect(world.timersOf(DELIVERY)).toEqual([]);
   });
 });
 

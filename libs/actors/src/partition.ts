@@ -78,7 +78,11 @@ function unpack({ envelope, ack }: Delivery): Letter[] {
 const POISON_TRIES = 3;
 /** Fencing numbers: epoch * 2^32 + n stays exact below 2^21 epochs. */
 const EPOCH_STRIDE = 2 ** 32;
-const PRIORITY_TYPES = new Set(['Cancel']);
+const PRIORITY_TYPES = new Set(['Cancel', 'Pause']);
+
+function wakes(group: readonly Item[], { wakesOn = [] }: ActorDef<unknown, unknown>): boolean {
+  return group.some(({ mail }) => mail !== null && wakesOn.includes(mail.envelope.type));
+}
 
 export class Partition {
   private readonly actors: Activations;
@@ -294,7 +298,7 @@ export class Partition {
     for (const [key, group] of groups) {
       const living = this.actors.get(key)!;
       const def = this.defOf(key)!;
-      if (living.terminal && !this.revive(living, def)) continue;
+      if (living.terminal && !wakes(group, def) && !this.revive(living, def)) continue;
       const entry: ActorBatch = {
         living,
         def,
@@ -320,8 +324,8 @@ export class Partition {
   }
 
   private revive(living: Living, def: ActorDef<unknown, unknown>): boolean {
-    if (def.restarts === false) return false;
-    if (def.restarts === true) living.state = def.init(living.key);
+    if (!def.restarts) return false;
+    living.state = def.init(living.key);
     living.memory = null;
     living.terminal = false;
     return true;

@@ -12,6 +12,7 @@ import {
   IsUrl,
   Max,
   Min,
+  MinLength,
 } from 'class-validator';
 
 const toBoolean = Transform(({ value }) =>
@@ -53,6 +54,8 @@ export class TroupeConfig {
   @IsIn(['local', 'service']) readonly converter: 'local' | 'service' = 'local';
   @IsIn(['keys', 'none']) readonly authMode: 'keys' | 'none' = 'keys';
   @toBoolean @IsBoolean() readonly authNoneIKnow: boolean = false;
+  /** Key of the admin API; without it there is none. */
+  @IsOptional() @MinLength(16) readonly adminKey?: string;
   /** `false`, `true`, or a list of host, host:port, CIDR, CIDR:port. */
   @IsString() readonly allowPrivateTargets: string = 'false';
   @IsString() readonly allowPrivateWebhooks: string = 'false';

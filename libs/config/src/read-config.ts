@@ -11,6 +11,13 @@ export class ConfigError extends Error {
   }
 }
 
+/** A bad value of these is not repeated. */
+const SECRETS = new Set(['adminKey', 'databaseUrl', 'natsUrl', 'troupeBootstrapKeys']);
+
+function shown(field: string, plain: Record<string, string>): string {
+  return SECRETS.has(field) ? '' : ` (is ${JSON.stringify(plain[field] ?? null)})`;
+}
+
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
 
 export function environmentName(field: string): string {
@@ -32,7 +39,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   const config = plainToInstance(TroupeConfig, plain, { exposeDefaultValues: true });
   const problems = validateSync(config).map(
     (issue) =>
-      `${environmentName(issue.property)}: ${Object.values(issue.constraints ?? {}).join(', ')} (is ${JSON.stringify(plain[issue.property] ?? null)})`,
+      `${environmentName(issue.property)}: ${Object.values(issue.constraints ?? {}).join(', ')}${shown(issue.property, plain)}`,
   );
   if (config.authMode === 'none' && !LOOPBACK.has(config.host) && !config.authNoneIKnow) {
     problems.push('AUTH_MODE: none is accepted only while HOST is a loopback address, or with AUTH_NONE_I_KNOW=true');

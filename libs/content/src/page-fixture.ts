@@ -10,6 +10,7 @@ export const SCOPE: ScopeSpec = {
   excludePaths: [],
   regexOnFullUrl: false,
   maxDepth: null,
+  maxPathDepth: null,
   entireDomain: true,
   allowExternalLinks: false,
   allowSubdomains: false,

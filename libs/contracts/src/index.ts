@@ -5,6 +5,7 @@ export * from './convert.js';
 export * from './rows.js';
 export * from './subjects.js';
 export * from './spans.js';
+export * from './team.js';
 export * from './jobs/scrape-spec.js';
 export * from './jobs/job.js';
 export * from './jobs/crawl-spec.js';

@@ -88,10 +88,17 @@ export type RowOp =
       credits: number;
       error: string | null;
       warning: string | null;
+      /** Seeds of a batch that the actor knows of; while more are recorded the job is not over. 0 for crawls. */
+      seeds: number;
+      /** Links left out so far, by scope rule. */
+      excluded: Partial<Record<string, number>>;
       /** Sets finished_at and expires_at (now + result TTL) and fixes the final numbers. */
       finished: boolean;
     }
-  | { op: 'ledger.upsert'; jobNo: JobNo; team: Uuid; kind: string; keyId: Uuid | null; credits: number }
+  /** The receipt of a recorded command: it is not sent again. */
+  | { op: 'command.delete'; id: Uuid }
+  /** Cumulative per job. `pages`: documents delivered. */
+  | { op: 'ledger.upsert'; jobNo: JobNo; team: Uuid; kind: string; keyId: Uuid | null; credits: number; pages: number }
   | {
       op: 'scrape.insert';
       id: Uuid;

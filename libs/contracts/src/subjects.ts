@@ -9,6 +9,7 @@ export const BUCKETS = {
   slot: 'slot',
   penalty: 'pen',
   cancel: 'cancel',
+  pause: 'pause',
   partition: 'part',
   members: 'members',
 } as const;
@@ -40,6 +41,13 @@ export const RPC = {
   fetchBrowser: 'rpc.fetch.browser',
   convert: 'rpc.convert',
   map: 'rpc.map',
+  robots: 'rpc.robots',
+} as const;
+
+/** Questions to all processes of a kind; core NATS, JSON. */
+export const SUBJECTS = {
+  /** To gateways: a team -> its sync scrapes there. */
+  teamActivity: 'ask.gateway.activity',
 } as const;
 
 export function abortSubject(request: Uuid): string {

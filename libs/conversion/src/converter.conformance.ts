@@ -27,6 +27,7 @@ export function conversionRequest(html: string, changes: Partial<ConvertRequest>
         excludePaths: [],
         regexOnFullUrl: false,
         maxDepth: null,
+        maxPathDepth: null,
         entireDomain: false,
         allowExternalLinks: false,
         allowSubdomains: false,

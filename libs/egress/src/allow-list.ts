@@ -14,6 +14,8 @@ export interface AllowList {
   /** `true` was given: every address is open. */
   everything: boolean;
   entries: AllowEntry[];
+  /** Hosts that are refused whatever the list says; asked for every URL and every connection. */
+  isBlocked?(host: string): boolean;
 }
 
 const LOOPBACK_ADDRESSES = ['127.0.0.1', '::1'];
@@ -112,13 +114,18 @@ export function forbiddenTarget(target: string): TroupeError {
   return new TroupeError('SCRAPE_TARGET_FORBIDDEN', `${target} leads to an address that is not allowed`);
 }
 
+export function blockedTarget(host: string): TroupeError {
+  return new TroupeError('UNSUPPORTED_SITE', `${host} is not fetched by this installation`);
+}
+
 /**
  * Refuses, without DNS, what can be refused by the text of a URL: schemes other than http(s), IP literals in every
  * spelling (the URL parser has normalised decimal, hex, octal and short forms) and `localhost`.
- * @throws TroupeError SCRAPE_TARGET_FORBIDDEN
+ * @throws TroupeError SCRAPE_TARGET_FORBIDDEN, UNSUPPORTED_SITE for a blocked host
  */
 export function checkUrlTarget(url: string | URL, allow: AllowList): void {
   const target = parseTarget(url);
+  if (allow.isBlocked?.(target.hostname)) throw blockedTarget(target.hostname);
   const addresses = literalAddresses(target.hostname);
   if (addresses === null) return;
   if (addresses.some((ip) => isAddressAllowed(ip, portOf(target), target.hostname, allow))) return;

@@ -8,7 +8,14 @@
 import { TroupeError } from '@troupe/contracts';
 import dns from 'node:dns';
 import { LRUCache } from 'lru-cache';
-import { forbiddenTarget, isAddressAllowed, literalAddresses, normaliseHost, type AllowList } from './allow-list.js';
+import {
+  blockedTarget,
+  forbiddenTarget,
+  isAddressAllowed,
+  literalAddresses,
+  normaliseHost,
+  type AllowList,
+} from './allow-list.js';
 
 export interface ResolverOptions {
   /** `ip` or `ip:port`; empty = the system's resolver, hosts file included. */
@@ -53,10 +60,11 @@ export class Resolver {
   /**
    * Checked addresses of a host, never empty, in the resolver's order.
    * @throws TroupeError SCRAPE_DNS_RESOLUTION_ERROR (retryable unless the name does not exist), SCRAPE_TARGET_FORBIDDEN
-   * when no address is allowed; the signal's reason when it fires first
+   * when no address is allowed, UNSUPPORTED_SITE for a blocked host; the signal's reason when it fires first
    */
   async resolve(host: string, port: number, signal?: AbortSignal): Promise<string[]> {
     signal?.throwIfAborted();
+    if (this.allow.isBlocked?.(host)) throw blockedTarget(host);
     const addresses = literalAddresses(host) ?? (await waitFor(this.addressesOf(normaliseHost(host)), signal));
     const allowed = addresses.filter((ip) => isAddressAllowed(ip, port, host, this.allow));
     if (allowed.length === 0) throw forbiddenTarget(`${host}:${port}`);

@@ -55,6 +55,7 @@ const DESIRED_BUCKETS: Record<string, DesiredBucket> = {
   [BUCKETS.slot]: { storage: StorageType.Memory, ttlMs: HOUR_MS },
   [BUCKETS.penalty]: { storage: StorageType.Memory, ttlMs: 20 * MINUTE_MS },
   [BUCKETS.cancel]: { storage: StorageType.File, ttlMs: 48 * HOUR_MS },
+  [BUCKETS.pause]: { storage: StorageType.File, ttlMs: 49 * HOUR_MS },
   [BUCKETS.partition]: { storage: StorageType.File, ttlMs: 0 },
   [BUCKETS.members]: { storage: StorageType.File, ttlMs: 10 * MINUTE_MS },
 };

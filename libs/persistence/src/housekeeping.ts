@@ -17,9 +17,12 @@ const TRY_LATER = new Set(['42P01', '55000', '55006', '55P03', '40P01', '42704']
 const SWEEPS = [
   `DELETE FROM job_id WHERE expires_at < now()`,
   `DELETE FROM idempotency WHERE at < now() - interval '24 hours'`,
+  // No job lives as long: whoever it was for is over.
+  `DELETE FROM cmd_outbox WHERE created_at < now() - interval '49 hours'`,
   `DELETE FROM dead_letter WHERE at < now() - interval '14 days'`,
   `DELETE FROM actor WHERE terminal AND updated_at < now() - interval '14 days'`,
   `DELETE FROM inbox_cursor c WHERE NOT EXISTS (SELECT FROM actor a WHERE a.key = c.to_key)`,
+  `DELETE FROM admin_audit WHERE at < now() - interval '400 days'`,
   `DELETE FROM robots_cache WHERE at < now() - interval '7 days'`,
 ];
 

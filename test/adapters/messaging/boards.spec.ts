@@ -4,6 +4,7 @@ import {
   KvLeaseBoard,
   MemberBoard,
   NatsLink,
+  PauseBoard,
   PenaltyBoard,
   SlotBoard,
   type SlotHold,
@@ -203,5 +204,26 @@ describe('boards on a real server', () => {
     await late.start();
     expect(late.isCancelled('job-1')).toBe(true);
     await Promise.all([here.stop(), there.stop(), cancelHere.stop(), cancelThere.stop(), late.stop()]);
+  });
+
+  it('a pause is known everywhere at once, and older news written later change nothing', async () => {
+    const writer = new PauseBoard(link);
+    const reader = new PauseBoard(other);
+    const late = new PauseBoard(other);
+    await reader.start();
+    await writer.put('job-p', { v: 1, paused: true });
+    expect(writer.newsSince('job-p', 0)).toEqual({ v: 1, paused: true });
+    expect(await eventually(() => reader.newsSince('job-p', 0) !== null)).toBeLessThan(500);
+    await writer.put('job-p', { v: 2, paused: false });
+    await eventually(() => reader.newsSince('job-p', 1) !== null);
+    await new PauseBoard(link).put('job-p', { v: 1, paused: true });
+    await writer.put('job-q', { v: 1, paused: true });
+    await eventually(() => reader.newsSince('job-q', 0) !== null);
+    expect(reader.newsSince('job-p', 1)).toEqual({ v: 2, paused: false });
+    expect([reader.newsSince('job-p', 2), reader.newsSince('job-r', 0)]).toEqual([null, null]);
+    await late.start();
+    expect(late.newsSince('job-q', 0)).toEqual({ v: 1, paused: true });
+    await reader.stop();
+    await late.stop();
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { STREAM_WORK, TroupeError } from '@troupe/contracts';
-import { ActorBus, HandlerPatternError, NatsLink, NatsStrategy, Rpc, WorkQueue } from '@troupe/messaging';
+import { ActorBus, GroupCall, HandlerPatternError, NatsLink, NatsStrategy, Rpc, WorkQueue } from '@troupe/messaging';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually, kick } from './fixtures.js';
 import { TestNatsServer } from './nats-server.js';
@@ -44,6 +44,20 @@ describe('work and requests on a real server', () => {
     await slow.stop();
     await fast.stop();
     await eventually(async () => (await link.jsm.streams.info(STREAM_WORK)).state.messages === 0);
+  });
+
+  it('a question to all is answered by everybody who listens, and by nobody in time', async () => {
+    const [one, two] = [link, other].map((at) => new GroupCall<string, string>(at, 'ask.test')) as [
+      GroupCall<string, string>,
+      GroupCall<string, string>,
+    ];
+    expect(await one.ask('hello', { expected: 2, waitMs: 200 })).toEqual([]);
+    const stops = [one.answer((text) => `${text} one`), two.answer((text) => `${text} two`)];
+    await Promise.all([link.nc.flush(), other.nc.flush()]);
+    const answers = await one.ask('hello', { expected: 2, waitMs: 5_000 });
+    expect(answers.sort()).toEqual(['hello one', 'hello two']);
+    expect(await two.ask('hello', { expected: 3, waitMs: 200 })).toHaveLength(2);
+    for (const stop of stops) stop();
   });
 
   it('a throw comes back after a second, retryMs when asked, both marked as redelivered', async () => {

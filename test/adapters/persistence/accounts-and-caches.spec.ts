@@ -14,13 +14,15 @@ afterAll(() => db.drop());
 
 describe('API keys', () => {
   it('lead to their team', async () => {
-    const { teamId, keyId } = await accounts.ensureTeamWithKey('acme', 'tr-secret', 12);
+    const { teamId, keyId } = await accounts.ensureTeamWithKey('acme', 'tr-secret');
     expect(await accounts.findKey(hashApiKey('tr-secret'))).toEqual({
       keyId,
       teamId,
       teamName: 'acme',
-      concurrency: 12,
+      concurrency: null,
+      creditsLimit: null,
       flags: {},
+      expiresInMs: null,
     });
     expect(await accounts.findKey(hashApiKey('tr-other'))).toBeNull();
   });
@@ -33,18 +35,19 @@ describe('API keys', () => {
   });
 
   it('are made once, also by processes that start together', async () => {
-    const made = await Promise.all([1, 2, 3].map(() => accounts.ensureTeamWithKey('busy', 'tr-busy', 5)));
+    const made = await Promise.all([1, 2, 3].map(() => accounts.ensureTeamWithKey('busy', 'tr-busy')));
     expect(new Set(made.map(({ keyId }) => keyId)).size).toBe(1);
-    await accounts.ensureTeamWithKey('busy', 'tr-busy', 99);
+    await db.pool.query(`UPDATE team SET concurrency = 5 WHERE name = 'busy'`);
+    await accounts.ensureTeamWithKey('busy', 'tr-busy');
     expect(await accounts.findKey(hashApiKey('tr-busy'))).toMatchObject({ concurrency: 5 });
   });
 
   it('stop working when revoked or expired', async () => {
-    await accounts.ensureTeamWithKey('gone', 'tr-revoked', 1);
-    await accounts.ensureTeamWithKey('gone', 'tr-expired', 1);
+    await accounts.ensureTeamWithKey('gone', 'tr-revoked');
+    await accounts.ensureTeamWithKey('gone', 'tr-expired');
     await db.pool.query(`UPDATE api_key SET revoked_at = now() WHERE hash = $1`, [hashApiKey('tr-revoked')]);
     await db.pool.query(`UPDATE api_key SET expires_at = now() WHERE hash = $1`, [hashApiKey('tr-expired')]);
-    await accounts.ensureTeamWithKey('gone', 'tr-revoked', 1);
+    await accounts.ensureTeamWithKey('gone', 'tr-revoked');
     expect([
       await accounts.findKey(hashApiKey('tr-revoked')),
       await accounts.findKey(hashApiKey('tr-expired')),
@@ -52,8 +55,8 @@ describe('API keys', () => {
   });
 
   it('are not shared by two teams', async () => {
-    await accounts.ensureTeamWithKey('first', 'tr-shared', 1);
-    await expect(accounts.ensureTeamWithKey('second', 'tr-shared', 1)).rejects.toThrow('belongs to another team');
+    await accounts.ensureTeamWithKey('first', 'tr-shared');
+    await expect(accounts.ensureTeamWithKey('second', 'tr-shared')).rejects.toThrow('belongs to another team');
   });
 });
 

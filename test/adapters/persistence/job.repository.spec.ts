@@ -84,6 +84,8 @@ const end = (jobNo: string, status: 'completed' | 'cancelled'): RowOp => ({
   credits: 0,
   error: null,
   warning: null,
+  seeds: 0,
+  excluded: {},
   finished: true,
 });
 
@@ -116,15 +118,11 @@ describe('recording a job', () => {
     expect(await jobs.pendingCommands(60_000)).toEqual([]);
   });
 
-  it('forgets a command once its actor has taken a turn, and not before', async () => {
-    const { command } = await jobs.create(crawl());
-    const { to } = command.envelope;
-    await db.pool.query(
-      `INSERT INTO actor(key, part, kind, epoch, rev, state, terminal, updated_at) VALUES ($1, 0, 'crawl', 1, 0, null, false, now())`,
-      [to],
-    );
+  it('forgets a command in the turn that takes it in, and not before', async () => {
+    const { job, command } = await jobs.create(crawl());
+    await writeRows([]);
     expect(await jobs.pendingCommands(0)).toContainEqual(command);
-    await db.pool.query('UPDATE actor SET rev = 1 WHERE key = $1', [to]);
+    await writeRows([{ op: 'command.delete', id: job }]);
     expect(await jobs.pendingCommands(0)).not.toContainEqual(command);
   });
 
@@ -134,9 +132,8 @@ describe('recording a job', () => {
   });
 
   it('knows the total of a batch from the start, duplicates counted', async () => {
-    const { job, jobNo } = await jobs.create(batch(['http://a/1', 'http://a/1', 'http://b/2']));
+    const { job } = await jobs.create(batch(['http://a/1', 'http://a/1', 'http://b/2']));
     expect(await jobs.find(job)).toMatchObject({ kind: 'batch', total: 3 });
-    expect(await jobs.outcomeCounts(jobNo)).toEqual({ counts: { pending: 3 }, discovered: 3 });
   });
 
   it('refuses an idempotency key that its team used, with 409 and no second job', async () => {
@@ -235,7 +232,7 @@ describe('paging through results', () => {
   });
 });
 
-describe('errors and the ledger', () => {
+describe('errors', () => {
   it('lists failures and robots-blocked URLs apart', async () => {
     const { jobNo } = await jobs.create(crawl());
     const id = randomUUID();
@@ -248,26 +245,5 @@ describe('errors and the ledger', () => {
       { id, url: 'http://a/2', code: 'SCRAPE_TIMEOUT', message: 'too slow', at: expect.any(Date) },
     ]);
     expect(await jobs.robotsBlocked(jobNo)).toEqual(['http://a/1']);
-  });
-
-  it.each([
-    ['pending while it runs', null, 'pending'],
-    ['limit after it completed', 'completed', 'limit'],
-    ['cancelled after a cancel', 'cancelled', 'cancelled'],
-  ] as const)('counts undecided URLs as %s, and all URLs once', async (_title, status, name) => {
-    const { jobNo } = await jobs.create(crawl());
-    await writeRows(
-      [
-        outcome(jobNo, 1, 'ok'),
-        outcome(jobNo, 2, 'ok'),
-        outcome(jobNo, 3, 'robots'),
-        ...(status === null ? [] : [end(jobNo, status)]),
-      ],
-      [
-        [jobNo, 4, 'http://a/4'],
-        [jobNo, 5, 'http://a/5'],
-      ],
-    );
-    expect(await jobs.outcomeCounts(jobNo)).toEqual({ counts: { ok: 2, robots: 1, [name]: 2 }, discovered: 5 });
   });
 });

@@ -9,7 +9,7 @@ import {
   type JobNo,
   type RowOp,
 } from '@troupe/contracts';
-import { createPool, JobRepository, PgActorStore } from '@troupe/persistence';
+import { createPool, JobRepository, LedgerRepository, PgActorStore } from '@troupe/persistence';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { testDatabase, type TestDatabase } from './database.js';
@@ -275,6 +275,8 @@ describe('a turn that fails', () => {
             credits: 0,
             error: null,
             warning: null,
+            seeds: 0,
+            excluded: {},
             finished: true,
           },
         ],
@@ -377,7 +379,8 @@ describe('admission', () => {
     expect(ready.map(({ item, host, h, depth }) => ({ item, host, h, depth }))).toEqual(
       urls.slice(0, 12).map(({ host }, item) => ({ item, host, h: null, depth: 0 })),
     );
-    expect((await jobs.outcomeCounts(batch)).counts).toEqual({ pending: 25 });
+    const ledger = await new LedgerRepository(db.pool).read(batch, { skip: 0, limit: 0, outcome: null });
+    expect(ledger?.counts).toEqual({ pending: 25 });
   });
 });
 
@@ -624,6 +627,8 @@ describe('job rows', () => {
       credits: completed,
       error: null,
       warning: 'w',
+      seeds: 0,
+      excluded: {},
       finished,
     });
     await turn(0, [update('scraping', false, 1), update('scraping', false, 4)]);
@@ -646,7 +651,7 @@ describe('job rows', () => {
     const team = randomUUID();
     const id = randomUUID();
     const rows = (credits: number): RowOp[] => [
-      { op: 'ledger.upsert', jobNo, team, kind: 'crawl', keyId: null, credits },
+      { op: 'ledger.upsert', jobNo, team, kind: 'crawl', keyId: null, credits, pages: credits },
       {
         op: 'scrape.insert',
         id,
@@ -665,5 +670,7 @@ describe('job rows', () => {
       { credits: 8 },
     ]);
     expect((await db.pool.query(`SELECT ms FROM scrape_log WHERE id = $1`, [id])).rows).toEqual([{ ms: 13 }]);
+    const usage = await db.pool.query(`SELECT credits::int, calls::int FROM scrape_usage WHERE team_id = $1`, [team]);
+    expect(usage.rows).toEqual([{ credits: 1, calls: 1 }]);
   });
 });

@@ -154,7 +154,11 @@ function describe(
 /** The proxy's own answers to plain requests are not the site's. */
 function checkAnswer(answer: Response, headers: Record<string, string>, url: string): void {
   const refusal = headers[REFUSAL_HEADER];
-  if (refusal === 'SCRAPE_TARGET_FORBIDDEN' || refusal === 'SCRAPE_DNS_RESOLUTION_ERROR') {
+  if (
+    refusal === 'SCRAPE_TARGET_FORBIDDEN' ||
+    refusal === 'UNSUPPORTED_SITE' ||
+    refusal === 'SCRAPE_DNS_RESOLUTION_ERROR'
+  ) {
     throw new TroupeError(refusal, `${URL.parse(answer.url())?.host ?? url} cannot be reached`);
   }
   if (isProxyFailure(answer.status())) throw new Error(`net::ERR_CONNECTION_FAILED (${answer.statusText()})`);

@@ -70,6 +70,6 @@ function family(addresses: string[]): { ipFamily?: number } {
 
 function refusal(error: unknown): RequestError {
   const code = isTroupeError(error) ? error.code : 'SCRAPE_DNS_RESOLUTION_ERROR';
-  const status = code === 'SCRAPE_TARGET_FORBIDDEN' ? 403 : 502;
+  const status = code === 'SCRAPE_TARGET_FORBIDDEN' || code === 'UNSUPPORTED_SITE' ? 403 : 502;
   return new RequestError(code, status, { [REFUSAL_HEADER]: code, 'content-type': 'text/plain' });
 }

@@ -1,9 +1,9 @@
 /** Kickoff work of crawls and hosts: robots.txt, and sitemap files chunk by chunk (design/frontier.md §5). */
 import { randomUUID } from 'node:crypto';
-import type { ActorMessage, Kick, RobotsDone, SitemapChunk } from '@troupe/contracts';
+import { parseActorKey, type ActorMessage, type Kick, type RobotsDone, type SitemapChunk } from '@troupe/contracts';
 import { hostKey } from '@troupe/frontier';
 import { publishPatiently } from '@troupe/messaging';
-import type { Cancels, Mailboxes } from '../ports.js';
+import type { Cancels, Mailboxes, Pauses } from '../ports.js';
 import type { RobotsRules } from '../robots/robots-rules.js';
 import type { SitemapKick } from './sitemap-kick.js';
 
@@ -11,6 +11,7 @@ export interface KickParts {
   instance: string;
   mailboxes: Mailboxes;
   cancels: Pick<Cancels, 'isCancelled'>;
+  pauses: Pauses;
   robots: Pick<RobotsRules, 'describe'>;
   sitemaps: Pick<SitemapKick, 'read'>;
 }
@@ -20,6 +21,7 @@ export class KickRunner {
 
   /** Resolves when the actor has the answer; throws to ask for redelivery. */
   async run(kick: Kick): Promise<void> {
+    if (this.#isPaused(kick)) return;
     if (kick.task === 'robots') return this.#send(kick, await this.#robots(kick), 0);
     if (this.parts.cancels.isCancelled(kick.job)) return;
     const run = randomUUID();
@@ -27,6 +29,11 @@ export class KickRunner {
       if (this.parts.cancels.isCancelled(kick.job)) return;
       await this.#send(kick, chunk, chunk.chunk, run);
     }
+  }
+
+  /** Dropped: the job asks again when it goes on. */
+  #isPaused({ actor, pauseV }: Kick): boolean {
+    return pauseV !== undefined && this.parts.pauses.newsSince(parseActorKey(actor).id, pauseV) !== null;
   }
 
   async #robots(kick: Extract<Kick, { task: 'robots' }>): Promise<RobotsDone> {

@@ -25,6 +25,7 @@ function taskOf(more: Partial<SitemapTask> = {}): SitemapTask {
       excludePaths: ['/secret'],
       regexOnFullUrl: false,
       maxDepth: null,
+      maxPathDepth: null,
       entireDomain: false,
       allowExternalLinks: false,
       allowSubdomains: false,

@@ -11,6 +11,7 @@ import {
   canonicalize,
   compileScope,
   fetchUrl,
+  fingerprint,
   fingerprintUrl,
   whyNotCanonical,
   type CompiledScope,
@@ -167,6 +168,6 @@ class ChunkSorter {
     this.#left.add(url);
     this.excluded.byRule[rule] = (this.excluded.byRule[rule] ?? 0) + 1;
     if (this.excluded.sample.length >= MAX_EXCLUDED_SAMPLE) return;
-    this.excluded.sample.push({ url, h: fingerprintUrl(url, this.task.scope), rule });
+    this.excluded.sample.push({ url, h: fingerprint(url), rule });
   }
 }

@@ -95,10 +95,10 @@ export class LaneResults {
   }
 
   /** The last pages ride along. Resolves when everything is acknowledged or given up. */
-  async end(reason: LaneEnd['reason'], ranMs: number, unrun: number[]): Promise<void> {
+  async end(reason: LaneEnd['reason'], rest: Pick<LaneEnd, 'ranMs' | 'unrun' | 'pause'>): Promise<void> {
     const batch = this.#takeBatch();
     const { pages } = batch;
-    this.#publish({ type: 'LaneEnd', lane: this.lane.lane, run: this.run, reason, ranMs, unrun, pages }, batch);
+    this.#publish({ type: 'LaneEnd', lane: this.lane.lane, run: this.run, reason, ...rest, pages }, batch);
     await this.#tail;
   }
 

@@ -7,6 +7,7 @@ import {
   type Lane,
   type LaneEnd,
   type PageResult,
+  type PauseNews,
   type ScopeSpec,
 } from '@troupe/contracts';
 import type { SlotHold, SlotVerdict } from '@troupe/messaging';
@@ -26,6 +27,7 @@ const SCOPE: ScopeSpec = {
   excludePaths: [],
   regexOnFullUrl: false,
   maxDepth: null,
+  maxPathDepth: null,
   entireDomain: false,
   allowExternalLinks: true,
   allowSubdomains: false,
@@ -91,6 +93,7 @@ class Surroundings {
   rules: RobotsFile = RobotsFile.allowAll;
   pauses = new Map<string, number>();
   isCancelled = false;
+  pauseNews: PauseNews = { v: 0, paused: false };
   publishFailures = 0;
   storeFailures = 0;
   renews = true;
@@ -125,6 +128,7 @@ class Surroundings {
         return () => true;
       },
     },
+    pauses: { newsSince: (_job, knownV) => (this.pauseNews.v > knownV ? this.pauseNews : null) },
     robots: { rulesFor: async () => this.rules },
     express: {
       acquire: async (host) => {
@@ -265,6 +269,27 @@ describe('a lane', () => {
     await running;
     expect(around.end()).toMatchObject({ reason: 'drain', unrun: [2] });
     expect(around.results()).toHaveLength(1);
+  });
+
+  it('finishes its page and gives the rest back when its job is paused, with what it knows of the pause', async () => {
+    const news = { v: 3, paused: true };
+    around.fetch = async (request) => {
+      around.pauseNews = news;
+      return pageOf(request.url);
+    };
+    const end = await around.run(laneOf([url('a'), url('b'), url('c')], { pauseV: 2 }));
+    expect(end).toMatchObject({ reason: 'pause', unrun: [2, 3], pause: news, pages: [{ item: 1 }] });
+    expect(around.fetched).toHaveLength(1);
+    expect(around.released).toBe(1);
+  });
+
+  it('sent before a pause runs no page after it, though the job goes on, and one sent after it runs', async () => {
+    around.pauseNews = { v: 2, paused: false };
+    const end = await around.run(laneOf([url('a'), url('b')]));
+    expect(end).toMatchObject({ reason: 'pause', unrun: [1, 2], pause: around.pauseNews });
+    expect(around.fetched).toEqual([]);
+    await new LaneRun(laneOf([url('a'), url('b')], { pauseV: 2 }), around.parts).execute();
+    expect(around.fetched).toHaveLength(2);
   });
 
   it('is sent elsewhere when this process has no place for it', async () => {

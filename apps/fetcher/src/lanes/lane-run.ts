@@ -12,11 +12,12 @@ import {
   type Lane,
   type LaneEnd,
   type LaneItem,
+  type PauseNews,
 } from '@troupe/contracts';
 import { blobHour, type BlobStore } from '@troupe/blob-store';
 import { canonicalize, compileScope, fingerprintUrl, type CompiledScope } from '@troupe/frontier';
 import type { SlotHold } from '@troupe/messaging';
-import type { Cancels, LaneSlots, Mailboxes, Penalties, RobotsLookup } from '../ports.js';
+import type { Cancels, LaneSlots, Mailboxes, Pauses, Penalties, RobotsLookup } from '../ports.js';
 import type { PageFetcher } from '../pages/page-fetcher.js';
 import { BusyAnswerError, TransportError } from '../pages/transport-error.js';
 import { HopGuard, HostPausedError } from '../pages/hop-guard.js';
@@ -32,6 +33,7 @@ export interface LaneParts {
   slots: LaneSlots;
   penalties: Penalties;
   cancels: Cancels;
+  pauses: Pauses;
   robots: RobotsLookup;
   express: Pick<ExpressSlots, 'acquire'>;
   reports: Pick<HostReports, 'clean' | 'trouble'>;
@@ -120,11 +122,11 @@ export class LaneRun {
   }
 
   async #end(reason: EndReason, startedAt: number, unrun: LaneItem[]): Promise<void> {
-    await this.#results.end(
-      reason,
-      Math.round(performance.now() - startedAt),
-      unrun.map(({ item }) => item),
-    );
+    await this.#results.end(reason, {
+      ranMs: Math.round(performance.now() - startedAt),
+      unrun: unrun.map(({ item }) => item),
+      ...(reason === 'pause' ? { pause: this.#pauseNews() ?? undefined } : {}),
+    });
   }
 
   #keep(held: SlotHold): NodeJS.Timeout {
@@ -168,7 +170,13 @@ export class LaneRun {
   #reasonToStop(): EndReason | null {
     if (this.parts.cancels.isCancelled(this.lane.job)) return 'cancel';
     if (this.#stop !== null) return this.#stop === 'lost' ? 'refused' : this.#stop;
+    if (this.#pauseNews() !== null) return 'pause';
     return this.#draining ? 'drain' : null;
+  }
+
+  /** A pause, or even its end, that the job had not heard of: whatever is left of the lane is the job's to send again. */
+  #pauseNews(): PauseNews | null {
+    return this.parts.pauses.newsSince(this.lane.job, this.lane.pauseV ?? 0);
   }
 
   /** null: the item has its result and the next may run. A reason: the item was not run, or not to its end. */

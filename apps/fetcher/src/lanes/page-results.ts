@@ -54,6 +54,7 @@ export function okResult(
   };
 }
 
+/** Failures are free, except the question for a host that there is not (spec/limits.md, "Credits"). */
 export function failedResult(
   context: PageContext,
   error: TroupeError,
@@ -66,6 +67,7 @@ export function failedResult(
     rule: error.code,
     message: error.message,
     statusCode,
+    credits: error.code === 'SCRAPE_DNS_RESOLUTION_ERROR' ? 1 : 0,
     retryable: error.retryable,
     retryAfterMs: error.retryable ? retryAfterMs : null,
   };

@@ -11,6 +11,7 @@ export function scopeOfMap(spec: MapSpec, base: string): ScopeSpec {
     excludePaths: spec.excludePaths,
     regexOnFullUrl: spec.regexOnFullUrl,
     maxDepth: null,
+    maxPathDepth: null,
     entireDomain: true,
     allowExternalLinks: spec.allowExternalLinks,
     allowSubdomains: spec.includeSubdomains,

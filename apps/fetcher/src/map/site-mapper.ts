@@ -2,6 +2,7 @@
 import {
   errorToWire,
   TroupeError,
+  type ErrorCode,
   type MapLink,
   type MapReply,
   type MapRequest,
@@ -32,6 +33,8 @@ const MAX_COLLECTED = 100_000;
 const MAX_PAGE_LINKS = 10_000;
 /** Kept back from the walk for the answer itself. */
 const ANSWER_RESERVE_MS = 200;
+/** Failures that say more than "the map failed". */
+const KEPT_CODES = new Set<ErrorCode>(['SCRAPE_TARGET_FORBIDDEN', 'UNSUPPORTED_SITE', 'CONCURRENCY_QUEUE_TIMEOUT']);
 /** The start page has the same deadline, and its timer may be a moment earlier. */
 const CLOCK_SLACK_MS = 10;
 
@@ -145,9 +148,7 @@ function settled(work: Promise<FetchedPage>): Promise<{ page: FetchedPage } | { 
 
 function mapFailed(url: string, cause: unknown): TroupeError {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  const keepsCode =
-    cause instanceof TroupeError &&
-    (cause.code === 'SCRAPE_TARGET_FORBIDDEN' || cause.code === 'CONCURRENCY_QUEUE_TIMEOUT');
+  const keepsCode = cause instanceof TroupeError && KEPT_CODES.has(cause.code);
   return keepsCode ? cause : new TroupeError('MAP_FAILED', `${url} cannot be mapped: ${reason}`, { cause });
 }
 

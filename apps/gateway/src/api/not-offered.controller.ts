@@ -5,16 +5,17 @@ import { ApiError } from '../errors/api-error.js';
 
 /** Calls of current clients that this version does not answer yet (spec/beyond.md, spec/v1.md). */
 const LATER_PATHS = [
-  'v1/*path',
-  'v2/extract',
-  'v2/extract/*path',
+  'v1/search',
+  'v1/team/*path',
+  'v1/concurrency-check',
+  'v1/llmstxt',
+  'v1/llmstxt/:id',
+  'v1/deep-research',
+  'v1/deep-research/:id',
   'v2/search',
   'v2/search/*path',
   'v2/agent',
   'v2/agent/*path',
-  'v2/team/*path',
-  'v2/concurrency-check',
-  'v2/crawl/params-preview',
   'v2/parse',
   'v2/parse/*path',
   'v2/scrape/:id/interact',

@@ -29,7 +29,8 @@ export class ApiKeyGuard implements CanActivate {
   }
 }
 
-function bearerToken(request: Request): string {
+/** @throws ApiError 401 */
+export function bearerToken(request: Pick<Request, 'headers'>): string {
   const header = request.headers.authorization;
   if (header === undefined) throw new ApiError(401, 'Unauthorized');
   const [scheme = '', token = ''] = header.trim().split(/\s+/, 2);

@@ -1,5 +1,5 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import { type Uuid } from '@troupe/contracts';
+import { type TeamFlags, type Uuid } from '@troupe/contracts';
 import type { Request } from 'express';
 
 /** Who asks: the team behind the key of a request. */
@@ -10,12 +10,21 @@ export interface Caller {
   keyId: Uuid | null;
   /** Pages of the team being fetched at once. */
   concurrency: number;
+  /** Credits per calendar month, counted with `BILLING=on`; null = unlimited. */
+  creditsLimit: number | null;
+  /** Permissions and limits of its own. */
+  flags: TeamFlags;
 }
 
 type WithCaller = Request & { caller?: Caller };
 
 export function setCaller(request: Request, caller: Caller): void {
   (request as WithCaller).caller = caller;
+}
+
+/** null on a public route. */
+export function callerOf(request: Request): Caller | null {
+  return (request as WithCaller).caller ?? null;
 }
 
 /** The authenticated caller of a guarded route. */

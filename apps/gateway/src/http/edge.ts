@@ -12,6 +12,8 @@ const SANE_ID = /^[\w.:-]{1,128}$/;
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
 const PREFLIGHT_AGE_S = '86400';
 const EXPOSED = 'x-request-id, retry-after';
+/** Clients send a file there: the call itself has to say that it is not offered. */
+const UPLOAD_PATH = '/v2/parse';
 const ALL_METHODS = 'GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS';
 
 export const BODY_LIMIT_BYTES = 10 * 1024 * 1024;
@@ -50,7 +52,7 @@ function answerPreflight(request: Request, response: Response): void {
 }
 
 function hasForeignBody(request: Request): boolean {
-  if (request.method !== 'POST') return false;
+  if (request.method !== 'POST' || request.path === UPLOAD_PATH) return false;
   const hasBody =
     request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
   return hasBody && !JSON_TYPE.test(request.headers['content-type'] ?? '');

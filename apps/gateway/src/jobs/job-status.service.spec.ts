@@ -6,7 +6,7 @@ import { type JobView, type PageRow } from './ports.js';
 import { ProgressWatch } from './progress-watch.js';
 
 const ID = '6f0c0000-0000-4000-8000-000000000000';
-const CALLER: Caller = { team: 'team-a', teamName: 'a', keyId: null, concurrency: 10 };
+const CALLER: Caller = { team: 'team-a', teamName: 'a', keyId: null, concurrency: 10, creditsLimit: null, flags: {} };
 const never = new AbortController().signal;
 
 function fixture(stored: number, status: JobStatus) {
@@ -18,6 +18,7 @@ function fixture(stored: number, status: JobStatus) {
     team: 'team-a',
     kind: 'crawl',
     status: state.status,
+    paused: false,
     total: state.stored,
     completed: state.stored,
     creditsUsed: state.stored,

@@ -1,8 +1,9 @@
 import { type BatchSpec, type CrawlSpec, type Uuid } from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
-import { unavailable } from '../errors/api-error.js';
+import { ApiError, unavailable } from '../errors/api-error.js';
+import { type CreditGate } from '../limits/credit-gate.js';
 import { type CommandPublisher } from './command-publisher.js';
-import { type Jobs, type Link, type NewJob } from './ports.js';
+import { type Jobs, type Link, type NewJob, type OpenWork } from './ports.js';
 import { type TargetPolicy } from './target-policy.js';
 import { type WebhookPolicy } from './webhook-policy.js';
 
@@ -27,19 +28,32 @@ export interface JobSubmitParts {
   commands: Pick<CommandPublisher, 'send'>;
   targets: Pick<TargetPolicy, 'check'>;
   webhooks: Pick<WebhookPolicy, 'check'>;
+  credits: Pick<CreditGate, 'charge' | 'affordable'>;
+  work: OpenWork;
 }
+
+/** Pages that the running jobs of a team may have open before no further job is taken (spec/limits.md). */
+const MIN_OPEN_PAGES = 50_000;
+const OPEN_PAGES_PER_PLACE = 2_000;
+const QUEUE_RETRY_S = 60;
 
 export class JobSubmitService {
   constructor(private readonly parts: JobSubmitParts) {}
 
-  /** Resolves with the id when the crawl is durable: job and Start command are committed. */
-  startCrawl(spec: CrawlSpec, submission: Submission): Promise<Uuid> {
+  /**
+   * Resolves with the id when the crawl is durable: job and Start command are committed. Few credits make a short crawl.
+   * @throws ApiError 429, 402, TroupeError SCRAPE_TARGET_FORBIDDEN, UNSUPPORTED_SITE, 409 for a used idempotency key
+   */
+  async startCrawl(asked: CrawlSpec, submission: Submission): Promise<Uuid> {
+    await this.checkQueue(submission.caller);
+    const spec = { ...asked, limit: await this.parts.credits.affordable(submission.caller, asked.limit) };
     this.parts.targets.check(spec.scope.base);
-    return this.submit({ kind: 'crawl', spec, originUrl: spec.url, wireOptions: spec, ...ownerOf(submission) });
+    return this.submit({ kind: 'crawl', spec, originUrl: spec.url, wireOptions: asked, ...ownerOf(submission) });
   }
 
   /** `urls` in the order of their results' identity, repeated ones included. */
-  startBatch(spec: BatchSpec, urls: BatchUrl[], submission: Submission): Promise<Uuid> {
+  async startBatch(spec: BatchSpec, urls: BatchUrl[], submission: Submission): Promise<Uuid> {
+    await this.admitUrls(submission.caller, urls.length);
     return this.submit({
       kind: 'batch',
       spec,
@@ -47,6 +61,21 @@ export class JobSubmitService {
       originUrl: urls[0]?.url ?? null,
       wireOptions: spec,
       ...ownerOf(submission),
+    });
+  }
+
+  /** Whether a team may add that many URLs to its batches. @throws ApiError 429, 402 */
+  async admitUrls(caller: Caller, urls: number): Promise<void> {
+    await this.checkQueue(caller);
+    await this.parts.credits.charge(caller, urls);
+  }
+
+  /** @throws ApiError 429 while the team has as much open as may wait; the job that fills the queue is taken whole */
+  private async checkQueue({ team, concurrency }: Caller): Promise<void> {
+    const most = Math.max(MIN_OPEN_PAGES, OPEN_PAGES_PER_PLACE * concurrency);
+    if ((await this.parts.work.openPages(team)) < most) return;
+    throw new ApiError(429, `Rate limit exceeded: ${most} pages of this team are waiting already`, {
+      retryAfterS: QUEUE_RETRY_S,
     });
   }
 

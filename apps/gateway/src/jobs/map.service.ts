@@ -12,6 +12,7 @@ import {
 } from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
 import { unavailable } from '../errors/api-error.js';
+import { type CreditGate } from '../limits/credit-gate.js';
 import { type Link, type RemoteCalls } from './ports.js';
 import { type TargetPolicy } from './target-policy.js';
 import { type UsageLog } from './usage-log.js';
@@ -27,6 +28,7 @@ export interface MapServiceParts {
   link: Link;
   usage: Pick<UsageLog, 'record'>;
   targets: Pick<TargetPolicy, 'check'>;
+  credits: Pick<CreditGate, 'charge'>;
 }
 
 /** Time a fetcher has to answer after its own deadline, so that its error and not ours is reported. */
@@ -37,6 +39,7 @@ export class MapService {
 
   /** Links of a site. Costs one credit per answered call. */
   async map(caller: Caller, spec: MapSpec, signal: AbortSignal): Promise<MapAnswer> {
+    await this.parts.credits.charge(caller, 1);
     this.parts.targets.check(spec.url);
     if (!this.parts.link.isUp()) throw unavailable(null);
     const id = randomUUID();

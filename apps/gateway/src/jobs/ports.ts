@@ -1,19 +1,31 @@
 /** What the services of this folder need of the adapters; narrow, so that a test can stand in. */
 import { type BlobStore } from '@troupe/blob-store';
-import { type ActorBus, type CancelBoard, type NatsLink, type Rpc } from '@troupe/messaging';
-import { type JobRepository, type PageRow, type ScrapeRepository } from '@troupe/persistence';
+import { type ActorBus, type CancelBoard, type NatsLink, type PauseBoard, type Rpc } from '@troupe/messaging';
+import {
+  type JobCommandRepository,
+  type JobRepository,
+  type LedgerRepository,
+  type PageRow,
+  type ScrapeRepository,
+  type UsageRepository,
+} from '@troupe/persistence';
 
 export type { JobError, JobView, NewJob, NewScrape, PageRow, RecordedCommand } from '@troupe/persistence';
+export type { Ledger, LedgerEntry, LedgerOutcome, LedgerQuery } from '@troupe/persistence';
 
 export type Publisher = Pick<ActorBus, 'publishActor'>;
 export type RemoteCalls = Pick<Rpc, 'call'>;
 export type Cancels = Pick<CancelBoard, 'cancel'>;
+export type Pauses = Pick<PauseBoard, 'put'>;
 export type Link = Pick<NatsLink, 'isUp'>;
 export type Blobs = Pick<BlobStore, 'get'>;
 export type Jobs = Pick<
   JobRepository,
   'create' | 'find' | 'tombstone' | 'pages' | 'page' | 'errors' | 'robotsBlocked' | 'active' | 'pendingCommands'
 >;
+export type OpenWork = Pick<UsageRepository, 'openPages'>;
+export type JobCommands = Pick<JobCommandRepository, 'append' | 'setPaused'>;
+export type Ledgers = Pick<LedgerRepository, 'read'>;
 export type Documents = Pick<ScrapeRepository, 'store' | 'find'>;
 
 /** Where the bytes of a stored page are. */

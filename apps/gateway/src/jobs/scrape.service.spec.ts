@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { TroupeError, type FetchReply, type FetchRequest, type ScrapeSpec } from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
+import { ApiError } from '../errors/api-error.js';
 import { ScrapeService, type ScrapeServiceParts } from './scrape.service.js';
 
-const CALLER: Caller = { team: 'team-a', teamName: 'a', keyId: 'key', concurrency: 10 };
+const CALLER: Caller = { team: 'team-a', teamName: 'a', keyId: 'key', concurrency: 10, creditsLimit: null, flags: {} };
 const SPEC: ScrapeSpec = {
   formats: [{ type: 'markdown' }],
   onlyMainContent: true,
@@ -46,6 +47,7 @@ function fixture(reply: () => FetchReply, over: Partial<ScrapeServiceParts> = {}
     usage: { record: (usage: object) => Promise.resolve(void log.billed.push(usage)) },
     archive: { keep: (id: string) => void log.kept.push(id) },
     targets: { check: () => undefined },
+    credits: { charge: () => Promise.resolve() },
     documents: { find: () => Promise.resolve(null) },
     pages: { ofScrapeId: () => Promise.resolve(null) },
     ...over,
@@ -54,6 +56,13 @@ function fixture(reply: () => FetchReply, over: Partial<ScrapeServiceParts> = {}
 }
 
 describe('ScrapeService', () => {
+  it('fetches nothing for a team that cannot pay', async () => {
+    const charge = () => Promise.reject(new ApiError(402, 'Insufficient credits'));
+    const { service, log } = fixture(() => OK, { credits: { charge } });
+    await expect(service.scrape(CALLER, ORDER, never)).rejects.toMatchObject({ status: 402 });
+    expect(log.requests).toEqual([]);
+  });
+
   it('hands on the document’s bytes, bills them under the scrape’s id and keeps them', async () => {
     const { service, log } = fixture(() => OK);
     const answer = await service.scrape(CALLER, ORDER, never);

@@ -15,6 +15,7 @@ import {
 } from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
 import { ApiError, unavailable } from '../errors/api-error.js';
+import { type CreditGate } from '../limits/credit-gate.js';
 import { type Documents, type Link, type RemoteCalls } from './ports.js';
 import { type PageBytes } from './page-bytes.js';
 import { type ScrapeArchive } from './scrape-archive.js';
@@ -48,6 +49,7 @@ export interface ScrapeServiceParts {
   usage: Pick<UsageLog, 'record'>;
   archive: Pick<ScrapeArchive, 'keep'>;
   targets: Pick<TargetPolicy, 'check'>;
+  credits: Pick<CreditGate, 'charge'>;
   documents: Pick<Documents, 'find'>;
   pages: Pick<PageBytes, 'ofScrapeId'>;
 }
@@ -68,6 +70,7 @@ export class ScrapeService {
    * `signal` ends the work when the client has gone.
    */
   async scrape(caller: Caller, order: ScrapeOrder, signal: AbortSignal): Promise<ScrapeAnswer> {
+    await this.parts.credits.charge(caller, 1);
     this.parts.targets.check(order.url);
     if (!this.parts.link.isUp()) throw unavailable(null);
     const attempt: Attempt = { id: randomUUID(), order, caller, startedMs: performance.now(), signal };

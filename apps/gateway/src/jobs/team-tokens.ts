@@ -113,6 +113,12 @@ export class TeamTokens {
     return this.enqueue(team, state, { sinceMs, waitMs, signal });
   }
 
+  /** Scrapes of a team on this replica: with a token, and waiting for one. */
+  activity(team: Uuid): { active: number; waiting: number } {
+    const state = this.teams.get(team);
+    return { active: state?.inUse ?? 0, waiting: state?.waiters.size ?? 0 };
+  }
+
   onGrant(grant: Grant): void {
     const team = grant.pool.slice('team/'.length);
     const state = this.teams.get(team);

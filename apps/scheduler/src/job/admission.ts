@@ -1,5 +1,5 @@
 /** Which URLs a job would like to know: outlinks, sitemap entries and redirect targets become candidates. */
-import type { Candidate, Fingerprint, Outlink, PageResult, SitemapChunk } from '@troupe/contracts';
+import type { Candidate, ExcludedLinks, Fingerprint, Outlink, PageResult, SitemapChunk } from '@troupe/contracts';
 import { compileScope, fingerprint, fingerprintUrl, hostKey } from '@troupe/frontier';
 import type { JobMemory, JobState } from './job.state.js';
 import type { TurnScratch } from './turn-scratch.js';
@@ -45,7 +45,16 @@ export class Admission {
   /** Links computed before the start page's redirect re-based the scope. */
   private refilter(page: PageResult): Outlink[] {
     const scope = compileScope(this.state.scope!);
-    return page.outlinks.filter((link) => scope.check(link.url, page.depth + 1) === null);
+    const excluded: ExcludedLinks = { byRule: {}, sample: [] };
+    const kept = page.outlinks.filter((link) => {
+      const rule = scope.check(link.url, page.depth + 1);
+      if (rule === null) return true;
+      excluded.byRule[rule] = (excluded.byRule[rule] ?? 0) + 1;
+      excluded.sample.push({ url: link.url, h: fingerprint(link.url), rule });
+      return false;
+    });
+    if (kept.length < page.outlinks.length) this.scratch.refiltered.push({ excluded, parent: page.item });
+    return kept;
   }
 
   /** False when there is no room: the chunk is asked for again later. */

@@ -57,14 +57,16 @@ export function jobRow(state: JobState, finished: boolean): Effect {
       credits: state.credits,
       error: state.error,
       warning: finished ? warningOf(state) : null,
+      seeds: state.seeds.total,
+      excluded: state.excluded,
       finished,
     },
   };
 }
 
 export function ledgerRow(state: JobState): Effect {
-  const { jobNo, team, kind, keyId, credits } = state;
-  return { t: 'row', row: { op: 'ledger.upsert', jobNo, team, kind, keyId, credits } };
+  const { jobNo, team, kind, keyId, credits, ord: pages } = state;
+  return { t: 'row', row: { op: 'ledger.upsert', jobNo, team, kind, keyId, credits, pages } };
 }
 
 function warningOf(state: JobState): string | null {

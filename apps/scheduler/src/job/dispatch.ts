@@ -75,7 +75,7 @@ export class Dispatch {
   private fillLanes(): Effect[] {
     const { state, memory } = this;
     const effects: Effect[] = [];
-    if (state.phase !== 'running' || memory.nextStartAt > this.now) return effects;
+    if (!mayDispatch(state) || memory.nextStartAt > this.now) return effects;
     for (const host of [...memory.window.keys()]) {
       const view = memory.hosts.get(host);
       if (view !== undefined && view.pauseUntil > this.now) continue;
@@ -170,6 +170,7 @@ export class Dispatch {
       scope: state.scope,
       robotsAgent: this.robotsAgent,
       spec: (state.spec as CrawlSpec | BatchSpec).scrape,
+      pauseV: state.pauseV,
     };
   }
 
@@ -205,7 +206,7 @@ export class Dispatch {
 
   private demands(): Effect[] {
     const { state, memory, pools } = this;
-    const running = state.phase === 'running';
+    const running = mayDispatch(state);
     const budget = running ? remainingBudget(state) : 0;
     if (running) this.claimHosts();
     const effects: Effect[] = [];
@@ -242,6 +243,10 @@ export class Dispatch {
       claimed += 1;
     }
   }
+}
+
+function mayDispatch(state: JobState): boolean {
+  return state.phase === 'running' && !state.paused;
 }
 
 /** Batch seeds keep the caller's text; what is fetched is its canonical form. */

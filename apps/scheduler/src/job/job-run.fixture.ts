@@ -1,6 +1,7 @@
 /** One job between hand-made results and real pools of slots and tokens: what the specs of the job machine run on. */
 import type {
   ActorMessage,
+  Append,
   Demand,
   FrontierRow,
   Grant,
@@ -47,6 +48,7 @@ export const SCOPE: ScopeSpec = {
   excludePaths: [],
   regexOnFullUrl: false,
   maxDepth: null,
+  maxPathDepth: null,
   entireDomain: true,
   allowExternalLinks: false,
   allowSubdomains: false,
@@ -148,6 +150,8 @@ export class JobRun {
   readonly outcomes: Row<'outcome.insert'>[] = [];
   readonly errors: Row<'error.insert'>[] = [];
   readonly shown: Row<'job.update'>[] = [];
+  readonly receipts: string[] = [];
+  readonly leftOut: Row<'excluded.insert'>[] = [];
   readonly seedRanges: [number, number][] = [];
   seeds: string[] = [];
   /** In ms from the newest turn that set it. */
@@ -162,6 +166,7 @@ export class JobRun {
   readonly told: JobEvent[] = [];
   private readonly demands: { to: string; demand: Demand }[] = [];
   private gen = 0;
+  private mayReopen = false;
 
   constructor(
     kind: JobKind,
@@ -185,6 +190,13 @@ export class JobRun {
       const { to, demand } = this.demands.shift()!;
       this.step([this.grant(to, demand)]);
     }
+  }
+
+  /** What a gateway does: the seeds are recorded, and the job's row is open, before the actor hears of it. */
+  append(...urls: string[]): Append {
+    this.seeds.push(...urls);
+    this.mayReopen = true;
+    return { type: 'Append', job: 'j', cmd: `append-${this.seeds.length}`, toOrd: this.seeds.length };
   }
 
   /** Time passes, the timer fires when it is due. */
@@ -283,6 +295,8 @@ export class JobRun {
       throw new Error(`item ${row.item} ended twice`);
     if (row.op === 'page.insert') this.pages.push(row);
     if (row.op === 'outcome.insert') this.outcomes.push(row);
+    if (row.op === 'command.delete') this.receipts.push(row.id);
+    if (row.op === 'excluded.insert') this.leftOut.push(row);
     if (row.op === 'error.insert') this.errors.push(row);
     if (row.op === 'job.update') this.show(row);
   }
@@ -290,7 +304,8 @@ export class JobRun {
   /** What a client sees grows until the job ends, and ends once. */
   private show(row: Row<'job.update'>): void {
     const before = this.shown.at(-1);
-    if (before?.finished) throw new Error('the job changed after its end');
+    if (before?.finished && !this.mayReopen) throw new Error('the job changed after its end');
+    this.mayReopen = false;
     if (before !== undefined && row.status === 'scraping' && row.total < before.total)
       throw new Error(`total fell from ${before.total} to ${row.total}`);
     if (row.status === 'completed' && row.total !== row.completed)

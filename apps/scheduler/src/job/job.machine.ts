@@ -9,6 +9,7 @@ import type {
   ActorKey,
   Candidate,
   CrawlSpec,
+  ExcludedLinks,
   FrontierRow,
   JobKind,
   JobMemory as StoredMemory,
@@ -21,12 +22,14 @@ import type {
 import { CLAIM_RULES, type ClaimRules } from '@troupe/politeness';
 import { hostKey } from '@troupe/frontier';
 import { Admission } from './admission.js';
+import { append, LATE_COMMANDS, notePause, receipts, startReceipt } from './commands.js';
 import { cancel, failJob, finish, isDone, jobRow, ledgerRow, progress } from './completion.js';
 import { Dispatch, fetchUrlOf, QUEUE_PATIENCE_MS } from './dispatch.js';
 import { isComplete, needsRefill, pushReady, refill, WINDOW_ROWS } from './frontier-window.js';
 import { emptyState, JobMemory, type JobState, type LiveLane } from './job.state.js';
 import { Kickoff } from './kickoff.js';
 import { Pools, poolOfTeam } from './pools.js';
+import { leaveOut } from './exclusion.js';
 import { MAX_ATTEMPTS, putBack, settle } from './settlement.js';
 import { TurnScratch, type Settled } from './turn-scratch.js';
 import { hasUntoldPages, tellDelivery } from './webhook-notice.js';
@@ -68,7 +71,8 @@ export function jobActor(
   return {
     kind,
     version: 1,
-    vital: ['Start', 'PagesDone', 'LaneEnd'],
+    vital: ['Start', 'Append', 'PagesDone', 'LaneEnd'],
+    wakesOn: LATE_COMMANDS,
     restarts: false,
     init: () => emptyState(kind),
     need: ({ state, memory }) => need(state, memory),
@@ -146,8 +150,14 @@ class Proposals {
       case 'Cancel':
         if (this.state.phase === 'running') this.scratch.cancelled = true;
         return;
+      case 'Append':
+        if (append(this.state, this.memory, body)) this.scratch.appended = true;
+        return;
+      case 'Pause':
+        return notePause(this.state, this.memory, body);
       case 'PagesDone':
       case 'LaneEnd':
+        if (body.type === 'LaneEnd' && body.pause !== undefined) notePause(this.state, this.memory, body.pause);
         for (const page of body.pages) this.page(page);
         return;
       case 'SitemapChunk': {
@@ -212,8 +222,9 @@ function begin(state: JobState, start: Start): void {
     state.limit = start.spec.limit;
     return;
   }
-  state.limit = start.total;
-  state.seeds = { next: 0, total: start.total };
+  // Seeds may have been appended before this came.
+  state.seeds.total = Math.max(start.total, state.seeds.total);
+  state.limit = state.seeds.total;
 }
 
 function seedRange(state: JobState, memory: JobMemory): Plan['seeds'] {
@@ -259,7 +270,8 @@ class JobTurn {
   }
 
   run(batch: readonly Incoming[]): Effect[] {
-    if (this.state.phase === 'idle') return [];
+    this.effects.push(...receipts(this.key, batch));
+    if (this.state.phase === 'idle') return this.effects;
     const before = this.state.status;
     if (this.memory.scratch!.cancelled) cancel(this.state);
     this.admit();
@@ -277,6 +289,7 @@ class JobTurn {
 
   fail(reason: string): Effect[] {
     const before = this.state.status;
+    this.effects.push(startReceipt(this.key));
     if (this.state.phase === 'running') failJob(this.state, `internal error: ${reason}`);
     this.close(before);
     this.schedule();
@@ -287,7 +300,9 @@ class JobTurn {
   private admit(): void {
     const { state, memory, answers } = this;
     const scratch = memory.scratch!;
-    if (scratch.start !== null) this.changed = true;
+    if (scratch.start !== null || scratch.appended) this.changed = true;
+    for (const chunk of scratch.chunks) this.exclude(chunk.excluded, null);
+    for (const { excluded, parent } of scratch.refiltered) this.exclude(excluded, parent);
     for (const { page } of scratch.settled) if (page.excluded !== null) this.changed = true;
     for (const candidate of scratch.links)
       if (answers.admitted.has(candidate.item)) this.addReady(rowOfCandidate(candidate));
@@ -303,6 +318,12 @@ class JobTurn {
     const { state, memory, options, answers } = this;
     this.pauseHost(entry);
     this.effects.push(...settle(state, memory, entry, answers.admitted, options));
+  }
+
+  private exclude(excluded: ExcludedLinks | null, parent: number | null): void {
+    if (excluded === null) return;
+    this.changed = true;
+    this.effects.push(...leaveOut(this.state, this.memory, excluded, parent));
   }
 
   /** A host that asked for time gets it at once, before its pool's next Grant says so. */
@@ -426,7 +447,7 @@ class JobTurn {
   private checkLanes(): void {
     for (const live of [...this.memory.lanes.values()]) {
       if (live.deadlineAt > this.ctx.now) continue;
-      if (live.row.run === null && this.state.phase === 'running') this.publishAgain(live);
+      if (live.row.run === null && this.state.phase === 'running' && !this.state.paused) this.publishAgain(live);
       else this.giveUp(live);
     }
   }
@@ -481,7 +502,7 @@ class JobTurn {
     if (state.phase === 'over') return;
     const due = [...memory.lanes.values()].map((live) => live.deadlineAt);
     for (const repeat of memory.repeats.values()) due.push(repeat.at);
-    if (state.phase === 'running') for (const kick of memory.kicks.values()) due.push(kick.at);
+    if (state.phase === 'running' && !state.paused) for (const kick of memory.kicks.values()) due.push(kick.at);
     for (const [host, view] of memory.hosts)
       if (view.pauseUntil > ctx.now && memory.window.has(host)) due.push(view.pauseUntil);
     if (memory.nextStartAt > ctx.now) due.push(memory.nextStartAt);

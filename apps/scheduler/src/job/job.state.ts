@@ -5,6 +5,7 @@
 import type {
   BatchSpec,
   CrawlSpec,
+  Fingerprint,
   FrontierRow,
   JobKind,
   JobNo,
@@ -51,6 +52,10 @@ export interface JobState {
   limit: number;
   /** Seeds of a batch: the next one to move into the frontier, and how many there are. */
   seeds: { next: number; total: number };
+  /** No lane and no kickoff work starts; what runs goes on. */
+  paused: boolean;
+  /** Number of the newest pause or resume that is known. */
+  pauseV: number;
   nextItem: number;
   nextLane: number;
   nextFile: number;
@@ -101,6 +106,8 @@ export function emptyState(kind: JobKind): JobState {
     scope: null,
     limit: 0,
     seeds: { next: 0, total: 0 },
+    paused: false,
+    pauseV: 0,
     nextItem: SEED_ITEM,
     nextLane: 1,
     nextFile: 1,
@@ -160,6 +167,8 @@ export class JobMemory {
   readonly lanes = new Map<number, LiveLane>();
   readonly lanesByHost = new Map<string, number>();
   readonly known = new FingerprintSet();
+  /** Links left out whose rows were written; empty after a change of owner. */
+  readonly leftOut = new Set<Fingerprint>();
   readonly hosts = new Map<string, HostView>();
   readonly repeats = new Map<string, Repeat>();
   /** Kickoff work without an answer yet, by `robots` or file number. */

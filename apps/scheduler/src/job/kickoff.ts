@@ -41,7 +41,7 @@ export class Kickoff {
   /** Asks for whatever is open and unanswered; repeats with growing patience (a cluster without fetchers waits). */
   ask(): Effect[] {
     const { state } = this;
-    if (state.phase !== 'running' || !wantsSitemaps(state)) return [];
+    if (state.phase !== 'running' || state.paused || !wantsSitemaps(state)) return [];
     const effects = state.robotsKnown ? [] : this.kick('robots', () => this.robotsKick());
     this.openPending();
     for (const [file, entry] of Object.entries(state.openSitemaps)) {
@@ -130,6 +130,7 @@ export class Kickoff {
       host: hostKey(base),
       url: new URL('/robots.txt', base).href,
       agent: this.agent,
+      pauseV: this.state.pauseV,
     };
   }
 
@@ -148,6 +149,7 @@ export class Kickoff {
       scope: state.scope!,
       headers: (state.spec as CrawlSpec).scrape.headers,
       agent: this.agent,
+      pauseV: state.pauseV,
     };
   }
 }

@@ -1,12 +1,12 @@
 /** Ends items: every admitted URL ends once, with one outcome, and counters change in the same turn as the rows. */
 import { COUNTED_OUTCOMES, scrapeIdOf, type Outcome, type PageResult } from '@troupe/contracts';
 import type { Effect } from '@troupe/actors';
+import { leaveOut } from './exclusion.js';
 import { unshiftReady } from './frontier-window.js';
 import { SEED_ITEM, type JobMemory, type JobState } from './job.state.js';
 import type { Settled } from './turn-scratch.js';
 
 export const MAX_ATTEMPTS = 3;
-const EXCLUDED_CAP = 10_000;
 
 export interface SettleOptions {
   /** False: transport failures give their unit of the limit back. */
@@ -28,11 +28,10 @@ export function settle(
   const outcome: Outcome = raced ? 'redirected' : page.outcome;
   const rule = raced ? page.finalUrl : page.rule;
   if (row.item === SEED_ITEM && state.kind === 'crawl') followStartPage(state, page, outcome);
-  countExcluded(state, page);
   return [
     ...close(state, entry, outcome, rule, options),
     ...(raced ? [] : stored(state, page, outcome)),
-    ...excludedRows(state, page),
+    ...(page.excluded === null ? [] : leaveOut(state, memory, page.excluded, page.item)),
   ];
 }
 
@@ -89,6 +88,7 @@ function close(
 
 function stored(state: JobState, page: PageResult, outcome: Outcome): Effect[] {
   const { jobNo } = state;
+  if (outcome === 'failed' || outcome === 'ok') state.credits += page.credits;
   if (outcome === 'failed') {
     return [
       {
@@ -106,7 +106,6 @@ function stored(state: JobState, page: PageResult, outcome: Outcome): Effect[] {
   }
   if (outcome !== 'ok') return [];
   state.ord += 1;
-  state.credits += page.credits;
   return [
     {
       t: 'row',
@@ -126,18 +125,4 @@ function stored(state: JobState, page: PageResult, outcome: Outcome): Effect[] {
       },
     },
   ];
-}
-
-function countExcluded(state: JobState, page: PageResult): void {
-  for (const [rule, n] of Object.entries(page.excluded?.byRule ?? {}))
-    state.excluded[rule] = (state.excluded[rule] ?? 0) + n;
-}
-
-function excludedRows(state: JobState, page: PageResult): Effect[] {
-  const sample = (page.excluded?.sample ?? []).slice(0, EXCLUDED_CAP - state.excludedKept);
-  state.excludedKept += sample.length;
-  return sample.map(({ h, url, rule }) => ({
-    t: 'row',
-    row: { op: 'excluded.insert', jobNo: state.jobNo, h, url, rule, parent: page.item },
-  }));
 }

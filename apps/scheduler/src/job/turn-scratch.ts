@@ -1,5 +1,5 @@
 /** What `plan` found out and `finish` needs: results that count, and what each candidate stands for. */
-import type { Candidate, FrontierRow, PageResult, SitemapChunk, Start } from '@troupe/contracts';
+import type { Candidate, ExcludedLinks, FrontierRow, PageResult, SitemapChunk, Start } from '@troupe/contracts';
 
 export interface Settled {
   page: PageResult;
@@ -11,8 +11,12 @@ export interface Settled {
 export class TurnScratch {
   start: Start | null = null;
   cancelled = false;
+  /** A batch got seeds. */
+  appended = false;
   settled: Settled[] = [];
   chunks: SitemapChunk[] = [];
+  /** Outlinks that a newer scope leaves out. */
+  refiltered: { excluded: ExcludedLinks; parent: number }[] = [];
   /** Candidates that become pages when they are new. */
   links: Candidate[] = [];
   /** Candidates that only mark a fingerprint as seen: redirect targets and sitemap files. */

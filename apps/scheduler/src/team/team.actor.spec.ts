@@ -3,7 +3,7 @@ import type { ScrapeUsage } from '@troupe/contracts';
 import { grantsOf, PoolTurns } from '../pool/turns.fixture.js';
 import { teamActor } from './team.actor.js';
 
-const teamOf = (concurrency = 3) => new PoolTurns(teamActor({ concurrency }), 'team/t');
+const teamOf = (concurrency = 3) => new PoolTurns(teamActor({ concurrencyOf: () => concurrency }), 'team/t');
 
 function usage(id: string): ScrapeUsage {
   return {
@@ -62,6 +62,17 @@ describe('a team', () => {
     const kept = first.tokens.filter(({ i }) => !grants['crawl/a']!.revoke.includes(i));
     const after = grantsOf(team.turn(team.demand('crawl/a', 10, { held: kept, seenV: grants['crawl/a']!.v })));
     expect(after['crawl/b']!.tokens).toHaveLength(1);
+  });
+
+  it('takes another concurrency into account at its next turn, up and down', () => {
+    let places = 1;
+    const team = new PoolTurns(teamActor({ concurrencyOf: (id) => (id === 't' ? places : 0) }), 'team/t');
+    expect(grantsOf(team.turn(team.demand('crawl/a', 3)))['crawl/a']!.tokens).toHaveLength(1);
+    places = 3;
+    const more = grantsOf(team.turn({ type: 'Timer', name: 'check' }))['crawl/a']!;
+    expect(more.tokens).toHaveLength(3);
+    places = 2;
+    expect(grantsOf(team.turn({ type: 'Timer', name: 'check' }))['crawl/a']!.revoke).toEqual([2]);
   });
 
   it('answers a repeated Demand with the same Grant', () => {

@@ -1,5 +1,5 @@
 /** `team/<id>`: the team's places for pages in flight over all its jobs and gateways, and the bill of sync scrapes. */
-import type { ActorKey, Demand, Grant, ScrapeUsage } from '@troupe/contracts';
+import { parseActorKey, type ActorKey, type Demand, type Grant, type ScrapeUsage, type Uuid } from '@troupe/contracts';
 import type { ActorDef, Activation, Effect, Incoming, TurnContext } from '@troupe/actors';
 import {
   applyDemand,
@@ -23,13 +23,15 @@ export interface TeamState {
 }
 
 export interface TeamOptions {
-  concurrency: number;
+  /** Places of a team right now; asked at every turn, so that a change is in force by the next. */
+  concurrencyOf(team: Uuid): number;
   rules?: PoolRules;
 }
 
 const SILENT_MS = 120_000;
 const IDLE_END_MS = 600_000;
-const CHECK_MS = 30_000;
+/** Also the longest time in which a quiet team learns of another concurrency. */
+const CHECK_MS = 15_000;
 const CHECK = 'check';
 
 export function teamActor(options: TeamOptions): ActorDef<TeamState, null> {
@@ -39,14 +41,19 @@ export function teamActor(options: TeamOptions): ActorDef<TeamState, null> {
     version: 1,
     vital: [],
     restarts: true,
-    init: () => ({ pool: createPool(options.concurrency), usedAt: 0, checkAt: 0, over: false }),
+    init: (key) => ({ pool: createPool(placesOf(key, options)), usedAt: 0, checkAt: 0, over: false }),
     need: () => null,
     remember: () => null,
     plan: () => ({ admit: [], seeds: null }),
-    finish: (activation, batch, _answers, ctx) => takeTurn(activation, batch, ctx, options.concurrency, rules),
+    finish: (activation, batch, _answers, ctx) =>
+      takeTurn(activation, batch, ctx, placesOf(activation.key, options), rules),
     isTerminal: (state) => state.over,
     fail: () => [],
   };
+}
+
+function placesOf(key: ActorKey, { concurrencyOf }: TeamOptions): number {
+  return concurrencyOf(parseActorKey(key).id);
 }
 
 function takeTurn(

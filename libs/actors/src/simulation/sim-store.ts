@@ -46,7 +46,10 @@ export class SimJobTables {
   readonly pages: PageRow[] = [];
   readonly outcomes = new Map<number, OutcomeRow>();
   readonly errors: Extract<RowOp, { op: 'error.insert' }>[] = [];
+  /** Written by the gateway; as many as it has recorded. */
   readonly seeds: string[] = [];
+  /** Ids of recorded commands that wait for their actor. */
+  readonly commands = new Set<string>();
   row: JobRow | null = null;
   ledger = 0;
 }
@@ -328,6 +331,9 @@ export class SimStore implements ActorStore {
       case 'ledger.upsert':
         this.job(row.jobNo).ledger = row.credits;
         return;
+      case 'command.delete':
+        for (const tables of this.jobs.values()) tables.commands.delete(row.id);
+        return;
       case 'excluded.insert':
       case 'scrape.insert':
       case 'delivery.attempt':
@@ -348,7 +354,14 @@ export class SimStore implements ActorStore {
   private updateJob(row: JobRow): void {
     const tables = this.job(row.jobNo);
     if (tables.row?.finished) throw new InvariantError('I3', `job ${row.jobNo} changed after it had ended`);
-    tables.row = row;
+    const unknown = Math.max(0, row.seeds === 0 ? 0 : tables.seeds.length - row.seeds);
+    const isOver = !(row.status === 'completed' && unknown > 0);
+    tables.row = {
+      ...row,
+      status: isOver ? row.status : 'scraping',
+      finished: row.finished && isOver,
+      total: row.total + unknown,
+    };
   }
 }
 

@@ -11,6 +11,8 @@ export interface ScopeSpec {
   regexOnFullUrl: boolean;
   /** Hops from the seed; null = unlimited. */
   maxDepth: number | null;
+  /** Path segments of a page's URL, index files not counted; null = unlimited. */
+  maxPathDepth: number | null;
   entireDomain: boolean;
   allowExternalLinks: boolean;
   allowSubdomains: boolean;

@@ -7,7 +7,7 @@ import type { JobKind } from '../jobs/job.js';
 import type { JobEnd, WebhookSpec } from '../jobs/webhook-spec.js';
 import type { Outcome } from '../outcomes.js';
 import type { Span } from '../spans.js';
-import type { EngineName, Token } from './work.js';
+import type { EngineName, PauseNews, Token } from './work.js';
 
 // ---- gateway -> job actor: natural key (the job starts once, a cancel is a level)
 export type Start =
@@ -36,6 +36,24 @@ export type Start =
 export interface Cancel {
   type: 'Cancel';
   job: Uuid;
+}
+/**
+ * More seeds of a batch, recorded before the command was: seeds 0 … toOrd-1 are in `job_seed` or were taken from it.
+ * Level: the highest `toOrd` says all.
+ */
+export interface Append {
+  type: 'Append';
+  job: Uuid;
+  /** Of the recorded command; the actor's receipt names it. */
+  cmd: Uuid;
+  toOrd: number;
+}
+/** Level: the newest version says whether a crawl is paused. */
+export interface Pause extends PauseNews {
+  type: 'Pause';
+  job: Uuid;
+  /** Of the recorded command; the actor's receipt names it. */
+  cmd: Uuid;
 }
 
 // ---- fetcher -> job actor: natural key (lane + item still in flight)
@@ -88,7 +106,9 @@ export interface LaneEnd {
   type: 'LaneEnd';
   lane: number;
   run: Uuid;
-  reason: 'done' | 'drain' | 'penalty' | 'refused' | 'cancel';
+  reason: 'done' | 'drain' | 'penalty' | 'refused' | 'cancel' | 'pause';
+  /** With `pause`: what the fetcher knows and the job did not when it dispatched the lane. */
+  pause?: PauseNews;
   ranMs: number;
   unrun: number[];
   pages: PageResult[];
@@ -227,7 +247,8 @@ export interface Replay {
 }
 
 export type DeliveryMessage = JobEvent | PostDone | Replay;
-export type JobMessage = Start | Cancel | LaneStarted | PagesDone | LaneEnd | SitemapChunk | RobotsDone | Grant;
+export type JobMessage =
+  Start | Append | Pause | Cancel | LaneStarted | PagesDone | LaneEnd | SitemapChunk | RobotsDone | Grant;
 export type DomainMessage = Demand | HostFeedback | RobotsDone;
 export type TeamMessage = Demand | ScrapeUsage;
 export type ActorMessage = JobMessage | DomainMessage | TeamMessage | DeliveryMessage;

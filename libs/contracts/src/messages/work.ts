@@ -17,6 +17,13 @@ export interface Token {
   gen: number;
 }
 
+/** Whether a job is paused, as of its pause or resume number `v`. */
+export interface PauseNews {
+  /** 1, 2, … in the order in which the calls were recorded; 0 = never paused. */
+  v: number;
+  paused: boolean;
+}
+
 export interface LaneItem {
   item: number;
   attempt: number;
@@ -46,11 +53,22 @@ export interface Lane {
   /** null = robots are not consulted. Otherwise the agent name to match. */
   robotsAgent: string | null;
   spec: ScrapeSpec;
+  /** Newest pause or resume that the job knew when it sent this. Newer news send the lane back. @default 0 */
+  pauseV?: number;
 }
 
 /** Kickoff work of a crawl or of a host: robots.txt, or one sitemap file from one chunk on. */
 export type Kick =
-  | { type: 'Kick'; task: 'robots'; actor: ActorKey; host: string; url: string; agent: string }
+  | {
+      type: 'Kick';
+      task: 'robots';
+      actor: ActorKey;
+      host: string;
+      url: string;
+      agent: string;
+      /** As in `Lane`; absent when a host asks. */
+      pauseV?: number;
+    }
   | {
       type: 'Kick';
       task: 'sitemap';
@@ -65,6 +83,8 @@ export type Kick =
       scope: ScopeSpec;
       headers: Record<string, string>;
       agent: string;
+      /** As in `Lane`. */
+      pauseV?: number;
     };
 
 /** One attempt at each of several events of a job: a run. Its pages are read where they are stored. */
@@ -120,5 +140,19 @@ export interface MapRequest {
 }
 
 export type MapReply = { ok: true; links: MapLink[]; warning?: string } | { ok: false; error: ErrorWire };
+
+/** `rpc.robots`: may these pages be asked for? */
+export interface RobotsRequest {
+  /** null = the fetcher's own name. */
+  agent: string | null;
+  /** Absolute http(s) URLs. */
+  urls: string[];
+  deadlineMs: number;
+}
+
+/** One verdict per URL, in order. A host whose rules cannot be read in time allows nothing. */
+export interface RobotsReply {
+  allowed: boolean[];
+}
 
 export type EngineName = 'http' | 'got' | 'browser';

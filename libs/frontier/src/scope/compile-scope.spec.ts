@@ -13,6 +13,7 @@ function scopeOf(rest: Partial<ScopeSpec> = {}): ScopeSpec {
     excludePaths: [],
     regexOnFullUrl: false,
     maxDepth: null,
+    maxPathDepth: null,
     entireDomain: false,
     allowExternalLinks: false,
     allowSubdomains: false,
@@ -243,6 +244,27 @@ describe('the other rules', () => {
     expectRules({ maxDepth: 2 }, [['/a', 'depth']], 3);
     expectRules({ maxDepth: null }, [['/a', null]], 1_000_000);
     expectRules({ maxDepth: 0 }, [['/a', 'depth']], 1);
+  });
+
+  it('path depth counts segments, whatever the hops, and an index file stands for its folder', () => {
+    expectRules(
+      { maxPathDepth: 2, allowExternalLinks: true },
+      [
+        ['/', null],
+        ['/a/b', null],
+        ['/a/b/', null],
+        ['/a//b', null],
+        ['/a/b/index.html', null],
+        ['/a/b/Index.PHP?x=/c/d', null],
+        ['/a/b/c', 'depth'],
+        ['/a/b/page.html', 'depth'],
+        ['/index.html/a/b', null],
+        ['https://other.example/a/b/c', 'depth'],
+      ],
+      9,
+    );
+    expectRules({ maxPathDepth: 0, maxDepth: 1 }, [['/', null]], 1);
+    expectRules({ maxPathDepth: 5, maxDepth: 1 }, [['/a', 'depth']], 2);
   });
 
   it('files that are no pages are left out, documents and unknown extensions stay', () => {

@@ -1,7 +1,7 @@
 /** One set-based statement per kind of row effect, for all actors of a drain (design/data-model.md §3). */
 import { dayOf, fingerprintToInt64, type Fingerprint, type JobNo, type RowOp } from '@troupe/contracts';
 import type pg from 'pg';
-import { bulkQuery, groupBy, lastByKey, storable, type BulkStatement } from './statement.js';
+import { bulkQuery, groupBy, lastByKey, storable, storableJson, type BulkStatement } from './statement.js';
 
 type Op<K extends RowOp['op']> = Extract<RowOp, { op: K }>;
 
@@ -34,6 +34,9 @@ export const INSERT_FRONTIER: BulkStatement<FrontierInsert> = {
     (r) => r.parent,
   ],
 };
+
+/** The gateway has recorded seeds that the batch's actor has not heard of: what it calls completed is not. */
+const HAS_MORE_SEEDS = `x.status = 'completed' AND j.seeds > x.seeds`;
 
 type Statements = { [K in RowOp['op']]: (ttlHours: number) => BulkStatement<Op<K>> };
 
@@ -126,8 +129,8 @@ const STATEMENTS: Statements = {
   }),
   'excluded.insert': () => ({
     name: 'excluded-insert',
-    text: `INSERT INTO url_excluded (job_no, h, url, rule, parent_item)
-      SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bigint[]) ON CONFLICT DO NOTHING`,
+    text: `INSERT INTO url_excluded (job_no, h, url, rule, parent_item, at)
+      SELECT *, now() FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bigint[]) ON CONFLICT DO NOTHING`,
     columns: [(r) => r.jobNo, (r) => int64(r.h), (r) => storable(r.url), (r) => r.rule, (r) => r.parent],
   }),
   'error.insert': () => ({
@@ -139,11 +142,13 @@ const STATEMENTS: Statements = {
   }),
   'job.update': (ttlHours) => ({
     name: `job-update-${ttlHours}`,
-    text: `UPDATE job j SET status = x.status, total = x.total, completed = x.completed, credits = x.credits, error = x.error,
-        warning = x.warning, finished_at = CASE WHEN x.finished THEN now() END,
-        expires_at = CASE WHEN x.finished THEN now() + interval '${ttlHours} hours' ELSE j.expires_at END
-      FROM unnest($1::bigint[], $2::text[], $3::int[], $4::int[], $5::int[], $6::text[], $7::text[], $8::boolean[])
-        AS x(job_no, status, total, completed, credits, error, warning, finished)
+    text: `UPDATE job j SET status = CASE WHEN ${HAS_MORE_SEEDS} THEN 'scraping' ELSE x.status END,
+        total = x.total + greatest(j.seeds - x.seeds, 0), completed = x.completed, credits = x.credits, error = x.error,
+        warning = x.warning, excluded = x.excluded::jsonb,
+        finished_at = CASE WHEN x.finished AND NOT (${HAS_MORE_SEEDS}) THEN now() END,
+        expires_at = CASE WHEN x.finished AND NOT (${HAS_MORE_SEEDS}) THEN now() + interval '${ttlHours} hours' ELSE j.expires_at END
+      FROM unnest($1::bigint[], $2::text[], $3::int[], $4::int[], $5::int[], $6::text[], $7::text[], $8::boolean[], $9::int[],
+        $10::text[]) AS x(job_no, status, total, completed, credits, error, warning, finished, seeds, excluded)
       WHERE j.job_no = x.job_no AND j.finished_at IS NULL`,
     columns: [
       (r) => r.jobNo,
@@ -154,22 +159,34 @@ const STATEMENTS: Statements = {
       (r) => textOrNull(r.error),
       (r) => textOrNull(r.warning),
       (r) => r.finished,
+      (r) => r.seeds,
+      (r) => storableJson(r.excluded),
     ],
+  }),
+  'command.delete': () => ({
+    name: 'command-delete',
+    text: `DELETE FROM cmd_outbox c USING unnest($1::uuid[]) AS x(id) WHERE c.id = x.id`,
+    columns: [(r) => r.id],
   }),
   'ledger.upsert': () => ({
     name: 'ledger-upsert',
-    text: `INSERT INTO credit_ledger (job_no, team_id, kind, key_id, credits, at)
-      SELECT *, now() FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::uuid[], $5::int[])
-      ON CONFLICT (job_no, team_id, kind) DO UPDATE SET credits = EXCLUDED.credits, at = EXCLUDED.at`,
-    columns: [(r) => r.jobNo, (r) => r.team, (r) => r.kind, (r) => r.keyId, (r) => r.credits],
+    text: `INSERT INTO credit_ledger (job_no, team_id, kind, key_id, credits, pages, at)
+      SELECT *, now() FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::uuid[], $5::int[], $6::int[])
+      ON CONFLICT (job_no, team_id, kind) DO UPDATE SET credits = EXCLUDED.credits, pages = EXCLUDED.pages, at = EXCLUDED.at`,
+    columns: [(r) => r.jobNo, (r) => r.team, (r) => r.kind, (r) => r.keyId, (r) => r.credits, (r) => r.pages],
   }),
   'scrape.insert': () => ({
     name: 'scrape-insert',
-    text: `INSERT INTO scrape_log (id, day, team_id, key_id, url, status, credits, ms, at)
+    // Only a line that is new counts: a call is billed once, however often its bill arrives.
+    text: `WITH logged AS (INSERT INTO scrape_log (id, day, team_id, key_id, url, status, credits, ms, at)
       SELECT id, day, team_id, key_id, url, status, credits, ms, to_timestamp(at_ms / 1000)
       FROM unnest($1::uuid[], $2::int[], $3::uuid[], $4::uuid[], $5::text[], $6::smallint[], $7::int[], $8::int[], $9::float8[])
         AS x(id, day, team_id, key_id, url, status, credits, ms, at_ms)
-      ON CONFLICT DO NOTHING`,
+      ON CONFLICT DO NOTHING RETURNING team_id, day, key_id, credits, at)
+      INSERT INTO scrape_usage (team_id, day, key_id, credits, calls, last_at)
+      SELECT team_id, day, key_id, sum(credits), count(*), max(at) FROM logged GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+      ON CONFLICT (team_id, day, key_id) DO UPDATE SET credits = scrape_usage.credits + EXCLUDED.credits,
+        calls = scrape_usage.calls + EXCLUDED.calls, last_at = greatest(scrape_usage.last_at, EXCLUDED.last_at)`,
     columns: [
       (r) => r.id,
       (r) => dayOf(r.atMs),

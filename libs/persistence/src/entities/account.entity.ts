@@ -1,13 +1,14 @@
-import type { Uuid } from '@troupe/contracts';
+import type { TeamFlags, Uuid } from '@troupe/contracts';
 import type { EntitySchemaOptions } from 'typeorm';
 
 export interface Team {
   id: Uuid;
   name: string;
-  /** Pages of this team that may be in work at once. */
-  concurrency: number;
+  /** Pages of this team that may be in work at once; null = `TEAM_CONCURRENCY`. */
+  concurrency: number | null;
+  /** Credits per calendar month (UTC) with `BILLING=on`; null = unlimited. */
   creditsLimit: string | null;
-  flags: Record<string, unknown>;
+  flags: TeamFlags;
   createdAt: Date;
 }
 
@@ -17,7 +18,7 @@ export const TeamEntity: EntitySchemaOptions<Team> = {
   columns: {
     id: { type: 'uuid', primary: true, default: () => 'gen_random_uuid()' },
     name: { type: 'text', unique: true },
-    concurrency: { type: 'int' },
+    concurrency: { type: 'int', nullable: true },
     creditsLimit: { name: 'credits_limit', type: 'bigint', nullable: true },
     flags: { type: 'jsonb' },
     createdAt: { name: 'created_at', type: 'timestamptz', default: () => 'now()' },
@@ -30,9 +31,13 @@ export interface ApiKey {
   id: Uuid;
   teamId: Uuid;
   name: string;
+  /** First characters of the key, to recognise it by. */
+  prefix: string;
   createdAt: Date;
   expiresAt: Date | null;
   revokedAt: Date | null;
+  /** Within about a minute; null = never. */
+  lastUsedAt: Date | null;
 }
 
 export const ApiKeyEntity: EntitySchemaOptions<ApiKey> = {
@@ -43,8 +48,10 @@ export const ApiKeyEntity: EntitySchemaOptions<ApiKey> = {
     id: { type: 'uuid', default: () => 'gen_random_uuid()' },
     teamId: { name: 'team_id', type: 'uuid' },
     name: { type: 'text' },
+    prefix: { type: 'text', default: "''" },
     createdAt: { name: 'created_at', type: 'timestamptz', default: () => 'now()' },
     expiresAt: { name: 'expires_at', type: 'timestamptz', nullable: true },
     revokedAt: { name: 'revoked_at', type: 'timestamptz', nullable: true },
+    lastUsedAt: { name: 'last_used_at', type: 'timestamptz', nullable: true },
   },
 };

@@ -1,13 +1,15 @@
 import type { JobKind, JobNo, JobStatus, Uuid } from '@troupe/contracts';
 import type { EntitySchemaOptions } from 'typeorm';
 
-/** A job as clients see it. Inserted by the gateway, then written only by the job's actor. */
+/** A job as clients see it. Inserted by the gateway, then written by the job's actor, marked fields excepted. */
 export interface Job {
   jobNo: JobNo;
   id: Uuid;
   teamId: Uuid;
   kind: JobKind;
   status: JobStatus;
+  /** Written by the gateway. */
+  paused: boolean;
   createdAt: Date;
   finishedAt: Date | null;
   expiresAt: Date;
@@ -39,6 +41,7 @@ export const JobEntity: EntitySchemaOptions<Job> = {
     teamId: { name: 'team_id', type: 'uuid' },
     kind: { type: 'text' },
     status: { type: 'text' },
+    paused: { type: 'boolean' },
     createdAt: { name: 'created_at', type: 'timestamptz' },
     finishedAt: { name: 'finished_at', type: 'timestamptz', nullable: true },
     expiresAt: { name: 'expires_at', type: 'timestamptz' },

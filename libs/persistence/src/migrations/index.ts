@@ -1,6 +1,8 @@
 import type { MigrationInterface } from 'typeorm';
 import { InitialSchema1763683200000 } from './1763683200000-initial-schema.js';
 import { Webhooks1763950001000 } from './1763950001000-webhooks.js';
+import { Accounts1763950003000 } from './1763950003000-accounts.js';
+import { JobCalls1763950005000 } from './1763950005000-job-calls.js';
 
 export const MIGRATIONS_TABLE = 'schema_migration';
 
@@ -8,4 +10,6 @@ export const MIGRATIONS_TABLE = 'schema_migration';
 export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
   InitialSchema1763683200000,
   Webhooks1763950001000,
+  Accounts1763950003000,
+  JobCalls1763950005000,
 ];

@@ -2,15 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import {
   actorKey,
-  actorSubject,
-  TroupeError,
   type BatchSpec,
   type CrawlSpec,
   type Envelope,
   type JobKind,
   type JobNo,
   type JobStatus,
-  type Outcome,
   type Start,
   type Uuid,
 } from '@troupe/contracts';
@@ -20,6 +17,14 @@ import { storable, storableJson } from '../actor-store/statement.js';
 import { poolOf } from '../data-source.js';
 import type { Job, JobError, JobId } from '../entities/job.entity.js';
 import { withTransaction } from '../pool.js';
+import {
+  claimIdempotencyKey,
+  commandEnvelope,
+  insertSeeds,
+  recordCommand,
+  type RecordedCommand,
+  type Seed,
+} from './job-writes.js';
 
 interface NewJobBase {
   team: Uuid;
@@ -40,14 +45,8 @@ export type NewJob =
       kind: 'batch';
       spec: BatchSpec;
       /** Canonical URL and politeness key of each entry, in the caller's order. */
-      urls: readonly { url: string; host: string }[];
+      urls: readonly Seed[];
     });
-
-/** A command that is recorded and must reach the actor; publish it; `pendingCommands` tells what has to be published again. */
-export interface RecordedCommand {
-  id: Uuid;
-  envelope: Envelope;
-}
 
 export interface JobView {
   job: Uuid;
@@ -55,6 +54,8 @@ export interface JobView {
   team: Uuid;
   kind: JobKind;
   status: JobStatus;
+  /** Set until it is resumed, also when it has ended meanwhile. */
+  paused: boolean;
   total: number;
   completed: number;
   creditsUsed: number;
@@ -79,14 +80,6 @@ export interface PageRow {
   inline: Buffer | null;
 }
 
-export type LedgerOutcome = Outcome | 'pending';
-
-export interface OutcomeCounts {
-  counts: Partial<Record<LedgerOutcome, number>>;
-  /** Sum of the counts: URLs in scope that the job knows. */
-  discovered: number;
-}
-
 /** Rows looked at in one go; more are read only while bytes are left. */
 const PAGES_PER_READ = 1_000;
 const TOMBSTONE_DAYS = 7;
@@ -95,32 +88,18 @@ const MAX_LIFE_HOURS = 48;
 const NEW_JOB_NO = `SELECT (((extract(epoch FROM now())::bigint / 86400 - 19723) << 40) | nextval('job_sequence'))::text AS job_no,
   (extract(epoch FROM now()) * 1000)::float8 AS now_ms`;
 
-const CLAIM_IDEMPOTENCY_KEY = `INSERT INTO idempotency (team_id, key, id, at) VALUES ($1, $2, $3, now())
-  ON CONFLICT (team_id, key) DO UPDATE SET id = EXCLUDED.id, at = EXCLUDED.at WHERE idempotency.at < now() - interval '24 hours'`;
-
 const INSERT_JOB = `INSERT INTO job (job_no, id, team_id, kind, status, created_at, expires_at, origin_url, options, total,
-    completed, credits, zdr, shards)
+    completed, credits, zdr, shards, seeds)
   VALUES ($1, $2, $3, $4, 'scraping', to_timestamp($5::float8 / 1000), to_timestamp($5::float8 / 1000) + $6 * interval '1 hour',
-    $7, $8, $9, 0, 0, $10, 1)`;
+    $7, $8, $9, 0, 0, $10, 1, $9)`;
 
 const INSERT_JOB_ID = `INSERT INTO job_id (id, job_no, team_id, kind, expires_at)
   VALUES ($1, $2, $3, $4, now() + $5 * interval '1 hour' + interval '${TOMBSTONE_DAYS} days')`;
-
-const INSERT_SEEDS = `INSERT INTO job_seed (job_no, ord, url, host)
-  SELECT $1, ord - 1, url, host FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS x(url, host, ord)`;
-
-const INSERT_COMMAND = `INSERT INTO cmd_outbox (id, subject, body, created_at) VALUES ($1, $2, convert_to($3, 'UTF8'), now())`;
 
 const PAGES = `SELECT ord, item, url, bytes, blob, inline FROM (
     SELECT ord, item, url, bytes, blob, inline, sum(bytes) OVER (ORDER BY ord) AS upto FROM page
     WHERE job_no = $1 AND shard = 0 AND ord > $2 ORDER BY ord LIMIT $3) p
   WHERE upto <= $4 OR upto = bytes ORDER BY ord`;
-
-const OUTCOME_COUNTS = `SELECT outcome, count(*)::int AS n FROM url_outcome WHERE job_no = $1 GROUP BY outcome
-  UNION ALL
-  SELECT CASE status WHEN 'scraping' THEN 'pending' WHEN 'cancelled' THEN 'cancelled' ELSE 'limit' END,
-    (SELECT count(*) FROM frontier WHERE job_no = $1)::int + (SELECT count(*) FROM job_seed WHERE job_no = $1)::int
-  FROM job WHERE job_no = $1`;
 
 export class JobRepository {
   private readonly pool: pg.Pool;
@@ -133,7 +112,7 @@ export class JobRepository {
   }
 
   /**
-   * Records the job and its Start command; both exist or neither. Until the actor has taken a turn the
+   * Records the job and its Start command; both exist or neither. Until the actor has committed its receipt the
    * command is found by `pendingCommands` and published again.
    * @throws TroupeError 409 when the idempotency key was used in the last 24 h.
    */
@@ -142,16 +121,12 @@ export class JobRepository {
     const { rows } = await this.pool.query<{ job_no: JobNo; now_ms: number }>(NEW_JOB_NO);
     const { job_no: jobNo, now_ms: nowMs } = rows[0]!;
     const createdMs = Math.floor(nowMs);
-    const command: RecordedCommand = { id: randomUUID(), envelope: startEnvelope(input, { job, jobNo, createdMs }) };
+    const command: RecordedCommand = { id: job, envelope: startEnvelope(input, { job, jobNo, createdMs }) };
     await withTransaction(this.pool, async (client) => {
-      await this.claimIdempotencyKey(client, input, job);
+      await claimIdempotencyKey(client, input.team, input.idempotencyKey, job);
       await this.insertJob(client, input, { job, jobNo, createdMs });
-      if (input.kind === 'batch') await insertSeeds(client, jobNo, input.urls);
-      await client.query(INSERT_COMMAND, [
-        command.id,
-        actorSubject(command.envelope.to),
-        JSON.stringify(command.envelope),
-      ]);
+      if (input.kind === 'batch') await insertSeeds(client, jobNo, 0, input.urls);
+      await recordCommand(client, command);
     });
     return { job, jobNo, command };
   }
@@ -221,35 +196,16 @@ export class JobRepository {
   }
 
   /**
-   * Commands whose actor has not committed a turn yet, oldest first. A stream that acknowledged a command may still
-   * lose it, so only the actor's own row counts as its receipt; commands with one are forgotten here.
+   * Commands that their actor has not taken in yet, oldest first. A stream that acknowledged a command may still lose
+   * it, so it stays until the turn that takes it in deletes it (`command.delete`).
    */
   async pendingCommands(olderThanMs: number): Promise<RecordedCommand[]> {
-    await this.pool.query(
-      `DELETE FROM cmd_outbox USING actor WHERE actor.key = convert_from(cmd_outbox.body, 'UTF8')::json ->> 'to' AND actor.rev > 0`,
-    );
     const { rows } = await this.pool.query<{ id: Uuid; body: Buffer }>(
       `SELECT id, body FROM cmd_outbox WHERE created_at <= now() - $1::float8 * interval '1 millisecond'
        ORDER BY created_at LIMIT 500`,
       [olderThanMs],
     );
     return rows.map(({ id, body }) => ({ id, envelope: JSON.parse(body.toString('utf8')) as Envelope }));
-  }
-
-  /** One consistent snapshot: what is undecided counts as pending, or as what the end of the job made of it. */
-  async outcomeCounts(jobNo: JobNo): Promise<OutcomeCounts> {
-    const { rows } = await this.pool.query<{ outcome: LedgerOutcome; n: number }>(OUTCOME_COUNTS, [jobNo]);
-    const counts: OutcomeCounts['counts'] = {};
-    for (const { outcome, n } of rows) {
-      if (n > 0) counts[outcome] = (counts[outcome] ?? 0) + n;
-    }
-    return { counts, discovered: rows.reduce((sum, row) => sum + row.n, 0) };
-  }
-
-  private async claimIdempotencyKey(client: pg.PoolClient, { team, idempotencyKey }: NewJob, job: Uuid): Promise<void> {
-    if (idempotencyKey === null) return;
-    const { rowCount } = await client.query(CLAIM_IDEMPOTENCY_KEY, [team, storable(idempotencyKey), job]);
-    if (rowCount === 0) throw new TroupeError('BAD_REQUEST', 'Idempotency key already used', { httpStatus: 409 });
   }
 
   private async insertJob(client: pg.PoolClient, input: NewJob, { job, jobNo, createdMs }: NewIds): Promise<void> {
@@ -287,29 +243,13 @@ interface PageRecord {
   inline: Buffer | null;
 }
 
-function startEnvelope(input: NewJob, ids: NewIds): Envelope<Start> {
+function startEnvelope(input: NewJob, ids: NewIds): Envelope {
   const base = { type: 'Start', ...ids, team: input.team, keyId: input.keyId } as const;
   const body: Start =
     input.kind === 'crawl'
       ? { ...base, kind: 'crawl', spec: input.spec }
       : { ...base, kind: 'batch', spec: input.spec, total: input.urls.length };
-  return {
-    id: `start.${ids.job}`,
-    type: 'Start',
-    v: 1,
-    from: 'gw/jobs',
-    to: actorKey(input.kind, ids.job),
-    n: null,
-    body,
-  };
-}
-
-async function insertSeeds(
-  client: pg.PoolClient,
-  jobNo: JobNo,
-  urls: readonly { url: string; host: string }[],
-): Promise<void> {
-  await client.query(INSERT_SEEDS, [jobNo, urls.map(({ url }) => storable(url)), urls.map(({ host }) => host)]);
+  return commandEnvelope(`start.${ids.job}`, actorKey(input.kind, ids.job), body);
 }
 
 function toPage(row: PageRecord): PageRow {
@@ -330,6 +270,7 @@ function toView(job: Job): JobView {
     team: job.teamId,
     kind: job.kind,
     status: job.status,
+    paused: job.paused,
     total: job.total,
     completed: job.completed,
     creditsUsed: job.credits,

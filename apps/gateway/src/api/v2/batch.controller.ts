@@ -3,16 +3,17 @@ import { type TroupeConfig } from '@troupe/config';
 import { type Uuid } from '@troupe/contracts';
 import type { Request, Response } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
+import { BatchAppendService } from '../../jobs/batch-append.service.js';
 import { JobCancelService } from '../../jobs/job-cancel.service.js';
 import { JobStatusService } from '../../jobs/job-status.service.js';
-import { JobSubmitService } from '../../jobs/job-submit.service.js';
+import { JobSubmitService, type Submission } from '../../jobs/job-submit.service.js';
 import { PageBytes } from '../../jobs/page-bytes.js';
 import { TargetPolicy } from '../../jobs/target-policy.js';
 import { InjectConfig } from '../../settings.js';
 import { BodyPipe, JobIdPipe } from '../validation/body.pipe.js';
 import { type ReadBody } from '../validation/read-body.js';
 import { BatchDto } from './batch.dto.js';
-import { batchFromV2, unofferedBatchOptions } from './batch.mapper.js';
+import { batchFromV2, unofferedBatchOptions, type BatchOrder } from './batch.mapper.js';
 import { JobReader } from './job-reader.js';
 import { refuseUnoffered, refuseZeroDataRetention } from './offer.js';
 import { submissionOf } from './submission.js';
@@ -23,6 +24,7 @@ export class BatchController {
 
   constructor(
     private readonly submit: JobSubmitService,
+    private readonly appends: BatchAppendService,
     status: JobStatusService,
     cancel: JobCancelService,
     pages: PageBytes,
@@ -44,10 +46,18 @@ export class BatchController {
     const order = batchFromV2(body, { maxScrapeTimeoutMs, maxBatchUrls, concurrency: caller.concurrency, checkTarget });
     refuseZeroDataRetention(body.zeroDataRetention);
     refuseUnoffered(unofferedBatchOptions(body));
-    const id = await this.submit.startBatch(order.spec, order.urls, submissionOf(request, caller, body));
+    const id = await this.startOrAppend(body.appendToId, order, submissionOf(request, caller, body));
     const invalid = order.invalidUrls === null ? {} : { invalidURLs: order.invalidUrls };
     const warning = warnings.length === 0 ? {} : { warning: warnings.join(' ') };
     return { success: true, id, url: this.reader.addressOf(request, id), ...invalid, ...warning };
+  }
+
+  /** The options of the first request stay in force. */
+  private async startOrAppend(appendToId: Uuid | undefined, { spec, urls }: BatchOrder, submission: Submission) {
+    if (appendToId === undefined) return this.submit.startBatch(spec, urls, submission);
+    const id = appendToId.toLowerCase();
+    await this.appends.append(submission.caller, id, urls, submission.idempotencyKey);
+    return id;
   }
 
   @Get(':id')

@@ -4,13 +4,17 @@ import { wrongType, type Issue } from '../validation/issue.js';
 import { ScrapeOptionsDto } from './scrape-options.dto.js';
 import { WebhookField, type WebhookInput } from '../webhook/webhook.field.js';
 
+export function UuidField(): PropertyDecorator {
+  return Field(uuidIssues);
+}
+
 /** Body of `POST /v2/batch/scrape`. The addresses are judged by the mapper: bad ones may be legal. */
 export class BatchDto extends ScrapeOptionsDto {
   @TextListField({ required: true, minItems: 1 }) urls!: string[];
   @WebhookField() webhook?: WebhookInput;
   @NumberField({ min: 1 }) maxConcurrency?: number;
   @BooleanField() ignoreInvalidURLs?: boolean;
-  @Field(uuidIssues) appendToId?: string;
+  @UuidField() appendToId?: string;
 }
 
 function uuidIssues(value: unknown): Issue[] {

@@ -47,8 +47,7 @@ export function batchFromV2(body: BatchDto, rules: BatchRules): BatchOrder {
 }
 
 export function unofferedBatchOptions(body: BatchDto): string[] {
-  const own = (['appendToId'] as const).filter((option) => body[option] !== undefined);
-  return [...own, ...unofferedScrapeOptions(body)];
+  return unofferedScrapeOptions(body);
 }
 
 function sortOut(texts: string[], rules: BatchRules): { urls: BatchUrl[]; invalidUrls: string[] } {

@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
-import { type CrawlSpec, type Uuid } from '@troupe/contracts';
+import { type Uuid } from '@troupe/contracts';
 import type { Request, Response } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
 import { JobCancelService } from '../../jobs/job-cancel.service.js';
@@ -13,7 +13,7 @@ import { type ReadBody } from '../validation/read-body.js';
 import { CrawlDto } from './crawl.dto.js';
 import { crawlSpecFromV2, crawlSpecToV2, unofferedCrawlOptions } from './crawl.mapper.js';
 import { JobReader } from './job-reader.js';
-import { refuseIgnoringRobots, refuseUnoffered, refuseZeroDataRetention } from './offer.js';
+import { mayIgnoreRobots, refuseIgnoringRobots, refuseUnoffered, refuseZeroDataRetention } from './offer.js';
 import { submissionOf } from './submission.js';
 
 @Controller('v2/crawl')
@@ -22,7 +22,7 @@ export class CrawlController {
 
   constructor(
     private readonly submit: JobSubmitService,
-    private readonly status: JobStatusService,
+    status: JobStatusService,
     cancel: JobCancelService,
     pages: PageBytes,
     @InjectConfig() private readonly config: Readonly<TroupeConfig>,
@@ -38,9 +38,10 @@ export class CrawlController {
     @Req() request: Request,
   ) {
     refuseZeroDataRetention(body.zeroDataRetention);
-    refuseIgnoringRobots(body.ignoreRobotsTxt, this.config);
+    const allowIgnoreRobots = mayIgnoreRobots(caller, this.config);
+    refuseIgnoringRobots(body.ignoreRobotsTxt, allowIgnoreRobots);
     refuseUnoffered(unofferedCrawlOptions(body));
-    const spec = crawlSpecFromV2(body, { ...this.config, concurrency: caller.concurrency });
+    const spec = crawlSpecFromV2(body, { ...this.config, allowIgnoreRobots, concurrency: caller.concurrency });
     const id = await this.submit.startCrawl(spec, submissionOf(request, caller, body));
     const warning = warnings.length === 0 ? {} : { warning: warnings.join(' ') };
     return { success: true, id, url: this.reader.addressOf(request, id), ...warning };
@@ -48,18 +49,8 @@ export class CrawlController {
 
   /** Both names stand before `:id`, which would take them for an id. */
   @Get(['active', 'ongoing'])
-  async activeCrawls(@AsCaller() caller: Caller) {
-    const crawls = await this.status.activeCrawls(caller);
-    return {
-      success: true,
-      crawls: crawls.map((job) => ({
-        id: job.job,
-        teamId: job.team,
-        url: job.originUrl ?? '',
-        created_at: job.createdAt.toISOString(),
-        options: crawlSpecToV2(job.wireOptions as CrawlSpec),
-      })),
-    };
+  activeCrawls(@AsCaller() caller: Caller) {
+    return this.reader.activeCrawls(caller, crawlSpecToV2);
   }
 
   @Get(':id')

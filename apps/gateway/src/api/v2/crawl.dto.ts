@@ -2,13 +2,15 @@ import { checkPattern } from '@troupe/frontier';
 import {
   BooleanField,
   EnumField,
+  Field,
   ListField,
+  MAX_PROMPT_CHARS,
   NestedField,
   NumberField,
   TextField,
   textIssues,
 } from '../validation/fields.js';
-import { customIssue, type Issue } from '../validation/issue.js';
+import { customIssue, noModel, type Issue } from '../validation/issue.js';
 import { OriginDto, ScrapeOptionsDto } from './scrape-options.dto.js';
 import { UrlField } from './scrape.dto.js';
 import { WebhookField, type WebhookInput } from '../webhook/webhook.field.js';
@@ -28,15 +30,18 @@ function patternIssues(value: unknown): Issue[] {
   return problem === null ? [] : [customIssue(problem)];
 }
 
-/** Body of `POST /v2/crawl`. */
-export class CrawlDto extends OriginDto {
+function promptIssues(value: unknown): Issue[] {
+  const issues = textIssues(value, { maxLength: MAX_PROMPT_CHARS });
+  return issues.length > 0 ? issues : [noModel('A prompt')];
+}
+
+/** What v1 and v2 say in the same words. */
+export class SharedCrawlDto extends OriginDto {
   @UrlField() url!: string;
-  @TextField({ maxLength: 10_000 }) prompt?: string;
   @PatternListField() includePaths?: string[];
   @PatternListField() excludePaths?: string[];
   @BooleanField() regexOnFullURL?: boolean;
   @NumberField({ min: 0 }) maxDiscoveryDepth?: number;
-  @EnumField(['include', 'skip', 'only']) sitemap?: 'include' | 'skip' | 'only';
   @BooleanField() ignoreQueryParameters?: boolean;
   @BooleanField() deduplicateSimilarURLs?: boolean;
   @NumberField({ min: 1 }) limit?: number;
@@ -46,8 +51,16 @@ export class CrawlDto extends OriginDto {
   @NumberField({ above: 0, max: 60, integer: false }) delay?: number;
   @NumberField({ min: 1 }) maxConcurrency?: number;
   @BooleanField() ignoreRobotsTxt?: boolean;
-  @TextField({ minLength: 1, maxLength: 200 }) robotsUserAgent?: string;
   @WebhookField() webhook?: WebhookInput;
-  @NestedField(() => ScrapeOptionsDto) scrapeOptions?: ScrapeOptionsDto;
   @BooleanField() zeroDataRetention?: boolean;
+}
+
+/** Body of `POST /v2/crawl`. */
+export class CrawlDto extends SharedCrawlDto {
+  @Field(promptIssues) prompt?: string;
+  @EnumField(['include', 'skip', 'only']) sitemap?: 'include' | 'skip' | 'only';
+  @TextField({ minLength: 1, maxLength: 200 }) robotsUserAgent?: string;
+  @NestedField(() => ScrapeOptionsDto) scrapeOptions?: ScrapeOptionsDto;
+  /** No word of v2: only the translation of a v1 body sets it. */
+  maxPathDepth?: number;
 }

@@ -25,6 +25,7 @@ export function crawlSpecFromV2(body: CrawlDto, rules: CrawlRules): CrawlSpec {
       excludePaths: body.excludePaths ?? [],
       regexOnFullUrl: body.regexOnFullURL ?? false,
       maxDepth: body.maxDiscoveryDepth ?? null,
+      maxPathDepth: body.maxPathDepth ?? null,
       entireDomain: body.crawlEntireDomain ?? false,
       allowExternalLinks: body.allowExternalLinks ?? false,
       allowSubdomains: body.allowSubdomains ?? false,
@@ -65,8 +66,7 @@ export function crawlSpecToV2(spec: CrawlSpec) {
 }
 
 export function unofferedCrawlOptions(body: CrawlDto): string[] {
-  const own = (['prompt'] as const).filter((option) => body[option] !== undefined);
-  return [...own, ...unofferedScrapeOptions(body.scrapeOptions ?? {})];
+  return unofferedScrapeOptions(body.scrapeOptions ?? {});
 }
 
 /** `maxConcurrency` lowers the team's limit for a job and never raises it. */

@@ -1,15 +1,14 @@
 /** The `formats` array: strings and strict objects (spec/formats.md). */
 import { type FormatName } from '@troupe/contracts';
-import { isPlainObject, listIssues, numberIssues, textIssues } from '../validation/fields.js';
 import {
-  customIssue,
-  noUnionMember,
-  notInEnum,
-  under,
-  unknownKeys,
-  wrongType,
-  type Issue,
-} from '../validation/issue.js';
+  isPlainObject,
+  keyIssues,
+  listIssues,
+  MAX_PROMPT_CHARS,
+  numberIssues,
+  textIssues,
+} from '../validation/fields.js';
+import { customIssue, noModel, noUnionMember, notInEnum, under, wrongType, type Issue } from '../validation/issue.js';
 
 export type FormatInput = string | { type: string; [option: string]: unknown };
 
@@ -31,8 +30,9 @@ const BEYOND_SCOPE = ['rawBase64', 'deterministicJson', 'product', 'menu', 'audi
 const KNOWN_FORMATS = [...OFFERED_FORMATS, ...Object.keys(LATER_FORMATS)];
 /** Legal only as an object. */
 const NEEDS_OPTIONS = new Set(['json', 'attributes', 'question', 'highlights', 'query']);
-const MAX_FORMATS = 50;
-const MAX_PROMPT_CHARS = 10_000;
+/** Written by a language model; `extract` is v1's name of `json`. */
+const MODEL_FORMATS = new Set(['json', 'extract', 'summary', 'question', 'highlights', 'query']);
+export const MAX_FORMATS = 50;
 
 export function formatName(format: FormatInput): string {
   return typeof format === 'string' ? format : format.type;
@@ -44,10 +44,15 @@ export function isOffered(name: string): name is FormatName {
 
 export function formatsIssues(value: unknown): Issue[] {
   const issues = listIssues(value, formatIssues, { maxItems: MAX_FORMATS });
-  return issues.length > 0 ? issues : combinationIssues(value as FormatInput[]);
+  return issues.length > 0 ? issues : requestIssues(value as FormatInput[]);
 }
 
-function formatIssues(format: unknown): Issue[] {
+/** What is wrong with well-formed formats: together, or in a deployment without a language model. */
+export function requestIssues(formats: FormatInput[]): Issue[] {
+  return [...combinationIssues(formats), ...modelIssues(formats)];
+}
+
+export function formatIssues(format: unknown): Issue[] {
   if (typeof format === 'string')
     return nameIssues(format, []) ?? (NEEDS_OPTIONS.has(format) ? [needsObject(format)] : []);
   if (!isPlainObject(format)) return [noUnionMember(`Invalid format: expected a name or an object with a type`)];
@@ -65,9 +70,7 @@ function needsObject(name: string): Issue {
 }
 
 function objectIssues(name: string, format: Record<string, unknown>): Issue[] {
-  const allowed = LATER_FORMATS[name] ?? [];
-  const unknown = Object.keys(format).filter((key) => key !== 'type' && !allowed.includes(key));
-  const strict = unknown.length > 0 && name !== 'screenshot' ? [unknownKeys(unknown)] : [];
+  const strict = name === 'screenshot' ? [] : keyIssues(format, ['type', ...(LATER_FORMATS[name] ?? [])]);
   return [...strict, ...optionIssues(name, format)];
 }
 
@@ -125,7 +128,8 @@ function viewportIssues(viewport: unknown): Issue[] {
 }
 
 function modeIssues(mode: unknown): Issue[] {
-  return mode === 'git-diff' || mode === 'json' ? [] : [notInEnum(['git-diff', 'json'], mode)];
+  if (mode === 'json') return [noModel('The json mode of changeTracking')];
+  return mode === 'git-diff' ? [] : [notInEnum(['git-diff', 'json'], mode)];
 }
 
 function attributeIssues(entry: unknown): Issue[] {
@@ -142,6 +146,16 @@ function combinationIssues(formats: FormatInput[]): Issue[] {
     issues.push(customIssue('The changeTracking format requires the markdown format'));
   }
   return issues;
+}
+
+function modelIssues(formats: FormatInput[]): Issue[] {
+  return formats.flatMap((format, index) =>
+    needsModel(format) ? [noModel(`Format ${formatName(format)}`, [index])] : [],
+  );
+}
+
+export function needsModel(format: FormatInput): boolean {
+  return MODEL_FORMATS.has(formatName(format));
 }
 
 function screenshotIdentity(format: FormatInput): string {

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { type TroupeConfig } from '@troupe/config';
-import { type Uuid } from '@troupe/contracts';
+import { type CrawlSpec, type Uuid } from '@troupe/contracts';
 import { type Caller } from '../../auth/caller.js';
 import { clientGone } from '../../http/client-gone.js';
 import { publicBase } from '../../http/public-address.js';
@@ -44,5 +44,20 @@ export class JobReader {
 
   async problems(caller: Caller, id: Uuid) {
     return problemsToV2(await this.parts.status.problems(caller, id));
+  }
+
+  /** Running crawls, whichever version started them, with their options in the words of the asking one. */
+  async activeCrawls(caller: Caller, optionsOf: (spec: CrawlSpec) => object) {
+    const crawls = await this.parts.status.activeCrawls(caller);
+    return {
+      success: true,
+      crawls: crawls.map((job) => ({
+        id: job.job,
+        teamId: job.team,
+        url: job.originUrl ?? '',
+        created_at: job.createdAt.toISOString(),
+        options: optionsOf(job.wireOptions as CrawlSpec),
+      })),
+    };
   }
 }

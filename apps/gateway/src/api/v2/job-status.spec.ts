@@ -12,6 +12,7 @@ const JOB: JobView = {
   team: 'a',
   kind: 'crawl',
   status: 'completed',
+  paused: false,
   total: 2,
   completed: 2,
   creditsUsed: 2,

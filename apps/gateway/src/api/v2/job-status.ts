@@ -29,6 +29,7 @@ export function statusHead(job: JobView, next: string | null) {
   return {
     success: true,
     status: job.status,
+    ...(!isOver && job.paused ? { paused: true } : {}),
     total: job.total,
     completed: job.completed,
     creditsUsed: job.creditsUsed,

@@ -54,7 +54,7 @@ describe('unofferedScrapeOptions', () => {
   it.each([
     [{ actions: [{ type: 'wait', milliseconds: 1 }] }, 'actions'],
     [{ formats: ['screenshot'] }, 'format screenshot'],
-    [{ formats: [{ type: 'json', prompt: 'x' }] }, 'format json'],
+    [{ formats: ['branding'] }, 'format branding'],
     [{ mobile: true }, 'mobile'],
     [{ location: { country: 'DE' } }, 'location'],
     [{ location: { languages: ['de'] } }, 'location'],
@@ -121,8 +121,8 @@ describe('crawlSpecFromV2', () => {
   });
 
   it('names what is not offered at either level', () => {
-    const body = crawlBody({ prompt: 'blog', scrapeOptions: { mobile: true } });
-    expect(unofferedCrawlOptions(body)).toEqual(['prompt', 'mobile']);
+    const body = crawlBody({ webhook: 'https://h.example', scrapeOptions: { mobile: true } });
+    expect(unofferedCrawlOptions(body)).toEqual(['mobile']);
   });
 });
 
@@ -166,14 +166,6 @@ describe('batchFromV2', () => {
     expect(() => batch(Array<string>(6).fill('https://a.example'))).toThrow(
       expect.objectContaining({ details: [expect.objectContaining({ code: 'too_big', maximum: 5 })] }),
     );
-  });
-
-  it('names appendToId as not offered', () => {
-    const { body } = readBody(BatchDto, {
-      urls: ['a.example'],
-      appendToId: '5B1d0000-0000-4000-8000-000000000000',
-    });
-    expect(unofferedBatchOptions(body)).toEqual(['appendToId']);
   });
 });
 

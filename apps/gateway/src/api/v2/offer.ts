@@ -1,5 +1,6 @@
 /** Refusals of well-formed requests: not permitted (403), not offered yet (501). Never silence. */
 import { TroupeError } from '@troupe/contracts';
+import { type Caller } from '../../auth/caller.js';
 import { ApiError } from '../../errors/api-error.js';
 
 export function refuseUnoffered(options: string[]): void {
@@ -14,6 +15,11 @@ export function refuseZeroDataRetention(asked: boolean | undefined): void {
   if (asked) throw new ApiError(403, 'Zero data retention is not enabled for this team');
 }
 
-export function refuseIgnoringRobots(asked: boolean | undefined, config: { allowIgnoreRobots: boolean }): void {
-  if (asked && !config.allowIgnoreRobots) throw new ApiError(403, 'ignoreRobotsTxt is not enabled for this team');
+/** An installation may permit it to everybody, or to single teams. */
+export function mayIgnoreRobots({ flags }: Pick<Caller, 'flags'>, config: { allowIgnoreRobots: boolean }): boolean {
+  return config.allowIgnoreRobots || flags.ignoreRobots === true;
+}
+
+export function refuseIgnoringRobots(asked: boolean | undefined, isAllowed: boolean): void {
+  if (asked && !isAllowed) throw new ApiError(403, 'ignoreRobotsTxt is not enabled for this team');
 }

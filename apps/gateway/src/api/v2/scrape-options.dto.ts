@@ -2,25 +2,19 @@
 import { checkPattern } from '@troupe/frontier';
 import {
   isPlainObject,
+  keyIssues,
   BooleanField,
   EnumField,
   Field,
   HeadersField,
   ListField,
   NumberField,
+  numberIssues,
   TextField,
   TextListField,
   textIssues,
 } from '../validation/fields.js';
-import {
-  customIssue,
-  noUnionMember,
-  notInEnum,
-  under,
-  unknownKeys,
-  wrongType,
-  type Issue,
-} from '../validation/issue.js';
+import { customIssue, noUnionMember, notInEnum, under, wrongType, type Issue } from '../validation/issue.js';
 import { actionsIssues } from './actions.dto.js';
 import { formatsIssues, type FormatInput } from './formats.dto.js';
 
@@ -39,20 +33,21 @@ export class OriginDto {
   @TextField({ maxLength: 64 }) integration?: string;
 }
 
-export class ScrapeOptionsDto extends OriginDto {
-  @Field(formatsIssues) formats?: FormatInput[];
+/** What v1 and v2 say in the same words. */
+export class SharedScrapeOptionsDto extends OriginDto {
   @BooleanField() onlyMainContent?: boolean;
   @TextListField({ maxItems: MAX_SELECTORS }) includeTags?: string[];
   @ListField(excludeTagIssues, { maxItems: MAX_SELECTORS }) excludeTags?: string[];
   @NumberField({ min: 0 }) maxAge?: number;
-  @NumberField({ min: 0 }) minAge?: number;
   @HeadersField() headers?: Record<string, string>;
   @NumberField({ min: 0, max: 60_000, also: waitForIssues }) waitFor?: number;
   @BooleanField() mobile?: boolean;
   @BooleanField() skipTlsVerification?: boolean;
   @NumberField({ min: 1000 }) timeout?: number;
-  @ListField(parserIssues) parsers?: ParserInput[];
-  @Field((value, body) => actionsIssues(value, (body as ScrapeOptionsDto).waitFor)) actions?: Record<string, unknown>[];
+  @Field((value, body) => actionsIssues(value, (body as SharedScrapeOptionsDto).waitFor)) actions?: Record<
+    string,
+    unknown
+  >[];
   @Field(locationIssues) location?: LocationInput;
   @BooleanField() removeBase64Images?: boolean;
   @BooleanField() blockAds?: boolean;
@@ -61,8 +56,14 @@ export class ScrapeOptionsDto extends OriginDto {
   @BooleanField() zeroDataRetention?: boolean;
 }
 
+export class ScrapeOptionsDto extends SharedScrapeOptionsDto {
+  @Field(formatsIssues) formats?: FormatInput[];
+  @NumberField({ min: 0 }) minAge?: number;
+  @ListField(parserIssues) parsers?: ParserInput[];
+}
+
 function waitForIssues(waitFor: number, body: object): Issue[] {
-  const { timeout } = body as ScrapeOptionsDto;
+  const { timeout } = body as SharedScrapeOptionsDto;
   return typeof timeout === 'number' && waitFor > timeout / 2
     ? [customIssue('waitFor must not exceed half of timeout')]
     : [];
@@ -78,15 +79,28 @@ function excludeTagIssues(value: unknown): Issue[] {
 }
 
 const PARSER_TYPES = ['pdf', 'image'];
-const PDF_KEYS = ['mode', 'maxPages', 'pages', 'blocks', 'pageMarkers', 'pageMarkdown'];
+const PDF_MODES = ['fast', 'auto', 'ocr'];
+const PDF_SWITCHES = ['pages', 'blocks', 'pageMarkers', 'pageMarkdown'];
+const MAX_PDF_PAGES = 10_000;
 
 function parserIssues(parser: unknown): Issue[] {
   if (typeof parser === 'string') return PARSER_TYPES.includes(parser) ? [] : [notInEnum(PARSER_TYPES, parser)];
   if (!isPlainObject(parser)) return [noUnionMember('Invalid parser: expected a name or an object with a type')];
   if (!PARSER_TYPES.includes(parser.type as string)) return [notInEnum(PARSER_TYPES, parser.type, ['type'])];
-  const allowed = parser.type === 'pdf' ? PDF_KEYS : [];
-  const unknown = Object.keys(parser).filter((key) => key !== 'type' && !allowed.includes(key));
-  return unknown.length > 0 ? [unknownKeys(unknown)] : [];
+  return parser.type === 'pdf' ? pdfIssues(parser) : keyIssues(parser, ['type']);
+}
+
+function pdfIssues(parser: Record<string, unknown>): Issue[] {
+  const { mode, maxPages, blocks } = parser;
+  return [
+    ...keyIssues(parser, ['type', 'mode', 'maxPages', ...PDF_SWITCHES]),
+    ...(mode === undefined || PDF_MODES.includes(mode as string) ? [] : [notInEnum(PDF_MODES, mode, ['mode'])]),
+    ...(maxPages === undefined ? [] : under(['maxPages'], numberIssues(maxPages, { min: 1, max: MAX_PDF_PAGES }))),
+    ...PDF_SWITCHES.filter((key) => parser[key] !== undefined && typeof parser[key] !== 'boolean').map((key) =>
+      wrongType('boolean', parser[key], [key]),
+    ),
+    ...(blocks === true ? [customIssue('Layout blocks of a PDF are not supported', ['blocks'])] : []),
+  ];
 }
 
 const COUNTRY = /^[a-z]{2}$/i;
@@ -94,9 +108,7 @@ const TOLERATED_COUNTRIES = ['us-generic', 'us-whitelist'];
 
 export function locationIssues(value: unknown): Issue[] {
   if (!isPlainObject(value)) return [wrongType('object', value)];
-  const issues: Issue[] = [];
-  const unknown = Object.keys(value).filter((key) => key !== 'country' && key !== 'languages');
-  if (unknown.length > 0) issues.push(unknownKeys(unknown));
+  const issues = keyIssues(value, ['country', 'languages']);
   if (value.country !== undefined) issues.push(...under(['country'], countryIssues(value.country)));
   if (value.languages !== undefined) issues.push(...under(['languages'], languagesIssues(value.languages)));
   return issues;

@@ -1,4 +1,5 @@
 import { type Format, type ScrapeSpec } from '@troupe/contracts';
+import { keyIssues } from '../validation/fields.js';
 import { formatName, isOffered, type FormatInput } from './formats.dto.js';
 import { type ParserInput, type ScrapeOptionsDto } from './scrape-options.dto.js';
 
@@ -68,5 +69,5 @@ function isDefaultParsers(parsers: ParserInput[]): boolean {
 }
 
 function isBarePdf(parser: ParserInput): boolean {
-  return typeof parser === 'object' && parser.type === 'pdf' && Object.keys(parser).length === 1;
+  return typeof parser === 'object' && parser.type === 'pdf' && keyIssues(parser, ['type']).length === 0;
 }

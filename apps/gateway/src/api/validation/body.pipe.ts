@@ -13,11 +13,19 @@ export class BodyPipe<T extends object> implements PipeTransform<unknown, ReadBo
 }
 
 /** Ids in paths, in lower case. */
-@Injectable()
-export class JobIdPipe implements PipeTransform<string, Uuid> {
+export class IdPipe implements PipeTransform<string, Uuid> {
+  constructor(private readonly subject: string) {}
+
   transform(value: string): Uuid {
     const id = value.toLowerCase();
-    if (!isUuid(id)) throw new ApiError(400, 'Invalid job ID');
+    if (!isUuid(id)) throw new ApiError(400, `Invalid ${this.subject} ID`);
     return id;
+  }
+}
+
+@Injectable()
+export class JobIdPipe extends IdPipe {
+  constructor() {
+    super('job');
   }
 }

@@ -5,7 +5,7 @@
  * unless the field is required.
  */
 import { registerDecorator, type ValidationArguments } from 'class-validator';
-import { customIssue, notInEnum, tooBig, tooSmall, under, wrongType, type Issue } from './issue.js';
+import { customIssue, notInEnum, tooBig, tooSmall, under, unknownKeys, wrongType, type Issue } from './issue.js';
 
 /** Says what is wrong with a value that was sent; `body` is the whole object, for rules across fields. */
 export type Check = (value: unknown, body: object) => Issue[];
@@ -70,6 +70,9 @@ export function NestedField(type: () => new () => object): PropertyDecorator {
     Field(() => [])(target, property);
   };
 }
+
+/** Of everything that is written for a language model. */
+export const MAX_PROMPT_CHARS = 10_000;
 
 export interface TextRule extends Presence {
   minLength?: number;
@@ -159,6 +162,17 @@ export function listIssues(
 /** An array of strings. */
 export function TextListField(rule: ListRule & { maxLength?: number } = {}): PropertyDecorator {
   return ListField((value) => textIssues(value, { maxLength: rule.maxLength }), rule);
+}
+
+/** Clients mark their own notes with it; such keys are ignored at every level. */
+export function isPrivateKey(key: string): boolean {
+  return key.startsWith('__');
+}
+
+/** For objects that are checked by hand: what they may not have. */
+export function keyIssues(value: object, allowed: readonly string[]): Issue[] {
+  const unknown = Object.keys(value).filter((key) => !allowed.includes(key) && !isPrivateKey(key));
+  return unknown.length > 0 ? [unknownKeys(unknown)] : [];
 }
 
 export function isPlainObject(value: unknown): value is Record<string, unknown> {

@@ -85,6 +85,11 @@ export function customIssue(message: string, path: IssuePath = []): Issue {
   return { code: 'custom', path, message };
 }
 
+/** No language model can be configured yet (spec/formats.md). */
+export function noModel(what: string, path: IssuePath = []): Issue {
+  return customIssue(`${what} needs a language model, and none is configured`, path);
+}
+
 /** The same issues, seen from one level further out. */
 export function under(prefix: IssuePath, issues: Issue[]): Issue[] {
   return prefix.length === 0 ? issues : issues.map((issue) => ({ ...issue, path: [...prefix, ...issue.path] }));

@@ -92,6 +92,23 @@ describe('readBody', () => {
     });
   });
 
+  it('ignores keys that begin with two underscores at every level', () => {
+    const note = { __note: 1 };
+    expect(
+      crawl({ ...note, scrapeOptions: { ...note, formats: [{ type: 'html', ...note }], location: note } }),
+    ).toEqual([]);
+    expect(scrape({ parsers: [{ type: 'pdf', ...note }] })).toEqual([]);
+  });
+
+  it('refuses what needs a language model, in bodies that are otherwise well-formed', () => {
+    const formats = ['markdown', { type: 'json', prompt: 'x' }, 'summary'];
+    expect(scrape({ formats }).map(({ code, path }) => [code, path])).toEqual([
+      ['custom', ['formats', 1]],
+      ['custom', ['formats', 2]],
+    ]);
+    expect(crawl({ prompt: 'blog' })).toEqual([expect.objectContaining({ code: 'custom', path: ['prompt'] })]);
+  });
+
   it('does not mistake names of Object.prototype for known keys', () => {
     const raw = JSON.parse('{"url":"https://x.com","constructor":1,"toString":2,"hasOwnProperty":3}') as object;
     expect(issuesOf(ScrapeDto, raw)[0]).toMatchObject({ keys: ['constructor', 'toString', 'hasOwnProperty'] });

@@ -2,7 +2,7 @@
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { TroupeError } from '@troupe/contracts';
-import { fieldChecks, isPlainObject, nestedFields, verbatimFields, type Check } from './fields.js';
+import { fieldChecks, isPlainObject, isPrivateKey, nestedFields, verbatimFields, type Check } from './fields.js';
 import { customIssue, InvalidBodyError, under, unknownKeys, wrongType, type Issue, type IssuePath } from './issue.js';
 
 /** Valid in current clients, without effect here (spec/README.md). */
@@ -106,7 +106,7 @@ function pickKnown(shape: Shape, raw: Record<string, unknown>, path: IssuePath, 
     if (shape.nested.has(key)) nested.push([key, value]);
     else if (shape.checks.has(key)) flat[key] = shape.verbatim.has(key) ? value : withoutNulls(value, 3);
     else if (IGNORED_KEYS.has(key)) judgeIgnored(key, value, path, found);
-    else if (!key.startsWith('__')) unknown.push(key);
+    else if (!isPrivateKey(key)) unknown.push(key);
   }
   if (unknown.length > 0) found.issues.push(unknownKeys(unknown, path));
   return { flat, nested };

@@ -1,0 +1,37 @@
+/** Verdicts of robots.txt for URLs that nobody fetches: rules from the cache, else asked for as politely as ever. */
+import type { RobotsReply, RobotsRequest } from '@troupe/contracts';
+import { hostKey } from '@troupe/frontier';
+import type { RobotsFile } from '@troupe/politeness';
+import type { RobotsRules } from './robots-rules.js';
+
+const HOSTS_AT_ONCE = 8;
+const MAX_TIME_MS = 60_000;
+
+export class RobotsJudge {
+  constructor(
+    private readonly rules: Pick<RobotsRules, 'rulesFor'>,
+    /** Our own name in robots.txt. */
+    private readonly agent: string,
+  ) {}
+
+  /** Never rejects: what cannot be read in time allows nothing, as a crawl would fetch nothing there. */
+  async judge({ agent, urls, deadlineMs }: RobotsRequest, caller: AbortSignal): Promise<RobotsReply> {
+    const signal = AbortSignal.any([caller, AbortSignal.timeout(Math.min(deadlineMs, MAX_TIME_MS))]);
+    const files = await this.#readAll(urls, signal);
+    return { allowed: urls.map((url) => files.get(hostKey(url))?.isAllowed(url, agent ?? this.agent) ?? false) };
+  }
+
+  async #readAll(urls: readonly string[], signal: AbortSignal): Promise<Map<string, RobotsFile>> {
+    const waiting = [...new Map(urls.map((url) => [hostKey(url), url]))];
+    const files = new Map<string, RobotsFile>();
+    const work = async (): Promise<void> => {
+      for (let next = waiting.shift(); next !== undefined && !signal.aborted; next = waiting.shift()) {
+        const [host, url] = next;
+        const file = await this.rules.rulesFor(url, signal).catch(() => null);
+        if (file !== null) files.set(host, file);
+      }
+    };
+    await Promise.all(Array.from({ length: HOSTS_AT_ONCE }, work));
+    return files;
+  }
+}

@@ -1,0 +1,81 @@
+/** What a team may learn of its credits and of its work (spec/account.md). Version-free: the edge chooses the words. */
+import { type UsageRepository } from '@troupe/persistence';
+import { type Caller } from '../auth/caller.js';
+import { billingMonth } from '../limits/billing-month.js';
+import { type TeamActivity } from './team-activity.js';
+
+export interface Credits {
+  /** Both null: unlimited. */
+  remaining: number | null;
+  plan: number | null;
+  /** Of the credits; null when they are unlimited. */
+  periodStart: Date | null;
+  periodEnd: Date | null;
+}
+
+export interface Period {
+  start: Date;
+  end: Date;
+  keyName: string | null;
+  credits: number;
+}
+
+export interface Concurrency {
+  /** Pages being fetched. */
+  active: number;
+  max: number;
+}
+
+export interface QueueStatus extends Concurrency {
+  /** Pages that wait for a place. */
+  waiting: number;
+  latestSuccess: Date | null;
+}
+
+export interface AccountServiceParts {
+  usage: Pick<UsageRepository, 'usedIn' | 'byMonth' | 'inWork' | 'latestSuccess'>;
+  activity: Pick<TeamActivity, 'of'>;
+  /** `BILLING`. */
+  billing: boolean;
+}
+
+export class AccountService {
+  constructor(private readonly parts: AccountServiceParts) {}
+
+  async credits({ team, creditsLimit }: Caller): Promise<Credits> {
+    if (!this.parts.billing || creditsLimit === null)
+      return { remaining: null, plan: null, periodStart: null, periodEnd: null };
+    const month = billingMonth(new Date());
+    const used = await this.parts.usage.usedIn(team, month);
+    const remaining = Math.max(0, Math.floor(creditsLimit - used));
+    return { remaining, plan: creditsLimit, periodStart: month.start, periodEnd: month.end };
+  }
+
+  /** Months with any use, oldest first. */
+  async history({ team }: Caller, byKey: boolean): Promise<Period[]> {
+    const months = await this.parts.usage.byMonth(team, byKey);
+    return months.map(({ month, keyName, credits }) => {
+      const { start, end } = billingMonth(month);
+      return { start, end, keyName, credits };
+    });
+  }
+
+  async concurrency(caller: Caller): Promise<Concurrency> {
+    const { active, max } = await this.work(caller);
+    return { active, max };
+  }
+
+  async queue(caller: Caller): Promise<QueueStatus> {
+    const [work, latestSuccess] = await Promise.all([this.work(caller), this.parts.usage.latestSuccess(caller.team)]);
+    return { ...work, latestSuccess };
+  }
+
+  private async work({ team, concurrency }: Caller): Promise<Concurrency & { waiting: number }> {
+    const [jobs, calls] = await Promise.all([this.parts.usage.inWork(team), this.parts.activity.of(team)]);
+    return {
+      active: jobs.activePages + calls.active,
+      waiting: Math.max(0, jobs.openPages - jobs.activePages) + calls.waiting,
+      max: concurrency,
+    };
+  }
+}

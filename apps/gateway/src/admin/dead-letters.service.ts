@@ -1,0 +1,32 @@
+/** Messages that no actor could handle: looked at, and sent again when their cause is mended. */
+import { randomUUID } from 'node:crypto';
+import { type AuditAuthor, type DeadLetter, type DeadLetterRepository } from '@troupe/persistence';
+import { ApiError } from '../errors/api-error.js';
+import { type Publisher } from '../jobs/ports.js';
+
+export interface DeadLettersParts {
+  letters: Pick<DeadLetterRepository, 'list' | 'envelope' | 'remove'>;
+  publisher: Publisher;
+}
+
+export class DeadLettersService {
+  constructor(private readonly parts: DeadLettersParts) {}
+
+  /** Newest first. */
+  list(limit: number, before: string | null): Promise<DeadLetter[]> {
+    return this.parts.letters.list(limit, before);
+  }
+
+  /**
+   * Sends a message to its actor again, under a new id and without its place in a sequence: that one is passed. A crash
+   * in between sends it twice, which every message bears.
+   * @throws ApiError 404, 409 for a timer
+   */
+  async replay(id: string, by: AuditAuthor): Promise<void> {
+    const envelope = await this.parts.letters.envelope(id);
+    if (envelope === undefined) throw new ApiError(404, 'Dead letter not found');
+    if (envelope === null) throw new ApiError(409, 'A timer cannot be replayed: its actor sets a new one by itself');
+    await this.parts.publisher.publishActor({ ...envelope, id: `replay.${id}.${randomUUID()}`, n: null });
+    await this.parts.letters.remove(id, by);
+  }
+}

@@ -1,0 +1,141 @@
+import { randomBytes } from 'node:crypto';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put } from '@nestjs/common';
+import { type Uuid } from '@troupe/contracts';
+import {
+  TeamAdminRepository,
+  type AuditAuthor,
+  type KeyRecord,
+  type TeamRecord,
+  type TeamSettings,
+} from '@troupe/persistence';
+import { Accounts } from '../../auth/accounts.js';
+import { ApiError } from '../../errors/api-error.js';
+import { BodyPipe, IdPipe } from '../validation/body.pipe.js';
+import { readBody, type ReadBody } from '../validation/read-body.js';
+import { AdminOnly, AsAuthor } from './admin.guard.js';
+import { KeyDto, TeamDto, TeamPatchDto, WebhookSecretDto } from './teams.dto.js';
+
+/** How long the former webhook secret is still good for. */
+const OLD_SECRET_HOURS = 24;
+const TEAM_ID = new IdPipe('team');
+const KEY_ID = new IdPipe('key');
+
+@AdminOnly()
+@Controller('admin/teams')
+export class AdminTeamsController {
+  constructor(
+    private readonly teams: TeamAdminRepository,
+    private readonly accounts: Accounts,
+  ) {}
+
+  @Post()
+  @HttpCode(200)
+  async create(@AsAuthor() by: AuditAuthor, @Body(new BodyPipe(TeamDto)) { body }: ReadBody<TeamDto>) {
+    const { name, concurrency = null, creditsLimit = null, flags = {} } = body;
+    const team = await this.teams.createTeam({ name, concurrency, creditsLimit, flags }, by);
+    if (team === null) throw nameTaken(name);
+    return { success: true, team: teamBody(team) };
+  }
+
+  @Get()
+  async list() {
+    return { success: true, teams: (await this.teams.listTeams()).map(teamBody) };
+  }
+
+  @Get(':id')
+  async find(@Param('id', TEAM_ID) id: Uuid) {
+    return { success: true, team: teamBody(await this.teamOf(id)) };
+  }
+
+  /** Changes what is sent; `flags` are replaced as a whole. */
+  @Patch(':id')
+  async update(@AsAuthor() by: AuditAuthor, @Param('id', TEAM_ID) id: Uuid, @Body() raw: unknown) {
+    const changes = changesOf(raw);
+    const team = await this.teams.updateTeam(id, changes, by);
+    if (team === null) throw teamNotFound();
+    if (team === 'taken') throw nameTaken(changes.name ?? '');
+    this.accounts.forget();
+    return { success: true, team: teamBody(team) };
+  }
+
+  @Post(':id/keys')
+  @HttpCode(200)
+  async createKey(
+    @AsAuthor() by: AuditAuthor,
+    @Param('id', TEAM_ID) id: Uuid,
+    @Body(new BodyPipe(KeyDto)) { body }: ReadBody<KeyDto>,
+  ) {
+    const key = `fc-${randomBytes(16).toString('hex')}`;
+    const expiresAt = body.expiresAt === undefined ? null : new Date(body.expiresAt);
+    const made = await this.teams.createKey(id, { name: body.name, key, expiresAt }, by);
+    if (made === null) throw teamNotFound();
+    return { success: true, key, ...keyBody(made) };
+  }
+
+  @Get(':id/keys')
+  async listKeys(@Param('id', TEAM_ID) id: Uuid) {
+    await this.teamOf(id);
+    return { success: true, keys: (await this.teams.listKeys(id)).map(keyBody) };
+  }
+
+  @Delete(':id/keys/:keyId')
+  async revokeKey(@AsAuthor() by: AuditAuthor, @Param('id', TEAM_ID) id: Uuid, @Param('keyId', KEY_ID) keyId: Uuid) {
+    const key = await this.teams.revokeKey(id, keyId, by);
+    if (key === null) throw new ApiError(404, 'Key not found');
+    this.accounts.forget();
+    return { success: true, ...keyBody(key) };
+  }
+
+  /** Answers the secret once. The one before it stays good for 24 h. */
+  @Put(':id/webhook-secret')
+  async setWebhookSecret(
+    @AsAuthor() by: AuditAuthor,
+    @Param('id', TEAM_ID) id: Uuid,
+    @Body(new BodyPipe(WebhookSecretDto)) { body }: ReadBody<WebhookSecretDto>,
+  ) {
+    const { hasWebhookSecret } = await this.teamOf(id);
+    const secret = body.secret ?? randomBytes(32).toString('hex');
+    if (!(await this.teams.setWebhookSecret(id, secret, by))) throw teamNotFound();
+    const oldValidUntil = hasWebhookSecret ? new Date(Date.now() + OLD_SECRET_HOURS * 3_600_000).toISOString() : null;
+    return { success: true, secret, oldValidUntil };
+  }
+
+  private async teamOf(id: Uuid): Promise<TeamRecord> {
+    const team = await this.teams.findTeam(id);
+    if (team === null) throw teamNotFound();
+    return team;
+  }
+}
+
+/** For a body, `null` is as good as absent; here it is a wish of its own. */
+function changesOf(raw: unknown): Partial<TeamSettings> {
+  const { body } = readBody(TeamPatchDto, raw);
+  const sent = raw as Partial<Record<keyof TeamSettings, unknown>>;
+  const resets = (['concurrency', 'creditsLimit'] as const).filter((field) => sent[field] === null);
+  const set = Object.entries(body).filter(([, value]) => value !== undefined);
+  return Object.fromEntries([...set, ...resets.map((field) => [field, null])]) as Partial<TeamSettings>;
+}
+
+function teamBody({ id, name, concurrency, creditsLimit, flags, hasWebhookSecret, createdAt }: TeamRecord) {
+  return { id, name, concurrency, creditsLimit, flags, hasWebhookSecret, createdAt: createdAt.toISOString() };
+}
+
+function keyBody({ id, name, prefix, createdAt, expiresAt, revokedAt, lastUsedAt }: KeyRecord) {
+  return {
+    id,
+    name,
+    prefix,
+    createdAt: createdAt.toISOString(),
+    expiresAt: expiresAt?.toISOString() ?? null,
+    revokedAt: revokedAt?.toISOString() ?? null,
+    lastUsedAt: lastUsedAt?.toISOString() ?? null,
+  };
+}
+
+function teamNotFound(): ApiError {
+  return new ApiError(404, 'Team not found');
+}
+
+function nameTaken(name: string): ApiError {
+  return new ApiError(409, `There is a team named "${name}" already`);
+}

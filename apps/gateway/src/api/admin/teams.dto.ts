@@ -1,0 +1,67 @@
+import { RATE_GROUPS, type TeamFlags } from '@troupe/contracts';
+import { Field, isPlainObject, NumberField, numberIssues, TextField } from '../validation/fields.js';
+import { customIssue, under, unknownKeys, wrongType, type Issue } from '../validation/issue.js';
+
+const MAX_NAME = 200;
+const MAX_CONCURRENCY = 100_000;
+const MAX_PER_MINUTE = 1_000_000_000;
+const PERMISSIONS = ['zeroDataRetention', 'ignoreRobots'];
+
+/** What can be set on a team; `null` for concurrency or creditsLimit takes its own number away again. */
+export class TeamPatchDto {
+  @TextField({ minLength: 1, maxLength: MAX_NAME }) name?: string;
+  @NumberField({ min: 1, max: MAX_CONCURRENCY }) concurrency?: number;
+  @NumberField({ min: 0 }) creditsLimit?: number;
+  @Field(flagsIssues) flags?: TeamFlags;
+}
+
+export class TeamDto extends TeamPatchDto {
+  @TextField({ required: true, minLength: 1, maxLength: MAX_NAME }) declare name: string;
+}
+
+export class KeyDto {
+  @TextField({ required: true, minLength: 1, maxLength: MAX_NAME }) name!: string;
+  @Field(futureIssues) expiresAt?: string;
+}
+
+export class WebhookSecretDto {
+  /** @default a random one */
+  @TextField({ minLength: 16, maxLength: 256 }) secret?: string;
+}
+
+function flagsIssues(value: unknown): Issue[] {
+  if (!isPlainObject(value)) return [wrongType('object', value)];
+  const unknown = Object.keys(value).filter((key) => key !== 'rateLimits' && !PERMISSIONS.includes(key));
+  const permissions = PERMISSIONS.filter((key) => value[key] !== undefined && typeof value[key] !== 'boolean');
+  return [
+    ...(unknown.length > 0 ? [unknownKeys(unknown)] : []),
+    ...permissions.map((key) => wrongType('boolean', value[key], [key])),
+    ...(value.rateLimits === undefined ? [] : under(['rateLimits'], rateLimitIssues(value.rateLimits))),
+  ];
+}
+
+function rateLimitIssues(value: unknown): Issue[] {
+  if (!isPlainObject(value)) return [wrongType('object', value)];
+  const unknown = Object.keys(value).filter((key) => !RATE_GROUPS.some((group) => group === key));
+  return [
+    ...(unknown.length > 0 ? [unknownKeys(unknown)] : []),
+    ...RATE_GROUPS.flatMap((group) =>
+      value[group] === undefined ? [] : under([group], numberIssues(value[group], { min: 1, max: MAX_PER_MINUTE })),
+    ),
+  ];
+}
+
+const ISO_DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d))?$/;
+
+/** An ISO 8601 date, or a date and time with its zone. */
+export function readDate(text: string): Date | null {
+  const ms = ISO_DATE.test(text) ? Date.parse(text) : NaN;
+  return Number.isNaN(ms) ? null : new Date(ms);
+}
+
+function futureIssues(value: unknown): Issue[] {
+  if (typeof value !== 'string') return [wrongType('string', value)];
+  const date = readDate(value);
+  if (date === null) return [customIssue('Expected an ISO 8601 date, like 2030-01-31 or 2030-01-31T12:00:00Z')];
+  return date.getTime() > Date.now() ? [] : [customIssue('Expected a moment in the future')];
+}

@@ -1,0 +1,37 @@
+import { Delete, Get, Param, Req, Res } from '@nestjs/common';
+import { type Uuid } from '@troupe/contracts';
+import type { Request, Response } from 'express';
+import { AsCaller, type Caller } from '../../auth/caller.js';
+import { JobIdPipe } from '../validation/body.pipe.js';
+import { type JobReader } from '../v2/job-reader.js';
+
+/** What crawls and batches have in common: either path answers for either kind of job, and for those of v2. */
+export abstract class JobV1Controller {
+  protected abstract readonly reader: JobReader;
+
+  @Get(':id')
+  sendStatus(
+    @AsCaller() caller: Caller,
+    @Param('id', JobIdPipe) id: Uuid,
+    @Req() request: Request,
+    @Res() response: Response,
+  ) {
+    return this.reader.sendStatus(caller, id, request, response);
+  }
+
+  @Delete(':id')
+  cancel(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid) {
+    return this.reader.cancel(caller, id);
+  }
+
+  @Get(':id/errors')
+  listErrors(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid) {
+    return this.reader.problems(caller, id);
+  }
+
+  /** The JavaScript client of v1 asks for errors with DELETE; nothing is deleted. */
+  @Delete(':id/errors')
+  listErrorsToo(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid) {
+    return this.reader.problems(caller, id);
+  }
+}

@@ -1,0 +1,106 @@
+/** Options of a scrape in v1 words (spec/v1.md), shared by scrape, batch and crawl bodies. */
+import {
+  BooleanField,
+  Field,
+  isPlainObject,
+  keyIssues,
+  listIssues,
+  MAX_PROMPT_CHARS,
+  numberIssues,
+  textIssues,
+} from '../validation/fields.js';
+import { customIssue, notInEnum, under, wrongType, type Issue } from '../validation/issue.js';
+import { formatIssues, MAX_FORMATS, requestIssues, type FormatInput } from '../v2/formats.dto.js';
+import { locationIssues, SharedScrapeOptionsDto, type LocationInput } from '../v2/scrape-options.dto.js';
+
+const FORMATS = [
+  'markdown',
+  'html',
+  'rawHtml',
+  'links',
+  'screenshot',
+  'screenshot@fullPage',
+  'json',
+  'extract',
+  'summary',
+  'changeTracking',
+  'branding',
+];
+/** Formats that need an object of their own beside `formats`. */
+const OPTIONS_OF = { json: 'jsonOptions', extract: 'extract' } as const;
+
+export class ScrapeOptionsV1Dto extends SharedScrapeOptionsDto {
+  @Field(formatsIssues) formats?: string[];
+  @Field((value, body) => jsonOptionsIssues('json', value, body)) jsonOptions?: Record<string, unknown>;
+  @Field((value, body) => jsonOptionsIssues('extract', value, body)) extract?: Record<string, unknown>;
+  @Field(changeTrackingIssues) changeTrackingOptions?: Record<string, unknown>;
+  @BooleanField() parsePDF?: boolean;
+  @Field(locationIssues) geolocation?: LocationInput;
+  @Field(agentIssues) agent?: Record<string, unknown>;
+}
+
+/** One of v1's names in the words of v2. */
+export function formatFromV1(name: string, changeTrackingOptions?: Record<string, unknown>): FormatInput {
+  if (name === 'screenshot@fullPage') return { type: 'screenshot', fullPage: true };
+  return name === 'changeTracking' ? { ...changeTrackingOptions, type: name } : name;
+}
+
+function formatsIssues(value: unknown, body: object): Issue[] {
+  const issues = listIssues(value, formatNameIssues, { maxItems: MAX_FORMATS });
+  if (issues.length > 0) return issues;
+  const names = value as string[];
+  const { changeTrackingOptions } = body as ScrapeOptionsV1Dto;
+  const isTracked = isPlainObject(changeTrackingOptions) ? changeTrackingOptions : undefined;
+  return [...missingOptions(names, body), ...requestIssues(names.map((name) => formatFromV1(name, isTracked)))];
+}
+
+function formatNameIssues(name: unknown): Issue[] {
+  if (typeof name !== 'string') return [wrongType('string', name)];
+  return FORMATS.includes(name) ? [] : [notInEnum(FORMATS, name)];
+}
+
+function missingOptions(names: string[], body: object): Issue[] {
+  return (['json', 'extract'] as const)
+    .filter((name) => names.includes(name) && (body as ScrapeOptionsV1Dto)[OPTIONS_OF[name]] === undefined)
+    .map((name) => customIssue(`Format ${name} requires ${OPTIONS_OF[name]}`));
+}
+
+function jsonOptionsIssues(format: 'json' | 'extract', value: unknown, body: object): Issue[] {
+  if (!isPlainObject(value)) return [wrongType('object', value)];
+  const { formats } = body as ScrapeOptionsV1Dto;
+  const isAsked = Array.isArray(formats) && formats.includes(format);
+  return [
+    ...(isAsked ? [] : [customIssue(`${OPTIONS_OF[format]} is only allowed with format ${format}`)]),
+    ...keyIssues(value, ['schema', 'systemPrompt', 'prompt', 'mode', 'temperature', 'agent']),
+    ...optional(value, 'schema', objectIssues),
+    ...optional(value, 'systemPrompt', (text) => textIssues(text, { maxLength: MAX_PROMPT_CHARS })),
+    ...optional(value, 'prompt', (text) => textIssues(text, { maxLength: MAX_PROMPT_CHARS })),
+    ...optional(value, 'mode', (mode) => (mode === 'llm' ? [] : [notInEnum(['llm'], mode)])),
+    ...optional(value, 'temperature', (number) => numberIssues(number, { integer: false })),
+    ...optional(value, 'agent', agentIssues),
+  ];
+}
+
+/** The options are those of v2's format object. */
+function changeTrackingIssues(value: unknown): Issue[] {
+  return isPlainObject(value) ? formatIssues({ ...value, type: 'changeTracking' }) : [wrongType('object', value)];
+}
+
+function agentIssues(value: unknown): Issue[] {
+  if (!isPlainObject(value)) return [wrongType('object', value)];
+  return [
+    ...keyIssues(value, ['model', 'prompt', 'sessionId', 'waitBeforeClosingMs']),
+    ...(['model', 'prompt', 'sessionId'] as const).flatMap((key) =>
+      optional(value, key, (text) => textIssues(text, { maxLength: MAX_PROMPT_CHARS })),
+    ),
+    ...optional(value, 'waitBeforeClosingMs', (ms) => numberIssues(ms, { min: 0 })),
+  ];
+}
+
+function objectIssues(value: unknown): Issue[] {
+  return isPlainObject(value) ? [] : [wrongType('object', value)];
+}
+
+function optional(owner: Record<string, unknown>, key: string, check: (value: unknown) => Issue[]): Issue[] {
+  return owner[key] === undefined ? [] : under([key], check(owner[key]));
+}

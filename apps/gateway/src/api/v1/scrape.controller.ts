@@ -1,0 +1,29 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Res } from '@nestjs/common';
+import { type Uuid } from '@troupe/contracts';
+import type { Response } from 'express';
+import { AsCaller, type Caller } from '../../auth/caller.js';
+import { ScrapeController } from '../v2/scrape.controller.js';
+import { BodyPipe, JobIdPipe } from '../validation/body.pipe.js';
+import { type ReadBody } from '../validation/read-body.js';
+import { ScrapeV1Dto } from './scrape.dto.js';
+import { scrapeFromV1 } from './scrape.mapper.js';
+
+@Controller('v1/scrape')
+export class ScrapeV1Controller {
+  constructor(private readonly scrapes: ScrapeController) {}
+
+  @Post()
+  @HttpCode(200)
+  scrape(
+    @AsCaller() caller: Caller,
+    @Body(new BodyPipe(ScrapeV1Dto)) read: ReadBody<ScrapeV1Dto>,
+    @Res() response: Response,
+  ): Promise<void> {
+    return this.scrapes.scrape(caller, scrapeFromV1(read), response);
+  }
+
+  @Get(':id')
+  find(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid, @Res() response: Response): Promise<void> {
+    return this.scrapes.find(caller, id, response);
+  }
+}

@@ -1,0 +1,53 @@
+import {
+  BooleanField,
+  Field,
+  isPlainObject,
+  keyIssues,
+  MAX_PROMPT_CHARS,
+  NestedField,
+  NumberField,
+  TextField,
+  TextListField,
+  textIssues,
+} from '../validation/fields.js';
+import { customIssue, under, wrongType, type Issue } from '../validation/issue.js';
+import { OriginDto, ScrapeOptionsDto } from './scrape-options.dto.js';
+import { WebhookField, type WebhookInput } from '../webhook/webhook.field.js';
+
+const MAX_URLS = 100;
+
+/** Body of `POST /v2/extract` and `/v1/extract` (spec/extract.md). */
+export class ExtractDto extends OriginDto {
+  @TextListField({ maxItems: MAX_URLS }) urls?: string[];
+  @Field(promptIssues, { required: true }) prompt?: string;
+  @Field(schemaIssues) schema?: Record<string, unknown>;
+  @BooleanField() enableWebSearch?: boolean;
+  @Field(agentIssues) agent?: Record<string, unknown>;
+  @TextField({ maxLength: MAX_PROMPT_CHARS }) systemPrompt?: string;
+  @BooleanField() allowExternalLinks?: boolean;
+  @BooleanField() ignoreSitemap?: boolean;
+  @BooleanField() includeSubdomains?: boolean;
+  @NumberField({ min: 1 }) limit?: number;
+  @BooleanField() showSources?: boolean;
+  @BooleanField() ignoreInvalidURLs?: boolean;
+  @NestedField(() => ScrapeOptionsDto) scrapeOptions?: ScrapeOptionsDto;
+  @NumberField({ min: 1000 }) timeout?: number;
+  @WebhookField() webhook?: WebhookInput;
+}
+
+function promptIssues(value: unknown, body: object): Issue[] {
+  if (value !== undefined) return textIssues(value, { maxLength: MAX_PROMPT_CHARS });
+  const { urls, schema } = body as ExtractDto;
+  if (schema === undefined) return [customIssue('Either prompt or schema is required')];
+  return urls === undefined ? [customIssue('Either urls or prompt is required')] : [];
+}
+
+function schemaIssues(value: unknown): Issue[] {
+  return isPlainObject(value) ? [] : [wrongType('object', value)];
+}
+
+function agentIssues(value: unknown): Issue[] {
+  if (!isPlainObject(value)) return [wrongType('object', value)];
+  const model = value.model === undefined ? [] : under(['model'], textIssues(value.model, {}));
+  return [...keyIssues(value, ['model']), ...model];
+}

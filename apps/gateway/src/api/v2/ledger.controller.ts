@@ -1,0 +1,35 @@
+import { Controller, Get, Param, Req } from '@nestjs/common';
+import { type TroupeConfig } from '@troupe/config';
+import { type Uuid } from '@troupe/contracts';
+import type { Request } from 'express';
+import { AsCaller, type Caller } from '../../auth/caller.js';
+import { publicBase } from '../../http/public-address.js';
+import { JobLedgerService } from '../../jobs/job-ledger.service.js';
+import { InjectConfig } from '../../settings.js';
+import { JobIdPipe } from '../validation/body.pipe.js';
+import { ledgerQueryFromV2, ledgerToV2 } from './ledger.mapper.js';
+
+/** Either path answers for either kind of job, as elsewhere. */
+@Controller('v2')
+export class LedgerController {
+  constructor(
+    private readonly ledgers: JobLedgerService,
+    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+  ) {}
+
+  @Get('crawl/:id/ledger')
+  ofCrawl(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid, @Req() request: Request) {
+    return this.read(caller, id, request, 'v2/crawl');
+  }
+
+  @Get('batch/scrape/:id/ledger')
+  ofBatch(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid, @Req() request: Request) {
+    return this.read(caller, id, request, 'v2/batch/scrape');
+  }
+
+  private async read(caller: Caller, id: Uuid, request: Request, path: string) {
+    const query = ledgerQueryFromV2(request.query);
+    const ledger = await this.ledgers.read(caller, id, query);
+    return ledgerToV2(ledger, query, `${publicBase(request, this.config)}/${path}/${id}/ledger`);
+  }
+}

@@ -1,0 +1,42 @@
+import { type Uuid } from '@troupe/contracts';
+import { type Caller } from '../auth/caller.js';
+import { ApiError, jobFinished, jobNotFound, unavailable } from '../errors/api-error.js';
+import { type CommandPublisher } from './command-publisher.js';
+import { type JobStatusService } from './job-status.service.js';
+import { type BatchUrl, type JobSubmitService } from './job-submit.service.js';
+import { type JobCommands, type Link } from './ports.js';
+
+export const MAX_BATCH_SEEDS = 100_000;
+/** A job lives 48 h in all; what is appended must have time to be scraped. */
+const MAX_AGE_HOURS = 47;
+
+export interface BatchAppendParts {
+  status: Pick<JobStatusService, 'find'>;
+  submit: Pick<JobSubmitService, 'admitUrls'>;
+  jobs: Pick<JobCommands, 'append'>;
+  link: Link;
+  commands: Pick<CommandPublisher, 'send'>;
+}
+
+export class BatchAppendService {
+  constructor(private readonly parts: BatchAppendParts) {}
+
+  /**
+   * Resolves when the URLs are durable parts of the batch: its total holds them, and a completed batch is scraping again.
+   * @throws ApiError 404 for anything but a batch of the caller, 409 when it has failed, was cancelled or is too old, 400
+   *   when it would grow too large, 429 or 402 as for a new batch; TroupeError 409 when the idempotency key was used
+   */
+  async append(caller: Caller, job: Uuid, seeds: readonly BatchUrl[], idempotencyKey: string | null): Promise<void> {
+    const { kind, jobNo, team } = await this.parts.status.find(caller, job);
+    if (kind !== 'batch') throw jobNotFound();
+    if (!this.parts.link.isUp()) throw unavailable(null);
+    await this.parts.submit.admitUrls(caller, seeds.length);
+    const limits = { maxSeeds: MAX_BATCH_SEEDS, maxAgeHours: MAX_AGE_HOURS };
+    const answer = await this.parts.jobs.append({ job, jobNo, team, seeds, idempotencyKey, ...limits });
+    if ('command' in answer) return this.parts.commands.send(answer.command);
+    if (answer.refusal === 'ended') throw jobFinished();
+    throw answer.refusal === 'old'
+      ? new ApiError(409, `URLs can be appended to a batch for ${MAX_AGE_HOURS} hours`)
+      : new ApiError(400, `A batch may hold at most ${MAX_BATCH_SEEDS} URLs`, { code: 'BAD_REQUEST' });
+  }
+}

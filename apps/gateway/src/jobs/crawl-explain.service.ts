@@ -1,0 +1,69 @@
+/** A dry run of a crawl's rules: which URLs it would take, and what keeps the others out. Nothing but robots.txt is fetched. */
+import { RPC, type CrawlSpec, type RobotsReply, type RobotsRequest, type ScopeRule } from '@troupe/contracts';
+import { compileScope, fetchUrl } from '@troupe/frontier';
+import { unavailable } from '../errors/api-error.js';
+import { type Link, type RemoteCalls } from './ports.js';
+import { type TargetPolicy } from './target-policy.js';
+
+const ROBOTS_TIMEOUT_MS = 30_000;
+/** Time a fetcher has to answer after its own deadline. */
+const GRACE_MS = 2_000;
+
+/** A URL to be judged: its canonical form, or why it has none. */
+export type ExplainUrl = { canonical: string } | { canonical: null; rule: ScopeRule };
+
+export interface Explanation {
+  /** What a crawl would fetch. */
+  canonical: string | null;
+  /** The first rule against it; null when it is in scope. */
+  rule: ScopeRule | null;
+  isAllowedByRobots: boolean;
+}
+
+export interface CrawlExplainParts {
+  calls: RemoteCalls;
+  link: Link;
+  targets: Pick<TargetPolicy, 'check'>;
+}
+
+export class CrawlExplainService {
+  constructor(private readonly parts: CrawlExplainParts) {}
+
+  /** In the order of `urls`. A redirect of the start page, which would move the scope, is not looked for. */
+  async explain(spec: CrawlSpec, urls: readonly ExplainUrl[], signal: AbortSignal): Promise<Explanation[]> {
+    this.parts.targets.check(spec.scope.base);
+    const scope = compileScope(spec.scope);
+    const depth = leastDepth(spec);
+    const judged = urls.map((url) => {
+      if (url.canonical === null) return url;
+      const canonical = fetchUrl(url.canonical, spec.scope);
+      return { canonical, rule: scope.check(canonical, depth) };
+    });
+    const allowed = await this.askRobots(
+      spec,
+      [...new Set(judged.flatMap(({ canonical }) => canonical ?? []))],
+      signal,
+    );
+    return judged.map(({ canonical, rule }) => ({
+      canonical,
+      rule,
+      isAllowedByRobots: canonical !== null && allowed.has(canonical),
+    }));
+  }
+
+  private async askRobots(spec: CrawlSpec, urls: string[], signal: AbortSignal): Promise<Set<string>> {
+    if (spec.ignoreRobots || urls.length === 0) return new Set(urls);
+    if (!this.parts.link.isUp()) throw unavailable(null);
+    const request: RobotsRequest = { agent: spec.robotsAgent, urls, deadlineMs: ROBOTS_TIMEOUT_MS };
+    const { head } = await this.parts.calls.call<RobotsReply>(RPC.robots, request, null, {
+      timeoutMs: ROBOTS_TIMEOUT_MS + GRACE_MS,
+      signal,
+    });
+    return new Set(urls.filter((_, i) => head.allowed[i] === true));
+  }
+}
+
+/** How deep a page lies is not known before a crawl: the best that could be is assumed. Sitemaps are depth 0. */
+function leastDepth({ scope }: CrawlSpec): number {
+  return scope.sitemap === 'skip' ? 1 : 0;
+}

@@ -1,0 +1,77 @@
+import { describe, expect, it } from '@jest/globals';
+import { type BatchSpec, type CrawlSpec } from '@troupe/contracts';
+import { type Caller } from '../auth/caller.js';
+import { ApiError } from '../errors/api-error.js';
+import { JobSubmitService, type JobSubmitParts } from './job-submit.service.js';
+import { type NewJob } from './ports.js';
+
+const CALLER: Caller = { team: 't', teamName: 'a', keyId: 'k', concurrency: 10, creditsLimit: 100, flags: {} };
+const SUBMISSION = { caller: CALLER, origin: 'api', integration: null, idempotencyKey: 'once' };
+const CRAWL = { url: 'example.com', scope: { base: 'http://example.com/' }, limit: 100 } as CrawlSpec;
+const URLS = ['a', 'b'].map((name) => ({ url: `http://${name}.example/`, host: `${name}.example` }));
+
+function submitWith(over: Partial<JobSubmitParts> = {}) {
+  const created: NewJob[] = [];
+  const order: string[] = [];
+  const parts = {
+    jobs: {
+      create: (job: NewJob) => {
+        created.push(job);
+        return Promise.resolve({ job: 'id', jobNo: '1', command: { id: 'c', envelope: {} } });
+      },
+    },
+    link: { isUp: () => true },
+    commands: { send: () => undefined },
+    targets: { check: () => void order.push('blocklist') },
+    credits: {
+      charge: (_: object, credits: number) => Promise.resolve(void order.push(`charge ${credits}`)),
+      affordable: (_: object, limit: number) => {
+        order.push('afford');
+        return Promise.resolve(Math.min(limit, 7));
+      },
+    },
+    work: { openPages: () => Promise.resolve(0) },
+    ...over,
+  } as unknown as JobSubmitParts;
+  return { submit: new JobSubmitService(parts), created, order };
+}
+
+describe('JobSubmitService', () => {
+  it('shortens a crawl to what its team can pay, and shows the limit that was asked for', async () => {
+    const { submit, created, order } = submitWith();
+    expect(await submit.startCrawl(CRAWL, SUBMISSION)).toBe('id');
+    expect(created).toMatchObject([{ spec: { limit: 7 }, wireOptions: { limit: 100 }, idempotencyKey: 'once' }]);
+    expect(order).toEqual(['afford', 'blocklist']);
+  });
+
+  it('asks for one credit per URL of a batch', async () => {
+    const { submit, order } = submitWith();
+    await submit.startBatch({} as BatchSpec, URLS, SUBMISSION);
+    expect(order).toEqual(['charge 2']);
+  });
+
+  it('records nothing that cannot be paid', async () => {
+    const refuse = () => Promise.reject(new ApiError(402, 'Insufficient credits'));
+    const { submit, created } = submitWith({ credits: { charge: refuse, affordable: refuse } });
+    await expect(submit.startCrawl(CRAWL, SUBMISSION)).rejects.toMatchObject({ status: 402 });
+    await expect(submit.startBatch({} as BatchSpec, URLS, SUBMISSION)).rejects.toMatchObject({ status: 402 });
+    expect(created).toEqual([]);
+  });
+
+  it.each([
+    [10, 49_999, true],
+    [10, 50_000, false],
+    [100, 199_999, true],
+    [100, 200_000, false],
+  ])('with %i places and %i open pages takes another job: %s', async (concurrency, open, isTaken) => {
+    const { submit } = submitWith({ work: { openPages: () => Promise.resolve(open) } });
+    const started = submit.startCrawl(CRAWL, { ...SUBMISSION, caller: { ...CALLER, concurrency } });
+    if (isTaken) await expect(started).resolves.toBe('id');
+    else
+      await expect(started).rejects.toMatchObject({
+        status: 429,
+        retryAfterS: 60,
+        message: expect.stringMatching(/^Rate limit exceeded/),
+      });
+  });
+});

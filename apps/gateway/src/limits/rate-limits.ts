@@ -1,0 +1,138 @@
+/**
+ * Requests per team, group and minute, counted over all gateways (spec/limits.md).
+ *
+ * A request is judged by numbers in memory and costs no message. What was let in is added to the shared counts of
+ * Postgres together, every 100 ms, and the answer brings what the other gateways let in. So one gateway is exact, and of
+ * several each lets in too much at most what comes to it between two tellings. Windows are the minutes of the
+ * database's clock. While Postgres is away every gateway counts for itself.
+ */
+import { type RateGroup, type Uuid } from '@troupe/contracts';
+import { type Logger } from '@troupe/observability';
+import { type RateCounter, type RateTotal, type RateUse } from '@troupe/persistence';
+import { type Caller } from '../auth/caller.js';
+import { ApiError } from '../errors/api-error.js';
+
+/** Requests per minute of a team that has no limits of its own. */
+export const DEFAULT_LIMITS: Readonly<Record<RateGroup, number>> = {
+  scrape: 100,
+  crawl: 15,
+  map: 100,
+  search: 100,
+  extract: 100,
+  crawlStatus: 25_000,
+  extractStatus: 25_000,
+  account: 500,
+};
+
+const TELL_MS = 100;
+const WINDOW_MS = 60_000;
+
+interface Count {
+  team: Uuid;
+  group: RateGroup;
+  /** Of all gateways, as far as this one knows, its own included. */
+  used: number;
+  /** Let in here and not told yet. */
+  untold: number;
+}
+
+export interface RateLimitsParts {
+  counter: Pick<RateCounter, 'add'>;
+  log: Pick<Logger, 'warn'>;
+  /** Monotonic milliseconds. */
+  now?: () => number;
+}
+
+export class RateLimits {
+  private counts = new Map<string, Count>();
+  private windowEndMs: number;
+  private timer: NodeJS.Timeout | null = null;
+  private isTelling = false;
+  private isCutOff = false;
+  private readonly now: () => number;
+
+  constructor(private readonly parts: RateLimitsParts) {
+    this.now = parts.now ?? (() => performance.now());
+    // Until the database has told its clock.
+    this.windowEndMs = this.now() + WINDOW_MS - (Date.now() % WINDOW_MS);
+  }
+
+  start(): void {
+    this.timer = setInterval(() => void this.tell(), TELL_MS);
+    this.timer.unref();
+  }
+
+  async stop(): Promise<void> {
+    if (this.timer) clearInterval(this.timer);
+    this.timer = null;
+    await this.tell();
+  }
+
+  /** Counts one request. @throws ApiError 429, which is not counted */
+  admit(caller: Pick<Caller, 'team' | 'flags'>, group: RateGroup): void {
+    this.roll();
+    const limit = caller.flags.rateLimits?.[group] ?? DEFAULT_LIMITS[group];
+    const count = this.countOf(caller.team, group);
+    if (count.used >= limit) throw this.refusal(group, limit);
+    count.used++;
+    count.untold++;
+  }
+
+  /** Adds what was let in since the last time to the shared counts and takes over their totals. */
+  async tell(): Promise<void> {
+    if (this.isTelling) return;
+    this.roll();
+    const counts = this.counts;
+    const news = [...counts.values()].filter(({ untold }) => untold > 0);
+    if (news.length === 0) return;
+    const uses: RateUse[] = news.map(({ team, group, untold }) => ({ team, group, n: untold }));
+    for (const count of news) count.untold = 0;
+    this.isTelling = true;
+    try {
+      this.learn(counts, await this.parts.counter.add(uses));
+      this.isCutOff = false;
+    } catch (error) {
+      uses.forEach(({ n }, i) => (news[i]!.untold += n));
+      if (!this.isCutOff) this.parts.log.warn({ err: error }, 'rate limits are counted by this gateway alone for now');
+      this.isCutOff = true;
+    } finally {
+      this.isTelling = false;
+    }
+  }
+
+  /** Totals of a minute that has ended here meanwhile say nothing about the present one. */
+  private learn(counts: Map<string, Count>, totals: RateTotal[]): void {
+    if (counts !== this.counts || totals[0] === undefined) return;
+    const endMs = this.now() + totals[0].leftMs;
+    // The database's minute has turned a moment before ours: what is not among the totals is of the last one.
+    if (endMs - this.windowEndMs > WINDOW_MS / 2) this.counts = new Map();
+    this.windowEndMs = endMs;
+    for (const { team, group, n } of totals) {
+      const count = this.countOf(team, group);
+      count.used = n + count.untold;
+    }
+  }
+
+  private roll(): void {
+    const now = this.now();
+    if (now < this.windowEndMs) return;
+    this.counts = new Map();
+    this.windowEndMs += WINDOW_MS * (1 + Math.floor((now - this.windowEndMs) / WINDOW_MS));
+  }
+
+  private countOf(team: Uuid, group: RateGroup): Count {
+    const key = `${team} ${group}`;
+    let count = this.counts.get(key);
+    if (!count) this.counts.set(key, (count = { team, group, used: 0, untold: 0 }));
+    return count;
+  }
+
+  private refusal(group: RateGroup, limit: number): ApiError {
+    const retryAfterS = Math.max(1, Math.ceil((this.windowEndMs - this.now()) / 1000));
+    return new ApiError(
+      429,
+      `Rate limit exceeded: this team may make ${limit} requests of the group "${group}" per minute. Try again in ${retryAfterS} s.`,
+      { retryAfterS },
+    );
+  }
+}

@@ -1,0 +1,48 @@
+/** What a gateway may ask of a job after its start: more seeds, rest, go on. All of them levels: the newest wins. */
+import { parseActorKey, type ActorKey, type Append, type PauseNews } from '@troupe/contracts';
+import type { Effect, Incoming } from '@troupe/actors';
+import type { JobMemory, JobState } from './job.state.js';
+
+/** Reach a job that is over, too: a completed batch opens again, and every command wants its receipt. */
+export const LATE_COMMANDS = ['Append', 'Pause'] as const;
+
+/** True when there are new seeds for a batch that takes some. One that has not begun remembers them. */
+export function append(state: JobState, memory: JobMemory, { toOrd }: Append): boolean {
+  const hasFailed = state.status === 'cancelled' || state.status === 'failed';
+  if (hasFailed || toOrd <= state.seeds.total) return false;
+  state.seeds.total = toOrd;
+  state.limit = toOrd;
+  if (state.status === 'completed') reopen(state, memory);
+  return true;
+}
+
+function reopen(state: JobState, memory: JobMemory): void {
+  state.phase = 'running';
+  state.status = 'scraping';
+  memory.closingSince = null;
+  memory.released.clear();
+}
+
+/** Fetchers drop the kickoff work of a paused job: after the pause it is asked for anew. */
+export function notePause(state: JobState, memory: JobMemory, { v, paused }: PauseNews): void {
+  if (v <= state.pauseV) return;
+  state.pauseV = v;
+  state.paused = paused;
+  if (!paused) memory.kicks.clear();
+}
+
+/** The commands of a batch of messages need not be sent again. Start is recorded under the id of its job. */
+export function receipts(key: ActorKey, batch: readonly Incoming[]): Effect[] {
+  return batch.flatMap(({ body }): Effect[] => {
+    if (body.type === 'Start') return [startReceipt(key)];
+    return body.type === 'Append' || body.type === 'Pause' ? [receipt(body.cmd)] : [];
+  });
+}
+
+export function startReceipt(key: ActorKey): Effect {
+  return receipt(parseActorKey(key).id);
+}
+
+function receipt(id: string): Effect {
+  return { t: 'row', row: { op: 'command.delete', id } };
+}

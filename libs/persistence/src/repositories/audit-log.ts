@@ -1,0 +1,60 @@
+/** Who changed what through the admin API. An entry is written in the transaction of its change. */
+import type pg from 'pg';
+
+export interface AuditAuthor {
+  /** How the caller proved itself, without the secret. */
+  actor: string;
+  ip: string | null;
+}
+
+export interface AuditChange {
+  /** `<thing>.<verb>`, e.g. `key.revoke`. */
+  action: string;
+  /** Id or name of what was changed. */
+  target: string;
+  /** Never secrets. */
+  details?: Record<string, unknown>;
+}
+
+export interface AuditEntry extends AuditAuthor {
+  id: string;
+  at: Date;
+  action: string;
+  target: string;
+  details: Record<string, unknown>;
+}
+
+export interface AuditQuery {
+  from: Date | null;
+  to: Date | null;
+  limit: number;
+}
+
+export async function recordAudit(
+  db: Pick<pg.PoolClient, 'query'>,
+  { actor, ip }: AuditAuthor,
+  { action, target, details = {} }: AuditChange,
+): Promise<void> {
+  await db.query(`INSERT INTO admin_audit (actor, ip, action, target, details) VALUES ($1, $2, $3, $4, $5)`, [
+    actor,
+    ip,
+    action,
+    target,
+    details,
+  ]);
+}
+
+export class AuditLog {
+  constructor(private readonly pool: pg.Pool) {}
+
+  /** Newest first. */
+  async list({ from, to, limit }: AuditQuery): Promise<AuditEntry[]> {
+    const { rows } = await this.pool.query<AuditEntry>(
+      `SELECT id, at, actor, ip, action, target, details FROM admin_audit
+       WHERE ($1::timestamptz IS NULL OR at >= $1) AND ($2::timestamptz IS NULL OR at < $2)
+       ORDER BY at DESC, id DESC LIMIT $3`,
+      [from, to, limit],
+    );
+    return rows;
+  }
+}

@@ -1,0 +1,103 @@
+/** Changes of a job that is there already: recorded with their command in one transaction, like the job itself. */
+import { randomUUID } from 'node:crypto';
+import { actorKey, type JobNo, type PauseNews, type Uuid } from '@troupe/contracts';
+import type pg from 'pg';
+import { withTransaction } from '../pool.js';
+import {
+  claimIdempotencyKey,
+  commandEnvelope,
+  insertSeeds,
+  recordCommand,
+  type RecordedCommand,
+  type Seed,
+} from './job-writes.js';
+
+export interface SeedAppend {
+  job: Uuid;
+  jobNo: JobNo;
+  team: Uuid;
+  seeds: readonly Seed[];
+  /** Seeds of the batch in all. */
+  maxSeeds: number;
+  /** Age up to which a batch takes more: its life as a whole is limited. */
+  maxAgeHours: number;
+  idempotencyKey: string | null;
+}
+
+/** The batch is failed or cancelled (`ended`), too old, or would hold too many seeds. */
+export type AppendRefusal = 'ended' | 'old' | 'full';
+
+/** The row lock is what keeps two gateways from giving out the same ordinals. */
+const TAKE_ORDINALS = `UPDATE job SET seeds = seeds + $2, total = total + $2, status = 'scraping', finished_at = NULL,
+    warning = NULL, expires_at = greatest(expires_at, now() + $5 * interval '1 hour')
+  WHERE job_no = $1 AND kind = 'batch' AND status IN ('scraping', 'completed') AND seeds + $2 <= $3
+    AND created_at > now() - $4 * interval '1 hour'
+  RETURNING seeds - $2 AS from_ord`;
+
+const WHY_NOT = `SELECT CASE WHEN status NOT IN ('scraping', 'completed') THEN 'ended'
+    WHEN created_at <= now() - $2 * interval '1 hour' THEN 'old' ELSE 'full' END AS refusal
+  FROM job WHERE job_no = $1`;
+
+const SET_PAUSED = `UPDATE job j SET paused = $2, pause_v = j.pause_v + (j.paused <> $2)::int
+  FROM (SELECT job_no, paused FROM job WHERE job_no = $1 FOR UPDATE) before
+  WHERE j.job_no = before.job_no AND j.status = 'scraping'
+  RETURNING j.pause_v, before.paused <> $2 AS changed`;
+
+export class JobCommandRepository {
+  constructor(
+    private readonly pool: pg.Pool,
+    private readonly options: { resultTtlHours: number },
+  ) {}
+
+  /**
+   * Adds seeds to a batch and opens it again when it was completed. The job's row shows both at once, whatever its
+   * actor is about to write.
+   * @throws TroupeError 409 when the idempotency key was used in the last 24 h
+   */
+  append(input: SeedAppend): Promise<{ command: RecordedCommand } | { refusal: AppendRefusal }> {
+    return withTransaction(this.pool, async (client) => {
+      const { job, jobNo, seeds, maxSeeds, maxAgeHours } = input;
+      const { rows } = await client.query<{ from_ord: number }>(TAKE_ORDINALS, [
+        jobNo,
+        seeds.length,
+        maxSeeds,
+        maxAgeHours,
+        this.options.resultTtlHours,
+      ]);
+      const fromOrd = rows[0]?.from_ord;
+      if (fromOrd === undefined) return { refusal: await whyNot(client, input) };
+      await claimIdempotencyKey(client, input.team, input.idempotencyKey, job);
+      await insertSeeds(client, jobNo, fromOrd, seeds);
+      const cmd = randomUUID();
+      const body = { type: 'Append', job, cmd, toOrd: fromOrd + seeds.length } as const;
+      const command = { id: cmd, envelope: commandEnvelope(`append.${cmd}`, actorKey('batch', job), body) };
+      await recordCommand(client, command);
+      return { command };
+    });
+  }
+
+  /** Pauses or resumes a crawl; null when it has ended. Without a change there is no command. */
+  setPaused(
+    job: Uuid,
+    jobNo: JobNo,
+    paused: boolean,
+  ): Promise<{ news: PauseNews; command: RecordedCommand | null } | null> {
+    return withTransaction(this.pool, async (client) => {
+      const { rows } = await client.query<{ pause_v: number; changed: boolean }>(SET_PAUSED, [jobNo, paused]);
+      const row = rows[0];
+      if (row === undefined) return null;
+      const news = { v: row.pause_v, paused };
+      if (!row.changed) return { news, command: null };
+      const cmd = randomUUID();
+      const body = { type: 'Pause', job, cmd, ...news } as const;
+      const command = { id: cmd, envelope: commandEnvelope(`pause.${cmd}`, actorKey('crawl', job), body) };
+      await recordCommand(client, command);
+      return { news, command };
+    });
+  }
+}
+
+async function whyNot(client: pg.PoolClient, { jobNo, maxAgeHours }: SeedAppend): Promise<AppendRefusal> {
+  const { rows } = await client.query<{ refusal: AppendRefusal }>(WHY_NOT, [jobNo, maxAgeHours]);
+  return rows[0]?.refusal ?? 'ended';
+}

@@ -1,0 +1,145 @@
+/** What became of every URL of a job, read as one consistent snapshot (spec: `GET …/ledger`). */
+import type { JobNo, Outcome } from '@troupe/contracts';
+import type pg from 'pg';
+import { withTransaction } from '../pool.js';
+
+/** How a URL of a job stands; `pending` only while the job runs. */
+export type LedgerOutcome = Outcome | 'pending';
+
+export interface LedgerEntry {
+  item: number;
+  url: string;
+  outcome: LedgerOutcome;
+  rule: string | null;
+  depth: number;
+  /** URL of the page that named it, null for start pages, seeds and sitemaps. */
+  parent: string | null;
+  status: number | null;
+  bytes: number | null;
+  ms: number | null;
+  engine: string | null;
+  attempts: number;
+  /** When it was decided; for what is pending the time of the snapshot. */
+  at: Date;
+}
+
+export interface LedgerQuery {
+  skip: number;
+  limit: number;
+  /** null = every URL that belongs to the job, in order of discovery. */
+  outcome: LedgerOutcome | null;
+}
+
+export interface Ledger {
+  /** By outcome, without zeros; their sum is `discovered`. */
+  counts: Partial<Record<LedgerOutcome, number>>;
+  discovered: number;
+  /** Links left out, by scope rule. */
+  excluded: Partial<Record<string, number>>;
+  entries: LedgerEntry[];
+  hasMore: boolean;
+}
+
+const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
+const MAX_OUT_OF_SCOPE = 10_000;
+
+/** What undecided URLs count as: the end of the job has made something of them. */
+const UNDECIDED = `CASE status WHEN 'scraping' THEN 'pending' WHEN 'cancelled' THEN 'cancelled' ELSE 'limit' END`;
+
+const JOB = `SELECT ${UNDECIDED} AS undecided, coalesce(finished_at, now()) AS at, excluded,
+    (SELECT count(*) FROM frontier WHERE job_no = $1)::int + (SELECT count(*) FROM job_seed WHERE job_no = $1)::int AS open
+  FROM job WHERE job_no = $1`;
+
+const COUNTS = `SELECT outcome, count(*)::int AS n FROM url_outcome WHERE job_no = $1 GROUP BY outcome`;
+
+const DECIDED = `SELECT item, url, parent_item, depth, outcome, rule, status, bytes, ms, engine, attempts, at
+  FROM url_outcome WHERE job_no = $1`;
+
+/** $2: what undecided URLs count as, $3: since when. */
+const OPEN = `SELECT seq AS item, url, from_item AS parent_item, depth, $2::text AS outcome, NULL::text AS rule, NULL::smallint AS status,
+    NULL::bigint AS bytes, NULL::int AS ms, NULL::text AS engine, attempt AS attempts, $3::timestamptz AS at
+  FROM frontier WHERE job_no = $1
+  UNION ALL
+  SELECT ord, url, NULL, 0, $2, NULL, NULL, NULL, NULL, NULL, 0, $3 FROM job_seed WHERE job_no = $1`;
+
+/** Links left out have no item of their own; a link lies one level below its page. */
+const OUT_OF_SCOPE = `SELECT 0 AS item, e.url, p.url AS parent, coalesce(p.depth + 1, 0) AS depth, 'out_of_scope' AS outcome, e.rule,
+    NULL::smallint AS status, NULL::bigint AS bytes, NULL::int AS ms, NULL::text AS engine, 0 AS attempts, e.at
+  FROM (SELECT * FROM url_excluded WHERE job_no = $1 ORDER BY at, h OFFSET $2 LIMIT $3) e
+  LEFT JOIN url_outcome p ON p.job_no = e.job_no AND p.item = e.parent_item ORDER BY e.at, e.h`;
+
+/** A parent is decided before what it names is known. */
+function page(source: string, order: string, offset: string): string {
+  return `SELECT e.*, p.url AS parent FROM (SELECT * FROM (${source}) s ORDER BY ${order} ${offset}) e
+    LEFT JOIN url_outcome p ON p.job_no = $1 AND p.item = e.parent_item ORDER BY ${order.replaceAll(/\w+/g, 'e.$&')}`;
+}
+
+interface EntryRecord extends Omit<LedgerEntry, 'item' | 'bytes'> {
+  item: string;
+  bytes: string | null;
+}
+
+interface JobRecord {
+  undecided: 'pending' | 'cancelled' | 'limit';
+  at: Date;
+  excluded: Partial<Record<string, number>>;
+  open: number;
+}
+
+export class LedgerRepository {
+  constructor(private readonly pool: pg.Pool) {}
+
+  /** null when there is no such job. Pages stay where they are while a job runs, those of undecided URLs excepted. */
+  read(jobNo: JobNo, query: LedgerQuery): Promise<Ledger | null> {
+    return withTransaction(
+      this.pool,
+      async (client) => {
+        const job = (await client.query<JobRecord>(JOB, [jobNo])).rows[0];
+        if (job === undefined) return null;
+        const decided = await client.query<{ outcome: LedgerOutcome; n: number }>(COUNTS, [jobNo]);
+        const counts = addUp([...decided.rows, { outcome: job.undecided, n: job.open }]);
+        const discovered = Object.values(counts).reduce((sum, n) => sum + n, 0);
+        const { limit } = query;
+        const rows = limit === 0 ? [] : await this.list(client, jobNo, job, { ...query, limit: limit + 1 });
+        return {
+          counts,
+          discovered,
+          excluded: job.excluded,
+          entries: rows.slice(0, limit).map(toEntry),
+          hasMore: rows.length > limit,
+        };
+      },
+      SNAPSHOT,
+    );
+  }
+
+  private async list(
+    client: pg.PoolClient,
+    jobNo: JobNo,
+    { undecided, at }: JobRecord,
+    { skip, limit, outcome }: LedgerQuery,
+  ): Promise<EntryRecord[]> {
+    const run = async (text: string, values: unknown[]) => (await client.query<EntryRecord>(text, values)).rows;
+    if (outcome === 'out_of_scope')
+      return run(OUT_OF_SCOPE, [jobNo, skip, Math.max(0, Math.min(limit, MAX_OUT_OF_SCOPE - skip))]);
+    const offset = 'OFFSET $4 LIMIT $5';
+    if (outcome === null)
+      return run(page(`${DECIDED} UNION ALL ${OPEN}`, 'item', offset), [jobNo, undecided, at, skip, limit]);
+    if (outcome === undecided) return run(page(OPEN, 'item', offset), [jobNo, undecided, at, skip, limit]);
+    // In order of decision: what was read stays where it was when more is decided.
+    const source = `${DECIDED} AND outcome = $2`;
+    return run(page(source, 'at, item', 'OFFSET $3 LIMIT $4'), [jobNo, outcome, skip, limit]);
+  }
+}
+
+function addUp(rows: readonly { outcome: LedgerOutcome; n: number }[]): Ledger['counts'] {
+  const counts: Ledger['counts'] = {};
+  for (const { outcome, n } of rows) if (n > 0) counts[outcome] = (counts[outcome] ?? 0) + n;
+  return counts;
+}
+
+function toEntry(row: EntryRecord): LedgerEntry {
+  const { url, outcome, rule, depth, parent, status, ms, engine, attempts, at } = row;
+  const bytes = row.bytes === null ? null : Number(row.bytes);
+  return { item: Number(row.item), url, outcome, rule, depth, parent, status, bytes, ms, engine, attempts, at };
+}

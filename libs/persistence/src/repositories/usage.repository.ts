@@ -1,0 +1,112 @@
+/** What teams have used and have in work. A job counts for the day on which it was started. */
+import { jobNoOf, type Uuid } from '@troupe/contracts';
+import type pg from 'pg';
+
+/** Days since 2024-01-01; `to` is not part of it. */
+export interface DaySpan {
+  fromDay: number;
+  toDay: number;
+}
+
+export interface MonthUse {
+  /** First day of the month, midnight UTC. */
+  month: Date;
+  /** Name of the key; null when not asked for, or without a key. */
+  keyName: string | null;
+  credits: number;
+}
+
+export interface DayUse {
+  day: Date;
+  team: Uuid;
+  keyId: Uuid | null;
+  keyName: string | null;
+  credits: number;
+  /** Documents of jobs, and calls without a job. */
+  pages: number;
+}
+
+export interface TeamWork {
+  /** Pages of running jobs that are not done, those being fetched included. */
+  openPages: number;
+  /** Pages of jobs being fetched now. */
+  activePages: number;
+}
+
+const USED_IN = `SELECT (
+    (SELECT coalesce(sum(credits), 0) FROM credit_ledger WHERE team_id = $1 AND job_no >= $2 AND job_no < $3) +
+    (SELECT coalesce(sum(credits), 0) FROM scrape_usage WHERE team_id = $1 AND day >= $4 AND day < $5))::float8 AS used`;
+
+/** All use as rows of (team_id, day, key_id, credits, pages). */
+const useWhere = (jobs: string, calls: string): string => `(
+  SELECT team_id, (job_no >> 40)::int AS day, key_id, credits, pages FROM credit_ledger WHERE ${jobs}
+  UNION ALL SELECT team_id, day, key_id, credits, calls FROM scrape_usage WHERE ${calls})`;
+
+const DATE_OF_DAY = `(timestamp '2024-01-01' + day * interval '1 day') AT TIME ZONE 'UTC'`;
+const MONTH_OF_DAY = `date_trunc('month', timestamp '2024-01-01' + day * interval '1 day') AT TIME ZONE 'UTC'`;
+
+const BY_MONTH = `SELECT ${MONTH_OF_DAY} AS month, CASE WHEN $2 THEN k.name END AS "keyName", sum(credits)::float8 AS credits
+  FROM ${useWhere('team_id = $1', 'team_id = $1')} u LEFT JOIN api_key k ON k.id = u.key_id
+  GROUP BY 1, 2 ORDER BY 1, 2`;
+
+const OF_TEAM = '($1::uuid IS NULL OR team_id = $1)';
+const BY_DAY = `SELECT ${DATE_OF_DAY} AS day, u.team_id AS team, u.key_id AS "keyId", k.name AS "keyName",
+    sum(credits)::float8 AS credits, sum(pages)::float8 AS pages
+  FROM ${useWhere(`${OF_TEAM} AND job_no >= $2 AND job_no < $3`, `${OF_TEAM} AND day >= $4 AND day < $5`)} u
+  LEFT JOIN api_key k ON k.id = u.key_id
+  GROUP BY u.day, u.team_id, u.key_id, k.name ORDER BY u.day, u.team_id, k.name, u.key_id`;
+
+const OPEN_PAGES = `SELECT coalesce(sum(greatest(total - completed, 0)), 0)::float8 AS n FROM job
+  WHERE team_id = $1 AND status = 'scraping'`;
+
+const IN_WORK = `WITH running AS MATERIALIZED (
+    SELECT job_no, greatest(total - completed, 0) AS open FROM job WHERE team_id = $1 AND status = 'scraping')
+  SELECT (SELECT coalesce(sum(open), 0) FROM running)::float8 AS "openPages",
+    (SELECT count(*) FROM running JOIN lane USING (job_no) WHERE run IS NOT NULL)::float8 AS "activePages"`;
+
+const LATEST_SUCCESS = `SELECT greatest(
+    (SELECT max(finished_at) FROM job WHERE team_id = $1 AND status = 'completed'),
+    (SELECT max(last_at) FROM scrape_usage WHERE team_id = $1)) AS at`;
+
+export class UsageRepository {
+  constructor(private readonly pool: pg.Pool) {}
+
+  /** Credits of a team. */
+  async usedIn(team: Uuid, span: DaySpan): Promise<number> {
+    const { rows } = await this.pool.query<{ used: number }>({
+      name: 'usage-sum',
+      text: USED_IN,
+      values: [team, ...boundsOf(span)],
+    });
+    return rows[0]!.used;
+  }
+
+  /** Months with any use, oldest first; by key when asked. */
+  async byMonth(team: Uuid, byKey: boolean): Promise<MonthUse[]> {
+    return (await this.pool.query<MonthUse>(BY_MONTH, [team, byKey])).rows;
+  }
+
+  /** Days and keys with any use, oldest first; of every team when `team` is null. */
+  async byDay(team: Uuid | null, span: DaySpan): Promise<DayUse[]> {
+    return (await this.pool.query<DayUse>(BY_DAY, [team, ...boundsOf(span)])).rows;
+  }
+
+  /** Pages of running jobs that are not done. */
+  async openPages(team: Uuid): Promise<number> {
+    const { rows } = await this.pool.query<{ n: number }>({ name: 'pages-open', text: OPEN_PAGES, values: [team] });
+    return rows[0]!.n;
+  }
+
+  async inWork(team: Uuid): Promise<TeamWork> {
+    return (await this.pool.query<TeamWork>(IN_WORK, [team])).rows[0]!;
+  }
+
+  /** When a job was completed or a call answered last; null = never. */
+  async latestSuccess(team: Uuid): Promise<Date | null> {
+    return (await this.pool.query<{ at: Date | null }>(LATEST_SUCCESS, [team])).rows[0]!.at;
+  }
+}
+
+function boundsOf({ fromDay, toDay }: DaySpan): (string | number)[] {
+  return [jobNoOf(fromDay, 0n), jobNoOf(toDay, 0n), fromDay, toDay];
+}

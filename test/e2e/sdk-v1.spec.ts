@@ -1,0 +1,151 @@
+/** The official JavaScript client in its version 1, as old programs call it (`new Firecrawl(…).v1`). */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import Firecrawl, { type FirecrawlAppV1 } from 'firecrawl';
+import { startDns, startSite, type DnsServer, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startCluster, type TestCluster } from '../support/cluster.js';
+
+const TIMEOUT_MS = 120_000;
+const POLL_S = 2;
+const LEAVES = 30;
+
+let site: Site;
+let dns: DnsServer;
+let cluster: TestCluster;
+let client: FirecrawlAppV1;
+
+const leaves = Array.from({ length: LEAVES }, (_, n) => `/leaf/${n}`);
+
+beforeAll(async () => {
+  site = await startSite((request, response) => {
+    const path = request.url ?? '';
+    if (path === '/binary')
+      return void response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(Buffer.alloc(9000, 7));
+    if (path !== '/' && !leaves.includes(path)) return void response.writeHead(404).end();
+    const links = path === '/' ? leaves.map((leaf) => `<a href="${leaf}">${leaf}</a>`).join(' ') : '';
+    const body = `<main><h1>Page ${path}</h1><p>Words of ${path}.</p>${links}</main>`;
+    response.writeHead(200, { 'content-type': 'text/html' }).end(`<html><body>${body}</body></html>`);
+  });
+  dns = await startDns({});
+  const env = { ALLOW_PRIVATE_TARGETS: '127.0.0.1', DNS_SERVERS: dns.address, HOST_GAP_MS: '0' };
+  cluster = await startCluster({ env });
+  client = new Firecrawl({ apiKey: cluster.apiKey, apiUrl: cluster.url }).v1;
+}, TIMEOUT_MS);
+
+afterAll(async () => {
+  await cluster?.stop();
+  await site?.close();
+  dns?.close();
+}, TIMEOUT_MS);
+
+/** The clients' answers are unions with their errors. */
+function succeeded<T extends { success: boolean }>(answer: T): Extract<T, { success: true }> {
+  expect(answer).toMatchObject({ success: true });
+  return answer as Extract<T, { success: true }>;
+}
+
+const sourcesOf = (data: { metadata?: { sourceURL?: string } }[]) =>
+  data.map(({ metadata }) => metadata?.sourceURL ?? '?').sort();
+const urlsOf = (paths: string[]) => paths.map((path) => site.origin + path).sort();
+
+describe('the client of v1', () => {
+  it(
+    'scrapes a page',
+    async () => {
+      const page = succeeded(
+        await client.scrapeUrl(`${site.origin}/leaf/1`, { formats: ['markdown', 'links'], onlyMainContent: false }),
+      );
+      expect(page.markdown).toContain('Words of /leaf/1.');
+      expect(page.metadata).toMatchObject({ statusCode: 200, sourceURL: `${site.origin}/leaf/1` });
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'crawls a site to its end and has every page',
+    async () => {
+      const params = { limit: 100, maxDepth: 3, ignoreSitemap: true, allowBackwardLinks: false };
+      const status = succeeded(await client.crawlUrl(site.origin, params, POLL_S));
+      expect(status.status).toBe('completed');
+      expect(sourcesOf(status.data)).toEqual([site.origin, ...urlsOf(leaves)].sort());
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'reads a crawl in parts',
+    async () => {
+      const { id } = succeeded(await client.asyncCrawlUrl(site.origin, { limit: 7, ignoreSitemap: true }));
+      let part = succeeded(await client.checkCrawlStatus(id));
+      while (part.status === 'scraping') part = succeeded(await client.checkCrawlStatus(id));
+      const second = succeeded(await client.checkCrawlStatus(id, false, undefined, 3, 3));
+      expect(second.data).toEqual(part.data.slice(3, 6));
+      expect(second.next).toBe(`${cluster.url}/v1/crawl/${id}?skip=6&limit=3`);
+      expect(succeeded(await client.checkCrawlStatus(id, true, undefined, 0, 3)).data).toHaveLength(7);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'asks for the errors of a running crawl without ending it, and cancels it then',
+    async () => {
+      const { id } = succeeded(await client.asyncCrawlUrl(site.origin, { delay: 5 }));
+      expect(await client.checkCrawlErrors(id!)).toMatchObject({ errors: [], robotsBlocked: [] });
+      expect(succeeded(await client.checkCrawlStatus(id)).status).toBe('scraping');
+      await client.cancelCrawl(id!);
+      expect(succeeded(await client.checkCrawlStatus(id)).status).toBe('cancelled');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'scrapes a batch, whose status it asks of the crawls',
+    async () => {
+      const urls = urlsOf(['/leaf/1', '/leaf/2', '/binary']);
+      const status = succeeded(await client.batchScrapeUrls(urls, { formats: ['markdown'] }, POLL_S));
+      expect(status.status).toBe('completed');
+      expect(sourcesOf(status.data)).toEqual(urlsOf(['/leaf/1', '/leaf/2']));
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'lists the errors of a batch and leaves invalid addresses out when told to',
+    async () => {
+      const urls = [`${site.origin}/binary`, 'nope'];
+      await expect(client.asyncBatchScrapeUrls(urls, {})).rejects.toMatchObject({ statusCode: 400 });
+      const started = succeeded(await client.asyncBatchScrapeUrls(urls, {}, undefined, undefined, true));
+      expect(started.invalidURLs).toEqual(['nope']);
+      let status = succeeded(await client.checkBatchScrapeStatus(started.id));
+      while (status.status === 'scraping') status = succeeded(await client.checkBatchScrapeStatus(started.id));
+      expect(await client.checkBatchScrapeErrors(started.id!)).toMatchObject({
+        errors: [{ url: urls[0], code: 'SCRAPE_UNSUPPORTED_FILE_ERROR' }],
+      });
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'maps a site to plain addresses',
+    async () => {
+      const { links } = succeeded(await client.mapUrl(site.origin, { ignoreSitemap: true }));
+      expect(links).toEqual(expect.arrayContaining(urlsOf(leaves)));
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'is told what is wrong',
+    async () => {
+      const nonsense = { parsers: ['pdf'] } as object;
+      await expect(client.scrapeUrl(site.origin, nonsense)).rejects.toMatchObject({
+        statusCode: 400,
+        message: expect.stringContaining('unrecognized_keys'),
+      });
+      await expect(client.scrapeUrl('http://no-such-host.invalid/', {})).rejects.toThrow();
+      const key = `key-${Date.now()}`;
+      succeeded(await client.asyncCrawlUrl(site.origin, { limit: 1 }, key));
+      await expect(client.asyncCrawlUrl(site.origin, { limit: 1 }, key)).rejects.toMatchObject({ statusCode: 409 });
+    },
+    TIMEOUT_MS,
+  );
+});
