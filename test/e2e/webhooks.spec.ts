@@ -96,11 +96,17 @@ async function deliveriesOf(id: string, kind = 'crawl'): Promise<Delivery[]> {
   return found;
 }
 
+/** Of a finished job, when nothing is pending and nothing has been added for a while. */
 async function settled(id: string, kind = 'crawl'): Promise<Delivery[]> {
-  for (let tries = 0; tries < 300; tries++) {
+  await api.finished(`/v2/${kind}/${id}?limit=1`);
+  let last = '';
+  for (let tries = 0; tries < 200; tries++) {
     const deliveries = await deliveriesOf(id, kind);
-    if (deliveries.length > 0 && deliveries.every(({ state }) => state !== 'pending')) return deliveries;
-    await sleep(100);
+    const text = JSON.stringify(deliveries);
+    if (text === last && deliveries.length > 0 && deliveries.every(({ state }) => state !== 'pending'))
+      return deliveries;
+    last = text;
+    await sleep(150);
   }
   throw new Error(`deliveries of ${id} do not come to an end`);
 }
@@ -253,6 +259,30 @@ describe('a batch with a webhook', () => {
     expect((await settled(body.id as string, 'batch/scrape')).map(({ eventNo }) => eventNo)).toEqual(
       Array.from({ length: 21 }, (_, i) => i + 1),
     );
+  }, 60_000);
+});
+
+describe('a batch that is appended to after its end', () => {
+  it('tells its further pages and its end once more', async () => {
+    const [first, second] = [1, 2].map((part) => Array.from({ length: 5 }, (_, i) => site.leaf('more', 10 * part + i)));
+    const webhook = { url: receiver.url('/more') };
+    const { body } = await api.post('/v2/batch/scrape', { urls: first, webhook, ...OPTIONS });
+    const id = body.id as string;
+    await receiver.until('/more', hasEnded);
+    const { status } = await api.post('/v2/batch/scrape', { urls: second, appendToId: id, ...OPTIONS });
+    expect(status).toBe(200);
+    const all = await receiver.until('/more', ({ length }) => length === 13);
+    expect(all.map(({ event }) => event.type.split('.')[1])).toEqual([
+      'started',
+      ...Array.from({ length: 5 }, () => 'page'),
+      'completed',
+      ...Array.from({ length: 5 }, () => 'page'),
+      'completed',
+    ]);
+    expect(receiver.events('/more').size).toBe(13);
+    const log = await settled(id, 'batch/scrape');
+    expect(log.map(({ eventNo }) => eventNo)).toEqual(Array.from({ length: 13 }, (_, i) => i));
+    expect(log.map(({ webhookId }) => webhookId).sort()).toEqual([...receiver.events('/more').keys()].sort());
   }, 60_000);
 });
 

@@ -14,6 +14,7 @@ const POST: Post = {
   webhook: { url: 'https://h.example/', headers: {}, metadata: '{"b":1,"a":[null,"ü"]}' },
   attempt: 1,
   events: [[0, 9]],
+  ends: [],
   end: null,
 };
 const text = (post: Post, eventNo: number, document: Buffer | null = null): string =>
@@ -40,9 +41,23 @@ describe('eventBody', () => {
     ['failed', null, { success: false, type: 'crawl.failed', error: 'The job failed' }],
     ['cancelled', null, { success: false, type: 'crawl.cancelled', error: 'The job was cancelled' }],
   ] as const)('tells how a job ended: %s, %j', (status, error, expected) => {
-    const post = { ...POST, end: { eventNo: 5, status, error } };
+    const post = { ...POST, ends: [4], end: { status, error } };
     expect(JSON.parse(text(post, 5))).toMatchObject({ ...expected, data: [] });
     expect(JSON.parse(text(post, 4, Buffer.from('{}')))).toMatchObject({ type: 'crawl.page' });
+  });
+
+  it('tells the completion of a batch before it was appended to, and its pages since', () => {
+    const post: Post = { ...POST, kind: 'batch', ends: [2, 3], end: { status: 'cancelled', error: null } };
+    const document = Buffer.from('{}');
+    const types = [0, 1, 2, 3, 4, 5].map((no) => (JSON.parse(text(post, no, document)) as { type: string }).type);
+    expect(types.map((type) => type.split('.')[1])).toEqual([
+      'started',
+      'page',
+      'page',
+      'completed',
+      'page',
+      'cancelled',
+    ]);
   });
 
   it('leaves the content of a page out when the body would be above 10 MB', () => {

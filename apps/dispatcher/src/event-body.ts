@@ -3,8 +3,8 @@
  * restart posts the same bytes and the same signature fits.
  */
 import {
+  placeOf,
   RESERVED_METADATA_KEYS,
-  START_EVENT,
   WEBHOOK_SUBJECTS,
   webhookIdOf,
   type Post,
@@ -39,9 +39,11 @@ export function eventBody(post: Post, eventNo: number, document: Buffer | null):
 
 const DEFAULT_ERRORS = { failed: 'The job failed', cancelled: 'The job was cancelled' } as const;
 
-export function eventOf({ end }: Post, eventNo: number): WebhookEvent {
-  if (eventNo === START_EVENT) return 'started';
-  return end?.eventNo === eventNo ? end.status : 'page';
+export function eventOf({ end, ends }: Post, eventNo: number): WebhookEvent {
+  const place = placeOf(eventNo, ends);
+  if (place.what === 'start') return 'started';
+  if (place.what === 'page') return 'page';
+  return place.nth === ends.length - 1 && end !== null ? end.status : 'completed';
 }
 
 function withoutContent(document: Buffer): Buffer {

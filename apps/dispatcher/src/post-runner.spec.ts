@@ -19,6 +19,7 @@ const POST: Post = {
   webhook: { url: 'https://h.example/x', headers: { a: 'b' }, metadata: '{}' },
   attempt: 1,
   events: [[1, 3]],
+  ends: [],
   end: null,
 };
 
@@ -83,6 +84,12 @@ describe('a run of posts', () => {
       [2, 200, null],
       [3, 200, null],
     ]);
+  });
+
+  it('finds the pages behind an earlier end of the job', async () => {
+    await runner().run({ ...POST, events: [[2, 5]], ends: [2], end: { status: 'completed', error: null } });
+    const data = posted.map(({ body }) => (JSON.parse(body) as { data: { markdown: string }[] }).data[0]?.markdown);
+    expect(data.sort()).toEqual(['p2', 'p3', 'p4', undefined]);
   });
 
   it('signs nothing for a team without a secret', async () => {

@@ -112,6 +112,8 @@ export type RowOp =
     }
   /** `final`: no further attempt follows by itself. */
   | ({ op: 'delivery.attempt'; jobNo: JobNo; attempt: number; final: boolean } & PostResult)
+  /** The job ended, not always for the last time: this is the number of that event. */
+  | { op: 'delivery.end'; jobNo: JobNo; eventNo: number; status: JobStatus }
   /** The event is tried once more: its last attempt is not final after all. */
   | { op: 'delivery.reopen'; jobNo: JobNo; eventNo: number; attempt: number };
 

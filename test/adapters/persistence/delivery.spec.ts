@@ -102,6 +102,18 @@ describe('attempts at deliveries', () => {
   });
 });
 
+describe('the ends of a job', () => {
+  it('are kept once each, in order', async () => {
+    const end = (eventNo: number): RowOp => ({ op: 'delivery.end', jobNo, eventNo, status: 'completed' });
+    await write([end(9), end(4)]);
+    await write([end(4)]);
+    expect(await deliveries.ends(jobNo)).toEqual([
+      { eventNo: 4, status: 'completed' },
+      { eventNo: 9, status: 'completed' },
+    ]);
+  });
+});
+
 describe('what a dispatcher reads', () => {
   it('are pages by ordinal, where they are stored', async () => {
     await write([page(1), page(2), page(3)]);

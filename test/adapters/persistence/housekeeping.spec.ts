@@ -19,6 +19,7 @@ const BULK = [
   'page_segment',
   'job_error',
   'delivery_attempt',
+  'delivery_end',
 ];
 const FIRST_MIGRATION = 'InitialSchema1763683200000';
 const TABLES = [...BULK, 'scrape_log', 'scrape_document'];

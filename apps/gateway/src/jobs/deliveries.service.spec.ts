@@ -9,8 +9,8 @@ import { WebhookPolicy } from './webhook-policy.js';
 const JOB = '6f0c0000-0000-4000-8000-000000000001';
 const CALLER = {} as Caller;
 
-let status: JobView['status'];
 let pages: number;
+let ends: { eventNo: number; status: 'completed' | 'failed' | 'cancelled' }[];
 let events: WebhookEvent[] | null;
 let recorded: DeliveryAttempt[];
 let sent: Replay[];
@@ -23,12 +23,12 @@ const service = new DeliveriesService({
         job: JOB,
         jobNo: '7',
         kind: 'crawl',
-        status,
         wireOptions: events === null ? { limit: 1 } : { webhook: { url: 'https://h.example/', events } },
       } as JobView),
   },
   deliveries: {
     pageCount: () => Promise.resolve(pages),
+    ends: () => Promise.resolve(ends),
     attempts: (_job, numbers) =>
       Promise.resolve(
         new Map(
@@ -64,8 +64,8 @@ const attempt = (eventNo: number, no: number, code: number | null, final: boolea
 });
 
 beforeEach(() => {
-  status = 'completed';
   pages = 5;
+  ends = [{ eventNo: 6, status: 'completed' }];
   events = ['started', 'page', 'completed', 'failed'];
   recorded = [
     attempt(0, 1, 200, true),
@@ -113,8 +113,26 @@ describe('the list of deliveries', () => {
     [[], 'completed', []],
   ])('shows of %j for a job that is %s only %j', async (wanted, now, expected) => {
     events = wanted;
-    status = now;
+    ends = now === 'scraping' ? [] : [{ eventNo: 6, status: now }];
     expect((await service.list(CALLER, JOB, 0, 100)).deliveries.map(({ eventNo }) => eventNo)).toEqual(expected);
+  });
+
+  it('goes on behind the end of a batch that was appended to', async () => {
+    pages = 7;
+    ends = [6, 9].map((eventNo) => ({ eventNo, status: 'completed' }));
+    recorded = [];
+    const typesOf = async () =>
+      (await service.list(CALLER, JOB, 4, 100)).deliveries.map(({ eventNo, type }) => [eventNo, type]);
+    expect(await typesOf()).toEqual([
+      [4, 'crawl.page'],
+      [5, 'crawl.page'],
+      [6, 'crawl.completed'],
+      [7, 'crawl.page'],
+      [8, 'crawl.page'],
+      [9, 'crawl.completed'],
+    ]);
+    events = ['started', 'page'];
+    expect((await typesOf()).map(([eventNo]) => eventNo)).toEqual([4, 5, 7, 8]);
   });
 
   it('is empty for a job without a webhook', async () => {

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import {
   actorKey,
-  endEventOf,
   spansOf,
   START_EVENT,
   webhookIdOf,
@@ -36,7 +35,7 @@ export interface ReplayOrder {
 
 export interface DeliveriesParts {
   status: Pick<JobStatusService, 'find'>;
-  deliveries: Pick<DeliveryRepository, 'pageCount' | 'attempts' | 'lastAttempts'>;
+  deliveries: Pick<DeliveryRepository, 'pageCount' | 'ends' | 'attempts' | 'lastAttempts'>;
   publisher: Publisher;
   instance: string;
 }
@@ -99,30 +98,36 @@ export class DeliveriesService {
 
   private async eventsOf(job: JobView): Promise<JobEvents> {
     const webhook = webhookOf(job);
-    if (webhook === null) return new JobEvents([], 0, null);
-    const pages = await this.parts.deliveries.pageCount(job.jobNo);
-    return new JobEvents(webhook.events, pages, job.status === 'scraping' ? null : job.status);
+    if (webhook === null) return new JobEvents([], 0, []);
+    const [pages, ends] = await Promise.all([
+      this.parts.deliveries.pageCount(job.jobNo),
+      this.parts.deliveries.ends(job.jobNo),
+    ]);
+    return new JobEvents(webhook.events, pages, ends);
   }
 }
 
 /** The events that a receiver has heard of or will hear of, as far as the job has come. */
 class JobEvents {
   private readonly hasStart: boolean;
-  private readonly hasEnd: boolean;
-  private readonly shownPages: number;
+  private readonly hasPages: boolean;
+  private readonly shownEnds: number[];
+  private readonly hiddenEnds: number[];
 
   constructor(
     wanted: readonly WebhookEvent[],
     private readonly pages: number,
-    readonly end: Exclude<WebhookEvent, 'started' | 'page'> | null,
+    private readonly ends: readonly { eventNo: number; status: WebhookEvent }[],
   ) {
+    const isShown = ({ status }: { status: WebhookEvent }) => wanted.includes(status);
     this.hasStart = wanted.includes('started');
-    this.shownPages = wanted.includes('page') ? pages : 0;
-    this.hasEnd = end !== null && wanted.includes(end);
+    this.hasPages = wanted.includes('page');
+    this.shownEnds = ends.filter(isShown).map(({ eventNo }) => eventNo);
+    this.hiddenEnds = ends.filter((end) => !isShown(end)).map(({ eventNo }) => eventNo);
   }
 
   get count(): number {
-    return Number(this.hasStart) + this.shownPages + Number(this.hasEnd);
+    return Number(this.hasStart) + (this.hasPages ? this.pages : 0) + this.shownEnds.length;
   }
 
   /** Numbers of the events at these places. */
@@ -134,13 +139,14 @@ class JobEvents {
 
   nameOf(eventNo: number): WebhookEvent {
     if (eventNo === START_EVENT) return 'started';
-    return eventNo === endEventOf(this.pages) && this.end !== null ? this.end : 'page';
+    return this.ends.find((end) => end.eventNo === eventNo)?.status ?? 'page';
   }
 
   private at(place: number): number {
-    if (this.hasStart && place === 0) return START_EVENT;
-    const page = place + 1 - Number(this.hasStart);
-    return page <= this.shownPages ? page : endEventOf(this.pages);
+    const afterStart = place - Number(this.hasStart);
+    if (afterStart < 0) return START_EVENT;
+    if (!this.hasPages) return this.shownEnds[afterStart]!;
+    return this.hiddenEnds.reduce((eventNo, hidden) => (hidden <= eventNo ? eventNo + 1 : eventNo), afterStart + 1);
   }
 }
 

@@ -23,6 +23,7 @@ function submitWith(over: Partial<JobSubmitParts> = {}) {
     link: { isUp: () => true },
     commands: { send: () => undefined },
     targets: { check: () => void order.push('blocklist') },
+    webhooks: { check: () => undefined },
     credits: {
       charge: (_: object, credits: number) => Promise.resolve(void order.push(`charge ${credits}`)),
       affordable: (_: object, limit: number) => {

@@ -123,7 +123,7 @@ describe('the order of first attempts', () => {
     expect(world.take()).toEqual([]);
     world.done(pages[0]!, 200, [5]);
     const [end] = world.take();
-    expect(end).toMatchObject({ events: [[6, 6]], end: { eventNo: 6, status: 'completed', error: null } });
+    expect(end).toMatchObject({ events: [[6, 6]], ends: [5], end: { status: 'completed', error: null } });
     expect(world.state.phase).toBe('open');
     world.done(end!);
     expect(world.state.phase).toBe('over');
@@ -186,7 +186,7 @@ describe('retries', () => {
       expect(world.take()).toEqual([]);
       world.wait(pauseMs / 20 + 1);
       const posts = world.take();
-      expect(posts).toMatchObject([{ attempt: i + 2, events: [[1, 1]], end: { eventNo: 1 } }]);
+      expect(posts).toMatchObject([{ attempt: i + 2, events: [[1, 1]], ends: [0] }]);
       world.done(posts[0]!, null);
     }
     expect(world.attempts().map(({ attempt, final }) => [attempt, final])).toEqual([
@@ -340,7 +340,8 @@ describe('a replay', () => {
         [0, 0],
         [4, 4],
       ],
-      end: { eventNo: 4, status: 'completed' },
+      ends: [3],
+      end: { status: 'completed' },
     });
     world.done(post!, (eventNo) => (eventNo === 0 ? 200 : 500));
     expect(world.attempts().slice(-2)).toMatchObject([
@@ -360,6 +361,44 @@ describe('a replay', () => {
   it('of events that are still to come is left alone', () => {
     replay('r1', [9]);
     expect(world.take()).toEqual([]);
+  });
+});
+
+describe('a batch that is appended to after its end', () => {
+  const ends = (): RowOp[] => world.rows.filter(({ op }) => op === 'delivery.end');
+
+  it('goes on with its pages under new numbers and ends once more', () => {
+    world.start();
+    world.end(2);
+    expect(order(world.deliverAll())).toEqual([[0], [1, 2], [3]]);
+    expect(world.state.phase).toBe('over');
+    world.pages(4);
+    expect(world.state.phase).toBe('open');
+    world.end(5, 'cancelled');
+    expect(order(world.deliverAll())).toEqual([[4, 5], [6], [7]]);
+    expect(ends()).toMatchObject([
+      { eventNo: 3, status: 'completed' },
+      { eventNo: 7, status: 'cancelled' },
+    ]);
+    expect(world.state.phase).toBe('over');
+  });
+
+  it('ends once more without a further page', () => {
+    world.start(['completed']);
+    world.end(2);
+    world.deliverAll();
+    world.end(2);
+    expect(world.take()).toMatchObject([{ events: [[4, 4]], ends: [2, 2] }]);
+  });
+
+  it('keeps the order although its first end is still on its way', () => {
+    world.start(['page', 'completed']);
+    world.end(2);
+    world.end(4);
+    const [first] = world.take();
+    expect(eventsOf(first!)).toEqual([1, 2]);
+    world.done(first!);
+    expect(order(world.deliverAll())).toEqual([[3], [4, 5], [6]]);
   });
 });
 

@@ -9,10 +9,12 @@ import type { ActorDef, Activation, Effect, Incoming, TurnContext } from '@troup
 import {
   endEventOf,
   numbersOf,
+  placeOf,
   spansOf,
   splitSpans,
   START_EVENT,
   type ActorKey,
+  type JobEnd,
   type JobEvent,
   type Post,
   type PostDone,
@@ -104,7 +106,12 @@ class DeliveryTurn {
       return;
     }
     state.known = Math.max(state.known, event.uptoOrd);
-    if (event.event === 'terminal') state.end = { status: event.status, error: storedText(event.error) };
+    if (event.event !== 'terminal') return;
+    const { status, error } = event;
+    state.ends.push(state.known);
+    const eventNo = endEventOf(state.ends, state.ends.length - 1);
+    state.end = { status, error: storedText(error) };
+    this.effects.push({ t: 'row', row: { op: 'delivery.end', jobNo: state.jobNo, eventNo, status } });
   }
 
   // ---------------------------------------------------------------------------------------------- results
@@ -240,12 +247,10 @@ class DeliveryTurn {
     if (from === START_EVENT) return this.advance(from);
     const isStartOut = this.firstAttempts().some(({ events }) => events[0]?.[0] === START_EVENT);
     if (isStartOut) return null;
-    if (from <= state.known) {
-      if (this.waitingSpans() > MAX_WAITING_SPANS) return null;
-      return this.advance(Math.min(state.known, from + RUN_EVENTS - 1));
-    }
-    const isEndDue = state.end !== null && from === endEventOf(state.known) && this.firstAttempts().length === 0;
-    return isEndDue ? this.advance(from) : null;
+    if (from > this.lastEvent()) return null;
+    if (placeOf(from, state.ends).what === 'end') return this.firstAttempts().length === 0 ? this.advance(from) : null;
+    if (this.waitingSpans() > MAX_WAITING_SPANS) return null;
+    return this.advance(Math.min(this.nextEnd() - 1, from + RUN_EVENTS - 1));
   }
 
   private firstAttempts(): Run[] {
@@ -261,9 +266,28 @@ class DeliveryTurn {
   private skipUnwanted(): void {
     const { state } = this;
     if (state.next === START_EVENT && !this.wants('started')) state.next += 1;
-    if (state.next > START_EVENT && !this.wants('page')) state.next = Math.max(state.next, endEventOf(state.known));
-    if (state.end === null || state.next !== endEventOf(state.known)) return;
-    if (!this.wants(state.end.status)) state.next += 1;
+    while (state.next > START_EVENT && state.next <= this.lastEvent()) {
+      const place = placeOf(state.next, state.ends);
+      if (place.what === 'page' && !this.wants('page')) state.next = this.nextEnd();
+      else if (place.what === 'end' && !this.wants(this.statusOf(place.nth))) state.next += 1;
+      else return;
+    }
+  }
+
+  /** Newest event that there is by now. */
+  private lastEvent(): number {
+    return this.state.known + this.state.ends.length;
+  }
+
+  /** The end before which the cursor stands, or where one will be. */
+  private nextEnd(): number {
+    const { ends, next } = this.state;
+    const nth = ends.findIndex((_, i) => endEventOf(ends, i) >= next);
+    return nth === -1 ? this.lastEvent() + 1 : endEventOf(ends, nth);
+  }
+
+  private statusOf(nth: number): JobEnd['status'] {
+    return nth === this.state.ends.length - 1 ? this.state.end!.status : 'completed';
   }
 
   private wants(event: WebhookEvent): boolean {
@@ -276,9 +300,6 @@ class DeliveryTurn {
     state.runs[no] = { attempt, events, sends };
     const { job, jobNo, team, kind } = state;
     const { url, headers, metadata } = state.webhook!;
-    const endNo = endEventOf(state.known);
-    const hasEnd = state.end !== null && events.some(([from, to]) => from <= endNo && endNo <= to);
-    const end = hasEnd ? { ...state.end!, eventNo: endNo } : null;
     const webhook = { url, headers, metadata };
     const msg: Post = {
       type: 'Post',
@@ -292,7 +313,8 @@ class DeliveryTurn {
       attempt,
       // The runs of the state change under the message.
       events: events.map(([from, to]) => [from, to]),
-      end,
+      ends: [...state.ends],
+      end: state.end,
     };
     const patienceMs = Math.min(MAX_PATIENCE_MS, QUEUE_PATIENCE_MS * 2 ** (sends - 1));
     this.effects.push(
@@ -304,7 +326,7 @@ class DeliveryTurn {
   private isOver(): boolean {
     const { state } = this;
     this.skipUnwanted();
-    const isTold = state.end !== null && state.next > endEventOf(state.known);
+    const isTold = state.ends.at(-1) === state.known && state.next > this.lastEvent();
     return isTold && this.pending().next().done === true;
   }
 }

@@ -32,6 +32,9 @@ export interface DeliveryState {
   known: number;
   /** First event that was not handed over yet. */
   next: number;
+  /** Counts of pages at which the job has ended: one, or more for a batch that was appended to. */
+  ends: number[];
+  /** The newest of those ends; the others were completions. */
   end: JobEnd | null;
   /** By number, as the next two; numbers are used once in the life of the actor. */
   runs: Record<string, Run>;
@@ -53,6 +56,7 @@ export function emptyDelivery(): DeliveryState {
     webhook: null,
     known: 0,
     next: 0,
+    ends: [],
     end: null,
     runs: {},
     retries: {},

@@ -337,6 +337,7 @@ export class SimStore implements ActorStore {
       case 'excluded.insert':
       case 'scrape.insert':
       case 'delivery.attempt':
+      case 'delivery.end':
       case 'delivery.reopen':
         return;
     }

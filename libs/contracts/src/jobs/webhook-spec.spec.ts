@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { isUuid } from '../ids.js';
-import { webhookIdOf } from './webhook-spec.js';
+import { endEventOf, placeOf, webhookIdOf } from './webhook-spec.js';
 
 describe('webhookIdOf', () => {
   it('is the UUIDv5 of RFC 9562: the DNS name space and www.example.com give the known value', () => {
@@ -18,5 +18,17 @@ describe('webhookIdOf', () => {
     expect(new Set(ids).size).toBe(3);
     expect(ids.every(isUuid)).toBe(true);
     expect(webhookIdOf(job, 1)).toBe(ids[1]);
+  });
+});
+
+describe('placeOf', () => {
+  it('counts pages on behind every end of the job', () => {
+    const ends = [2, 2, 4];
+    expect([0, 1, 2].map((nth) => endEventOf(ends, nth))).toEqual([3, 4, 7]);
+    const end = (nth: number) => ({ what: 'end', nth });
+    const page = (ord: number) => ({ what: 'page', ord });
+    const places = [{ what: 'start' }, page(1), page(2), end(0), end(1), page(3), page(4), end(2), page(5)];
+    expect(places.map((_, eventNo) => placeOf(eventNo, ends))).toEqual(places);
+    expect(placeOf(7, [])).toEqual(page(7));
   });
 });

@@ -23,8 +23,9 @@ export interface WebhookSpec {
 export const WEBHOOK_SUBJECTS: Record<JobKind, string> = { crawl: 'crawl', batch: 'batch_scrape' };
 
 /**
- * Events of a job are numbered: 0 is its start, n the page with ordinal n, and the number after the last page is its
- * end, once that is known.
+ * Events of a job are numbered in their order: 0 is its start, its pages follow by ordinal, then comes its end. A completed
+ * batch that is appended to goes on with further pages and another end. So an event's number follows from the counts of
+ * pages at which the job has ended so far.
  */
 export const START_EVENT = 0;
 
@@ -34,8 +35,19 @@ export interface JobEnd {
   error: string | null;
 }
 
-export function endEventOf(pages: number): number {
-  return pages + 1;
+export type EventPlace = { what: 'start' } | { what: 'page'; ord: number } | { what: 'end'; nth: number };
+
+/** Number of the nth end, from 0. @param ends counts of pages at the ends of the job so far, in their order */
+export function endEventOf(ends: readonly number[], nth: number): number {
+  return ends[nth]! + 1 + nth;
+}
+
+/** What an event is, given all ends that came before it. */
+export function placeOf(eventNo: number, ends: readonly number[]): EventPlace {
+  if (eventNo === START_EVENT) return { what: 'start' };
+  const later = ends.findIndex((_, nth) => endEventOf(ends, nth) >= eventNo);
+  if (later !== -1 && endEventOf(ends, later) === eventNo) return { what: 'end', nth: later };
+  return { what: 'page', ord: eventNo - (later === -1 ? ends.length : later) };
 }
 
 /** The key by which a receiver tells repeats: UUIDv5 of (job, event number), the same after any crash. */

@@ -102,8 +102,10 @@ export interface Post {
   attempt: number;
   /** Numbers of the events (see `START_EVENT`). */
   events: Span[];
-  /** Number and content of the last event, when it is among them. */
-  end: (JobEnd & { eventNo: number }) | null;
+  /** Counts of pages at which the job has ended so far (see `placeOf`). */
+  ends: number[];
+  /** The newest of those ends; earlier ones were completions. */
+  end: JobEnd | null;
 }
 
 export type WorkMessage = Lane | Kick | Post;

@@ -217,6 +217,12 @@ const STATEMENTS: Statements = {
       (r) => r.final,
     ],
   }),
+  'delivery.end': () => ({
+    name: 'delivery-end',
+    text: `INSERT INTO delivery_end (job_no, event_no, status) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[])
+      ON CONFLICT DO NOTHING`,
+    columns: [(r) => r.jobNo, (r) => r.eventNo, (r) => r.status],
+  }),
   'delivery.reopen': () => ({
     name: 'delivery-reopen',
     text: `UPDATE delivery_attempt d SET final = false

@@ -1,5 +1,11 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
+/** Numbers of the events that are ends of their job; a batch that was appended to has several. */
+const DELIVERY_END = `
+CREATE TABLE delivery_end (
+  job_no bigint, event_no bigint, status text NOT NULL, PRIMARY KEY (job_no, event_no)
+) PARTITION BY RANGE (job_no)`;
+
 /** Every attempt to deliver a webhook event (design/data-model.md §3). `final`: no further one follows by itself. */
 const DELIVERY_ATTEMPT = `
 CREATE TABLE delivery_attempt (
@@ -9,7 +15,7 @@ CREATE TABLE delivery_attempt (
 
 export class Webhooks1763950001000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    await runner.query(DELIVERY_ATTEMPT);
+    for (const sql of [DELIVERY_ATTEMPT, DELIVERY_END]) await runner.query(sql);
   }
 
   down(): Promise<void> {

@@ -1,5 +1,5 @@
 /** What the dispatcher posts, and what became of it. */
-import type { JobNo, Uuid } from '@troupe/contracts';
+import type { JobNo, JobStatus, Uuid } from '@troupe/contracts';
 import type pg from 'pg';
 import { groupBy } from '../actor-store/statement.js';
 
@@ -73,6 +73,15 @@ export class DeliveryRepository {
       [jobNo],
     );
     return rows[0]!.n;
+  }
+
+  /** The events that are ends of the job, in order. */
+  async ends(jobNo: JobNo): Promise<{ eventNo: number; status: Exclude<JobStatus, 'scraping'> }[]> {
+    const { rows } = await this.pool.query<{ event_no: string; status: Exclude<JobStatus, 'scraping'> }>(
+      'SELECT event_no, status FROM delivery_end WHERE job_no = $1 ORDER BY event_no',
+      [jobNo],
+    );
+    return rows.map(({ event_no, status }) => ({ eventNo: Number(event_no), status }));
   }
 
   /** All attempts at these events in their order, by event. */
