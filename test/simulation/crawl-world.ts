@@ -428,7 +428,7 @@ export class CrawlWorld {
     const head = { type: 'Start' as const, job: id, jobNo, team: TEAM, keyId: null, createdMs: this.clock.wall() };
     const spec = this.specOf(job);
     if (kind === 'crawl') return { ...head, kind, spec };
-    return { ...head, kind, spec: { maxConcurrency: null, scrape: spec.scrape }, total: seeds.length };
+    return { ...head, kind, spec: { maxConcurrency: null, scrape: spec.scrape, webhook: null }, total: seeds.length };
   }
 
   private specOf(job: SimJob): CrawlSpec {
@@ -453,6 +453,7 @@ export class CrawlWorld {
         engine: 'auto',
         ...PLAIN_PAGE,
       },
+      webhook: null,
     };
   }
 
@@ -472,13 +473,15 @@ export class CrawlWorld {
   }
 
   private startWork(work: WorkItem): void {
+    // No job of this world has a webhook.
+    if (work.msg.type === 'Post') throw new InvariantError('I8', 'a post without a webhook');
     this.checkPause(work.msg);
     if (work.msg.type === 'Kick') return this.kick(work.msg);
     this.startLane(work.msg);
   }
 
   /** I11: nothing is dispatched by a job that knows itself paused: odd numbers are pauses. */
-  private checkPause({ type, pauseV }: WorkMessage): void {
+  private checkPause({ type, pauseV }: Lane | Kick): void {
     if ((pauseV ?? 0) % 2 === 1) throw new InvariantError('I11', `${type} was sent under pause ${pauseV}`);
   }
 

@@ -1,6 +1,19 @@
 /** Every setting of every service (spec/config.md). Field names are the camelCase of the environment names. */
 import { Transform } from 'class-transformer';
-import { IsBoolean, IsIn, IsInt, IsNotEmpty, IsOptional, IsString, IsUrl, Max, Min, MinLength } from 'class-validator';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsNotEmpty,
+  IsOptional,
+  IsString,
+  IsUrl,
+  Max,
+  Min,
+  MinLength,
+} from 'class-validator';
 
 const toBoolean = Transform(({ value }) =>
   value === 'true' || value === 'on' ? true : value === 'false' || value === 'off' ? false : value,
@@ -15,6 +28,9 @@ const toList = Transform(({ value }) =>
         .map((part) => part.trim())
         .filter((part) => part !== '')
     : value,
+);
+const toIntList = Transform(({ value }) =>
+  typeof value === 'string' ? value.split(',').map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : part)) : value,
 );
 const url = (protocols: string[]) =>
   IsUrl({ protocols, require_protocol: true, require_tld: false, require_valid_protocol: true });
@@ -43,6 +59,14 @@ export class TroupeConfig {
   /** `false`, `true`, or a list of host, host:port, CIDR, CIDR:port. */
   @IsString() readonly allowPrivateTargets: string = 'false';
   @IsString() readonly allowPrivateWebhooks: string = 'false';
+  /** Pauses before the second and further attempts to deliver a webhook event; after the last one it is dead. */
+  @toIntList
+  @ArrayMinSize(1)
+  @ArrayMaxSize(10)
+  @IsInt({ each: true })
+  @Min(1, { each: true })
+  @Max(86_400_000, { each: true })
+  readonly webhookRetryMs: number[] = [60_000, 300_000, 900_000];
   @toBoolean @IsBoolean() readonly allowIgnoreRobots: boolean = false;
   /** Identity shown to sites; its product name is matched against robots.txt. */
   @IsString() @IsNotEmpty() readonly userAgent: string = 'Troupe/0.1';

@@ -10,6 +10,7 @@ export type { RecordedCommand, Seed } from './repositories/job-writes.js';
 export * from './repositories/page-cache.repository.js';
 export * from './repositories/change-history.js';
 export * from './repositories/account.repository.js';
+export * from './repositories/delivery.repository.js';
 export { AuditLog, type AuditAuthor, type AuditEntry, type AuditQuery } from './repositories/audit-log.js';
 export * from './repositories/blocked-hosts.js';
 export * from './repositories/blocklist.repository.js';

@@ -19,6 +19,8 @@ const BULK = [
   'page',
   'page_segment',
   'job_error',
+  'delivery_attempt',
+  'delivery_end',
 ];
 const TABLES = [...BULK, 'scrape_log', 'scrape_document'];
 

@@ -24,6 +24,7 @@ function submitWith(over: Partial<JobSubmitParts> = {}) {
     link: { isUp: () => true },
     commands: { send: () => undefined },
     targets: { check: () => void order.push('blocklist') },
+    webhooks: { check: () => undefined },
     credits: {
       charge: (_: object, credits: number) => Promise.resolve(void order.push(`charge ${credits}`)),
       affordable: (_: object, limit: number) => {
@@ -49,7 +50,7 @@ describe('JobSubmitService', () => {
     const { submit, created } = submitWith();
     const erased = { ...scrape, zeroRetention: true };
     await submit.startCrawl({ ...CRAWL, scrape: erased }, SUBMISSION);
-    await submit.startBatch({ maxConcurrency: null, scrape: erased }, URLS, SUBMISSION);
+    await submit.startBatch({ maxConcurrency: null, scrape: erased, webhook: null }, URLS, SUBMISSION);
     await submit.startCrawl(CRAWL, SUBMISSION);
     expect(created.map(({ zdr }) => zdr)).toEqual([true, true, false]);
   });

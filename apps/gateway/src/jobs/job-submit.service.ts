@@ -5,6 +5,7 @@ import { type CreditGate } from '../limits/credit-gate.js';
 import { type CommandPublisher } from './command-publisher.js';
 import { type Jobs, type Link, type NewJob, type OpenWork } from './ports.js';
 import { type TargetPolicy } from './target-policy.js';
+import { type WebhookPolicy } from './webhook-policy.js';
 
 /** What comes with a submit beside the job itself. */
 export interface Submission {
@@ -26,6 +27,7 @@ export interface JobSubmitParts {
   link: Link;
   commands: Pick<CommandPublisher, 'send'>;
   targets: Pick<TargetPolicy, 'check'>;
+  webhooks: Pick<WebhookPolicy, 'check'>;
   credits: Pick<CreditGate, 'charge' | 'affordable'>;
   work: OpenWork;
 }
@@ -86,6 +88,7 @@ export class JobSubmitService {
   }
 
   private async submit(job: NewJob): Promise<Uuid> {
+    this.parts.webhooks.check(job.spec.webhook);
     if (!this.parts.link.isUp()) throw unavailable(null);
     const created = await this.parts.jobs.create(job);
     this.parts.commands.send(created.command);

@@ -208,6 +208,37 @@ const STATEMENTS: Statements = {
       (r) => r.atMs,
     ],
   }),
+  'delivery.attempt': () => ({
+    name: 'delivery-attempt',
+    text: `INSERT INTO delivery_attempt (job_no, event_no, attempt, at, status, error, ms, final)
+      SELECT job_no, event_no, attempt, to_timestamp(at_ms / 1000), status, error, ms, final
+      FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::float8[], $5::smallint[], $6::text[], $7::int[], $8::boolean[])
+        AS x(job_no, event_no, attempt, at_ms, status, error, ms, final)
+      ON CONFLICT DO NOTHING`,
+    columns: [
+      (r) => r.jobNo,
+      (r) => r.eventNo,
+      (r) => r.attempt,
+      (r) => r.atMs,
+      (r) => r.status,
+      (r) => textOrNull(r.error),
+      (r) => whole(r.ms),
+      (r) => r.final,
+    ],
+  }),
+  'delivery.end': () => ({
+    name: 'delivery-end',
+    text: `INSERT INTO delivery_end (job_no, event_no, status) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[])
+      ON CONFLICT DO NOTHING`,
+    columns: [(r) => r.jobNo, (r) => r.eventNo, (r) => r.status],
+  }),
+  'delivery.reopen': () => ({
+    name: 'delivery-reopen',
+    text: `UPDATE delivery_attempt d SET final = false
+      FROM unnest($1::bigint[], $2::bigint[], $3::smallint[]) AS x(job_no, event_no, attempt)
+      WHERE d.job_no = x.job_no AND d.event_no = x.event_no AND d.attempt = x.attempt`,
+    columns: [(r) => r.jobNo, (r) => r.eventNo, (r) => r.attempt],
+  }),
 };
 
 /** Rows of which only the newest of a drain counts. */

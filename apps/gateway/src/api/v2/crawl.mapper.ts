@@ -2,6 +2,7 @@ import { type CrawlSpec } from '@troupe/contracts';
 import { canonicalize } from '@troupe/frontier';
 import { customIssue, InvalidBodyError } from '../validation/issue.js';
 import { readPageUrl } from '../validation/page-url.js';
+import { webhookSpecFrom } from '../webhook/webhook.mapper.js';
 import { type CrawlDto } from './crawl.dto.js';
 import { type ScrapeOptionsDto } from './scrape-options.dto.js';
 import { scrapeSpecFromV2, scrapeSpecToV2, unofferedScrapeOptions, type ScrapeRules } from './scrape.mapper.js';
@@ -38,6 +39,7 @@ export function crawlSpecFromV2(body: CrawlDto, rules: CrawlRules): CrawlSpec {
     ignoreRobots: body.ignoreRobotsTxt ?? false,
     robotsAgent: rules.allowIgnoreRobots ? (body.robotsUserAgent ?? null) : null,
     scrape: scrapeSpecFromV2(scrapeOptionsOf(body), rules),
+    webhook: webhookSpecFrom(body.webhook, 'crawl'),
   };
 }
 
@@ -69,8 +71,7 @@ export function crawlSpecToV2(spec: CrawlSpec) {
 }
 
 export function unofferedCrawlOptions(body: CrawlDto): string[] {
-  const own = body.webhook === undefined ? [] : ['webhook'];
-  return [...own, ...unofferedScrapeOptions(body.scrapeOptions ?? {})];
+  return unofferedScrapeOptions(body.scrapeOptions ?? {});
 }
 
 /** `maxConcurrency` lowers the team's limit for a job and never raises it. */

@@ -207,7 +207,7 @@ describe('crawlSpecFromV2', () => {
 
   it('names what is not offered at either level', () => {
     const body = crawlBody({ webhook: 'https://h.example', scrapeOptions: { mobile: true } });
-    expect(unofferedCrawlOptions(body)).toEqual(['webhook', 'mobile']);
+    expect(unofferedCrawlOptions(body)).toEqual(['mobile']);
   });
 });
 
@@ -251,15 +251,6 @@ describe('batchFromV2', () => {
     expect(() => batch(Array<string>(6).fill('https://a.example'))).toThrow(
       expect.objectContaining({ details: [expect.objectContaining({ code: 'too_big', maximum: 5 })] }),
     );
-  });
-
-  it('names webhooks as not offered', () => {
-    const { body } = readBody(BatchDto, {
-      urls: ['a.example'],
-      webhook: { url: 'https://h.example' },
-      appendToId: '5B1d0000-0000-4000-8000-000000000000',
-    });
-    expect(unofferedBatchOptions(body)).toEqual(['webhook']);
   });
 });
 
