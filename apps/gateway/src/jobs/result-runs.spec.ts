@@ -38,7 +38,7 @@ describe('runs of results', () => {
 
   it('are read once for all who ask at the same time', async () => {
     job.results = 100;
-    const runs = await Promise.all(Array.from({ length: 200 }, () => job.runs.at(job.view(), 0)));
+    const runs = await Promise.all(Array.from({ length: 200 }, async () => job.runs.at(job.view(), 0)));
     expect(job.reads.pages).toBe(1);
     expect(new Set(runs).size).toBe(1);
   });
