@@ -11,7 +11,7 @@ const MEMORY = {
   fetcher: { oldSpaceMb: 768, semiSpaceMb: 16 },
   converter: { oldSpaceMb: 512, semiSpaceMb: 16 },
   extractor: { oldSpaceMb: 128, semiSpaceMb: 1 },
-  dispatcher: { oldSpaceMb: 128, semiSpaceMb: 1 },
+  dispatcher: { oldSpaceMb: 256, semiSpaceMb: 8 },
 };
 
 /**

@@ -57,7 +57,9 @@ describe('the client of version 2', () => {
         expect(job).toMatchObject({ status: 'completed', total: 3 });
         const polls = proxy.requests.filter(({ line }) => line.startsWith('GET'));
         const empty = polls.filter((poll, i) => polls[i - 1]?.line === poll.line);
+        expect(polls.length).toBeGreaterThan(2);
         for (const poll of empty) {
+          expect(poll.atMs - polls[polls.indexOf(poll) - 1]!.atMs).toBeGreaterThan(HELD_MS);
         }
       } finally {
         await proxy.close();
@@ -112,7 +114,7 @@ describe('the client of version 2', () => {
         limit: 1,
         scrapeOptions: scrapeOptions as object,
         pollInterval: 1,
-      } as object);
+      });
       expect(job.status).toBe('completed');
     },
     TIMEOUT_MS,

@@ -71,9 +71,7 @@ export class PythonClient {
   /** @throws PythonError */
   private call<T>(client: 'v1' | 'v2', method: string, args: unknown[], kwargs: object): Promise<T> {
     const id = this.nextId++;
-    const answer = new Promise<T>((resolve, reject) =>
-      this.waiting.set(id, { resolve: resolve as (result: unknown) => void, reject }),
-    );
+    const answer = new Promise<T>((resolve, reject) => this.waiting.set(id, { resolve: resolve, reject }));
     this.child.stdin.write(`${JSON.stringify({ id, client, method, args, kwargs })}\n`);
     return answer;
   }

@@ -149,7 +149,6 @@ describe('options', () => {
     ['/v1/scrape', { url: 'x.example', geolocation: { country: 'DE' } }, 'location'],
     ['/v1/scrape', { url: 'x.example', parsePDF: false }, 'parsers'],
     ['/v1/crawl', { url: 'x.example', scrapeOptions: { mobile: true } }, 'mobile'],
-    ['/v2/crawl', { url: 'x.example', webhook: 'https://h.example' }, 'webhook'],
   ])('POST %s %j answers 501 naming the option', async (path, json, name) => {
     const { status, body } = await post(path, json);
     expect(status).toBe(501);

@@ -23,6 +23,7 @@ import {
   actorKey,
   parseActorKey,
   partitionOf,
+  PLAIN_PAGE,
   type ActorKey,
   type ActorKind,
   type ActorMessage,
@@ -35,7 +36,6 @@ import {
   type PauseNews,
   type ScopeSpec,
   type Start,
-  type WorkMessage,
 } from '@troupe/contracts';
 import { fingerprintUrl, hostKey } from '@troupe/frontier';
 import {
@@ -427,7 +427,7 @@ export class CrawlWorld {
     const head = { type: 'Start' as const, job: id, jobNo, team: TEAM, keyId: null, createdMs: this.clock.wall() };
     const spec = this.specOf(job);
     if (kind === 'crawl') return { ...head, kind, spec };
-    return { ...head, kind, spec: { maxConcurrency: null, scrape: spec.scrape }, total: seeds.length };
+    return { ...head, kind, spec: { maxConcurrency: null, scrape: spec.scrape, webhook: null }, total: seeds.length };
   }
 
   private specOf(job: SimJob): CrawlSpec {
@@ -450,7 +450,9 @@ export class CrawlWorld {
         timeoutMs: 30_000,
         removeBase64Images: true,
         engine: 'auto',
+        ...PLAIN_PAGE,
       },
+      webhook: null,
     };
   }
 
@@ -470,13 +472,15 @@ export class CrawlWorld {
   }
 
   private startWork(work: WorkItem): void {
+    // No job of this world has a webhook.
+    if (work.msg.type === 'Post') throw new InvariantError('I8', 'a post without a webhook');
     this.checkPause(work.msg);
     if (work.msg.type === 'Kick') return this.kick(work.msg);
     this.startLane(work.msg);
   }
 
   /** I11: nothing is dispatched by a job that knows itself paused: odd numbers are pauses. */
-  private checkPause({ type, pauseV }: WorkMessage): void {
+  private checkPause({ type, pauseV }: Lane | Kick): void {
     if ((pauseV ?? 0) % 2 === 1) throw new InvariantError('I11', `${type} was sent under pause ${pauseV}`);
   }
 

@@ -1,21 +1,55 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import { MemberBoard, NatsLink } from '@troupe/messaging';
+import { FsBlobStore } from '@troupe/blob-store';
+import type { TroupeConfig } from '@troupe/config';
+import { parseAllowList, Resolver } from '@troupe/egress';
+import { ActorBus, MemberBoard, type NatsLink } from '@troupe/messaging';
+import { createPool, DeliveryRepository } from '@troupe/persistence';
+import path from 'node:path';
+import { PostController } from './post.controller.js';
+import { PostRunner } from './post-runner.js';
+import { Receivers } from './receivers.js';
+import { TeamSecrets } from './team-secrets.js';
 
-/**
- * The dispatcher: on the bus and on the member board, and consumer of nothing yet. The consumer of webhook posts
- * joins here together with webhooks.
- */
+export interface DispatcherParts {
+  config: Readonly<TroupeConfig>;
+  instance: string;
+  link: NatsLink;
+  pool: ReturnType<typeof createPool>;
+}
+
+/** The dispatcher: consumer of webhook posts. */
 @Module({})
 export class DispatcherModule {
-  static forLink(link: NatsLink, instance: string): DynamicModule {
-    const board = {
-      provide: MemberBoard,
-      useFactory: async (): Promise<MemberBoard> => {
-        const members = new MemberBoard(link);
-        await members.start({ id: instance, kind: 'dispatcher' });
-        return members;
-      },
+  static with({ config, instance, link, pool }: DispatcherParts): DynamicModule {
+    const resolver = new Resolver({
+      servers: config.dnsServers,
+      allow: parseAllowList(config.allowPrivateWebhooks),
+    });
+    const receivers = new Receivers({ resolver, userAgent: config.userAgent });
+    const deliveries = new DeliveryRepository(pool);
+    const runner = new PostRunner({
+      instance,
+      mailboxes: new ActorBus(link),
+      deliveries,
+      blobs: new FsBlobStore(path.join(config.troupeDataDir, 'blobs')),
+      secrets: new TeamSecrets(deliveries),
+      receivers,
+    });
+    return {
+      module: DispatcherModule,
+      controllers: [PostController],
+      providers: [
+        { provide: PostRunner, useValue: runner },
+        { provide: Receivers, useValue: receivers },
+        {
+          provide: MemberBoard,
+          useFactory: async (): Promise<MemberBoard> => {
+            const members = new MemberBoard(link);
+            await members.start({ id: instance, kind: 'dispatcher' });
+            return members;
+          },
+        },
+      ],
     };
-    return { module: DispatcherModule, providers: [{ provide: NatsLink, useValue: link }, board] };
   }
 }

@@ -1,25 +1,39 @@
 import { NestFactory } from '@nestjs/core';
+import type { MicroserviceOptions } from '@nestjs/microservices';
 import type { TroupeConfig } from '@troupe/config';
-import { MemberBoard, NatsLink } from '@troupe/messaging';
+import { MemberBoard, NatsLink, NatsStrategy } from '@troupe/messaging';
 import type { RunningService, ServiceContext } from '@troupe/observability';
+import { createPool } from '@troupe/persistence';
 import { DispatcherModule } from './dispatcher.module.js';
+import { PostRunner } from './post-runner.js';
+import { Receivers } from './receivers.js';
 
-export async function startDispatcher({
-  config,
-  instance,
-}: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
-  const link = await NatsLink.open({ url: config.natsUrl, name: instance });
+const EXPECTED = ['work.post.hi', 'work.post.lo'];
+const POOL_SIZE = 4;
+
+export async function startDispatcher(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
+  const { config, log, instance } = context;
+  const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
+  const link = await NatsLink.open({ url: config.natsUrl, name: instance, onProblem });
   await link.ensureTopology();
-  const app = await NestFactory.createApplicationContext(DispatcherModule.forLink(link, instance), {
-    logger: ['error', 'warn'],
-    abortOnError: false,
-  });
+  const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
+  const app = await NestFactory.createMicroservice<MicroserviceOptions>(
+    DispatcherModule.with({ config, instance, link, pool }),
+    { strategy: new NatsStrategy({ link, expects: EXPECTED }), logger: ['error', 'warn'], abortOnError: false },
+  );
+  await app.listen();
   return {
-    checks: { nats: () => link.ping() },
+    checks: {
+      nats: () => link.ping(),
+      postgres: async () => void (await pool.query('SELECT 1')),
+    },
     async drain() {
-      await app.get(MemberBoard).stop();
+      app.get(PostRunner).drain();
       await app.close();
+      await app.get(Receivers).close();
+      await app.get(MemberBoard).stop();
       await link.close();
+      await pool.end();
     },
   };
 }

@@ -11,6 +11,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { readConfig } from '@troupe/config';
 import {
+  PLAIN_PAGE,
   RPC,
   type ActorMessage,
   type FetchReply,
@@ -45,6 +46,7 @@ const SPEC: ScrapeSpec = {
   timeoutMs: 5000,
   removeBase64Images: true,
   engine: 'auto',
+  ...PLAIN_PAGE,
 };
 
 function page(title: string, body: string): string {

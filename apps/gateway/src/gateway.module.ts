@@ -19,6 +19,7 @@ import { ScrapeV1Controller } from './api/v1/scrape.controller.js';
 import { SearchV1Controller } from './api/v1/search.controller.js';
 import { BatchController } from './api/v2/batch.controller.js';
 import { CrawlController } from './api/v2/crawl.controller.js';
+import { DeliveriesController } from './api/v2/deliveries.controller.js';
 import { ExplainController } from './api/v2/explain.controller.js';
 import { LedgerController } from './api/v2/ledger.controller.js';
 import { MapController } from './api/v2/map.controller.js';
@@ -34,6 +35,7 @@ import { Accounts } from './auth/accounts.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { ApiExceptionFilter } from './errors/api-exception.filter.js';
 import { Readiness } from './health/readiness.js';
+import { DeliveriesService } from './jobs/deliveries.service.js';
 import { BatchAppendService } from './jobs/batch-append.service.js';
 import { CrawlExplainService } from './jobs/crawl-explain.service.js';
 import { CrawlPauseService } from './jobs/crawl-pause.service.js';
@@ -62,6 +64,7 @@ export interface GatewayParts {
   submit: JobSubmitService;
   status: JobStatusService;
   cancel: JobCancelService;
+  deliveries: DeliveriesService;
   appends: BatchAppendService;
   pauses: CrawlPauseService;
   ledgers: JobLedgerService;
@@ -115,6 +118,7 @@ export class GatewayModule {
         // Last: what is offered wins.
         GoneController,
         NotOfferedController,
+        DeliveriesController,
       ],
       providers: [...providersOf(parts), ScrapeController, ...V2_CONTROLLERS],
     };
@@ -134,6 +138,7 @@ function providersOf(parts: GatewayParts): Provider[] {
     { provide: JobStatusService, useValue: parts.status },
     { provide: JobCancelService, useValue: parts.cancel },
     WatchServer,
+    { provide: DeliveriesService, useValue: parts.deliveries },
     { provide: BatchAppendService, useValue: parts.appends },
     { provide: CrawlPauseService, useValue: parts.pauses },
     { provide: JobLedgerService, useValue: parts.ledgers },

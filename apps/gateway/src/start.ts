@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { NestFactory } from '@nestjs/core';
 import { type NestExpressApplication } from '@nestjs/platform-express';
-import { FsBlobStore } from '@troupe/blob-store';
+import { openBlobRoots } from '@troupe/blob-store';
 import { type TroupeConfig } from '@troupe/config';
 import { gatewayGrantSubject, SUBJECTS, type Grant, type Uuid } from '@troupe/contracts';
 import { isBlockedHost, parseAllowList } from '@troupe/egress';
@@ -14,6 +14,7 @@ import {
   BlockedHosts,
   BlocklistRepository,
   createDataSource,
+  DeliveryRepository,
   DeadLetterRepository,
   Housekeeping,
   JobCommandRepository,
@@ -35,6 +36,7 @@ import { Readiness } from './health/readiness.js';
 import { BODY_LIMIT_BYTES, createEdge, refuseBadBody, type EdgeState } from './http/edge.js';
 import { BatchAppendService } from './jobs/batch-append.service.js';
 import { CommandPublisher } from './jobs/command-publisher.js';
+import { DeliveriesService } from './jobs/deliveries.service.js';
 import { CrawlExplainService } from './jobs/crawl-explain.service.js';
 import { CrawlPauseService } from './jobs/crawl-pause.service.js';
 import { JobCancelService } from './jobs/job-cancel.service.js';
@@ -52,6 +54,7 @@ import { SearchService } from './jobs/search.service.js';
 import { TargetPolicy } from './jobs/target-policy.js';
 import { TeamTokens } from './jobs/team-tokens.js';
 import { UsageLog } from './jobs/usage-log.js';
+import { WebhookPolicy } from './jobs/webhook-policy.js';
 import { CreditGate } from './limits/credit-gate.js';
 import { RateLimits } from './limits/rate-limits.js';
 import { SearxngProvider } from './search/searxng.provider.js';
@@ -122,6 +125,7 @@ function buildServices(
   const archive = new ScrapeArchive(documents, config.resultTtlHours, log);
   const commands = new CommandPublisher(jobs, publisher, log);
   const usage = new UsageLog(publisher, instance);
+  const webhooks = new WebhookPolicy(parseAllowList(config.allowPrivateWebhooks));
   const isBlocked = (host: string) => isBlockedHost(host, blocklist.hosts);
   const targets = new TargetPolicy({ ...parseAllowList(config.allowPrivateTargets), isBlocked });
   const consumption = new UsageRepository(pool);
@@ -136,7 +140,7 @@ function buildServices(
     tokens,
     gateways: () => members.list().filter(({ kind }) => kind === 'gateway').length,
   });
-  const pages = new PageBytes(new FsBlobStore(path.join(config.troupeDataDir, 'blobs')), jobs);
+  const pages = new PageBytes(openBlobRoots(path.join(config.troupeDataDir, 'blobs')).results, jobs);
   const runs = new ResultRuns(jobs, pages, config.statusCacheMb * 1024 * 1024);
   const status = new JobStatusService({ jobs, runs, feeds });
   const accounts = new Accounts(new AccountRepository(dataSource), {
@@ -145,7 +149,7 @@ function buildServices(
     concurrency: config.teamConcurrency,
     log,
   });
-  const submit = new JobSubmitService({ jobs, link, commands, targets, credits, work: consumption });
+  const submit = new JobSubmitService({ jobs, link, commands, targets, webhooks, credits, work: consumption });
   const jobCommands = { status, link, commands, jobs: new JobCommandRepository(pool, config) };
   const checks = {
     postgres: async () => void (await pool.query('SELECT 1')),
@@ -159,6 +163,7 @@ function buildServices(
     log,
     accounts,
     readiness: new Readiness(checks, state),
+    deliveries: new DeliveriesService({ status, deliveries: new DeliveryRepository(pool), publisher, instance }),
     scrapes,
     maps: new MapService({ calls, link, usage, targets, credits }),
     searches: new SearchService({ provider, scrapes, targets, link, usage, credits }),

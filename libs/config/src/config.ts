@@ -1,6 +1,19 @@
 /** Every setting of every service (spec/config.md). Field names are the camelCase of the environment names. */
 import { Transform } from 'class-transformer';
-import { IsBoolean, IsIn, IsInt, IsNotEmpty, IsOptional, IsString, IsUrl, Max, Min, MinLength } from 'class-validator';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsNotEmpty,
+  IsOptional,
+  IsString,
+  IsUrl,
+  Max,
+  Min,
+  MinLength,
+} from 'class-validator';
 
 const toBoolean = Transform(({ value }) =>
   value === 'true' || value === 'on' ? true : value === 'false' || value === 'off' ? false : value,
@@ -15,6 +28,9 @@ const toList = Transform(({ value }) =>
         .map((part) => part.trim())
         .filter((part) => part !== '')
     : value,
+);
+const toIntList = Transform(({ value }) =>
+  typeof value === 'string' ? value.split(',').map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : part)) : value,
 );
 const url = (protocols: string[]) =>
   IsUrl({ protocols, require_protocol: true, require_tld: false, require_valid_protocol: true });
@@ -43,6 +59,14 @@ export class TroupeConfig {
   /** `false`, `true`, or a list of host, host:port, CIDR, CIDR:port. */
   @IsString() readonly allowPrivateTargets: string = 'false';
   @IsString() readonly allowPrivateWebhooks: string = 'false';
+  /** Pauses before the second and further attempts to deliver a webhook event; after the last one it is dead. */
+  @toIntList
+  @ArrayMinSize(1)
+  @ArrayMaxSize(10)
+  @IsInt({ each: true })
+  @Min(1, { each: true })
+  @Max(86_400_000, { each: true })
+  readonly webhookRetryMs: number[] = [60_000, 300_000, 900_000];
   @toBoolean @IsBoolean() readonly allowIgnoreRobots: boolean = false;
   /** Identity shown to sites; its product name is matched against robots.txt. */
   @IsString() @IsNotEmpty() readonly userAgent: string = 'Troupe/0.1';
@@ -69,6 +93,14 @@ export class TroupeConfig {
   @IsOptional() @url(['http', 'https']) readonly searxngUrl?: string;
   /** Serves `/openapi.json` and `/docs`, to anybody. */
   @toBoolean @IsBoolean() readonly apiDocs: boolean = true;
+  /** Compressed pages that the cache keeps at most; 0 = no cache. */
+  @toInt @IsInt() @Min(0) @Max(100_000_000) readonly cacheMaxMb: number = 2048;
+  /** How long a page's text is kept for comparison after its last scrape. */
+  @toInt @IsInt() @Min(1) @Max(24 * 3650) readonly changeHistoryHours: number = 24 * 90;
+  /** How long results of jobs with zero data retention can be read after their end. */
+  @toInt @IsInt() @Min(1) @Max(24 * 60) readonly zeroRetentionGraceMinutes: number = 30;
+  /** `diff` of changed pages: an object for client libraries and agents, else a text; or one of them for all. */
+  @IsIn(['auto', 'string', 'object']) readonly changeTrackingDiffShape: 'auto' | 'string' | 'object' = 'auto';
   /** Results that a gateway keeps in memory for the next who asks, in MiB; 0 = none. */
   @toInt @IsInt() @Min(0) @Max(65_536) readonly statusCacheMb: number = 256;
   @toBoolean @IsBoolean() readonly limitCountsFailed: boolean = true;

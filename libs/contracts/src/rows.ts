@@ -4,7 +4,8 @@
  */
 import type { Fingerprint, JobNo, Uuid } from './ids.js';
 import type { Outcome } from './outcomes.js';
-import type { JobStatus } from './jobs/crawl-spec.js';
+import type { JobStatus } from './jobs/job.js';
+import type { PostResult } from './messages/actor.js';
 
 /** A URL that may be new to a job. */
 export interface Candidate {
@@ -108,7 +109,13 @@ export type RowOp =
       credits: number;
       ms: number;
       atMs: number;
-    };
+    }
+  /** `final`: no further attempt follows by itself. */
+  | ({ op: 'delivery.attempt'; jobNo: JobNo; attempt: number; final: boolean } & PostResult)
+  /** The job ended, not always for the last time: this is the number of that event. */
+  | { op: 'delivery.end'; jobNo: JobNo; eventNo: number; status: JobStatus }
+  /** The event is tried once more: its last attempt is not final after all. */
+  | { op: 'delivery.reopen'; jobNo: JobNo; eventNo: number; attempt: number };
 
 /** What a job actor keeps in memory beside its state, rebuilt from tables when it is activated. */
 export interface JobMemory {

@@ -4,6 +4,7 @@ export { MAX_BODY_BYTES, MessageTooLargeError } from './envelope.js';
 export type { Poison, PoisonHandler } from './mailbox.js';
 export { KvLeaseBoard, type KvLeaseBoardOptions } from './kv-lease-board.js';
 export { WorkQueue, type WorkFeed, type WorkFeedOptions, type WorkHandler } from './work-queue.js';
+export { publishPatiently } from './publish-patiently.js';
 export { MailBundler, type MailBundlerOptions } from './mail-bundler.js';
 export { SlotBoard, type SlotClaim, type SlotVerdict } from './slot-board.js';
 export type { SlotHold } from './slot-hold.js';

@@ -28,7 +28,7 @@ function created(kind: 'batch' | 'crawl') {
   const job: NewJob =
     kind === 'crawl'
       ? { ...head, kind, spec: {} as never }
-      : { ...head, kind, spec: { maxConcurrency: null, scrape: {} as ScrapeSpec }, urls: seedsOf(0, 2) };
+      : { ...head, kind, spec: { maxConcurrency: null, scrape: {} as ScrapeSpec, webhook: null }, urls: seedsOf(0, 2) };
   return jobs.create(job);
 }
 

@@ -33,7 +33,7 @@ const crawl = (team: Uuid = randomUUID(), more: object = {}): NewJob => ({
 const batch = (urls: string[]): NewJob => ({
   ...crawl(),
   kind: 'batch',
-  spec: { maxConcurrency: null, scrape: {} as ScrapeSpec },
+  spec: { maxConcurrency: null, scrape: {} as ScrapeSpec, webhook: null },
   urls: urls.map((url) => ({ url, host: new URL(url).host })),
 });
 

@@ -362,7 +362,7 @@ describe('admission', () => {
       kind: 'batch',
       team: randomUUID(),
       keyId: null,
-      spec: { maxConcurrency: null, scrape: {} as never },
+      spec: { maxConcurrency: null, scrape: {} as never, webhook: null },
       originUrl: null,
       wireOptions: {},
       origin: null,

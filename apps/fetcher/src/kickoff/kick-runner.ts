@@ -1,15 +1,8 @@
 /** Kickoff work of crawls and hosts: robots.txt, and sitemap files chunk by chunk (design/frontier.md §5). */
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  isTroupeError,
-  parseActorKey,
-  type ActorMessage,
-  type Kick,
-  type RobotsDone,
-  type SitemapChunk,
-} from '@troupe/contracts';
+import { parseActorKey, type ActorMessage, type Kick, type RobotsDone, type SitemapChunk } from '@troupe/contracts';
 import { hostKey } from '@troupe/frontier';
+import { publishPatiently } from '@troupe/messaging';
 import type { Cancels, Mailboxes, Pauses } from '../ports.js';
 import type { RobotsRules } from '../robots/robots-rules.js';
 import type { SitemapKick } from './sitemap-kick.js';
@@ -22,9 +15,6 @@ export interface KickParts {
   robots: Pick<RobotsRules, 'describe'>;
   sitemaps: Pick<SitemapKick, 'read'>;
 }
-
-const PUBLISH_TRIES = 5;
-const RETRY_MS = 500;
 
 export class KickRunner {
   constructor(private readonly parts: KickParts) {}
@@ -69,13 +59,6 @@ export class KickRunner {
       n: null,
       body: body as ActorMessage,
     };
-    for (let tries = 1; ; tries++) {
-      try {
-        return await this.parts.mailboxes.publishActor(envelope);
-      } catch (error) {
-        if (tries >= PUBLISH_TRIES || !isTroupeError(error) || !error.retryable) throw error;
-        await sleep(RETRY_MS * tries);
-      }
-    }
+    await publishPatiently(this.parts.mailboxes, envelope);
   }
 }

@@ -1,6 +1,7 @@
 /** All links of a site that can be found quickly, without a job (spec/map.md). */
 import {
   errorToWire,
+  PLAIN_PAGE,
   TroupeError,
   type ErrorCode,
   type MapReply,
@@ -166,6 +167,7 @@ export class SiteMapper {
       metadata: {},
       encoding: 'json',
       reportsShells: false,
+      cache: null,
     });
   }
 }
@@ -190,6 +192,7 @@ function pageSpec(spec: MapSpec, timeoutMs: number): ScrapeSpec {
     timeoutMs,
     removeBase64Images: true,
     engine: 'auto',
+    ...PLAIN_PAGE,
   };
 }
 

@@ -5,6 +5,7 @@ import { type CreditGate } from '../limits/credit-gate.js';
 import { type CommandPublisher } from './command-publisher.js';
 import { type Jobs, type Link, type NewJob, type OpenWork } from './ports.js';
 import { type TargetPolicy } from './target-policy.js';
+import { type WebhookPolicy } from './webhook-policy.js';
 
 /** What comes with a submit beside the job itself. */
 export interface Submission {
@@ -26,6 +27,7 @@ export interface JobSubmitParts {
   link: Link;
   commands: Pick<CommandPublisher, 'send'>;
   targets: Pick<TargetPolicy, 'check'>;
+  webhooks: Pick<WebhookPolicy, 'check'>;
   credits: Pick<CreditGate, 'charge' | 'affordable'>;
   work: OpenWork;
 }
@@ -46,7 +48,14 @@ export class JobSubmitService {
     await this.checkQueue(submission.caller);
     const spec = { ...asked, limit: await this.parts.credits.affordable(submission.caller, asked.limit) };
     this.parts.targets.check(spec.scope.base);
-    return this.submit({ kind: 'crawl', spec, originUrl: spec.url, wireOptions: asked, ...ownerOf(submission) });
+    return this.submit({
+      kind: 'crawl',
+      spec,
+      originUrl: spec.url,
+      wireOptions: asked,
+      zdr: spec.scrape.zeroRetention,
+      ...ownerOf(submission),
+    });
   }
 
   /** `urls` in the order of their results' identity, repeated ones included. */
@@ -58,6 +67,7 @@ export class JobSubmitService {
       urls,
       originUrl: urls[0]?.url ?? null,
       wireOptions: spec,
+      zdr: spec.scrape.zeroRetention,
       ...ownerOf(submission),
     });
   }
@@ -78,6 +88,7 @@ export class JobSubmitService {
   }
 
   private async submit(job: NewJob): Promise<Uuid> {
+    this.parts.webhooks.check(job.spec.webhook);
     if (!this.parts.link.isUp()) throw unavailable(null);
     const created = await this.parts.jobs.create(job);
     this.parts.commands.send(created.command);
@@ -86,5 +97,5 @@ export class JobSubmitService {
 }
 
 function ownerOf({ caller, origin, integration, idempotencyKey }: Submission) {
-  return { team: caller.team, keyId: caller.keyId, origin, integration, idempotencyKey, zdr: false as const };
+  return { team: caller.team, keyId: caller.keyId, origin, integration, idempotencyKey };
 }

@@ -1,20 +1,23 @@
 /** One job between hand-made results and real pools of slots and tokens: what the specs of the job machine run on. */
-import type {
-  ActorMessage,
-  Append,
-  Demand,
-  FrontierRow,
-  Grant,
-  JobKind,
-  Kick,
-  Lane,
-  LaneItem,
-  Outlink,
-  PageResult,
-  RowOp,
-  ScopeSpec,
-  ScrapeSpec,
-  Start,
+import {
+  PLAIN_PAGE,
+  type ActorMessage,
+  type Append,
+  type Demand,
+  type FrontierRow,
+  type Grant,
+  type JobEvent,
+  type JobKind,
+  type Kick,
+  type Lane,
+  type LaneItem,
+  type Outlink,
+  type PageResult,
+  type RowOp,
+  type ScopeSpec,
+  type ScrapeSpec,
+  type Start,
+  type WebhookSpec,
 } from '@troupe/contracts';
 import type { Activation, Answers, Effect, Incoming } from '@troupe/actors';
 import { fingerprintUrl, hostKey } from '@troupe/frontier';
@@ -37,6 +40,7 @@ export const SCRAPE: ScrapeSpec = {
   timeoutMs: 60_000,
   removeBase64Images: true,
   engine: 'auto',
+  ...PLAIN_PAGE,
 };
 
 export const SCOPE: ScopeSpec = {
@@ -58,13 +62,20 @@ export const SCOPE: ScopeSpec = {
 const JOB = { job: 'j', jobNo: '1', team: 't', keyId: null } as const;
 
 export interface CrawlWish {
+  webhook?: WebhookSpec;
   limit?: number;
   delayMs?: number;
   maxConcurrency?: number | null;
   scope?: Partial<ScopeSpec>;
 }
 
-export function startOfCrawl({ limit = 1_000, delayMs = 0, maxConcurrency = null, scope = {} }: CrawlWish = {}): Start {
+export function startOfCrawl({
+  limit = 1_000,
+  delayMs = 0,
+  maxConcurrency = null,
+  scope = {},
+  webhook,
+}: CrawlWish = {}): Start {
   const whole = { ...SCOPE, ...scope };
   const spec = {
     url: whole.base,
@@ -75,12 +86,14 @@ export function startOfCrawl({ limit = 1_000, delayMs = 0, maxConcurrency = null
     ignoreRobots: false,
     robotsAgent: null,
     scrape: SCRAPE,
+    webhook: webhook ?? null,
   };
   return { type: 'Start', kind: 'crawl', ...JOB, spec, createdMs: 0 };
 }
 
 export function startOfBatch(total: number): Start {
-  return { type: 'Start', kind: 'batch', ...JOB, spec: { maxConcurrency: null, scrape: SCRAPE }, total, createdMs: 0 };
+  const spec = { maxConcurrency: null, scrape: SCRAPE, webhook: null };
+  return { type: 'Start', kind: 'batch', ...JOB, spec, total, createdMs: 0 };
 }
 
 export function linkTo(url: string): Outlink {
@@ -151,6 +164,8 @@ export class JobRun {
   private readonly seen = new Set<string>();
   private readonly frontier = new Map<number, FrontierRow>();
   private readonly pools = new Map<string, Pool>();
+  /** What the delivery actor was told. */
+  readonly told: JobEvent[] = [];
   private readonly demands: { to: string; demand: Demand }[] = [];
   private gen = 0;
   private mayReopen = false;
@@ -269,10 +284,11 @@ export class JobRun {
   private apply(effect: Effect): void {
     if (effect.t === 'row') return this.applyRow(effect.row);
     if (effect.t === 'timer') this.tickInMs = effect.inMs;
-    if (effect.t === 'send') this.demands.push({ to: effect.to, demand: effect.msg as Demand });
+    if (effect.t === 'send' && effect.msg.type === 'JobEvent') this.told.push(effect.msg);
+    else if (effect.t === 'send') this.demands.push({ to: effect.to, demand: effect.msg as Demand });
     if (effect.t !== 'work') return;
     if (effect.msg.type === 'Lane') this.lanes.push(effect.msg);
-    else this.kicks.push(effect.msg);
+    if (effect.msg.type === 'Kick') this.kicks.push(effect.msg);
   }
 
   private applyRow(row: RowOp): void {

@@ -32,6 +32,7 @@ import { Pools, poolOfTeam } from './pools.js';
 import { leaveOut } from './exclusion.js';
 import { MAX_ATTEMPTS, putBack, settle } from './settlement.js';
 import { TurnScratch, type Settled } from './turn-scratch.js';
+import { hasUntoldPages, tellDelivery } from './webhook-notice.js';
 
 /** Decisive checks by name, so that the simulation can plant a wrong one and see that it is caught. */
 export interface JobRules {
@@ -477,6 +478,7 @@ class JobTurn {
     if (ended || (this.changed && state.status === 'scraping'))
       this.effects.push(jobRow(state, ended), ledgerRow(state));
     if (ended || this.changed || memory.progressDue) this.effects.push(...progress(state, memory, ctx.now, ended));
+    this.effects.push(...tellDelivery(state, memory, ctx.now, ended));
     if (state.phase !== 'closing') return;
     if (ended) {
       for (const live of memory.lanes.values())
@@ -505,6 +507,7 @@ class JobTurn {
       if (view.pauseUntil > ctx.now && memory.window.has(host)) due.push(view.pauseUntil);
     if (memory.nextStartAt > ctx.now) due.push(memory.nextStartAt);
     if (memory.progressDue) due.push(memory.progressAt);
+    if (hasUntoldPages(state)) due.push(memory.tellAt);
     due.push(...this.dispatch.idleDeadlines());
     if (state.seeds.next < state.seeds.total && memory.windowSize < WINDOW_ROWS / 2) due.push(ctx.now);
     if (due.length === 0) return;

@@ -87,6 +87,8 @@ export interface JobState {
   tokens: Claim;
   /** Versions of Demands grow over the whole job, so that a claim that is made anew is never taken for an old one. */
   demandV: number;
+  /** Newest ordinal that the delivery actor was told of; -1 = not even the start. Unused without a webhook. */
+  told: number;
 }
 
 export const SEED_ITEM = 1;
@@ -130,6 +132,7 @@ export function emptyState(kind: JobKind): JobState {
     hosts: {},
     tokens: createClaim(),
     demandV: 0,
+    told: -1,
   };
 }
 
@@ -174,6 +177,8 @@ export class JobMemory {
   nextStartAt = 0;
   progressAt = 0;
   progressDue = false;
+  /** When the delivery actor may be told of pages again. */
+  tellAt = 0;
   tickAt: number | null = null;
   /** Pools that have confirmed that nothing is held or wished for any more. */
   readonly released = new Set<string>();

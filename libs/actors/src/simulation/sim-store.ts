@@ -336,6 +336,9 @@ export class SimStore implements ActorStore {
         return;
       case 'excluded.insert':
       case 'scrape.insert':
+      case 'delivery.attempt':
+      case 'delivery.end':
+      case 'delivery.reopen':
         return;
     }
   }

@@ -1,4 +1,5 @@
 import type { ScrapeSpec } from './scrape-spec.js';
+import type { WebhookSpec } from './webhook-spec.js';
 
 /** Which URLs belong to a crawl (spec/crawl.md, design/frontier.md §1). */
 export interface ScopeSpec {
@@ -35,11 +36,13 @@ export interface CrawlSpec {
   /** Agent name matched against robots.txt; null = ours. */
   robotsAgent: string | null;
   scrape: ScrapeSpec;
+  webhook: WebhookSpec | null;
 }
 
 export interface BatchSpec {
   maxConcurrency: number | null;
   scrape: ScrapeSpec;
+  webhook: WebhookSpec | null;
 }
 
 export interface MapSpec {
@@ -63,6 +66,3 @@ export interface MapLink {
   title?: string;
   description?: string;
 }
-
-export type JobStatus = 'scraping' | 'completed' | 'failed' | 'cancelled';
-export type JobKind = 'crawl' | 'batch';

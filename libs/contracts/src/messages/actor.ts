@@ -3,7 +3,10 @@ import type { ActorKey, Fingerprint, JobNo, Uuid } from '../ids.js';
 import type { ErrorCode } from '../errors.js';
 import type { ExcludedLinks, Outlink } from '../convert.js';
 import type { BatchSpec, CrawlSpec } from '../jobs/crawl-spec.js';
+import type { JobKind } from '../jobs/job.js';
+import type { JobEnd, WebhookSpec } from '../jobs/webhook-spec.js';
 import type { Outcome } from '../outcomes.js';
+import type { Span } from '../spans.js';
 import type { EngineName, PauseNews, Token } from './work.js';
 
 // ---- gateway -> job actor: natural key (the job starts once, a cancel is a level)
@@ -205,11 +208,50 @@ export interface ScrapeUsage {
   atMs: number;
 }
 
+// ---- webhooks of a job
+/** What a receiver may be told of, from the job's actor. Pair: none is missed, none counts twice. */
+export type JobEvent =
+  | { type: 'JobEvent'; event: 'started'; job: Uuid; jobNo: JobNo; team: Uuid; kind: JobKind; webhook: WebhookSpec }
+  /** Pages 1 … uptoOrd are stored. */
+  | { type: 'JobEvent'; event: 'pages'; uptoOrd: number }
+  | ({ type: 'JobEvent'; event: 'terminal'; uptoOrd: number } & JobEnd);
+
+export interface PostResult {
+  eventNo: number;
+  /** HTTP status of the receiver, null when there was none. */
+  status: number | null;
+  /** Why there was no status. */
+  error: string | null;
+  ms: number;
+  /** When the attempt began. */
+  atMs: number;
+}
+
+/**
+ * Results of a run so far, from the dispatcher; without any it says that the run is in work. Natural key (event,
+ * attempt).
+ */
+export interface PostDone {
+  type: 'PostDone';
+  run: number;
+  attempt: number;
+  results: PostResult[];
+}
+
+/** One more attempt at events that are over, from the gateway. Natural key: `id`. */
+export interface Replay {
+  type: 'Replay';
+  id: Uuid;
+  /** `attempt` is the number of the attempt to make, one above the last. */
+  groups: { attempt: number; events: Span[] }[];
+}
+
+export type DeliveryMessage = JobEvent | PostDone | Replay;
 export type JobMessage =
   Start | Append | Pause | Cancel | LaneStarted | PagesDone | LaneEnd | SitemapChunk | RobotsDone | Grant;
 export type DomainMessage = Demand | HostFeedback | RobotsDone;
 export type TeamMessage = Demand | ScrapeUsage;
-export type ActorMessage = JobMessage | DomainMessage | TeamMessage;
+export type ActorMessage = JobMessage | DomainMessage | TeamMessage | DeliveryMessage;
 
 /** `evt.job.<job>`: lossy, at most 4/s a job; wakes held status requests, which then read Postgres. */
 export interface JobProgress {

@@ -1,7 +1,10 @@
 /** Messages to stateless workers (stream WORK) and the request/reply subjects (design/messages.md). */
 import type { ActorKey, JobNo, Uuid } from '../ids.js';
 import type { MapSpec, ScopeSpec } from '../jobs/crawl-spec.js';
+import type { JobKind } from '../jobs/job.js';
 import type { ScrapeSpec } from '../jobs/scrape-spec.js';
+import type { JobEnd, WebhookSpec } from '../jobs/webhook-spec.js';
+import type { Span } from '../spans.js';
 import type { ErrorWire } from '../errors.js';
 
 export const WORK_CLASSES = ['http', 'browser', 'kick', 'llm', 'post'] as const;
@@ -84,7 +87,28 @@ export type Kick =
       pauseV?: number;
     };
 
-export type WorkMessage = Lane | Kick;
+/** One attempt at each of several events of a job: a run. Its pages are read where they are stored. */
+export interface Post {
+  type: 'Post';
+  /** Number of the run inside its actor. */
+  run: number;
+  actor: ActorKey;
+  job: Uuid;
+  jobNo: JobNo;
+  team: Uuid;
+  kind: JobKind;
+  webhook: Pick<WebhookSpec, 'url' | 'headers' | 'metadata'>;
+  /** From 1. */
+  attempt: number;
+  /** Numbers of the events (see `START_EVENT`). */
+  events: Span[];
+  /** Counts of pages at which the job has ended so far (see `placeOf`). */
+  ends: number[];
+  /** The newest of those ends; earlier ones were completions. */
+  end: JobEnd | null;
+}
+
+export type WorkMessage = Lane | Kick | Post;
 
 /** `rpc.fetch.http`, `rpc.fetch.browser`: a sync scrape. Reply: `FetchReply` header, body = document JSON bytes. */
 export interface FetchRequest {

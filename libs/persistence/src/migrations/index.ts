@@ -1,5 +1,7 @@
 import type { MigrationInterface } from 'typeorm';
+import { Cache1763950006000 } from './1763950006000-cache.js';
 import { InitialSchema1763683200000 } from './1763683200000-initial-schema.js';
+import { Webhooks1763950001000 } from './1763950001000-webhooks.js';
 import { Accounts1763950003000 } from './1763950003000-accounts.js';
 import { JobCalls1763950005000 } from './1763950005000-job-calls.js';
 
@@ -8,6 +10,8 @@ export const MIGRATIONS_TABLE = 'schema_migration';
 /** Forward only, oldest first. A name ends in the milliseconds of its writing: TypeORM orders by them. */
 export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
   InitialSchema1763683200000,
+  Webhooks1763950001000,
   Accounts1763950003000,
   JobCalls1763950005000,
+  Cache1763950006000,
 ];

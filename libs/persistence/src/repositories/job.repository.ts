@@ -36,7 +36,8 @@ interface NewJobBase {
   origin: string | null;
   integration: string | null;
   idempotencyKey: string | null;
-  zdr: false;
+  /** Nothing of the job is kept beyond a short time after its end. */
+  zdr: boolean;
 }
 
 export type NewJob =
@@ -173,7 +174,7 @@ export class JobRepository {
   async page(jobNo: JobNo, item: number): Promise<(PageRow & { team: Uuid }) | null> {
     const { rows } = await this.pool.query<PageRecord & { team_id: Uuid }>(
       `SELECT p.ord, p.item, p.url, p.bytes, p.blob, p.inline, j.team_id FROM page p JOIN job j ON j.job_no = p.job_no
-       WHERE p.job_no = $1 AND p.shard = 0 AND p.item = $2 AND (j.status = 'scraping' OR j.expires_at > now())`,
+       WHERE p.job_no = $1 AND p.shard = 0 AND p.item = $2 AND NOT j.zdr AND (j.status = 'scraping' OR j.expires_at > now())`,
       [jobNo, item],
     );
     return rows[0] === undefined ? null : { ...toPage(rows[0]), team: rows[0].team_id };

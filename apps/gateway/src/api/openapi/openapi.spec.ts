@@ -121,7 +121,12 @@ describe('the description of the interface', () => {
 });
 
 describe('a default in the description', () => {
-  const limits = { maxScrapeTimeoutMs: 600_000, allowIgnoreRobots: true, concurrency: 10 };
+  const limits = {
+    maxScrapeTimeoutMs: 600_000,
+    changeTrackingDiffShape: 'auto' as const,
+    allowIgnoreRobots: true,
+    concurrency: 10,
+  };
   const bodies: [string, new () => object, object, (body: never) => unknown][] = [
     ['scrape', ScrapeDto, { url: 'x.example' }, (body: ScrapeDto) => scrapeSpecFromV2(body, limits)],
     ['crawl', CrawlDto, { url: 'x.example' }, (body: CrawlDto) => crawlSpecFromV2(body, limits)],

@@ -39,10 +39,9 @@ export class BatchController {
     @Body(new BodyPipe(BatchDto)) { body, warnings }: ReadBody<BatchDto>,
     @Req() request: Request,
   ) {
-    const { maxScrapeTimeoutMs, maxBatchUrls } = this.config;
     const checkTarget = (url: string) => this.targets.check(url);
-    const order = batchFromV2(body, { maxScrapeTimeoutMs, maxBatchUrls, concurrency: caller.concurrency, checkTarget });
-    refuseZeroDataRetention(body.zeroDataRetention);
+    const order = batchFromV2(body, { ...this.config, concurrency: caller.concurrency, checkTarget });
+    refuseZeroDataRetention(body.zeroDataRetention, caller);
     refuseUnoffered(unofferedBatchOptions(body));
     const id = await this.startOrAppend(body.appendToId, order, submissionOf(request, caller, body));
     const invalid = order.invalidUrls === null ? {} : { invalidURLs: order.invalidUrls };

@@ -4,12 +4,12 @@ import { ApiError } from '../../errors/api-error.js';
 import { type BatchUrl } from '../../jobs/job-submit.service.js';
 import { InvalidBodyError, invalidUrl, tooBig, type Issue } from '../validation/issue.js';
 import { readPageUrl } from '../validation/page-url.js';
+import { webhookSpecFrom } from '../webhook/webhook.mapper.js';
 import { type BatchDto } from './batch.dto.js';
 import { clampConcurrency } from './crawl.mapper.js';
-import { scrapeSpecFromV2, unofferedScrapeOptions } from './scrape.mapper.js';
+import { scrapeSpecFromV2, unofferedScrapeOptions, type ScrapeRules } from './scrape.mapper.js';
 
-export interface BatchRules {
-  maxScrapeTimeoutMs: number;
+export interface BatchRules extends ScrapeRules {
   maxBatchUrls: number;
   /** Of the team. */
   concurrency: number;
@@ -38,6 +38,7 @@ export function batchFromV2(body: BatchDto, rules: BatchRules): BatchOrder {
     spec: {
       maxConcurrency: clampConcurrency(body.maxConcurrency, rules.concurrency),
       scrape: scrapeSpecFromV2(body, rules),
+      webhook: webhookSpecFrom(body.webhook, 'batch'),
     },
     urls,
     invalidUrls,
@@ -45,8 +46,7 @@ export function batchFromV2(body: BatchDto, rules: BatchRules): BatchOrder {
 }
 
 export function unofferedBatchOptions(body: BatchDto): string[] {
-  const own = (['webhook'] as const).filter((option) => body[option] !== undefined);
-  return [...own, ...unofferedScrapeOptions(body)];
+  return unofferedScrapeOptions(body);
 }
 
 function sortOut(texts: string[], rules: BatchRules): { urls: BatchUrl[]; invalidUrls: string[] } {

@@ -35,7 +35,7 @@ export class CrawlController {
     @Body(new BodyPipe(CrawlDto)) { body, warnings }: ReadBody<CrawlDto>,
     @Req() request: Request,
   ) {
-    refuseZeroDataRetention(body.zeroDataRetention);
+    refuseZeroDataRetention(body.zeroDataRetention, caller);
     const allowIgnoreRobots = mayIgnoreRobots(caller, this.config);
     refuseIgnoringRobots(body.ignoreRobotsTxt, allowIgnoreRobots);
     refuseUnoffered(unofferedCrawlOptions(body));

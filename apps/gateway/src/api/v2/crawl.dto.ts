@@ -13,7 +13,7 @@ import {
 import { customIssue, noModel, type Issue } from '../validation/issue.js';
 import { OriginDto, ScrapeOptionsDto } from './scrape-options.dto.js';
 import { UrlField } from './scrape.dto.js';
-import { WebhookField } from './webhook.field.js';
+import { WebhookField, type WebhookInput } from '../webhook/webhook.field.js';
 
 const MAX_PATTERNS = 1000;
 const MAX_PATTERN_CHARS = 2000;
@@ -52,7 +52,7 @@ export class SharedCrawlDto extends OriginDto {
   @NumberField({ above: 0, max: 60, integer: false }) delay?: number;
   @NumberField({ min: 1 }) maxConcurrency?: number;
   @BooleanField({ default: false }) ignoreRobotsTxt?: boolean;
-  @WebhookField() webhook?: unknown;
+  @WebhookField() webhook?: WebhookInput;
   @BooleanField({ default: false }) zeroDataRetention?: boolean;
 }
 

@@ -12,7 +12,7 @@ import {
 } from '../validation/fields.js';
 import { customIssue, under, wrongType, type Issue } from '../validation/issue.js';
 import { OriginDto, ScrapeOptionsDto } from './scrape-options.dto.js';
-import { WebhookField } from './webhook.field.js';
+import { WebhookField, type WebhookInput } from '../webhook/webhook.field.js';
 
 const MAX_URLS = 100;
 
@@ -32,7 +32,7 @@ export class ExtractDto extends OriginDto {
   @BooleanField() ignoreInvalidURLs?: boolean;
   @NestedField(() => ScrapeOptionsDto) scrapeOptions?: ScrapeOptionsDto;
   @NumberField({ min: 1000 }) timeout?: number;
-  @WebhookField() webhook?: unknown;
+  @WebhookField() webhook?: WebhookInput;
 }
 
 function promptIssues(value: unknown, body: object): Issue[] {

@@ -36,7 +36,7 @@ export class SearchController {
   /** The answer before it is written, for either version. */
   async answer(caller: Caller, { body, warnings }: ReadBody<SearchDto>, signal: AbortSignal): Promise<SearchAnswer> {
     const spec = searchSpecFromV2(body, this.config);
-    refuseZeroDataRetention(body.scrapeOptions?.zeroDataRetention);
+    refuseZeroDataRetention(body.scrapeOptions?.zeroDataRetention, caller);
     refuseUnoffered(unofferedScrapeOptions(body.scrapeOptions ?? {}));
     const answer = await this.searches.search(caller, spec, signal);
     return { ...answer, warnings: [...answer.warnings, ...searchWarnings(body), ...warnings] };

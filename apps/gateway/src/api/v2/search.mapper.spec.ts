@@ -7,7 +7,7 @@ import { readBody } from '../validation/read-body.js';
 import { SearchDto } from './search.dto.js';
 import { searchAnswerToV2, searchSpecFromV2, searchWarnings } from './search.mapper.js';
 
-const LIMITS = { maxScrapeTimeoutMs: 600_000 };
+const LIMITS = { maxScrapeTimeoutMs: 600_000, changeTrackingDiffShape: 'auto' as const };
 const bodyOf = (rest: object) => readBody(SearchDto, { query: 'q', ...rest }).body;
 const specOf = (rest: object = {}) => searchSpecFromV2(bodyOf(rest), LIMITS);
 

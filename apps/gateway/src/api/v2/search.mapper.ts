@@ -5,7 +5,7 @@ import { type SearchCategory, type SearchSpec, type SourceSpec } from '../../sea
 import { customIssue, InvalidBodyError } from '../validation/issue.js';
 import { formatName } from './formats.dto.js';
 import { type ScrapeOptionsDto } from './scrape-options.dto.js';
-import { scrapeSpecFromV2 } from './scrape.mapper.js';
+import { scrapeSpecFromV2, type ScrapeRules } from './scrape.mapper.js';
 import { type SearchDto, type TypedInput } from './search.dto.js';
 
 const DEFAULT_LIMIT = 10;
@@ -19,7 +19,7 @@ const AGES: Record<string, SearchAge> = { h: 'day', d: 'day', w: 'week', m: 'mon
 /** `tbs`, `lang` … of the body, or of one of its sources. */
 type Words = Record<string, unknown>;
 
-export function searchSpecFromV2(body: SearchDto, limits: { maxScrapeTimeoutMs: number }): SearchSpec {
+export function searchSpecFromV2(body: SearchDto, limits: ScrapeRules): SearchSpec {
   const hosts = (list: string[] | undefined) => (list ?? []).map((host) => host.toLowerCase());
   return {
     query: body.query.trim(),
@@ -35,7 +35,7 @@ export function searchSpecFromV2(body: SearchDto, limits: { maxScrapeTimeoutMs: 
 }
 
 /** Nothing is scraped unless a format is asked for. @throws InvalidBodyError */
-function scrapeOf(options: ScrapeOptionsDto | undefined, limits: { maxScrapeTimeoutMs: number }): ScrapeSpec | null {
+function scrapeOf(options: ScrapeOptionsDto | undefined, limits: ScrapeRules): ScrapeSpec | null {
   if (!options?.formats?.length) return null;
   if (options.formats.some((format) => formatName(format) === 'changeTracking')) {
     const issue = customIssue('The changeTracking format is not available in searches', ['scrapeOptions', 'formats']);

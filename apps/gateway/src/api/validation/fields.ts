@@ -18,6 +18,8 @@ export interface Presence {
   required?: boolean;
   /** For checks that are written by hand. @default anything */
   schema?: Schema;
+  /** Kept as sent, `null` inside it too. @default false */
+  verbatim?: boolean;
 }
 
 export interface Described {
@@ -50,6 +52,7 @@ class FieldRegistry<V> {
 
 /** class-validator tells which property failed; what is wrong with it is asked here. */
 export const fieldChecks = new FieldRegistry<Check>();
+export const verbatimFields = new FieldRegistry<true>();
 export const nestedFields = new FieldRegistry<() => new () => object>();
 export const fieldSchemas = new FieldRegistry<Described>();
 
@@ -63,6 +66,7 @@ export function Field(check: Check, presence: Presence = {}): PropertyDecorator 
       schema: presence.schema ?? {},
       required: presence.required ?? false,
     });
+    if (presence.verbatim) verbatimFields.declare(target, propertyName, true);
     registerDecorator({
       name: 'field',
       target: target.constructor,
@@ -232,27 +236,35 @@ const MAX_HEADER_CHARS = 32_768;
 
 /** Request headers for the page: bounded, and only what may be set without breaking the connection. */
 export function HeadersField(): PropertyDecorator {
-  return Field(
-    (value) => {
-      if (!isPlainObject(value)) return [wrongType('object', value)];
-      const entries = Object.entries(value);
-      if (entries.length > MAX_HEADERS) return [customIssue(`At most ${MAX_HEADERS} headers may be set`)];
-      const chars = entries.reduce(
-        (sum, [name, text]) => sum + name.length + (typeof text === 'string' ? text.length : 0),
-        0,
-      );
-      if (chars > MAX_HEADER_CHARS)
-        return [customIssue(`Headers may hold at most ${MAX_HEADER_CHARS} characters in all`)];
-      return entries.flatMap(([name, text]) => under([name], headerIssues(name, text)));
-    },
-    { schema: { type: 'object', additionalProperties: { type: 'string' }, maxProperties: MAX_HEADERS } },
-  );
+  return Field((value) => headersIssues(value), {
+    schema: { type: 'object', additionalProperties: { type: 'string' }, maxProperties: MAX_HEADERS },
+  });
 }
 
-function headerIssues(name: string, value: unknown): Issue[] {
+export interface HeadersRule {
+  maxChars?: number;
+  /** Lower-case names that may be sent although they are overridden. */
+  overridden?: ReadonlySet<string>;
+}
+
+export function headersIssues(value: unknown, rule: HeadersRule = {}): Issue[] {
+  if (!isPlainObject(value)) return [wrongType('object', value)];
+  const { maxChars = MAX_HEADER_CHARS, overridden } = rule;
+  const entries = Object.entries(value);
+  if (entries.length > MAX_HEADERS) return [customIssue(`At most ${MAX_HEADERS} headers may be set`)];
+  const chars = entries.reduce(
+    (sum, [name, text]) => sum + name.length + (typeof text === 'string' ? text.length : 0),
+    0,
+  );
+  if (chars > maxChars) return [customIssue(`Headers may hold at most ${maxChars} characters in all`)];
+  return entries.flatMap(([name, text]) => under([name], headerIssues(name, text, overridden)));
+}
+
+function headerIssues(name: string, value: unknown, overridden?: ReadonlySet<string>): Issue[] {
   if (typeof value !== 'string') return [wrongType('string', value)];
   if (!HEADER_NAME.test(name)) return [customIssue('Not a header name')];
   if (!HEADER_VALUE.test(value)) return [customIssue('Not a header value')];
-  if (OWNED_BY_CONNECTION.has(name.toLowerCase())) return [customIssue(`Header ${name} cannot be set`)];
+  const key = name.toLowerCase();
+  if (OWNED_BY_CONNECTION.has(key) && !overridden?.has(key)) return [customIssue(`Header ${name} cannot be set`)];
   return [];
 }

@@ -2,7 +2,7 @@
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { TroupeError } from '@troupe/contracts';
-import { fieldChecks, isPlainObject, isPrivateKey, nestedFields, type Check } from './fields.js';
+import { fieldChecks, isPlainObject, isPrivateKey, nestedFields, verbatimFields, type Check } from './fields.js';
 import { customIssue, InvalidBodyError, under, unknownKeys, wrongType, type Issue, type IssuePath } from './issue.js';
 
 /** Valid in current clients, without effect here (spec/README.md). */
@@ -82,6 +82,7 @@ function readObject<T extends object>(type: new () => T, raw: unknown, path: Iss
 
 interface Shape {
   checks: Map<string, Check>;
+  verbatim: Map<string, true>;
   nested: Map<string, () => new () => object>;
 }
 
@@ -90,7 +91,7 @@ const shapes = new WeakMap<object, Shape>();
 function shapeOf(type: new () => object): Shape {
   let shape = shapes.get(type);
   if (!shape) {
-    shape = { checks: fieldChecks.of(type), nested: nestedFields.of(type) };
+    shape = { checks: fieldChecks.of(type), verbatim: verbatimFields.of(type), nested: nestedFields.of(type) };
     shapes.set(type, shape);
   }
   return shape;
@@ -103,7 +104,7 @@ function pickKnown(shape: Shape, raw: Record<string, unknown>, path: IssuePath, 
   for (const [key, value] of Object.entries(raw)) {
     if (value === null || value === undefined) continue;
     if (shape.nested.has(key)) nested.push([key, value]);
-    else if (shape.checks.has(key)) flat[key] = withoutNulls(value, 3);
+    else if (shape.checks.has(key)) flat[key] = shape.verbatim.has(key) ? value : withoutNulls(value, 3);
     else if (IGNORED_KEYS.has(key)) judgeIgnored(key, value, path, found);
     else if (!isPrivateKey(key)) unknown.push(key);
   }

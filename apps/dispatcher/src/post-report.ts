@@ -1,0 +1,56 @@
+/**
+ * Results of a run on their way to the delivery actor: together once a second, and a sign of life when there are none
+ * for a while.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Post, PostDone, PostResult } from '@troupe/contracts';
+import { publishPatiently } from '@troupe/messaging';
+import type { Mailboxes } from './ports.js';
+
+const TICK_MS = 1_000;
+/** Ticks without a result after which the run is said to go on; the actor waits three times as long. */
+const QUIET_TICKS = 5;
+
+export class PostReport {
+  private results: PostResult[] = [];
+  private quiet = 0;
+  private parts = 0;
+  private readonly id = randomUUID();
+  private sending: Promise<void> = Promise.resolve();
+  private readonly timer = setInterval(() => this.tick(), TICK_MS);
+
+  constructor(
+    private readonly post: Post,
+    private readonly mailboxes: Mailboxes,
+    private readonly instance: string,
+  ) {}
+
+  add(result: PostResult): void {
+    this.results.push(result);
+  }
+
+  /** Resolves when everything is with the actor. @throws the error of the publish that failed to the end */
+  async end(): Promise<void> {
+    clearInterval(this.timer);
+    if (this.results.length > 0) this.send();
+    await this.sending;
+  }
+
+  private tick(): void {
+    if (this.results.length === 0 && ++this.quiet < QUIET_TICKS) return;
+    this.quiet = 0;
+    this.send();
+  }
+
+  private send(): void {
+    const { run, attempt, actor } = this.post;
+    const body: PostDone = { type: 'PostDone', run, attempt, results: this.results };
+    this.results = [];
+    const id = `w.${this.id}.${this.parts++}`;
+    const from = `w/${this.instance}` as const;
+    const envelope = { id, type: body.type, v: 1, from, to: actor, n: null, body };
+    this.sending = this.sending.then(() => publishPatiently(this.mailboxes, envelope));
+    // Looked at by `end`.
+    this.sending.catch(() => undefined);
+  }
+}

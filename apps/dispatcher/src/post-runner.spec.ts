@@ -1,0 +1,148 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { TroupeError, type Envelope, type Mail, type Post, type PostDone } from '@troupe/contracts';
+import type { DeliveryAttempt, PostedPage } from '@troupe/persistence';
+import { createHmac } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { PostRunner, type PostParts } from './post-runner.js';
+import type { Answer } from './receivers.js';
+
+const JOB = '6f0c0000-0000-4000-8000-000000000001';
+const POST: Post = {
+  type: 'Post',
+  run: 3,
+  actor: `delivery/${JOB}`,
+  job: JOB,
+  jobNo: '7',
+  team: 't',
+  kind: 'crawl',
+  webhook: { url: 'https://h.example/x', headers: { a: 'b' }, metadata: '{}' },
+  attempt: 1,
+  events: [[1, 3]],
+  ends: [],
+  end: null,
+};
+
+let posted: { url: string; body: string; signature: string | null }[];
+let mail: PostDone[];
+let recorded: DeliveryAttempt[];
+let answer: (body: string) => Promise<Answer>;
+let publish: (envelope: Mail) => Promise<void>;
+
+function runner(rest: Partial<PostParts> = {}): PostRunner {
+  const page = (ord: number): PostedPage => ({
+    ord,
+    bytes: 20,
+    blob: null,
+    inline: gzipSync(`{"markdown":"p${ord}"}`),
+  });
+  return new PostRunner({
+    instance: 'd1',
+    mailboxes: { publishActor: (envelope) => publish(envelope) },
+    deliveries: {
+      pages: (_job, ords) => Promise.resolve(new Map(ords.filter((ord) => ord < 50).map((ord) => [ord, page(ord)]))),
+      attempted: () => Promise.resolve(recorded),
+    },
+    blobs: { get: () => Promise.reject(new Error('gone')) },
+    secrets: { of: () => Promise.resolve('secret') },
+    receivers: {
+      visit: (_url, work) => work(),
+      post: (url, _headers, body, signature) => {
+        posted.push({ url: url.href, body: body.toString(), signature });
+        return answer(body.toString());
+      },
+    },
+    ...rest,
+  });
+}
+
+beforeEach(() => {
+  posted = [];
+  mail = [];
+  recorded = [];
+  answer = () => Promise.resolve({ status: 200, error: null });
+  publish = (envelope) => {
+    mail.push((envelope as Envelope).body as PostDone);
+    return Promise.resolve();
+  };
+});
+
+const results = (): (number | string | null)[][] =>
+  mail.flatMap((done) => done.results.map(({ eventNo, status, error }) => [eventNo, status, error]));
+
+describe('a run of posts', () => {
+  it('posts every event signed over its bytes and reports all results together', async () => {
+    await runner().run(POST);
+    expect(posted.map(({ body }) => (JSON.parse(body) as { data: object[] }).data)).toEqual(
+      [1, 2, 3].map((ord) => [{ markdown: `p${ord}` }]),
+    );
+    for (const { body, signature } of posted)
+      expect(signature).toBe(`sha256=${createHmac('sha256', 'secret').update(body).digest('hex')}`);
+    expect(mail).toMatchObject([{ run: 3, attempt: 1 }]);
+    expect(results()).toEqual([
+      [1, 200, null],
+      [2, 200, null],
+      [3, 200, null],
+    ]);
+  });
+
+  it('finds the pages behind an earlier end of the job', async () => {
+    await runner().run({ ...POST, events: [[2, 5]], ends: [2], end: { status: 'completed', error: null } });
+    const data = posted.map(({ body }) => (JSON.parse(body) as { data: { markdown: string }[] }).data[0]?.markdown);
+    expect(data.sort()).toEqual(['p2', 'p3', 'p4', undefined]);
+  });
+
+  it('signs nothing for a team without a secret', async () => {
+    await runner({ secrets: { of: () => Promise.resolve(null) } }).run(POST);
+    expect(posted.every(({ signature }) => signature === null)).toBe(true);
+  });
+
+  it('reports what is on record already instead of posting it', async () => {
+    recorded = [{ eventNo: 2, attempt: 1, at: new Date(5), status: 503, error: null, ms: 9, final: false }];
+    await runner().run(POST);
+    expect(posted).toHaveLength(2);
+    expect(results()).toContainEqual([2, 503, null]);
+  });
+
+  it('reports a page that is gone or cannot be read as a failed attempt', async () => {
+    const pages = new Map<number, PostedPage>([[1, { ord: 1, bytes: 5, blob: 'k', inline: null }]]);
+    const deliveries = { pages: () => Promise.resolve(pages), attempted: () => Promise.resolve([]) };
+    await runner({ deliveries }).run({ ...POST, events: [[1, 2]] });
+    expect(posted).toEqual([]);
+    expect(new Map(results().map(([eventNo, , error]) => [eventNo, error]))).toEqual(
+      new Map([
+        [1, 'the stored page could not be read'],
+        [2, 'the page is no longer stored'],
+      ]),
+    );
+  });
+
+  it('asks for redelivery when Postgres does not answer', async () => {
+    const deliveries = { pages: () => Promise.reject(new Error('down')), attempted: () => Promise.resolve([]) };
+    await expect(runner({ deliveries }).run(POST)).rejects.toThrow('down');
+  });
+
+  it('publishes its results again while the stream does not answer', async () => {
+    let tries = 0;
+    const deliver = publish;
+    publish = (envelope) => {
+      if (++tries === 1) return Promise.reject(new TroupeError('UNKNOWN_ERROR', 'later', { retryable: true }));
+      return deliver(envelope);
+    };
+    await runner().run(POST);
+    expect([tries, results().length]).toEqual([2, 3]);
+  });
+
+  it('hands back what it has not begun when the process stops, and reports the rest', async () => {
+    const subject = runner();
+    answer = async () => {
+      subject.drain();
+      await sleep(5);
+      return { status: 200, error: null };
+    };
+    const left = await subject.run({ ...POST, events: [[1, 40]] });
+    expect(left).toEqual({ retryMs: expect.any(Number) });
+    expect(results().length).toBe(posted.length);
+    expect(posted.length).toBeLessThan(40);
+  });
+});

@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { parseAllowList, Resolver } from '@troupe/egress';
+import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Receivers } from './receivers.js';
+
+const BODY = Buffer.from('{"x":1}');
+
+let server: Server;
+let answer: RequestListener;
+let seen: { headers: IncomingHttpHeaders; url: string; raw: string }[];
+let connections: number;
+let receivers: Receivers;
+
+const port = (): number => (server.address() as AddressInfo).port;
+const target = (path = '/'): URL => new URL(`http://127.0.0.1:${port()}${path}`);
+
+function makeReceivers(allowed: string, timeoutMs = 300): Receivers {
+  const resolver = new Resolver({ servers: [], allow: parseAllowList(allowed) });
+  return new Receivers({ resolver, userAgent: 'Troupe/test', timeoutMs });
+}
+
+beforeEach(async () => {
+  seen = [];
+  connections = 0;
+  answer = (_request, response) => void response.end('thanks');
+  server = createServer((request, response) => {
+    let raw = '';
+    request.on('data', (part: Buffer) => (raw += part.toString()));
+    request.on('end', () => {
+      seen.push({ headers: request.headers, url: request.url ?? '', raw });
+      answer(request, response);
+    });
+  });
+  server.on('connection', () => connections++);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  receivers = makeReceivers('127.0.0.1');
+});
+
+afterEach(async () => {
+  await receivers.close();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+describe('a post to a receiver', () => {
+  it('carries the caller’s headers, but its own where it says something itself', async () => {
+    const own = { 'X-Run': '1', 'content-TYPE': 'a/b', 'Content-Length': '1', host: 'x', 'X-Firecrawl-Signature': 'f' };
+    expect(await receivers.post(target('/p?q=1'), own, BODY, 'sha256=1')).toEqual({ status: 200, error: null });
+    expect(seen).toMatchObject([{ url: '/p?q=1', raw: '{"x":1}' }]);
+    expect(seen[0]!.headers).toMatchObject({
+      'x-run': '1',
+      'user-agent': 'Troupe/test',
+      'content-type': 'application/json',
+      'content-length': '7',
+      host: `127.0.0.1:${port()}`,
+      'x-firecrawl-signature': 'sha256=1',
+    });
+  });
+
+  it('leaves a forged signature out when there is none', async () => {
+    await receivers.post(target(), { 'X-Firecrawl-Signature': 'forged' }, BODY, null);
+    expect(seen[0]!.headers['x-firecrawl-signature']).toBeUndefined();
+  });
+
+  it('turns the user of the address into a header, unless the caller sends one', async () => {
+    const url = target();
+    url.username = 'me';
+    url.password = 'p%40ss';
+    await receivers.post(url, {}, BODY, null);
+    await receivers.post(url, { Authorization: 'Bearer t' }, BODY, null);
+    const basic = `Basic ${Buffer.from('me:p@ss').toString('base64')}`;
+    expect(seen.map(({ headers }) => headers.authorization)).toEqual([basic, 'Bearer t']);
+  });
+
+  it('keeps no cookie and follows no redirect', async () => {
+    answer = (_request, response) => {
+      response.writeHead(302, { location: '/elsewhere', 'set-cookie': 'a=1' }).end();
+    };
+    expect(await receivers.post(target(), {}, BODY, null)).toEqual({ status: 302, error: null });
+    expect(await receivers.post(target(), {}, BODY, null)).toEqual({ status: 302, error: null });
+    expect(seen.map(({ url, headers }) => [url, headers.cookie])).toEqual([
+      ['/', undefined],
+      ['/', undefined],
+    ]);
+  });
+
+  it('keeps its connections for the next posts', async () => {
+    const postSome = (): Promise<unknown> =>
+      Promise.all(
+        Array.from({ length: 20 }, () => receivers.visit(target(), () => receivers.post(target(), {}, BODY, null))),
+      );
+    await postSome();
+    await postSome();
+    expect(seen).toHaveLength(40);
+    expect(connections).toBe(5);
+  });
+
+  it('counts a status that came in time, however long the body takes', async () => {
+    answer = (_request, response) => void response.writeHead(204 + 2).write('…');
+    expect(await receivers.post(target(), {}, BODY, null)).toEqual({ status: 206, error: null });
+  });
+
+  it('says why there was no status, without the address', async () => {
+    answer = () => undefined;
+    expect(await receivers.post(target('/secret'), {}, BODY, null)).toEqual({
+      status: null,
+      error: 'no answer within 0.3 s',
+    });
+    answer = (request) => void request.socket.destroy();
+    expect((await receivers.post(target('/secret'), {}, BODY, null)).error).toMatch(/^the connection failed: \w+$/);
+    const refused = new URL('http://127.0.0.1:1/secret');
+    expect((await receivers.post(refused, {}, BODY, null)).error).toMatch(/^the connection failed: ECONNREFUSED$/);
+  });
+
+  it('is not made to a private address that is not listed', async () => {
+    const strict = makeReceivers('false');
+    const { error } = await strict.post(target(), {}, BODY, null);
+    expect(error).toContain('not allowed');
+    expect((await strict.post(new URL(`http://localhost:${port()}/`), {}, BODY, null)).error).toContain('not allowed');
+    expect(connections).toBe(0);
+    await strict.close();
+  });
+
+  it('shares five places per host, whatever the port', async () => {
+    let inside = 0;
+    let peak = 0;
+    const work = async (): Promise<void> => {
+      peak = Math.max(peak, ++inside);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      inside--;
+    };
+    const urls = Array.from({ length: 20 }, (_, i) => new URL(`http://a.example:${8000 + (i % 3)}/`));
+    await Promise.all(urls.map((url) => receivers.visit(url, work)));
+    expect(peak).toBe(5);
+  });
+});

@@ -1,0 +1,118 @@
+/**
+ * One POST to a receiver: to a checked address, within ten seconds, redirects not followed, the answer's body ignored.
+ */
+import { isTroupeError } from '@troupe/contracts';
+import { Connector, type Resolver } from '@troupe/egress';
+import { Agent } from 'undici';
+import { KeyedGates } from './gate.js';
+
+export interface ReceiverOptions {
+  resolver: Resolver;
+  userAgent: string;
+  /** For the whole exchange. @default 10_000 */
+  timeoutMs?: number;
+  /** Posts to one host at a time, from this process. @default 5 */
+  perHost?: number;
+}
+
+export type Answer = { status: number; error: null } | { status: null; error: string };
+
+/** What a delivery says itself. */
+const OWN_HEADERS = new Set(['content-type', 'content-length', 'host', 'x-firecrawl-signature']);
+const TIMEOUT_MS = 10_000;
+const PER_HOST = 5;
+/** Shorter than the idle time of common servers, so that none closes a connection just when it is used again. */
+const KEEP_ALIVE_MS = 2_000;
+/** The rest of an answer up to this size is read, so that its connection stays usable. */
+const DISCARD_BYTES = 64 * 1024;
+const MAX_HEADER_BYTES = 64 * 1024;
+const MAX_ERROR_CHARS = 300;
+
+export class Receivers {
+  private readonly agent: Agent;
+  private readonly hosts: KeyedGates;
+  private readonly timeoutMs: number;
+
+  constructor(private readonly options: ReceiverOptions) {
+    this.timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+    const perHost = options.perHost ?? PER_HOST;
+    this.hosts = new KeyedGates(perHost);
+    const connector = new Connector({ resolver: options.resolver, verifyTls: true, timeoutMs: this.timeoutMs });
+    this.agent = createAgent(connector, perHost);
+  }
+
+  /** Runs `work` when the receiver's host has a place; at most `perHost` at a time. */
+  visit<T>(url: URL, work: () => Promise<T>): Promise<T> {
+    return this.hosts.pass(url.hostname, work);
+  }
+
+  /** Never rejects. @param headers of the caller; the names that a delivery owns are left out */
+  async post(url: URL, headers: Record<string, string>, body: Buffer, signature: string | null): Promise<Answer> {
+    const signal = AbortSignal.timeout(this.timeoutMs);
+    try {
+      const answer = await this.agent.request({
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: 'POST',
+        headers: this.headersFor(url, headers, signature),
+        body,
+        signal,
+      });
+      await answer.body.dump({ limit: DISCARD_BYTES, signal }).catch(() => undefined);
+      return { status: answer.statusCode, error: null };
+    } catch (error) {
+      return { status: null, error: this.describe(error).slice(0, MAX_ERROR_CHARS) };
+    }
+  }
+
+  close(): Promise<void> {
+    return this.agent.destroy();
+  }
+
+  private headersFor(url: URL, own: Record<string, string>, signature: string | null): Record<string, string> {
+    const headers: Record<string, string> = { 'user-agent': this.options.userAgent };
+    if (url.username !== '') headers.authorization = basicAuth(url);
+    for (const [name, value] of Object.entries(own)) {
+      const key = name.toLowerCase();
+      if (!OWN_HEADERS.has(key)) headers[key] = value;
+    }
+    headers['content-type'] = 'application/json';
+    if (signature !== null) headers['x-firecrawl-signature'] = signature;
+    return headers;
+  }
+
+  /** Shown to the owner of the job: never the address, which may hold a password. */
+  private describe(error: unknown): string {
+    if (isTroupeError(error)) return error.code === 'SCRAPE_TIMEOUT' ? this.timeoutText() : error.message;
+    const { name, code, message } = error as { name?: string; code?: string; message?: string };
+    if (name === 'TimeoutError' || name === 'AbortError') return this.timeoutText();
+    return `the connection failed: ${code ?? message ?? 'unknown error'}`;
+  }
+
+  private timeoutText(): string {
+    return `no answer within ${this.timeoutMs / 1000} s`;
+  }
+}
+
+function basicAuth({ username, password }: URL): string {
+  return `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`;
+}
+
+/** Deadlines are ours: undici's own timers are off. Without cookies, redirects or interceptors by nature. */
+function createAgent(connector: Connector, connections: number): Agent {
+  return new Agent({
+    connect: ({ hostname, port, protocol }, callback) => {
+      const secure = protocol === 'https:';
+      connector.connect({ hostname, port: port === '' ? (secure ? 443 : 80) : Number(port), secure }).then(
+        (socket) => callback(null, socket),
+        (error: Error) => callback(error, null),
+      );
+    },
+    connections,
+    pipelining: 1,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: MAX_HEADER_BYTES,
+  });
+}

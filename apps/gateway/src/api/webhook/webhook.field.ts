@@ -1,0 +1,87 @@
+/** The `webhook` of a crawl or batch body: the same words in every version (spec/webhooks.md). */
+import { WEBHOOK_EVENTS, WEBHOOK_SUBJECTS } from '@troupe/contracts';
+import { parseUrl } from '@troupe/frontier';
+import { Field, headersIssues, isPlainObject, keyIssues, listIssues, textIssues } from '../validation/fields.js';
+import { customIssue, invalidUrl, notInEnum, under, wrongType, type Issue } from '../validation/issue.js';
+
+/** As it may be sent; optional keys may be null. */
+export type WebhookInput =
+  | string
+  | {
+      url: string;
+      headers?: Record<string, string> | null;
+      metadata?: Record<string, unknown> | null;
+      events?: string[] | null;
+    };
+
+const KEYS = ['url', 'headers', 'metadata', 'events'];
+const MAX_URL_CHARS = 2_048;
+/** Beside the job's other words in the state of an actor, which is written in every turn. */
+const MAX_HEADER_CHARS = 16_384;
+const MAX_METADATA_BYTES = 8 * 1024;
+const MAX_EVENTS = 50;
+const OVERRIDDEN = new Set(['content-type', 'content-length', 'host', 'x-firecrawl-signature']);
+const EVENT_NAMES = [
+  ...WEBHOOK_EVENTS,
+  ...Object.values(WEBHOOK_SUBJECTS).flatMap((subject) => WEBHOOK_EVENTS.map((event) => `${subject}.${event}`)),
+];
+
+const SCHEMA = {
+  anyOf: [
+    { type: 'string', format: 'uri' },
+    {
+      type: 'object',
+      required: ['url'],
+      properties: {
+        url: { type: 'string', format: 'uri', maxLength: MAX_URL_CHARS },
+        headers: { type: 'object', additionalProperties: { type: 'string' } },
+        metadata: { type: 'object' },
+        events: { type: 'array', items: { type: 'string', enum: EVENT_NAMES }, maxItems: MAX_EVENTS },
+      },
+    },
+  ],
+};
+
+/** An address, or an object with one. */
+export function WebhookField(): PropertyDecorator {
+  return Field(webhookIssues, { verbatim: true, schema: SCHEMA });
+}
+
+function webhookIssues(value: unknown): Issue[] {
+  if (typeof value === 'string') return addressIssues(value);
+  if (!isPlainObject(value)) return [wrongType('object', value)];
+  return [
+    ...keyIssues(value, KEYS),
+    ...under(['url'], addressIssues(value.url)),
+    ...given('headers', value, (headers) =>
+      headersIssues(headers, { maxChars: MAX_HEADER_CHARS, overridden: OVERRIDDEN }),
+    ),
+    ...given('metadata', value, metadataIssues),
+    ...given('events', value, (events) => listIssues(events, eventIssues, { maxItems: MAX_EVENTS })),
+  ];
+}
+
+function given(key: string, body: Record<string, unknown>, check: (value: unknown) => Issue[]): Issue[] {
+  const value = body[key];
+  return value === undefined || value === null ? [] : under([key], check(value));
+}
+
+function addressIssues(value: unknown): Issue[] {
+  const issues = textIssues(value, { maxLength: MAX_URL_CHARS });
+  if (issues.length > 0) return issues;
+  const text = value as string;
+  return /^https?:\/\//i.test(text) && parseUrl(text) !== null ? [] : [invalidUrl('Invalid url')];
+}
+
+function metadataIssues(value: unknown): Issue[] {
+  if (!isPlainObject(value)) return [wrongType('object', value)];
+  const bytes = Buffer.byteLength(JSON.stringify(value));
+  return bytes > MAX_METADATA_BYTES
+    ? [customIssue(`Webhook metadata may take at most ${MAX_METADATA_BYTES} bytes of JSON, not ${bytes}`)]
+    : [];
+}
+
+function eventIssues(value: unknown): Issue[] {
+  if (typeof value !== 'string') return [wrongType('string', value)];
+  return EVENT_NAMES.includes(value) ? [] : [notInEnum(EVENT_NAMES, value)];
+}

@@ -1,0 +1,19 @@
+import { isTroupeError, TroupeError, type WebhookSpec } from '@troupe/contracts';
+import { checkUrlTarget, type AllowList } from '@troupe/egress';
+
+/** Which receivers may be named at all; names are judged after resolution, by the dispatcher at every delivery. */
+export class WebhookPolicy {
+  constructor(private readonly allow: AllowList) {}
+
+  /** @throws TroupeError BAD_REQUEST for a private address */
+  check(webhook: WebhookSpec | null): void {
+    if (webhook === null) return;
+    try {
+      checkUrlTarget(webhook.url, this.allow);
+    } catch (error) {
+      if (!isTroupeError(error)) throw error;
+      const issue = { code: 'custom', path: ['webhook', 'url'], message: `Invalid webhook: ${error.message}` };
+      throw new TroupeError('BAD_REQUEST', issue.message, { details: [issue], cause: error });
+    }
+  }
+}

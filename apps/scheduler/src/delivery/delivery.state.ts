@@ -1,0 +1,67 @@
+/**
+ * State of a job's deliveries: a cursor over numbered events, and only those events by number that are out or failed.
+ */
+import type { JobEnd, JobKind, JobNo, Span, Uuid, WebhookSpec } from '@troupe/contracts';
+
+/** Events handed to the dispatcher in one message. */
+export interface Run {
+  attempt: number;
+  /** Without a result yet. */
+  events: Span[];
+  /** Times this was handed over without a word from the dispatcher since. */
+  sends: number;
+}
+
+/** Events that failed about the same time and are tried again together. */
+export interface RetryGroup {
+  attempt: number;
+  events: Span[];
+  /** Further failures join until then; their timer was set for the first. */
+  openUntil: number;
+}
+
+export interface DeliveryState {
+  /** `idle`: not told of the job yet. `over`: every event is delivered or dead; a replay opens it again. */
+  phase: 'idle' | 'open' | 'over';
+  job: Uuid;
+  jobNo: JobNo;
+  team: Uuid;
+  kind: JobKind;
+  webhook: WebhookSpec | null;
+  /** Pages that are stored. */
+  known: number;
+  /** First event that was not handed over yet. */
+  next: number;
+  /** Counts of pages at which the job has ended: one, or more for a batch that was appended to. */
+  ends: number[];
+  /** The newest of those ends; the others were completions. */
+  end: JobEnd | null;
+  /** By number, as the next two; numbers are used once in the life of the actor. */
+  runs: Record<string, Run>;
+  retries: Record<string, RetryGroup>;
+  /** Failed events whose time has come. */
+  due: { attempt: number; events: Span[] }[];
+  nextNo: number;
+  /** Newest replay commands, to know a repeated one. */
+  replays: Uuid[];
+}
+
+export function emptyDelivery(): DeliveryState {
+  return {
+    phase: 'idle',
+    job: '',
+    jobNo: '0',
+    team: '',
+    kind: 'crawl',
+    webhook: null,
+    known: 0,
+    next: 0,
+    ends: [],
+    end: null,
+    runs: {},
+    retries: {},
+    due: [],
+    nextNo: 1,
+    replays: [],
+  };
+}

@@ -1,0 +1,2 @@
+export type JobStatus = 'scraping' | 'completed' | 'failed' | 'cancelled';
+export type JobKind = 'crawl' | 'batch';

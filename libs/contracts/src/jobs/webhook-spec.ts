@@ -1,0 +1,63 @@
+/** Who wants to hear of a job's progress, and the events there are to hear of (spec/webhooks.md). */
+import { createHash } from 'node:crypto';
+import type { Uuid } from '../ids.js';
+import type { JobKind, JobStatus } from './job.js';
+
+export const WEBHOOK_EVENTS = ['started', 'page', 'completed', 'failed', 'cancelled'] as const;
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
+
+/** What a caller hears of who names no events: all but `cancelled`, which only those get who ask for it. */
+export const DEFAULT_WEBHOOK_EVENTS: readonly WebhookEvent[] = ['started', 'page', 'completed', 'failed'];
+
+export interface WebhookSpec {
+  /** Absolute, http or https. */
+  url: string;
+  /** Sent with every delivery; the names that a delivery owns are overridden. */
+  headers: Record<string, string>;
+  /** The caller's metadata as JSON text: `jsonb` reorders keys, and a retry must repeat the same bytes. */
+  metadata: string;
+  events: readonly WebhookEvent[];
+}
+
+/** First word of an event's full name (`crawl.page`). */
+export const WEBHOOK_SUBJECTS: Record<JobKind, string> = { crawl: 'crawl', batch: 'batch_scrape' };
+
+/**
+ * Events of a job are numbered in their order: 0 is its start, its pages follow by ordinal, then comes its end. A completed
+ * batch that is appended to goes on with further pages and another end. So an event's number follows from the counts of
+ * pages at which the job has ended so far.
+ */
+export const START_EVENT = 0;
+
+/** How a job ended, as its last event tells it. */
+export interface JobEnd {
+  status: Exclude<JobStatus, 'scraping'>;
+  error: string | null;
+}
+
+export type EventPlace = { what: 'start' } | { what: 'page'; ord: number } | { what: 'end'; nth: number };
+
+/** Number of the nth end, from 0. @param ends counts of pages at the ends of the job so far, in their order */
+export function endEventOf(ends: readonly number[], nth: number): number {
+  return ends[nth]! + 1 + nth;
+}
+
+/** What an event is, given all ends that came before it. */
+export function placeOf(eventNo: number, ends: readonly number[]): EventPlace {
+  if (eventNo === START_EVENT) return { what: 'start' };
+  const later = ends.findIndex((_, nth) => endEventOf(ends, nth) >= eventNo);
+  if (later !== -1 && endEventOf(ends, later) === eventNo) return { what: 'end', nth: later };
+  return { what: 'page', ord: eventNo - (later === -1 ? ends.length : later) };
+}
+
+/** The key by which a receiver tells repeats: UUIDv5 of (job, event number), the same after any crash. */
+export function webhookIdOf(job: Uuid, eventNo: number): Uuid {
+  const hash = createHash('sha1')
+    .update(Buffer.from(job.replaceAll('-', ''), 'hex'))
+    .update(String(eventNo))
+    .digest();
+  hash[6] = (hash[6]! & 0x0f) | 0x50;
+  hash[8] = (hash[8]! & 0x3f) | 0x80;
+  const hex = hash.toString('hex', 0, 16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
