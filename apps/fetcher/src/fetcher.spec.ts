@@ -9,6 +9,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { testDatabase, type TestDatabase } from '../../../test/adapters/persistence/database.js';
 import { readConfig } from '@troupe/config';
 import {
   PLAIN_PAGE,
@@ -128,6 +129,7 @@ suite('a fetcher on a real bus', () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'troupe-fetcher-'));
   const site = new Site();
   const heard: { to: string; body: ActorMessage }[] = [];
+  let database: TestDatabase;
   let nats: ChildProcess;
   let link: NatsLink;
   let bus: ActorBus;
@@ -139,9 +141,10 @@ suite('a fetcher on a real bus', () => {
     const port = await freePort();
     nats = await startNats(dir, port);
     await site.start();
+    database = await testDatabase();
     const config = readConfig({
       NATS_URL: `nats://127.0.0.1:${port}`,
-      DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+      DATABASE_URL: database.url,
       TROUPE_DATA_DIR: dir,
       ALLOW_PRIVATE_TARGETS: '127.0.0.1',
       CHROMIUM_PATH: '/nowhere',
@@ -163,6 +166,7 @@ suite('a fetcher on a real bus', () => {
   afterAll(async () => {
     await fetcher.drain();
     await link.close();
+    await database.drop();
     nats.kill('SIGKILL');
     site.server.closeAllConnections();
     site.server.close();
