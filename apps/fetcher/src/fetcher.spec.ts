@@ -9,6 +9,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { testDatabase, type TestDatabase } from '../../../test/adapters/persistence/database.js';
 import { readConfig } from '@troupe/config';
 import {
   PLAIN_PAGE,
@@ -142,6 +143,7 @@ suite('a fetcher on a real bus', () => {
     const port = await freePort();
     nats = await startNats(dir, port);
     await site.start();
+    database = await testDatabase();
     const config = readConfig({
       NATS_URL: `nats://127.0.0.1:${port}`,
       DATABASE_URL: database.url,
