@@ -35,7 +35,6 @@ import {
   type PauseNews,
   type ScopeSpec,
   type Start,
-  type WorkMessage,
 } from '@troupe/contracts';
 import { fingerprintUrl, hostKey } from '@troupe/frontier';
 import {

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { TroupeError } from '@troupe/contracts';
 import { readBody } from '../validation/read-body.js';
 import { BatchDto } from './batch.dto.js';
-import { batchFromV2, unofferedBatchOptions, type BatchRules } from './batch.mapper.js';
+import { batchFromV2, type BatchRules } from './batch.mapper.js';
 import { CrawlDto } from './crawl.dto.js';
 import { crawlSpecFromV2, crawlSpecToV2, unofferedCrawlOptions } from './crawl.mapper.js';
 import { MapDto } from './map.dto.js';
