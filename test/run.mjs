@@ -17,7 +17,7 @@ import { say } from '../deploy/local/say.mjs';
 import { Cluster } from '../deploy/local/supervisor.mjs';
 
 /** Specs that start clusters of their own: each of them fills the machine. */
-const HEAVY = /\/test\/(e2e|chaos|contract)\//;
+const HEAVY = /\/test\/(e2e|chaos|contract|clients)\//;
 const WORKERS = Math.max(1, Math.min(4, os.availableParallelism()));
 
 /** @param {string} dir @returns {string[]} */

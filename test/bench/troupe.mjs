@@ -85,6 +85,11 @@ export class Troupe {
     return Object.fromEntries(running.map((/** @type {any} */ entry) => [entry.name, entry.pid]));
   }
 
+  /** With credentials. @returns {string} */
+  databaseUrl() {
+    return this.#record().postgres;
+  }
+
   /** How often processes had to be started again; figures of such a run mean nothing. @returns {number} */
   restarts() {
     return this.#record().processes.reduce(

@@ -127,8 +127,8 @@ describe.each(VERSIONS)('a %s scrape', (version) => {
   });
 
   it('waits for a place no longer than two thirds of its timeout', async () => {
-    const busy = Array.from({ length: TEAM_CONCURRENCY }, () => scrape(`${site.origin}/slow`, { timeout: 4000 }));
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    const busy = Array.from({ length: TEAM_CONCURRENCY }, () => scrape(`${site.origin}/slow`, { timeout: 2500 }));
+    await new Promise((resolve) => setTimeout(resolve, 300));
     const answer = await scrape(`${site.origin}/fine`, { timeout: 1500 });
     expect(answer.status).toBe(408);
     expectErrorBody(answer, 'CONCURRENCY_QUEUE_TIMEOUT');

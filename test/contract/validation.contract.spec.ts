@@ -492,7 +492,7 @@ describe('bodies are accepted', () => {
   });
 
   it.each([
-    [V2_CRAWL, { prompt: null, sitemap: 'only', robotsUserAgent: 'x' }],
+    [V2_CRAWL, { prompt: '', sitemap: 'only', robotsUserAgent: 'x' }],
     [V1_CRAWL, { maxDepth: 0, ignoreSitemap: true, allowBackwardLinks: true }],
   ])('$name with every option', async (place, own: Json) => {
     const options = {

@@ -23,6 +23,7 @@ import {
   actorKey,
   parseActorKey,
   partitionOf,
+  PLAIN_PAGE,
   type ActorKey,
   type ActorKind,
   type ActorMessage,
@@ -449,6 +450,7 @@ export class CrawlWorld {
         timeoutMs: 30_000,
         removeBase64Images: true,
         engine: 'auto',
+        ...PLAIN_PAGE,
       },
       webhook: null,
     };

@@ -73,7 +73,8 @@ function testEnvironment(overrides: Record<string, string> = {}): NodeJS.Process
     npm_lifecycle_event: _npm,
     ...inherited
   } = process.env;
-  return { ...inherited, PORT: '0', LOG_LEVEL: 'info', ...overrides };
+  // Most specs watch what reaches a site: those about the cache switch it on.
+  return { ...inherited, PORT: '0', LOG_LEVEL: 'info', CACHE_MAX_MB: '0', ...overrides };
 }
 
 /** Rejects with everything that was written when the launcher ends or stays silent. */

@@ -1,6 +1,6 @@
 /** The fetcher put together: adapters at the bottom, what the controllers call at the top. */
 import path from 'node:path';
-import { BlobGatherer, FsBlobStore, type BlobStore } from '@troupe/blob-store';
+import { BlobGatherer, openBlobRoots, type BlobStore } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
 import { RPC, type Converter } from '@troupe/contracts';
 import { LocalConverter, NatsConverter, type ConvertReplyHead } from '@troupe/conversion';
@@ -17,7 +17,10 @@ import {
   type NatsLink,
 } from '@troupe/messaging';
 import type { Logger } from '@troupe/observability';
-import { BlockedHosts, createPool, RobotsCache } from '@troupe/persistence';
+import { BlockedHosts, ChangeHistory, createPool, PageCacheRepository, RobotsCache } from '@troupe/persistence';
+import { CacheLookups, CacheWriter, PageCache } from './cache/index.js';
+import { ChangeTracker } from './changes/change-tracker.js';
+import { DiffThread } from './changes/diff-thread.js';
 import {
   BrowserEngine,
   BrowserPool,
@@ -51,8 +54,8 @@ export interface FetcherContext {
   link: NatsLink;
 }
 
-/** Only robots.txt is kept in Postgres by this service, and the blocklist read from it. */
-const POOL_SIZE = 2;
+/** robots.txt, the blocklist, the cache of pages and their histories. */
+const POOL_SIZE = 4;
 const CONVERT_TIMEOUT_MS = 30_000;
 /** Kind under which fetchers with a browser are members a second time. */
 const BROWSER_KIND = 'browser';
@@ -84,6 +87,16 @@ export class FetcherParts {
     const express = new ExpressSlots({ board: slots, perHost: config.hostExpressConn, instance, log });
     const fetch = new ExpressFetch({ engine: engines.http, express, penalties });
     const robots = new RobotsRules({ store: new RobotsCache(pool), fetch, log });
+    const roots = openBlobRoots(path.join(config.troupeDataDir, 'blobs'));
+    const { cache, writer } = createCache({ config, log, pool, blobs: roots.cache });
+    const differ = new DiffThread();
+    const changes = new ChangeTracker({
+      history: new ChangeHistory(pool),
+      blobs: roots.snapshots,
+      differ,
+      historyHours: config.changeHistoryHours,
+      log,
+    });
     const pages = new PageFetcher(engines, new Ladder({ hasBrowser }), converter);
     const single = new SinglePages({ pages, express, penalties, reports, robots });
     const common = { instance, mailboxes, cancels, pauses, robots };
@@ -98,7 +111,10 @@ export class FetcherParts {
           reports,
           clock: new SlotClock(),
           pages,
-          blobs: createBlobs(config),
+          cache,
+          changes,
+          blobs: new BlobGatherer(roots.results),
+          erasable: roots.erasable,
           log,
           resultTtlHours: config.resultTtlHours,
         },
@@ -107,25 +123,42 @@ export class FetcherParts {
       new KickRunner({ ...common, sitemaps: new SitemapKick(fetch, robots) }),
       new SiteMapper({
         single,
-        sitemaps: new SitemapFinder(fetch, robots),
+        sitemaps: new SitemapFinder(fetch, robots, productOf(config.userAgent)),
         robotsAgent: productOf(config.userAgent),
         gapMs: config.hostGapMs,
       }),
-      new ScrapeRunner({ single, rpc: new Rpc(context.link), hasBrowser, browserElsewhere: boards.browserElsewhere }),
+      new ScrapeRunner({
+        single,
+        pages,
+        cache,
+        changes,
+        rpc: new Rpc(context.link),
+        hasBrowser,
+        browserElsewhere: boards.browserElsewhere,
+      }),
       new RobotsJudge(robots, productOf(config.userAgent)),
       browserPages,
       async () => {
         await reports.flush();
         await boards.stop();
         blocklist.stop();
-        await Promise.all([stopConverter(), closeEngines(), pool.end()]);
+        await Promise.all([stopConverter(), closeEngines(), differ.stop(), writer.drain()]);
+        await pool.end();
       },
     );
   }
 }
 
-function createBlobs(config: Readonly<TroupeConfig>): Pick<BlobStore, 'put'> {
-  return new BlobGatherer(new FsBlobStore(path.join(config.troupeDataDir, 'blobs')));
+interface CacheContext extends Pick<FetcherContext, 'config' | 'log'> {
+  pool: ReturnType<typeof createPool>;
+  blobs: BlobStore;
+}
+
+function createCache({ config, log, pool, blobs }: CacheContext): { cache: PageCache; writer: CacheWriter } {
+  const index = new PageCacheRepository(pool);
+  const writer = new CacheWriter({ index, blobs, maxBytes: config.cacheMaxMb * 1_000_000, log });
+  const lookups = config.cacheMaxMb > 0 ? new CacheLookups(index) : null;
+  return { cache: new PageCache({ lookups, writer, blobs, log }), writer };
 }
 
 function createEngines(

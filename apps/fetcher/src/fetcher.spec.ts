@@ -11,12 +11,14 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { readConfig } from '@troupe/config';
 import {
+  PLAIN_PAGE,
   RPC,
   type ActorMessage,
   type FetchReply,
   type FetchRequest,
   type Lane,
   type LaneEnd,
+  type MapLink,
   type MapReply,
   type MapSpec,
   type PageDocument,
@@ -44,6 +46,7 @@ const SPEC: ScrapeSpec = {
   timeoutMs: 5000,
   removeBase64Images: true,
   engine: 'auto',
+  ...PLAIN_PAGE,
 };
 
 function page(title: string, body: string): string {
@@ -334,7 +337,12 @@ suite('a fetcher on a real bus', () => {
     expect(head).toMatchObject({ ok: false, error: { code: 'SCRAPE_TARGET_FORBIDDEN' } });
   });
 
-  async function map(url: string, more: Partial<MapSpec> = {}): Promise<MapReply> {
+  interface MappedSite {
+    head: MapReply;
+    links: MapLink[];
+  }
+
+  async function map(url: string, more: Partial<MapSpec> = {}): Promise<MappedSite> {
     const spec: MapSpec = {
       url,
       search: null,
@@ -352,16 +360,18 @@ suite('a fetcher on a real bus', () => {
       ...more,
     };
     const request = { id: JOB, team: JOB, spec, deadlineMs: spec.timeoutMs };
-    return (await rpc.call<MapReply>(RPC.map, request, null, { timeoutMs: 11_000 })).head;
+    const { head, body } = await rpc.call<MapReply>(RPC.map, request, null, { timeoutMs: 11_000 });
+    const lines = Buffer.from(body).toString('utf8').split('\n').slice(0, -1);
+    return { head, links: lines.map((line) => JSON.parse(line) as MapLink) };
   }
 
-  const pathsOf = (reply: MapReply) =>
-    reply.ok ? reply.links.map(({ url }) => new URL(url).pathname) : [reply.error.code];
+  const pathsOf = ({ head, links }: MappedSite) =>
+    head.ok ? links.map(({ url }) => new URL(url).pathname) : [head.error.code];
 
   it('maps a site from its sitemap, its start page and a short walk', async () => {
     const reply = await map(site.origin);
-    expect(reply).toMatchObject({ ok: true });
-    expect(reply.ok && reply.links[0]).toEqual({ url: `${site.origin}/`, title: 'Start' });
+    expect(reply.head).toMatchObject({ ok: true });
+    expect(reply.links[0]).toEqual({ url: `${site.origin}/`, title: 'Start' });
     expect(pathsOf(reply).sort()).toEqual(['/', '/a', '/b', '/c', '/private/x']);
     expect(site.paths()).not.toContain('/private/x');
   });

@@ -16,6 +16,7 @@ import { BatchV1Controller } from './api/v1/batch.controller.js';
 import { CrawlV1Controller } from './api/v1/crawl.controller.js';
 import { MapV1Controller } from './api/v1/map.controller.js';
 import { ScrapeV1Controller } from './api/v1/scrape.controller.js';
+import { SearchV1Controller } from './api/v1/search.controller.js';
 import { BatchController } from './api/v2/batch.controller.js';
 import { CrawlController } from './api/v2/crawl.controller.js';
 import { DeliveriesController } from './api/v2/deliveries.controller.js';
@@ -25,6 +26,8 @@ import { MapController } from './api/v2/map.controller.js';
 import { ParamsPreviewController } from './api/v2/params-preview.controller.js';
 import { PauseController } from './api/v2/pause.controller.js';
 import { ScrapeController } from './api/v2/scrape.controller.js';
+import { SearchController } from './api/v2/search.controller.js';
+import { WatchServer } from './api/watch/watch.server.js';
 import { UsageController } from './api/v2/usage.controller.js';
 import { AccountService } from './accounts/account.service.js';
 import { DeadLettersService } from './admin/dead-letters.service.js';
@@ -41,11 +44,13 @@ import { JobLedgerService } from './jobs/job-ledger.service.js';
 import { JobStatusService } from './jobs/job-status.service.js';
 import { JobSubmitService } from './jobs/job-submit.service.js';
 import { MapService } from './jobs/map.service.js';
-import { PageBytes } from './jobs/page-bytes.js';
 import { ScrapeService } from './jobs/scrape.service.js';
+import { SearchService } from './jobs/search.service.js';
 import { TargetPolicy } from './jobs/target-policy.js';
 import { RateLimits } from './limits/rate-limits.js';
 import { SETTINGS } from './settings.js';
+
+export { serveDocs } from './api/openapi/serve-docs.js';
 
 /** What the process has built and connected before Nest comes in. */
 export interface GatewayParts {
@@ -55,6 +60,7 @@ export interface GatewayParts {
   readiness: Readiness;
   scrapes: ScrapeService;
   maps: MapService;
+  searches: SearchService;
   submit: JobSubmitService;
   status: JobStatusService;
   cancel: JobCancelService;
@@ -63,7 +69,6 @@ export interface GatewayParts {
   pauses: CrawlPauseService;
   ledgers: JobLedgerService;
   explains: CrawlExplainService;
-  pages: PageBytes;
   targets: TargetPolicy;
   /** null: `RATE_LIMITS=off`. */
   rateLimits: RateLimits | null;
@@ -80,7 +85,7 @@ export interface AdminParts {
 }
 
 /** Providers too: the controllers of v1 translate their bodies and hand them over. */
-const V2_CONTROLLERS = [BatchController, CrawlController, MapController];
+const V2_CONTROLLERS = [BatchController, CrawlController, MapController, SearchController];
 
 @Module({})
 export class GatewayModule {
@@ -93,9 +98,13 @@ export class GatewayModule {
         ScrapeV1Controller,
         HealthController,
         ...V2_CONTROLLERS,
+        ExplainController,
+        PauseController,
+        LedgerController,
         CrawlV1Controller,
         BatchV1Controller,
         MapV1Controller,
+        SearchV1Controller,
         ParamsPreviewController,
         ExplainController,
         PauseController,
@@ -124,15 +133,16 @@ function providersOf(parts: GatewayParts): Provider[] {
     { provide: Readiness, useValue: parts.readiness },
     { provide: ScrapeService, useValue: parts.scrapes },
     { provide: MapService, useValue: parts.maps },
+    { provide: SearchService, useValue: parts.searches },
     { provide: JobSubmitService, useValue: parts.submit },
     { provide: JobStatusService, useValue: parts.status },
     { provide: JobCancelService, useValue: parts.cancel },
+    WatchServer,
     { provide: DeliveriesService, useValue: parts.deliveries },
     { provide: BatchAppendService, useValue: parts.appends },
     { provide: CrawlPauseService, useValue: parts.pauses },
     { provide: JobLedgerService, useValue: parts.ledgers },
     { provide: CrawlExplainService, useValue: parts.explains },
-    { provide: PageBytes, useValue: parts.pages },
     { provide: TargetPolicy, useValue: parts.targets },
     { provide: AccountService, useValue: parts.account },
     ...adminProviders(parts.admin),

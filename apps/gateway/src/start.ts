@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { NestFactory } from '@nestjs/core';
 import { type NestExpressApplication } from '@nestjs/platform-express';
-import { FsBlobStore } from '@troupe/blob-store';
+import { openBlobRoots } from '@troupe/blob-store';
 import { type TroupeConfig } from '@troupe/config';
 import { gatewayGrantSubject, SUBJECTS, type Grant, type Uuid } from '@troupe/contracts';
 import { isBlockedHost, parseAllowList } from '@troupe/egress';
@@ -22,6 +22,7 @@ import {
   LedgerRepository,
   poolOf,
   RateCounter,
+  type RateTotal,
   ScrapeRepository,
   TeamAdminRepository,
   UsageRepository,
@@ -30,7 +31,7 @@ import { AccountService } from './accounts/account.service.js';
 import { TeamActivity, type Activity } from './accounts/team-activity.js';
 import { DeadLettersService } from './admin/dead-letters.service.js';
 import { Accounts } from './auth/accounts.js';
-import { GatewayModule, type GatewayParts } from './gateway.module.js';
+import { GatewayModule, serveDocs, type GatewayParts } from './gateway.module.js';
 import { Readiness } from './health/readiness.js';
 import { BODY_LIMIT_BYTES, createEdge, refuseBadBody, type EdgeState } from './http/edge.js';
 import { BatchAppendService } from './jobs/batch-append.service.js';
@@ -39,21 +40,24 @@ import { DeliveriesService } from './jobs/deliveries.service.js';
 import { CrawlExplainService } from './jobs/crawl-explain.service.js';
 import { CrawlPauseService } from './jobs/crawl-pause.service.js';
 import { JobCancelService } from './jobs/job-cancel.service.js';
+import { JobFeeds } from './jobs/job-feeds.js';
 import { JobLedgerService } from './jobs/job-ledger.service.js';
 import { JobStatusService } from './jobs/job-status.service.js';
 import { JobSubmitService } from './jobs/job-submit.service.js';
 import { MapService } from './jobs/map.service.js';
 import { NatsListener } from './jobs/nats-listener.js';
 import { PageBytes } from './jobs/page-bytes.js';
-import { ProgressWatch } from './jobs/progress-watch.js';
+import { ResultRuns } from './jobs/result-runs.js';
 import { ScrapeArchive } from './jobs/scrape-archive.js';
 import { ScrapeService } from './jobs/scrape.service.js';
+import { SearchService } from './jobs/search.service.js';
 import { TargetPolicy } from './jobs/target-policy.js';
 import { TeamTokens } from './jobs/team-tokens.js';
 import { UsageLog } from './jobs/usage-log.js';
 import { WebhookPolicy } from './jobs/webhook-policy.js';
 import { CreditGate } from './limits/credit-gate.js';
 import { RateLimits } from './limits/rate-limits.js';
+import { SearxngProvider } from './search/searxng.provider.js';
 
 type Config = Readonly<TroupeConfig>;
 type Context = ServiceContext<Config>;
@@ -74,7 +78,7 @@ export async function startGateway(context: Context): Promise<RunningService> {
     checks: services.parts.readiness.checks,
     async drain() {
       state.draining = true;
-      services.watch.close();
+      services.feeds.close();
       await app.close();
       await services.stop();
       await connections.close();
@@ -116,7 +120,7 @@ function buildServices(
   const publisher = new ActorBus(link);
   const calls = new Rpc(link);
   const listener = new NatsListener(link);
-  const watch = new ProgressWatch(listener);
+  const feeds = new JobFeeds(jobs, listener);
   const tokens = new TeamTokens({ publisher, instance, log });
   const archive = new ScrapeArchive(documents, config.resultTtlHours, log);
   const commands = new CommandPublisher(jobs, publisher, log);
@@ -126,14 +130,19 @@ function buildServices(
   const targets = new TargetPolicy({ ...parseAllowList(config.allowPrivateTargets), isBlocked });
   const consumption = new UsageRepository(pool);
   const credits = new CreditGate({ usage: consumption, isOn: config.billing });
-  const rateLimits = config.rateLimits ? new RateLimits({ counter: new RateCounter(pool), log }) : null;
+  const news = {
+    publish: (totals: RateTotal[]) => publisher.notify(SUBJECTS.rateTotals, totals),
+    listen: (onTotals: (totals: RateTotal[]) => void) => void listener.listen(SUBJECTS.rateTotals, onTotals),
+  };
+  const rateLimits = config.rateLimits ? new RateLimits({ counter: new RateCounter(pool), news, log }) : null;
   const activity = new TeamActivity({
     call: new GroupCall<Uuid, Activity>(link, SUBJECTS.teamActivity),
     tokens,
     gateways: () => members.list().filter(({ kind }) => kind === 'gateway').length,
   });
-  const pages = new PageBytes(new FsBlobStore(path.join(config.troupeDataDir, 'blobs')), jobs);
-  const status = new JobStatusService(jobs, watch);
+  const pages = new PageBytes(openBlobRoots(path.join(config.troupeDataDir, 'blobs')).results, jobs);
+  const runs = new ResultRuns(jobs, pages, config.statusCacheMb * 1024 * 1024);
+  const status = new JobStatusService({ jobs, runs, feeds });
   const accounts = new Accounts(new AccountRepository(dataSource), {
     authMode: config.authMode,
     bootstrapKeys: config.troupeBootstrapKeys,
@@ -147,14 +156,17 @@ function buildServices(
     nats: () => link.ping(),
     migrations: () => housekeeping.checkMigrations(),
   };
+  const scrapes = new ScrapeService({ calls, link, tokens, usage, archive, targets, credits, documents, pages });
+  const provider = createSearchProvider(config);
   const parts: GatewayParts = {
     config,
     log,
     accounts,
     readiness: new Readiness(checks, state),
     deliveries: new DeliveriesService({ status, deliveries: new DeliveryRepository(pool), publisher, instance }),
-    scrapes: new ScrapeService({ calls, link, tokens, usage, archive, targets, credits, documents, pages }),
+    scrapes,
     maps: new MapService({ calls, link, usage, targets, credits }),
+    searches: new SearchService({ provider, scrapes, targets, link, usage, credits }),
     submit,
     status,
     cancel: new JobCancelService({ status, cancels: new CancelBoard(link), publisher, instance }),
@@ -162,7 +174,6 @@ function buildServices(
     pauses: new CrawlPauseService({ ...jobCommands, pauses: new PauseBoard(link) }),
     ledgers: new JobLedgerService({ status, ledgers: new LedgerRepository(pool) }),
     explains: new CrawlExplainService({ calls, link, targets }),
-    pages,
     targets,
     rateLimits,
     account: new AccountService({ usage: consumption, activity, billing: config.billing }),
@@ -182,9 +193,13 @@ function buildServices(
     commands.start();
   };
   const stop = async () => {
-    await Promise.all([tokens.stop(), archive.drain(), commands.stop(), rateLimits?.stop()]);
+    await Promise.all([tokens.stop(), archive.drain(), commands.stop(), rateLimits?.stop(), provider?.close()]);
   };
-  return { parts, watch, start, stop };
+  return { parts, feeds, start, stop };
+}
+
+function createSearchProvider({ searchProvider, searxngUrl }: Config): SearxngProvider | null {
+  return searchProvider === 'none' || searxngUrl === undefined ? null : new SearxngProvider(searxngUrl);
 }
 
 async function listen(config: Config, parts: GatewayParts, state: EdgeState): Promise<NestExpressApplication> {
@@ -199,6 +214,7 @@ async function listen(config: Config, parts: GatewayParts, state: EdgeState): Pr
   app.use(createEdge(state));
   app.useBodyParser('json', { limit: BODY_LIMIT_BYTES, strict: false });
   app.use(refuseBadBody);
+  if (config.apiDocs) serveDocs(app);
   await app.listen(config.port, config.host);
   app.getHttpServer().keepAliveTimeout = KEEP_ALIVE_MS;
   return app;

@@ -1,15 +1,16 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { ActorRuntime, systemClock, type ActorDef } from '@troupe/actors';
-import { FsBlobStore } from '@troupe/blob-store';
+import { openBlobRoots } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
 import { ActorBus, KvLeaseBoard, NatsLink } from '@troupe/messaging';
 import type { Logger } from '@troupe/observability';
-import { createPool, Housekeeping, PgActorStore, type TeamSizes } from '@troupe/persistence';
+import { createPool, Housekeeping, PgActorStore, Retention, type TeamSizes } from '@troupe/persistence';
 import path from 'node:path';
 import { batchActor } from './batch/batch.actor.js';
 import { crawlActor } from './crawl/crawl.actor.js';
 import { domainActor } from './domain/domain.actor.js';
 import { HousekeepingRounds } from './housekeeping/housekeeping-rounds.js';
+import { RetentionRounds } from './housekeeping/retention-rounds.js';
 import { deliveryActor } from './delivery/delivery.actor.js';
 import { teamActor } from './team/team.actor.js';
 
@@ -44,7 +45,7 @@ export class SchedulerModule {
   static with({ config, log, instance, link, pool, teams }: SchedulerParts): DynamicModule {
     const runtime = new ActorRuntime({
       id: instance,
-      store: new PgActorStore(pool, { resultTtlHours: config.resultTtlHours }),
+      store: new PgActorStore(pool, config),
       bus: new ActorBus(link, {
         onPoison: async (poison) => log.error({ poison }, 'a message in a mailbox could not be read'),
       }),
@@ -53,17 +54,22 @@ export class SchedulerModule {
       log,
       defs: actorsFor({ config, teams }),
     });
-    const rounds = new HousekeepingRounds(
-      new Housekeeping(pool),
-      new FsBlobStore(path.join(config.troupeDataDir, 'blobs')),
+    const blobs = openBlobRoots(path.join(config.troupeDataDir, 'blobs'));
+    const rounds = new HousekeepingRounds(new Housekeeping(pool), blobs.results, runtime, log);
+    const retention = new RetentionRounds({
+      rows: new Retention(pool),
+      blobs,
       runtime,
+      cacheMaxBytes: config.cacheMaxMb * 1_000_000,
+      historyHours: config.changeHistoryHours,
       log,
-    );
+    });
     return {
       module: SchedulerModule,
       providers: [
         { provide: ActorRuntime, useValue: runtime },
         { provide: HousekeepingRounds, useValue: rounds },
+        { provide: RetentionRounds, useValue: retention },
       ],
     };
   }

@@ -5,6 +5,7 @@ import { NatsLink } from '@troupe/messaging';
 import type { RunningService, ServiceContext } from '@troupe/observability';
 import { createPool, TeamSizes } from '@troupe/persistence';
 import { HousekeepingRounds } from './housekeeping/housekeeping-rounds.js';
+import { RetentionRounds } from './housekeeping/retention-rounds.js';
 import { SchedulerModule } from './scheduler.module.js';
 
 const POOL_SIZE = 4;
@@ -28,6 +29,7 @@ export async function startScheduler(context: ServiceContext<Readonly<TroupeConf
   );
   await app.get(ActorRuntime).start();
   app.get(HousekeepingRounds).start();
+  app.get(RetentionRounds).start();
   return {
     checks: {
       nats: () => link.ping(),
@@ -35,6 +37,7 @@ export async function startScheduler(context: ServiceContext<Readonly<TroupeConf
     },
     async drain() {
       app.get(HousekeepingRounds).stop();
+      app.get(RetentionRounds).stop();
       await app.get(ActorRuntime).stop();
       await app.close();
       await link.close();

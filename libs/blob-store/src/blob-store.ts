@@ -38,8 +38,12 @@ const KEY = /^(\d{10}\/([0-9a-f]{2})\/\2[0-9a-f]{62})(?:@(\d{1,12})-(\d{1,12}))?
 
 /** The hour after which nobody can ask for a blob of a job created at `createdMs`: its life, its results' life, 1 h. */
 export function blobHour(createdMs: number, resultTtlHours: number): string {
-  const end = new Date(createdMs + (JOB_HOURS + resultTtlHours + 1) * HOUR_MS);
-  return end.toISOString().slice(0, 13).replace(/\D/g, '');
+  return hourOf(createdMs + (JOB_HOURS + resultTtlHours + 1) * HOUR_MS);
+}
+
+/** `yyyymmddhh` in UTC. */
+export function hourOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 13).replace(/\D/g, '');
 }
 
 export function isBlobHour(text: string): boolean {

@@ -87,6 +87,22 @@ export class TroupeConfig {
   @toList @IsString({ each: true }) readonly dnsServers: string[] = [];
   @toInt @IsInt() @Min(1) @Max(100_000) readonly maxBatchUrls: number = 10_000;
   @toInt @IsInt() @Min(1) @Max(24 * 30) readonly resultTtlHours: number = 24;
+  /** Unset = searxng when it has an address, else none. */
+  @IsOptional() @IsIn(['none', 'searxng']) readonly searchProvider?: 'none' | 'searxng';
+  /** Base address of a SearXNG instance that offers the format json; may be private and may carry `user:password@`. */
+  @IsOptional() @url(['http', 'https']) readonly searxngUrl?: string;
+  /** Serves `/openapi.json` and `/docs`, to anybody. */
+  @toBoolean @IsBoolean() readonly apiDocs: boolean = true;
+  /** Compressed pages that the cache keeps at most; 0 = no cache. */
+  @toInt @IsInt() @Min(0) @Max(100_000_000) readonly cacheMaxMb: number = 2048;
+  /** How long a page's text is kept for comparison after its last scrape. */
+  @toInt @IsInt() @Min(1) @Max(24 * 3650) readonly changeHistoryHours: number = 24 * 90;
+  /** How long results of jobs with zero data retention can be read after their end. */
+  @toInt @IsInt() @Min(1) @Max(24 * 60) readonly zeroRetentionGraceMinutes: number = 30;
+  /** `diff` of changed pages: an object for client libraries and agents, else a text; or one of them for all. */
+  @IsIn(['auto', 'string', 'object']) readonly changeTrackingDiffShape: 'auto' | 'string' | 'object' = 'auto';
+  /** Results that a gateway keeps in memory for the next who asks, in MiB; 0 = none. */
+  @toInt @IsInt() @Min(0) @Max(65_536) readonly statusCacheMb: number = 256;
   @toBoolean @IsBoolean() readonly limitCountsFailed: boolean = true;
   @IsIn(['trace', 'debug', 'info', 'warn', 'error']) readonly logLevel: string = 'info';
   @IsOptional() @IsIn(['pretty', 'json']) readonly logFormat?: 'pretty' | 'json';

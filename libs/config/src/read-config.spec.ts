@@ -56,4 +56,15 @@ describe('readConfig', () => {
     expect(problemsOf({ ...open, AUTH_NONE_I_KNOW: 'true' })).toEqual([]);
     expect(problemsOf({ ...NEEDED, AUTH_MODE: 'none' })).toEqual([]);
   });
+
+  it('knows the names of Firecrawl’s settings, and prefers its own', () => {
+    const alias = { ...NEEDED, SEARXNG_ENDPOINT: 'http://10.0.0.1:8080' };
+    expect(readConfig(alias).searxngUrl).toBe('http://10.0.0.1:8080');
+    expect(readConfig({ ...alias, SEARXNG_URL: 'http://own:8080/' }).searxngUrl).toBe('http://own:8080/');
+  });
+
+  it('refuses a search provider without an address', () => {
+    expect(problemsOf({ ...NEEDED, SEARCH_PROVIDER: 'searxng' }).join()).toContain('SEARXNG_URL');
+    expect(problemsOf({ ...NEEDED, SEARCH_PROVIDER: 'bing' }).join()).toContain('SEARCH_PROVIDER');
+  });
 });

@@ -11,8 +11,11 @@ export class ConfigError extends Error {
   }
 }
 
+/** Names of Firecrawl's self-hosted settings, by ours; ours wins. */
+const ALIASES: Record<string, string> = { SEARXNG_URL: 'SEARXNG_ENDPOINT' };
+
 /** A bad value of these is not repeated. */
-const SECRETS = new Set(['adminKey', 'databaseUrl', 'natsUrl', 'troupeBootstrapKeys']);
+const SECRETS = new Set(['adminKey', 'databaseUrl', 'natsUrl', 'searxngUrl', 'troupeBootstrapKeys']);
 
 function shown(field: string, plain: Record<string, string>): string {
   return SECRETS.has(field) ? '' : ` (is ${JSON.stringify(plain[field] ?? null)})`;
@@ -33,8 +36,9 @@ export function configFields(): string[] {
 export function readConfig(env: Record<string, string | undefined> = process.env): Readonly<TroupeConfig> {
   const plain: Record<string, string> = {};
   for (const field of configFields()) {
-    const value = env[environmentName(field)];
-    if (value !== undefined && value !== '') plain[field] = value;
+    const name = environmentName(field);
+    const value = env[name] || env[ALIASES[name] ?? ''];
+    if (value) plain[field] = value;
   }
   const config = plainToInstance(TroupeConfig, plain, { exposeDefaultValues: true });
   const problems = validateSync(config).map(
@@ -43,6 +47,9 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   );
   if (config.authMode === 'none' && !LOOPBACK.has(config.host) && !config.authNoneIKnow) {
     problems.push('AUTH_MODE: none is accepted only while HOST is a loopback address, or with AUTH_NONE_I_KNOW=true');
+  }
+  if (config.searchProvider === 'searxng' && config.searxngUrl === undefined) {
+    problems.push('SEARXNG_URL: must be set for SEARCH_PROVIDER=searxng');
   }
   if (problems.length > 0) throw new ConfigError(problems);
   return Object.freeze(config);

@@ -28,6 +28,8 @@ export const ERROR_HTTP_STATUS = {
   CRAWL_DENIAL: 500,
   UNSUPPORTED_SITE: 403,
   MAP_FAILED: 500,
+  /** The search provider could not be asked, or answered with an error. */
+  SEARCH_FAILED: 500,
   NOT_SUPPORTED: 501,
   BAD_REQUEST: 400,
   BAD_REQUEST_INVALID_JSON: 400,

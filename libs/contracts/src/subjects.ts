@@ -44,8 +44,10 @@ export const RPC = {
   robots: 'rpc.robots',
 } as const;
 
-/** Questions to all processes of a kind; core NATS, JSON. */
+/** To all processes of a kind; core NATS, JSON, may be lost. */
 export const SUBJECTS = {
+  /** Between gateways: requests counted in the present minute. */
+  rateTotals: 'evt.gateway.rates',
   /** To gateways: a team -> its sync scrapes there. */
   teamActivity: 'ask.gateway.activity',
 } as const;

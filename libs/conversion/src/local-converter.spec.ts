@@ -3,8 +3,8 @@ import { conversionRequest, itConverts } from './converter.conformance.js';
 import { LocalConverter } from './local-converter.js';
 
 /** A selector that compares every paragraph with all behind it. */
-function endlessPage(): ReturnType<typeof conversionRequest> {
-  const request = conversionRequest('<p>x'.repeat(200_000));
+function endlessPage(paragraphs = 200_000): ReturnType<typeof conversionRequest> {
+  const request = conversionRequest('<p>x'.repeat(paragraphs));
   return { ...request, spec: { ...request.spec, excludeTags: ['p:nth-last-child(2n)'] } };
 }
 
@@ -31,6 +31,32 @@ describe('LocalConverter under stress', () => {
     await converter.stop();
   });
 
+  it('converts the pages that lay ready behind one that kept its thread too long', async () => {
+    const converter = new LocalConverter({ threads: 1, timeoutMs: 400 });
+    await converter.convert(conversionRequest('x'));
+    const hanging = converter.convert(endlessPage(60_000));
+    const client = new AbortController();
+    const left = converter.convert(conversionRequest('x'), client.signal);
+    const behind = Array.from({ length: 12 }, (_, i) => converter.convert(conversionRequest(`<title>${i}</title>x`)));
+    client.abort(new Error('client left'));
+    await expect(left).rejects.toThrow('client left');
+    await expect(hanging).rejects.toMatchObject({ code: 'SCRAPE_TIMEOUT' });
+    const titles = (await Promise.all(behind)).map(({ title }) => title);
+    expect(titles).toEqual(behind.map((_, i) => String(i)));
+    await converter.stop();
+  });
+
+  it('lets no page lie ready behind a large one while another thread may take it', async () => {
+    const converter = new LocalConverter({ threads: 2, timeoutMs: 3000 });
+    await Promise.all([converter.convert(conversionRequest('x')), converter.convert(conversionRequest('x'))]);
+    const hanging = converter.convert(endlessPage());
+    hanging.catch(() => undefined);
+    const quick = Array.from({ length: 20 }, () => converter.convert(conversionRequest('<title>t</title>x')));
+    const first = await Promise.race([hanging.catch(() => 'hanging'), Promise.all(quick).then(() => 'quick')]);
+    expect(first).toBe('quick');
+    await converter.stop();
+  });
+
   it('refuses pages beyond its queue and forgets waiting pages whose client left', async () => {
     const converter = new LocalConverter({ threads: 1, maxQueue: 2, timeoutMs: 2000 });
     const client = new AbortController();
@@ -48,10 +74,14 @@ describe('LocalConverter under stress', () => {
 
   it('rejects what it has not converted when it stops, and everything after', async () => {
     const converter = new LocalConverter({ threads: 1 });
-    const waiting = converter.convert(conversionRequest('x'));
-    const rejected = expect(waiting).rejects.toMatchObject({ code: 'UNKNOWN_ERROR', retryable: true });
+    await converter.convert(conversionRequest('x'));
+    const pages = [endlessPage(60_000), conversionRequest('lies ready'), endlessPage(), conversionRequest('waits')];
+    const waiting = pages.map((page) => converter.convert(page));
+    const rejected = waiting.map((page) =>
+      expect(page).rejects.toMatchObject({ code: 'UNKNOWN_ERROR', retryable: true }),
+    );
     await converter.stop();
-    await rejected;
+    await Promise.all(rejected);
     await expect(converter.convert(conversionRequest('x'))).rejects.toMatchObject({ code: 'UNKNOWN_ERROR' });
   });
 });

@@ -1,7 +1,7 @@
 import { TroupeError, errorFromWire, type ConvertRequest, type ConvertResult, type Converter } from '@troupe/contracts';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { ownBytes, type WorkerReply } from './worker-protocol.js';
+import { ownBytes, type Task, type WorkerReply } from './worker-protocol.js';
 
 export interface LocalConverterOptions {
   /** Worker threads; 0 = cores - 1, at least 1. @default 0 */
@@ -16,21 +16,34 @@ export interface LocalConverterOptions {
 
 interface Job {
   request: ConvertRequest;
+  /** Of its body, which the request may lose to a thread. */
+  bytes: number;
   resolve(result: ConvertResult): void;
   reject(error: unknown): void;
   release(): void;
+  isSettled: boolean;
 }
 
 interface Thread {
   worker: Worker;
   isReady: boolean;
-  job: Job | null;
+  /** The first one runs; the others lie ready in the thread. */
+  jobs: Job[];
+  /** Of `jobs`. */
+  bytes: number;
+  /** Of the page that runs. */
   timer: NodeJS.Timeout | null;
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_MAX_QUEUE = 1000;
 const DEFAULT_MAX_HEAP_MB = 1024;
+/**
+ * What a busy thread is given ahead. The event loop of a busy process comes round too late to feed it page by page: a
+ * third of the time it would have nothing to do. Few bytes, so that no page waits behind a large one.
+ */
+const MAX_AHEAD_PAGES = 4;
+const MAX_AHEAD_BYTES = 512 * 1024;
 
 /**
  * Converts in worker threads of this process. Threads start when pages come and stay; a page that keeps its thread
@@ -74,8 +87,9 @@ export class LocalConverter implements Converter {
   async stop(): Promise<void> {
     this.isStopped = true;
     const error = new TroupeError('UNKNOWN_ERROR', 'The converter is stopped', { retryable: true });
+    const ended = [...this.threads].map((thread) => this.discard(thread, error));
     for (const job of this.queue.splice(0)) this.settle(job, () => job.reject(error));
-    await Promise.all([...this.threads].map((thread) => this.discard(thread, error)));
+    await Promise.all(ended);
   }
 
   private createJob(
@@ -84,12 +98,13 @@ export class LocalConverter implements Converter {
     signal: AbortSignal | undefined,
   ): Job {
     const onAbort = (): void => this.abandon(job, abortReason(signal));
-    const job: Job = { request, ...promise, release: () => signal?.removeEventListener('abort', onAbort) };
+    const release = (): void => signal?.removeEventListener('abort', onAbort);
+    const job: Job = { request, bytes: request.body.byteLength, ...promise, release, isSettled: false };
     signal?.addEventListener('abort', onAbort, { once: true });
     return job;
   }
 
-  /** A waiting page leaves the queue; a running one is finished by its thread, and nobody looks at the result. */
+  /** A waiting page leaves the queue; one that a thread has is finished by it, and nobody looks at the result. */
   private abandon(job: Job, reason: unknown): void {
     const at = this.queue.indexOf(job);
     if (at >= 0) this.queue.splice(at, 1);
@@ -98,23 +113,41 @@ export class LocalConverter implements Converter {
 
   private settle(job: Job, end: () => void): void {
     job.release();
+    job.isSettled = true;
     end();
   }
 
   private dispatch(): void {
-    for (const thread of this.threads) {
-      if (this.queue.length === 0) return;
-      if (thread.isReady && thread.job === null) this.run(thread, this.queue.shift()!);
+    if (this.isStopped) return;
+    for (let job = this.queue[0]; job !== undefined; job = this.queue[0]) {
+      const thread = this.threadFor(job);
+      if (thread === null) break;
+      this.queue.shift();
+      this.run(thread, job);
     }
     const starting = [...this.threads].filter((thread) => !thread.isReady).length;
     if (this.queue.length > starting && this.threads.size < this.maxThreads) this.startThread();
+  }
+
+  /** The thread with the fewest pages, null when all have enough. */
+  private threadFor(job: Job): Thread | null {
+    let best: Thread | null = null;
+    for (const thread of this.threads) {
+      if (thread.isReady && (best === null || thread.jobs.length < best.jobs.length)) best = thread;
+    }
+    return best !== null && (best.jobs.length === 0 || this.hasRoom(best, job)) ? best : null;
+  }
+
+  private hasRoom(thread: Thread, job: Job): boolean {
+    if (this.threads.size < this.maxThreads || thread.jobs.length > MAX_AHEAD_PAGES) return false;
+    return thread.bytes + job.bytes <= MAX_AHEAD_BYTES;
   }
 
   private startThread(): void {
     const worker = new Worker(new URL('./convert.worker.js', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: this.maxHeapMb },
     });
-    const thread: Thread = { worker, isReady: false, job: null, timer: null };
+    const thread: Thread = { worker, isReady: false, jobs: [], bytes: 0, timer: null };
     this.threads.add(thread);
     worker.on('message', (message: WorkerReply) => this.onReply(thread, message));
     worker.on('error', (error) => this.onDeath(thread, error));
@@ -122,11 +155,20 @@ export class LocalConverter implements Converter {
   }
 
   private run(thread: Thread, job: Job): void {
-    const body = ownBytes(job.request.body);
-    thread.job = job;
-    thread.timer = setTimeout(() => void this.discard(thread, this.timeout(job)), this.timeoutMs);
+    const isAhead = thread.jobs.length > 0;
+    thread.jobs.push(job);
+    thread.bytes += job.bytes;
+    // Of a page given ahead a copy: another thread gets it when this one ends before.
+    const body = isAhead ? new Uint8Array(job.request.body) : ownBytes(job.request.body);
+    const task: Task = { id: this.nextId++, request: { ...job.request, body } };
+    thread.worker.postMessage(task, [body.buffer]);
+    if (isAhead) return;
     thread.worker.ref();
-    thread.worker.postMessage({ id: this.nextId++, request: { ...job.request, body } }, [body.buffer]);
+    this.startClock(thread, job);
+  }
+
+  private startClock(thread: Thread, job: Job): void {
+    thread.timer = setTimeout(() => void this.discard(thread, this.timeout(job)), this.timeoutMs);
   }
 
   private timeout(job: Job): TroupeError {
@@ -140,33 +182,42 @@ export class LocalConverter implements Converter {
       this.finish(thread, (job) =>
         message.type === 'done' ? job.resolve(message.result) : job.reject(errorFromWire(message.error)),
       );
+    const [next] = thread.jobs;
+    if (next !== undefined) this.startClock(thread, next);
     this.dispatch();
-    if (thread.job === null) thread.worker.unref();
+    if (thread.jobs.length === 0) thread.worker.unref();
   }
 
+  /** Of the page that runs. */
   private finish(thread: Thread, end: (job: Job) => void): void {
-    const { job } = thread;
     if (thread.timer !== null) clearTimeout(thread.timer);
     thread.timer = null;
-    thread.job = null;
-    if (job !== null) this.settle(job, () => end(job));
+    const job = thread.jobs.shift();
+    if (job === undefined) return;
+    thread.bytes -= job.bytes;
+    this.settle(job, () => end(job));
   }
 
-  /** Ends the thread and its page; the next page starts a new thread. */
+  /** Ends the thread and its page; other pages get another thread. */
   private async discard(thread: Thread, error: TroupeError): Promise<void> {
     if (!this.threads.delete(thread)) return;
-    this.finish(thread, (job) => job.reject(error));
-    this.dispatch();
+    this.giveUp(thread, error);
     await thread.worker.terminate();
   }
 
   private onDeath(thread: Thread, cause: Error): void {
     if (!this.threads.delete(thread)) return;
     const error = new TroupeError('UNKNOWN_ERROR', `The page could not be converted: ${cause.message}`, { cause });
-    this.finish(thread, (job) => job.reject(error));
     if (!thread.isReady && this.threads.size === 0) {
       for (const job of this.queue.splice(0)) this.settle(job, () => job.reject(error));
     }
+    this.giveUp(thread, error);
+  }
+
+  /** The page that ran fails; those behind it stand first in the queue again. */
+  private giveUp(thread: Thread, error: TroupeError): void {
+    this.finish(thread, (job) => job.reject(error));
+    this.queue.unshift(...thread.jobs.filter((job) => !job.isSettled));
     this.dispatch();
   }
 }

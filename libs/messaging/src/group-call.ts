@@ -1,4 +1,5 @@
 /** A question to every process that listens on a subject: core NATS, JSON, whoever answers in time is heard. */
+import { errors } from '@nats-io/nats-core';
 import type { NatsLink } from './nats-link.js';
 
 export interface GroupCallOptions {
@@ -35,13 +36,14 @@ export class GroupCall<Question, Answer> {
   /** Fewer answers than expected are no failure; none are when NATS is away. */
   async ask(question: Question, { expected, waitMs }: GroupCallOptions): Promise<Answer[]> {
     if (!this.link.isUp()) return [];
-    const replies = await this.link.nc.requestMany(this.subject, JSON.stringify(question), {
-      strategy: 'count',
-      maxMessages: expected,
-      maxWait: waitMs,
-    });
     const answers: Answer[] = [];
-    for await (const reply of replies) answers.push(reply.json<Answer>());
+    try {
+      const options = { strategy: 'count', maxMessages: expected, maxWait: waitMs } as const;
+      const replies = await this.link.nc.requestMany(this.subject, JSON.stringify(question), options);
+      for await (const reply of replies) answers.push(reply.json<Answer>());
+    } catch (error) {
+      if (!(error instanceof errors.NoRespondersError)) throw error;
+    }
     return answers;
   }
 }

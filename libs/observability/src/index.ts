@@ -1,5 +1,6 @@
 export { createLogger, type Logger, type LoggerOptions } from './logger.js';
 export { hideCredentials } from './redact.js';
+export { TimeSlice } from './time-slice.js';
 export { prettyLine } from './pretty.js';
 export { askChecks, type CheckAnswer, type HealthCheck, type Readiness } from './health.js';
 export {

@@ -6,6 +6,7 @@ import type pg from 'pg';
 import type { DataSource } from 'typeorm';
 import { emptyDatabase } from './database.js';
 
+const FIRST = 'InitialSchema1763683200000';
 const today = dayOf(Date.now());
 const BULK = [
   'job',
@@ -21,7 +22,6 @@ const BULK = [
   'delivery_attempt',
   'delivery_end',
 ];
-const FIRST_MIGRATION = 'InitialSchema1763683200000';
 const TABLES = [...BULK, 'scrape_log', 'scrape_document'];
 
 let server: { url: string; drop(): Promise<void> };
@@ -77,7 +77,7 @@ describe('migrations', () => {
   it('are applied once when three processes start together', async () => {
     applied = await Promise.all(sources.map((source) => migrate(source)));
     const names = applied.flat();
-    expect(names[0]).toBe('InitialSchema1763683200000');
+    expect(names[0]).toBe(FIRST);
     expect(new Set(names).size).toBe(names.length);
     await expect(housekeeping.checkMigrations()).resolves.toBeUndefined();
   });
@@ -89,9 +89,9 @@ describe('migrations', () => {
   });
 
   it('name what is missing in an older database', async () => {
-    await pool.query(`UPDATE schema_migration SET name = 'older' WHERE name = $1`, [FIRST_MIGRATION]);
-    await expect(housekeeping.checkMigrations()).rejects.toThrow('InitialSchema1763683200000');
-    await pool.query(`UPDATE schema_migration SET name = $1 WHERE name = 'older'`, [FIRST_MIGRATION]);
+    await pool.query(`UPDATE schema_migration SET name = 'older' WHERE name = '${FIRST}'`);
+    await expect(housekeeping.checkMigrations()).rejects.toThrow(FIRST);
+    await pool.query(`UPDATE schema_migration SET name = '${FIRST}' WHERE name = 'older'`);
   });
 });
 

@@ -195,6 +195,11 @@ describe('paging through results', () => {
   const ords = async (skip: number, limit: number | null, maxBytes: number): Promise<number[]> =>
     (await jobs.pages(jobNo, skip, limit, maxBytes)).map(({ ord }) => ord);
 
+  it('counts the results there are', async () => {
+    const empty = await jobs.create(crawl());
+    expect([await jobs.resultCount(jobNo), await jobs.resultCount(empty.jobNo)]).toEqual([5, 0]);
+  });
+
   it('returns the stored bytes in order of completion', async () => {
     const [first] = await jobs.pages(jobNo, 0, 1, 1_000);
     expect(first).toEqual({

@@ -60,7 +60,7 @@ function above(engine: 'http' | 'got'): EngineName {
 
 /** Where a page starts, before anything is known of its host. */
 export function firstRung(spec: Pick<ScrapeSpec, 'engine' | 'waitForMs'>): EngineName {
-  return spec.engine === 'browser' || spec.waitForMs > 0 ? 'browser' : 'http';
+  return spec.engine !== 'auto' || spec.waitForMs > 0 ? 'browser' : 'http';
 }
 
 export interface LadderOptions {
@@ -91,7 +91,7 @@ export class Ladder {
   /** First engine for a page: what was asked for, else what its host has taught. */
   start(url: string, spec: Pick<ScrapeSpec, 'engine' | 'waitForMs'>): EngineName {
     const asked = firstRung(spec);
-    if (asked === 'browser') return asked;
+    if (asked === 'browser') return spec.engine === 'browserIfAny' && !this.options.hasBrowser ? 'http' : asked;
     const learned = this.hosts.get(hostOf(url));
     if (learned === undefined) return asked;
     return learned.engine === 'browser' && learned.climbs < BROWSER_AFTER ? asked : learned.engine;

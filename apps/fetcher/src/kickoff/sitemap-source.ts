@@ -5,6 +5,7 @@
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { SitemapReader, type SitemapItem } from '@troupe/frontier';
+import { TimeSlice } from '@troupe/observability';
 
 export const CHUNK_ITEMS = 1000;
 export const MAX_SITEMAP_BYTES = 50 * 1024 * 1024;
@@ -18,7 +19,7 @@ export interface SitemapPart {
   problem: string | null;
 }
 
-/** Whole chunks in order. Never throws for what the file holds: a broken file ends early with a `problem`. */
+/** Whole chunks in order, parsed in slices of a few ms. Never throws for what the file holds: a broken file ends early with a `problem`. */
 export async function* readSitemap(body: Uint8Array): AsyncGenerator<SitemapPart> {
   const reader = new SitemapReader();
   const damage: { text: string | null } = { text: null };
@@ -41,12 +42,14 @@ export async function* readSitemap(body: Uint8Array): AsyncGenerator<SitemapPart
 
 async function* readText(body: Uint8Array, damage: { text: string | null }): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8');
+  const turn = new TimeSlice();
   let bytes = 0;
   try {
     for await (const slice of isGzip(body) ? gunzip(body) : slices(body)) {
       bytes += slice.byteLength;
       if (bytes > MAX_SITEMAP_BYTES) throw new RangeError(`the file is larger than ${MAX_SITEMAP_BYTES} bytes`);
       yield decoder.decode(slice, { stream: true });
+      if (turn.isOver) await turn.next();
     }
     yield decoder.decode();
   } catch (error) {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
+  PLAIN_PAGE,
   TroupeError,
   type ActorMessage,
   type Envelope,
@@ -15,6 +16,7 @@ import { parseRobots, RobotsFile } from '@troupe/politeness';
 import type { FetchedPage, PageRequest } from '../pages/page-fetcher.js';
 import { BusyAnswerError, TransportError } from '../pages/transport-error.js';
 import type { Trouble } from '../slots/host-reports.js';
+import { CACHED_SPEC, MemoryCache } from '../cache/memory-cache.fixture.js';
 import { SlotClock } from '../slots/slot-clock.js';
 import { LaneConsumer } from './lane.consumer.js';
 import { LaneRun, type LaneParts } from './lane-run.js';
@@ -62,6 +64,7 @@ function laneOf(urls: string[], more: Partial<Lane> = {}): Lane {
       timeoutMs: 1000,
       removeBase64Images: true,
       engine: 'auto',
+      ...PLAIN_PAGE,
     },
     ...more,
   };
@@ -103,6 +106,8 @@ class Surroundings {
   readonly cleanHosts: string[] = [];
   readonly places: string[] = [];
   readonly blobs: Uint8Array[] = [];
+  readonly recalled: Record<string, unknown>[] = [];
+  readonly memory = new MemoryCache();
   openPlaces = 0;
   released = 0;
   cancel: (job: string) => void = () => undefined;
@@ -150,7 +155,14 @@ class Surroundings {
         this.fetched.push({ url: request.url, at: performance.now() });
         return this.fetch(request);
       },
+      recall: async ({ response, metadata }, request) => {
+        this.recalled.push({ ...request.metadata, ...metadata });
+        return pageOf(response.finalUrl);
+      },
     },
+    cache: this.memory.cache,
+    changes: { track: (page) => Promise.resolve(page) },
+    erasable: { of: (job) => ({ put: async () => `zdr/${job}/blob` }) },
     blobs: {
       put: async (bytes) => {
         if (this.storeFailures-- > 0) throw new Error('disk full');
@@ -515,5 +527,82 @@ describe('a lane', () => {
     await around.run(laneOf([url('a')]));
     expect(around.types()).toEqual(['LaneStarted', 'LaneEnd']);
     expect(around.results()).toHaveLength(1);
+  });
+});
+
+describe('a lane of pages that are in the cache', () => {
+  let around: Surroundings;
+  const cachedLane = (names: string[], more: Partial<Lane> = {}) =>
+    laneOf(names.map(url), { spec: { ...CACHED_SPEC }, ...more });
+  const states = () => around.recalled.map(({ cacheState }) => cacheState);
+
+  beforeEach(() => {
+    around = new Surroundings();
+    for (const name of ['a', 'b']) around.memory.put('team', url(name), { body: name, ageMs: 1 });
+  });
+
+  it('asks the cache once, and the host for nothing', async () => {
+    expect(await around.run(cachedLane(['a', 'b'], { gapMs: 60_000 }))).toMatchObject({ reason: 'done', unrun: [] });
+    expect(around.memory.questions).toHaveLength(1);
+    expect(states()).toEqual(['hit', 'hit']);
+    expect(around.fetched).toEqual([]);
+    expect(around.cleanHosts).toEqual([]);
+    expect(around.results().map(({ outcome, credits }) => [outcome, credits])).toEqual([
+      ['ok', 1],
+      ['ok', 1],
+    ]);
+  });
+
+  it('serves them while the host is under penalty, and gives the rest back', async () => {
+    around.pauses.set(HOST, 60_000);
+    expect(await around.run(cachedLane(['a', 'c', 'b']))).toMatchObject({ reason: 'penalty', unrun: [2, 3] });
+    expect(states()).toEqual(['hit']);
+  });
+
+  it('fetches what is not there, and says that it looked', async () => {
+    const asked: unknown[] = [];
+    around.fetch = async (request) => {
+      asked.push(request.metadata.cacheState);
+      return pageOf(request.url);
+    };
+    await around.run(cachedLane(['a', 'c']));
+    expect(asked).toEqual(['miss']);
+    expect(around.fetched.map(({ url: fetched }) => fetched)).toEqual([url('c')]);
+  });
+
+  it('obeys robots.txt and the scope of today', async () => {
+    around.memory.put('team', url('moved'), { body: 'x', ageMs: 1, meta: { finalUrl: `http://${HOST}/outside` } });
+    await around.run(cachedLane(['moved']));
+    expect(around.results()).toMatchObject([{ outcome: 'redirected' }]);
+    around = new Surroundings();
+    around.memory.put('team', url('a'), { body: 'a', ageMs: 1 });
+    around.rules = parseRobots('User-agent: *\nDisallow: /');
+    await around.run(cachedLane(['a']));
+    expect(around.results()).toMatchObject([{ outcome: 'robots' }]);
+  });
+
+  it('fails a page that may only come from the cache and is not there', async () => {
+    await around.run(
+      cachedLane(['c'], { spec: { ...CACHED_SPEC, cache: { maxAgeMs: 1e9, minAgeMs: 1, store: true } } }),
+    );
+    expect(around.results()).toMatchObject([{ outcome: 'failed', rule: 'SCRAPE_NO_CACHED_DATA', retryable: false }]);
+    expect(around.fetched).toEqual([]);
+  });
+
+  it('does without a cache in a job that an older version started', async () => {
+    const { cache: _cache, changeTracking: _tracking, zeroRetention: _zero, ...old } = CACHED_SPEC;
+    await around.run(laneOf([url('a')], { spec: old as Lane['spec'] }));
+    expect(around.memory.questions).toEqual([]);
+    expect(around.results()).toMatchObject([{ outcome: 'ok', credits: 1 }]);
+  });
+});
+
+describe('a lane that leaves nothing behind', () => {
+  it('stores its documents where they are erased with the job, and costs one credit more a page', async () => {
+    const around = new Surroundings();
+    around.fetch = async (request) => pageOf(request.url, { document: new Uint8Array(20_000) });
+    await around.run(laneOf([url('a')], { spec: { ...CACHED_SPEC, zeroRetention: true } }));
+    expect(around.results()).toMatchObject([{ blob: 'zdr/job/blob', credits: 2 }]);
+    expect(around.blobs).toEqual([]);
   });
 });

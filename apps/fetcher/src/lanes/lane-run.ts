@@ -5,7 +5,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  completeSpec,
   isTroupeError,
+  pageCredits,
   scrapeIdOf,
   TroupeError,
   type Fingerprint,
@@ -13,12 +15,15 @@ import {
   type LaneEnd,
   type LaneItem,
   type PauseNews,
+  type ScrapeSpec,
 } from '@troupe/contracts';
-import { blobHour, type BlobStore } from '@troupe/blob-store';
+import { blobHour, type BlobStore, type ErasableBlobs } from '@troupe/blob-store';
 import { canonicalize, compileScope, fingerprintUrl, type CompiledScope } from '@troupe/frontier';
 import type { SlotHold } from '@troupe/messaging';
 import type { Cancels, LaneSlots, Mailboxes, Pauses, Penalties, RobotsLookup } from '../ports.js';
-import type { PageFetcher } from '../pages/page-fetcher.js';
+import type { CacheView, PageCache } from '../cache/index.js';
+import type { ChangeTracker } from '../changes/change-tracker.js';
+import type { ConversionRequest, FetchedPage, PageFetcher } from '../pages/page-fetcher.js';
 import { BusyAnswerError, TransportError } from '../pages/transport-error.js';
 import { HopGuard, HostPausedError } from '../pages/hop-guard.js';
 import type { ExpressSlots } from '../slots/express-slots.js';
@@ -38,8 +43,12 @@ export interface LaneParts {
   express: Pick<ExpressSlots, 'acquire'>;
   reports: Pick<HostReports, 'clean' | 'trouble'>;
   clock: SlotClock;
-  pages: Pick<PageFetcher, 'fetch'>;
+  pages: Pick<PageFetcher, 'fetch' | 'recall'>;
+  cache: Pick<PageCache, 'lookUp'>;
+  changes: Pick<ChangeTracker, 'track'>;
   blobs: Pick<BlobStore, 'put'>;
+  /** Of jobs with zero data retention. */
+  erasable: Pick<ErasableBlobs, 'of'>;
   resultTtlHours: number;
   log: { warn(context: object, message: string): void };
 }
@@ -60,6 +69,7 @@ export class LaneRun {
   readonly #abort = new AbortController();
   readonly #results: LaneResults;
   readonly #scope: CompiledScope | null;
+  readonly #spec: ScrapeSpec;
   #draining = false;
   #stop: EndReason | 'lost' | null = null;
 
@@ -68,9 +78,10 @@ export class LaneRun {
     private readonly parts: LaneParts,
   ) {
     this.#scope = lane.scope === null ? null : compileScope(lane.scope);
+    this.#spec = completeSpec(lane.spec);
     this.#results = new LaneResults(lane, this.#run, {
       mailboxes: parts.mailboxes,
-      blobs: parts.blobs,
+      blobs: this.#spec.zeroRetention ? parts.erasable.of(lane.job) : parts.blobs,
       blobHour: () => blobHour(Date.now(), parts.resultTtlHours),
       instance: parts.instance,
       patienceMs: lane.spec.timeoutMs + lane.gapMs + ACTOR_GRACE_MS,
@@ -157,10 +168,12 @@ export class LaneRun {
   }
 
   async #runItems(): Promise<{ reason: EndReason; unrun: LaneItem[] }> {
-    const { items } = this.lane;
+    const { items, team } = this.lane;
+    const urls = items.map(({ url }) => url);
+    const cached = await this.parts.cache.lookUp(team, urls, this.#spec);
     for (const [index, item] of items.entries()) {
       await this.#results.room();
-      const reason = this.#reasonToStop() ?? (await this.#runItem(item));
+      const reason = this.#reasonToStop() ?? (await this.#runItem(item, cached));
       if (reason === 'penalty-after-page') return { reason: 'penalty', unrun: items.slice(index + 1) };
       if (reason !== null) return { reason, unrun: items.slice(index) };
     }
@@ -180,18 +193,20 @@ export class LaneRun {
   }
 
   /** null: the item has its result and the next may run. A reason: the item was not run, or not to its end. */
-  async #runItem(item: LaneItem): Promise<EndReason | 'penalty-after-page' | null> {
+  async #runItem(item: LaneItem, cached: CacheView): Promise<EndReason | 'penalty-after-page' | null> {
     const guard = this.#guardFor(item);
     const context: PageContext = { item, scopeVersion: this.lane.scope?.version ?? 0, ms: 0 };
     const startedAt = performance.now();
     try {
+      if (cached.holds(item.url) && (await this.#recallItem(context, guard, cached))) return null;
+      cached.checkMayFetch(item.url);
       if (this.parts.penalties.pauseMs(this.lane.host) > 0) return 'penalty';
       await guard.checkStart(item.url);
       await this.#waitForGap();
       const reason = this.#reasonToStop();
       if (reason !== null) return reason;
       if (this.parts.penalties.pauseMs(this.lane.host) > 0) return 'penalty';
-      return await this.#fetchItem(context, guard);
+      return await this.#fetchItem(context, guard, cached);
     } catch (error) {
       const reason = this.#abort.signal.aborted ? this.#reasonToStop() : null;
       if (reason !== null) return reason;
@@ -202,35 +217,67 @@ export class LaneRun {
     }
   }
 
-  async #fetchItem(context: PageContext, guard: HopGuard): Promise<'penalty-after-page' | null> {
+  /** False: the page must be fetched. A page from the cache needs neither the host's time nor its good will. */
+  async #recallItem(context: PageContext, guard: HopGuard, cached: CacheView): Promise<boolean> {
     const { item } = context;
     const startedAt = performance.now();
+    await guard.checkStart(item.url);
+    const remembered = await cached.recall(item.url);
+    if (remembered === null) return false;
+    const { finalUrl } = remembered.response;
+    if (finalUrl !== item.url) await guard.checkRemembered(finalUrl);
+    const page = await this.parts.pages.recall(remembered, this.#conversionOf(item, {}));
+    if (page === null) return false;
+    this.#abort.signal.throwIfAborted();
+    this.#addPage({ ...context, ms: performance.now() - startedAt }, page);
+    return true;
+  }
+
+  async #fetchItem(context: PageContext, guard: HopGuard, cached: CacheView): Promise<'penalty-after-page' | null> {
+    const { item } = context;
+    const { spec, team, jobNo } = { ...this.lane, spec: this.#spec };
+    const startedAt = performance.now();
     this.parts.clock.mark(this.lane.host, this.lane.slot.i);
-    const page = await this.parts.pages.fetch({
+    const fetched = await this.parts.pages.fetch({
+      ...this.#conversionOf(item, cached.metadata),
       url: item.url,
-      spec: this.lane.spec,
-      budgetMs: this.lane.spec.timeoutMs,
-      signal: this.#abort.signal,
+      budgetMs: spec.timeoutMs,
       onHop: (target) => guard.checkHop(target),
       onAnswer: () => this.#markAnswer(),
       onClimb: () => this.#waitForHopGap(),
       keepsBusyAnswers: item.attempt >= MAX_ATTEMPTS,
+      reportsShells: false,
+      cache: cached.use(item.url),
+    });
+    const scrape = scrapeIdOf(jobNo, item.item);
+    const page = await this.parts.changes.track(fetched, { team, url: item.url, scrape, spec });
+    this.#abort.signal.throwIfAborted();
+    this.#addPage({ ...context, ms: performance.now() - startedAt }, page);
+    if (page.busy === null) return this.#reportClean(guard.host, page.fetchMs);
+    return this.#reportTrouble(guard.host, page.busy.kind, page.busy.retryMs).endsLane;
+  }
+
+  #conversionOf(item: LaneItem, metadata: Record<string, unknown>): ConversionRequest {
+    return {
+      spec: this.#spec,
+      signal: this.#abort.signal,
       discover: (finalUrl) => this.#discover(item, finalUrl),
       metadata: {
         sourceURL: item.sourceUrl,
         scrapeId: scrapeIdOf(this.lane.jobNo, item.item),
         proxyUsed: 'basic',
-        creditsUsed: 1,
+        creditsUsed: pageCredits(this.#spec),
+        ...metadata,
       },
       encoding: 'gzip',
-      reportsShells: false,
-    });
-    this.#abort.signal.throwIfAborted();
+    };
+  }
+
+  #addPage(context: PageContext, page: FetchedPage): void {
     const finalUrl = canonicalize(page.finalUrl) ?? page.finalUrl;
-    const place = { finalUrl, finalH: this.#finalFingerprint(item, finalUrl) };
-    this.#results.add(okResult({ ...context, ms: performance.now() - startedAt }, page, place), page.document);
-    if (page.busy === null) return this.#reportClean(guard.host, page.fetchMs);
-    return this.#reportTrouble(guard.host, page.busy.kind, page.busy.retryMs).endsLane;
+    const finalH = this.#finalFingerprint(context.item, finalUrl);
+    const credits = pageCredits(this.#spec);
+    this.#results.add(okResult(context, page, { finalUrl, finalH, credits }), page.document);
   }
 
   /** A first request connects before it is sent: under a crawl-delay the next one counts from what is surely later. */
@@ -256,7 +303,8 @@ export class LaneRun {
   }
 
   #unexpected(item: LaneItem, error: unknown): TroupeError {
-    this.parts.log.warn({ job: this.lane.job, url: item.url, err: error }, 'page failed unexpectedly');
+    const what = this.#spec.zeroRetention ? {} : { url: item.url, err: error };
+    this.parts.log.warn({ job: this.lane.job, ...what }, 'page failed unexpectedly');
     return new TroupeError('UNKNOWN_ERROR', error instanceof Error ? error.message : String(error), {
       cause: error,
       retryable: true,

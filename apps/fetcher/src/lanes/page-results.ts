@@ -39,7 +39,7 @@ function blank({ item, scopeVersion, ms }: PageContext): Omit<PageResult, 'outco
 export function okResult(
   context: PageContext,
   page: FetchedPage,
-  place: Pick<PageResult, 'finalUrl' | 'finalH'>,
+  place: Pick<PageResult, 'finalUrl' | 'finalH' | 'credits'>,
 ): PageResult {
   return {
     ...blank(context),
@@ -47,7 +47,6 @@ export function okResult(
     statusCode: page.statusCode,
     ...place,
     bytes: page.documentBytes,
-    credits: 1,
     engine: page.engine,
     outlinks: page.outlinks,
     excluded: page.excluded,

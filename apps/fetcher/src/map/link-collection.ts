@@ -1,53 +1,119 @@
 import type { MapLink } from '@troupe/contracts';
+import { TimeSlice } from '@troupe/observability';
 import type { FetchedPage } from '../pages/page-fetcher.js';
 import type { MapScope } from './map-scope.js';
+import { bestLinks, type LinkSearch } from './map-search.js';
+import type { PageTexts } from './page-texts.js';
+
+/** Kept in memory for one map, however many links a site has and however long they are. */
+const MAX_LINKS = 100_000;
+const MAX_CHARS = 32 * 1024 * 1024;
+
+interface Known {
+  link: MapLink;
+  /** 0: not what is searched for. */
+  rank: number;
+}
 
 /** Links of a map, each once, in the order they were found; titles come with the pages that were read. */
 export class LinkCollection {
-  readonly #links = new Map<string, MapLink>();
+  readonly #known = new Map<string, Known>();
+  #start: Known | null = null;
+  #chars = 0;
+  #matches = 0;
 
   constructor(
     private readonly scope: MapScope,
-    private readonly max: number,
+    /** null: every link is wanted. */
+    private readonly search: LinkSearch | null,
   ) {}
 
-  /** True when the link is new and belongs to the map. */
-  add(text: string, base?: string): boolean {
-    const accepted = this.scope.accept(text, base);
-    if (accepted === null || this.#links.has(accepted.key) || this.#links.size >= this.max) return false;
-    this.#links.set(accepted.key, { url: accepted.url });
-    return true;
+  /** Links so far. */
+  get size(): number {
+    return this.#known.size;
+  }
+
+  /** Links so far that are searched for. */
+  get matches(): number {
+    return this.#matches;
+  }
+
+  get isFull(): boolean {
+    return this.#known.size >= MAX_LINKS || this.#chars >= MAX_CHARS;
+  }
+
+  /** The page that is listed first, if it belongs to the map. */
+  addStart(url: string): void {
+    this.#start = this.#take(url);
+  }
+
+  add(text: string, base?: string): void {
+    if (!this.isFull) this.#take(text, base);
+  }
+
+  async addAll(texts: Iterable<string>, base?: string): Promise<void> {
+    const slice = new TimeSlice();
+    for (const text of texts) {
+      this.add(text, base);
+      if (slice.isOver) await slice.next();
+    }
   }
 
   /** A page that was read, and what it links to. An error page lends neither its title nor its links. */
-  addPage(url: string, page: FetchedPage | null): void {
-    this.add(url);
-    if (page === null || page.statusCode >= 400) return;
-    this.#describe(url, page);
-    for (const link of page.outlinks) this.add(link.url);
+  async addPage(url: string, page: FetchedPage, texts: PageTexts): Promise<void> {
+    if (page.statusCode >= 400) return;
+    this.#describe(url, texts);
+    await this.addAll(page.outlinks.map((link) => link.url));
   }
 
-  list(): MapLink[] {
-    return [...this.#links.values()];
+  /** The first link on the site's own host that `done` does not hold. */
+  nextBut(done: ReadonlySet<string>): string | null {
+    for (const { link } of this.#known.values())
+      if (!done.has(link.url) && this.scope.isHome(link.url)) return link.url;
+    return null;
   }
 
-  #describe(url: string, page: FetchedPage): void {
-    const accepted = this.scope.accept(url);
-    const link = accepted === null ? undefined : this.#links.get(accepted.key);
-    if (link === undefined) return;
-    const { title, description } = metadataOf(page);
-    if (title !== null) link.title = title;
-    if (description !== null) link.description = description;
+  *urls(): Generator<string> {
+    for (const { link } of this.#known.values()) yield link.url;
   }
-}
 
-function metadataOf(page: FetchedPage): { title: string | null; description: string | null } {
-  const { metadata } = JSON.parse(Buffer.from(page.document).toString('utf8')) as {
-    metadata?: Record<string, unknown>;
-  };
-  return { title: text(metadata?.['title']) ?? page.title, description: text(metadata?.['description']) };
-}
+  /** What the map answers with: the start first, or the best matches of the search first. */
+  async best(count: number): Promise<MapLink[]> {
+    if (this.search !== null) return bestLinks(this.#known.values(), count);
+    const first = this.#start?.link;
+    const links = first === undefined ? [] : [first];
+    for (const { link } of this.#known.values()) {
+      if (links.length >= count) break;
+      if (link !== first) links.push(link);
+    }
+    return links;
+  }
 
-function text(value: unknown): string | null {
-  return typeof value === 'string' && value.trim() !== '' ? value : null;
+  /** The link as it is known now; null when it does not belong to the map. */
+  #take(text: string, base?: string): Known | null {
+    const accepted = this.scope.accept(text, base);
+    if (accepted === null) return null;
+    const old = this.#known.get(accepted.key);
+    if (old !== undefined) return old;
+    const link = { url: accepted.url };
+    const known = { link, rank: this.#rank(link) };
+    this.#known.set(accepted.key, known);
+    this.#chars += accepted.url.length;
+    if (known.rank > 0) this.#matches++;
+    return known;
+  }
+
+  #rank(link: MapLink): number {
+    return this.search === null ? 1 : this.search.rank(link);
+  }
+
+  #describe(url: string, { title, description }: PageTexts): void {
+    const known = this.#take(url);
+    if (known === null) return;
+    if (title !== null) known.link.title = title;
+    if (description !== null) known.link.description = description;
+    const before = known.rank;
+    known.rank = this.#rank(known.link);
+    if (before === 0 && known.rank > 0) this.#matches++;
+  }
 }

@@ -1,30 +1,58 @@
+/** The text search of a map: which links, and which first (spec/map.md). */
 import type { MapLink } from '@troupe/contracts';
+import { TimeSlice } from '@troupe/observability';
 
 /** Where the text was found, best first. */
 const WEIGHT = { title: 4, lastSegment: 3, url: 2, description: 1 } as const;
+/** Above the length of any URL. */
+const LENGTHS = 4096;
 
 /**
- * Links whose URL, title or description contains the text, best matches first. Case and the separators that URLs use
- * for spaces do not matter. Links of equal rank keep shorter URLs first, then their order.
+ * Links whose URL, title or description contains the text. Case and the separators that URLs use for spaces do not
+ * matter. An empty text is in everything.
  */
-export function searchLinks(links: MapLink[], search: string): MapLink[] {
-  const wanted = plainText(search);
-  if (wanted === '') return links;
-  return links
-    .map((link, order) => ({ link, order, rank: rankOf(link, wanted) }))
-    .filter(({ rank }) => rank > 0)
-    .sort((a, b) => b.rank - a.rank || a.link.url.length - b.link.url.length || a.order - b.order)
-    .map(({ link }) => link);
+export class LinkSearch {
+  readonly #wanted: string;
+
+  constructor(text: string) {
+    this.#wanted = plainText(text);
+  }
+
+  /** 0: not found. */
+  rank({ url, title, description }: MapLink): number {
+    const wanted = this.#wanted;
+    const address = plainText(decodedUrl(url));
+    let rank = 0;
+    if (title !== undefined && plainText(title).includes(wanted)) rank += WEIGHT.title;
+    if (address.includes(wanted)) rank += WEIGHT.url + (lastSegment(address).includes(wanted) ? WEIGHT.lastSegment : 0);
+    if (description !== undefined && plainText(description).includes(wanted)) rank += WEIGHT.description;
+    return rank;
+  }
 }
 
-function rankOf(link: MapLink, wanted: string): number {
-  let rank = 0;
-  if (plainText(link.title ?? '').includes(wanted)) rank += WEIGHT.title;
-  const url = plainText(decodedUrl(link.url));
-  if (url.includes(wanted)) rank += WEIGHT.url;
-  if (plainText(lastSegment(link.url)).includes(wanted)) rank += WEIGHT.lastSegment;
-  if (plainText(link.description ?? '').includes(wanted)) rank += WEIGHT.description;
-  return rank;
+/**
+ * The best `count` links, best first; links of equal rank keep shorter URLs first, then their order. By buckets, so
+ * that a hundred thousand links need no sort in one go.
+ */
+export async function bestLinks(ranked: Iterable<{ link: MapLink; rank: number }>, count: number): Promise<MapLink[]> {
+  const slice = new TimeSlice();
+  const buckets = new Map<number, MapLink[]>();
+  for (const { link, rank } of ranked) {
+    if (rank > 0) put(buckets, rank * LENGTHS - Math.min(link.url.length, LENGTHS - 1), link);
+    if (slice.isOver) await slice.next();
+  }
+  const best: MapLink[] = [];
+  for (const key of [...buckets.keys()].sort((a, b) => b - a)) {
+    for (const link of buckets.get(key)!) if (best.push(link) >= count) return best;
+    if (slice.isOver) await slice.next();
+  }
+  return best;
+}
+
+function put(buckets: Map<number, MapLink[]>, key: number, link: MapLink): void {
+  const bucket = buckets.get(key);
+  if (bucket === undefined) buckets.set(key, [link]);
+  else bucket.push(link);
 }
 
 function plainText(text: string): string {
@@ -34,14 +62,13 @@ function plainText(text: string): string {
     .trim();
 }
 
-function lastSegment(url: string): string {
-  const path = decodedUrl(url)
-    .replace(/[?#].*$/s, '')
-    .replace(/\/+$/, '');
+function lastSegment(address: string): string {
+  const path = address.replace(/[?#].*$/s, '').replace(/[/ ]+$/, '');
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
 function decodedUrl(url: string): string {
+  if (!url.includes('%')) return url;
   try {
     return decodeURI(url);
   } catch {

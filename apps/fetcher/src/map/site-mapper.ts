@@ -1,9 +1,9 @@
 /** All links of a site that can be found quickly, without a job (spec/map.md). */
 import {
   errorToWire,
+  PLAIN_PAGE,
   TroupeError,
   type ErrorCode,
-  type MapLink,
   type MapReply,
   type MapRequest,
   type MapSpec,
@@ -13,8 +13,10 @@ import { canonicalize } from '@troupe/frontier';
 import type { FetchedPage } from '../pages/page-fetcher.js';
 import type { SinglePages } from '../scrape/single-pages.js';
 import { LinkCollection } from './link-collection.js';
-import { MapScope } from './map-scope.js';
-import { searchLinks } from './map-search.js';
+import { encodeLinks } from './link-lines.js';
+import { MapScope, scopeOfMap } from './map-scope.js';
+import { LinkSearch } from './map-search.js';
+import { readTexts } from './page-texts.js';
 import type { SitemapFinder } from './sitemap-finder.js';
 import { SiteWalk } from './site-walk.js';
 
@@ -27,10 +29,15 @@ export interface SiteMapperParts {
   gapMs: number;
 }
 
+export interface MapAnswer {
+  head: MapReply;
+  body?: Uint8Array;
+}
+
 const MAX_TIMEOUT_MS = 120_000;
-/** Collected before the search filter and the limit. */
-const MAX_COLLECTED = 100_000;
 const MAX_PAGE_LINKS = 10_000;
+/** A site that tells this much of itself needs no walk, even if what is searched for is not among it. */
+const TELLING_LINKS = 1000;
 /** Kept back from the walk for the answer itself. */
 const ANSWER_RESERVE_MS = 200;
 /** Failures that say more than "the map failed". */
@@ -38,71 +45,111 @@ const KEPT_CODES = new Set<ErrorCode>(['SCRAPE_TARGET_FORBIDDEN', 'UNSUPPORTED_S
 /** The start page has the same deadline, and its timer may be a moment earlier. */
 const CLOCK_SLACK_MS = 10;
 
+/** One map being made. */
+interface Task {
+  spec: MapSpec;
+  /** Canonical address that was asked for. */
+  url: string;
+  search: LinkSearch | null;
+  endsAt: number;
+  signal: AbortSignal;
+}
+
+/** Where the site was found to be, after redirects, and what is known of it. */
+interface Site {
+  base: string;
+  page: FetchedPage | null;
+  links: LinkCollection;
+}
+
 export class SiteMapper {
   constructor(private readonly parts: SiteMapperParts) {}
 
   /** Never rejects: failures are replies. */
-  async answer(request: MapRequest, signal: AbortSignal): Promise<MapReply> {
+  async answer(request: MapRequest, signal: AbortSignal): Promise<MapAnswer> {
     const timeoutMs = Math.min(request.deadlineMs, request.spec.timeoutMs, MAX_TIMEOUT_MS);
     const deadline = AbortSignal.timeout(timeoutMs);
     const endsAt = performance.now() + timeoutMs;
     try {
-      return { ok: true, links: await this.#map(request.spec, endsAt, AbortSignal.any([signal, deadline])) };
+      const body = await this.#map(taskOf(request.spec, endsAt, AbortSignal.any([signal, deadline])));
+      return { head: { ok: true }, body };
     } catch (error) {
       const isLate = isOver(endsAt) && !signal.aborted;
-      return { ok: false, error: errorToWire(isLate ? tooLate(request.spec.url, timeoutMs) : error) };
+      return { head: { ok: false, error: errorToWire(isLate ? tooLate(request.spec.url, timeoutMs) : error) } };
     }
   }
 
-  async #map(spec: MapSpec, endsAt: number, signal: AbortSignal): Promise<MapLink[]> {
-    const url = canonicalize(spec.url);
-    if (url === null) throw new TroupeError('BAD_REQUEST', 'Invalid URL', { details: { path: ['url'] } });
-    const budgetMs = endsAt - performance.now();
-    const [start, files] = await Promise.all([
-      spec.sitemap === 'only' ? null : settled(this.#fetchPage(url, spec, new MapScope(spec, url), budgetMs, signal)),
-      spec.sitemap === 'skip'
-        ? []
-        : this.parts.sitemaps.collect(url, { headers: spec.headers, maxItems: MAX_COLLECTED, endsAt, signal }),
-    ]);
-    signal.throwIfAborted();
-    if (isOver(endsAt)) throw tooLate(url, budgetMs);
-    if (start !== null && 'error' in start && files.length === 0) throw mapFailed(url, start.error);
-    const page = start !== null && 'page' in start ? start.page : null;
-    const base = (page === null ? null : canonicalize(page.finalUrl)) ?? url;
-    const links = new LinkCollection(new MapScope(spec, base), MAX_COLLECTED);
-    links.addPage(base, page);
-    for (const loc of files) links.add(loc);
-    if (spec.sitemap !== 'only') await this.#fillUp(spec, links, { base, page, endsAt, signal });
-    return select(links.list(), spec);
+  async #map(task: Task): Promise<Uint8Array> {
+    const site = await this.#explore(task, task.endsAt - performance.now());
+    site.links.addStart(site.base);
+    if (site.page !== null) await this.#fillUp(task, site, site.page);
+    task.signal.throwIfAborted();
+    return encodeLinks(await site.links.best(task.spec.limit));
   }
 
-  /** Feeds and a short walk, when the obvious sources were not enough. */
-  async #fillUp(
-    spec: MapSpec,
-    links: LinkCollection,
-    site: { base: string; page: FetchedPage | null; endsAt: number; signal: AbortSignal },
-  ): Promise<void> {
-    if (site.page === null || select(links.list(), spec).length >= spec.limit) return;
-    const scope = new MapScope(spec, site.base);
+  /** Start page and sitemaps, read at the same time. */
+  async #explore(task: Task, budgetMs: number): Promise<Site> {
+    const { spec, url } = task;
+    const scope = new MapScope(spec, url);
+    const links = new LinkCollection(scope, task.search);
+    const [start, isFound] = await Promise.all([
+      spec.sitemap === 'only' ? null : settled(this.#fetchPage(task, url, budgetMs)),
+      this.#readSitemaps(task, url, links),
+    ]);
+    this.#checkTime(task, budgetMs);
+    if (start !== null && 'error' in start && !isFound) throw mapFailed(url, start.error);
+    const page = start !== null && 'page' in start ? start.page : null;
+    const base = (page === null ? null : canonicalize(page.finalUrl)) ?? url;
+    const site = { base, page, links };
+    return scope.isHome(base) ? site : this.#moveTo(task, site, budgetMs);
+  }
+
+  /** A start page that answers from elsewhere: what was found is judged again, and that place's sitemaps are read too. */
+  async #moveTo(task: Task, { base, page, links: old }: Site, budgetMs: number): Promise<Site> {
+    const links = new LinkCollection(new MapScope(task.spec, base), task.search);
+    await links.addAll(old.urls());
+    await this.#readSitemaps(task, base, links);
+    this.#checkTime(task, budgetMs);
+    return { base, page, links };
+  }
+
+  async #readSitemaps(task: Task, url: string, links: LinkCollection): Promise<boolean> {
+    if (task.spec.sitemap === 'skip') return false;
+    const { spec, endsAt, signal } = task;
+    return this.parts.sitemaps.collect(url, { headers: spec.headers, endsAt, signal }, async (locs, file) => {
+      await links.addAll(locs, file);
+      // Without a search, the first are as good as any others.
+      return !links.isFull && (task.search !== null || links.size < spec.limit);
+    });
+  }
+
+  /** What the start page says and links to; feeds and a short walk when that and the sitemaps were not enough. */
+  async #fillUp(task: Task, { base, links }: Site, page: FetchedPage): Promise<void> {
+    const { spec, endsAt, signal } = task;
+    const texts = readTexts(page);
+    await links.addPage(base, page, texts);
     const walk = new SiteWalk({
       links,
-      isEnough: () => select(links.list(), spec).length >= spec.limit,
-      fetchPage: (url, budgetMs) => this.#fetchPage(url, spec, scope, budgetMs, site.signal, this.parts.robotsAgent),
-      fetchFeed: (url) =>
-        this.parts.sitemaps.feed(url, { headers: spec.headers, endsAt: site.endsAt, signal: site.signal }),
+      isEnough: () =>
+        links.matches >= spec.limit || links.isFull || (task.search !== null && links.size >= TELLING_LINKS),
+      fetchPage: (url, budgetMs) => this.#fetchPage(task, url, budgetMs, this.parts.robotsAgent),
+      fetchFeed: (url) => this.parts.sitemaps.feed(url, { headers: spec.headers, endsAt, signal }),
       gapMs: this.parts.gapMs,
-      endsAt: site.endsAt - ANSWER_RESERVE_MS,
-      signal: site.signal,
+      endsAt: endsAt - ANSWER_RESERVE_MS,
+      signal,
     });
-    await walk.run(site.base, site.page);
+    await walk.run(base, texts.feeds);
+  }
+
+  #checkTime({ url, endsAt, signal }: Task, budgetMs: number): void {
+    signal.throwIfAborted();
+    if (isOver(endsAt)) throw tooLate(url, budgetMs);
   }
 
   #fetchPage(
+    { spec, signal }: Task,
     url: string,
-    spec: MapSpec,
-    scope: MapScope,
     budgetMs: number,
-    signal: AbortSignal,
     robotsAgent: string | null = null,
   ): Promise<FetchedPage> {
     return this.parts.single.fetch({
@@ -111,12 +158,26 @@ export class SiteMapper {
       budgetMs,
       signal,
       robotsAgent,
-      discover: () => ({ scope: scope.scope, depth: 0, maxLinks: MAX_PAGE_LINKS, obeyNofollow: false }),
+      discover: (finalUrl) => ({
+        scope: scopeOfMap(spec, canonicalize(finalUrl) ?? url),
+        depth: 0,
+        maxLinks: MAX_PAGE_LINKS,
+        obeyNofollow: false,
+      }),
       metadata: {},
       encoding: 'json',
       reportsShells: false,
+      cache: null,
     });
   }
+}
+
+/** @throws TroupeError BAD_REQUEST */
+function taskOf(spec: MapSpec, endsAt: number, signal: AbortSignal): Task {
+  const url = canonicalize(spec.url);
+  if (url === null) throw new TroupeError('BAD_REQUEST', 'Invalid URL', { details: { path: ['url'] } });
+  const search = spec.search === null || spec.search.trim() === '' ? null : new LinkSearch(spec.search);
+  return { spec, url, search, endsAt, signal };
 }
 
 function pageSpec(spec: MapSpec, timeoutMs: number): ScrapeSpec {
@@ -131,12 +192,8 @@ function pageSpec(spec: MapSpec, timeoutMs: number): ScrapeSpec {
     timeoutMs,
     removeBase64Images: true,
     engine: 'auto',
+    ...PLAIN_PAGE,
   };
-}
-
-function select(links: MapLink[], spec: MapSpec): MapLink[] {
-  const found = spec.search === null ? links : searchLinks(links, spec.search);
-  return found.slice(0, spec.limit);
 }
 
 function settled(work: Promise<FetchedPage>): Promise<{ page: FetchedPage } | { error: unknown }> {

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FetchedPage } from '../pages/page-fetcher.js';
 import type { LinkCollection } from './link-collection.js';
+import { readTexts } from './page-texts.js';
 
 export interface SiteWalkOptions {
   links: LinkCollection;
@@ -17,6 +18,8 @@ export interface SiteWalkOptions {
 const MAX_PAGES = 20;
 const MAX_FEEDS = 3;
 const MAX_WALK_MS = 10_000;
+/** Where sites keep feeds that they do not announce; asked one after another until one is there. */
+const USUAL_FEEDS = ['/feed', '/rss.xml', '/atom.xml', '/feed.xml', '/index.xml'];
 
 export class SiteWalk {
   readonly #endsAt: number;
@@ -25,16 +28,17 @@ export class SiteWalk {
     this.#endsAt = Math.min(options.endsAt, performance.now() + MAX_WALK_MS);
   }
 
-  /** Adds what it finds. Pages that fail are passed over. */
-  async run(base: string, start: FetchedPage): Promise<void> {
-    await this.#readFeeds(base, start);
+  /** Adds what it finds. Pages and feeds that fail are passed over. */
+  async run(base: string, announcedFeeds: string[]): Promise<void> {
+    if (announcedFeeds.length > 0) await this.#readFeeds(announcedFeeds);
+    else await this.#guessFeed(base);
     const walked = new Set([base]);
     for (let page = 0; page < MAX_PAGES && this.#goesOn(); page++) {
-      const next = this.options.links.list().find(({ url }) => !walked.has(url));
-      if (next === undefined) return;
-      walked.add(next.url);
+      const next = this.options.links.nextBut(walked);
+      if (next === null) return;
+      walked.add(next);
       const startedAt = performance.now();
-      await this.#readPage(next.url);
+      await this.#readPage(next);
       await this.#rest(startedAt + this.options.gapMs - performance.now());
     }
   }
@@ -43,16 +47,29 @@ export class SiteWalk {
     return performance.now() < this.#endsAt && !this.options.signal.aborted && !this.options.isEnough();
   }
 
-  async #readFeeds(base: string, start: FetchedPage): Promise<void> {
-    for (const feed of feedsOf(base, start).slice(0, MAX_FEEDS)) {
-      if (!this.#goesOn()) return;
-      for (const url of await this.options.fetchFeed(feed)) this.options.links.add(url, feed);
+  async #readFeeds(feeds: string[]): Promise<void> {
+    for (const feed of [...new Set(feeds)].slice(0, MAX_FEEDS)) {
+      if (this.#goesOn()) await this.#readFeed(feed);
     }
+  }
+
+  async #guessFeed(base: string): Promise<void> {
+    for (const path of USUAL_FEEDS) {
+      if (!this.#goesOn() || (await this.#readFeed(new URL(path, base).href))) return;
+    }
+  }
+
+  /** True when there was something in it. */
+  async #readFeed(feed: string): Promise<boolean> {
+    const urls = await this.options.fetchFeed(feed);
+    await this.options.links.addAll(urls, feed);
+    return urls.length > 0;
   }
 
   async #readPage(url: string): Promise<void> {
     try {
-      this.options.links.addPage(url, await this.options.fetchPage(url, Math.max(1, this.#endsAt - performance.now())));
+      const page = await this.options.fetchPage(url, Math.max(1, this.#endsAt - performance.now()));
+      await this.options.links.addPage(url, page, readTexts(page));
     } catch {
       // A page that cannot be read stays a link.
     }
@@ -61,18 +78,4 @@ export class SiteWalk {
   async #rest(ms: number): Promise<void> {
     if (ms > 0) await sleep(ms, undefined, { signal: this.options.signal }).catch(() => undefined);
   }
-}
-
-const FEED_LINK = /<link\b[^>]*\btype\s*=\s*["']?application\/(?:rss|atom)\+xml[^>]*>/gi;
-
-/** Feeds that the page's head announces, absolute. */
-function feedsOf(base: string, page: FetchedPage): string[] {
-  const { rawHtml } = JSON.parse(Buffer.from(page.document).toString('utf8')) as { rawHtml?: string };
-  const tags = (rawHtml ?? '').match(FEED_LINK) ?? [];
-  const hrefs = tags.map((tag) => /\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))/i.exec(tag));
-  return hrefs.flatMap((match) => {
-    const url =
-      match === null ? null : URL.parse((match[1] ?? match[2] ?? match[3] ?? '').replaceAll('&amp;', '&'), base);
-    return url === null ? [] : [url.href];
-  });
 }

@@ -1,5 +1,5 @@
 /** Sitemaps of a site: those that robots.txt names, `/sitemap.xml`, and the files their indexes lead to. */
-import { canonicalize, SitemapReader } from '@troupe/frontier';
+import { canonicalize } from '@troupe/frontier';
 import { MAX_SITEMAP_BYTES, readSitemap } from '../kickoff/sitemap-source.js';
 import type { RobotsRules } from '../robots/robots-rules.js';
 import type { ExpressFetch } from '../slots/express-fetch.js';
@@ -10,49 +10,67 @@ export interface FinderRequest {
   signal: AbortSignal;
 }
 
-const MAX_FILES = 50;
-const PARALLEL_FILES = 4;
+/** Takes addresses as they are written in a file; answers whether more are wanted. */
+export type TakeUrls = (locs: string[], file: string) => Promise<boolean>;
+
+/** Of one map; the protocol allows 50,000 URLs a file, but many sites cut theirs smaller. */
+const MAX_FILES = 500;
+const PARALLEL_FILES = 3;
 const MAX_FEED_BYTES = 5 * 1024 * 1024;
 
 export class SitemapFinder {
   constructor(
     private readonly fetch: Pick<ExpressFetch, 'get'>,
-    private readonly robots: Pick<RobotsRules, 'describe'>,
+    private readonly robots: Pick<RobotsRules, 'describe' | 'rulesFor'>,
+    /** Matched against robots.txt for files that it does not name itself. */
+    private readonly robotsAgent: string,
   ) {}
 
-  /** Addresses as written. Files that cannot be read count for nothing. */
-  async collect(url: string, request: FinderRequest & { maxItems: number }): Promise<string[]> {
+  /** True when any file named a URL. Files that cannot be read count for nothing. */
+  async collect(url: string, request: FinderRequest, take: TakeUrls): Promise<boolean> {
     const { file } = await this.robots.describe(url);
-    const search = new FileSearch([...file.sitemaps, new URL('/sitemap.xml', url).href]);
+    const search = new FileSearch(file.sitemaps, [new URL('/sitemap.xml', url).href]);
+    let isFound = false;
+    let isOver = false;
+    const read = async (address: string): Promise<void> => {
+      for await (const locs of this.#read(search, address, request)) {
+        isFound ||= locs.length > 0;
+        isOver ||= !(await take(locs, address));
+        if (isOver) return;
+      }
+    };
     for (let files = search.take(PARALLEL_FILES); files.length > 0; files = search.take(PARALLEL_FILES)) {
-      await Promise.all(files.map((address) => this.#readInto(search, address, request)));
-      if (search.found.length >= request.maxItems || request.signal.aborted) break;
+      await Promise.all(files.map(read));
+      if (isOver || request.signal.aborted) break;
     }
-    return search.found.slice(0, request.maxItems);
+    return isFound;
   }
 
   /** Addresses of the articles of an RSS or Atom feed. */
   async feed(url: string, request: FinderRequest): Promise<string[]> {
-    const body = await this.#get(url, MAX_FEED_BYTES, request);
-    if (body === null) return [];
-    const reader = new SitemapReader();
-    return [...reader.write(Buffer.from(body).toString('utf8')), ...reader.end()].map(({ loc }) => loc);
+    const body = await this.#get(url, { maxBytes: MAX_FEED_BYTES, isAnnounced: false }, request);
+    const found: string[] = [];
+    if (body !== null) for await (const { items } of readSitemap(body)) found.push(...items.map(({ loc }) => loc));
+    return found;
   }
 
-  async #readInto(search: FileSearch, address: string, request: FinderRequest & { maxItems: number }): Promise<void> {
-    const body = await this.#get(address, MAX_SITEMAP_BYTES, request);
+  async *#read(search: FileSearch, address: string, request: FinderRequest): AsyncGenerator<string[]> {
+    const isAnnounced = search.isAnnounced(address);
+    const body = await this.#get(address, { maxBytes: MAX_SITEMAP_BYTES, isAnnounced }, request);
     if (body === null) return;
     for await (const { items } of readSitemap(body)) {
-      for (const { type, loc } of items) {
-        if (type === 'sitemap') search.offer(loc, address);
-        else search.found.push(loc);
-      }
-      if (search.found.length >= request.maxItems) return;
+      for (const { type, loc } of items) if (type === 'sitemap') search.offer(loc, address);
+      yield items.filter(({ type }) => type === 'url').map(({ loc }) => loc);
+      if (request.signal.aborted) return;
     }
   }
 
   /** null for whatever cannot be read in time. */
-  async #get(url: string, maxBytes: number, { headers, endsAt, signal }: FinderRequest): Promise<Uint8Array | null> {
+  async #get(
+    url: string,
+    { maxBytes, isAnnounced }: { maxBytes: number; isAnnounced: boolean },
+    { headers, endsAt, signal }: FinderRequest,
+  ): Promise<Uint8Array | null> {
     const timeoutMs = endsAt - performance.now();
     if (timeoutMs <= 0 || signal.aborted) return null;
     try {
@@ -63,7 +81,8 @@ export class SitemapFinder {
         maxBytes,
         skipTlsVerification: true,
         signal,
-        robots: null,
+        // A file that robots.txt names is meant to be read, whatever its rules say about the path.
+        robots: isAnnounced ? null : { agent: this.robotsAgent, rules: this.robots },
       });
       return statusCode < 400 ? body : null;
     } catch {
@@ -72,14 +91,20 @@ export class SitemapFinder {
   }
 }
 
-/** Files still to read, each once, and what the others held. */
+/** Files still to read, each once. */
 class FileSearch {
-  readonly found: string[] = [];
+  readonly #announced: Set<string>;
   readonly #seen = new Set<string>();
   readonly #queue: string[] = [];
 
-  constructor(files: string[]) {
-    for (const file of files) this.offer(file);
+  constructor(announced: readonly string[], guessed: readonly string[]) {
+    for (const file of announced) this.offer(file);
+    this.#announced = new Set(this.#seen);
+    for (const file of guessed) this.offer(file);
+  }
+
+  isAnnounced(file: string): boolean {
+    return this.#announced.has(file);
   }
 
   offer(address: string, base?: string): void {

@@ -76,6 +76,12 @@ export class HopGuard {
     else await this.#enter(this.host);
   }
 
+  /** Where the redirects of a page led when it was fetched: no request is made now. @throws RequestRefusedError */
+  async checkRemembered(target: string): Promise<void> {
+    this.#checkScope(target);
+    await this.#checkRobots(target);
+  }
+
   release(): void {
     this.#isOver = true;
     for (const place of this.#places.values()) place.release();

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import {
+  PLAIN_PAGE,
   TroupeError,
   type ConvertRequest,
   type ConvertResult,
@@ -8,6 +9,7 @@ import {
   type PageVerdict,
 } from '@troupe/contracts';
 import { Ladder, type EngineRequest, type EngineResponse } from '../engines/index.js';
+import { MemoryCache, CACHED_SPEC } from '../cache/memory-cache.fixture.js';
 import { NeedsBrowserError, PageFetcher, type PageRequest } from './page-fetcher.js';
 import { BusyAnswerError, TransportError } from './transport-error.js';
 
@@ -86,6 +88,7 @@ function requestOf(more: Partial<PageRequest> = {}): PageRequest {
       timeoutMs: 1000,
       removeBase64Images: true,
       engine: 'auto',
+      ...PLAIN_PAGE,
     },
     budgetMs: 1000,
     signal: new AbortController().signal,
@@ -97,6 +100,7 @@ function requestOf(more: Partial<PageRequest> = {}): PageRequest {
     metadata: { sourceURL: 'a' },
     encoding: 'gzip',
     reportsShells: false,
+    cache: null,
     ...more,
   };
 }
@@ -240,5 +244,81 @@ describe('a page', () => {
     shop.answers = { http: { statusCode: 500 } };
     await shop.fetcher().fetch(requestOf({ discover }));
     expect(shop.converted.map((request) => request.discover === null)).toEqual([false, true]);
+  });
+});
+
+describe('a page with a cache', () => {
+  let shop: Workshop;
+  let memory: MemoryCache;
+  const spec = { ...CACHED_SPEC, cache: { ...CACHED_SPEC.cache, maxAgeMs: 1 } };
+
+  beforeEach(() => {
+    shop = new Workshop();
+    memory = new MemoryCache();
+  });
+
+  async function fetchCached(more: Partial<PageRequest> = {}) {
+    const cached = await memory.cache.lookUp('team', [URL_A], spec);
+    return shop.fetcher().fetch(requestOf({ spec, cache: cached.use(URL_A), ...more }));
+  }
+
+  it('is kept with the bytes of its answer', async () => {
+    await fetchCached();
+    expect(memory.kept.map(({ url, body }) => [url, Buffer.from(body).toString()])).toEqual([[URL_A, 'http']]);
+  });
+
+  it('is kept under its own URL when it sends its readers on', async () => {
+    shop.refresh = { [URL_A]: 'http://site.test/b' };
+    await fetchCached();
+    expect(memory.kept.map(({ url, meta }) => [url, meta.finalUrl])).toEqual([[URL_A, 'http://site.test/b']]);
+  });
+
+  it.each<[string, Partial<Workshop>]>([
+    ['an error page', { answers: { http: { statusCode: 404 } } }],
+    ['a shell without its scripts', { verdicts: { http: 'shell', browser: 'shell' } }],
+  ])('is not kept when it is %s', async (_, script) => {
+    Object.assign(shop, script);
+    await fetchCached();
+    expect(memory.kept).toEqual([]);
+  });
+
+  it('is converted from the cache when its site says that it still holds', async () => {
+    memory.put('team', URL_A, { body: 'from the cache', ageMs: 10, meta: { etag: '"1"' } });
+    shop.answers = { http: { statusCode: 304, body: Buffer.alloc(0) } };
+    const page = await fetchCached();
+    expect(shop.requests[0]?.headers).toEqual({ 'if-none-match': '"1"' });
+    expect(page).toMatchObject({ statusCode: 200, fetchMs: 3 });
+    expect(shop.converted.map(({ body }) => Buffer.from(body).toString())).toEqual(['from the cache']);
+    expect(memory.renewed).toHaveLength(1);
+    expect(memory.kept).toEqual([]);
+  });
+
+  it('is asked for again, without conditions and in its turn, when the body is gone', async () => {
+    memory.put('team', URL_A, { body: null, ageMs: 10, meta: { lastModified: 'Sun, 22 Nov 2026 10:00:00 GMT' } });
+    let turns = 0;
+    shop.answers = { http: { statusCode: 304 } };
+    const onClimb = async () => {
+      turns++;
+      shop.answers = {};
+    };
+    await fetchCached({ onClimb });
+    expect(shop.requests.map(({ headers }) => headers)).toEqual([
+      { 'if-modified-since': 'Sun, 22 Nov 2026 10:00:00 GMT' },
+      {},
+    ]);
+    expect(turns).toBe(1);
+    expect(memory.kept).toHaveLength(1);
+  });
+
+  it('is converted as it was, with what the cache says of it', async () => {
+    memory.put('team', URL_A, { body: 'kept', ageMs: 0 });
+    const cached = await memory.cache.lookUp('team', [URL_A], spec);
+    const remembered = (await cached.recall(URL_A))!;
+    const page = await shop.fetcher().recall(remembered, requestOf({ spec }));
+    expect(page).toMatchObject({ statusCode: 200, finalUrl: URL_A, busy: null, fetchMs: 0 });
+    expect(shop.converted[0]?.metadata).toMatchObject({ sourceURL: 'a', cacheState: 'hit', url: URL_A });
+    expect(shop.asked).toEqual([]);
+    shop.verdicts = { http: 'empty' };
+    expect(await shop.fetcher().recall((await cached.recall(URL_A))!, requestOf({ spec }))).toBeNull();
   });
 });

@@ -16,6 +16,7 @@ import {
   type PageDocument,
   type ScrapeSpec,
 } from '@troupe/contracts';
+import type { CacheUse, Remembered } from '../cache/index.js';
 import { MAX_BODY_BYTES, MAX_REDIRECTS, type EngineResponse, type FetchEngine } from '../engines/engine.js';
 import { firstRung, isTurnedAway, type Ladder } from '../engines/ladder.js';
 import { BusyAnswerError, busyKind, isBusy, TransportError } from './transport-error.js';
@@ -42,7 +43,12 @@ export interface PageRequest {
   encoding: ConvertRequest['encoding'];
   /** A page that only a browser could fill is thrown as `NeedsBrowserError` when there is none here. */
   reportsShells: boolean;
+  /** What the team's cache may do for the page; null: nothing. */
+  cache: CacheUse | null;
 }
+
+/** As much of a request as the conversion of an answer needs. */
+export type ConversionRequest = Pick<PageRequest, 'spec' | 'signal' | 'discover' | 'metadata' | 'encoding'>;
 
 export interface FetchedPage {
   statusCode: number;
@@ -77,6 +83,8 @@ interface Answer {
   isBusy: boolean;
   /** First bytes of an error page, for telling walls from applications. */
   head: Uint8Array;
+  /** For the cache; null when it does not want it. */
+  copy: Uint8Array | null;
 }
 
 const HEAD_BYTES = 64 * 1024;
@@ -111,11 +119,19 @@ export class PageFetcher {
       seen.add(url);
       const answer = await this.#climb({ request, url, endsAt });
       const target = refreshTarget(answer);
-      if (target === null) return finish(answer);
+      if (target === null) return finish(kept(answer, request));
       if (seen.has(target) || seen.size > MAX_REDIRECTS) throw tooManyRefreshes(target);
       await request.onHop(target);
       url = target;
     }
+  }
+
+  /** A page that was fetched earlier, converted as if its answer had just come; null when it shows no content any more. */
+  async recall({ response, metadata }: Remembered, request: ConversionRequest): Promise<FetchedPage | null> {
+    const asked = { ...request, metadata: { ...request.metadata, ...metadata } };
+    const converted = await this.converter.convert(convertRequest(response, asked), request.signal);
+    if (converted.verdict !== 'content') return null;
+    return finish({ response: { ...response, body: NO_BYTES }, converted });
   }
 
   /**
@@ -139,23 +155,46 @@ export class PageFetcher {
   }
 
   async #rung(climb: Climb, engine: EngineName): Promise<Rung> {
-    const response = await this.#ask(climb, engine);
-    climb.request.onAnswer();
+    const response = await this.#askOrConfirm(climb, engine);
     if (response instanceof TransportError) return { type: 'error', error: response };
     const busy = isPlainlyBusy(response);
     if (busy && !climb.request.keepsBusyAnswers) {
       throw new BusyAnswerError(response.finalUrl, response.statusCode, response.retryAfterMs);
     }
     const head = response.statusCode >= 400 ? response.body.slice(0, HEAD_BYTES) : NO_BYTES;
+    const copy = climb.request.cache?.copy(response) ?? null;
     const converted = await this.converter.convert(convertRequest(response, climb.request), climb.request.signal);
-    return { type: 'answer', answer: { response: { ...response, body: NO_BYTES }, converted, isBusy: busy, head } };
+    return {
+      type: 'answer',
+      answer: { response: { ...response, body: NO_BYTES }, converted, isBusy: busy, head, copy },
+    };
+  }
+
+  /** A page whose site says that it has not changed is the one in the cache; when that is gone, it is asked for again. */
+  async #askOrConfirm(climb: Climb, engine: EngineName): Promise<EngineResponse | TransportError> {
+    const { request, url } = climb;
+    const conditions = engine === 'http' && url === request.url ? (request.cache?.conditions ?? null) : null;
+    const response = await this.#ask(climb, engine, conditions ?? {});
+    request.onAnswer();
+    if (conditions === null || response instanceof TransportError || response.statusCode !== 304) return response;
+    const confirmed = (await request.cache?.confirm(response.finalUrl)) ?? null;
+    if (confirmed !== null) return { ...confirmed, ms: response.ms };
+    await request.onClimb();
+    const again = await this.#ask(climb, engine, {});
+    request.onAnswer();
+    return again;
   }
 
   /** Rejects with what `onHop` rejected with and when the caller gave up; other failures are results. */
-  async #ask({ request, url, endsAt }: Climb, engine: EngineName): Promise<EngineResponse | TransportError> {
+  async #ask(
+    { request, url, endsAt }: Climb,
+    engine: EngineName,
+    conditions: Record<string, string>,
+  ): Promise<EngineResponse | TransportError> {
     const timeoutMs = endsAt - performance.now();
     if (timeoutMs <= 0) return new TransportError(tooLate(request));
-    const { headers, skipTlsVerification, waitForMs } = request.spec;
+    const { skipTlsVerification, waitForMs } = request.spec;
+    const headers = { ...request.spec.headers, ...conditions };
     let refused = false;
     const onRedirect = (target: string) =>
       request.onHop(target).catch((error: unknown) => {
@@ -242,7 +281,7 @@ function tooLate({ url, budgetMs }: PageRequest): TroupeError {
   });
 }
 
-function convertRequest(response: EngineResponse, request: PageRequest): ConvertRequest {
+function convertRequest(response: EngineResponse, request: ConversionRequest): ConvertRequest {
   const { statusCode, finalUrl, contentType, headers, body, rendered } = response;
   const { formats, onlyMainContent, includeTags, excludeTags, removeBase64Images } = request.spec;
   return {
@@ -277,7 +316,14 @@ function withoutFragment(url: string): string {
   return url.replace(/#.*$/s, '');
 }
 
-function finish({ response, converted }: Answer): FetchedPage {
+/** Only what shows content: a shell may have some the next time. */
+function kept(answer: Answer, { cache }: PageRequest): Answer {
+  const { response, converted, copy } = answer;
+  if (copy !== null && converted.verdict === 'content') cache?.keep(response, copy);
+  return answer;
+}
+
+function finish({ response, converted }: Pick<Answer, 'response' | 'converted'>): FetchedPage {
   const { statusCode, finalUrl, engine, ms, retryAfterMs } = response;
   const { document, documentBytes, title, outlinks, excluded } = converted;
   const busy = isBusy(statusCode) ? { kind: busyKind(statusCode), retryMs: retryAfterMs } : null;

@@ -1,7 +1,14 @@
 /** Sync scrapes over request/reply: one page, answered at once (design/messages.md §4). */
-import { errorToWire, RPC, type FetchReply, type FetchRequest } from '@troupe/contracts';
+import { errorToWire, pageCredits, RPC, type FetchReply, type FetchRequest } from '@troupe/contracts';
 import type { Rpc } from '@troupe/messaging';
-import { NeedsBrowserError, type FetchedPage } from '../pages/page-fetcher.js';
+import type { CacheView, PageCache } from '../cache/index.js';
+import type { ChangeTracker } from '../changes/change-tracker.js';
+import {
+  NeedsBrowserError,
+  type ConversionRequest,
+  type FetchedPage,
+  type PageFetcher,
+} from '../pages/page-fetcher.js';
 import type { SinglePages } from './single-pages.js';
 
 export interface ScrapeAnswer {
@@ -11,6 +18,9 @@ export interface ScrapeAnswer {
 
 export interface ScrapeParts {
   single: Pick<SinglePages, 'fetch'>;
+  pages: Pick<PageFetcher, 'recall'>;
+  cache: Pick<PageCache, 'lookUp'>;
+  changes: Pick<ChangeTracker, 'track'>;
   rpc: Pick<Rpc, 'call'>;
   /** This process has a browser of its own. */
   hasBrowser: boolean;
@@ -25,10 +35,13 @@ export class ScrapeRunner {
   async http(request: FetchRequest, signal: AbortSignal): Promise<ScrapeAnswer> {
     const startedAt = performance.now();
     try {
-      if (request.spec.engine === 'browser' && this.#forwards()) return await this.#forward(request, startedAt, signal);
-      return answer(await this.#fetch(request, signal), startedAt);
+      const cached = await this.parts.cache.lookUp(request.team, [request.url], request.spec);
+      const remembered = await this.#recall(request, cached, signal);
+      if (remembered !== null) return await this.#answer(remembered, request, startedAt);
+      cached.checkMayFetch(request.url);
+      return await this.#http(consulted(request, cached), cached, startedAt, signal);
     } catch (error) {
-      return error instanceof NeedsBrowserError ? this.#shell(error, request, startedAt, signal) : failure(error);
+      return failure(error);
     }
   }
 
@@ -36,9 +49,22 @@ export class ScrapeRunner {
   async browser(request: FetchRequest, signal: AbortSignal): Promise<ScrapeAnswer> {
     const startedAt = performance.now();
     try {
-      return answer(await this.#fetch({ ...request, spec: { ...request.spec, engine: 'browser' } }, signal), startedAt);
+      const { team, url, spec } = request;
+      const cached = await this.parts.cache.lookUp(team, [url], spec);
+      const asked = { ...request, spec: { ...spec, engine: 'browser' as const } };
+      return await this.#answer(await this.#fetch(asked, cached, signal), request, startedAt);
     } catch (error) {
       return failure(error);
+    }
+  }
+
+  async #http(request: FetchRequest, cached: CacheView, startedAt: number, signal: AbortSignal): Promise<ScrapeAnswer> {
+    if (request.spec.engine !== 'auto' && this.#forwards()) return this.#forward(request, startedAt, signal);
+    try {
+      return await this.#answer(await this.#fetch(request, cached, signal), request, startedAt);
+    } catch (error) {
+      if (error instanceof NeedsBrowserError) return this.#shell(error, request, startedAt, signal);
+      throw error;
     }
   }
 
@@ -46,18 +72,44 @@ export class ScrapeRunner {
     return !this.parts.hasBrowser && this.parts.browserElsewhere();
   }
 
-  #fetch({ url, sourceUrl, spec, deadlineMs, metadata, id }: FetchRequest, signal: AbortSignal): Promise<FetchedPage> {
+  async #recall(request: FetchRequest, cached: CacheView, signal: AbortSignal): Promise<FetchedPage | null> {
+    const remembered = await cached.recall(request.url);
+    return remembered === null ? null : this.parts.pages.recall(remembered, conversionOf(request, signal));
+  }
+
+  #fetch(request: FetchRequest, cached: CacheView, signal: AbortSignal): Promise<FetchedPage> {
     return this.parts.single.fetch({
-      url,
-      spec,
-      budgetMs: deadlineMs,
-      signal,
+      ...conversionOf(request, signal),
+      url: request.url,
+      budgetMs: request.deadlineMs,
       robotsAgent: null,
-      discover: () => null,
-      metadata: { sourceURL: sourceUrl, scrapeId: id, proxyUsed: 'basic', creditsUsed: 1, ...metadata },
-      encoding: 'json',
       reportsShells: true,
+      cache: cached.use(request.url),
     });
+  }
+
+  async #answer(
+    page: FetchedPage,
+    { team, url, id, spec }: FetchRequest,
+    startedAt: number,
+    warning?: string,
+  ): Promise<ScrapeAnswer> {
+    const { statusCode, finalUrl, engine, document } = await this.parts.changes.track(page, {
+      team,
+      url,
+      scrape: id,
+      spec,
+    });
+    const head: FetchReply = {
+      ok: true,
+      statusCode,
+      finalUrl,
+      engine,
+      ms: Math.round(performance.now() - startedAt),
+      credits: pageCredits(spec),
+      ...(warning === undefined ? {} : { warning }),
+    };
+    return { head, body: document };
   }
 
   async #shell(
@@ -68,8 +120,9 @@ export class ScrapeRunner {
   ): Promise<ScrapeAnswer> {
     try {
       if (this.#forwards()) return await this.#forward(request, startedAt, signal);
-      return answer(
+      return await this.#answer(
         await shell.keep(),
+        request,
         startedAt,
         'The page is made by scripts, and no browser is available to run them',
       );
@@ -87,19 +140,21 @@ export class ScrapeRunner {
   }
 }
 
-function answer(page: FetchedPage, startedAt: number, warning?: string): ScrapeAnswer {
-  const { statusCode, finalUrl, engine, document } = page;
-  const ms = Math.round(performance.now() - startedAt);
-  const head: FetchReply = {
-    ok: true,
-    statusCode,
-    finalUrl,
-    engine,
-    ms,
-    credits: 1,
-    ...(warning === undefined ? {} : { warning }),
+function conversionOf({ sourceUrl, spec, metadata, id }: FetchRequest, signal: AbortSignal): ConversionRequest {
+  const creditsUsed = pageCredits(spec);
+  return {
+    spec,
+    signal,
+    discover: () => null,
+    metadata: { sourceURL: sourceUrl, scrapeId: id, proxyUsed: 'basic', creditsUsed, ...metadata },
+    encoding: 'json',
   };
-  return { head, body: document };
+}
+
+/** Nobody asks the cache again, whoever fetches the page in the end. */
+function consulted(request: FetchRequest, { metadata }: CacheView): FetchRequest {
+  const cache = { ...request.spec.cache, maxAgeMs: 0, minAgeMs: null };
+  return { ...request, spec: { ...request.spec, cache }, metadata: { ...request.metadata, ...metadata } };
 }
 
 function failure(error: unknown): ScrapeAnswer {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { TroupeError, type FetchRequest } from '@troupe/contracts';
+import { CACHED_SPEC, MemoryCache } from '../cache/memory-cache.fixture.js';
 import { NeedsBrowserError, type FetchedPage, type PageRequest } from '../pages/page-fetcher.js';
 import { TransportError } from '../pages/transport-error.js';
 import type { Trouble } from '../slots/host-reports.js';
@@ -21,7 +22,7 @@ const PAGE: FetchedPage = {
 const signal = new AbortController().signal;
 
 function requestOf(engine: 'auto' | 'browser' = 'auto'): FetchRequest {
-  const spec = { engine, timeoutMs: 300 } as FetchRequest['spec'];
+  const spec: FetchRequest['spec'] = { ...CACHED_SPEC, engine, timeoutMs: 300 };
   return {
     id: 'id',
     team: 'team',
@@ -73,7 +74,7 @@ describe('a single page', () => {
 
   function fetch(): Promise<FetchedPage> {
     const { url, spec } = requestOf();
-    const rest = { metadata: {}, encoding: 'json' as const, reportsShells: true, discover: () => null };
+    const rest = { metadata: {}, encoding: 'json' as const, reportsShells: true, cache: null, discover: () => null };
     return single.fetch({ url, spec, budgetMs: 300, signal, robotsAgent: null, ...rest });
   }
 
@@ -151,7 +152,16 @@ describe('a sync scrape', () => {
     };
     return {
       calls,
-      runner: new ScrapeRunner({ single, rpc, hasBrowser: false, browserElsewhere: () => true, ...more }),
+      runner: new ScrapeRunner({
+        single,
+        pages: { recall: () => Promise.resolve(null) },
+        cache: new MemoryCache().cache,
+        changes: { track: (page) => Promise.resolve(page) },
+        rpc,
+        hasBrowser: false,
+        browserElsewhere: () => true,
+        ...more,
+      }),
     };
   }
 

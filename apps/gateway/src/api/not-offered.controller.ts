@@ -5,15 +5,12 @@ import { ApiError } from '../errors/api-error.js';
 
 /** Calls of current clients that this version does not answer yet (spec/beyond.md, spec/v1.md). */
 const LATER_PATHS = [
-  'v1/search',
-  'v1/team/*path',
-  'v1/concurrency-check',
   'v1/llmstxt',
   'v1/llmstxt/:id',
   'v1/deep-research',
   'v1/deep-research/:id',
-  'v2/search',
   'v2/search/*path',
+  'v2/team/activity',
   'v2/agent',
   'v2/agent/*path',
   'v2/parse',

@@ -10,6 +10,11 @@ const PUBLIC = 'troupe:public';
 /** Marks a controller or route that answers without a key. */
 export const Public = () => SetMetadata(PUBLIC, true);
 
+/** Whether a route, or its whole controller, is marked so. */
+export function isPublic(handler: object, controller: object): boolean {
+  return [handler, controller].some((target) => Reflect.getMetadata(PUBLIC, target) === true);
+}
+
 /** `Authorization: Bearer <key>` -> the caller. */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {

@@ -12,7 +12,7 @@ const MAX_AGE_HOURS = 47;
 
 export interface BatchAppendParts {
   status: Pick<JobStatusService, 'find'>;
-  submit: Pick<JobSubmitService, 'admitUrls'>;
+  submit: Pick<JobSubmitService, 'admitBatch'>;
   jobs: Pick<JobCommands, 'append'>;
   link: Link;
   commands: Pick<CommandPublisher, 'send'>;
@@ -23,14 +23,14 @@ export class BatchAppendService {
 
   /**
    * Resolves when the URLs are durable parts of the batch: its total holds them, and a completed batch is scraping again.
-   * @throws ApiError 404 for anything but a batch of the caller, 409 when it has failed, was cancelled or is too old, 400
-   *   when it would grow too large, 429 or 402 as for a new batch; TroupeError 409 when the idempotency key was used
+   * @throws ApiError 404 for anything but a batch of the caller, 429 and 402 as for a new batch, 409 when it has failed, was
+   *   cancelled or is too old, 400 when it would grow too large; TroupeError 409 when the idempotency key was used
    */
   async append(caller: Caller, job: Uuid, seeds: readonly BatchUrl[], idempotencyKey: string | null): Promise<void> {
     const { kind, jobNo, team } = await this.parts.status.find(caller, job);
     if (kind !== 'batch') throw jobNotFound();
+    await this.parts.submit.admitBatch(caller, seeds.length);
     if (!this.parts.link.isUp()) throw unavailable(null);
-    await this.parts.submit.admitUrls(caller, seeds.length);
     const limits = { maxSeeds: MAX_BATCH_SEEDS, maxAgeHours: MAX_AGE_HOURS };
     const answer = await this.parts.jobs.append({ job, jobNo, team, seeds, idempotencyKey, ...limits });
     if ('command' in answer) return this.parts.commands.send(answer.command);

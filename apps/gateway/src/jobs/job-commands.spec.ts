@@ -15,8 +15,13 @@ function around(kind: JobKind, jobs: Partial<JobCommands>, isUp = true) {
   const done: string[] = [];
   const parts = {
     status: { find: () => Promise.resolve({ job: ID, jobNo: '1', team: CALLER.team, kind } as JobView) },
-    submit: { admitUrls: () => Promise.resolve() },
     jobs: { append: () => Promise.reject(new Error('unasked')), setPaused: () => Promise.resolve(null), ...jobs },
+    submit: {
+      admitBatch: (_caller: Caller, urls: number) => {
+        done.push(`admit ${urls}`);
+        return Promise.resolve();
+      },
+    },
     link: { isUp: () => isUp },
     commands: { send: ({ id }: RecordedCommand) => void done.push(`send ${id}`) },
     pauses: {
@@ -42,7 +47,7 @@ describe('appending', () => {
     expect(asked).toMatchObject([
       { job: ID, jobNo: '1', team: 'team-a', seeds: SEEDS, idempotencyKey: 'key', maxSeeds: MAX_BATCH_SEEDS },
     ]);
-    expect(done).toEqual(['send c']);
+    expect(done).toEqual(['admit 1', 'send c']);
   });
 
   it.each([
@@ -52,7 +57,7 @@ describe('appending', () => {
   ] as const)('is refused when the batch is %s, with %i', async (refusal, status) => {
     const { appends, done } = around('batch', { append: () => Promise.resolve({ refusal }) });
     await expect(appends.append(CALLER, ID, SEEDS, null)).rejects.toMatchObject({ status });
-    expect(done).toEqual([]);
+    expect(done).toEqual(['admit 1']);
   });
 
   it('finds no batch where there is a crawl, and records nothing while NATS is away', async () => {

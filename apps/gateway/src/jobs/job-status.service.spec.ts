@@ -1,135 +1,145 @@
-import { describe, expect, it } from '@jest/globals';
-import { type JobProgress, type JobStatus } from '@troupe/contracts';
-import { type Caller } from '../auth/caller.js';
-import { JobStatusService } from './job-status.service.js';
-import { type JobView, type PageRow } from './ports.js';
-import { ProgressWatch } from './progress-watch.js';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { CALLER, JOB_ID, JobFixture } from './job.fixture.js';
 
-const ID = '6f0c0000-0000-4000-8000-000000000000';
-const CALLER: Caller = { team: 'team-a', teamName: 'a', keyId: null, concurrency: 10, creditsLimit: null, flags: {} };
 const never = new AbortController().signal;
+const pause = (ms = 20) => new Promise((resolve) => setTimeout(resolve, ms));
 
-function fixture(stored: number, status: JobStatus) {
-  const state = { stored, status, reads: 0 };
-  const listeners = new Set<(progress: JobProgress) => void>();
-  const view = (): JobView => ({
-    job: ID,
-    jobNo: '1',
-    team: 'team-a',
-    kind: 'crawl',
-    status: state.status,
-    paused: false,
-    total: state.stored,
-    completed: state.stored,
-    creditsUsed: state.stored,
-    createdAt: new Date(0),
-    finishedAt: null,
-    expiresAt: new Date(0),
-    error: null,
-    warning: null,
-    originUrl: null,
-    wireOptions: null,
-  });
-  const row = (ord: number): PageRow => ({ ord, item: ord, url: '', bytes: 10, blob: null, inline: Buffer.alloc(0) });
-  const jobs = {
-    find: (id: string) => Promise.resolve(id === ID ? view() : null),
-    tombstone: (id: string) =>
-      Promise.resolve(id.startsWith('dead') ? { team: 'team-a', kind: 'crawl' as const } : null),
-    pages: (_jobNo: string, skip: number, limit: number | null, maxBytes: number) => {
-      state.reads++;
-      const fitting = Math.max(1, Math.floor(maxBytes / 10));
-      const count = Math.max(0, Math.min(state.stored - skip, limit ?? Infinity, fitting));
-      return Promise.resolve(Array.from({ length: count }, (_, i) => row(skip + i + 1)));
-    },
-    errors: () => Promise.resolve([]),
-    robotsBlocked: () => Promise.resolve([]),
-    active: () => Promise.resolve([]),
-  };
-  const listener = {
-    listen: <T>(_subject: string, onMessage: (message: T) => void) => {
-      const entry = onMessage as (progress: JobProgress) => void;
-      listeners.add(entry);
-      return () => listeners.delete(entry);
-    },
-  };
-  const watch = new ProgressWatch(listener);
-  const tell = (ord: number) => {
-    const progress = { job: ID, status: state.status, total: ord, completed: ord, ord };
-    for (const listen of listeners) listen(progress);
-  };
-  return { service: new JobStatusService(jobs, watch), state, tell, listeners, watch };
+let job: JobFixture;
+beforeEach(() => void (job = new JobFixture()));
+afterEach(() => job.feeds.close());
+
+/** What an answer would hold. */
+async function ask(skip: number, { limit = null, mayHold = true }: { limit?: number | null; mayHold?: boolean } = {}) {
+  const page = await job.service.page(CALLER, JOB_ID, { skip, limit, mayHold }, never);
+  let text = '';
+  for await (const { bytes } of page.runs()) text += `${text === '' ? '' : ','}${bytes.toString()}`;
+  const data = JSON.parse(`[${text}]`) as { markdown: string }[];
+  return { status: page.job.status, count: data.length, data, nextSkip: await page.nextSkip() };
 }
 
-const ask = (skip: number, limit: number | null = null, mayHold = true) => ({ skip, limit, mayHold });
-
-describe('JobStatusService', () => {
-  it('always has a next page while the job runs', async () => {
-    const { service } = fixture(3, 'scraping');
-    expect(await service.page(CALLER, ID, ask(0), never)).toMatchObject({ nextSkip: 3 });
+describe('a page of results', () => {
+  it('always has a next one while the job runs', async () => {
+    job.results = 3;
+    expect(await ask(0)).toMatchObject({ count: 3, nextSkip: 3 });
   });
 
-  it('has a next page after the end only while results remain', async () => {
-    const { service } = fixture(5, 'completed');
-    expect(await service.page(CALLER, ID, ask(0, 2), never)).toMatchObject({ nextSkip: 2 });
-    expect(await service.page(CALLER, ID, ask(3, 2), never)).toMatchObject({ nextSkip: null });
-    expect(await service.page(CALLER, ID, ask(9), never)).toMatchObject({ nextSkip: null, rows: [] });
+  it('has a next one after the end only while results remain', async () => {
+    job.results = 5;
+    job.status = 'completed';
+    expect(await ask(0, { limit: 2 })).toMatchObject({ count: 2, nextSkip: 2 });
+    expect(await ask(3, { limit: 2 })).toMatchObject({ count: 2, nextSkip: null });
+    expect(await ask(9)).toMatchObject({ count: 0, nextSkip: null });
   });
 
-  it('answers a request without skip at once, even with nothing to tell', async () => {
-    const { service, listeners } = fixture(0, 'scraping');
-    expect(await service.page(CALLER, ID, ask(0, null, false), never)).toMatchObject({ nextSkip: 0, rows: [] });
-    expect(listeners.size).toBe(0);
+  it('has every result once and in order, wherever pages are cut', async () => {
+    job.results = 500;
+    job.status = 'completed';
+    for (const limit of [1, 7, 128, 200, null]) {
+      const found: string[] = [];
+      for (let skip: number | null = 0; skip !== null;) {
+        const { data, nextSkip } = await ask(skip, { limit });
+        found.push(...data.map(({ markdown }) => markdown));
+        skip = nextSkip;
+      }
+      expect(found).toEqual(Array.from({ length: 500 }, (_, n) => `page ${n}`));
+    }
   });
 
-  it('holds a request that is up to date until a result arrives', async () => {
-    const { service, state, tell, listeners } = fixture(2, 'scraping');
+  it('ends at 10 MiB, but not before its first document', async () => {
+    job.feeds.close();
+    const sizes = [11, 4, 4, 4];
+    job = new JobFixture((n) => ({ markdown: 'x'.repeat(sizes[n]! * 1024 * 1024) }));
+    job.results = sizes.length;
+    job.status = 'completed';
+    expect(await ask(0)).toMatchObject({ count: 1, nextSkip: 1 });
+    expect(await ask(1)).toMatchObject({ count: 2, nextSkip: 3 });
+    expect(await ask(3)).toMatchObject({ count: 1, nextSkip: null });
+  });
+});
+
+describe('a request that is up to date', () => {
+  it('is answered at once without a skip, even with nothing to tell', async () => {
+    expect(await ask(0, { mayHold: false })).toMatchObject({ count: 0, nextSkip: 0 });
+    expect(job.subscriptions).toBe(0);
+  });
+
+  it('is held until a result appears', async () => {
+    job.results = 2;
     const startedMs = performance.now();
-    const held = service.page(CALLER, ID, ask(2), never);
-    setTimeout(() => {
-      state.stored = 3;
-      tell(3);
-    }, 30);
-    expect(await held).toMatchObject({ nextSkip: 3 });
+    const held = ask(2);
+    setTimeout(() => job.add(1), 30);
+    expect(await held).toMatchObject({ count: 1, nextSkip: 3 });
     expect(performance.now() - startedMs).toBeLessThan(1500);
-    expect(listeners.size).toBe(0);
   });
 
-  it('does not read for progress that is no news to the request', async () => {
-    const { service, state, tell } = fixture(2, 'scraping');
-    const held = service.page(CALLER, ID, ask(2), never);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    const reads = state.reads;
-    tell(2);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(state.reads).toBe(reads);
-    state.status = 'completed';
-    tell(2);
-    expect(await held).toMatchObject({ nextSkip: null });
+  it('is held until the job ends, and reads nothing before', async () => {
+    job.results = 2;
+    const held = ask(2);
+    await pause();
+    job.tell();
+    await pause();
+    expect(job.reads.pages).toBe(0);
+    job.end('completed');
+    expect(await held).toMatchObject({ status: 'completed', nextSkip: null });
   });
 
-  it('answers with the unchanged cursor when nothing happens for two seconds', async () => {
-    const { service } = fixture(2, 'scraping');
+  it('is answered with the unchanged cursor when nothing happens for two seconds', async () => {
+    job.results = 2;
     const startedMs = performance.now();
-    expect(await service.page(CALLER, ID, ask(2), never)).toMatchObject({ nextSkip: 2, rows: [] });
+    expect(await ask(2)).toMatchObject({ count: 0, nextSkip: 2 });
     expect(performance.now() - startedMs).toBeGreaterThan(1900);
+    expect(job.reads.pages).toBe(0);
   });
 
-  it('lets go of held requests when the gateway drains', async () => {
-    const { service, watch } = fixture(2, 'scraping');
-    const held = service.page(CALLER, ID, ask(2), never);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  it('is let go when the gateway drains', async () => {
+    const held = ask(0);
+    await pause();
     const startedMs = performance.now();
-    watch.close();
-    expect(await held).toMatchObject({ nextSkip: 2 });
+    job.feeds.close();
+    expect(await held).toMatchObject({ nextSkip: 0 });
     expect(performance.now() - startedMs).toBeLessThan(500);
   });
+});
 
-  it('answers 404 for unknown and foreign jobs alike, and says when a job has expired', async () => {
-    const { service } = fixture(0, 'completed');
+describe('finding a job', () => {
+  it('answers 404 for unknown and foreign ones alike, and says when one has expired', async () => {
     const stranger = { ...CALLER, team: 'team-b' };
-    await expect(service.find(stranger, ID)).rejects.toMatchObject({ status: 404, message: 'Job not found' });
+    const { service } = job;
+    await expect(service.find(stranger, JOB_ID)).rejects.toMatchObject({ status: 404, message: 'Job not found' });
     await expect(service.find(CALLER, 'aaaa')).rejects.toMatchObject({ status: 404, message: 'Job not found' });
     await expect(service.find(CALLER, 'dead')).rejects.toMatchObject({ status: 404, message: 'Job expired' });
     await expect(service.find(stranger, 'dead')).rejects.toMatchObject({ status: 404, message: 'Job not found' });
+  });
+
+  it('does not show a followed job to a stranger', async () => {
+    const held = ask(0);
+    await pause();
+    const stranger = { ...CALLER, team: 'team-b' };
+    const query = { skip: 0, limit: null, mayHold: true };
+    await expect(job.service.page(stranger, JOB_ID, query, never)).rejects.toMatchObject({ status: 404 });
+    job.add(1);
+    await held;
+  });
+
+  it('asks for a crawl that is over once, and for a batch every time, because it may be opened again', async () => {
+    job.status = 'completed';
+    for (let i = 0; i < 3; i++) await job.service.find(CALLER, JOB_ID);
+    expect(job.reads.find).toBe(1);
+    job.feeds.close();
+    job = new JobFixture();
+    job.kind = 'batch';
+    job.status = 'completed';
+    await job.service.find(CALLER, JOB_ID);
+    job.status = 'scraping';
+    expect(await job.service.find(CALLER, JOB_ID)).toMatchObject({ status: 'scraping' });
+  });
+
+  it('forgets a crawl in the moment it expires', async () => {
+    job.status = 'completed';
+    job.expiresAt = new Date(Date.now() + 50);
+    await job.service.find(CALLER, JOB_ID);
+    job.exists = false;
+    await pause(60);
+    await expect(job.service.find(CALLER, JOB_ID)).rejects.toMatchObject({ status: 404 });
   });
 });

@@ -1,12 +1,18 @@
 /** What a job has come to, page by page (spec/crawl.md, "Paging"). */
 import { type Uuid } from '@troupe/contracts';
+import { LRUCache } from 'lru-cache';
 import { type Caller } from '../auth/caller.js';
 import { jobExpired, jobNotFound } from '../errors/api-error.js';
-import { type JobError, type Jobs, type JobView, type PageRow } from './ports.js';
-import { type ProgressWatch } from './progress-watch.js';
+import { type JobFeeds } from './job-feeds.js';
+import { JobStream } from './job-stream.js';
+import { isOver, type JobError, type Jobs, type JobView } from './ports.js';
+import { ResultPage, type ResultRange } from './result-page.js';
+import { type ResultRuns } from './result-runs.js';
 
 const MAX_CHUNK_BYTES = 10 * 1024 * 1024;
 const HOLD_MS = 2_000;
+const MAX_KNOWN = 10_000;
+const KNOWN_MS = 10_000;
 
 export interface StatusQuery {
   /** Results before this index were delivered already. */
@@ -16,75 +22,77 @@ export interface StatusQuery {
   mayHold: boolean;
 }
 
-export interface StatusPage {
-  job: JobView;
-  rows: PageRow[];
-  /** Index to go on with; null when the job is over and everything was delivered. */
-  nextSkip: number | null;
-}
-
 export interface JobProblems {
   errors: JobError[];
   robotsBlocked: string[];
 }
 
+export interface JobStatusParts {
+  jobs: Pick<Jobs, 'find' | 'tombstone' | 'errors' | 'robotsBlocked' | 'active'>;
+  runs: ResultRuns;
+  feeds: JobFeeds;
+}
+
 export class JobStatusService {
-  constructor(
-    private readonly jobs: Pick<Jobs, 'find' | 'tombstone' | 'pages' | 'errors' | 'robotsBlocked' | 'active'>,
-    private readonly watch: ProgressWatch,
-  ) {}
+  /** Crawls that are over. Nothing about them changes but that they expire; batches may be opened again. */
+  private readonly over = new LRUCache<Uuid, JobView>({ max: MAX_KNOWN, ttl: KNOWN_MS });
+
+  constructor(private readonly parts: JobStatusParts) {}
 
   /** The caller's job. Throws 404 for unknown, foreign and expired ones. */
   async find(caller: Caller, id: Uuid): Promise<JobView> {
-    const job = await this.jobs.find(id);
+    const job = this.known(id) ?? (await this.look(id));
     if (job !== null && job.team === caller.team) return job;
-    const past = job === null ? await this.jobs.tombstone(id) : null;
+    const past = job === null ? await this.parts.jobs.tombstone(id) : null;
     throw past?.team === caller.team ? jobExpired() : jobNotFound();
   }
 
-  async page(caller: Caller, id: Uuid, query: StatusQuery, signal: AbortSignal): Promise<StatusPage> {
-    const page = await this.read(await this.find(caller, id), query);
-    const isHeld = query.mayHold && page.rows.length === 0 && page.job.status === 'scraping';
-    return isHeld ? this.hold(caller, page, query, signal) : page;
+  /** What the job has come to. A request that is up to date with a running job is held for a while. */
+  async page(caller: Caller, id: Uuid, query: StatusQuery, signal: AbortSignal): Promise<ResultPage> {
+    const followed = query.mayHold ? this.parts.feeds.peek(id) : null;
+    const job = followed?.team === caller.team ? followed : await this.find(caller, id);
+    return query.mayHold && !isOver(job) ? this.held(job, query, signal) : this.pageOf(job, query);
+  }
+
+  /** The first `limit` results (null: all) up to `maxBytes` of them. */
+  pageOf(job: JobView, { skip = 0, limit = null, maxBytes = MAX_CHUNK_BYTES }: Partial<ResultRange>): ResultPage {
+    return new ResultPage(this.parts.runs, job, { skip, limit, maxBytes });
+  }
+
+  /** Results as they come. The caller closes the stream. @throws as `find` and the constructor of `JobStream` do */
+  async stream(caller: Caller, id: Uuid, signal: AbortSignal): Promise<JobStream> {
+    return new JobStream(this.parts, await this.find(caller, id), signal);
   }
 
   async problems(caller: Caller, id: Uuid): Promise<JobProblems> {
+    const { jobs } = this.parts;
     const { jobNo } = await this.find(caller, id);
-    const [errors, robotsBlocked] = await Promise.all([this.jobs.errors(jobNo), this.jobs.robotsBlocked(jobNo)]);
+    const [errors, robotsBlocked] = await Promise.all([jobs.errors(jobNo), jobs.robotsBlocked(jobNo)]);
     return { errors, robotsBlocked };
   }
 
   /** Running crawls of the team, newest first. */
   activeCrawls(caller: Caller): Promise<JobView[]> {
-    return this.jobs.active(caller.team, 'crawl');
+    return this.parts.jobs.active(caller.team, 'crawl');
   }
 
-  /** Progress may slip in between a read and the start of the watch, so the job is read once more under it. */
-  private async hold(caller: Caller, empty: StatusPage, query: StatusQuery, signal: AbortSignal): Promise<StatusPage> {
-    const { job: id } = empty.job;
-    const watch = this.watch.watch(id, (progress) => progress.ord > query.skip || progress.status !== 'scraping');
-    if (watch === null) return empty;
-    const deadlineMs = performance.now() + HOLD_MS;
-    try {
-      let page = empty;
-      do {
-        page = await this.read(await this.find(caller, id), query);
-        const leftMs = deadlineMs - performance.now();
-        if (page.rows.length > 0 || page.job.status !== 'scraping' || leftMs <= 0) return page;
-        await watch.next(leftMs, signal);
-      } while (!signal.aborted && this.watch.isOpen);
-      return page;
-    } finally {
-      watch.close();
-    }
+  /** Waits until there is something to tell or the time is up; what is known to be nothing is not read. */
+  private async held(job: JobView, query: StatusQuery, signal: AbortSignal): Promise<ResultPage> {
+    const follower = this.parts.feeds.follow(job);
+    if (follower === null) return this.pageOf(job, query);
+    await follower.news(query.skip, HOLD_MS, signal);
+    follower.leave();
+    return this.pageOf(follower.job ?? job, follower.hasNews(query.skip) ? query : { ...query, limit: 0 });
   }
 
-  /** The job is read before its pages: what a finished job shows is then complete. */
-  private async read(job: JobView, { skip, limit }: StatusQuery): Promise<StatusPage> {
-    const rows = await this.jobs.pages(job.jobNo, skip, limit, MAX_CHUNK_BYTES);
-    const reached = skip + rows.length;
-    if (job.status === 'scraping') return { job, rows, nextSkip: reached };
-    const hasMore = rows.length > 0 && (await this.jobs.pages(job.jobNo, reached, 1, 0)).length > 0;
-    return { job, rows, nextSkip: hasMore ? reached : null };
+  private known(id: Uuid): JobView | undefined {
+    const job = this.over.get(id);
+    return job !== undefined && job.expiresAt.getTime() > Date.now() ? job : undefined;
+  }
+
+  private async look(id: Uuid): Promise<JobView | null> {
+    const job = await this.parts.jobs.find(id);
+    if (job?.kind === 'crawl' && isOver(job)) this.over.set(id, job);
+    return job;
   }
 }

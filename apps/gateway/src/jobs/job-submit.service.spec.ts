@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type BatchSpec, type CrawlSpec } from '@troupe/contracts';
+import { PLAIN_PAGE, type BatchSpec, type CrawlSpec, type ScrapeSpec } from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
 import { ApiError } from '../errors/api-error.js';
 import { JobSubmitService, type JobSubmitParts } from './job-submit.service.js';
@@ -7,7 +7,8 @@ import { type NewJob } from './ports.js';
 
 const CALLER: Caller = { team: 't', teamName: 'a', keyId: 'k', concurrency: 10, creditsLimit: 100, flags: {} };
 const SUBMISSION = { caller: CALLER, origin: 'api', integration: null, idempotencyKey: 'once' };
-const CRAWL = { url: 'example.com', scope: { base: 'http://example.com/' }, limit: 100 } as CrawlSpec;
+const scrape = PLAIN_PAGE as ScrapeSpec;
+const CRAWL = { url: 'example.com', scope: { base: 'http://example.com/' }, limit: 100, scrape } as CrawlSpec;
 const URLS = ['a', 'b'].map((name) => ({ url: `http://${name}.example/`, host: `${name}.example` }));
 
 function submitWith(over: Partial<JobSubmitParts> = {}) {
@@ -45,9 +46,18 @@ describe('JobSubmitService', () => {
     expect(order).toEqual(['afford', 'blocklist']);
   });
 
+  it('records that a job leaves nothing behind', async () => {
+    const { submit, created } = submitWith();
+    const erased = { ...scrape, zeroRetention: true };
+    await submit.startCrawl({ ...CRAWL, scrape: erased }, SUBMISSION);
+    await submit.startBatch({ maxConcurrency: null, scrape: erased, webhook: null }, URLS, SUBMISSION);
+    await submit.startCrawl(CRAWL, SUBMISSION);
+    expect(created.map(({ zdr }) => zdr)).toEqual([true, true, false]);
+  });
+
   it('asks for one credit per URL of a batch', async () => {
     const { submit, order } = submitWith();
-    await submit.startBatch({} as BatchSpec, URLS, SUBMISSION);
+    await submit.startBatch({ scrape } as BatchSpec, URLS, SUBMISSION);
     expect(order).toEqual(['charge 2']);
   });
 

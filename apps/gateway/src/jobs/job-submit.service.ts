@@ -48,24 +48,32 @@ export class JobSubmitService {
     await this.checkQueue(submission.caller);
     const spec = { ...asked, limit: await this.parts.credits.affordable(submission.caller, asked.limit) };
     this.parts.targets.check(spec.scope.base);
-    return this.submit({ kind: 'crawl', spec, originUrl: spec.url, wireOptions: asked, ...ownerOf(submission) });
+    return this.submit({
+      kind: 'crawl',
+      spec,
+      originUrl: spec.url,
+      wireOptions: asked,
+      zdr: spec.scrape.zeroRetention,
+      ...ownerOf(submission),
+    });
   }
 
   /** `urls` in the order of their results' identity, repeated ones included. */
   async startBatch(spec: BatchSpec, urls: BatchUrl[], submission: Submission): Promise<Uuid> {
-    await this.admitUrls(submission.caller, urls.length);
+    await this.admitBatch(submission.caller, urls.length);
     return this.submit({
       kind: 'batch',
       spec,
       urls,
       originUrl: urls[0]?.url ?? null,
       wireOptions: spec,
+      zdr: spec.scrape.zeroRetention,
       ...ownerOf(submission),
     });
   }
 
-  /** Whether a team may add that many URLs to its batches. @throws ApiError 429, 402 */
-  async admitUrls(caller: Caller, urls: number): Promise<void> {
+  /** Whether the caller may have so many more URLs of a batch scraped. @throws ApiError 429, 402 */
+  async admitBatch(caller: Caller, urls: number): Promise<void> {
     await this.checkQueue(caller);
     await this.parts.credits.charge(caller, urls);
   }
@@ -89,5 +97,5 @@ export class JobSubmitService {
 }
 
 function ownerOf({ caller, origin, integration, idempotencyKey }: Submission) {
-  return { team: caller.team, keyId: caller.keyId, origin, integration, idempotencyKey, zdr: false as const };
+  return { team: caller.team, keyId: caller.keyId, origin, integration, idempotencyKey };
 }

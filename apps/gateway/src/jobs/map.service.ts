@@ -13,6 +13,7 @@ import {
 import { type Caller } from '../auth/caller.js';
 import { unavailable } from '../errors/api-error.js';
 import { type CreditGate } from '../limits/credit-gate.js';
+import { decodeLinks } from './link-lines.js';
 import { type Link, type RemoteCalls } from './ports.js';
 import { type TargetPolicy } from './target-policy.js';
 import { type UsageLog } from './usage-log.js';
@@ -45,8 +46,9 @@ export class MapService {
     const id = randomUUID();
     const startedMs = performance.now();
     const request: MapRequest = { id, team: caller.team, spec, deadlineMs: spec.timeoutMs };
-    const reply = await this.ask(request, signal);
-    if (!reply.ok) throw asMapError(errorFromWire(reply.error), spec);
+    const { head, body } = await this.ask(request, signal);
+    if (!head.ok) throw asMapError(errorFromWire(head.error), spec);
+    const links = await decodeLinks(body);
     const ms = Math.round(performance.now() - startedMs);
     await this.parts.usage.record({
       id,
@@ -57,16 +59,15 @@ export class MapService {
       statusCode: 200,
       ms,
     });
-    return { id, links: reply.links, warning: reply.warning };
+    return { id, links, warning: head.warning };
   }
 
-  private async ask(request: MapRequest, signal: AbortSignal): Promise<MapReply> {
+  private async ask(request: MapRequest, signal: AbortSignal) {
     try {
-      const { head } = await this.parts.calls.call<MapReply>(RPC.map, request, null, {
+      return await this.parts.calls.call<MapReply>(RPC.map, request, null, {
         timeoutMs: request.deadlineMs + GRACE_MS,
         signal,
       });
-      return head;
     } catch (error) {
       throw isTroupeError(error) ? asMapError(error, request.spec) : error;
     }

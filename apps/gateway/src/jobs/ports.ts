@@ -4,6 +4,7 @@ import { type ActorBus, type CancelBoard, type NatsLink, type PauseBoard, type R
 import {
   type JobCommandRepository,
   type JobRepository,
+  type JobView,
   type LedgerRepository,
   type PageRow,
   type ScrapeRepository,
@@ -21,15 +22,29 @@ export type Link = Pick<NatsLink, 'isUp'>;
 export type Blobs = Pick<BlobStore, 'get'>;
 export type Jobs = Pick<
   JobRepository,
-  'create' | 'find' | 'tombstone' | 'pages' | 'page' | 'errors' | 'robotsBlocked' | 'active' | 'pendingCommands'
+  | 'create'
+  | 'find'
+  | 'tombstone'
+  | 'pages'
+  | 'resultCount'
+  | 'page'
+  | 'errors'
+  | 'robotsBlocked'
+  | 'active'
+  | 'pendingCommands'
 >;
 export type OpenWork = Pick<UsageRepository, 'openPages'>;
 export type JobCommands = Pick<JobCommandRepository, 'append' | 'setPaused'>;
 export type Ledgers = Pick<LedgerRepository, 'read'>;
 export type Documents = Pick<ScrapeRepository, 'store' | 'find'>;
 
-/** Where the bytes of a stored page are. */
-export type StoredPage = Pick<PageRow, 'inline' | 'blob'>;
+/** Completed, failed or cancelled: nothing is added to its results any more. */
+export function isOver({ status }: Pick<JobView, 'status'>): boolean {
+  return status !== 'scraping';
+}
+
+/** Where the bytes of a stored page are, and how many. */
+export type StoredPage = Pick<PageRow, 'inline' | 'blob' | 'bytes'>;
 
 /** Core NATS messages, JSON decoded. */
 export interface Listener {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { TroupeError, type FetchReply, type FetchRequest, type ScrapeSpec } from '@troupe/contracts';
+import { PLAIN_PAGE, TroupeError, type FetchReply, type FetchRequest, type ScrapeSpec } from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
 import { ApiError } from '../errors/api-error.js';
 import { ScrapeService, type ScrapeServiceParts } from './scrape.service.js';
@@ -16,6 +16,7 @@ const SPEC: ScrapeSpec = {
   timeoutMs: 9000,
   removeBase64Images: true,
   engine: 'auto',
+  ...PLAIN_PAGE,
 };
 const ORDER = { url: 'http://example.com/', sourceUrl: 'example.com', spec: SPEC };
 const never = new AbortController().signal;

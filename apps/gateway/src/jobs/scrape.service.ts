@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import {
   errorFromWire,
   isTroupeError,
+  pageCredits,
   parseScrapeId,
   RPC,
   TroupeError,
@@ -39,6 +40,7 @@ export interface ScrapeAnswer {
   id: Uuid;
   /** JSON of the page's document. */
   document: Uint8Array;
+  credits: number;
   warning: string | undefined;
 }
 
@@ -105,8 +107,8 @@ export class ScrapeService {
     if (!reply.head.ok) return this.refuse(attempt, errorFromWire(reply.head.error));
     const { credits, statusCode, warning } = reply.head;
     await this.bill(attempt, credits, statusCode);
-    this.parts.archive.keep(id, attempt.caller.team, reply.body);
-    return { id, document: reply.body, warning };
+    if (!order.spec.zeroRetention) this.parts.archive.keep(id, attempt.caller.team, reply.body);
+    return { id, document: reply.body, credits, warning };
   }
 
   private async ask(request: FetchRequest, signal: AbortSignal) {
@@ -128,7 +130,8 @@ export class ScrapeService {
 
   private async bill({ id, order, caller, startedMs }: Attempt, credits: number, statusCode: number): Promise<void> {
     const ms = Math.round(performance.now() - startedMs);
-    const usage = { id, team: caller.team, keyId: caller.keyId, credits, url: order.url, statusCode, ms };
+    const url = order.spec.zeroRetention ? '' : order.url;
+    const usage = { id, team: caller.team, keyId: caller.keyId, credits, url, statusCode, ms };
     try {
       await this.parts.usage.record(usage);
     } catch (error) {
@@ -148,7 +151,7 @@ function fetchRequest({ id, order, caller }: Attempt, lease: TokenLease, deadlin
     metadata: {
       scrapeId: id,
       proxyUsed: 'basic',
-      creditsUsed: 1,
+      creditsUsed: pageCredits(order.spec),
       concurrencyLimited: lease.limited,
       ...(lease.limited ? { concurrencyQueueDurationMs: lease.queuedMs } : {}),
     },

@@ -2,9 +2,9 @@
  * Requests per team, group and minute, counted over all gateways (spec/limits.md).
  *
  * A request is judged by numbers in memory and costs no message. What was let in is added to the shared counts of
- * Postgres together, every 100 ms, and the answer brings what the other gateways let in. So one gateway is exact, and of
- * several each lets in too much at most what comes to it between two tellings. Windows are the minutes of the
- * database's clock. While Postgres is away every gateway counts for itself.
+ * Postgres together, every 100 ms, and the totals that come back are told to the other gateways. So one gateway is exact,
+ * and several let in too much only what comes to them until they have heard of each other: little more than 100 ms.
+ * Windows are the minutes of the database's clock. While Postgres is away every gateway counts for itself.
  */
 import { type RateGroup, type Uuid } from '@troupe/contracts';
 import { type Logger } from '@troupe/observability';
@@ -38,6 +38,11 @@ interface Count {
 
 export interface RateLimitsParts {
   counter: Pick<RateCounter, 'add'>;
+  /** To and from the other gateways; what is lost is made good by the next totals. */
+  news: {
+    publish(totals: RateTotal[]): void;
+    listen(onTotals: (totals: RateTotal[]) => void): void;
+  };
   log: Pick<Logger, 'warn'>;
   /** Monotonic milliseconds. */
   now?: () => number;
@@ -58,6 +63,7 @@ export class RateLimits {
   }
 
   start(): void {
+    this.parts.news.listen((totals) => this.hear(totals));
     this.timer = setInterval(() => void this.tell(), TELL_MS);
     this.timer.unref();
   }
@@ -89,7 +95,9 @@ export class RateLimits {
     for (const count of news) count.untold = 0;
     this.isTelling = true;
     try {
-      this.learn(counts, await this.parts.counter.add(uses));
+      const totals = await this.parts.counter.add(uses);
+      this.learn(counts, totals);
+      this.parts.news.publish(totals);
       this.isCutOff = false;
     } catch (error) {
       uses.forEach(({ n }, i) => (news[i]!.untold += n));
@@ -102,15 +110,32 @@ export class RateLimits {
 
   /** Totals of a minute that has ended here meanwhile say nothing about the present one. */
   private learn(counts: Map<string, Count>, totals: RateTotal[]): void {
-    if (counts !== this.counts || totals[0] === undefined) return;
-    const endMs = this.now() + totals[0].leftMs;
-    // The database's minute has turned a moment before ours: what is not among the totals is of the last one.
-    if (endMs - this.windowEndMs > WINDOW_MS / 2) this.counts = new Map();
-    this.windowEndMs = endMs;
+    if (counts !== this.counts || !this.turnTo(totals)) return;
     for (const { team, group, n } of totals) {
       const count = this.countOf(team, group);
       count.used = n + count.untold;
     }
+  }
+
+  /** Totals that another gateway has got; what this one is just telling may be missing in them. */
+  private hear(totals: RateTotal[]): void {
+    this.roll();
+    if (!this.turnTo(totals)) return;
+    for (const { team, group, n } of totals) {
+      const count = this.countOf(team, group);
+      count.used = Math.max(count.used, n + count.untold);
+    }
+  }
+
+  /** Takes over the database's minute; false when the totals are of one that is over here. */
+  private turnTo([first]: RateTotal[]): boolean {
+    if (first === undefined) return false;
+    const endMs = this.now() + first.leftMs;
+    if (endMs < this.windowEndMs - WINDOW_MS / 2) return false;
+    // The database's minute has turned a moment before ours: what is not among the totals is of the last one.
+    if (endMs > this.windowEndMs + WINDOW_MS / 2) this.counts = new Map();
+    this.windowEndMs = endMs;
+    return true;
   }
 
   private roll(): void {

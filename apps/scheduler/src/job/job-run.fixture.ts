@@ -1,22 +1,23 @@
 /** One job between hand-made results and real pools of slots and tokens: what the specs of the job machine run on. */
-import type {
-  ActorMessage,
-  Append,
-  Demand,
-  FrontierRow,
-  Grant,
-  JobKind,
-  JobEvent,
-  Kick,
-  Lane,
-  LaneItem,
-  Outlink,
-  PageResult,
-  RowOp,
-  ScopeSpec,
-  ScrapeSpec,
-  Start,
-  WebhookSpec,
+import {
+  PLAIN_PAGE,
+  type ActorMessage,
+  type Append,
+  type Demand,
+  type FrontierRow,
+  type Grant,
+  type JobEvent,
+  type JobKind,
+  type Kick,
+  type Lane,
+  type LaneItem,
+  type Outlink,
+  type PageResult,
+  type RowOp,
+  type ScopeSpec,
+  type ScrapeSpec,
+  type Start,
+  type WebhookSpec,
 } from '@troupe/contracts';
 import type { Activation, Answers, Effect, Incoming } from '@troupe/actors';
 import { fingerprintUrl, hostKey } from '@troupe/frontier';
@@ -39,6 +40,7 @@ export const SCRAPE: ScrapeSpec = {
   timeoutMs: 60_000,
   removeBase64Images: true,
   engine: 'auto',
+  ...PLAIN_PAGE,
 };
 
 export const SCOPE: ScopeSpec = {

@@ -6,7 +6,18 @@ export interface PageDocument {
   links?: string[];
   images?: string[];
   warning?: string;
+  changeTracking?: ChangeTracking;
   metadata: PageMetadata;
+}
+
+/** How a page compares with its newest earlier scrape (spec/formats.md, "changeTracking"). */
+export interface ChangeTracking {
+  /** null on the first scrape. */
+  previousScrapeAt: string | null;
+  changeStatus: 'new' | 'same' | 'changed' | 'removed';
+  visibility: 'visible' | 'hidden';
+  /** A unified diff, or an object that holds it as `text` beside its parts. */
+  diff?: unknown;
 }
 
 /** Page keys (`title`, `ogTitle`, every `<meta>` by name) beside the reserved keys below, which a page cannot overwrite. */
@@ -20,6 +31,10 @@ export interface PageMetadata {
   creditsUsed: number;
   contentType?: string;
   error?: string;
+  /** Absent when the cache was not consulted. */
+  cacheState?: 'hit' | 'miss';
+  /** With a hit: when the page was fetched, or confirmed by its site. */
+  cachedAt?: string;
 }
 
 /** Keys of the response that win over page metadata of the same name. */

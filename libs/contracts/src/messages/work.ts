@@ -1,6 +1,6 @@
 /** Messages to stateless workers (stream WORK) and the request/reply subjects (design/messages.md). */
 import type { ActorKey, JobNo, Uuid } from '../ids.js';
-import type { MapLink, MapSpec, ScopeSpec } from '../jobs/crawl-spec.js';
+import type { MapSpec, ScopeSpec } from '../jobs/crawl-spec.js';
 import type { JobKind } from '../jobs/job.js';
 import type { ScrapeSpec } from '../jobs/scrape-spec.js';
 import type { JobEnd, WebhookSpec } from '../jobs/webhook-spec.js';
@@ -141,7 +141,8 @@ export interface MapRequest {
   deadlineMs: number;
 }
 
-export type MapReply = { ok: true; links: MapLink[]; warning?: string } | { ok: false; error: ErrorWire };
+/** The body of a good reply: the links, one JSON `MapLink` a line. */
+export type MapReply = { ok: true; warning?: string } | { ok: false; error: ErrorWire };
 
 /** `rpc.robots`: may these pages be asked for? */
 export interface RobotsRequest {

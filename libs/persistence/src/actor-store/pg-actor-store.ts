@@ -34,6 +34,8 @@ import { FENCED, kindOf, lockActors, mailQueries, updateActors } from './turn-wr
 export interface PgActorStoreOptions {
   /** How long results stay readable after the end of a job. */
   resultTtlHours: number;
+  /** How long those of jobs with zero data retention can be read. @default 30 */
+  zeroRetentionGraceMinutes?: number;
 }
 
 /**
@@ -109,9 +111,9 @@ export class PgActorStore implements ActorStore {
 
   constructor(
     private readonly pool: pg.Pool,
-    { resultTtlHours }: PgActorStoreOptions,
+    { resultTtlHours, zeroRetentionGraceMinutes = 30 }: PgActorStoreOptions,
   ) {
-    this.rows = new RowWriter(resultTtlHours);
+    this.rows = new RowWriter({ resultTtlHours, zeroRetentionGraceMinutes });
   }
 
   async mintEpoch(part: number, owner: string): Promise<number> {

@@ -35,10 +35,17 @@ export const INSERT_FRONTIER: BulkStatement<FrontierInsert> = {
   ],
 };
 
+/** How long results can be read after the end of their job. */
+export interface ResultTerms {
+  resultTtlHours: number;
+  /** Of jobs with zero data retention. */
+  zeroRetentionGraceMinutes: number;
+}
+
 /** The gateway has recorded seeds that the batch's actor has not heard of: what it calls completed is not. */
 const HAS_MORE_SEEDS = `x.status = 'completed' AND j.seeds > x.seeds`;
 
-type Statements = { [K in RowOp['op']]: (ttlHours: number) => BulkStatement<Op<K>> };
+type Statements = { [K in RowOp['op']]: (terms: ResultTerms) => BulkStatement<Op<K>> };
 
 /** In the order in which they run. */
 const STATEMENTS: Statements = {
@@ -140,13 +147,15 @@ const STATEMENTS: Statements = {
       FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[]) AS x(job_no, id, url, code, message)`,
     columns: [(r) => r.jobNo, (r) => r.id, (r) => storable(r.url), (r) => r.code, (r) => storable(r.message)],
   }),
-  'job.update': (ttlHours) => ({
-    name: `job-update-${ttlHours}`,
+  'job.update': ({ resultTtlHours, zeroRetentionGraceMinutes }) => ({
+    name: `job-update-${resultTtlHours}-${zeroRetentionGraceMinutes}`,
     text: `UPDATE job j SET status = CASE WHEN ${HAS_MORE_SEEDS} THEN 'scraping' ELSE x.status END,
         total = x.total + greatest(j.seeds - x.seeds, 0), completed = x.completed, credits = x.credits, error = x.error,
         warning = x.warning, excluded = x.excluded::jsonb,
         finished_at = CASE WHEN x.finished AND NOT (${HAS_MORE_SEEDS}) THEN now() END,
-        expires_at = CASE WHEN x.finished AND NOT (${HAS_MORE_SEEDS}) THEN now() + interval '${ttlHours} hours' ELSE j.expires_at END
+        expires_at = CASE WHEN NOT x.finished OR ${HAS_MORE_SEEDS} THEN j.expires_at
+          WHEN j.zdr THEN now() + interval '${zeroRetentionGraceMinutes} minutes'
+          ELSE now() + interval '${resultTtlHours} hours' END
       FROM unnest($1::bigint[], $2::text[], $3::int[], $4::int[], $5::int[], $6::text[], $7::text[], $8::boolean[], $9::int[],
         $10::text[]) AS x(job_no, status, total, completed, credits, error, warning, finished, seeds, excluded)
       WHERE j.job_no = x.job_no AND j.finished_at IS NULL`,
@@ -247,10 +256,10 @@ function whole<T extends number | null>(ms: T): T {
 export class RowWriter {
   private readonly statements: { op: RowOp['op']; bulk: BulkStatement<RowOp> }[];
 
-  constructor(resultTtlHours: number) {
+  constructor(terms: ResultTerms) {
     this.statements = Object.entries(STATEMENTS).map(([op, make]) => ({
       op: op as RowOp['op'],
-      bulk: make(resultTtlHours) as BulkStatement<never> as BulkStatement<RowOp>,
+      bulk: make(terms) as BulkStatement<never> as BulkStatement<RowOp>,
     }));
   }
 

@@ -1,4 +1,5 @@
 import type { MigrationInterface } from 'typeorm';
+import { Cache1763950006000 } from './1763950006000-cache.js';
 import { InitialSchema1763683200000 } from './1763683200000-initial-schema.js';
 import { Webhooks1763950001000 } from './1763950001000-webhooks.js';
 import { Accounts1763950003000 } from './1763950003000-accounts.js';
@@ -12,4 +13,5 @@ export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
   Webhooks1763950001000,
   Accounts1763950003000,
   JobCalls1763950005000,
+  Cache1763950006000,
 ];

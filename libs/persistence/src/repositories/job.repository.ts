@@ -36,7 +36,8 @@ interface NewJobBase {
   origin: string | null;
   integration: string | null;
   idempotencyKey: string | null;
-  zdr: false;
+  /** Nothing of the job is kept beyond a short time after its end. */
+  zdr: boolean;
 }
 
 export type NewJob =
@@ -101,6 +102,8 @@ const PAGES = `SELECT ord, item, url, bytes, blob, inline FROM (
     WHERE job_no = $1 AND shard = 0 AND ord > $2 ORDER BY ord LIMIT $3) p
   WHERE upto <= $4 OR upto = bytes ORDER BY ord`;
 
+const LAST_PAGE = `SELECT ord FROM page WHERE job_no = $1 AND shard = 0 ORDER BY ord DESC LIMIT 1`;
+
 export class JobRepository {
   private readonly pool: pg.Pool;
 
@@ -161,11 +164,17 @@ export class JobRepository {
     }
   }
 
+  /** How many results the job has now. */
+  async resultCount(jobNo: JobNo): Promise<number> {
+    const { rows } = await this.pool.query<{ ord: string }>({ name: 'last-page', text: LAST_PAGE, values: [jobNo] });
+    return Number(rows[0]?.ord ?? 0);
+  }
+
   /** The page that `scrapeIdOf(jobNo, item)` names, with its owner; null when unknown or expired. */
   async page(jobNo: JobNo, item: number): Promise<(PageRow & { team: Uuid }) | null> {
     const { rows } = await this.pool.query<PageRecord & { team_id: Uuid }>(
       `SELECT p.ord, p.item, p.url, p.bytes, p.blob, p.inline, j.team_id FROM page p JOIN job j ON j.job_no = p.job_no
-       WHERE p.job_no = $1 AND p.shard = 0 AND p.item = $2 AND (j.status = 'scraping' OR j.expires_at > now())`,
+       WHERE p.job_no = $1 AND p.shard = 0 AND p.item = $2 AND NOT j.zdr AND (j.status = 'scraping' OR j.expires_at > now())`,
       [jobNo, item],
     );
     return rows[0] === undefined ? null : { ...toPage(rows[0]), team: rows[0].team_id };

@@ -4,7 +4,6 @@ import type { Request } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
 import { JobCancelService } from '../../jobs/job-cancel.service.js';
 import { JobStatusService } from '../../jobs/job-status.service.js';
-import { PageBytes } from '../../jobs/page-bytes.js';
 import { InjectConfig } from '../../settings.js';
 import { BatchController } from '../v2/batch.controller.js';
 import { JobReader } from '../v2/job-reader.js';
@@ -22,11 +21,10 @@ export class BatchV1Controller extends JobV1Controller {
     private readonly batches: BatchController,
     status: JobStatusService,
     cancel: JobCancelService,
-    pages: PageBytes,
     @InjectConfig() config: Readonly<TroupeConfig>,
   ) {
     super();
-    this.reader = new JobReader({ status, cancel, pages, config }, 'v1/batch/scrape');
+    this.reader = new JobReader({ status, cancel, config }, 'v1/batch/scrape');
   }
 
   @Post()

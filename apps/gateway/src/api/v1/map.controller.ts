@@ -1,6 +1,8 @@
 import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
+import { clientGone } from '../../http/client-gone.js';
+import { sendList } from '../../http/send-list.js';
 import { MapController } from '../v2/map.controller.js';
 import { BodyPipe } from '../validation/body.pipe.js';
 import { type ReadBody } from '../validation/read-body.js';
@@ -16,10 +18,10 @@ export class MapV1Controller {
   async map(
     @AsCaller() caller: Caller,
     @Body(new BodyPipe(MapV1Dto)) read: ReadBody<MapV1Dto>,
-    @Res({ passthrough: true }) response: Response,
-  ) {
-    const { id, links, ...rest } = await this.maps.map(caller, mapFromV1(read), response);
+    @Res() response: Response,
+  ): Promise<void> {
+    const { id, links, ...rest } = await this.maps.answer(caller, mapFromV1(read), clientGone(response));
     const scrapeId = read.body.origin?.includes('website') ? { scrape_id: id } : {};
-    return { ...rest, ...scrapeId, links: mapLinksToV1(links) };
+    await sendList(response, { ...rest, ...scrapeId }, { name: 'links', items: mapLinksToV1(links) });
   }
 }

@@ -12,7 +12,12 @@ import { mapFromV1, mapLinksToV1 } from './map.mapper.js';
 import { ScrapeV1Dto } from './scrape.dto.js';
 import { scrapeFromV1, scrapeOptionsFromV1 } from './scrape.mapper.js';
 
-const LIMITS = { maxScrapeTimeoutMs: 600_000, allowIgnoreRobots: false, concurrency: 10 };
+const LIMITS = {
+  maxScrapeTimeoutMs: 600_000,
+  changeTrackingDiffShape: 'auto' as const,
+  allowIgnoreRobots: false,
+  concurrency: 10,
+};
 const scrape = (rest: object = {}) => scrapeFromV1(readBody(ScrapeV1Dto, { url: 'https://example.com', ...rest }));
 const batch = (rest: object = {}) => batchFromV1(readBody(BatchV1Dto, { urls: ['https://example.com'], ...rest }));
 const crawl = (rest: object = {}) => crawlFromV1(readBody(CrawlV1Dto, { url: 'https://example.com/docs', ...rest }));

@@ -34,6 +34,16 @@ const MAX_WAIT_MS = 60_000;
 /** What waiting for a selector counts towards the limit. */
 const SELECTOR_WAIT_MS = 1000;
 
+export const ACTIONS_SCHEMA = {
+  type: 'array',
+  maxItems: MAX_ACTIONS,
+  items: {
+    type: 'object',
+    required: ['type'],
+    properties: { type: { type: 'string', enum: Object.keys(ACTIONS) } },
+  },
+};
+
 export function actionsIssues(value: unknown, waitFor: unknown): Issue[] {
   const issues = listIssues(value, actionIssues, { maxItems: MAX_ACTIONS });
   if (issues.length > 0) return issues;

@@ -7,7 +7,6 @@ import { BatchAppendService } from '../../jobs/batch-append.service.js';
 import { JobCancelService } from '../../jobs/job-cancel.service.js';
 import { JobStatusService } from '../../jobs/job-status.service.js';
 import { JobSubmitService, type Submission } from '../../jobs/job-submit.service.js';
-import { PageBytes } from '../../jobs/page-bytes.js';
 import { TargetPolicy } from '../../jobs/target-policy.js';
 import { InjectConfig } from '../../settings.js';
 import { BodyPipe, JobIdPipe } from '../validation/body.pipe.js';
@@ -27,11 +26,10 @@ export class BatchController {
     private readonly appends: BatchAppendService,
     status: JobStatusService,
     cancel: JobCancelService,
-    pages: PageBytes,
     private readonly targets: TargetPolicy,
     @InjectConfig() private readonly config: Readonly<TroupeConfig>,
   ) {
-    this.reader = new JobReader({ status, cancel, pages, config }, 'v2/batch/scrape');
+    this.reader = new JobReader({ status, cancel, config }, 'v2/batch/scrape');
   }
 
   @Post()
@@ -41,10 +39,9 @@ export class BatchController {
     @Body(new BodyPipe(BatchDto)) { body, warnings }: ReadBody<BatchDto>,
     @Req() request: Request,
   ) {
-    const { maxScrapeTimeoutMs, maxBatchUrls } = this.config;
     const checkTarget = (url: string) => this.targets.check(url);
-    const order = batchFromV2(body, { maxScrapeTimeoutMs, maxBatchUrls, concurrency: caller.concurrency, checkTarget });
-    refuseZeroDataRetention(body.zeroDataRetention);
+    const order = batchFromV2(body, { ...this.config, concurrency: caller.concurrency, checkTarget });
+    refuseZeroDataRetention(body.zeroDataRetention, caller);
     refuseUnoffered(unofferedBatchOptions(body));
     const id = await this.startOrAppend(body.appendToId, order, submissionOf(request, caller, body));
     const invalid = order.invalidUrls === null ? {} : { invalidURLs: order.invalidUrls };
@@ -61,13 +58,13 @@ export class BatchController {
   }
 
   @Get(':id')
-  sendStatus(
+  sendResults(
     @AsCaller() caller: Caller,
     @Param('id', JobIdPipe) id: Uuid,
     @Req() request: Request,
     @Res() response: Response,
   ) {
-    return this.reader.sendStatus(caller, id, request, response);
+    return this.reader.sendResults(caller, id, request, response);
   }
 
   @Delete(':id')

@@ -5,7 +5,7 @@ import { ScrapeOptionsDto } from './scrape-options.dto.js';
 import { WebhookField, type WebhookInput } from '../webhook/webhook.field.js';
 
 export function UuidField(): PropertyDecorator {
-  return Field(uuidIssues);
+  return Field(uuidIssues, { schema: { type: 'string', format: 'uuid' } });
 }
 
 /** Body of `POST /v2/batch/scrape`. The addresses are judged by the mapper: bad ones may be legal. */
@@ -13,7 +13,7 @@ export class BatchDto extends ScrapeOptionsDto {
   @TextListField({ required: true, minItems: 1 }) urls!: string[];
   @WebhookField() webhook?: WebhookInput;
   @NumberField({ min: 1 }) maxConcurrency?: number;
-  @BooleanField() ignoreInvalidURLs?: boolean;
+  @BooleanField({ default: true }) ignoreInvalidURLs?: boolean;
   @UuidField() appendToId?: string;
 }
 

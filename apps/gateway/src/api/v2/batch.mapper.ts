@@ -7,10 +7,9 @@ import { readPageUrl } from '../validation/page-url.js';
 import { webhookSpecFrom } from '../webhook/webhook.mapper.js';
 import { type BatchDto } from './batch.dto.js';
 import { clampConcurrency } from './crawl.mapper.js';
-import { scrapeSpecFromV2, unofferedScrapeOptions } from './scrape.mapper.js';
+import { scrapeSpecFromV2, unofferedScrapeOptions, type ScrapeRules } from './scrape.mapper.js';
 
-export interface BatchRules {
-  maxScrapeTimeoutMs: number;
+export interface BatchRules extends ScrapeRules {
   maxBatchUrls: number;
   /** Of the team. */
   concurrency: number;

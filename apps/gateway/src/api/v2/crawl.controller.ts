@@ -6,7 +6,6 @@ import { AsCaller, type Caller } from '../../auth/caller.js';
 import { JobCancelService } from '../../jobs/job-cancel.service.js';
 import { JobStatusService } from '../../jobs/job-status.service.js';
 import { JobSubmitService } from '../../jobs/job-submit.service.js';
-import { PageBytes } from '../../jobs/page-bytes.js';
 import { InjectConfig } from '../../settings.js';
 import { BodyPipe, JobIdPipe } from '../validation/body.pipe.js';
 import { type ReadBody } from '../validation/read-body.js';
@@ -24,10 +23,9 @@ export class CrawlController {
     private readonly submit: JobSubmitService,
     status: JobStatusService,
     cancel: JobCancelService,
-    pages: PageBytes,
     @InjectConfig() private readonly config: Readonly<TroupeConfig>,
   ) {
-    this.reader = new JobReader({ status, cancel, pages, config }, 'v2/crawl');
+    this.reader = new JobReader({ status, cancel, config }, 'v2/crawl');
   }
 
   @Post()
@@ -37,7 +35,7 @@ export class CrawlController {
     @Body(new BodyPipe(CrawlDto)) { body, warnings }: ReadBody<CrawlDto>,
     @Req() request: Request,
   ) {
-    refuseZeroDataRetention(body.zeroDataRetention);
+    refuseZeroDataRetention(body.zeroDataRetention, caller);
     const allowIgnoreRobots = mayIgnoreRobots(caller, this.config);
     refuseIgnoringRobots(body.ignoreRobotsTxt, allowIgnoreRobots);
     refuseUnoffered(unofferedCrawlOptions(body));
@@ -54,13 +52,13 @@ export class CrawlController {
   }
 
   @Get(':id')
-  sendStatus(
+  sendResults(
     @AsCaller() caller: Caller,
     @Param('id', JobIdPipe) id: Uuid,
     @Req() request: Request,
     @Res() response: Response,
   ) {
-    return this.reader.sendStatus(caller, id, request, response);
+    return this.reader.sendResults(caller, id, request, response);
   }
 
   @Delete(':id')

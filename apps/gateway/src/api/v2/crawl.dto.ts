@@ -20,7 +20,8 @@ const MAX_PATTERN_CHARS = 2000;
 
 /** Regular expressions in RE2 syntax; a bad one is an issue at its index. */
 export function PatternListField(): PropertyDecorator {
-  return ListField(patternIssues, { maxItems: MAX_PATTERNS });
+  const items = { type: 'string', format: 'regex', maxLength: MAX_PATTERN_CHARS };
+  return ListField(patternIssues, { maxItems: MAX_PATTERNS, items });
 }
 
 function patternIssues(value: unknown): Issue[] {
@@ -32,7 +33,7 @@ function patternIssues(value: unknown): Issue[] {
 
 function promptIssues(value: unknown): Issue[] {
   const issues = textIssues(value, { maxLength: MAX_PROMPT_CHARS });
-  return issues.length > 0 ? issues : [noModel('A prompt')];
+  return issues.length > 0 || value === '' ? issues : [noModel('A prompt')];
 }
 
 /** What v1 and v2 say in the same words. */
@@ -40,25 +41,25 @@ export class SharedCrawlDto extends OriginDto {
   @UrlField() url!: string;
   @PatternListField() includePaths?: string[];
   @PatternListField() excludePaths?: string[];
-  @BooleanField() regexOnFullURL?: boolean;
+  @BooleanField({ default: false }) regexOnFullURL?: boolean;
   @NumberField({ min: 0 }) maxDiscoveryDepth?: number;
-  @BooleanField() ignoreQueryParameters?: boolean;
-  @BooleanField() deduplicateSimilarURLs?: boolean;
-  @NumberField({ min: 1 }) limit?: number;
-  @BooleanField() crawlEntireDomain?: boolean;
-  @BooleanField() allowExternalLinks?: boolean;
-  @BooleanField() allowSubdomains?: boolean;
+  @BooleanField({ default: false }) ignoreQueryParameters?: boolean;
+  @BooleanField({ default: true }) deduplicateSimilarURLs?: boolean;
+  @NumberField({ min: 1, default: 10_000 }) limit?: number;
+  @BooleanField({ default: false }) crawlEntireDomain?: boolean;
+  @BooleanField({ default: false }) allowExternalLinks?: boolean;
+  @BooleanField({ default: false }) allowSubdomains?: boolean;
   @NumberField({ above: 0, max: 60, integer: false }) delay?: number;
   @NumberField({ min: 1 }) maxConcurrency?: number;
-  @BooleanField() ignoreRobotsTxt?: boolean;
+  @BooleanField({ default: false }) ignoreRobotsTxt?: boolean;
   @WebhookField() webhook?: WebhookInput;
-  @BooleanField() zeroDataRetention?: boolean;
+  @BooleanField({ default: false }) zeroDataRetention?: boolean;
 }
 
 /** Body of `POST /v2/crawl`. */
 export class CrawlDto extends SharedCrawlDto {
-  @Field(promptIssues) prompt?: string;
-  @EnumField(['include', 'skip', 'only']) sitemap?: 'include' | 'skip' | 'only';
+  @Field(promptIssues, { schema: { type: 'string', maxLength: MAX_PROMPT_CHARS } }) prompt?: string;
+  @EnumField(['include', 'skip', 'only'], { default: 'include' }) sitemap?: 'include' | 'skip' | 'only';
   @TextField({ minLength: 1, maxLength: 200 }) robotsUserAgent?: string;
   @NestedField(() => ScrapeOptionsDto) scrapeOptions?: ScrapeOptionsDto;
   /** No word of v2: only the translation of a v1 body sets it. */

@@ -4,12 +4,12 @@ import { customIssue, InvalidBodyError } from '../validation/issue.js';
 import { readPageUrl } from '../validation/page-url.js';
 import { webhookSpecFrom } from '../webhook/webhook.mapper.js';
 import { type CrawlDto } from './crawl.dto.js';
-import { scrapeSpecFromV2, scrapeSpecToV2, unofferedScrapeOptions } from './scrape.mapper.js';
+import { type ScrapeOptionsDto } from './scrape-options.dto.js';
+import { scrapeSpecFromV2, scrapeSpecToV2, unofferedScrapeOptions, type ScrapeRules } from './scrape.mapper.js';
 
 const DEFAULT_LIMIT = 10_000;
 
-export interface CrawlRules {
-  maxScrapeTimeoutMs: number;
+export interface CrawlRules extends ScrapeRules {
   allowIgnoreRobots: boolean;
   /** Of the team. */
   concurrency: number;
@@ -38,9 +38,14 @@ export function crawlSpecFromV2(body: CrawlDto, rules: CrawlRules): CrawlSpec {
     maxConcurrency: clampConcurrency(body.maxConcurrency, rules.concurrency),
     ignoreRobots: body.ignoreRobotsTxt ?? false,
     robotsAgent: rules.allowIgnoreRobots ? (body.robotsUserAgent ?? null) : null,
-    scrape: scrapeSpecFromV2(body.scrapeOptions ?? {}, rules),
+    scrape: scrapeSpecFromV2(scrapeOptionsOf(body), rules),
     webhook: webhookSpecFrom(body.webhook, 'crawl'),
   };
+}
+
+/** Who asks and what may be kept is said by the crawl itself. */
+function scrapeOptionsOf({ scrapeOptions, origin, zeroDataRetention }: CrawlDto): ScrapeOptionsDto {
+  return { ...scrapeOptions, origin, zeroDataRetention };
 }
 
 /** The model in v2 words, as active crawls show it. */

@@ -14,6 +14,9 @@ export type FormatInput = string | { type: string; [option: string]: unknown };
 
 export const OFFERED_FORMATS: readonly FormatName[] = ['markdown', 'html', 'rawHtml', 'links', 'images'];
 
+/** Not made from the page alone, so the model knows it by a field of its own. */
+export const TRACKING = 'changeTracking';
+
 /** Formats of the interface that later versions add, with the keys their objects may have. */
 const LATER_FORMATS: Record<string, readonly string[]> = {
   summary: [],
@@ -33,6 +36,19 @@ const NEEDS_OPTIONS = new Set(['json', 'attributes', 'question', 'highlights', '
 /** Written by a language model; `extract` is v1's name of `json`. */
 const MODEL_FORMATS = new Set(['json', 'extract', 'summary', 'question', 'highlights', 'query']);
 export const MAX_FORMATS = 50;
+const MAX_TAG_CHARS = 200;
+
+/** A name, or an object with the name as its `type` and the options of that format. */
+export const FORMATS_SCHEMA = {
+  type: 'array',
+  maxItems: MAX_FORMATS,
+  items: {
+    anyOf: [
+      { type: 'string', enum: KNOWN_FORMATS.filter((name) => !NEEDS_OPTIONS.has(name)) },
+      { type: 'object', required: ['type'], properties: { type: { type: 'string', enum: KNOWN_FORMATS } } },
+    ],
+  },
+};
 
 export function formatName(format: FormatInput): string {
   return typeof format === 'string' ? format : format.type;
@@ -81,7 +97,7 @@ function optionIssues(name: string, format: Record<string, unknown>): Issue[] {
     case 'screenshot':
       return screenshotIssues(format);
     case 'changeTracking':
-      return format.modes === undefined ? [] : under(['modes'], listIssues(format.modes, modeIssues));
+      return trackingIssues(format);
     case 'question':
       return under(['question'], textIssues(format.question, { minLength: 1, maxLength: MAX_PROMPT_CHARS }));
     case 'highlights':
@@ -130,6 +146,13 @@ function viewportIssues(viewport: unknown): Issue[] {
 function modeIssues(mode: unknown): Issue[] {
   if (mode === 'json') return [noModel('The json mode of changeTracking')];
   return mode === 'git-diff' ? [] : [notInEnum(['git-diff', 'json'], mode)];
+}
+
+function trackingIssues({ modes, tag }: Record<string, unknown>): Issue[] {
+  return [
+    ...(modes === undefined ? [] : under(['modes'], listIssues(modes, modeIssues))),
+    ...(tag === undefined || tag === null ? [] : under(['tag'], textIssues(tag, { maxLength: MAX_TAG_CHARS }))),
+  ];
 }
 
 function attributeIssues(entry: unknown): Issue[] {

@@ -6,14 +6,14 @@ import { clientGone } from '../../http/client-gone.js';
 import { publicBase } from '../../http/public-address.js';
 import { type JobCancelService } from '../../jobs/job-cancel.service.js';
 import { type JobStatusService } from '../../jobs/job-status.service.js';
-import { type PageBytes } from '../../jobs/page-bytes.js';
+import { WatchEndedError } from '../../jobs/job-stream.js';
+import { readFollow, sendLines, wantsLines } from './job-lines.js';
 import { nextUrl, readStatusQuery, sendStatus } from './job-status.js';
 import { problemsToV2 } from './problems.mapper.js';
 
 export interface JobReads {
   status: JobStatusService;
   cancel: JobCancelService;
-  pages: PageBytes;
   config: Readonly<TroupeConfig>;
 }
 
@@ -29,12 +29,37 @@ export class JobReader {
     return `${publicBase(request, this.parts.config)}/${this.path}/${id}`;
   }
 
+  /** The status record, or the results as lines for a client that asks for them. */
+  sendResults(caller: Caller, id: Uuid, request: Request, response: Response): Promise<void> {
+    return wantsLines(request)
+      ? this.sendLines(caller, id, request, response)
+      : this.sendStatus(caller, id, request, response);
+  }
+
   async sendStatus(caller: Caller, id: Uuid, request: Request, response: Response): Promise<void> {
     const query = readStatusQuery(request.query);
     const signal = clientGone(response);
     const page = await this.parts.status.page(caller, id, query, signal);
     if (signal.aborted) return;
-    await sendStatus(response, page, nextUrl(this.addressOf(request, id), query, page.nextSkip), this.parts.pages);
+    await sendStatus(response, page, (skip) => nextUrl(this.addressOf(request, id), query, skip));
+  }
+
+  private async sendLines(caller: Caller, id: Uuid, request: Request, response: Response): Promise<void> {
+    const { status } = this.parts;
+    const { skip, limit } = readStatusQuery(request.query);
+    if (!readFollow(request.query)) {
+      const job = await status.find(caller, id);
+      return sendLines(response, status.pageOf(job, { skip, limit, maxBytes: Infinity }).runs(), () => job);
+    }
+    const stream = await status.stream(caller, id, clientGone(response));
+    try {
+      await sendLines(response, stream.runs(skip, limit), () => stream.job);
+    } catch (error) {
+      if (!(error instanceof WatchEndedError)) throw error;
+      response.destroy();
+    } finally {
+      stream.close();
+    }
   }
 
   async cancel(caller: Caller, id: Uuid) {

@@ -1,9 +1,10 @@
-import { describe, expect, it } from '@jest/globals';
-import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Writable } from 'node:stream';
-import type { Response } from 'express';
-import { PageBytes } from '../../jobs/page-bytes.js';
+import type { Request, Response } from 'express';
+import { CALLER, JOB_ID, JobFixture } from '../../jobs/job.fixture.js';
 import { type JobView } from '../../jobs/ports.js';
+import { documentsOf } from '../../jobs/result-runs.js';
+import { readFollow, sendLines, wantsLines } from './job-lines.js';
 import { nextUrl, readStatusQuery, sendStatus, statusHead } from './job-status.js';
 
 const JOB: JobView = {
@@ -26,16 +27,18 @@ const JOB: JobView = {
 };
 
 /** As much of a response as is written to; `slow` makes every write wait for a drain. */
-function collector(slow: boolean) {
+function collector(slow: boolean, isDeaf = false) {
   const chunks: Buffer[] = [];
   const stream = new Writable({
     highWaterMark: slow ? 1 : undefined,
     write: (chunk: Buffer, _encoding, done) => {
       chunks.push(chunk);
-      setImmediate(done);
+      if (!isDeaf) setImmediate(done);
     },
   });
-  const response = Object.assign(stream, { headersSent: false, setHeader: () => undefined }) as unknown as Response;
+  const nothing = () => undefined;
+  const fake = { headersSent: false, setHeader: nothing, flushHeaders: nothing };
+  const response = Object.assign(stream, fake) as unknown as Response;
   const text = async () => {
     await new Promise((resolve) => stream.once('finish', resolve));
     return Buffer.concat(chunks).toString();
@@ -45,7 +48,7 @@ function collector(slow: boolean) {
 
 describe('statusHead', () => {
   it('leaves out what is absent instead of sending null', () => {
-    expect(statusHead({ ...JOB, status: 'scraping', finishedAt: null }, null)).toEqual({
+    expect(statusHead({ ...JOB, status: 'scraping', finishedAt: null })).toEqual({
       success: true,
       status: 'scraping',
       total: 2,
@@ -57,13 +60,13 @@ describe('statusHead', () => {
   });
 
   it('has an error only for failed jobs, a warning only at the end, and whole seconds', () => {
-    expect(statusHead({ ...JOB, error: 'x' }, null)).not.toHaveProperty('error');
-    expect(statusHead({ ...JOB, status: 'failed', error: 'no such host' }, null)).toMatchObject({
+    expect(statusHead({ ...JOB, error: 'x' })).not.toHaveProperty('error');
+    expect(statusHead({ ...JOB, status: 'failed', error: 'no such host' })).toMatchObject({
       success: true,
       error: 'no such host',
     });
-    expect(statusHead({ ...JOB, warning: 'w' }, null)).toMatchObject({ warning: 'w', duration: 5 });
-    expect(statusHead({ ...JOB, status: 'scraping', warning: 'w' }, null)).not.toHaveProperty('warning');
+    expect(statusHead({ ...JOB, warning: 'w' })).toMatchObject({ warning: 'w', duration: 5 });
+    expect(statusHead({ ...JOB, status: 'scraping', warning: 'w' })).not.toHaveProperty('warning');
   });
 });
 
@@ -91,39 +94,88 @@ describe('nextUrl', () => {
   });
 });
 
+let job: JobFixture;
+const documentOf = (n: number) => ({ markdown: `${n}:${'é"\\'.repeat(3000)}` });
+beforeEach(() => void (job = new JobFixture(documentOf)));
+afterEach(() => job.feeds.close());
+
 describe('sendStatus', () => {
-  const bytesOf = () =>
-    new PageBytes({ get: () => Promise.reject(new Error('no blobs here')) }, { page: () => Promise.resolve(null) });
-  const rowOf = (document: object, ord: number) => ({
-    ord,
-    item: ord,
-    url: '',
-    bytes: 0,
-    blob: null,
-    inline: gzipSync(JSON.stringify(document)),
-  });
+  const pageOf = () => job.service.pageOf(job.view(), {});
 
   it.each([false, true])('copies the documents in order into valid JSON (slow client: %p)', async (slow) => {
-    const documents = Array.from({ length: 50 }, (_, i) => ({ markdown: `${i}:${'é"\\'.repeat(3000)}` }));
+    job.results = 50;
+    job.status = 'completed';
     const { response, text } = collector(slow);
     const sent = text();
-    await sendStatus(response, { job: JOB, rows: documents.map(rowOf), nextSkip: null }, null, bytesOf());
-    expect(JSON.parse(await sent)).toMatchObject({ success: true, status: 'completed', data: documents });
+    await sendStatus(response, pageOf(), (skip) => (skip === null ? null : 'http://next'));
+    const body = JSON.parse(await sent) as object;
+    expect(body).toMatchObject({
+      success: true,
+      status: 'completed',
+      data: Array.from({ length: 50 }, (_, n) => documentOf(n)),
+    });
+    expect(body).not.toHaveProperty('next');
   });
 
   it('has an empty list when there is nothing to send', async () => {
     const { response, text } = collector(false);
     const sent = text();
-    await sendStatus(response, { job: JOB, rows: [], nextSkip: 4 }, 'http://next', bytesOf());
-    expect(JSON.parse(await sent)).toMatchObject({ next: 'http://next', data: [] });
+    await sendStatus(response, pageOf(), (skip) => `http://next?skip=${skip}`);
+    expect(JSON.parse(await sent)).toMatchObject({ next: 'http://next?skip=0', data: [] });
   });
 
   it('fails before the first byte when the first document cannot be read', async () => {
+    job.feeds.close();
+    job = new JobFixture(() => {
+      throw new Error('unreadable');
+    });
+    job.results = 1;
     const { response, chunks } = collector(false);
-    const row = { ...rowOf({}, 1), inline: null, blob: 'gone' };
-    await expect(sendStatus(response, { job: JOB, rows: [row], nextSkip: null }, null, bytesOf())).rejects.toThrow(
-      'no blobs here',
-    );
+    await expect(sendStatus(response, pageOf(), () => null)).rejects.toThrow('unreadable');
     expect(chunks).toEqual([]);
+  });
+});
+
+describe('sendLines', () => {
+  it.each([false, true])('writes a document a line and the status last (slow client: %p)', async (slow) => {
+    job.results = 20;
+    const { response, text } = collector(slow);
+    const sent = text();
+    const stream = await job.service.stream(CALLER, JOB_ID, new AbortController().signal);
+    setTimeout(() => job.add(10), 20);
+    setTimeout(() => job.end('completed'), 40);
+    await sendLines(response, stream.runs(0), () => stream.job);
+    stream.close();
+    const lines = (await sent).split('\n');
+    expect(lines.pop()).toBe('');
+    expect(JSON.parse(lines.pop()!)).toEqual({ status: 'completed', total: 30, completed: 30 });
+    expect(lines.map((line) => JSON.parse(line) as object)).toEqual(
+      Array.from({ length: 30 }, (_, n) => documentOf(n)),
+    );
+  });
+
+  it('reads no further than a client that does not take it', async () => {
+    job.results = 2000;
+    const { response } = collector(true, true);
+    const taken: number[] = [];
+    async function* runs() {
+      for await (const run of job.service.pageOf(job.view(), { maxBytes: Infinity }).runs()) {
+        taken.push([...documentsOf(run)].length);
+        yield run;
+      }
+    }
+    void sendLines(response, runs(), () => job.view());
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(taken).toHaveLength(1);
+  });
+});
+
+describe('wantsLines and readFollow', () => {
+  it('follow the request', () => {
+    const accepting = (answer: string | false) => ({ accepts: () => answer }) as unknown as Request;
+    expect(wantsLines(accepting('application/x-ndjson'))).toBe(true);
+    expect(wantsLines(accepting('json'))).toBe(false);
+    expect([readFollow({}), readFollow({ follow: 'false' })]).toEqual([true, false]);
+    expect(() => readFollow({ follow: 'no' })).toThrow(expect.objectContaining({ status: 400 }));
   });
 });

@@ -1,12 +1,11 @@
 /** Status of a crawl or batch in v2 words, streamed: stored documents are copied, never parsed. */
 import type { Request, Response } from 'express';
-import { once } from 'node:events';
 import { ApiError } from '../../errors/api-error.js';
-import { type StatusPage, type StatusQuery } from '../../jobs/job-status.service.js';
-import { type PageBytes } from '../../jobs/page-bytes.js';
-import { type JobView } from '../../jobs/ports.js';
+import { PacedWriter } from '../../http/paced-writer.js';
+import { type StatusQuery } from '../../jobs/job-status.service.js';
+import { isOver, type JobView } from '../../jobs/ports.js';
+import { type ResultPage } from '../../jobs/result-page.js';
 
-const FLUSH_BYTES = 64 * 1024;
 const COMMA = Buffer.from(',');
 
 export function readStatusQuery(query: Request['query']): StatusQuery {
@@ -23,9 +22,9 @@ function readCount(name: string, value: unknown, min: number): number | null {
   return count;
 }
 
-/** Everything before the documents. Absent values are left out; integers are integers. */
-export function statusHead(job: JobView, next: string | null) {
-  const isOver = job.status !== 'scraping';
+/** Everything but the documents and `next`. Absent values are left out; integers are integers. */
+export function statusHead(job: JobView) {
+  const hasEnded = isOver(job);
   return {
     success: true,
     status: job.status,
@@ -35,10 +34,9 @@ export function statusHead(job: JobView, next: string | null) {
     creditsUsed: job.creditsUsed,
     expiresAt: job.expiresAt.toISOString(),
     createdAt: job.createdAt.toISOString(),
-    ...(isOver && job.finishedAt ? finishedKeys(job.createdAt, job.finishedAt) : {}),
-    ...(next === null ? {} : { next }),
+    ...(hasEnded && job.finishedAt ? finishedKeys(job.createdAt, job.finishedAt) : {}),
     ...(job.status === 'failed' ? { error: job.error ?? 'The job failed' } : {}),
-    ...(isOver && job.warning ? { warning: job.warning } : {}),
+    ...(hasEnded && job.warning ? { warning: job.warning } : {}),
   };
 }
 
@@ -54,42 +52,20 @@ export function nextUrl(base: string, query: StatusQuery, nextSkip: number | nul
   return `${base}?skip=${nextSkip}${query.limit === null ? '' : `&limit=${query.limit}`}`;
 }
 
-/** Sends the page; holds no more than a few documents in memory, however slowly the client reads. */
+/** Sends the page; `next` comes last, because only then is known how far it reached. */
 export async function sendStatus(
   response: Response,
-  page: StatusPage,
-  next: string | null,
-  bytes: PageBytes,
+  page: ResultPage,
+  next: (skip: number | null) => string | null,
 ): Promise<void> {
-  const head = JSON.stringify(statusHead(page.job, next));
-  let parts: Buffer[] = [Buffer.from(`${head.slice(0, -1)},"data":[`)];
-  let size = 0;
-  let count = 0;
-  for await (const document of bytes.documents(page.rows)) {
-    if (count++ > 0) parts.push(COMMA);
-    parts.push(document);
-    size += document.byteLength;
-    if (size < FLUSH_BYTES) continue;
-    if (!(await flush(response, parts))) return;
-    parts = [];
-    size = 0;
+  const out = new PacedWriter(response, 'application/json; charset=utf-8');
+  const head = JSON.stringify(statusHead(page.job));
+  let before = Buffer.from(`${head.slice(0, -1)},"data":[`);
+  for await (const { bytes } of page.runs()) {
+    if (!(await out.write(before, bytes))) return;
+    before = COMMA;
   }
-  parts.push(Buffer.from(']}'));
-  if (!response.headersSent) response.setHeader('content-type', 'application/json; charset=utf-8');
-  response.end(Buffer.concat(parts));
-}
-
-/** False when the client has gone. */
-async function flush(response: Response, parts: Buffer[]): Promise<boolean> {
-  if (!response.headersSent) response.setHeader('content-type', 'application/json; charset=utf-8');
-  if (response.destroyed) return false;
-  if (response.write(Buffer.concat(parts))) return true;
-  const waiting = new AbortController();
-  const { signal } = waiting;
-  try {
-    await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
-  } finally {
-    waiting.abort();
-  }
-  return !response.destroyed;
+  const nextPage = next(await page.nextSkip());
+  const tail = nextPage === null ? ']}' : `],"next":${JSON.stringify(nextPage)}}`;
+  if (await out.write(...(before === COMMA ? [] : [before]), Buffer.from(tail))) out.end();
 }

@@ -2,11 +2,12 @@ import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
 import { clientGone } from '../../http/client-gone.js';
+import { sendList } from '../../http/send-list.js';
 import { MapService } from '../../jobs/map.service.js';
 import { BodyPipe } from '../validation/body.pipe.js';
 import { type ReadBody } from '../validation/read-body.js';
 import { MapDto } from './map.dto.js';
-import { mapLinksToV2, mapSpecFromV2, mapWarning, unofferedMapOptions } from './map.mapper.js';
+import { mapSpecFromV2, mapWarning, unofferedMapOptions } from './map.mapper.js';
 import { refuseUnoffered } from './offer.js';
 
 @Controller('v2/map')
@@ -17,13 +18,19 @@ export class MapController {
   @HttpCode(200)
   async map(
     @AsCaller() caller: Caller,
-    @Body(new BodyPipe(MapDto)) { body, warnings }: ReadBody<MapDto>,
-    @Res({ passthrough: true }) response: Response,
-  ) {
+    @Body(new BodyPipe(MapDto)) read: ReadBody<MapDto>,
+    @Res() response: Response,
+  ): Promise<void> {
+    const { links, ...head } = await this.answer(caller, read, clientGone(response));
+    await sendList(response, head, { name: 'links', items: links });
+  }
+
+  /** The answer before it is written, for either version. */
+  async answer(caller: Caller, { body, warnings }: ReadBody<MapDto>, signal: AbortSignal) {
     refuseUnoffered(unofferedMapOptions(body));
     const spec = mapSpecFromV2(body);
-    const { id, links, warning } = await this.maps.map(caller, spec, clientGone(response));
+    const { id, links, warning } = await this.maps.map(caller, spec, signal);
     const text = [warning ?? mapWarning(spec, links), ...warnings].filter(Boolean).join(' ');
-    return { success: true, id, links: mapLinksToV2(links), ...(text === '' ? {} : { warning: text }) };
+    return { success: true, id, ...(text === '' ? {} : { warning: text }), links };
   }
 }

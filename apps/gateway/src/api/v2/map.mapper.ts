@@ -29,15 +29,6 @@ export function unofferedMapOptions(body: MapDto): string[] {
   return isSpecialLocation(body.location) ? ['location'] : [];
 }
 
-/** Always objects in v2. */
-export function mapLinksToV2(links: MapLink[]): MapLink[] {
-  return links.map(({ url, title, description }) => ({
-    url,
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { description }),
-  }));
-}
-
 /** At most one link from below a site's root is rarely what was meant. */
 export function mapWarning(spec: MapSpec, links: MapLink[]): string | undefined {
   if (links.length > 1 || spec.limit === 1 || new URL(spec.url).pathname === '/') return undefined;

@@ -11,7 +11,13 @@ import { mapSpecFromV2, mapWarning } from './map.mapper.js';
 import { ScrapeDto } from './scrape.dto.js';
 import { scrapeSpecFromV2, unofferedScrapeOptions } from './scrape.mapper.js';
 
-const LIMITS = { maxScrapeTimeoutMs: 600_000, allowIgnoreRobots: false, concurrency: 10 };
+const LIMITS = {
+  maxScrapeTimeoutMs: 600_000,
+  changeTrackingDiffShape: 'auto' as const,
+  allowIgnoreRobots: false,
+  concurrency: 10,
+};
+const spec = (rest: object = {}) => scrapeSpecFromV2(scrapeBody(rest), LIMITS);
 const scrapeBody = (rest: object = {}) => readBody(ScrapeDto, { url: 'https://example.com', ...rest }).body;
 const crawlBody = (rest: object = {}) => readBody(CrawlDto, { url: 'example.com/docs', ...rest }).body;
 
@@ -28,6 +34,9 @@ describe('scrapeSpecFromV2', () => {
       timeoutMs: 30_000,
       removeBase64Images: true,
       engine: 'auto',
+      cache: { maxAgeMs: 172_800_000, minAgeMs: null, store: true },
+      changeTracking: null,
+      zeroRetention: false,
     });
   });
 
@@ -50,6 +59,83 @@ describe('scrapeSpecFromV2', () => {
   });
 });
 
+describe('the cache in v2 words', () => {
+  it.each([
+    [{ maxAge: 5 }, { maxAgeMs: 5, minAgeMs: null, store: true }],
+    [{ storeInCache: false }, { maxAgeMs: 172_800_000, minAgeMs: null, store: false }],
+    [{ headers: { cookie: 'a=b' } }, { maxAgeMs: 0, minAgeMs: null, store: false }],
+    [{ headers: {} }, { maxAgeMs: 172_800_000, minAgeMs: null, store: true }],
+    [{ zeroDataRetention: true }, { maxAgeMs: 0, minAgeMs: null, store: false }],
+    [{ formats: ['markdown', 'changeTracking'] }, { maxAgeMs: 0, minAgeMs: null, store: true }],
+    [{ minAge: 7 }, { maxAgeMs: Number.MAX_SAFE_INTEGER, minAgeMs: 7, store: true }],
+    [
+      { minAge: 7, maxAge: 9 },
+      { maxAgeMs: 9, minAgeMs: 7, store: true },
+    ],
+  ])('%j', (rest, cache) => {
+    expect(spec(rest).cache).toEqual(cache);
+  });
+
+  it('refuses a page from the cache only, when nothing may be kept in it', () => {
+    expect(() => spec({ minAge: 1, zeroDataRetention: true })).toThrow(
+      expect.objectContaining({ code: 'SCRAPE_ZDR_VIOLATION_ERROR', httpStatus: 500 }),
+    );
+  });
+});
+
+describe('change tracking in v2 words', () => {
+  const tracked = (format: unknown = 'changeTracking', rest: object = {}) =>
+    spec({ formats: ['markdown', format], ...rest });
+
+  it('gives the page time to settle and prefers the browser', () => {
+    expect(tracked()).toMatchObject({
+      waitForMs: 5_000,
+      engine: 'browserIfAny',
+      formats: [{ type: 'markdown' }],
+      changeTracking: { tag: null, diff: false },
+    });
+    expect(tracked(undefined, { waitFor: 100 })).toMatchObject({ waitForMs: 5_000, engine: 'browser' });
+    expect(tracked(undefined, { waitFor: 7_000 })).toMatchObject({ waitForMs: 7_000 });
+  });
+
+  it.each([
+    ['js-sdk@4.1.0', 'object'],
+    ['python-sdk@4', 'object'],
+    ['mcp', 'object'],
+    ['cli', 'object'],
+    ['api', 'string'],
+    ['website', 'string'],
+    ['client', 'string'],
+    [undefined, 'string'],
+  ])('shows differences to origin %s as %s', (origin, diffShape) => {
+    const format = { type: 'changeTracking', modes: ['git-diff'], tag: 'daily' };
+    expect(tracked(format, { origin }).changeTracking).toEqual({ tag: 'daily', diff: true, diffShape });
+  });
+
+  it('lets the setting decide over the origin', () => {
+    const rules = { ...LIMITS, changeTrackingDiffShape: 'object' as const };
+    const body = scrapeBody({ formats: ['markdown', 'changeTracking'], origin: 'api' });
+    expect(scrapeSpecFromV2(body, rules).changeTracking?.diffShape).toBe('object');
+  });
+
+  it('refuses the mode that needs a model', () => {
+    expect(() => tracked({ type: 'changeTracking', modes: ['json'] })).toThrow();
+  });
+
+  it('reaches the crawl with the origin of the crawl', () => {
+    const body = crawlBody({ origin: 'js-sdk@4', scrapeOptions: { formats: ['markdown', 'changeTracking'] } });
+    expect(crawlSpecFromV2(body, LIMITS).scrape.changeTracking?.diffShape).toBe('object');
+  });
+});
+
+describe('zero data retention in v2 words', () => {
+  it('is said by the crawl, not by its scrape options', () => {
+    const inner = crawlBody({ scrapeOptions: { zeroDataRetention: true } });
+    expect(crawlSpecFromV2(inner, LIMITS).scrape.zeroRetention).toBe(false);
+    expect(crawlSpecFromV2(crawlBody({ zeroDataRetention: true }), LIMITS).scrape.zeroRetention).toBe(true);
+  });
+});
+
 describe('unofferedScrapeOptions', () => {
   it.each([
     [{ actions: [{ type: 'wait', milliseconds: 1 }] }, 'actions'],
@@ -60,7 +146,6 @@ describe('unofferedScrapeOptions', () => {
     [{ location: { languages: ['de'] } }, 'location'],
     [{ proxy: 'stealth' }, 'proxy stealth'],
     [{ proxy: 'enhanced' }, 'proxy enhanced'],
-    [{ minAge: 0 }, 'minAge'],
     [{ parsers: [] }, 'parsers'],
     [{ parsers: [{ type: 'pdf', maxPages: 3 }] }, 'parsers'],
   ])('names %j', (rest, name) => {

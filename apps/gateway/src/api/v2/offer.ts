@@ -10,9 +10,9 @@ export function refuseUnoffered(options: string[]): void {
   });
 }
 
-/** No team has the permission yet. */
-export function refuseZeroDataRetention(asked: boolean | undefined): void {
-  if (asked) throw new ApiError(403, 'Zero data retention is not enabled for this team');
+export function refuseZeroDataRetention(asked: boolean | undefined, caller: Pick<Caller, 'flags'>): void {
+  if (asked && caller.flags.zeroDataRetention !== true)
+    throw new ApiError(403, 'Zero data retention is not enabled for this team');
 }
 
 /** An installation may permit it to everybody, or to single teams. */

@@ -15,8 +15,8 @@ import {
   textIssues,
 } from '../validation/fields.js';
 import { customIssue, noUnionMember, notInEnum, under, wrongType, type Issue } from '../validation/issue.js';
-import { actionsIssues } from './actions.dto.js';
-import { formatsIssues, type FormatInput } from './formats.dto.js';
+import { ACTIONS_SCHEMA, actionsIssues } from './actions.dto.js';
+import { FORMATS_SCHEMA, formatsIssues, type FormatInput } from './formats.dto.js';
 
 export interface LocationInput {
   country?: string;
@@ -26,6 +26,21 @@ export interface LocationInput {
 export type ParserInput = string | { type: string; [option: string]: unknown };
 
 const MAX_SELECTORS = 1000;
+const PARSER_TYPES = ['pdf', 'image'];
+const PARSER_SCHEMA = {
+  anyOf: [
+    { type: 'string', enum: PARSER_TYPES },
+    { type: 'object', required: ['type'], properties: { type: { type: 'string', enum: PARSER_TYPES } } },
+  ],
+};
+export const LOCATION_SCHEMA = {
+  type: 'object',
+  properties: {
+    country: { type: ['string', 'null'], description: 'ISO 3166-1 alpha-2' },
+    languages: { type: ['array', 'null'], items: { type: 'string' } },
+  },
+  additionalProperties: false,
+};
 
 /** Fields that every body and `scrapeOptions` may carry. */
 export class OriginDto {
@@ -35,31 +50,29 @@ export class OriginDto {
 
 /** What v1 and v2 say in the same words. */
 export class SharedScrapeOptionsDto extends OriginDto {
-  @BooleanField() onlyMainContent?: boolean;
+  @BooleanField({ default: true }) onlyMainContent?: boolean;
   @TextListField({ maxItems: MAX_SELECTORS }) includeTags?: string[];
-  @ListField(excludeTagIssues, { maxItems: MAX_SELECTORS }) excludeTags?: string[];
+  @ListField(excludeTagIssues, { maxItems: MAX_SELECTORS, items: { type: 'string' } }) excludeTags?: string[];
   @NumberField({ min: 0 }) maxAge?: number;
   @HeadersField() headers?: Record<string, string>;
-  @NumberField({ min: 0, max: 60_000, also: waitForIssues }) waitFor?: number;
-  @BooleanField() mobile?: boolean;
+  @NumberField({ min: 0, max: 60_000, also: waitForIssues, default: 0 }) waitFor?: number;
+  @BooleanField({ default: false }) mobile?: boolean;
   @BooleanField() skipTlsVerification?: boolean;
   @NumberField({ min: 1000 }) timeout?: number;
-  @Field((value, body) => actionsIssues(value, (body as SharedScrapeOptionsDto).waitFor)) actions?: Record<
-    string,
-    unknown
-  >[];
-  @Field(locationIssues) location?: LocationInput;
-  @BooleanField() removeBase64Images?: boolean;
-  @BooleanField() blockAds?: boolean;
+  @Field((value, body) => actionsIssues(value, (body as SharedScrapeOptionsDto).waitFor), { schema: ACTIONS_SCHEMA })
+  actions?: Record<string, unknown>[];
+  @Field(locationIssues, { schema: LOCATION_SCHEMA }) location?: LocationInput;
+  @BooleanField({ default: true }) removeBase64Images?: boolean;
+  @BooleanField({ default: true }) blockAds?: boolean;
   @EnumField(['basic', 'stealth', 'auto', 'enhanced']) proxy?: string;
-  @BooleanField() storeInCache?: boolean;
-  @BooleanField() zeroDataRetention?: boolean;
+  @BooleanField({ default: true }) storeInCache?: boolean;
+  @BooleanField({ default: false }) zeroDataRetention?: boolean;
 }
 
 export class ScrapeOptionsDto extends SharedScrapeOptionsDto {
-  @Field(formatsIssues) formats?: FormatInput[];
+  @Field(formatsIssues, { schema: FORMATS_SCHEMA }) formats?: FormatInput[];
   @NumberField({ min: 0 }) minAge?: number;
-  @ListField(parserIssues) parsers?: ParserInput[];
+  @ListField(parserIssues, { items: PARSER_SCHEMA }) parsers?: ParserInput[];
 }
 
 function waitForIssues(waitFor: number, body: object): Issue[] {
@@ -78,7 +91,6 @@ function excludeTagIssues(value: unknown): Issue[] {
   return problem === null ? [] : [customIssue(problem)];
 }
 
-const PARSER_TYPES = ['pdf', 'image'];
 const PDF_MODES = ['fast', 'auto', 'ocr'];
 const PDF_SWITCHES = ['pages', 'blocks', 'pageMarkers', 'pageMarkdown'];
 const MAX_PDF_PAGES = 10_000;

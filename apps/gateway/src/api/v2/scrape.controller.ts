@@ -29,7 +29,7 @@ export class ScrapeController {
     @Body(new BodyPipe(ScrapeDto)) { body, warnings }: ReadBody<ScrapeDto>,
     @Res() response: Response,
   ): Promise<void> {
-    refuseZeroDataRetention(body.zeroDataRetention);
+    refuseZeroDataRetention(body.zeroDataRetention, caller);
     refuseUnoffered(unofferedScrapeOptions(body));
     const order = { url: absoluteUrl(body.url), sourceUrl: body.url, spec: scrapeSpecFromV2(body, this.config) };
     const answer = await this.scrapes.scrape(caller, order, clientGone(response));

@@ -1,11 +1,11 @@
 import { Field } from '../validation/fields.js';
 import { invalidUrl, wrongType, type Issue } from '../validation/issue.js';
-import { readPageUrl } from '../validation/page-url.js';
+import { MAX_URL_CHARS, readPageUrl } from '../validation/page-url.js';
 import { ScrapeOptionsDto } from './scrape-options.dto.js';
 
 /** A required page address (spec/README.md). */
 export function UrlField(): PropertyDecorator {
-  return Field(urlIssues, { required: true });
+  return Field(urlIssues, { required: true, schema: { type: 'string', maxLength: MAX_URL_CHARS } });
 }
 
 function urlIssues(value: unknown): Issue[] {

@@ -1,12 +1,28 @@
 import { type Format, type ScrapeSpec } from '@troupe/contracts';
+import {
+  cacheSpecOf,
+  changeTrackingOf,
+  trackedWaitMs,
+  type ChangeTrackingOptions,
+  type DiffShape,
+} from '../keeping.js';
 import { keyIssues } from '../validation/fields.js';
-import { formatName, isOffered, type FormatInput } from './formats.dto.js';
+import { formatName, isOffered, TRACKING, type FormatInput } from './formats.dto.js';
 import { type ParserInput, type ScrapeOptionsDto } from './scrape-options.dto.js';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
+const DEFAULT_MAX_AGE_MS = 172_800_000;
+
+export interface ScrapeRules {
+  maxScrapeTimeoutMs: number;
+  changeTrackingDiffShape: DiffShape;
+}
 
 /** v2 words -> the model, with v2's defaults. Options that are not offered must have been refused before. */
-export function scrapeSpecFromV2(options: ScrapeOptionsDto, limits: { maxScrapeTimeoutMs: number }): ScrapeSpec {
+export function scrapeSpecFromV2(options: ScrapeOptionsDto, rules: ScrapeRules): ScrapeSpec {
+  const changeTracking = changeTrackingFromV2(options, rules);
+  const isTracked = changeTracking !== null;
+  const zeroRetention = options.zeroDataRetention ?? false;
   const waitForMs = options.waitFor ?? 0;
   return {
     formats: formatsFromV2(options.formats ?? ['markdown']),
@@ -14,12 +30,23 @@ export function scrapeSpecFromV2(options: ScrapeOptionsDto, limits: { maxScrapeT
     includeTags: options.includeTags ?? [],
     excludeTags: options.excludeTags ?? [],
     headers: options.headers ?? {},
-    waitForMs,
+    waitForMs: isTracked ? trackedWaitMs(waitForMs) : waitForMs,
     skipTlsVerification: options.skipTlsVerification ?? true,
-    timeoutMs: Math.min(options.timeout ?? DEFAULT_TIMEOUT_MS, limits.maxScrapeTimeoutMs),
+    timeoutMs: Math.min(options.timeout ?? DEFAULT_TIMEOUT_MS, rules.maxScrapeTimeoutMs),
     removeBase64Images: options.removeBase64Images ?? true,
-    engine: waitForMs > 0 ? 'browser' : 'auto',
+    engine: waitForMs > 0 ? 'browser' : isTracked ? 'browserIfAny' : 'auto',
+    cache: cacheSpecOf(options, { isTracked, zeroRetention, defaultMaxAgeMs: DEFAULT_MAX_AGE_MS }),
+    changeTracking,
+    zeroRetention,
   };
+}
+
+function changeTrackingFromV2({ formats, origin }: ScrapeOptionsDto, rules: ScrapeRules): ScrapeSpec['changeTracking'] {
+  const format = (formats ?? []).find((input) => formatName(input) === TRACKING);
+  if (format === undefined) return null;
+  const { modes, tag } = (typeof format === 'string' ? {} : format) as Record<string, never>;
+  const options: ChangeTrackingOptions = { modes, tag };
+  return changeTrackingOf(options, rules.changeTrackingDiffShape, origin);
 }
 
 function formatsFromV2(formats: FormatInput[]): Format[] {
@@ -30,7 +57,7 @@ function formatsFromV2(formats: FormatInput[]): Format[] {
 /** What a client would have to send to get this model: the `scrapeOptions` of active crawls. */
 export function scrapeSpecToV2(spec: ScrapeSpec) {
   return {
-    formats: spec.formats.map(({ type }) => type),
+    formats: [...spec.formats.map(({ type }) => type), ...changeTrackingToV2(spec)],
     onlyMainContent: spec.onlyMainContent,
     includeTags: spec.includeTags,
     excludeTags: spec.excludeTags,
@@ -39,18 +66,26 @@ export function scrapeSpecToV2(spec: ScrapeSpec) {
     skipTlsVerification: spec.skipTlsVerification,
     timeout: spec.timeoutMs,
     removeBase64Images: spec.removeBase64Images,
+    maxAge: spec.cache.maxAgeMs,
+    ...(spec.cache.minAgeMs === null ? {} : { minAge: spec.cache.minAgeMs }),
+    storeInCache: spec.cache.store,
   };
+}
+
+function changeTrackingToV2({ changeTracking }: ScrapeSpec): object[] {
+  if (changeTracking === null) return [];
+  const { tag, diff } = changeTracking;
+  return [{ type: TRACKING, modes: diff ? ['git-diff'] : [], tag }];
 }
 
 /** Names of the options that ask for something this version does not offer. Default values ask for nothing. */
 export function unofferedScrapeOptions(options: ScrapeOptionsDto): string[] {
   const names = new Set<string>();
   for (const format of options.formats ?? []) {
-    if (!isOffered(formatName(format))) names.add(`format ${formatName(format)}`);
+    if (formatName(format) !== TRACKING && !isOffered(formatName(format))) names.add(`format ${formatName(format)}`);
   }
   if (options.actions?.length) names.add('actions');
   if (options.mobile) names.add('mobile');
-  if (options.minAge !== undefined) names.add('minAge');
   if (options.proxy === 'stealth' || options.proxy === 'enhanced') names.add(`proxy ${options.proxy}`);
   if (isSpecialLocation(options.location)) names.add('location');
   if (options.parsers && !isDefaultParsers(options.parsers)) names.add('parsers');

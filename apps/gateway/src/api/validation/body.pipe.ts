@@ -5,7 +5,7 @@ import { readBody, type ReadBody } from './read-body.js';
 
 /** `@Body(new BodyPipe(ScrapeDto))`: the checked body, or 400 with every issue. */
 export class BodyPipe<T extends object> implements PipeTransform<unknown, ReadBody<T>> {
-  constructor(private readonly type: new () => T) {}
+  constructor(readonly type: new () => T) {}
 
   transform(value: unknown): ReadBody<T> {
     return readBody(this.type, value);

@@ -10,11 +10,21 @@ import { customIssue, notInEnum, tooBig, tooSmall, under, unknownKeys, wrongType
 /** Says what is wrong with a value that was sent; `body` is the whole object, for rules across fields. */
 export type Check = (value: unknown, body: object) => Issue[];
 
+/** What a check accepts, as JSON Schema 2020-12: the interface description is made of these. */
+export type Schema = Record<string, unknown>;
+
 export interface Presence {
   /** @default false */
   required?: boolean;
+  /** For checks that are written by hand. @default anything */
+  schema?: Schema;
   /** Kept as sent, `null` inside it too. @default false */
   verbatim?: boolean;
+}
+
+export interface Described {
+  schema: Schema;
+  required: boolean;
 }
 
 /** Property -> value, by the prototype that declares it. */
@@ -44,6 +54,7 @@ class FieldRegistry<V> {
 export const fieldChecks = new FieldRegistry<Check>();
 export const verbatimFields = new FieldRegistry<true>();
 export const nestedFields = new FieldRegistry<() => new () => object>();
+export const fieldSchemas = new FieldRegistry<Described>();
 
 /** A field that passes when `check` finds nothing. */
 export function Field(check: Check, presence: Presence = {}): PropertyDecorator {
@@ -51,6 +62,10 @@ export function Field(check: Check, presence: Presence = {}): PropertyDecorator 
   return (target, property) => {
     const propertyName = String(property);
     fieldChecks.declare(target, propertyName, whole);
+    fieldSchemas.declare(target, propertyName, {
+      schema: presence.schema ?? {},
+      required: presence.required ?? false,
+    });
     if (presence.verbatim) verbatimFields.declare(target, propertyName, true);
     registerDecorator({
       name: 'field',
@@ -80,7 +95,8 @@ export interface TextRule extends Presence {
 }
 
 export function TextField(rule: TextRule = {}): PropertyDecorator {
-  return Field((value) => textIssues(value, rule), rule);
+  const { minLength, maxLength } = rule;
+  return Field((value) => textIssues(value, rule), { ...rule, schema: { type: 'string', minLength, maxLength } });
 }
 
 export function textIssues(value: unknown, rule: TextRule): Issue[] {
@@ -90,11 +106,17 @@ export function textIssues(value: unknown, rule: TextRule): Issue[] {
   return [];
 }
 
-export function BooleanField(): PropertyDecorator {
-  return Field((value) => (typeof value === 'boolean' ? [] : [wrongType('boolean', value)]));
+/** What an absent field means; said here for the interface description, applied by the mapper. */
+export interface Default<T> {
+  default?: T;
 }
 
-export interface NumberRule {
+export function BooleanField(rule: Default<boolean> = {}): PropertyDecorator {
+  const schema = { type: 'boolean', default: rule.default };
+  return Field((value) => (typeof value === 'boolean' ? [] : [wrongType('boolean', value)]), { schema });
+}
+
+export interface NumberRule extends Default<number> {
   min?: number;
   /** The value must be above this, not merely equal. */
   above?: number;
@@ -106,10 +128,18 @@ export interface NumberRule {
 }
 
 export function NumberField(rule: NumberRule = {}): PropertyDecorator {
-  return Field((value, body) => {
-    const issues = numberIssues(value, rule);
-    return issues.length === 0 && rule.also ? rule.also(value as number, body) : issues;
-  });
+  return Field(
+    (value, body) => {
+      const issues = numberIssues(value, rule);
+      return issues.length === 0 && rule.also ? rule.also(value as number, body) : issues;
+    },
+    { schema: numberSchema(rule) },
+  );
+}
+
+export function numberSchema({ min, above, max, integer, default: absent }: NumberRule): Schema {
+  const type = (integer ?? true) ? 'integer' : 'number';
+  return { type, minimum: min, exclusiveMinimum: above, maximum: max, default: absent };
 }
 
 export function numberIssues(value: unknown, rule: NumberRule): Issue[] {
@@ -131,21 +161,26 @@ export function numberIssues(value: unknown, rule: NumberRule): Issue[] {
   return [];
 }
 
-export function EnumField(options: readonly string[]): PropertyDecorator {
-  return Field((value) => {
+export function EnumField(options: readonly string[], rule: Default<string> = {}): PropertyDecorator {
+  const check: Check = (value) => {
     if (typeof value !== 'string') return [wrongType('string', value)];
     return options.includes(value) ? [] : [notInEnum(options, value)];
-  });
+  };
+  return Field(check, { schema: { type: 'string', enum: options, default: rule.default } });
 }
 
 export interface ListRule extends Presence {
   minItems?: number;
   maxItems?: number;
+  /** What an item may be. @default anything */
+  items?: Schema;
 }
 
 /** An array whose items are each checked. */
 export function ListField(item: (value: unknown, index: number) => Issue[], rule: ListRule = {}): PropertyDecorator {
-  return Field((value) => listIssues(value, item, rule), rule);
+  const { minItems, maxItems, items = {} } = rule;
+  const schema = { type: 'array', items, minItems, maxItems };
+  return Field((value) => listIssues(value, item, rule), { ...rule, schema });
 }
 
 export function listIssues(
@@ -161,7 +196,8 @@ export function listIssues(
 
 /** An array of strings. */
 export function TextListField(rule: ListRule & { maxLength?: number } = {}): PropertyDecorator {
-  return ListField((value) => textIssues(value, { maxLength: rule.maxLength }), rule);
+  const { maxLength } = rule;
+  return ListField((value) => textIssues(value, { maxLength }), { ...rule, items: { type: 'string', maxLength } });
 }
 
 /** Clients mark their own notes with it; such keys are ignored at every level. */
@@ -200,7 +236,9 @@ const MAX_HEADER_CHARS = 32_768;
 
 /** Request headers for the page: bounded, and only what may be set without breaking the connection. */
 export function HeadersField(): PropertyDecorator {
-  return Field((value) => headersIssues(value));
+  return Field((value) => headersIssues(value), {
+    schema: { type: 'object', additionalProperties: { type: 'string' }, maxProperties: MAX_HEADERS },
+  });
 }
 
 export interface HeadersRule {

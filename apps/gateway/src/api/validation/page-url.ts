@@ -8,7 +8,7 @@ const DOUBLED_SCHEME = /^https?:\/*https?:/i;
 const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
 const TOP_LEVEL = /^(?:[a-z]{2,}|xn--[a-z0-9-]+)$/;
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?$/;
-const MAX_URL_CHARS = 2048;
+export const MAX_URL_CHARS = 2048;
 
 export type PageUrl = { ok: true; url: string } | { ok: false; message: string };
 

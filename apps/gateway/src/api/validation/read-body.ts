@@ -6,7 +6,7 @@ import { fieldChecks, isPlainObject, isPrivateKey, nestedFields, verbatimFields,
 import { customIssue, InvalidBodyError, under, unknownKeys, wrongType, type Issue, type IssuePath } from './issue.js';
 
 /** Valid in current clients, without effect here (spec/README.md). */
-const IGNORED_KEYS = new Set([
+export const IGNORED_KEYS: ReadonlySet<string> = new Set([
   'fastMode',
   'useMock',
   'redactPII',

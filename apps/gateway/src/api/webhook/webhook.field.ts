@@ -1,8 +1,8 @@
 /** The `webhook` of a crawl or batch body: the same words in every version (spec/webhooks.md). */
 import { WEBHOOK_EVENTS, WEBHOOK_SUBJECTS } from '@troupe/contracts';
 import { parseUrl } from '@troupe/frontier';
-import { Field, headersIssues, isPlainObject, listIssues, textIssues } from '../validation/fields.js';
-import { customIssue, invalidUrl, notInEnum, under, unknownKeys, wrongType, type Issue } from '../validation/issue.js';
+import { Field, headersIssues, isPlainObject, keyIssues, listIssues, textIssues } from '../validation/fields.js';
+import { customIssue, invalidUrl, notInEnum, under, wrongType, type Issue } from '../validation/issue.js';
 
 /** As it may be sent; optional keys may be null. */
 export type WebhookInput =
@@ -26,17 +26,32 @@ const EVENT_NAMES = [
   ...Object.values(WEBHOOK_SUBJECTS).flatMap((subject) => WEBHOOK_EVENTS.map((event) => `${subject}.${event}`)),
 ];
 
+const SCHEMA = {
+  anyOf: [
+    { type: 'string', format: 'uri' },
+    {
+      type: 'object',
+      required: ['url'],
+      properties: {
+        url: { type: 'string', format: 'uri', maxLength: MAX_URL_CHARS },
+        headers: { type: 'object', additionalProperties: { type: 'string' } },
+        metadata: { type: 'object' },
+        events: { type: 'array', items: { type: 'string', enum: EVENT_NAMES }, maxItems: MAX_EVENTS },
+      },
+    },
+  ],
+};
+
 /** An address, or an object with one. */
 export function WebhookField(): PropertyDecorator {
-  return Field(webhookIssues, { verbatim: true });
+  return Field(webhookIssues, { verbatim: true, schema: SCHEMA });
 }
 
 function webhookIssues(value: unknown): Issue[] {
   if (typeof value === 'string') return addressIssues(value);
   if (!isPlainObject(value)) return [wrongType('object', value)];
-  const unknown = Object.keys(value).filter((key) => !KEYS.includes(key));
   return [
-    ...(unknown.length > 0 ? [unknownKeys(unknown)] : []),
+    ...keyIssues(value, KEYS),
     ...under(['url'], addressIssues(value.url)),
     ...given('headers', value, (headers) =>
       headersIssues(headers, { maxChars: MAX_HEADER_CHARS, overridden: OVERRIDDEN }),

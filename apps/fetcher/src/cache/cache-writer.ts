@@ -1,0 +1,130 @@
+/** Pages on their way into the cache: gathered, compressed and stored together, off the path of whoever fetched them. */
+import { promisify } from 'node:util';
+import { brotliCompress, constants } from 'node:zlib';
+import { hourOf, putTogether, type BlobStore } from '@troupe/blob-store';
+import type { CachedPageMeta, PageCacheKey, PageCacheRepository } from '@troupe/persistence';
+
+const compress = promisify(brotliCompress);
+/** Half the time of the fastest gzip on web pages, and smaller. */
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 1, [constants.BROTLI_PARAM_LGWIN]: 18 } };
+const GATHER_MS = 250;
+/** Stored by one blob and one statement. */
+const MAX_PAGES = 64;
+const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+/** Pages beyond it are not kept: the store is slower than the web. */
+const MAX_WAITING_BYTES = 48 * 1024 * 1024;
+/** A full cache is looked at again after this time. */
+const FULL_MS = 30_000;
+/** Longest life of an entry; its blob lives an hour longer. */
+const KEPT_HOURS = 7 * 24;
+const HOUR_MS = 3_600_000;
+
+export interface CacheWriterParts {
+  index: Pick<PageCacheRepository, 'store' | 'renew'>;
+  blobs: Pick<BlobStore, 'put'>;
+  /** Compressed, of the whole cluster. */
+  maxBytes: number;
+  log: { warn(context: object, message: string): void };
+  /** @default Date.now */
+  wallMs?: () => number;
+}
+
+export interface FetchedBody {
+  key: PageCacheKey;
+  url: string;
+  meta: CachedPageMeta;
+  body: Uint8Array;
+}
+
+export class CacheWriter {
+  #pages: FetchedBody[] = [];
+  #renewals: PageCacheKey[] = [];
+  #waitingBytes = 0;
+  #fullUntil = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #writing: Promise<void> | null = null;
+  #isFailing = false;
+
+  constructor(private readonly parts: CacheWriterParts) {}
+
+  /** False: a page of that size would not be kept now. */
+  hasRoom(bytes: number): boolean {
+    return this.#waitingBytes + bytes <= MAX_WAITING_BYTES && this.#nowMs() >= this.#fullUntil;
+  }
+
+  /** Forgets the page when there is no room. `body` belongs to the writer now. */
+  keep(page: FetchedBody): void {
+    if (!this.hasRoom(page.body.byteLength)) return;
+    this.#pages.push(page);
+    this.#waitingBytes += page.body.byteLength;
+    this.#schedule();
+  }
+
+  renew(key: PageCacheKey): void {
+    this.#renewals.push(key);
+    this.#schedule();
+  }
+
+  /** Resolves when everything that was kept is stored, or has failed. */
+  async drain(): Promise<void> {
+    this.#write();
+    await this.#writing;
+  }
+
+  #nowMs(): number {
+    return (this.parts.wallMs ?? Date.now)();
+  }
+
+  #schedule(): void {
+    if (this.#writing !== null) return;
+    if (this.#pages.length >= MAX_PAGES || this.#waitingBytes >= MAX_BATCH_BYTES) this.#write();
+    else this.#timer ??= setTimeout(() => this.#write(), GATHER_MS);
+  }
+
+  #write(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#writing ??= this.#writeAll().finally(() => (this.#writing = null));
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#pages.length + this.#renewals.length > 0) {
+      const pages = this.#takePages();
+      const renewals = this.#renewals;
+      this.#renewals = [];
+      try {
+        if (pages.length > 0) await this.#store(pages);
+        if (renewals.length > 0) await this.parts.index.renew(renewals);
+        this.#isFailing = false;
+      } catch (error) {
+        this.#report(error);
+      }
+      for (const { body } of pages) this.#waitingBytes -= body.byteLength;
+    }
+  }
+
+  #takePages(): FetchedBody[] {
+    let bytes = 0;
+    const count = this.#pages.findIndex(
+      ({ body }, index) => index >= MAX_PAGES || (bytes += body.byteLength) > MAX_BATCH_BYTES,
+    );
+    return this.#pages.splice(0, count === -1 ? this.#pages.length : Math.max(1, count));
+  }
+
+  async #store(pages: readonly FetchedBody[]): Promise<void> {
+    const { index, blobs, maxBytes } = this.parts;
+    const packed = await Promise.all(pages.map(({ body }) => compress(body, BROTLI)));
+    const hour = hourOf(this.#nowMs() + (KEPT_HOURS + 1) * HOUR_MS);
+    const keys = await putTogether(blobs, packed, hour);
+    const rows = pages.map(({ key, url, meta }, i) => ({ ...key, url, meta, blob: keys[i]! }));
+    const bytes = packed.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    const total = await index.store(rows, { hour, bytes });
+    if (total > maxBytes) this.#fullUntil = this.#nowMs() + FULL_MS;
+  }
+
+  /** Once per outage: what is not kept is only fetched again. */
+  #report(error: unknown): void {
+    if (!this.#isFailing) this.parts.log.warn({ err: error }, 'pages are not kept in the cache');
+    this.#isFailing = true;
+  }
+}

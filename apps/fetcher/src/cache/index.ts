@@ -1,0 +1,3 @@
+export { CacheLookups } from './cache-lookups.js';
+export { CacheWriter } from './cache-writer.js';
+export { PageCache, CacheView, type CacheUse, type Remembered } from './page-cache.js';

@@ -1,0 +1,165 @@
+/**
+ * The team's cache of pages, in front of every fetch: looked up before a request is thought of, written behind its back.
+ * A cache that does not answer in time is none: pages are fetched as if it were empty.
+ */
+import { promisify } from 'node:util';
+import { brotliDecompress } from 'node:zlib';
+import { BlobNotFoundError, type BlobStore } from '@troupe/blob-store';
+import { TroupeError, type ScrapeSpec, type Uuid } from '@troupe/contracts';
+import type { CachedPage, PageCacheKey } from '@troupe/persistence';
+import type { EngineResponse } from '../engines/engine.js';
+import { keyText, type CacheLookups } from './cache-lookups.js';
+import { cacheKeyOf, conditionsOf, isCacheable, isConsulted, isFresh, metaOf, responseOf } from './cached-page.js';
+import type { CacheWriter } from './cache-writer.js';
+
+const unpack = promisify(brotliDecompress);
+const LOOKUP_TIMEOUT_MS = 500;
+/** After a failure nobody waits for the index for this long. */
+const AWAY_MS = 2_000;
+
+export interface PageCacheParts {
+  /** null: there is no cache. */
+  lookups: Pick<CacheLookups, 'find'> | null;
+  writer: Pick<CacheWriter, 'keep' | 'renew' | 'hasRoom'>;
+  blobs: Pick<BlobStore, 'get'>;
+  log: { warn(context: object, message: string): void };
+}
+
+/** What the cache may do for one page that is fetched. */
+export interface CacheUse {
+  /** Headers that ask whether the entry still holds; null: nothing to ask. */
+  readonly conditions: Record<string, string> | null;
+  /** The entry's answer, when its site says that it still holds; null when that was about another page, or the body is gone. */
+  confirm(finalUrl: string): Promise<EngineResponse | null>;
+  /** A copy of the body, to be handed to `keep` when the page turns out to be content; null: it will not be kept. */
+  copy(response: EngineResponse): Uint8Array | null;
+  keep(response: EngineResponse, body: Uint8Array): void;
+}
+
+export interface Remembered {
+  response: EngineResponse;
+  metadata: { cacheState: 'hit'; cachedAt: string };
+}
+
+export class PageCache {
+  #awayUntil = 0;
+
+  constructor(private readonly parts: PageCacheParts) {}
+
+  /** One question for all URLs of a lane. Never rejects. */
+  async lookUp(team: Uuid, urls: readonly string[], spec: ScrapeSpec): Promise<CacheView> {
+    if (!isConsulted(spec)) return new CacheView(this.parts, team, spec, null);
+    const keys = new Map(urls.map((url) => [url, cacheKeyOf(team, url, spec)]));
+    return new CacheView(this.parts, team, spec, await this.#find(keys));
+  }
+
+  /** By URL; null when nobody answers. */
+  async #find(keys: ReadonlyMap<string, PageCacheKey>): Promise<Map<string, CachedPage> | null> {
+    const { lookups } = this.parts;
+    if (lookups === null || performance.now() < this.#awayUntil) return null;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`no answer within ${LOOKUP_TIMEOUT_MS} ms`)), LOOKUP_TIMEOUT_MS);
+    });
+    try {
+      const found = await Promise.race([lookups.find([...keys.values()]), late]);
+      return byUrl(keys, found);
+    } catch (error) {
+      this.#awayUntil = performance.now() + AWAY_MS;
+      this.parts.log.warn({ err: error }, 'the cache is not readable; pages are fetched');
+      return null;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** What was found for the URLs of one lookup. */
+export class CacheView {
+  constructor(
+    private readonly parts: PageCacheParts,
+    private readonly team: Uuid,
+    private readonly spec: ScrapeSpec,
+    /** null: the cache was not consulted. */
+    private readonly pages: ReadonlyMap<string, CachedPage> | null,
+  ) {}
+
+  /** Reserved metadata of a page that is fetched all the same. */
+  get metadata(): { cacheState?: 'miss' } {
+    return this.pages === null ? {} : { cacheState: 'miss' };
+  }
+
+  /** An entry may be served. */
+  holds(url: string): boolean {
+    const page = this.#entry(url);
+    return page !== null && isFresh(page.ageMs, this.spec.cache);
+  }
+
+  /** The page as it was; null when it is not there, or not fresh. */
+  async recall(url: string): Promise<Remembered | null> {
+    const page = this.holds(url) ? this.#entry(url) : null;
+    const body = page === null ? null : await this.#body(page);
+    if (page === null || body === null) return null;
+    return { response: responseOf(page.meta, body), metadata: { cacheState: 'hit', cachedAt: page.at.toISOString() } };
+  }
+
+  /** @throws TroupeError for a page that may only come from the cache: SCRAPE_NO_CACHED_DATA, or 503 when nobody knows */
+  checkMayFetch(url: string): void {
+    if (this.spec.cache.minAgeMs === null) return;
+    if (this.pages === null && this.parts.lookups !== null)
+      throw new TroupeError('UNKNOWN_ERROR', 'the cache cannot be read now', { httpStatus: 503, retryable: true });
+    throw new TroupeError('SCRAPE_NO_CACHED_DATA', `${url} is not in the cache, or not old enough`);
+  }
+
+  /** For a page that is fetched now. */
+  use(url: string): CacheUse {
+    const entry = this.#entry(url);
+    const { writer } = this.parts;
+    let isConfirmed = false;
+    return {
+      conditions: entry === null ? null : conditionsOf(entry.meta),
+      confirm: async (finalUrl) => {
+        if (entry === null || finalUrl !== entry.meta.finalUrl) return null;
+        const body = await this.#body(entry);
+        if (body === null) return null;
+        writer.renew(entry);
+        isConfirmed = true;
+        return responseOf(entry.meta, body);
+      },
+      copy: (response) => {
+        if (isConfirmed || !this.spec.cache.store || this.parts.lookups === null) return null;
+        return isCacheable(response) && writer.hasRoom(response.body.byteLength) ? new Uint8Array(response.body) : null;
+      },
+      keep: (response, body) =>
+        writer.keep({ key: cacheKeyOf(this.team, url, this.spec), url, meta: metaOf(response), body }),
+    };
+  }
+
+  #entry(url: string): CachedPage | null {
+    return this.pages?.get(url) ?? null;
+  }
+
+  /** null: dropped, or the store does not answer. */
+  async #body(page: CachedPage): Promise<Uint8Array | null> {
+    try {
+      return await unpack(await this.parts.blobs.get(page.blob));
+    } catch (error) {
+      if (!(error instanceof BlobNotFoundError))
+        this.parts.log.warn({ blob: page.blob, err: error }, 'the body of a cached page is not readable');
+      return null;
+    }
+  }
+}
+
+/** Two URLs of one fingerprint are told apart by their text. */
+function byUrl(
+  keys: ReadonlyMap<string, PageCacheKey>,
+  found: ReadonlyMap<string, CachedPage>,
+): Map<string, CachedPage> {
+  const pages = new Map<string, CachedPage>();
+  for (const [url, key] of keys) {
+    const page = found.get(keyText(key));
+    if (page?.url === url) pages.set(url, page);
+  }
+  return pages;
+}

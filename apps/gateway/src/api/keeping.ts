@@ -1,0 +1,70 @@
+/** Cache, history and retention in the words that all versions share -> the model (spec/scrape.md, spec/formats.md). */
+import { TroupeError, type CacheSpec, type ChangeTrackingSpec } from '@troupe/contracts';
+
+export interface KeepingOptions {
+  maxAge?: number;
+  minAge?: number;
+  storeInCache?: boolean;
+  headers?: Record<string, string>;
+  actions?: unknown[];
+}
+
+export interface KeepingContext {
+  isTracked: boolean;
+  zeroRetention: boolean;
+  /** What an absent `maxAge` means. */
+  defaultMaxAgeMs: number;
+}
+
+export type DiffShape = 'auto' | 'string' | 'object';
+
+/** Entries are never older. */
+const ANY_AGE_MS = Number.MAX_SAFE_INTEGER;
+/** With change tracking a page gets at least this long to settle, or it would seem to change by itself. */
+const TRACKED_WAIT_MS = 5_000;
+
+/** @throws TroupeError SCRAPE_ZDR_VIOLATION_ERROR for a page that may only come from a cache that may not hold it */
+export function cacheSpecOf(
+  options: KeepingOptions,
+  { isTracked, zeroRetention, defaultMaxAgeMs }: KeepingContext,
+): CacheSpec {
+  const { minAge } = options;
+  if (zeroRetention && minAge !== undefined)
+    throw new TroupeError(
+      'SCRAPE_ZDR_VIOLATION_ERROR',
+      'minAge reads from the cache, which zero data retention keeps empty',
+    );
+  const isPersonal = Object.keys(options.headers ?? {}).length > 0 || (options.actions ?? []).length > 0;
+  const absent = minAge === undefined ? defaultMaxAgeMs : ANY_AGE_MS;
+  return {
+    maxAgeMs: isPersonal || isTracked || zeroRetention ? 0 : (options.maxAge ?? absent),
+    minAgeMs: minAge ?? null,
+    store: (options.storeInCache ?? true) && !isPersonal && !zeroRetention,
+  };
+}
+
+export interface ChangeTrackingOptions {
+  modes?: readonly unknown[];
+  tag?: string | null;
+}
+
+/** @param origin who asks, as the request says: clients read an object, people a text */
+export function changeTrackingOf(
+  { modes, tag }: ChangeTrackingOptions,
+  shape: DiffShape,
+  origin: string | undefined,
+): ChangeTrackingSpec {
+  return {
+    tag: tag ?? null,
+    diff: (modes ?? []).includes('git-diff'),
+    diffShape: shape === 'auto' ? shapeFor(origin) : shape,
+  };
+}
+
+function shapeFor(origin = ''): 'string' | 'object' {
+  return /-sdk|\b(mcp|cli)\b/i.test(origin) ? 'object' : 'string';
+}
+
+export function trackedWaitMs(waitForMs: number): number {
+  return Math.max(waitForMs, TRACKED_WAIT_MS);
+}

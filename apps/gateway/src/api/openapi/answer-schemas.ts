@@ -1,0 +1,153 @@
+/** Answers of the interface as JSON Schema (spec: formats, errors, and the file of each call). */
+import { ERROR_HTTP_STATUS } from '@troupe/contracts';
+import { type Schema } from '../validation/fields.js';
+
+const text: Schema = { type: 'string' };
+const flag: Schema = { type: 'boolean' };
+const count: Schema = { type: 'integer', minimum: 0 };
+const time: Schema = { type: 'string', format: 'date-time' };
+const uuid: Schema = { type: 'string', format: 'uuid' };
+const address: Schema = { type: 'string', format: 'uri' };
+const success: Schema = { type: 'boolean', const: true };
+
+export function ref(name: keyof typeof ANSWER_SCHEMAS): Schema {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+const inComponents = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+const listOf = (items: Schema): Schema => ({ type: 'array', items });
+
+/** An object whose keys are optional when their name ends in `?`. */
+function object(keys: Record<string, Schema>, more: Schema = {}): Schema {
+  const names = Object.keys(keys);
+  const required = names.filter((name) => !name.endsWith('?'));
+  return {
+    type: 'object',
+    properties: Object.fromEntries(names.map((name) => [name.replace(/\?$/, ''), keys[name]!])),
+    ...(required.length > 0 ? { required } : {}),
+    ...more,
+  };
+}
+
+const jobStatus = { type: 'string', enum: ['scraping', 'completed', 'failed', 'cancelled'] };
+const errorCode = { type: 'string', enum: Object.keys(ERROR_HTTP_STATUS) };
+const found = { url: address, title: text };
+const scraped = { 'markdown?': text, 'html?': text, 'rawHtml?': text, 'links?': listOf(text) };
+
+export const ANSWER_SCHEMAS = {
+  Error: object(
+    { success: { type: 'boolean', const: false }, error: text, 'code?': errorCode, 'details?': {} },
+    { description: 'Every answer that is no success. With code BAD_REQUEST, details is a list of issues.' },
+  ),
+  Issue: object(
+    { code: text, path: listOf({ type: ['string', 'integer'] }), message: text },
+    { description: 'What is wrong with one field of a body.' },
+  ),
+  Success: object({ success }, { additionalProperties: true }),
+  Health: object({ status: text }),
+  Metadata: object(
+    {
+      sourceURL: text,
+      'url?': address,
+      statusCode: { type: 'integer' },
+      scrapeId: uuid,
+      proxyUsed: { type: 'string', enum: ['basic', 'stealth'] },
+      creditsUsed: count,
+      'contentType?': text,
+      'error?': text,
+      'title?': text,
+      'description?': text,
+      'language?': text,
+    },
+    { additionalProperties: true, description: 'What is known of the page, and every meta element by its name.' },
+  ),
+  Document: object(
+    {
+      ...scraped,
+      'images?': listOf(text),
+      'warning?': text,
+      metadata: inComponents('Metadata'),
+    },
+    { additionalProperties: true, description: 'A page in the formats that were asked for.' },
+  ),
+  ScrapeAnswer: {
+    anyOf: [
+      object({ success, data: inComponents('Document'), 'warning?': text, 'scrape_id?': uuid }),
+      inComponents('Error'),
+    ],
+    description: 'A host that does not exist is told with status 200 and code SCRAPE_DNS_RESOLUTION_ERROR.',
+  },
+  JobStarted: object({ success, id: uuid, url: address, 'invalidURLs?': listOf(text), 'warning?': text }),
+  JobStatus: object({
+    success,
+    status: jobStatus,
+    total: count,
+    completed: count,
+    creditsUsed: count,
+    expiresAt: time,
+    'createdAt?': time,
+    'completedAt?': time,
+    'duration?': count,
+    'next?': address,
+    'error?': text,
+    'warning?': text,
+    data: listOf(inComponents('Document')),
+  }),
+  JobErrors: object({
+    'success?': success,
+    errors: listOf(object({ id: text, url: text, error: text, 'code?': errorCode, 'timestamp?': time })),
+    robotsBlocked: listOf(text),
+  }),
+  JobCancelled: object({ success, status: { type: 'string', const: 'cancelled' } }),
+  ActiveCrawls: object({
+    success,
+    crawls: listOf(object({ id: uuid, teamId: uuid, url: text, created_at: time, options: { type: 'object' } })),
+  }),
+  MapAnswer: object({
+    success,
+    id: uuid,
+    links: listOf(object({ url: address, 'title?': text, 'description?': text })),
+    'warning?': text,
+  }),
+  MapAnswerV1: object({ success, links: listOf(address), 'scrape_id?': uuid, 'warning?': text }),
+  SearchAnswer: object({
+    success,
+    id: uuid,
+    creditsUsed: count,
+    data: object({
+      'web?': listOf(inComponents('WebResult')),
+      'news?': listOf(inComponents('NewsResult')),
+      'images?': listOf(inComponents('ImageResult')),
+    }),
+    'warning?': text,
+  }),
+  SearchAnswerV1: object({ success, data: listOf(inComponents('WebResult')), 'warning?': text }),
+  WebResult: object({
+    ...found,
+    description: text,
+    'position?': count,
+    'category?': text,
+    ...scraped,
+    'metadata?': { type: 'object' },
+  }),
+  NewsResult: object({
+    ...found,
+    snippet: text,
+    'date?': text,
+    'imageUrl?': address,
+    position: count,
+    'category?': text,
+    ...scraped,
+    'metadata?': { type: 'object' },
+  }),
+  ImageResult: object({ ...found, 'imageUrl?': address, 'imageWidth?': count, 'imageHeight?': count, position: count }),
+  WebhookEvent: object({
+    success: flag,
+    type: text,
+    id: uuid,
+    webhookId: uuid,
+    data: listOf({ type: 'object' }),
+    metadata: { type: 'object' },
+    error: { type: ['string', 'null'] },
+  }),
+} satisfies Record<string, Schema>;

@@ -1,0 +1,17 @@
+import { NestFactory } from '@nestjs/core';
+import { GatewayModule, type GatewayParts } from '../../gateway.module.js';
+import { describeApi } from './describe-api.js';
+
+/**
+ * The description without a running gateway: Nest's preview mode reads modules and controllers and makes none of what
+ * they need, so that there is no database, no NATS and no port.
+ */
+export async function describeGateway() {
+  const parts = new Proxy({}, { get: () => ({}) }) as GatewayParts;
+  const app = await NestFactory.create(GatewayModule.of(parts), { preview: true, logger: false, abortOnError: false });
+  try {
+    return describeApi(app);
+  } finally {
+    await app.close();
+  }
+}

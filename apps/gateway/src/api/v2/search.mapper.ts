@@ -1,0 +1,151 @@
+import { type ScrapeSpec } from '@troupe/contracts';
+import { type SearchAnswer, type SearchResult } from '../../jobs/search.service.js';
+import { type SearchAge, type SearchSource } from '../../search/search-provider.js';
+import { type SearchCategory, type SearchSpec, type SourceSpec } from '../../search/search-spec.js';
+import { customIssue, InvalidBodyError } from '../validation/issue.js';
+import { formatName } from './formats.dto.js';
+import { type ScrapeOptionsDto } from './scrape-options.dto.js';
+import { scrapeSpecFromV2, type ScrapeRules } from './scrape.mapper.js';
+import { type SearchDto, type TypedInput } from './search.dto.js';
+
+const DEFAULT_LIMIT = 10;
+const DEFAULT_TIMEOUT_MS = 60_000;
+const DEFAULT_LANGUAGE = 'en';
+const DEFAULT_COUNTRY = 'us';
+/** `qdr:w2` and the like: results of the last two weeks. */
+const AGE = /^qdr:([hdwmy])\d*$/;
+const AGES: Record<string, SearchAge> = { h: 'day', d: 'day', w: 'week', m: 'month', y: 'year' };
+
+/** `tbs`, `lang` … of the body, or of one of its sources. */
+type Words = Record<string, unknown>;
+
+export function searchSpecFromV2(body: SearchDto, limits: ScrapeRules): SearchSpec {
+  const hosts = (list: string[] | undefined) => (list ?? []).map((host) => host.toLowerCase());
+  return {
+    query: body.query.trim(),
+    limit: body.limit ?? DEFAULT_LIMIT,
+    sources: sourcesOf(body),
+    categories: [...new Set((body.categories ?? []).map(typeOf))] as SearchCategory[],
+    includeDomains: hosts(body.includeDomains),
+    excludeDomains: hosts(body.excludeDomains),
+    dropsForbidden: body.ignoreInvalidURLs ?? false,
+    scrape: scrapeOf(body.scrapeOptions, limits),
+    timeoutMs: Math.min(body.timeout ?? DEFAULT_TIMEOUT_MS, limits.maxScrapeTimeoutMs),
+  };
+}
+
+/** Nothing is scraped unless a format is asked for. @throws InvalidBodyError */
+function scrapeOf(options: ScrapeOptionsDto | undefined, limits: ScrapeRules): ScrapeSpec | null {
+  if (!options?.formats?.length) return null;
+  if (options.formats.some((format) => formatName(format) === 'changeTracking')) {
+    const issue = customIssue('The changeTracking format is not available in searches', ['scrapeOptions', 'formats']);
+    throw new InvalidBodyError([issue]);
+  }
+  return scrapeSpecFromV2(options, limits);
+}
+
+/** Words that were sent and that no provider of ours can be told. */
+export function searchWarnings(body: SearchDto): string[] {
+  const words: Words[] = [{ ...body }, ...(body.sources ?? []).filter((source) => typeof source === 'object')];
+  const unheard = (['filter', 'location'] as const).filter((name) => words.some((said) => said[name] !== undefined));
+  const unknownAges = words.flatMap(({ tbs }) => (typeof tbs === 'string' && ageOf(tbs) === null ? [tbs] : []));
+  return [
+    ...unheard.map((name) => `The option ${name} has no effect with this search provider.`),
+    ...unknownAges.map((tbs) => `The search provider does not know tbs ${tbs}.`),
+  ];
+}
+
+function sourcesOf(body: SearchDto): SourceSpec[] {
+  const asked: TypedInput[] = body.sources?.length ? body.sources : ['web'];
+  const specs = new Map<string, SourceSpec>();
+  for (const input of asked) {
+    const own: Words = typeof input === 'string' ? {} : input;
+    const source = typeOf(input);
+    if (!specs.has(source)) specs.set(source, sourceSpec(source as SearchSource, { ...body, ...own }));
+  }
+  return [...specs.values()];
+}
+
+function typeOf(input: TypedInput): string {
+  return typeof input === 'string' ? input : input.type;
+}
+
+function sourceSpec(source: SearchSource, { tbs, lang, country, location }: Words): SourceSpec {
+  const defaultCountry = location === undefined ? DEFAULT_COUNTRY : undefined;
+  return { source, language: languageOf(lang ?? DEFAULT_LANGUAGE, country ?? defaultCountry), maxAge: ageOf(tbs) };
+}
+
+/** `en`, `us` -> `en-US`; null when the language is none. */
+function languageOf(lang: unknown, country: unknown): string | null {
+  const language = typeof lang === 'string' && /^[a-z]{2,3}$/i.test(lang) ? lang.toLowerCase() : null;
+  const isCountry = typeof country === 'string' && /^[a-z]{2}$/i.test(country);
+  return language !== null && isCountry ? `${language}-${country.toUpperCase()}` : language;
+}
+
+function ageOf(tbs: unknown): SearchAge | null {
+  const unit = typeof tbs === 'string' ? AGE.exec(tbs)?.[1] : undefined;
+  return unit === undefined ? null : AGES[unit]!;
+}
+
+/** The answer in pieces: documents are copied as they are, never parsed. */
+export function* searchAnswerToV2({
+  id,
+  creditsUsed,
+  results,
+  warnings,
+}: SearchAnswer): Generator<Uint8Array | string> {
+  yield `{"success":true,"id":"${id}","creditsUsed":${creditsUsed},"data":{`;
+  let isFirst = true;
+  for (const [source, list] of results) {
+    yield `${isFirst ? '' : ','}"${source}":[`;
+    yield* itemsOf(list, ITEMS[source]);
+    yield ']';
+    isFirst = false;
+  }
+  yield warnings.length === 0 ? '}}' : `},"warning":${JSON.stringify(warnings.join(' '))}}`;
+}
+
+/** Results as items of a JSON list, without its brackets. */
+export function* itemsOf(
+  results: SearchResult[],
+  toItem: (result: SearchResult) => object,
+): Generator<Uint8Array | string> {
+  for (const [index, result] of results.entries()) {
+    if (index > 0) yield ',';
+    yield* withPage(toItem(result), result.page);
+  }
+}
+
+/** Clients tell scraped results by the presence of keys: without a document there must be none of a document. */
+function* withPage(item: object, page: SearchResult['page']): Generator<Uint8Array | string> {
+  if (page === null) return yield JSON.stringify(item);
+  if (!('document' in page)) return yield JSON.stringify({ ...item, metadata: { ...page, proxyUsed: 'basic' } });
+  yield `${JSON.stringify(item).slice(0, -1)},`;
+  yield page.document.subarray(1);
+}
+
+const ITEMS: Record<SearchSource, (result: SearchResult) => object> = {
+  web: ({ url, title, text, position, category }) => ({
+    url,
+    title,
+    description: text,
+    position,
+    ...(category === null ? {} : { category }),
+  }),
+  news: ({ url, title, text, date, imageUrl, position, category }) => ({
+    title,
+    url,
+    snippet: text,
+    ...(date === null ? {} : { date }),
+    ...(imageUrl === null ? {} : { imageUrl }),
+    position,
+    ...(category === null ? {} : { category }),
+  }),
+  images: ({ url, title, imageUrl, imageSize, position }) => ({
+    title,
+    ...(imageUrl === null ? {} : { imageUrl }),
+    ...(imageSize === null ? {} : { imageWidth: imageSize.width, imageHeight: imageSize.height }),
+    url,
+    position,
+  }),
+};

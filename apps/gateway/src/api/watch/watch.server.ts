@@ -1,0 +1,85 @@
+/**
+ * WebSockets of those who watch jobs, on the port of the HTTP API (spec/crawl.md, "WebSocket").
+ *
+ * Every upgrade on the path of a job is completed, and what is wrong is said by the close code: clients cannot read the
+ * answer to a refused one. Any other upgrade is offered back to HTTP, which ignores it.
+ */
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { type Logger } from '@troupe/observability';
+import { WebSocketServer, type WebSocket } from 'ws';
+import { Accounts } from '../../auth/accounts.js';
+import { JobStatusService } from '../../jobs/job-status.service.js';
+import { InjectLog } from '../../settings.js';
+import { handBack } from './hand-back.js';
+import { readHandshake, type Handshake } from './handshake.js';
+import { watchJob } from './watch-job.js';
+import { WatchSocket } from './watch-socket.js';
+
+const PING_EVERY_MS = 30_000;
+/** Clients have nothing to say. */
+const MAX_MESSAGE_BYTES = 4 * 1024;
+/** For clients to answer the close of a gateway that drains. */
+const CLOSE_PATIENCE_MS = 1_000;
+
+@Injectable()
+export class WatchServer implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: MAX_MESSAGE_BYTES,
+    handleProtocols: (protocols) => protocols.values().next().value ?? false,
+  });
+  private readonly watches = new Map<WatchSocket, Promise<void>>();
+  private timer: NodeJS.Timeout | undefined;
+  private isClosing = false;
+
+  constructor(
+    private readonly adapters: HttpAdapterHost,
+    private readonly accounts: Accounts,
+    private readonly status: JobStatusService,
+    @InjectLog() private readonly log: Logger,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const http = this.adapters.httpAdapter.getHttpServer() as Server;
+    http.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      const handshake = isWebSocket(request) ? readHandshake(request) : null;
+      if (handshake === null) handBack(http, { request, socket, head });
+      else this.server.handleUpgrade(request, socket, head, (webSocket) => this.serve(webSocket, handshake));
+    });
+    this.timer = setInterval(() => this.probe(), PING_EVERY_MS);
+  }
+
+  /** The feeds are closed by now, so every watch says goodbye by itself; whoever does not listen is cut off. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.isClosing = true;
+    clearInterval(this.timer);
+    const cut = setTimeout(() => this.cutAll(), CLOSE_PATIENCE_MS);
+    await Promise.all(this.watches.values());
+    clearTimeout(cut);
+  }
+
+  private serve(webSocket: WebSocket, handshake: Handshake): void {
+    const socket = new WatchSocket(webSocket);
+    const { accounts, status, log } = this;
+    const watch = watchJob(socket, handshake, { accounts, status, log }).finally(() => this.watches.delete(socket));
+    this.watches.set(socket, watch);
+    if (this.isClosing) setTimeout(() => socket.terminate(), CLOSE_PATIENCE_MS);
+  }
+
+  private probe(): void {
+    for (const socket of this.watches.keys()) socket.probe();
+  }
+
+  private cutAll(): void {
+    for (const socket of this.watches.keys()) socket.terminate();
+  }
+}
+
+function isWebSocket({ headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket';
+}

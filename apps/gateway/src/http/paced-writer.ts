@@ -1,0 +1,75 @@
+/** Bodies of many pieces, sent no faster than the client reads them. */
+import type { Response } from 'express';
+
+/** Pieces below this are gathered. */
+const FLUSH_BYTES = 64 * 1024;
+
+/** Holds at most `FLUSH_BYTES` and one piece. Nothing is sent before the first flush, so that a failure can still be answered. */
+export class PacedWriter {
+  private parts: Buffer[] = [];
+  private size = 0;
+
+  constructor(
+    private readonly response: Response,
+    private readonly contentType: string,
+  ) {}
+
+  /** Sends the head of the answer before there is a body. */
+  open(): void {
+    this.begin();
+    this.response.flushHeaders();
+  }
+
+  /** False when the client has gone. */
+  async write(...parts: Buffer[]): Promise<boolean> {
+    for (const part of parts) {
+      this.parts.push(part);
+      this.size += part.byteLength;
+    }
+    return this.size < FLUSH_BYTES || this.flush();
+  }
+
+  /** Sends what was gathered. False when the client has gone. */
+  async flush(): Promise<boolean> {
+    const { response } = this;
+    if (response.destroyed) return false;
+    this.begin();
+    this.send();
+    return !response.writableNeedDrain || this.drained();
+  }
+
+  end(): void {
+    const { response } = this;
+    if (response.destroyed) return;
+    if (!response.headersSent) response.setHeader('content-length', this.size);
+    this.begin();
+    this.send();
+    response.end();
+  }
+
+  private begin(): void {
+    if (!this.response.headersSent) this.response.setHeader('content-type', this.contentType);
+  }
+
+  private send(): void {
+    const { response, parts } = this;
+    this.parts = [];
+    this.size = 0;
+    response.cork();
+    for (const part of parts) response.write(part);
+    response.uncork();
+  }
+
+  private drained(): Promise<boolean> {
+    const { response } = this;
+    return new Promise((resolve) => {
+      const settle = () => {
+        response.off('drain', settle);
+        response.off('close', settle);
+        resolve(!response.destroyed);
+      };
+      response.on('drain', settle);
+      response.on('close', settle);
+    });
+  }
+}

@@ -1,0 +1,89 @@
+/** Results of a job as they come, until it ends: what WebSockets and streams of lines have in common. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { jobNotFound, unavailable } from '../errors/api-error.js';
+import { type Follower, type JobFeeds } from './job-feeds.js';
+import { isOver, type JobView } from './ports.js';
+import { startOf, type ResultRuns, type Run } from './result-runs.js';
+
+/** The gateway drains: whoever watches has to come back, to another one. */
+export class WatchEndedError extends Error {
+  constructor() {
+    super('the gateway ends all watches');
+    this.name = 'WatchEndedError';
+  }
+}
+
+/** A feed looks by itself every two seconds. */
+const PATIENCE_MS = 60_000;
+/** Between looks for a result that was announced and is not there. */
+const UNREADABLE_MS = 500;
+
+export class JobStream {
+  private known: JobView;
+  private readonly follower: Follower | null;
+
+  /** @throws ApiError 503 when too many wait already @throws WatchEndedError when the gateway drains */
+  constructor(
+    private readonly parts: { runs: Pick<ResultRuns, 'at'>; feeds: JobFeeds },
+    job: JobView,
+    private readonly signal: AbortSignal,
+  ) {
+    this.known = job;
+    this.follower = isOver(job) ? null : follow(parts.feeds, job);
+  }
+
+  /** As last heard of. Once the runs are out, and were not limited, it is over. */
+  get job(): JobView {
+    return this.known;
+  }
+
+  /**
+   * Runs of documents behind the first `from`, at most `limit` of them. Ends with the job, or early when the signal
+   * aborts. A reader that takes its time costs the run it has.
+   * @throws WatchEndedError when the gateway drains @throws ApiError 404 when the job expires meanwhile
+   */
+  async *runs(from: number, limit: number | null = null): AsyncGenerator<Run> {
+    const last = limit === null ? Infinity : from + limit;
+    let reached = from;
+    while (reached < last && !this.signal.aborted) {
+      const isEnd = this.refresh();
+      const run = this.isReadable(reached) ? await this.parts.runs.at(this.known, reached) : null;
+      if (run !== null) {
+        const part = startOf(run, last - reached);
+        reached += part.count;
+        yield part;
+      } else if (isEnd) return;
+      else await this.waitBehind(reached);
+    }
+  }
+
+  close(): void {
+    this.follower?.leave();
+  }
+
+  /** Whether the job was over before its results are read: then nothing can be missed. */
+  private refresh(): boolean {
+    if (!this.parts.feeds.isOpen) throw new WatchEndedError();
+    if (this.follower !== null) {
+      if (this.follower.job === null) throw jobNotFound();
+      this.known = this.follower.job;
+    }
+    return isOver(this.known);
+  }
+
+  private async waitBehind(reached: number): Promise<void> {
+    if (this.isReadable(reached)) await sleep(UNREADABLE_MS);
+    else await this.follower?.news(reached, PATIENCE_MS, this.signal);
+  }
+
+  private isReadable(reached: number): boolean {
+    return this.follower === null || this.follower.hasNews(reached);
+  }
+}
+
+function follow(feeds: JobFeeds, job: JobView): Follower {
+  if (!feeds.isOpen) throw new WatchEndedError();
+  const follower = feeds.follow(job);
+  if (follower === null) throw unavailable(null);
+  return follower;
+}

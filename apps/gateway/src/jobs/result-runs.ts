@@ -1,0 +1,122 @@
+/**
+ * Results of jobs as the bytes of their JSON, read once for all who want them at the same time.
+ *
+ * A job's results are an append-only list, and a result never changes: whatever was read behind an index stays true, so
+ * runs of documents are kept by (job, first index) and nothing here is ever invalidated. Runs end at multiples of
+ * `RUN_ROWS`, so that readers who began at different places soon share theirs.
+ */
+import { type JobNo } from '@troupe/contracts';
+import { LRUCache } from 'lru-cache';
+import { type PageBytes } from './page-bytes.js';
+import { isOver, type Jobs, type JobView } from './ports.js';
+import { Turnstile } from './turnstile.js';
+
+/** Documents that follow one another in a job's results. */
+export interface Run {
+  count: number;
+  /** Their JSON, joined by commas. */
+  bytes: Buffer;
+  /** Where each document ends in `bytes`. */
+  ends: number[];
+}
+
+const RUN_ROWS = 256;
+/** A larger document is a run of its own. */
+const RUN_BYTES = 512 * 1024;
+const KEPT_MS = 5 * 60_000;
+/** A run that more results may follow is read again soon: otherwise those who ask often leave a trail of tiny ones. */
+const UNFINISHED_KEPT_MS = 1_000;
+const RUN_OVERHEAD_BYTES = 512;
+/** Reads at the same time: there are connections for other requests then, and nobody waits for one in vain. */
+const MAX_READS = 4;
+const MAX_KNOWN_ENDS = 10_000;
+
+export class ResultRuns {
+  private readonly kept: LRUCache<string, Run> | null;
+  /** Number of results of jobs that are over. */
+  private readonly ends = new LRUCache<string, number>({ max: MAX_KNOWN_ENDS });
+  private readonly reads = new Turnstile(MAX_READS);
+  private readonly reading = new Map<string, Promise<Run | null>>();
+
+  /** @param maxBytes of documents kept for the next who asks; 0 keeps none */
+  constructor(
+    private readonly jobs: Pick<Jobs, 'pages'>,
+    private readonly pages: Pick<PageBytes, 'documents'>,
+    maxBytes: number,
+  ) {
+    const sizeCalculation = ({ bytes }: Run) => bytes.byteLength + RUN_OVERHEAD_BYTES;
+    this.kept = maxBytes === 0 ? null : new LRUCache({ maxSize: maxBytes, sizeCalculation, ttl: KEPT_MS });
+  }
+
+  /** The next documents behind the first `from`; null when the job has no more of them now. */
+  at(job: JobView, from: number): Run | null | Promise<Run | null> {
+    const known = this.kept?.get(keyOf(job.jobNo, from));
+    if (known !== undefined) return known;
+    return from >= (this.ends.get(endKeyOf(job)) ?? Infinity) ? null : this.look(job, from);
+  }
+
+  /** A look that had begun before this one was asked for is good for what it finds, not for finding nothing. */
+  private async look(job: JobView, from: number): Promise<Run | null> {
+    const key = keyOf(job.jobNo, from);
+    const earlier = await this.reading.get(key);
+    return earlier ?? this.reading.get(key) ?? this.read(key, job, from);
+  }
+
+  private read(key: string, job: JobView, from: number): Promise<Run | null> {
+    const reading = this.reads.pass(() => this.load(job, from)).finally(() => this.reading.delete(key));
+    this.reading.set(key, reading);
+    return reading;
+  }
+
+  private async load(job: JobView, from: number): Promise<Run | null> {
+    const wanted = RUN_ROWS - (from % RUN_ROWS);
+    const rows = await this.jobs.pages(job.jobNo, from, wanted, RUN_BYTES);
+    if (rows.length === 0) {
+      if (isOver(job)) this.ends.set(endKeyOf(job), from);
+      return null;
+    }
+    const run = await joined(this.pages.documents(rows));
+    const isFinal = run.count === wanted || isOver(job);
+    this.kept?.set(keyOf(job.jobNo, from), run, { ttl: isFinal ? KEPT_MS : UNFINISHED_KEPT_MS });
+    return run;
+  }
+}
+
+/** The documents of a run, one by one; no copies. */
+export function* documentsOf({ bytes, ends }: Run): Generator<Buffer> {
+  let start = 0;
+  for (const end of ends) {
+    yield bytes.subarray(start, end);
+    start = end + 1;
+  }
+}
+
+/** The first `count` documents of a run. */
+export function startOf(run: Run, count: number): Run {
+  if (count >= run.count) return run;
+  return { count, bytes: run.bytes.subarray(0, run.ends[count - 1]), ends: run.ends.slice(0, count) };
+}
+
+const COMMA = Buffer.from(',');
+
+async function joined(documents: AsyncIterable<Buffer>): Promise<Run> {
+  const parts: Buffer[] = [];
+  const ends: number[] = [];
+  let size = 0;
+  for await (const document of documents) {
+    if (parts.length > 0) parts.push(COMMA);
+    size += document.byteLength + (ends.length > 0 ? 1 : 0);
+    parts.push(document);
+    ends.push(size);
+  }
+  return { count: ends.length, bytes: Buffer.concat(parts, size), ends };
+}
+
+function keyOf(jobNo: JobNo, from: number): string {
+  return `${jobNo}/${from}`;
+}
+
+/** A batch may be opened again: what was its end is then another end's business. */
+function endKeyOf({ jobNo, finishedAt }: JobView): string {
+  return `${jobNo}@${finishedAt?.getTime() ?? ''}`;
+}

@@ -1,0 +1,217 @@
+/** Searches: a provider's results, each scraped if asked for, all within one timeout. */
+import { randomUUID } from 'node:crypto';
+import { isTroupeError, TroupeError, type ScrapeSpec, type Uuid } from '@troupe/contracts';
+import { type Caller } from '../auth/caller.js';
+import { ApiError, unavailable } from '../errors/api-error.js';
+import { type CreditGate } from '../limits/credit-gate.js';
+import { categoryOf, isWanted, queryText } from '../search/search-filters.js';
+import { type SearchHit, type SearchProvider, type SearchSource } from '../search/search-provider.js';
+import { type SearchCategory, type SearchSpec, type SourceSpec } from '../search/search-spec.js';
+import { type Link } from './ports.js';
+import { type ScrapeService } from './scrape.service.js';
+import { type TargetPolicy } from './target-policy.js';
+import { type UsageLog } from './usage-log.js';
+
+/** What became of a result that was to be scraped: its document as JSON, or why there is none. */
+export type ScrapedResult = { document: Uint8Array } | { statusCode: number; error: string };
+
+export interface SearchResult extends SearchHit {
+  /** From 1. */
+  position: number;
+  category: SearchCategory | null;
+  /** null: was not to be scraped. */
+  page: ScrapedResult | null;
+}
+
+export interface SearchAnswer {
+  id: Uuid;
+  creditsUsed: number;
+  /** The sources that were asked for, in that order. */
+  results: Map<SearchSource, SearchResult[]>;
+  warnings: string[];
+}
+
+export interface SearchServiceParts {
+  /** null: none is configured. */
+  provider: SearchProvider | null;
+  scrapes: Pick<ScrapeService, 'scrape'>;
+  targets: Pick<TargetPolicy, 'check'>;
+  link: Link;
+  usage: Pick<UsageLog, 'record'>;
+  credits: Pick<CreditGate, 'charge'>;
+}
+
+const MAX_PAGES = 10;
+const MAX_PARALLEL_SCRAPES = 8;
+/** With less left of the timeout, a scrape is not begun. */
+const MIN_SCRAPE_MS = 500;
+/** All documents of an answer together; results beyond it are not scraped. */
+const MAX_DOCUMENT_BYTES = 64 * 1024 * 1024;
+const CREDITS_PER_TEN = 2;
+
+/** One search being made. */
+interface Task {
+  caller: Caller;
+  spec: SearchSpec;
+  startedMs: number;
+  /** Ends with the client or with the timeout. */
+  signal: AbortSignal;
+}
+
+export class SearchService {
+  constructor(private readonly parts: SearchServiceParts) {}
+
+  /** @throws TroupeError NOT_SUPPORTED */
+  checkOffered(): void {
+    if (this.parts.provider === null)
+      throw new TroupeError('NOT_SUPPORTED', 'Search is not supported here: no search provider is configured');
+  }
+
+  /**
+   * Costs two credits for every ten results begun, and what the scraped pages cost. Resolves when all of it is billed.
+   * @throws TroupeError NOT_SUPPORTED; SEARCH_FAILED; SCRAPE_TIMEOUT when the provider took too long
+   */
+  async search(caller: Caller, spec: SearchSpec, clientSignal: AbortSignal): Promise<SearchAnswer> {
+    this.checkOffered();
+    if (!this.parts.link.isUp()) throw unavailable(null);
+    await this.parts.credits.charge(caller, CREDITS_PER_TEN);
+    const id = randomUUID();
+    const deadline = AbortSignal.timeout(spec.timeoutMs);
+    const signal = AbortSignal.any([clientSignal, deadline]);
+    const task: Task = { caller, spec, startedMs: performance.now(), signal };
+    const found = await this.findAll(task).catch((error: unknown) => {
+      throw deadline.aborted && !clientSignal.aborted ? timedOut(spec.timeoutMs, error) : error;
+    });
+    const pages = new PageScrapes(this.parts.scrapes, { ...task, signal: clientSignal });
+    const results = found.flatMap(({ source, results }) => (source === 'images' ? [] : results));
+    if (spec.scrape !== null) await pages.run(results, spec.scrape);
+    const count = found.reduce((sum, { results }) => sum + results.length, 0);
+    const credits = CREDITS_PER_TEN * Math.ceil(count / 10);
+    await this.bill(task, id, credits);
+    return {
+      id,
+      creditsUsed: credits + pages.credits,
+      results: new Map(found.map(({ source, results }) => [source, results])),
+      warnings: [...new Set(found.flatMap(({ warning }) => warning ?? []))],
+    };
+  }
+
+  private findAll(task: Task) {
+    return Promise.all(task.spec.sources.map((source) => this.find(task, source)));
+  }
+
+  /** Page after page until there are enough results, or no further ones. */
+  private async find({ spec, signal }: Task, { source, language, maxAge }: SourceSpec) {
+    const results: SearchResult[] = [];
+    const seen = new Set<string>();
+    let warning: string | null = null;
+    for (let page = 1; page <= MAX_PAGES && results.length < spec.limit; page++) {
+      const text = queryText(spec);
+      const answer = await this.parts.provider!.search({ text, source, language, maxAge, page }, signal);
+      warning ??= answer.warning;
+      const fresh = answer.hits.filter(({ url }) => !seen.has(url));
+      if (fresh.length === 0) break;
+      for (const hit of fresh) {
+        if (!seen.has(hit.url) && this.isTaken(hit, spec)) results.push(resultOf(hit, results.length + 1, spec));
+        seen.add(hit.url);
+      }
+    }
+    return { source, results: results.slice(0, spec.limit), warning };
+  }
+
+  private isTaken({ url }: SearchHit, spec: SearchSpec): boolean {
+    return isWanted(url, spec) && !(spec.dropsForbidden && this.isForbidden(url));
+  }
+
+  private isForbidden(url: string): boolean {
+    try {
+      this.parts.targets.check(url);
+      return false;
+    } catch {
+      return true;
+    }
+  }
+
+  private async bill({ caller, spec, startedMs }: Task, id: Uuid, credits: number): Promise<void> {
+    if (credits === 0) return;
+    const ms = Math.round(performance.now() - startedMs);
+    const url = `search:${encodeURIComponent(spec.query)}`;
+    try {
+      await this.parts.usage.record({ id, team: caller.team, keyId: caller.keyId, credits, url, statusCode: 200, ms });
+    } catch (error) {
+      throw isTroupeError(error) ? error : unavailable(error);
+    }
+  }
+}
+
+function resultOf(hit: SearchHit, position: number, { categories }: SearchSpec): SearchResult {
+  return { ...hit, position, category: categoryOf(hit.url, categories), page: null };
+}
+
+/** The scrapes of one search: a few at a time, each page once, none after the time is up. */
+class PageScrapes {
+  credits = 0;
+  private bytes = 0;
+  private readonly scraped = new Map<string, Promise<ScrapedResult>>();
+
+  constructor(
+    private readonly scrapes: Pick<ScrapeService, 'scrape'>,
+    private readonly task: Task,
+  ) {}
+
+  /** Sets `page` of every result. Rejects only when the client has gone. */
+  async run(results: SearchResult[], spec: ScrapeSpec): Promise<void> {
+    const queue = results.values();
+    const work = async (): Promise<void> => {
+      for (const result of queue) result.page = await this.once(result.url, spec);
+    };
+    await Promise.all(Array.from({ length: Math.min(MAX_PARALLEL_SCRAPES, results.length) }, work));
+    this.task.signal.throwIfAborted();
+  }
+
+  private once(url: string, spec: ScrapeSpec): Promise<ScrapedResult> {
+    const known = this.scraped.get(url);
+    if (known !== undefined) return known;
+    const scrape = this.scrape(url, spec);
+    this.scraped.set(url, scrape);
+    return scrape;
+  }
+
+  private async scrape(url: string, spec: ScrapeSpec): Promise<ScrapedResult> {
+    const { caller, signal, startedMs, spec: search } = this.task;
+    try {
+      signal.throwIfAborted();
+      const leftMs = Math.floor(search.timeoutMs - (performance.now() - startedMs));
+      if (leftMs < MIN_SCRAPE_MS) throw timedOut(search.timeoutMs);
+      if (this.bytes > MAX_DOCUMENT_BYTES) throw tooMuch();
+      const order = { url, sourceUrl: url, spec: { ...spec, timeoutMs: Math.min(spec.timeoutMs, leftMs) } };
+      const { document, credits } = await this.scrapes.scrape(caller, order, signal);
+      this.credits += credits;
+      this.bytes += document.byteLength;
+      return { document };
+    } catch (error) {
+      return this.failure(error);
+    }
+  }
+
+  private failure(error: unknown): ScrapedResult {
+    if (isTroupeError(error)) {
+      // An unknown host is the one failure that costs something (ScrapeService).
+      if (error.code === 'SCRAPE_DNS_RESOLUTION_ERROR') this.credits++;
+      return { statusCode: error.httpStatus < 400 ? 500 : error.httpStatus, error: error.message };
+    }
+    if (error instanceof ApiError) return { statusCode: error.status, error: error.message };
+    return { statusCode: 500, error: 'The page could not be scraped' };
+  }
+}
+
+function timedOut(timeoutMs: number, cause?: unknown): TroupeError {
+  return new TroupeError('SCRAPE_TIMEOUT', `The search did not finish within its timeout of ${timeoutMs} ms`, {
+    cause,
+    retryable: true,
+  });
+}
+
+function tooMuch(): TroupeError {
+  return new TroupeError('SCRAPE_BODY_TOO_LARGE', 'The results scraped before this one fill the answer');
+}

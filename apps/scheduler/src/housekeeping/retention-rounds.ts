@@ -1,0 +1,119 @@
+/**
+ * Frees what its owners do not want or need any more, every minute, by whichever replica holds the first partition: jobs with
+ * zero data retention, cached pages beyond their time or room, old histories. Safe when two believe they do.
+ */
+import type { ActorRuntime } from '@troupe/actors';
+import { hourOf, type BlobRoots, type BlobStore } from '@troupe/blob-store';
+import type { Logger } from '@troupe/observability';
+import type { Retention } from '@troupe/persistence';
+
+const ROUND_MS = 60_000;
+const LEADER_PARTITION = 0;
+/** A cache beyond its room is brought down to this share, so that there is room until the next round. */
+const FILL = 0.9;
+
+export interface RetentionParts {
+  rows: Pick<
+    Retention,
+    'eraseJobs' | 'unfinishedJobs' | 'cacheBuckets' | 'dropCachedPages' | 'dropCacheBucket' | 'dropHistories'
+  >;
+  blobs: Pick<BlobRoots, 'cache' | 'snapshots' | 'erasable'>;
+  runtime: Pick<ActorRuntime, 'partitions'>;
+  cacheMaxBytes: number;
+  historyHours: number;
+  log: Pick<Logger, 'info' | 'warn'>;
+}
+
+export class RetentionRounds {
+  private timer: NodeJS.Timeout | null = null;
+  private isRunning = false;
+
+  constructor(private readonly parts: RetentionParts) {}
+
+  start(): void {
+    this.timer = setInterval(() => void this.round(), ROUND_MS);
+  }
+
+  stop(): void {
+    if (this.timer !== null) clearInterval(this.timer);
+  }
+
+  async round(now = new Date()): Promise<void> {
+    if (this.isRunning || !this.parts.runtime.partitions.includes(LEADER_PARTITION)) return;
+    this.isRunning = true;
+    const hour = hourOf(now.getTime());
+    await this.chore('jobs with zero data retention', () => this.eraseJobs());
+    await this.chore('the cache of pages', () => this.sweepCache(hour));
+    await this.chore('histories of pages', () => this.sweepHistories(hour));
+    this.isRunning = false;
+  }
+
+  private async chore(name: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.parts.log.warn({ err: error }, `${name}: not all that is over was removed; the next round tries again`);
+    }
+  }
+
+  /** Rows first; a folder that a crash or a late fetcher left behind belongs to no job that is waited for. */
+  private async eraseJobs(): Promise<void> {
+    const { rows, blobs, log } = this.parts;
+    const jobs = await rows.eraseJobs();
+    const folders = await blobs.erasable.jobs();
+    const unfinished = await rows.unfinishedJobs(folders);
+    for (const job of folders) if (!unfinished.has(job)) await blobs.erasable.erase(job);
+    if (jobs.length > 0) log.info({ jobs }, 'jobs with zero data retention erased');
+  }
+
+  private async sweepCache(hour: string): Promise<void> {
+    const { rows, blobs, log } = this.parts;
+    const buckets = await rows.cacheBuckets();
+    const dropped = [...bucketsToDrop(buckets, hour, this.parts.cacheMaxBytes)];
+    for (const bucket of dropped) {
+      await rows.dropCachedPages(bucket);
+      await blobs.cache.dropHour(bucket);
+      await rows.dropCacheBucket(bucket);
+    }
+    const known = new Set(buckets.map((bucket) => bucket.hour));
+    await dropHours(blobs.cache, (stored) => stored < hour || (buckets.length > 0 && isOrphan(stored, known)));
+    if (dropped.length > 0) log.info({ hours: dropped }, 'cached pages dropped');
+  }
+
+  private async sweepHistories(hour: string): Promise<void> {
+    await this.parts.rows.dropHistories(this.parts.historyHours);
+    await dropHours(this.parts.blobs.snapshots, (stored) => stored < hour);
+  }
+}
+
+/** Those that are over, then the oldest until the rest fits. The newest stays: it is being written. */
+export function bucketsToDrop(
+  buckets: readonly { hour: string; bytes: number }[],
+  hour: string,
+  maxBytes: number,
+): Set<string> {
+  const dropped = new Set<string>();
+  let total = buckets.reduce((sum, { bytes }) => sum + bytes, 0);
+  const goal = total > maxBytes ? FILL * maxBytes : maxBytes;
+  for (const [index, bucket] of buckets.entries()) {
+    const isOver = bucket.hour < hour;
+    const isTooMuch = total > goal && (index < buckets.length - 1 || maxBytes === 0);
+    if (!isOver && !isTooMuch) continue;
+    dropped.add(bucket.hour);
+    total -= bucket.bytes;
+  }
+  return dropped;
+}
+
+/** Bodies whose rows were lost with a crash of Postgres. The newest hour may only just be on its way into the table. */
+function isOrphan(hour: string, known: ReadonlySet<string>): boolean {
+  const newest = [...known].sort().at(-1) ?? '';
+  return hour < newest && !known.has(hour);
+}
+
+async function dropHours(
+  blobs: Pick<BlobStore, 'listHours' | 'dropHour'>,
+  isOver: (hour: string) => boolean,
+): Promise<void> {
+  for (const hour of (await blobs.listHours()).filter(isOver)) await blobs.dropHour(hour);
+}

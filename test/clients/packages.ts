@@ -1,0 +1,88 @@
+/**
+ * Published clients, installed once into the cache folder of downloads: nothing of them is a dependency of Troupe.
+ *
+ * What cannot be had here (no Python, no registry) is null, with one loud line that says what is skipped and why.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { workspace } from '../support/cluster.js';
+
+const places = pathToFileURL(path.join(workspace, 'deploy/local/places.mjs')).href;
+const { cacheDir } = (await import(places)) as { cacheDir(): string };
+
+const PYTHON_SDK = 'firecrawl-py==4.53.2';
+const MCP_SERVER = 'firecrawl-mcp@3.26.0';
+const CLI = 'firecrawl-cli@1.23.3';
+const INSTALL_MS = 240_000;
+
+/** The Python of a virtual environment that holds the Python SDK. */
+export function findPythonSdk(): Promise<string | null> {
+  return installed('python-sdk', PYTHON_SDK, 'bin/python', async (folder) => {
+    await run('python3', ['-m', 'venv', folder]);
+    const python = path.join(folder, 'bin/python');
+    await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', PYTHON_SDK]);
+  });
+}
+
+/** Main module of the MCP server. */
+export function findMcpServer(): Promise<string | null> {
+  return installed('mcp-server', MCP_SERVER, 'node_modules/firecrawl-mcp/dist/index.js', (folder) =>
+    npmInstall(folder, MCP_SERVER),
+  );
+}
+
+/** Main module of the command line client. */
+export function findCli(): Promise<string | null> {
+  return installed('cli', CLI, 'node_modules/firecrawl-cli/dist/index.js', (folder) => npmInstall(folder, CLI));
+}
+
+function npmInstall(folder: string, what: string): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(path.join(folder, 'package.json'), '{"private":true,"scarfSettings":{"enabled":false}}');
+  // Without install scripts: none of theirs is needed to run.
+  return run('npm', ['install', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', '--silent', what]);
+}
+
+/**
+ * The folder carries the version and a mark that is written last, so a half installed one is never used. It is not moved
+ * afterwards, because a virtual environment knows its own place.
+ */
+async function installed(
+  name: string,
+  what: string,
+  program: string,
+  install: (folder: string) => Promise<void>,
+): Promise<string | null> {
+  const folder = path.join(cacheDir(), 'clients', `${name}-${what.replace(/^.*(?:@|==)/, '')}`);
+  const mark = path.join(folder, '.complete');
+  if (!existsSync(mark)) {
+    rmSync(folder, { recursive: true, force: true });
+    try {
+      await install(folder);
+      writeFileSync(`${mark}.new`, '');
+      renameSync(`${mark}.new`, mark);
+    } catch (error) {
+      say(`SKIPPED: ${what} could not be installed (${(error as Error).message}); the specs that use it do not run`);
+      return null;
+    }
+  }
+  return path.join(folder, program);
+}
+
+function say(line: string): void {
+  process.stderr.write(`troupe    | ${line}\n`);
+}
+
+function run(command: string, args: string[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'], timeout: INSTALL_MS });
+    let said = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-500)));
+    child.once('error', reject);
+    child.once('exit', (code) =>
+      code === 0 ? resolve() : reject(new Error(`${command} ended with ${code}: ${said.trim()}`)),
+    );
+  });
+}
