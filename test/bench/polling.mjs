@@ -185,8 +185,6 @@ async function measureAll(setting) {
   await database.connect();
   say(`writing ${FINISHED_JOBS} finished jobs of ${DOCUMENTS} documents …`);
   const jobs = await makeFinishedJobs(database, like.split('/').at(-1) ?? '').finally(() => database.end());
-  say(`${CLIENTS} clients wait for ${WAITED_FOR} jobs …`);
-  const held = await measureHeld(setting);
   const crawl = await troupe.submit('crawl', {
     url: site.start,
     limit: CRAWL_PAGES,
@@ -194,11 +192,11 @@ async function measureAll(setting) {
   });
   await sleep(WARM_UP_MS);
   say(`a crawl alone, with ${CLIENTS} clients that poll, and alone again …`);
-  return {
-    load: os.loadavg().map((value) => round(value, 2)),
-    held,
-    polling: await measurePolling(setting, crawl, jobs),
-  };
+  const polling = await measurePolling(setting, crawl, jobs);
+  await fetch(troupe.url + crawl, { method: 'DELETE', headers: troupe.headers });
+  say(`${CLIENTS} clients wait for ${WAITED_FOR} jobs …`);
+  const held = await measureHeld(setting);
+  return { load: os.loadavg().map((value) => round(value, 2)), polling, held };
 }
 
 /** @param {string[]} argv @returns {Promise<number>} exit code */

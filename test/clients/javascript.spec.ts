@@ -54,7 +54,7 @@ describe('the client of version 2', () => {
         const client = new FirecrawlClient({ apiKey: cluster.apiKey, apiUrl: proxy.url });
         const { id } = await client.startCrawl(site.url('/slow'), { sitemap: 'skip', delay: 3, limit: 3 });
         const job = await client.getCrawlStatus(id);
-        expect(job).toMatchObject({ status: 'completed', total: 3 });
+        expect(job.data).toHaveLength(3);
         const polls = proxy.requests.filter(({ line }) => line.startsWith('GET'));
         const empty = polls.filter((poll, i) => polls[i - 1]?.line === poll.line);
         expect(polls.length).toBeGreaterThan(2);

@@ -276,7 +276,7 @@ suite('the Python SDK', () => {
         });
         expect(rawSourcesOf(job.data)).toEqual(wanted);
         const { id } = await sdk.v1<{ id: string }>('async_crawl_url', [site.url('/slow')], { ignore_sitemap: true });
-        expect(await sdk.v1('check_crawl_errors', [id])).toMatchObject({ errors: [], robots_blocked: [] });
+        expect(await sdk.v1('check_crawl_errors', [id])).toMatchObject({ errors: [], robotsBlocked: [] });
         expect(await sdk.v1('cancel_crawl', [id])).toMatchObject({ status: 'cancelled' });
       },
       TIMEOUT_MS,

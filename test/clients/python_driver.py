@@ -87,7 +87,10 @@ def call(request):
     args, kwargs = read(request.get("args", [])), read(request.get("kwargs", {}))
     if request["method"] == "watch":
         return watch_v1(*args) if request["client"] == "v1" else watch_v2(*args)
-    return getattr(v1 if request["client"] == "v1" else v2, request["method"])(*args, **kwargs)
+    client = v1 if request["client"] == "v1" else v2
+    # Not every method of version 2 has an alias on the unified client.
+    method = getattr(client, request["method"], None) or getattr(v2.v2, request["method"])
+    return method(*args, **kwargs)
 
 
 def failure(error):

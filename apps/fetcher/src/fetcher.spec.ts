@@ -29,6 +29,7 @@ import {
 import { ActorBus, CancelBoard, NatsLink, Rpc } from '@troupe/messaging';
 import { createLogger, type RunningService } from '@troupe/observability';
 import { startFetcher } from './start.js';
+import { testDatabase, type TestDatabase } from '../../../test/adapters/persistence/database.js';
 
 const natsServer = process.env.TEST_NATS_SERVER ?? '';
 const suite = natsServer === '' ? describe.skip : describe;
@@ -128,6 +129,7 @@ suite('a fetcher on a real bus', () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'troupe-fetcher-'));
   const site = new Site();
   const heard: { to: string; body: ActorMessage }[] = [];
+  let database: TestDatabase;
   let nats: ChildProcess;
   let link: NatsLink;
   let bus: ActorBus;
@@ -136,12 +138,13 @@ suite('a fetcher on a real bus', () => {
   let lanes = 0;
 
   beforeAll(async () => {
+    database = await testDatabase();
     const port = await freePort();
     nats = await startNats(dir, port);
     await site.start();
     const config = readConfig({
       NATS_URL: `nats://127.0.0.1:${port}`,
-      DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+      DATABASE_URL: database.url,
       TROUPE_DATA_DIR: dir,
       ALLOW_PRIVATE_TARGETS: '127.0.0.1',
       CHROMIUM_PATH: '/nowhere',
@@ -163,6 +166,7 @@ suite('a fetcher on a real bus', () => {
   afterAll(async () => {
     await fetcher.drain();
     await link.close();
+    await database.drop();
     nats.kill('SIGKILL');
     site.server.closeAllConnections();
     site.server.close();

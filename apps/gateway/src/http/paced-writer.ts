@@ -38,13 +38,13 @@ export class PacedWriter {
     return !response.writableNeedDrain || this.drained();
   }
 
+  /** What was never flushed is sent in one piece. */
   end(): void {
     const { response } = this;
     if (response.destroyed) return;
     if (!response.headersSent) response.setHeader('content-length', this.size);
     this.begin();
-    this.send();
-    response.end();
+    response.end(Buffer.concat(this.parts, this.size));
   }
 
   private begin(): void {
