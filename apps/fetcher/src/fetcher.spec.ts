@@ -9,7 +9,6 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { testDatabase, type TestDatabase } from '../../../test/adapters/persistence/database.js';
 import { readConfig } from '@troupe/config';
 import {
   PLAIN_PAGE,
@@ -139,7 +138,6 @@ suite('a fetcher on a real bus', () => {
   let lanes = 0;
 
   beforeAll(async () => {
-    database = await testDatabase();
     const port = await freePort();
     nats = await startNats(dir, port);
     await site.start();

@@ -28,7 +28,7 @@ export function statusHead(job: JobView) {
   return {
     success: true,
     status: job.status,
-    ...(!isOver && job.paused ? { paused: true } : {}),
+    ...(!hasEnded && job.paused ? { paused: true } : {}),
     total: job.total,
     completed: job.completed,
     creditsUsed: job.creditsUsed,
