@@ -1,7 +1,7 @@
 /**
  * `npm test [-- pattern …]`: sets up everything it needs, as `npm start` does, and runs all specs.
  *
- * Unit and adapter specs run side by side, specs with a whole cluster one after another. Adapter specs find a throwaway
+ * Unit and adapter specs run side by side, specs with a whole cluster two at a time or alone. Adapter specs find a throwaway
  * Postgres and NATS in TEST_DATABASE_URL and TEST_NATS_URL, and the program of NATS in TEST_NATS_SERVER.
  */
 import { spawn } from 'node:child_process';
@@ -16,8 +16,11 @@ import { buildSources, installPackages } from '../deploy/local/prepare.mjs';
 import { say } from '../deploy/local/say.mjs';
 import { Cluster } from '../deploy/local/supervisor.mjs';
 
-/** Specs that start clusters of their own: each of them fills the machine. */
+/** Specs that start clusters of their own. They wait more than they work, so two run at a time … */
 const HEAVY = /\/test\/(e2e|chaos|contract|clients)\//;
+const CLUSTERS = 2;
+/** … but for those that measure times or need all of the machine. */
+const ALONE = /\/test\/(chaos\/|e2e\/(politeness|browser|webhooks|watch)\.)/;
 const WORKERS = Math.max(1, Math.min(4, os.availableParallelism()));
 
 /** @param {string} dir @returns {string[]} */
@@ -114,11 +117,13 @@ async function runTests(argv, work, held) {
     TEST_NATS_SERVER: await findNatsServer(),
   };
   const light = wanted.filter((spec) => !HEAVY.test(spec));
-  const heavy = wanted.filter((spec) => HEAVY.test(spec));
+  const heavy = wanted.filter((spec) => HEAVY.test(spec) && !ALONE.test(spec));
+  const alone = wanted.filter((spec) => ALONE.test(spec));
   const sideBySide = [`--maxWorkers=${WORKERS}`, '--workerIdleMemoryLimit=512MB'];
   return addUp([
     await runJest(light, [...sideBySide, ...flags], env, work),
-    await runJest(heavy, ['--runInBand', ...flags], env, work),
+    await runJest(heavy, [`--maxWorkers=${CLUSTERS}`, ...flags], env, work),
+    await runJest(alone, ['--runInBand', ...flags], env, work),
   ]);
 }
 
