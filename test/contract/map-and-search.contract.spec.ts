@@ -86,12 +86,12 @@ describe('the description of the interface', () => {
     const page = await call('/docs', bare);
     expect(page.status).toBe(200);
     const files = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1]!);
-    expect(files.length).toBeGreaterThan(3);
+    expect(files).toHaveLength(3);
     for (const file of files) {
       expect(file).not.toMatch(/^(https?:)?\/\//);
       expect((await call(new URL(file, 'http://x/docs').pathname, bare)).status).toBe(200);
     }
-    const script = await call('/docs/swagger-ui-init.js', bare);
-    expect(script.text).toContain('"validatorUrl": "none"');
+    expect(page.text).toContain("url: '/openapi.json'");
+    expect(page.text).toContain("validatorUrl: 'none'");
   });
 });
