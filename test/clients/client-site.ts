@@ -1,5 +1,7 @@
-/** The site that the clients' specs read: thirty quick pages, slow ones, and a missing one. */
+/** The site that the clients' specs read: thirty quick pages, slow ones, and a missing one; and the cluster that may read it. */
+import { startDns, type DnsServer } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { page, startKnownSite, type HostResources, type KnownSite, type Resource } from '../sites/known-graph/index.js';
+import { startCluster, type TestCluster } from '../support/cluster.js';
 
 export const LEAVES = 29;
 export const SLOW_LEAVES = 200;
@@ -29,4 +31,25 @@ export function startClientSite(): Promise<KnownSite> {
 /** Their addresses on the site, sorted. */
 export function addresses(site: KnownSite, list: readonly string[]): string[] {
   return list.map((path) => site.url(path)).sort();
+}
+
+export interface ClientStage {
+  site: KnownSite;
+  cluster: TestCluster;
+  stop(): Promise<void>;
+}
+
+/** The site, a cluster behind any proxy that says so, and a resolver that knows no name. */
+export async function startClientStage(): Promise<ClientStage> {
+  const site = await startClientSite();
+  const dns: DnsServer = await startDns({});
+  const cluster = await startCluster({
+    env: { ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', HOST_GAP_MS: '0', DNS_SERVERS: dns.address, TRUST_PROXY: 'true' },
+  });
+  const stop = async () => {
+    await cluster.stop();
+    dns.close();
+    await site.stop();
+  };
+  return { site, cluster, stop };
 }

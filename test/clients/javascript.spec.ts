@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { FirecrawlClient } from 'firecrawl';
 import https from 'node:https';
-import { startDns, TEST_CERT, type DnsServer } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { TEST_CERT } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { type KnownSite } from '../sites/known-graph/index.js';
 import { ApiClient } from '../support/api-client.js';
-import { startCluster, type TestCluster } from '../support/cluster.js';
-import { addresses, DOCS, startClientSite } from './client-site.js';
+import { type TestCluster } from '../support/cluster.js';
+import { addresses, DOCS, startClientStage, type ClientStage } from './client-site.js';
 import { startFrontProxy } from './front-proxy.js';
 
 const TIMEOUT_MS = 120_000;
@@ -15,21 +15,13 @@ const HELD_MS = 1900;
 
 let cluster: TestCluster;
 let site: KnownSite;
-let dns: DnsServer;
+let stage: ClientStage;
 let v2: FirecrawlClient;
 let api: ApiClient;
 
 beforeAll(async () => {
-  site = await startClientSite();
-  dns = await startDns({});
-  cluster = await startCluster({
-    env: {
-      ALLOW_PRIVATE_TARGETS: '127.0.0.0/8',
-      HOST_GAP_MS: '0',
-      DNS_SERVERS: dns.address,
-      TRUST_PROXY: 'true',
-    },
-  });
+  stage = await startClientStage();
+  ({ site, cluster } = stage);
   v2 = new FirecrawlClient({ apiKey: cluster.apiKey, apiUrl: cluster.url });
   api = new ApiClient(cluster.url, cluster.apiKey);
 }, TIMEOUT_MS);
@@ -37,9 +29,7 @@ beforeAll(async () => {
 beforeEach(() => site.reset());
 
 afterAll(async () => {
-  await cluster?.stop();
-  dns?.close();
-  await site?.stop();
+  await stage?.stop();
 }, TIMEOUT_MS);
 
 const sourcesOf = (documents: readonly { metadata?: { sourceURL?: string } }[]): string[] =>

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { startDns, TEST_CERT, type DnsServer } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { TEST_CERT } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { type KnownSite } from '../sites/known-graph/index.js';
 import { ApiClient } from '../support/api-client.js';
-import { startCluster, type TestCluster } from '../support/cluster.js';
-import { addresses, DOCS, paths, startClientSite } from './client-site.js';
+import { type TestCluster } from '../support/cluster.js';
+import { addresses, DOCS, paths, startClientStage, type ClientStage } from './client-site.js';
 import { startFrontProxy } from './front-proxy.js';
 import { findPythonSdk } from './packages.js';
 import { PythonClient, type WatchedJob } from './python-client.js';
@@ -39,21 +39,13 @@ const suite = python === null ? describe.skip : describe;
 suite('the Python SDK', () => {
   let cluster: TestCluster;
   let site: KnownSite;
-  let dns: DnsServer;
+  let stage: ClientStage;
   let sdk: PythonClient;
   let api: ApiClient;
 
   beforeAll(async () => {
-    site = await startClientSite();
-    dns = await startDns({});
-    cluster = await startCluster({
-      env: {
-        ALLOW_PRIVATE_TARGETS: '127.0.0.0/8',
-        HOST_GAP_MS: '0',
-        DNS_SERVERS: dns.address,
-        TRUST_PROXY: 'true',
-      },
-    });
+    stage = await startClientStage();
+    ({ site, cluster } = stage);
     sdk = new PythonClient(python!, cluster);
     api = new ApiClient(cluster.url, cluster.apiKey);
   }, TIMEOUT_MS);
@@ -62,9 +54,7 @@ suite('the Python SDK', () => {
 
   afterAll(async () => {
     sdk?.stop();
-    await cluster?.stop();
-    dns?.close();
-    await site?.stop();
+    await stage?.stop();
   }, TIMEOUT_MS);
 
   const sourcesOf = (documents: readonly Document[]): string[] =>

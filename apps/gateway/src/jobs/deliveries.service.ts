@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   actorKey,
+  isDelivered,
   spansOf,
   START_EVENT,
   webhookIdOf,
@@ -174,10 +175,6 @@ function stateOf(last: DeliveryAttempt | undefined): Delivery['state'] {
   if (last === undefined) return 'pending';
   if (isDelivered(last)) return 'delivered';
   return last.final ? 'dead' : 'pending';
-}
-
-function isDelivered({ status }: DeliveryAttempt): boolean {
-  return status !== null && status >= 200 && status < 300;
 }
 
 /** The job's spec is kept with the job; jobs from before webhooks have none. */

@@ -8,6 +8,7 @@
 import type { ActorDef, Activation, Effect, Incoming, TurnContext } from '@troupe/actors';
 import {
   endEventOf,
+  isDelivered,
   numbersOf,
   placeOf,
   spansOf,
@@ -329,10 +330,6 @@ class DeliveryTurn {
     const isTold = state.ends.at(-1) === state.known && state.next > this.lastEvent();
     return isTold && this.pending().next().done === true;
   }
-}
-
-function isDelivered({ status }: PostResult): boolean {
-  return status !== null && status >= 200 && status < 300;
 }
 
 /** Text as `jsonb` gives it back: what is sent before and after a restart must be the same bytes. */

@@ -61,3 +61,8 @@ export function webhookIdOf(job: Uuid, eventNo: number): Uuid {
   const hex = hash.toString('hex', 0, 16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
+
+/** Whether a receiver took an event: any 2xx. */
+export function isDelivered({ status }: { status: number | null }): boolean {
+  return status !== null && status >= 200 && status < 300;
+}

@@ -1,6 +1,5 @@
-import { UuidField } from '../v2/batch.dto.js';
 import { WebhookField, type WebhookInput } from '../webhook/webhook.field.js';
-import { BooleanField, NumberField, TextListField } from '../validation/fields.js';
+import { BooleanField, NumberField, TextListField, UuidField } from '../validation/fields.js';
 import { ScrapeOptionsV1Dto } from './scrape-options.dto.js';
 
 /** Body of `POST /v1/batch/scrape`. */

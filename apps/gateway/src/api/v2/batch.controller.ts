@@ -10,11 +10,12 @@ import { JobSubmitService, type Submission } from '../../jobs/job-submit.service
 import { TargetPolicy } from '../../jobs/target-policy.js';
 import { InjectConfig } from '../../settings.js';
 import { BodyPipe, JobIdPipe } from '../validation/body.pipe.js';
-import { type ReadBody } from '../validation/read-body.js';
+import { warningOf, type ReadBody } from '../validation/read-body.js';
 import { BatchDto } from './batch.dto.js';
-import { batchFromV2, unofferedBatchOptions, type BatchOrder } from './batch.mapper.js';
+import { batchFromV2, type BatchOrder } from './batch.mapper.js';
 import { JobReader } from './job-reader.js';
 import { refuseUnoffered, refuseZeroDataRetention } from './offer.js';
+import { unofferedScrapeOptions } from './scrape.mapper.js';
 import { submissionOf } from './submission.js';
 
 @Controller('v2/batch/scrape')
@@ -42,11 +43,10 @@ export class BatchController {
     const checkTarget = (url: string) => this.targets.check(url);
     const order = batchFromV2(body, { ...this.config, concurrency: caller.concurrency, checkTarget });
     refuseZeroDataRetention(body.zeroDataRetention, caller);
-    refuseUnoffered(unofferedBatchOptions(body));
+    refuseUnoffered(unofferedScrapeOptions(body));
     const id = await this.startOrAppend(body.appendToId, order, submissionOf(request, caller, body));
     const invalid = order.invalidUrls === null ? {} : { invalidURLs: order.invalidUrls };
-    const warning = warnings.length === 0 ? {} : { warning: warnings.join(' ') };
-    return { success: true, id, url: this.reader.addressOf(request, id), ...invalid, ...warning };
+    return { success: true, id, url: this.reader.addressOf(request, id), ...invalid, ...warningOf(warnings) };
   }
 
   /** The options of the first request stay in force. */

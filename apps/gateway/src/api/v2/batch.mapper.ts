@@ -7,7 +7,7 @@ import { readPageUrl } from '../validation/page-url.js';
 import { webhookSpecFrom } from '../webhook/webhook.mapper.js';
 import { type BatchDto } from './batch.dto.js';
 import { clampConcurrency } from './crawl.mapper.js';
-import { scrapeSpecFromV2, unofferedScrapeOptions, type ScrapeRules } from './scrape.mapper.js';
+import { scrapeSpecFromV2, type ScrapeRules } from './scrape.mapper.js';
 
 export interface BatchRules extends ScrapeRules {
   maxBatchUrls: number;
@@ -43,10 +43,6 @@ export function batchFromV2(body: BatchDto, rules: BatchRules): BatchOrder {
     urls,
     invalidUrls,
   };
-}
-
-export function unofferedBatchOptions(body: BatchDto): string[] {
-  return unofferedScrapeOptions(body);
 }
 
 function sortOut(texts: string[], rules: BatchRules): { urls: BatchUrl[]; invalidUrls: string[] } {

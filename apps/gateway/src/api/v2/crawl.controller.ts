@@ -8,11 +8,12 @@ import { JobStatusService } from '../../jobs/job-status.service.js';
 import { JobSubmitService } from '../../jobs/job-submit.service.js';
 import { InjectConfig } from '../../settings.js';
 import { BodyPipe, JobIdPipe } from '../validation/body.pipe.js';
-import { type ReadBody } from '../validation/read-body.js';
+import { warningOf, type ReadBody } from '../validation/read-body.js';
 import { CrawlDto } from './crawl.dto.js';
-import { crawlSpecFromV2, crawlSpecToV2, unofferedCrawlOptions } from './crawl.mapper.js';
+import { crawlSpecToV2 } from './crawl.mapper.js';
 import { JobReader } from './job-reader.js';
-import { mayIgnoreRobots, refuseIgnoringRobots, refuseUnoffered, refuseZeroDataRetention } from './offer.js';
+import { refuseZeroDataRetention } from './offer.js';
+import { permittedCrawl } from './permitted-crawl.js';
 import { submissionOf } from './submission.js';
 
 @Controller('v2/crawl')
@@ -36,13 +37,9 @@ export class CrawlController {
     @Req() request: Request,
   ) {
     refuseZeroDataRetention(body.zeroDataRetention, caller);
-    const allowIgnoreRobots = mayIgnoreRobots(caller, this.config);
-    refuseIgnoringRobots(body.ignoreRobotsTxt, allowIgnoreRobots);
-    refuseUnoffered(unofferedCrawlOptions(body));
-    const spec = crawlSpecFromV2(body, { ...this.config, allowIgnoreRobots, concurrency: caller.concurrency });
+    const spec = permittedCrawl(body, caller, this.config);
     const id = await this.submit.startCrawl(spec, submissionOf(request, caller, body));
-    const warning = warnings.length === 0 ? {} : { warning: warnings.join(' ') };
-    return { success: true, id, url: this.reader.addressOf(request, id), ...warning };
+    return { success: true, id, url: this.reader.addressOf(request, id), ...warningOf(warnings) };
   }
 
   /** Both names stand before `:id`, which would take them for an id. */

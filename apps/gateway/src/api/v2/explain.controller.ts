@@ -6,11 +6,10 @@ import { clientGone } from '../../http/client-gone.js';
 import { CrawlExplainService } from '../../jobs/crawl-explain.service.js';
 import { InjectConfig } from '../../settings.js';
 import { BodyPipe } from '../validation/body.pipe.js';
-import { type ReadBody } from '../validation/read-body.js';
-import { crawlSpecFromV2, unofferedCrawlOptions } from './crawl.mapper.js';
+import { warningOf, type ReadBody } from '../validation/read-body.js';
 import { ExplainDto } from './explain.dto.js';
 import { explainUrlFromV2, explanationToV2 } from './explain.mapper.js';
-import { mayIgnoreRobots, refuseIgnoringRobots, refuseUnoffered } from './offer.js';
+import { permittedCrawl } from './permitted-crawl.js';
 
 @Controller('v2/crawl/explain')
 export class ExplainController {
@@ -26,12 +25,8 @@ export class ExplainController {
     @Body(new BodyPipe(ExplainDto)) { body, warnings }: ReadBody<ExplainDto>,
     @Res({ passthrough: true }) response: Response,
   ) {
-    const allowIgnoreRobots = mayIgnoreRobots(caller, this.config);
-    refuseIgnoringRobots(body.ignoreRobotsTxt, allowIgnoreRobots);
-    refuseUnoffered(unofferedCrawlOptions(body));
-    const spec = crawlSpecFromV2(body, { ...this.config, allowIgnoreRobots, concurrency: caller.concurrency });
+    const spec = permittedCrawl(body, caller, this.config);
     const found = await this.explains.explain(spec, body.urls.map(explainUrlFromV2), clientGone(response));
-    const warning = warnings.length === 0 ? {} : { warning: warnings.join(' ') };
-    return { success: true, urls: body.urls.map((url, i) => explanationToV2(url, found[i]!)), ...warning };
+    return { success: true, urls: body.urls.map((url, i) => explanationToV2(url, found[i]!)), ...warningOf(warnings) };
   }
 }

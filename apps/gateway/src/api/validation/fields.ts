@@ -4,6 +4,7 @@
  * A value is never converted: `"true"` is no boolean and `"5"` no number. `undefined` means "not sent" and is fine
  * unless the field is required.
  */
+import { isUuid } from '@troupe/contracts';
 import { registerDecorator, type ValidationArguments } from 'class-validator';
 import { customIssue, notInEnum, tooBig, tooSmall, under, unknownKeys, wrongType, type Issue } from './issue.js';
 
@@ -267,4 +268,16 @@ function headerIssues(name: string, value: unknown, overridden?: ReadonlySet<str
   const key = name.toLowerCase();
   if (OWNED_BY_CONNECTION.has(key) && !overridden?.has(key)) return [customIssue(`Header ${name} cannot be set`)];
   return [];
+}
+
+export function UuidField(): PropertyDecorator {
+  return Field(uuidIssues, { schema: { type: 'string', format: 'uuid' } });
+}
+
+/** In any case of its letters. */
+export function uuidIssues(value: unknown): Issue[] {
+  if (typeof value !== 'string') return [wrongType('string', value)];
+  return isUuid(value.toLowerCase())
+    ? []
+    : [{ code: 'invalid_string', validation: 'uuid', path: [], message: 'Invalid uuid' }];
 }

@@ -46,6 +46,11 @@ export interface ReadBody<T> {
   warnings: string[];
 }
 
+/** Warnings as the key of a reply; absent without any. */
+export function warningOf(warnings: readonly string[]): { warning?: string } {
+  return warnings.length === 0 ? {} : { warning: warnings.join(' ') };
+}
+
 /**
  * Checks `raw` against a class of fields. `null` counts as absent, unknown keys are refused at every level, nothing is
  * converted. @throws InvalidBodyError with all issues
