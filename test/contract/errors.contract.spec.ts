@@ -140,21 +140,6 @@ describe('validation', () => {
 });
 
 describe('options', () => {
-  it.each([
-    ['/v2/scrape', { url: 'x.example', actions: [{ type: 'wait', milliseconds: 1 }] }, 'actions'],
-    ['/v2/scrape', { url: 'x.example', formats: ['screenshot'] }, 'screenshot'],
-    ['/v2/scrape', { url: 'x.example', mobile: true }, 'mobile'],
-    ['/v2/scrape', { url: 'x.example', proxy: 'stealth' }, 'stealth'],
-    ['/v1/scrape', { url: 'x.example', formats: ['screenshot@fullPage'] }, 'screenshot'],
-    ['/v1/scrape', { url: 'x.example', geolocation: { country: 'DE' } }, 'location'],
-    ['/v1/scrape', { url: 'x.example', parsePDF: false }, 'parsers'],
-    ['/v1/crawl', { url: 'x.example', scrapeOptions: { mobile: true } }, 'mobile'],
-  ])('POST %s %j answers 501 naming the option', async (path, json, name) => {
-    const { status, body } = await post(path, json);
-    expect(status).toBe(501);
-    expect(body).toMatchObject({ success: false, code: 'NOT_SUPPORTED', error: expect.stringContaining(name) });
-  });
-
   it('a format beyond scope answers 400 naming it', async () => {
     const { status, body } = await post('/v2/scrape', { url: 'x.example', formats: ['audio'] });
     expect(status).toBe(400);

@@ -11,6 +11,7 @@ const RESULT: ConvertResult = {
   excluded: { byRule: {}, sample: [] },
   refreshUrl: null,
   canonicalUrl: null,
+  numPages: null,
 };
 const HEAD = { url: 'http://site.test/', spec: { formats: [{ type: 'markdown' }] }, encoding: 'json' };
 

@@ -74,12 +74,13 @@ function convertHtml(request: ConvertRequest, rules: LinkRules, html: string): C
   const content = writeFormats({ request, tree, urls, whole: { mask, measures }, embedded });
   return {
     verdict,
-    ...encode({ ...content, metadata: mergeMetadata(facts.metadata, request.metadata) }),
+    ...encode({ ...content, ...request.captured, metadata: mergeMetadata(facts.metadata, request.metadata) }),
     title: facts.title,
     outlinks: found.outlinks,
     excluded: found.excluded,
     refreshUrl: facts.refreshUrl,
     canonicalUrl: facts.canonicalUrl,
+    numPages: null,
   };
 }
 
@@ -164,11 +165,12 @@ function convertText(request: ConvertRequest, text: string, kind: 'json' | 'xml'
   }
   return {
     verdict,
-    ...encode({ ...content, metadata: mergeMetadata({}, request.metadata) }),
+    ...encode({ ...content, ...request.captured, metadata: mergeMetadata({}, request.metadata) }),
     title: null,
     ...noDiscovery(),
     refreshUrl: null,
     canonicalUrl: null,
+    numPages: null,
   };
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { PLAIN_PAGE } from '@troupe/contracts';
 import * as frontier from '@troupe/frontier';
 import { Blocks } from './blocks.js';
 import { bestCut, byEstimate } from './best-cut.js';
@@ -223,6 +224,7 @@ describe('main content', () => {
         includeTags: [],
         excludeTags: [],
         removeBase64Images: true,
+        parsers: PLAIN_PAGE.parsers,
       },
     });
     expect(page.markdown).toContain('Only navigation');

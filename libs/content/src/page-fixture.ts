@@ -1,5 +1,11 @@
 /** Requests for specs: a plain page on `http://site.test/dir/page.html`, no options. */
-import type { ConvertRequest, ConvertResult, PageDocument, ScopeSpec } from '@troupe/contracts';
+import {
+  PLAIN_PAGE,
+  type ConvertRequest,
+  type ConvertResult,
+  type PageDocument,
+  type ScopeSpec,
+} from '@troupe/contracts';
 import { convertPage } from './convert-page.js';
 import type { LinkRules } from './links.js';
 
@@ -33,7 +39,10 @@ export function pageRequest(html: string | Uint8Array, changes: Partial<ConvertR
       includeTags: [],
       excludeTags: [],
       removeBase64Images: true,
+      parsers: PLAIN_PAGE.parsers,
     },
+    captured: null,
+    timeoutMs: 30_000,
     metadata: { sourceURL: 'http://site.test/dir/page.html', url: 'http://site.test/dir/page.html', statusCode: 200 },
     discover: null,
     encoding: 'json',
@@ -41,7 +50,7 @@ export function pageRequest(html: string | Uint8Array, changes: Partial<ConvertR
   };
 }
 
-type FormatName = ConvertRequest['spec']['formats'][number]['type'];
+type FormatName = Exclude<ConvertRequest['spec']['formats'][number]['type'], 'screenshot' | 'attributes'>;
 type Changes = Partial<ConvertRequest['spec']>;
 type Converted = ConvertResult & { page: PageDocument };
 

@@ -3,6 +3,7 @@
  * Two adapters, `local` (worker threads) and NATS `rpc.convert`; one conformance suite (design/messages.md §4).
  */
 import type { Fingerprint } from './ids.js';
+import type { Captured } from './jobs/document.js';
 import type { ScrapeSpec } from './jobs/scrape-spec.js';
 import type { ScopeSpec } from './jobs/crawl-spec.js';
 import type { ScopeRule } from './outcomes.js';
@@ -19,9 +20,16 @@ export interface ConvertRequest {
   robotsTag: string | null;
   /** True when the body is the browser's serialised DOM (UTF-8, scripts have run). */
   rendered: boolean;
-  spec: Pick<ScrapeSpec, 'formats' | 'onlyMainContent' | 'includeTags' | 'excludeTags' | 'removeBase64Images'>;
-  /** Reserved metadata keys, merged over the page's own. */
+  spec: Pick<
+    ScrapeSpec,
+    'formats' | 'onlyMainContent' | 'includeTags' | 'excludeTags' | 'removeBase64Images' | 'parsers'
+  >;
+  /** Reserved metadata keys, merged over the page's own. `creditsUsed` is that of a page that is no document. */
   metadata: Record<string, unknown>;
+  /** What the browser gave beside the page; null without one. */
+  captured: Captured | null;
+  /** Time that a document may take; pages have a limit of their own. */
+  timeoutMs: number;
   /** Discover outlinks; null for scrapes and batches. `obeyNofollow` is false when robots are ignored. */
   discover: { scope: ScopeSpec; depth: number; maxLinks: number; obeyNofollow: boolean } | null;
   /** `gzip` for storing, `json` for answering at once. */
@@ -60,6 +68,8 @@ export interface ConvertResult {
   refreshUrl: string | null;
   /** `rel=canonical`, absolute. */
   canonicalUrl: string | null;
+  /** Pages of a document that were read; null for anything else. */
+  numPages: number | null;
 }
 
 export interface Converter {

@@ -1,5 +1,5 @@
 /** What every adapter of the `Converter` port must do. A spec calls it with its adapter. */
-import type { ConvertRequest, Converter } from '@troupe/contracts';
+import { PLAIN_PAGE, type ConvertRequest, type Converter } from '@troupe/contracts';
 import { expect, it } from '@jest/globals';
 import { gunzipSync } from 'node:zlib';
 
@@ -17,7 +17,10 @@ export function conversionRequest(html: string, changes: Partial<ConvertRequest>
       includeTags: [],
       excludeTags: [],
       removeBase64Images: true,
+      parsers: PLAIN_PAGE.parsers,
     },
+    captured: null,
+    timeoutMs: 30_000,
     metadata: { statusCode: 200 },
     discover: {
       scope: {

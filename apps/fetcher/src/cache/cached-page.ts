@@ -10,8 +10,8 @@ export const MAX_CACHED_BYTES = 5 * 1024 * 1024;
 const MAX_VALIDATOR_CHARS = 1024;
 
 /** Everything but its URL that makes another page of a request: how it is fetched, not what is made of it. */
-function variantOf({ waitForMs, skipTlsVerification }: ScrapeSpec): string {
-  return JSON.stringify({ waitForMs, skipTlsVerification });
+function variantOf({ waitForMs, skipTlsVerification, mobile, location, blockAds, proxy }: ScrapeSpec): string {
+  return JSON.stringify({ waitForMs, skipTlsVerification, mobile, location, blockAds, proxy });
 }
 
 export function cacheKeyOf(team: Uuid, url: string, spec: ScrapeSpec): PageCacheKey {
@@ -69,6 +69,9 @@ export function responseOf(meta: CachedPageMeta, body: Uint8Array): EngineRespon
     ms: 0,
     rendered,
     engine,
+    proxyUsed: 'basic',
+    captured: null,
+    timezone: null,
   };
 }
 

@@ -26,6 +26,9 @@ function responseOf(more: Partial<EngineResponse> = {}): EngineResponse {
     ms: 3,
     rendered: false,
     engine: 'http',
+    proxyUsed: 'basic',
+    captured: null,
+    timezone: null,
     ...more,
   };
 }

@@ -3,6 +3,7 @@ import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
 import { findChromium } from './chromium.js';
+import { PLAIN_VIEW } from './engine.js';
 import { EgressProxy } from './egress-proxy.js';
 
 const url = process.argv[2] ?? '';
@@ -21,6 +22,10 @@ const request = {
   maxBytes: 1_000_000,
   skipTlsVerification: false,
   waitForMs: 60_000,
+  view: PLAIN_VIEW,
+  proxy: 'basic' as const,
+  team: null,
+  contextKey: null,
 };
 await new BrowserEngine({ pool, resolver, allow })
   .fetch({ ...request, onRedirect: () => Promise.resolve() }, new AbortController().signal)

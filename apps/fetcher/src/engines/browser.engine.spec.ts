@@ -6,7 +6,7 @@ import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
 import { findChromium } from './chromium.js';
 import { EgressProxy } from './egress-proxy.js';
-import type { EngineRequest, EngineResponse } from './engine.js';
+import { PLAIN_VIEW, type EngineRequest, type EngineResponse } from './engine.js';
 import {
   startDns,
   startRaw,
@@ -47,6 +47,10 @@ function get(url: string, changes: Partial<EngineRequest> = {}, using = engine):
     maxBytes: 5 * 1024 * 1024,
     skipTlsVerification: false,
     waitForMs: 0,
+    view: PLAIN_VIEW,
+    proxy: 'basic' as const,
+    team: null,
+    contextKey: null,
     onRedirect: () => Promise.resolve(),
     ...changes,
   };

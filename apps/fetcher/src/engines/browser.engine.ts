@@ -52,7 +52,8 @@ export class BrowserEngine implements FetchEngine {
     };
     try {
       const read = await this.options.pool.withPage(context, deadline, (page) => this.read(page, request, deadline));
-      return { ...read, ms: performance.now() - startedAt, engine: 'browser' };
+      const ms = performance.now() - startedAt;
+      return { ...read, ms, engine: 'browser', proxyUsed: 'basic', captured: null, timezone: null };
     } catch (error) {
       if (error instanceof RedirectRefused) throw error.reason;
       if (deadline.signal.aborted) throw deadline.signal.reason;
@@ -70,7 +71,7 @@ export class BrowserEngine implements FetchEngine {
     page: Page,
     request: EngineRequest,
     deadline: Deadline,
-  ): Promise<Omit<EngineResponse, 'ms' | 'engine'>> {
+  ): Promise<Omit<EngineResponse, 'ms' | 'engine' | 'proxyUsed' | 'captured' | 'timezone'>> {
     const network = new NetworkWatch(page);
     const answers = new MainAnswers(page);
     page.on('popup', (popup) => void popup.close().catch(() => undefined));

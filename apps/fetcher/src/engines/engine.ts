@@ -1,5 +1,12 @@
 /** Port of a fetch engine: one way of turning a URL into bytes. Three adapters: http, got, browser. */
-import type { EngineName } from '@troupe/contracts';
+import type { Captured, EngineName, ProxyClass, ScreenshotSpec, ScrapeSpec, Uuid } from '@troupe/contracts';
+
+/** How a browser shows the page, and what it is to bring of it beside its DOM. */
+export interface PageView extends Pick<ScrapeSpec, 'mobile' | 'blockAds' | 'location' | 'actions'> {
+  /** null: none. */
+  screenshot: ScreenshotSpec | null;
+  branding: boolean;
+}
 
 export interface EngineRequest {
   url: string;
@@ -12,6 +19,14 @@ export interface EngineRequest {
   skipTlsVerification: boolean;
   /** Extra wait after the page has settled; engines without a browser ignore it. */
   waitForMs: number;
+  /** Engines without a browser ignore it. */
+  view: PageView;
+  /** Which proxies are used, if there are any. */
+  proxy: ProxyClass;
+  /** Whose proxies; null: the deployment's own requests. */
+  team: Uuid | null;
+  /** Pages with the same key share a browser context, one after another; null: a fresh one for this page. */
+  contextKey: string | null;
   /**
    * Asked before each redirect is followed, with the absolute target; a rejection stops the fetch with that error.
    * Here the lane checks robots, scope and politeness. The address is checked by the engine itself.
@@ -37,7 +52,24 @@ export interface EngineResponse {
   /** The body is a serialised DOM. */
   rendered: boolean;
   engine: EngineName;
+  proxyUsed: ProxyClass;
+  /** What the view asked for; null without a browser. */
+  captured: Captured | null;
+  /** Of the emulated location; null without one. */
+  timezone: string | null;
 }
+
+export const PLAIN_VIEW: PageView = {
+  mobile: false,
+  blockAds: false,
+  location: null,
+  actions: [],
+  screenshot: null,
+  branding: false,
+};
+
+/** What an engine without a browser says of what only a browser has. */
+export const WITHOUT_BROWSER = { rendered: false, captured: null, timezone: null } satisfies Partial<EngineResponse>;
 
 export interface FetchEngine {
   /**

@@ -5,7 +5,7 @@ import type { EngineName } from '@troupe/contracts';
 import { readBody } from './content-decoding.js';
 import { Deadline } from './deadline.js';
 import { RedirectRefused, refuseRedirect, toEngineError } from './engine-errors.js';
-import type { EngineRequest, EngineResponse } from './engine.js';
+import { WITHOUT_BROWSER, type EngineRequest, type EngineResponse } from './engine.js';
 import { RedirectTrail, redirectTarget } from './redirect-trail.js';
 import { callerHeaders } from './request-headers.js';
 import { parseRetryAfter } from './retry-after.js';
@@ -43,7 +43,8 @@ export async function fetchFollowing(
   try {
     const hop = await openLast(request, trail, deadline, client);
     const body = await readHop(hop, trail.url, request.maxBytes);
-    return { ...describe(hop, trail), body, ms: performance.now() - startedAt, rendered: false, engine: client.engine };
+    const ms = performance.now() - startedAt;
+    return { ...describe(hop, trail), ...WITHOUT_BROWSER, body, ms, engine: client.engine, proxyUsed: 'basic' };
   } catch (error) {
     if (error instanceof RedirectRefused) throw error.reason;
     if (deadline.signal.aborted) throw deadline.signal.reason;
@@ -83,7 +84,10 @@ function readHop(hop: Hop, url: string, maxBytes: number): Promise<Uint8Array> {
   });
 }
 
-function describe(hop: Hop, trail: RedirectTrail): Omit<EngineResponse, 'body' | 'ms' | 'rendered' | 'engine'> {
+function describe(
+  hop: Hop,
+  trail: RedirectTrail,
+): Omit<EngineResponse, 'body' | 'ms' | 'engine' | 'proxyUsed' | keyof typeof WITHOUT_BROWSER> {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(hop.headers)) {
     const text = flat(value);

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { EgressProxy } from './egress-proxy.js';
-import type { EngineRequest, EngineResponse } from './engine.js';
+import { PLAIN_VIEW, type EngineRequest, type EngineResponse } from './engine.js';
 import { GotEngine } from './got.engine.js';
 import {
   startDns,
@@ -37,6 +37,10 @@ function get(url: string, changes: Partial<EngineRequest> = {}): Promise<EngineR
     maxBytes: 1024 * 1024,
     skipTlsVerification: false,
     waitForMs: 0,
+    view: PLAIN_VIEW,
+    proxy: 'basic' as const,
+    team: null,
+    contextKey: null,
     onRedirect: () => Promise.resolve(),
     ...changes,
   };
@@ -137,6 +141,10 @@ describe('the got engine', () => {
       maxBytes: 1,
       skipTlsVerification: false,
       waitForMs: 0,
+      view: PLAIN_VIEW,
+      proxy: 'basic' as const,
+      team: null,
+      contextKey: null,
     };
     const refused = lonely.fetch({ ...request, onRedirect: () => Promise.resolve() }, new AbortController().signal);
     await expect(refused).rejects.toMatchObject({ code: 'SCRAPE_SITE_ERROR', retryable: true });

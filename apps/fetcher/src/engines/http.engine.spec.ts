@@ -1,7 +1,7 @@
 import { createGzip, brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseAllowList, Resolver } from '@troupe/egress';
-import type { EngineRequest, EngineResponse } from './engine.js';
+import { PLAIN_VIEW, type EngineRequest, type EngineResponse } from './engine.js';
 import { HttpEngine } from './http.engine.js';
 import {
   startDns,
@@ -47,6 +47,10 @@ function get(url: string, changes: Partial<EngineRequest> = {}, signal?: AbortSi
     maxBytes: 256 * KB,
     skipTlsVerification: false,
     waitForMs: 0,
+    view: PLAIN_VIEW,
+    proxy: 'basic' as const,
+    team: null,
+    contextKey: null,
     onRedirect: () => Promise.resolve(),
     ...changes,
   };

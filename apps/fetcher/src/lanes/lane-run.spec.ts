@@ -83,6 +83,7 @@ function pageOf(url: string, more: Partial<FetchedPage> = {}): FetchedPage {
     outlinks: [],
     excluded: null,
     busy: null,
+    credits: 1,
     ...more,
   };
 }
@@ -598,9 +599,9 @@ describe('a lane of pages that are in the cache', () => {
 });
 
 describe('a lane that leaves nothing behind', () => {
-  it('stores its documents where they are erased with the job, and costs one credit more a page', async () => {
+  it('stores its documents where they are erased with the job, and tells what they cost', async () => {
     const around = new Surroundings();
-    around.fetch = async (request) => pageOf(request.url, { document: new Uint8Array(20_000) });
+    around.fetch = async (request) => pageOf(request.url, { document: new Uint8Array(20_000), credits: 2 });
     await around.run(laneOf([url('a')], { spec: { ...CACHED_SPEC, zeroRetention: true } }));
     expect(around.results()).toMatchObject([{ blob: 'zdr/job/blob', credits: 2 }]);
     expect(around.blobs).toEqual([]);

@@ -7,7 +7,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   completeSpec,
   isTroupeError,
-  pageCredits,
   scrapeIdOf,
   TroupeError,
   type Fingerprint,
@@ -248,6 +247,8 @@ export class LaneRun {
       keepsBusyAnswers: item.attempt >= MAX_ATTEMPTS,
       reportsShells: false,
       cache: cached.use(item.url),
+      team,
+      contextKey: `${this.lane.job}:${this.lane.lane}`,
     });
     const scrape = scrapeIdOf(jobNo, item.item);
     const page = await this.parts.changes.track(fetched, { team, url: item.url, scrape, spec });
@@ -265,8 +266,6 @@ export class LaneRun {
       metadata: {
         sourceURL: item.sourceUrl,
         scrapeId: scrapeIdOf(this.lane.jobNo, item.item),
-        proxyUsed: 'basic',
-        creditsUsed: pageCredits(this.#spec),
         ...metadata,
       },
       encoding: 'gzip',
@@ -276,8 +275,7 @@ export class LaneRun {
   #addPage(context: PageContext, page: FetchedPage): void {
     const finalUrl = canonicalize(page.finalUrl) ?? page.finalUrl;
     const finalH = this.#finalFingerprint(context.item, finalUrl);
-    const credits = pageCredits(this.#spec);
-    this.#results.add(okResult(context, page, { finalUrl, finalH, credits }), page.document);
+    this.#results.add(okResult(context, page, { finalUrl, finalH }), page.document);
   }
 
   /** A first request connects before it is sent: under a crawl-delay the next one counts from what is surely later. */

@@ -39,13 +39,14 @@ function blank({ item, scopeVersion, ms }: PageContext): Omit<PageResult, 'outco
 export function okResult(
   context: PageContext,
   page: FetchedPage,
-  place: Pick<PageResult, 'finalUrl' | 'finalH' | 'credits'>,
+  place: Pick<PageResult, 'finalUrl' | 'finalH'>,
 ): PageResult {
   return {
     ...blank(context),
     outcome: 'ok',
     statusCode: page.statusCode,
     ...place,
+    credits: page.credits,
     bytes: page.documentBytes,
     engine: page.engine,
     outlinks: page.outlinks,

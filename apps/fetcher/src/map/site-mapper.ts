@@ -8,6 +8,7 @@ import {
   type MapRequest,
   type MapSpec,
   type ScrapeSpec,
+  type Uuid,
 } from '@troupe/contracts';
 import { canonicalize } from '@troupe/frontier';
 import type { FetchedPage } from '../pages/page-fetcher.js';
@@ -48,6 +49,7 @@ const CLOCK_SLACK_MS = 10;
 /** One map being made. */
 interface Task {
   spec: MapSpec;
+  team: Uuid;
   /** Canonical address that was asked for. */
   url: string;
   search: LinkSearch | null;
@@ -71,7 +73,7 @@ export class SiteMapper {
     const deadline = AbortSignal.timeout(timeoutMs);
     const endsAt = performance.now() + timeoutMs;
     try {
-      const body = await this.#map(taskOf(request.spec, endsAt, AbortSignal.any([signal, deadline])));
+      const body = await this.#map(taskOf(request, endsAt, AbortSignal.any([signal, deadline])));
       return { head: { ok: true }, body };
     } catch (error) {
       const isLate = isOver(endsAt) && !signal.aborted;
@@ -147,7 +149,7 @@ export class SiteMapper {
   }
 
   #fetchPage(
-    { spec, signal }: Task,
+    { spec, team, signal }: Task,
     url: string,
     budgetMs: number,
     robotsAgent: string | null = null,
@@ -168,16 +170,18 @@ export class SiteMapper {
       encoding: 'json',
       reportsShells: false,
       cache: null,
+      team,
+      contextKey: null,
     });
   }
 }
 
 /** @throws TroupeError BAD_REQUEST */
-function taskOf(spec: MapSpec, endsAt: number, signal: AbortSignal): Task {
+function taskOf({ spec, team }: MapRequest, endsAt: number, signal: AbortSignal): Task {
   const url = canonicalize(spec.url);
   if (url === null) throw new TroupeError('BAD_REQUEST', 'Invalid URL', { details: { path: ['url'] } });
   const search = spec.search === null || spec.search.trim() === '' ? null : new LinkSearch(spec.search);
-  return { spec, url, search, endsAt, signal };
+  return { spec, team, url, search, endsAt, signal };
 }
 
 function pageSpec(spec: MapSpec, timeoutMs: number): ScrapeSpec {

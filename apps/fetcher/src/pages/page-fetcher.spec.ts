@@ -51,6 +51,9 @@ class Workshop {
           ms: 3,
           rendered: engine === 'browser',
           engine,
+          proxyUsed: 'basic',
+          captured: null,
+          timezone: null,
           ...answer,
         };
       },
@@ -70,6 +73,7 @@ class Workshop {
       excluded: { byRule: {}, sample: [] },
       refreshUrl: this.refresh[request.url] ?? null,
       canonicalUrl: null,
+      numPages: null,
     };
   }
 }
@@ -101,6 +105,8 @@ function requestOf(more: Partial<PageRequest> = {}): PageRequest {
     encoding: 'gzip',
     reportsShells: false,
     cache: null,
+    team: '00000000-0000-4000-8000-000000000001',
+    contextKey: null,
     ...more,
   };
 }
@@ -235,6 +241,8 @@ describe('a page', () => {
       statusCode: 404,
       contentType: 'text/html',
       error: 'Not Found',
+      proxyUsed: 'basic',
+      creditsUsed: 1,
     });
   });
 

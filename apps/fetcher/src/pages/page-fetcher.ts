@@ -7,6 +7,7 @@ import { gunzipSync } from 'node:zlib';
 import {
   TroupeError,
   isTroupeError,
+  pageCredits,
   type Converter,
   type ConvertRequest,
   type ConvertResult,
@@ -15,9 +16,17 @@ import {
   type Outlink,
   type PageDocument,
   type ScrapeSpec,
+  type Uuid,
 } from '@troupe/contracts';
 import type { CacheUse, Remembered } from '../cache/index.js';
-import { MAX_BODY_BYTES, MAX_REDIRECTS, type EngineResponse, type FetchEngine } from '../engines/engine.js';
+import {
+  MAX_BODY_BYTES,
+  MAX_REDIRECTS,
+  type EngineRequest,
+  type EngineResponse,
+  type FetchEngine,
+  type PageView,
+} from '../engines/engine.js';
 import { firstRung, isTurnedAway, type Ladder } from '../engines/ladder.js';
 import { BusyAnswerError, busyKind, isBusy, TransportError } from './transport-error.js';
 import type { TroubleKind } from '../slots/host-reports.js';
@@ -45,6 +54,10 @@ export interface PageRequest {
   reportsShells: boolean;
   /** What the team's cache may do for the page; null: nothing. */
   cache: CacheUse | null;
+  /** Whose proxies are used. */
+  team: Uuid;
+  /** Pages with the same key share a browser context; null: a fresh one. */
+  contextKey: string | null;
 }
 
 /** As much of a request as the conversion of an answer needs. */
@@ -63,6 +76,8 @@ export interface FetchedPage {
   excluded: ExcludedLinks | null;
   /** Set for a 429 or 503 that was kept. */
   busy: { kind: TroubleKind; retryMs: number | null } | null;
+  /** What it costs. */
+  credits: number;
 }
 
 /** Thrown when scripts would make the page and no browser is at hand. `keep` gives what there is, if it can be read. */
@@ -119,7 +134,7 @@ export class PageFetcher {
       seen.add(url);
       const answer = await this.#climb({ request, url, endsAt });
       const target = refreshTarget(answer);
-      if (target === null) return finish(kept(answer, request));
+      if (target === null) return finish(kept(answer, request), request.spec);
       if (seen.has(target) || seen.size > MAX_REDIRECTS) throw tooManyRefreshes(target);
       await request.onHop(target);
       url = target;
@@ -131,7 +146,7 @@ export class PageFetcher {
     const asked = { ...request, metadata: { ...request.metadata, ...metadata } };
     const converted = await this.converter.convert(convertRequest(response, asked), request.signal);
     if (converted.verdict !== 'content') return null;
-    return finish({ response: { ...response, body: NO_BYTES }, converted });
+    return finish({ response: { ...response, body: NO_BYTES }, converted }, request.spec);
   }
 
   /**
@@ -194,6 +209,7 @@ export class PageFetcher {
     const timeoutMs = endsAt - performance.now();
     if (timeoutMs <= 0) return new TransportError(tooLate(request));
     const { skipTlsVerification, waitForMs } = request.spec;
+    const { team, contextKey } = request;
     const headers = { ...request.spec.headers, ...conditions };
     let refused = false;
     const onRedirect = (target: string) =>
@@ -202,7 +218,19 @@ export class PageFetcher {
         throw error;
       });
     try {
-      const ask = { url, headers, timeoutMs, maxBytes: MAX_BODY_BYTES, skipTlsVerification, waitForMs, onRedirect };
+      const ask: EngineRequest = {
+        url,
+        headers,
+        timeoutMs,
+        maxBytes: MAX_BODY_BYTES,
+        skipTlsVerification,
+        waitForMs,
+        view: viewOf(request.spec),
+        proxy: request.spec.proxy === 'stealth' ? 'stealth' : 'basic',
+        team,
+        contextKey,
+        onRedirect,
+      };
       return await this.engines[engine].fetch(ask, request.signal);
     } catch (error) {
       if (refused || request.signal.aborted || !isTroupeError(error)) throw error;
@@ -245,16 +273,16 @@ export class PageFetcher {
     if (response.statusCode >= 400) return answer;
     if (converted.verdict === 'empty') throw emptyPage(response, false);
     if (response.engine !== 'browser' && request.reportsShells)
-      throw new NeedsBrowserError(response.finalUrl, () => keepShell(answer));
-    await keepShell(answer);
+      throw new NeedsBrowserError(response.finalUrl, () => keepShell(answer, request.spec));
+    await keepShell(answer, request.spec);
     return answer;
   }
 }
 
 /** A page whose scripts did not run, if it has something to read all the same. */
-async function keepShell(answer: Answer): Promise<FetchedPage> {
+async function keepShell(answer: Answer, spec: ScrapeSpec): Promise<FetchedPage> {
   if (!hasText(answer.converted)) throw emptyPage(answer.response, true);
-  return finish(answer);
+  return finish(answer, spec);
 }
 
 function hasText({ document, title }: ConvertResult): boolean {
@@ -281,9 +309,15 @@ function tooLate({ url, budgetMs }: PageRequest): TroupeError {
   });
 }
 
+function viewOf({ formats, mobile, blockAds, location, actions }: ScrapeSpec): PageView {
+  const screenshot = formats.find((format) => format.type === 'screenshot') ?? null;
+  const branding = formats.some(({ type }) => type === 'branding');
+  return { mobile, blockAds, location, actions, screenshot, branding };
+}
+
 function convertRequest(response: EngineResponse, request: ConversionRequest): ConvertRequest {
   const { statusCode, finalUrl, contentType, headers, body, rendered } = response;
-  const { formats, onlyMainContent, includeTags, excludeTags, removeBase64Images } = request.spec;
+  const { formats, onlyMainContent, includeTags, excludeTags, removeBase64Images, parsers } = request.spec;
   return {
     body,
     url: finalUrl,
@@ -291,15 +325,20 @@ function convertRequest(response: EngineResponse, request: ConversionRequest): C
     contentType,
     robotsTag: headers['x-robots-tag'] ?? null,
     rendered,
-    spec: { formats, onlyMainContent, includeTags, excludeTags, removeBase64Images },
-    metadata: { ...request.metadata, ...responseMetadata(response) },
+    spec: { formats, onlyMainContent, includeTags, excludeTags, removeBase64Images, parsers },
+    metadata: { ...request.metadata, ...responseMetadata(response, request.spec) },
+    captured: response.captured,
+    timeoutMs: request.spec.timeoutMs,
     discover: statusCode >= 400 ? null : request.discover(finalUrl),
     encoding: request.encoding,
   };
 }
 
-function responseMetadata({ statusCode, statusText, finalUrl, contentType }: EngineResponse): Record<string, unknown> {
-  const metadata: Record<string, unknown> = { url: finalUrl, statusCode };
+function responseMetadata(response: EngineResponse, spec: ScrapeSpec): Record<string, unknown> {
+  const { statusCode, statusText, finalUrl, contentType, proxyUsed, timezone } = response;
+  const creditsUsed = pageCredits(spec, { proxyUsed, numPages: null });
+  const metadata: Record<string, unknown> = { url: finalUrl, statusCode, proxyUsed, creditsUsed };
+  if (timezone !== null) metadata['timezone'] = timezone;
   if (contentType !== null) metadata['contentType'] = contentType;
   if (statusCode >= 400) metadata['error'] = statusText || (STATUS_CODES[statusCode] ?? `HTTP ${statusCode}`);
   return metadata;
@@ -323,11 +362,12 @@ function kept(answer: Answer, { cache }: PageRequest): Answer {
   return answer;
 }
 
-function finish({ response, converted }: Pick<Answer, 'response' | 'converted'>): FetchedPage {
-  const { statusCode, finalUrl, engine, ms, retryAfterMs } = response;
-  const { document, documentBytes, title, outlinks, excluded } = converted;
+function finish({ response, converted }: Pick<Answer, 'response' | 'converted'>, spec: ScrapeSpec): FetchedPage {
+  const { statusCode, finalUrl, engine, ms: fetchMs, retryAfterMs, proxyUsed } = response;
+  const { document, documentBytes, title, outlinks, excluded, numPages } = converted;
+  const credits = pageCredits(spec, { proxyUsed, numPages });
   const busy = isBusy(statusCode) ? { kind: busyKind(statusCode), retryMs: retryAfterMs } : null;
-  return { statusCode, finalUrl, engine, fetchMs: ms, document, documentBytes, title, outlinks, excluded, busy };
+  return { statusCode, finalUrl, engine, fetchMs, document, documentBytes, title, outlinks, excluded, busy, credits };
 }
 
 function blockedPage({ finalUrl }: EngineResponse): TroupeError {

@@ -1,5 +1,5 @@
 /** Sync scrapes over request/reply: one page, answered at once (design/messages.md §4). */
-import { errorToWire, pageCredits, RPC, type FetchReply, type FetchRequest } from '@troupe/contracts';
+import { errorToWire, RPC, type FetchReply, type FetchRequest } from '@troupe/contracts';
 import type { Rpc } from '@troupe/messaging';
 import type { CacheView, PageCache } from '../cache/index.js';
 import type { ChangeTracker } from '../changes/change-tracker.js';
@@ -85,6 +85,8 @@ export class ScrapeRunner {
       robotsAgent: null,
       reportsShells: true,
       cache: cached.use(request.url),
+      team: request.team,
+      contextKey: null,
     });
   }
 
@@ -94,7 +96,7 @@ export class ScrapeRunner {
     startedAt: number,
     warning?: string,
   ): Promise<ScrapeAnswer> {
-    const { statusCode, finalUrl, engine, document } = await this.parts.changes.track(page, {
+    const { statusCode, finalUrl, engine, credits, document } = await this.parts.changes.track(page, {
       team,
       url,
       scrape: id,
@@ -106,7 +108,7 @@ export class ScrapeRunner {
       finalUrl,
       engine,
       ms: Math.round(performance.now() - startedAt),
-      credits: pageCredits(spec),
+      credits,
       ...(warning === undefined ? {} : { warning }),
     };
     return { head, body: document };
@@ -141,12 +143,11 @@ export class ScrapeRunner {
 }
 
 function conversionOf({ sourceUrl, spec, metadata, id }: FetchRequest, signal: AbortSignal): ConversionRequest {
-  const creditsUsed = pageCredits(spec);
   return {
     spec,
     signal,
     discover: () => null,
-    metadata: { sourceURL: sourceUrl, scrapeId: id, proxyUsed: 'basic', creditsUsed, ...metadata },
+    metadata: { sourceURL: sourceUrl, scrapeId: id, ...metadata },
     encoding: 'json',
   };
 }

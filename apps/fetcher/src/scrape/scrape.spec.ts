@@ -18,6 +18,7 @@ const PAGE: FetchedPage = {
   outlinks: [],
   excluded: null,
   busy: null,
+  credits: 1,
 };
 const signal = new AbortController().signal;
 
@@ -75,7 +76,8 @@ describe('a single page', () => {
   function fetch(): Promise<FetchedPage> {
     const { url, spec } = requestOf();
     const rest = { metadata: {}, encoding: 'json' as const, reportsShells: true, cache: null, discover: () => null };
-    return single.fetch({ url, spec, budgetMs: 300, signal, robotsAgent: null, ...rest });
+    const whose = { team: requestOf().team, contextKey: null };
+    return single.fetch({ url, spec, budgetMs: 300, signal, robotsAgent: null, ...whose, ...rest });
   }
 
   it('has a place on its host while it is fetched, and does not ask robots', async () => {

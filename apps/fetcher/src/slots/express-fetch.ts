@@ -4,7 +4,7 @@
  */
 import { TroupeError } from '@troupe/contracts';
 import { hostKey } from '@troupe/frontier';
-import type { EngineResponse, FetchEngine } from '../engines/engine.js';
+import { PLAIN_VIEW, type EngineResponse, type FetchEngine } from '../engines/engine.js';
 import { HopGuard, HostPausedError } from '../pages/hop-guard.js';
 import type { Penalties, RobotsLookup } from '../ports.js';
 import type { ExpressSlots } from './express-slots.js';
@@ -46,7 +46,16 @@ export class ExpressFetch {
       this.#checkPenalty(host);
       const timeoutMs = Math.max(1, request.timeoutMs - (performance.now() - startedAt));
       return await this.parts.engine.fetch(
-        { ...request, timeoutMs, waitForMs: 0, onRedirect: (url) => guard.checkHop(url) },
+        {
+          ...request,
+          timeoutMs,
+          waitForMs: 0,
+          view: PLAIN_VIEW,
+          proxy: 'basic',
+          team: null,
+          contextKey: null,
+          onRedirect: (url) => guard.checkHop(url),
+        },
         request.signal,
       );
     } finally {

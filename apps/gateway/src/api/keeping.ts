@@ -11,6 +11,8 @@ export interface KeepingOptions {
 
 export interface KeepingContext {
   isTracked: boolean;
+  /** A picture of the page is asked for, or what else the cache does not hold. */
+  isShown: boolean;
   zeroRetention: boolean;
   /** What an absent `maxAge` means. */
   defaultMaxAgeMs: number;
@@ -26,7 +28,7 @@ const TRACKED_WAIT_MS = 5_000;
 /** @throws TroupeError SCRAPE_ZDR_VIOLATION_ERROR for a page that may only come from a cache that may not hold it */
 export function cacheSpecOf(
   options: KeepingOptions,
-  { isTracked, zeroRetention, defaultMaxAgeMs }: KeepingContext,
+  { isTracked, isShown, zeroRetention, defaultMaxAgeMs }: KeepingContext,
 ): CacheSpec {
   const { minAge } = options;
   if (zeroRetention && minAge !== undefined)
@@ -37,7 +39,7 @@ export function cacheSpecOf(
   const isPersonal = Object.keys(options.headers ?? {}).length > 0 || (options.actions ?? []).length > 0;
   const absent = minAge === undefined ? defaultMaxAgeMs : ANY_AGE_MS;
   return {
-    maxAgeMs: isPersonal || isTracked || zeroRetention ? 0 : (options.maxAge ?? absent),
+    maxAgeMs: isPersonal || isTracked || isShown || zeroRetention ? 0 : (options.maxAge ?? absent),
     minAgeMs: minAge ?? null,
     store: (options.storeInCache ?? true) && !isPersonal && !zeroRetention,
   };

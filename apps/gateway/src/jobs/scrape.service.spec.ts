@@ -83,7 +83,6 @@ describe('ScrapeService', () => {
       scrapeId: id,
       concurrencyLimited: true,
       concurrencyQueueDurationMs: 400,
-      proxyUsed: 'basic',
     });
     expect(log.requests[0]).toMatchObject({ url: 'http://example.com/', sourceUrl: 'example.com' });
   });

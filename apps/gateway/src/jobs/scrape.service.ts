@@ -5,7 +5,6 @@ import { promisify } from 'node:util';
 import {
   errorFromWire,
   isTroupeError,
-  pageCredits,
   parseScrapeId,
   RPC,
   TroupeError,
@@ -150,8 +149,6 @@ function fetchRequest({ id, order, caller }: Attempt, lease: TokenLease, deadlin
     deadlineMs,
     metadata: {
       scrapeId: id,
-      proxyUsed: 'basic',
-      creditsUsed: pageCredits(order.spec),
       concurrencyLimited: lease.limited,
       ...(lease.limited ? { concurrencyQueueDurationMs: lease.queuedMs } : {}),
     },

@@ -1,3 +1,5 @@
+import type { ProxyClass } from './scrape-spec.js';
+
 /** A page as a client sees it (spec/formats.md). The same bytes in v1 and v2. */
 export interface PageDocument {
   markdown?: string;
@@ -5,10 +7,29 @@ export interface PageDocument {
   rawHtml?: string;
   links?: string[];
   images?: string[];
+  /** A data URI, or the address of an artifact. */
+  screenshot?: string;
+  branding?: Record<string, unknown>;
+  attributes?: { selector: string; attribute: string; values: string[] }[];
+  /** Of a document with `pages`: each of its pages. */
+  pages?: { pageNumber: number; markdown: string }[];
+  actions?: ActionResults;
   warning?: string;
   changeTracking?: ChangeTracking;
   metadata: PageMetadata;
 }
+
+/** What actions gave, each kind in the order of the actions (spec/scrape.md). */
+export interface ActionResults {
+  screenshots: string[];
+  scrapes: { url: string; html: string }[];
+  /** `type` is JavaScript's `typeof` the value. */
+  javascriptReturns: { type: string; value: unknown }[];
+  pdfs: string[];
+}
+
+/** Parts of a document that only a browser can give: they pass the converter as they are. */
+export type Captured = Pick<PageDocument, 'screenshot' | 'branding' | 'actions'>;
 
 /** How a page compares with its newest earlier scrape (spec/formats.md, "changeTracking"). */
 export interface ChangeTracking {
@@ -27,8 +48,13 @@ export interface PageMetadata {
   url: string;
   statusCode: number;
   scrapeId: string;
-  proxyUsed: 'basic' | 'stealth';
+  proxyUsed: ProxyClass;
   creditsUsed: number;
+  /** Emulated time zone, with a location. */
+  timezone?: string;
+  /** Of a document: pages that were read, and pages that there are. */
+  numPages?: number;
+  totalPages?: number;
   contentType?: string;
   error?: string;
   /** Absent when the cache was not consulted. */

@@ -1,8 +1,91 @@
 /** What a page should become. The core's own words: no optionals, no defaults, no wire version. */
 
 export type Format =
-  { type: 'markdown' } | { type: 'html' } | { type: 'rawHtml' } | { type: 'links' } | { type: 'images' };
+  | { type: 'markdown' }
+  | { type: 'html' }
+  | { type: 'rawHtml' }
+  | { type: 'links' }
+  | { type: 'images' }
+  | { type: 'branding' }
+  | ({ type: 'screenshot' } & ScreenshotSpec)
+  | { type: 'attributes'; selectors: AttributeSelector[] };
 export type FormatName = Format['type'];
+
+/** In CSS pixels. */
+export interface Viewport {
+  width: number;
+  height: number;
+}
+
+export interface ScreenshotSpec {
+  fullPage: boolean;
+  /** Below 100: a JPEG of this quality; null or 100: a PNG. */
+  quality: number | null;
+  /** null: the page's own. */
+  viewport: Viewport | null;
+}
+
+/** Values of an attribute of all elements that a CSS selector finds. */
+export interface AttributeSelector {
+  selector: string;
+  attribute: string;
+}
+
+export const PAPER_FORMATS = [
+  'A0',
+  'A1',
+  'A2',
+  'A3',
+  'A4',
+  'A5',
+  'A6',
+  'Letter',
+  'Legal',
+  'Tabloid',
+  'Ledger',
+] as const;
+export type PaperFormat = (typeof PAPER_FORMATS)[number];
+
+/** What is done on a page before it is read, in order (spec/scrape.md, "Actions"). */
+export type Action =
+  | { type: 'wait'; selector: string | null; ms: number }
+  | { type: 'click'; selector: string; all: boolean }
+  | { type: 'write'; text: string; selector: string | null }
+  | { type: 'press'; key: string }
+  | { type: 'scroll'; direction: 'up' | 'down'; selector: string | null }
+  | ({ type: 'screenshot' } & ScreenshotSpec)
+  | { type: 'scrape'; selector: string | null }
+  | { type: 'executeJavascript'; script: string }
+  | { type: 'pdf'; format: PaperFormat; landscape: boolean; scale: number };
+
+/** Where the reader seems to be. */
+export interface LocationSpec {
+  /** ISO 3166-1 alpha-2, upper case. */
+  country: string;
+  /** BCP 47, most wanted first; empty: those of the country. */
+  languages: string[];
+}
+
+/** How a PDF is read (spec/formats.md, "Parsers"). */
+export interface PdfSpec {
+  /** `fast`: embedded text only; `ocr`: always recognised; `auto`: where there is no text. */
+  mode: 'fast' | 'auto' | 'ocr';
+  /** null: all of them. */
+  maxPages: number | null;
+  /** One markdown per page besides the whole. */
+  pages: boolean;
+  /** A comment with its number before each page but the first. */
+  pageMarkers: boolean;
+}
+
+export interface ParsersSpec {
+  /** null: a document comes back as it is, in base64. */
+  pdf: PdfSpec | null;
+  /** Text is recognised in images. */
+  image: boolean;
+}
+
+export type ProxyClass = 'basic' | 'stealth';
 
 /** When a page stored earlier stands for a request, and whether this page is stored (spec/limits.md, "Cache"). */
 export interface CacheSpec {
@@ -43,6 +126,16 @@ export interface ScrapeSpec {
    * browser is available. Internal, set by what was asked.
    */
   engine: 'auto' | 'browser' | 'browserIfAny';
+  /** Viewport, touch and user agent of a phone. */
+  mobile: boolean;
+  /** Advertising and cookie banners are not loaded, or taken away. */
+  blockAds: boolean;
+  /** null: nowhere in particular. */
+  location: LocationSpec | null;
+  actions: Action[];
+  /** `auto`: basic, and stealth once the site turns that away. */
+  proxy: ProxyClass | 'auto';
+  parsers: ParsersSpec;
   cache: CacheSpec;
   /** null: not asked for. */
   changeTracking: ChangeTrackingSpec | null;
@@ -50,11 +143,22 @@ export interface ScrapeSpec {
   zeroRetention: boolean;
 }
 
-/** What a spec says that has nothing to do with cache, history and retention. */
-export const PLAIN_PAGE: Pick<ScrapeSpec, 'cache' | 'changeTracking' | 'zeroRetention'> = {
+export const DEFAULT_PDF: PdfSpec = { mode: 'auto', maxPages: null, pages: false, pageMarkers: false };
+
+/** A page without anything special: fetched anew, kept nowhere, seen as it comes. */
+export const PLAIN_PAGE: Pick<
+  ScrapeSpec,
+  'cache' | 'changeTracking' | 'zeroRetention' | 'mobile' | 'blockAds' | 'location' | 'actions' | 'proxy' | 'parsers'
+> = {
   cache: { maxAgeMs: 0, minAgeMs: null, store: false },
   changeTracking: null,
   zeroRetention: false,
+  mobile: false,
+  blockAds: false,
+  location: null,
+  actions: [],
+  proxy: 'basic',
+  parsers: { pdf: DEFAULT_PDF, image: false },
 };
 
 /** The spec of a job that may have been started by an older version, which did not know of some fields. */
@@ -62,7 +166,20 @@ export function completeSpec(spec: ScrapeSpec): ScrapeSpec {
   return { ...PLAIN_PAGE, ...spec };
 }
 
+/** What of a page's making counts for its price. */
+export interface PageEffort {
+  proxyUsed: ProxyClass;
+  /** Pages of a document that were read; null: no document. */
+  numPages: number | null;
+}
+
+const STEALTH_CREDITS = 4;
+
 /** What a page costs when it is had (spec/limits.md, "Credits"). */
-export function pageCredits({ zeroRetention }: Pick<ScrapeSpec, 'zeroRetention'>): number {
-  return zeroRetention ? 2 : 1;
+export function pageCredits(
+  { zeroRetention }: Pick<ScrapeSpec, 'zeroRetention'>,
+  { proxyUsed, numPages }: PageEffort = { proxyUsed: 'basic', numPages: null },
+): number {
+  const pages = Math.max(1, numPages ?? 1);
+  return pages + (proxyUsed === 'stealth' ? STEALTH_CREDITS : 0) + (zeroRetention ? 1 : 0);
 }

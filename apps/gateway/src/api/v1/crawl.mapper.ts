@@ -1,7 +1,8 @@
-import { type CrawlSpec } from '@troupe/contracts';
+import { type CrawlSpec, type Format, type ScrapeSpec } from '@troupe/contracts';
 import { pathDepth } from '@troupe/frontier';
 import { type CrawlDto } from '../v2/crawl.dto.js';
 import { crawlSpecToV2 } from '../v2/crawl.mapper.js';
+import { type scrapeSpecToV2 } from '../v2/scrape.mapper.js';
 import { customIssue, InvalidBodyError } from '../validation/issue.js';
 import { readPageUrl } from '../validation/page-url.js';
 import { type ReadBody } from '../validation/read-body.js';
@@ -34,8 +35,18 @@ export function crawlSpecToV1(spec: CrawlSpec) {
     ...(spec.scope.maxPathDepth === null ? {} : { maxDepth: spec.scope.maxPathDepth }),
     ignoreSitemap: sitemap === 'skip',
     allowBackwardLinks: spec.scope.entireDomain,
-    scrapeOptions: { ...scrapeOptions, formats: spec.scrape.formats.map(({ type }) => type) },
+    scrapeOptions: scrapeOptionsToV1(scrapeOptions, spec.scrape),
   };
+}
+
+function scrapeOptionsToV1({ parsers, ...same }: ReturnType<typeof scrapeSpecToV2>, { formats }: ScrapeSpec) {
+  return { ...same, formats: formats.flatMap(formatToV1), parsePDF: parsers.length > 0 };
+}
+
+/** v1 has names only, and no `attributes`. */
+function formatToV1(format: Format): string[] {
+  if (format.type === 'attributes') return [];
+  return format.type === 'screenshot' && format.fullPage ? ['screenshot@fullPage'] : [format.type];
 }
 
 function refuseDeepStart(text: string, maxDepth: number): void {

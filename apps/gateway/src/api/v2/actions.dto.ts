@@ -1,4 +1,5 @@
-/** The `actions` array (spec/scrape.md): checked in full although no version offers actions yet. */
+/** The `actions` array (spec/scrape.md). */
+import { PAPER_FORMATS } from '@troupe/contracts';
 import { isPlainObject, listIssues } from '../validation/fields.js';
 import { customIssue, noUnionMember, wrongType, type Issue } from '../validation/issue.js';
 import { screenshotIssues } from './formats.dto.js';
@@ -9,7 +10,6 @@ const isText = (value: unknown) => typeof value === 'string' && value !== '';
 const isAbsentOrText = (value: unknown) => value === undefined || isText(value);
 const isAbsentOrBoolean = (value: unknown) => value === undefined || typeof value === 'boolean';
 const isWait = (value: unknown) => Number.isInteger(value) && (value as number) >= 1;
-const PAGE_SIZES = ['A0', 'A1', 'A2', 'A3', 'A4', 'A5', 'A6', 'Letter', 'Legal', 'Tabloid', 'Ledger'];
 
 const ACTIONS: Record<string, (action: Action) => boolean> = {
   wait: ({ milliseconds, selector }) =>
@@ -25,7 +25,7 @@ const ACTIONS: Record<string, (action: Action) => boolean> = {
   scrape: ({ selector }) => isAbsentOrText(selector),
   executeJavascript: ({ script }) => isText(script),
   pdf: ({ format, landscape, scale }) =>
-    (format === undefined || PAGE_SIZES.includes(format as string)) &&
+    (format === undefined || (PAPER_FORMATS as readonly unknown[]).includes(format)) &&
     isAbsentOrBoolean(landscape) &&
     (scale === undefined || typeof scale === 'number'),
 };

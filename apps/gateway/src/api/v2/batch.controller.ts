@@ -14,8 +14,7 @@ import { warningOf, type ReadBody } from '../validation/read-body.js';
 import { BatchDto } from './batch.dto.js';
 import { batchFromV2, type BatchOrder } from './batch.mapper.js';
 import { JobReader } from './job-reader.js';
-import { refuseUnoffered, refuseZeroDataRetention } from './offer.js';
-import { unofferedScrapeOptions } from './scrape.mapper.js';
+import { refuseZeroDataRetention } from './offer.js';
 import { submissionOf } from './submission.js';
 
 @Controller('v2/batch/scrape')
@@ -43,7 +42,6 @@ export class BatchController {
     const checkTarget = (url: string) => this.targets.check(url);
     const order = batchFromV2(body, { ...this.config, concurrency: caller.concurrency, checkTarget });
     refuseZeroDataRetention(body.zeroDataRetention, caller);
-    refuseUnoffered(unofferedScrapeOptions(body));
     const id = await this.startOrAppend(body.appendToId, order, submissionOf(request, caller, body));
     const invalid = order.invalidUrls === null ? {} : { invalidURLs: order.invalidUrls };
     return { success: true, id, url: this.reader.addressOf(request, id), ...invalid, ...warningOf(warnings) };

@@ -5,7 +5,7 @@ import { readPageUrl } from '../validation/page-url.js';
 import { webhookSpecFrom } from '../webhook/webhook.mapper.js';
 import { type CrawlDto } from './crawl.dto.js';
 import { type ScrapeOptionsDto } from './scrape-options.dto.js';
-import { scrapeSpecFromV2, scrapeSpecToV2, unofferedScrapeOptions, type ScrapeRules } from './scrape.mapper.js';
+import { scrapeSpecFromV2, scrapeSpecToV2, type ScrapeRules } from './scrape.mapper.js';
 
 const DEFAULT_LIMIT = 10_000;
 
@@ -68,10 +68,6 @@ export function crawlSpecToV2(spec: CrawlSpec) {
     ignoreRobotsTxt: spec.ignoreRobots,
     scrapeOptions: scrapeSpecToV2(spec.scrape),
   };
-}
-
-export function unofferedCrawlOptions(body: CrawlDto): string[] {
-  return unofferedScrapeOptions(body.scrapeOptions ?? {});
 }
 
 /** `maxConcurrency` lowers the team's limit for a job and never raises it. */

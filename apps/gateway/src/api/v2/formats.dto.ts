@@ -12,13 +12,22 @@ import { customIssue, noModel, noUnionMember, notInEnum, under, wrongType, type 
 
 export type FormatInput = string | { type: string; [option: string]: unknown };
 
-export const OFFERED_FORMATS: readonly FormatName[] = ['markdown', 'html', 'rawHtml', 'links', 'images'];
+export const OFFERED_FORMATS: readonly FormatName[] = [
+  'markdown',
+  'html',
+  'rawHtml',
+  'links',
+  'images',
+  'screenshot',
+  'branding',
+  'attributes',
+];
 
 /** Not made from the page alone, so the model knows it by a field of its own. */
 export const TRACKING = 'changeTracking';
 
-/** Formats of the interface that later versions add, with the keys their objects may have. */
-const LATER_FORMATS: Record<string, readonly string[]> = {
+/** Keys that the objects of formats may have beside their type. */
+const FORMAT_KEYS: Record<string, readonly string[]> = {
   summary: [],
   screenshot: ['fullPage', 'quality', 'viewport'],
   json: ['prompt', 'schema', 'checkPromptInjection'],
@@ -30,7 +39,7 @@ const LATER_FORMATS: Record<string, readonly string[]> = {
   query: ['prompt', 'mode'],
 };
 const BEYOND_SCOPE = ['rawBase64', 'deterministicJson', 'product', 'menu', 'audio', 'video'];
-const KNOWN_FORMATS = [...OFFERED_FORMATS, ...Object.keys(LATER_FORMATS)];
+const KNOWN_FORMATS = [...new Set([...OFFERED_FORMATS, ...Object.keys(FORMAT_KEYS)])];
 /** Legal only as an object. */
 const NEEDS_OPTIONS = new Set(['json', 'attributes', 'question', 'highlights', 'query']);
 /** Written by a language model; `extract` is v1's name of `json`. */
@@ -86,7 +95,7 @@ function needsObject(name: string): Issue {
 }
 
 function objectIssues(name: string, format: Record<string, unknown>): Issue[] {
-  const strict = name === 'screenshot' ? [] : keyIssues(format, ['type', ...(LATER_FORMATS[name] ?? [])]);
+  const strict = name === 'screenshot' ? [] : keyIssues(format, ['type', ...(FORMAT_KEYS[name] ?? [])]);
   return [...strict, ...optionIssues(name, format)];
 }
 

@@ -1,7 +1,7 @@
 import { type MapLink, type MapSpec } from '@troupe/contracts';
 import { readPageUrl } from '../validation/page-url.js';
 import { type MapDto } from './map.dto.js';
-import { isSpecialLocation } from './scrape.mapper.js';
+import { isSpecialLocation } from './page-view.mapper.js';
 
 const DEFAULT_LIMIT = 100;
 const CEILING_MS = 120_000;

@@ -1,15 +1,15 @@
 import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
-import { TroupeError } from '@troupe/contracts';
+import { TroupeError, DEFAULT_PDF } from '@troupe/contracts';
 import { readBody } from '../validation/read-body.js';
 import { BatchDto } from './batch.dto.js';
 import { batchFromV2, type BatchRules } from './batch.mapper.js';
 import { CrawlDto } from './crawl.dto.js';
-import { crawlSpecFromV2, crawlSpecToV2, unofferedCrawlOptions } from './crawl.mapper.js';
+import { crawlSpecFromV2, crawlSpecToV2 } from './crawl.mapper.js';
 import { MapDto } from './map.dto.js';
 import { mapSpecFromV2, mapWarning } from './map.mapper.js';
 import { ScrapeDto } from './scrape.dto.js';
-import { scrapeSpecFromV2, unofferedScrapeOptions } from './scrape.mapper.js';
+import { scrapeSpecFromV2, scrapeSpecToV2 } from './scrape.mapper.js';
 
 const LIMITS = {
   maxScrapeTimeoutMs: 600_000,
@@ -34,6 +34,12 @@ describe('scrapeSpecFromV2', () => {
       timeoutMs: 30_000,
       removeBase64Images: true,
       engine: 'auto',
+      mobile: false,
+      blockAds: true,
+      location: null,
+      actions: [],
+      proxy: 'auto',
+      parsers: { pdf: DEFAULT_PDF, image: false },
       cache: { maxAgeMs: 172_800_000, minAgeMs: null, store: true },
       changeTracking: null,
       zeroRetention: false,
@@ -136,33 +142,83 @@ describe('zero data retention in v2 words', () => {
   });
 });
 
-describe('unofferedScrapeOptions', () => {
+describe('how a page is seen, in v2 words', () => {
+  const seen = (rest: object) => scrapeSpecFromV2(scrapeBody(rest), LIMITS);
+
   it.each([
-    [{ actions: [{ type: 'wait', milliseconds: 1 }] }, 'actions'],
-    [{ formats: ['screenshot'] }, 'format screenshot'],
-    [{ formats: ['branding'] }, 'format branding'],
-    [{ mobile: true }, 'mobile'],
-    [{ location: { country: 'DE' } }, 'location'],
-    [{ location: { languages: ['de'] } }, 'location'],
-    [{ proxy: 'stealth' }, 'proxy stealth'],
-    [{ proxy: 'enhanced' }, 'proxy enhanced'],
-    [{ parsers: [] }, 'parsers'],
-    [{ parsers: [{ type: 'pdf', maxPages: 3 }] }, 'parsers'],
-  ])('names %j', (rest, name) => {
-    expect(unofferedScrapeOptions(scrapeBody(rest))).toEqual([name]);
+    [{ actions: [{ type: 'wait', milliseconds: 1 }] }],
+    [{ formats: ['screenshot'] }],
+    [{ formats: ['branding'] }],
+    [{ mobile: true }],
+    [{ location: { country: 'DE' } }],
+    [{ location: { languages: ['de'] } }],
+  ])('%j needs a browser', (rest) => {
+    expect(seen(rest).engine).toBe('browser');
   });
 
-  it('lets default values and effectless options pass', () => {
-    const rest = {
-      actions: [],
-      mobile: false,
-      location: { country: 'us' },
-      proxy: 'auto',
-      parsers: ['pdf'],
-      maxAge: 0,
-      storeInCache: false,
-    };
-    expect(unofferedScrapeOptions(scrapeBody(rest))).toEqual([]);
+  it('needs none for defaults', () => {
+    const rest = { actions: [], mobile: false, location: { country: 'us' }, blockAds: true };
+    expect(seen(rest)).toMatchObject({ engine: 'auto', location: null, proxy: 'auto', blockAds: true });
+  });
+
+  it('keeps the options of a screenshot, and each format once', () => {
+    const screenshot = { type: 'screenshot', quality: 50, viewport: { width: 10, height: 20 } };
+    expect(seen({ formats: ['markdown', screenshot, 'markdown'] }).formats).toEqual([
+      { type: 'markdown' },
+      { ...screenshot, fullPage: false },
+    ]);
+  });
+
+  it('puts the selectors of all attributes formats together', () => {
+    const [a, b] = ['a', 'b'].map((selector) => ({ selector, attribute: 'id' }));
+    const formats = [
+      { type: 'attributes', selectors: [a] },
+      { type: 'attributes', selectors: [b] },
+    ];
+    expect(seen({ formats }).formats).toEqual([{ type: 'attributes', selectors: [a, b] }]);
+  });
+
+  it.each([
+    [
+      { type: 'wait', milliseconds: 5 },
+      { type: 'wait', ms: 5, selector: null },
+    ],
+    [
+      { type: 'click', selector: '#a' },
+      { type: 'click', selector: '#a', all: false },
+    ],
+    [
+      { type: 'write', text: 'x' },
+      { type: 'write', text: 'x', selector: null },
+    ],
+    [{ type: 'scroll' }, { type: 'scroll', direction: 'down', selector: null }],
+    [{ type: 'pdf' }, { type: 'pdf', format: 'Letter', landscape: false, scale: 1 }],
+  ])('reads the action %j', (words, action) => {
+    const spec = seen({ actions: [words] });
+    expect(spec.actions).toEqual([action]);
+    expect(spec.cache).toMatchObject({ maxAgeMs: 0, store: false });
+    expect(seen({ actions: scrapeSpecToV2(spec).actions }).actions).toEqual(spec.actions);
+  });
+
+  it.each([
+    [undefined, 'auto', 30_000],
+    ['basic', 'basic', 30_000],
+    ['stealth', 'stealth', 120_000],
+    ['enhanced', 'stealth', 120_000],
+  ])('proxy %s is %s, with %i ms', (word, proxy, timeoutMs) => {
+    expect(seen(word === undefined ? {} : { proxy: word })).toMatchObject({ proxy, timeoutMs });
+  });
+
+  it.each([
+    [undefined, { pdf: DEFAULT_PDF, image: false }],
+    [[], { pdf: null, image: false }],
+    [['pdf', 'image'], { pdf: DEFAULT_PDF, image: true }],
+    [
+      [{ type: 'pdf', maxPages: 3, pageMarkdown: true }],
+      { pdf: { ...DEFAULT_PDF, maxPages: 3, pages: true }, image: false },
+    ],
+  ])('reads the parsers %j', (parsers, expected) => {
+    expect(seen(parsers === undefined ? {} : { parsers }).parsers).toEqual(expected);
   });
 });
 
@@ -203,11 +259,6 @@ describe('crawlSpecFromV2', () => {
     };
     const spec = crawlSpecFromV2(crawlBody(rest), LIMITS);
     expect(crawlSpecFromV2(crawlBody(crawlSpecToV2(spec)), LIMITS)).toEqual(spec);
-  });
-
-  it('names what is not offered at either level', () => {
-    const body = crawlBody({ webhook: 'https://h.example', scrapeOptions: { mobile: true } });
-    expect(unofferedCrawlOptions(body)).toEqual(['mobile']);
   });
 });
 

@@ -11,9 +11,9 @@ import { BodyPipe, JobIdPipe } from '../validation/body.pipe.js';
 import { customIssue, InvalidBodyError } from '../validation/issue.js';
 import { readPageUrl } from '../validation/page-url.js';
 import { type ReadBody } from '../validation/read-body.js';
-import { refuseUnoffered, refuseZeroDataRetention } from './offer.js';
+import { refuseZeroDataRetention } from './offer.js';
 import { ScrapeDto } from './scrape.dto.js';
-import { scrapeSpecFromV2, unofferedScrapeOptions } from './scrape.mapper.js';
+import { scrapeSpecFromV2 } from './scrape.mapper.js';
 
 @Controller('v2/scrape')
 export class ScrapeController {
@@ -30,7 +30,6 @@ export class ScrapeController {
     @Res() response: Response,
   ): Promise<void> {
     refuseZeroDataRetention(body.zeroDataRetention, caller);
-    refuseUnoffered(unofferedScrapeOptions(body));
     const order = { url: absoluteUrl(body.url), sourceUrl: body.url, spec: scrapeSpecFromV2(body, this.config) };
     const answer = await this.scrapes.scrape(caller, order, clientGone(response));
     const warning = [answer.warning, ...warnings].filter(Boolean).join(' ');

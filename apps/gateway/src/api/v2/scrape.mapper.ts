@@ -1,4 +1,4 @@
-import { type Format, type ScrapeSpec } from '@troupe/contracts';
+import { completeSpec, type ScrapeSpec } from '@troupe/contracts';
 import {
   cacheSpecOf,
   changeTrackingOf,
@@ -6,11 +6,24 @@ import {
   type ChangeTrackingOptions,
   type DiffShape,
 } from '../keeping.js';
-import { keyIssues } from '../validation/fields.js';
-import { formatName, isOffered, TRACKING, type FormatInput } from './formats.dto.js';
-import { type ParserInput, type ScrapeOptionsDto } from './scrape-options.dto.js';
+import { formatName, TRACKING } from './formats.dto.js';
+import {
+  actionsFromV2,
+  actionToV2,
+  formatsFromV2,
+  formatToV2,
+  isShown,
+  locationFromV2,
+  needsBrowser,
+  parsersFromV2,
+  parsersToV2,
+  proxyFromV2,
+} from './page-view.mapper.js';
+import { type ScrapeOptionsDto } from './scrape-options.dto.js';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
+/** Proxies that pass for readers are slow. */
+const STEALTH_TIMEOUT_MS = 120_000;
 const DEFAULT_MAX_AGE_MS = 172_800_000;
 
 export interface ScrapeRules {
@@ -24,6 +37,7 @@ export function scrapeSpecFromV2(options: ScrapeOptionsDto, rules: ScrapeRules):
   const isTracked = changeTracking !== null;
   const zeroRetention = options.zeroDataRetention ?? false;
   const waitForMs = options.waitFor ?? 0;
+  const proxy = proxyFromV2(options.proxy);
   return {
     formats: formatsFromV2(options.formats ?? ['markdown']),
     onlyMainContent: options.onlyMainContent ?? true,
@@ -32,13 +46,28 @@ export function scrapeSpecFromV2(options: ScrapeOptionsDto, rules: ScrapeRules):
     headers: options.headers ?? {},
     waitForMs: isTracked ? trackedWaitMs(waitForMs) : waitForMs,
     skipTlsVerification: options.skipTlsVerification ?? true,
-    timeoutMs: Math.min(options.timeout ?? DEFAULT_TIMEOUT_MS, rules.maxScrapeTimeoutMs),
+    timeoutMs: Math.min(options.timeout ?? omittedTimeoutMs(proxy), rules.maxScrapeTimeoutMs),
     removeBase64Images: options.removeBase64Images ?? true,
-    engine: waitForMs > 0 ? 'browser' : isTracked ? 'browserIfAny' : 'auto',
-    cache: cacheSpecOf(options, { isTracked, zeroRetention, defaultMaxAgeMs: DEFAULT_MAX_AGE_MS }),
+    engine: needsBrowser(options) ? 'browser' : isTracked ? 'browserIfAny' : 'auto',
+    mobile: options.mobile ?? false,
+    blockAds: options.blockAds ?? true,
+    location: locationFromV2(options.location),
+    actions: actionsFromV2(options.actions ?? []),
+    proxy,
+    parsers: parsersFromV2(options.parsers ?? ['pdf']),
+    cache: cacheSpecOf(options, {
+      isTracked,
+      isShown: isShown(options),
+      zeroRetention,
+      defaultMaxAgeMs: DEFAULT_MAX_AGE_MS,
+    }),
     changeTracking,
     zeroRetention,
   };
+}
+
+function omittedTimeoutMs(proxy: ScrapeSpec['proxy']): number {
+  return proxy === 'stealth' ? STEALTH_TIMEOUT_MS : DEFAULT_TIMEOUT_MS;
 }
 
 function changeTrackingFromV2({ formats, origin }: ScrapeOptionsDto, rules: ScrapeRules): ScrapeSpec['changeTracking'] {
@@ -49,15 +78,11 @@ function changeTrackingFromV2({ formats, origin }: ScrapeOptionsDto, rules: Scra
   return changeTrackingOf(options, rules.changeTrackingDiffShape, origin);
 }
 
-function formatsFromV2(formats: FormatInput[]): Format[] {
-  const names = new Set(formats.map(formatName));
-  return [...names].filter(isOffered).map((type) => ({ type }));
-}
-
 /** What a client would have to send to get this model: the `scrapeOptions` of active crawls. */
-export function scrapeSpecToV2(spec: ScrapeSpec) {
+export function scrapeSpecToV2(stored: ScrapeSpec) {
+  const spec = completeSpec(stored);
   return {
-    formats: [...spec.formats.map(({ type }) => type), ...changeTrackingToV2(spec)],
+    formats: [...spec.formats.map(formatToV2), ...changeTrackingToV2(spec)],
     onlyMainContent: spec.onlyMainContent,
     includeTags: spec.includeTags,
     excludeTags: spec.excludeTags,
@@ -66,6 +91,12 @@ export function scrapeSpecToV2(spec: ScrapeSpec) {
     skipTlsVerification: spec.skipTlsVerification,
     timeout: spec.timeoutMs,
     removeBase64Images: spec.removeBase64Images,
+    mobile: spec.mobile,
+    blockAds: spec.blockAds,
+    ...(spec.location === null ? {} : { location: spec.location }),
+    ...(spec.actions.length === 0 ? {} : { actions: spec.actions.map(actionToV2) }),
+    proxy: spec.proxy,
+    parsers: parsersToV2(spec.parsers),
     maxAge: spec.cache.maxAgeMs,
     ...(spec.cache.minAgeMs === null ? {} : { minAge: spec.cache.minAgeMs }),
     storeInCache: spec.cache.store,
@@ -76,33 +107,4 @@ function changeTrackingToV2({ changeTracking }: ScrapeSpec): object[] {
   if (changeTracking === null) return [];
   const { tag, diff } = changeTracking;
   return [{ type: TRACKING, modes: diff ? ['git-diff'] : [], tag }];
-}
-
-/** Names of the options that ask for something this version does not offer. Default values ask for nothing. */
-export function unofferedScrapeOptions(options: ScrapeOptionsDto): string[] {
-  const names = new Set<string>();
-  for (const format of options.formats ?? []) {
-    if (formatName(format) !== TRACKING && !isOffered(formatName(format))) names.add(`format ${formatName(format)}`);
-  }
-  if (options.actions?.length) names.add('actions');
-  if (options.mobile) names.add('mobile');
-  if (options.proxy === 'stealth' || options.proxy === 'enhanced') names.add(`proxy ${options.proxy}`);
-  if (isSpecialLocation(options.location)) names.add('location');
-  if (options.parsers && !isDefaultParsers(options.parsers)) names.add('parsers');
-  return [...names];
-}
-
-/** Anything but the United States without a language preference, which is where pages are fetched from anyway. */
-export function isSpecialLocation(location: ScrapeOptionsDto['location']): boolean {
-  if (!location) return false;
-  const country = location.country?.toLowerCase() ?? 'us';
-  return !country.startsWith('us') || (location.languages?.length ?? 0) > 0;
-}
-
-function isDefaultParsers(parsers: ParserInput[]): boolean {
-  return parsers.length > 0 && parsers.every((parser) => parser === 'pdf' || isBarePdf(parser));
-}
-
-function isBarePdf(parser: ParserInput): boolean {
-  return typeof parser === 'object' && parser.type === 'pdf' && keyIssues(parser, ['type']).length === 0;
 }

@@ -8,8 +8,7 @@ import { SearchService, type SearchAnswer } from '../../jobs/search.service.js';
 import { InjectConfig } from '../../settings.js';
 import { BodyPipe } from '../validation/body.pipe.js';
 import { type ReadBody } from '../validation/read-body.js';
-import { refuseUnoffered, refuseZeroDataRetention } from './offer.js';
-import { unofferedScrapeOptions } from './scrape.mapper.js';
+import { refuseZeroDataRetention } from './offer.js';
 import { SearchDto } from './search.dto.js';
 import { searchAnswerToV2, searchSpecFromV2, searchWarnings } from './search.mapper.js';
 import { SearchOfferedGuard } from './search-offered.guard.js';
@@ -37,7 +36,6 @@ export class SearchController {
   async answer(caller: Caller, { body, warnings }: ReadBody<SearchDto>, signal: AbortSignal): Promise<SearchAnswer> {
     const spec = searchSpecFromV2(body, this.config);
     refuseZeroDataRetention(body.scrapeOptions?.zeroDataRetention, caller);
-    refuseUnoffered(unofferedScrapeOptions(body.scrapeOptions ?? {}));
     const answer = await this.searches.search(caller, spec, signal);
     return { ...answer, warnings: [...answer.warnings, ...searchWarnings(body), ...warnings] };
   }
