@@ -48,8 +48,14 @@ export function makeSite(random: Random, count: number): SimSite {
   return { base, pages, sitemap: [inSitemap.slice(0, middle), inSitemap.slice(middle)] };
 }
 
-/** Final pages of a full crawl: reachable by links from ok pages, or named by the sitemap. */
-export function expectedPages(site: SimSite): { ok: Set<string>; failed: Set<string>; discovered: Set<string> } {
+/**
+ * Final pages of a full crawl: reachable by links from ok pages, or named by the sitemap.
+ * @param lost pages whose tries were used up: nobody saw their links
+ */
+export function expectedPages(
+  site: SimSite,
+  lost: ReadonlySet<string> = new Set(),
+): { ok: Set<string>; failed: Set<string>; discovered: Set<string> } {
   const discovered = new Set<string>([site.base, ...site.sitemap.flat()]);
   const ok = new Set<string>();
   const failed = new Set<string>();
@@ -57,7 +63,7 @@ export function expectedPages(site: SimSite): { ok: Set<string>; failed: Set<str
   for (let url = queue.shift(); url !== undefined; url = queue.shift()) {
     const page = site.pages.get(url)!;
     if (page.kind === 'robots') continue;
-    if (page.kind === 'broken') {
+    if (page.kind === 'broken' || lost.has(url)) {
       failed.add(url);
       continue;
     }

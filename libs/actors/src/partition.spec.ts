@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { partitionOf, type ActorKey } from '@troupe/contracts';
+import { partitionOf, type ActorKey, type Envelope } from '@troupe/contracts';
 import { message, NoteWorld, twoHomes, type Order } from './note-actor.fixture.js';
 import { FencedError } from './ports.js';
 
@@ -265,6 +265,47 @@ describe('several messages in one piece of mail', () => {
     expect(world.stateOf(ALICE).notes).toEqual(['1', '2']);
     expect(world.store.deadLetters).toMatchObject([{ type: 'Bad', envelope: { type: 'Bad', body: { type: 'Bad' } } }]);
     expect(world.bus.hasMail(partition.part)).toBe(false);
+  });
+});
+
+describe('level messages of one drain', () => {
+  const order = (order: Order, more: Partial<Envelope> = {}) =>
+    ({ id: 'v', type: 'Note', v: 2, from: 'w/x', to: ALICE, n: null, body: message(order), ...more }) as Envelope;
+  const sackOf = (...letters: Envelope[]) =>
+    ({ ...letters[0]!, type: 'Sack', body: { type: 'Sack', letters } }) as never;
+
+  it('to several actors are handed to each, and acknowledged together', async () => {
+    const neighbour = neighbourOf(ALICE);
+    const partition = await world.own(ALICE);
+    const letters = [
+      order({ type: 'Note', text: '1' }),
+      order({ type: 'Note', text: '2' }, { to: neighbour }),
+      order({ type: 'Note', text: '3' }),
+    ];
+    await world.bus.publishActor(sackOf(...letters));
+    await world.run(partition);
+    expect([world.stateOf(ALICE).notes, world.stateOf(neighbour).notes]).toEqual([['1', '3'], ['2']]);
+    expect(world.bus.hasMail(partition.part)).toBe(false);
+  });
+
+  it('are dropped one by one where their actor does not live', async () => {
+    const partition = await world.own(ALICE);
+    await world.bus.publishActor(
+      sackOf(order({ type: 'Note', text: '1' }), order({ type: 'Note', text: '2' }, { to: BOB })),
+    );
+    await world.run(partition);
+    expect([world.stateOf(ALICE).notes, world.revOf(BOB)]).toEqual([['1'], 0]);
+    expect(world.bus.hasMail(partition.part)).toBe(false);
+  });
+
+  it('wait together when one is of an unknown version', async () => {
+    const partition = await world.own(ALICE);
+    await world.bus.publishActor(
+      sackOf(order({ type: 'Note', text: '1' }), order({ type: 'Note', text: '2' }, { v: 9 })),
+    );
+    await partition.step();
+    expect(world.revOf(ALICE)).toBe(0);
+    expect(world.bus.hasMail(partition.part)).toBe(true);
   });
 });
 

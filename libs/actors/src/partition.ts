@@ -4,7 +4,7 @@
  * An actor never has two turns at once, and a partition runs one transaction at a time. Whatever fails is thrown away
  * and loaded again; safety comes from the store's fence, never from this object's belief that it is the owner.
  */
-import type { ActorKey, ActorKind, Envelope } from '@troupe/contracts';
+import type { ActorKey, ActorKind, Envelope, Mail } from '@troupe/contracts';
 import { parseActorKey } from '@troupe/contracts';
 import { Activations, type Living } from './activations.js';
 import type { ActorDef, Incoming, TurnContext } from './actor.js';
@@ -64,15 +64,20 @@ interface Letter {
 
 /** A delivery of several messages is acknowledged when the last of them has been handled. */
 function unpack({ envelope, ack }: Delivery): Letter[] {
-  const { body } = envelope;
-  if (body.type !== 'Bundle') return [{ envelope: { ...envelope, body }, ack }];
-  const open = new Set(body.messages);
-  return body.messages.map((message) => ({
-    envelope: { ...envelope, type: message.type, body: message },
+  const envelopes = envelopesOf(envelope);
+  const open = new Set(envelopes);
+  return envelopes.map((letter) => ({
+    envelope: letter,
     ack: () => {
-      if (open.delete(message) && open.size === 0) ack();
+      if (open.delete(letter) && open.size === 0) ack();
     },
   }));
+}
+
+function envelopesOf({ body, ...mail }: Mail): Envelope[] {
+  if (body.type === 'Sack') return body.letters;
+  if (body.type !== 'Bundle') return [{ ...mail, body }];
+  return body.messages.map((message) => ({ ...mail, type: message.type, body: message }));
 }
 
 const POISON_TRIES = 3;
@@ -143,25 +148,30 @@ export class Partition {
   }
 
   private sort(delivery: Delivery, items: Item[]): void {
-    const { envelope } = delivery;
-    const def = this.defOf(envelope.to);
-    if (def === undefined || !isHome(envelope.to, this.part)) {
-      this.deps.log.error(
-        { to: envelope.to, type: envelope.type },
-        'no actor of this kind lives here; message dropped',
-      );
-      delivery.ack();
-      return;
-    }
-    if (envelope.v > def.version || envelope.v < def.version - 1) {
-      this.deps.log.warn(
-        { to: envelope.to, type: envelope.type, v: envelope.v },
-        'unknown message version, will be delivered again',
-      );
+    const letters = unpack(delivery);
+    const stranger = letters.find(({ envelope }) => !this.isReadable(envelope));
+    if (stranger !== undefined) {
+      const { to, type, v } = stranger.envelope;
+      this.deps.log.warn({ to, type, v }, 'unknown message version, will be delivered again');
       delivery.nack(5_000);
       return;
     }
-    for (const mail of unpack(delivery)) items.push({ key: envelope.to, mail, timer: null });
+    for (const mail of letters) {
+      if (this.livesHere(mail.envelope)) items.push({ key: mail.envelope.to, mail, timer: null });
+      else mail.ack();
+    }
+  }
+
+  private livesHere({ to, type }: Envelope): boolean {
+    const isKnown = this.defOf(to) !== undefined && isHome(to, this.part);
+    if (!isKnown) this.deps.log.error({ to, type }, 'no actor of this kind lives here; message dropped');
+    return isKnown;
+  }
+
+  /** Of a version that its actor understands; what has no actor is dropped later. */
+  private isReadable({ to, v }: Envelope): boolean {
+    const def = this.defOf(to);
+    return def === undefined || (v <= def.version && v >= def.version - 1);
   }
 
   private defOf(key: ActorKey): ActorDef<unknown, unknown> | undefined {
@@ -269,7 +279,7 @@ export class Partition {
       else this.timers.clear(key, name);
     }
     this.outbox.publish(turn.aftermath.outbox);
-    for (const envelope of turn.aftermath.level) this.outbox.publishLevel(envelope);
+    this.outbox.publishLevel(turn.aftermath.level);
     for (const note of turn.aftermath.notes) this.deps.bus.notify(note.subject, note.msg);
   }
 

@@ -34,6 +34,8 @@ interface KnownSlot {
 const MAX_TRIES = 8;
 const CAS_TIMEOUT_MS = 3_000;
 const REMEMBERED_SLOTS = 20_000;
+/** A place is new to this process most often because nobody has used it: writing it is tried before reading it. */
+const NEVER_USED: KnownSlot = { value: null, revision: 0 };
 
 export class SlotBoard {
   readonly #known = new LRUCache<string, KnownSlot>({ max: REMEMBERED_SLOTS });
@@ -57,7 +59,7 @@ export class SlotBoard {
   async claim(host: string, claim: SlotClaim): Promise<SlotVerdict> {
     const key = `${hostToken(host)}.${claim.i}`;
     for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
-      const cached = attempt === 0 ? this.#known.get(key) : undefined;
+      const cached = attempt === 0 ? (this.#known.get(key) ?? NEVER_USED) : undefined;
       const stored = cached ?? (await this.#read(key));
       if (cached === undefined && stored.value !== null && isOwnWrite(stored.value, claim))
         return this.#own(host, key, stored);
@@ -106,17 +108,18 @@ export class SlotBoard {
     await this.#express.stop();
   }
 
-  async #claimExpressSlot(host: string, i: number, fetcher: string): Promise<SlotHold | null> {
+  /** @param isFirst what is remembered may be tried: nothing, for a place that is new here, most often because nobody has used it */
+  async #claimExpressSlot(host: string, i: number, fetcher: string, isFirst = true): Promise<SlotHold | null> {
     const key = `${hostToken(host)}.x${i}`;
-    const known = this.#known.get(key);
-    const remembered = known?.value?.st === 'free' ? known : null;
+    const known = this.#known.get(key) ?? NEVER_USED;
+    const remembered = isFirst && known.value?.st !== 'held' ? known : null;
     const stored = remembered ?? (await this.#read(key));
     if (stored.value !== null && stored.value.st === 'held' && this.#isTaken(key, stored.value, fetcher)) return null;
     const gen = (stored.value?.gen ?? 0) + 1;
     const value: StoredSlot = { gen, lane: 0, fetcher, run: '', st: 'held' };
     const hold = await this.#take({ key, host, isExpress: true, stored, value });
     // What we remembered may have been out of date, and is forgotten now.
-    return hold === null && remembered !== null ? this.#claimExpressSlot(host, i, fetcher) : hold;
+    return hold === null && remembered !== null ? this.#claimExpressSlot(host, i, fetcher, false) : hold;
   }
 
   /** A place in our own name that we do not hold is the remains of a write whose answer was lost. */

@@ -268,8 +268,14 @@ export interface Bundle {
   messages: ActorMessage[];
 }
 
+/** Level messages to several actors of one partition in one piece of mail, which is addressed to the first of them. */
+export interface Sack {
+  type: 'Sack';
+  letters: Envelope[];
+}
+
 /** What travels in a mailbox. */
-export type Mail = Envelope<ActorMessage | Bundle>;
+export type Mail = Envelope<ActorMessage | Bundle | Sack>;
 
 /** Sender of a message: an actor, or a worker/gateway process. */
 export type Sender = ActorKey | `w/${string}` | `gw/${string}`;
