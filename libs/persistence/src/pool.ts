@@ -47,14 +47,21 @@ export async function withTransaction<T>(
   work: (client: pg.PoolClient) => Promise<T>,
   begin = 'BEGIN',
 ): Promise<T> {
-  const client = await pool.connect();
-  client.on('error', ignoreLostConnection);
-  let usable = true;
-  try {
+  return withConnection(pool, async (client) => {
     await client.query(begin);
     const result = await work(client);
     await client.query('COMMIT');
     return result;
+  });
+}
+
+/** One connection for `work`, which begins and commits by itself; what it leaves open when it throws is rolled back. */
+export async function withConnection<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  client.on('error', ignoreLostConnection);
+  let usable = true;
+  try {
+    return await work(client);
   } catch (error) {
     usable = await rollback(client);
     throw error;

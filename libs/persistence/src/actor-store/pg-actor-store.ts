@@ -1,6 +1,6 @@
 /**
- * The actors' store on Postgres. A turn is one transaction of three or four round trips: BEGIN, fence and questions,
- * everything that was decided, COMMIT. Needs nothing but a pool from `createPool` (or a data source's).
+ * The actors' store on Postgres. A turn is one transaction of one or two round trips: fence and questions, if there are
+ * any, then everything that was decided and COMMIT, which commits nothing once a statement before it has failed. Needs nothing but a pool from `createPool` (or a data source's).
  */
 import {
   FencedError,
@@ -25,7 +25,7 @@ import {
   type Sender,
 } from '@troupe/contracts';
 import type pg from 'pg';
-import { sqlState, withTransaction } from '../pool.js';
+import { sqlState, withConnection } from '../pool.js';
 import { admissionQueries, distinctProbes, readAdmission } from './admission.js';
 import { INSERT_FRONTIER, RowWriter, type FrontierInsert } from './row-writes.js';
 import { bulkQuery, runAll } from './statement.js';
@@ -155,11 +155,11 @@ export class PgActorStore implements ActorStore {
     return { lanes, running: running.rows.map(toFrontierRow), ready: ready.rows.map(toFrontierRow) };
   }
 
-  commitTurn(head: TurnHead, decide: (answers: TurnAnswers) => TurnWrites): Promise<void> {
+  async commitTurn(head: TurnHead, decide: (answers: TurnAnswers) => TurnWrites): Promise<void> {
     const asks = head.candidates.length > 0 || head.seeds.length > 0;
-    const run = (client: pg.PoolClient): Promise<void> =>
-      asks ? this.askThenWrite(client, head, decide) : this.write(client, head, decide(noAnswers()), []);
-    return mapErrors(withTransaction(this.pool, run, BEGIN_TURN));
+    if (asks) return mapErrors(withConnection(this.pool, (client) => this.askThenWrite(client, head, decide)));
+    const statements = this.statements(head, decide(noAnswers()), []);
+    return mapErrors(withConnection(this.pool, (client) => commitAll(client, [BEGIN_TURN, ...statements])));
   }
 
   async loadTimers(part: number, horizonMs: number): Promise<TimerRow[]> {
@@ -226,24 +226,25 @@ export class PgActorStore implements ActorStore {
     decide: (answers: TurnAnswers) => TurnWrites,
   ): Promise<void> {
     const probes = distinctProbes(head.candidates);
-    const [, ...results] = await runAll(client, [lockActors(head), ...admissionQueries(probes, head.seeds)]);
+    const questions = [BEGIN_TURN, lockActors(head), ...admissionQueries(probes, head.seeds)];
+    const [, , ...results] = await runAll(client, questions);
     const { answers, frontier } = readAdmission(probes, head.seeds, results);
-    await this.write(client, head, decide(answers), frontier);
+    await commitAll(client, this.statements(head, decide(answers), frontier));
   }
 
-  private async write(
-    client: pg.PoolClient,
-    head: TurnHead,
-    writes: TurnWrites,
-    frontier: FrontierInsert[],
-  ): Promise<void> {
-    await runAll(client, [
+  private statements(head: TurnHead, writes: TurnWrites, frontier: FrontierInsert[]): pg.QueryConfig[] {
+    return [
       updateActors(writes.actors, head.epoch),
       ...(frontier.length > 0 ? [bulkQuery(INSERT_FRONTIER, frontier)] : []),
       ...this.rows.queries(writes.rows),
       ...mailQueries(head, writes),
-    ]);
+    ];
   }
+}
+
+/** A COMMIT behind a failed statement rolls back, and the failure is what the caller hears. */
+async function commitAll(client: pg.PoolClient, statements: readonly (pg.QueryConfig | string)[]): Promise<void> {
+  await runAll(client, [...statements, 'COMMIT']);
 }
 
 async function mapErrors<T>(work: Promise<T>): Promise<T> {

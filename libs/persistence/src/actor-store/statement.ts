@@ -16,12 +16,25 @@ export function bulkQuery<Row>(
   return { name, text, values: [...columns.map((column) => rows.map(column)), ...more] };
 }
 
-/** Issues the statements in order without waiting in between; rejects with the first failure. */
-export async function runAll(client: pg.PoolClient, queries: readonly pg.QueryConfig[]): Promise<pg.QueryResult[]> {
-  if (client.pipeline) return Promise.all(queries.map((query) => client.query(query)));
+/** Issues the statements in order, in one write, without waiting in between; rejects with the first failure. */
+export async function runAll(
+  client: pg.PoolClient,
+  queries: readonly (pg.QueryConfig | string)[],
+): Promise<pg.QueryResult[]> {
+  if (client.pipeline) return inOneWrite(client, () => Promise.all(queries.map((query) => client.query(query))));
   const results: pg.QueryResult[] = [];
   for (const query of queries) results.push(await client.query(query));
   return results;
+}
+
+function inOneWrite<T>(client: pg.PoolClient, issue: () => T): T {
+  const { stream } = client.connection;
+  stream.cork();
+  try {
+    return issue();
+  } finally {
+    stream.uncork();
+  }
 }
 
 /** Text as Postgres can hold it: without NUL. */
