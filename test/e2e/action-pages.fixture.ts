@@ -14,7 +14,7 @@ const square = (color: string): string =>
 
 const PAGES: Record<string, string> = {
   '/form':
-    html(`<form action="/landed"><input id="first" name="first"><input id="second" name="second"></form>${LOG}<script>
+    html(`<form action="/landed"><input id="first" name="first"><input id="second" name="second"><button>go</button></form>${LOG}<script>
     document.addEventListener('keydown', (event) => log((event.ctrlKey ? 'Control+' : '') + event.key));</script>`),
   '/buttons':
     html(`<p>Buttons</p>${['a', 'b', 'c'].map((name) => `<button class="more" id="${name}">${name}</button>`).join('')}

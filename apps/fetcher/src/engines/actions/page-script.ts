@@ -17,8 +17,14 @@ const PACK = `(value) => {
 type Packed = { type: string; json: string | null } | { type: string; chars: number };
 
 /** What has no JSON, such as `undefined`, functions and circles, has the value null. @throws ActionFailure for what the script throws */
-export async function runScript({ page, room }: Stage, script: string): Promise<{ type: string; value: unknown }> {
+export async function runScript(
+  { page, room, signal }: Stage,
+  script: string,
+): Promise<{ type: string; value: unknown }> {
   const session = await page.context().newCDPSession(page);
+  // A page whose script never ends cannot be closed, and takes its browser with it.
+  const terminate = (): void => void session.send('Runtime.terminateExecution').catch(() => undefined);
+  signal.addEventListener('abort', terminate, { once: true });
   try {
     const expression = `(async () => (${PACK})(await (async () => { ${bodyOf(script)}\n })()))()`;
     const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
@@ -34,6 +40,7 @@ export async function runScript({ page, room }: Stage, script: string): Promise<
     }
     return { type: packed.type, value: packed.json === null ? null : (JSON.parse(packed.json) as unknown) };
   } finally {
+    signal.removeEventListener('abort', terminate);
     await session.detach().catch(() => undefined);
   }
 }

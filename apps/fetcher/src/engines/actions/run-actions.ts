@@ -11,7 +11,6 @@ import { runScript } from './page-script.js';
 
 const WAIT_LIMIT_MS = 15_000;
 const CLICK_LIMIT_MS = 3_000;
-/** One of many. */
 const NEXT_CLICK_LIMIT_MS = 1_000;
 const SETTLE_LIMIT_MS = 5_000;
 /** They look at the page and leave it as it is. */
@@ -78,7 +77,7 @@ class ActionRun {
   /** Elements that an earlier click has taken away are done with. */
   private async clickAll({ selector }: Of<'click'>): Promise<void> {
     for (const element of await allMatches(this.stage, selector)) {
-      await click(element, NEXT_CLICK_LIMIT_MS).catch((error: unknown) => {
+      await clickNext(element).catch((error: unknown) => {
         if (!isGone(error)) throw error;
       });
     }
@@ -124,6 +123,12 @@ async function click(element: Handle, limitMs = CLICK_LIMIT_MS): Promise<void> {
     if (!(await element.isEnabled())) throw new ActionFailure('the element is disabled');
     await element.dispatchEvent('click');
   }
+}
+
+/** Of many, which are not worth the time that one may take to appear. */
+async function clickNext(element: Handle): Promise<void> {
+  if (await element.isVisible()) await click(element, NEXT_CLICK_LIMIT_MS);
+  else await element.dispatchEvent('click');
 }
 
 async function focus(element: Handle): Promise<void> {
