@@ -77,7 +77,7 @@ async function look<T>({ signal }: Stage, limitMs: number, once: () => Promise<T
 async function firstIn(page: Page, selector: string): Promise<Handle | null> {
   for (const frame of framesOf(page)) {
     const handle = await inFrame(frame, selector, () => frame.$(`css=${selector}`));
-    if (handle !== null) return handle as Handle;
+    if (handle !== null) return handle;
   }
   return null;
 }
