@@ -129,4 +129,10 @@ withBrowser('a fetcher that finds no browser', () => {
     expect({ status, code: body.code }).toEqual({ status: 500, code: 'SCRAPE_ALL_ENGINES_FAILED' });
     expect(body.error).toMatch(/CHROMIUM_PATH/);
   }, 90_000);
+
+  it('cannot do actions, which is the fault of the request', async () => {
+    const { status, body } = await scrape('/plain', { actions: [{ type: 'scrape' }] });
+    expect({ status, code: body.code }).toEqual({ status: 400, code: 'SCRAPE_ACTIONS_NOT_SUPPORTED' });
+    expect(body.error).toMatch(/CHROMIUM_PATH/);
+  }, 90_000);
 });

@@ -74,7 +74,10 @@ function convertHtml(request: ConvertRequest, rules: LinkRules, html: string): C
   const content = writeFormats({ request, tree, urls, whole: { mask, measures }, embedded });
   return {
     verdict,
-    ...encode({ ...content, ...request.captured, metadata: mergeMetadata(facts.metadata, request.metadata) }),
+    ...encode({
+      ...withCaptured(content, request.captured),
+      metadata: mergeMetadata(facts.metadata, request.metadata),
+    }),
     title: facts.title,
     outlinks: found.outlinks,
     excluded: found.excluded,
@@ -139,6 +142,12 @@ function completed(markdown: string, embedded: EmbeddedContent | null, options: 
   return `${markdown}\n\n${writeMarkdown(tree, wholePage(tree), options)}`.trim();
 }
 
+/** What the browser gave beside the page; its warning comes after the converter's own. */
+function withCaptured(content: Content, captured: ConvertRequest['captured']): Record<string, unknown> {
+  const warning = [content.warning, captured?.warning].filter((text) => text !== undefined).join(' ');
+  return { ...content, ...captured, ...(warning === '' ? {} : { warning }) };
+}
+
 /** The response's own keys win, and a page cannot set one of them even where the response has none. */
 function mergeMetadata(page: Record<string, unknown>, reserved: Record<string, unknown>): Record<string, unknown> {
   for (const key of RESERVED_METADATA_KEYS) delete page[key];
@@ -165,7 +174,7 @@ function convertText(request: ConvertRequest, text: string, kind: 'json' | 'xml'
   }
   return {
     verdict,
-    ...encode({ ...content, ...request.captured, metadata: mergeMetadata({}, request.metadata) }),
+    ...encode({ ...withCaptured(content, request.captured), metadata: mergeMetadata({}, request.metadata) }),
     title: null,
     ...noDiscovery(),
     refreshUrl: null,

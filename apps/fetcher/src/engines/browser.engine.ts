@@ -1,16 +1,22 @@
 /** Last rung: a page as Chromium shows it, scripts run. What comes back is the serialised DOM. */
 import { TroupeError } from '@troupe/contracts';
 import { checkUrlTarget, type AllowList, type Resolver } from '@troupe/egress';
-import type { Page, Request, Response } from 'playwright-core';
+import type { Page, Response } from 'playwright-core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrowserPool } from './browser-pool.js';
+import { CaptureRoom } from './capture-room.js';
+import { NO_BROWSER } from './chromium.js';
 import { Deadline } from './deadline.js';
 import { isProxyFailure, REFUSAL_HEADER } from './egress-proxy.js';
 import { bodyTooLarge, RedirectRefused } from './engine-errors.js';
 import { MAX_RENDERED_BYTES, type EngineRequest, type EngineResponse, type FetchEngine } from './engine.js';
+import { isMainNavigation } from './main-navigation.js';
 import { NavigationGate } from './navigation-gate.js';
+import { capturePage } from './page-capture.js';
 import { NetworkWatch, waitUntilSettled } from './page-settle.js';
 import { parseRetryAfter } from './retry-after.js';
+import { showIn, viewportOf } from './screenshots.js';
+import type { Stage } from './stage.js';
 
 export interface BrowserEngineOptions {
   pool: BrowserPool;
@@ -42,6 +48,7 @@ export class BrowserEngine implements FetchEngine {
   async fetch(request: EngineRequest, signal: AbortSignal): Promise<EngineResponse> {
     const startedAt = performance.now();
     checkUrlTarget(request.url, this.options.allow);
+    if (!this.isAvailable && request.view.actions.length > 0) throw actionsNotSupported(NO_BROWSER);
     const deadline = new Deadline(request.timeoutMs, signal);
     const context = {
       acceptDownloads: false,
@@ -53,7 +60,7 @@ export class BrowserEngine implements FetchEngine {
     try {
       const read = await this.options.pool.withPage(context, deadline, (page) => this.read(page, request, deadline));
       const ms = performance.now() - startedAt;
-      return { ...read, ms, engine: 'browser', proxyUsed: 'basic', captured: null, timezone: null };
+      return { ...read, ms, engine: 'browser', proxyUsed: 'basic', timezone: null };
     } catch (error) {
       if (error instanceof RedirectRefused) throw error.reason;
       if (deadline.signal.aborted) throw deadline.signal.reason;
@@ -71,19 +78,25 @@ export class BrowserEngine implements FetchEngine {
     page: Page,
     request: EngineRequest,
     deadline: Deadline,
-  ): Promise<Omit<EngineResponse, 'ms' | 'engine' | 'proxyUsed' | 'captured' | 'timezone'>> {
+  ): Promise<Omit<EngineResponse, 'ms' | 'engine' | 'proxyUsed' | 'timezone'>> {
     const network = new NetworkWatch(page);
     const answers = new MainAnswers(page);
     page.on('popup', (popup) => void popup.close().catch(() => undefined));
     const gate = await NavigationGate.install(page, request, this.options);
+    await showIn(page, viewportOf(request.view));
     const loading = this.load(page, network, request, deadline);
     loading.catch(() => undefined);
     await Promise.race([loading, gate.refused]);
+    await checkLanding(answers.last(), request);
+    const captured = await Promise.race([
+      capturePage(stageOf(page, network, deadline.signal), request.view),
+      gate.refused,
+    ]);
     const answer = answers.last();
     const headers = await answer.allHeaders();
     checkAnswer(answer, headers, request.url);
     const body = await Promise.race([readBody(page, answer, headers, request), gate.refused]);
-    return { ...body, ...describe(page, answer, headers), redirects: gate.redirects };
+    return { ...body, ...describe(page, answer, headers), redirects: gate.redirects, captured };
   }
 
   private async load(page: Page, network: NetworkWatch, request: EngineRequest, deadline: Deadline): Promise<void> {
@@ -96,13 +109,19 @@ export class BrowserEngine implements FetchEngine {
   }
 }
 
-/** Answers to navigations of the main frame; the last one is the page's. */
+/** Answers to navigations of the main frame; the last one is the page's, unless it left the page where it was. */
 class MainAnswers {
   private answer: Response | null = null;
+  private before: Response | null = null;
 
   constructor(page: Page) {
     page.on('response', (response) => {
-      if (isMainNavigation(response.request(), page)) this.answer = response;
+      if (!isMainNavigation(response.request(), page)) return;
+      this.before = this.answer;
+      this.answer = response;
+    });
+    page.on('requestfailed', (request) => {
+      if (this.answer?.request() === request) this.answer = this.before ?? this.answer;
     });
   }
 
@@ -127,13 +146,16 @@ function mainDocumentCut(page: Page): Promise<never> {
   return cut;
 }
 
-/** Playwright throws for a request whose frame is gone. */
-function isMainNavigation(request: Request, page: Page): boolean {
-  try {
-    return request.isNavigationRequest() && request.frame() === page.mainFrame();
-  } catch {
-    return false;
-  }
+function stageOf(page: Page, network: NetworkWatch, signal: AbortSignal): Stage {
+  return {
+    page,
+    signal,
+    room: new CaptureRoom(),
+    warnings: [],
+    html: () => serialise(page),
+    isQuiet: () => network.isQuiet,
+    settle: (limitMs) => waitUntilSettled(page, network, limitMs),
+  };
 }
 
 function describe(
@@ -150,6 +172,23 @@ function describe(
     contentType: headers['content-type'] ?? null,
     retryAfterMs: parseRetryAfter(headers['retry-after'], Date.now()),
   };
+}
+
+/** Before anything is done on the page. */
+async function checkLanding(answer: Response, { url, view }: EngineRequest): Promise<void> {
+  const headers = await answer.allHeaders();
+  checkAnswer(answer, headers, url);
+  if (view.actions.length > 0 && !isHtml(headers)) {
+    throw actionsNotSupported(`${answer.url()} is a file of type ${headers['content-type']?.slice(0, 100)}`);
+  }
+}
+
+function isHtml(headers: Record<string, string>): boolean {
+  return /^\s*(text\/html|application\/xhtml\+xml)|^\s*$/i.test(headers['content-type'] ?? '');
+}
+
+function actionsNotSupported(reason: string): TroupeError {
+  return new TroupeError('SCRAPE_ACTIONS_NOT_SUPPORTED', `Actions cannot be done: ${reason}`);
 }
 
 /** The proxy's own answers to plain requests are not the site's. */
@@ -171,11 +210,11 @@ async function readBody(
   headers: Record<string, string>,
   request: EngineRequest,
 ): Promise<{ body: Uint8Array; rendered: boolean }> {
-  const isHtml = /^\s*(text\/html|application\/xhtml\+xml)|^\s*$/i.test(headers['content-type'] ?? '');
-  const body = isHtml ? Buffer.from(await serialise(page)) : await answer.body();
-  const limit = isHtml ? Math.min(request.maxBytes, MAX_RENDERED_BYTES) : request.maxBytes;
+  const rendered = isHtml(headers);
+  const body = rendered ? Buffer.from(await serialise(page)) : await answer.body();
+  const limit = rendered ? Math.min(request.maxBytes, MAX_RENDERED_BYTES) : request.maxBytes;
   if (body.length > limit) throw bodyTooLarge(request.url, limit);
-  return { body, rendered: isHtml };
+  return { body, rendered };
 }
 
 /** A script may navigate away just now; then the next document is read. */
@@ -197,6 +236,7 @@ function toBrowserError(error: unknown, request: EngineRequest): TroupeError {
   const name = /ERR_[A-Z_0-9]+/.exec(text)?.[0] ?? null;
   const host = URL.parse(request.url)?.host ?? request.url;
   if (/download is starting/i.test(text)) {
+    if (request.view.actions.length > 0) return actionsNotSupported(`${request.url} is a download`);
     return new TroupeError('SCRAPE_UNSUPPORTED_FILE_ERROR', `${request.url} is a download`);
   }
   if (name === 'ERR_TOO_MANY_REDIRECTS') return new TroupeError('SCRAPE_TOO_MANY_REDIRECTS', `${host}: ${name}`);

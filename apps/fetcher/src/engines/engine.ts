@@ -75,8 +75,9 @@ export interface FetchEngine {
   /**
    * Rejects with a `TroupeError`: SCRAPE_TIMEOUT, SCRAPE_SITE_ERROR, SCRAPE_SSL_ERROR, SCRAPE_DNS_RESOLUTION_ERROR,
    * SCRAPE_TARGET_FORBIDDEN, UNSUPPORTED_SITE, SCRAPE_BODY_TOO_LARGE, SCRAPE_TOO_MANY_REDIRECTS, SCRAPE_UNSUPPORTED_FILE_ERROR,
-   * SCRAPE_ALL_ENGINES_FAILED (no browser here), BAD_REQUEST (a header that cannot be sent), SCRAPE_JOB_CANCELLED when
-   * `signal` fires (a `TroupeError` as its reason is passed on), or what `onRedirect` rejected with.
+   * SCRAPE_ALL_ENGINES_FAILED (no browser here), SCRAPE_ACTION_ERROR, SCRAPE_ACTIONS_NOT_SUPPORTED (no browser, or a
+   * file), BAD_REQUEST (a header that cannot be sent), SCRAPE_JOB_CANCELLED when `signal` fires (a `TroupeError` as its
+   * reason is passed on), or what `onRedirect` rejected with.
    * When it settles, nothing of the request is left running.
    */
   fetch(request: EngineRequest, signal: AbortSignal): Promise<EngineResponse>;

@@ -78,6 +78,10 @@ class Workshop {
   }
 }
 
+function browserRequest(): PageRequest {
+  return requestOf({ spec: { ...requestOf().spec, engine: 'browser' } });
+}
+
 function requestOf(more: Partial<PageRequest> = {}): PageRequest {
   return {
     url: URL_A,
@@ -149,6 +153,24 @@ describe('a page', () => {
     await expect(shop.fetcher().fetch(requestOf())).rejects.toMatchObject({ code: 'SCRAPE_EMPTY' });
     shop.answers = { http: { statusCode: 404 }, browser: { statusCode: 404 } };
     expect(await shop.fetcher().fetch(requestOf())).toMatchObject({ statusCode: 404 });
+  });
+
+  it('that shows nothing but is on a picture, or was acted on, is a page', async () => {
+    const nothing = { screenshots: [], scrapes: [], javascriptReturns: [], pdfs: [] };
+    for (const captured of [{ screenshot: 'data:' }, { actions: nothing }]) {
+      shop.answers.browser = { captured };
+      shop.verdicts = { browser: 'empty' };
+      const page = await shop.fetcher().fetch(browserRequest());
+      expect(page).toMatchObject({ statusCode: 200, engine: 'browser' });
+    }
+  });
+
+  it('that was acted on is where its actions have led, though it would refresh to another', async () => {
+    shop.answers.browser = {
+      captured: { actions: { screenshots: [], scrapes: [], javascriptReturns: [], pdfs: [] } },
+    };
+    shop.refresh = { [URL_A]: 'http://site.test/b' };
+    expect(await shop.fetcher().fetch(browserRequest())).toMatchObject({ finalUrl: URL_A });
   });
 
   it('that needs a browser where none is, is kept when it can be read', async () => {

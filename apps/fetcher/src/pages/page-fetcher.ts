@@ -270,13 +270,18 @@ export class PageFetcher {
     const { response, converted } = answer;
     if (converted.verdict === 'content' || refreshTarget(answer) !== null) return answer;
     if (converted.verdict === 'challenge') throw blockedPage(response);
-    if (response.statusCode >= 400) return answer;
+    if (response.statusCode >= 400 || isSeen(response)) return answer;
     if (converted.verdict === 'empty') throw emptyPage(response, false);
     if (response.engine !== 'browser' && request.reportsShells)
       throw new NeedsBrowserError(response.finalUrl, () => keepShell(answer, request.spec));
     await keepShell(answer, request.spec);
     return answer;
   }
+}
+
+/** A picture or the results of actions are content, also of a page without text. */
+function isSeen({ captured }: EngineResponse): boolean {
+  return captured?.screenshot !== undefined || captured?.actions !== undefined;
 }
 
 /** A page whose scripts did not run, if it has something to read all the same. */
@@ -347,8 +352,13 @@ function responseMetadata(response: EngineResponse, spec: ScrapeSpec): Record<st
 /** Address that the page sends its readers to, null when it is itself the page. */
 function refreshTarget({ response, converted }: Answer): string | null {
   const target = converted.refreshUrl;
-  if (target === null || response.statusCode >= 400) return null;
+  if (target === null || response.statusCode >= 400 || wasActedOn(response)) return null;
   return withoutFragment(target) === withoutFragment(response.finalUrl) ? null : target;
+}
+
+/** Where its actions have led is what the caller wants to see. */
+function wasActedOn({ captured }: EngineResponse): boolean {
+  return captured?.actions !== undefined;
 }
 
 function withoutFragment(url: string): string {

@@ -29,7 +29,7 @@ export interface ActionResults {
 }
 
 /** Parts of a document that only a browser can give: they pass the converter as they are. */
-export type Captured = Pick<PageDocument, 'screenshot' | 'branding' | 'actions'>;
+export type Captured = Pick<PageDocument, 'screenshot' | 'branding' | 'actions' | 'warning'>;
 
 /** How a page compares with its newest earlier scrape (spec/formats.md, "changeTracking"). */
 export interface ChangeTracking {

@@ -1,6 +1,6 @@
 /** The `actions` array (spec/scrape.md). */
 import { PAPER_FORMATS } from '@troupe/contracts';
-import { isPlainObject, listIssues } from '../validation/fields.js';
+import { isPlainObject, listIssues, numberIssues } from '../validation/fields.js';
 import { customIssue, noUnionMember, wrongType, type Issue } from '../validation/issue.js';
 import { screenshotIssues } from './formats.dto.js';
 
@@ -9,6 +9,10 @@ type Action = Record<string, unknown>;
 const isText = (value: unknown) => typeof value === 'string' && value !== '';
 const isAbsentOrText = (value: unknown) => value === undefined || isText(value);
 const isAbsentOrBoolean = (value: unknown) => value === undefined || typeof value === 'boolean';
+const MAX_SCRIPT_CHARS = 100_000;
+/** What a browser prints. */
+const PDF_SCALE = { min: 0.1, max: 2, integer: false };
+
 const isWait = (value: unknown) => Number.isInteger(value) && (value as number) >= 1;
 
 const ACTIONS: Record<string, (action: Action) => boolean> = {
@@ -23,11 +27,11 @@ const ACTIONS: Record<string, (action: Action) => boolean> = {
     [undefined, 'up', 'down'].includes(direction as string | undefined) && isAbsentOrText(selector),
   screenshot: (action) => screenshotIssues(action).length === 0,
   scrape: ({ selector }) => isAbsentOrText(selector),
-  executeJavascript: ({ script }) => isText(script),
+  executeJavascript: ({ script }) => isText(script) && (script as string).length <= MAX_SCRIPT_CHARS,
   pdf: ({ format, landscape, scale }) =>
     (format === undefined || (PAPER_FORMATS as readonly unknown[]).includes(format)) &&
     isAbsentOrBoolean(landscape) &&
-    (scale === undefined || typeof scale === 'number'),
+    (scale === undefined || numberIssues(scale, PDF_SCALE).length === 0),
 };
 const MAX_ACTIONS = 50;
 const MAX_WAIT_MS = 60_000;

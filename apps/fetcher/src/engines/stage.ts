@@ -1,0 +1,25 @@
+/** A page on show, and what actions and pictures need beside it. */
+import type { Page } from 'playwright-core';
+import type { CaptureRoom } from './capture-room.js';
+
+export interface Stage {
+  page: Page;
+  /** Fires when the time of the request is up, or nobody waits for it any more. */
+  signal: AbortSignal;
+  room: CaptureRoom;
+  /** For the reader of the document. */
+  warnings: string[];
+  /** The page as it is now, as HTML. */
+  html(): Promise<string>;
+  /** Nothing that the page asked for is under way. */
+  isQuiet(): boolean;
+  /** Resolves when the page rests, or after `limitMs`. Never rejects. */
+  settle(limitMs: number): Promise<void>;
+}
+
+/** The result of `work`, or null when it fails or takes longer: for what a hanging page may do without. */
+export async function within<T>(work: Promise<T>, limitMs: number): Promise<T | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => (timer = setTimeout(() => resolve(null), limitMs)));
+  return Promise.race([work.catch(() => null), late]).finally(() => clearTimeout(timer));
+}
