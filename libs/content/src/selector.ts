@@ -31,6 +31,16 @@ export function compileSelector(text: string): Matcher {
   }
 }
 
+/** What keeps a text from being a usable selector; null: nothing. */
+export function checkSelector(text: string): string | null {
+  try {
+    compileSelector(text);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : 'This is not a usable CSS selector';
+  }
+}
+
 function badSelector(text: string, why: string, cause?: unknown): TroupeError {
   return new TroupeError('BAD_REQUEST', `"${text}" is not a usable CSS selector: ${why}`, { cause });
 }

@@ -3,6 +3,7 @@ import { TroupeError } from '@troupe/contracts';
 import { checkUrlTarget, type AllowList, type Resolver } from '@troupe/egress';
 import type { Page, Request, Response } from 'playwright-core';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readBranding } from './branding/index.js';
 import type { BrowserPool } from './browser-pool.js';
 import { Deadline } from './deadline.js';
 import { isProxyFailure, REFUSAL_HEADER } from './egress-proxy.js';
@@ -53,7 +54,7 @@ export class BrowserEngine implements FetchEngine {
     try {
       const read = await this.options.pool.withPage(context, deadline, (page) => this.read(page, request, deadline));
       const ms = performance.now() - startedAt;
-      return { ...read, ms, engine: 'browser', proxyUsed: 'basic', captured: null, timezone: null };
+      return { ...read, ms, engine: 'browser', proxyUsed: 'basic', timezone: null };
     } catch (error) {
       if (error instanceof RedirectRefused) throw error.reason;
       if (deadline.signal.aborted) throw deadline.signal.reason;
@@ -71,7 +72,7 @@ export class BrowserEngine implements FetchEngine {
     page: Page,
     request: EngineRequest,
     deadline: Deadline,
-  ): Promise<Omit<EngineResponse, 'ms' | 'engine' | 'proxyUsed' | 'captured' | 'timezone'>> {
+  ): Promise<Omit<EngineResponse, 'ms' | 'engine' | 'proxyUsed' | 'timezone'>> {
     const network = new NetworkWatch(page);
     const answers = new MainAnswers(page);
     page.on('popup', (popup) => void popup.close().catch(() => undefined));
@@ -82,8 +83,9 @@ export class BrowserEngine implements FetchEngine {
     const answer = answers.last();
     const headers = await answer.allHeaders();
     checkAnswer(answer, headers, request.url);
+    const captured = await Promise.race([capture(page, headers, request), gate.refused]);
     const body = await Promise.race([readBody(page, answer, headers, request), gate.refused]);
-    return { ...body, ...describe(page, answer, headers), redirects: gate.redirects };
+    return { ...body, ...describe(page, answer, headers), captured, redirects: gate.redirects };
   }
 
   private async load(page: Page, network: NetworkWatch, request: EngineRequest, deadline: Deadline): Promise<void> {
@@ -165,13 +167,26 @@ function checkAnswer(answer: Response, headers: Record<string, string>, url: str
   if (isProxyFailure(answer.status())) throw new Error(`net::ERR_CONNECTION_FAILED (${answer.statusText()})`);
 }
 
+/** What the view asks for beside the DOM. */
+async function capture(
+  page: Page,
+  headers: Record<string, string>,
+  { view }: EngineRequest,
+): Promise<EngineResponse['captured']> {
+  return view.branding && isMarkup(headers) ? { branding: await readBranding(page) } : null;
+}
+
+function isMarkup(headers: Record<string, string>): boolean {
+  return /^\s*(text\/html|application\/xhtml\+xml)|^\s*$/i.test(headers['content-type'] ?? '');
+}
+
 async function readBody(
   page: Page,
   answer: Response,
   headers: Record<string, string>,
   request: EngineRequest,
 ): Promise<{ body: Uint8Array; rendered: boolean }> {
-  const isHtml = /^\s*(text\/html|application\/xhtml\+xml)|^\s*$/i.test(headers['content-type'] ?? '');
+  const isHtml = isMarkup(headers);
   const body = isHtml ? Buffer.from(await serialise(page)) : await answer.body();
   const limit = isHtml ? Math.min(request.maxBytes, MAX_RENDERED_BYTES) : request.maxBytes;
   if (body.length > limit) throw bodyTooLarge(request.url, limit);
