@@ -58,7 +58,7 @@ describe('a document', () => {
     const html =
       '<img src=a.png srcset="b.png 100w, c.png 200w"><img src="data:image/gif;base64,x" data-src=lazy.png>' +
       '<picture><source srcset="p.webp 1x, q.webp 2x"><img src=q.jpg></picture><img src="data:image/png;base64,y"><img src=a.png#x>';
-    const names = ['c.png', 'a.png', 'b.png', 'lazy.png', 'p.webp', 'q.webp', 'q.jpg'];
+    const names = ['c.png', 'a.png', 'b.png', 'lazy.png', 'q.webp', 'p.webp', 'q.jpg'];
     const found = names.map((name) => `http://site.test/dir/${name}`);
     expect(documentOf(html, ['images']).images).toEqual(found);
   });
@@ -115,14 +115,24 @@ describe('attributes', () => {
     changes: Partial<ConvertRequest> = {},
   ): PageDocument => {
     const selectors = pairs.map(([selector, attribute]) => ({ selector, attribute }));
-    const spec = { ...pageRequest('').spec, formats: [{ type: 'attributes' as const, selectors }], onlyMainContent: true };
+    const spec = {
+      ...pageRequest('').spec,
+      formats: [{ type: 'attributes' as const, selectors }],
+      onlyMainContent: true,
+    };
     return convert(html, { spec, ...changes }).page;
   };
 
   it('are decoded values in document order, one entry per pair, from all of the page', () => {
     const html =
       '<head><meta name=a content="1"></head><nav><i data-x="n">1</i></nav><main><i data-x="a&amp;b">2</i><i>3</i><i DATA-X>4</i></main>';
-    expect(attributesOf(html, [['i', 'data-x'], ['meta', 'Content'], ['b', 'id']]).attributes).toEqual([
+    expect(
+      attributesOf(html, [
+        ['i', 'data-x'],
+        ['meta', 'Content'],
+        ['b', 'id'],
+      ]).attributes,
+    ).toEqual([
       { selector: 'i', attribute: 'data-x', values: ['n', 'a&b', ''] },
       { selector: 'meta', attribute: 'Content', values: ['1'] },
       { selector: 'b', attribute: 'id', values: [] },
@@ -130,14 +140,19 @@ describe('attributes', () => {
   });
 
   it('leave addresses as they are written', () => {
-    expect(attributesOf('<a href="../x?a=1&amp;b">x</a>', [['a', 'href']]).attributes?.[0]?.values).toEqual(['../x?a=1&b']);
+    expect(attributesOf('<a href="../x?a=1&amp;b">x</a>', [['a', 'href']]).attributes?.[0]?.values).toEqual([
+      '../x?a=1&b',
+    ]);
   });
 
   it('are cut off with a warning where there are too many', () => {
     const page = attributesOf('<i id=a></i>'.repeat(10_001), [['i', 'id']]);
     expect(page.attributes?.[0]?.values).toHaveLength(10_000);
     expect(page.warning).toMatch(/cut off at 10000 values/);
-    const long = attributesOf(`<i id="${'a'.repeat(3_000_000)}"></i><b id="${'b'.repeat(3_000_000)}"></b>`, [['i', 'id'], ['b', 'id']]);
+    const long = attributesOf(`<i id="${'a'.repeat(3_000_000)}"></i><b id="${'b'.repeat(3_000_000)}"></b>`, [
+      ['i', 'id'],
+      ['b', 'id'],
+    ]);
     expect(long.attributes?.map(({ values }) => values.length)).toEqual([1, 0]);
     expect(long.warning).toMatch(/cut off/);
   });
@@ -157,8 +172,10 @@ describe('attributes', () => {
   });
 });
 
-it('formats that only a browser gives are left out of a text that was fetched without one', () => {
-  expect(Object.keys(convert('a text', { contentType: 'text/plain', spec: { ...pageRequest('').spec, formats: [{ type: 'branding' }] } }).page)).toEqual(['metadata']);
+it('a text has no branding, and says so', () => {
+  const spec = { ...pageRequest('').spec, formats: [{ type: 'branding' as const }] };
+  const { page } = convert('a text', { contentType: 'text/plain', spec });
+  expect(page).toEqual({ warning: 'Only HTML pages have a branding.', metadata: page.metadata });
 });
 
 describe('metadata', () => {

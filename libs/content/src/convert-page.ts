@@ -169,6 +169,8 @@ function encode(document: Readonly<Record<string, unknown>>): Pick<ConvertResult
 
 // ---- other text
 
+const NO_BRANDING = 'Only HTML pages have a branding.';
+
 function convertText(request: ConvertRequest, text: string, kind: 'json' | 'xml' | 'text'): ConvertResult {
   const isBlank = text.trim() === '';
   const verdict: PageVerdict = isBlank ? 'empty' : 'content';
@@ -181,6 +183,7 @@ function convertText(request: ConvertRequest, text: string, kind: 'json' | 'xml'
       content.html = `<pre>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</pre>`;
     } else if (format.type === 'attributes') content.attributes = noAttributes(format.selectors);
     else if (format.type === 'links' || format.type === 'images') content[format.type] = [];
+    else if (format.type === 'branding' && request.captured?.branding === undefined) content.warning = NO_BRANDING;
   }
   return {
     verdict,
