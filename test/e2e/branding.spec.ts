@@ -11,6 +11,11 @@ const PATIENT_MS = 60_000;
 const TEST_TIMEOUT_MS = 90_000;
 const withBrowser = findChromium(process.env.CHROMIUM_PATH) === null ? describe.skip : describe;
 
+interface CrawledPage {
+  metadata: { url: string };
+  attributes: { values: string[] }[];
+}
+
 let site: Site;
 let cluster: TestCluster;
 let api: ApiClient;
@@ -203,14 +208,8 @@ describe('attributes', () => {
         crawlEntireDomain: true,
         scrapeOptions: { formats: [{ type: 'attributes', selectors: [selectors[0]] }] },
       });
-      const { data } = await api.finished<{ data: Record<string, any>[] }>(
-        `/v2/crawl/${started.body.id as string}`,
-        60_000,
-      );
-      const found = data.map(({ metadata, attributes }) => [
-        new URL(metadata.url as string).pathname,
-        attributes[0].values,
-      ]);
+      const { data } = await api.finished<{ data: CrawledPage[] }>(`/v2/crawl/${started.body.id as string}`, 60_000);
+      const found = data.map(({ metadata, attributes }) => [new URL(metadata.url).pathname, attributes[0]?.values]);
       expect(Object.fromEntries(found)).toEqual({ '/shop': ['A&1', 'B2'], '/shop/more': ['C3'] });
     },
     TEST_TIMEOUT_MS,

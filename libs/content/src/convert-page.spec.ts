@@ -74,11 +74,19 @@ describe('a document', () => {
 
   it('lists images of drawings, of all layers of a background, and of rules in the page for what is shown', () => {
     const html =
-      '<style>.hero::before { background: url("1.png"), url(2.png) } @media print { .gone { background-image: url(no.png) } } .x { cursor: url(no.cur) } nav { background: url(nav.png) }</style>' +
-      '<p class=hero>a</p><svg><image href=3.png /></svg><svg><image xlink:href=4.png /></svg>' +
+      '<style>div > .hero:hover::before { background: url("1.png"), url(2.png) } @media print { .gone { background-image: url(no.png) } } .x { cursor: url(no.cur) } nav { background: url(nav.png) }</style>' +
+      '<div><p class=hero>a</p></div><svg><image href=3.png /></svg><svg><image xlink:href=4.png /></svg>' +
       '<p style="background-image: url(5.png), linear-gradient(red, blue), url(\'6.png\')">b</p><nav>n</nav>';
     const found = [1, 2, 3, 4, 5, 6].map((n) => `http://site.test/dir/${n}.png`);
     expect(documentOf(html, ['images'], { excludeTags: ['nav'] }).images).toEqual(found);
+  });
+
+  it('lists images in time, whatever rules a page writes', () => {
+    const rules = `${'b '.repeat(200)}:has(*) ~ i, i { background: url(x.png) }`.repeat(500);
+    const html = `<style>${rules}</style>${'<b>'.repeat(400)}${'<i>x</i>'.repeat(20_000)}`;
+    const startedAt = performance.now();
+    expect(documentOf(html, ['images']).images).toEqual(['http://site.test/dir/x.png']);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 
   it('keeps the text of a page that is links else', () => {

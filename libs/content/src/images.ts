@@ -168,26 +168,35 @@ function backgroundsOf(declarations: string): string[] {
 
 const MAX_RULES_CHARS = 300_000;
 const MAX_RULES = 200;
+/** Elements that are compared with rules, all rules together: pages write the rules, and may write many. */
+const MAX_TESTS = 5_000_000;
 const MAX_MATCHES = 1000;
 /** What a rule shows under a condition is an image of the page all the same. */
 const CONDITION =
-  /::?(?:before|after|hover|focus|focus-visible|focus-within|active|visited|first-line|first-letter)\b/gi;
+  /::?(?:before|after|hover|focus|focus-visible|focus-within|active|visited|first-line|first-letter)(?![\w-])/gi;
 
 /** Backgrounds that rules of the page's own `style` elements give to its elements. */
 function ruledBackgrounds(tree: Tree): Map<number, string[]> {
   const found = new Map<number, string[]>();
-  for (const { selector, images } of backgroundRules(tree)) {
+  const most = Math.max(1, Math.min(MAX_RULES, Math.floor(MAX_TESTS / tree.count)));
+  for (const { selector, images } of backgroundRules(tree).slice(0, most)) {
     for (const node of matching(tree, selector)) found.set(node, [...(found.get(node) ?? []), ...images]);
   }
   return found;
 }
 
-function matching(tree: Tree, selector: string): number[] {
-  const plain = selector
-    .replace(/\/\*.*?\*\//gs, '')
-    .replace(CONDITION, '')
-    .trim();
-  return checkSelector(plain) === null ? selectAll(tree, compileSelector(plain)).slice(0, MAX_MATCHES) : [];
+/** By the last part of each selector alone: whatever a page writes, that costs no more than a look at each element. */
+function matching(tree: Tree, selectors: string): number[] {
+  const plain = selectors.replace(/\/\*.*?\*\//gs, '').replace(CONDITION, '');
+  const last = plain.split(',').map(
+    (selector) =>
+      selector
+        .trim()
+        .split(/[\s>+~]+/)
+        .at(-1) ?? '',
+  );
+  const simple = last.filter((part) => part !== '' && !part.includes(':') && checkSelector(part) === null).join(',');
+  return simple === '' ? [] : selectAll(tree, compileSelector(simple)).slice(0, MAX_MATCHES);
 }
 
 function backgroundRules(tree: Tree): { selector: string; images: string[] }[] {

@@ -61,10 +61,12 @@ function compileComplex(tokens: Selector[]): Test {
       compound.push(compileSimple(token));
       continue;
     }
+    if (compound.length === 0) throw new Error('a combinator has nothing before it');
     const subject: Test = allOf(left === null ? compound : [...compound, left]);
     left = combine(subject);
     compound = [];
   }
+  if (compound.length === 0) throw new Error('it ends with a combinator');
   return allOf(left === null ? compound : [...compound, left]);
 }
 

@@ -1,12 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { brandProfile } from './brand-profile.js';
-import { buttonOf, evidenceOf, logoOf } from './evidence.fixture.js';
+import { buttonOf, evidenceOf, logoOf, type SeenProfile } from './evidence.fixture.js';
 import type { BrandEvidence, LogoEvidence, TextStyle } from './evidence.js';
 import { chooseLogo } from './identity.js';
 import { baseUnit } from './measures.js';
 import { familiesOf } from './typography.js';
 
-const profileOf = (changes: Partial<BrandEvidence>): Record<string, any> => brandProfile(evidenceOf(changes));
+const profileOf = (changes: Partial<BrandEvidence>): SeenProfile =>
+  brandProfile(evidenceOf(changes)) as unknown as SeenProfile;
 const style = (changes: Partial<TextStyle>): TextStyle => ({
   color: 'rgb(0, 0, 0)',
   size: '16px',
@@ -115,7 +116,7 @@ describe('buttons', () => {
   it('are primary by their name among filled ones', () => {
     const dark = buttonOf({ background: 'rgb(10, 10, 10)', color: 'rgb(255, 255, 255)', named: 'primary' });
     const named = { ...filled, named: 'secondary' as const };
-    expect(profileOf({ buttons: [named, dark] }).components.buttonPrimary.background).toBe('#0A0A0A');
+    expect(profileOf({ buttons: [named, dark] }).components.buttonPrimary?.background).toBe('#0A0A0A');
   });
 
   it('are secondary when that is all they are', () => {

@@ -9,7 +9,7 @@ import type { PageDocument, PageElement, PageStyle, PageWindow } from './page-do
 
 export interface EvidenceLimits {
   maxElements: number;
-  /** After this the rest is left out. */
+  /** Of looking at them, after what laying the page out takes: the rest is left out. */
   budgetMs: number;
 }
 
@@ -24,9 +24,10 @@ export function collectEvidence(limits: EvidenceLimits): BrandEvidence {
   const MAX_DATA_URI_CHARS = 100_000;
   const MAX_CONTROLS = 150;
   const MAX_LOGOS = 30;
+  const MAX_TOLD = 500;
+  const MAX_HOSTS_SEARCHED = 10_000;
   const CODE = 'pre, code, kbd, samp, tt';
   const SKIPPED = 'script, style, noscript, template, head, option, svg *, iframe, object, br, source, track';
-  const endsAt = performance.now() + limits.budgetMs;
   const view = { width: window.innerWidth, height: window.innerHeight };
   const pageHeight = Math.max(view.height, document.body?.getBoundingClientRect().height ?? 0);
 
@@ -112,24 +113,22 @@ export function collectEvidence(limits: EvidenceLimits): BrandEvidence {
   /** Of a large page one of every n, not always the same of them, but all that tell most. */
   const chooseElements = (): PageElement[] => {
     const told = [...document.querySelectorAll('h1, h2, h3, header, footer, nav, main, button, input, section')];
-    const all = withShadows();
-    const step = Math.max(1, Math.ceil(all.length / Math.max(1, limits.maxElements - Math.min(500, told.length))));
-    const chosen = new Set(told.slice(0, 500));
+    const all = document.body?.querySelectorAll('*') ?? [];
+    const chosen = new Set([...told.slice(0, MAX_TOLD), ...insideShadows(all)]);
+    const step = Math.max(1, Math.ceil(all.length / Math.max(1, limits.maxElements - chosen.size)));
     for (let i = 0; i * step < all.length && chosen.size < limits.maxElements; i++) {
       const element = all[i * step + ((i * 7919) % step)];
       if (element !== undefined) chosen.add(element);
     }
     return [...chosen].filter((element) => !element.matches(SKIPPED));
   };
-  const withShadows = (): PageElement[] => {
-    const all = [...(document.body?.querySelectorAll('*') ?? [])];
-    const hosts = all.slice(0, 20_000).filter(({ shadowRoot }) => shadowRoot !== null);
+  const insideShadows = (all: ArrayLike<PageElement>): PageElement[] => {
     const inside: PageElement[] = [];
-    for (const host of hosts.slice(0, 200)) {
-      for (const child of host.shadowRoot!.children) inside.push(child, ...child.querySelectorAll('*'));
-      if (inside.length > limits.maxElements) break;
+    const most = limits.maxElements / 3;
+    for (let i = 0; i < Math.min(all.length, MAX_HOSTS_SEARCHED) && inside.length < most; i++) {
+      for (const child of all[i]!.shadowRoot?.children ?? []) inside.push(child, ...child.querySelectorAll('*'));
     }
-    return [...all, ...inside];
+    return inside.slice(0, most);
   };
 
   const canvasFills: string[] = [];
@@ -427,7 +426,9 @@ export function collectEvidence(limits: EvidenceLimits): BrandEvidence {
         return { border: borderOf(style), focusBorder: '', radius, paddingPx: px(css(style, 'padding-left')) };
       });
 
-  for (const element of chooseElements()) {
+  const elements = chooseElements();
+  const endsAt = performance.now() + limits.budgetMs;
+  for (const element of elements) {
     if (performance.now() > endsAt) break;
     look(element);
   }

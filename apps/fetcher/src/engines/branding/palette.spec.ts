@@ -58,17 +58,17 @@ describe('the roles', () => {
   it('follow use: the filled button first, then other colours by area', () => {
     const colours = coloursOf({
       buttons: [buttonOf({ background: BLUE })],
-      backgrounds: [[ORANGE!, 90_000]],
-      texts: [[BLACK!, 500]],
+      backgrounds: [[ORANGE, 90_000]],
+      texts: [[BLACK, 500]],
     });
     expect(colours).toMatchObject({ primary: '#0B5FFF', secondary: '#FF7A00', textPrimary: '#000000' });
   });
 
   it('follow a name that is used rather than a larger area', () => {
     const colours = coloursOf({
-      variables: [['brand-color', ORANGE!]],
+      variables: [['brand-color', ORANGE]],
       buttons: [buttonOf({ background: BLUE })],
-      borders: [[ORANGE!, 1]],
+      borders: [[ORANGE, 1]],
     });
     expect(colours.primary).toBe('#FF7A00');
   });
@@ -89,10 +89,10 @@ describe('the roles', () => {
   it('do not take variants of a name for the name', () => {
     const colours = coloursOf({
       variables: [
-        ['primary-hover', ORANGE!],
-        ['on-primary', BLUE!],
+        ['primary-hover', ORANGE],
+        ['on-primary', BLUE],
       ],
-      texts: [[BLACK!, 9]],
+      texts: [[BLACK, 9]],
     });
     expect(colours.primary).toBe('#000000');
   });
@@ -100,10 +100,10 @@ describe('the roles', () => {
   it('ignore what a library defines and the page does not use', () => {
     const variables: [string, string][] = [
       ['bs-success', 'rgb(25, 135, 84)'],
-      ['bs-secondary', ORANGE!],
+      ['bs-secondary', ORANGE],
     ];
     expect(coloursOf({ variables })).not.toHaveProperty('success');
-    expect(coloursOf({ variables, borders: [[ORANGE!, 1]] }).secondary).toBe('#FF7A00');
+    expect(coloursOf({ variables, borders: [[ORANGE, 1]] }).secondary).toBe('#FF7A00');
   });
 
   it('take the black button of a page without colours', () => {
@@ -115,14 +115,14 @@ describe('the roles', () => {
   });
 
   it('do not take the browser’s own link colour for the brand', () => {
-    const colours = coloursOf({ otherLinks: [['rgb(0, 0, 238)', 50]], texts: [[BLACK!, 100]] });
+    const colours = coloursOf({ otherLinks: [['rgb(0, 0, 238)', 50]], texts: [[BLACK, 100]] });
     expect(colours).toMatchObject({ primary: '#000000', link: '#0000EE' });
     expect(colours).not.toHaveProperty('accent');
   });
 
   it('tell text from fainter text and leave out what cannot be read on the ground', () => {
     const texts: BrandEvidence['texts'] = [
-      [WHITE_TEXT!, 900],
+      [WHITE_TEXT, 900],
       ['rgb(31, 41, 55)', 600],
       ['rgb(107, 114, 128)', 100],
     ];
@@ -130,13 +130,13 @@ describe('the roles', () => {
   });
 
   it('have links from running text before those of menus', () => {
-    expect(coloursOf({ links: [[BLUE!, 10]], otherLinks: [[ORANGE!, 1000]] }).link).toBe('#0B5FFF');
+    expect(coloursOf({ links: [[BLUE, 10]], otherLinks: [[ORANGE, 1000]] }).link).toBe('#0B5FFF');
   });
 
   it('have the colours of messages, which are no brand', () => {
     const colours = coloursOf({
-      messages: [{ word: 'danger', color: BLACK!, background: 'rgb(200, 20, 20)', border: '' }],
-      backgrounds: [[ORANGE!, 10]],
+      messages: [{ word: 'danger', color: BLACK, background: 'rgb(200, 20, 20)', border: '' }],
+      backgrounds: [[ORANGE, 10]],
     });
     expect(colours).toMatchObject({ error: '#C81414', primary: '#FF7A00' });
   });

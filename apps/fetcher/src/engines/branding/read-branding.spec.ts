@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { chromium as playwright, type Browser, type Page } from 'playwright-core';
 import { findChromium } from '../chromium.js';
 import { startSite, type Site } from '../loopback.fixture.js';
+import type { SeenProfile } from './evidence.fixture.js';
 import { readBranding } from './read-branding.js';
 
 const program = findChromium(process.env.CHROMIUM_PATH);
@@ -33,10 +34,10 @@ afterAll(async () => {
   await site?.close();
 });
 
-const brandingOf = async (markup: string): Promise<Record<string, any>> => {
+const brandingOf = async (markup: string): Promise<SeenProfile> => {
   html = `<!doctype html>${markup}`;
   await page.goto(`${site.origin}/`);
-  return readBranding(page);
+  return (await readBranding(page)) as unknown as SeenProfile;
 };
 
 withBrowser('branding in the browser', () => {
