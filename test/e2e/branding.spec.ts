@@ -168,7 +168,7 @@ withBrowser('the branding of', () => {
         warning: '#CA8A04',
       });
       for (const key of ['colors', 'icons', 'animations', 'tone', 'images']) {
-        const texts = Object.values((branding[key] ?? {}));
+        const texts = Object.values(branding[key] ?? {});
         expect({ key, types: texts.filter((text) => typeof text !== 'string') }).toEqual({ key, types: [] });
       }
       for (const key of ['tone', 'personality', 'components', 'icons']) expect(branding).not.toHaveProperty(key);
