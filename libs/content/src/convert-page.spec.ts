@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ConvertRequest } from '@troupe/contracts';
+import type { ConvertRequest, PageDocument } from '@troupe/contracts';
 import * as frontier from '@troupe/frontier';
 import { SCOPE, pageFixture, pageRequest } from './page-fixture.js';
+import { checkSelector } from './selector.js';
 
 const { convert, documentOf, markdownOf } = pageFixture(frontier);
 
@@ -53,11 +54,12 @@ describe('a document', () => {
     expect(documentOf('<base href="/other/"><a href=x>1</a>', ['links']).links).toEqual(['http://site.test/other/x']);
   });
 
-  it('lists images: widest candidate, lazy source, picture, no embedded data', () => {
+  it('lists images: all candidates, the widest first, lazy sources, pictures, no embedded data', () => {
     const html =
       '<img src=a.png srcset="b.png 100w, c.png 200w"><img src="data:image/gif;base64,x" data-src=lazy.png>' +
-      '<picture><source srcset="p.webp 1x, q.webp 2x"><img></picture><img src="data:image/png;base64,y"><img src=a.png>';
-    const found = ['c.png', 'lazy.png', 'q.webp', 'a.png'].map((name) => `http://site.test/dir/${name}`);
+      '<picture><source srcset="p.webp 1x, q.webp 2x"><img src=q.jpg></picture><img src="data:image/png;base64,y"><img src=a.png#x>';
+    const names = ['c.png', 'a.png', 'b.png', 'lazy.png', 'q.webp', 'p.webp', 'q.jpg'];
+    const found = names.map((name) => `http://site.test/dir/${name}`);
     expect(documentOf(html, ['images']).images).toEqual(found);
   });
 
@@ -68,6 +70,23 @@ describe('a document', () => {
       '<img src=/img/placeholder.gif data-lazy-src=5.png><picture><source data-srcset="6.webp 2x"><img src="data:image/gif;base64,x"></picture>';
     const found = [1, 2, 3, 4, 5].map((n) => `http://site.test/dir/${n}.png`);
     expect(documentOf(html, ['images']).images).toEqual([...found, 'http://site.test/dir/6.webp']);
+  });
+
+  it('lists images of drawings, of all layers of a background, and of rules in the page for what is shown', () => {
+    const html =
+      '<style>div > .hero:hover::before { background: url("1.png"), url(2.png) } @media print { .gone { background-image: url(no.png) } } .x { cursor: url(no.cur) } nav { background: url(nav.png) }</style>' +
+      '<div><p class=hero>a</p></div><svg><image href=3.png /></svg><svg><image xlink:href=4.png /></svg>' +
+      '<p style="background-image: url(5.png), linear-gradient(red, blue), url(\'6.png\')">b</p><nav>n</nav>';
+    const found = [1, 2, 3, 4, 5, 6].map((n) => `http://site.test/dir/${n}.png`);
+    expect(documentOf(html, ['images'], { excludeTags: ['nav'] }).images).toEqual(found);
+  });
+
+  it('lists images in time, whatever rules a page writes', () => {
+    const rules = `${'b '.repeat(200)}:has(*) ~ i, i { background: url(x.png) }`.repeat(500);
+    const html = `<style>${rules}</style>${'<b>'.repeat(400)}${'<i>x</i>'.repeat(20_000)}`;
+    const startedAt = performance.now();
+    expect(documentOf(html, ['images']).images).toEqual(['http://site.test/dir/x.png']);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 
   it('keeps the text of a page that is links else', () => {
@@ -95,6 +114,76 @@ describe('a document', () => {
     const html = '<map><area href=/x></map><a href=/y>y</a><nav hidden><map><area href="#z"></map></nav>';
     expect(documentOf(html, ['links']).links).toEqual(['http://site.test/x', 'http://site.test/y']);
   });
+});
+
+describe('attributes', () => {
+  const attributesOf = (
+    html: string,
+    pairs: [selector: string, attribute: string][],
+    changes: Partial<ConvertRequest> = {},
+  ): PageDocument => {
+    const selectors = pairs.map(([selector, attribute]) => ({ selector, attribute }));
+    const spec = {
+      ...pageRequest('').spec,
+      formats: [{ type: 'attributes' as const, selectors }],
+      onlyMainContent: true,
+    };
+    return convert(html, { spec, ...changes }).page;
+  };
+
+  it('are decoded values in document order, one entry per pair, from all of the page', () => {
+    const html =
+      '<head><meta name=a content="1"></head><nav><i data-x="n">1</i></nav><main><i data-x="a&amp;b">2</i><i>3</i><i DATA-X>4</i></main>';
+    expect(
+      attributesOf(html, [
+        ['i', 'data-x'],
+        ['meta', 'Content'],
+        ['b', 'id'],
+      ]).attributes,
+    ).toEqual([
+      { selector: 'i', attribute: 'data-x', values: ['n', 'a&b', ''] },
+      { selector: 'meta', attribute: 'Content', values: ['1'] },
+      { selector: 'b', attribute: 'id', values: [] },
+    ]);
+  });
+
+  it('leave addresses as they are written', () => {
+    expect(attributesOf('<a href="../x?a=1&amp;b">x</a>', [['a', 'href']]).attributes?.[0]?.values).toEqual([
+      '../x?a=1&b',
+    ]);
+  });
+
+  it('are cut off with a warning where there are too many', () => {
+    const page = attributesOf('<i id=a></i>'.repeat(10_001), [['i', 'id']]);
+    expect(page.attributes?.[0]?.values).toHaveLength(10_000);
+    expect(page.warning).toMatch(/cut off at 10000 values/);
+    const long = attributesOf(`<i id="${'a'.repeat(3_000_000)}"></i><b id="${'b'.repeat(3_000_000)}"></b>`, [
+      ['i', 'id'],
+      ['b', 'id'],
+    ]);
+    expect(long.attributes?.map(({ values }) => values.length)).toEqual([1, 0]);
+    expect(long.warning).toMatch(/cut off/);
+  });
+
+  it('of what is no page are empty', () => {
+    const page = attributesOf('{"a":1}', [['a', 'href']], { contentType: 'application/json' });
+    expect(page).toEqual({
+      attributes: [{ selector: 'a', attribute: 'href', values: [] }],
+      metadata: page.metadata,
+    });
+  });
+
+  it('with a bad selector are refused, naming it', () => {
+    expect(codeOf(() => attributesOf('<p>x', [['p >', 'id']]))).toBe('BAD_REQUEST');
+    expect(checkSelector('p >')).toContain('"p >"');
+    expect(checkSelector('p > a[href^="x"]')).toBeNull();
+  });
+});
+
+it('a text has no branding, and says so', () => {
+  const spec = { ...pageRequest('').spec, formats: [{ type: 'branding' as const }] };
+  const { page } = convert('a text', { contentType: 'text/plain', spec });
+  expect(page).toEqual({ warning: 'Only HTML pages have a branding.', metadata: page.metadata });
 });
 
 describe('metadata', () => {

@@ -2,11 +2,13 @@
 import {
   RESERVED_METADATA_KEYS,
   TroupeError,
+  type AttributeSelector,
   type ConvertRequest,
   type ConvertResult,
   type FormatName,
   type PageVerdict,
 } from '@troupe/contracts';
+import { ATTRIBUTES_CUT, noAttributes, readAttributes, type AttributeValues } from './attributes.js';
 import { decodeBody } from './charset.js';
 import { writeCleanHtml } from './clean-html.js';
 import { collectImages } from './images.js';
@@ -87,7 +89,10 @@ function convertHtml(request: ConvertRequest, rules: LinkRules, html: string): C
   };
 }
 
-type Content = Partial<Record<FormatName, string | string[]>> & { warning?: string };
+type Content = Partial<Record<Exclude<FormatName, 'attributes'>, string | string[]>> & {
+  attributes?: AttributeValues;
+  warning?: string;
+};
 
 interface Parsed {
   readonly request: ConvertRequest;
@@ -96,6 +101,13 @@ interface Parsed {
   readonly whole: Parameters<typeof select>[2];
   /** Null when the document is not the page's main content. */
   readonly embedded: EmbeddedContent | null;
+}
+
+/** Formats that show what of the page was asked for; the others are made of the page as it is, or captured by a browser. */
+const SELECTED_FORMATS: readonly FormatName[] = ['markdown', 'html', 'links', 'images'];
+
+function askedAttributes({ formats }: ConvertRequest['spec']): AttributeSelector[] | null {
+  return formats.find((format) => format.type === 'attributes')?.selectors ?? null;
 }
 
 function isMainContent(spec: ConvertRequest['spec']): boolean {
@@ -111,9 +123,14 @@ function writeFormats({ request, tree, urls, whole, embedded }: Parsed): Content
   const wanted = new Set<FormatName>(spec.formats.map((format) => format.type));
   const content: Content = {};
   if (wanted.has('rawHtml')) content.rawHtml = tree.source;
-  wanted.delete('rawHtml');
-  if (wanted.size === 0) return content;
   const warn = (text: string): void => void (content.warning = [text, content.warning ?? []].flat().join(' '));
+  const asked = askedAttributes(spec);
+  if (asked !== null) {
+    const { attributes, isCut } = readAttributes(tree, asked);
+    content.attributes = attributes;
+    if (isCut) warn(ATTRIBUTES_CUT);
+  }
+  if (!SELECTED_FORMATS.some((format) => wanted.has(format))) return content;
   const { mask, warning } = orElse(
     () => select(tree, spec, whole),
     () => select(tree, { ...spec, onlyMainContent: false }, whole),
@@ -161,16 +178,21 @@ function encode(document: Readonly<Record<string, unknown>>): Pick<ConvertResult
 
 // ---- other text
 
+const NO_BRANDING = 'Only HTML pages have a branding.';
+
 function convertText(request: ConvertRequest, text: string, kind: 'json' | 'xml' | 'text'): ConvertResult {
   const isBlank = text.trim() === '';
   const verdict: PageVerdict = isBlank ? 'empty' : 'content';
   const markdown = kind === 'text' || isBlank ? text : fenced(text, kind);
   const content: Content = {};
-  for (const { type } of request.spec.formats) {
-    if (type === 'markdown') content.markdown = markdown;
-    else if (type === 'links' || type === 'images') content[type] = [];
-    else
-      content[type] = type === 'rawHtml' ? text : `<pre>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</pre>`;
+  for (const format of request.spec.formats) {
+    if (format.type === 'markdown') content.markdown = markdown;
+    else if (format.type === 'rawHtml') content.rawHtml = text;
+    else if (format.type === 'html') {
+      content.html = `<pre>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</pre>`;
+    } else if (format.type === 'attributes') content.attributes = noAttributes(format.selectors);
+    else if (format.type === 'links' || format.type === 'images') content[format.type] = [];
+    else if (format.type === 'branding' && request.captured?.branding === undefined) content.warning = NO_BRANDING;
   }
   return {
     verdict,

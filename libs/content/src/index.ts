@@ -2,3 +2,4 @@ export { convertPage } from './convert-page.js';
 export { decodeBody } from './charset.js';
 export { kindOfContent, type ContentKind } from './media-type.js';
 export type { LinkRules } from './links.js';
+export { checkSelector } from './selector.js';

@@ -31,6 +31,16 @@ export function compileSelector(text: string): Matcher {
   }
 }
 
+/** What keeps a text from being a usable selector; null: nothing. */
+export function checkSelector(text: string): string | null {
+  try {
+    compileSelector(text);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : 'This is not a usable CSS selector';
+  }
+}
+
 function badSelector(text: string, why: string, cause?: unknown): TroupeError {
   return new TroupeError('BAD_REQUEST', `"${text}" is not a usable CSS selector: ${why}`, { cause });
 }
@@ -51,10 +61,12 @@ function compileComplex(tokens: Selector[]): Test {
       compound.push(compileSimple(token));
       continue;
     }
+    if (compound.length === 0) throw new Error('a combinator has nothing before it');
     const subject: Test = allOf(left === null ? compound : [...compound, left]);
     left = combine(subject);
     compound = [];
   }
+  if (compound.length === 0) throw new Error('it ends with a combinator');
   return allOf(left === null ? compound : [...compound, left]);
 }
 

@@ -3,6 +3,7 @@ import { TroupeError } from '@troupe/contracts';
 import { checkUrlTarget, type AllowList, type Resolver } from '@troupe/egress';
 import type { Page, Response } from 'playwright-core';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readBranding } from './branding/index.js';
 import type { BrowserPool } from './browser-pool.js';
 import { CaptureRoom } from './capture-room.js';
 import { NO_BROWSER } from './chromium.js';
@@ -95,6 +96,9 @@ export class BrowserEngine implements FetchEngine {
     const answer = answers.last();
     const headers = await answer.allHeaders();
     checkAnswer(answer, headers, request.url);
+    if (request.view.branding && isHtml(headers)) {
+      captured.branding = await Promise.race([readBranding(page), gate.refused]);
+    }
     const body = await Promise.race([readBody(page, answer, headers, request), gate.refused]);
     return { ...body, ...describe(page, answer, headers), redirects: gate.redirects, captured };
   }

@@ -32,6 +32,12 @@ function object(keys: Record<string, Schema>, more: Schema = {}): Schema {
 const jobStatus = { type: 'string', enum: ['scraping', 'completed', 'failed', 'cancelled'] };
 const errorCode = { type: 'string', enum: Object.keys(ERROR_HTTP_STATUS) };
 const found = { url: address, title: text };
+const number: Schema = { type: 'number' };
+const hex: Schema = { type: 'string', pattern: '^#[0-9A-F]{6}$' };
+const mapOf = (values: Schema): Schema => ({ type: 'object', additionalProperties: values });
+/** A data URI, or the address of a stored file. */
+const file: Schema = { type: 'string', format: 'uri' };
+const button = object({ 'background?': text, 'textColor?': hex, 'borderColor?': hex, 'borderRadius?': text });
 const scraped = { 'markdown?': text, 'html?': text, 'rawHtml?': text, 'links?': listOf(text) };
 
 export const ANSWER_SCHEMAS = {
@@ -58,6 +64,11 @@ export const ANSWER_SCHEMAS = {
       'title?': text,
       'description?': text,
       'language?': text,
+      'timezone?': text,
+      'numPages?': count,
+      'totalPages?': count,
+      'cacheState?': { type: 'string', enum: ['hit', 'miss'] },
+      'cachedAt?': time,
     },
     { additionalProperties: true, description: 'What is known of the page, and every meta element by its name.' },
   ),
@@ -65,10 +76,70 @@ export const ANSWER_SCHEMAS = {
     {
       ...scraped,
       'images?': listOf(text),
+      'screenshot?': file,
+      'branding?': inComponents('Branding'),
+      'attributes?': listOf(object({ selector: text, attribute: text, values: listOf(text) })),
+      'actions?': inComponents('ActionResults'),
+      'pages?': listOf(object({ pageNumber: { type: 'integer', minimum: 1 }, markdown: text })),
       'warning?': text,
       metadata: inComponents('Metadata'),
     },
     { additionalProperties: true, description: 'A page in the formats that were asked for.' },
+  ),
+  ActionResults: object(
+    {
+      screenshots: listOf(file),
+      scrapes: listOf(object({ url: address, html: text })),
+      javascriptReturns: listOf(object({ type: text, 'value?': {} })),
+      pdfs: listOf(file),
+    },
+    { description: 'What the actions gave, each kind in the order of the actions. There whenever actions were sent.' },
+  ),
+  Branding: object(
+    {
+      'colorScheme?': { type: 'string', enum: ['light', 'dark'] },
+      'brandName?': text,
+      'logo?': file,
+      'fonts?': listOf(
+        object({ family: text, role: { type: 'string', enum: ['body', 'heading', 'code'] }, share: number }),
+      ),
+      'colors?': {
+        ...mapOf(hex),
+        description:
+          'primary, secondary, accent, background, textPrimary, textSecondary, link, success, warning, error',
+      },
+      'typography?': object({
+        'fontFamilies?': mapOf(text),
+        'fontStacks?': mapOf(listOf(text)),
+        'fontSizes?': mapOf(text),
+        'lineHeights?': mapOf(number),
+        'fontWeights?': mapOf(number),
+      }),
+      'spacing?': object({
+        'baseUnit?': number,
+        'padding?': mapOf(number),
+        'margins?': mapOf(number),
+        'gridGutter?': number,
+        'borderRadius?': text,
+      }),
+      'components?': object({
+        'buttonPrimary?': button,
+        'buttonSecondary?': button,
+        'input?': object({ 'borderColor?': hex, 'focusBorderColor?': hex, 'borderRadius?': text }),
+      }),
+      'icons?': mapOf(text),
+      'images?': mapOf(text),
+      'animations?': mapOf(text),
+      'layout?': object({
+        'grid?': object({ 'columns?': count, 'maxWidth?': text }),
+        'headerHeight?': text,
+        'footerHeight?': text,
+      }),
+    },
+    {
+      additionalProperties: true,
+      description: 'The look of the page, from its computed styles. Unknown keys are left out.',
+    },
   ),
   ScrapeAnswer: {
     anyOf: [

@@ -1,4 +1,5 @@
 /** The `formats` array: strings and strict objects (spec/formats.md). */
+import { checkSelector } from '@troupe/content';
 import { type FormatName } from '@troupe/contracts';
 import {
   isPlainObject,
@@ -46,6 +47,9 @@ const NEEDS_OPTIONS = new Set(['json', 'attributes', 'question', 'highlights', '
 const MODEL_FORMATS = new Set(['json', 'extract', 'summary', 'question', 'highlights', 'query']);
 export const MAX_FORMATS = 50;
 const MAX_TAG_CHARS = 200;
+/** Pairs of a selector and an attribute. */
+const MAX_ATTRIBUTES = 100;
+const MAX_ATTRIBUTE_CHARS = 200;
 
 /** A name, or an object with the name as its `type` and the options of that format. */
 export const FORMATS_SCHEMA = {
@@ -114,7 +118,7 @@ function optionIssues(name: string, format: Record<string, unknown>): Issue[] {
     case 'query':
       return under(['prompt'], textIssues(format.prompt, { minLength: 1, maxLength: MAX_PROMPT_CHARS }));
     case 'attributes':
-      return under(['selectors'], listIssues(format.selectors, attributeIssues));
+      return under(['selectors'], listIssues(format.selectors, attributeIssues, { maxItems: MAX_ATTRIBUTES }));
     default:
       return [];
   }
@@ -166,7 +170,24 @@ function trackingIssues({ modes, tag }: Record<string, unknown>): Issue[] {
 
 function attributeIssues(entry: unknown): Issue[] {
   if (!isPlainObject(entry)) return [wrongType('object', entry)];
-  return ['selector', 'attribute'].flatMap((key) => under([key], textIssues(entry[key], { minLength: 1 })));
+  return [
+    ...under(['selector'], selectorIssues(entry.selector)),
+    ...under(['attribute'], textIssues(entry.attribute, { minLength: 1, maxLength: MAX_ATTRIBUTE_CHARS })),
+  ];
+}
+
+/** A selector that cannot be used is found before a page is asked for. */
+function selectorIssues(value: unknown): Issue[] {
+  const issues = textIssues(value, { minLength: 1 });
+  const problem = issues.length > 0 ? null : checkSelector(value as string);
+  return problem === null ? issues : [customIssue(problem)];
+}
+
+/** Selectors of the `attributes` formats of one request. */
+function attributeCount(formats: FormatInput[]): number {
+  return formats
+    .filter((format) => formatName(format) === 'attributes')
+    .flatMap((format) => (typeof format === 'object' ? format.selectors : [])).length;
 }
 
 function combinationIssues(formats: FormatInput[]): Issue[] {
@@ -176,6 +197,9 @@ function combinationIssues(formats: FormatInput[]): Issue[] {
   if (screenshots.size > 1) issues.push(customIssue('Only one screenshot format may be requested'));
   if (names.includes('changeTracking') && !names.includes('markdown')) {
     issues.push(customIssue('The changeTracking format requires the markdown format'));
+  }
+  if (attributeCount(formats) > MAX_ATTRIBUTES) {
+    issues.push(customIssue(`At most ${MAX_ATTRIBUTES} selectors may be given for attributes`));
   }
   return issues;
 }

@@ -1,0 +1,2 @@
+export { readBranding } from './read-branding.js';
+export type { BrandProfile } from './brand-profile.js';
