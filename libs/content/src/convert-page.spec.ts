@@ -292,6 +292,7 @@ describe('the selection', () => {
     ['h2 ~ p', '<p>y</p><h2></h2><p>x</p>'],
     ['[data-x^="ab" i]', '<p data-x=ABC>x</p><p data-x=c>y</p>'],
     ['div:has(> b)', '<div><b>x</b></div><p>y</p>'],
+    ['iframe', '<div data-iframe-src="/f">x</div><p>y</p>'],
     ['p:has(b), em', '<p><b>x</b></p><p>y</p>'],
   ])('of includeTags understands %s', (selector, html) => {
     expect(markdownOf(html, { includeTags: [selector] }).replaceAll('*', '')).toBe('x');

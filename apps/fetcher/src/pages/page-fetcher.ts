@@ -19,6 +19,7 @@ import {
   type Uuid,
 } from '@troupe/contracts';
 import type { CacheUse, Remembered } from '../cache/index.js';
+import { DownloadError } from '../engines/engine-errors.js';
 import {
   MAX_BODY_BYTES,
   MAX_REDIRECTS,
@@ -152,20 +153,28 @@ export class PageFetcher {
   /**
    * Rung by rung until one result counts. The answer of a lower rung stands when a higher one gets none; without any
    * answer the first failure stands: the plain client names what is wrong, the others only that they failed too.
+   * What turns out to be a file in the browser is fetched by the plain client, and that is the end of it.
    */
   async #climb(climb: Climb): Promise<Answer> {
     const { request, url } = climb;
     const from = this.ladder.start(url, request.spec);
     let best: Answer | null = null;
     let failure: TransportError | null = null;
+    let isFile = false;
     for (let engine: EngineName | null = from; engine !== null;) {
       const rung: Rung = await this.#rung(climb, engine);
       if (rung.type === 'answer') best = rung.answer;
       else failure ??= rung.error;
-      engine = this.#next(engine, rung);
+      engine = isFile ? null : this.#next(engine, rung);
+      if (isDownload(rung) && best === null) {
+        isFile = true;
+        failure = null;
+        engine = 'http';
+      }
       if (engine !== null) await request.onClimb();
     }
     if (best === null) throw failure ?? new TroupeError('UNKNOWN_ERROR', 'no engine answered');
+    if (isFile) return this.#judge(best, request);
     return this.#judgeAndLearn(best, climb, from);
   }
 
@@ -277,6 +286,11 @@ export class PageFetcher {
     await keepShell(answer, request.spec);
     return answer;
   }
+}
+
+/** The browser was about to save the answer. */
+function isDownload(rung: Rung): boolean {
+  return rung.type === 'error' && rung.error.cause instanceof DownloadError;
 }
 
 /** A page whose scripts did not run, if it has something to read all the same. */
