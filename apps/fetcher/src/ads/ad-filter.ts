@@ -2,7 +2,7 @@
  * What a page asked for without advertising may not load, and which boxes are taken off it. The built-in list names hosts
  * only, so the browser itself tells which requests are of interest; lists of the operator are asked about each request.
  */
-import type { FiltersEngine, RequestType } from '@ghostery/adblocker';
+import type * as Adblocker from '@ghostery/adblocker';
 import { AD_HOSTS, BOXES, CONSENT_HOSTS } from './built-in-list.js';
 import { compileLists } from './list-compiler.js';
 
@@ -56,12 +56,10 @@ export class AdLists {
   }
 }
 
-type Library = typeof import('@ghostery/adblocker');
-
 class ListFilter implements AdFilter {
   constructor(
-    private readonly library: Library,
-    private readonly engine: FiltersEngine,
+    private readonly library: typeof Adblocker,
+    private readonly engine: Adblocker.FiltersEngine,
     readonly patterns: readonly string[],
   ) {}
 
@@ -94,11 +92,12 @@ function selectorLines(group: string): string[] {
     .filter((selector) => selector !== '');
 }
 
+/** Wider than the rules, which are asked about what matches. */
 function hostPatterns(): string[] {
-  return [...BUILT_IN.matchAll(HOST_RULE)].map(([, host]) => `*://*${host}/*`);
+  return [...BUILT_IN.matchAll(HOST_RULE)].map(([, host]) => `*://*${host}*`);
 }
 
-function requestType(resourceType: string): RequestType {
+function requestType(resourceType: string): Adblocker.RequestType {
   const lower = resourceType.toLowerCase();
-  return lower === 'document' ? 'sub_frame' : (lower as RequestType);
+  return lower === 'document' ? 'sub_frame' : (lower as Adblocker.RequestType);
 }

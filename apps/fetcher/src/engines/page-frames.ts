@@ -37,18 +37,34 @@ const SERIALISE_FRAME = `((maxChars) => {
   return html.length > maxChars ? '' : html;
 })`;
 
-/** Swaps a visible frame for a comment; answers what its place is called, null for a frame nobody sees. */
-const SWAP = (token: string): string => `((frame) => {
-  const box = frame.getBoundingClientRect();
-  const seen = box.width >= 50 && box.height >= 50 && getComputedStyle(frame).visibility !== 'hidden';
-  if (!seen) return null;
-  const place = document.createElement('div');
-  for (const name of ['id', 'class', 'name', 'title'])
-    if (frame.hasAttribute(name)) place.setAttribute(name, frame.getAttribute(name));
+/** As much of a frame's element as `swap` needs, which runs in the page. */
+interface FrameElement {
+  src: string;
+  ownerDocument: {
+    createElement(name: string): { outerHTML: string; setAttribute(name: string, value: string): void };
+    createComment(text: string): unknown;
+    defaultView: { getComputedStyle(element: FrameElement): { visibility: string } };
+  };
+  getBoundingClientRect(): { width: number; height: number };
+  getAttribute(name: string): string | null;
+  replaceWith(node: unknown): void;
+}
+
+/** Puts a comment in the place of a visible frame and tells what that place is called; null for a frame nobody sees. */
+function swap(frame: FrameElement, token: string): string | null {
+  const page = frame.ownerDocument;
+  const { width, height } = frame.getBoundingClientRect();
+  const { visibility } = page.defaultView.getComputedStyle(frame);
+  if (width < 50 || height < 50 || visibility === 'hidden') return null;
+  const place = page.createElement('div');
+  for (const name of ['id', 'class', 'name', 'title']) {
+    const value = frame.getAttribute(name);
+    if (value !== null) place.setAttribute(name, value);
+  }
   for (const name of ['src', 'data-iframe-src']) place.setAttribute(name, frame.src);
-  frame.replaceWith(document.createComment(${JSON.stringify(token)}));
+  frame.replaceWith(page.createComment(token));
   return place.outerHTML;
-})`;
+}
 
 /** Reads the page for the last time: the frames are taken out of it. */
 export async function serialisePage(page: Page): Promise<string> {
@@ -94,7 +110,7 @@ async function readInset(frame: Frame, budget: Budget, depth: number): Promise<{
   if (body === '') return null;
   const token = randomUUID();
   const element = await frame.frameElement();
-  const place = (await element.evaluate(SWAP(token))) as string | null;
+  const place = await element.evaluate(swap as (element: unknown, token: string) => string | null, token);
   if (place === null) return null;
   budget.chars -= body.length;
   return { token, html: place.replace('</div>', () => `${body}</div>`) };
