@@ -390,3 +390,57 @@ withBrowser('a file that the browser would save', () => {
     TEST_MS,
   );
 });
+
+/** An application of one document that shows a view by its address, and links to the others. */
+const application = (
+  view: string,
+  address: (view: string) => string,
+): string => `<!doctype html><html><head><title>App</title></head>
+  <body><div id="root"></div><script>
+  const show = () => { const view = ${view} || 'start';
+    document.getElementById('root').innerHTML = '<h1>View ' + view + '</h1><p>Written for ' + view + ' by a script.</p>'
+      + ${JSON.stringify(['users', 'about'].map((name) => `<a href="${address(name)}">${name}</a>`).join(' '))}; };
+  show(); addEventListener('hashchange', show);</script></body></html>`;
+
+withBrowser('a crawl of an application', () => {
+  const crawl = async (route: string) => {
+    const started = await api.post('/v2/crawl', {
+      url: site.origin + route,
+      sitemap: 'skip',
+      scrapeOptions: { timeout: PATIENT_MS },
+    });
+    const { status, data } = await api.finished<{ status: string; data: PageData[] }>(
+      `/v2/crawl/${started.body.id as string}`,
+      TEST_MS,
+    );
+    expect(status).toBe('completed');
+    return new Map(data.map(({ metadata, markdown }) => [metadata.url.slice(site.origin.length), markdown]));
+  };
+
+  it(
+    'that keeps its views in the fragment finds each of them',
+    async () => {
+      html(
+        '/hash',
+        application(`location.hash.slice(2)`, (view) => `#/${view}`),
+      );
+      const found = await crawl('/hash');
+      expect([...found.keys()].sort()).toEqual(['/hash', '/hash#/about', '/hash#/users']);
+      expect(found.get('/hash#/users')).toContain('# View users');
+      expect(found.get('/hash#/about')).toContain('# View about');
+    },
+    TEST_MS,
+  );
+
+  it(
+    'that keeps its views in the path finds each of them',
+    async () => {
+      const page = application(`location.pathname.split('/')[2]`, (view) => `/path/${view}`);
+      for (const route of ['/path', '/path/users', '/path/about']) html(route, page);
+      const found = await crawl('/path');
+      expect([...found.keys()].sort()).toEqual(['/path', '/path/about', '/path/users']);
+      expect(found.get('/path/users')).toContain('# View users');
+    },
+    TEST_MS,
+  );
+});

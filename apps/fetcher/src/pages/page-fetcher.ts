@@ -28,6 +28,7 @@ import {
   type FetchEngine,
   type PageView,
 } from '../engines/engine.js';
+import { timezoneOf } from '../engines/page-context.js';
 import { firstRung, isTurnedAway, type Ladder } from '../engines/ladder.js';
 import { BusyAnswerError, busyKind, isBusy, TransportError } from './transport-error.js';
 import type { TroubleKind } from '../slots/host-reports.js';
@@ -349,7 +350,8 @@ function convertRequest(response: EngineResponse, request: ConversionRequest): C
 }
 
 function responseMetadata(response: EngineResponse, spec: ScrapeSpec): Record<string, unknown> {
-  const { statusCode, statusText, finalUrl, contentType, proxyUsed, timezone } = response;
+  const { statusCode, statusText, finalUrl, contentType, proxyUsed } = response;
+  const timezone = response.timezone ?? (response.rendered ? timezoneOf(spec) : null);
   const creditsUsed = pageCredits(spec, { proxyUsed, numPages: null });
   const metadata: Record<string, unknown> = { url: finalUrl, statusCode, proxyUsed, creditsUsed };
   if (timezone !== null) metadata['timezone'] = timezone;
