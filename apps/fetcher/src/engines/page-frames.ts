@@ -4,14 +4,13 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Frame, Page } from 'playwright-core';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 const MAX_FRAMES = 20;
 const MAX_DEPTH = 3;
 /** Of all frames together, in characters. */
 const MAX_FRAME_CHARS = 2 * 1024 * 1024;
-/** A frame that does not answer is left as it is. */
-const FRAME_MS = 500;
+/** For all of them: one that does not answer is left as it is. */
+const FRAMES_MS = 800;
 const READ_TRIES = 3;
 
 const SERIALISE = `(() => {
@@ -68,7 +67,7 @@ function swap(frame: FrameElement, token: string): string | null {
 
 /** Reads the page for the last time: the frames are taken out of it. */
 export async function serialisePage(page: Page): Promise<string> {
-  const budget = { frames: MAX_FRAMES, chars: MAX_FRAME_CHARS };
+  const budget = { frames: MAX_FRAMES, chars: MAX_FRAME_CHARS, endsAt: performance.now() + FRAMES_MS };
   const insets = await readInsets(page.mainFrame(), budget, 1);
   return fill(await serialiseMain(page), insets);
 }
@@ -88,6 +87,7 @@ async function serialiseMain(page: Page): Promise<string> {
 interface Budget {
   frames: number;
   chars: number;
+  endsAt: number;
 }
 
 /** What is to stand where: by the comments that hold the places. */
@@ -98,7 +98,7 @@ async function readInsets(parent: Frame, budget: Budget, depth: number): Promise
   if (depth > MAX_DEPTH) return insets;
   for (const frame of parent.childFrames()) {
     if (budget.frames-- <= 0) break;
-    const inset = await within(readInset(frame, budget, depth));
+    const inset = await within(budget.endsAt - performance.now(), readInset(frame, budget, depth));
     if (inset !== null) insets.set(inset.token, inset.html);
   }
   return insets;
@@ -121,6 +121,8 @@ function fill(html: string, insets: Insets): string {
   return html.replace(/<!--([0-9a-f-]{36})-->/g, (comment, token: string) => insets.get(token) ?? comment);
 }
 
-function within<T>(work: Promise<T>): Promise<T | null> {
-  return Promise.race([work.catch(() => null), sleep(FRAME_MS, null)]);
+async function within<T>(limitMs: number, work: Promise<T>): Promise<T | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => (timer = setTimeout(() => resolve(null), limitMs)));
+  return Promise.race([work.catch(() => null), late]).finally(() => clearTimeout(timer));
 }

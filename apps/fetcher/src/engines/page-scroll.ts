@@ -72,6 +72,9 @@ export async function scrollThrough(page: Page, network: NetworkWatch, limitMs: 
   await evaluateWithin(page, TO_TOP, leftMs(), undefined);
 }
 
-function evaluateWithin<T>(page: Page, script: string, limitMs: number, otherwise: T): Promise<T> {
-  return Promise.race([page.evaluate<T>(script).catch(() => otherwise), sleep(limitMs, otherwise)]);
+async function evaluateWithin<T>(page: Page, script: string, limitMs: number, otherwise: T): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<T>((resolve) => (timer = setTimeout(() => resolve(otherwise), limitMs)));
+  const measured = page.evaluate<T>(script).catch(() => otherwise);
+  return Promise.race([measured, late]).finally(() => clearTimeout(timer));
 }
