@@ -18,6 +18,7 @@ import {
 } from '@troupe/messaging';
 import type { Logger } from '@troupe/observability';
 import { BlockedHosts, ChangeHistory, createPool, PageCacheRepository, RobotsCache } from '@troupe/persistence';
+import { AdLists } from './ads/index.js';
 import { CacheLookups, CacheWriter, PageCache } from './cache/index.js';
 import { ChangeTracker } from './changes/change-tracker.js';
 import { DiffThread } from './changes/diff-thread.js';
@@ -77,7 +78,9 @@ export class FetcherParts {
     const { config, instance, log } = context;
     const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
     const blocklist = await BlockedHosts.watch(pool, (error) => log.warn({ err: error }, 'the blocklist was not read'));
-    const { engines, browserPages, closeEngines } = createEngines(context, blocklist);
+    const adLists = new AdLists(config.adListsDir ?? null);
+    if (config.adListsDir !== undefined) await adLists.filter();
+    const { engines, browserPages, closeEngines } = createEngines(context, blocklist, adLists);
     const hasBrowser = browserPages > 0;
     const boards = await startBoards(context, hasBrowser);
     const { converter, stopConverter } = createConverter(context);
@@ -164,6 +167,7 @@ function createCache({ config, log, pool, blobs }: CacheContext): { cache: PageC
 function createEngines(
   { config }: FetcherContext,
   blocklist: BlockedHosts,
+  adLists: AdLists,
 ): {
   engines: Engines;
   browserPages: number;
@@ -179,7 +183,7 @@ function createEngines(
   const pool = new BrowserPool({ executablePath, concurrency, proxy, userAgent: userAgentText(identity) });
   const http = new HttpEngine({ resolver, allow, identity });
   const got = new GotEngine({ resolver, allow, proxy });
-  const browser = new BrowserEngine({ pool, resolver, allow });
+  const browser = new BrowserEngine({ pool, resolver, allow, adLists });
   const closeEngines = async (): Promise<void> => {
     await Promise.all([http.close(), got.close(), browser.close()]);
     await proxy.close();

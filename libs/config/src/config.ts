@@ -81,6 +81,8 @@ export class TroupeConfig {
   @toInt @IsInt() @Min(1) @Max(1000) readonly fetcherConcurrency: number = 64;
   /** 0 = by cores and memory. */
   @toInt @IsInt() @Min(0) @Max(256) readonly browserConcurrency: number = 0;
+  /** Folder of filter lists (`*.txt`, EasyList's syntax) that add to the built-in one. */
+  @IsOptional() @IsString() readonly adListsDir?: string;
   /** Worker threads of the converter; 0 = by cores. */
   @toInt @IsInt() @Min(0) @Max(256) readonly converterThreads: number = 0;
   /** Resolver of the fetcher, `ip` or `ip:port`; empty = the system's. */

@@ -252,6 +252,17 @@ describe('outlinks', () => {
     expect(convert('<frameset><frame src=/f></frameset>', discover()).outlinks).toHaveLength(1);
   });
 
+  it('finds routes of an application in rendered pages only', () => {
+    const html =
+      '<a href="#/users/7">a</a><a href="/app#!about">b</a><a href="#top">c</a><a href="#/">d</a><a href="/p#x">e</a>';
+    const found = (rendered: boolean) => convert(html, { ...discover(), rendered }).outlinks.map(({ url }) => url);
+    const { url } = pageRequest('');
+    const origin = new URL(url).origin;
+    const page = url.split('#')[0];
+    expect(found(true)).toEqual([`${page}#/users/7`, `${origin}/app#!about`, page, `${origin}/p`]);
+    expect(found(false)).toEqual([`${origin}/app`, `${origin}/p`]);
+  });
+
   it('stop at the cap', () => {
     const html = Array.from({ length: 10_000 }, (_, i) => `<a href=/${i}>x</a>`).join('');
     expect(convert(html, discover({ maxLinks: 50 })).outlinks).toHaveLength(50);
@@ -381,6 +392,7 @@ describe('the selection', () => {
     ['h2 ~ p', '<p>y</p><h2></h2><p>x</p>'],
     ['[data-x^="ab" i]', '<p data-x=ABC>x</p><p data-x=c>y</p>'],
     ['div:has(> b)', '<div><b>x</b></div><p>y</p>'],
+    ['iframe', '<div data-iframe-src="/f">x</div><p>y</p>'],
     ['p:has(b), em', '<p><b>x</b></p><p>y</p>'],
   ])('of includeTags understands %s', (selector, html) => {
     expect(markdownOf(html, { includeTags: [selector] }).replaceAll('*', '')).toBe('x');

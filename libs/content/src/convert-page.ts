@@ -65,13 +65,10 @@ function convertHtml(request: ConvertRequest, rules: LinkRules, html: string): C
   const found =
     request.discover === null
       ? noDiscovery()
-      : discover(
-          tree,
-          urls,
-          request.discover,
-          rules,
-          forbidsFollowing(facts.robots) || forbidsFollowing(request.robotsTag),
-        );
+      : discover(tree, urls, request.discover, rules, {
+          isNofollow: forbidsFollowing(facts.robots) || forbidsFollowing(request.robotsTag),
+          rendered: request.rendered,
+        });
   const embedded = isMainContent(request.spec) ? readEmbedded(tree, graph, textOf(facts.metadata['title'])) : null;
   const content = writeFormats({ request, tree, urls, whole: { mask, measures }, embedded });
   return {

@@ -22,6 +22,8 @@ const MAX_PLAIN_CHARS = 2048;
 const NOFOLLOW = /(?:^|[\s,])nofollow(?:[\s,]|$)/i;
 const MAX_REL_CHARS = 1000;
 const HASH = 35;
+/** Begins with the first `#` of the address. */
+const ROUTE = /^[^#]*#[/!]/;
 
 /** Absolute links of what the mask shows (`area` never shows by itself: its map does), distinct, document order. Pure `#…` and `javascript:` are no links. */
 export function collectLinks(tree: Tree, mask: Mask, urls: UrlResolver): string[] {
@@ -63,16 +65,23 @@ export function noDiscovery(): Discovery {
  * Outlinks of the whole page (whatever the mask of the document): canonical, in scope, distinct by fingerprint, document
  * order, at most `maxLinks`. A link is followed when one of its occurrences may be followed.
  *
- * @param isNofollow the page as a whole asks not to follow its links
+ * Links to routes of an application (`#/…`, `#!…`) are followed where a browser has rendered the page: elsewhere they
+ * would all lead to the same bytes.
  */
 export function discover(
   tree: Tree,
   urls: UrlResolver,
   request: NonNullable<ConvertRequest['discover']>,
   rules: LinkRules,
-  isNofollow: boolean,
+  page: PageTraits,
 ): Discovery {
-  return new OutlinkReader(tree, urls, request, rules, isNofollow).read();
+  return new OutlinkReader(tree, urls, request, rules, page).read();
+}
+
+export interface PageTraits {
+  /** The page as a whole asks not to follow its links. */
+  isNofollow: boolean;
+  rendered: boolean;
 }
 
 class OutlinkReader {
@@ -87,7 +96,7 @@ class OutlinkReader {
     private readonly urls: UrlResolver,
     private readonly request: NonNullable<ConvertRequest['discover']>,
     private readonly rules: LinkRules,
-    private readonly isNofollow: boolean,
+    private readonly page: PageTraits,
   ) {
     this.scope = rules.compileScope(request.scope);
   }
@@ -109,9 +118,9 @@ class OutlinkReader {
   private readLink(node: number, attr: number): void {
     const { tree } = this;
     if (attr < 0 || tree.attrFrom[attr] === tree.attrTo[attr]) return;
-    if (tree.source.charCodeAt(tree.attrFrom[attr]!) === HASH) return;
+    if (!this.page.rendered && tree.source.charCodeAt(tree.attrFrom[attr]!) === HASH) return;
     const href = tree.attrValue(attr);
-    if (href === '' || href.startsWith('#')) return;
+    if (href === '' || (href.startsWith('#') && !this.isRoute(href))) return;
     const url = this.canonical(href);
     if (url === null) return this.excludeOddity(href);
     const state = this.seen.get(url);
@@ -125,8 +134,13 @@ class OutlinkReader {
   private canonical(href: string): string | null {
     const link = this.urls.resolveLink(href);
     if (link === null) return null;
+    if (this.isRoute(link.href)) return this.rules.canonicalize(link.href);
     const url = withoutFragment(link.href);
-    return link.isCanonical && url.length <= MAX_PLAIN_CHARS ? url : this.rules.canonicalize(link.href);
+    return link.isCanonical && url.length <= MAX_PLAIN_CHARS ? url : this.rules.canonicalize(url);
+  }
+
+  private isRoute(href: string): boolean {
+    return this.page.rendered && ROUTE.test(href);
   }
 
   /** Neither fetchable nor readable: counted once per text. */
@@ -139,7 +153,7 @@ class OutlinkReader {
 
   private mayFollow(node: number): boolean {
     if (!this.request.obeyNofollow) return true;
-    if (this.isNofollow) return false;
+    if (this.page.isNofollow) return false;
     const rel = this.tree.attr(node, A.rel);
     return rel === null || rel.length >= MAX_REL_CHARS || !NOFOLLOW.test(rel);
   }

@@ -118,10 +118,15 @@ function previousElement(tree: Tree, node: number): number {
   return before;
 }
 
+/** The browser puts what a frame shows in the place of the frame. */
+const INLINED_FRAME = hashName('data-iframe-src');
+
 function compileSimple(token: Selector): Test {
   switch (token.type) {
     case SelectorType.Tag: {
       const name = token.name.toLowerCase();
+      if (name === 'iframe')
+        return (tree, node) => tree.name(node) === name || tree.attrIndex(node, INLINED_FRAME) >= 0;
       return (tree, node) => tree.name(node) === name;
     }
     case SelectorType.Universal:

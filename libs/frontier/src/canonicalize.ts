@@ -10,12 +10,14 @@ export const MAX_URL_CHARS = 2048;
 /** Longest text that is looked at: an escape of three characters can shrink to one, a fragment is cut before. */
 const MAX_TEXT_CHARS = 3 * MAX_URL_CHARS;
 const ESCAPE = /%([0-9a-fA-F]{2})?/g;
+const ROUTE_START = /^#[/!]/;
+const NO_ROUTE = /^#!?\/?$/;
 const UNRESERVED = /[A-Za-z0-9\-._~]/;
 
 /** Canonical fetch URL, or null when the text is not http(s), cannot be parsed or is longer than `MAX_URL_CHARS`. */
 export function canonicalize(text: string, base?: string | URL): string | null {
   const url = parseHttp(text, base);
-  return url === null ? null : shorten(spell(url));
+  return url === null ? null : shorten(spell(url, text));
 }
 
 /** Why `canonicalize` answers null for this text: `too-long` for an http(s) URL over the limit, else `scheme`. */
@@ -23,7 +25,7 @@ export function whyNotCanonical(text: string, base?: string | URL): Extract<Scop
   if (withoutFragment(text).length > MAX_TEXT_CHARS)
     return /^\s*(?!https?:)[a-z][a-z0-9+.-]*:/i.test(text) ? 'scheme' : 'too-long';
   const url = parseHttp(text, base);
-  const canonical = url === null ? null : spell(url);
+  const canonical = url === null ? null : spell(url, text);
   return canonical !== null && canonical.length > MAX_URL_CHARS ? 'too-long' : 'scheme';
 }
 
@@ -52,12 +54,26 @@ function withoutFragment(text: string): string {
   return at < 0 ? text : text.slice(0, at + 1);
 }
 
-/** Null for a host that is empty or ends in more than one dot: without its dots it might become another (numeric) host. */
-function spell(url: URL): string | null {
+/**
+ * Null for a host that is empty or ends in more than one dot: without its dots it might become another (numeric) host.
+ * `text`: what the URL was made from, with its fragment.
+ */
+function spell(url: URL, text: string): string | null {
   const hostname = url.hostname.endsWith('.') ? url.hostname.slice(0, -1) : url.hostname;
   if (hostname === '' || hostname.endsWith('.')) return null;
   const port = url.port === '' ? '' : `:${url.port}`;
-  return `${url.protocol}//${hostname}${port}${normalizeEscapes(url.pathname + url.search)}`;
+  return `${url.protocol}//${hostname}${port}${normalizeEscapes(url.pathname + url.search)}${routeOf(text)}`;
+}
+
+/**
+ * A fragment is a place on a page, and no part of what is fetched, but for `#/…` and `#!…`: there an application in the
+ * browser keeps which of its pages it shows. Its start, `#/`, is the page itself.
+ */
+function routeOf(text: string): string {
+  const at = text.indexOf('#');
+  if (at < 0 || !ROUTE_START.test(text.slice(at, at + 2))) return '';
+  const fragment = parseUrl(`http://route/${text.slice(at, at + MAX_TEXT_CHARS)}`)?.hash ?? '';
+  return NO_ROUTE.test(fragment) ? '' : normalizeEscapes(fragment);
 }
 
 function shorten(url: string | null): string | null {

@@ -46,6 +46,13 @@ describe('the identity of a page in its job', () => {
     expect(dedupKey('https://example.com/a?b=1', scope)).toBe(dedupKey('https://example.com/a', scope));
   });
 
+  it('keeps the route of an application, whose query is its own', () => {
+    const scope = { ...EXACT, ignoreQueryParameters: true };
+    expect(fetchUrl('https://example.com/a?b=1#/users?page=2', scope)).toBe('https://example.com/a#/users?page=2');
+    expect(fetchUrl('https://example.com/a#/users?page=2', scope)).toBe('https://example.com/a#/users?page=2');
+    expect(dedupKey('https://www.example.com/index.html#/users', SIMILAR)).toBe('example.com#/users');
+  });
+
   it('becomes the first eight bytes of its SHA-256', () => {
     fc.assert(
       fc.property(fc.string(), (key) => {

@@ -10,11 +10,13 @@ const INDEX = '/index.';
 const HTTPS = 'https://';
 const HTTP = 'http://';
 
-/** The canonical URL to fetch: without its query under `ignoreQueryParameters`. */
+/** The canonical URL to fetch: without its query under `ignoreQueryParameters`; that of a route is part of the route. */
 export function fetchUrl(url: string, scope: Pick<ScopeSpec, 'ignoreQueryParameters'>): string {
   if (!scope.ignoreQueryParameters) return url;
-  const at = url.indexOf('?');
-  return at < 0 ? url : url.slice(0, at);
+  const at = url.search(/[?#]/);
+  if (at < 0 || url[at] === '#') return url;
+  const route = url.indexOf('#', at);
+  return url.slice(0, at) + (route < 0 ? '' : url.slice(route));
 }
 
 /**
@@ -28,7 +30,7 @@ export function dedupKey(url: string, scope: IdentityOptions): string {
 
 function similarKey(url: string): string {
   const address = withoutWww(withoutScheme(url));
-  const at = address.indexOf('?');
+  const at = address.search(/[?#]/);
   if (at < 0) return withoutIndex(address);
   return withoutIndex(address.slice(0, at)) + address.slice(at);
 }

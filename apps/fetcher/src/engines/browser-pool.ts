@@ -11,6 +11,7 @@ import { BrowserGuard } from './browser-guard.js';
 import { CHROMIUM_ARGS, NO_BROWSER } from './chromium.js';
 import type { Deadline } from './deadline.js';
 import type { EgressProxy } from './egress-proxy.js';
+import { browserUserAgent } from './page-context.js';
 
 export interface BrowserPoolOptions {
   /** null = no browser on this machine. */
@@ -146,7 +147,9 @@ export class BrowserPool {
       ],
       prePageCreateHooks: [
         (_id, controller, pageOptions) => {
-          Object.assign(pageOptions ?? {}, { userAgent: this.userAgentOf(controller.browser as Browser) });
+          const options = (pageOptions ?? {}) as BrowserContextOptions;
+          const version = (controller.browser as Browser).version();
+          options.userAgent = browserUserAgent(version, options.isMobile ?? false, this.options.userAgent);
         },
       ],
     });
@@ -163,12 +166,6 @@ export class BrowserPool {
   private releaseGuard(id: string): void {
     this.guards.get(id)?.release();
     this.guards.delete(id);
-  }
-
-  /** Chromium as it is, without the word "Headless" that many sites refuse, and our own name. */
-  private userAgentOf(browser: Browser): string {
-    const major = browser.version().split('.')[0] ?? '';
-    return `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${major}.0.0.0 Safari/537.36 ${this.options.userAgent}`;
   }
 
   /** A page that cannot be closed has a renderer that hangs: its browser goes, and every page in it. */

@@ -3,44 +3,46 @@ import { TroupeError } from '@troupe/contracts';
 import { checkUrlTarget, type AllowList, type Resolver } from '@troupe/egress';
 import type { Page, Response } from 'playwright-core';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { AdLists, PageBoxes, touchedSelectors } from '../ads/index.js';
 import { readBranding } from './branding/index.js';
 import type { BrowserPool } from './browser-pool.js';
 import { CaptureRoom } from './capture-room.js';
 import { NO_BROWSER } from './chromium.js';
 import { Deadline } from './deadline.js';
 import { isProxyFailure, REFUSAL_HEADER } from './egress-proxy.js';
-import { bodyTooLarge, RedirectRefused } from './engine-errors.js';
+import { bodyTooLarge, DownloadError, RedirectRefused } from './engine-errors.js';
 import { MAX_RENDERED_BYTES, type EngineRequest, type EngineResponse, type FetchEngine } from './engine.js';
 import { isMainNavigation } from './main-navigation.js';
 import { NavigationGate } from './navigation-gate.js';
 import { capturePage } from './page-capture.js';
+import { contextOptionsOf, presentReader, timezoneOf } from './page-context.js';
+import { serialisePage } from './page-frames.js';
+import { scrollThrough, watchScrollSigns } from './page-scroll.js';
 import { NetworkWatch, waitUntilSettled } from './page-settle.js';
 import { parseRetryAfter } from './retry-after.js';
-import { showIn, viewportOf } from './screenshots.js';
 import type { Stage } from './stage.js';
 
 export interface BrowserEngineOptions {
   pool: BrowserPool;
   resolver: Resolver;
   allow: AllowList;
+  /** @default the built-in list */
+  adLists?: AdLists;
 }
 
 /** How long a page may take to rest once its HTML is there; `waitForMs` comes on top. */
 const LOAD_LIMIT_MS = 10_000;
 const SETTLE_LIMIT_MS = 5_000;
+const SCROLL_LIMIT_MS = 5_000;
 /** Kept free at the end of the deadline for reading the DOM. */
 const READ_RESERVE_MS = 1_000;
-const READ_TRIES = 3;
-const VIEWPORT = { width: 1280, height: 800 };
-
-const SERIALISE = `(() => {
-  const type = document.doctype;
-  const head = type === null ? '' : new XMLSerializer().serializeToString(type) + '\\n';
-  return head + (document.documentElement === null ? '' : document.documentElement.outerHTML);
-})()`;
 
 export class BrowserEngine implements FetchEngine {
-  constructor(private readonly options: BrowserEngineOptions) {}
+  private readonly adLists: AdLists;
+
+  constructor(private readonly options: BrowserEngineOptions) {
+    this.adLists = options.adLists ?? new AdLists(null);
+  }
 
   get isAvailable(): boolean {
     return this.options.pool.isAvailable;
@@ -50,18 +52,12 @@ export class BrowserEngine implements FetchEngine {
     const startedAt = performance.now();
     checkUrlTarget(request.url, this.options.allow);
     if (!this.isAvailable && request.view.actions.length > 0) throw actionsNotSupported(NO_BROWSER);
+    const context = contextOptionsOf(request);
     const deadline = new Deadline(request.timeoutMs, signal);
-    const context = {
-      acceptDownloads: false,
-      ignoreHTTPSErrors: request.skipTlsVerification,
-      serviceWorkers: 'block' as const,
-      viewport: VIEWPORT,
-      locale: 'en-US',
-    };
     try {
       const read = await this.options.pool.withPage(context, deadline, (page) => this.read(page, request, deadline));
       const ms = performance.now() - startedAt;
-      return { ...read, ms, engine: 'browser', proxyUsed: 'basic', timezone: null };
+      return { ...read, ms, engine: 'browser', proxyUsed: 'basic', timezone: timezoneOf(request.view) };
     } catch (error) {
       if (error instanceof RedirectRefused) throw error.reason;
       if (deadline.signal.aborted) throw deadline.signal.reason;
@@ -83,9 +79,13 @@ export class BrowserEngine implements FetchEngine {
     const network = new NetworkWatch(page);
     const answers = new MainAnswers(page);
     page.on('popup', (popup) => void popup.close().catch(() => undefined));
-    const gate = await NavigationGate.install(page, request, this.options);
-    await showIn(page, viewportOf(request.view));
-    const loading = this.load(page, network, request, deadline);
+    const session = await page.context().newCDPSession(page);
+    await presentReader(page, session, request.view);
+    await watchScrollSigns(page);
+    const ads = request.view.blockAds ? await this.adLists.filter() : null;
+    const gate = await NavigationGate.install(page, session, request, { ...this.options, ads });
+    const boxes = ads === null ? null : new PageBoxes(page, ads, touchedSelectors(request.view.actions));
+    const loading = this.load(page, network, request, deadline).then(() => boxes?.hide());
     loading.catch(() => undefined);
     await Promise.race([loading, gate.refused]);
     await checkLanding(answers.last(), request);
@@ -99,6 +99,7 @@ export class BrowserEngine implements FetchEngine {
     if (request.view.branding && isHtml(headers)) {
       captured.branding = await Promise.race([readBranding(page), gate.refused]);
     }
+    await boxes?.remove();
     const body = await Promise.race([readBody(page, answer, headers, request), gate.refused]);
     return { ...body, ...describe(page, answer, headers), redirects: gate.redirects, captured };
   }
@@ -109,6 +110,7 @@ export class BrowserEngine implements FetchEngine {
       Math.max(0, Math.min(limitMs, deadline.remainingMs() - READ_RESERVE_MS));
     await page.waitForLoadState('load', { timeout: Math.max(1, budget(LOAD_LIMIT_MS)) }).catch(() => undefined);
     await waitUntilSettled(page, network, budget(SETTLE_LIMIT_MS));
+    if (request.view.actions.length === 0) await scrollThrough(page, network, budget(SCROLL_LIMIT_MS));
     if (request.waitForMs > 0) await sleep(budget(request.waitForMs));
   }
 }
@@ -156,7 +158,7 @@ function stageOf(page: Page, network: NetworkWatch, signal: AbortSignal): Stage 
     signal,
     room: new CaptureRoom(),
     warnings: [],
-    html: () => serialise(page),
+    html: () => serialisePage(page),
     isQuiet: () => network.isQuiet,
     settle: (limitMs) => waitUntilSettled(page, network, limitMs),
   };
@@ -215,22 +217,10 @@ async function readBody(
   request: EngineRequest,
 ): Promise<{ body: Uint8Array; rendered: boolean }> {
   const rendered = isHtml(headers);
-  const body = rendered ? Buffer.from(await serialise(page)) : await answer.body();
+  const body = rendered ? Buffer.from(await serialisePage(page)) : await answer.body();
   const limit = rendered ? Math.min(request.maxBytes, MAX_RENDERED_BYTES) : request.maxBytes;
   if (body.length > limit) throw bodyTooLarge(request.url, limit);
   return { body, rendered };
-}
-
-/** A script may navigate away just now; then the next document is read. */
-async function serialise(page: Page): Promise<string> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await page.evaluate<string>(SERIALISE);
-    } catch (error) {
-      if (attempt === READ_TRIES) throw error;
-      await page.waitForLoadState('domcontentloaded').catch(() => undefined);
-    }
-  }
 }
 
 /** Chromium names its network errors; playwright's messages go no further. */
@@ -239,14 +229,17 @@ function toBrowserError(error: unknown, request: EngineRequest): TroupeError {
   const text = error instanceof Error ? error.message : String(error);
   const name = /ERR_[A-Z_0-9]+/.exec(text)?.[0] ?? null;
   const host = URL.parse(request.url)?.host ?? request.url;
-  if (/download is starting/i.test(text)) {
-    if (request.view.actions.length > 0) return actionsNotSupported(`${request.url} is a download`);
-    return new TroupeError('SCRAPE_UNSUPPORTED_FILE_ERROR', `${request.url} is a download`);
-  }
+  if (/download is starting/i.test(text)) return downloadError(request);
   if (name === 'ERR_TOO_MANY_REDIRECTS') return new TroupeError('SCRAPE_TOO_MANY_REDIRECTS', `${host}: ${name}`);
   if (name !== null && /^ERR_(CERT|SSL|BAD_SSL)/.test(name)) {
     return new TroupeError('SCRAPE_SSL_ERROR', `${host}: TLS failed (${name})`, { details: { reason: name } });
   }
   const message = name === null ? `${host}: the browser lost the page` : `${host}: ${name}`;
   return new TroupeError('SCRAPE_SITE_ERROR', message, { retryable: true, details: { reason: name ?? 'page-lost' } });
+}
+
+/** Nothing can be done on a file; without that, its bytes are what is wanted. */
+function downloadError({ url, view }: EngineRequest): TroupeError {
+  if (view.actions.length === 0) return new DownloadError(url);
+  return actionsNotSupported(`${url} is a file: there is no page to act on`);
 }

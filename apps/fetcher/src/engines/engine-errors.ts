@@ -65,6 +65,13 @@ export function bodyTooLarge(url: string, maxBytes: number): TroupeError {
   return new TroupeError('SCRAPE_BODY_TOO_LARGE', `${url} is larger than ${maxBytes} bytes`);
 }
 
+/** Thrown when a browser would save the answer instead of showing it: a client without one can read it. */
+export class DownloadError extends TroupeError {
+  constructor(url: string) {
+    super('SCRAPE_UNSUPPORTED_FILE_ERROR', `${url} is a download`);
+  }
+}
+
 /** Carries what the caller rejected a redirect with, unchanged, past the mapping of errors. */
 export class RedirectRefused extends Error {
   constructor(readonly reason: unknown) {

@@ -1,11 +1,13 @@
 /**
  * Every navigation of a page's main frame passes here before its request is sent: the first one, redirects, and what
- * scripts and meta refreshes lead to. Addresses are checked, the caller is asked, and the caller's headers are added for
- * the page's own origin only. Playwright's routes do not see redirects, so this speaks DevTools protocol.
+ * scripts and meta refreshes lead to. Addresses are checked and the caller is asked. Of the other requests only those
+ * pass that carry the caller's headers, which are added for the page's own origin alone, and those that a filter may
+ * refuse. Playwright's routes do not see redirects, so this speaks DevTools protocol.
  */
 import { checkUrlTarget, portOf, type AllowList, type Resolver } from '@troupe/egress';
 import { TroupeError } from '@troupe/contracts';
 import type { CDPSession, Page } from 'playwright-core';
+import type { AdFilter } from '../ads/index.js';
 import { refuseRedirect } from './engine-errors.js';
 import { MAX_REDIRECTS, type EngineRequest } from './engine.js';
 import { callerHeaders } from './request-headers.js';
@@ -13,7 +15,15 @@ import { callerHeaders } from './request-headers.js';
 interface PausedRequest {
   requestId: string;
   frameId: string;
+  resourceType: string;
   request: { url: string; headers: Record<string, string> };
+}
+
+export interface GateOptions {
+  resolver: Resolver;
+  allow: AllowList;
+  /** What the page may not load; null: it may load everything. */
+  ads: AdFilter | null;
 }
 
 export class NavigationGate {
@@ -29,7 +39,7 @@ export class NavigationGate {
     private readonly session: CDPSession,
     private readonly mainFrame: string,
     private readonly request: EngineRequest,
-    private readonly egress: { resolver: Resolver; allow: AllowList },
+    private readonly options: GateOptions,
   ) {
     this.refused = new Promise<never>((_, reject) => (this.refuse = reject));
     this.refused.catch(() => undefined);
@@ -37,41 +47,54 @@ export class NavigationGate {
     this.origin = new URL(request.url).origin;
   }
 
-  /** Installs the gate on a page that has not navigated yet. */
+  /** Installs the gate on a page that has not navigated yet; `session` is one of the page. */
   static async install(
     page: Page,
+    session: CDPSession,
     request: EngineRequest,
-    egress: { resolver: Resolver; allow: AllowList },
+    options: GateOptions,
   ): Promise<NavigationGate> {
-    const session = await page.context().newCDPSession(page);
     const { frameTree } = await session.send('Page.getFrameTree');
-    const gate = new NavigationGate(session, frameTree.frame.id, request, egress);
+    const gate = new NavigationGate(session, frameTree.frame.id, request, options);
     await gate.addCookies(page);
     session.on('Fetch.requestPaused', (paused) => void gate.decide(paused));
-    await session.send('Fetch.enable', {
-      patterns: [{ urlPattern: '*', resourceType: 'Document', requestStage: 'Request' }],
-    });
+    await session.send('Fetch.enable', { patterns: gate.patterns() });
     return gate;
   }
 
+  private patterns(): { urlPattern: string; resourceType?: 'Document' }[] {
+    const ownRequests = this.ownHeaders().length > 0 ? [`${this.origin}/*`] : [];
+    const others = [...ownRequests, ...(this.options.ads?.patterns ?? [])];
+    return [{ urlPattern: '*', resourceType: 'Document' }, ...others.map((urlPattern) => ({ urlPattern }))];
+  }
+
   private async decide(paused: PausedRequest): Promise<void> {
-    const { requestId } = paused;
+    const isMain = paused.resourceType === 'Document' && paused.frameId === this.mainFrame;
     try {
-      if (paused.frameId === this.mainFrame) await this.admit(paused.request.url);
-      const headers = paused.frameId === this.mainFrame ? this.headersFor(paused) : undefined;
+      if (isMain) await this.admit(paused.request.url);
+      else if (this.isAd(paused)) return await this.stop(paused);
+      const { requestId } = paused;
+      const headers = this.headersFor(paused);
       await this.session.send('Fetch.continueRequest', headers === undefined ? { requestId } : { requestId, headers });
     } catch (error) {
-      this.refuse(error);
-      await this.session
-        .send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' })
-        .catch(() => undefined);
+      if (isMain) this.refuse(error);
+      await this.stop(paused);
     }
   }
 
+  private async stop({ requestId }: PausedRequest): Promise<void> {
+    await this.session.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' }).catch(() => undefined);
+  }
+
+  private isAd({ request: { url }, resourceType }: PausedRequest): boolean {
+    const pageUrl = this.redirects.at(-1) ?? this.request.url;
+    return this.options.ads?.refuses({ url, resourceType, pageUrl }) ?? false;
+  }
+
   private async admit(url: string): Promise<void> {
-    checkUrlTarget(url, this.egress.allow);
+    checkUrlTarget(url, this.options.allow);
     const target = new URL(url);
-    await this.egress.resolver.resolve(target.hostname, portOf(target));
+    await this.options.resolver.resolve(target.hostname, portOf(target));
     if (this.hasStarted) await this.admitRedirect(url);
     this.hasStarted = true;
   }
@@ -87,7 +110,7 @@ export class NavigationGate {
   /** undefined = as the browser made them. Cookies do not pass here, see `addCookies`. */
   private headersFor(paused: PausedRequest): { name: string; value: string }[] | undefined {
     const { url, headers } = paused.request;
-    const own = Object.keys(this.own).filter((name) => name !== 'cookie');
+    const own = this.ownHeaders();
     if (own.length === 0) return undefined;
     const isOwnOrigin = this.redirects.every((hop) => new URL(hop).origin === this.origin);
     const merged = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
@@ -96,6 +119,10 @@ export class NavigationGate {
       else if (merged.get(name) === this.own[name]) merged.delete(name);
     }
     return [...merged].map(([name, value]) => ({ name, value }));
+  }
+
+  private ownHeaders(): string[] {
+    return Object.keys(this.own).filter((name) => name !== 'cookie');
   }
 
   /** A `Cookie` header of the caller becomes cookies of the page's host. */

@@ -7,7 +7,6 @@ import { findChromium } from './chromium.js';
 import { EgressProxy } from './egress-proxy.js';
 import { PLAIN_VIEW, type EngineRequest, type PageView } from './engine.js';
 import { startSite, type Site } from './loopback.fixture.js';
-import { viewportOf } from './screenshots.js';
 
 const chromium = findChromium(process.env.CHROMIUM_PATH);
 const withBrowser = chromium === null ? describe.skip : describe;
@@ -72,18 +71,6 @@ afterAll(async () => {
   await engine.close();
   await proxy.close();
   await site.close();
-});
-
-describe('the window of a page', () => {
-  it('is that of its picture, or a usual one where there is to be a picture', () => {
-    const seen = { ...PLAIN_VIEW, screenshot: PICTURE };
-    const own = { width: 10, height: 20 };
-    expect(viewportOf(PLAIN_VIEW)).toBeNull();
-    expect(viewportOf(seen)).toEqual({ width: 1920, height: 1080 });
-    expect(viewportOf({ ...PLAIN_VIEW, actions: [PICTURE] })).toEqual({ width: 1920, height: 1080 });
-    expect(viewportOf({ ...seen, mobile: true })).toEqual({ width: 390, height: 844 });
-    expect(viewportOf({ ...seen, mobile: true, screenshot: { ...PICTURE, viewport: own } })).toEqual(own);
-  });
 });
 
 describe('without a browser', () => {

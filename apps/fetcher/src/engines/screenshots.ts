@@ -6,11 +6,7 @@ import { TroupeError, type ScreenshotSpec, type Viewport } from '@troupe/contrac
 import type { Page } from 'playwright-core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CaptureRoom } from './capture-room.js';
-import type { PageView } from './engine.js';
 import { within, type Stage } from './stage.js';
-
-const SCREEN: Viewport = { width: 1920, height: 1080 };
-const PHONE: Viewport = { width: 390, height: 844 };
 
 const MAX_SIDE = 16_384;
 /** A little more than the largest viewport. */
@@ -38,15 +34,7 @@ const IMAGES_THERE = `Promise.all([...document.images]
   .map((image) => new Promise((done) => { image.addEventListener('load', done); image.addEventListener('error', done); }))
   ).then(() => true)`;
 
-/** What the page must be shown in from the start, so that it is laid out as in its pictures; null: it does not matter. */
-export function viewportOf({ screenshot, actions, mobile }: PageView): Viewport | null {
-  if (screenshot?.viewport) return screenshot.viewport;
-  const isSeen = screenshot !== null || actions.some(({ type }) => type === 'screenshot');
-  if (!isSeen) return null;
-  return mobile ? PHONE : SCREEN;
-}
-
-export async function showIn(page: Page, viewport: Viewport | null): Promise<void> {
+async function showIn(page: Page, viewport: Viewport | null): Promise<void> {
   if (viewport !== null && !isSame(viewport, page.viewportSize())) await page.setViewportSize(viewport);
 }
 

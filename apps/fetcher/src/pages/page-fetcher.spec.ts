@@ -8,7 +8,7 @@ import {
   type EngineName,
   type PageVerdict,
 } from '@troupe/contracts';
-import { Ladder, type EngineRequest, type EngineResponse } from '../engines/index.js';
+import { DownloadError, Ladder, type EngineRequest, type EngineResponse } from '../engines/index.js';
 import { MemoryCache, CACHED_SPEC } from '../cache/memory-cache.fixture.js';
 import { NeedsBrowserError, PageFetcher, type PageRequest } from './page-fetcher.js';
 import { BusyAnswerError, TransportError } from './transport-error.js';
@@ -350,5 +350,45 @@ describe('a page with a cache', () => {
     expect(shop.asked).toEqual([]);
     shop.verdicts = { http: 'empty' };
     expect(await shop.fetcher().recall((await cached.recall(URL_A))!, requestOf({ spec }))).toBeNull();
+  });
+});
+
+describe('what the browser would save as a file', () => {
+  const asked = (workshop: Workshop, more: Partial<PageRequest> = {}) => {
+    const { spec } = requestOf();
+    return workshop.fetcher().fetch(requestOf({ spec: { ...spec, waitForMs: 100 }, ...more }));
+  };
+
+  it('is fetched by the plain client, after asking whether it may', async () => {
+    const workshop = new Workshop();
+    workshop.answers = { browser: new DownloadError(URL_A) };
+    let climbs = 0;
+    const page = await asked(workshop, { onClimb: () => Promise.resolve(void climbs++) });
+    expect(workshop.asked).toEqual(['browser', 'http']);
+    expect({ engine: page.engine, climbs }).toEqual({ engine: 'http', climbs: 1 });
+  });
+
+  it('does not go back to the browser for what it shows there', async () => {
+    const workshop = new Workshop();
+    workshop.answers = { browser: new DownloadError(URL_A) };
+    workshop.verdicts = { http: 'shell' };
+    await asked(workshop);
+    expect(workshop.asked).toEqual(['browser', 'http']);
+  });
+
+  it('fails as the plain client fails', async () => {
+    const workshop = new Workshop();
+    const failure = new TroupeError('SCRAPE_BODY_TOO_LARGE', 'too large');
+    workshop.answers = { browser: new DownloadError(URL_A), http: failure };
+    await expect(asked(workshop)).rejects.toMatchObject({ code: 'SCRAPE_BODY_TOO_LARGE' });
+  });
+
+  it('leaves the answer that a plain client gave before', async () => {
+    const workshop = new Workshop();
+    workshop.answers = { browser: new DownloadError(URL_A) };
+    workshop.verdicts = { http: 'shell' };
+    const page = await workshop.fetcher().fetch(requestOf());
+    expect(workshop.asked).toEqual(['http', 'browser']);
+    expect(page.engine).toBe('http');
   });
 });

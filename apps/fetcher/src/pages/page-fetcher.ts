@@ -19,6 +19,7 @@ import {
   type Uuid,
 } from '@troupe/contracts';
 import type { CacheUse, Remembered } from '../cache/index.js';
+import { DownloadError } from '../engines/engine-errors.js';
 import {
   MAX_BODY_BYTES,
   MAX_REDIRECTS,
@@ -27,6 +28,7 @@ import {
   type FetchEngine,
   type PageView,
 } from '../engines/engine.js';
+import { timezoneOf } from '../engines/page-context.js';
 import { firstRung, isTurnedAway, type Ladder } from '../engines/ladder.js';
 import { BusyAnswerError, busyKind, isBusy, TransportError } from './transport-error.js';
 import type { TroubleKind } from '../slots/host-reports.js';
@@ -152,20 +154,28 @@ export class PageFetcher {
   /**
    * Rung by rung until one result counts. The answer of a lower rung stands when a higher one gets none; without any
    * answer the first failure stands: the plain client names what is wrong, the others only that they failed too.
+   * What turns out to be a file in the browser is fetched by the plain client, and that is the end of it.
    */
   async #climb(climb: Climb): Promise<Answer> {
     const { request, url } = climb;
     const from = this.ladder.start(url, request.spec);
     let best: Answer | null = null;
     let failure: TransportError | null = null;
+    let isFile = false;
     for (let engine: EngineName | null = from; engine !== null;) {
       const rung: Rung = await this.#rung(climb, engine);
       if (rung.type === 'answer') best = rung.answer;
       else failure ??= rung.error;
-      engine = this.#next(engine, rung);
+      engine = isFile ? null : this.#next(engine, rung);
+      if (isDownload(rung) && best === null) {
+        isFile = true;
+        failure = null;
+        engine = 'http';
+      }
       if (engine !== null) await request.onClimb();
     }
     if (best === null) throw failure ?? new TroupeError('UNKNOWN_ERROR', 'no engine answered');
+    if (isFile) return this.#judge(best, request);
     return this.#judgeAndLearn(best, climb, from);
   }
 
@@ -284,6 +294,11 @@ function isSeen({ captured }: EngineResponse): boolean {
   return captured?.screenshot !== undefined || captured?.actions !== undefined;
 }
 
+/** The browser was about to save the answer. */
+function isDownload(rung: Rung): boolean {
+  return rung.type === 'error' && rung.error.cause instanceof DownloadError;
+}
+
 /** A page whose scripts did not run, if it has something to read all the same. */
 async function keepShell(answer: Answer, spec: ScrapeSpec): Promise<FetchedPage> {
   if (!hasText(answer.converted)) throw emptyPage(answer.response, true);
@@ -340,7 +355,8 @@ function convertRequest(response: EngineResponse, request: ConversionRequest): C
 }
 
 function responseMetadata(response: EngineResponse, spec: ScrapeSpec): Record<string, unknown> {
-  const { statusCode, statusText, finalUrl, contentType, proxyUsed, timezone } = response;
+  const { statusCode, statusText, finalUrl, contentType, proxyUsed } = response;
+  const timezone = response.timezone ?? (response.rendered ? timezoneOf(spec) : null);
   const creditsUsed = pageCredits(spec, { proxyUsed, numPages: null });
   const metadata: Record<string, unknown> = { url: finalUrl, statusCode, proxyUsed, creditsUsed };
   if (timezone !== null) metadata['timezone'] = timezone;

@@ -1,0 +1,2 @@
+export * from './ad-filter.js';
+export * from './page-boxes.js';

@@ -1,0 +1,123 @@
+/** How a page is shown: window, device, place and languages of its reader. */
+import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core';
+import type { LocationSpec, Viewport } from '@troupe/contracts';
+import { countryOf, type Country } from './countries.js';
+import type { EngineRequest, PageView } from './engine.js';
+import { callerHeaders } from './request-headers.js';
+
+const WINDOW: Viewport = { width: 1280, height: 800 };
+/** spec/formats.md, "screenshot". */
+const SCREENSHOT_WINDOW: Viewport = { width: 1920, height: 1080 };
+const PHONE_WINDOW: Viewport = { width: 390, height: 844 };
+const PHONE = { isMobile: true, hasTouch: true, deviceScaleFactor: 3 };
+const PLAIN_LOCALE = 'en-US';
+const POSITION_METERS = 50;
+/** More languages than a header names with weights of one digit. */
+const MAX_LANGUAGES = 9;
+
+/** Everything about a page that its browser context must know from the start. */
+export function contextOptionsOf(request: EngineRequest): BrowserContextOptions {
+  const { view, skipTlsVerification } = request;
+  return {
+    acceptDownloads: false,
+    ignoreHTTPSErrors: skipTlsVerification,
+    serviceWorkers: 'block',
+    viewport: windowOf(view),
+    locale: PLAIN_LOCALE,
+    ...(view.mobile ? PHONE : {}),
+    ...(view.location === null ? {} : placeOptions(view.location, request.headers)),
+  };
+}
+
+/** Time zone of the emulated location; null without one. */
+export function timezoneOf({ location }: Pick<PageView, 'location'>): string | null {
+  return location === null ? null : (countryOf(location.country)?.timezone ?? null);
+}
+
+/** What a reader at this place wants to read, most wanted first: BCP 47. */
+export function languagesOf({ country, languages }: LocationSpec): string[] {
+  const asked = languages.map(canonicalLanguage).filter((language) => language !== null);
+  const wanted = asked.length > 0 ? asked : nativeLanguages(country, countryOf(country));
+  return [...new Set(wanted.flatMap(withItsRoot))].slice(0, MAX_LANGUAGES);
+}
+
+/** `de-CH,de;q=0.9,en;q=0.8`, as Chromium itself spells a list of languages. */
+export function acceptLanguage(languages: string[]): string {
+  return languages.map((language, at) => (at === 0 ? language : `${language};q=0.${10 - at}`)).join(',');
+}
+
+/**
+ * What Playwright has no option for, set before the page navigates: a list of languages, and a device whose words about
+ * itself agree with each other.
+ */
+export async function presentReader(page: Page, session: CDPSession, view: PageView): Promise<void> {
+  if (!view.mobile && view.location === null) return;
+  const languages = view.location === null ? [PLAIN_LOCALE] : languagesOf(view.location);
+  await session.send('Emulation.setUserAgentOverride', {
+    userAgent: await page.evaluate<string>('navigator.userAgent'),
+    acceptLanguage: languages.join(','),
+    platform: view.mobile ? 'Linux armv81' : 'Linux x86_64',
+    userAgentMetadata: view.mobile ? PHONE_HINTS : DESKTOP_HINTS,
+  });
+}
+
+/** Client hints; the brands stay Chromium's own. */
+const DESKTOP_HINTS = { platform: 'Linux', platformVersion: '', architecture: 'x86', model: '', mobile: false };
+const PHONE_HINTS = {
+  platform: 'Android',
+  platformVersion: '14.0.0',
+  architecture: '',
+  model: 'Pixel 8',
+  mobile: true,
+};
+
+/** Chromium as it is, without the word "Headless" that many sites refuse, and our own name. */
+export function browserUserAgent(version: string, isMobile: boolean, own: string): string {
+  const device = isMobile ? 'Linux; Android 10; K' : 'X11; Linux x86_64';
+  const [major = ''] = version.split('.');
+  const product = `Chrome/${major}.0.0.0${isMobile ? ' Mobile' : ''}`;
+  return `Mozilla/5.0 (${device}) AppleWebKit/537.36 (KHTML, like Gecko) ${product} Safari/537.36 ${own}`;
+}
+
+function windowOf({ mobile, screenshot, actions }: PageView): Viewport {
+  if (screenshot?.viewport) return screenshot.viewport;
+  if (mobile) return PHONE_WINDOW;
+  const isPictured = screenshot !== null || actions.some(({ type }) => type === 'screenshot');
+  return isPictured ? SCREENSHOT_WINDOW : WINDOW;
+}
+
+/** The header reaches frames and workers that `presentReader` does not; one of the caller's own is left alone. */
+function placeOptions(location: LocationSpec, headers: Record<string, string>): BrowserContextOptions {
+  const languages = languagesOf(location);
+  const country = countryOf(location.country);
+  const isOwnHeader = 'accept-language' in callerHeaders(headers);
+  return {
+    locale: languages[0] ?? PLAIN_LOCALE,
+    ...(isOwnHeader ? {} : { extraHTTPHeaders: { 'accept-language': acceptLanguage(languages) } }),
+    ...(country === null ? {} : positionOf(country)),
+  };
+}
+
+function positionOf({ timezone, latitude, longitude }: Country): BrowserContextOptions {
+  const geolocation = { latitude, longitude, accuracy: POSITION_METERS };
+  return { timezoneId: timezone, geolocation, permissions: ['geolocation'] };
+}
+
+function nativeLanguages(code: string, country: Country | null): string[] {
+  return country === null ? [PLAIN_LOCALE] : [`${country.language}-${code}`, 'en'];
+}
+
+/** `de-CH` -> `de-CH`, `de`. */
+function withItsRoot(language: string): string[] {
+  const [root = language] = language.split('-');
+  return [language, root];
+}
+
+/** null for a text that is no language. */
+function canonicalLanguage(text: string): string | null {
+  try {
+    return Intl.getCanonicalLocales(text.trim().replace('_', '-'))[0] ?? null;
+  } catch {
+    return null;
+  }
+}
