@@ -107,6 +107,17 @@ describe('runs of results', () => {
     expect(job.reads.pages).toBeGreaterThan(30);
   });
 
+  it('of a job with zero data retention are gone with the answer', async () => {
+    job.results = 3;
+    job.status = 'completed';
+    job.zdr = true;
+    const both = await Promise.all([job.runs.at(job.view(), 0), job.runs.at(job.view(), 0)]);
+    expect(both.map((run) => run!.count)).toEqual([3, 3]);
+    expect(job.reads.pages).toBe(1);
+    expect(await job.runs.at(job.view(), 0)).toMatchObject({ count: 3 });
+    expect(job.reads.pages).toBe(2);
+  });
+
   it('are not kept when a page of them cannot be read', async () => {
     let isBroken = true;
     job.feeds.close();
