@@ -36,6 +36,22 @@ describe('runs of results', () => {
     expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(19);
   });
 
+  it('are read to their end before new ones are begun, but nobody waits for ever', async () => {
+    const gate = new Turnstile(1);
+    const order: string[] = [];
+    const enter = (name: string, isGoingOn: boolean) =>
+      gate.pass(async () => {
+        await Promise.resolve();
+        order.push(name);
+      }, isGoingOn);
+    await Promise.all([
+      enter('running', false),
+      ...['new 1', 'new 2'].map((name) => enter(name, false)),
+      ...['on 1', 'on 2', 'on 3'].map((name) => enter(name, true)),
+    ]);
+    expect(order).toEqual(['running', 'on 1', 'new 1', 'on 2', 'new 2', 'on 3']);
+  });
+
   it('are read once for all who ask at the same time', async () => {
     job.results = 100;
     const runs = await Promise.all(Array.from({ length: 200 }, async () => job.runs.at(job.view(), 0)));

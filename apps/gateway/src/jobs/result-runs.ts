@@ -61,7 +61,7 @@ export class ResultRuns {
   }
 
   private read(key: string, job: JobView, from: number): Promise<Run | null> {
-    const reading = this.reads.pass(() => this.load(job, from)).finally(() => this.reading.delete(key));
+    const reading = this.reads.pass(() => this.load(job, from), from > 0).finally(() => this.reading.delete(key));
     this.reading.set(key, reading);
     return reading;
   }
