@@ -1,12 +1,16 @@
 /** The official JavaScript client in its version 1, as old programs call it (`new Firecrawl(…).v1`). */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import Firecrawl, { type FirecrawlAppV1 } from 'firecrawl';
+import { WebSocket } from 'ws';
 import { startDns, startSite, type DnsServer, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 
 const TIMEOUT_MS = 120_000;
 const POLL_S = 2;
 const LEAVES = 30;
+/** The watcher is there by then. */
+const SLOW_MS = 1_000;
+const HTML = { 'content-type': 'text/html' };
 
 let site: Site;
 let dns: DnsServer;
@@ -20,15 +24,18 @@ beforeAll(async () => {
     const path = request.url ?? '';
     if (path === '/binary')
       return void response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(Buffer.alloc(9000, 7));
+    if (path === '/slow') return void setTimeout(() => response.writeHead(200, HTML).end('<h1>Slow</h1>'), SLOW_MS);
     if (path !== '/' && !leaves.includes(path)) return void response.writeHead(404).end();
     const links = path === '/' ? leaves.map((leaf) => `<a href="${leaf}">${leaf}</a>`).join(' ') : '';
     const body = `<main><h1>Page ${path}</h1><p>Words of ${path}.</p>${links}</main>`;
-    response.writeHead(200, { 'content-type': 'text/html' }).end(`<html><body>${body}</body></html>`);
+    response.writeHead(200, HTML).end(`<html><body>${body}</body></html>`);
   });
   dns = await startDns({});
   const env = { ALLOW_PRIVATE_TARGETS: '127.0.0.1', DNS_SERVERS: dns.address, HOST_GAP_MS: '0' };
   cluster = await startCluster({ env });
   client = new Firecrawl({ apiKey: cluster.apiKey, apiUrl: cluster.url }).v1;
+  // Its watcher is written for browsers, which have one of their own.
+  (globalThis as { WebSocket?: unknown }).WebSocket ??= WebSocket;
 }, TIMEOUT_MS);
 
 afterAll(async () => {
@@ -104,6 +111,25 @@ describe('the client of v1', () => {
       const status = succeeded(await client.batchScrapeUrls(urls, { formats: ['markdown'] }, POLL_S));
       expect(status.status).toBe('completed');
       expect(sourcesOf(status.data)).toEqual(urlsOf(['/leaf/1', '/leaf/2']));
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'scrapes a batch and watches it: every document and one end',
+    async () => {
+      const paths = leaves.slice(0, 6).concat('/slow');
+      const watcher = await client.batchScrapeUrlsAndWatch(urlsOf(paths), { formats: ['markdown'] });
+      const documents: { metadata?: { sourceURL?: string } }[] = [];
+      let ends = 0;
+      watcher.addEventListener('document', ({ detail }: CustomEvent) => void documents.push(detail as object));
+      await new Promise<void>((resolve, reject) => {
+        watcher.addEventListener('error', ({ detail }: CustomEvent) => reject(new Error(JSON.stringify(detail))));
+        watcher.addEventListener('done', () => resolve(void ends++));
+      });
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      expect(sourcesOf(documents)).toEqual(urlsOf(paths));
+      expect(ends).toBe(1);
     },
     TIMEOUT_MS,
   );

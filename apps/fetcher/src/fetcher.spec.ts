@@ -360,6 +360,7 @@ suite('a fetcher on a real bus', () => {
       regexOnFullUrl: false,
       filterByPath: true,
       headers: {},
+      location: null,
       timeoutMs: 10_000,
       ...more,
     };

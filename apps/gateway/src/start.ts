@@ -30,7 +30,9 @@ import {
 import { AccountService } from './accounts/account.service.js';
 import { TeamActivity, type Activity } from './accounts/team-activity.js';
 import { DeadLettersService } from './admin/dead-letters.service.js';
+import { createStatusLane } from './api/status-lane.js';
 import { Accounts } from './auth/accounts.js';
+import { ApiExceptionFilter } from './errors/api-exception.filter.js';
 import { GatewayModule, serveDocs, type GatewayParts } from './gateway.module.js';
 import { Readiness } from './health/readiness.js';
 import { BODY_LIMIT_BYTES, createEdge, refuseBadBody, type EdgeState } from './http/edge.js';
@@ -212,6 +214,7 @@ async function listen(config: Config, parts: GatewayParts, state: EdgeState): Pr
   app.disable('etag');
   app.set('query parser', 'simple');
   app.use(createEdge(state));
+  app.use(createStatusLane(parts, new ApiExceptionFilter(parts.log)));
   app.useBodyParser('json', { limit: BODY_LIMIT_BYTES, strict: false });
   app.use(refuseBadBody);
   if (config.apiDocs) serveDocs(app);

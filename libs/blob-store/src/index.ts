@@ -2,4 +2,5 @@ export * from './blob-gatherer.js';
 export * from './blob-store.js';
 export * from './fs.store.js';
 export * from './blob-roots.js';
-export * from './stored-document.js';
+export { readDocument, type StoredDocument } from './stored-document.js';
+export * from './stored-documents.js';

@@ -17,16 +17,20 @@ const SMALL_BYTES = 8 * 1024;
 const MIN_CHUNK_BYTES = 64;
 
 /** The JSON bytes of the document. @throws BlobNotFoundError */
-export async function readDocument(
+export async function readDocument(blobs: Pick<BlobStore, 'get'>, document: StoredDocument): Promise<Buffer> {
+  return unpack(await gzipOf(blobs, document), document.bytes);
+}
+
+export function gzipOf(
   blobs: Pick<BlobStore, 'get'>,
-  { inline, blob, bytes }: StoredDocument,
-): Promise<Buffer> {
+  { inline, blob }: StoredDocument,
+): Uint8Array | Promise<Uint8Array> {
   if (inline === null && blob === null) throw new Error('a stored page has neither bytes nor a blob');
-  return unpack(inline ?? (await blobs.get(blob!)), bytes);
+  return inline ?? blobs.get(blob!);
 }
 
 /** @param bytes that it becomes; one more is room for zlib to see that it is through */
-function unpack(gzip: Uint8Array, bytes: number): Buffer | Promise<Buffer> {
+export function unpack(gzip: Uint8Array, bytes: number): Buffer | Promise<Buffer> {
   const options = { chunkSize: Math.max(MIN_CHUNK_BYTES, bytes + 1) };
   return gzip.byteLength <= SMALL_BYTES ? gunzipSync(gzip, options) : unpackInThread(gzip, options);
 }

@@ -4,6 +4,7 @@ import type { FetchedPage } from '../pages/page-fetcher.js';
 import type { MapScope } from './map-scope.js';
 import { bestLinks, type LinkSearch } from './map-search.js';
 import type { PageTexts } from './page-texts.js';
+import type { FeedArticle } from './sitemap-finder.js';
 
 /** Kept in memory for one map, however many links a site has and however long they are. */
 const MAX_LINKS = 100_000;
@@ -59,10 +60,22 @@ export class LinkCollection {
     }
   }
 
+  /** What a feed lists, in its own words until the page itself is read. */
+  async addArticles(articles: readonly FeedArticle[], base: string): Promise<void> {
+    const slice = new TimeSlice();
+    for (const { url, title } of articles) {
+      if (this.isFull) return;
+      const known = this.#take(url, base);
+      if (known !== null && known.link.title === undefined) this.#describe(known, { title, description: null });
+      if (slice.isOver) await slice.next();
+    }
+  }
+
   /** A page that was read, and what it links to. An error page lends neither its title nor its links. */
   async addPage(url: string, page: FetchedPage, texts: PageTexts): Promise<void> {
     if (page.statusCode >= 400) return;
-    this.#describe(url, texts);
+    const known = this.#take(url);
+    if (known !== null) this.#describe(known, texts);
     await this.addAll(page.outlinks.map((link) => link.url));
   }
 
@@ -107,9 +120,7 @@ export class LinkCollection {
     return this.search === null ? 1 : this.search.rank(link);
   }
 
-  #describe(url: string, { title, description }: PageTexts): void {
-    const known = this.#take(url);
-    if (known === null) return;
+  #describe(known: Known, { title, description }: Pick<PageTexts, 'title' | 'description'>): void {
     if (title !== null) known.link.title = title;
     if (description !== null) known.link.description = description;
     const before = known.rank;

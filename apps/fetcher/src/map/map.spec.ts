@@ -17,6 +17,7 @@ function specOf(more: Partial<MapSpec> = {}): MapSpec {
     regexOnFullUrl: false,
     filterByPath: true,
     headers: {},
+    location: null,
     timeoutMs: 1000,
     ...more,
   };

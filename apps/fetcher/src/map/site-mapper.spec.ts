@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { gzipSync } from 'node:zlib';
-import type { MapLink, MapSpec } from '@troupe/contracts';
+import type { MapLink, MapSpec, ScrapeSpec } from '@troupe/contracts';
 import { parseRobots } from '@troupe/politeness';
 import type { EngineResponse } from '../engines/engine.js';
 import type { FetchedPage } from '../pages/page-fetcher.js';
@@ -38,6 +38,7 @@ const SPEC: MapSpec = {
   regexOnFullUrl: false,
   filterByPath: true,
   headers: {},
+  location: null,
   timeoutMs: 20_000,
 };
 
@@ -70,8 +71,10 @@ function fixture({ robots = '', files = {}, pages = {} }: FakeSite) {
     await new Promise((resolve) => setImmediate(resolve));
     return { statusCode: body === undefined ? 404 : 200, body: Buffer.from(body ?? 'no') } as unknown as EngineResponse;
   };
-  const fetch = async ({ url }: { url: string }): Promise<FetchedPage> => {
+  const locations: unknown[] = [];
+  const fetch = async ({ url, spec }: { url: string; spec: ScrapeSpec }): Promise<FetchedPage> => {
     const path = url.replace(ORIGIN, '');
+    locations.push(spec.location);
     asked.push(path);
     await new Promise((resolve) => setImmediate(resolve));
     const page = pages[path];
@@ -84,7 +87,7 @@ function fixture({ robots = '', files = {}, pages = {} }: FakeSite) {
     robotsAgent: 'Troupe',
     gapMs: 0,
   });
-  return { mapper, asked };
+  return { mapper, asked, locations };
 }
 
 function pageOf(url: string, { title, description, head = '', links = [] }: FakePage): FetchedPage {
@@ -102,7 +105,7 @@ const urlset = (paths: string[]) =>
   `<urlset>${paths.map((path) => `<url><loc>${new URL(path, ORIGIN).href}</loc></url>`).join('')}</urlset>`;
 
 async function map(site: FakeSite, more: Partial<MapSpec> = {}) {
-  const { mapper, asked } = fixture(site);
+  const { mapper, asked, locations } = fixture(site);
   const spec: MapSpec = { ...SPEC, ...more };
   const { head, body } = await mapper.answer(
     { id: 'm', team: 't', spec, deadlineMs: spec.timeoutMs },
@@ -113,7 +116,7 @@ async function map(site: FakeSite, more: Partial<MapSpec> = {}) {
     .split('\n')
     .slice(0, -1)
     .map((line) => JSON.parse(line) as MapLink);
-  return { head, links, asked, paths: links.map(({ url }) => url.replace(ORIGIN, '')) };
+  return { head, links, asked, locations, paths: links.map(({ url }) => url.replace(ORIGIN, '')) };
 }
 
 describe('a map', () => {
@@ -134,6 +137,22 @@ describe('a map', () => {
   it('carries title and description of the pages that were read', async () => {
     const { links } = await map({ pages: { '/': { title: 'Home', description: 'All of it', links: ['/a'] } } });
     expect(links).toEqual([{ url: `${ORIGIN}/`, title: 'Home', description: 'All of it' }, { url: `${ORIGIN}/a` }]);
+  });
+
+  it('finds articles by the titles that a feed gives them', async () => {
+    const item = (path: string, title: string) => `<item><title>${title}</title><link>${ORIGIN}${path}</link></item>`;
+    const site = {
+      files: { '/feed': `<rss>${item('/p/1', 'Of sails')}${item('/p/2', 'Of ropes')}</rss>` },
+      pages: { '/': {} },
+    };
+    expect((await map(site, { search: 'ropes' })).links).toEqual([{ url: `${ORIGIN}/p/2`, title: 'Of ropes' }]);
+  });
+
+  it('asks for its pages from where it is told to', async () => {
+    const location = { country: 'DE', languages: ['de'] };
+    const { locations } = await map({ pages: { '/': { links: ['/a'] }, '/a': {} } }, { location });
+    expect(locations).toEqual(locations.map(() => location));
+    expect(locations.length).toBeGreaterThan(0);
   });
 
   it('reads the feeds that the start page announces, and looks in the usual places when it announces none', async () => {

@@ -197,6 +197,7 @@ function pageSpec(spec: MapSpec, timeoutMs: number): ScrapeSpec {
     removeBase64Images: true,
     engine: 'auto',
     ...PLAIN_PAGE,
+    location: spec.location,
   };
 }
 

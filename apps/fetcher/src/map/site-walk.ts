@@ -3,12 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FetchedPage } from '../pages/page-fetcher.js';
 import type { LinkCollection } from './link-collection.js';
 import { readTexts } from './page-texts.js';
+import type { FeedArticle } from './sitemap-finder.js';
 
 export interface SiteWalkOptions {
   links: LinkCollection;
   isEnough(): boolean;
   fetchPage(url: string, budgetMs: number): Promise<FetchedPage>;
-  fetchFeed(url: string): Promise<string[]>;
+  fetchFeed(url: string): Promise<FeedArticle[]>;
   /** Least time from page start to page start. */
   gapMs: number;
   endsAt: number;
@@ -61,9 +62,9 @@ export class SiteWalk {
 
   /** True when there was something in it. */
   async #readFeed(feed: string): Promise<boolean> {
-    const urls = await this.options.fetchFeed(feed);
-    await this.options.links.addAll(urls, feed);
-    return urls.length > 0;
+    const articles = await this.options.fetchFeed(feed);
+    await this.options.links.addArticles(articles, feed);
+    return articles.length > 0;
   }
 
   async #readPage(url: string): Promise<void> {

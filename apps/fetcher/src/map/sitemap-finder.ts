@@ -4,6 +4,12 @@ import { MAX_SITEMAP_BYTES, readSitemap } from '../kickoff/sitemap-source.js';
 import type { RobotsRules } from '../robots/robots-rules.js';
 import type { ExpressFetch } from '../slots/express-fetch.js';
 
+export interface FeedArticle {
+  /** As written. */
+  url: string;
+  title: string | null;
+}
+
 export interface FinderRequest {
   headers: Record<string, string>;
   endsAt: number;
@@ -46,11 +52,13 @@ export class SitemapFinder {
     return isFound;
   }
 
-  /** Addresses of the articles of an RSS or Atom feed. */
-  async feed(url: string, request: FinderRequest): Promise<string[]> {
+  /** Articles of an RSS or Atom feed. */
+  async feed(url: string, request: FinderRequest): Promise<FeedArticle[]> {
     const body = await this.#get(url, { maxBytes: MAX_FEED_BYTES, isAnnounced: false }, request);
-    const found: string[] = [];
-    if (body !== null) for await (const { items } of readSitemap(body)) found.push(...items.map(({ loc }) => loc));
+    const found: FeedArticle[] = [];
+    if (body === null) return found;
+    for await (const { items } of readSitemap(body))
+      found.push(...items.map(({ loc, title = null }) => ({ url: loc, title })));
     return found;
   }
 

@@ -29,9 +29,14 @@ export class ApiKeyGuard implements CanActivate {
   }
 
   private async identify(request: Request): Promise<boolean> {
-    setCaller(request, await this.accounts.identify(this.accounts.needsKey ? bearerToken(request) : null));
+    setCaller(request, await this.accounts.identify(keyOf(request, this.accounts)));
     return true;
   }
+}
+
+/** What `identify` is to be asked with. @throws ApiError 401 */
+export function keyOf(request: Pick<Request, 'headers'>, accounts: Pick<Accounts, 'needsKey'>): string | null {
+  return accounts.needsKey ? bearerToken(request) : null;
 }
 
 /** @throws ApiError 401 */

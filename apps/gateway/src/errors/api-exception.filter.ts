@@ -19,10 +19,12 @@ export class ApiExceptionFilter implements ExceptionFilter {
   constructor(private readonly log: Logger) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
-    if (error instanceof ClientGoneError) return;
     const http = host.switchToHttp();
-    const request = http.getRequest<Request>();
-    const response = http.getResponse<Response>();
+    this.answer(error, http.getRequest<Request>(), http.getResponse<Response>());
+  }
+
+  answer(error: unknown, request: Request, response: Response): void {
+    if (error instanceof ClientGoneError) return;
     const requestId = requestIdOf(request);
     const answer = answerFor(error, requestId);
     if (answer.status >= 500 && answer.status !== 501) this.report(error, request, answer.status);

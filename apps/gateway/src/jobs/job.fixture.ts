@@ -29,6 +29,7 @@ export class JobFixture {
   error: string | null = null;
   kind: 'crawl' | 'batch' = 'crawl';
   exists = true;
+  zdr = false;
   expiresAt = new Date(Date.now() + DAY_MS);
   /** Reads of the tables. */
   readonly reads = { find: 0, pages: 0, count: 0 };
@@ -84,6 +85,7 @@ export class JobFixture {
       warning: null,
       originUrl: null,
       wireOptions: null,
+      zdr: this.zdr,
     };
   }
 

@@ -36,6 +36,22 @@ describe('runs of results', () => {
     expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(19);
   });
 
+  it('are read to their end before new ones are begun, but nobody waits for ever', async () => {
+    const gate = new Turnstile(1);
+    const order: string[] = [];
+    const enter = (name: string, isGoingOn: boolean) =>
+      gate.pass(async () => {
+        await Promise.resolve();
+        order.push(name);
+      }, isGoingOn);
+    await Promise.all([
+      enter('running', false),
+      ...['new 1', 'new 2'].map((name) => enter(name, false)),
+      ...['on 1', 'on 2', 'on 3'].map((name) => enter(name, true)),
+    ]);
+    expect(order).toEqual(['running', 'on 1', 'new 1', 'on 2', 'new 2', 'on 3']);
+  });
+
   it('are read once for all who ask at the same time', async () => {
     job.results = 100;
     const runs = await Promise.all(Array.from({ length: 200 }, async () => job.runs.at(job.view(), 0)));
@@ -105,6 +121,17 @@ describe('runs of results', () => {
     for (let round = 0; round < 2; round++)
       for (let from = 0; from < 100; from += 5) await job.runs.at(job.view(), from);
     expect(job.reads.pages).toBeGreaterThan(30);
+  });
+
+  it('of a job with zero data retention are gone with the answer', async () => {
+    job.results = 3;
+    job.status = 'completed';
+    job.zdr = true;
+    const both = await Promise.all([job.runs.at(job.view(), 0), job.runs.at(job.view(), 0)]);
+    expect(both.map((run) => run!.count)).toEqual([3, 3]);
+    expect(job.reads.pages).toBe(1);
+    expect(await job.runs.at(job.view(), 0)).toMatchObject({ count: 3 });
+    expect(job.reads.pages).toBe(2);
   });
 
   it('are not kept when a page of them cannot be read', async () => {

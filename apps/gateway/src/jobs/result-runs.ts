@@ -3,8 +3,10 @@
  *
  * A job's results are an append-only list, and a result never changes: whatever was read behind an index stays true, so
  * runs of documents are kept by (job, first index) and nothing here is ever invalidated. Runs end at multiples of
- * `RUN_ROWS`, so that readers who began at different places soon share theirs.
+ * `RUN_ROWS`, so that readers who began at different places soon share theirs. Results of jobs with zero data retention
+ * are shared by those who wait for the same read, and kept no longer.
  */
+import { type DocumentList } from '@troupe/blob-store';
 import { type JobNo } from '@troupe/contracts';
 import { LRUCache } from 'lru-cache';
 import { type PageBytes } from './page-bytes.js';
@@ -12,12 +14,8 @@ import { isOver, type Jobs, type JobView } from './ports.js';
 import { Turnstile } from './turnstile.js';
 
 /** Documents that follow one another in a job's results. */
-export interface Run {
+export interface Run extends DocumentList {
   count: number;
-  /** Their JSON, joined by commas. */
-  bytes: Buffer;
-  /** Where each document ends in `bytes`. */
-  ends: number[];
 }
 
 const RUN_ROWS = 256;
@@ -63,7 +61,7 @@ export class ResultRuns {
   }
 
   private read(key: string, job: JobView, from: number): Promise<Run | null> {
-    const reading = this.reads.pass(() => this.load(job, from)).finally(() => this.reading.delete(key));
+    const reading = this.reads.pass(() => this.load(job, from), from > 0).finally(() => this.reading.delete(key));
     this.reading.set(key, reading);
     return reading;
   }
@@ -75,7 +73,8 @@ export class ResultRuns {
       if (isOver(job)) this.ends.set(endKeyOf(job), from);
       return null;
     }
-    const run = await joined(this.pages.documents(rows));
+    const run = { count: rows.length, ...(await this.pages.documents(rows)) };
+    if (job.zdr) return run;
     const isFinal = run.count === wanted || isOver(job);
     this.kept?.set(keyOf(job.jobNo, from), run, { ttl: isFinal ? KEPT_MS : UNFINISHED_KEPT_MS });
     return run;
@@ -95,21 +94,6 @@ export function* documentsOf({ bytes, ends }: Run): Generator<Buffer> {
 export function startOf(run: Run, count: number): Run {
   if (count >= run.count) return run;
   return { count, bytes: run.bytes.subarray(0, run.ends[count - 1]), ends: run.ends.slice(0, count) };
-}
-
-const COMMA = Buffer.from(',');
-
-async function joined(documents: AsyncIterable<Buffer>): Promise<Run> {
-  const parts: Buffer[] = [];
-  const ends: number[] = [];
-  let size = 0;
-  for await (const document of documents) {
-    if (parts.length > 0) parts.push(COMMA);
-    size += document.byteLength + (ends.length > 0 ? 1 : 0);
-    parts.push(document);
-    ends.push(size);
-  }
-  return { count: ends.length, bytes: Buffer.concat(parts, size), ends };
 }
 
 function keyOf(jobNo: JobNo, from: number): string {

@@ -1,4 +1,4 @@
-import type { ScrapeSpec } from './scrape-spec.js';
+import type { LocationSpec, ScrapeSpec } from './scrape-spec.js';
 import type { WebhookSpec } from './webhook-spec.js';
 
 /** Which URLs belong to a crawl (spec/crawl.md, design/frontier.md §1). */
@@ -58,6 +58,8 @@ export interface MapSpec {
   regexOnFullUrl: boolean;
   filterByPath: boolean;
   headers: Record<string, string>;
+  /** Where its pages are asked for from; null: no matter. */
+  location: LocationSpec | null;
   timeoutMs: number;
 }
 

@@ -143,6 +143,26 @@ describe('a feed', () => {
   });
 });
 
+describe('an article of a feed', () => {
+  it('has its title, wherever that stands, and none of its images or of the channel', () => {
+    const text = `<rss><channel><title>All</title>
+      <item><title> First\n  &amp; foremost </title><link>https://example.com/a</link></item>
+      <item><link>https://example.com/b</link><media:group><media:title>Image</media:title></media:group></item>
+      <item><link>https://example.com/c</link><title><![CDATA[Third]]></title></item></channel></rss>`;
+    expect(read(text).items).toEqual([
+      { type: 'url', loc: 'https://example.com/a', title: 'First & foremost' },
+      { type: 'url', loc: 'https://example.com/b' },
+      { type: 'url', loc: 'https://example.com/c', title: 'Third' },
+    ]);
+    const atom = `<feed><entry><link href="https://example.com/a"/><title type="html">One</title></entry></feed>`;
+    expect(read(atom).items).toEqual([{ type: 'url', loc: 'https://example.com/a', title: 'One' }]);
+  });
+
+  it('is not told when the feed ends in its middle', () => {
+    expect(read('<rss><item><link>https://example.com/a</link>').items).toEqual([]);
+  });
+});
+
 describe('a text sitemap', () => {
   it('holds one absolute URL a line, other lines are passed over', () => {
     expect(

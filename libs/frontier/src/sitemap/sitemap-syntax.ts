@@ -1,11 +1,15 @@
 /** Longer addresses are passed over. */
 export const MAX_LOC_CHARS = 2048;
+/** What is longer is cut. */
+export const MAX_TITLE_CHARS = 500;
 
 export interface SitemapItem {
   /** `sitemap`: another file to read. */
   type: 'url' | 'sitemap';
   /** As written, trimmed; not yet resolved or canonical. */
   loc: string;
+  /** What a feed calls the article, where it does. */
+  title?: string;
 }
 
 /** One syntax of sitemaps: fed with pieces of text, it reports what it finds to the function it was made with. */

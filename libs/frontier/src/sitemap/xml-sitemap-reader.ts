@@ -1,5 +1,5 @@
 import { SaxesParser } from 'saxes';
-import type { SitemapItem, SitemapSyntax } from './sitemap-syntax.js';
+import { MAX_TITLE_CHARS, type SitemapItem, type SitemapSyntax } from './sitemap-syntax.js';
 
 /** Element that holds an address, by the element around it (`image:loc` inside `image:image` is none). */
 const ADDRESS_ELEMENTS: Record<string, { child: string; type: SitemapItem['type'] }> = {
@@ -7,6 +7,8 @@ const ADDRESS_ELEMENTS: Record<string, { child: string; type: SitemapItem['type'
   sitemap: { child: 'loc', type: 'sitemap' },
   item: { child: 'link', type: 'url' },
 };
+/** Elements of feeds around an address and its title, which come in any order. */
+const ARTICLES = new Set(['item', 'entry']);
 /** Deeper nesting is no sitemap; the parser keeps its open elements, so that it must end somewhere. */
 const MAX_OPEN_ELEMENTS = 100;
 
@@ -21,7 +23,9 @@ export class XmlSitemapReader implements SitemapSyntax {
   private readonly parser = new SaxesParser<{ xmlns: false; position: false }>({ xmlns: false, position: false });
   private readonly open: string[] = [];
   private text = '';
-  private reading: SitemapItem['type'] | null = null;
+  private reading: SitemapItem['type'] | 'title' | null = null;
+  /** Of the article that is being read. */
+  private article: { locs: string[]; title: string } = { locs: [], title: '' };
   private isOver = false;
   private cut = '';
 
@@ -62,26 +66,44 @@ export class XmlSitemapReader implements SitemapSyntax {
     const parent = this.open.at(-1) ?? '';
     this.open.push(name);
     if (this.open.length > MAX_OPEN_ELEMENTS) throw new RangeError('elements are nested too deep');
-    const address = ADDRESS_ELEMENTS[parent];
-    this.reading = address?.child === name ? address.type : null;
+    this.reading = readingOf(parent, name);
     this.text = '';
+    if (ARTICLES.has(name)) this.article = { locs: [], title: '' };
     if (parent === 'entry' && name === 'link') this.reportAtomLink(attributes);
   }
 
   private reportAtomLink({ rel, href }: Record<string, string>): void {
-    if (href !== undefined && (rel === undefined || rel === 'alternate'))
-      this.report({ type: 'url', loc: href.trim() });
+    if (href !== undefined && (rel === undefined || rel === 'alternate')) this.article.locs.push(href.trim());
   }
 
   private closeElement(): void {
-    this.open.pop();
-    if (this.reading !== null) this.report({ type: this.reading, loc: this.text.trim() });
+    const name = this.open.pop() ?? '';
+    if (this.reading !== null) this.take(this.reading, this.text.trim());
+    else if (ARTICLES.has(name)) this.reportArticle();
     this.reading = null;
+  }
+
+  private take(what: SitemapItem['type'] | 'title', text: string): void {
+    if (what === 'title') this.article.title = text.replace(/\s+/g, ' ').slice(0, MAX_TITLE_CHARS);
+    else if (ARTICLES.has(this.open.at(-1) ?? '')) this.article.locs.push(text);
+    else this.report({ type: what, loc: text });
+  }
+
+  private reportArticle(): void {
+    const { locs, title } = this.article;
+    for (const loc of locs) this.report({ type: 'url', loc, ...(title === '' ? {} : { title }) });
+    this.article = { locs: [], title: '' };
   }
 
   private addText(text: string): void {
     if (this.reading !== null) this.text += text;
   }
+}
+
+function readingOf(parent: string, name: string): SitemapItem['type'] | 'title' | null {
+  const address = ADDRESS_ELEMENTS[parent];
+  if (address?.child === name) return address.type;
+  return name === 'title' && ARTICLES.has(parent) ? 'title' : null;
 }
 
 function localName(name: string): string {

@@ -15,7 +15,7 @@ import type pg from 'pg';
 import type { DataSource } from 'typeorm';
 import { storable, storableJson } from '../actor-store/statement.js';
 import { poolOf } from '../data-source.js';
-import type { Job, JobError, JobId } from '../entities/job.entity.js';
+import type { JobError, JobId } from '../entities/job.entity.js';
 import { withTransaction } from '../pool.js';
 import {
   claimIdempotencyKey,
@@ -67,6 +67,8 @@ export interface JobView {
   warning: string | null;
   originUrl: string | null;
   wireOptions: unknown;
+  /** Zero data retention: nothing of it may be kept beyond an answer. */
+  zdr: boolean;
 }
 
 export interface PageRow {
@@ -102,6 +104,16 @@ const PAGES = `SELECT ord, item, url, bytes, blob, inline FROM (
     WHERE job_no = $1 AND shard = 0 AND ord > $2 ORDER BY ord LIMIT $3) p
   WHERE upto <= $4 OR upto = bytes ORDER BY ord`;
 
+const VIEW = `SELECT id AS job, job_no AS "jobNo", team_id AS team, kind, status, paused, total, completed,
+    credits AS "creditsUsed", created_at AS "createdAt", finished_at AS "finishedAt", expires_at AS "expiresAt", error, warning,
+    origin_url AS "originUrl", options->'wire' AS "wireOptions", zdr
+  FROM job`;
+
+const FIND_JOB = `${VIEW} WHERE job_no = (SELECT r.job_no FROM job_id r WHERE r.id = $1)
+  AND (status = 'scraping' OR expires_at > now())`;
+
+const ACTIVE_JOBS = `${VIEW} WHERE team_id = $1 AND kind = $2 AND status = 'scraping' ORDER BY created_at DESC, job_no DESC`;
+
 const LAST_PAGE = `SELECT ord FROM page WHERE job_no = $1 AND shard = 0 ORDER BY ord DESC LIMIT 1`;
 
 export class JobRepository {
@@ -136,12 +148,8 @@ export class JobRepository {
 
   /** The job while it runs or its results are kept, else null (see `tombstone`). */
   async find(id: Uuid): Promise<JobView | null> {
-    const job = await this.dataSource
-      .createQueryBuilder<Job>('Job', 'job')
-      .where('job.job_no = (SELECT r.job_no FROM job_id r WHERE r.id = :id)', { id })
-      .andWhere(`(job.status = 'scraping' OR job.expires_at > now())`)
-      .getOne();
-    return job === null ? null : toView(job);
+    const { rows } = await this.pool.query<JobView>({ name: 'job-read', text: FIND_JOB, values: [id] });
+    return rows[0] ?? null;
   }
 
   /** Whose job an id was: tells an expired job from an id that never existed. Kept 7 days beyond expiry. */
@@ -198,10 +206,8 @@ export class JobRepository {
 
   /** Running jobs of a team, newest first. */
   async active(team: Uuid, kind: JobKind): Promise<JobView[]> {
-    const jobs = await this.dataSource
-      .getRepository<Job>('Job')
-      .find({ where: { teamId: team, kind, status: 'scraping' }, order: { createdAt: 'DESC', jobNo: 'DESC' } });
-    return jobs.map(toView);
+    const { rows } = await this.pool.query<JobView>(ACTIVE_JOBS, [team, kind]);
+    return rows;
   }
 
   /**
@@ -269,26 +275,5 @@ function toPage(row: PageRecord): PageRow {
     bytes: row.bytes,
     blob: row.blob,
     inline: row.inline,
-  };
-}
-
-function toView(job: Job): JobView {
-  return {
-    job: job.id,
-    jobNo: job.jobNo,
-    team: job.teamId,
-    kind: job.kind,
-    status: job.status,
-    paused: job.paused,
-    total: job.total,
-    completed: job.completed,
-    creditsUsed: job.credits,
-    createdAt: job.createdAt,
-    finishedAt: job.finishedAt,
-    expiresAt: job.expiresAt,
-    error: job.error,
-    warning: job.warning,
-    originUrl: job.originUrl,
-    wireOptions: job.options.wire,
   };
 }

@@ -1,32 +1,11 @@
 /** Answers of the interface as JSON Schema (spec: formats, errors, and the file of each call). */
 import { ERROR_HTTP_STATUS } from '@troupe/contracts';
 import { type Schema } from '../validation/fields.js';
-
-const text: Schema = { type: 'string' };
-const flag: Schema = { type: 'boolean' };
-const count: Schema = { type: 'integer', minimum: 0 };
-const time: Schema = { type: 'string', format: 'date-time' };
-const uuid: Schema = { type: 'string', format: 'uuid' };
-const address: Schema = { type: 'string', format: 'uri' };
-const success: Schema = { type: 'boolean', const: true };
+import { OPERATION_SCHEMAS } from './operation-schemas.js';
+import { address, count, flag, inComponents, listOf, object, success, text, time, uuid } from './schema-parts.js';
 
 export function ref(name: keyof typeof ANSWER_SCHEMAS): Schema {
   return { $ref: `#/components/schemas/${name}` };
-}
-
-const inComponents = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
-const listOf = (items: Schema): Schema => ({ type: 'array', items });
-
-/** An object whose keys are optional when their name ends in `?`. */
-function object(keys: Record<string, Schema>, more: Schema = {}): Schema {
-  const names = Object.keys(keys);
-  const required = names.filter((name) => !name.endsWith('?'));
-  return {
-    type: 'object',
-    properties: Object.fromEntries(names.map((name) => [name.replace(/\?$/, ''), keys[name]!])),
-    ...(required.length > 0 ? { required } : {}),
-    ...more,
-  };
 }
 
 const jobStatus = { type: 'string', enum: ['scraping', 'completed', 'failed', 'cancelled'] };
@@ -221,4 +200,5 @@ export const ANSWER_SCHEMAS = {
     metadata: { type: 'object' },
     error: { type: ['string', 'null'] },
   }),
+  ...OPERATION_SCHEMAS,
 } satisfies Record<string, Schema>;

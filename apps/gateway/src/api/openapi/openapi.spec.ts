@@ -23,6 +23,7 @@ interface Operation {
   parameters?: { name: string; in: string; schema: Schema }[];
   requestBody?: { content: Record<string, { schema: Schema; example?: object }> };
   security?: object[];
+  responses: Record<string, object>;
 }
 
 interface Api {
@@ -112,7 +113,25 @@ describe('the description of the interface', () => {
     const routes = new Set(operations().map(({ path, method }) => `${method.toUpperCase()} ${path}`));
     const v2 = Object.keys(ROUTE_TEXTS).filter((route) => route.includes(' /v2/'));
     expect(v2.filter((route) => !routes.has(route))).toEqual([]);
+    const admin = Object.keys(ROUTE_TEXTS).filter((route) => route.includes(' /admin/'));
+    expect(admin.filter((route) => !routes.has(route))).toEqual([]);
     expect([...routes].filter((route) => route.includes('*') || route.includes('/v0'))).toEqual([]);
+  });
+
+  it('has the shape of every answer but those that only say yes, and of calls that need a language model', () => {
+    const shapeless = operations().filter(({ operation }) =>
+      JSON.stringify(operation.responses['200']).includes('/schemas/Success"'),
+    );
+    expect(shapeless.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
+      'delete /v1/extract/{id}',
+      'delete /v2/extract/{id}',
+      'get /v1/extract/{id}',
+      'get /v2/extract/{id}',
+      'post /admin/dead-letters/{id}/replay',
+      'post /v1/extract',
+      'post /v2/crawl/params-preview',
+      'post /v2/extract',
+    ]);
   });
 
   it('describes the webhooks', () => {

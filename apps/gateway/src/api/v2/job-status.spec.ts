@@ -24,6 +24,7 @@ const JOB: JobView = {
   warning: null,
   originUrl: null,
   wireOptions: null,
+  zdr: false,
 };
 
 /** As much of a response as is written to; `slow` makes every write wait for a drain. */

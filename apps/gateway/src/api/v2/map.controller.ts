@@ -7,8 +7,7 @@ import { MapService } from '../../jobs/map.service.js';
 import { BodyPipe } from '../validation/body.pipe.js';
 import { type ReadBody } from '../validation/read-body.js';
 import { MapDto } from './map.dto.js';
-import { mapSpecFromV2, mapWarning, unofferedMapOptions } from './map.mapper.js';
-import { refuseUnoffered } from './offer.js';
+import { mapSpecFromV2, mapWarning } from './map.mapper.js';
 
 @Controller('v2/map')
 export class MapController {
@@ -27,7 +26,6 @@ export class MapController {
 
   /** The answer before it is written, for either version. */
   async answer(caller: Caller, { body, warnings }: ReadBody<MapDto>, signal: AbortSignal) {
-    refuseUnoffered(unofferedMapOptions(body));
     const spec = mapSpecFromV2(body);
     const { id, links, warning } = await this.maps.map(caller, spec, signal);
     const text = [warning ?? mapWarning(spec, links), ...warnings].filter(Boolean).join(' ');

@@ -1,7 +1,7 @@
 import { type MapLink, type MapSpec } from '@troupe/contracts';
 import { readPageUrl } from '../validation/page-url.js';
 import { type MapDto } from './map.dto.js';
-import { isSpecialLocation } from './page-view.mapper.js';
+import { locationFromV2 } from './page-view.mapper.js';
 
 const DEFAULT_LIMIT = 100;
 const CEILING_MS = 120_000;
@@ -21,12 +21,9 @@ export function mapSpecFromV2(body: MapDto): MapSpec {
     regexOnFullUrl: body.regexOnFullURL ?? false,
     filterByPath: body.filterByPath ?? true,
     headers: body.headers ?? {},
+    location: locationFromV2(body.location),
     timeoutMs: Math.min(body.timeout ?? CEILING_MS, CEILING_MS),
   };
-}
-
-export function unofferedMapOptions(body: MapDto): string[] {
-  return isSpecialLocation(body.location) ? ['location'] : [];
 }
 
 /** At most one link from below a site's root is rarely what was meant. */

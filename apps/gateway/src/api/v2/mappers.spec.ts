@@ -318,6 +318,12 @@ describe('mapSpecFromV2', () => {
     expect(map({ timeout: 500_000 }).timeoutMs).toBe(120_000);
   });
 
+  it('says where its pages are asked for from, if that matters', () => {
+    expect(map({}).location).toBeNull();
+    expect(map({ location: { country: 'us' } }).location).toBeNull();
+    expect(map({ location: { country: 'de' } }).location).toEqual({ country: 'DE', languages: [] });
+  });
+
   it('warns when a section yields at most one link', () => {
     const spec = map({});
     expect(mapWarning(spec, [{ url: 'http://example.com/docs' }])).toContain('Only one link');

@@ -1,14 +1,6 @@
-/** Refusals of well-formed requests: not permitted (403), not offered yet (501). Never silence. */
-import { TroupeError } from '@troupe/contracts';
+/** Refusals of well-formed requests that are not permitted (403). Never silence. */
 import { type Caller } from '../../auth/caller.js';
 import { ApiError } from '../../errors/api-error.js';
-
-export function refuseUnoffered(options: string[]): void {
-  if (options.length === 0) return;
-  throw new TroupeError('NOT_SUPPORTED', `Not supported by this version: ${options.join(', ')}`, {
-    details: { options },
-  });
-}
 
 export function refuseZeroDataRetention(asked: boolean | undefined, caller: Pick<Caller, 'flags'>): void {
   if (asked && caller.flags.zeroDataRetention !== true)

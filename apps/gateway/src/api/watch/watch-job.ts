@@ -7,6 +7,7 @@ import { type JobStatusService } from '../../jobs/job-status.service.js';
 import { WatchEndedError, type JobStream } from '../../jobs/job-stream.js';
 import { isOver, type JobView } from '../../jobs/ports.js';
 import { documentsOf } from '../../jobs/result-runs.js';
+import { type RateLimits } from '../../limits/rate-limits.js';
 import { statusHead } from '../v2/job-status.js';
 import { CLOSE, farewell, type Ending } from './farewell.js';
 import { type Handshake } from './handshake.js';
@@ -19,6 +20,8 @@ const AFTER_DOCUMENT = Buffer.from('}');
 export interface WatchParts {
   accounts: Accounts;
   status: JobStatusService;
+  /** undefined: `RATE_LIMITS=off`. */
+  rateLimits: Pick<RateLimits, 'admit'> | undefined;
   log: Pick<Logger, 'error'>;
 }
 
@@ -35,8 +38,10 @@ export async function watchJob(socket: WatchSocket, handshake: Handshake, parts:
   await closed(socket.signal);
 }
 
-async function follow(socket: WatchSocket, handshake: Handshake, { accounts, status }: WatchParts): Promise<Ending> {
+async function follow(socket: WatchSocket, handshake: Handshake, parts: WatchParts): Promise<Ending> {
+  const { accounts, status, rateLimits } = parts;
   const caller = await accounts.identify(accounts.needsKey ? keyOf(handshake) : null);
+  rateLimits?.admit(caller, 'crawlStatus');
   if (handshake.job === null) return JOB_NOT_FOUND;
   const stream = await status.stream(caller, handshake.job, socket.signal);
   try {

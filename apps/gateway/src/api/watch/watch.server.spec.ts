@@ -5,6 +5,7 @@ import { type HttpAdapterHost } from '@nestjs/core';
 import { type Logger } from '@troupe/observability';
 import { WebSocket } from 'ws';
 import { Accounts } from '../../auth/accounts.js';
+import { ApiError } from '../../errors/api-error.js';
 import { CALLER, JOB_ID, JobFixture, type Document } from '../../jobs/job.fixture.js';
 import { WatchServer } from './watch.server.js';
 
@@ -13,6 +14,7 @@ let job: JobFixture;
 let http: Server;
 let server: WatchServer;
 let logged: unknown[];
+let admit: (...use: unknown[]) => void;
 
 async function stop() {
   job.feeds.close();
@@ -36,7 +38,10 @@ async function start(document?: Document, authMode: 'keys' | 'none' = 'keys') {
   await accounts.prepare();
   const adapters = { httpAdapter: { getHttpServer: () => http } } as unknown as HttpAdapterHost;
   logged = [];
-  server = new WatchServer(adapters, accounts, job.service, log);
+  admit = () => undefined;
+  server = new WatchServer(adapters, accounts, job.service, log, {
+    admit: (...use: unknown[]) => admit(...use),
+  } as never);
   server.onApplicationBootstrap();
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
 }
@@ -57,6 +62,17 @@ beforeEach(() => start());
 afterEach(stop);
 
 describe('the WebSocket server', () => {
+  it('counts a watch as a status request of its team, and turns away what is too much', async () => {
+    const uses: unknown[][] = [];
+    admit = (caller, group) => {
+      if (uses.push([(caller as { team: string }).team, group]) > 1) throw new ApiError(429, 'Rate limit exceeded');
+    };
+    job.status = 'completed';
+    expect((await open().closed).code).toBe(1000);
+    expect(await open().closed).toEqual({ code: 1013, reason: '{"type":"error","error":"Rate limit exceeded"}' });
+    expect(uses).toEqual(Array(2).fill([CALLER.team, 'crawlStatus']));
+  });
+
   it('sends what there is, then each document, then the end', async () => {
     job.results = 300;
     const { socket, frames, closed } = open();

@@ -6,12 +6,19 @@
  */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  Optional,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { type Logger } from '@troupe/observability';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { Accounts } from '../../auth/accounts.js';
 import { JobStatusService } from '../../jobs/job-status.service.js';
+import { RateLimits } from '../../limits/rate-limits.js';
 import { InjectLog } from '../../settings.js';
 import { handBack } from './hand-back.js';
 import { readHandshake, type Handshake } from './handshake.js';
@@ -42,6 +49,7 @@ export class WatchServer implements OnApplicationBootstrap, BeforeApplicationShu
     private readonly accounts: Accounts,
     private readonly status: JobStatusService,
     @InjectLog() private readonly log: Logger,
+    @Optional() @Inject(RateLimits) private readonly rateLimits?: RateLimits,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -65,8 +73,9 @@ export class WatchServer implements OnApplicationBootstrap, BeforeApplicationShu
 
   private serve(webSocket: WebSocket, handshake: Handshake): void {
     const socket = new WatchSocket(webSocket);
-    const { accounts, status, log } = this;
-    const watch = watchJob(socket, handshake, { accounts, status, log }).finally(() => this.watches.delete(socket));
+    const { accounts, status, rateLimits, log } = this;
+    const parts = { accounts, status, rateLimits, log };
+    const watch = watchJob(socket, handshake, parts).finally(() => this.watches.delete(socket));
     this.watches.set(socket, watch);
     if (this.isClosing) setTimeout(() => socket.terminate(), CLOSE_PATIENCE_MS);
   }

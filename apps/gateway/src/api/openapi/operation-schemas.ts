@@ -1,0 +1,162 @@
+/** Answers of the calls of our own, of the account and of the operator (spec: own, account). */
+import { OUTCOMES, SCOPE_RULES } from '@troupe/contracts';
+import { type Schema } from '../validation/fields.js';
+import {
+  address,
+  count,
+  countsOf,
+  flag,
+  inComponents,
+  listOf,
+  object,
+  oneOf,
+  orNull,
+  success,
+  text,
+  time,
+  uuid,
+} from './schema-parts.js';
+
+const day: Schema = { type: 'string', format: 'date' };
+const outcome = oneOf([...OUTCOMES, 'pending']);
+/** A place in a table. */
+const rowId: Schema = { type: 'string', pattern: '^[0-9]+$' };
+const key = inComponents('ApiKey');
+
+const period = { billingPeriodStart: orNull(time), billingPeriodEnd: orNull(time) };
+const periodV1 = { billing_period_start: orNull(time), billing_period_end: orNull(time) };
+const history = (used: string) =>
+  object({ success, periods: listOf(object({ startDate: time, endDate: time, 'apiKey?': text, [used]: count })) });
+
+const LEDGER_ENTRY = object({
+  url: text,
+  outcome,
+  'rule?': text,
+  depth: count,
+  'parent?': text,
+  'status?': count,
+  'bytes?': count,
+  'ms?': count,
+  'engine?': text,
+  attempts: count,
+  at: time,
+  'scrapeId?': uuid,
+});
+
+const DELIVERY = object({
+  webhookId: uuid,
+  type: text,
+  eventNo: count,
+  attempts: listOf(object({ at: time, 'status?': count, 'error?': text, ms: count })),
+  state: oneOf(['pending', 'delivered', 'dead']),
+});
+
+const EXPLANATION = object({
+  url: text,
+  canonical: orNull(text),
+  inScope: flag,
+  rule: orNull(text),
+  robots: oneOf(['allowed', 'disallowed']),
+});
+
+export const OPERATION_SCHEMAS = {
+  PauseAnswer: object({ success, status: { type: 'string', const: 'scraping' }, paused: flag }),
+  LedgerEntry: LEDGER_ENTRY,
+  Ledger: object(
+    {
+      success,
+      counts: countsOf(outcome),
+      discovered: count,
+      excluded: countsOf(oneOf(SCOPE_RULES)),
+      urls: listOf(inComponents('LedgerEntry')),
+      'next?': address,
+    },
+    { description: 'The counts sum to what was discovered; excluded are links that were left out, per rule.' },
+  ),
+  ExplainAnswer: object({ success, urls: listOf(EXPLANATION), 'warning?': text }),
+  Delivery: DELIVERY,
+  Deliveries: object({ success, deliveries: listOf(inComponents('Delivery')), 'next?': address }),
+  ReplayAnswer: object({ success, queued: count }),
+  CreditUsage: object({ success, data: object({ remainingCredits: count, planCredits: count, ...period }) }),
+  TokenUsage: object({ success, data: object({ remainingTokens: count, planTokens: count, ...period }) }),
+  CreditUsageV1: object({ success, data: object({ remaining_credits: count, plan_credits: count, ...periodV1 }) }),
+  TokenUsageV1: object({ success, data: object({ remaining_tokens: count, plan_tokens: count, ...periodV1 }) }),
+  CreditHistory: history('creditsUsed'),
+  TokenHistory: history('tokensUsed'),
+  QueueStatus: object({
+    success,
+    jobsInQueue: count,
+    activeJobsInQueue: count,
+    waitingJobsInQueue: count,
+    maxConcurrency: count,
+    mostRecentSuccess: orNull(time),
+  }),
+  Concurrency: object({ success, concurrency: count, maxConcurrency: count }),
+  Team: object({
+    id: uuid,
+    name: text,
+    concurrency: orNull(count),
+    creditsLimit: orNull(count),
+    flags: { type: 'object' },
+    hasWebhookSecret: flag,
+    createdAt: time,
+  }),
+  TeamAnswer: object({ success, team: inComponents('Team') }),
+  Teams: object({ success, teams: listOf(inComponents('Team')) }),
+  ApiKey: object({
+    id: uuid,
+    name: text,
+    prefix: text,
+    createdAt: time,
+    expiresAt: orNull(time),
+    revokedAt: orNull(time),
+    lastUsedAt: orNull(time),
+  }),
+  NewApiKey: {
+    allOf: [object({ success, key: text }), key],
+    description: 'The key itself is told this once.',
+  },
+  RevokedApiKey: { allOf: [object({ success }), key] },
+  ApiKeys: object({ success, keys: listOf(key) }),
+  WebhookSecret: object(
+    { success, secret: text, oldValidUntil: orNull(time) },
+    { description: 'The secret is told this once.' },
+  ),
+  Usage: object({
+    success,
+    usage: listOf(
+      object({
+        day,
+        team: uuid,
+        keyId: orNull(uuid),
+        keyName: orNull(text),
+        credits: count,
+        pages: count,
+        tokens: count,
+      }),
+    ),
+  }),
+  Audit: object({
+    success,
+    entries: listOf(
+      object({
+        id: rowId,
+        at: time,
+        actor: text,
+        ip: orNull(text),
+        action: text,
+        target: text,
+        details: { type: 'object' },
+      }),
+    ),
+  }),
+  Blocklist: object({ success, hosts: listOf(object({ host: text, reason: orNull(text), at: time })) }),
+  Blocked: object({ success, hosts: listOf(text) }),
+  Unblocked: object({ success, removed: count }),
+  DeadLetters: object({
+    success,
+    deadLetters: listOf(
+      object({ id: rowId, at: time, key: text, type: text, error: text, actorRev: orNull(text), canReplay: flag }),
+    ),
+  }),
+} satisfies Record<string, Schema>;

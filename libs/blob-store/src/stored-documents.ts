@@ -1,0 +1,92 @@
+/**
+ * Many documents at once, as the members of one list.
+ *
+ * Every stored document is a gzip of its own, and gzips behind one another are a gzip of their contents: with a packed
+ * comma between them, zlib makes the whole list in one go, at a quarter of what it costs to unpack them one by one.
+ */
+import { gzipSync } from 'node:zlib';
+import { parseBlobKey, type BlobStore } from './blob-store.js';
+import { gzipOf, readDocument, unpack, type StoredDocument } from './stored-document.js';
+
+/** Documents that follow one another. */
+export interface DocumentList {
+  /** Their JSON, joined by commas. */
+  bytes: Buffer;
+  /** Where each document ends in `bytes`. */
+  ends: number[];
+}
+
+type Blobs = Pick<BlobStore, 'get'>;
+
+const COMMA = Buffer.from(',');
+const PACKED_COMMA = gzipSync(COMMA);
+/** Blobs, or parts of them, that are read at the same time. */
+const READ_AHEAD = 4;
+
+/** The JSON of the documents, in their order. @throws BlobNotFoundError */
+export async function readDocuments(blobs: Blobs, documents: readonly StoredDocument[]): Promise<DocumentList> {
+  const ends = endsOf(documents.map(({ bytes }) => bytes));
+  const size = ends.at(-1) ?? 0;
+  if (size === 0) return { bytes: Buffer.alloc(0), ends };
+  const gzips = await readGzips(blobs, documents);
+  const bytes = await unpack(joined(gzips, PACKED_COMMA), size);
+  return bytes.byteLength === size ? { bytes, ends } : readOneByOne(blobs, documents);
+}
+
+/** For lists with a row that is wrong about its size. */
+async function readOneByOne(blobs: Blobs, documents: readonly StoredDocument[]): Promise<DocumentList> {
+  const parts: Buffer[] = [];
+  for (const document of documents) parts.push(await readDocument(blobs, document));
+  return { bytes: joined(parts, COMMA), ends: endsOf(parts.map(({ byteLength }) => byteLength)) };
+}
+
+function endsOf(sizes: readonly number[]): number[] {
+  let end = -1;
+  return sizes.map((size) => (end += size + 1));
+}
+
+function joined(parts: readonly Uint8Array[], between: Uint8Array): Buffer {
+  return Buffer.concat(parts.flatMap((part, i) => (i === 0 ? [part] : [between, part])));
+}
+
+/** A row, or rows whose bytes lie behind one another in one blob. */
+interface Span {
+  documents: StoredDocument[];
+  /** Of the whole span; null when its only document is in its row. */
+  place: { blob: string; from: number; to: number } | null;
+}
+
+async function readGzips(blobs: Blobs, documents: readonly StoredDocument[]): Promise<Uint8Array[]> {
+  const spans = spansOf(documents);
+  const read: Uint8Array[][] = new Array<Uint8Array[]>(spans.length);
+  const waiting = spans.entries();
+  const worker = async () => {
+    for (const [i, span] of waiting) read[i] = await readSpan(blobs, span);
+  };
+  await Promise.all(Array.from({ length: Math.min(READ_AHEAD, spans.length) }, worker));
+  return read.flat();
+}
+
+/** Documents that were gathered into one blob are mostly asked for together, and are then read together. */
+function spansOf(documents: readonly StoredDocument[]): Span[] {
+  const spans: Span[] = [];
+  for (const document of documents) {
+    const key = document.blob === null ? null : parseBlobKey(document.blob);
+    const place = key?.part ? { blob: key.blob, ...key.part } : null;
+    const last = spans.at(-1);
+    if (place !== null && last?.place?.blob === place.blob && last.place.to === place.from) {
+      last.documents.push(document);
+      last.place.to = place.to;
+    } else spans.push({ documents: [document], place });
+  }
+  return spans;
+}
+
+async function readSpan(blobs: Blobs, { documents, place }: Span): Promise<Uint8Array[]> {
+  if (place === null || documents.length === 1) return [await gzipOf(blobs, documents[0]!)];
+  const all = await blobs.get(`${place.blob}@${place.from}-${place.to}`);
+  return documents.map(({ blob }) => {
+    const { from, to } = parseBlobKey(blob!)!.part!;
+    return all.subarray(from - place.from, to - place.from);
+  });
+}
