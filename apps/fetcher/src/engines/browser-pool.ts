@@ -11,6 +11,7 @@ import { BrowserGuard } from './browser-guard.js';
 import { CHROMIUM_ARGS, NO_BROWSER } from './chromium.js';
 import type { Deadline } from './deadline.js';
 import type { EgressProxy } from './egress-proxy.js';
+import type { UpstreamProxy } from './engine.js';
 
 export interface BrowserPoolOptions {
   /** null = no browser on this machine. */
@@ -18,7 +19,7 @@ export interface BrowserPoolOptions {
   /** Pages open at once; more wait, first in, first out. */
   concurrency: number;
   proxy: EgressProxy;
-  /** Appended to Chromium's own user agent. */
+  /** Appended to Chromium's own user agent; the `userAgent` of a context is appended in its place. */
   userAgent: string;
   /** The browser is closed after this long without a page. @default 60_000 */
   idleMs?: number;
@@ -63,6 +64,11 @@ export class BrowserPool {
     } finally {
       this.leave();
     }
+  }
+
+  /** What the context of a page must know whose requests leave by `upstream`. */
+  async routeOf(upstream: UpstreamProxy | undefined): Promise<BrowserContextOptions> {
+    return upstream === undefined ? {} : { proxy: { server: await this.options.proxy.url(upstream) } };
   }
 
   async close(): Promise<void> {
@@ -146,7 +152,8 @@ export class BrowserPool {
       ],
       prePageCreateHooks: [
         (_id, controller, pageOptions) => {
-          Object.assign(pageOptions ?? {}, { userAgent: this.userAgentOf(controller.browser as Browser) });
+          const own = (pageOptions as BrowserContextOptions | undefined)?.userAgent ?? this.options.userAgent;
+          Object.assign(pageOptions ?? {}, { userAgent: userAgentOf(controller.browser as Browser, own) });
         },
       ],
     });
@@ -165,12 +172,6 @@ export class BrowserPool {
     this.guards.delete(id);
   }
 
-  /** Chromium as it is, without the word "Headless" that many sites refuse, and our own name. */
-  private userAgentOf(browser: Browser): string {
-    const major = browser.version().split('.')[0] ?? '';
-    return `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${major}.0.0.0 Safari/537.36 ${this.options.userAgent}`;
-  }
-
   /** A page that cannot be closed has a renderer that hangs: its browser goes, and every page in it. */
   private async closePage(page: Page): Promise<void> {
     const browser = page.context().browser();
@@ -178,6 +179,12 @@ export class BrowserPool {
     if (closed || browser === null) return;
     await settledWithin(browser.close(), PAGE_CLOSE_MS);
   }
+}
+
+/** Chromium as it is, without the word "Headless" that many sites refuse, and our own name. */
+function userAgentOf(browser: Browser, own: string): string {
+  const major = browser.version().split('.')[0] ?? '';
+  return `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${major}.0.0.0 Safari/537.36 ${own}`.trim();
 }
 
 async function settledWithin(work: Promise<unknown>, ms: number): Promise<boolean> {

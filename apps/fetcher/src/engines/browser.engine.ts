@@ -5,6 +5,7 @@ import type { Page, Request, Response } from 'playwright-core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrowserPool } from './browser-pool.js';
 import { Deadline } from './deadline.js';
+import { Disguises } from './disguise.js';
 import { isProxyFailure, REFUSAL_HEADER } from './egress-proxy.js';
 import { bodyTooLarge, RedirectRefused } from './engine-errors.js';
 import { MAX_RENDERED_BYTES, type EngineRequest, type EngineResponse, type FetchEngine } from './engine.js';
@@ -33,6 +34,8 @@ const SERIALISE = `(() => {
 })()`;
 
 export class BrowserEngine implements FetchEngine {
+  private readonly disguises = new Disguises();
+
   constructor(private readonly options: BrowserEngineOptions) {}
 
   get isAvailable(): boolean {
@@ -43,17 +46,23 @@ export class BrowserEngine implements FetchEngine {
     const startedAt = performance.now();
     checkUrlTarget(request.url, this.options.allow);
     const deadline = new Deadline(request.timeoutMs, signal);
+    const disguise = request.proxy === 'stealth' ? await this.disguises.for(request) : null;
     const context = {
       acceptDownloads: false,
       ignoreHTTPSErrors: request.skipTlsVerification,
       serviceWorkers: 'block' as const,
       viewport: VIEWPORT,
       locale: 'en-US',
+      ...disguise?.contextOptions,
+      ...(await this.options.pool.routeOf(request.upstream)),
     };
     try {
-      const read = await this.options.pool.withPage(context, deadline, (page) => this.read(page, request, deadline));
+      const read = await this.options.pool.withPage(context, deadline, async (page) => {
+        await disguise?.putOn(page);
+        return this.read(page, request, deadline);
+      });
       const ms = performance.now() - startedAt;
-      return { ...read, ms, engine: 'browser', proxyUsed: 'basic', captured: null, timezone: null };
+      return { ...read, ms, engine: 'browser', proxyUsed: request.proxy, captured: null, timezone: null };
     } catch (error) {
       if (error instanceof RedirectRefused) throw error.reason;
       if (deadline.signal.aborted) throw deadline.signal.reason;

@@ -2,7 +2,7 @@
  * Which engine fetches a page, and when the next one takes over: http -> got -> browser. Pure rules, and what was
  * learned per host. The caller loops: fetch, convert, ask.
  */
-import { isTroupeError, type EngineName, type PageVerdict, type ScrapeSpec } from '@troupe/contracts';
+import { isTroupeError, type EngineName, type PageVerdict, type ProxyClass, type ScrapeSpec } from '@troupe/contracts';
 import { LRUCache } from 'lru-cache';
 import { faultOf } from './engine-errors.js';
 import type { EngineResponse } from './engine.js';
@@ -88,13 +88,14 @@ export class Ladder {
     this.hosts = new LRUCache({ max: options.maxHosts ?? 10_000, ttl: options.ttlMs ?? 3_600_000 });
   }
 
-  /** First engine for a page: what was asked for, else what its host has taught. */
-  start(url: string, spec: Pick<ScrapeSpec, 'engine' | 'waitForMs'>): EngineName {
+  /** First engine for a page: what was asked for, else what its host has taught of requests of this class. */
+  start(url: string, spec: Pick<ScrapeSpec, 'engine' | 'waitForMs'>, proxy: ProxyClass = 'basic'): EngineName {
     const asked = firstRung(spec);
-    if (asked === 'browser') return spec.engine === 'browserIfAny' && !this.options.hasBrowser ? 'http' : asked;
-    const learned = this.hosts.get(hostOf(url));
-    if (learned === undefined) return asked;
-    return learned.engine === 'browser' && learned.climbs < BROWSER_AFTER ? asked : learned.engine;
+    const lowest = lowestRung(proxy);
+    if (asked === 'browser') return spec.engine === 'browserIfAny' && !this.options.hasBrowser ? lowest : asked;
+    const learned = this.hosts.get(keyOf(url, proxy));
+    if (learned === undefined) return lowest;
+    return learned.engine === 'browser' && learned.climbs < BROWSER_AFTER ? lowest : learned.engine;
   }
 
   /** The next engine, or null when this result is final. Never names an engine that is not there. */
@@ -104,8 +105,8 @@ export class Ladder {
   }
 
   /** Tells how a page that was not sent to a browser on request ended: `from` its first engine to `to` its last. */
-  learn(url: string, page: { from: EngineName; to: EngineName; isGood: boolean }): void {
-    const host = hostOf(url);
+  learn(url: string, page: { from: EngineName; to: EngineName; isGood: boolean; proxy?: ProxyClass }): void {
+    const host = keyOf(url, page.proxy ?? 'basic');
     const known = this.hosts.get(host);
     if (!page.isGood) {
       if (known?.engine === page.from) this.hosts.delete(host);
@@ -118,6 +119,11 @@ export class Ladder {
   }
 }
 
-function hostOf(url: string): string {
-  return URL.parse(url)?.host ?? url;
+/** The plain client is what it is: stealth begins with the one that looks like a browser. */
+function lowestRung(proxy: ProxyClass): EngineName {
+  return proxy === 'stealth' ? 'got' : 'http';
+}
+
+function keyOf(url: string, proxy: ProxyClass): string {
+  return `${proxy} ${URL.parse(url)?.host ?? url}`;
 }

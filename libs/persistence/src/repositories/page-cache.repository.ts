@@ -21,6 +21,8 @@ export interface CachedPageMeta {
   /** The body is a serialised DOM. */
   rendered: boolean;
   engine: EngineName;
+  /** Absent in entries of versions that knew of no proxies: basic. */
+  proxyUsed?: ProxyClass;
   etag: string | null;
   lastModified: string | null;
 }
