@@ -1,5 +1,5 @@
 /** The index of the page cache; bodies are blobs, which the caller stores first (design/data-model.md §4, §5). */
-import { fingerprintFromInt64, type EngineName, type Fingerprint, type Uuid } from '@troupe/contracts';
+import { fingerprintFromInt64, type EngineName, type Fingerprint, type ProxyClass, type Uuid } from '@troupe/contracts';
 import type pg from 'pg';
 import { bulkQuery, lastByKey, storable, storableJson, type BulkStatement } from '../actor-store/statement.js';
 import { int64 } from '../actor-store/row-writes.js';
