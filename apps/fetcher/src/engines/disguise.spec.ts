@@ -16,6 +16,7 @@ const PATIENT_MS = 90_000;
 const TELL = `(() => {
   const canvas = self.document ? document.createElement('canvas') : new OffscreenCanvas(1, 1);
   const gl = canvas.getContext('webgl');
+  if (gl) gl.getExtension('WEBGL_debug_renderer_info');
   const { userAgent, languages, platform, hardwareConcurrency, deviceMemory, webdriver, userAgentData } = navigator;
   return { userAgent, languages: [...languages], platform, hardwareConcurrency, webdriver: webdriver ?? false,
     brands: userAgentData ? userAgentData.brands.map(({ brand, version }) => brand + ' ' + version) : [],
@@ -111,13 +112,16 @@ withBrowser('a stealth page', () => {
     'is shown by an ordinary browser: no automation, no name of ours, nothing that only headless browsers lack',
     async () => {
       const { told, headers } = await echo({});
-      expect(headers['user-agent']).toMatch(/^Mozilla\/5\.0 \(X11; Linux x86_64\) .* Chrome\/\d+\.0\.0\.0 Safari\/537\.36$/);
+      expect(headers['user-agent']).toMatch(
+        /^Mozilla\/5\.0 \(X11; Linux x86_64\) .* Chrome\/\d+\.0\.0\.0 Safari\/537\.36$/,
+      );
       expect(JSON.stringify([told, headers])).not.toMatch(/troupe|headless|swiftshader/i);
       expect(told).toMatchObject({ chrome: 'object', permission: 'default', asked: 'prompt', source: true });
       expect([told.page.webdriver, told.frame.webdriver]).toEqual([false, false]);
       expect(told.plugins).toBeGreaterThan(0);
       expect(told.page.renderer).toMatch(/^ANGLE \((Intel|AMD|NVIDIA)/);
-      const [width = 0, height = 0, availHeight = 0, outerWidth, outerHeight = 0, innerWidth, innerHeight = 0] = told.screen;
+      const [width = 0, height = 0, availHeight = 0, outerWidth, outerHeight = 0, innerWidth, innerHeight = 0] =
+        told.screen;
       expect([outerWidth, innerWidth]).toEqual([width, width]);
       expect(availHeight).toBeLessThanOrEqual(height);
       expect(outerHeight).toBe(availHeight);
@@ -130,7 +134,11 @@ withBrowser('a stealth page', () => {
     'says the same in its headers, its document, its frames and its workers',
     async () => {
       const { told, headers } = await echo({});
-      for (const { userAgent, languages, platform, hardwareConcurrency, os, mobile } of [told.page, told.frame, told.worker]) {
+      for (const { userAgent, languages, platform, hardwareConcurrency, os, mobile } of [
+        told.page,
+        told.frame,
+        told.worker,
+      ]) {
         expect(userAgent).toBe(headers['user-agent']);
         expect(String(headers['accept-language']).split(/[,;]/)[0]).toBe(languages[0]);
         expect({ platform, os, mobile }).toEqual({ platform: 'Linux x86_64', os: 'Linux', mobile: false });

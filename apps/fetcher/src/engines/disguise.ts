@@ -44,7 +44,9 @@ function screenOptions({ screen, taskBar }: Machine): BrowserContextOptions {
 
 function placeOf(contextKey: string | null, size: number): number {
   if (size === 0) return 0;
-  return contextKey === null ? randomInt(size) : createHash('sha256').update(contextKey).digest().readUInt32BE(0) % size;
+  return contextKey === null
+    ? randomInt(size)
+    : createHash('sha256').update(contextKey).digest().readUInt32BE(0) % size;
 }
 
 /** Runs in the page: it knows nothing of this module. */

@@ -52,7 +52,10 @@ export class GotEngine implements FetchEngine {
 
   private async request(hop: HopRequest, useHttp2: boolean): Promise<Hop> {
     const { signal } = hop.deadline;
-    const [{ gotScraping }, proxyUrl] = await Promise.all([import('got-scraping'), this.options.proxy.url(hop.upstream)]);
+    const [{ gotScraping }, proxyUrl] = await Promise.all([
+      import('got-scraping'),
+      this.options.proxy.url(hop.upstream),
+    ]);
     signal.throwIfAborted();
     const stream = gotScraping.stream(hop.url, {
       proxyUrl,

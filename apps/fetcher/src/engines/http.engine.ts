@@ -91,7 +91,11 @@ function createAgents(options: HttpEngineOptions, upstream?: UpstreamProxy): Age
 }
 
 /** Deadlines are ours: undici's own timers are off because they tick in seconds and restart with every chunk. */
-function createAgent({ resolver, keepAliveMs = 4_000 }: HttpEngineOptions, verifyTls: boolean, upstream?: UpstreamProxy) {
+function createAgent(
+  { resolver, keepAliveMs = 4_000 }: HttpEngineOptions,
+  verifyTls: boolean,
+  upstream?: UpstreamProxy,
+) {
   const tunnel = upstream === undefined ? {} : { tunnel: upstream.open };
   const connector = new Connector({ resolver, verifyTls, timeoutMs: CONNECT_TIMEOUT_MS, ...tunnel });
   return new Agent({

@@ -20,17 +20,21 @@ export type RungResult =
 const TURNED_AWAY =
   /^(ECONNRESET|EPIPE|UND_ERR_SOCKET|EPROTO|HPE_|HTTPParserError|UND_ERR_HEADERS_OVERFLOW|ERR_SSL_\w*ALERT|ERR_SSL_(WRONG|UNSUPPORTED|NO_)|ERR_HTTP2_)/;
 const WALL_STATUS = new Set([401, 403, 405, 406, 409, 418, 429, 503]);
-const WALL_HEADERS = ['cf-mitigated', 'x-datadome', 'x-dd-b', 'x-amzn-waf-action', 'x-px-captcha', 'x-sucuri-block'];
+const WALL_HEADERS = ['x-datadome', 'x-dd-b', 'x-px-captcha', 'x-px-blocked', 'x-sucuri-block'];
 const WALL_SERVERS = /^(cloudflare|akamaighost|ddos-guard|sucuri|datadome|imperva)/i;
 const WALL_COOKIES = /(^|[\s,;])(datadome|__cf_bm|cf_chl_|incap_ses_|visid_incap_|_px\w*|ak_bmsc|bm_sz|reese84)/i;
 const WALL_TEXT =
-  /captcha|challenge-platform|cf-chl|_incapsula_resource|just a moment\.\.\.|attention required!|px-block|ddos protection|verify (that )?you are (a )?human|are you a robot|edgesuite\.net|access denied/i;
+  /captcha|incapsula incident|awswaf|sucuri website firewall|unusual traffic|press (?:&amp;|&|and) hold|robot or human|challenge-platform|cf-chl|_incapsula_resource|just a moment\.\.\.|attention required!|px-block|ddos protection|verify (that )?you are (a )?human|are you a robot|edgesuite\.net|access denied/i;
 const WALL_TEXT_BYTES = 64 * 1024;
+
+/** Said by a wall and by nobody else, whatever the status. */
+const WALL_VERDICTS = ['cf-mitigated', 'x-amzn-waf-action'];
 
 /** A status by which sites refuse, with a sign that a bot wall speaks and not the application. */
 export function isTurnedAway(response: Pick<EngineResponse, 'statusCode' | 'headers' | 'body'>): boolean {
-  if (!WALL_STATUS.has(response.statusCode)) return false;
   const { headers } = response;
+  if (WALL_VERDICTS.some((name) => name in headers)) return true;
+  if (!WALL_STATUS.has(response.statusCode)) return false;
   if (WALL_HEADERS.some((name) => name in headers)) return true;
   if (WALL_SERVERS.test(headers.server ?? '') || WALL_COOKIES.test(headers['set-cookie'] ?? '')) return true;
   return WALL_TEXT.test(Buffer.from(response.body.subarray(0, WALL_TEXT_BYTES)).toString('latin1'));

@@ -38,7 +38,13 @@ function isOrdinaryDesktop({ screen, taskBar, videoCard }: Machine): boolean {
   const isWide = screen.width >= 1280 && screen.width <= 2560 && screen.height >= 720 && screen.width > screen.height;
   const isLinuxCard =
     /^Google Inc\. \((Intel|AMD|NVIDIA)/.test(videoCard.vendor) && /OpenGL|Vulkan/.test(videoCard.renderer);
-  return isWide && taskBar >= 0 && taskBar <= MAX_TASK_BAR && isLinuxCard && !/SwiftShader|llvmpipe/i.test(videoCard.renderer);
+  return (
+    isWide &&
+    taskBar >= 0 &&
+    taskBar <= MAX_TASK_BAR &&
+    isLinuxCard &&
+    !/SwiftShader|llvmpipe/i.test(videoCard.renderer)
+  );
 }
 
 function isOrdinaryPhone({ videoCard }: Machine): boolean {

@@ -171,7 +171,8 @@ export class PageFetcher {
     await request.onClimb();
     const other = proxy === 'basic' ? 'stealth' : 'basic';
     // Without another exit only what the client looks like can make a difference.
-    const from = other === 'stealth' && !this.stealth.hasExit(team) ? this.ladder.start(url, STEALTH_START, other) : null;
+    const from =
+      other === 'stealth' && !this.stealth.hasExit(team) ? this.ladder.start(url, STEALTH_START, other) : null;
     const second = await outcomeOf(this.#follow({ request, url, endsAt, proxy: other, from }));
     signal.throwIfAborted();
     const isBetter = second.type === 'answer' && !this.#isRefused(second, request);
@@ -246,7 +247,8 @@ export class PageFetcher {
     if (busy && !climb.request.keepsBusyAnswers) {
       throw new BusyAnswerError(response.finalUrl, response.statusCode, response.retryAfterMs);
     }
-    const head = response.statusCode >= 400 ? response.body.slice(0, HEAD_BYTES) : NO_BYTES;
+    // A copy: a Buffer's own `slice` is a view of what the converter takes away.
+    const head = response.statusCode >= 400 ? new Uint8Array(response.body.subarray(0, HEAD_BYTES)) : NO_BYTES;
     const copy = climb.request.cache?.copy(response) ?? null;
     const converted = await this.converter.convert(convertRequest(response, climb.request), climb.request.signal);
     return {

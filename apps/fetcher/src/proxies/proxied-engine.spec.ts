@@ -101,7 +101,11 @@ for (const name of ['http', 'got'] as const) {
         const { url, tunnels } = await proxy(kind, '127.0.0.21');
         const through = engine(name, { basic: [url] });
         const plain = await through.fetch(ask(`http://site.test:${site.port}/away`), NO_SIGNAL);
-        expect(plain).toMatchObject({ statusCode: 200, proxyUsed: 'basic', finalUrl: `http://site.test:${site.port}/there` });
+        expect(plain).toMatchObject({
+          statusCode: 200,
+          proxyUsed: 'basic',
+          finalUrl: `http://site.test:${site.port}/there`,
+        });
         const tls = await through.fetch(ask(`https://site.test:${secure.port}/`), NO_SIGNAL);
         expect(tls.statusCode).toBe(200);
         expect(new Set(exits)).toEqual(new Set(['127.0.0.21']));

@@ -48,7 +48,9 @@ export async function startProxy(kind: ProxyKind, options: ProxyOptions): Promis
       }),
   };
   const server: Server =
-    kind === 'socks5' ? net.createServer((socket) => serveSocks(socket, proxy, options)) : httpProxy(kind, proxy, options);
+    kind === 'socks5'
+      ? net.createServer((socket) => serveSocks(socket, proxy, options))
+      : httpProxy(kind, proxy, options);
   server.on('connection', (socket: Socket) => {
     proxy.connections++;
     sockets.add(socket);

@@ -81,7 +81,8 @@ function throughHttp({ proxy, proxyAddresses, address, port }: TunnelRequest, si
 /** The proxy's own answer to CONNECT. 5xx: it speaks of the site. */
 function refusalOf(statusCode: number, socket: { destroy(): void }): TroupeError {
   socket.destroy();
-  if (statusCode === 407 || statusCode === 401) return new ProxyFault(`refuses our credentials (${statusCode})`, 'down');
+  if (statusCode === 407 || statusCode === 401)
+    return new ProxyFault(`refuses our credentials (${statusCode})`, 'down');
   if (statusCode === 429) return new ProxyFault('allows no more requests (429)', 'down');
   if (statusCode >= 500) return siteUnreachable(`the proxy answered ${statusCode}`, 'PROXY_BAD_GATEWAY');
   return new ProxyFault(`does not connect to this address and port (${statusCode})`, 'target');
@@ -169,7 +170,11 @@ export function portOfProxy({ port, protocol }: URL): number {
 }
 
 function endpointOf(proxy: URL, addresses: string[] | null) {
-  return { host: bareHost(proxy), port: portOfProxy(proxy), ...(addresses === null ? {} : { lookup: pinnedLookup(addresses) }) };
+  return {
+    host: bareHost(proxy),
+    port: portOfProxy(proxy),
+    ...(addresses === null ? {} : { lookup: pinnedLookup(addresses) }),
+  };
 }
 
 function bareHost(proxy: URL): string {
