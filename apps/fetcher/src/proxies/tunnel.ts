@@ -49,7 +49,7 @@ function throughHttp({ proxy, proxyAddresses, address, port }: TunnelRequest, si
     const fail = (error: unknown): void => {
       done();
       request.on('error', () => undefined).destroy();
-      reject(error as Error);
+      reject(error);
     };
     const onAbort = (): void => fail(signal?.reason);
     const done = (): void => {
@@ -70,7 +70,7 @@ function throughHttp({ proxy, proxyAddresses, address, port }: TunnelRequest, si
       if (statusCode < 200 || statusCode > 299) return fail(refusalOf(statusCode, socket));
       done();
       if (head.length > 0) socket.unshift(head);
-      resolve(socket as Socket);
+      resolve(socket);
     });
     request.once('response', ({ statusCode = 0, socket }) => fail(refusalOf(statusCode, socket)));
     signal?.addEventListener('abort', onAbort, { once: true });
@@ -121,7 +121,7 @@ function reach(endpoint: ReturnType<typeof endpointOf>, signal?: AbortSignal): P
     const fail = (error: unknown): void => {
       done();
       socket.on('error', () => undefined).destroy();
-      reject(error as Error);
+      reject(error);
     };
     const onError = (error: Error): void => fail(unreachable(error));
     const onAbort = (): void => fail(signal?.reason);
