@@ -74,6 +74,7 @@ function disguiseDocument({ videoCard, screen, taskBar, isFramed }: Machine & { 
     Object.defineProperty(prototype, 'getParameter', { ...own, value: getParameter });
   }
   if (!isFramed) return;
+  replaceGetter(globalThis, 'outerWidth', screen.width);
   replaceGetter(globalThis, 'outerHeight', screen.height - taskBar);
   const screenPrototype = scope.Screen?.prototype;
   if (screenPrototype !== undefined) replaceGetter(screenPrototype, 'availHeight', screen.height - taskBar);

@@ -3,7 +3,7 @@
  * process that resolves, checks and pins every CONNECT and every plain request, so that no client decides by itself
  * where a name leads.
  */
-import { Agent, Server as HttpServer } from 'node:http';
+import { Agent, Server as HttpServer, type IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { isTroupeError } from '@troupe/contracts';
 import { pinnedLookup, type Resolver } from '@troupe/egress';
@@ -76,6 +76,7 @@ export class EgressProxy {
     upstream: UpstreamProxy,
   ): Promise<PrepareRequestFunctionResult> {
     const addresses = await this.resolve(request);
+    dropProxyHeaders(request.request);
     const client = request.request.socket;
     const signal = AbortSignal.timeout(TUNNEL_TIMEOUT_MS);
     const tunnel = await upstream.open({ addresses, port: request.port }, signal).catch(() => {
@@ -95,8 +96,16 @@ export class EgressProxy {
 
   private async prepare(request: PrepareRequestFunctionOpts): Promise<PrepareRequestFunctionResult> {
     const addresses = await this.resolve(request);
+    dropProxyHeaders(request.request);
     const dnsLookup = pinnedLookup(addresses) as NonNullable<PrepareRequestFunctionResult['dnsLookup']>;
     return { dnsLookup, httpAgent: this.agent, ...family(addresses) };
+  }
+}
+
+/** Said to this proxy and to nobody else; proxy-chain would pass it on to the site. */
+function dropProxyHeaders({ rawHeaders }: IncomingMessage): void {
+  for (let at = rawHeaders.length - 2; at >= 0; at -= 2) {
+    if (rawHeaders[at]?.toLowerCase() === 'proxy-connection') rawHeaders.splice(at, 2);
   }
 }
 
