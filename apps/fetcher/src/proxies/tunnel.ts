@@ -46,12 +46,12 @@ function throughHttp({ proxy, proxyAddresses, address, port }: TunnelRequest, si
   return new Promise((resolve, reject) => {
     let hasReached = false;
     const timer = setTimeout(() => fail(new ProxyFault('cannot be reached in time', 'down')), REACH_MS);
-    const fail = (error: unknown): void => {
+    const fail = (error: Error): void => {
       done();
       request.on('error', () => undefined).destroy();
       reject(error);
     };
-    const onAbort = (): void => fail(signal?.reason);
+    const onAbort = (): void => fail(signal?.reason as Error);
     const done = (): void => {
       clearTimeout(timer);
       clearTimeout(patience);
@@ -118,13 +118,13 @@ async function throughSocks(
 function reach(endpoint: ReturnType<typeof endpointOf>, signal?: AbortSignal): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect(endpoint);
-    const fail = (error: unknown): void => {
+    const fail = (error: Error): void => {
       done();
       socket.on('error', () => undefined).destroy();
       reject(error);
     };
     const onError = (error: Error): void => fail(unreachable(error));
-    const onAbort = (): void => fail(signal?.reason);
+    const onAbort = (): void => fail(signal?.reason as Error);
     const timer = setTimeout(() => fail(new ProxyFault('cannot be reached in time', 'down')), REACH_MS);
     const done = (): void => {
       clearTimeout(timer);
