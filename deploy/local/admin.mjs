@@ -12,6 +12,7 @@ const HELP = `The operator's side of a running Troupe cluster. A team is given b
   npm start -- admin key create <team> <name> [--expires DATE]     prints the key, this once
   npm start -- admin key revoke <team> <keyId>
   npm start -- admin webhook-secret <team>                         a new one; the old one is good for 24 h more
+  npm start -- admin proxies <team> [--basic LIST] [--stealth LIST] its own proxies, in place of those it had
   npm start -- admin usage [--team TEAM] [--from DATE] [--to DATE]
   npm start -- admin audit [--from DATE] [--to DATE] [--limit N]
   npm start -- admin blocklist
@@ -73,6 +74,13 @@ const VERBS = [
   },
   { words: ['webhook-secret'], args: ['team'], call: ([team]) => send('PUT', `teams/{${team}}/webhook-secret`, {}) },
   {
+    words: ['proxies'],
+    args: ['team'],
+    options: ['basic', 'stealth'],
+    call: ([team], { basic, stealth }) =>
+      send('PUT', `teams/{${team}}/proxies`, { basic: listOf(basic), stealth: listOf(stealth) }),
+  },
+  {
     words: ['usage'],
     args: [],
     options: ['team', 'from', 'to'],
@@ -126,6 +134,14 @@ function settingsOf({ concurrency, credits, flags }) {
     ...(credits === undefined ? {} : { creditsLimit: numberOr('credits', credits, 'unlimited') }),
     ...(flags === undefined ? {} : { flags: jsonOf(flags) }),
   };
+}
+
+/** @param {string | undefined} text a comma list */
+function listOf(text = '') {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
 }
 
 /** @param {string} name @param {string} text @param {string} none the word for "no number" */

@@ -46,7 +46,7 @@ const PAGES: Record<string, string> = {
     ask.onclick = () => { alert('a'); log(String(confirm('b')) + ' ' + String(prompt('c'))); };</script>`),
   '/quarters': html(
     `<div style="background:#f00"></div><div style="background:#0f0"></div><div style="background:#00f"></div><div style="background:#ff0"></div>`,
-    `<style>body { margin: 0; display: grid; grid-template: 50vh 50vh / 50vw 50vw }
+    `<meta name="viewport" content="width=device-width"><style>body { margin: 0; display: grid; grid-template: 50vh 50vh / 50vw 50vw }
       @media (max-width: 500px) { div { background: #f0f !important } }</style>`,
   ),
   '/stripes': html(

@@ -17,7 +17,14 @@ import {
   type NatsLink,
 } from '@troupe/messaging';
 import type { Logger } from '@troupe/observability';
-import { BlockedHosts, ChangeHistory, createPool, PageCacheRepository, RobotsCache } from '@troupe/persistence';
+import {
+  BlockedHosts,
+  ChangeHistory,
+  createPool,
+  PageCacheRepository,
+  RobotsCache,
+  TeamProxies,
+} from '@troupe/persistence';
 import { AdLists } from './ads/index.js';
 import { CacheLookups, CacheWriter, PageCache } from './cache/index.js';
 import { ChangeTracker } from './changes/change-tracker.js';
@@ -32,6 +39,7 @@ import {
   HttpEngine,
   Ladder,
   userAgentText,
+  type FetchEngine,
 } from './engines/index.js';
 import { KickRunner } from './kickoff/kick-runner.js';
 import { SitemapKick } from './kickoff/sitemap-kick.js';
@@ -39,6 +47,7 @@ import { LaneConsumer } from './lanes/lane.consumer.js';
 import { SitemapFinder } from './map/sitemap-finder.js';
 import { SiteMapper } from './map/site-mapper.js';
 import { PageFetcher, type Engines } from './pages/page-fetcher.js';
+import { ProxiedEngine, ProxyPools, StealthHosts } from './proxies/index.js';
 import { RobotsJudge } from './robots/robots-judge.js';
 import { RobotsRules } from './robots/robots-rules.js';
 import { ScrapeRunner } from './scrape/scrape-runner.js';
@@ -80,7 +89,14 @@ export class FetcherParts {
     const blocklist = await BlockedHosts.watch(pool, (error) => log.warn({ err: error }, 'the blocklist was not read'));
     const adLists = new AdLists(config.adListsDir ?? null);
     if (config.adListsDir !== undefined) await adLists.filter();
-    const { engines, browserPages, closeEngines } = createEngines(context, blocklist, adLists);
+    const teamProxies = await TeamProxies.watch(pool, (error) =>
+      log.warn({ err: error }, 'the proxies of the teams were not read'),
+    );
+    const { engines, proxies, browserPages, closeEngines } = createEngines(context, {
+      blocklist,
+      teamProxies,
+      adLists,
+    });
     const hasBrowser = browserPages > 0;
     const boards = await startBoards(context, hasBrowser);
     const { converter, stopConverter } = createConverter(context);
@@ -100,7 +116,10 @@ export class FetcherParts {
       historyHours: config.changeHistoryHours,
       log,
     });
-    const pages = new PageFetcher(engines, new Ladder({ hasBrowser }), converter);
+    const pages = new PageFetcher(engines, new Ladder({ hasBrowser }), converter, {
+      hasExit: (team) => proxies.hasStealthExit(team),
+      hosts: new StealthHosts(),
+    });
     const single = new SinglePages({ pages, express, penalties, reports, robots });
     const common = { instance, mailboxes, cancels, pauses, robots };
     return new FetcherParts(
@@ -145,6 +164,7 @@ export class FetcherParts {
         await reports.flush();
         await boards.stop();
         blocklist.stop();
+        teamProxies.stop();
         await Promise.all([stopConverter(), closeEngines(), differ.stop(), writer.drain()]);
         await pool.end();
       },
@@ -165,11 +185,11 @@ function createCache({ config, log, pool, blobs }: CacheContext): { cache: PageC
 }
 
 function createEngines(
-  { config }: FetcherContext,
-  blocklist: BlockedHosts,
-  adLists: AdLists,
+  { config, log }: FetcherContext,
+  { blocklist, teamProxies, adLists }: { blocklist: BlockedHosts; teamProxies: TeamProxies; adLists: AdLists },
 ): {
   engines: Engines;
+  proxies: ProxyPools;
   browserPages: number;
   closeEngines: () => Promise<void>;
 } {
@@ -184,11 +204,19 @@ function createEngines(
   const http = new HttpEngine({ resolver, allow, identity });
   const got = new GotEngine({ resolver, allow, proxy });
   const browser = new BrowserEngine({ pool, resolver, allow, adLists });
+  const proxies = new ProxyPools({
+    installation: { basic: config.proxyBasic, stealth: config.proxyStealth },
+    listsOf: (team) => teamProxies.listsOf(team),
+    resolver,
+    log,
+  });
+  const proxied = (engine: FetchEngine) => new ProxiedEngine(engine, proxies);
   const closeEngines = async (): Promise<void> => {
     await Promise.all([http.close(), got.close(), browser.close()]);
     await proxy.close();
   };
-  return { engines: { http, got, browser }, browserPages: browser.isAvailable ? concurrency : 0, closeEngines };
+  const engines = { http: proxied(http), got: proxied(got), browser: proxied(browser) };
+  return { engines, proxies, browserPages: browser.isAvailable ? concurrency : 0, closeEngines };
 }
 
 async function startBoards({ link, instance }: FetcherContext, hasBrowser: boolean) {

@@ -10,10 +10,12 @@ import {
   IsOptional,
   IsString,
   IsUrl,
+  Matches,
   Max,
   Min,
   MinLength,
 } from 'class-validator';
+import { PROXY_URL } from '@troupe/contracts';
 
 const toBoolean = Transform(({ value }) =>
   value === 'true' || value === 'on' ? true : value === 'false' || value === 'off' ? false : value,
@@ -32,6 +34,10 @@ const toList = Transform(({ value }) =>
 const toIntList = Transform(({ value }) =>
   typeof value === 'string' ? value.split(',').map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : part)) : value,
 );
+const isProxyList = Matches(PROXY_URL, {
+  each: true,
+  message: 'each proxy must be http://, https:// or socks5://, with [user:password@]host[:port] and nothing more',
+});
 const url = (protocols: string[]) =>
   IsUrl({ protocols, require_protocol: true, require_tld: false, require_valid_protocol: true });
 
@@ -87,6 +93,10 @@ export class TroupeConfig {
   @toInt @IsInt() @Min(0) @Max(256) readonly converterThreads: number = 0;
   /** Resolver of the fetcher, `ip` or `ip:port`; empty = the system's. */
   @toList @IsString({ each: true }) readonly dnsServers: string[] = [];
+  /** Proxies of `basic` requests; none = they go out directly. */
+  @toList @ArrayMaxSize(1000) @isProxyList readonly proxyBasic: string[] = [];
+  /** Proxies of `stealth` requests; none = they use the basic ones. */
+  @toList @ArrayMaxSize(1000) @isProxyList readonly proxyStealth: string[] = [];
   @toInt @IsInt() @Min(1) @Max(100_000) readonly maxBatchUrls: number = 10_000;
   @toInt @IsInt() @Min(1) @Max(24 * 30) readonly resultTtlHours: number = 24;
   /** Unset = searxng when it has an address, else none. */

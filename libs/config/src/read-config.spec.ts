@@ -63,6 +63,26 @@ describe('readConfig', () => {
     expect(readConfig({ ...alias, SEARXNG_URL: 'http://own:8080/' }).searxngUrl).toBe('http://own:8080/');
   });
 
+  it('reads lists of proxies, and the single proxy of Firecrawl’s settings', () => {
+    const proxies = { PROXY_BASIC: 'http://a:1, socks5://u:p%40@b', PROXY_STEALTH: 'https://u:p@c:8443' };
+    expect(readConfig({ ...NEEDED, ...proxies })).toMatchObject({
+      proxyBasic: ['http://a:1', 'socks5://u:p%40@b'],
+      proxyStealth: ['https://u:p@c:8443'],
+    });
+    const alias = { ...NEEDED, PROXY_SERVER: 'proxy.example:3128', PROXY_USERNAME: 'me', PROXY_PASSWORD: 'a/b' };
+    expect(readConfig(alias).proxyBasic).toEqual(['http://me:a%2Fb@proxy.example:3128']);
+    expect(readConfig({ ...alias, PROXY_BASIC: 'http://own:1' }).proxyBasic).toEqual(['http://own:1']);
+  });
+
+  it('refuses what is no proxy, without repeating it', () => {
+    for (const bad of ['ftp://a:1', 'a:1', 'http://u:secret@a:1/path', 'http://', 'http://a:99999x']) {
+      const problems = problemsOf({ ...NEEDED, PROXY_STEALTH: `http://fine:1,${bad}` });
+      expect([bad, problems.length]).toEqual([bad, 1]);
+      expect(problems.join()).toMatch(/^PROXY_STEALTH: /);
+      expect(problems.join()).not.toContain('secret');
+    }
+  });
+
   it('refuses a search provider without an address', () => {
     expect(problemsOf({ ...NEEDED, SEARCH_PROVIDER: 'searxng' }).join()).toContain('SEARXNG_URL');
     expect(problemsOf({ ...NEEDED, SEARCH_PROVIDER: 'bing' }).join()).toContain('SEARCH_PROVIDER');

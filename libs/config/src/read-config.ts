@@ -15,7 +15,15 @@ export class ConfigError extends Error {
 const ALIASES: Record<string, string> = { SEARXNG_URL: 'SEARXNG_ENDPOINT' };
 
 /** A bad value of these is not repeated. */
-const SECRETS = new Set(['adminKey', 'databaseUrl', 'natsUrl', 'searxngUrl', 'troupeBootstrapKeys']);
+const SECRETS = new Set([
+  'adminKey',
+  'databaseUrl',
+  'natsUrl',
+  'proxyBasic',
+  'proxyStealth',
+  'searxngUrl',
+  'troupeBootstrapKeys',
+]);
 
 function shown(field: string, plain: Record<string, string>): string {
   return SECRETS.has(field) ? '' : ` (is ${JSON.stringify(plain[field] ?? null)})`;
@@ -25,6 +33,14 @@ const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
 
 export function environmentName(field: string): string {
   return field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+}
+
+/** Firecrawl's proxy: `[scheme://]host:port`, with its name and password in settings of their own. */
+function proxyServer(server: string, env: Record<string, string | undefined>): string {
+  const address = server.includes('://') ? server : `http://${server}`;
+  const { PROXY_USERNAME: user, PROXY_PASSWORD: password } = env;
+  if (!user || address.includes('@')) return address;
+  return address.replace('://', `://${encodeURIComponent(user)}:${encodeURIComponent(password ?? '')}@`);
 }
 
 /** Every field of the settings, those without a default included. */
@@ -40,6 +56,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     const value = env[name] || env[ALIASES[name] ?? ''];
     if (value) plain[field] = value;
   }
+  if (!env.PROXY_BASIC && env.PROXY_SERVER) plain.proxyBasic = proxyServer(env.PROXY_SERVER, env);
   const config = plainToInstance(TroupeConfig, plain, { exposeDefaultValues: true });
   const problems = validateSync(config).map(
     (issue) =>

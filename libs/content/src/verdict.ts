@@ -24,21 +24,34 @@ const MOUNT_TAGS = /^(?:app-root|my-app|ng-app|app-component|polymer-app)$/;
 const NEEDS_SCRIPT =
   /(?:enable|activate|turn on|requires?|needs?|without|allow)[^.]{0,60}javascript|javascript[^.]{0,60}(?:enable|disabled|required|necessary|turned off|not available)/i;
 const CHALLENGE_TITLE =
-  /^(?:just a moment|attention required!? \| cloudflare|access denied|please wait|verify(?:ing)? (?:you are|that you are|your are) (?:a )?human|are you (?:a )?(?:robot|human)|robot check|security check|ddos-guard|checking your browser|human verification|bot verification|pardon our interruption|one more step|captcha|un instant|einen moment)/i;
+  /^(?:just a moment|attention required!? \| cloudflare|access denied|please wait|verify(?:ing)? (?:you are|that you are|your are) (?:a )?human|are you (?:a )?(?:robot|human)|robot check|security check|ddos-guard|checking your browser|human verification|bot verification|pardon our interruption|access to this page has been denied|sucuri website firewall|robot or human|request (?:blocked|rejected)|the request could not be satisfied|one more step|captcha|un instant|einen moment)/i;
+/** Found on walls alone: on a refusal, or on a page that shows next to nothing else. */
 const CHALLENGE_MARKS = [
   'cf-chl-',
   '_cf_chl_opt',
   '/orchestrate/chl_page/',
-  '_Incapsula_Resource',
+  'SWUDNSAI=',
+  'Incapsula incident ID',
   'px-captcha',
+  'px-cdn.net/captcha',
   'captcha-delivery.com',
   'ddos-guard',
   'sucuri_cloudproxy',
-  'awswafcookiedomainlist',
+  'awsWafCookieDomainList',
+  'gokuProps',
   '/_sec/cp_challenge',
+  'sec-if-cpt-container',
   'distil_r_captcha',
 ];
+/** Scripts that watch over ordinary pages, too: on a refusal, or alone on a blank page, they are the wall. */
+const SENSOR_MARKS = ['_Incapsula_Resource', 'token.awswaf.com', 'errors.edgesuite.net'];
+/** What stands beside a captcha that is all there is, and not part of a form to fill in. */
+const GATE =
+  /(?:verify|confirm|prove|check|make sure)[^.<]{0,30}\byou(?:'|’|&#39;|&#x27;| a)re (?:a )?(?:human|not a (?:ro)?bot)|unusual (?:traffic|activity)|complete the (?:security check|captcha)|press (?:&amp;|&|and) hold|i(?:'|’|&#39;| a)m not a robot to continue/i;
+const FIELDS = /<textarea|<input[^>]{0,200}type=["']?(?:text|email|password|tel|search)\b/i;
 const CAPTCHA_MARKS = ['g-recaptcha', 'h-captcha', 'cf-turnstile'];
+
+const REFUSALS = new Set([401, 403, 405, 406, 418, 429, 503]);
 
 export interface VerdictInput {
   tree: Tree;
@@ -59,11 +72,14 @@ export function judgePage(input: VerdictInput): PageVerdict {
 
 function isChallenge({ tree, title, statusCode }: VerdictInput, chars: number): boolean {
   const { source } = tree;
-  const isRefusal = statusCode === 403 || statusCode === 429 || statusCode === 503;
+  const isRefusal = REFUSALS.has(statusCode);
   const isBare = statusCode < 400 && chars < WALL_CHARS;
-  if ((isRefusal || isBare) && CHALLENGE_MARKS.some((mark) => source.includes(mark))) return true;
+  if (!isRefusal && !isBare) return false;
+  const has = (marks: string[]): boolean => marks.some((mark) => source.includes(mark));
+  if (has(CHALLENGE_MARKS)) return true;
+  if ((isRefusal || chars < BARE_CHARS) && has(SENSOR_MARKS)) return true;
   const hasCaptcha = CAPTCHA_MARKS.some((mark) => source.includes(mark));
-  if (hasCaptcha && isRefusal) return true;
+  if (hasCaptcha && (isRefusal || (GATE.test(source) && !FIELDS.test(source)))) return true;
   const isSuspect = title !== null && CHALLENGE_TITLE.test(title.trim().slice(0, 200));
   return isSuspect && (isRefusal || hasCaptcha || (isBare && source.includes('<script')));
 }

@@ -13,3 +13,4 @@ export * from './jobs/webhook-spec.js';
 export * from './jobs/document.js';
 export * from './messages/work.js';
 export * from './messages/actor.js';
+export * from './proxies.js';

@@ -17,7 +17,12 @@ export interface ConnectorOptions {
   /** Certificates are checked. Connections of verifying and other connectors are never mixed. */
   verifyTls: boolean;
   timeoutMs: number;
+  /** Connects through a proxy; absent: directly. Gets checked addresses and connects to no other. */
+  tunnel?: OpenTunnel;
 }
+
+/** The bytes' way to one of `addresses`, ready to use. */
+export type OpenTunnel = (target: { addresses: string[]; port: number }, signal?: AbortSignal) => Promise<Socket>;
 
 const MAX_TLS_SESSIONS = 1_000;
 
@@ -53,16 +58,19 @@ export class Connector {
    */
   async connect(target: ConnectTarget, signal?: AbortSignal): Promise<Socket> {
     const addresses = await this.options.resolver.resolve(target.hostname, target.port, signal);
-    return this.settle(this.open(target, addresses), target, signal);
+    const { tunnel } = this.options;
+    if (tunnel === undefined) return this.settle(this.open(target, addresses), target, signal);
+    const socket = await tunnel({ addresses, port: target.port }, signal);
+    return target.secure ? this.settle(this.open(target, addresses, socket), target, signal) : socket;
   }
 
-  private open(target: ConnectTarget, addresses: string[]): Socket {
+  private open(target: ConnectTarget, addresses: string[], tunnel?: Socket): Socket {
     const host = target.hostname.replace(/^\[|\]$/g, '');
-    const common = { host, port: target.port, lookup: pinnedLookup(addresses), autoSelectFamily: true };
-    if (!target.secure) return connectTcp(common);
+    const direct = { host, port: target.port, lookup: pinnedLookup(addresses), autoSelectFamily: true };
+    if (!target.secure) return connectTcp(direct);
     const key = `${host}:${target.port}`;
     const socket = connectTls({
-      ...common,
+      ...(tunnel === undefined ? direct : { socket: tunnel }),
       servername: isIP(host) === 0 ? host : '',
       session: this.sessions.get(key),
       ALPNProtocols: ['http/1.1'],

@@ -17,6 +17,7 @@ export * from './repositories/blocklist.repository.js';
 export * from './repositories/dead-letter.repository.js';
 export * from './repositories/rate-counter.js';
 export * from './repositories/team-admin.repository.js';
+export * from './repositories/team-proxies.js';
 export * from './repositories/team-sizes.js';
 export * from './repositories/robots-cache.js';
 export * from './repositories/scrape.repository.js';

@@ -119,6 +119,7 @@ describe('teams', () => {
       concurrency: null,
       flags: { ignoreRobots: true },
       hasWebhookSecret: false,
+      proxies: null,
     });
     expect(await teams.createTeam({ name: 'one', ...SETTINGS }, BY)).toBeNull();
     await teams.createTeam({ name: 'two', ...SETTINGS }, BY);

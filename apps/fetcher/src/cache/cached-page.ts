@@ -32,7 +32,7 @@ export function isCacheable({ statusCode, body }: Pick<EngineResponse, 'statusCo
 }
 
 export function metaOf(response: EngineResponse): CachedPageMeta {
-  const { finalUrl, statusCode, contentType, headers, rendered, engine } = response;
+  const { finalUrl, statusCode, contentType, headers, rendered, engine, proxyUsed } = response;
   return {
     finalUrl,
     statusCode,
@@ -40,6 +40,7 @@ export function metaOf(response: EngineResponse): CachedPageMeta {
     robotsTag: headers['x-robots-tag'] ?? null,
     rendered,
     engine,
+    proxyUsed,
     etag: validator(headers['etag']),
     lastModified: validator(headers['last-modified']),
   };
@@ -56,7 +57,7 @@ export function conditionsOf({ etag, lastModified, rendered }: CachedPageMeta): 
 
 /** The answer as it was, with its body; it took no time. */
 export function responseOf(meta: CachedPageMeta, body: Uint8Array): EngineResponse {
-  const { finalUrl, statusCode, contentType, robotsTag, rendered, engine } = meta;
+  const { finalUrl, statusCode, contentType, robotsTag, rendered, engine, proxyUsed = 'basic' } = meta;
   return {
     statusCode,
     statusText: '',
@@ -69,7 +70,7 @@ export function responseOf(meta: CachedPageMeta, body: Uint8Array): EngineRespon
     ms: 0,
     rendered,
     engine,
-    proxyUsed: 'basic',
+    proxyUsed,
     captured: null,
     timezone: null,
   };

@@ -11,6 +11,7 @@ import { BrowserGuard } from './browser-guard.js';
 import { CHROMIUM_ARGS, NO_BROWSER } from './chromium.js';
 import type { Deadline } from './deadline.js';
 import type { EgressProxy } from './egress-proxy.js';
+import type { UpstreamProxy } from './engine.js';
 import { browserUserAgent } from './page-context.js';
 
 export interface BrowserPoolOptions {
@@ -19,7 +20,7 @@ export interface BrowserPoolOptions {
   /** Pages open at once; more wait, first in, first out. */
   concurrency: number;
   proxy: EgressProxy;
-  /** Appended to Chromium's own user agent. */
+  /** Appended to Chromium's own user agent; the `userAgent` of a context is appended in its place. */
   userAgent: string;
   /** The browser is closed after this long without a page. @default 60_000 */
   idleMs?: number;
@@ -64,6 +65,11 @@ export class BrowserPool {
     } finally {
       this.leave();
     }
+  }
+
+  /** What the context of a page must know whose requests leave by `upstream`. */
+  async routeOf(upstream: UpstreamProxy | undefined): Promise<BrowserContextOptions> {
+    return upstream === undefined ? {} : { proxy: { server: await this.options.proxy.url(upstream) } };
   }
 
   async close(): Promise<void> {
@@ -149,7 +155,8 @@ export class BrowserPool {
         (_id, controller, pageOptions) => {
           const options = (pageOptions ?? {}) as BrowserContextOptions;
           const version = (controller.browser as Browser).version();
-          options.userAgent = browserUserAgent(version, options.isMobile ?? false, this.options.userAgent);
+          const own = options.userAgent ?? this.options.userAgent;
+          options.userAgent = browserUserAgent(version, options.isMobile ?? false, own);
         },
       ],
     });

@@ -9,6 +9,7 @@ import type { BrowserPool } from './browser-pool.js';
 import { CaptureRoom } from './capture-room.js';
 import { NO_BROWSER } from './chromium.js';
 import { Deadline } from './deadline.js';
+import { Disguises } from './disguise.js';
 import { isProxyFailure, REFUSAL_HEADER } from './egress-proxy.js';
 import { bodyTooLarge, DownloadError, RedirectRefused } from './engine-errors.js';
 import { MAX_RENDERED_BYTES, type EngineRequest, type EngineResponse, type FetchEngine } from './engine.js';
@@ -38,6 +39,7 @@ const SCROLL_LIMIT_MS = 5_000;
 const READ_RESERVE_MS = 1_000;
 
 export class BrowserEngine implements FetchEngine {
+  private readonly disguises = new Disguises();
   private readonly adLists: AdLists;
 
   constructor(private readonly options: BrowserEngineOptions) {
@@ -52,12 +54,17 @@ export class BrowserEngine implements FetchEngine {
     const startedAt = performance.now();
     checkUrlTarget(request.url, this.options.allow);
     if (!this.isAvailable && request.view.actions.length > 0) throw actionsNotSupported(NO_BROWSER);
-    const context = contextOptionsOf(request);
     const deadline = new Deadline(request.timeoutMs, signal);
+    const disguise = request.proxy === 'stealth' ? await this.disguises.for(request) : null;
+    const route = await this.options.pool.routeOf(request.upstream);
+    const context = { ...contextOptionsOf(request), ...disguise?.contextOptions, ...route };
     try {
-      const read = await this.options.pool.withPage(context, deadline, (page) => this.read(page, request, deadline));
+      const read = await this.options.pool.withPage(context, deadline, async (page) => {
+        await disguise?.putOn(page);
+        return this.read(page, request, deadline);
+      });
       const ms = performance.now() - startedAt;
-      return { ...read, ms, engine: 'browser', proxyUsed: 'basic', timezone: timezoneOf(request.view) };
+      return { ...read, ms, engine: 'browser', proxyUsed: request.proxy, timezone: timezoneOf(request.view) };
     } catch (error) {
       if (error instanceof RedirectRefused) throw error.reason;
       if (deadline.signal.aborted) throw deadline.signal.reason;

@@ -55,6 +55,7 @@ export const CHROMIUM_ARGS = [
   '--disable-sync',
   '--disable-crash-reporter',
   '--disable-gpu',
+  '--disable-blink-features=AutomationControlled',
   '--no-first-run',
   '--no-pings',
   '--mute-audio',

@@ -3,63 +3,138 @@
  * process that resolves, checks and pins every CONNECT and every plain request, so that no client decides by itself
  * where a name leads.
  */
-import { Agent } from 'node:http';
-import { isIP } from 'node:net';
+import { Agent, Server as HttpServer, type IncomingMessage } from 'node:http';
+import { isIP, type Socket } from 'node:net';
 import { isTroupeError } from '@troupe/contracts';
 import { pinnedLookup, type Resolver } from '@troupe/egress';
+import { LRUCache } from 'lru-cache';
 import { RequestError, Server, type PrepareRequestFunctionOpts, type PrepareRequestFunctionResult } from 'proxy-chain';
-import { CONNECT_TIMEOUT_MS } from './engine.js';
+import { CONNECT_TIMEOUT_MS, type UpstreamProxy } from './engine.js';
 
 /** Header of an answer that comes from the proxy and not from the site; its value is the code of the refusal. */
 export const REFUSAL_HEADER = 'x-troupe-egress';
+
+type PrepareRequestFunction = (request: PrepareRequestFunctionOpts) => Promise<PrepareRequestFunctionResult>;
+
+/** Of proxy-chain's numbers, the one for whatever has none of its own. */
+const NO_WAY_THROUGH = 599;
 
 /** The proxy answers plain requests with 590-599 when the site could not be reached (proxy-chain's own numbers). */
 export function isProxyFailure(statusCode: number): boolean {
   return statusCode >= 590 && statusCode <= 599;
 }
 
+/** Listeners for upstream proxies; the one that was least used of late makes room. */
+const MAX_LISTENERS = 500;
+/** Beside the time for the name: what a tunnel through an upstream proxy may take. */
+const TUNNEL_TIMEOUT_MS = 20_000;
+
 export class EgressProxy {
   private readonly agent = new Agent({ keepAlive: false });
-  private server: Server | null = null;
-  private starting: Promise<string> | null = null;
+  private direct: Promise<Server> | null = null;
+  /** One port each: a client that is sent to it needs no word about the upstream and cannot change it. */
+  private readonly listeners = new LRUCache<UpstreamProxy, Promise<Server>>({
+    max: MAX_LISTENERS,
+    dispose: (server) => void closeServer(server),
+  });
 
   constructor(private readonly resolver: Resolver) {}
 
-  /** Address of the proxy, started by the first call. */
-  url(): Promise<string> {
-    this.starting ??= this.start();
-    return this.starting;
+  /** Address of the proxy that goes out through `upstream`, else directly; started by the first call. */
+  async url(upstream?: UpstreamProxy): Promise<string> {
+    const { port } = await this.listener(upstream);
+    return `http://127.0.0.1:${port}`;
   }
 
   async close(): Promise<void> {
-    await this.starting;
-    await this.server?.close(true);
+    const servers = [...(this.direct === null ? [] : [this.direct]), ...this.listeners.values()];
+    this.direct = null;
+    this.listeners.clear();
+    await Promise.all(servers.map(closeServer));
     this.agent.destroy();
-    this.server = null;
-    this.starting = null;
   }
 
-  private async start(): Promise<string> {
-    const server = new Server({
-      host: '127.0.0.1',
-      port: 0,
-      prepareRequestFunction: (request) => this.prepare(request),
-    });
+  private listener(upstream: UpstreamProxy | undefined): Promise<Server> {
+    if (upstream === undefined) return (this.direct ??= this.start((request) => this.prepare(request)));
+    const known = this.listeners.get(upstream);
+    if (known !== undefined) return known;
+    const server = this.start((request) => this.prepareTunnel(request, upstream));
+    this.listeners.set(upstream, server);
+    return server;
+  }
+
+  private async start(prepareRequestFunction: PrepareRequestFunction): Promise<Server> {
+    const server = new Server({ host: '127.0.0.1', port: 0, prepareRequestFunction });
     server.on('requestFailed', () => undefined);
     await server.listen();
     server.server.unref();
-    this.server = server;
-    return `http://127.0.0.1:${server.port}`;
+    return server;
+  }
+
+  private async prepareTunnel(
+    request: PrepareRequestFunctionOpts,
+    upstream: UpstreamProxy,
+  ): Promise<PrepareRequestFunctionResult> {
+    const addresses = await this.resolve(request);
+    dropProxyHeaders(request.request);
+    const client = request.request.socket;
+    const signal = AbortSignal.timeout(TUNNEL_TIMEOUT_MS);
+    const tunnel = await upstream.open({ addresses, port: request.port }, signal).catch(() => {
+      throw new RequestError('no way through the proxy', NO_WAY_THROUGH);
+    });
+    client.once('close', () => tunnel.destroy());
+    if (client.destroyed) tunnel.destroy();
+    return request.isHttp ? { httpAgent: new TunnelAgent(tunnel) } : { customConnectServer: joinedWith(tunnel) };
+  }
+
+  private async resolve(request: PrepareRequestFunctionOpts): Promise<string[]> {
+    const signal = AbortSignal.timeout(CONNECT_TIMEOUT_MS);
+    return this.resolver.resolve(request.hostname, request.port, signal).catch((error: unknown) => {
+      throw refusal(error);
+    });
   }
 
   private async prepare(request: PrepareRequestFunctionOpts): Promise<PrepareRequestFunctionResult> {
-    const signal = AbortSignal.timeout(CONNECT_TIMEOUT_MS);
-    const addresses = await this.resolver.resolve(request.hostname, request.port, signal).catch((error: unknown) => {
-      throw refusal(error);
-    });
+    const addresses = await this.resolve(request);
+    dropProxyHeaders(request.request);
     const dnsLookup = pinnedLookup(addresses) as NonNullable<PrepareRequestFunctionResult['dnsLookup']>;
     return { dnsLookup, httpAgent: this.agent, ...family(addresses) };
   }
+}
+
+/** Said to this proxy and to nobody else; proxy-chain would pass it on to the site. */
+function dropProxyHeaders({ rawHeaders }: IncomingMessage): void {
+  for (let at = rawHeaders.length - 2; at >= 0; at -= 2) {
+    if (rawHeaders[at]?.toLowerCase() === 'proxy-connection') rawHeaders.splice(at, 2);
+  }
+}
+
+/** For one plain request: its connection is there already. */
+class TunnelAgent extends Agent {
+  constructor(private readonly tunnel: Socket) {
+    super({ keepAlive: false });
+  }
+
+  override createConnection(): Socket {
+    return this.tunnel;
+  }
+}
+
+/** What proxy-chain hands a client's connection to once it is open: it is tied to the tunnel, end to end. */
+function joinedWith(tunnel: Socket): HttpServer {
+  const join = (client: Socket): void => {
+    const end = (): void => {
+      client.destroy();
+      tunnel.destroy();
+    };
+    client.on('error', end).on('close', end).pipe(tunnel);
+    tunnel.on('error', end).on('close', end).pipe(client);
+  };
+  return new HttpServer().removeAllListeners('connection').on('connection', join);
+}
+
+async function closeServer(server: Promise<Server>): Promise<void> {
+  await (await server.catch(() => null))?.close(true);
 }
 
 /** One address: say its family at once, so that a socket asks for that one. */

@@ -1,4 +1,5 @@
 /** Port of a fetch engine: one way of turning a URL into bytes. Three adapters: http, got, browser. */
+import type { OpenTunnel } from '@troupe/egress';
 import type { Captured, EngineName, ProxyClass, ScreenshotSpec, ScrapeSpec, Uuid } from '@troupe/contracts';
 
 /** How a browser shows the page, and what it is to bring of it beside its DOM. */
@@ -6,6 +7,11 @@ export interface PageView extends Pick<ScrapeSpec, 'mobile' | 'blockAds' | 'loca
   /** null: none. */
   screenshot: ScreenshotSpec | null;
   branding: boolean;
+}
+
+/** A proxy between us and the sites, as engines use it: the way through it. Told apart by identity. */
+export interface UpstreamProxy {
+  readonly open: OpenTunnel;
 }
 
 export interface EngineRequest {
@@ -25,6 +31,8 @@ export interface EngineRequest {
   proxy: ProxyClass;
   /** Whose proxies; null: the deployment's own requests. */
   team: Uuid | null;
+  /** The proxy that was chosen for this request; absent: it goes out directly. */
+  upstream?: UpstreamProxy;
   /** Pages with the same key share a browser context, one after another; null: a fresh one for this page. */
   contextKey: string | null;
   /**

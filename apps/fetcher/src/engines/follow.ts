@@ -1,11 +1,11 @@
 /** The part of a fetch that the plain clients share: hop by hop, each address checked, caps and errors alike. */
 import type { Readable } from 'node:stream';
 import { checkUrlTarget, type AllowList } from '@troupe/egress';
-import type { EngineName } from '@troupe/contracts';
+import type { EngineName, ProxyClass } from '@troupe/contracts';
 import { readBody } from './content-decoding.js';
 import { Deadline } from './deadline.js';
 import { RedirectRefused, refuseRedirect, toEngineError } from './engine-errors.js';
-import { WITHOUT_BROWSER, type EngineRequest, type EngineResponse } from './engine.js';
+import { WITHOUT_BROWSER, type EngineRequest, type EngineResponse, type UpstreamProxy } from './engine.js';
 import { RedirectTrail, redirectTarget } from './redirect-trail.js';
 import { callerHeaders } from './request-headers.js';
 import { parseRetryAfter } from './retry-after.js';
@@ -25,6 +25,8 @@ export interface HopRequest {
   /** The caller's headers and cookies that may go to this address, names in lower case. */
   headers: Record<string, string>;
   skipTlsVerification: boolean;
+  upstream: UpstreamProxy | undefined;
+  proxy: ProxyClass;
   deadline: Deadline;
 }
 
@@ -44,7 +46,7 @@ export async function fetchFollowing(
     const hop = await openLast(request, trail, deadline, client);
     const body = await readHop(hop, trail.url, request.maxBytes);
     const ms = performance.now() - startedAt;
-    return { ...describe(hop, trail), ...WITHOUT_BROWSER, body, ms, engine: client.engine, proxyUsed: 'basic' };
+    return { ...describe(hop, trail), ...WITHOUT_BROWSER, body, ms, engine: client.engine, proxyUsed: request.proxy };
   } catch (error) {
     if (error instanceof RedirectRefused) throw error.reason;
     if (deadline.signal.aborted) throw deadline.signal.reason;
@@ -62,8 +64,9 @@ async function openLast(
 ): Promise<Hop> {
   for (;;) {
     deadline.signal.throwIfAborted();
-    const { skipTlsVerification } = request;
-    const hop = await client.open({ url: trail.url, headers: trail.headers(), skipTlsVerification, deadline });
+    const { skipTlsVerification, upstream, proxy } = request;
+    const ask = { url: trail.url, headers: trail.headers(), skipTlsVerification, upstream, proxy, deadline };
+    const hop = await client.open(ask);
     const target = redirectTarget(hop.statusCode, first(hop.headers.location), trail.url);
     if (target === null) return hop;
     await hop.discard();

@@ -21,6 +21,14 @@ export interface GotEngineOptions {
   proxy: EgressProxy;
 }
 
+/** The browser that stealth pages are shown in, as far as headers tell. */
+const STEALTH_HEADERS = {
+  browsers: ['chrome' as const],
+  devices: ['desktop' as const],
+  operatingSystems: ['linux' as const],
+  locales: ['en-US', 'en'],
+};
+
 export class GotEngine implements FetchEngine {
   constructor(private readonly options: GotEngineOptions) {}
 
@@ -44,11 +52,15 @@ export class GotEngine implements FetchEngine {
 
   private async request(hop: HopRequest, useHttp2: boolean): Promise<Hop> {
     const { signal } = hop.deadline;
-    const [{ gotScraping }, proxyUrl] = await Promise.all([import('got-scraping'), this.options.proxy.url()]);
+    const [{ gotScraping }, proxyUrl] = await Promise.all([
+      import('got-scraping'),
+      this.options.proxy.url(hop.upstream),
+    ]);
     signal.throwIfAborted();
     const stream = gotScraping.stream(hop.url, {
       proxyUrl,
       http2: useHttp2,
+      ...(hop.proxy === 'stealth' ? { headerGeneratorOptions: STEALTH_HEADERS } : {}),
       headers: { ...hop.headers, 'accept-encoding': ACCEPT_ENCODING },
       followRedirect: false,
       throwHttpErrors: false,

@@ -1,5 +1,6 @@
 /** First rung: undici with keep-alive, the cheapest way to a page. Honest about who it is. */
 import { Connector, type AllowList, type Resolver } from '@troupe/egress';
+import { LRUCache } from 'lru-cache';
 import { Agent, type buildConnector } from 'undici';
 import {
   CONNECT_TIMEOUT_MS,
@@ -8,6 +9,7 @@ import {
   type EngineResponse,
   type FetchEngine,
   type Identity,
+  type UpstreamProxy,
 } from './engine.js';
 import { fetchFollowing, type Hop, type HopRequest } from './follow.js';
 import { defaultHeaders } from './request-headers.js';
@@ -20,18 +22,29 @@ export interface HttpEngineOptions {
   keepAliveMs?: number;
 }
 
+/** Of certificates that must be good, and that may be anything. */
+interface Agents {
+  verifying: Agent;
+  trusting: Agent;
+}
+
+/** Proxies with connections of their own kept open. */
+const MAX_PROXIES = 1_000;
 const MAX_HEADER_BYTES = 64 * 1024;
 /** A redirect's body up to this size is read, so that its connection stays usable. */
 const DISCARD_BYTES = 64 * 1024;
 
 export class HttpEngine implements FetchEngine {
-  private readonly verifying: Agent;
-  private readonly trusting: Agent;
+  private readonly direct: Agents;
+  /** By proxy: a connection through one is never used for another. */
+  private readonly proxied = new LRUCache<UpstreamProxy, Agents>({
+    max: MAX_PROXIES,
+    dispose: ({ verifying, trusting }) => void Promise.allSettled([verifying.close(), trusting.close()]),
+  });
   private readonly headers: Record<string, string>;
 
   constructor(private readonly options: HttpEngineOptions) {
-    this.verifying = createAgent(options, true);
-    this.trusting = createAgent(options, false);
+    this.direct = createAgents(options);
     this.headers = defaultHeaders(userAgentText(options.identity));
   }
 
@@ -44,12 +57,14 @@ export class HttpEngine implements FetchEngine {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.verifying.destroy(), this.trusting.destroy()]);
+    const all = [this.direct, ...this.proxied.values()].flatMap(({ verifying, trusting }) => [verifying, trusting]);
+    await Promise.all(all.map((agent) => agent.destroy()));
   }
 
   private async open(hop: HopRequest): Promise<Hop> {
     const url = new URL(hop.url);
-    const agent = hop.skipTlsVerification ? this.trusting : this.verifying;
+    const agents = this.agentsFor(hop.upstream);
+    const agent = hop.skipTlsVerification ? agents.trusting : agents.verifying;
     const { statusCode, statusText, headers, body } = await agent.request({
       origin: url.origin,
       path: url.pathname + url.search,
@@ -60,18 +75,36 @@ export class HttpEngine implements FetchEngine {
     const discard = (): Promise<void> => body.dump({ limit: DISCARD_BYTES, signal: hop.deadline.signal });
     return { statusCode, statusText, headers, stream: body, discard };
   }
+
+  private agentsFor(upstream: UpstreamProxy | undefined): Agents {
+    if (upstream === undefined) return this.direct;
+    const known = this.proxied.get(upstream);
+    if (known !== undefined) return known;
+    const agents = createAgents(this.options, upstream);
+    this.proxied.set(upstream, agents);
+    return agents;
+  }
+}
+
+function createAgents(options: HttpEngineOptions, upstream?: UpstreamProxy): Agents {
+  return { verifying: createAgent(options, true, upstream), trusting: createAgent(options, false, upstream) };
 }
 
 /** Deadlines are ours: undici's own timers are off because they tick in seconds and restart with every chunk. */
-function createAgent(options: HttpEngineOptions, verifyTls: boolean): Agent {
-  const connector = new Connector({ resolver: options.resolver, verifyTls, timeoutMs: CONNECT_TIMEOUT_MS });
+function createAgent(
+  { resolver, keepAliveMs = 4_000 }: HttpEngineOptions,
+  verifyTls: boolean,
+  upstream?: UpstreamProxy,
+) {
+  const tunnel = upstream === undefined ? {} : { tunnel: upstream.open };
+  const connector = new Connector({ resolver, verifyTls, timeoutMs: CONNECT_TIMEOUT_MS, ...tunnel });
   return new Agent({
     connect: connectWith(connector),
     pipelining: 1,
     headersTimeout: 0,
     bodyTimeout: 0,
-    keepAliveTimeout: options.keepAliveMs ?? 4_000,
-    keepAliveMaxTimeout: options.keepAliveMs ?? 4_000,
+    keepAliveTimeout: keepAliveMs,
+    keepAliveMaxTimeout: keepAliveMs,
     maxHeaderSize: MAX_HEADER_BYTES,
   });
 }

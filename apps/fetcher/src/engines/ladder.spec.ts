@@ -37,6 +37,23 @@ describe('the rules of the ladder', () => {
     expect(walls.map((wall) => nextRung('got', wall))).toEqual(walls.map(() => 'browser'));
   });
 
+  it('believes a wall that names itself, whatever the status', () => {
+    for (const header of ['cf-mitigated', 'x-amzn-waf-action'])
+      expect(nextRung('http', answer(202, 'content', '', { [header]: 'challenge' }))).toBe('got');
+  });
+
+  it('starts stealth with the client that looks like a browser, and keeps apart what it learns of both classes', () => {
+    const ladder = new Ladder({ hasBrowser: true });
+    const url = 'https://site.test/';
+    expect([ladder.start(url, plain), ladder.start(url, plain, 'stealth')]).toEqual(['http', 'got']);
+    ladder.learn(url, { from: 'http', to: 'got', isGood: true });
+    expect(ladder.start(url, plain)).toBe('got');
+    for (const _ of [1, 2, 3]) ladder.learn(url, { from: 'got', to: 'browser', isGood: true, proxy: 'stealth' });
+    expect([ladder.start(url, plain), ladder.start(url, plain, 'stealth')]).toEqual(['got', 'browser']);
+    const bare = new Ladder({ hasBrowser: false });
+    expect(bare.start(url, { engine: 'browserIfAny', waitForMs: 0 }, 'stealth')).toBe('got');
+  });
+
   it('does not take a page that mentions captchas for a wall', () => {
     const page = { statusCode: 200, headers: { server: 'cloudflare' }, body: Buffer.from('how captchas work') };
     expect(isTurnedAway(page)).toBe(false);

@@ -2,7 +2,7 @@
  * Which engine fetches a page, and when the next one takes over: http -> got -> browser. Pure rules, and what was
  * learned per host. The caller loops: fetch, convert, ask.
  */
-import { isTroupeError, type EngineName, type PageVerdict, type ScrapeSpec } from '@troupe/contracts';
+import { isTroupeError, type EngineName, type PageVerdict, type ProxyClass, type ScrapeSpec } from '@troupe/contracts';
 import { LRUCache } from 'lru-cache';
 import { faultOf } from './engine-errors.js';
 import type { EngineResponse } from './engine.js';
@@ -20,17 +20,21 @@ export type RungResult =
 const TURNED_AWAY =
   /^(ECONNRESET|EPIPE|UND_ERR_SOCKET|EPROTO|HPE_|HTTPParserError|UND_ERR_HEADERS_OVERFLOW|ERR_SSL_\w*ALERT|ERR_SSL_(WRONG|UNSUPPORTED|NO_)|ERR_HTTP2_)/;
 const WALL_STATUS = new Set([401, 403, 405, 406, 409, 418, 429, 503]);
-const WALL_HEADERS = ['cf-mitigated', 'x-datadome', 'x-dd-b', 'x-amzn-waf-action', 'x-px-captcha', 'x-sucuri-block'];
+const WALL_HEADERS = ['x-datadome', 'x-dd-b', 'x-px-captcha', 'x-px-blocked', 'x-sucuri-block'];
 const WALL_SERVERS = /^(cloudflare|akamaighost|ddos-guard|sucuri|datadome|imperva)/i;
 const WALL_COOKIES = /(^|[\s,;])(datadome|__cf_bm|cf_chl_|incap_ses_|visid_incap_|_px\w*|ak_bmsc|bm_sz|reese84)/i;
 const WALL_TEXT =
-  /captcha|challenge-platform|cf-chl|_incapsula_resource|just a moment\.\.\.|attention required!|px-block|ddos protection|verify (that )?you are (a )?human|are you a robot|edgesuite\.net|access denied/i;
+  /captcha|incapsula incident|awswaf|sucuri website firewall|unusual traffic|press (?:&amp;|&|and) hold|robot or human|challenge-platform|cf-chl|_incapsula_resource|just a moment\.\.\.|attention required!|px-block|ddos protection|verify (that )?you are (a )?human|are you a robot|edgesuite\.net|access denied/i;
 const WALL_TEXT_BYTES = 64 * 1024;
+
+/** Said by a wall and by nobody else, whatever the status. */
+const WALL_VERDICTS = ['cf-mitigated', 'x-amzn-waf-action'];
 
 /** A status by which sites refuse, with a sign that a bot wall speaks and not the application. */
 export function isTurnedAway(response: Pick<EngineResponse, 'statusCode' | 'headers' | 'body'>): boolean {
-  if (!WALL_STATUS.has(response.statusCode)) return false;
   const { headers } = response;
+  if (WALL_VERDICTS.some((name) => name in headers)) return true;
+  if (!WALL_STATUS.has(response.statusCode)) return false;
   if (WALL_HEADERS.some((name) => name in headers)) return true;
   if (WALL_SERVERS.test(headers.server ?? '') || WALL_COOKIES.test(headers['set-cookie'] ?? '')) return true;
   return WALL_TEXT.test(Buffer.from(response.body.subarray(0, WALL_TEXT_BYTES)).toString('latin1'));
@@ -88,13 +92,14 @@ export class Ladder {
     this.hosts = new LRUCache({ max: options.maxHosts ?? 10_000, ttl: options.ttlMs ?? 3_600_000 });
   }
 
-  /** First engine for a page: what was asked for, else what its host has taught. */
-  start(url: string, spec: Pick<ScrapeSpec, 'engine' | 'waitForMs'>): EngineName {
+  /** First engine for a page: what was asked for, else what its host has taught of requests of this class. */
+  start(url: string, spec: Pick<ScrapeSpec, 'engine' | 'waitForMs'>, proxy: ProxyClass = 'basic'): EngineName {
     const asked = firstRung(spec);
-    if (asked === 'browser') return spec.engine === 'browserIfAny' && !this.options.hasBrowser ? 'http' : asked;
-    const learned = this.hosts.get(hostOf(url));
-    if (learned === undefined) return asked;
-    return learned.engine === 'browser' && learned.climbs < BROWSER_AFTER ? asked : learned.engine;
+    const lowest = lowestRung(proxy);
+    if (asked === 'browser') return spec.engine === 'browserIfAny' && !this.options.hasBrowser ? lowest : asked;
+    const learned = this.hosts.get(keyOf(url, proxy));
+    if (learned === undefined) return lowest;
+    return learned.engine === 'browser' && learned.climbs < BROWSER_AFTER ? lowest : learned.engine;
   }
 
   /** The next engine, or null when this result is final. Never names an engine that is not there. */
@@ -104,8 +109,8 @@ export class Ladder {
   }
 
   /** Tells how a page that was not sent to a browser on request ended: `from` its first engine to `to` its last. */
-  learn(url: string, page: { from: EngineName; to: EngineName; isGood: boolean }): void {
-    const host = hostOf(url);
+  learn(url: string, page: { from: EngineName; to: EngineName; isGood: boolean; proxy?: ProxyClass }): void {
+    const host = keyOf(url, page.proxy ?? 'basic');
     const known = this.hosts.get(host);
     if (!page.isGood) {
       if (known?.engine === page.from) this.hosts.delete(host);
@@ -118,6 +123,11 @@ export class Ladder {
   }
 }
 
-function hostOf(url: string): string {
-  return URL.parse(url)?.host ?? url;
+/** The plain client is what it is: stealth begins with the one that looks like a browser. */
+function lowestRung(proxy: ProxyClass): EngineName {
+  return proxy === 'stealth' ? 'got' : 'http';
+}
+
+function keyOf(url: string, proxy: ProxyClass): string {
+  return `${proxy} ${URL.parse(url)?.host ?? url}`;
 }

@@ -76,7 +76,7 @@ export function browserUserAgent(version: string, isMobile: boolean, own: string
   const device = isMobile ? 'Linux; Android 10; K' : 'X11; Linux x86_64';
   const [major = ''] = version.split('.');
   const product = `Chrome/${major}.0.0.0${isMobile ? ' Mobile' : ''}`;
-  return `Mozilla/5.0 (${device}) AppleWebKit/537.36 (KHTML, like Gecko) ${product} Safari/537.36 ${own}`;
+  return `Mozilla/5.0 (${device}) AppleWebKit/537.36 (KHTML, like Gecko) ${product} Safari/537.36 ${own}`.trim();
 }
 
 function windowOf({ mobile, screenshot, actions }: PageView): Viewport {

@@ -15,6 +15,7 @@ import {
   type ExcludedLinks,
   type Outlink,
   type PageDocument,
+  type ProxyClass,
   type ScrapeSpec,
   type Uuid,
 } from '@troupe/contracts';
@@ -29,7 +30,8 @@ import {
   type PageView,
 } from '../engines/engine.js';
 import { timezoneOf } from '../engines/page-context.js';
-import { firstRung, isTurnedAway, type Ladder } from '../engines/ladder.js';
+import { firstRung, isClientFault, isTurnedAway, type Ladder } from '../engines/ladder.js';
+import { StealthHosts } from '../proxies/index.js';
 import { BusyAnswerError, busyKind, isBusy, TransportError } from './transport-error.js';
 import type { TroubleKind } from '../slots/host-reports.js';
 
@@ -114,7 +116,28 @@ interface Climb {
   request: PageRequest;
   url: string;
   endsAt: number;
+  proxy: ProxyClass;
+  /** Rung below which nothing is tried; null: as the ladder says. */
+  from: EngineName | null;
 }
+
+/** What came of a page that was asked for by one class of proxies. */
+type Outcome = { type: 'answer'; answer: Answer } | { type: 'error'; error: unknown };
+
+/** With less time left a refused page is not tried again. */
+const MIN_RETRY_MS = 1_000;
+/** Plain refusals, which another address may not meet. */
+const REFUSALS = new Set([401, 403]);
+
+/** Ways in for pages that are turned away (`proxy: 'auto'`). */
+export interface StealthRoutes {
+  /** Stealth requests of the team leave by other proxies than its basic ones. */
+  hasExit(team: Uuid): boolean;
+  hosts: Pick<StealthHosts, 'first' | 'isHopeless' | 'learn'>;
+}
+
+/** Where a page goes on that the plain clients were turned away from: at the top, if there is one. */
+const STEALTH_START = { engine: 'browserIfAny', waitForMs: 0 } as const;
 
 export type Engines = Record<EngineName, Pick<FetchEngine, 'fetch'>>;
 
@@ -123,6 +146,7 @@ export class PageFetcher {
     private readonly engines: Engines,
     private readonly ladder: Pick<Ladder, 'start' | 'next' | 'learn'>,
     private readonly converter: Converter,
+    private readonly stealth: StealthRoutes = { hasExit: () => false, hosts: new StealthHosts() },
   ) {}
 
   /**
@@ -131,12 +155,59 @@ export class PageFetcher {
    */
   async fetch(request: PageRequest): Promise<FetchedPage> {
     const endsAt = performance.now() + request.budgetMs;
+    const { proxy } = request.spec;
+    const answer =
+      proxy === 'auto'
+        ? await this.#fetchAuto(request, endsAt)
+        : await this.#follow({ request, url: request.url, endsAt, proxy, from: null });
+    return finish(kept(answer, request), request.spec);
+  }
+
+  /** By the class that is likely to do, and by the other one when that is turned away. The first outcome stands else. */
+  async #fetchAuto(request: PageRequest, endsAt: number): Promise<Answer> {
+    const { url, team, signal } = request;
+    const proxy = this.stealth.hosts.first(team, url);
+    const first = await outcomeOf(this.#follow({ request, url, endsAt, proxy, from: null }));
+    const isFinal = !this.#isRefused(first, request) || this.stealth.hosts.isHopeless(team, url);
+    if (isFinal || endsAt - performance.now() < MIN_RETRY_MS) return answerOf(first);
+    await request.onClimb();
+    const other = proxy === 'basic' ? 'stealth' : 'basic';
+    // Without another exit only what the client looks like can make a difference.
+    const from =
+      other === 'stealth' && !this.stealth.hasExit(team) ? this.ladder.start(url, STEALTH_START, other) : null;
+    const second = await outcomeOf(this.#follow({ request, url, endsAt, proxy: other, from }));
+    signal.throwIfAborted();
+    const isBetter = second.type === 'answer' && !this.#isRefused(second, request);
+    this.stealth.hosts.learn(team, url, isBetter ? other : null);
+    return answerOf(isBetter ? second : first);
+  }
+
+  /** Turned away for being who we seem to be. A host that asks for less is another matter: it gets less. */
+  #isRefused(outcome: Outcome, { team, signal }: PageRequest): boolean {
+    if (signal.aborted) return false;
+    if (outcome.type === 'error') {
+      const { error } = outcome;
+      if (!isTroupeError(error)) return false;
+      if (error.code === 'SCRAPE_BLOCKED') return true;
+      const isOfTheWay = isClientFault(error) || error.code === 'SCRAPE_PROXY_SELECTION_ERROR';
+      return isOfTheWay && this.stealth.hasExit(team);
+    }
+    const { response, head, isBusy } = outcome.answer;
+    if (isBusy) return false;
+    if (isTurnedAway({ ...response, body: head })) return true;
+    const wantsLogin = 'www-authenticate' in response.headers;
+    return REFUSALS.has(response.statusCode) && !wantsLogin && this.stealth.hasExit(team);
+  }
+
+  /** Meta refreshes are followed like redirects. */
+  async #follow(start: Climb): Promise<Answer> {
+    const { request } = start;
     const seen = new Set<string>();
-    for (let url = request.url; ;) {
+    for (let url = start.url; ;) {
       seen.add(url);
-      const answer = await this.#climb({ request, url, endsAt });
+      const answer = await this.#climb({ ...start, url });
       const target = refreshTarget(answer);
-      if (target === null) return finish(kept(answer, request), request.spec);
+      if (target === null) return answer;
       if (seen.has(target) || seen.size > MAX_REDIRECTS) throw tooManyRefreshes(target);
       await request.onHop(target);
       url = target;
@@ -158,7 +229,7 @@ export class PageFetcher {
    */
   async #climb(climb: Climb): Promise<Answer> {
     const { request, url } = climb;
-    const from = this.ladder.start(url, request.spec);
+    const from = climb.from ?? this.ladder.start(url, request.spec, climb.proxy);
     let best: Answer | null = null;
     let failure: TransportError | null = null;
     let isFile = false;
@@ -186,7 +257,8 @@ export class PageFetcher {
     if (busy && !climb.request.keepsBusyAnswers) {
       throw new BusyAnswerError(response.finalUrl, response.statusCode, response.retryAfterMs);
     }
-    const head = response.statusCode >= 400 ? response.body.slice(0, HEAD_BYTES) : NO_BYTES;
+    // A copy: a Buffer's own `slice` is a view of what the converter takes away.
+    const head = response.statusCode >= 400 ? new Uint8Array(response.body.subarray(0, HEAD_BYTES)) : NO_BYTES;
     const copy = climb.request.cache?.copy(response) ?? null;
     const converted = await this.converter.convert(convertRequest(response, climb.request), climb.request.signal);
     return {
@@ -212,7 +284,7 @@ export class PageFetcher {
 
   /** Rejects with what `onHop` rejected with and when the caller gave up; other failures are results. */
   async #ask(
-    { request, url, endsAt }: Climb,
+    { request, url, endsAt, proxy }: Climb,
     engine: EngineName,
     conditions: Record<string, string>,
   ): Promise<EngineResponse | TransportError> {
@@ -236,7 +308,7 @@ export class PageFetcher {
         skipTlsVerification,
         waitForMs,
         view: viewOf(request.spec),
-        proxy: request.spec.proxy === 'stealth' ? 'stealth' : 'basic',
+        proxy,
         team,
         contextKey,
         onRedirect,
@@ -263,7 +335,7 @@ export class PageFetcher {
   async #judgeAndLearn(answer: Answer, climb: Climb, from: EngineName): Promise<Answer> {
     const wasAsked = firstRung(climb.request.spec) === 'browser';
     const learn = (isGood: boolean) => {
-      if (!wasAsked) this.ladder.learn(climb.url, { from, to: answer.response.engine, isGood });
+      if (!wasAsked) this.ladder.learn(climb.url, { from, to: answer.response.engine, isGood, proxy: climb.proxy });
     };
     try {
       const judged = await this.#judge(answer, climb.request);
@@ -297,6 +369,18 @@ function isSeen({ captured }: EngineResponse): boolean {
 /** The browser was about to save the answer. */
 function isDownload(rung: Rung): boolean {
   return rung.type === 'error' && rung.error.cause instanceof DownloadError;
+}
+
+async function outcomeOf(work: Promise<Answer>): Promise<Outcome> {
+  return work.then(
+    (answer): Outcome => ({ type: 'answer', answer }),
+    (error: unknown): Outcome => ({ type: 'error', error }),
+  );
+}
+
+function answerOf(outcome: Outcome): Answer {
+  if (outcome.type === 'error') throw outcome.error;
+  return outcome.answer;
 }
 
 /** A page whose scripts did not run, if it has something to read all the same. */

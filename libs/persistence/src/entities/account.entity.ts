@@ -1,4 +1,4 @@
-import type { TeamFlags, Uuid } from '@troupe/contracts';
+import type { ProxyLists, TeamFlags, Uuid } from '@troupe/contracts';
 import type { EntitySchemaOptions } from 'typeorm';
 
 export interface Team {
@@ -9,6 +9,8 @@ export interface Team {
   /** Credits per calendar month (UTC) with `BILLING=on`; null = unlimited. */
   creditsLimit: string | null;
   flags: TeamFlags;
+  /** null = those of the installation. */
+  proxies: ProxyLists | null;
   createdAt: Date;
 }
 
@@ -21,6 +23,7 @@ export const TeamEntity: EntitySchemaOptions<Team> = {
     concurrency: { type: 'int', nullable: true },
     creditsLimit: { name: 'credits_limit', type: 'bigint', nullable: true },
     flags: { type: 'jsonb' },
+    proxies: { type: 'jsonb', nullable: true },
     createdAt: { name: 'created_at', type: 'timestamptz', default: () => 'now()' },
   },
 };

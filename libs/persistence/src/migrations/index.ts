@@ -4,6 +4,7 @@ import { InitialSchema1763683200000 } from './1763683200000-initial-schema.js';
 import { Webhooks1763950001000 } from './1763950001000-webhooks.js';
 import { Accounts1763950003000 } from './1763950003000-accounts.js';
 import { JobCalls1763950005000 } from './1763950005000-job-calls.js';
+import { TeamProxies1763950008000 } from './1763950008000-team-proxies.js';
 
 export const MIGRATIONS_TABLE = 'schema_migration';
 
@@ -14,4 +15,5 @@ export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
   Accounts1763950003000,
   JobCalls1763950005000,
   Cache1763950006000,
+  TeamProxies1763950008000,
 ];

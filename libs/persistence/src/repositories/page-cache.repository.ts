@@ -1,5 +1,5 @@
 /** The index of the page cache; bodies are blobs, which the caller stores first (design/data-model.md §4, §5). */
-import { fingerprintFromInt64, type EngineName, type Fingerprint, type Uuid } from '@troupe/contracts';
+import { fingerprintFromInt64, type EngineName, type Fingerprint, type ProxyClass, type Uuid } from '@troupe/contracts';
 import type pg from 'pg';
 import { bulkQuery, lastByKey, storable, storableJson, type BulkStatement } from '../actor-store/statement.js';
 import { int64 } from '../actor-store/row-writes.js';
@@ -21,6 +21,8 @@ export interface CachedPageMeta {
   /** The body is a serialised DOM. */
   rendered: boolean;
   engine: EngineName;
+  /** Absent in entries of versions that knew of no proxies: basic. */
+  proxyUsed?: ProxyClass;
   etag: string | null;
   lastModified: string | null;
 }

@@ -1,5 +1,5 @@
 /** Teams, their keys and secrets, as the operator manages them. Every change leaves an audit entry. */
-import type { TeamFlags, Uuid } from '@troupe/contracts';
+import { shownProxy, type ProxyLists, type TeamFlags, type Uuid } from '@troupe/contracts';
 import type pg from 'pg';
 import { withTransaction } from '../pool.js';
 import { hashApiKey, keyPrefix } from './account.repository.js';
@@ -17,6 +17,8 @@ export interface TeamSettings {
 export interface TeamRecord extends TeamSettings {
   id: Uuid;
   hasWebhookSecret: boolean;
+  /** null = those of the installation. */
+  proxies: ProxyLists | null;
   createdAt: Date;
 }
 
@@ -38,7 +40,7 @@ export interface NewKey {
 }
 
 const TEAM_COLUMNS = `id, name, concurrency, credits_limit::float8 AS "creditsLimit", flags,
-  webhook_secret IS NOT NULL AS "hasWebhookSecret", created_at AS "createdAt"`;
+  webhook_secret IS NOT NULL AS "hasWebhookSecret", proxies, created_at AS "createdAt"`;
 const KEY_COLUMNS = `id, name, prefix, created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt",
   last_used_at AS "lastUsedAt"`;
 
@@ -58,6 +60,8 @@ const REVOKE_KEY = `UPDATE api_key SET revoked_at = coalesce(revoked_at, now()) 
 /** The former secret stays beside the new one: receivers may check by it for a day. */
 const SET_SECRET = `UPDATE team SET webhook_secret_previous = webhook_secret, webhook_secret = $2,
     webhook_secret_rotated_at = now() WHERE id = $1 RETURNING id`;
+
+const SET_PROXIES = `UPDATE team SET proxies = $2 WHERE id = $1 RETURNING ${TEAM_COLUMNS}`;
 
 const UNIQUE_VIOLATION = '23505';
 
@@ -121,6 +125,17 @@ export class TeamAdminRepository {
       const key = await one<KeyRecord>(client, REVOKE_KEY, [team, id]);
       if (key !== null) await recordAudit(client, by, { action: 'key.revoke', target: id, details: { team } });
       return key;
+    });
+  }
+
+  /** Replaces what the team had; two empty lists give it back to those of the installation. null when there is no such team. */
+  setProxies(team: Uuid, lists: ProxyLists, by: AuditAuthor): Promise<TeamRecord | null> {
+    const isEmpty = lists.basic.length + lists.stealth.length === 0;
+    return withTransaction(this.pool, async (client) => {
+      const found = await one<TeamRecord>(client, SET_PROXIES, [team, isEmpty ? null : lists]);
+      const details = { basic: lists.basic.map(shownProxy), stealth: lists.stealth.map(shownProxy) };
+      if (found !== null) await recordAudit(client, by, { action: 'proxies.set', target: team, details });
+      return found;
     });
   }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put } from '@nestjs/common';
-import { type Uuid } from '@troupe/contracts';
+import { shownProxy, type ProxyLists, type Uuid } from '@troupe/contracts';
 import {
   TeamAdminRepository,
   type AuditAuthor,
@@ -13,7 +13,7 @@ import { ApiError } from '../../errors/api-error.js';
 import { BodyPipe, IdPipe } from '../validation/body.pipe.js';
 import { readBody, type ReadBody } from '../validation/read-body.js';
 import { AdminOnly, AsAuthor } from './admin.guard.js';
-import { KeyDto, TeamDto, TeamPatchDto, WebhookSecretDto } from './teams.dto.js';
+import { KeyDto, ProxiesDto, TeamDto, TeamPatchDto, WebhookSecretDto } from './teams.dto.js';
 
 /** How long the former webhook secret is still good for. */
 const OLD_SECRET_HOURS = 24;
@@ -100,6 +100,19 @@ export class AdminTeamsController {
     return { success: true, secret, oldValidUntil };
   }
 
+  /** Replaces both lists. Answers never show the passwords in them. */
+  @Put(':id/proxies')
+  async setProxies(
+    @AsAuthor() by: AuditAuthor,
+    @Param('id', TEAM_ID) id: Uuid,
+    @Body(new BodyPipe(ProxiesDto)) { body }: ReadBody<ProxiesDto>,
+  ) {
+    const { basic = [], stealth = [] } = body;
+    const team = await this.teams.setProxies(id, { basic, stealth }, by);
+    if (team === null) throw teamNotFound();
+    return { success: true, proxies: proxiesBody(team.proxies) };
+  }
+
   private async teamOf(id: Uuid): Promise<TeamRecord> {
     const team = await this.teams.findTeam(id);
     if (team === null) throw teamNotFound();
@@ -116,8 +129,14 @@ function changesOf(raw: unknown): Partial<TeamSettings> {
   return Object.fromEntries([...set, ...resets.map((field) => [field, null])]) as Partial<TeamSettings>;
 }
 
-function teamBody({ id, name, concurrency, creditsLimit, flags, hasWebhookSecret, createdAt }: TeamRecord) {
-  return { id, name, concurrency, creditsLimit, flags, hasWebhookSecret, createdAt: createdAt.toISOString() };
+function teamBody({ proxies, createdAt, ...team }: TeamRecord) {
+  const { id, name, concurrency, creditsLimit, flags, hasWebhookSecret } = team;
+  const settings = { id, name, concurrency, creditsLimit, flags, hasWebhookSecret };
+  return { ...settings, proxies: proxiesBody(proxies), createdAt: createdAt.toISOString() };
+}
+
+function proxiesBody(lists: ProxyLists | null): ProxyLists {
+  return { basic: (lists?.basic ?? []).map(shownProxy), stealth: (lists?.stealth ?? []).map(shownProxy) };
 }
 
 function keyBody({ id, name, prefix, createdAt, expiresAt, revokedAt, lastUsedAt }: KeyRecord) {

@@ -1,10 +1,12 @@
-import { RATE_GROUPS, type TeamFlags } from '@troupe/contracts';
+import { PROXY_URL, RATE_GROUPS, type TeamFlags } from '@troupe/contracts';
 import { Field, isPlainObject, NumberField, numberIssues, TextField } from '../validation/fields.js';
 import { customIssue, under, unknownKeys, wrongType, type Issue } from '../validation/issue.js';
 
 const MAX_NAME = 200;
 const MAX_CONCURRENCY = 100_000;
 const MAX_PER_MINUTE = 1_000_000_000;
+const MAX_PROXIES = 1000;
+const PROXY_EXPECTED = 'Expected http://, https:// or socks5://, with [user:password@]host[:port] and nothing more';
 const PERMISSIONS = ['zeroDataRetention', 'ignoreRobots'];
 
 /** What can be set on a team; `null` for concurrency or creditsLimit takes its own number away again. */
@@ -27,6 +29,20 @@ export class KeyDto {
 export class WebhookSecretDto {
   /** @default a random one */
   @TextField({ minLength: 16, maxLength: 256 }) secret?: string;
+}
+
+/** A list that is absent is empty: those of the installation are used. */
+export class ProxiesDto {
+  @Field(proxyIssues) basic?: string[];
+  @Field(proxyIssues) stealth?: string[];
+}
+
+function proxyIssues(value: unknown): Issue[] {
+  if (!Array.isArray(value)) return [wrongType('array', value)];
+  if (value.length > MAX_PROXIES) return [customIssue(`Expected at most ${MAX_PROXIES} proxies`)];
+  return value.flatMap((url, at) =>
+    typeof url === 'string' && PROXY_URL.test(url) ? [] : under([at], [customIssue(PROXY_EXPECTED)]),
+  );
 }
 
 function flagsIssues(value: unknown): Issue[] {

@@ -1,0 +1,11 @@
+/** Machines that people browse with, as far as a page can tell: made in a thread because its tables take long to read. */
+export interface Machine {
+  /** In CSS pixels, at one device pixel each. */
+  screen: { width: number; height: number };
+  /** Rows of the screen that windows leave free. */
+  taskBar: number;
+  /** As WebGL names it. */
+  videoCard: { vendor: string; renderer: string };
+}
+
+export type Machines = Record<'desktop' | 'phone', Machine[]>;

@@ -1,0 +1,23 @@
+/** What goes wrong between us and a site when a proxy stands between. */
+import { TroupeError } from '@troupe/contracts';
+
+/**
+ * Thrown when the proxy is at fault and another one may do better: it cannot be reached, does not let us in, or does
+ * not do what it is asked. Names no proxy: callers of the API need not know which ones there are.
+ */
+export class ProxyFault extends TroupeError {
+  constructor(
+    /** For the operator's log. */
+    readonly reason: string,
+    /** `down`: it is of no use to anybody now. `target`: it did not get us to this one host. */
+    readonly extent: 'down' | 'target',
+  ) {
+    super('SCRAPE_PROXY_SELECTION_ERROR', 'the proxy chosen for the request cannot be used', { retryable: true });
+  }
+}
+
+/** No proxy is left for a request whose team or installation has some. */
+export function noProxyLeft(tried: number): TroupeError {
+  const text = `none of the proxies for this request can be used right now (${tried} tried)`;
+  return new TroupeError('SCRAPE_PROXY_SELECTION_ERROR', text, { retryable: true });
+}
