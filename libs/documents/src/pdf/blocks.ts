@@ -14,12 +14,16 @@ export interface HeadingBlock {
   level: number | null;
 }
 
-export type Block =
-  | HeadingBlock
-  | { type: 'html'; html: string }
-  | { type: 'code'; text: string }
-  /** @property indent where its mark stands, in points */
-  | { type: 'item'; html: string; indent: number; number: number | null };
+export interface ItemBlock {
+  type: 'item';
+  html: string;
+  /** Where its mark stands, in points. */
+  indent: number;
+  /** null: a bullet. */
+  number: number | null;
+}
+
+export type Block = HeadingBlock | { type: 'html'; html: string } | { type: 'code'; text: string } | ItemBlock;
 
 /** What the whole document says about its text. */
 export interface Body extends Joining {
@@ -56,7 +60,7 @@ const LETTER_BULLET = /^[o·](?:\s)/;
 const NUMBERED = /^(?:\(?(\d{1,3})[.)]|\(?([a-z])[.)])(?:\s|$)/;
 const LEADERS = /(?:\. ?){4,}\s*[\divxlc]+$/;
 
-function markerOf(line: Line): Marker | null {
+export function markerOf(line: Line): Marker | null {
   const bullet = BULLET.exec(line.text) ?? (isSetApart(line) ? LETTER_BULLET.exec(line.text) : null);
   if (bullet !== null && line.text.length > 1) return { length: bullet[0].trimEnd().length, number: null };
   const numbered = NUMBERED.exec(line.text);
@@ -120,7 +124,7 @@ function shapeOf(lines: readonly Line[]): Shape {
 function startsParagraph(current: Paragraph, line: Line, shape: Shape): boolean {
   const last = current.lines.at(-1)!;
   const pitch = line.baseline - last.baseline;
-  if (last.isMono !== line.isMono) return true;
+  if (last.isMono !== line.isMono) return !runsOn(current, line, shape);
   if (line.isMono) return pitch > 3 * line.size;
   if (pitch > (shape.pitch * 1.25 + 0.1) * Math.max(line.size, last.size)) return true;
   if (Math.abs(line.size - last.size) > 0.1 * last.size) return true;
@@ -129,6 +133,15 @@ function startsParagraph(current: Paragraph, line: Line, shape: Shape): boolean 
     return startsAfterOtherWeight(current, line, shape);
   }
   return isIndented(current, line) || endsEarly(last, line, shape);
+}
+
+/** Words of code may fill a line of a paragraph: it stands where the others do, and the one before is full. */
+function runsOn(current: Paragraph, line: Line, shape: Shape): boolean {
+  const last = current.lines.at(-1)!;
+  const isPlaced = Math.abs(line.x0 - last.x0) < 1 || (current.lines.length === 1 && line.x0 < last.x0);
+  const isClose = line.baseline - last.baseline < (shape.pitch + 0.15) * last.size;
+  const hasText = current.lines.some((each) => !each.isMono);
+  return hasText && isPlaced && isClose && !endsEarly(last, line, shape);
 }
 
 /** Bold words at the begin of a paragraph may fill its first line. */
@@ -202,7 +215,7 @@ function headingLevel(
   return isFollowed && marker === null ? 0 : null;
 }
 
-function itemBlock(lines: readonly Line[], marker: Marker, body: Body): Block {
+export function itemBlock(lines: readonly Line[], marker: Marker, body: Body): ItemBlock {
   const [first, ...rest] = lines;
   const spans = withoutMarker(first!.spans, marker.length);
   const text = first!.text.slice(marker.length).trim();
@@ -222,7 +235,7 @@ function withoutMarker(spans: Line['spans'], length: number): Line['spans'] {
 }
 
 /** Code keeps its columns: letters of one width tell how far a line is indented. */
-function codeText(lines: readonly Line[]): string {
+export function codeText(lines: readonly Line[]): string {
   const spans = lines.flatMap((line) => line.spans);
   const width = median(
     spans.filter((span) => span.text.length > 2).map((span) => (span.x1 - span.x0) / span.text.length),

@@ -134,7 +134,7 @@ function isBetweenColumns(rows: readonly Row[], x: number): boolean {
   ).length;
   const isUnpaired = paired < 0.4 * Math.min(left.length, right.length) && Math.min(left.length, right.length) >= 4;
   if (isUnpaired) return medianLength(left) >= MIN_PROSE / 2 && medianLength(right) >= MIN_PROSE / 2;
-  return isProse(left) && isProse(right);
+  return isProse(left, (segments) => segments.at(-1)) && isProse(right, (segments) => segments[0]);
 }
 
 function medianLength(side: readonly Segment[][]): number {
@@ -145,11 +145,16 @@ function lengthOf(segments: readonly Segment[]): number {
   return segments.reduce((sum, { spans }) => sum + spans.reduce((all, { text }) => all + text.length, 0), 0);
 }
 
-/** Lines long enough, filled enough, and mostly in one piece. */
-function isProse(side: readonly Segment[][]): boolean {
+/** Lines long enough and filled enough; where more columns follow on this side, the next one is looked at, and more closely. */
+function isProse(side: readonly Segment[][], next: (segments: Segment[]) => Segment | undefined): boolean {
+  const pieces = side.reduce((sum, segments) => sum + segments.length, 0) / side.length;
+  if (pieces < 1.6) return fillOf(side) >= 0.55 && medianLength(side) >= MIN_PROSE;
+  const nearest = side.flatMap((segments) => next(segments) ?? []).map((segment) => [segment]);
+  return nearest.length >= 2 * MIN_ROWS && fillOf(nearest) >= 0.8 && medianLength(nearest) >= MIN_PROSE;
+}
+
+function fillOf(side: readonly Segment[][]): number {
   const x0 = Math.min(...side.map((segments) => segments[0]!.x0));
   const x1 = Math.max(...side.map((segments) => segments.at(-1)!.x1));
-  const fill = median(side.map((segments) => (segments.at(-1)!.x1 - segments[0]!.x0) / Math.max(1, x1 - x0)));
-  const pieces = side.reduce((sum, segments) => sum + segments.length, 0) / side.length;
-  return medianLength(side) >= MIN_PROSE && fill >= 0.55 && pieces < 1.6;
+  return median(side.map((segments) => (segments.at(-1)!.x1 - segments[0]!.x0) / Math.max(1, x1 - x0)));
 }

@@ -1,6 +1,6 @@
 /** Blocks of all pages as HTML: what is a heading of which level only the whole document tells. */
 import { escapeHtml } from '../html.js';
-import type { Block, HeadingBlock } from './blocks.js';
+import type { Block, HeadingBlock, ItemBlock } from './blocks.js';
 
 const MAX_LEVEL = 6;
 /** Sizes closer than this are one, in points. */
@@ -44,15 +44,13 @@ export function pageHtml(blocks: readonly Block[], scale: readonly number[]): st
   return parts.join('\n');
 }
 
-type Item = Extract<Block, { type: 'item' }>;
-
 interface OpenList {
   tag: 'ol' | 'ul';
   indent: number;
 }
 
 /** Items nest by where their marks stand. */
-export function listHtml(items: readonly Item[]): string {
+export function listHtml(items: readonly ItemBlock[]): string {
   let html = '';
   const open: OpenList[] = [];
   for (const item of items) {
@@ -69,7 +67,7 @@ export function listHtml(items: readonly Item[]): string {
   return html;
 }
 
-function openList(open: OpenList[], { indent, number }: Item, tag: OpenList['tag']): string {
+function openList(open: OpenList[], { indent, number }: ItemBlock, tag: OpenList['tag']): string {
   open.push({ tag, indent });
   return number !== null && number !== 1 ? `<ol start="${number}">` : `<${tag}>`;
 }

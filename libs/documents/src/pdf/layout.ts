@@ -7,22 +7,50 @@ import type { RawPage } from './page-reader.js';
 import { takeRuledTables } from './ruled-tables.js';
 import { findRunningHeads } from './running-heads.js';
 import { segmentsOf } from './segments.js';
-import { rowsOf, textOf, type Segment, type Span } from './span.js';
+import { rowsOf, segmentOf, textOf, type Segment, type Span } from './span.js';
+import type { Dot } from './rules.js';
 import { taggedBlocks } from './tagged.js';
 
 /** @param check called before each page; throws when the time is over */
 export function layOut(pages: readonly RawPage[], check: () => void): Block[][] {
   const segmented = pages.map((page) => {
     check();
-    return { segments: segmentsOf(ownSpans(page), page.painted.vertical), height: page.height };
+    return {
+      segments: withDots(segmentsOf(ownSpans(page), page.painted.vertical), page.painted.dots),
+      height: page.height,
+    };
   });
   const heads = findRunningHeads(segmented);
   const body = bodyOf(segmented.map(({ segments }) => segments));
   return pages.map((page, i) => {
     check();
     const segments = segmented[i]!.segments.filter((segment) => !heads[i]!.has(segment));
-    return pageBlocks(page, segments, body);
+    return pageBlocks(page, { segments, heads: heads[i]! }, body);
   });
+}
+
+/** The farthest that a drawn mark of a list stands before its text, in points. */
+const MAX_DOT_GAP = 30;
+
+/** Marks of lists that are drawn instead of written come before the text they stand at. */
+function withDots(segments: Segment[], dots: readonly Dot[]): Segment[] {
+  if (dots.length === 0) return segments;
+  return segments.map((segment) => {
+    const dot = dots.find(
+      ({ x, y }) =>
+        y < segment.baseline &&
+        y > segment.baseline - segment.size * 0.8 &&
+        x < segment.x0 - 2 &&
+        x > segment.x0 - MAX_DOT_GAP,
+    );
+    if (dot === undefined || segments.some((other) => isBetween(other, dot, segment))) return segment;
+    const mark = { ...segment.spans[0]!, text: '\u2022', x0: dot.x - 2, x1: dot.x + 2, href: null, isMono: false };
+    return segmentOf([mark, ...segment.spans]);
+  });
+}
+
+function isBetween(other: Segment, dot: Dot, segment: Segment): boolean {
+  return other !== segment && other.x1 > dot.x && other.x0 < segment.x0 && other.y0 < dot.y && other.y1 > dot.y;
 }
 
 /** Where the file marks ornaments as such, they are left out. */
@@ -30,13 +58,23 @@ function ownSpans({ spans, structure }: RawPage): Span[] {
   return structure === null ? spans : spans.filter((span) => !span.isArtifact);
 }
 
-function pageBlocks(page: RawPage, segments: Segment[], body: Body): Block[] {
-  const spans = segments.flatMap((segment) => segment.spans);
-  const tagged = taggedBlocks(page.structure, spans, body);
+/** In the order of the file, which is that of its structure tree. */
+function withoutHeads(page: RawPage, heads: ReadonlySet<Segment>): Span[] {
+  const dropped = new Set([...heads].flatMap((segment) => segment.spans));
+  return ownSpans(page).filter((span) => !dropped.has(span));
+}
+
+interface PageContent {
+  segments: Segment[];
+  heads: ReadonlySet<Segment>;
+}
+
+function pageBlocks(page: RawPage, { segments, heads }: PageContent, body: Body): Block[] {
+  const tagged = taggedBlocks(page.structure, withoutHeads(page, heads), body);
   if (tagged !== null) return [...tagged, ...turnedBlocks(page, body)];
   const withGrids = takeRuledTables(segments, page.painted, body);
   const withTables = takeRowRuledTables(withGrids, page.painted.horizontal, body);
-  const isRtl = isRtlText(spans.map((span) => span.text).join(''));
+  const isRtl = isRtlText(page.spans.map((span) => span.text).join(''));
   const columns = readingOrder(withTables, isRtl);
   return [...columns.flatMap((column) => blocksOf(column, body)), ...turnedBlocks(page, body)];
 }

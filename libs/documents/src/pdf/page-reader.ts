@@ -115,10 +115,15 @@ function readSpans(items: readonly (TextItem | MarkItem)[], reading: Reading): S
   return byTurn;
 }
 
+/** Letters in the shape they take beside others, and ligatures: the letters themselves are meant. */
+const SHAPES = /[\ufb00-\ufb06\ufb1d-\ufdff\ufe70-\ufefc]+/g;
 const INVISIBLE = /[\u0000\ufffe\uffff\u200b\ufeff]/g;
 
 function placeItem(item: TextItem, { view, size, styles, faceOf }: Reading): { turn: number; span: Span } | null {
-  const text = item.str.replace(INVISIBLE, '').replace(/\u00a0/g, ' ');
+  const text = item.str
+    .replace(INVISIBLE, '')
+    .replace(/\u00a0/g, ' ')
+    .replace(SHAPES, (shapes) => shapes.normalize('NFKC'));
   if (text.trim() === '') return null;
   const matrix = multiply(view, item.transform as unknown as Matrix);
   const isVertical = styles[item.fontName]?.vertical === true;

@@ -4,7 +4,7 @@ import type { PdfFile } from './pdf-js.js';
 const MAX_LENGTH = 2_000;
 /** Names that programs give to files, no titles. */
 const NO_TITLE =
-  /^(?:untitled.*|microsoft (?:word|powerpoint|excel) - .*|document\d*|.*\.(?:docx?|dvi|tex|odt|rtf|indd|qxd|pptx?|xlsx?|ps|html?))$/i;
+  /^(?:untitled.*|about:blank|microsoft (?:word|powerpoint|excel) - .*|document\d*|.*\.(?:docx?|dvi|tex|odt|rtf|indd|qxd|pptx?|xlsx?|ps|html?))$/i;
 
 export interface PdfDescription {
   title: string | null;

@@ -147,7 +147,7 @@ class PdfReading {
       this.order.clock.check();
       if (error instanceof TroupeError) throw error;
       this.damaged.push(number);
-      const painted = { horizontal: [], vertical: [], images: [] };
+      const painted = { dots: [], horizontal: [], vertical: [], images: [] };
       return { number, width: 1, height: 1, spans: [], turned: [], painted, structure: null };
     }
   }

@@ -89,7 +89,9 @@ function gridLines({ horizontal, vertical }: Group): { xs: number[]; ys: number[
   const left = Math.min(...horizontal.map(({ x0 }) => x0));
   const right = Math.max(...horizontal.map(({ x1 }) => x1));
   const xs = distinct([...vertical.map(({ x }) => x), left, right], 5);
-  return { xs, ys: distinct(horizontal.map(({ y }) => y)) };
+  const top = Math.min(...vertical.map(({ y0 }) => y0));
+  const bottom = Math.max(...vertical.map(({ y1 }) => y1));
+  return { xs, ys: distinct([...horizontal.map(({ y }) => y), top, bottom], 5) };
 }
 
 function distinct(values: readonly number[], tolerance = TOLERANCE): number[] {

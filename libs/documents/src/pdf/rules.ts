@@ -21,7 +21,14 @@ export interface PaintedImage {
   source: unknown;
 }
 
+/** The middle of a small round or square shape. */
+export interface Dot {
+  x: number;
+  y: number;
+}
+
 export interface Painted {
+  dots: Dot[];
   horizontal: HorizontalRule[];
   vertical: VerticalRule[];
   images: PaintedImage[];
@@ -34,6 +41,7 @@ export interface OperatorList {
 
 /** Rules of a page beyond this are a drawing. */
 const MAX_RULES = 5_000;
+const MAX_DOTS = 300;
 /** Thicker is an area, in points. */
 const MAX_THICKNESS = 3;
 /** Shorter is an ornament or part of a letter, in points. */
@@ -57,8 +65,9 @@ export function readPainted(pdfJs: PdfJs, list: OperatorList, view: Matrix): Pai
       reader.save();
       reader.transform((args as unknown[])[0]);
     } else if (fn === OPS.constructPath) {
-      const [paint, [path]] = args as [number, [ArrayLike<number> | null]];
-      if (path !== null) reader.path(path, strokes.has(paint), fills.has(paint));
+      const [paint, [path], bounds] = args as [number, [ArrayLike<number> | null], ArrayLike<number> | null];
+      if (path !== null && bounds !== null) reader.path(path, strokes.has(paint), fills.has(paint));
+      if (bounds !== null && (strokes.has(paint) || fills.has(paint))) reader.dot(bounds);
     } else if (fn === OPS.paintImageXObject || fn === OPS.paintInlineImageXObject) {
       reader.image((args as unknown[])[0]);
     } else if (fn === OPS.paintImageMaskXObject) {
@@ -70,7 +79,7 @@ export function readPainted(pdfJs: PdfJs, list: OperatorList, view: Matrix): Pai
 }
 
 class PaintReader {
-  readonly painted: Painted = { horizontal: [], vertical: [], images: [] };
+  readonly painted: Painted = { dots: [], horizontal: [], vertical: [], images: [] };
   private matrix: Matrix;
   private readonly stack: Matrix[] = [];
   /** Something was painted since the coordinates changed. */
@@ -118,6 +127,17 @@ class PaintReader {
       else if (isStroked) this.edges(placed);
       else if (isRectangle(placed, box)) this.rectangle(box);
     }
+  }
+
+  dot(bounds: ArrayLike<number>): void {
+    const { x0, y0, x1, y1 } = boxThrough(this.matrix, {
+      x0: bounds[0]!,
+      y0: bounds[1]!,
+      x1: bounds[2]!,
+      y1: bounds[3]!,
+    });
+    const isSmall = x1 - x0 > 1.5 && x1 - x0 < 7 && Math.abs(x1 - x0 - (y1 - y0)) < 1;
+    if (isSmall && this.painted.dots.length < MAX_DOTS) this.painted.dots.push({ x: (x0 + x1) / 2, y: (y0 + y1) / 2 });
   }
 
   private edges(points: readonly (readonly [number, number])[]): void {

@@ -1,6 +1,6 @@
 /** Pages whose file says itself what is a heading, a list, a table: its structure tree as blocks. */
 import { escapeHtml } from '../html.js';
-import { headingBlock, type Block, type Body } from './blocks.js';
+import { codeText, headingBlock, itemBlock, markerOf, type Block, type Body } from './blocks.js';
 import { gridHtml, type GridCell } from './grid.js';
 import { lineOfSpans, linesHtml, type Line } from './lines.js';
 import type { Span } from './span.js';
@@ -37,6 +37,8 @@ class TreeReader {
   letters = 0;
   isTelling = false;
   private listDepth = 0;
+  /** Lines of the code that was read last. */
+  private code: Line[] = [];
 
   constructor(
     private readonly content: Map<string, Span[]>,
@@ -50,7 +52,7 @@ class TreeReader {
     if (/^H[1-6]?$|^Title$/.test(role)) this.heading(node, role);
     else if (role === 'L' || role === 'TOC') this.list(node, depth);
     else if (role === 'Table') this.table(node, depth);
-    else if (role === 'Code') this.code(node);
+    else if (role === 'Code') this.codeOf(node);
     else if (this.isLeaf(node)) this.paragraph(node);
     else for (const child of node.children ?? []) this.read(child, depth + 1);
   }
@@ -76,23 +78,35 @@ class TreeReader {
     return (node.children ?? []).flatMap((child) => this.spansOf(child, depth + 1));
   }
 
+  private add(block: Block): void {
+    this.code = [];
+    this.blocks.push(block);
+  }
+
+  /** Lines of code that follow each other are one piece, whatever the tags make of them. */
+  private addCode(lines: readonly Line[]): void {
+    if (this.code.length > 0) this.blocks.pop();
+    this.code.push(...lines);
+    this.blocks.push({ type: 'code', text: codeText(this.code) });
+  }
+
   private heading(node: StructNode, role: string): void {
     const lines = linesInOrder(this.spansOf(node));
     if (lines.length === 0) return;
     const level = /^H[1-6]$/.test(role) ? Number(role[1]) : role === 'Title' ? 1 : null;
-    this.blocks.push(headingBlock(lines, this.body, level));
+    this.add(headingBlock(lines, this.body, level));
   }
 
   private paragraph(node: StructNode): void {
     const lines = linesInOrder(this.spansOf(node));
     if (lines.length === 0) return;
-    if (lines.every((line) => line.isMono)) this.blocks.push(codeBlock(lines));
-    else this.blocks.push({ type: 'html', html: `<p>${linesHtml(lines, this.body)}</p>` });
+    if (lines.every((line) => line.isMono)) this.addCode(lines);
+    else this.add({ type: 'html', html: `<p>${linesHtml(lines, this.body)}</p>` });
   }
 
-  private code(node: StructNode): void {
+  private codeOf(node: StructNode): void {
     const lines = linesInOrder(this.spansOf(node));
-    if (lines.length > 0) this.blocks.push(codeBlock(lines));
+    if (lines.length > 0) this.addCode(lines);
   }
 
   private list(node: StructNode, depth: number): void {
@@ -115,19 +129,24 @@ class TreeReader {
             .map((span) => span.text)
             .join('')
             .trim();
-    const digits = /^\(?(\d{1,4})[.)]?$/.exec(mark)?.[1];
     const inside = (node.children ?? [])
       .filter((child) => child !== label)
       .flatMap((child) => (child.role === 'LBody' ? (child.children ?? []) : [child]));
     const nested = inside.filter((child) => this.holdsList(child));
     const spans = inside.filter((child) => !nested.includes(child)).flatMap((child) => this.spansOf(child));
     const lines = linesInOrder(spans);
-    const html = linesHtml(lines, this.body);
+    const marker = label === undefined && lines.length > 0 ? markerOf(lines[0]!) : null;
+    if (marker !== null) this.add({ ...itemBlock(lines, marker, this.body), indent });
+    else this.labelledItem(mark, linesHtml(lines, this.body), indent);
+    for (const child of nested) this.read(child, depth + 1);
+  }
+
+  private labelledItem(mark: string, html: string, indent: number): void {
+    const digits = /^\(?(\d{1,4})[.)]?$/.exec(mark)?.[1];
     const isWordless = /^[^\p{L}\p{N}]*$/u.test(mark) || digits !== undefined || /^\(?[a-z]{1,3}[.)]$/i.test(mark);
     const text = isWordless ? html : `${escapeHtml(mark)} ${html}`.trim();
     if (text !== '')
-      this.blocks.push({ type: 'item', html: text, indent, number: digits === undefined ? null : Number(digits) });
-    for (const child of nested) this.read(child, depth + 1);
+      this.add({ type: 'item', html: text, indent, number: digits === undefined ? null : Number(digits) });
   }
 
   private holdsList(node: StructNode): boolean {
@@ -142,7 +161,7 @@ class TreeReader {
     if (filled.length === 0) return;
     const heads = grid.findIndex((row) => !row.every((cell) => cell.role === 'TH') || row.length === 0);
     const headRows = heads === -1 ? 1 : heads;
-    this.blocks.push({ type: 'html', html: gridHtml(filled, headRows === 0 ? null : headRows) });
+    this.add({ type: 'html', html: gridHtml(filled, headRows === 0 ? null : headRows) });
   }
 
   private rowsOf(node: StructNode, depth: number): StructNode[] {
@@ -167,10 +186,6 @@ class TreeReader {
       rowspan: 1,
     };
   }
-}
-
-function codeBlock(lines: readonly Line[]): Block {
-  return { type: 'code', text: lines.map((line) => line.text).join('\n') };
 }
 
 /** Spans in the tree's order as lines: a new one where the text moves down, or back. */
