@@ -11,6 +11,8 @@ const MAX_CANDIDATES = 16;
 const MIN_ROWS = 3;
 /** Of the font's size. */
 const MIN_GUTTER = 0.7;
+/** In points: a heading's letters ask for no wider gutter than others. */
+const MAX_GUTTER_SIZE = 9;
 /** Median characters of a line of prose. */
 const MIN_PROSE = 18;
 
@@ -94,7 +96,7 @@ function runsBeside(rows: readonly Row[], x: number): Run[] {
 }
 
 function crosses({ x0, x1, size }: Segment, x: number): boolean {
-  const half = (size * MIN_GUTTER) / 2 - 0.5;
+  const half = (Math.min(size, MAX_GUTTER_SIZE) * MIN_GUTTER) / 2 - 0.5;
   return x0 < x + half && x1 > x - half;
 }
 
@@ -134,7 +136,7 @@ function isBetweenColumns(rows: readonly Row[], x: number): boolean {
   ).length;
   const isUnpaired = paired < 0.4 * Math.min(left.length, right.length) && Math.min(left.length, right.length) >= 4;
   if (isUnpaired) return medianLength(left) >= MIN_PROSE / 2 && medianLength(right) >= MIN_PROSE / 2;
-  return isProse(left, (segments) => segments.at(-1)) && isProse(right, (segments) => segments[0]);
+  return isProse(left, lastColumn(left.flat())) && isProse(right, firstColumn(right.flat()));
 }
 
 function medianLength(side: readonly Segment[][]): number {
@@ -145,12 +147,29 @@ function lengthOf(segments: readonly Segment[]): number {
   return segments.reduce((sum, { spans }) => sum + spans.reduce((all, { text }) => all + text.length, 0), 0);
 }
 
-/** Lines long enough and filled enough; where more columns follow on this side, the next one is looked at, and more closely. */
-function isProse(side: readonly Segment[][], next: (segments: Segment[]) => Segment | undefined): boolean {
-  const pieces = side.reduce((sum, segments) => sum + segments.length, 0) / side.length;
-  if (pieces < 1.6) return fillOf(side) >= 0.55 && medianLength(side) >= MIN_PROSE;
-  const nearest = side.flatMap((segments) => next(segments) ?? []).map((segment) => [segment]);
-  return nearest.length >= 2 * MIN_ROWS && fillOf(nearest) >= 0.8 && medianLength(nearest) >= MIN_PROSE;
+/** Lines long enough and filled enough; where more columns follow on this side, those of the nearest one, and more of it. */
+function isProse(side: readonly Segment[][], nearest: Segment[]): boolean {
+  if (fillOf(side) >= 0.55 && medianLength(side) >= MIN_PROSE && piecesOf(side) < 1.6) return true;
+  const column = nearest.map((segment) => [segment]);
+  return column.length >= 2 * MIN_ROWS && fillOf(column) >= 0.8 && medianLength(column) >= MIN_PROSE;
+}
+
+function piecesOf(side: readonly Segment[][]): number {
+  return side.reduce((sum, segments) => sum + segments.length, 0) / side.length;
+}
+
+/** The column that ends where the gutter begins. */
+function lastColumn(segments: readonly Segment[]): Segment[] {
+  const edge = Math.max(...segments.map(({ x1 }) => x1));
+  const start = median(segments.filter(({ x1, size }) => x1 > edge - 2 * size).map(({ x0 }) => x0));
+  return segments.filter(({ x1 }) => x1 > start);
+}
+
+/** The column that begins where the gutter ends. */
+function firstColumn(segments: readonly Segment[]): Segment[] {
+  const edge = Math.min(...segments.map(({ x0 }) => x0));
+  const end = median(segments.filter(({ x0, size }) => x0 < edge + 2 * size).map(({ x1 }) => x1));
+  return segments.filter(({ x0 }) => x0 < end);
 }
 
 function fillOf(side: readonly Segment[][]): number {

@@ -96,7 +96,7 @@ async function measure(file: string) {
 
 describe('PDFs whose content is known', () => {
   const lines = ['ordered  extra  cells  headings  items  code  file'];
-  afterAll(() => void process.stderr.write(`${lines.join("\n")}\n`));
+  afterAll(() => void process.stderr.write(`${lines.join('\n')}\n`));
 
   test('there are PDFs of both programs', () => {
     expect(files.filter((file) => file.includes('-browser-')).length).toBeGreaterThanOrEqual(10);
