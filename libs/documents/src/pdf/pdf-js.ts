@@ -5,11 +5,12 @@
  */
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import type * as PdfJsModule from 'pdfjs-dist/legacy/build/pdf.mjs';
 import type { PDFDocumentLoadingTask, PDFDocumentProxy, PDFPageProxy } from 'pdfjs-dist/types/src/display/api.js';
 
 export type PdfFile = PDFDocumentProxy;
 export type PdfPage = PDFPageProxy;
-export type PdfJs = typeof import('pdfjs-dist/legacy/build/pdf.mjs');
+export type PdfJs = typeof PdfJsModule;
 
 const FOLDER = path.dirname(createRequire(import.meta.url).resolve('pdfjs-dist/package.json'));
 const CANVAS_CLASSES = ['DOMMatrix', 'ImageData', 'Path2D'];

@@ -60,7 +60,7 @@ export function writeObjects(objects: readonly PdfObject[], trailer = ''): Buffe
 }
 
 export function deflated(data: Buffer | string, dictionary = ''): PdfObject {
-  return { dictionary: `/Filter /FlateDecode ${dictionary}`, data: deflateSync(data) };
+  return { dictionary: `/Filter /FlateDecode ${dictionary}`, data: deflateSync(Buffer.from(data as string, 'latin1')) };
 }
 
 /** @param info entries of the Info dictionary, such as `/Title (A)` */

@@ -5,6 +5,9 @@ import { rowsOf, textOf, type Segment } from './span.js';
 interface EdgeRow {
   segments: Segment[];
   key: string;
+  baseline: number;
+  size: number;
+  isInMargin: boolean;
 }
 
 interface Edge {
@@ -31,16 +34,18 @@ export function findRunningHeads(pages: readonly { segments: Segment[]; height: 
   });
 }
 
-/** Rows of one edge, outermost first. */
+/** Rows of one edge, outermost first, and some of what follows. */
 function edgeOf({ segments, height }: { segments: Segment[]; height: number }, side: 'top' | 'bottom'): Edge {
-  const limit = side === 'top' ? height * MARGIN : height * (1 - MARGIN);
-  const near = segments.filter(
-    (segment) => !isTable(segment) && (side === 'top' ? segment.baseline < limit : segment.baseline > limit),
-  );
+  const depthOf = (baseline: number) => (side === 'top' ? baseline : height - baseline);
+  const near = segments.filter((segment) => !isTable(segment) && depthOf(segment.baseline) < 2 * MARGIN * height);
   const rows = rowsOf(near);
   if (side === 'bottom') rows.reverse();
   return {
-    rows: rows.slice(0, MAX_ROWS).map((row) => ({ segments: row.segments, key: keyOf(row.segments, row.baseline) })),
+    rows: rows.slice(0, MAX_ROWS + 1).map((row) => ({
+      ...row,
+      key: keyOf(row.segments, row.baseline),
+      isInMargin: depthOf(row.baseline) < MARGIN * height,
+    })),
   };
 }
 
@@ -66,10 +71,17 @@ function countKeys(edges: readonly Edge[]): Map<string, number> {
   return counts;
 }
 
-/** From the outside inwards, up to the first row that is the page's own. */
+/** Of the font's size: what repeats stands at least so far from the page's own text. */
+const MIN_DISTANCE = 1.45;
+
+/** From the outside inwards, up to the last repeated row that is set apart from what follows. */
 function peel({ rows }: Edge, counts: ReadonlyMap<string, number>, needed: number, found: Set<Segment>): void {
-  for (const { segments, key } of rows) {
-    if ((counts.get(key) ?? 0) < needed) return;
-    for (const segment of segments) found.add(segment);
-  }
+  const own = rows.findIndex((row, i) => i === MAX_ROWS || !row.isInMargin || (counts.get(row.key) ?? 0) < needed);
+  let end = own === -1 ? rows.length : own;
+  while (end > 0 && !isSetApart(rows[end - 1]!, rows[end])) end--;
+  for (const { segments } of rows.slice(0, end)) for (const segment of segments) found.add(segment);
+}
+
+function isSetApart(row: EdgeRow, next: EdgeRow | undefined): boolean {
+  return next === undefined || Math.abs(next.baseline - row.baseline) >= MIN_DISTANCE * Math.max(row.size, next.size);
 }

@@ -27,7 +27,7 @@ export async function pagePicture(pdfJs: PdfJs, page: PdfPage): Promise<Raster |
   const { images } = readPainted(pdfJs, list, viewport.transform as unknown as Matrix);
   const found: { matrix: Matrix; pixels: Pixels }[] = [];
   for (const { matrix, source } of images.slice(0, MAX_IMAGES)) {
-    const pixels = pixelsOf(page, source);
+    const pixels = await pixelsOf(page, source);
     if (pixels !== null) found.push({ matrix, pixels });
   }
   if (found.length === 0) return null;
@@ -39,17 +39,17 @@ export async function pagePicture(pdfJs: PdfJs, page: PdfPage): Promise<Raster |
   return raster;
 }
 
-function pixelsOf(page: PdfPage, source: PaintedImage['source']): Pixels | null {
-  const object = typeof source === 'string' ? namedObject(page, source) : source;
+async function pixelsOf(page: PdfPage, source: PaintedImage['source']): Promise<Pixels | null> {
+  const object = typeof source === 'string' ? await namedObject(page, source) : source;
   const pixels = object as Partial<Pixels> | null;
-  return pixels?.data !== undefined && pixels.width !== undefined && pixels.height !== undefined
-    ? (pixels as Pixels)
-    : null;
+  const isWhole = pixels?.data !== undefined && pixels.width !== undefined && pixels.height !== undefined;
+  return isWhole ? (pixels as Pixels) : null;
 }
 
-function namedObject(page: PdfPage, name: string): unknown {
-  for (const store of [page.objs, page.commonObjs]) if (store.has(name)) return store.get(name);
-  return null;
+/** Pixels arrive after the list that names them; null when they could not be decoded. */
+async function namedObject(page: PdfPage, name: string): Promise<unknown> {
+  const store = name.startsWith('g_') ? page.commonObjs : page.objs;
+  return new Promise((resolve) => void store.get(name, resolve));
 }
 
 /** Pixels a point: as fine as the finest large image. */
