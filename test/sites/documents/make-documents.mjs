@@ -11,6 +11,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
+import { format } from 'prettier';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 
@@ -320,4 +321,7 @@ for (const [name, document] of Object.entries(DOCUMENTS)) {
 }
 await browser.close();
 rmSync(work, { recursive: true, force: true });
-writeFileSync(path.join(here, 'labels.json'), `${JSON.stringify(labels, null, 1)}\n`);
+writeFileSync(
+  path.join(here, 'labels.json'),
+  await format(JSON.stringify(labels), { parser: 'json', printWidth: 120 }),
+);
