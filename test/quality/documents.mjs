@@ -55,12 +55,20 @@ function withoutHeads(pages) {
   );
 }
 
+/** What a list shows before an item. @param {any} item */
+function numberOf(item) {
+  const items = item.parentNode.childNodes.filter((/** @type {any} */ node) => node.nodeName === 'li');
+  const start = item.parentNode.attrs.find((/** @type {any} */ { name }) => name === 'start')?.value ?? '1';
+  return Number(start) + items.indexOf(item);
+}
+
 /** @param {string} html */
 function textOf(html) {
   /** @type {string[]} */
   const out = [];
   const visit = (/** @type {any} */ node) => {
     if (node.value !== undefined) out.push(node.value);
+    if (node.nodeName === 'li' && node.parentNode.nodeName === 'ol') out.push(` ${numberOf(node)} `);
     const isBlock = /^(p|h\d|li|td|th|tr|pre|table|ul|ol)$/.test(node.nodeName);
     for (const child of node.childNodes ?? []) visit(child);
     if (isBlock) out.push(' ');
