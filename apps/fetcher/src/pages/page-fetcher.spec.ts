@@ -74,6 +74,7 @@ class Workshop {
       refreshUrl: this.refresh[request.url] ?? null,
       canonicalUrl: null,
       numPages: null,
+      isDocument: false,
     };
   }
 }

@@ -144,7 +144,8 @@ export class PageFetcher {
   /** A page that was fetched earlier, converted as if its answer had just come; null when it shows no content any more. */
   async recall({ response, metadata }: Remembered, request: ConversionRequest): Promise<FetchedPage | null> {
     const asked = { ...request, metadata: { ...request.metadata, ...metadata } };
-    const converted = await this.converter.convert(convertRequest(response, asked), request.signal);
+    const { timeoutMs } = request.spec;
+    const converted = await this.converter.convert(convertRequest(response, asked, timeoutMs), request.signal);
     if (converted.verdict !== 'content') return null;
     return finish({ response: { ...response, body: NO_BYTES }, converted }, request.spec);
   }
@@ -158,11 +159,14 @@ export class PageFetcher {
     const from = this.ladder.start(url, request.spec);
     let best: Answer | null = null;
     let failure: TransportError | null = null;
+    const tried = new Set<EngineName>();
     for (let engine: EngineName | null = from; engine !== null;) {
       const rung: Rung = await this.#rung(climb, engine);
+      tried.add(engine);
       if (rung.type === 'answer') best = rung.answer;
       else failure ??= rung.error;
-      engine = this.#next(engine, rung);
+      const next: EngineName | null = isDownload(rung, engine) ? plainEngine(request) : this.#next(engine, rung);
+      engine = next === null || tried.has(next) ? null : next;
       if (engine !== null) await request.onClimb();
     }
     if (best === null) throw failure ?? new TroupeError('UNKNOWN_ERROR', 'no engine answered');
@@ -178,7 +182,11 @@ export class PageFetcher {
     }
     const head = response.statusCode >= 400 ? response.body.slice(0, HEAD_BYTES) : NO_BYTES;
     const copy = climb.request.cache?.copy(response) ?? null;
-    const converted = await this.converter.convert(convertRequest(response, climb.request), climb.request.signal);
+    const timeoutMs = Math.max(1, climb.endsAt - performance.now());
+    const converted = await this.converter.convert(
+      convertRequest(response, climb.request, timeoutMs),
+      climb.request.signal,
+    );
     return {
       type: 'answer',
       answer: { response: { ...response, body: NO_BYTES }, converted, isBusy: busy, head, copy },
@@ -238,11 +246,11 @@ export class PageFetcher {
     }
   }
 
-  /** A host that asks for less is not asked again by another client. */
+  /** A host that asks for less is not asked again by another client, and no other client would bring another file. */
   #next(engine: EngineName, rung: Rung): EngineName | null {
     if (rung.type === 'error') return this.ladder.next(engine, { type: 'error', error: rung.error });
     const { response, converted, isBusy, head } = rung.answer;
-    if (isBusy || refreshTarget(rung.answer) !== null) return null;
+    if (isBusy || converted.isDocument || refreshTarget(rung.answer) !== null) return null;
     return this.ladder.next(engine, {
       type: 'answer',
       response: { ...response, body: head },
@@ -285,6 +293,17 @@ async function keepShell(answer: Answer, spec: ScrapeSpec): Promise<FetchedPage>
   return finish(answer, spec);
 }
 
+/** A browser does not show files: it offers to keep them. */
+function isDownload(rung: Rung, engine: EngineName): boolean {
+  return engine === 'browser' && rung.type === 'error' && rung.error.code === 'SCRAPE_UNSUPPORTED_FILE_ERROR';
+}
+
+/** The engine that brings a file which the browser was asked for. */
+function plainEngine({ url, spec }: PageRequest): EngineName {
+  if (spec.actions.length === 0) return 'http';
+  throw new TroupeError('SCRAPE_ACTIONS_NOT_SUPPORTED', `${url} is a file: there is no page for actions`);
+}
+
 function hasText({ document, title }: ConvertResult): boolean {
   const bytes = document[0] === 0x1f && document[1] === 0x8b ? gunzipSync(document) : document;
   const { markdown, html, rawHtml } = JSON.parse(Buffer.from(bytes).toString('utf8')) as PageDocument;
@@ -315,7 +334,7 @@ function viewOf({ formats, mobile, blockAds, location, actions }: ScrapeSpec): P
   return { mobile, blockAds, location, actions, screenshot, branding };
 }
 
-function convertRequest(response: EngineResponse, request: ConversionRequest): ConvertRequest {
+function convertRequest(response: EngineResponse, request: ConversionRequest, timeoutMs: number): ConvertRequest {
   const { statusCode, finalUrl, contentType, headers, body, rendered } = response;
   const { formats, onlyMainContent, includeTags, excludeTags, removeBase64Images, parsers } = request.spec;
   return {
@@ -328,7 +347,7 @@ function convertRequest(response: EngineResponse, request: ConversionRequest): C
     spec: { formats, onlyMainContent, includeTags, excludeTags, removeBase64Images, parsers },
     metadata: { ...request.metadata, ...responseMetadata(response, request.spec) },
     captured: response.captured,
-    timeoutMs: request.spec.timeoutMs,
+    timeoutMs,
     discover: statusCode >= 400 ? null : request.discover(finalUrl),
     encoding: request.encoding,
   };
@@ -371,6 +390,9 @@ function finish({ response, converted }: Pick<Answer, 'response' | 'converted'>,
 }
 
 function blockedPage({ finalUrl }: EngineResponse): TroupeError {
+  if (/\.pdf$/i.test(URL.parse(finalUrl)?.pathname ?? '')) {
+    return new TroupeError('SCRAPE_PDF_ANTIBOT_ERROR', `${finalUrl} answered with a bot wall instead of a PDF`);
+  }
   return new TroupeError('SCRAPE_BLOCKED', `${finalUrl} answered with a bot wall instead of its content`);
 }
 
