@@ -65,15 +65,10 @@ export class CommandOcr implements Ocr {
     private readonly timeoutMs: number = TIMEOUT_MS,
   ) {}
 
-  recognise(picture: Uint8Array | Raster, languages: readonly string[] = []): Promise<string> {
-    try {
-      const input = picture instanceof Uint8Array ? picture : pixmap(picture);
-      return Promise.resolve(
-        this.run(['stdin', 'stdout', '-l', this.languagesOf(languages)], input).replaceAll('\f', ''),
-      );
-    } catch (error) {
-      return Promise.reject(error);
-    }
+  async recognise(picture: Uint8Array | Raster, languages: readonly string[] = []): Promise<string> {
+    const input = picture instanceof Uint8Array ? picture : pixmap(picture);
+    const args = ['stdin', 'stdout', '-l', this.languagesOf(languages)];
+    return Promise.resolve(this.run(args, input).replaceAll('\f', ''));
   }
 
   /** Of those wanted, what is installed. */
@@ -94,7 +89,8 @@ export class CommandOcr implements Ocr {
       windowsHide: true,
     });
     if (error === undefined && status === 0) return stdout.toString('utf8');
-    const reason = error?.code ?? `exit code ${status}`;
+    const code = error === undefined ? `exit code ${status}` : Reflect.get(error, 'code');
+    const reason = typeof code === 'string' ? code : 'unknown reason';
     throw new TroupeError('SCRAPE_UNSUPPORTED_FILE_ERROR', `Text recognition failed (${reason})`);
   }
 }

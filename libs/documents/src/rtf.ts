@@ -5,7 +5,7 @@ import { compact } from './office/office-package.js';
 import { unreadable } from './unreadable.js';
 
 const MAX_DEPTH = 500;
-const MAX_CHARS = 20_000_000;
+const MAX_CHARS = 10_000_000;
 const MAX_COLUMNS = 200;
 /** Groups whose text is not part of the document. */
 const HIDDEN = new Set(

@@ -25,6 +25,8 @@ export interface XmlEvents {
   open(name: string, attributes: Record<string, string>): void;
   close(name: string): void;
   text(text: string): void;
+  /** Asked now and then: true ends the reading. */
+  isOver?(): boolean;
 }
 
 export function decodeXml(bytes: Uint8Array): string {
@@ -58,7 +60,10 @@ export function streamXml(text: string, events: XmlEvents): void {
   });
   parser.on('text', (piece) => events.text(piece));
   parser.on('cdata', (piece) => events.text(piece));
-  for (let at = 0; at < text.length; at += CHUNK_CHARS) parser.write(text.slice(at, at + CHUNK_CHARS));
+  for (let at = 0; at < text.length; at += CHUNK_CHARS) {
+    parser.write(text.slice(at, at + CHUNK_CHARS));
+    if (events.isOver?.() === true) return;
+  }
   parser.close();
 }
 

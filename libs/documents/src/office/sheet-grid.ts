@@ -36,6 +36,11 @@ export class SheetLimits {
     return columns.slice(0, MAX_COLUMNS);
   }
 
+  /** Nothing more will be taken, and the warning says so. */
+  get isFull(): boolean {
+    return this.cut.some((what) => !what.startsWith('columns'));
+  }
+
   get warning(): string | null {
     return this.cut.length === 0 ? null : `The spreadsheet was cut: ${this.cut.join(', ')} were left out.`;
   }

@@ -2,16 +2,7 @@
 import { format } from 'numfmt';
 import type { DocumentContent } from '../document-content.js';
 import { escapeHtml, link } from '../html.js';
-import {
-  attribute,
-  childAt,
-  childrenNamed,
-  decodeXml,
-  descendantsNamed,
-  streamXml,
-  textOf,
-  type XmlElement,
-} from '../xml.js';
+import { attribute, childAt, childrenNamed, decodeXml, descendantsNamed, streamXml, type XmlElement } from '../xml.js';
 import type { ZipArchive } from '../zip-archive.js';
 import { OfficePackage, relationId } from './office-package.js';
 import { SheetGrid, SheetLimits } from './sheet-grid.js';
@@ -168,6 +159,7 @@ function readSheet(
       }
     },
     text: (piece) => void (isValue && cell !== null && (cell.value += piece)),
+    isOver: () => limits.isFull,
   });
   return grid.toHtml();
 }
