@@ -31,7 +31,7 @@ const answers: Record<string, Answer> = {
   '/inside/news': { type: 'application/rss+xml', body: Buffer.from(FEED) },
   '/inside/broken.docx': { type: 'application/zip', body: Buffer.from('PK\x03\x04 broken') },
   '/table.csv': { type: 'application/octet-stream', body: Buffer.from('Name;Height\nÅse;171\n') },
-  '/bomb.docx': { type: 'application/zip', body: zipSync({ 'word/document.xml': Buffer.alloc(200_000_000) }) },
+  '/bomb.docx': { type: 'application/zip', body: zipSync({ 'word/document.xml': Buffer.alloc(20_000_000) }) },
   '/paper.pdf': html('<div class="g-recaptcha"></div><title>Just a moment...</title><script src="x.js"></script>'),
   '/picture.png': { type: 'image/png', body: Buffer.from('89504e470d0a1a0a', 'hex') },
 };

@@ -39,8 +39,8 @@ const OLE = '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1';
 describe('a hostile file', () => {
   it.each<[string, Uint8Array, RegExp]>([
     [
-      'of one member that unpacks to 200 MB',
-      zipSync({ 'word/document.xml': Buffer.alloc(200_000_000) }),
+      'packed a thousandfold',
+      zipSync({ 'word/document.xml': Buffer.alloc(20_000_000) }),
       /packs|256 MB/,
     ],
     ['cut off', archive(WORD).subarray(0, 60), /damaged/],
