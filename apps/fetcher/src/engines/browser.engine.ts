@@ -171,6 +171,8 @@ async function readBody(
   headers: Record<string, string>,
   request: EngineRequest,
 ): Promise<{ body: Uint8Array; rendered: boolean }> {
+  // Its viewer is a page of the browser's own: a plain client brings the file.
+  if (/^\s*application\/(x-)?pdf/i.test(headers['content-type'] ?? '')) throw new Error('Download is starting');
   const isHtml = /^\s*(text\/html|application\/xhtml\+xml)|^\s*$/i.test(headers['content-type'] ?? '');
   const body = isHtml ? Buffer.from(await serialise(page)) : await answer.body();
   const limit = isHtml ? Math.min(request.maxBytes, MAX_RENDERED_BYTES) : request.maxBytes;
