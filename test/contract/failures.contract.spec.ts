@@ -22,6 +22,13 @@ const HTML = { 'content-type': 'text/html' };
 const text = (what: string): string =>
   `<html><body><main><h1>${what}</h1><p>Some words about ${what}.</p></main></body></html>`;
 
+const challenge: Handler = (_request, response) =>
+  response
+    .writeHead(403, { ...HTML, server: 'cloudflare', 'cf-mitigated': 'challenge' })
+    .end(
+      '<html><head><title>Just a moment...</title></head><body><script>window._cf_chl_opt={}</script></body></html>',
+    );
+
 const PAGES: Record<string, Handler> = {
   '/fine': (_request, response) => response.writeHead(200, HTML).end(text('fine')),
   '/missing': (_request, response) => response.writeHead(404, HTML).end(text('missing')),
@@ -37,12 +44,8 @@ const PAGES: Record<string, Handler> = {
     request.socket.destroy();
   },
   '/empty': (_request, response) => response.writeHead(200, HTML).end('<html><body> </body></html>'),
-  '/challenge': (_request, response) =>
-    response
-      .writeHead(403, { ...HTML, server: 'cloudflare', 'cf-mitigated': 'challenge' })
-      .end(
-        '<html><head><title>Just a moment...</title></head><body><script>window._cf_chl_opt={}</script></body></html>',
-      ),
+  '/challenge': challenge,
+  '/challenge.pdf': challenge,
 };
 
 let site: Site;
@@ -95,6 +98,7 @@ const FAILURES: Failure[] = [
   { code: 'SCRAPE_BODY_TOO_LARGE', status: 500, url: page('/bomb') },
   { code: 'SCRAPE_EMPTY', status: 500, url: page('/empty') },
   { code: 'SCRAPE_BLOCKED', status: 500, url: page('/challenge') },
+  { code: 'SCRAPE_PDF_ANTIBOT_ERROR', status: 500, url: page('/challenge.pdf') },
 ];
 
 /** Nothing but what spec/errors.md shows, and no secret of the machine. */

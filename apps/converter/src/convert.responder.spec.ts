@@ -12,6 +12,7 @@ const RESULT: ConvertResult = {
   refreshUrl: null,
   canonicalUrl: null,
   numPages: null,
+  isDocument: false,
 };
 const HEAD = { url: 'http://site.test/', spec: { formats: [{ type: 'markdown' }] }, encoding: 'json' };
 

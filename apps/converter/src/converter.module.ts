@@ -10,6 +10,8 @@ export interface ConverterSettings {
   instance: string;
   /** Worker threads, 0 = by cores. */
   threads: number;
+  /** Program that recognises text in pictures; null: there is none. */
+  ocrCommand: string | null;
   /** Pages taken from the bus at one time; the others go to the next replica. */
   capacity: number;
 }
@@ -18,12 +20,12 @@ export interface ConverterSettings {
 @Module({})
 export class ConverterModule {
   static forLink(link: NatsLink, settings: ConverterSettings): DynamicModule {
-    const { instance, threads, capacity } = settings;
+    const { instance, threads, ocrCommand, capacity } = settings;
     return {
       module: ConverterModule,
       providers: [
         { provide: NatsLink, useValue: link },
-        { provide: LocalConverter, useFactory: () => new LocalConverter({ threads }) },
+        { provide: LocalConverter, useFactory: () => new LocalConverter({ threads, ocrCommand }) },
         {
           provide: ConvertResponder,
           inject: [LocalConverter],

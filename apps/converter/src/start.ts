@@ -16,7 +16,8 @@ export async function startConverter({
   const link = await NatsLink.open({ url: config.natsUrl, name: instance });
   await link.ensureTopology();
   const threads = config.converterThreads || Math.max(1, availableParallelism() - 1);
-  const settings = { instance, threads, capacity: threads * PAGES_PER_THREAD };
+  const ocrCommand = config.ocrCommand ?? null;
+  const settings = { instance, threads, ocrCommand, capacity: threads * PAGES_PER_THREAD };
   const app = await NestFactory.createApplicationContext(ConverterModule.forLink(link, settings), {
     logger: ['error', 'warn'],
     abortOnError: false,

@@ -251,7 +251,10 @@ function createConverter({ config, link }: FetcherContext): {
   stopConverter: () => Promise<void>;
 } {
   if (config.converter === 'local') {
-    const converter = new LocalConverter({ threads: config.converterThreads });
+    const converter = new LocalConverter({
+      threads: config.converterThreads,
+      ocrCommand: config.ocrCommand ?? null,
+    });
     return { converter, stopConverter: () => converter.stop() };
   }
   const rpc = new Rpc(link);

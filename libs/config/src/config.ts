@@ -91,6 +91,8 @@ export class TroupeConfig {
   @IsOptional() @IsString() readonly adListsDir?: string;
   /** Worker threads of the converter; 0 = by cores. */
   @toInt @IsInt() @Min(0) @Max(256) readonly converterThreads: number = 0;
+  /** Program with tesseract's command line that recognises text in pictures; unset = there is none. */
+  @IsOptional() @IsString() readonly ocrCommand?: string;
   /** Resolver of the fetcher, `ip` or `ip:port`; empty = the system's. */
   @toList @IsString({ each: true }) readonly dnsServers: string[] = [];
   /** Proxies of `basic` requests; none = they go out directly. */

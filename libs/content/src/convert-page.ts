@@ -83,10 +83,11 @@ function convertHtml(request: ConvertRequest, rules: LinkRules, html: string): C
     refreshUrl: facts.refreshUrl,
     canonicalUrl: facts.canonicalUrl,
     numPages: null,
+    isDocument: false,
   };
 }
 
-type Content = Partial<Record<Exclude<FormatName, 'attributes'>, string | string[]>> & {
+export type Content = Partial<Record<Exclude<FormatName, 'attributes'>, string | string[]>> & {
   attributes?: AttributeValues;
   warning?: string;
 };
@@ -115,7 +116,7 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-function writeFormats({ request, tree, urls, whole, embedded }: Parsed): Content {
+export function writeFormats({ request, tree, urls, whole, embedded }: Parsed): Content {
   const { spec } = request;
   const wanted = new Set<FormatName>(spec.formats.map((format) => format.type));
   const content: Content = {};
@@ -157,18 +158,21 @@ function completed(markdown: string, embedded: EmbeddedContent | null, options: 
 }
 
 /** What the browser gave beside the page; its warning comes after the converter's own. */
-function withCaptured(content: Content, captured: ConvertRequest['captured']): Record<string, unknown> {
+export function withCaptured(content: Content, captured: ConvertRequest['captured']): Record<string, unknown> {
   const warning = [content.warning, captured?.warning].filter((text) => text !== undefined).join(' ');
   return { ...content, ...captured, ...(warning === '' ? {} : { warning }) };
 }
 
 /** The response's own keys win, and a page cannot set one of them even where the response has none. */
-function mergeMetadata(page: Record<string, unknown>, reserved: Record<string, unknown>): Record<string, unknown> {
+export function mergeMetadata(
+  page: Record<string, unknown>,
+  reserved: Record<string, unknown>,
+): Record<string, unknown> {
   for (const key of RESERVED_METADATA_KEYS) delete page[key];
   return Object.assign(page, reserved);
 }
 
-function encode(document: Readonly<Record<string, unknown>>): Pick<ConvertResult, 'document' | 'documentBytes'> {
+export function encode(document: Readonly<Record<string, unknown>>): Pick<ConvertResult, 'document' | 'documentBytes'> {
   const bytes = jsonBytes(document);
   return { document: bytes, documentBytes: bytes.byteLength };
 }
@@ -199,6 +203,7 @@ function convertText(request: ConvertRequest, text: string, kind: 'json' | 'xml'
     refreshUrl: null,
     canonicalUrl: null,
     numPages: null,
+    isDocument: false,
   };
 }
 

@@ -1,3 +1,4 @@
+export { convertDocument, returnFile, type DocumentParts } from './convert-document.js';
 export { convertPage } from './convert-page.js';
 export { decodeBody } from './charset.js';
 export { kindOfContent, type ContentKind } from './media-type.js';

@@ -70,6 +70,8 @@ export interface ConvertResult {
   canonicalUrl: string | null;
   /** Pages of a document that were read; null for anything else. */
   numPages: number | null;
+  /** The body is a file that was read as a document: a browser would show no more of it. */
+  isDocument: boolean;
 }
 
 export interface Converter {

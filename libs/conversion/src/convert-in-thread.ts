@@ -11,6 +11,8 @@ import {
 import { LRUCache } from 'lru-cache';
 import { constants, gzipSync } from 'node:zlib';
 import type { ConvertRequest, ConvertResult, ScopeSpec } from '@troupe/contracts';
+import type { Ocr } from '@troupe/documents';
+import { convertFile, kindOfFile } from './convert-file.js';
 
 /** Crawls whose compiled scopes a thread remembers: about as many as share a fetcher at one time. */
 const MAX_SCOPES = 64;
@@ -37,9 +39,13 @@ const RULES: LinkRules = {
   compileScope: compileScopeOnce,
 };
 
-/** `convertPage` with the frontier's rules and the document encoded as asked. Busy for as long as the page takes. */
-export function convertInThread(request: ConvertRequest): ConvertResult {
-  const result = convertPage(request, RULES);
+/**
+ * `convertPage` with the frontier's rules and the document encoded as asked; a file is read first. Busy for as long as a
+ * page takes.
+ */
+export async function convertInThread(request: ConvertRequest, ocr: Ocr | null): Promise<ConvertResult> {
+  const kind = kindOfFile(request);
+  const result = kind === null ? convertPage(request, RULES) : await convertFile(request, kind, { rules: RULES, ocr });
   if (request.encoding === 'json') return result;
   return { ...result, document: gzipSync(result.document, GZIP) };
 }

@@ -78,6 +78,41 @@ export function itConverts(converter: () => Converter): void {
     await expect(converter().convert(request)).rejects.toMatchObject({ code: 'SCRAPE_UNSUPPORTED_FILE_ERROR' });
   });
 
+  it('converts a table in a file, whole and with its type, beside pages', async () => {
+    const file = conversionRequest('Name;Height\nÅse;171\n"Żak; Łukasz";183\n', {
+      contentType: 'text/csv; charset=utf-8',
+    });
+    const [page, result] = await Promise.all([converter().convert(conversionRequest(PAGE)), converter().convert(file)]);
+    expect(page).toMatchObject({ verdict: 'content', isDocument: false, numPages: null });
+    expect(result).toMatchObject({ verdict: 'content', isDocument: true, numPages: null });
+    expect(JSON.parse(Buffer.from(result.document).toString())).toMatchObject({
+      markdown: '| Name | Height |\n| --- | --- |\n| Åse | 171 |\n| Żak; Łukasz | 183 |',
+    });
+  });
+
+  it('finds the links of a file, as outlinks too', async () => {
+    const feed =
+      '<?xml version="1.0"?><rss version="2.0"><channel><title>F</title><item><title>one</title><link>http://site.test/a/one</link></item></channel></rss>';
+    const result = await converter().convert(conversionRequest(feed, { contentType: 'application/rss+xml' }));
+    expect(result.outlinks.map(({ url }) => url)).toEqual(['http://site.test/a/one']);
+    expect(JSON.parse(Buffer.from(result.document).toString())).toMatchObject({ links: ['http://site.test/a/one'] });
+  });
+
+  it('returns a file in base64 where no parser is wanted', async () => {
+    const request = conversionRequest('{\\rtf1 text}', { contentType: 'application/rtf' });
+    const spec = { ...request.spec, formats: [{ type: 'markdown' as const }], parsers: { pdf: null, image: false } };
+    const result = await converter().convert({ ...request, spec });
+    const { markdown } = JSON.parse(Buffer.from(result.document).toString()) as { markdown: string };
+    expect(Buffer.from(markdown, 'base64').toString()).toBe('{\\rtf1 text}');
+  });
+
+  it('rejects a damaged file with its code and reads the next one', async () => {
+    const damaged = conversionRequest('PK\x03\x04 and nothing more', { contentType: 'application/zip' });
+    await expect(converter().convert(damaged)).rejects.toMatchObject({ code: 'SCRAPE_UNSUPPORTED_FILE_ERROR' });
+    const next = conversionRequest('{\\rtf1 text\\par}', { contentType: 'text/plain' });
+    await expect(converter().convert(next)).resolves.toMatchObject({ isDocument: true, verdict: 'content' });
+  });
+
   it('rejects a bad selector with its code and converts the next page', async () => {
     const request = conversionRequest(PAGE);
     const bad = { ...request, spec: { ...request.spec, excludeTags: ['['] } };

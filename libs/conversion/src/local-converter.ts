@@ -1,229 +1,58 @@
-import { TroupeError, errorFromWire, type ConvertRequest, type ConvertResult, type Converter } from '@troupe/contracts';
+import type { ConvertRequest, ConvertResult, Converter } from '@troupe/contracts';
 import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
-import { ownBytes, type Task, type WorkerReply } from './worker-protocol.js';
+import { ConversionThreads } from './conversion-threads.js';
+import { kindOfFile } from './convert-file.js';
 
 export interface LocalConverterOptions {
-  /** Worker threads; 0 = cores - 1, at least 1. @default 0 */
+  /** Worker threads for pages; 0 = cores - 1, at least 1. @default 0 */
   threads?: number;
-  /** Longest time one page may keep a thread. @default 10000 */
+  /** Worker threads for files, which may take long; 0 = half of those for pages, at least 1. @default 0 */
+  documentThreads?: number;
+  /** Longest time one page may keep a thread; a file may take what its request says. @default 10000 */
   timeoutMs?: number;
-  /** Pages that may wait for a thread. @default 1000 */
+  /** Pages that may wait for a thread; as many files may. @default 1000 */
   maxQueue?: number;
   /** Heap of one thread; a page that needs more fails alone. @default 1024 */
   maxHeapMb?: number;
-}
-
-interface Job {
-  request: ConvertRequest;
-  /** Of its body, which the request may lose to a thread. */
-  bytes: number;
-  resolve(result: ConvertResult): void;
-  reject(error: unknown): void;
-  release(): void;
-  isSettled: boolean;
-}
-
-interface Thread {
-  worker: Worker;
-  isReady: boolean;
-  /** The first one runs; the others lie ready in the thread. */
-  jobs: Job[];
-  /** Of `jobs`. */
-  bytes: number;
-  /** Of the page that runs. */
-  timer: NodeJS.Timeout | null;
+  /** Program that recognises text in pictures; null: there is none. @default null */
+  ocrCommand?: string | null;
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_MAX_QUEUE = 1000;
 const DEFAULT_MAX_HEAP_MB = 1024;
-/**
- * What a busy thread is given ahead. The event loop of a busy process comes round too late to feed it page by page: a
- * third of the time it would have nothing to do. Few bytes, so that no page waits behind a large one.
- */
-const MAX_AHEAD_PAGES = 4;
-const MAX_AHEAD_BYTES = 512 * 1024;
+/** A file's reader ends by itself and says why; its thread is ended only when it does not. */
+const GRACE_MS = 1000;
 
 /**
- * Converts in worker threads of this process. Threads start when pages come and stay; a page that keeps its thread
- * beyond the time limit, or kills it, fails alone and the thread is replaced.
+ * Converts in worker threads of this process: files in threads of their own, so that no page waits behind one.
  *
  * The buffer of `request.body` is handed to the thread: the caller must not use it afterwards.
  */
 export class LocalConverter implements Converter {
-  private readonly threads = new Set<Thread>();
-  private readonly queue: Job[] = [];
-  private readonly maxThreads: number;
-  private readonly timeoutMs: number;
-  private readonly maxQueue: number;
-  private readonly maxHeapMb: number;
-  private nextId = 1;
-  private isStopped = false;
+  private readonly pages: ConversionThreads;
+  private readonly files: ConversionThreads;
 
   constructor(options: LocalConverterOptions = {}) {
-    this.maxThreads = options.threads || Math.max(1, availableParallelism() - 1);
-    this.timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    this.maxQueue = options.maxQueue ?? DEFAULT_MAX_QUEUE;
-    this.maxHeapMb = options.maxHeapMb ?? DEFAULT_MAX_HEAP_MB;
+    const { timeoutMs = DEFAULT_TIMEOUT_MS, maxQueue = DEFAULT_MAX_QUEUE, maxHeapMb = DEFAULT_MAX_HEAP_MB } = options;
+    const threads = options.threads || Math.max(1, availableParallelism() - 1);
+    const common = { maxQueue, maxHeapMb, settings: { ocrCommand: options.ocrCommand ?? null } };
+    this.pages = new ConversionThreads({ ...common, threads, timeoutMs: () => timeoutMs, isQuick: true });
+    this.files = new ConversionThreads({
+      ...common,
+      threads: options.documentThreads || Math.max(1, Math.floor(threads / 2)),
+      timeoutMs: (request) => request.timeoutMs + GRACE_MS,
+      isQuick: false,
+    });
   }
 
   convert(request: ConvertRequest, signal?: AbortSignal): Promise<ConvertResult> {
-    if (signal?.aborted) return Promise.reject(abortReason(signal));
-    if (this.isStopped)
-      return Promise.reject(new TroupeError('UNKNOWN_ERROR', 'The converter is stopped', { retryable: true }));
-    if (this.queue.length >= this.maxQueue) {
-      return Promise.reject(
-        new TroupeError('CONCURRENCY_QUEUE_TIMEOUT', 'Too many pages wait for conversion', { retryable: true }),
-      );
-    }
-    return new Promise((resolve, reject) => {
-      this.queue.push(this.createJob(request, { resolve, reject }, signal));
-      this.dispatch();
-    });
+    const threads = kindOfFile(request) === null ? this.pages : this.files;
+    return threads.convert(request, signal);
   }
 
   /** Ends all threads; pages that have not been converted are rejected. */
   async stop(): Promise<void> {
-    this.isStopped = true;
-    const error = new TroupeError('UNKNOWN_ERROR', 'The converter is stopped', { retryable: true });
-    const ended = [...this.threads].map((thread) => this.discard(thread, error));
-    for (const job of this.queue.splice(0)) this.settle(job, () => job.reject(error));
-    await Promise.all(ended);
+    await Promise.all([this.pages.stop(), this.files.stop()]);
   }
-
-  private createJob(
-    request: ConvertRequest,
-    promise: Pick<Job, 'resolve' | 'reject'>,
-    signal: AbortSignal | undefined,
-  ): Job {
-    const onAbort = (): void => this.abandon(job, abortReason(signal));
-    const release = (): void => signal?.removeEventListener('abort', onAbort);
-    const job: Job = { request, bytes: request.body.byteLength, ...promise, release, isSettled: false };
-    signal?.addEventListener('abort', onAbort, { once: true });
-    return job;
-  }
-
-  /** A waiting page leaves the queue; one that a thread has is finished by it, and nobody looks at the result. */
-  private abandon(job: Job, reason: unknown): void {
-    const at = this.queue.indexOf(job);
-    if (at >= 0) this.queue.splice(at, 1);
-    this.settle(job, () => job.reject(reason));
-  }
-
-  private settle(job: Job, end: () => void): void {
-    job.release();
-    job.isSettled = true;
-    end();
-  }
-
-  private dispatch(): void {
-    if (this.isStopped) return;
-    for (let job = this.queue[0]; job !== undefined; job = this.queue[0]) {
-      const thread = this.threadFor(job);
-      if (thread === null) break;
-      this.queue.shift();
-      this.run(thread, job);
-    }
-    const starting = [...this.threads].filter((thread) => !thread.isReady).length;
-    if (this.queue.length > starting && this.threads.size < this.maxThreads) this.startThread();
-  }
-
-  /** The thread with the fewest pages, null when all have enough. */
-  private threadFor(job: Job): Thread | null {
-    let best: Thread | null = null;
-    for (const thread of this.threads) {
-      if (thread.isReady && (best === null || thread.jobs.length < best.jobs.length)) best = thread;
-    }
-    return best !== null && (best.jobs.length === 0 || this.hasRoom(best, job)) ? best : null;
-  }
-
-  private hasRoom(thread: Thread, job: Job): boolean {
-    if (this.threads.size < this.maxThreads || thread.jobs.length > MAX_AHEAD_PAGES) return false;
-    return thread.bytes + job.bytes <= MAX_AHEAD_BYTES;
-  }
-
-  private startThread(): void {
-    const worker = new Worker(new URL('./convert.worker.js', import.meta.url), {
-      resourceLimits: { maxOldGenerationSizeMb: this.maxHeapMb },
-    });
-    const thread: Thread = { worker, isReady: false, jobs: [], bytes: 0, timer: null };
-    this.threads.add(thread);
-    worker.on('message', (message: WorkerReply) => this.onReply(thread, message));
-    worker.on('error', (error) => this.onDeath(thread, error));
-    worker.on('exit', () => this.onDeath(thread, new Error('a conversion thread ended')));
-  }
-
-  private run(thread: Thread, job: Job): void {
-    const isAhead = thread.jobs.length > 0;
-    thread.jobs.push(job);
-    thread.bytes += job.bytes;
-    // Of a page given ahead a copy: another thread gets it when this one ends before.
-    const body = isAhead ? new Uint8Array(job.request.body) : ownBytes(job.request.body);
-    const task: Task = { id: this.nextId++, request: { ...job.request, body } };
-    thread.worker.postMessage(task, [body.buffer]);
-    if (isAhead) return;
-    thread.worker.ref();
-    this.startClock(thread, job);
-  }
-
-  private startClock(thread: Thread, job: Job): void {
-    thread.timer = setTimeout(() => void this.discard(thread, this.timeout(job)), this.timeoutMs);
-  }
-
-  private timeout(job: Job): TroupeError {
-    const message = `Converting the page took longer than ${this.timeoutMs} ms`;
-    return new TroupeError('SCRAPE_TIMEOUT', message, { details: { url: job.request.url } });
-  }
-
-  private onReply(thread: Thread, message: WorkerReply): void {
-    if (message.type === 'ready') thread.isReady = true;
-    else
-      this.finish(thread, (job) =>
-        message.type === 'done' ? job.resolve(message.result) : job.reject(errorFromWire(message.error)),
-      );
-    const [next] = thread.jobs;
-    if (next !== undefined) this.startClock(thread, next);
-    this.dispatch();
-    if (thread.jobs.length === 0) thread.worker.unref();
-  }
-
-  /** Of the page that runs. */
-  private finish(thread: Thread, end: (job: Job) => void): void {
-    if (thread.timer !== null) clearTimeout(thread.timer);
-    thread.timer = null;
-    const job = thread.jobs.shift();
-    if (job === undefined) return;
-    thread.bytes -= job.bytes;
-    this.settle(job, () => end(job));
-  }
-
-  /** Ends the thread and its page; other pages get another thread. */
-  private async discard(thread: Thread, error: TroupeError): Promise<void> {
-    if (!this.threads.delete(thread)) return;
-    this.giveUp(thread, error);
-    await thread.worker.terminate();
-  }
-
-  private onDeath(thread: Thread, cause: Error): void {
-    if (!this.threads.delete(thread)) return;
-    const error = new TroupeError('UNKNOWN_ERROR', `The page could not be converted: ${cause.message}`, { cause });
-    if (!thread.isReady && this.threads.size === 0) {
-      for (const job of this.queue.splice(0)) this.settle(job, () => job.reject(error));
-    }
-    this.giveUp(thread, error);
-  }
-
-  /** The page that ran fails; those behind it stand first in the queue again. */
-  private giveUp(thread: Thread, error: TroupeError): void {
-    this.finish(thread, (job) => job.reject(error));
-    this.queue.unshift(...thread.jobs.filter((job) => !job.isSettled));
-    this.dispatch();
-  }
-}
-
-function abortReason(signal: AbortSignal | undefined): Error {
-  return signal?.reason instanceof Error
-    ? signal.reason
-    : new DOMException('The conversion was cancelled', 'AbortError');
 }

@@ -1,5 +1,6 @@
 import type { ConvertRequest, ConvertResult, Converter } from '@troupe/contracts';
 import { randomUUID } from 'node:crypto';
+import { kindOfFile } from './convert-file.js';
 
 /** Head of a `rpc.convert` request; the frame's body is the page's. `id` lets the call be aborted. */
 export type ConvertHead = Omit<ConvertRequest, 'body'> & { id: string };
@@ -14,17 +15,22 @@ export type ConvertCall = (
   options: { timeoutMs: number; signal?: AbortSignal },
 ) => Promise<{ head: ConvertReplyHead; body: Uint8Array }>;
 
+/** What a file may take longer than its conversion: waiting for a thread, the way over the bus and its thread's end. */
+const WAY_MS = 5000;
+
 /** Converts in the converter service. The transport is handed in, because adapters do not know each other. */
 export class NatsConverter implements Converter {
   constructor(
     private readonly call: ConvertCall,
+    /** `timeoutMs` for pages; a file may take what its request says. */
     private readonly options: { timeoutMs: number },
   ) {}
 
   async convert(request: ConvertRequest, signal?: AbortSignal): Promise<ConvertResult> {
     const { body, ...rest } = request;
     const head: ConvertHead = { ...rest, id: randomUUID() };
-    const reply = await this.call(head, body, { timeoutMs: this.options.timeoutMs, signal });
+    const timeoutMs = kindOfFile(request) === null ? this.options.timeoutMs : request.timeoutMs + WAY_MS;
+    const reply = await this.call(head, body, { timeoutMs, signal });
     return { ...reply.head, document: reply.body };
   }
 }

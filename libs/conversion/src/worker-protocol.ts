@@ -1,5 +1,11 @@
 import type { ConvertRequest, ConvertResult, ErrorWire } from '@troupe/contracts';
 
+/** Given to a thread when it starts. */
+export interface WorkerSettings {
+  /** Program that recognises text in pictures; null: there is none. */
+  ocrCommand: string | null;
+}
+
 /** Main thread to worker. The body's buffer is transferred. */
 export interface Task {
   id: number;

@@ -26,10 +26,13 @@ function isReachable(href: string): boolean {
   return scheme === undefined || scheme === 'http' || scheme === 'https' || scheme === 'mailto' || scheme === 'tel';
 }
 
+/** Programs put it where nobody has written what a picture shows. */
+const FILE_NAME = /^\S{1,300}\.(?:png|jpe?g|gif|svg|bmp|tiff?|webp|emf|wmf)$/i;
+
 /** What a picture shows, as text: the picture itself has no address. */
 export function imageText(alt: string | undefined): string {
   const text = alt?.replace(/\s+/g, ' ').trim() ?? '';
-  return text === '' ? '' : `[${escapeHtml(text)}]`;
+  return text === '' || FILE_NAME.test(text) ? '' : `[${escapeHtml(text)}]`;
 }
 
 export interface Cell {

@@ -200,6 +200,10 @@ function isHtml(headers: Record<string, string>): boolean {
   return /^\s*(text\/html|application\/xhtml\+xml)|^\s*$/i.test(headers['content-type'] ?? '');
 }
 
+function isPdf(headers: Record<string, string>): boolean {
+  return /^\s*application\/(x-)?pdf/i.test(headers['content-type'] ?? '');
+}
+
 function actionsNotSupported(reason: string): TroupeError {
   return new TroupeError('SCRAPE_ACTIONS_NOT_SUPPORTED', `Actions cannot be done: ${reason}`);
 }
@@ -223,6 +227,8 @@ async function readBody(
   headers: Record<string, string>,
   request: EngineRequest,
 ): Promise<{ body: Uint8Array; rendered: boolean }> {
+  // Its viewer is a page of the browser's own: a plain client brings the file.
+  if (isPdf(headers)) throw downloadError(request);
   const rendered = isHtml(headers);
   const body = rendered ? Buffer.from(await serialisePage(page)) : await answer.body();
   const limit = rendered ? Math.min(request.maxBytes, MAX_RENDERED_BYTES) : request.maxBytes;

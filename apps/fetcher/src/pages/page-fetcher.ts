@@ -217,7 +217,8 @@ export class PageFetcher {
   /** A page that was fetched earlier, converted as if its answer had just come; null when it shows no content any more. */
   async recall({ response, metadata }: Remembered, request: ConversionRequest): Promise<FetchedPage | null> {
     const asked = { ...request, metadata: { ...request.metadata, ...metadata } };
-    const converted = await this.converter.convert(convertRequest(response, asked), request.signal);
+    const { timeoutMs } = request.spec;
+    const converted = await this.converter.convert(convertRequest(response, asked, timeoutMs), request.signal);
     if (converted.verdict !== 'content') return null;
     return finish({ response: { ...response, body: NO_BYTES }, converted }, request.spec);
   }
@@ -260,7 +261,11 @@ export class PageFetcher {
     // A copy: a Buffer's own `slice` is a view of what the converter takes away.
     const head = response.statusCode >= 400 ? new Uint8Array(response.body.subarray(0, HEAD_BYTES)) : NO_BYTES;
     const copy = climb.request.cache?.copy(response) ?? null;
-    const converted = await this.converter.convert(convertRequest(response, climb.request), climb.request.signal);
+    const timeoutMs = Math.max(1, climb.endsAt - performance.now());
+    const converted = await this.converter.convert(
+      convertRequest(response, climb.request, timeoutMs),
+      climb.request.signal,
+    );
     return {
       type: 'answer',
       answer: { response: { ...response, body: NO_BYTES }, converted, isBusy: busy, head, copy },
@@ -320,11 +325,11 @@ export class PageFetcher {
     }
   }
 
-  /** A host that asks for less is not asked again by another client. */
+  /** A host that asks for less is not asked again by another client, and no other client would bring another file. */
   #next(engine: EngineName, rung: Rung): EngineName | null {
     if (rung.type === 'error') return this.ladder.next(engine, { type: 'error', error: rung.error });
     const { response, converted, isBusy, head } = rung.answer;
-    if (isBusy || refreshTarget(rung.answer) !== null) return null;
+    if (isBusy || converted.isDocument || refreshTarget(rung.answer) !== null) return null;
     return this.ladder.next(engine, {
       type: 'answer',
       response: { ...response, body: head },
@@ -419,7 +424,7 @@ function viewOf({ formats, mobile, blockAds, location, actions }: ScrapeSpec): P
   return { mobile, blockAds, location, actions, screenshot, branding };
 }
 
-function convertRequest(response: EngineResponse, request: ConversionRequest): ConvertRequest {
+function convertRequest(response: EngineResponse, request: ConversionRequest, timeoutMs: number): ConvertRequest {
   const { statusCode, finalUrl, contentType, headers, body, rendered } = response;
   const { formats, onlyMainContent, includeTags, excludeTags, removeBase64Images, parsers } = request.spec;
   return {
@@ -432,7 +437,7 @@ function convertRequest(response: EngineResponse, request: ConversionRequest): C
     spec: { formats, onlyMainContent, includeTags, excludeTags, removeBase64Images, parsers },
     metadata: { ...request.metadata, ...responseMetadata(response, request.spec) },
     captured: response.captured,
-    timeoutMs: request.spec.timeoutMs,
+    timeoutMs,
     discover: statusCode >= 400 ? null : request.discover(finalUrl),
     encoding: request.encoding,
   };
@@ -481,6 +486,9 @@ function finish({ response, converted }: Pick<Answer, 'response' | 'converted'>,
 }
 
 function blockedPage({ finalUrl }: EngineResponse): TroupeError {
+  if (/\.pdf$/i.test(URL.parse(finalUrl)?.pathname ?? '')) {
+    return new TroupeError('SCRAPE_PDF_ANTIBOT_ERROR', `${finalUrl} answered with a bot wall instead of a PDF`);
+  }
   return new TroupeError('SCRAPE_BLOCKED', `${finalUrl} answered with a bot wall instead of its content`);
 }
 

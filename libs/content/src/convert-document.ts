@@ -1,0 +1,140 @@
+/** A file that was read into parts of HTML to the stored document: whole, never cut to its main content. */
+import type { ConvertRequest, ConvertResult, PageDocument } from '@troupe/contracts';
+import { encode, mergeMetadata, withCaptured, writeFormats, type Content } from './convert-page.js';
+import { collapsed } from './metadata/white-space.js';
+import { discover, forbidsFollowing, noDiscovery, type LinkRules } from './links.js';
+import { writeMarkdown } from './markdown.js';
+import { measure } from './measures.js';
+import { parseHtml } from './parse.js';
+import { orElse, writePlainText } from './plain-text.js';
+import { select, wholePage } from './selection.js';
+import { T } from './tags.js';
+import type { Tree } from './tree.js';
+import { UrlResolver } from './url-resolver.js';
+
+/** What the reader of a file found in it. */
+export interface DocumentParts {
+  /** HTML, in reading order. */
+  parts: string[];
+  title: string | null;
+  metadata: Record<string, string>;
+  /** Of documents with pages, which are then the parts. */
+  pages: { read: number; total: number } | null;
+  warning: string | null;
+  /** Source of a file that is text; null: the HTML stands for it. */
+  text: string | null;
+}
+
+const MAX_TITLE_CHARS = 300;
+
+/**
+ * As `convertPage`, for HTML made from a file. Several parts make one continuous document; with `pages` wanted there is
+ * one markdown for each of them, too.
+ *
+ * @throws TroupeError BAD_REQUEST for a bad selector
+ */
+export function convertDocument(request: ConvertRequest, source: DocumentParts, rules: LinkRules): ConvertResult {
+  const tree = parseHtml(source.parts.join('\n'));
+  const urls = new UrlResolver(request.url, null);
+  const mask = wholePage(tree);
+  const whole = { mask, measures: measure(tree, mask) };
+  const wanted = { ...request, spec: { ...request.spec, onlyMainContent: false } };
+  const content: DocumentFormats = writeFormats({ request: wanted, tree, urls, whole, embedded: null });
+  if (content.rawHtml !== undefined && source.text !== null) content.rawHtml = source.text;
+  if (source.pages !== null) addPages(content, source.parts, { request: wanted, urls });
+  if (source.warning !== null) content.warning = [source.warning, content.warning ?? []].flat().join(' ');
+  const title = source.title ?? firstHeading(tree);
+  const found =
+    request.discover === null
+      ? noDiscovery()
+      : discover(tree, urls, request.discover, rules, {
+          isNofollow: forbidsFollowing(request.robotsTag),
+          rendered: false,
+        });
+  return {
+    verdict: whole.measures.text[0]! > 0 ? 'content' : 'empty',
+    ...encode({ ...withCaptured(content, request.captured), metadata: metadataOf(request, source, title) }),
+    title,
+    ...found,
+    refreshUrl: null,
+    canonicalUrl: null,
+    numPages: source.pages?.read ?? null,
+    isDocument: true,
+  };
+}
+
+/** The file itself, in base64, in place of what a reader would have made of it. */
+export function returnFile(request: ConvertRequest): ConvertResult {
+  const { body, spec } = request;
+  const base64 = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('base64');
+  const content: Content = {};
+  for (const { type } of spec.formats) {
+    if (type === 'markdown' || type === 'html' || type === 'rawHtml') content[type] = base64;
+    else if (type === 'links' || type === 'images') content[type] = [];
+  }
+  return {
+    verdict: body.byteLength > 0 ? 'content' : 'empty',
+    ...encode({ ...withCaptured(content, request.captured), metadata: request.metadata }),
+    title: null,
+    ...noDiscovery(),
+    refreshUrl: null,
+    canonicalUrl: null,
+    numPages: null,
+    isDocument: true,
+  };
+}
+
+type DocumentFormats = Content & Pick<PageDocument, 'pages'>;
+
+/** What `parsers` wants of single pages. */
+function addPages(
+  content: DocumentFormats,
+  parts: string[],
+  page: { request: ConvertRequest; urls: UrlResolver },
+): void {
+  const { pages, pageMarkers } = page.request.spec.parsers.pdf ?? { pages: false, pageMarkers: false };
+  if (!pages && !pageMarkers) return;
+  const markdown = parts.map((html) => pageMarkdown(html, page));
+  if (pages) content.pages = markdown.map((text, index) => ({ pageNumber: index + 1, markdown: text }));
+  if (pageMarkers && content.markdown !== undefined) content.markdown = marked(markdown);
+}
+
+function pageMarkdown(html: string, { request, urls }: { request: ConvertRequest; urls: UrlResolver }): string {
+  const tree = parseHtml(html);
+  const whole = wholePage(tree);
+  const { mask } = select(tree, request.spec, { mask: whole, measures: measure(tree, whole) });
+  return orElse(
+    () => writeMarkdown(tree, mask, { urls, removeBase64Images: request.spec.removeBase64Images }),
+    () => writePlainText(tree, mask),
+    () => undefined,
+  );
+}
+
+function marked(pages: string[]): string {
+  return pages.map((text, index) => (index === 0 ? text : `\n\n---\n\n<!-- page ${index + 1} -->\n\n${text}`)).join('');
+}
+
+function metadataOf(
+  request: ConvertRequest,
+  { metadata, pages }: DocumentParts,
+  title: string | null,
+): Record<string, unknown> {
+  const reserved = { ...request.metadata };
+  if (pages !== null) {
+    reserved['numPages'] = pages.read;
+    reserved['totalPages'] = pages.total;
+    const base = reserved['creditsUsed'];
+    if (typeof base === 'number') reserved['creditsUsed'] = base + Math.max(0, pages.read - 1);
+  }
+  return mergeMetadata({ ...(title === null ? {} : { title }), ...metadata }, reserved);
+}
+
+function firstHeading(tree: Tree): string | null {
+  for (let node = 1; node < tree.count; node++) {
+    const tag = tree.tag[node];
+    if (tag !== T.h1) continue;
+    const text = collapsed(tree.textContent(node));
+    if (text !== '') return text.slice(0, MAX_TITLE_CHARS);
+  }
+  return null;
+}
