@@ -4,6 +4,7 @@ import { checkUrlTarget, type AllowList, type Resolver } from '@troupe/egress';
 import type { Page, Request, Response } from 'playwright-core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrowserPool } from './browser-pool.js';
+import type { BrowserTab } from './browser-tab.js';
 import { Deadline } from './deadline.js';
 import { isProxyFailure, REFUSAL_HEADER } from './egress-proxy.js';
 import { bodyTooLarge, RedirectRefused } from './engine-errors.js';
@@ -51,7 +52,10 @@ export class BrowserEngine implements FetchEngine {
       locale: 'en-US',
     };
     try {
-      const read = await this.options.pool.withPage(context, deadline, (page) => this.read(page, request, deadline));
+      const key = request.view.actions.length === 0 ? request.contextKey : null;
+      const read = await this.options.pool.withTab({ context, key }, deadline, (tab) =>
+        this.read(tab, request, deadline),
+      );
       const ms = performance.now() - startedAt;
       return { ...read, ms, engine: 'browser', proxyUsed: 'basic', captured: null, timezone: null };
     } catch (error) {
@@ -68,14 +72,15 @@ export class BrowserEngine implements FetchEngine {
   }
 
   private async read(
-    page: Page,
+    tab: BrowserTab,
     request: EngineRequest,
     deadline: Deadline,
   ): Promise<Omit<EngineResponse, 'ms' | 'engine' | 'proxyUsed' | 'captured' | 'timezone'>> {
+    const { page } = tab;
     const network = new NetworkWatch(page);
     const answers = new MainAnswers(page);
     page.on('popup', (popup) => void popup.close().catch(() => undefined));
-    const gate = await NavigationGate.install(page, request, this.options);
+    const gate = await NavigationGate.install(tab, request, this.options);
     const loading = this.load(page, network, request, deadline);
     loading.catch(() => undefined);
     await Promise.race([loading, gate.refused]);
@@ -90,8 +95,7 @@ export class BrowserEngine implements FetchEngine {
     await Promise.race([page.goto(request.url, { waitUntil: 'domcontentloaded', timeout: 0 }), mainDocumentCut(page)]);
     const budget = (limitMs: number): number =>
       Math.max(0, Math.min(limitMs, deadline.remainingMs() - READ_RESERVE_MS));
-    await page.waitForLoadState('load', { timeout: Math.max(1, budget(LOAD_LIMIT_MS)) }).catch(() => undefined);
-    await waitUntilSettled(page, network, budget(SETTLE_LIMIT_MS));
+    await waitUntilSettled(page, network, { loadMs: budget(LOAD_LIMIT_MS), restMs: () => budget(SETTLE_LIMIT_MS) });
     if (request.waitForMs > 0) await sleep(budget(request.waitForMs));
   }
 }

@@ -5,16 +5,14 @@
  */
 import { checkUrlTarget, portOf, type AllowList, type Resolver } from '@troupe/egress';
 import { TroupeError } from '@troupe/contracts';
-import type { CDPSession, Page } from 'playwright-core';
+import type { BrowserTab, InterceptedType, PausedRequest } from './browser-tab.js';
 import { refuseRedirect } from './engine-errors.js';
-import { MAX_REDIRECTS, type EngineRequest } from './engine.js';
+import { MAX_REDIRECTS, type EngineRequest, type PageView } from './engine.js';
 import { callerHeaders } from './request-headers.js';
 
-interface PausedRequest {
-  requestId: string;
-  frameId: string;
-  request: { url: string; headers: Record<string, string> };
-}
+/** What a page that is only read does without. It is told of an image of one pixel, so that it does not mend what is broken. */
+const UNSEEN: readonly InterceptedType[] = ['Image', 'Font', 'Media'];
+const PIXEL = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 
 export class NavigationGate {
   readonly redirects: string[] = [];
@@ -26,8 +24,7 @@ export class NavigationGate {
   private hasStarted = false;
 
   private constructor(
-    private readonly session: CDPSession,
-    private readonly mainFrame: string,
+    private readonly tab: BrowserTab,
     private readonly request: EngineRequest,
     private readonly egress: { resolver: Resolver; allow: AllowList },
   ) {
@@ -37,35 +34,45 @@ export class NavigationGate {
     this.origin = new URL(request.url).origin;
   }
 
-  /** Installs the gate on a page that has not navigated yet. */
+  /** Installs the gate on a tab that has not navigated yet. */
   static async install(
-    page: Page,
+    tab: BrowserTab,
     request: EngineRequest,
     egress: { resolver: Resolver; allow: AllowList },
   ): Promise<NavigationGate> {
-    const session = await page.context().newCDPSession(page);
-    const { frameTree } = await session.send('Page.getFrameTree');
-    const gate = new NavigationGate(session, frameTree.frame.id, request, egress);
-    await gate.addCookies(page);
-    session.on('Fetch.requestPaused', (paused) => void gate.decide(paused));
-    await session.send('Fetch.enable', {
-      patterns: [{ urlPattern: '*', resourceType: 'Document', requestStage: 'Request' }],
+    const gate = new NavigationGate(tab, request, egress);
+    await gate.addCookies();
+    await tab.intercept(isOnlyRead(request.view) ? ['Document', ...UNSEEN] : ['Document'], (paused) => {
+      void (paused.resourceType === 'Document' ? gate.decide(paused) : gate.withhold(paused));
     });
     return gate;
   }
 
   private async decide(paused: PausedRequest): Promise<void> {
     const { requestId } = paused;
+    const { session, mainFrame } = this.tab;
     try {
-      if (paused.frameId === this.mainFrame) await this.admit(paused.request.url);
-      const headers = paused.frameId === this.mainFrame ? this.headersFor(paused) : undefined;
-      await this.session.send('Fetch.continueRequest', headers === undefined ? { requestId } : { requestId, headers });
+      if (paused.frameId === mainFrame) await this.admit(paused.request.url);
+      const headers = paused.frameId === mainFrame ? this.headersFor(paused) : undefined;
+      await session.send('Fetch.continueRequest', headers === undefined ? { requestId } : { requestId, headers });
     } catch (error) {
       this.refuse(error);
-      await this.session
-        .send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' })
-        .catch(() => undefined);
+      await session.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' }).catch(() => undefined);
     }
+  }
+
+  private async withhold({ requestId, resourceType, request }: PausedRequest): Promise<void> {
+    const { session } = this.tab;
+    const answer =
+      resourceType === 'Image'
+        ? session.send('Fetch.fulfillRequest', {
+            requestId,
+            responseCode: 200,
+            responseHeaders: pixelHeaders(request.headers),
+            body: PIXEL,
+          })
+        : session.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' });
+    await answer.catch(() => undefined);
   }
 
   private async admit(url: string): Promise<void> {
@@ -99,7 +106,7 @@ export class NavigationGate {
   }
 
   /** A `Cookie` header of the caller becomes cookies of the page's host. */
-  private async addCookies(page: Page): Promise<void> {
+  private async addCookies(): Promise<void> {
     const pairs = (this.own.cookie ?? '').split(';').map((pair) => pair.trim());
     const cookies = pairs
       .filter((pair) => pair.indexOf('=') > 0)
@@ -107,6 +114,22 @@ export class NavigationGate {
         const equals = pair.indexOf('=');
         return { name: pair.slice(0, equals), value: pair.slice(equals + 1), url: this.request.url };
       });
-    if (cookies.length > 0) await page.context().addCookies(cookies);
+    if (cookies.length > 0) await this.tab.page.context().addCookies(cookies);
   }
+}
+
+/** Its DOM is all that is wanted of the page. */
+function isOnlyRead({ screenshot, branding, actions }: PageView): boolean {
+  return screenshot === null && !branding && actions.length === 0;
+}
+
+/** Any page may use the pixel, as it may most images. */
+function pixelHeaders(headers: Record<string, string>): { name: string; value: string }[] {
+  const origin = headers.Origin ?? headers.origin ?? '*';
+  const cors = origin === '*' ? [] : [{ name: 'access-control-allow-credentials', value: 'true' }];
+  return [
+    { name: 'content-type', value: 'image/gif' },
+    { name: 'access-control-allow-origin', value: origin },
+    ...cors,
+  ];
 }
