@@ -44,10 +44,11 @@ export interface SoakResult {
 }
 
 const GOOD_TIMEOUT_MS = 60_000;
+/** Of pages that may never end. */
 const BAD_TIMEOUT_MS = 2_500;
 const PAGES_PER_JOB = 25;
 /** Every so many pages one misbehaves, each kind in turn. */
-const BAD_EVERY = 8;
+const BAD_EVERY = 5;
 
 const BAD_PAGES: Record<string, string> = {
   hang: '<p>x</p><script>for (;;);</script>',
@@ -166,7 +167,8 @@ class SoakRun {
 
   private async showBad(page: number): Promise<void> {
     const kind = BAD_KINDS[Math.floor(page / BAD_EVERY) % BAD_KINDS.length] ?? '';
-    const body = await this.show(page, `/bad/${kind}`, BAD_TIMEOUT_MS);
+    const timeoutMs = kind in BAD_PAGES ? BAD_TIMEOUT_MS : GOOD_TIMEOUT_MS;
+    const body = await this.show(page, `/bad/${kind}`, timeoutMs);
     const counts = (this.tally.answers[kind] ??= {});
     const code = body.startsWith('SCRAPE_') ? body : 'shown';
     counts[code] = (counts[code] ?? 0) + 1;

@@ -19,8 +19,11 @@ export class TabLost extends Error {
   }
 }
 
-/** Kinds of requests that are asked about before they are sent. */
-export type InterceptedType = 'Document' | 'Image' | 'Font' | 'Media';
+/** Requests that are asked about before they are sent. */
+export interface RequestPattern {
+  urlPattern: string;
+  resourceType?: 'Document' | 'Image' | 'Font' | 'Media';
+}
 
 /** What whoever shows a page listens to. */
 const PAGE_EVENTS = [
@@ -47,6 +50,7 @@ const CLOSE_LIMIT_MS = 1_500;
 
 export class BrowserTab {
   readonly openedAt = performance.now();
+  /** Shown so far, this one included: 1 while the tab shows its first. */
   pages = 0;
   /** Rejects with `TabLost`; never resolves. */
   readonly lost: Promise<never>;
@@ -96,12 +100,11 @@ export class BrowserTab {
     return browser === null || this.fleet.isRetired(browser);
   }
 
-  /** Told of every request of these kinds before it is sent, until the page is left. */
-  async intercept(types: readonly InterceptedType[], onPaused: (paused: PausedRequest) => void): Promise<void> {
+  /** Told of every request that matches before it is sent, until the page is left. */
+  async intercept(patterns: RequestPattern[], onPaused: (paused: PausedRequest) => void): Promise<void> {
     this.onPaused = onPaused;
-    const wanted = types.join();
+    const wanted = JSON.stringify(patterns);
     if (wanted === this.intercepted) return;
-    const patterns = types.map((resourceType) => ({ urlPattern: '*', resourceType, requestStage: 'Request' as const }));
     await this.session.send('Fetch.enable', { patterns });
     this.intercepted = wanted;
   }

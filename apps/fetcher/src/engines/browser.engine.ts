@@ -10,7 +10,7 @@ import { isProxyFailure, REFUSAL_HEADER } from './egress-proxy.js';
 import { bodyTooLarge, RedirectRefused } from './engine-errors.js';
 import { MAX_RENDERED_BYTES, type EngineRequest, type EngineResponse, type FetchEngine } from './engine.js';
 import { NavigationGate } from './navigation-gate.js';
-import { NetworkWatch, waitUntilSettled } from './page-settle.js';
+import { NetworkWatch, waitUntilLoaded } from './page-settle.js';
 import { parseRetryAfter } from './retry-after.js';
 
 export interface BrowserEngineOptions {
@@ -92,10 +92,14 @@ export class BrowserEngine implements FetchEngine {
   }
 
   private async load(page: Page, network: NetworkWatch, request: EngineRequest, deadline: Deadline): Promise<void> {
-    await Promise.race([page.goto(request.url, { waitUntil: 'domcontentloaded', timeout: 0 }), mainDocumentCut(page)]);
+    await Promise.race([
+      page.goto(request.url, { waitUntil: 'domcontentloaded', timeout: 0 }),
+      mainDocumentCut(page),
+      mainDocumentTooLarge(page, request),
+    ]);
     const budget = (limitMs: number): number =>
       Math.max(0, Math.min(limitMs, deadline.remainingMs() - READ_RESERVE_MS));
-    await waitUntilSettled(page, network, { loadMs: budget(LOAD_LIMIT_MS), restMs: () => budget(SETTLE_LIMIT_MS) });
+    await waitUntilLoaded(page, network, { loadMs: budget(LOAD_LIMIT_MS), restMs: () => budget(SETTLE_LIMIT_MS) });
     if (request.waitForMs > 0) await sleep(budget(request.waitForMs));
   }
 }
@@ -129,6 +133,21 @@ function mainDocumentCut(page: Page): Promise<never> {
   });
   cut.catch(() => undefined);
   return cut;
+}
+
+/** Rejects before a page is shown whose headers announce that it could not be kept: showing it may take minutes. */
+function mainDocumentTooLarge(page: Page, { url, maxBytes }: EngineRequest): Promise<never> {
+  const refused = new Promise<never>((_, reject) => {
+    page.on('response', (response) => {
+      if (!isMainNavigation(response.request(), page)) return;
+      const headers = response.headers();
+      const isHtml = /html/i.test(headers['content-type'] ?? 'html');
+      const limit = isHtml ? Math.min(maxBytes, MAX_RENDERED_BYTES) : maxBytes;
+      if (Number(headers['content-length'] ?? 0) > limit) reject(bodyTooLarge(url, limit));
+    });
+  });
+  refused.catch(() => undefined);
+  return refused;
 }
 
 /** Playwright throws for a request whose frame is gone. */

@@ -25,7 +25,7 @@ export interface EngineRequest {
   proxy: ProxyClass;
   /** Whose proxies; null: the deployment's own requests. */
   team: Uuid | null;
-  /** Pages with the same key share a browser context, one after another; null: a fresh one for this page. */
+  /** Pages with the same key share browser contexts, one page at a time in each; null: a fresh one for this page. */
   contextKey: string | null;
   /**
    * Asked before each redirect is followed, with the absolute target; a rejection stops the fetch with that error.
@@ -77,7 +77,7 @@ export interface FetchEngine {
    * SCRAPE_TARGET_FORBIDDEN, UNSUPPORTED_SITE, SCRAPE_BODY_TOO_LARGE, SCRAPE_TOO_MANY_REDIRECTS, SCRAPE_UNSUPPORTED_FILE_ERROR,
    * SCRAPE_ALL_ENGINES_FAILED (no browser here), BAD_REQUEST (a header that cannot be sent), SCRAPE_JOB_CANCELLED when
    * `signal` fires (a `TroupeError` as its reason is passed on), or what `onRedirect` rejected with.
-   * When it settles, nothing of the request is left running.
+   * When it settles, nothing of the request is left running; a tab of the browser takes a moment more to leave its page.
    */
   fetch(request: EngineRequest, signal: AbortSignal): Promise<EngineResponse>;
   close(): Promise<void>;

@@ -5,13 +5,13 @@
  */
 import { checkUrlTarget, portOf, type AllowList, type Resolver } from '@troupe/egress';
 import { TroupeError } from '@troupe/contracts';
-import type { BrowserTab, InterceptedType, PausedRequest } from './browser-tab.js';
+import type { BrowserTab, PausedRequest, RequestPattern } from './browser-tab.js';
 import { refuseRedirect } from './engine-errors.js';
 import { MAX_REDIRECTS, type EngineRequest, type PageView } from './engine.js';
 import { callerHeaders } from './request-headers.js';
 
 /** What a page that is only read does without. It is told of an image of one pixel, so that it does not mend what is broken. */
-const UNSEEN: readonly InterceptedType[] = ['Image', 'Font', 'Media'];
+const UNSEEN = ['Image', 'Font', 'Media'] as const;
 const PIXEL = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 
 export class NavigationGate {
@@ -42,10 +42,15 @@ export class NavigationGate {
   ): Promise<NavigationGate> {
     const gate = new NavigationGate(tab, request, egress);
     await gate.addCookies();
-    await tab.intercept(isOnlyRead(request.view) ? ['Document', ...UNSEEN] : ['Document'], (paused) => {
+    await tab.intercept(gate.patterns(), (paused) => {
       void (paused.resourceType === 'Document' ? gate.decide(paused) : gate.withhold(paused));
     });
     return gate;
+  }
+
+  private patterns(): RequestPattern[] {
+    const types = isOnlyRead(this.request.view) ? (['Document', ...UNSEEN] as const) : (['Document'] as const);
+    return types.map((resourceType) => ({ urlPattern: '*', resourceType }));
   }
 
   private async decide(paused: PausedRequest): Promise<void> {

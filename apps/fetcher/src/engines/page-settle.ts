@@ -68,25 +68,22 @@ export class NetworkWatch {
   }
 }
 
-export interface SettleLimits {
-  /** For the load event. */
-  loadMs: number;
-  /** For what comes after it; asked when it has come. */
-  restMs(): number;
-}
-
-/** Resolves when the page, whose HTML is there, rests, or when a limit is reached. Never rejects. */
-export async function waitUntilSettled(page: Page, network: NetworkWatch, limits: SettleLimits): Promise<void> {
+/** Resolves when the page, whose HTML is there, has loaded and rests; `restMs` is asked when it has loaded. Never rejects. */
+export async function waitUntilLoaded(
+  page: Page,
+  network: NetworkWatch,
+  limits: { loadMs: number; restMs(): number },
+): Promise<void> {
   const rest = new Rest(page, network);
   const loaded = page.waitForLoadState('load', { timeout: Math.max(1, limits.loadMs) }).catch(() => undefined);
   await rest.look(limits.loadMs);
   await loaded;
-  const endsAt = performance.now() + limits.restMs();
-  for (let leftMs = endsAt - performance.now(); leftMs > 0; leftMs = endsAt - performance.now()) {
-    if (await rest.look(leftMs)) return;
-    if (network.isQuiet) await sleep(Math.min(SAMPLE_MS, leftMs));
-    else await network.untilQuiet(leftMs);
-  }
+  await rest.reach(limits.restMs());
+}
+
+/** Resolves when a page that has loaded rests, or after `limitMs`. Never rejects. */
+export async function waitUntilSettled(page: Page, network: NetworkWatch, limitMs: number): Promise<void> {
+  await new Rest(page, network).reach(limitMs);
 }
 
 /** What was seen of a page so far. */
@@ -102,6 +99,15 @@ class Rest {
     private readonly page: Page,
     private readonly network: NetworkWatch,
   ) {}
+
+  async reach(limitMs: number): Promise<void> {
+    const endsAt = performance.now() + limitMs;
+    for (let leftMs = limitMs; leftMs > 0; leftMs = endsAt - performance.now()) {
+      if (await this.look(leftMs)) return;
+      if (this.network.isQuiet) await sleep(Math.min(SAMPLE_MS, leftMs));
+      else await this.network.untilQuiet(leftMs);
+    }
+  }
 
   /** True: the page rests. */
   async look(limitMs: number): Promise<boolean> {
