@@ -31,6 +31,8 @@ export interface SoakResult {
   /** Well-behaved pages, and how many of them did not come back as they should. */
   good: number;
   wrong: string[];
+  /** Good pages that lost two tabs in a row; they are asked for again, as a job would do. */
+  hitTwice: number;
   /** Answers to each kind of misbehaviour, as codes. */
   answers: Record<string, Record<string, number>>;
   kills: number;
@@ -121,6 +123,7 @@ class SoakRun {
     good: 0,
     wrong: [] as string[],
     answers: {} as SoakResult['answers'],
+    hitTwice: 0,
     kills: 0,
     rssEarlyMb: 0,
   };
@@ -161,7 +164,11 @@ class SoakRun {
 
   private async showGood(page: number): Promise<void> {
     this.tally.good++;
-    const body = await this.show(page, `/good/${page}`, GOOD_TIMEOUT_MS);
+    let body = await this.show(page, `/good/${page}`, GOOD_TIMEOUT_MS);
+    if (body === 'SCRAPE_SITE_ERROR') {
+      this.tally.hitTwice++;
+      body = await this.show(page, `/good/${page}`, GOOD_TIMEOUT_MS);
+    }
     if (!body.includes(`>mark-${page}-<`)) this.tally.wrong.push(`${page}: ${body.slice(0, 200)}`);
   }
 
