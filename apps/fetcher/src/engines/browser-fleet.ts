@@ -30,6 +30,8 @@ export interface BrowserLimits {
   pages: number;
   ageMs: number;
   memoryBytes: number;
+  /** With so much it endangers the machine: it ends at once, and its pages with it. */
+  fatalBytes: number;
 }
 
 type Pool = Crawlee.BrowserPool<{ browserPlugins: [Crawlee.PlaywrightPlugin] }>;
@@ -47,8 +49,6 @@ const LAUNCH_TIMEOUT_SECS = 30;
 /** Longer than any page may take. */
 const RETIRED_LIMIT_SECS = 900;
 const CHECK_EVERY_MS = 3_000;
-/** So far above its limit, a browser endangers the machine: its pages end with it. */
-const KILL_FACTOR = 2;
 /** Crawlee must never retire by its own count of tabs: a tab shows many pages. */
 const NEVER = 1_000_000_000;
 
@@ -178,12 +178,12 @@ export class BrowserFleet {
   }
 
   private async checkAll(): Promise<void> {
-    const { ageMs, memoryBytes } = this.options.limits;
+    const { ageMs, memoryBytes, fatalBytes } = this.options.limits;
     for (const member of this.members.values()) {
       if (performance.now() - member.startedAt >= ageMs) await this.retire(member);
       const bytes = member.guard.pid === null ? 0 : await groupMemoryBytes(member.guard.pid);
       if (bytes > memoryBytes) await this.retire(member);
-      if (bytes > memoryBytes * KILL_FACTOR) member.guard.release();
+      if (bytes > fatalBytes) member.guard.release();
     }
   }
 

@@ -116,14 +116,14 @@ withBrowser('the tabs of a job', () => {
     page(
       '/restless',
       `<p>restless</p><script>setInterval(() => fetch('/beat'), 30);
-      setTimeout(() => { location.href = '/elsewhere' }, 1500);</script>`,
+      setTimeout(() => { location.href = '/elsewhere' }, 4000);</script>`,
     );
     page('/calm', '<p>calm</p>');
     start();
     expect(text(await get('/restless', { contextKey: 'job' }))).toContain('restless');
     await pause(300);
     site.log.length = 0;
-    await pause(1_500);
+    await pause(4_000);
     expect(site.log).toEqual([]);
     const calm = await get('/calm', { contextKey: 'job' });
     expect([calm.redirects, calm.finalUrl, site.log]).toEqual([[], `${site.origin}/calm`, ['GET /calm']]);
@@ -251,7 +251,7 @@ withBrowser('the browser', () => {
   });
 
   it('is replaced when it holds too much memory', async () => {
-    start({ limits: { memoryBytes: 1 } });
+    start({ limits: { memoryBytes: 1, fatalBytes: Infinity } });
     await get('/show', { contextKey: 'job' });
     const [first] = browserPids();
     await until(() => !browserPids().includes(first ?? 0), 15_000);

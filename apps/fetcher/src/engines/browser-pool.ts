@@ -26,7 +26,7 @@ export interface BrowserPoolOptions {
   tabIdleMs?: number;
   /** Contexts opened ahead of need. @default 2, but never more than `concurrency` */
   warmTabs?: number;
-  /** @default 1,000 pages, 30 minutes, and the memory that its pages are reckoned with */
+  /** @default 1,000 pages, 30 minutes, the memory that its pages are reckoned with; fatal is twice that */
   limits?: Partial<BrowserLimits>;
 }
 
@@ -51,7 +51,8 @@ const TRIES = 2;
 const PAGES_PER_TAB = 100;
 const TAB_AGE_MS = 10 * 60_000;
 const SWEEP_MS = 1_000;
-const LIMITS: Omit<BrowserLimits, 'memoryBytes'> = { pages: 1_000, ageMs: 30 * 60_000 };
+const PAGES_PER_BROWSER = 1_000;
+const BROWSER_AGE_MS = 30 * 60_000;
 
 export class BrowserPool {
   private readonly places: PlaceQueue;
@@ -75,7 +76,7 @@ export class BrowserPool {
             userAgent,
             // In use, idle, warm, and on their way out.
             maxTabs: concurrency * 4 + this.warmTabs,
-            limits: { ...LIMITS, memoryBytes: browserMemoryBytes(concurrency), ...options.limits },
+            limits: { ...defaultLimits(concurrency), ...options.limits },
             onRetired: (browser) => this.closeTabsOf(browser),
           });
   }
@@ -229,6 +230,11 @@ export class BrowserPool {
     if (this.timer !== null) clearInterval(this.timer);
     this.timer = null;
   }
+}
+
+function defaultLimits(concurrency: number): BrowserLimits {
+  const memoryBytes = browserMemoryBytes(concurrency);
+  return { pages: PAGES_PER_BROWSER, ageMs: BROWSER_AGE_MS, memoryBytes, fatalBytes: 2 * memoryBytes };
 }
 
 /** What playwright says of a tab whose crash it has not announced yet. */
