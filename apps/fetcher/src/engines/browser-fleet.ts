@@ -45,6 +45,8 @@ interface Member {
   isRetired: boolean;
 }
 
+/** A process that is told to stop finishes its pages first; the guard sees to the rest. */
+const KEPT_WHILE_DRAINING = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false };
 const LAUNCH_TIMEOUT_SECS = 30;
 /** Longer than any page may take. */
 const RETIRED_LIMIT_SECS = 900;
@@ -121,7 +123,12 @@ export class BrowserFleet {
     const plugin = new PlaywrightPlugin(chromium, {
       useIncognitoPages: true,
       proxyUrl: await this.options.proxy.url(),
-      launchOptions: { headless: true, args: [...CHROMIUM_ARGS], chromiumSandbox: this.isSandboxed },
+      launchOptions: {
+        headless: true,
+        args: [...CHROMIUM_ARGS],
+        chromiumSandbox: this.isSandboxed,
+        ...KEPT_WHILE_DRAINING,
+      },
     });
     this.timer ??= setInterval(() => void this.checkAll(), CHECK_EVERY_MS).unref();
     return new CrawleeBrowserPool({

@@ -26,7 +26,7 @@ export interface BrowserPoolOptions {
   tabIdleMs?: number;
   /** Contexts opened ahead of need. @default 2, but never more than `concurrency` */
   warmTabs?: number;
-  /** @default 1,000 pages, 30 minutes, the memory that its pages are reckoned with; fatal is twice that */
+  /** @default 1,000 pages, 30 minutes, the memory that its pages are reckoned with; fatal is 1.6 times that */
   limits?: Partial<BrowserLimits>;
 }
 
@@ -234,7 +234,7 @@ export class BrowserPool {
 
 function defaultLimits(concurrency: number): BrowserLimits {
   const memoryBytes = browserMemoryBytes(concurrency);
-  return { pages: PAGES_PER_BROWSER, ageMs: BROWSER_AGE_MS, memoryBytes, fatalBytes: 2 * memoryBytes };
+  return { pages: PAGES_PER_BROWSER, ageMs: BROWSER_AGE_MS, memoryBytes, fatalBytes: 1.6 * memoryBytes };
 }
 
 /** What playwright says of a tab whose crash it has not announced yet. */
