@@ -40,12 +40,8 @@ async function runJob({ troupe, site }, kind, body, wanted) {
 /** @param {Setting} setting */
 function crawlScripts(setting) {
   const { start, pages } = setting.site;
-  const body = {
-    url: `${start}j/0`,
-    limit: pages,
-    sitemap: 'skip',
-    scrapeOptions: { formats: ['markdown'], maxAge: 0 },
-  };
+  const scrapeOptions = { formats: ['markdown'], maxAge: 0 };
+  const body = { url: `${start}j/0`, limit: pages, sitemap: 'skip', crawlEntireDomain: true, scrapeOptions };
   return runJob(setting, 'crawl', body, pages);
 }
 
