@@ -55,13 +55,23 @@ function crawlSeconds(said) {
   }
 }
 
-/** Crawls the whole site with a peer. @param {{ kit: string, peer: string, site: import('./site.mjs').Site }} what */
-export async function crawlWithPeer({ kit, peer, site }) {
+/** @param {import('./site.mjs').Site} site @param {string} file @param {{ concurrency: number }} browser */
+function browserArguments(site, file, { concurrency }) {
+  return [`${site.start}j/0`, file, String(concurrency), 'browser'];
+}
+
+/**
+ * Crawls the whole site with a peer, or what scripts make of it in a browser.
+ *
+ * @param {{ kit: string, peer: string, site: import('./site.mjs').Site, browser?: { concurrency: number } }} what
+ */
+export async function crawlWithPeer({ kit, peer, site, browser }) {
   const work = mkdtempSync(path.join(os.tmpdir(), 'troupe-bench-peer-'));
   const file = path.join(work, 'pages.jsonl');
   try {
     const reapedBeforeS = reapedCpuS();
-    const { pid, ended } = runDriver(kit, peer, [site.start, file, CONCURRENCY]);
+    const args = browser === undefined ? [site.start, file, CONCURRENCY] : browserArguments(site, file, browser);
+    const { pid, ended } = runDriver(kit, peer, args);
     const meter = new Meter({ pid, sitePid: site.pid });
     const { code, said } = await ended;
     const reading = meter.stop({ cpuS: reapedCpuS() - reapedBeforeS });

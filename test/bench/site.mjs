@@ -38,7 +38,7 @@ async function launch(script, args) {
 function makeIdentify(token) {
   return (url) => {
     const { hostname, port, pathname } = new URL(url);
-    const id = pathname === '/' ? 0 : Number(/^\/p\/(\d+)$/.exec(pathname)?.[1] ?? -1);
+    const id = pathname === '/' ? 0 : Number(/^\/[pj]\/(\d+)$/.exec(pathname)?.[1] ?? -1);
     const host = Number(/^127\.0\.0\.(\d+)$/.exec(hostname)?.[1] ?? 0);
     if (id < 0 || host < 1) return null;
     return { key: `${hostname}:${port}/${id}`, mark: `${token(host - 1, id)} ` };

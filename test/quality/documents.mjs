@@ -19,7 +19,7 @@ if (folder === undefined || !existsSync(folder) || spawnSync('pdftotext', ['-v']
   process.exit(0);
 }
 
-const { readPdf } = await import('../../dist/libs/documents/src/index.js');
+const { readPdf } = await import('../../dist/libs/documents/src/pdf/read-pdf.js');
 
 /** @param {string} file @returns {string[][]} lines of each page */
 function peerPages(file) {

@@ -1,44 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { findChromium } from './chromium.js';
 import { startSite, type Site } from './loopback.fixture.js';
+import { descendantsOf, processes, type Proc } from './processes.fixture.js';
 
 const canRun = process.platform === 'linux' && findChromium(process.env.CHROMIUM_PATH) !== null;
-
-interface Proc {
-  pid: number;
-  parent: number;
-  state: string;
-  command: string;
-}
-
-function processes(): Proc[] {
-  const found: Proc[] = [];
-  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
-    try {
-      const [state = '', parent = '0'] = readFileSync(`/proc/${name}/stat`, 'latin1')
-        .replace(/^.*\) /s, '')
-        .split(' ');
-      const command = readFileSync(`/proc/${name}/cmdline`, 'latin1').replaceAll('\0', ' ');
-      found.push({ pid: Number(name), parent: Number(parent), state, command });
-    } catch {
-      continue;
-    }
-  }
-  return found;
-}
-
-function descendantsOf(pid: number): Proc[] {
-  const all = processes();
-  const family = new Set([pid]);
-  for (let size = 0; size !== family.size;) {
-    size = family.size;
-    for (const proc of all) if (family.has(proc.parent)) family.add(proc.pid);
-  }
-  return all.filter((proc) => family.has(proc.pid) && proc.pid !== pid);
-}
 
 const alive = (pids: Set<number>): Proc[] => processes().filter((proc) => pids.has(proc.pid) && proc.state !== 'Z');
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

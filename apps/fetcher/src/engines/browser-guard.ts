@@ -7,11 +7,12 @@
  * profile once nobody writes to it any more. As a member it also keeps the group's number from being reused.
  */
 import { spawnSync } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 const GUARD_SCRIPT = `#!/bin/sh
+echo $$ > "\${TROUPE_LIFELINE%/*}/pid"
 (
   exec </dev/null >/dev/null 2>&1 3>&- 4>&-
   trap '' HUP INT TERM
@@ -39,6 +40,7 @@ export class BrowserGuard {
   /** For temporary files of the browser and of who drives it; removed with it. */
   readonly dir: string;
   private lifeline: number | null;
+  private startedPid: number | null = null;
 
   /** @throws when no FIFO can be made in the folder for temporary files */
   constructor(private readonly browserPath: string) {
@@ -52,6 +54,16 @@ export class BrowserGuard {
   /** What to start in the browser's place. */
   get executablePath(): string {
     return path.join(this.dir, 'browser.sh');
+  }
+
+  /** Of the browser, which leads a process group; null until it has started and once it is released. */
+  get pid(): number | null {
+    try {
+      this.startedPid ??= Number(readFileSync(path.join(this.dir, 'pid'), 'latin1')) || null;
+    } catch {
+      return null;
+    }
+    return this.lifeline === null ? null : this.startedPid;
   }
 
   /** Temporary files of the browser land in the guard's folder and go with it. */

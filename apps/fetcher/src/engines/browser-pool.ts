@@ -1,18 +1,17 @@
 /**
- * Chromium on Crawlee's browser pool: started by the first page, shared by all, closed after a while without pages.
- * Each page has a context of its own: nothing of one scrape is seen by the next.
+ * Tabs of Chromium, handed out page by page. Pages of one job follow each other in tabs of that job, which spares them
+ * a new context and a new renderer; cookies and storage stay within it. A page without a job has a context that nobody
+ * used before: some are opened ahead of need. Tabs that nobody uses are closed, and with the last of them the browser.
  */
-import { createRequire } from 'node:module';
 import { TroupeError } from '@troupe/contracts';
-import type * as Crawlee from '@crawlee/browser-pool';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { Server } from 'proxy-chain';
-import { BrowserGuard } from './browser-guard.js';
-import { CHROMIUM_ARGS, NO_BROWSER } from './chromium.js';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
+import { BrowserFleet, type BrowserLimits } from './browser-fleet.js';
+import { BrowserTab } from './browser-tab.js';
+import { browserMemoryBytes, NO_BROWSER } from './chromium.js';
 import type { Deadline } from './deadline.js';
 import type { EgressProxy } from './egress-proxy.js';
 import type { UpstreamProxy } from './engine.js';
-import { browserUserAgent } from './page-context.js';
+import { PlaceQueue } from './place-queue.js';
 
 export interface BrowserPoolOptions {
   /** null = no browser on this machine. */
@@ -20,50 +19,93 @@ export interface BrowserPoolOptions {
   /** Pages open at once; more wait, first in, first out. */
   concurrency: number;
   proxy: EgressProxy;
-  /** Appended to Chromium's own user agent; the `userAgent` of a context is appended in its place. */
+  /** Appended to Chromium's own user agent. */
   userAgent: string;
   /** The browser is closed after this long without a page. @default 60_000 */
   idleMs?: number;
+  /** A tab of a job is closed after this long without a page. @default 12_000 */
+  tabIdleMs?: number;
+  /** Contexts opened ahead of need. @default 2, but never more than `concurrency` */
+  warmTabs?: number;
+  /** @default 1,000 pages, 30 minutes, the memory that its pages are reckoned with; fatal is 1.6 times that */
+  limits?: Partial<BrowserLimits>;
 }
 
-type Pool = Crawlee.BrowserPool<{ browserPlugins: [Crawlee.PlaywrightPlugin] }>;
+/** Which tab a page may have. */
+export interface TabRequest {
+  context: BrowserContextOptions;
+  /** Pages with the same key may follow each other in one tab; null: a context of its own. */
+  key: string | null;
+}
 
-const PAGES_PER_BROWSER = 200;
-const LAUNCH_TIMEOUT_SECS = 30;
-const PAGE_CLOSE_MS = 3_000;
+/** A tab that nobody uses at the moment. */
+interface IdleTab {
+  tab: Promise<BrowserTab | null>;
+  /** null: it has shown nothing yet. */
+  key: string | null;
+  context: string;
+  since: number;
+}
+
+/** A page whose tab or browser crashes is shown once more. */
+const TRIES = 2;
+const PAGES_PER_TAB = 100;
+const TAB_AGE_MS = 10 * 60_000;
+const SWEEP_MS = 1_000;
+const PAGES_PER_BROWSER = 1_000;
+const BROWSER_AGE_MS = 30 * 60_000;
 
 export class BrowserPool {
-  private readonly guards = new Map<string, BrowserGuard>();
-  private readonly waiting: (() => void)[] = [];
-  /** Root cannot have Chromium's sandbox; neither can most containers, which the first launch finds out. */
-  private isSandboxed = process.getuid?.() !== 0;
-  private open = 0;
-  private launches = 0;
-  private pool: Promise<Pool> | null = null;
-  private idleTimer: NodeJS.Timeout | null = null;
+  private readonly places: PlaceQueue;
+  private readonly fleet: BrowserFleet | null;
+  /** Oldest first. */
+  private idle: IdleTab[] = [];
+  /** Tabs on their way out. */
+  private readonly leaving = new Set<Promise<void>>();
+  private usedAt = performance.now();
+  private timer: NodeJS.Timeout | null = null;
 
-  constructor(private readonly options: BrowserPoolOptions) {}
+  constructor(private readonly options: BrowserPoolOptions) {
+    const { executablePath, concurrency, proxy, userAgent } = options;
+    this.places = new PlaceQueue(concurrency);
+    this.fleet =
+      executablePath === null
+        ? null
+        : new BrowserFleet({
+            executablePath,
+            proxy,
+            userAgent,
+            // In use, idle, warm, and on their way out.
+            maxTabs: concurrency * 4 + this.warmTabs,
+            limits: { ...defaultLimits(concurrency), ...options.limits },
+            onRetired: (browser) => this.closeTabsOf(browser),
+          });
+  }
 
   get isAvailable(): boolean {
-    return this.options.executablePath !== null;
+    return this.fleet !== null;
   }
 
   /**
-   * Runs `use` on a fresh page and closes it afterwards, also when `use` never ends: then the deadline decides.
+   * Runs `use` on a tab and takes the tab back afterwards, also when `use` never ends: then the deadline decides.
+   * `use` runs once more, on another tab, when its tab or the browser crashes.
    * @throws TroupeError SCRAPE_ALL_ENGINES_FAILED without a browser; the deadline's reason while waiting for a place
    */
-  async withPage<T>(context: BrowserContextOptions, deadline: Deadline, use: (page: Page) => Promise<T>): Promise<T> {
-    if (!this.isAvailable) throw new TroupeError('SCRAPE_ALL_ENGINES_FAILED', NO_BROWSER);
-    await this.enter(deadline);
-    try {
-      const opening = this.newPage(context);
-      const page = await deadline.race(opening).catch((error: unknown) => {
-        opening.then((late) => this.closePage(late)).catch(() => undefined);
-        throw error;
-      });
-      return await deadline.race(use(page)).finally(() => this.closePage(page));
-    } finally {
-      this.leave();
+  async withTab<T>(asked: TabRequest, deadline: Deadline, use: (tab: BrowserTab) => Promise<T>): Promise<T> {
+    const { fleet } = this;
+    if (fleet === null) throw new TroupeError('SCRAPE_ALL_ENGINES_FAILED', NO_BROWSER);
+    for (let attempt = 1; ; attempt++) {
+      await this.places.enter(deadline.signal);
+      const tab = await this.enterTab(fleet, asked, deadline);
+      try {
+        const result = await deadline.race(Promise.race([use(tab), tab.lost]));
+        this.takeBack(tab, asked);
+        return result;
+      } catch (error) {
+        const isLost = tab.isLost || namesCrash(error);
+        this.discard(tab);
+        if (!isLost || attempt === TRIES) throw error;
+      }
     }
   }
 
@@ -73,156 +115,135 @@ export class BrowserPool {
   }
 
   async close(): Promise<void> {
-    if (this.idleTimer !== null) clearTimeout(this.idleTimer);
-    const { pool } = this;
-    this.pool = null;
-    const guards = [...this.guards];
-    await (await pool?.catch(() => null))?.destroy().catch(() => undefined);
-    for (const [id] of guards) this.releaseGuard(id);
+    this.stopSweeping();
+    await this.closeIdle(() => true);
+    await Promise.all(this.leaving);
+    await this.fleet?.close();
   }
 
-  private async enter(deadline: Deadline): Promise<void> {
-    if (this.idleTimer !== null) clearTimeout(this.idleTimer);
-    this.idleTimer = null;
-    if (this.open < this.options.concurrency) {
-      this.open++;
-      return;
-    }
-    let admit: () => void = () => undefined;
-    const place = new Promise<void>((resolve) => (admit = resolve));
-    this.waiting.push(admit);
-    await deadline.race(place).catch((error: unknown) => {
-      const at = this.waiting.indexOf(admit);
-      if (at >= 0) this.waiting.splice(at, 1);
-      else this.leave();
-      throw error;
-    });
+  private get warmTabs(): number {
+    return Math.min(this.options.warmTabs ?? 2, this.options.concurrency);
   }
 
-  /** Hands the place to the next in line, or gives it up. */
-  private leave(): void {
-    const next = this.waiting.shift();
-    if (next !== undefined) return next();
-    this.open--;
-    if (this.open > 0) return;
-    this.idleTimer = setTimeout(() => void this.close(), this.options.idleMs ?? 60_000).unref();
-  }
-
-  private async newPage(context: BrowserContextOptions, isRetry = false): Promise<Page> {
-    this.pool ??= this.createPool();
-    const pool = await this.pool.catch((error: unknown) => {
-      this.pool = null;
-      throw error;
-    });
-    const id = `page-${++this.launches}`;
+  /** Gives the place back when no tab can be had. */
+  private async enterTab(fleet: BrowserFleet, asked: TabRequest, deadline: Deadline): Promise<BrowserTab> {
+    this.timer ??= setInterval(() => void this.sweep(), SWEEP_MS).unref();
+    this.usedAt = performance.now();
+    const opening = this.findTab(fleet, asked);
     try {
-      return (await pool.newPage({ id, pageOptions: { ...context } })) as Page;
+      const tab = await deadline.race(opening);
+      tab.countPage();
+      return tab;
     } catch (error) {
-      this.releaseGuard(id);
-      if (!isRetry && namesDyingBrowser(error)) return this.newPage(context, true);
-      if (!this.isSandboxed || !namesSandbox(error)) throw launchFailed(error);
-      this.isSandboxed = false;
-      await this.close();
-      return this.newPage(context);
+      this.leaveAfter(opening.then((late) => late.close()).catch(() => undefined));
+      throw error;
     }
   }
 
-  private async createPool(): Promise<Pool> {
-    const { BrowserPool: CrawleeBrowserPool, PlaywrightPlugin } = loadCrawlee();
-    const { chromium } = await import('playwright-core');
-    const plugin = new PlaywrightPlugin(chromium, {
-      useIncognitoPages: true,
-      proxyUrl: await this.options.proxy.url(),
-      launchOptions: { headless: true, args: [...CHROMIUM_ARGS], chromiumSandbox: this.isSandboxed },
+  private async findTab(fleet: BrowserFleet, { context, key }: TabRequest): Promise<BrowserTab> {
+    const options = JSON.stringify(context);
+    for (;;) {
+      const fitting = this.idle.filter((idle) => idle.context === options);
+      const found = fitting.findLast((idle) => idle.key === key) ?? fitting.find((idle) => idle.key === null);
+      if (found === undefined) return BrowserTab.open(fleet, context);
+      this.idle = this.idle.filter((idle) => idle !== found);
+      const tab = await found.tab;
+      if (tab !== null && !tab.isLost && !tab.isRetired) return tab;
+      if (tab !== null) this.track(tab.close());
+    }
+  }
+
+  private takeBack(tab: BrowserTab, asked: TabRequest): void {
+    const isSpent = tab.pages >= PAGES_PER_TAB || performance.now() - tab.openedAt > TAB_AGE_MS || tab.isRetired;
+    if (asked.key === null || isSpent) {
+      if (asked.key === null) this.warm(asked.context);
+      return this.discard(tab);
+    }
+    const blanked = tab.blank().then(async (isFit) => {
+      if (isFit && !tab.isRetired) return tab;
+      await tab.close();
+      return null;
     });
-    const pool: Pool = new CrawleeBrowserPool({
-      browserPlugins: [plugin],
-      useFingerprints: false,
-      maxOpenPagesPerBrowser: this.options.concurrency,
-      retireBrowserAfterPageCount: PAGES_PER_BROWSER,
-      retireInactiveBrowserAfterSecs: 24 * 3600,
-      operationTimeoutSecs: LAUNCH_TIMEOUT_SECS,
-      preLaunchHooks: [(id, launch) => this.guardLaunch(id, launch)],
-      postLaunchHooks: [
-        (id, controller) => {
-          (controller.browser as Browser).once('disconnected', () => {
-            this.releaseGuard(id);
-            pool.retireBrowserController(controller);
-          });
-        },
-      ],
-      prePageCreateHooks: [
-        (_id, controller, pageOptions) => {
-          const options = (pageOptions ?? {}) as BrowserContextOptions;
-          const version = (controller.browser as Browser).version();
-          const own = options.userAgent ?? this.options.userAgent;
-          options.userAgent = browserUserAgent(version, options.isMobile ?? false, own);
-        },
-      ],
-    });
-    return pool;
+    this.park({ tab: blanked, key: asked.key, context: JSON.stringify(asked.context), since: performance.now() });
+    this.leaveAfter(blanked);
   }
 
-  private guardLaunch(id: string, launch: { launchOptions?: Record<string, unknown> }): void {
-    const guard = new BrowserGuard(this.options.executablePath ?? '');
-    this.guards.set(id, guard);
-    const { executablePath, env, dir: artifactsDir } = guard;
-    launch.launchOptions = { ...launch.launchOptions, executablePath, env, artifactsDir };
+  private discard(tab: BrowserTab): void {
+    this.leaveAfter(tab.close());
   }
 
-  private releaseGuard(id: string): void {
-    this.guards.get(id)?.release();
-    this.guards.delete(id);
+  /** The next page gets the place when the tab has done with this one. */
+  private leaveAfter(work: Promise<unknown>): void {
+    this.usedAt = performance.now();
+    this.track(work.then(() => this.places.leave()));
   }
 
-  /** A page that cannot be closed has a renderer that hangs: its browser goes, and every page in it. */
-  private async closePage(page: Page): Promise<void> {
-    const browser = page.context().browser();
-    const closed = await settledWithin(page.close(), PAGE_CLOSE_MS);
-    if (closed || browser === null) return;
-    await settledWithin(browser.close(), PAGE_CLOSE_MS);
+  private track(work: Promise<unknown>): void {
+    const settled = work.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.leaving.add(settled);
+    void settled.then(() => this.leaving.delete(settled));
+  }
+
+  /** As many tabs may lie idle as may be in use; the one that has done so longest makes room. */
+  private park(idle: IdleTab): void {
+    this.idle.push(idle);
+    const parked = this.idle.filter(({ key }) => key !== null);
+    if (parked.length > this.options.concurrency) void this.closeIdle((other) => other === parked[0]);
+  }
+
+  /** Contexts for the next pages without a job, which will most likely be asked for like the last one. */
+  private warm(context: BrowserContextOptions): void {
+    const { fleet } = this;
+    if (fleet === null || this.timer === null) return;
+    const options = JSON.stringify(context);
+    const isWarm = (idle: IdleTab): boolean => idle.key === null;
+    void this.closeIdle((idle) => isWarm(idle) && idle.context !== options);
+    for (let missing = this.warmTabs - this.idle.filter(isWarm).length; missing > 0; missing--) {
+      const tab = BrowserTab.open(fleet, context).catch(() => null);
+      this.idle.push({ tab, key: null, context: options, since: performance.now() });
+      this.track(tab);
+    }
+  }
+
+  /** Closes what has lain idle for too long: tabs of jobs, and after a longer while the browser. */
+  private async sweep(): Promise<void> {
+    const now = performance.now();
+    const { tabIdleMs = 12_000, idleMs = 60_000 } = this.options;
+    await this.closeIdle((idle) => idle.key !== null && now - idle.since >= tabIdleMs);
+    if (this.places.isEmpty && now - this.usedAt >= idleMs) await this.close();
+  }
+
+  private closeTabsOf(browser: Browser): void {
+    for (const idle of this.idle) {
+      void idle.tab.then((tab) => {
+        if (tab !== null && tab.page.context().browser() === browser) void this.closeIdle((other) => other === idle);
+      });
+    }
+  }
+
+  private async closeIdle(isWanted: (idle: IdleTab) => boolean): Promise<void> {
+    const closing = this.idle.filter(isWanted);
+    this.idle = this.idle.filter((idle) => !closing.includes(idle));
+    const closed = Promise.all(closing.map(async ({ tab }) => (await tab)?.close()));
+    this.track(closed);
+    await closed.catch(() => undefined);
+  }
+
+  private stopSweeping(): void {
+    if (this.timer !== null) clearInterval(this.timer);
+    this.timer = null;
   }
 }
 
-async function settledWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => (timer = setTimeout(() => resolve(false), ms)));
-  const done = work.then(
-    () => true,
-    () => true,
-  );
-  return Promise.race([done, late]).finally(() => clearTimeout(timer));
+function defaultLimits(concurrency: number): BrowserLimits {
+  const memoryBytes = browserMemoryBytes(concurrency);
+  return { pages: PAGES_PER_BROWSER, ageMs: BROWSER_AGE_MS, memoryBytes, fatalBytes: 1.6 * memoryBytes };
 }
 
-/**
- * Crawlee's pool, without the proxy server that its module starts while it loads: an open one, on every interface of
- * the machine. It is never asked for because a proxy of our own is always given, so it simply must not listen.
- */
-function loadCrawlee(): typeof Crawlee {
-  const load = createRequire(import.meta.url);
-  const listen = Object.getOwnPropertyDescriptor(Server.prototype, 'listen');
-  if (listen === undefined) throw new Error('proxy-chain has changed: Server.listen is not where it was');
-  Object.defineProperty(Server.prototype, 'listen', { ...listen, value: () => Promise.resolve() });
-  try {
-    return load('@crawlee/browser-pool') as typeof Crawlee;
-  } finally {
-    Object.defineProperty(Server.prototype, 'listen', listen);
-  }
-}
-
-/** The browser was going down, for the sake of another page, when it was asked; the pool has retired it by now. */
-function namesDyingBrowser(error: unknown): boolean {
-  return error instanceof Error && /newPage\(\) failed/.test(error.message);
-}
-
-function namesSandbox(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return /sandbox|zygote_host/i.test(error.message) || namesSandbox(error.cause);
-}
-
-function launchFailed(error: unknown): TroupeError {
-  const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
-  return new TroupeError('SCRAPE_ALL_ENGINES_FAILED', `the browser did not start: ${line.slice(0, 300)}`, {
-    retryable: true,
-  });
+/** What playwright says of a tab whose crash it has not announced yet. */
+function namesCrash(error: unknown): boolean {
+  return error instanceof Error && /crashed|has been closed|target closed/i.test(error.message);
 }

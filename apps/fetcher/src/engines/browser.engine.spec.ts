@@ -6,7 +6,7 @@ import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
 import { findChromium } from './chromium.js';
 import { EgressProxy } from './egress-proxy.js';
-import { PLAIN_VIEW, type EngineRequest, type EngineResponse } from './engine.js';
+import { PLAIN_VIEW, type EngineRequest, type EngineResponse, type PageView } from './engine.js';
 import {
   startDns,
   startRaw,
@@ -19,6 +19,9 @@ import {
 
 const chromium = findChromium(process.env.CHROMIUM_PATH);
 const withBrowser = chromium === null ? describe.skip : describe;
+
+/** Nothing that the page asks for is withheld from it. */
+const ALL_SEEN: PageView = { ...PLAIN_VIEW, screenshot: { fullPage: false, quality: null, viewport: null } };
 
 let site: Site;
 let secure: Site;
@@ -169,7 +172,7 @@ withBrowser('the browser engine', () => {
   it('sends the callers headers to the pages own origin only', async () => {
     routes['/in'] = (_request, response) =>
       response.writeHead(302, { location: `http://other.test:${site.port}/out` }).end();
-    page('/out', '<img src=/pixel>');
+    page('/out', '<script src=/script></script>');
     await get(`http://site.test:${site.port}/in`, { headers: { 'X-Key': '1', Cookie: 'a=b' } });
     const sent = site.headers.map((headers) => [headers.host?.split(':')[0], headers['x-key'], headers.cookie]);
     expect(sent[0]).toEqual(['site.test', '1', 'a=b']);
@@ -308,7 +311,7 @@ withBrowser('a page that attacks from inside the browser', () => {
     page('/attack', attack(port, origins, udp.port));
     routes['/hop'] = (_request, response) =>
       response.writeHead(302, { location: `http://127.0.0.1:${port}/hopped` }).end();
-    const answer = await get(`http://site.test:${site.port}/attack`, { waitForMs: 2_000 });
+    const answer = await get(`http://site.test:${site.port}/attack`, { waitForMs: 2_000, view: ALL_SEEN });
     udp.close();
     return { html: text(answer), packets: udp.packets };
   }

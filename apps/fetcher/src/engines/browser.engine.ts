@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AdLists, PageBoxes, touchedSelectors } from '../ads/index.js';
 import { readBranding } from './branding/index.js';
 import type { BrowserPool } from './browser-pool.js';
+import type { BrowserTab } from './browser-tab.js';
 import { CaptureRoom } from './capture-room.js';
 import { NO_BROWSER } from './chromium.js';
 import { Deadline } from './deadline.js';
@@ -19,7 +20,7 @@ import { capturePage } from './page-capture.js';
 import { contextOptionsOf, presentReader, timezoneOf } from './page-context.js';
 import { serialisePage } from './page-frames.js';
 import { scrollThrough, watchScrollSigns } from './page-scroll.js';
-import { NetworkWatch, waitUntilSettled } from './page-settle.js';
+import { NetworkWatch, waitUntilLoaded, waitUntilSettled } from './page-settle.js';
 import { parseRetryAfter } from './retry-after.js';
 import type { Stage } from './stage.js';
 
@@ -59,9 +60,10 @@ export class BrowserEngine implements FetchEngine {
     const route = await this.options.pool.routeOf(request.upstream);
     const context = { ...contextOptionsOf(request), ...disguise?.contextOptions, ...route };
     try {
-      const read = await this.options.pool.withPage(context, deadline, async (page) => {
-        await disguise?.putOn(page);
-        return this.read(page, request, deadline);
+      const key = request.view.actions.length === 0 ? request.contextKey : null;
+      const read = await this.options.pool.withTab({ context, key }, deadline, async (tab) => {
+        if (tab.pages === 1) await Promise.all([disguise?.putOn(tab.page), watchScrollSigns(tab.page)]);
+        return this.read(tab, request, deadline);
       });
       const ms = performance.now() - startedAt;
       return { ...read, ms, engine: 'browser', proxyUsed: request.proxy, timezone: timezoneOf(request.view) };
@@ -79,18 +81,17 @@ export class BrowserEngine implements FetchEngine {
   }
 
   private async read(
-    page: Page,
+    tab: BrowserTab,
     request: EngineRequest,
     deadline: Deadline,
   ): Promise<Omit<EngineResponse, 'ms' | 'engine' | 'proxyUsed' | 'timezone'>> {
+    const { page, session } = tab;
     const network = new NetworkWatch(page);
     const answers = new MainAnswers(page);
     page.on('popup', (popup) => void popup.close().catch(() => undefined));
-    const session = await page.context().newCDPSession(page);
     await presentReader(page, session, request.view);
-    await watchScrollSigns(page);
     const ads = request.view.blockAds ? await this.adLists.filter() : null;
-    const gate = await NavigationGate.install(page, session, request, { ...this.options, ads });
+    const gate = await NavigationGate.install(tab, request, { ...this.options, ads });
     const boxes = ads === null ? null : new PageBoxes(page, ads, touchedSelectors(request.view.actions));
     const loading = this.load(page, network, request, deadline).then(() => boxes?.hide());
     loading.catch(() => undefined);
@@ -112,11 +113,14 @@ export class BrowserEngine implements FetchEngine {
   }
 
   private async load(page: Page, network: NetworkWatch, request: EngineRequest, deadline: Deadline): Promise<void> {
-    await Promise.race([page.goto(request.url, { waitUntil: 'domcontentloaded', timeout: 0 }), mainDocumentCut(page)]);
+    await Promise.race([
+      page.goto(request.url, { waitUntil: 'domcontentloaded', timeout: 0 }),
+      mainDocumentCut(page),
+      mainDocumentTooLarge(page, request),
+    ]);
     const budget = (limitMs: number): number =>
       Math.max(0, Math.min(limitMs, deadline.remainingMs() - READ_RESERVE_MS));
-    await page.waitForLoadState('load', { timeout: Math.max(1, budget(LOAD_LIMIT_MS)) }).catch(() => undefined);
-    await waitUntilSettled(page, network, budget(SETTLE_LIMIT_MS));
+    await waitUntilLoaded(page, network, { loadMs: budget(LOAD_LIMIT_MS), restMs: () => budget(SETTLE_LIMIT_MS) });
     if (request.view.actions.length === 0) await scrollThrough(page, network, budget(SCROLL_LIMIT_MS));
     if (request.waitForMs > 0) await sleep(budget(request.waitForMs));
   }
@@ -169,6 +173,21 @@ function stageOf(page: Page, network: NetworkWatch, signal: AbortSignal): Stage 
     isQuiet: () => network.isQuiet,
     settle: (limitMs) => waitUntilSettled(page, network, limitMs),
   };
+}
+
+/** Rejects before a page is shown whose headers announce that it could not be kept: showing it may take minutes. */
+function mainDocumentTooLarge(page: Page, { url, maxBytes }: EngineRequest): Promise<never> {
+  const refused = new Promise<never>((_, reject) => {
+    page.on('response', (response) => {
+      if (!isMainNavigation(response.request(), page)) return;
+      const headers = response.headers();
+      const isHtml = /html/i.test(headers['content-type'] ?? 'html');
+      const limit = isHtml ? Math.min(maxBytes, MAX_RENDERED_BYTES) : maxBytes;
+      if (Number(headers['content-length'] ?? 0) > limit) reject(bodyTooLarge(url, limit));
+    });
+  });
+  refused.catch(() => undefined);
+  return refused;
 }
 
 function describe(

@@ -33,14 +33,24 @@ function isExecutable(file: string): boolean {
 /** `BROWSER_CONCURRENCY`, or two pages a core as far as half of the memory carries them. */
 export function browserConcurrency(configured: number): number {
   if (configured > 0) return configured;
+  return Math.max(1, Math.min(os.availableParallelism() * 2, Math.floor(usableMemory() / 2 / BYTES_PER_PAGE)));
+}
+
+/** What a browser may hold before it is replaced: what its pages are reckoned with, and some for itself. */
+export function browserMemoryBytes(concurrency: number): number {
+  return Math.min(Math.max(4, concurrency) * BYTES_PER_PAGE * 1.5, usableMemory() / 2);
+}
+
+/** Of the container, where it has a limit. */
+function usableMemory(): number {
   const limit = process.constrainedMemory();
-  const memory = limit > 0 ? Math.min(limit, os.totalmem()) : os.totalmem();
-  return Math.max(1, Math.min(os.availableParallelism() * 2, Math.floor(memory / 2 / BYTES_PER_PAGE)));
+  return limit > 0 ? Math.min(limit, os.totalmem()) : os.totalmem();
 }
 
 /**
  * Nothing leaves but through the proxy: loopback is not exempt, names are never resolved by the browser itself, QUIC
- * and plain UDP of WebRTC are off, and the browser's own services stay silent.
+ * and plain UDP of WebRTC are off, and the browser's own services stay silent. A script that hoards memory loses its
+ * tab, not the machine.
  */
 export const CHROMIUM_ARGS = [
   '--proxy-bypass-list=<-loopback>',
@@ -59,4 +69,5 @@ export const CHROMIUM_ARGS = [
   '--no-first-run',
   '--no-pings',
   '--mute-audio',
+  '--js-flags=--max-old-space-size=1024',
 ];

@@ -33,7 +33,7 @@ export interface EngineRequest {
   team: Uuid | null;
   /** The proxy that was chosen for this request; absent: it goes out directly. */
   upstream?: UpstreamProxy;
-  /** Pages with the same key share a browser context, one after another; null: a fresh one for this page. */
+  /** Pages with the same key share browser contexts, one page at a time in each; null: a fresh one for this page. */
   contextKey: string | null;
   /**
    * Asked before each redirect is followed, with the absolute target; a rejection stops the fetch with that error.
@@ -86,7 +86,7 @@ export interface FetchEngine {
    * SCRAPE_ALL_ENGINES_FAILED (no browser here), SCRAPE_ACTION_ERROR, SCRAPE_ACTIONS_NOT_SUPPORTED (no browser, or a
    * file), BAD_REQUEST (a header that cannot be sent), SCRAPE_JOB_CANCELLED when `signal` fires (a `TroupeError` as its
    * reason is passed on), or what `onRedirect` rejected with.
-   * When it settles, nothing of the request is left running.
+   * When it settles, nothing of the request is left running; a tab of the browser takes a moment more to leave its page.
    */
   fetch(request: EngineRequest, signal: AbortSignal): Promise<EngineResponse>;
   close(): Promise<void>;

@@ -127,6 +127,44 @@ describe('what is learned of a host', () => {
     expect(ladder.start(url, plain)).toBe('browser');
   });
 
+  const show = (ladder: Ladder, needsBrowser: boolean): string => {
+    const from = ladder.start(url, plain);
+    ladder.learn(url, { from, to: needsBrowser ? 'browser' : from, isGood: true });
+    return from;
+  };
+
+  it('checks now and then whether a host needs the browser still, less often the longer it does', () => {
+    const ladder = new Ladder({ hasBrowser: true });
+    const starts = Array.from({ length: 400 }, () => show(ladder, true));
+    const checks = starts.flatMap((engine, page) => (engine === 'http' ? [page] : []));
+    expect(checks.slice(0, 6)).toEqual([0, 1, 2, 10, 26, 58]);
+    expect(checks.length).toBeLessThan(14);
+  });
+
+  it('returns to the plain client as soon as a check succeeds', () => {
+    const ladder = new Ladder({ hasBrowser: true });
+    for (let page = 0; page < 5; page++) show(ladder, true);
+    const starts = Array.from({ length: 20 }, () => show(ladder, false));
+    expect(starts.filter((engine) => engine === 'browser').length).toBeLessThan(8);
+    expect(starts.slice(-10)).toEqual(Array.from({ length: 10 }, () => 'http'));
+  });
+
+  it('sends few pages of a mixed site to the browser that need none', () => {
+    const ladder = new Ladder({ hasBrowser: true });
+    let seed = 7;
+    const random = (): number => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
+    const wasted = (share: number): number => {
+      let count = 0;
+      for (let page = 0; page < 5_000; page++) {
+        const needsBrowser = random() < share;
+        if (show(ladder, needsBrowser) === 'browser' && !needsBrowser) count++;
+      }
+      return count;
+    };
+    expect(wasted(0.1)).toBeLessThan(100);
+    expect(wasted(0.3)).toBeLessThan(250);
+  });
+
   it('learns nothing from a climb that did not help', () => {
     const ladder = new Ladder({ hasBrowser: true });
     ladder.learn(url, { from: 'http', to: 'got', isGood: false });

@@ -78,11 +78,22 @@ export interface LadderOptions {
 
 /** Pages in a row that only a browser could read before a host starts there: one script-only page says little. */
 const BROWSER_AFTER = 3;
+/** The row gets longer each time it misled, on sites that have pages of both kinds … */
+const MAX_BROWSER_AFTER = 48;
+/** … and a host that starts at the browser is asked the plain way again after so many pages, less often if in vain. */
+const CHECK_AFTER = 8;
+const MAX_CHECK_AFTER = 64;
 
 interface Learned {
   engine: EngineName;
   /** Climbs to `engine` in a row that paid off. */
   climbs: number;
+  /** Climbs in a row that make a host start at the browser. */
+  browserAfter: number;
+  /** Pages from one check to the next. */
+  checkAfter: number;
+  /** Pages since the last check. */
+  unchecked: number;
 }
 
 export class Ladder {
@@ -99,7 +110,10 @@ export class Ladder {
     if (asked === 'browser') return spec.engine === 'browserIfAny' && !this.options.hasBrowser ? lowest : asked;
     const learned = this.hosts.get(keyOf(url, proxy));
     if (learned === undefined) return lowest;
-    return learned.engine === 'browser' && learned.climbs < BROWSER_AFTER ? lowest : learned.engine;
+    if (learned.engine !== 'browser') return learned.engine;
+    if (learned.climbs < learned.browserAfter) return lowest;
+    learned.unchecked = (learned.unchecked + 1) % learned.checkAfter;
+    return learned.unchecked === 0 ? lowest : 'browser';
   }
 
   /** The next engine, or null when this result is final. Never names an engine that is not there. */
@@ -115,8 +129,9 @@ export class Ladder {
     if (!page.isGood) {
       if (known?.engine === page.from) this.hosts.delete(host);
     } else if (page.to !== page.from) {
-      const climbs = known?.engine === page.to ? known.climbs + 1 : 1;
-      this.hosts.set(host, { engine: page.to, climbs });
+      this.hosts.set(host, climbed(known, page.to));
+    } else if (known?.engine === 'browser' && page.from !== 'browser') {
+      this.hosts.set(host, sufficed(known));
     } else if (known !== undefined && known.engine !== page.from) {
       this.hosts.delete(host);
     }
@@ -130,4 +145,21 @@ function lowestRung(proxy: ProxyClass): EngineName {
 
 function keyOf(url: string, proxy: ProxyClass): string {
   return `${proxy} ${URL.parse(url)?.host ?? url}`;
+}
+
+function climbed(known: Learned | undefined, to: EngineName): Learned {
+  const { climbs, ...rest } =
+    known?.engine === to
+      ? known
+      : { engine: to, climbs: 0, browserAfter: BROWSER_AFTER, checkAfter: CHECK_AFTER, unchecked: 0 };
+  const wasCheck = climbs >= rest.browserAfter;
+  const checkAfter = wasCheck ? Math.min(rest.checkAfter * 2, MAX_CHECK_AFTER) : rest.checkAfter;
+  return { ...rest, climbs: climbs + 1, checkAfter };
+}
+
+/** The plain client can read this host after all, or at least some of its pages. */
+function sufficed(known: Learned): Learned {
+  const wasCheck = known.climbs >= known.browserAfter;
+  const browserAfter = wasCheck ? Math.min(known.browserAfter * 2, MAX_BROWSER_AFTER) : known.browserAfter;
+  return { ...known, climbs: 0, browserAfter, checkAfter: CHECK_AFTER };
 }

@@ -6,18 +6,15 @@
  */
 import { checkUrlTarget, portOf, type AllowList, type Resolver } from '@troupe/egress';
 import { TroupeError } from '@troupe/contracts';
-import type { CDPSession, Page } from 'playwright-core';
 import type { AdFilter } from '../ads/index.js';
+import type { BrowserTab, PausedRequest, RequestPattern } from './browser-tab.js';
 import { refuseRedirect } from './engine-errors.js';
-import { MAX_REDIRECTS, type EngineRequest } from './engine.js';
+import { MAX_REDIRECTS, type EngineRequest, type PageView } from './engine.js';
 import { callerHeaders } from './request-headers.js';
 
-interface PausedRequest {
-  requestId: string;
-  frameId: string;
-  resourceType: string;
-  request: { url: string; headers: Record<string, string> };
-}
+/** What a page that is only read does without. It is told of an image of one pixel, so that it does not mend what is broken. */
+const UNSEEN = ['Image', 'Font', 'Media'] as const;
+const PIXEL = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 
 export interface GateOptions {
   resolver: Resolver;
@@ -36,8 +33,7 @@ export class NavigationGate {
   private hasStarted = false;
 
   private constructor(
-    private readonly session: CDPSession,
-    private readonly mainFrame: string,
+    private readonly tab: BrowserTab,
     private readonly request: EngineRequest,
     private readonly options: GateOptions,
   ) {
@@ -47,35 +43,34 @@ export class NavigationGate {
     this.origin = new URL(request.url).origin;
   }
 
-  /** Installs the gate on a page that has not navigated yet; `session` is one of the page. */
-  static async install(
-    page: Page,
-    session: CDPSession,
-    request: EngineRequest,
-    options: GateOptions,
-  ): Promise<NavigationGate> {
-    const { frameTree } = await session.send('Page.getFrameTree');
-    const gate = new NavigationGate(session, frameTree.frame.id, request, options);
-    await gate.addCookies(page);
-    session.on('Fetch.requestPaused', (paused) => void gate.decide(paused));
-    await session.send('Fetch.enable', { patterns: gate.patterns() });
+  /** Installs the gate on a tab that has not navigated yet. */
+  static async install(tab: BrowserTab, request: EngineRequest, options: GateOptions): Promise<NavigationGate> {
+    const gate = new NavigationGate(tab, request, options);
+    await gate.addCookies();
+    await tab.intercept(gate.patterns(), (paused) => void gate.decide(paused));
     return gate;
   }
 
-  private patterns(): { urlPattern: string; resourceType?: 'Document' }[] {
+  private patterns(): RequestPattern[] {
+    const types = isOnlyRead(this.request.view) ? (['Document', ...UNSEEN] as const) : (['Document'] as const);
     const ownRequests = this.ownHeaders().length > 0 ? [`${this.origin}/*`] : [];
-    const others = [...ownRequests, ...(this.options.ads?.patterns ?? [])];
-    return [{ urlPattern: '*', resourceType: 'Document' }, ...others.map((urlPattern) => ({ urlPattern }))];
+    const addresses = [...ownRequests, ...(this.options.ads?.patterns ?? [])];
+    return [
+      ...types.map((resourceType) => ({ urlPattern: '*', resourceType })),
+      ...addresses.map((urlPattern) => ({ urlPattern })),
+    ];
   }
 
   private async decide(paused: PausedRequest): Promise<void> {
-    const isMain = paused.resourceType === 'Document' && paused.frameId === this.mainFrame;
+    const isMain = paused.resourceType === 'Document' && paused.frameId === this.tab.mainFrame;
     try {
       if (isMain) await this.admit(paused.request.url);
       else if (this.isAd(paused)) return await this.stop(paused);
+      else if (this.isUnseen(paused)) return await this.withhold(paused);
       const { requestId } = paused;
       const headers = this.headersFor(paused);
-      await this.session.send('Fetch.continueRequest', headers === undefined ? { requestId } : { requestId, headers });
+      const kept = headers === undefined ? { requestId } : { requestId, headers };
+      await this.tab.session.send('Fetch.continueRequest', kept);
     } catch (error) {
       if (isMain) this.refuse(error);
       await this.stop(paused);
@@ -83,7 +78,19 @@ export class NavigationGate {
   }
 
   private async stop({ requestId }: PausedRequest): Promise<void> {
-    await this.session.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' }).catch(() => undefined);
+    const refusal = { requestId, errorReason: 'BlockedByClient' } as const;
+    await this.tab.session.send('Fetch.failRequest', refusal).catch(() => undefined);
+  }
+
+  private isUnseen({ resourceType }: PausedRequest): boolean {
+    return isOnlyRead(this.request.view) && (UNSEEN as readonly string[]).includes(resourceType);
+  }
+
+  private async withhold(paused: PausedRequest): Promise<void> {
+    const { requestId, resourceType, request } = paused;
+    if (resourceType !== 'Image') return this.stop(paused);
+    const responseHeaders = pixelHeaders(request.headers);
+    await this.tab.session.send('Fetch.fulfillRequest', { requestId, responseCode: 200, responseHeaders, body: PIXEL });
   }
 
   private isAd({ request: { url }, resourceType }: PausedRequest): boolean {
@@ -126,7 +133,7 @@ export class NavigationGate {
   }
 
   /** A `Cookie` header of the caller becomes cookies of the page's host. */
-  private async addCookies(page: Page): Promise<void> {
+  private async addCookies(): Promise<void> {
     const pairs = (this.own.cookie ?? '').split(';').map((pair) => pair.trim());
     const cookies = pairs
       .filter((pair) => pair.indexOf('=') > 0)
@@ -134,6 +141,22 @@ export class NavigationGate {
         const equals = pair.indexOf('=');
         return { name: pair.slice(0, equals), value: pair.slice(equals + 1), url: this.request.url };
       });
-    if (cookies.length > 0) await page.context().addCookies(cookies);
+    if (cookies.length > 0) await this.tab.page.context().addCookies(cookies);
   }
+}
+
+/** Its DOM is all that is wanted of the page. */
+function isOnlyRead({ screenshot, branding, actions }: PageView): boolean {
+  return screenshot === null && !branding && actions.length === 0;
+}
+
+/** Any page may use the pixel, as it may most images. */
+function pixelHeaders(headers: Record<string, string>): { name: string; value: string }[] {
+  const origin = headers.Origin ?? headers.origin ?? '*';
+  const cors = origin === '*' ? [] : [{ name: 'access-control-allow-credentials', value: 'true' }];
+  return [
+    { name: 'content-type', value: 'image/gif' },
+    { name: 'access-control-allow-origin', value: origin },
+    ...cors,
+  ];
 }

@@ -248,7 +248,7 @@ export class LaneRun {
       reportsShells: false,
       cache: cached.use(item.url),
       team,
-      contextKey: `${this.lane.job}:${this.lane.lane}`,
+      contextKey: this.lane.job,
     });
     const scrape = scrapeIdOf(jobNo, item.item);
     const page = await this.parts.changes.track(fetched, { team, url: item.url, scrape, spec });

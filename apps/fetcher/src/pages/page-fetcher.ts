@@ -60,7 +60,7 @@ export interface PageRequest {
   cache: CacheUse | null;
   /** Whose proxies are used. */
   team: Uuid;
-  /** Pages with the same key share a browser context; null: a fresh one. */
+  /** Pages with the same key share browser contexts, one page at a time in each; null: a fresh one. */
   contextKey: string | null;
 }
 

@@ -1,0 +1,230 @@
+/**
+ * The Chromium processes behind the pool of tabs: started on Crawlee's browser pool, each behind its guard and the
+ * egress proxy, and retired after so many pages, after a while, or when they hold too much memory. A retired browser
+ * opens nothing more and goes with its last tab.
+ */
+import { createRequire } from 'node:module';
+import { TroupeError } from '@troupe/contracts';
+import type * as Crawlee from '@crawlee/browser-pool';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { Server } from 'proxy-chain';
+import { BrowserGuard } from './browser-guard.js';
+import { CHROMIUM_ARGS } from './chromium.js';
+import type { EgressProxy } from './egress-proxy.js';
+import { browserUserAgent } from './page-context.js';
+import { groupMemoryBytes } from './process-group.js';
+
+export interface BrowserFleetOptions {
+  executablePath: string;
+  /** Tabs open at once, parked ones included. */
+  maxTabs: number;
+  proxy: EgressProxy;
+  /** Appended to Chromium's own user agent. */
+  userAgent: string;
+  limits: BrowserLimits;
+  /** A browser opens nothing more; it ends when its tabs are closed. */
+  onRetired(browser: Browser): void;
+}
+
+/** When a browser has served long enough. */
+export interface BrowserLimits {
+  pages: number;
+  ageMs: number;
+  memoryBytes: number;
+  /** With so much it endangers the machine: it ends at once, and its pages with it. */
+  fatalBytes: number;
+}
+
+type Pool = Crawlee.BrowserPool<{ browserPlugins: [Crawlee.PlaywrightPlugin] }>;
+type Controller = Parameters<Pool['retireBrowserController']>[0];
+
+interface Member {
+  controller: Controller;
+  guard: BrowserGuard;
+  startedAt: number;
+  pages: number;
+  isRetired: boolean;
+}
+
+/** A process that is told to stop finishes its pages first; the guard sees to the rest. */
+const KEPT_WHILE_DRAINING = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false };
+const LAUNCH_TIMEOUT_SECS = 30;
+/** Longer than any page may take. */
+const RETIRED_LIMIT_SECS = 900;
+const CHECK_EVERY_MS = 3_000;
+/** Crawlee must never retire by its own count of tabs: a tab shows many pages. */
+const NEVER = 1_000_000_000;
+
+export class BrowserFleet {
+  private readonly guards = new Map<string, BrowserGuard>();
+  private readonly members = new Map<Browser, Member>();
+  /** Root cannot have Chromium's sandbox; neither can most containers, which the first launch finds out. */
+  private isSandboxed = process.getuid?.() !== 0;
+  private opened = 0;
+  private pool: Promise<Pool> | null = null;
+  private timer: NodeJS.Timeout | null = null;
+
+  constructor(private readonly options: BrowserFleetOptions) {}
+
+  /**
+   * A tab of its own context, in a running browser or a new one.
+   * @throws TroupeError SCRAPE_ALL_ENGINES_FAILED when no browser starts
+   */
+  async openPage(context: BrowserContextOptions, isRetry = false): Promise<Page> {
+    this.pool ??= this.createPool();
+    const pool = await this.pool.catch((error: unknown) => {
+      this.pool = null;
+      throw error;
+    });
+    const id = `page-${++this.opened}`;
+    try {
+      return (await pool.newPage({ id, pageOptions: { ...context } })) as Page;
+    } catch (error) {
+      this.releaseGuard(id);
+      if (!isRetry && namesDyingBrowser(error)) return this.openPage(context, true);
+      if (!this.isSandboxed || !namesSandbox(error)) throw launchFailed(error);
+      this.isSandboxed = false;
+      await this.close();
+      return this.openPage(context);
+    }
+  }
+
+  /** Counts a page shown; the last one that a browser may show retires it. */
+  countPage(browser: Browser): void {
+    const member = this.members.get(browser);
+    if (member === undefined) return;
+    member.pages++;
+    if (member.pages >= this.options.limits.pages) void this.retire(member);
+  }
+
+  isRetired(browser: Browser): boolean {
+    return this.members.get(browser)?.isRetired ?? true;
+  }
+
+  /** Ends a browser at once, with whatever hangs in it. */
+  kill(browser: Browser): void {
+    const member = this.members.get(browser);
+    void this.retire(member);
+    member?.guard.release();
+  }
+
+  async close(): Promise<void> {
+    if (this.timer !== null) clearInterval(this.timer);
+    this.timer = null;
+    const { pool } = this;
+    this.pool = null;
+    const guards = [...this.guards.keys()];
+    await (await pool?.catch(() => null))?.destroy().catch(() => undefined);
+    for (const id of guards) this.releaseGuard(id);
+  }
+
+  private async createPool(): Promise<Pool> {
+    const { BrowserPool: CrawleeBrowserPool, PlaywrightPlugin } = loadCrawlee();
+    const { chromium } = await import('playwright-core');
+    const plugin = new PlaywrightPlugin(chromium, {
+      useIncognitoPages: true,
+      proxyUrl: await this.options.proxy.url(),
+      launchOptions: {
+        headless: true,
+        args: [...CHROMIUM_ARGS],
+        chromiumSandbox: this.isSandboxed,
+        ...KEPT_WHILE_DRAINING,
+      },
+    });
+    this.timer ??= setInterval(() => void this.checkAll(), CHECK_EVERY_MS).unref();
+    return new CrawleeBrowserPool({
+      browserPlugins: [plugin],
+      useFingerprints: false,
+      maxOpenPagesPerBrowser: this.options.maxTabs,
+      retireBrowserAfterPageCount: NEVER,
+      retireInactiveBrowserAfterSecs: 24 * 3600,
+      closeInactiveBrowserAfterSecs: RETIRED_LIMIT_SECS,
+      operationTimeoutSecs: LAUNCH_TIMEOUT_SECS,
+      preLaunchHooks: [(id, launch) => this.guardLaunch(id, launch)],
+      postLaunchHooks: [(id, controller) => this.enlist(id, controller)],
+      prePageCreateHooks: [
+        (_id, controller, pageOptions) => {
+          const asked = (pageOptions ?? {}) as BrowserContextOptions;
+          const version = (controller.browser as Browser).version();
+          const own = asked.userAgent ?? this.options.userAgent;
+          asked.userAgent = browserUserAgent(version, asked.isMobile ?? false, own);
+        },
+      ],
+    });
+  }
+
+  private guardLaunch(id: string, launch: { launchOptions?: Record<string, unknown> }): void {
+    const guard = new BrowserGuard(this.options.executablePath);
+    this.guards.set(id, guard);
+    const { executablePath, env, dir: artifactsDir } = guard;
+    launch.launchOptions = { ...launch.launchOptions, executablePath, env, artifactsDir };
+  }
+
+  private enlist(id: string, controller: Controller): void {
+    const browser = controller.browser as Browser;
+    const guard = this.guards.get(id);
+    if (guard === undefined) return;
+    const member = { controller, guard, startedAt: performance.now(), pages: 0, isRetired: false };
+    this.members.set(browser, member);
+    browser.once('disconnected', () => {
+      this.releaseGuard(id);
+      void this.retire(member);
+      this.members.delete(browser);
+    });
+  }
+
+  private releaseGuard(id: string): void {
+    this.guards.get(id)?.release();
+    this.guards.delete(id);
+  }
+
+  private async retire(member: Member | undefined): Promise<void> {
+    if (member === undefined || member.isRetired) return;
+    member.isRetired = true;
+    this.options.onRetired(member.controller.browser as Browser);
+    (await this.pool?.catch(() => null))?.retireBrowserController(member.controller);
+  }
+
+  private async checkAll(): Promise<void> {
+    const { ageMs, memoryBytes, fatalBytes } = this.options.limits;
+    for (const member of this.members.values()) {
+      if (performance.now() - member.startedAt >= ageMs) await this.retire(member);
+      const bytes = member.guard.pid === null ? 0 : await groupMemoryBytes(member.guard.pid);
+      if (bytes > memoryBytes) await this.retire(member);
+      if (bytes > fatalBytes) member.guard.release();
+    }
+  }
+}
+
+/**
+ * Crawlee's pool, without the proxy server that its module starts while it loads: an open one, on every interface of
+ * the machine. It is never asked for because a proxy of our own is always given, so it simply must not listen.
+ */
+function loadCrawlee(): typeof Crawlee {
+  const load = createRequire(import.meta.url);
+  const listen = Object.getOwnPropertyDescriptor(Server.prototype, 'listen');
+  if (listen === undefined) throw new Error('proxy-chain has changed: Server.listen is not where it was');
+  Object.defineProperty(Server.prototype, 'listen', { ...listen, value: () => Promise.resolve() });
+  try {
+    return load('@crawlee/browser-pool') as typeof Crawlee;
+  } finally {
+    Object.defineProperty(Server.prototype, 'listen', listen);
+  }
+}
+
+/** The browser was going down, for the sake of another page, when it was asked; the pool has retired it by now. */
+function namesDyingBrowser(error: unknown): boolean {
+  return error instanceof Error && /newPage\(\) (failed|timed out)/.test(error.message);
+}
+
+function namesSandbox(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return /sandbox|zygote_host/i.test(error.message) || namesSandbox(error.cause);
+}
+
+function launchFailed(error: unknown): TroupeError {
+  const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+  return new TroupeError('SCRAPE_ALL_ENGINES_FAILED', `the browser did not start: ${line.slice(0, 300)}`, {
+    retryable: true,
+  });
+}

@@ -1,0 +1,29 @@
+import { describe, expect, it } from '@jest/globals';
+import { soak } from './browser-soak.fixture.js';
+import { findChromium } from './chromium.js';
+
+const canRun = process.platform === 'linux' && findChromium(process.env.CHROMIUM_PATH) !== null;
+
+(canRun ? describe : describe.skip)('a browser under bad pages and killed processes', () => {
+  it('shows every good page, and leaves no process and no file behind', async () => {
+    const result = await soak({
+      pages: 50,
+      lanes: 4,
+      killRendererEvery: 17,
+      killBrowserEvery: 25,
+      bigBytes: 30_000_000,
+    });
+    expect(result.wrong).toEqual([]);
+    expect(result.kills).toBeGreaterThanOrEqual(3);
+    expect(result.hitTwice).toBeLessThanOrEqual(1);
+    expect(Object.keys(result.answers)).toHaveLength(10);
+    expect(result.answers).toMatchObject({
+      big: { SCRAPE_BODY_TOO_LARGE: 1 },
+      download: { SCRAPE_UNSUPPORTED_FILE_ERROR: 1 },
+      hang: { SCRAPE_TIMEOUT: 1 },
+    });
+    expect(result.leftProcesses).toEqual([]);
+    expect(result.leftFolders).toEqual([]);
+    expect(result.leftFiles).toBeLessThanOrEqual(2);
+  }, 240_000);
+});

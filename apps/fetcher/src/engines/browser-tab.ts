@@ -1,0 +1,161 @@
+/**
+ * A tab with a context of its own. It shows one page after another; between two pages it shows a blank one, so that
+ * nothing of the first runs on or is taken for the second.
+ */
+import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core';
+import type { BrowserFleet } from './browser-fleet.js';
+
+export interface PausedRequest {
+  requestId: string;
+  frameId: string;
+  resourceType: string;
+  request: { url: string; headers: Record<string, string> };
+}
+
+/** Thrown when a tab's renderer or its browser has died under a page. */
+export class TabLost extends Error {
+  constructor() {
+    super('the tab or its browser has crashed');
+  }
+}
+
+/** Requests that are asked about before they are sent. */
+export interface RequestPattern {
+  urlPattern: string;
+  resourceType?: 'Document' | 'Image' | 'Font' | 'Media';
+}
+
+/** What whoever shows a page listens to. */
+const PAGE_EVENTS = [
+  'request',
+  'requestfinished',
+  'requestfailed',
+  'response',
+  'popup',
+  'dialog',
+  'download',
+  'console',
+  'pageerror',
+  'domcontentloaded',
+  'load',
+  'framenavigated',
+  'frameattached',
+  'framedetached',
+  'filechooser',
+  'websocket',
+  'worker',
+] as const;
+const BLANK_LIMIT_MS = 1_000;
+const CLOSE_LIMIT_MS = 1_500;
+
+export class BrowserTab {
+  readonly openedAt = performance.now();
+  /** Shown so far, this one included: 1 while the tab shows its first. */
+  pages = 0;
+  /** Rejects with `TabLost`; never resolves. */
+  readonly lost: Promise<never>;
+  private readonly size: ReturnType<Page['viewportSize']>;
+  private hasCrashed = false;
+  private intercepted = '';
+  private onPaused: ((paused: PausedRequest) => void) | null = null;
+
+  private constructor(
+    readonly page: Page,
+    readonly session: CDPSession,
+    readonly mainFrame: string,
+    private readonly fleet: BrowserFleet,
+  ) {
+    this.size = page.viewportSize();
+    this.lost = new Promise((_, reject) => {
+      const lose = (): void => {
+        this.hasCrashed = true;
+        reject(new TabLost());
+      };
+      page.once('crash', lose);
+      page.once('close', lose);
+    });
+    this.lost.catch(() => undefined);
+    session.on('Fetch.requestPaused', (paused: PausedRequest) => this.pause(paused));
+  }
+
+  static async open(fleet: BrowserFleet, context: BrowserContextOptions): Promise<BrowserTab> {
+    const page = await fleet.openPage(context);
+    try {
+      const session = await page.context().newCDPSession(page);
+      const { frameTree } = await session.send('Page.getFrameTree');
+      return new BrowserTab(page, session, frameTree.frame.id, fleet);
+    } catch (error) {
+      await page.close().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  get isLost(): boolean {
+    return this.hasCrashed;
+  }
+
+  /** Its browser opens no more tabs. */
+  get isRetired(): boolean {
+    const browser = this.page.context().browser();
+    return browser === null || this.fleet.isRetired(browser);
+  }
+
+  /** Told of every request that matches before it is sent, until the page is left. */
+  async intercept(patterns: RequestPattern[], onPaused: (paused: PausedRequest) => void): Promise<void> {
+    this.onPaused = onPaused;
+    const wanted = JSON.stringify(patterns);
+    if (wanted === this.intercepted) return;
+    await this.session.send('Fetch.enable', { patterns });
+    this.intercepted = wanted;
+  }
+
+  countPage(): void {
+    this.pages++;
+    const browser = this.page.context().browser();
+    if (browser !== null) this.fleet.countPage(browser);
+  }
+
+  /** Leaves the page. False: the tab is fit for no other. */
+  async blank(): Promise<boolean> {
+    this.onPaused = null;
+    if (this.hasCrashed || !(await within(this.leavePage(), BLANK_LIMIT_MS))) return false;
+    for (const event of PAGE_EVENTS) this.page.removeAllListeners(event);
+    return this.page.context().pages().length === 1;
+  }
+
+  /**
+   * A tab that does not close has a renderer that hangs, which is ended; when even that is of no use its browser goes,
+   * and every page in it.
+   */
+  async close(): Promise<void> {
+    const browser = this.page.context().browser();
+    const closing = this.page.close().then(() => true);
+    if (await within(closing, CLOSE_LIMIT_MS)) return;
+    this.session.send('Page.crash').catch(() => undefined);
+    if (await within(closing, CLOSE_LIMIT_MS)) return;
+    if (browser !== null) this.fleet.kill(browser);
+    await within(closing, CLOSE_LIMIT_MS);
+  }
+
+  private async leavePage(): Promise<boolean> {
+    const { page, size } = this;
+    await page.goto('about:blank', { timeout: BLANK_LIMIT_MS, waitUntil: 'commit' });
+    const shown = page.viewportSize();
+    const isResized = size !== null && (shown?.width !== size.width || shown.height !== size.height);
+    if (isResized) await page.setViewportSize(size);
+    return page.url() === 'about:blank';
+  }
+
+  private pause(paused: PausedRequest): void {
+    if (this.onPaused !== null) return this.onPaused(paused);
+    const { requestId } = paused;
+    this.session.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' }).catch(() => undefined);
+  }
+}
+
+/** What `work` says; false when it fails or takes longer. */
+async function within(work: Promise<boolean>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => (timer = setTimeout(() => resolve(false), ms)));
+  return Promise.race([work.catch(() => false), late]).finally(() => clearTimeout(timer));
+}
