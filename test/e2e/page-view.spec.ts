@@ -194,7 +194,8 @@ withBrowser('headers and cookies of the caller', () => {
       );
       routes['/own'] = routes['/own-pixel'] = (_request, response) => response.end('own');
       routes['/moved'] = (_request, response) => response.writeHead(302, { location: `${other.origin}/after` }).end();
-      await scrape('/app', { headers });
+      // Of a page that is to be seen the images are loaded, too.
+      await scrape('/app', { headers, formats: ['screenshot'] });
       const sent = new Map(site.log.map((line, at) => [line, site.headers[at]]));
       for (const route of ['/app', '/own', '/own-pixel', '/moved']) {
         expect([route, sent.get(`GET ${route}`)?.['x-token']]).toEqual([route, 'secret']);

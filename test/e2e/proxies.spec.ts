@@ -125,7 +125,8 @@ describe('basic proxies', () => {
     'serve the browser too, with all that a page loads, and lead it to no private address',
     async () => {
       for (const _ of BASIC) {
-        const { data } = await scrape('/app', { proxy: 'basic', waitFor: 300 });
+        // Of a page that is to be seen the images are loaded, too.
+        const { data } = await scrape('/app', { proxy: 'basic', waitFor: 300, formats: ['markdown', 'screenshot'] });
         expect(data.markdown).toContain('# Made by a script');
       }
       expect(new Set(exitsOf('/app'))).toEqual(new Set(BASIC));

@@ -51,6 +51,7 @@ import { RateLimits } from './limits/rate-limits.js';
 import { SETTINGS } from './settings.js';
 
 export { serveDocs } from './api/openapi/serve-docs.js';
+export { createStatusLane } from './api/status-lane.js';
 
 /** What the process has built and connected before Nest comes in. */
 export interface GatewayParts {

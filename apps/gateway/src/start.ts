@@ -30,10 +30,9 @@ import {
 import { AccountService } from './accounts/account.service.js';
 import { TeamActivity, type Activity } from './accounts/team-activity.js';
 import { DeadLettersService } from './admin/dead-letters.service.js';
-import { createStatusLane } from './api/status-lane.js';
 import { Accounts } from './auth/accounts.js';
 import { ApiExceptionFilter } from './errors/api-exception.filter.js';
-import { GatewayModule, serveDocs, type GatewayParts } from './gateway.module.js';
+import { createStatusLane, GatewayModule, serveDocs, type GatewayParts } from './gateway.module.js';
 import { Readiness } from './health/readiness.js';
 import { BODY_LIMIT_BYTES, createEdge, refuseBadBody, type EdgeState } from './http/edge.js';
 import { BatchAppendService } from './jobs/batch-append.service.js';

@@ -134,16 +134,13 @@ describe('a page', () => {
     expect(shop.asked).toEqual(['http', 'browser']);
   });
 
-  it('that is a file to the browser comes plainly, once, and not at all with actions', async () => {
-    shop.answers = { browser: new TroupeError('SCRAPE_UNSUPPORTED_FILE_ERROR', 'a download') };
+  it('that is a file to the browser comes plainly, once', async () => {
+    shop.answers = { browser: new DownloadError(URL_A) };
     shop.verdicts = { http: 'shell' };
     const { spec } = requestOf();
     const request = requestOf({ spec: { ...spec, engine: 'browser' } });
     expect(await shop.fetcher().fetch(request)).toMatchObject({ engine: 'http' });
     expect(shop.asked).toEqual(['browser', 'http']);
-    const actions = [{ type: 'press' as const, key: 'a' }];
-    const withActions = shop.fetcher().fetch({ ...request, spec: { ...request.spec, actions } });
-    await expect(withActions).rejects.toMatchObject({ code: 'SCRAPE_ACTIONS_NOT_SUPPORTED', httpStatus: 400 });
   });
 
   it('asks before it is fetched once more', async () => {
