@@ -99,8 +99,11 @@ export const OPERATION_SCHEMAS = {
     creditsLimit: orNull(count),
     flags: { type: 'object' },
     hasWebhookSecret: flag,
+    proxies: inComponents('ProxyLists'),
     createdAt: time,
   }),
+  ProxyLists: object({ basic: listOf(text), stealth: listOf(text) }, { description: 'Without their passwords.' }),
+  ProxiesAnswer: object({ success, proxies: inComponents('ProxyLists') }),
   TeamAnswer: object({ success, team: inComponents('Team') }),
   Teams: object({ success, teams: listOf(inComponents('Team')) }),
   ApiKey: object({
