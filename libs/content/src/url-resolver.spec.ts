@@ -78,7 +78,8 @@ describe('the short way to absolute links', () => {
         const text = Array.from({ length: 1 + (next() % 5) }, () => pieces[next() % pieces.length]).join('');
         const link = urls.resolveLink(text);
         expect([base, text, link?.href ?? null]).toEqual([base, text, reference(text, base)]);
-        if (link?.isCanonical) expect([text, withoutFragment(link.href)]).toEqual([text, canonicalize(withoutFragment(text), base)]);
+        if (link?.isCanonical)
+          expect([text, withoutFragment(link.href)]).toEqual([text, canonicalize(withoutFragment(text), base)]);
       }
     }
   });
