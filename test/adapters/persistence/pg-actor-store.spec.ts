@@ -71,6 +71,26 @@ describe('epochs', () => {
   });
 });
 
+describe('a turn with a value that cannot be sent', () => {
+  const unsendable = {
+    toPostgres: () => {
+      throw new Error('no such value');
+    },
+  };
+
+  it.each([[{}], [{ candidates: 1 }]])('is not committed in part (%j)', async (asks) => {
+    await activated();
+    const candidates = 'candidates' in asks ? [candidate(jobNo, 1, 'http://a.test/')] : [];
+    const half = store.commitTurn(head(epoch, [{ key, rev: 0 }], { candidates }), () =>
+      writes([step(key, 0, 'half')], { timers: [{ key: unsendable as never, name: 't', inMs: 1 }] }),
+    );
+    await expect(half).rejects.toThrow('no such value');
+    expect(await store.activate(PART, epoch, [key])).toMatchObject([{ rev: 0, state: null }]);
+    await store.commitTurn(head(epoch, [{ key, rev: 0 }]), () => writes([step(key, 0, 'whole')]));
+    expect(await store.activate(PART, epoch, [key])).toMatchObject([{ rev: 1, state: 'whole' }]);
+  });
+});
+
 describe('activation', () => {
   it('makes an absent actor with revision 0 and no state', async () => {
     expect(await store.activate(PART, epoch, [key])).toEqual([{ key, rev: 0, state: null, terminal: false }]);

@@ -28,7 +28,7 @@ import type pg from 'pg';
 import { sqlState, withConnection } from '../pool.js';
 import { admissionQueries, distinctProbes, readAdmission } from './admission.js';
 import { INSERT_FRONTIER, RowWriter, type FrontierInsert } from './row-writes.js';
-import { bulkQuery, runAll } from './statement.js';
+import { bulkQuery, commitAll, runAll } from './statement.js';
 import { FENCED, kindOf, lockActors, mailQueries, updateActors } from './turn-writes.js';
 
 export interface PgActorStoreOptions {
@@ -159,7 +159,7 @@ export class PgActorStore implements ActorStore {
     const asks = head.candidates.length > 0 || head.seeds.length > 0;
     if (asks) return mapErrors(withConnection(this.pool, (client) => this.askThenWrite(client, head, decide)));
     const statements = this.statements(head, decide(noAnswers()), []);
-    return mapErrors(withConnection(this.pool, (client) => commitAll(client, [BEGIN_TURN, ...statements])));
+    return mapErrors(withConnection(this.pool, (client) => commitAll(client, statements, BEGIN_TURN)));
   }
 
   async loadTimers(part: number, horizonMs: number): Promise<TimerRow[]> {
@@ -240,11 +240,6 @@ export class PgActorStore implements ActorStore {
       ...mailQueries(head, writes),
     ];
   }
-}
-
-/** A COMMIT behind a failed statement rolls back, and the failure is what the caller hears. */
-async function commitAll(client: pg.PoolClient, statements: readonly (pg.QueryConfig | string)[]): Promise<void> {
-  await runAll(client, [...statements, 'COMMIT']);
 }
 
 async function mapErrors<T>(work: Promise<T>): Promise<T> {

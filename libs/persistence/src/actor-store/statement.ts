@@ -27,6 +27,33 @@ export async function runAll(
   return results;
 }
 
+/**
+ * The statements and COMMIT behind them, in one write. A COMMIT behind a failed statement rolls back; behind one that could
+ * not even be sent, because of a value, there is none. The first failure is what the caller hears.
+ */
+export async function commitAll(
+  client: pg.PoolClient,
+  statements: readonly pg.QueryConfig[],
+  begin?: string,
+): Promise<void> {
+  const all = begin === undefined ? statements : [{ text: begin }, ...statements];
+  if (!client.pipeline) return void (await runAll(client, [...all, 'COMMIT']));
+  await inOneWrite(client, () => {
+    let isSent = true;
+    const running = all.map(
+      (statement) =>
+        new Promise<unknown>((resolve, reject) => {
+          client.query(statement, (error: Error | null | undefined, result) => {
+            if (!error) return resolve(result);
+            isSent = false;
+            reject(error);
+          });
+        }),
+    );
+    return Promise.all(isSent ? [...running, client.query('COMMIT')] : running);
+  });
+}
+
 function inOneWrite<T>(client: pg.PoolClient, issue: () => T): T {
   const { stream } = client.connection;
   stream.cork();
