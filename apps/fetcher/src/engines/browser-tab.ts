@@ -4,6 +4,7 @@
  */
 import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core';
 import type { BrowserFleet } from './browser-fleet.js';
+import { within } from './within.js';
 
 export interface PausedRequest {
   requestId: string;
@@ -151,11 +152,4 @@ export class BrowserTab {
     const { requestId } = paused;
     this.session.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' }).catch(() => undefined);
   }
-}
-
-/** What `work` says; false when it fails or takes longer. */
-async function within(work: Promise<boolean>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => (timer = setTimeout(() => resolve(false), ms)));
-  return Promise.race([work.catch(() => false), late]).finally(() => clearTimeout(timer));
 }

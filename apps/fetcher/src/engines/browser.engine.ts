@@ -181,8 +181,7 @@ function mainDocumentTooLarge(page: Page, { url, maxBytes }: EngineRequest): Pro
     page.on('response', (response) => {
       if (!isMainNavigation(response.request(), page)) return;
       const headers = response.headers();
-      const isHtml = /html/i.test(headers['content-type'] ?? 'html');
-      const limit = isHtml ? Math.min(maxBytes, MAX_RENDERED_BYTES) : maxBytes;
+      const limit = bodyLimit(headers, maxBytes);
       if (Number(headers['content-length'] ?? 0) > limit) reject(bodyTooLarge(url, limit));
     });
   });
@@ -219,6 +218,11 @@ function isHtml(headers: Record<string, string>): boolean {
   return /^\s*(text\/html|application\/xhtml\+xml)|^\s*$/i.test(headers['content-type'] ?? '');
 }
 
+/** What is rendered is kept up to a size of its own. */
+function bodyLimit(headers: Record<string, string>, maxBytes: number): number {
+  return isHtml(headers) ? Math.min(maxBytes, MAX_RENDERED_BYTES) : maxBytes;
+}
+
 function isPdf(headers: Record<string, string>): boolean {
   return /^\s*application\/(x-)?pdf/i.test(headers['content-type'] ?? '');
 }
@@ -250,7 +254,7 @@ async function readBody(
   if (isPdf(headers)) throw downloadError(request);
   const rendered = isHtml(headers);
   const body = rendered ? Buffer.from(await serialisePage(page)) : await answer.body();
-  const limit = rendered ? Math.min(request.maxBytes, MAX_RENDERED_BYTES) : request.maxBytes;
+  const limit = bodyLimit(headers, request.maxBytes);
   if (body.length > limit) throw bodyTooLarge(request.url, limit);
   return { body, rendered };
 }

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Frame, Page } from 'playwright-core';
+import { within } from './within.js';
 
 const MAX_FRAMES = 20;
 const MAX_DEPTH = 3;
@@ -98,7 +99,7 @@ async function readInsets(parent: Frame, budget: Budget, depth: number): Promise
   if (depth > MAX_DEPTH) return insets;
   for (const frame of parent.childFrames()) {
     if (budget.frames-- <= 0) break;
-    const inset = await within(budget.endsAt - performance.now(), readInset(frame, budget, depth));
+    const inset = await within(readInset(frame, budget, depth), budget.endsAt - performance.now());
     if (inset !== null) insets.set(inset.token, inset.html);
   }
   return insets;
@@ -119,10 +120,4 @@ async function readInset(frame: Frame, budget: Budget, depth: number): Promise<{
 function fill(html: string, insets: Insets): string {
   if (insets.size === 0) return html;
   return html.replace(/<!--([0-9a-f-]{36})-->/g, (comment, token: string) => insets.get(token) ?? comment);
-}
-
-async function within<T>(limitMs: number, work: Promise<T>): Promise<T | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => (timer = setTimeout(() => resolve(null), limitMs)));
-  return Promise.race([work.catch(() => null), late]).finally(() => clearTimeout(timer));
 }

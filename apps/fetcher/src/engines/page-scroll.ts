@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { waitUntilSettled, type NetworkWatch } from './page-settle.js';
+import { within } from './within.js';
 
 const MAX_STEPS = 20;
 const STEP_MS = 60;
@@ -60,21 +61,15 @@ export async function watchScrollSigns(page: Page): Promise<void> {
 export async function scrollThrough(page: Page, network: NetworkWatch, limitMs: number): Promise<void> {
   const endsAt = performance.now() + limitMs;
   const leftMs = (): number => Math.max(0, endsAt - performance.now());
-  if (leftMs() === 0 || !(await evaluateWithin(page, WAITS_BELOW, leftMs(), false))) return;
+  if (leftMs() === 0 || !(await within(page.evaluate<boolean>(WAITS_BELOW), leftMs()))) return;
   let ended = 0;
-  for (let step = 0; step < MAX_STEPS && leftMs() > 0; step++) {
-    const { height, atEnd } = await evaluateWithin(page, STEP, leftMs(), { height: ended, atEnd: true });
+  for (let steps = 0; steps < MAX_STEPS && leftMs() > 0; steps++) {
+    const step = await within(page.evaluate<{ height: number; atEnd: boolean }>(STEP), leftMs());
+    const { height, atEnd } = step ?? { height: ended, atEnd: true };
     if (!atEnd) await sleep(Math.min(STEP_MS, leftMs()));
     else if (height === ended) break;
     else await waitUntilSettled(page, network, Math.min(MORE_MS, leftMs()));
     ended = atEnd ? height : 0;
   }
-  await evaluateWithin(page, TO_TOP, leftMs(), undefined);
-}
-
-async function evaluateWithin<T>(page: Page, script: string, limitMs: number, otherwise: T): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<T>((resolve) => (timer = setTimeout(() => resolve(otherwise), limitMs)));
-  const measured = page.evaluate<T>(script).catch(() => otherwise);
-  return Promise.race([measured, late]).finally(() => clearTimeout(timer));
+  await within(page.evaluate(TO_TOP), leftMs());
 }

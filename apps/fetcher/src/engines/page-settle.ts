@@ -8,6 +8,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page, Request } from 'playwright-core';
+import { within } from './within.js';
 
 /** The DOM has rested when it kept its size for this long … */
 const CALM_MS = 80;
@@ -124,9 +125,6 @@ class Rest {
 
   /** A page that is just navigating, or whose script hangs, has no size. */
   private async domSize(limitMs: number): Promise<string> {
-    const measured = this.page.evaluate<string>(DOM_SIZE).catch(() => 'none');
-    const over = new AbortController();
-    const late = sleep(limitMs, 'none', { signal: over.signal }).catch(() => 'none');
-    return Promise.race([measured, late]).finally(() => over.abort());
+    return (await within(this.page.evaluate<string>(DOM_SIZE), limitMs)) ?? 'none';
   }
 }

@@ -6,7 +6,8 @@ import { TroupeError, type ScreenshotSpec, type Viewport } from '@troupe/contrac
 import type { Page } from 'playwright-core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CaptureRoom } from './capture-room.js';
-import { within, type Stage } from './stage.js';
+import type { Stage } from './stage.js';
+import { within } from './within.js';
 
 const MAX_SIDE = 16_384;
 /** A little more than the largest viewport. */

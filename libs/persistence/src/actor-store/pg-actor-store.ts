@@ -44,8 +44,10 @@ export interface PgActorStoreOptions {
  * A process that stands still in the middle of a turn must not keep its rows from the next owner: it loses its
  * transaction.
  */
-const BEGIN_TURN = `BEGIN; SET LOCAL statement_timeout = 10000; SET LOCAL idle_in_transaction_session_timeout = 2000;
-  SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL enable_seqscan = off; SET LOCAL jit = off`;
+const BEGIN_TURN: pg.QueryConfig = {
+  text: `BEGIN; SET LOCAL statement_timeout = 10000; SET LOCAL idle_in_transaction_session_timeout = 2000;
+  SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL enable_seqscan = off; SET LOCAL jit = off`,
+};
 
 /** Deadlock, serialisation failure, lock timeout: the same drain may run again. */
 const CONFLICTS = new Set(['40P01', '40001', '55P03']);
@@ -159,7 +161,7 @@ export class PgActorStore implements ActorStore {
     const asks = head.candidates.length > 0 || head.seeds.length > 0;
     if (asks) return mapErrors(withConnection(this.pool, (client) => this.askThenWrite(client, head, decide)));
     const statements = this.statements(head, decide(noAnswers()), []);
-    return mapErrors(withConnection(this.pool, (client) => commitAll(client, statements, BEGIN_TURN)));
+    return mapErrors(withConnection(this.pool, (client) => commitAll(client, [BEGIN_TURN, ...statements])));
   }
 
   async loadTimers(part: number, horizonMs: number): Promise<TimerRow[]> {

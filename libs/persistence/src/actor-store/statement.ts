@@ -16,11 +16,10 @@ export function bulkQuery<Row>(
   return { name, text, values: [...columns.map((column) => rows.map(column)), ...more] };
 }
 
+const COMMIT: pg.QueryConfig = { text: 'COMMIT' };
+
 /** Issues the statements in order, in one write, without waiting in between; rejects with the first failure. */
-export async function runAll(
-  client: pg.PoolClient,
-  queries: readonly (pg.QueryConfig | string)[],
-): Promise<pg.QueryResult[]> {
+export async function runAll(client: pg.PoolClient, queries: readonly pg.QueryConfig[]): Promise<pg.QueryResult[]> {
   if (client.pipeline) return inOneWrite(client, () => Promise.all(queries.map((query) => client.query(query))));
   const results: pg.QueryResult[] = [];
   for (const query of queries) results.push(await client.query(query));
@@ -31,16 +30,11 @@ export async function runAll(
  * The statements and COMMIT behind them, in one write. A COMMIT behind a failed statement rolls back; behind one that could
  * not even be sent, because of a value, there is none. The first failure is what the caller hears.
  */
-export async function commitAll(
-  client: pg.PoolClient,
-  statements: readonly pg.QueryConfig[],
-  begin?: string,
-): Promise<void> {
-  const all = begin === undefined ? statements : [{ text: begin }, ...statements];
-  if (!client.pipeline) return void (await runAll(client, [...all, 'COMMIT']));
+export async function commitAll(client: pg.PoolClient, statements: readonly pg.QueryConfig[]): Promise<void> {
+  if (!client.pipeline) return void (await runAll(client, [...statements, COMMIT]));
   await inOneWrite(client, () => {
     let isSent = true;
-    const running = all.map(
+    const running = statements.map(
       (statement) =>
         new Promise<unknown>((resolve, reject) => {
           client.query(statement, (error: Error | null | undefined, result) => {
@@ -50,7 +44,7 @@ export async function commitAll(
           });
         }),
     );
-    return Promise.all(isSent ? [...running, client.query('COMMIT')] : running);
+    return Promise.all(isSent ? [...running, client.query(COMMIT)] : running);
   });
 }
 

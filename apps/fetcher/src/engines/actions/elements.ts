@@ -5,7 +5,7 @@ import type { Stage } from '../stage.js';
 import { ActionFailure, isGone } from './action-failure.js';
 
 /** How long a match may take to appear. */
-export const FIND_LIMIT_MS = 5_000;
+const FIND_LIMIT_MS = 5_000;
 const LOOK_EVERY_MS = 100;
 const MAX_FRAMES = 50;
 const MAX_MATCHES = 500;

@@ -118,7 +118,7 @@ export function actionToV2(action: Action): object {
 }
 
 /** Anything but the United States without a language preference, which is where pages are fetched from anyway. */
-export function isSpecialLocation(location: LocationInput | undefined): boolean {
+function isSpecialLocation(location: LocationInput | undefined): boolean {
   if (!location) return false;
   const country = location.country?.toLowerCase() ?? 'us';
   return !country.startsWith('us') || (location.languages?.length ?? 0) > 0;
