@@ -474,6 +474,8 @@ export class CrawlWorld {
   private startWork(work: WorkItem): void {
     // No job of this world has a webhook.
     if (work.msg.type === 'Post') throw new InvariantError('I8', 'a post without a webhook');
+    if (work.msg.type === 'ModelTask')
+      throw new InvariantError('I8', 'a task for a model without a job that needs one');
     this.checkPause(work.msg);
     if (work.msg.type === 'Kick') return this.kick(work.msg);
     this.startLane(work.msg);

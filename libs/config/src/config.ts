@@ -105,6 +105,31 @@ export class TroupeConfig {
   @IsOptional() @IsIn(['none', 'searxng']) readonly searchProvider?: 'none' | 'searxng';
   /** Base address of a SearXNG instance that offers the format json; may be private and may carry `user:password@`. */
   @IsOptional() @url(['http', 'https']) readonly searxngUrl?: string;
+  /** Unset = by the address or key that is there (`openai`, `ollama`), else none. */
+  @IsOptional()
+  @IsIn(['none', 'openai', 'azure', 'anthropic', 'google', 'ollama'])
+  readonly llmProvider?: 'none' | 'openai' | 'azure' | 'anthropic' | 'google' | 'ollama';
+  /** Address of the model's API, for `openai` any compatible server; may be private. */
+  @IsOptional() @url(['http', 'https']) readonly llmBaseUrl?: string;
+  @IsOptional() @IsString() readonly llmApiKey?: string;
+  /** Name of the model; with `azure` of the deployment. */
+  @IsOptional() @IsString() readonly llmModel?: string;
+  /** Proxy of all requests to models, `http://[user:password@]host:port`. */
+  @IsOptional() @url(['http', 'https']) readonly llmProxy?: string;
+  /** Calls that one extractor has under way at once, per provider. */
+  @toInt @IsInt() @Min(1) @Max(1000) readonly llmConcurrency: number = 16;
+  /** Time for one call. */
+  @toInt @IsInt() @Min(1000) @Max(600_000) readonly llmTimeoutMs: number = 120_000;
+  /** Tokens of page text in one call; longer pages are read in parts. */
+  @toInt @IsInt() @Min(500) @Max(2_000_000) readonly llmContextTokens: number = 24_000;
+  /** Tokens that one page or one step of a job may use; what does not fit is left out and said so. */
+  @toInt @IsInt() @Min(1000) @Max(100_000_000) readonly llmRequestTokens: number = 250_000;
+  /** Tokens that a team may use a day (UTC); 0 = any number. */
+  @toInt @IsInt() @Min(0) readonly llmTeamTokensPerDay: number = 0;
+  /** Pages that one extract job reads at most, and one wildcard without a `limit`. */
+  @toInt @IsInt() @Min(1) @Max(100_000) readonly extractMaxPages: number = 1000;
+  /** Credits of an agent's run that names none. */
+  @toInt @IsInt() @Min(1) @Max(10_000_000) readonly agentMaxCredits: number = 2500;
   /** Serves `/openapi.json` and `/docs`, to anybody. */
   @toBoolean @IsBoolean() readonly apiDocs: boolean = true;
   /** Compressed pages that the cache keeps at most; 0 = no cache. */
@@ -122,4 +147,9 @@ export class TroupeConfig {
   @IsOptional() @IsIn(['pretty', 'json']) readonly logFormat?: 'pretty' | 'json';
   /** Port of health and metrics; 0 = any free one, announced at start. */
   @toInt @IsInt() @Min(0) @Max(65535) readonly metricsPort: number = 0;
+}
+
+/** The installation has a language model of its own. */
+export function hasModel({ llmProvider }: Pick<TroupeConfig, 'llmProvider'>): boolean {
+  return llmProvider !== undefined && llmProvider !== 'none';
 }

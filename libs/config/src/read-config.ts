@@ -1,7 +1,7 @@
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import 'reflect-metadata';
-import { TroupeConfig } from './config.js';
+import { hasModel, TroupeConfig } from './config.js';
 
 /** Thrown at boot; the message names every bad key at once. */
 export class ConfigError extends Error {
@@ -12,12 +12,15 @@ export class ConfigError extends Error {
 }
 
 /** Names of Firecrawl's self-hosted settings, by ours; ours wins. */
-const ALIASES: Record<string, string> = { SEARXNG_URL: 'SEARXNG_ENDPOINT' };
+const ALIASES: Record<string, string> = { SEARXNG_URL: 'SEARXNG_ENDPOINT', LLM_MODEL: 'MODEL_NAME' };
 
 /** A bad value of these is not repeated. */
 const SECRETS = new Set([
   'adminKey',
   'databaseUrl',
+  'llmApiKey',
+  'llmBaseUrl',
+  'llmProxy',
   'natsUrl',
   'proxyBasic',
   'proxyStealth',
@@ -43,6 +46,19 @@ function proxyServer(server: string, env: Record<string, string | undefined>): s
   return address.replace('://', `://${encodeURIComponent(user)}:${encodeURIComponent(password ?? '')}@`);
 }
 
+/** Firecrawl names one provider by its key or its address. */
+function modelSettings(plain: Record<string, string>, env: Record<string, string | undefined>): Record<string, string> {
+  const { OPENAI_API_KEY: key, OPENAI_BASE_URL: openai, OLLAMA_BASE_URL: ollama } = env;
+  const provider = plain.llmProvider ?? (key || openai ? 'openai' : ollama ? 'ollama' : null);
+  const address = plain.llmBaseUrl ?? (provider === 'openai' ? openai : provider === 'ollama' ? ollama : undefined);
+  const apiKey = plain.llmApiKey ?? (provider === 'openai' ? key : undefined);
+  return {
+    ...(provider === null ? {} : { llmProvider: provider }),
+    ...(address ? { llmBaseUrl: address } : {}),
+    ...(apiKey ? { llmApiKey: apiKey } : {}),
+  };
+}
+
 /** Every field of the settings, those without a default included. */
 export function configFields(): string[] {
   return Object.keys(new TroupeConfig());
@@ -57,6 +73,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     if (value) plain[field] = value;
   }
   if (!env.PROXY_BASIC && env.PROXY_SERVER) plain.proxyBasic = proxyServer(env.PROXY_SERVER, env);
+  Object.assign(plain, modelSettings(plain, env));
   const config = plainToInstance(TroupeConfig, plain, { exposeDefaultValues: true });
   const problems = validateSync(config).map(
     (issue) =>
@@ -67,6 +84,10 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   }
   if (config.searchProvider === 'searxng' && config.searxngUrl === undefined) {
     problems.push('SEARXNG_URL: must be set for SEARCH_PROVIDER=searxng');
+  }
+  if (hasModel(config) && !config.llmModel) problems.push('LLM_MODEL: must be set with LLM_PROVIDER');
+  if (config.llmProvider === 'azure' && !config.llmBaseUrl) {
+    problems.push('LLM_BASE_URL: must be set for LLM_PROVIDER=azure');
   }
   if (problems.length > 0) throw new ConfigError(problems);
   return Object.freeze(config);

@@ -50,7 +50,7 @@ export function pageRequest(html: string | Uint8Array, changes: Partial<ConvertR
   };
 }
 
-type FormatName = Exclude<ConvertRequest['spec']['formats'][number]['type'], 'screenshot' | 'attributes'>;
+type FormatName = 'markdown' | 'html' | 'rawHtml' | 'links' | 'images' | 'branding';
 type Changes = Partial<ConvertRequest['spec']>;
 type Converted = ConvertResult & { page: PageDocument };
 

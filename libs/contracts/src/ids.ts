@@ -12,7 +12,7 @@ export type JobNo = string;
 /** First 8 bytes of SHA-256 of a dedup key, as 16 lower-case hex digits. `bigint` in SQL (see `fingerprintToInt64`). */
 export type Fingerprint = string;
 
-export const ACTOR_KINDS = ['crawl', 'batch', 'domain', 'team', 'delivery', 'extract'] as const;
+export const ACTOR_KINDS = ['crawl', 'batch', 'domain', 'team', 'delivery', 'extract', 'agent'] as const;
 export type ActorKind = (typeof ACTOR_KINDS)[number];
 
 /** `<kind>/<id>`, e.g. `crawl/6f0c…`, `domain/example.com:8080`. */

@@ -92,6 +92,8 @@ export type RowOp =
       seeds: number;
       /** Links left out so far, by scope rule. */
       excluded: Partial<Record<string, number>>;
+      /** Tokens that models used for the job. @default unchanged */
+      tokens?: number;
       /** Sets finished_at and expires_at (now + result TTL) and fixes the final numbers. */
       finished: boolean;
     }

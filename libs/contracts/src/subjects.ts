@@ -42,6 +42,10 @@ export const RPC = {
   convert: 'rpc.convert',
   map: 'rpc.map',
   robots: 'rpc.robots',
+  /** What a model makes of one page. */
+  pageModel: 'rpc.model.page',
+  /** Crawl options out of a sentence. */
+  crawlOptions: 'rpc.model.crawl',
 } as const;
 
 /** To all processes of a kind; core NATS, JSON, may be lost. */

@@ -15,6 +15,7 @@ export { AuditLog, type AuditAuthor, type AuditEntry, type AuditQuery } from './
 export * from './repositories/blocked-hosts.js';
 export * from './repositories/blocklist.repository.js';
 export * from './repositories/dead-letter.repository.js';
+export * from './repositories/model-steps.js';
 export * from './repositories/rate-counter.js';
 export * from './repositories/team-admin.repository.js';
 export * from './repositories/team-proxies.js';

@@ -22,6 +22,8 @@ export const PARTITIONED_TABLES: readonly PartitionedTable[] = [
   { name: 'page', by: 'job_no', storage: '' },
   { name: 'page_segment', by: 'job_no', storage: '' },
   { name: 'job_error', by: 'job_no', storage: '' },
+  { name: 'model_step', by: 'job_no', storage: '' },
+  { name: 'extract_result', by: 'job_no', storage: '' },
   { name: 'delivery_attempt', by: 'job_no', storage: '' },
   { name: 'delivery_end', by: 'job_no', storage: '' },
   { name: 'scrape_log', by: 'day', storage: '' },

@@ -137,7 +137,7 @@ describe('change tracking', () => {
     } as FetchedPage;
     const spec: ScrapeSpec = {
       ...CACHED_SPEC,
-      changeTracking: { tag: 'daily', diff: true, diffShape: 'string' },
+      changeTracking: { tag: 'daily', diff: true, diffShape: 'string', json: null },
       ...more.spec,
     };
     const result = await tracker.track(page, { team: 'team', url: 'http://site.test/', scrape: 'id', spec });
@@ -169,9 +169,13 @@ describe('change tracking', () => {
       changeStatus: 'changed',
       diff: expect.stringContaining('-Apples cost two.\n+Apples cost one.'),
     });
-    const object = await track({ spec: { changeTracking: { tag: null, diff: true, diffShape: 'object' } } });
+    const object = await track({
+      spec: { changeTracking: { tag: null, diff: true, diffShape: 'object', json: null } },
+    });
     expect(object.document.changeTracking?.diff).toMatchObject({ json: { files: [{ from: null }] } });
-    const plain = await track({ spec: { changeTracking: { tag: null, diff: false, diffShape: 'object' } } });
+    const plain = await track({
+      spec: { changeTracking: { tag: null, diff: false, diffShape: 'object', json: null } },
+    });
     expect(plain.document.changeTracking).not.toHaveProperty('diff');
   });
 

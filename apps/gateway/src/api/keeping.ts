@@ -60,6 +60,7 @@ export function changeTrackingOf(
     tag: tag ?? null,
     diff: (modes ?? []).includes('git-diff'),
     diffShape: shape === 'auto' ? shapeFor(origin) : shape,
+    json: null,
   };
 }
 

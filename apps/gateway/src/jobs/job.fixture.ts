@@ -86,6 +86,8 @@ export class JobFixture {
       originUrl: null,
       wireOptions: null,
       zdr: this.zdr,
+      tokens: 0,
+      parent: null,
     };
   }
 

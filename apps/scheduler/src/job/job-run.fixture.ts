@@ -7,7 +7,7 @@ import {
   type FrontierRow,
   type Grant,
   type JobEvent,
-  type JobKind,
+  type PageJobKind,
   type Kick,
   type Lane,
   type LaneItem,
@@ -171,7 +171,7 @@ export class JobRun {
   private mayReopen = false;
 
   constructor(
-    kind: JobKind,
+    kind: PageJobKind,
     private readonly sizes: { host: number; team: number } = { host: 4, team: 10 },
     options: Partial<JobOptions> = {},
   ) {

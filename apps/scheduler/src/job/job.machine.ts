@@ -11,13 +11,13 @@ import type {
   CrawlSpec,
   ExcludedLinks,
   FrontierRow,
-  JobKind,
+  PageJobKind,
   JobMemory as StoredMemory,
   LaneEnd,
   LaneStarted,
   PagesDone,
   PageResult,
-  Start,
+  PageJobStart,
 } from '@troupe/contracts';
 import { CLAIM_RULES, type ClaimRules } from '@troupe/politeness';
 import { hostKey } from '@troupe/frontier';
@@ -64,7 +64,7 @@ const TICK_SLACK_MS = 50;
 type JobActivation = Activation<JobState, JobMemory>;
 
 export function jobActor(
-  kind: JobKind,
+  kind: PageJobKind,
   options: JobOptions,
   rules: JobRules = JOB_RULES,
 ): ActorDef<JobState, JobMemory> {
@@ -146,7 +146,7 @@ class Proposals {
   consider(body: Incoming['body']): void {
     switch (body.type) {
       case 'Start':
-        return this.start(body);
+        return body.kind === 'crawl' || body.kind === 'batch' ? this.start(body) : undefined;
       case 'Cancel':
         if (this.state.phase === 'running') this.scratch.cancelled = true;
         return;
@@ -171,7 +171,7 @@ class Proposals {
     }
   }
 
-  private start(start: Start): void {
+  private start(start: PageJobStart): void {
     const { state, scratch } = this;
     if (state.phase !== 'idle') return;
     begin(state, start);
@@ -209,7 +209,7 @@ function rowOf(page: PageResult): FrontierRow {
   };
 }
 
-function begin(state: JobState, start: Start): void {
+function begin(state: JobState, start: PageJobStart): void {
   state.phase = 'running';
   state.job = start.job;
   state.jobNo = start.jobNo;

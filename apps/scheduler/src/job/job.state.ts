@@ -7,7 +7,7 @@ import type {
   CrawlSpec,
   Fingerprint,
   FrontierRow,
-  JobKind,
+  PageJobKind,
   JobNo,
   JobStatus,
   LaneRow,
@@ -40,7 +40,7 @@ export interface OpenSitemap {
 
 export interface JobState {
   phase: Phase;
-  kind: JobKind;
+  kind: PageJobKind;
   job: Uuid;
   jobNo: JobNo;
   team: Uuid;
@@ -93,7 +93,7 @@ export interface JobState {
 
 export const SEED_ITEM = 1;
 
-export function emptyState(kind: JobKind): JobState {
+export function emptyState(kind: PageJobKind): JobState {
   return {
     phase: 'idle',
     kind,

@@ -1,5 +1,5 @@
 /** What `plan` found out and `finish` needs: results that count, and what each candidate stands for. */
-import type { Candidate, ExcludedLinks, FrontierRow, PageResult, SitemapChunk, Start } from '@troupe/contracts';
+import type { Candidate, ExcludedLinks, FrontierRow, PageResult, SitemapChunk, PageJobStart } from '@troupe/contracts';
 
 export interface Settled {
   page: PageResult;
@@ -9,7 +9,7 @@ export interface Settled {
 }
 
 export class TurnScratch {
-  start: Start | null = null;
+  start: PageJobStart | null = null;
   cancelled = false;
   /** A batch got seeds. */
   appended = false;

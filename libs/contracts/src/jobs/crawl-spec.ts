@@ -1,3 +1,4 @@
+import type { ActorKey } from '../ids.js';
 import type { LocationSpec, ScrapeSpec } from './scrape-spec.js';
 import type { WebhookSpec } from './webhook-spec.js';
 
@@ -37,12 +38,16 @@ export interface CrawlSpec {
   robotsAgent: string | null;
   scrape: ScrapeSpec;
   webhook: WebhookSpec | null;
+  /** A job that works on this one's pages: it hears of them and pays. Absent: the job is a client's own. */
+  parent?: ActorKey;
 }
 
 export interface BatchSpec {
   maxConcurrency: number | null;
   scrape: ScrapeSpec;
   webhook: WebhookSpec | null;
+  /** A job that works on this one's pages: it hears of them and pays. Absent: the job is a client's own. */
+  parent?: ActorKey;
 }
 
 export interface MapSpec {

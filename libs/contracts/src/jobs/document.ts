@@ -14,6 +14,12 @@ export interface PageDocument {
   /** Of a document with `pages`: each of its pages. */
   pages?: { pageNumber: number; markdown: string }[];
   actions?: ActionResults;
+  /** Of the model formats (spec/formats.md). */
+  json?: unknown;
+  summary?: string;
+  /** Answer to a `question`. */
+  answer?: string;
+  highlights?: string;
   warning?: string;
   changeTracking?: ChangeTracking;
   metadata: PageMetadata;
@@ -39,6 +45,8 @@ export interface ChangeTracking {
   visibility: 'visible' | 'hidden';
   /** A unified diff, or an object that holds it as `text` beside its parts. */
   diff?: unknown;
+  /** With a schema `{field: {previous, current}}` for fields that differ. */
+  json?: unknown;
 }
 
 /** Page keys (`title`, `ogTitle`, every `<meta>` by name) beside the reserved keys below, which a page cannot overwrite. */

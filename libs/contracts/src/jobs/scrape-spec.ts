@@ -1,4 +1,5 @@
 /** What a page should become. The core's own words: no optionals, no defaults, no wire version. */
+import type { JsonSchema, ModelFormat } from './model-spec.js';
 
 export type Format =
   | { type: 'markdown' }
@@ -8,7 +9,8 @@ export type Format =
   | { type: 'images' }
   | { type: 'branding' }
   | ({ type: 'screenshot' } & ScreenshotSpec)
-  | { type: 'attributes'; selectors: AttributeSelector[] };
+  | { type: 'attributes'; selectors: AttributeSelector[] }
+  | ModelFormat;
 export type FormatName = Format['type'];
 
 /** In CSS pixels. */
@@ -104,6 +106,8 @@ export interface ChangeTrackingSpec {
   diff: boolean;
   /** How they are shown: a unified diff, or an object that holds it beside its parts. */
   diffShape: 'string' | 'object';
+  /** A model names the differences of a changed page; null: it is not asked. */
+  json: { prompt: string | null; schema: JsonSchema | null } | null;
 }
 
 export interface ScrapeSpec {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Uuid } from '../ids.js';
 import type { JobKind, JobStatus } from './job.js';
 
-export const WEBHOOK_EVENTS = ['started', 'page', 'completed', 'failed', 'cancelled'] as const;
+export const WEBHOOK_EVENTS = ['started', 'page', 'action', 'completed', 'failed', 'cancelled'] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
 /** What a caller hears of who names no events: all but `cancelled`, which only those get who ask for it. */
@@ -20,7 +20,12 @@ export interface WebhookSpec {
 }
 
 /** First word of an event's full name (`crawl.page`). */
-export const WEBHOOK_SUBJECTS: Record<JobKind, string> = { crawl: 'crawl', batch: 'batch_scrape' };
+export const WEBHOOK_SUBJECTS: Record<JobKind, string> = {
+  crawl: 'crawl',
+  batch: 'batch_scrape',
+  extract: 'extract',
+  agent: 'agent',
+};
 
 /**
  * Events of a job are numbered in their order: 0 is its start, its pages follow by ordinal, then comes its end. A completed

@@ -7,10 +7,12 @@ import type { JobKind } from '../jobs/job.js';
 import type { JobEnd, WebhookSpec } from '../jobs/webhook-spec.js';
 import type { Outcome } from '../outcomes.js';
 import type { Span } from '../spans.js';
+import type { AgentSpec, ExtractSpec } from '../jobs/extract-spec.js';
+import type { ModelBusy, ModelDone } from './model.js';
 import type { EngineName, PauseNews, Token } from './work.js';
 
 // ---- gateway -> job actor: natural key (the job starts once, a cancel is a level)
-export type Start =
+export type PageJobStart =
   | {
       type: 'Start';
       kind: 'crawl';
@@ -33,6 +35,17 @@ export type Start =
       total: number;
       createdMs: number;
     };
+
+/** A job that works with a model. */
+export type ModelJobStart = {
+  type: 'Start';
+  job: Uuid;
+  jobNo: JobNo;
+  team: Uuid;
+  keyId: Uuid | null;
+  createdMs: number;
+} & ({ kind: 'extract'; spec: ExtractSpec } | { kind: 'agent'; spec: AgentSpec });
+export type Start = PageJobStart | ModelJobStart;
 export interface Cancel {
   type: 'Cancel';
   job: Uuid;
@@ -248,10 +261,12 @@ export interface Replay {
 
 export type DeliveryMessage = JobEvent | PostDone | Replay;
 export type JobMessage =
-  Start | Append | Pause | Cancel | LaneStarted | PagesDone | LaneEnd | SitemapChunk | RobotsDone | Grant;
+  PageJobStart | Append | Pause | Cancel | LaneStarted | PagesDone | LaneEnd | SitemapChunk | RobotsDone | Grant;
+/** To `extract` and `agent` actors; `JobEvent` comes from the jobs that fetch pages for them. */
+export type ModelJobMessage = ModelJobStart | Cancel | JobEvent | ModelDone | ModelBusy;
 export type DomainMessage = Demand | HostFeedback | RobotsDone;
 export type TeamMessage = Demand | ScrapeUsage;
-export type ActorMessage = JobMessage | DomainMessage | TeamMessage | DeliveryMessage;
+export type ActorMessage = JobMessage | ModelJobMessage | DomainMessage | TeamMessage | DeliveryMessage;
 
 /** `evt.job.<job>`: lossy, at most 4/s a job; wakes held status requests, which then read Postgres. */
 export interface JobProgress {

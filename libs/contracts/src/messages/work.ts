@@ -6,6 +6,7 @@ import type { ScrapeSpec } from '../jobs/scrape-spec.js';
 import type { JobEnd, WebhookSpec } from '../jobs/webhook-spec.js';
 import type { Span } from '../spans.js';
 import type { ErrorWire } from '../errors.js';
+import type { ModelTask } from './model.js';
 
 export const WORK_CLASSES = ['http', 'browser', 'kick', 'llm', 'post'] as const;
 export type WorkClass = (typeof WORK_CLASSES)[number];
@@ -108,7 +109,7 @@ export interface Post {
   end: JobEnd | null;
 }
 
-export type WorkMessage = Lane | Kick | Post;
+export type WorkMessage = Lane | Kick | Post | ModelTask;
 
 /** `rpc.fetch.http`, `rpc.fetch.browser`: a sync scrape. Reply: `FetchReply` header, body = document JSON bytes. */
 export interface FetchRequest {

@@ -151,13 +151,14 @@ const STATEMENTS: Statements = {
     name: `job-update-${resultTtlHours}-${zeroRetentionGraceMinutes}`,
     text: `UPDATE job j SET status = CASE WHEN ${HAS_MORE_SEEDS} THEN 'scraping' ELSE x.status END,
         total = x.total + greatest(j.seeds - x.seeds, 0), completed = x.completed, credits = x.credits, error = x.error,
-        warning = x.warning, excluded = x.excluded::jsonb,
+        warning = x.warning, excluded = x.excluded::jsonb, tokens = coalesce(x.tokens, j.tokens),
         finished_at = CASE WHEN x.finished AND NOT (${HAS_MORE_SEEDS}) THEN now() END,
         expires_at = CASE WHEN NOT x.finished OR ${HAS_MORE_SEEDS} THEN j.expires_at
           WHEN j.zdr THEN now() + interval '${zeroRetentionGraceMinutes} minutes'
           ELSE now() + interval '${resultTtlHours} hours' END
       FROM unnest($1::bigint[], $2::text[], $3::int[], $4::int[], $5::int[], $6::text[], $7::text[], $8::boolean[], $9::int[],
-        $10::text[]) AS x(job_no, status, total, completed, credits, error, warning, finished, seeds, excluded)
+        $10::text[], $11::bigint[])
+        AS x(job_no, status, total, completed, credits, error, warning, finished, seeds, excluded, tokens)
       WHERE j.job_no = x.job_no AND j.finished_at IS NULL`,
     columns: [
       (r) => r.jobNo,
@@ -170,6 +171,7 @@ const STATEMENTS: Statements = {
       (r) => r.finished,
       (r) => r.seeds,
       (r) => storableJson(r.excluded),
+      (r) => r.tokens ?? null,
     ],
   }),
   'command.delete': () => ({

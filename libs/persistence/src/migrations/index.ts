@@ -5,6 +5,7 @@ import { Webhooks1763950001000 } from './1763950001000-webhooks.js';
 import { Accounts1763950003000 } from './1763950003000-accounts.js';
 import { JobCalls1763950005000 } from './1763950005000-job-calls.js';
 import { TeamProxies1763950008000 } from './1763950008000-team-proxies.js';
+import { Models1763950009000 } from './1763950009000-models.js';
 
 export const MIGRATIONS_TABLE = 'schema_migration';
 
@@ -16,4 +17,5 @@ export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
   JobCalls1763950005000,
   Cache1763950006000,
   TeamProxies1763950008000,
+  Models1763950009000,
 ];

@@ -2,9 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import {
   actorKey,
+  type AgentSpec,
   type BatchSpec,
   type CrawlSpec,
   type Envelope,
+  type ExtractSpec,
   type JobKind,
   type JobNo,
   type JobStatus,
@@ -42,6 +44,8 @@ interface NewJobBase {
 
 export type NewJob =
   | (NewJobBase & { kind: 'crawl'; spec: CrawlSpec })
+  | (NewJobBase & { kind: 'extract'; spec: ExtractSpec })
+  | (NewJobBase & { kind: 'agent'; spec: AgentSpec })
   | (NewJobBase & {
       kind: 'batch';
       spec: BatchSpec;
@@ -69,6 +73,10 @@ export interface JobView {
   wireOptions: unknown;
   /** Zero data retention: nothing of it may be kept beyond an answer. */
   zdr: boolean;
+  /** Tokens that models used for it. */
+  tokens: number;
+  /** The job for which it fetches pages; null: it is a client's own. */
+  parent: Uuid | null;
 }
 
 export interface PageRow {
@@ -106,13 +114,13 @@ const PAGES = `SELECT ord, item, url, bytes, blob, inline FROM (
 
 const VIEW = `SELECT id AS job, job_no AS "jobNo", team_id AS team, kind, status, paused, total, completed,
     credits AS "creditsUsed", created_at AS "createdAt", finished_at AS "finishedAt", expires_at AS "expiresAt", error, warning,
-    origin_url AS "originUrl", options->'wire' AS "wireOptions", zdr
+    origin_url AS "originUrl", options->'wire' AS "wireOptions", zdr, tokens::float8 AS tokens, parent
   FROM job`;
 
 const FIND_JOB = `${VIEW} WHERE job_no = (SELECT r.job_no FROM job_id r WHERE r.id = $1)
   AND (status = 'scraping' OR expires_at > now())`;
 
-const ACTIVE_JOBS = `${VIEW} WHERE team_id = $1 AND kind = $2 AND status = 'scraping' ORDER BY created_at DESC, job_no DESC`;
+const ACTIVE_JOBS = `${VIEW} WHERE team_id = $1 AND kind = $2 AND status = 'scraping' AND parent IS NULL ORDER BY created_at DESC, job_no DESC`;
 
 const LAST_PAGE = `SELECT ord FROM page WHERE job_no = $1 AND shard = 0 ORDER BY ord DESC LIMIT 1`;
 
@@ -249,6 +257,8 @@ interface NewIds {
   createdMs: number;
 }
 
+type StartBase = Pick<Start, 'type' | 'job' | 'jobNo' | 'createdMs' | 'team' | 'keyId'>;
+
 interface PageRecord {
   ord: string;
   item: string;
@@ -259,12 +269,21 @@ interface PageRecord {
 }
 
 function startEnvelope(input: NewJob, ids: NewIds): Envelope {
-  const base = { type: 'Start', ...ids, team: input.team, keyId: input.keyId } as const;
-  const body: Start =
-    input.kind === 'crawl'
-      ? { ...base, kind: 'crawl', spec: input.spec }
-      : { ...base, kind: 'batch', spec: input.spec, total: input.urls.length };
-  return commandEnvelope(`start.${ids.job}`, actorKey(input.kind, ids.job), body);
+  const base: StartBase = { type: 'Start', ...ids, team: input.team, keyId: input.keyId };
+  return commandEnvelope(`start.${ids.job}`, actorKey(input.kind, ids.job), startOf(input, base));
+}
+
+function startOf(input: NewJob, base: StartBase): Start {
+  switch (input.kind) {
+    case 'crawl':
+      return { ...base, kind: input.kind, spec: input.spec };
+    case 'batch':
+      return { ...base, kind: input.kind, spec: input.spec, total: input.urls.length };
+    case 'extract':
+      return { ...base, kind: input.kind, spec: input.spec };
+    case 'agent':
+      return { ...base, kind: input.kind, spec: input.spec };
+  }
 }
 
 function toPage(row: PageRecord): PageRow {

@@ -25,6 +25,8 @@ const JOB: JobView = {
   originUrl: null,
   wireOptions: null,
   zdr: false,
+  tokens: 0,
+  parent: null,
 };
 
 /** As much of a response as is written to; `slow` makes every write wait for a drain. */

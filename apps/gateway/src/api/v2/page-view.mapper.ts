@@ -3,6 +3,7 @@ import {
   DEFAULT_PDF,
   type Action,
   type Format,
+  type JsonSchema,
   type LocationSpec,
   type PaperFormat,
   type ParsersSpec,
@@ -48,7 +49,20 @@ function formatFromV2(words: { type: string; [option: string]: unknown }): Forma
   if (!isOffered(type)) return null;
   if (type === 'screenshot') return { type, ...screenshotFromV2(words) };
   if (type === 'attributes') return { type, selectors: words.selectors as { selector: string; attribute: string }[] };
+  if (type === 'json') return jsonFormatFromV2(words);
+  if (type === 'question') return { type, question: words.question as string };
+  if (type === 'highlights') return { type, query: words.query as string };
   return { type };
+}
+
+function jsonFormatFromV2({ prompt, schema }: Record<string, unknown>): Format {
+  return {
+    type: 'json',
+    prompt: (prompt as string | undefined) ?? null,
+    schema: (schema as JsonSchema | undefined) ?? null,
+    selectors: null,
+    learn: false,
+  };
 }
 
 /** Several `attributes` formats are one with all their selectors: a document has one such key. */

@@ -1,0 +1,75 @@
+/**
+ * A language model as the chains of this service see it: one call in, one value that satisfies its schema out. Which
+ * provider answers, how structured output is asked of it, repairs, waiting for rate limits and counting tokens are behind it.
+ */
+import type { JsonSchema, Uuid } from '@troupe/contracts';
+
+/** Text that nobody vouches for: pages, answers of tools. It is delimited, escaped and never taken for instructions. */
+export interface DataBlock {
+  /** What it is, in our words: `page`, `previous version`, `search results`. */
+  label: string;
+  /** Where it is from; shown to the model as data. */
+  url: string | null;
+  text: string;
+}
+
+/** What the model may answer with. Only an agent is ever offered tools, and it is never shown how to use them by a page. */
+export interface Tool {
+  name: string;
+  description: string;
+  parameters: JsonSchema;
+}
+
+export interface ModelQuestion {
+  /** What the call is for, for metrics and logs: `json`, `summary`, `plan` … */
+  purpose: string;
+  team: Uuid;
+  /** Our own instructions. */
+  instructions: string;
+  /** The caller's words, trusted as much as the caller; null: none. */
+  request: string | null;
+  data: readonly DataBlock[];
+  /** The answer satisfies it; null: the answer is text. */
+  schema: JsonSchema | null;
+  /** @default none */
+  tools?: readonly Tool[];
+  /** @default by the model's configuration */
+  maxAnswerTokens?: number;
+}
+
+export interface TokenCount {
+  prompt: number;
+  answer: number;
+}
+
+export interface ModelAnswer {
+  /** A value that satisfies the schema, or a text. */
+  value: unknown;
+  /** Calls of tools instead of a value; empty unless tools were offered. */
+  toolCalls: { name: string; arguments: Record<string, unknown> }[];
+  /** Of all calls that were made for the answer, repairs included. As the provider counts, else estimated. */
+  tokens: TokenCount;
+  /** What was changed to make the value fit: `price: "9 €" became 9`. */
+  notes: string[];
+}
+
+/**
+ * Thrown when a model gives no usable answer. `tokens` were used all the same. `retryable`: the provider was busy or down
+ * beyond our patience. Codes: `SCRAPE_JSON_FAILED`, `SCRAPE_TIMEOUT` (the deadline came first), `NOT_SUPPORTED` (no model).
+ */
+export { ModelError } from './model-error.js';
+
+export interface LanguageModel {
+  /** @param signal ends the call; what was used until then is in the error. @throws ModelError */
+  ask(question: ModelQuestion, limits: { deadlineMs: number; signal: AbortSignal }): Promise<ModelAnswer>;
+  /** Tokens of a text for this model, as near as it can be told without asking. */
+  countTokens(text: string): number;
+  /** Tokens of data that fit into one call. */
+  readonly contextTokens: number;
+}
+
+/** The model of a team: its own, or the installation's. */
+export interface Models {
+  /** @throws ModelError NOT_SUPPORTED without any */
+  of(team: Uuid): Promise<LanguageModel>;
+}

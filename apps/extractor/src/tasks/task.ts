@@ -1,0 +1,20 @@
+/** How a step of a job is done here. What calls it has looked for the step's record before, and writes it afterwards. */
+import type { ModelDone, ModelTask, ModelWork } from '@troupe/contracts';
+
+export interface StepResult {
+  /** Told to the job, now and whenever the task comes again. */
+  outcome: NonNullable<ModelDone['outcome']>;
+  /** For later steps of the job. */
+  value: unknown;
+  tokens: number;
+  /** Of pages that the step had scraped. */
+  credits: number;
+}
+
+/** `model_step.result` */
+export type RecordedResult = Pick<StepResult, 'outcome' | 'value'>;
+
+export interface TaskHandler<W extends ModelWork> {
+  /** @throws TroupeError, `retryable` when the step may be tried again; a ModelError names the tokens that were used */
+  run(task: ModelTask & { work: W }, signal: AbortSignal): Promise<StepResult>;
+}

@@ -1,0 +1,58 @@
+/** What a language model is asked to make of pages (spec/formats.md, "json behaviour"; spec/extract.md). */
+
+/** A JSON Schema (2020-12 or draft-07) as the caller sent it: it compiles. */
+export type JsonSchema = Record<string, unknown>;
+
+/**
+ * Facts picked from a page without a model: an object of fields, or one value. `selector` is CSS, or XPath when it begins
+ * with `/` or `./`, and counts from the element of the object around it.
+ */
+export type SelectorSchema =
+  | { type: 'object'; selector: string | null; fields: Record<string, SelectorSchema> }
+  | { type: 'list'; selector: string; item: SelectorSchema }
+  | {
+      type: 'value';
+      /** null: the element itself. */
+      selector: string | null;
+      /** null: the element's text; `html`: its inner HTML. */
+      attribute: string | null;
+      as: 'string' | 'number' | 'integer' | 'boolean' | 'date' | 'url';
+    };
+
+/** Formats that are made from a page's other formats, by a model unless it names selectors. */
+export type ModelFormat =
+  | {
+      type: 'json';
+      prompt: string | null;
+      schema: JsonSchema | null;
+      /** Taken from the page by these instead of by a model. */
+      selectors: SelectorSchema | null;
+      /** A model may be asked once for selectors that answer for the pages of a host from then on. */
+      learn: boolean;
+    }
+  | { type: 'summary' }
+  | { type: 'question'; question: string }
+  | { type: 'highlights'; query: string };
+
+const MODEL_FORMATS: ReadonlySet<string> = new Set<ModelFormat['type']>(['json', 'summary', 'question', 'highlights']);
+
+/** Whether a format is written by a language model. */
+export function isModelFormat(format: { type: string; selectors?: unknown }): format is ModelFormat {
+  return MODEL_FORMATS.has(format.type) && !(format.type === 'json' && format.selectors !== null);
+}
+
+/** One credit buys this many tokens, of the prompt and of the answer alike [S]. */
+export const TOKENS_PER_CREDIT = 15;
+
+export function tokenCredits(tokens: number): number {
+  return Math.ceil(tokens / TOKENS_PER_CREDIT);
+}
+
+/** Which model answers, and how it is reached: of a team, or of the installation. */
+export interface ModelAccess {
+  provider: 'openai' | 'azure' | 'anthropic' | 'google' | 'ollama';
+  model: string;
+  /** null: the provider's own address. */
+  baseUrl: string | null;
+  apiKey: string | null;
+}
