@@ -25,7 +25,7 @@ export class SchemaError extends Error {
 
 const MAX_CHARS = 200_000;
 const MAX_DEPTH = 40;
-const MAX_NODES = 10_000;
+const MAX_NODES = 5_000;
 const MAX_PROBLEMS = 20;
 const KEPT_SCHEMAS = 200;
 
