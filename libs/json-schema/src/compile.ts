@@ -75,7 +75,7 @@ function boundedText(schema: unknown): string {
 type Draft = (options: Options) => Ajv;
 
 const DRAFT_07: Draft = (options) => new Ajv(options);
-const DRAFT_2020: Draft = (options) => new Ajv2020(options) as unknown as Ajv;
+const DRAFT_2020: Draft = (options) => new Ajv2020(options);
 
 /** What does not name its draft is read as the newer one, and as the older one when it makes no sense so. */
 function draftsOf({ $schema }: JsonSchema): Draft[] {

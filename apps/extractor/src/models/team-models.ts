@@ -45,7 +45,6 @@ export class TeamModels implements Models {
     this.installation = access === null ? null : this.open(access, this.trusted, INSTALLATION_SETTINGS);
   }
 
-  // eslint-disable-next-line @typescript-eslint/require-await -- the port lets models come from elsewhere
   async of(team: Uuid): Promise<LanguageModel> {
     const own = this.options.accessOf(team);
     if (own !== null) return this.ofTeam(own);

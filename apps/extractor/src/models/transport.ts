@@ -63,7 +63,7 @@ export class Transport {
         throw error;
       }
     };
-    return { fetch: traced as typeof fetch, trace };
+    return { fetch: traced, trace };
   }
 
   close(): Promise<void> {
@@ -98,7 +98,7 @@ export class Transport {
       redirect: 'manual',
       dispatcher: this.dispatcher,
     });
-    return answer as unknown as Response;
+    return answer;
   }
 }
 
