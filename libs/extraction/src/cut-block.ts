@@ -10,7 +10,8 @@ const CHARS_PER_TOKEN = 4;
 export function* cutBlock(block: MarkdownBlock, maxTokens: number): Generator<string> {
   const { open, lines, close } = frameOf(block);
   const room = Math.max(1, maxTokens - estimateTokens(open) - estimateTokens(close));
-  for (const text of pack(lines, { room, glue: '\n' })) yield [open, text, close].filter((part) => part !== '').join('\n');
+  for (const text of pack(lines, { room, glue: '\n' }))
+    yield [open, text, close].filter((part) => part !== '').join('\n');
 }
 
 interface Frame {
@@ -74,7 +75,9 @@ function fittingChars(text: string, room: number): number {
 function breakBefore(text: string, chars: number): number {
   const head = text.slice(0, chars);
   const half = chars / 2;
-  const sentence = Math.max(...['. ', '! ', '? ', '。', '！', '？', '; '].map((mark) => head.lastIndexOf(mark) + mark.length));
+  const sentence = Math.max(
+    ...['. ', '! ', '? ', '。', '！', '？', '; '].map((mark) => head.lastIndexOf(mark) + mark.length),
+  );
   if (sentence > half && sentence <= chars) return sentence;
   const space = head.lastIndexOf(' ') + 1;
   if (space > half) return space;

@@ -34,7 +34,8 @@ function readBlock(lines: Lines, line: string): MarkdownBlock {
   const isTable = TABLE_ROW.test(line) && TABLE_RULE.test(lines.peek(1) ?? '');
   const goesOn = isTable ? (next: string) => TABLE_ROW.test(next) : isSameText;
   let count = 1;
-  for (let next = lines.peek(count); count < MAX_LINES && next !== null && goesOn(next); next = lines.peek(count)) count++;
+  for (let next = lines.peek(count); count < MAX_LINES && next !== null && goesOn(next); next = lines.peek(count))
+    count++;
   return { kind: isTable ? 'table' : 'text', level: 0, text: lines.take(count) };
 }
 

@@ -44,7 +44,8 @@ function* piecesOf(markdown: string, maxTokens: number): Generator<Piece> {
     const tokens = estimateTokens(block.text) + SEPARATOR_TOKENS;
     if (tokens <= room) yield { ...block, tokens };
     else {
-      for (const text of cutBlock(block, room)) yield { ...block, text, tokens: estimateTokens(text) + SEPARATOR_TOKENS };
+      for (const text of cutBlock(block, room))
+        yield { ...block, text, tokens: estimateTokens(text) + SEPARATOR_TOKENS };
     }
   }
 }

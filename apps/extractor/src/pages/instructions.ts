@@ -1,6 +1,7 @@
 /** Our words to a model that reads pages. What a page says never comes in here; how data is delimited is the prompt's business. */
 
-const PART = 'The data is one part of a longer page: answer for this part alone. What it does not tell, other parts may tell.';
+const PART =
+  'The data is one part of a longer page: answer for this part alone. What it does not tell, other parts may tell.';
 const SAME_LANGUAGE = 'Write in the language of the page, unless the request asks for another.';
 
 export const JSON_OF_PAGE = `Read the facts that the request asks for out of the page in the data, and answer with JSON.

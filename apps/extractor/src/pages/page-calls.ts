@@ -40,13 +40,18 @@ export class PageCalls {
     return Math.floor(Math.max(Math.min(room, affordable), Math.min(model.contextTokens, budgetTokens) / 2));
   }
 
-  /** Keeps tokens for a call over so much text; false when the budget has no room for them. */
-  reserve(promptTokens: number, textTokens: number): boolean {
-    const cost = promptTokens + textTokens * (1 + ANSWER_SHARE) + ANSWER_BASE_TOKENS;
-    const isFirst = this.#used + this.#reserved === 0;
-    if (!isFirst && this.#used + this.#reserved + cost > this.limits.budgetTokens) return false;
+  /** Keeps tokens for a call over so much text; false when the budget, less the share to spare, has no room for them. */
+  reserve(promptTokens: number, textTokens: number, { spare = 0 } = {}): boolean {
+    const cost = costOf(promptTokens, textTokens);
+    const committed = this.#used + this.#reserved;
+    if (committed > 0 && committed + cost > this.limits.budgetTokens * (1 - spare)) return false;
     this.#reserved += cost;
     return true;
+  }
+
+  /** The reservation of a call ends with it: from then on counts what it used. */
+  release(promptTokens: number, textTokens: number): void {
+    this.#reserved -= costOf(promptTokens, textTokens);
   }
 
   /** @throws ModelError, or the signal's reason */
@@ -79,14 +84,13 @@ export class PageCalls {
     return [`Values were adapted to the schema: ${distinct.slice(0, MAX_NOTES).join('; ')}${more}.`];
   }
 
-  /** The reservation of a call ends with it: from then on counts what it used. */
-  release(promptTokens: number, textTokens: number): void {
-    this.#reserved -= promptTokens + textTokens * (1 + ANSWER_SHARE) + ANSWER_BASE_TOKENS;
-  }
-
   #count({ prompt, answer }: { prompt: number; answer: number }): void {
     this.#used += prompt + answer;
   }
+}
+
+function costOf(promptTokens: number, textTokens: number): number {
+  return promptTokens + textTokens * (1 + ANSWER_SHARE) + ANSWER_BASE_TOKENS;
 }
 
 /** Tokens of a call without its data. */

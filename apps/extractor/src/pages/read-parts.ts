@@ -4,9 +4,9 @@
  * A part for which the model finds its context too short is cut in two. A part without a usable answer costs that part; what stops
  * the model altogether stops the reading, and what was read until then counts. Both are told in warnings.
  */
-import { splitMarkdown, type MarkdownPart } from '@troupe/extraction';
-import { isContextError } from '../models/model-error.js';
 import { TroupeError } from '@troupe/contracts';
+import { splitMarkdown, type MarkdownPart } from '@troupe/extraction';
+import { ModelError } from '../models/model-error.js';
 import type { DataBlock } from '../models/model.js';
 import type { PageCalls } from './page-calls.js';
 
@@ -24,6 +24,8 @@ export interface PartReader<T> {
   promptTokens: number;
   /** Share of the budget that is left for what follows the reading. @default 0 */
   spare?: number;
+  /** @default as many as fit into a call */
+  maxPartTokens?: number;
   /** The first part is read before the others begin. @default false */
   firstAlone?: boolean;
   /** @param isWhole the block is all of the page */
@@ -63,6 +65,8 @@ class Reading<T> {
   #startedTokens = 0;
   #startedChars = 0;
   #isOver = false;
+  /** What stopped the reading before the end of the page. */
+  #stop: unknown = null;
   #isWhole = false;
 
   constructor(
@@ -70,7 +74,7 @@ class Reading<T> {
     private readonly reader: PartReader<T>,
   ) {
     const room = reader.calls.roomBeside(reader.promptTokens);
-    this.#parts = splitMarkdown(page.markdown, room);
+    this.#parts = splitMarkdown(page.markdown, Math.min(room, reader.maxPartTokens ?? room));
     this.#next = this.#pull();
   }
 
@@ -88,8 +92,7 @@ class Reading<T> {
     const values = this.#outcomes.flatMap((outcome) => outcome.values);
     const failures = this.#outcomes.filter(({ error }) => error !== null);
     if (values.length === 0 && failures.length > 0) throw failures[0]!.error;
-    const warnings = [this.#trimWarning(), this.#failureWarning(failures)].filter((text) => text !== null);
-    return { values, isWhole: this.#isWhole, warnings };
+    return { values, isWhole: this.#isWhole, warnings: this.#warnings(failures) };
   }
 
   async #readOthers(): Promise<void> {
@@ -102,7 +105,9 @@ class Reading<T> {
       this.#outcomes[part.index] = { values: await this.#valuesOf(part, part.label, isWhole), error: null };
     } catch (error) {
       this.#outcomes[part.index] = { values: [], error };
-      if (!isOnlyThisPart(error)) this.#isOver = true;
+      if (isOnlyThisPart(error)) return;
+      this.#isOver = true;
+      this.#stop ??= error;
     } finally {
       calls.release(promptTokens, part.tokens);
     }
@@ -115,7 +120,7 @@ class Reading<T> {
       this.#isWhole = isWhole;
       return [value];
     } catch (error) {
-      if (!isContextError(error) || part.tokens < 2 * MIN_PART_TOKENS) throw error;
+      if (!isTooLong(error) || part.tokens < 2 * MIN_PART_TOKENS) throw error;
       const values: T[] = [];
       for (const half of splitMarkdown(part.text, Math.ceil(part.tokens * 0.55))) {
         values.push(...(await this.#valuesOf(half, label, false)));
@@ -129,7 +134,7 @@ class Reading<T> {
     const part = this.#next;
     if (part === null || this.#isOver) return null;
     const { calls, promptTokens, spare = 0 } = this.reader;
-    if (!calls.reserve(promptTokens, part.tokens, spare)) {
+    if (!calls.reserve(promptTokens, part.tokens, { spare })) {
       this.#isOver = true;
       return null;
     }
@@ -153,18 +158,24 @@ class Reading<T> {
     return title === '' || text.includes(title) ? text : `Title: ${title}\n\n${text}`;
   }
 
-  #trimWarning(): string | null {
-    if (this.#next === null) return null;
+  #warnings(failures: readonly Outcome<T>[]): string[] {
+    const { label } = this.page;
+    const warnings: string[] = [];
+    if (failures.length > 0) {
+      const reason = reasonOf(this.#stop ?? failures[0]!.error);
+      warnings.push(`${failures.length} of ${this.#started} parts of the ${label} could not be read: ${reason}`);
+    }
+    if (this.#next === null) return warnings;
     const total = Math.round(this.#startedTokens * (this.page.markdown.length / Math.max(1, this.#startedChars)));
-    return `The ${this.page.label} was trimmed to ${this.#startedTokens} of about ${total} tokens.`;
+    const why = this.#stop === null ? 'was trimmed to' : 'was not read further than';
+    return [...warnings, `The ${label} ${why} ${this.#startedTokens} of about ${total} tokens.`];
   }
+}
 
-  #failureWarning(failures: Outcome<T>[]): string | null {
-    if (failures.length === 0) return null;
-    const { error } = failures[0]!;
-    const reason = error instanceof Error ? error.message : String(error);
-    return `${failures.length} of ${this.#started} parts of the ${this.page.label} could not be read: ${reason}.`;
-  }
+/** As a sentence. */
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 interface TakenPart {
@@ -172,6 +183,10 @@ interface TakenPart {
   label: string;
   text: string;
   tokens: number;
+}
+
+export function isTooLong(error: unknown): boolean {
+  return error instanceof ModelError && error.isTooLong;
 }
 
 /** An answer of no use, or a part that does not fit: the next part may fare better. */
