@@ -1,11 +1,11 @@
 /** Format `json`: facts of a page by the caller's schema, prompt or both (spec/formats.md, "json behaviour"). */
 import { TroupeError, type JsonSchema } from '@troupe/contracts';
 import { estimateTokens, mergeSteps } from '@troupe/extraction';
-import { inSlices } from './in-slices.js';
 import { JSON_OF_MERGED, JSON_OF_PAGE, JSON_OF_PART } from './instructions.js';
 import { promptTokens, type PageCalls } from './page-calls.js';
 import { readParts, type PageText } from './read-parts.js';
 import { relaxedSchema, schemaLike } from './relaxed-schema.js';
+import { inSlices } from './turns.js';
 
 export interface JsonWish {
   prompt: string | null;

@@ -3,6 +3,7 @@ import { estimateTokens } from '@troupe/extraction';
 import type { JsonSchema, Uuid } from '@troupe/contracts';
 import type { LanguageModel, ModelQuestion } from '../models/model.js';
 import { ModelError } from '../models/model-error.js';
+import { takeTurn } from './turns.js';
 
 export interface CallLimits {
   model: LanguageModel;
@@ -57,6 +58,7 @@ export class PageCalls {
   /** @throws ModelError, or the signal's reason */
   async ask(question: Omit<ModelQuestion, 'team'>): Promise<unknown> {
     const { model, team, endsAtMs, signal } = this.limits;
+    await takeTurn();
     signal.throwIfAborted();
     const deadlineMs = Math.floor(endsAtMs - performance.now());
     if (deadlineMs <= 0) throw new ModelError('SCRAPE_TIMEOUT', 'The language model did not answer within the time');

@@ -9,6 +9,7 @@ import { splitMarkdown, type MarkdownPart } from '@troupe/extraction';
 import { ModelError } from '../models/model-error.js';
 import type { DataBlock } from '../models/model.js';
 import type { PageCalls } from './page-calls.js';
+import { takeTurn } from './turns.js';
 
 export interface PageText {
   /** What it is, in our words. */
@@ -47,6 +48,7 @@ const MAX_TITLE_CHARS = 300;
 /** @throws what the first part failed with, when none could be read */
 export async function readParts<T>(page: PageText, reader: PartReader<T>): Promise<PagesRead<T>> {
   if (page.markdown.trim() === '') throw new TroupeError('SCRAPE_JSON_FAILED', 'The page has no text to read');
+  await takeTurn();
   const reading = new Reading(page, reader);
   await reading.run();
   return reading.result();
