@@ -21,7 +21,6 @@ const WARM_UP = 5;
 const WAVES = 6;
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc');
-const NEVER = new AbortController().signal;
 const SCHEMA = {
   type: 'object',
   properties: { name: { type: 'string' }, price: { type: 'number' } },
@@ -81,7 +80,11 @@ async function readPage(markdown) {
   const startedMs = performance.now();
   const format = { type: 'json', prompt: 'The lamp', schema: SCHEMA, selectors: null, learn: false };
   const request = { id: 'i', team: 't', url: 'http://site.test/', title: null, changes: null, zeroRetention: false };
-  const reply = await modeler.answer({ ...request, formats: [format], deadlineMs: 60_000 }, { markdown }, NEVER);
+  const reply = await modeler.answer(
+    { ...request, formats: [format], deadlineMs: 60_000 },
+    { markdown },
+    new AbortController().signal,
+  );
   if (!reply.ok || reply.failures.length > 0) throw new Error(JSON.stringify(reply));
   return performance.now() - startedMs;
 }

@@ -26,8 +26,24 @@ const BREAK_FROM = 0.6;
 /** Of a part, for the headings above it. */
 const TRAIL_SHARE = 0.2;
 const SEPARATOR_TOKENS = 1;
+/** A longer text need not be counted: it does not fit. */
+const MAX_CHARS_PER_TOKEN = 8;
 
 export function* splitMarkdown(markdown: string, maxTokens: number): Generator<MarkdownPart> {
+  const whole = wholePart(markdown, maxTokens);
+  if (whole === null) yield* splitLong(markdown, maxTokens);
+  else if (whole.text !== '') yield whole;
+}
+
+/** The page as one part; null when it is too long for that. */
+function wholePart(markdown: string, maxTokens: number): MarkdownPart | null {
+  if (markdown.length > maxTokens * MAX_CHARS_PER_TOKEN) return null;
+  const text = markdown.trim();
+  const tokens = estimateTokens(text);
+  return tokens > maxTokens ? null : { text, tokens, readChars: markdown.length };
+}
+
+function* splitLong(markdown: string, maxTokens: number): Generator<MarkdownPart> {
   const splitter = new Splitter(maxTokens);
   for (const piece of piecesOf(markdown, maxTokens)) {
     const part = splitter.add(piece);
