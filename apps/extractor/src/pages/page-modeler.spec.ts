@@ -120,7 +120,7 @@ describe('json', () => {
   it('without a schema keeps the form of the first part for the others', async () => {
     const model = new FakeModel(({ data, schema }) => {
       const names = [...data[0]!.text.matchAll(/^- (\w+)$/gm)].map(([, name]) => ({ name }));
-      return { [Object.keys((schema!.properties ?? { goods: 1 }) as object)[0]!]: names };
+      return { [Object.keys(schema!.properties ?? { goods: 1 })[0]!]: names };
     });
     const reply = await ask(model, { formats: [json(null, 'all items')] }, { markdown: longShop(20) });
     expect((reply.parts.json as { goods: unknown[] }).goods).toHaveLength(20);
