@@ -13,6 +13,8 @@ const HELP = `The operator's side of a running Troupe cluster. A team is given b
   npm start -- admin key revoke <team> <keyId>
   npm start -- admin webhook-secret <team>                         a new one; the old one is good for 24 h more
   npm start -- admin proxies <team> [--basic LIST] [--stealth LIST] its own proxies, in place of those it had
+  npm start -- admin model <team> <provider> <model> [--base-url URL] its own language model; its key is read from MODEL_KEY
+  npm start -- admin model remove <team>                           the installation's again
   npm start -- admin usage [--team TEAM] [--from DATE] [--to DATE]
   npm start -- admin audit [--from DATE] [--to DATE] [--limit N]
   npm start -- admin blocklist
@@ -79,6 +81,15 @@ const VERBS = [
     options: ['basic', 'stealth'],
     call: ([team], { basic, stealth }) =>
       send('PUT', `teams/{${team}}/proxies`, { basic: listOf(basic), stealth: listOf(stealth) }),
+  },
+  { words: ['model', 'remove'], args: ['team'], call: ([team]) => send('DELETE', `teams/{${team}}/model`) },
+  {
+    words: ['model'],
+    args: ['team', 'provider', 'model'],
+    options: ['base-url'],
+    // A key on the command line would be seen by everybody on the machine.
+    call: ([team, provider, model], { 'base-url': baseUrl }) =>
+      send('PUT', `teams/{${team}}/model`, { provider, model, baseUrl, apiKey: process.env.MODEL_KEY || undefined }),
   },
   {
     words: ['usage'],

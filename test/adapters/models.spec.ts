@@ -189,7 +189,7 @@ describe.each([
     server.setBrain(
       inTurn(
         (request) => ({
-          text: JSON.stringify((readingBrain(request) as { value: unknown }).value).slice(0, 30),
+          text: JSON.stringify(readingBrain(request).value).slice(0, 30),
           finish: 'length',
         }),
         readingBrain,
@@ -200,7 +200,7 @@ describe.each([
   });
 
   it('an answer whose connection breaks in its middle is asked for again', async () => {
-    server.setBrain(inTurn((request) => ({ ...readingBrain(request), cut: 'middle' }) as never, readingBrain));
+    server.setBrain(inTurn((request) => ({ ...readingBrain(request), cut: 'middle' }), readingBrain));
     expect((await ask(open({ env }))).value).toEqual(FACTS);
     expect(server.requests).toHaveLength(2);
   });
@@ -313,7 +313,7 @@ describe('a value that does not fit', () => {
           value: { name: 'Blue lamp', price: 'cheap', weight: null, reviews: [] },
           usage: { prompt: 100, answer: 10 },
         }),
-        (request) => ({ ...readingBrain(request), usage: { prompt: 130, answer: 20 } }) as never,
+        (request) => ({ ...readingBrain(request), usage: { prompt: 130, answer: 20 } }),
       ),
     );
     const answer = await ask(open());
@@ -431,7 +431,7 @@ describe('a busy provider', () => {
   });
 
   it('never sees more calls at once than are allowed, teams in turn', async () => {
-    server.setBrain(async (request) => ({ ...(await readingBrain(request)), delayMs: 30 }));
+    server.setBrain((request) => ({ ...readingBrain(request), delayMs: 30 }));
     const models = open({ env: { LLM_CONCURRENCY: '2' } });
     const many = Array.from({ length: 8 }, () => ask(models));
     const few = Array.from({ length: 2 }, () => ask(models, { team: OTHER_TEAM, purpose: 'few' }));
@@ -472,7 +472,7 @@ describe('a provider that is down', () => {
   });
 
   it('that does not answer within the time of a call is asked again, and within the deadline given up', async () => {
-    server.setBrain(async (request) => ({ ...(await readingBrain(request)), delayMs: 5_000 }));
+    server.setBrain((request) => ({ ...readingBrain(request), delayMs: 5_000 }));
     const models = open({ env: { LLM_TIMEOUT_MS: '1000' } });
     const from = performance.now();
     const error = await failureOf(ask(models, {}, 1_800));
@@ -482,7 +482,7 @@ describe('a provider that is down', () => {
   });
 
   it('is not waited for any longer than the caller waits', async () => {
-    server.setBrain(async (request) => ({ ...(await readingBrain(request)), delayMs: 5_000 }));
+    server.setBrain((request) => ({ ...readingBrain(request), delayMs: 5_000 }));
     const ending = new AbortController();
     const model = await open().of(TEAM);
     const asked = failureOf(model.ask(question(), { deadlineMs: 10_000, signal: ending.signal }));

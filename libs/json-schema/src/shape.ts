@@ -12,7 +12,7 @@ export function resolveRef(schema: JsonSchema, root: JsonSchema): JsonSchema {
   let at = schema;
   for (let hops = 0; typeof at.$ref === 'string' && hops < MAX_HOPS; hops++) {
     const { $ref, ...beside } = at;
-    const target = pointed($ref as string, root);
+    const target = pointed($ref, root);
     if (target === null) return beside;
     at = { ...target, ...beside };
   }

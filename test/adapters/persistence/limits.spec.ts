@@ -8,8 +8,10 @@ import {
   BlocklistRepository,
   DeadLetterRepository,
   hashApiKey,
+  ModelUsage,
   RateCounter,
   TeamAdminRepository,
+  TeamModelTable,
   TeamSizes,
   UsageRepository,
 } from '@troupe/persistence';
@@ -120,6 +122,7 @@ describe('teams', () => {
       flags: { ignoreRobots: true },
       hasWebhookSecret: false,
       proxies: null,
+      model: null,
     });
     expect(await teams.createTeam({ name: 'one', ...SETTINGS }, BY)).toBeNull();
     await teams.createTeam({ name: 'two', ...SETTINGS }, BY);
@@ -143,6 +146,36 @@ describe('teams', () => {
     ]);
     expect(rows).toEqual([{ webhook_secret: 'second secret', webhook_secret_previous: 'first secret' }]);
     expect(await teams.setWebhookSecret(randomUUID(), 'x', BY)).toBe(false);
+  });
+
+  it('have a language model of their own, whose key is told to the extractors alone', async () => {
+    const teams = new TeamAdminRepository(db.pool);
+    const { id } = (await teams.createTeam({ name: 'minded', ...SETTINGS }, BY))!;
+    const own = { provider: 'openai', model: 'small', baseUrl: null, apiKey: 'a-secret-key' } as const;
+    const shown = { provider: 'openai', model: 'small', baseUrl: null, hasKey: true };
+    expect((await teams.setModel(id, own, BY))?.model).toEqual(shown);
+    expect((await teams.findTeam(id))?.model).toEqual(shown);
+    const table = await TeamModelTable.watch(db.pool, noProblem);
+    expect([table.accessOf(id), table.accessOf(randomUUID())]).toEqual([own, null]);
+    table.stop();
+    expect((await teams.setModel(id, { ...own, apiKey: null }, BY))?.model).toEqual({ ...shown, hasKey: false });
+    expect((await teams.setModel(id, null, BY))?.model).toBeNull();
+    expect(await teams.setModel(randomUUID(), own, BY)).toBeNull();
+    const entries = await new AuditLog(db.pool).list({ from: null, to: null, limit: 100 });
+    const changes = entries.filter(({ target, action }) => target === id && action === 'model.set');
+    expect(changes.map(({ details }) => details)).toEqual([
+      { model: null },
+      { model: { ...shown, hasKey: false } },
+      { model: shown },
+    ]);
+  });
+
+  it('use tokens that add up over the day', async () => {
+    const usage = new ModelUsage(db.pool);
+    const [team, other] = [randomUUID(), randomUUID()];
+    expect(await usage.today(team)).toBe(0);
+    await Promise.all(Array.from({ length: 10 }, () => usage.add(team, 7)));
+    expect([await usage.add(team, 30), await usage.today(team), await usage.today(other)]).toEqual([100, 100, 0]);
   });
 
   it('get their own concurrency told to the schedulers', async () => {

@@ -1,3 +1,4 @@
+export type * from './brain.js';
 export * from './model-server.js';
 export * from './prompt-reading.js';
 export { gullibleBrain } from './gullible-brain.js';

@@ -2,7 +2,7 @@
  * A model that reads as a small faithful one does: it fills the asked fields with what the data blocks say under the same
  * names, leaves out what they do not say, and answers questions with the line that speaks of them.
  */
-import type { Brain } from './model-server.js';
+import type { BrainRequest, Reply } from './brain.js';
 import {
   factsOf,
   headingsOf,
@@ -29,12 +29,12 @@ const TITLE_NAMES = new Set(['title', 'name', 'heading', 'headline', 'label', 'p
 const URL_NAMES = new Set(['url', 'link', 'sourceurl', 'pageurl']);
 const SUMMARY_SENTENCES = 2;
 
-export const readingBrain: Brain = ({ messages, schema, purpose }) => {
+export const readingBrain = (({ messages, schema, purpose }) => {
   const scopes = blocksOf(messages).map(({ text, url }) => scopeOf(linesOf(text), url));
   if (schema !== null) return { value: new Reader(schema).read(schema, scopes) };
   if (purpose.includes('summary')) return { text: summaryOf(scopes) };
   return { text: sentenceFor(requestOf(messages), scopes) };
-};
+}) satisfies (request: BrainRequest) => Reply;
 
 /** JSON reads like lines. */
 function linesOf(text: string): string[] {

@@ -16,9 +16,11 @@ export class AnswerForm {
   private readonly shape: ProviderSchema | null;
   private readonly tools: readonly Tool[];
 
+  /** @throws SchemaError */
   constructor({ schema, tools = [] }: Pick<ModelQuestion, 'schema' | 'tools'>) {
     this.tools = tools;
     const wanted = schema ?? (tools.length > 0 ? TEXT_SCHEMA : null);
+    if (wanted !== null) compileSchema(wanted);
     this.schema = wanted;
     this.shape = wanted === null ? null : providerSchema(wanted);
     this.isText = schema === null;

@@ -59,8 +59,7 @@ const BAD_SCHEMA = /invalid schema|schema.{0,80}(?:invalid|too (?:large|complex|
 
 /** @param secrets that must not be repeated, whoever wrote them into the answer */
 export function failureOf(trace: CallTrace, isTimeout: boolean, secrets: readonly string[]): CallFailure {
-  const { isSent, status, errorText, networkCode } = trace;
-  if (!isSent) return new CallFailure('bad-request', 'the request could not be written for it');
+  const { status, errorText, networkCode } = trace;
   if (isTimeout) return new CallFailure('down', 'it did not answer in time');
   if (status === null) return new CallFailure('down', `no connection (${networkCode ?? 'unknown'})`);
   if (status < 300) return new CallFailure('down', 'its answer broke off or could not be read');
@@ -80,6 +79,12 @@ export function failureOf(trace: CallTrace, isTimeout: boolean, secrets: readonl
   if (status >= 300 && status < 400)
     return new CallFailure('bad-request', `${text} (a redirect, which is not followed)`);
   return refused === null ? new CallFailure('bad-request', text) : form(text, refused, errorText);
+}
+
+/** A client refused to write the request at all. */
+export function unwritten(error: unknown, secrets: readonly string[]): CallFailure {
+  const reason = saidIn(error instanceof Error ? error.message : String(error), secrets);
+  return new CallFailure('bad-request', `the request could not be written: ${reason}`);
 }
 
 function form(text: string, refused: Refused, errorText: string): CallFailure {

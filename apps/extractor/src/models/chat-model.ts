@@ -3,6 +3,7 @@
  * the server offers, brought into form, checked, and asked for again with what is wrong with it.
  */
 import type { ModelAccess, Uuid } from '@troupe/contracts';
+import { SchemaError } from '@troupe/json-schema';
 import { AnswerForm } from './answer-form.js';
 import { CallFailure } from './call-failure.js';
 import { countTokens } from './count-tokens.js';
@@ -94,7 +95,7 @@ export class ChatModel implements LanguageModel {
     const timeout = AbortSignal.timeout(Math.max(1, Math.floor(limits.deadlineMs)));
     const asking: Asking = {
       question,
-      form: new AnswerForm(question),
+      form: formOf(question),
       limits: {
         team: question.team,
         deadlineAtMs: performance.now() + limits.deadlineMs,
@@ -265,6 +266,15 @@ export class ChatModel implements LanguageModel {
   private get host(): string {
     const { baseUrl, provider } = this.options.access;
     return baseUrl === null ? DEFAULT_HOSTS[provider] : new URL(baseUrl).host;
+  }
+}
+
+function formOf(question: ModelQuestion): AnswerForm {
+  try {
+    return new AnswerForm(question);
+  } catch (error) {
+    if (error instanceof SchemaError) throw new ModelError('BAD_REQUEST', error.message);
+    throw error;
   }
 }
 

@@ -1,5 +1,5 @@
 import { TroupeError, type ErrorCode } from '@troupe/contracts';
-import type { TokenCount } from './model.js';
+import type { TokenCount } from './token-count.js';
 
 export class ModelError extends TroupeError {
   readonly tokens: TokenCount;

@@ -3,6 +3,7 @@
  * provider answers, how structured output is asked of it, repairs, waiting for rate limits and counting tokens are behind it.
  */
 import type { JsonSchema, Uuid } from '@troupe/contracts';
+import type { TokenCount } from './token-count.js';
 
 /** Text that nobody vouches for: pages, answers of tools. It is delimited, escaped and never taken for instructions. */
 export interface DataBlock {
@@ -37,11 +38,6 @@ export interface ModelQuestion {
   maxAnswerTokens?: number;
 }
 
-export interface TokenCount {
-  prompt: number;
-  answer: number;
-}
-
 export interface ModelAnswer {
   /** A value that satisfies the schema, or a text. */
   value: unknown;
@@ -58,6 +54,7 @@ export interface ModelAnswer {
  * beyond our patience. Codes: `SCRAPE_JSON_FAILED`, `SCRAPE_TIMEOUT` (the deadline came first), `NOT_SUPPORTED` (no model).
  */
 export { ModelError } from './model-error.js';
+export type { TokenCount } from './token-count.js';
 
 export interface LanguageModel {
   /** @param signal ends the call; what was used until then is in the error. @throws ModelError */

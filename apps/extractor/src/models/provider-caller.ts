@@ -1,6 +1,6 @@
 /** One call of a provider, until it is answered, refused for good, or time is up: waits and tries again as its gate says. */
 import type { ModelAccess, Uuid } from '@troupe/contracts';
-import { CallFailure, failureOf } from './call-failure.js';
+import { CallFailure, failureOf, unwritten } from './call-failure.js';
 import { GateClosedError, type ProviderGate } from './provider-gate.js';
 import { openClient } from './providers/open-client.js';
 import type { ChatClient, ChatReply, ChatRequest } from './providers/provider.js';
@@ -84,9 +84,11 @@ export class ProviderCaller {
       const reply = await withinSignal(client.ask({ ...request, fetch, signal }), signal);
       gate.succeeded();
       return reply;
-    } catch {
+    } catch (error) {
       ending.throwIfAborted();
-      const failure = failureOf(trace, timeout.aborted, secretsOf(access));
+      const failure = trace.isSent
+        ? failureOf(trace, timeout.aborted, secretsOf(access))
+        : unwritten(error, secretsOf(access));
       if (failure.kind === 'busy') gate.busy(failure.details.waitMs);
       else if (failure.kind === 'down') gate.failed(failure.message);
       else if (trace.isSent) gate.succeeded();
@@ -99,6 +101,7 @@ export class ProviderCaller {
 function withinSignal<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });

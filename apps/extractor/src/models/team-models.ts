@@ -2,6 +2,7 @@
 import type { TroupeConfig } from '@troupe/config';
 import type { ModelAccess, Uuid } from '@troupe/contracts';
 import { parseAllowList, Resolver } from '@troupe/egress';
+import { schemaProblem } from '@troupe/json-schema';
 import { LRUCache } from 'lru-cache';
 import { ChatModel, type CallReport, type TokenBudget } from './chat-model.js';
 import { HabitBook } from './habits.js';
@@ -44,7 +45,6 @@ export class TeamModels implements Models {
     this.installation = access === null ? null : this.open(access, this.trusted, INSTALLATION_SETTINGS);
   }
 
-  // eslint-disable-next-line @typescript-eslint/require-await -- the port lets models come from elsewhere
   async of(team: Uuid): Promise<LanguageModel> {
     const own = this.options.accessOf(team);
     if (own !== null) return this.ofTeam(own);
@@ -54,6 +54,8 @@ export class TeamModels implements Models {
 
   /** Loads what the installation's model needs, so that the first page does not wait for it. */
   async warm(): Promise<void> {
+    for (const draft of ['draft-07', 'draft/2020-12'])
+      schemaProblem({ $schema: `https://json-schema.org/${draft}/schema` });
     await this.installation?.load();
   }
 

@@ -63,7 +63,7 @@ export class Transport {
         throw error;
       }
     };
-    return { fetch: traced as typeof fetch, trace };
+    return { fetch: traced, trace };
   }
 
   close(): Promise<void> {
@@ -71,10 +71,10 @@ export class Transport {
   }
 
   /** What a proxy connects to is not ours to pin: the name is looked at before. */
-  private async checkAddress(url: string, signal: AbortSignal | null | undefined): Promise<void> {
+  private async checkAddress(url: URL, signal: AbortSignal | null | undefined): Promise<void> {
     const { proxy, resolver } = this.options;
     if (proxy === null || resolver === null) return;
-    const { hostname, port, protocol } = new URL(url);
+    const { hostname, port, protocol } = url;
     await resolver.resolve(
       hostname,
       port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
@@ -83,28 +83,35 @@ export class Transport {
   }
 
   private async send(input: unknown, init: RequestInit = {}): Promise<Response> {
-    const { body, headers, method, signal } = init;
-    const url = input instanceof Request ? input.url : String(input);
+    const { body, method, signal } = init;
+    const url = new URL(input instanceof Request ? input.url : String(input));
+    const headers = new Headers(init.headers);
+    if (url.username !== '') headers.set('authorization', basicAuth(url));
+    url.username = url.password = '';
     await this.checkAddress(url, signal);
     const answer = await undiciFetch(url, {
       body: body as string | undefined,
-      headers: Object.fromEntries(new Headers(headers)),
+      headers: Object.fromEntries(headers),
       method,
       signal,
       // A redirect would take the key to an address that nobody configured.
       redirect: 'manual',
       dispatcher: this.dispatcher,
     });
-    return answer as unknown as Response;
+    return answer;
   }
 }
 
 function proxyAddress(proxy: string): { uri: string; token?: string } {
   const url = new URL(proxy);
   if (url.username === '') return { uri: url.href };
-  const login = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  const token = basicAuth(url);
   url.username = url.password = '';
-  return { uri: url.href, token: `Basic ${Buffer.from(login).toString('base64')}` };
+  return { uri: url.href, token };
+}
+
+function basicAuth({ username, password }: URL): string {
+  return `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`;
 }
 
 function checkedConnect(resolver: Resolver): Agent.Options['connect'] {

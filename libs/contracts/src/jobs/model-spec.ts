@@ -56,3 +56,14 @@ export interface ModelAccess {
   baseUrl: string | null;
   apiKey: string | null;
 }
+
+export const MODEL_PROVIDERS = [
+  'openai',
+  'azure',
+  'anthropic',
+  'google',
+  'ollama',
+] as const satisfies readonly ModelAccess['provider'][];
+
+/** What is told of a model's access: everything but its key. */
+export type ShownModel = Omit<ModelAccess, 'apiKey'> & { hasKey: boolean };

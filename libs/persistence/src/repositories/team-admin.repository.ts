@@ -1,5 +1,12 @@
 /** Teams, their keys and secrets, as the operator manages them. Every change leaves an audit entry. */
-import { shownProxy, type ProxyLists, type TeamFlags, type Uuid } from '@troupe/contracts';
+import {
+  shownProxy,
+  type ModelAccess,
+  type ProxyLists,
+  type ShownModel,
+  type TeamFlags,
+  type Uuid,
+} from '@troupe/contracts';
 import type pg from 'pg';
 import { withTransaction } from '../pool.js';
 import { hashApiKey, keyPrefix } from './account.repository.js';
@@ -19,6 +26,8 @@ export interface TeamRecord extends TeamSettings {
   hasWebhookSecret: boolean;
   /** null = those of the installation. */
   proxies: ProxyLists | null;
+  /** null = the one of the installation. */
+  model: ShownModel | null;
   createdAt: Date;
 }
 
@@ -39,8 +48,10 @@ export interface NewKey {
   expiresAt: Date | null;
 }
 
+/** The key of a model stays where it is. */
+const SHOWN_MODEL = `model - 'apiKey' || jsonb_build_object('hasKey', model->>'apiKey' IS NOT NULL) AS model`;
 const TEAM_COLUMNS = `id, name, concurrency, credits_limit::float8 AS "creditsLimit", flags,
-  webhook_secret IS NOT NULL AS "hasWebhookSecret", proxies, created_at AS "createdAt"`;
+  webhook_secret IS NOT NULL AS "hasWebhookSecret", proxies, ${SHOWN_MODEL}, created_at AS "createdAt"`;
 const KEY_COLUMNS = `id, name, prefix, created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt",
   last_used_at AS "lastUsedAt"`;
 
@@ -62,6 +73,7 @@ const SET_SECRET = `UPDATE team SET webhook_secret_previous = webhook_secret, we
     webhook_secret_rotated_at = now() WHERE id = $1 RETURNING id`;
 
 const SET_PROXIES = `UPDATE team SET proxies = $2 WHERE id = $1 RETURNING ${TEAM_COLUMNS}`;
+const SET_MODEL = `UPDATE team SET model = $2 WHERE id = $1 RETURNING ${TEAM_COLUMNS}`;
 
 const UNIQUE_VIOLATION = '23505';
 
@@ -135,6 +147,16 @@ export class TeamAdminRepository {
       const found = await one<TeamRecord>(client, SET_PROXIES, [team, isEmpty ? null : lists]);
       const details = { basic: lists.basic.map(shownProxy), stealth: lists.stealth.map(shownProxy) };
       if (found !== null) await recordAudit(client, by, { action: 'proxies.set', target: team, details });
+      return found;
+    });
+  }
+
+  /** null gives the team back to the installation's model. Resolves with null when there is no such team. */
+  setModel(team: Uuid, model: ModelAccess | null, by: AuditAuthor): Promise<TeamRecord | null> {
+    return withTransaction(this.pool, async (client) => {
+      const found = await one<TeamRecord>(client, SET_MODEL, [team, model]);
+      const details = { model: found?.model ?? null };
+      if (found !== null) await recordAudit(client, by, { action: 'model.set', target: team, details });
       return found;
     });
   }

@@ -13,7 +13,7 @@ import { ApiError } from '../../errors/api-error.js';
 import { BodyPipe, IdPipe } from '../validation/body.pipe.js';
 import { readBody, type ReadBody } from '../validation/read-body.js';
 import { AdminOnly, AsAuthor } from './admin.guard.js';
-import { KeyDto, ProxiesDto, TeamDto, TeamPatchDto, WebhookSecretDto } from './teams.dto.js';
+import { KeyDto, ModelDto, ProxiesDto, TeamDto, TeamPatchDto, WebhookSecretDto } from './teams.dto.js';
 
 /** How long the former webhook secret is still good for. */
 const OLD_SECRET_HOURS = 24;
@@ -113,6 +113,28 @@ export class AdminTeamsController {
     return { success: true, proxies: proxiesBody(team.proxies) };
   }
 
+  /** Replaces the language model that the team had. Answers never show its key. */
+  @Put(':id/model')
+  async setModel(
+    @AsAuthor() by: AuditAuthor,
+    @Param('id', TEAM_ID) id: Uuid,
+    @Body(new BodyPipe(ModelDto)) { body }: ReadBody<ModelDto>,
+  ) {
+    const { provider, model, baseUrl = null, apiKey = null } = body;
+    if (provider === 'azure' && baseUrl === null) throw new ApiError(400, 'baseUrl must be set for the provider azure');
+    const team = await this.teams.setModel(id, { provider, model, baseUrl, apiKey }, by);
+    if (team === null) throw teamNotFound();
+    return { success: true, model: team.model };
+  }
+
+  /** The team uses the installation's model again. */
+  @Delete(':id/model')
+  async removeModel(@AsAuthor() by: AuditAuthor, @Param('id', TEAM_ID) id: Uuid) {
+    const team = await this.teams.setModel(id, null, by);
+    if (team === null) throw teamNotFound();
+    return { success: true, model: null };
+  }
+
   private async teamOf(id: Uuid): Promise<TeamRecord> {
     const team = await this.teams.findTeam(id);
     if (team === null) throw teamNotFound();
@@ -129,10 +151,10 @@ function changesOf(raw: unknown): Partial<TeamSettings> {
   return Object.fromEntries([...set, ...resets.map((field) => [field, null])]) as Partial<TeamSettings>;
 }
 
-function teamBody({ proxies, createdAt, ...team }: TeamRecord) {
+function teamBody({ proxies, model, createdAt, ...team }: TeamRecord) {
   const { id, name, concurrency, creditsLimit, flags, hasWebhookSecret } = team;
   const settings = { id, name, concurrency, creditsLimit, flags, hasWebhookSecret };
-  return { ...settings, proxies: proxiesBody(proxies), createdAt: createdAt.toISOString() };
+  return { ...settings, proxies: proxiesBody(proxies), model, createdAt: createdAt.toISOString() };
 }
 
 function proxiesBody(lists: ProxyLists | null): ProxyLists {

@@ -1,11 +1,12 @@
-import { PROXY_URL, RATE_GROUPS, type TeamFlags } from '@troupe/contracts';
-import { Field, isPlainObject, NumberField, numberIssues, TextField } from '../validation/fields.js';
-import { customIssue, under, unknownKeys, wrongType, type Issue } from '../validation/issue.js';
+import { MODEL_PROVIDERS, PROXY_URL, RATE_GROUPS, type ModelAccess, type TeamFlags } from '@troupe/contracts';
+import { Field, isPlainObject, NumberField, numberIssues, TextField, textIssues } from '../validation/fields.js';
+import { customIssue, notInEnum, under, unknownKeys, wrongType, type Issue } from '../validation/issue.js';
 
 const MAX_NAME = 200;
 const MAX_CONCURRENCY = 100_000;
 const MAX_PER_MINUTE = 1_000_000_000;
 const MAX_PROXIES = 1000;
+const MAX_API_KEY = 4096;
 const PROXY_EXPECTED = 'Expected http://, https:// or socks5://, with [user:password@]host[:port] and nothing more';
 const PERMISSIONS = ['zeroDataRetention', 'ignoreRobots'];
 
@@ -35,6 +36,36 @@ export class WebhookSecretDto {
 export class ProxiesDto {
   @Field(proxyIssues) basic?: string[];
   @Field(proxyIssues) stealth?: string[];
+}
+
+/** A language model of the team's own. */
+export class ModelDto {
+  @Field(providerIssues, { required: true, schema: { type: 'string', enum: MODEL_PROVIDERS } })
+  provider!: ModelAccess['provider'];
+  /** With `azure` the name of the deployment. */
+  @TextField({ required: true, minLength: 1, maxLength: MAX_NAME }) model!: string;
+  /** @default the provider's own address */
+  @Field(baseUrlIssues, { schema: { type: 'string', format: 'uri' } }) baseUrl?: string;
+  @Field(apiKeyIssues, { schema: { type: 'string', maxLength: MAX_API_KEY } }) apiKey?: string;
+}
+
+function providerIssues(value: unknown): Issue[] {
+  if (typeof value !== 'string') return [wrongType('string', value)];
+  return MODEL_PROVIDERS.some((known) => known === value) ? [] : [notInEnum(MODEL_PROVIDERS, value)];
+}
+
+/** A key goes into `apiKey`, where nobody is shown it: the address is told to whoever asks for the team. */
+function baseUrlIssues(value: unknown): Issue[] {
+  if (typeof value !== 'string') return [wrongType('string', value)];
+  const url = URL.canParse(value) ? new URL(value) : null;
+  const isPlain = url !== null && /^https?:$/.test(url.protocol) && url.username + url.password + url.search === '';
+  return isPlain ? [] : [customIssue('Expected an http:// or https:// address without a password and without a query')];
+}
+
+function apiKeyIssues(value: unknown): Issue[] {
+  const issues = textIssues(value, { minLength: 1, maxLength: MAX_API_KEY });
+  if (issues.length > 0 || /^[\x21-\x7e]+$/.test(value as string)) return issues;
+  return [customIssue('Expected a key without spaces')];
 }
 
 function proxyIssues(value: unknown): Issue[] {

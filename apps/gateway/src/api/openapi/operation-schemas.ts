@@ -1,5 +1,5 @@
 /** Answers of the calls of our own, of the account and of the operator (spec: own, account). */
-import { OUTCOMES, SCOPE_RULES } from '@troupe/contracts';
+import { MODEL_PROVIDERS, OUTCOMES, SCOPE_RULES } from '@troupe/contracts';
 import { type Schema } from '../validation/fields.js';
 import {
   address,
@@ -100,8 +100,14 @@ export const OPERATION_SCHEMAS = {
     flags: { type: 'object' },
     hasWebhookSecret: flag,
     proxies: inComponents('ProxyLists'),
+    model: orNull(inComponents('TeamModel')),
     createdAt: time,
   }),
+  TeamModel: object(
+    { provider: oneOf(MODEL_PROVIDERS), model: text, baseUrl: orNull(text), hasKey: flag },
+    { description: 'Without its key.' },
+  ),
+  TeamModelAnswer: object({ success, model: orNull(inComponents('TeamModel')) }),
   ProxyLists: object({ basic: listOf(text), stealth: listOf(text) }, { description: 'Without their passwords.' }),
   ProxiesAnswer: object({ success, proxies: inComponents('ProxyLists') }),
   TeamAnswer: object({ success, team: inComponents('Team') }),

@@ -75,6 +75,11 @@ export const ROUTE_TEXTS: Record<string, RouteText> = {
   'GET /admin/teams/{id}/keys': { summary: 'Keys of a team', answer: 'ApiKeys' },
   'DELETE /admin/teams/{id}/keys/{keyId}': { summary: 'Revoke a key', answer: 'RevokedApiKey' },
   'PUT /admin/teams/{id}/proxies': { summary: 'Replace the proxies of a team', answer: 'ProxiesAnswer' },
+  'PUT /admin/teams/{id}/model': { summary: 'Set the language model of a team', answer: 'TeamModelAnswer' },
+  'DELETE /admin/teams/{id}/model': {
+    summary: "Give a team back to the installation's model",
+    answer: 'TeamModelAnswer',
+  },
   'PUT /admin/teams/{id}/webhook-secret': { summary: 'Set or rotate the webhook secret', answer: 'WebhookSecret' },
   'GET /admin/usage': { summary: 'Credits, pages and tokens by day and key', answer: 'Usage' },
   'GET /admin/audit': { summary: 'Who changed what', answer: 'Audit' },
