@@ -53,6 +53,9 @@ interface Recorded {
   tokens: number;
 }
 
+/** Of a child: more than are read at a time. */
+const MAX_PAGES = 12;
+
 const LATER: ErrorWire = { code: 'SCRAPE_JSON_FAILED', message: 'busy', retryable: true, httpStatus: 500 };
 const NEVER: ErrorWire = { ...LATER, message: 'no facts', retryable: false };
 
@@ -74,8 +77,8 @@ export class ExtractWorld extends CrawlWorld {
     super(seed, extractMutation);
     this.errorChance = this.random.pick([0, 0.1]);
     this.deathChance = this.gentle ? 0 : this.random.pick([0, 0.05]);
-    const count = this.random.int(1, 2);
-    for (let i = 0; i < count; i++) this.extracts.push(this.makeExtract(i));
+    this.extracts.push(this.makeExtract(0));
+    if (this.random.chance(0.2)) this.extracts.push(this.makeExtract(1));
   }
 
   /** Pages are fetched for extractions only. */
@@ -92,7 +95,7 @@ export class ExtractWorld extends CrawlWorld {
       const seen = hides === undefined ? batch : batch.filter(({ body }) => !hides(activation.state, body));
       return def.finish(activation, seen, answers, ctx);
     };
-    return [{ ...def, finish } as unknown as ActorDef<unknown, unknown>];
+    return [{ ...def, finish }];
   }
 
   protected override storeRules(): Partial<StoreRules> {
@@ -153,6 +156,8 @@ export class ExtractWorld extends CrawlWorld {
     const task = work.msg;
     if (this.recorded.has(nameOf(task))) return this.answer(task);
     this.busy(task);
+    // Some start before the plan is known.
+    if (task.step === PLAN_STEP) this.makeChildren(task);
     const until = this.clock.now() + this.random.int(5, this.random.chance(0.1) ? 150_000 : 2_000);
     this.running.push({ task, work, until, speakAt: this.clock.now() + 20_000 });
   }
@@ -177,7 +182,6 @@ export class ExtractWorld extends CrawlWorld {
 
   private kill(running: RunningTask): void {
     this.running.splice(this.running.indexOf(running), 1);
-    if (running.task.step === PLAN_STEP) this.makeChildren(running.task);
     this.bus.work.push(running.work);
   }
 
@@ -237,7 +241,7 @@ export class ExtractWorld extends CrawlWorld {
 
   private makeChild(id: string, parent: ActorKey): SimJob {
     const kind = this.random.chance(0.6) ? 'batch' : 'crawl';
-    const seeds = kind === 'batch' ? this.someUrls() : [];
+    const seeds = kind === 'batch' ? this.someUrls().slice(0, MAX_PAGES) : [];
     const jobNo = String(1_000 + this.jobs.length);
     this.store.job(jobNo).seeds.push(...seeds);
     const job: SimJob = {
@@ -246,7 +250,7 @@ export class ExtractWorld extends CrawlWorld {
       id,
       jobNo,
       key: actorKey(kind, id),
-      limit: kind === 'batch' ? seeds.length : this.random.int(1, 30),
+      limit: kind === 'batch' ? seeds.length : this.random.int(1, MAX_PAGES),
       startAt: this.elapsed(),
       cancelAt: null,
       pausesAt: [],

@@ -116,7 +116,7 @@ class ModelJobTurn<S extends ModelJobState> {
   private apply(from: Incoming['from'], body: Incoming['body']): void {
     switch (body.type) {
       case 'Start':
-        return body.kind === this.course.kind ? this.start(body as ModelJobStart) : undefined;
+        return body.kind === this.course.kind ? this.start(body) : undefined;
       case 'Cancel':
         return this.end({ status: 'cancelled', error: null });
       case 'ModelBusy':
