@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { InvariantError } from '@troupe/actors';
 import { ExtractWorld, type ExtractMutation } from './extract-world.js';
 
-/** A world of theirs holds the crawls of several jobs: a tenth of the seeds of crawls. */
-const SEEDS = Math.ceil(Number(process.env.SIMULATION_SEEDS ?? 1_000) / 10);
+/** A world of theirs holds the crawls of several jobs: a tenth of the seeds of crawls, and enough for every planted error. */
+const SEEDS = Math.max(100, Math.ceil(Number(process.env.SIMULATION_SEEDS ?? 1_000) / 10));
 
 async function failureOf(seed: number, mutation: ExtractMutation = {}): Promise<string | null> {
   try {

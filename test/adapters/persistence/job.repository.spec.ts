@@ -282,8 +282,12 @@ describe('errors', () => {
   });
 });
 
-const extract = (more: object = {}): NewJob =>
-  ({ ...crawl(TEAM), kind: 'extract', spec: { urls: ['http://a/*'], timeoutMs: 1 } as ExtractSpec, ...more });
+const extract = (more: object = {}): NewJob => ({
+  ...crawl(TEAM),
+  kind: 'extract',
+  spec: { urls: ['http://a/*'], timeoutMs: 1 } as ExtractSpec,
+  ...more,
+});
 
 describe('a job that fetches pages for another one', () => {
   it('starts once for its place, however often and by however many it is started', async () => {
