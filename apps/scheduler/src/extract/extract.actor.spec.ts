@@ -307,6 +307,14 @@ describe('what goes wrong', () => {
     expect(world.job).toMatchObject({ status: 'failed', error: 'No page was found to read' });
   });
 
+  it('with a request that is larger than a state may be fails the job as it starts', () => {
+    world.start({ schema: { description: 'x'.repeat(190_000) }, urls: ['u'.repeat(90_000)], webhook: WEBHOOK });
+    expect(world.job).toMatchObject({ status: 'failed', error: expect.stringContaining('at most 150000') });
+    expect(world.told.map(({ event }) => event)).toEqual(['started', 'terminal']);
+    expect([world.take(), world.state.phase]).toEqual([[], 'over']);
+    expect(JSON.stringify(world.state).length).toBeLessThan(4_000);
+  });
+
   it('inside this actor fails the job visibly', () => {
     begin(A);
     const activation = { key: KEY, state: world.state, memory: { progressAt: 0 } };

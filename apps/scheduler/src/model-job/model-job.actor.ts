@@ -5,6 +5,7 @@
 import type { ActorDef, Activation, Effect, Incoming, TurnContext } from '@troupe/actors';
 import {
   actorKey,
+  MAX_MODEL_SPEC_CHARS,
   progressSubject,
   tokenCredits,
   type ActorKey,
@@ -135,12 +136,16 @@ class ModelJobTurn<S extends ModelJobState> {
     const { state } = this;
     if (state.phase !== 'idle') return;
     const { job, jobNo, team, keyId, createdMs, spec } = start;
-    Object.assign(state, { phase: 'running', job, jobNo, team, keyId, createdMs, spec });
+    const chars = JSON.stringify(spec).length;
+    const isTooLarge = chars > MAX_MODEL_SPEC_CHARS;
+    const kept = isTooLarge ? { ...spec, urls: [], schema: null } : spec;
+    Object.assign(state, { phase: 'running', job, jobNo, team, keyId, createdMs, spec: kept });
     if (start.kind === 'extract') warn(state, start.spec.warning);
     this.changed = true;
     this.effects.push({ t: 'timer', name: LIMIT_TIMER, inMs: Math.max(0, this.timeLeftMs()) });
     this.tell({ type: 'JobEvent', event: 'started', job, jobNo, team, kind: this.course.kind, webhook: spec.webhook! });
     state.told = 0;
+    if (isTooLarge) this.end({ status: 'failed', error: tooLargeText(chars) });
   }
 
   private settle(end: StepEnd | null): void {
@@ -239,4 +244,8 @@ class ModelJobTurn<S extends ModelJobState> {
     const msg: JobProgress = { job: state.job, status: state.status, total, completed, ord: completed };
     return [{ t: 'notify', subject: progressSubject(state.job), msg }];
   }
+}
+
+function tooLargeText(chars: number): string {
+  return `The request takes ${chars} characters with its URLs, prompt and schema; at most ${MAX_MODEL_SPEC_CHARS} are read`;
 }
