@@ -27,6 +27,7 @@ import {
   TeamAdminRepository,
   UsageRepository,
 } from '@troupe/persistence';
+import { createSearchProvider } from '@troupe/search';
 import { AccountService } from './accounts/account.service.js';
 import { TeamActivity, type Activity } from './accounts/team-activity.js';
 import { DeadLettersService } from './admin/dead-letters.service.js';
@@ -58,7 +59,6 @@ import { UsageLog } from './jobs/usage-log.js';
 import { WebhookPolicy } from './jobs/webhook-policy.js';
 import { CreditGate } from './limits/credit-gate.js';
 import { RateLimits } from './limits/rate-limits.js';
-import { SearxngProvider } from './search/searxng.provider.js';
 
 type Config = Readonly<TroupeConfig>;
 type Context = ServiceContext<Config>;
@@ -197,10 +197,6 @@ function buildServices(
     await Promise.all([tokens.stop(), archive.drain(), commands.stop(), rateLimits?.stop(), provider?.close()]);
   };
   return { parts, feeds, start, stop };
-}
-
-function createSearchProvider({ searchProvider, searxngUrl }: Config): SearxngProvider | null {
-  return searchProvider === 'none' || searxngUrl === undefined ? null : new SearxngProvider(searxngUrl);
 }
 
 async function listen(config: Config, parts: GatewayParts, state: EdgeState): Promise<NestExpressApplication> {
