@@ -41,19 +41,28 @@ export function entriesOf({ urls }: Pick<ExtractSpec, 'urls'>): Entries {
   return { pages: urls.filter((url) => !WILDCARD.test(url)), sites };
 }
 
+/** Addresses that can be asked for: each page once, spelled as it was first. */
+export function distinctPages(urls: readonly string[]): string[] {
+  const pages = new Map<string, string>();
+  for (const url of urls) {
+    const canonical = canonicalize(url);
+    if (canonical !== null && !pages.has(canonical)) pages.set(canonical, url);
+  }
+  return [...pages.values()];
+}
+
 export type ChildOrder =
-  | { kind: 'crawl'; spec: CrawlSpec; originUrl: string }
-  | { kind: 'batch'; spec: BatchSpec; originUrl: string; urls: { url: string; host: string }[] };
+  { kind: 'crawl'; spec: CrawlSpec } | { kind: 'batch'; spec: BatchSpec; urls: { url: string; host: string }[] };
 
 /** The job that carries a plan out for `parent`. */
 export function childOrder(plan: ChildPlan, asked: ExtractSpec, parent: ActorKey): ChildOrder {
-  if (plan.kind === 'crawl') return { kind: 'crawl', spec: crawlSpec(plan, asked, parent), originUrl: plan.url };
+  if (plan.kind === 'crawl') return { kind: 'crawl', spec: crawlSpec(plan, asked, parent) };
   const urls = plan.urls.flatMap((url) => {
     const canonical = canonicalize(url);
     return canonical === null ? [] : [{ url, host: hostKey(canonical) }];
   });
   const spec: BatchSpec = { maxConcurrency: null, scrape: asked.scrape, webhook: null, parent };
-  return { kind: 'batch', spec, originUrl: plan.urls[0] ?? '', urls };
+  return { kind: 'batch', spec, urls };
 }
 
 function crawlSpec({ url, limit, maxDepth }: SitePlan, asked: ExtractSpec, parent: ActorKey): CrawlSpec {

@@ -1,8 +1,8 @@
 /** Pages for a question that names none: by search, else as the model remembers them. */
 import type { ExtractSpec, JsonSchema, ModelTask } from '@troupe/contracts';
-import { canonicalize } from '@troupe/frontier';
 import type { SearchProvider } from '@troupe/search';
 import type { LanguageModel, Models } from '../models/model.js';
+import { distinctPages } from './page-plan.js';
 
 export interface Proposals {
   /** Each once, best first. */
@@ -51,23 +51,14 @@ export class PageProposals {
     const until = AbortSignal.any([signal, AbortSignal.timeout(SEARCH_TIMEOUT_MS)]);
     const query = { text, source: 'web', language: null, maxAge: null, page: 1 } as const;
     const { hits } = await this.parts.search.search(query, until);
-    return distinctPages(hits.map(({ url }) => url));
+    return distinctPages(hits.map(({ url }) => url)).slice(0, MAX_PROPOSALS);
   }
 
   private async propose({ team, deadlineMs }: ModelTask, request: string, signal: AbortSignal) {
     const model: LanguageModel = await this.parts.models.of(team);
     const question = { purpose: 'plan', team, instructions: INSTRUCTIONS, request, data: [], schema: SCHEMA };
     const { value, tokens } = await model.ask(question, { deadlineMs, signal });
-    return { urls: distinctPages((value as { urls: string[] }).urls), tokens: tokens.prompt + tokens.answer };
+    const { urls } = value as { urls: string[] };
+    return { urls: distinctPages(urls).slice(0, MAX_PROPOSALS), tokens: tokens.prompt + tokens.answer };
   }
-}
-
-/** Addresses that can be asked for, each page once. */
-function distinctPages(urls: readonly string[]): string[] {
-  const pages = new Map<string, string>();
-  for (const url of urls) {
-    const canonical = canonicalize(url);
-    if (canonical !== null && /^https?:/.test(canonical) && !pages.has(canonical)) pages.set(canonical, url);
-  }
-  return [...pages.values()].slice(0, MAX_PROPOSALS);
 }

@@ -5,7 +5,6 @@
 import {
   isTroupeError,
   TroupeError,
-  type ActorKey,
   type ChildJob,
   type ExtractSpec,
   type ModelTask,
@@ -13,9 +12,9 @@ import {
   type Uuid,
 } from '@troupe/contracts';
 import { canonicalize } from '@troupe/frontier';
-import type { ModelSteps } from '@troupe/persistence';
+import type { ModelSteps, NewChild } from '@troupe/persistence';
 import type { StepResult, TaskHandler } from '../tasks/task.js';
-import { childOrder, entriesOf, type ChildOrder, type ChildPlan, type PagePlan } from './page-plan.js';
+import { childOrder, distinctPages, entriesOf, type ChildPlan, type PagePlan } from './page-plan.js';
 import type { PageProposals } from './page-proposals.js';
 import { mostRelevant } from './rank.js';
 import type { SiteFinder } from './site-finder.js';
@@ -25,16 +24,7 @@ export type PlanTask = ModelTask & { work: Extract<ModelWork, { what: 'plan' }> 
 /** Starts the jobs that fetch pages for another. */
 export interface Children {
   /** The nth child of its parent; once started it is the same at every call, whatever is ordered. */
-  start(parent: Parent, nth: number, order: ChildOrder): Promise<ChildJob>;
-}
-
-export interface Parent {
-  job: Uuid;
-  actor: ActorKey;
-  team: Uuid;
-  keyId: Uuid | null;
-  /** Nothing of the pages is kept beyond the job. */
-  zeroRetention: boolean;
+  start(child: NewChild): Promise<ChildJob>;
 }
 
 export interface PlanParts {
@@ -64,11 +54,12 @@ export class PlanHandler implements TaskHandler<PlanTask['work']> {
   async run(task: PlanTask, signal: AbortSignal): Promise<StepResult> {
     const { plan, tokens } = await this.decided(task, signal);
     const { spec } = task.work;
-    const { job, actor, team, keyId } = task;
-    const parent: Parent = { job, actor, team, keyId, zeroRetention: spec.scrape.zeroRetention };
+    const { actor, team, keyId } = task;
     const children: ChildJob[] = [];
     for (const [nth, child] of plan.children.entries())
-      children.push(await this.parts.children.start(parent, nth, childOrder(child, spec, actor)));
+      children.push(
+        await this.parts.children.start({ parent: actor, nth, team, keyId, ...childOrder(child, spec, actor) }),
+      );
     const warning = [...(spec.warning === null ? [] : [spec.warning]), ...plan.warnings].join(' ') || null;
     return { outcome: { what: 'planned', children, warning }, value: plan, tokens, credits: 0 };
   }
@@ -94,7 +85,7 @@ export class PlanHandler implements TaskHandler<PlanTask['work']> {
     const { maxPages } = this.parts;
     const { pages, sites } = entriesOf(spec);
     const warnings: string[] = [];
-    const named = distinct(pages);
+    const named = distinctPages(pages);
     const listed = named.slice(0, maxPages);
     if (listed.length < named.length) warnings.push(`Only the first ${maxPages} URLs were read.`);
     const children = this.listed(listed, spec);
@@ -148,11 +139,6 @@ function schemaWords(schema: unknown, depth: number): string[] {
     ...Object.keys(fields),
     ...[...Object.values(fields), ...Object.values(others)].flatMap((inner) => schemaWords(inner, depth + 1)),
   ];
-}
-
-/** Each page once, spelled as it was first. */
-function distinct(urls: readonly string[]): string[] {
-  return [...new Map(urls.map((url) => [canonicalize(url) ?? url, url] as const).reverse()).values()].reverse();
 }
 
 function noPages({ urls }: ExtractSpec): TroupeError {
