@@ -1,36 +1,61 @@
 import { NestFactory } from '@nestjs/core';
+import type { MicroserviceOptions } from '@nestjs/microservices';
 import type { TroupeConfig } from '@troupe/config';
-import { MemberBoard, NatsLink } from '@troupe/messaging';
+import { ActorBus, CancelBoard, MemberBoard, NatsLink, NatsStrategy, Rpc } from '@troupe/messaging';
 import type { RunningService, ServiceContext } from '@troupe/observability';
-import { createPool } from '@troupe/persistence';
+import { createDataSource, ModelSteps, poolOf } from '@troupe/persistence';
+import { createSearchProvider } from '@troupe/search';
+import { extractHandlers } from './extract/extract-handlers.js';
+import { MergeThread } from './extract/merge-thread.js';
 import { ExtractorModule } from './extractor.module.js';
 import { TeamModels } from './models/team-models.js';
+import { tmpReader } from './tasks/create-reader.tmp.js';
+import { TaskRunner } from './tasks/task-runner.js';
 
-const POOL_SIZE = 4;
+const EXPECTED = ['work.llm.hi', 'work.llm.lo'];
+const POOL_SIZE = 8;
 
-export async function startExtractor({
-  config,
-  instance,
-}: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
-  const link = await NatsLink.open({ url: config.natsUrl, name: instance });
+export async function startExtractor(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
+  const { config, log, instance } = context;
+  const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
+  const link = await NatsLink.open({ url: config.natsUrl, name: instance, onProblem });
   await link.ensureTopology();
-  const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
+  const dataSource = createDataSource({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
+  await dataSource.initialize();
+  const pool = poolOf(dataSource);
+  const cancels = new CancelBoard(link);
+  await cancels.start();
   const models = new TeamModels(config);
-  const app = await NestFactory.createApplicationContext(
-    ExtractorModule.with({ instance, config, link, pool, models }),
-    { logger: ['error', 'warn'], abortOnError: false },
+  const search = createSearchProvider(config);
+  const merger = new MergeThread();
+  const steps = new ModelSteps(pool);
+  const mailboxes = new ActorBus(link);
+  const calls = new Rpc(link);
+  const reader = tmpReader(models);
+  const shared = { steps, mailboxes, calls, models, search };
+  const tasks = new TaskRunner({
+    instance,
+    steps,
+    mailboxes,
+    cancels,
+    handlers: extractHandlers({ ...shared, config, dataSource, reader, merger }),
+  });
+  const app = await NestFactory.createMicroservice<MicroserviceOptions>(
+    ExtractorModule.with({ instance, link, models, tasks }),
+    { strategy: new NatsStrategy({ link, expects: EXPECTED }), logger: ['error', 'warn'], abortOnError: false },
   );
+  await app.listen();
   return {
     checks: {
       nats: () => link.ping(),
       postgres: async () => void (await pool.query('SELECT 1')),
     },
     async drain() {
-      await app.get(MemberBoard).stop();
+      tasks.drain();
       await app.close();
-      await models.close();
+      await Promise.all([app.get(MemberBoard).stop(), cancels.stop(), merger.stop(), models.close(), search?.close()]);
       await link.close();
-      await pool.end();
+      await dataSource.destroy();
     },
   };
 }
