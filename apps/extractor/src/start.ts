@@ -1,18 +1,18 @@
 import { NestFactory } from '@nestjs/core';
 import type { MicroserviceOptions } from '@nestjs/microservices';
 import type { TroupeConfig } from '@troupe/config';
+import { RPC } from '@troupe/contracts';
 import { ActorBus, CancelBoard, MemberBoard, NatsLink, NatsStrategy, Rpc } from '@troupe/messaging';
 import type { RunningService, ServiceContext } from '@troupe/observability';
 import { createDataSource, ModelSteps, poolOf } from '@troupe/persistence';
 import { createSearchProvider } from '@troupe/search';
 import { extractHandlers } from './extract/extract-handlers.js';
-import { MergeThread } from './extract/merge-thread.js';
 import { ExtractorModule } from './extractor.module.js';
 import { TeamModels } from './models/team-models.js';
-import { tmpReader } from './tasks/create-reader.tmp.js';
+import { createCrawlPlanner, createPageModeler } from './pages/create-pages.js';
 import { TaskRunner } from './tasks/task-runner.js';
 
-const EXPECTED = ['work.llm.hi', 'work.llm.lo'];
+const EXPECTED = ['work.llm.hi', 'work.llm.lo', RPC.pageModel, RPC.crawlOptions];
 const POOL_SIZE = 8;
 
 export async function startExtractor(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
@@ -27,21 +27,21 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
   await cancels.start();
   const models = new TeamModels(config);
   const search = createSearchProvider(config);
-  const merger = new MergeThread();
   const steps = new ModelSteps(pool);
   const mailboxes = new ActorBus(link);
   const calls = new Rpc(link);
-  const reader = tmpReader(models);
+  const modeler = createPageModeler(models, config);
+  const planner = createCrawlPlanner(models, config);
   const shared = { steps, mailboxes, calls, models, search };
   const tasks = new TaskRunner({
     instance,
     steps,
     mailboxes,
     cancels,
-    handlers: extractHandlers({ ...shared, config, dataSource, reader, merger }),
+    handlers: extractHandlers({ ...shared, config, dataSource, reader: modeler }),
   });
   const app = await NestFactory.createMicroservice<MicroserviceOptions>(
-    ExtractorModule.with({ instance, link, models, tasks }),
+    ExtractorModule.with({ instance, link, models, modeler, planner, tasks }),
     { strategy: new NatsStrategy({ link, expects: EXPECTED }), logger: ['error', 'warn'], abortOnError: false },
   );
   await app.listen();
@@ -53,7 +53,7 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
     async drain() {
       tasks.drain();
       await app.close();
-      await Promise.all([app.get(MemberBoard).stop(), cancels.stop(), merger.stop(), models.close(), search?.close()]);
+      await Promise.all([app.get(MemberBoard).stop(), cancels.stop(), models.close(), search?.close()]);
       await link.close();
       await dataSource.destroy();
     },
