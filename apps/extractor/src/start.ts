@@ -4,10 +4,11 @@ import type { TroupeConfig } from '@troupe/config';
 import { RPC } from '@troupe/contracts';
 import { ActorBus, CancelBoard, MemberBoard, NatsLink, NatsStrategy, Rpc } from '@troupe/messaging';
 import type { RunningService, ServiceContext } from '@troupe/observability';
-import { createDataSource, ModelSteps, poolOf } from '@troupe/persistence';
+import { createDataSource, ModelSteps, ModelUsage, poolOf, TeamModelTable } from '@troupe/persistence';
 import { createSearchProvider } from '@troupe/search';
 import { extractHandlers } from './extract/extract-handlers.js';
 import { ExtractorModule } from './extractor.module.js';
+import { TeamBudget } from './models/team-budget.js';
 import { TeamModels } from './models/team-models.js';
 import { createCrawlPlanner, createPageModeler } from './pages/create-pages.js';
 import { TaskRunner } from './tasks/task-runner.js';
@@ -25,7 +26,12 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
   const pool = poolOf(dataSource);
   const cancels = new CancelBoard(link);
   await cancels.start();
-  const models = new TeamModels(config);
+  const onModelProblem = (error: unknown) => onProblem('models of teams or their usage cannot be kept', error);
+  const own = await TeamModelTable.watch(pool, onModelProblem);
+  const perDay = config.llmTeamTokensPerDay;
+  const budget = new TeamBudget({ usage: new ModelUsage(pool), perDay, onProblem: onModelProblem });
+  const models = new TeamModels({ config, accessOf: (team) => own.accessOf(team), budget });
+  await models.warm();
   const search = createSearchProvider(config);
   const steps = new ModelSteps(pool);
   const mailboxes = new ActorBus(link);
@@ -53,7 +59,8 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
     async drain() {
       tasks.drain();
       await app.close();
-      await Promise.all([app.get(MemberBoard).stop(), cancels.stop(), models.close(), search?.close()]);
+      own.stop();
+      await Promise.all([app.get(MemberBoard).stop(), cancels.stop(), budget.write(), models.close(), search?.close()]);
       await link.close();
       await dataSource.destroy();
     },
