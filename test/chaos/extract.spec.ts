@@ -31,7 +31,9 @@ let cluster: TestCluster;
 beforeAll(async () => {
   shop = await ShopSite.start(LISTS);
   shop.latencyMs = SITE_MS;
-  model = await startModelServer({ brain: (request) => ({ ...(readingBrain(request) as object), delayMs: MODEL_MS }) });
+  model = await startModelServer({
+    brain: async (request) => ({ ...(await readingBrain(request)), delayMs: MODEL_MS }),
+  });
   cluster = await startCluster({
     env: { ...modelEnv(model), ALLOW_PRIVATE_TARGETS: '127.0.0.1', HOST_GAP_MS: '0', HOST_MAX_CONN: '2' },
   });
@@ -73,8 +75,9 @@ async function killAt(job: string, { victim, read }: (typeof KILLS)[number]): Pr
   return { victim, requests, hits, read: new Set(finished[0]), stored: new Set(finished[1]) };
 }
 
-/** The page that a question to the model is about. */
-const pageOf = ({ messages }: ModelServer['requests'][number]): string => blocksOf(messages)[0]?.url ?? '';
+/** The page that a question to the model is about; the front of the shop is the same page with a final slash. */
+const pageOf = ({ messages }: ModelServer['requests'][number]): string =>
+  (blocksOf(messages)[0]?.url ?? '').replace(/\/$/, '');
 
 function repeatsOf(list: readonly string[]): number {
   return list.length - new Set(list).size;

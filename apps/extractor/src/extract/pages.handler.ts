@@ -51,7 +51,7 @@ export class PagesHandler implements TaskHandler<PagesTask['work']> {
   }
 
   private async readPage(task: PagesTask, ord: number, signal: AbortSignal): Promise<Reading> {
-    const { child, childNo, spec } = task.work;
+    const { child, childNo } = task.work;
     const page = await this.parts.stored.read(childNo, ord);
     if (page === null) {
       const error = 'A page is no longer stored, or too long to be read.';
