@@ -106,7 +106,7 @@ export class TaskRunner {
   }
 
   private handle(task: ModelTask, signal: AbortSignal): Promise<StepResult> {
-    const handler = this.parts.handlers[task.work.what];
+    const handler: TaskHandler<ModelWork> | undefined = this.parts.handlers[task.work.what];
     if (handler === undefined) throw new TroupeError('NOT_SUPPORTED', `No extractor knows ${task.work.what}`);
     return handler.run(task, signal);
   }
