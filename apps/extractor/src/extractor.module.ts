@@ -1,26 +1,26 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import type { TroupeConfig } from '@troupe/config';
 import { MemberBoard, NatsLink } from '@troupe/messaging';
-import type { createPool } from '@troupe/persistence';
 import { MODELS } from './models/model.js';
 import type { TeamModels } from './models/team-models.js';
-import { createCrawlPlanner, createPageModeler } from './pages/create-pages.js';
 import { CrawlPlanner } from './pages/crawl-planner.js';
 import { PageModeler } from './pages/page-modeler.js';
 import { PagesController } from './pages/pages.controller.js';
+import { TaskController } from './tasks/task.controller.js';
+import { TaskRunner } from './tasks/task-runner.js';
 
 export interface ExtractorParts {
   instance: string;
-  config: Readonly<TroupeConfig>;
   link: NatsLink;
-  pool: ReturnType<typeof createPool>;
   models: TeamModels;
+  modeler: PageModeler;
+  planner: CrawlPlanner;
+  tasks: TaskRunner;
 }
 
 /** The extractor: work that needs a language model. */
 @Module({})
 export class ExtractorModule {
-  static with({ instance, config, link, models }: ExtractorParts): DynamicModule {
+  static with({ instance, link, models, modeler, planner, tasks }: ExtractorParts): DynamicModule {
     const board = {
       provide: MemberBoard,
       useFactory: async (): Promise<MemberBoard> => {
@@ -31,12 +31,13 @@ export class ExtractorModule {
     };
     return {
       module: ExtractorModule,
-      controllers: [PagesController],
+      controllers: [PagesController, TaskController],
       providers: [
         { provide: NatsLink, useValue: link },
         { provide: MODELS, useValue: models },
-        { provide: PageModeler, useValue: createPageModeler(models, config) },
-        { provide: CrawlPlanner, useValue: createCrawlPlanner(models, config) },
+        { provide: PageModeler, useValue: modeler },
+        { provide: CrawlPlanner, useValue: planner },
+        { provide: TaskRunner, useValue: tasks },
         board,
       ],
     };

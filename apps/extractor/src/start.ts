@@ -1,30 +1,53 @@
 import { NestFactory } from '@nestjs/core';
 import type { MicroserviceOptions } from '@nestjs/microservices';
 import type { TroupeConfig } from '@troupe/config';
-import { MemberBoard, NatsLink, NatsStrategy } from '@troupe/messaging';
+import { RPC } from '@troupe/contracts';
+import { ActorBus, CancelBoard, MemberBoard, NatsLink, NatsStrategy, Rpc } from '@troupe/messaging';
 import type { RunningService, ServiceContext } from '@troupe/observability';
-import { createPool, ModelUsage, TeamModelTable } from '@troupe/persistence';
+import { createDataSource, ModelSteps, ModelUsage, poolOf, TeamModelTable } from '@troupe/persistence';
+import { createSearchProvider } from '@troupe/search';
+import { extractHandlers } from './extract/extract-handlers.js';
 import { ExtractorModule } from './extractor.module.js';
 import { TeamBudget } from './models/team-budget.js';
 import { TeamModels } from './models/team-models.js';
+import { createCrawlPlanner, createPageModeler } from './pages/create-pages.js';
+import { TaskRunner } from './tasks/task-runner.js';
 
-/** Without these the extractor would leave pages unread. */
-const EXPECTED = ['rpc.model.page', 'rpc.model.crawl'];
-const POOL_SIZE = 4;
+const EXPECTED = ['work.llm.hi', 'work.llm.lo', RPC.pageModel, RPC.crawlOptions];
+const POOL_SIZE = 8;
 
 export async function startExtractor(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
   const { config, log, instance } = context;
-  const onLinkProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
-  const link = await NatsLink.open({ url: config.natsUrl, name: instance, onProblem: onLinkProblem });
+  const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
+  const link = await NatsLink.open({ url: config.natsUrl, name: instance, onProblem });
   await link.ensureTopology();
-  const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
-  const onProblem = (error: unknown) => log.warn({ err: error }, 'models of teams or their usage cannot be kept');
-  const own = await TeamModelTable.watch(pool, onProblem);
-  const budget = new TeamBudget({ usage: new ModelUsage(pool), perDay: config.llmTeamTokensPerDay, onProblem });
+  const dataSource = createDataSource({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
+  await dataSource.initialize();
+  const pool = poolOf(dataSource);
+  const cancels = new CancelBoard(link);
+  await cancels.start();
+  const onModelProblem = (error: unknown) => onProblem('models of teams or their usage cannot be kept', error);
+  const own = await TeamModelTable.watch(pool, onModelProblem);
+  const perDay = config.llmTeamTokensPerDay;
+  const budget = new TeamBudget({ usage: new ModelUsage(pool), perDay, onProblem: onModelProblem });
   const models = new TeamModels({ config, accessOf: (team) => own.accessOf(team), budget });
   await models.warm();
+  const search = createSearchProvider(config);
+  const steps = new ModelSteps(pool);
+  const mailboxes = new ActorBus(link);
+  const calls = new Rpc(link);
+  const modeler = createPageModeler(models, config);
+  const planner = createCrawlPlanner(models, config);
+  const shared = { steps, mailboxes, calls, models, search };
+  const tasks = new TaskRunner({
+    instance,
+    steps,
+    mailboxes,
+    cancels,
+    handlers: extractHandlers({ ...shared, config, dataSource, reader: modeler }),
+  });
   const app = await NestFactory.createMicroservice<MicroserviceOptions>(
-    ExtractorModule.with({ instance, config, link, pool, models }),
+    ExtractorModule.with({ instance, link, models, modeler, planner, tasks }),
     { strategy: new NatsStrategy({ link, expects: EXPECTED }), logger: ['error', 'warn'], abortOnError: false },
   );
   await app.listen();
@@ -34,13 +57,12 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
       postgres: async () => void (await pool.query('SELECT 1')),
     },
     async drain() {
+      tasks.drain();
       await app.close();
-      await app.get(MemberBoard).stop();
       own.stop();
-      await budget.write();
-      await models.close();
+      await Promise.all([app.get(MemberBoard).stop(), cancels.stop(), budget.write(), models.close(), search?.close()]);
       await link.close();
-      await pool.end();
+      await dataSource.destroy();
     },
   };
 }

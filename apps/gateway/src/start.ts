@@ -20,6 +20,7 @@ import {
   JobCommandRepository,
   JobRepository,
   LedgerRepository,
+  ModelSteps,
   poolOf,
   RateCounter,
   type RateTotal,
@@ -27,6 +28,7 @@ import {
   TeamAdminRepository,
   UsageRepository,
 } from '@troupe/persistence';
+import { createSearchProvider } from '@troupe/search';
 import { AccountService } from './accounts/account.service.js';
 import { TeamActivity, type Activity } from './accounts/team-activity.js';
 import { DeadLettersService } from './admin/dead-letters.service.js';
@@ -46,6 +48,7 @@ import { JobLedgerService } from './jobs/job-ledger.service.js';
 import { JobStatusService } from './jobs/job-status.service.js';
 import { JobSubmitService } from './jobs/job-submit.service.js';
 import { MapService } from './jobs/map.service.js';
+import { ModelJobs } from './jobs/model-jobs.service.js';
 import { NatsListener } from './jobs/nats-listener.js';
 import { PageBytes } from './jobs/page-bytes.js';
 import { ResultRuns } from './jobs/result-runs.js';
@@ -58,7 +61,6 @@ import { UsageLog } from './jobs/usage-log.js';
 import { WebhookPolicy } from './jobs/webhook-policy.js';
 import { CreditGate } from './limits/credit-gate.js';
 import { RateLimits } from './limits/rate-limits.js';
-import { SearxngProvider } from './search/searxng.provider.js';
 
 type Config = Readonly<TroupeConfig>;
 type Context = ServiceContext<Config>;
@@ -159,6 +161,7 @@ function buildServices(
   };
   const scrapes = new ScrapeService({ calls, link, tokens, usage, archive, targets, credits, documents, pages });
   const provider = createSearchProvider(config);
+  const cancel = new JobCancelService({ status, cancels: new CancelBoard(link), children: jobs, publisher, instance });
   const parts: GatewayParts = {
     config,
     log,
@@ -170,7 +173,8 @@ function buildServices(
     searches: new SearchService({ provider, scrapes, targets, link, usage, credits }),
     submit,
     status,
-    cancel: new JobCancelService({ status, cancels: new CancelBoard(link), children: jobs, publisher, instance }),
+    cancel,
+    modelJobs: new ModelJobs({ status, cancel, steps: new ModelSteps(pool) }),
     appends: new BatchAppendService({ ...jobCommands, submit }),
     pauses: new CrawlPauseService({ ...jobCommands, pauses: new PauseBoard(link) }),
     ledgers: new JobLedgerService({ status, ledgers: new LedgerRepository(pool) }),
@@ -197,10 +201,6 @@ function buildServices(
     await Promise.all([tokens.stop(), archive.drain(), commands.stop(), rateLimits?.stop(), provider?.close()]);
   };
   return { parts, feeds, start, stop };
-}
-
-function createSearchProvider({ searchProvider, searxngUrl }: Config): SearxngProvider | null {
-  return searchProvider === 'none' || searxngUrl === undefined ? null : new SearxngProvider(searxngUrl);
 }
 
 async function listen(config: Config, parts: GatewayParts, state: EdgeState): Promise<NestExpressApplication> {

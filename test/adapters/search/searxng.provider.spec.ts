@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { SearxngProvider } from '../../../apps/gateway/src/search/searxng.provider.js';
-import type { ProviderQuery } from '../../../apps/gateway/src/search/search-provider.js';
+import { SearxngProvider, type ProviderQuery } from '@troupe/search';
 import { startSearxng, type SearxngServer } from '../../support/searxng-server.js';
 
 const QUERY: ProviderQuery = { text: 'nats', source: 'web', language: 'en-US', maxAge: null, page: 1 };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { TroupeError, type ScrapeSpec } from '@troupe/contracts';
+import { type ProviderQuery, type SearchHit } from '@troupe/search';
 import { type Caller } from '../auth/caller.js';
-import { type ProviderQuery, type SearchHit } from '../search/search-provider.js';
 import { type SearchSpec } from '../search/search-spec.js';
 import { type ScrapeOrder } from './scrape.service.js';
 import { SearchService, type SearchServiceParts } from './search.service.js';

@@ -1,11 +1,11 @@
 /** Searches: a provider's results, each scraped if asked for, all within one timeout. */
 import { randomUUID } from 'node:crypto';
 import { isTroupeError, TroupeError, type ScrapeSpec, type Uuid } from '@troupe/contracts';
+import { type SearchHit, type SearchProvider, type SearchSource } from '@troupe/search';
 import { type Caller } from '../auth/caller.js';
 import { ApiError, unavailable } from '../errors/api-error.js';
 import { type CreditGate } from '../limits/credit-gate.js';
 import { categoryOf, isWanted, queryText } from '../search/search-filters.js';
-import { type SearchHit, type SearchProvider, type SearchSource } from '../search/search-provider.js';
 import { type SearchCategory, type SearchSpec, type SourceSpec } from '../search/search-spec.js';
 import { type Link } from './ports.js';
 import { type ScrapeService } from './scrape.service.js';

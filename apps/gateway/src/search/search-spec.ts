@@ -1,6 +1,6 @@
 /** A search in the model's words: no optionals, no defaults, no wire version. */
 import { type ScrapeSpec } from '@troupe/contracts';
-import { type SearchAge, type SearchSource } from './search-provider.js';
+import { type SearchAge, type SearchSource } from '@troupe/search';
 
 export type SearchCategory = 'github' | 'research' | 'pdf';
 
