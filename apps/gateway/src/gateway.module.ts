@@ -11,9 +11,9 @@ import { HealthController } from './api/health.controller.js';
 import { GoneController, NotOfferedController } from './api/not-offered.controller.js';
 import { RateLimitGuard } from './api/rate-limit.guard.js';
 import { UsageV1Controller } from './api/v1/usage.controller.js';
-import { ExtractController } from './api/extract.controller.js';
 import { BatchV1Controller } from './api/v1/batch.controller.js';
 import { CrawlV1Controller } from './api/v1/crawl.controller.js';
+import { ExtractV1Controller } from './api/v1/extract.controller.js';
 import { MapV1Controller } from './api/v1/map.controller.js';
 import { ScrapeV1Controller } from './api/v1/scrape.controller.js';
 import { SearchV1Controller } from './api/v1/search.controller.js';
@@ -21,6 +21,7 @@ import { BatchController } from './api/v2/batch.controller.js';
 import { CrawlController } from './api/v2/crawl.controller.js';
 import { DeliveriesController } from './api/v2/deliveries.controller.js';
 import { ExplainController } from './api/v2/explain.controller.js';
+import { ExtractController } from './api/v2/extract.controller.js';
 import { LedgerController } from './api/v2/ledger.controller.js';
 import { MapController } from './api/v2/map.controller.js';
 import { ParamsPreviewController } from './api/v2/params-preview.controller.js';
@@ -44,6 +45,7 @@ import { JobLedgerService } from './jobs/job-ledger.service.js';
 import { JobStatusService } from './jobs/job-status.service.js';
 import { JobSubmitService } from './jobs/job-submit.service.js';
 import { MapService } from './jobs/map.service.js';
+import { ModelJobs } from './jobs/model-jobs.service.js';
 import { ScrapeService } from './jobs/scrape.service.js';
 import { SearchService } from './jobs/search.service.js';
 import { TargetPolicy } from './jobs/target-policy.js';
@@ -70,6 +72,7 @@ export interface GatewayParts {
   pauses: CrawlPauseService;
   ledgers: JobLedgerService;
   explains: CrawlExplainService;
+  modelJobs: ModelJobs;
   targets: TargetPolicy;
   /** null: `RATE_LIMITS=off`. */
   rateLimits: RateLimits | null;
@@ -86,7 +89,7 @@ export interface AdminParts {
 }
 
 /** Providers too: the controllers of v1 translate their bodies and hand them over. */
-const V2_CONTROLLERS = [BatchController, CrawlController, MapController, SearchController];
+const V2_CONTROLLERS = [BatchController, CrawlController, ExtractController, MapController, SearchController];
 
 @Module({})
 export class GatewayModule {
@@ -110,7 +113,7 @@ export class GatewayModule {
         ExplainController,
         PauseController,
         LedgerController,
-        ExtractController,
+        ExtractV1Controller,
         AccountController,
         UsageController,
         UsageV1Controller,
@@ -144,6 +147,7 @@ function providersOf(parts: GatewayParts): Provider[] {
     { provide: CrawlPauseService, useValue: parts.pauses },
     { provide: JobLedgerService, useValue: parts.ledgers },
     { provide: CrawlExplainService, useValue: parts.explains },
+    { provide: ModelJobs, useValue: parts.modelJobs },
     { provide: TargetPolicy, useValue: parts.targets },
     { provide: AccountService, useValue: parts.account },
     ...adminProviders(parts.admin),

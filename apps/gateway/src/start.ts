@@ -20,6 +20,7 @@ import {
   JobCommandRepository,
   JobRepository,
   LedgerRepository,
+  ModelSteps,
   poolOf,
   RateCounter,
   type RateTotal,
@@ -47,6 +48,7 @@ import { JobLedgerService } from './jobs/job-ledger.service.js';
 import { JobStatusService } from './jobs/job-status.service.js';
 import { JobSubmitService } from './jobs/job-submit.service.js';
 import { MapService } from './jobs/map.service.js';
+import { ModelJobs } from './jobs/model-jobs.service.js';
 import { NatsListener } from './jobs/nats-listener.js';
 import { PageBytes } from './jobs/page-bytes.js';
 import { ResultRuns } from './jobs/result-runs.js';
@@ -159,6 +161,7 @@ function buildServices(
   };
   const scrapes = new ScrapeService({ calls, link, tokens, usage, archive, targets, credits, documents, pages });
   const provider = createSearchProvider(config);
+  const cancel = new JobCancelService({ status, cancels: new CancelBoard(link), publisher, instance });
   const parts: GatewayParts = {
     config,
     log,
@@ -170,7 +173,8 @@ function buildServices(
     searches: new SearchService({ provider, scrapes, targets, link, usage, credits }),
     submit,
     status,
-    cancel: new JobCancelService({ status, cancels: new CancelBoard(link), publisher, instance }),
+    cancel,
+    modelJobs: new ModelJobs({ status, cancel, steps: new ModelSteps(pool) }),
     appends: new BatchAppendService({ ...jobCommands, submit }),
     pauses: new CrawlPauseService({ ...jobCommands, pauses: new PauseBoard(link) }),
     ledgers: new JobLedgerService({ status, ledgers: new LedgerRepository(pool) }),

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { actorKey, type Uuid } from '@troupe/contracts';
+import { actorKey, type JobKind, type Uuid } from '@troupe/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Caller } from '../auth/caller.js';
 import { jobFinished } from '../errors/api-error.js';
 import { type JobStatusService } from './job-status.service.js';
-import { type Cancels, type JobView, type Publisher } from './ports.js';
+import { PAGE_JOBS, type Cancels, type JobView, type Publisher } from './ports.js';
 
 /** How long a DELETE waits to see its effect; the cancel itself is durable from the start. */
 const SETTLE_MS = 2_000;
 const POLL_MS = 50;
 
 export interface JobCancelParts {
-  status: Pick<JobStatusService, 'find'>;
+  status: Pick<JobStatusService, 'findOf'>;
   cancels: Cancels;
   publisher: Publisher;
   instance: string;
@@ -21,12 +21,12 @@ export class JobCancelService {
   constructor(private readonly parts: JobCancelParts) {}
 
   /** Ends a job. Repeating it is fine; 409 when the job has ended by itself. */
-  async cancel(caller: Caller, id: Uuid): Promise<void> {
-    const job = await this.parts.status.find(caller, id);
+  async cancel(caller: Caller, id: Uuid, kinds: readonly JobKind[] = PAGE_JOBS): Promise<void> {
+    const job = await this.parts.status.findOf(caller, id, kinds);
     if (job.status === 'cancelled') return;
     if (job.status !== 'scraping') throw jobFinished();
     await Promise.all([this.parts.cancels.cancel(id), this.publish(job)]);
-    const settled = await this.settle(caller, id);
+    const settled = await this.settle(caller, job);
     if (settled.status === 'completed' || settled.status === 'failed') throw jobFinished();
   }
 
@@ -42,12 +42,13 @@ export class JobCancelService {
     });
   }
 
-  private async settle(caller: Caller, id: Uuid): Promise<JobView> {
+  private async settle(caller: Caller, asked: JobView): Promise<JobView> {
     const deadlineMs = performance.now() + SETTLE_MS;
-    let job = await this.parts.status.find(caller, id);
+    const look = () => this.parts.status.findOf(caller, asked.job, [asked.kind]);
+    let job = await look();
     while (job.status === 'scraping' && performance.now() < deadlineMs) {
       await sleep(POLL_MS);
-      job = await this.parts.status.find(caller, id);
+      job = await look();
     }
     return job;
   }

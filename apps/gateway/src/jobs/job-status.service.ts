@@ -1,11 +1,11 @@
 /** What a job has come to, page by page (spec/crawl.md, "Paging"). */
-import { type Uuid } from '@troupe/contracts';
+import { type JobKind, type Uuid } from '@troupe/contracts';
 import { LRUCache } from 'lru-cache';
 import { type Caller } from '../auth/caller.js';
 import { jobExpired, jobNotFound } from '../errors/api-error.js';
 import { type JobFeeds } from './job-feeds.js';
 import { JobStream } from './job-stream.js';
-import { isOver, type JobError, type Jobs, type JobView } from './ports.js';
+import { isOver, PAGE_JOBS, type JobError, type Jobs, type JobView } from './ports.js';
 import { ResultPage, type ResultRange } from './result-page.js';
 import { type ResultRuns } from './result-runs.js';
 
@@ -39,12 +39,17 @@ export class JobStatusService {
 
   constructor(private readonly parts: JobStatusParts) {}
 
-  /** The caller's job. Throws 404 for unknown, foreign and expired ones. */
-  async find(caller: Caller, id: Uuid): Promise<JobView> {
+  /** The caller's job with pages. Throws 404 for unknown, foreign and expired ones. */
+  find(caller: Caller, id: Uuid): Promise<JobView> {
+    return this.findOf(caller, id, PAGE_JOBS);
+  }
+
+  /** As `find`, for jobs of other kinds. */
+  async findOf(caller: Caller, id: Uuid, kinds: readonly JobKind[]): Promise<JobView> {
     const job = this.known(id) ?? (await this.look(id));
-    if (job !== null && job.team === caller.team) return job;
+    if (job !== null && job.team === caller.team && kinds.includes(job.kind)) return job;
     const past = job === null ? await this.parts.jobs.tombstone(id) : null;
-    throw past?.team === caller.team ? jobExpired() : jobNotFound();
+    throw past?.team === caller.team && kinds.includes(past.kind) ? jobExpired() : jobNotFound();
   }
 
   /** What the job has come to. A request that is up to date with a running job is held for a while. */

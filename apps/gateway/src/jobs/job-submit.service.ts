@@ -1,4 +1,4 @@
-import { type BatchSpec, type CrawlSpec, type Uuid } from '@troupe/contracts';
+import { type BatchSpec, type CrawlSpec, type ExtractSpec, type Uuid } from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
 import { ApiError, unavailable } from '../errors/api-error.js';
 import { type CreditGate } from '../limits/credit-gate.js';
@@ -67,6 +67,20 @@ export class JobSubmitService {
       urls,
       originUrl: urls[0]?.url ?? null,
       wireOptions: spec,
+      zdr: spec.scrape.zeroRetention,
+      ...ownerOf(submission),
+    });
+  }
+
+  /** What the job costs is known when it has ended; one credit must be there. @throws as `startCrawl` does */
+  async startExtract(spec: ExtractSpec, submission: Submission): Promise<Uuid> {
+    await this.checkQueue(submission.caller);
+    await this.parts.credits.charge(submission.caller, 1);
+    return this.submit({
+      kind: 'extract',
+      spec,
+      originUrl: spec.urls[0] ?? null,
+      wireOptions: { showSources: spec.showSources },
       zdr: spec.scrape.zeroRetention,
       ...ownerOf(submission),
     });

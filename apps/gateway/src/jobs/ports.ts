@@ -1,5 +1,6 @@
 /** What the services of this folder need of the adapters; narrow, so that a test can stand in. */
 import { type BlobStore } from '@troupe/blob-store';
+import { type JobKind } from '@troupe/contracts';
 import { type ActorBus, type CancelBoard, type NatsLink, type PauseBoard, type Rpc } from '@troupe/messaging';
 import {
   type JobCommandRepository,
@@ -37,6 +38,9 @@ export type OpenWork = Pick<UsageRepository, 'openPages'>;
 export type JobCommands = Pick<JobCommandRepository, 'append' | 'setPaused'>;
 export type Ledgers = Pick<LedgerRepository, 'read'>;
 export type Documents = Pick<ScrapeRepository, 'store' | 'find'>;
+
+/** Jobs whose results are pages. */
+export const PAGE_JOBS: readonly JobKind[] = ['crawl', 'batch'];
 
 /** Completed, failed or cancelled: nothing is added to its results any more. */
 export function isOver({ status }: Pick<JobView, 'status'>): boolean {

@@ -143,6 +143,29 @@ export const ANSWER_SCHEMAS = {
     'warning?': text,
     data: listOf(inComponents('Document')),
   }),
+  ExtractStarted: object({
+    success,
+    id: uuid,
+    urlTrace: listOf({}),
+    'invalidURLs?': listOf(text),
+    'warning?': text,
+  }),
+  ExtractStatus: object(
+    {
+      success: flag,
+      status: { type: 'string', enum: ['processing', 'completed', 'failed', 'cancelled'] },
+      data: { type: ['object', 'array'] },
+      'error?': text,
+      'warning?': text,
+      expiresAt: time,
+      'sources?': mapOf(listOf(address)),
+      tokensUsed: count,
+      creditsUsed: count,
+    },
+    {
+      description: 'data is an empty list unless the job is completed. sources: field path -> the pages that told it.',
+    },
+  ),
   JobErrors: object({
     'success?': success,
     errors: listOf(object({ id: text, url: text, error: text, 'code?': errorCode, 'timestamp?': time })),

@@ -31,6 +31,13 @@ export const ROUTE_TEXTS: Record<string, RouteText> = {
   'GET /v2/crawl/{id}/errors': { summary: 'Pages of a crawl that failed', answer: 'JobErrors' },
   'POST /v2/map': { summary: 'The links of a site', answer: 'MapAnswer', example: { url: URL, limit: 100 } },
   'POST /v2/search': { summary: 'Search the web', answer: 'SearchAnswer', example: { query: 'web crawler', limit: 5 } },
+  'POST /v2/extract': {
+    summary: 'Facts of many pages as one object, as a job',
+    answer: 'ExtractStarted',
+    example: { urls: [`${URL}/*`], prompt: 'Names of the products' },
+  },
+  'GET /v2/extract/{id}': { summary: 'Status and result of an extract job', answer: 'ExtractStatus' },
+  'DELETE /v2/extract/{id}': { summary: 'Cancel an extract job', answer: 'JobCancelled' },
   'POST /v2/crawl/{id}/pause': { summary: 'Start no further request of a crawl', answer: 'PauseAnswer' },
   'POST /v2/crawl/{id}/resume': { summary: 'Go on with a paused crawl', answer: 'PauseAnswer' },
   'POST /v2/crawl/explain': {
@@ -98,6 +105,9 @@ export const ROUTE_TEXTS: Record<string, RouteText> = {
   'DELETE /v1/crawl/{id}': { answer: 'JobCancelled' },
   'GET /v1/crawl/{id}/errors': { answer: 'JobErrors' },
   'DELETE /v1/crawl/{id}/errors': { answer: 'JobErrors' },
+  'POST /v1/extract': { answer: 'ExtractStarted', example: { urls: [URL], prompt: 'Names of the products' } },
+  'GET /v1/extract/{id}': { answer: 'ExtractStatus' },
+  'DELETE /v1/extract/{id}': { answer: 'JobCancelled' },
   'POST /v1/map': { answer: 'MapAnswerV1', example: { url: URL } },
   'GET /v2/health/liveness': { summary: 'Whether the process lives', answer: 'Health' },
   'GET /v2/health/readiness': { summary: 'Whether requests would be served', answer: 'Health' },
@@ -113,5 +123,8 @@ export const WEBHOOK_EVENTS: Record<string, string> = {
   'batch_scrape.page': 'A page was scraped: data holds its document',
   'batch_scrape.completed': 'All pages are finished',
   'batch_scrape.failed': 'The batch failed: error says why',
+  'extract.started': 'An extract job began',
+  'extract.completed': 'An extract job is finished: data holds its result',
+  'extract.failed': 'The extract job failed: error says why',
   'batch_scrape.cancelled': 'The batch was cancelled; sent only to those who ask for it by name',
 };

@@ -20,7 +20,10 @@ const MAX_URLS = 100;
 export class ExtractDto extends OriginDto {
   @TextListField({ maxItems: MAX_URLS }) urls?: string[];
   @Field(promptIssues, { required: true }) prompt?: string;
-  @Field(schemaIssues) schema?: Record<string, unknown>;
+  @Field(schemaIssues, { verbatim: true, schema: { type: ['object'], description: 'JSON Schema' } }) schema?: Record<
+    string,
+    unknown
+  >;
   @BooleanField() enableWebSearch?: boolean;
   @Field(agentIssues) agent?: Record<string, unknown>;
   @TextField({ maxLength: MAX_PROMPT_CHARS }) systemPrompt?: string;
@@ -39,7 +42,7 @@ function promptIssues(value: unknown, body: object): Issue[] {
   if (value !== undefined) return textIssues(value, { maxLength: MAX_PROMPT_CHARS });
   const { urls, schema } = body as ExtractDto;
   if (schema === undefined) return [customIssue('Either prompt or schema is required')];
-  return urls === undefined ? [customIssue('Either urls or prompt is required')] : [];
+  return urls === undefined || urls.length === 0 ? [customIssue('Either urls or prompt is required')] : [];
 }
 
 function schemaIssues(value: unknown): Issue[] {

@@ -1,0 +1,51 @@
+/** Jobs that work with a language model, as their clients see them: one result at the end instead of pages. */
+import { type Uuid } from '@troupe/contracts';
+import { type ExtractResult, type ModelSteps } from '@troupe/persistence';
+import { type Caller } from '../auth/caller.js';
+import { ApiError } from '../errors/api-error.js';
+import { type JobCancelService } from './job-cancel.service.js';
+import { type JobStatusService } from './job-status.service.js';
+import { type JobView } from './ports.js';
+
+export interface ModelJob {
+  job: JobView;
+  /** null unless the job is completed. */
+  result: ExtractResult | null;
+}
+
+export type ModelJobKind = 'extract' | 'agent';
+
+export interface ModelJobsParts {
+  status: Pick<JobStatusService, 'findOf'>;
+  cancel: Pick<JobCancelService, 'cancel'>;
+  steps: Pick<ModelSteps, 'resultOf'>;
+}
+
+const NOT_FOUND: Record<ModelJobKind, string> = {
+  extract: 'Extract job not found',
+  agent: 'Agent job not found',
+};
+
+export class ModelJobs {
+  constructor(private readonly parts: ModelJobsParts) {}
+
+  /** @throws ApiError 404, for what is expired or another team's too */
+  async find(caller: Caller, id: Uuid, kind: ModelJobKind): Promise<ModelJob> {
+    const job = await known(kind, this.parts.status.findOf(caller, id, [kind]));
+    const result = job.status === 'completed' ? await this.parts.steps.resultOf(job.jobNo) : null;
+    return { job, result };
+  }
+
+  /** Repeating it is fine. @throws ApiError 404; 409 when the job has ended by itself */
+  async cancel(caller: Caller, id: Uuid, kind: ModelJobKind): Promise<void> {
+    await known(kind, this.parts.cancel.cancel(caller, id, [kind]));
+  }
+}
+
+async function known<T>(kind: ModelJobKind, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw error instanceof ApiError && error.status === 404 ? new ApiError(404, NOT_FOUND[kind]) : error;
+  }
+}
