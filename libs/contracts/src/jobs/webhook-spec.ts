@@ -1,6 +1,5 @@
 /** Who wants to hear of a job's progress, and the events there are to hear of (spec/webhooks.md). */
-import { createHash } from 'node:crypto';
-import type { Uuid } from '../ids.js';
+import { uuidOf, type Uuid } from '../ids.js';
 import type { JobKind, JobStatus } from './job.js';
 
 export const WEBHOOK_EVENTS = ['started', 'page', 'action', 'completed', 'failed', 'cancelled'] as const;
@@ -57,14 +56,7 @@ export function placeOf(eventNo: number, ends: readonly number[]): EventPlace {
 
 /** The key by which a receiver tells repeats: UUIDv5 of (job, event number), the same after any crash. */
 export function webhookIdOf(job: Uuid, eventNo: number): Uuid {
-  const hash = createHash('sha1')
-    .update(Buffer.from(job.replaceAll('-', ''), 'hex'))
-    .update(String(eventNo))
-    .digest();
-  hash[6] = (hash[6]! & 0x0f) | 0x50;
-  hash[8] = (hash[8]! & 0x3f) | 0x80;
-  const hex = hash.toString('hex', 0, 16);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  return uuidOf(job, String(eventNo));
 }
 
 /** Whether a receiver took an event: any 2xx. */
