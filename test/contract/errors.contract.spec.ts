@@ -183,10 +183,6 @@ const ID_PATHS = [
 
 /** spec/beyond.md and spec/v1.md. */
 const NOT_OFFERED = [
-  'POST /v2/agent',
-  'GET /v2/agent',
-  `GET /v2/agent/${UNKNOWN_ID}`,
-  `DELETE /v2/agent/${UNKNOWN_ID}`,
   `GET /v2/agent/${UNKNOWN_ID}/trace`,
   `GET /v2/agent/${UNKNOWN_ID}/snapshots/1`,
   `GET /v2/agent/threads/${UNKNOWN_ID}`,

@@ -45,7 +45,7 @@ function promptIssues(value: unknown, body: object): Issue[] {
   return urls === undefined || urls.length === 0 ? [customIssue('Either urls or prompt is required')] : [];
 }
 
-function schemaIssues(value: unknown): Issue[] {
+export function schemaIssues(value: unknown): Issue[] {
   return isPlainObject(value) ? [] : [wrongType('object', value)];
 }
 
