@@ -161,7 +161,7 @@ function buildServices(
   };
   const scrapes = new ScrapeService({ calls, link, tokens, usage, archive, targets, credits, documents, pages });
   const provider = createSearchProvider(config);
-  const cancel = new JobCancelService({ status, cancels: new CancelBoard(link), publisher, instance });
+  const cancel = new JobCancelService({ status, cancels: new CancelBoard(link), children: jobs, publisher, instance });
   const parts: GatewayParts = {
     config,
     log,
