@@ -1,0 +1,21 @@
+import type { ChildJob } from '@troupe/contracts';
+import type { ActorBus } from '@troupe/messaging';
+import type { JobRepository, NewChild } from '@troupe/persistence';
+import type { Children } from './plan.handler.js';
+
+export interface ChildStarterParts {
+  jobs: Pick<JobRepository, 'createChild'>;
+  mailboxes: Pick<ActorBus, 'publishActor'>;
+}
+
+/** Records the jobs that fetch pages for another one, and sends them on their way. */
+export class ChildStarter implements Children {
+  constructor(private readonly parts: ChildStarterParts) {}
+
+  /** Resolves when the child is recorded: a command that is lost on the way is sent again by a gateway. */
+  async start(order: NewChild): Promise<ChildJob> {
+    const { child, command } = await this.parts.jobs.createChild(order);
+    if (command !== null) await this.parts.mailboxes.publishActor(command.envelope).catch(() => undefined);
+    return child;
+  }
+}
