@@ -1,22 +1,20 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import type { TroupeConfig } from '@troupe/config';
 import { MemberBoard, NatsLink } from '@troupe/messaging';
-import type { createPool } from '@troupe/persistence';
-import { MODELS } from './models/model.js';
-import type { TeamModels } from './models/team-models.js';
+import { TaskController } from './tasks/task.controller.js';
+import { TaskRunner } from './tasks/task-runner.js';
+import { MODELS, type Models } from './models/model.js';
 
 export interface ExtractorParts {
   instance: string;
-  config: Readonly<TroupeConfig>;
   link: NatsLink;
-  pool: ReturnType<typeof createPool>;
-  models: TeamModels;
+  models: Models;
+  tasks: TaskRunner;
 }
 
 /** The extractor: work that needs a language model. */
 @Module({})
 export class ExtractorModule {
-  static with({ instance, link, models }: ExtractorParts): DynamicModule {
+  static with({ instance, link, models, tasks }: ExtractorParts): DynamicModule {
     const board = {
       provide: MemberBoard,
       useFactory: async (): Promise<MemberBoard> => {
@@ -27,7 +25,13 @@ export class ExtractorModule {
     };
     return {
       module: ExtractorModule,
-      providers: [{ provide: NatsLink, useValue: link }, { provide: MODELS, useValue: models }, board],
+      controllers: [TaskController],
+      providers: [
+        { provide: NatsLink, useValue: link },
+        { provide: MODELS, useValue: models },
+        { provide: TaskRunner, useValue: tasks },
+        board,
+      ],
     };
   }
 }

@@ -3,7 +3,7 @@
  * brought is recorded with the step and shown in the next one. A model never gets its tools, its budget or its orders from
  * a page: results are data blocks, and which tools there are is decided here.
  */
-import { tokenCredits, type ModelDone, type Uuid } from '@troupe/contracts';
+import { tokenCredits, type ModelDone } from '@troupe/contracts';
 import type { ModelSteps } from '@troupe/persistence';
 import type { LanguageModel, Models } from '../models/model.js';
 import type { StepResult, TaskHandler } from '../tasks/task.js';
@@ -17,7 +17,7 @@ import {
   type Observation,
 } from './agent-step.js';
 import { MeteredModel } from './metered-model.js';
-import { ANSWER_INSTRUCTIONS, ANSWER_TOOL, answerTool, FREE_ANSWER, MOVE_INSTRUCTIONS, requestOf } from './prompts.js';
+import { ANSWER_INSTRUCTIONS, FREE_ANSWER, MOVE_INSTRUCTIONS, requestOf } from './prompts.js';
 import { ToolRefusal, type ActTask, type AgentTool, type ToolContext, type ToolResult } from './tools/agent-tool.js';
 import { failureCredits } from './tools/page-visit.js';
 import { transcriptOf } from './transcript.js';
@@ -31,6 +31,8 @@ export interface ActParts {
   now?: () => number;
 }
 
+/** How the last step is recorded. */
+const ANSWER = 'answer';
 /** Part of the remaining credits that one question may cost at most. */
 const BUDGET_SHARE = 1 / 3;
 const TOKENS_PER_CREDIT = 15;
@@ -81,31 +83,24 @@ export class ActHandler implements TaskHandler<ActTask['work']> {
     };
   }
 
-  /** @throws ModelError when the model gives neither a call nor an answer */
+  /** @throws ModelError when the model gives neither a call nor an answer that fits */
   private async choose(move: Move): Promise<Choice> {
-    const { task, model } = move;
-    const { spec } = task.work;
-    const tools = [...this.parts.toolsFor(spec).map(({ tool }) => tool), answerTool(spec)];
-    const asked = { instructions: MOVE_INSTRUCTIONS, schema: null, tools };
-    const { value, toolCalls } = await model.ask({ ...questionOf(move), ...asked }, limitsOf(move));
+    const tools = this.parts.toolsFor(move.task.work.spec).map(({ tool }) => tool);
+    const asked = { ...questionOf(move), instructions: MOVE_INSTRUCTIONS, tools };
+    const { value, toolCalls } = await move.model.ask(asked, limitsOf(move));
     const call = toolCalls[0];
-    if (call === undefined && spec.schema === null && value !== null) return { answer: asObject(value) };
-    if (call === undefined) return { answer: await this.lastAnswer(move) };
-    if (call.name !== ANSWER_TOOL) return { action: call.name, input: call.arguments };
-    return { answer: spec.schema === null ? asObject(call.arguments.answer) : await this.lastAnswer(move) };
+    return call === undefined ? { answer: value } : { action: call.name, input: call.arguments };
   }
 
-  /** Without tools, in the form that was asked for. */
+  /** With what there is, and without tools. */
   private async lastAnswer(move: Move): Promise<unknown> {
-    const schema = move.task.work.spec.schema ?? FREE_ANSWER;
-    const asked = { instructions: ANSWER_INSTRUCTIONS, schema };
-    const { value } = await move.model.ask({ ...questionOf(move), ...asked }, limitsOf(move));
-    return value;
+    const asked = { ...questionOf(move), instructions: ANSWER_INSTRUCTIONS };
+    return (await move.model.ask(asked, limitsOf(move))).value;
   }
 
   private async finish(move: Move, data: unknown): Promise<StepResult> {
     await this.parts.steps.keepResult(move.task.jobNo, { data, sources: {} });
-    return result(move, { action: ANSWER_TOOL, input: {} }, { text: '', url: null }, 0, 'answered');
+    return result(move, { action: ANSWER, input: {} }, { text: '', url: null }, 0, 'answered');
   }
 
   private async act(move: Move, { action, input }: Call): Promise<StepResult> {
@@ -130,8 +125,9 @@ export class ActHandler implements TaskHandler<ActTask['work']> {
 function questionOf({ task, steps, model, maxTokens }: Move) {
   return {
     purpose: 'agent',
-    team: task.team as Uuid,
+    team: task.team,
     request: requestOf(task.work.spec),
+    schema: task.work.spec.schema ?? FREE_ANSWER,
     data: transcriptOf(steps, model, maxTokens),
   };
 }
@@ -170,22 +166,6 @@ function failed(error: unknown): ToolResult {
   if (error instanceof ToolRefusal) return refused(error.message, error.credits);
   const reason = error instanceof Error ? error.message : String(error);
   return refused(`This did not work: ${reason}`, failureCredits(error));
-}
-
-/** An answer without a schema is an object all the same. */
-function asObject(value: unknown): Record<string, unknown> {
-  const read = typeof value === 'string' ? readJson(value) : value;
-  return typeof read === 'object' && read !== null && !Array.isArray(read)
-    ? (read as Record<string, unknown>)
-    : { answer: read ?? null };
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 /** Arguments are the model's, of any size. */

@@ -1,5 +1,6 @@
 /** What an agent has done so far, as its steps are recorded: an action each, and what was seen of it. */
 import type { ModelStep } from '@troupe/persistence';
+import { isDeepStrictEqual } from 'node:util';
 
 /** The `data` of an `agent.action` event. */
 export interface AgentAction {
@@ -41,6 +42,5 @@ export function doneBefore(
   steps: readonly AgentStep[],
   { action, input }: Pick<AgentAction, 'action' | 'input'>,
 ): AgentStep | undefined {
-  const asked = JSON.stringify(input);
-  return steps.find((step) => step.action.action === action && JSON.stringify(step.action.input) === asked);
+  return steps.find((step) => step.action.action === action && isDeepStrictEqual(step.action.input, input));
 }
