@@ -286,8 +286,9 @@ describe('an agent', () => {
 describe('a page that gives orders', () => {
   const obey: Script = ({ n, last, blocks }) => {
     if (n === 1) return scrape(at('/hostile'));
-    const orders = [...blocks.map(({ text }) => text).join('\n').matchAll(/https?:\/\/(?!pages)[^\s,)\]]+/g)];
-    const next = orders[n - 2]?.[0];
+    const texts = blocks.flatMap(({ label, text }) => (label === 'steps so far' ? [] : [text])).join('\n');
+    const orders = new Set(texts.match(/https?:\/\/(?!pages)[^\s,)\]]+/g));
+    const next = [...orders][n - 2];
     return next === undefined || n > 4 ? { answer: { founders: founders(last) } } : scrape(next);
   };
 
