@@ -1,13 +1,14 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { MemberBoard, NatsLink } from '@troupe/messaging';
+import { MODELS } from './models/model.js';
+import type { TeamModels } from './models/team-models.js';
 import { TaskController } from './tasks/task.controller.js';
 import { TaskRunner } from './tasks/task-runner.js';
-import { MODELS, type Models } from './models/model.js';
 
 export interface ExtractorParts {
   instance: string;
   link: NatsLink;
-  models: Models;
+  models: TeamModels;
   tasks: TaskRunner;
 }
 

@@ -3,33 +3,46 @@ import type { MicroserviceOptions } from '@nestjs/microservices';
 import type { TroupeConfig } from '@troupe/config';
 import { ActorBus, CancelBoard, MemberBoard, NatsLink, NatsStrategy, Rpc } from '@troupe/messaging';
 import type { RunningService, ServiceContext } from '@troupe/observability';
-import { createPool, ModelSteps } from '@troupe/persistence';
+import { createDataSource, ModelSteps, poolOf } from '@troupe/persistence';
 import { createSearchProvider } from '@troupe/search';
 import { createAgent } from './agent/create-agent.js';
+import { extractHandlers } from './extract/extract-handlers.js';
+import { MergeThread } from './extract/merge-thread.js';
 import { ExtractorModule } from './extractor.module.js';
 import { TeamModels } from './models/team-models.js';
+import { tmpReader } from './tasks/create-reader.tmp.js';
 import { TaskRunner } from './tasks/task-runner.js';
 
 const EXPECTED = ['work.llm.hi', 'work.llm.lo'];
-const POOL_SIZE = 4;
+const POOL_SIZE = 8;
 
 export async function startExtractor(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
-  const { config, instance, log } = context;
+  const { config, log, instance } = context;
   const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
   const link = await NatsLink.open({ url: config.natsUrl, name: instance, onProblem });
   await link.ensureTopology();
-  const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
-  const models = new TeamModels(config);
-  const search = createSearchProvider(config);
+  const dataSource = createDataSource({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
+  await dataSource.initialize();
+  const pool = poolOf(dataSource);
   const cancels = new CancelBoard(link);
   await cancels.start();
+  const models = new TeamModels(config);
+  const search = createSearchProvider(config);
+  const merger = new MergeThread();
   const steps = new ModelSteps(pool);
+  const mailboxes = new ActorBus(link);
+  const calls = new Rpc(link);
+  const reader = tmpReader(models);
+  const shared = { steps, mailboxes, calls, models, search };
   const tasks = new TaskRunner({
     instance,
     steps,
-    mailboxes: new ActorBus(link),
+    mailboxes,
     cancels,
-    handlers: { act: createAgent({ models, steps, calls: new Rpc(link), search }) },
+    handlers: {
+      ...extractHandlers({ ...shared, config, dataSource, reader, merger }),
+      act: createAgent(shared),
+    },
   });
   const app = await NestFactory.createMicroservice<MicroserviceOptions>(
     ExtractorModule.with({ instance, link, models, tasks }),
@@ -44,12 +57,9 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
     async drain() {
       tasks.drain();
       await app.close();
-      await app.get(MemberBoard).stop();
-      await cancels.stop();
-      await models.close();
-      await search?.close();
+      await Promise.all([app.get(MemberBoard).stop(), cancels.stop(), merger.stop(), models.close(), search?.close()]);
       await link.close();
-      await pool.end();
+      await dataSource.destroy();
     },
   };
 }

@@ -5,8 +5,25 @@ import type { JobKind, JobStatus } from './job.js';
 export const WEBHOOK_EVENTS = ['started', 'page', 'action', 'completed', 'failed', 'cancelled'] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
+const PAGE_EVENTS: readonly WebhookEvent[] = ['started', 'page', 'completed', 'failed', 'cancelled'];
+
+/** The events of each kind of job. */
+export const WEBHOOK_EVENTS_OF: Record<JobKind, readonly WebhookEvent[]> = {
+  crawl: PAGE_EVENTS,
+  batch: PAGE_EVENTS,
+  extract: ['started', 'completed', 'failed'],
+  agent: ['started', 'action', 'completed', 'failed', 'cancelled'],
+};
+
 /** What a caller hears of who names no events: all but `cancelled`, which only those get who ask for it. */
-export const DEFAULT_WEBHOOK_EVENTS: readonly WebhookEvent[] = ['started', 'page', 'completed', 'failed'];
+export function defaultWebhookEvents(kind: JobKind): readonly WebhookEvent[] {
+  return WEBHOOK_EVENTS_OF[kind].filter((event) => event !== 'cancelled');
+}
+
+/** The event between start and end that there may be many of: a page of most jobs, an action of an agent. */
+export function manifoldEvent(kind: JobKind): 'page' | 'action' {
+  return kind === 'agent' ? 'action' : 'page';
+}
 
 export interface WebhookSpec {
   /** Absolute, http or https. */

@@ -1,0 +1,49 @@
+import type { TroupeConfig } from '@troupe/config';
+import { openBlobRoots } from '@troupe/blob-store';
+import type { ActorBus, Rpc } from '@troupe/messaging';
+import { DeliveryRepository, JobRepository, poolOf, type ModelSteps } from '@troupe/persistence';
+import type { SearchProvider } from '@troupe/search';
+import path from 'node:path';
+import type { DataSource } from 'typeorm';
+import type { Models } from '../models/model.js';
+import type { TaskHandlers } from '../tasks/task-runner.js';
+import { ChildStarter } from './child-starter.js';
+import { fitValue } from './fit-value.js';
+import { MergeHandler } from './merge.handler.js';
+import type { Merger } from './merge-thread.js';
+import { PageProposals } from './page-proposals.js';
+import { PagesHandler, type PageReader } from './pages.handler.js';
+import { PlanHandler } from './plan.handler.js';
+import { SiteFinder } from './site-finder.js';
+import { StoredPages } from './stored-pages.js';
+
+export interface ExtractParts {
+  config: Readonly<TroupeConfig>;
+  dataSource: DataSource;
+  steps: ModelSteps;
+  mailboxes: Pick<ActorBus, 'publishActor'>;
+  calls: Pick<Rpc, 'call'>;
+  models: Models;
+  reader: PageReader;
+  merger: Merger;
+  /** null: none is configured. */
+  search: SearchProvider | null;
+}
+
+/** What an extract job asks of an extractor, step by step. */
+export function extractHandlers(parts: ExtractParts): Pick<TaskHandlers, 'plan' | 'pages' | 'merge'> {
+  const { config, dataSource, steps, mailboxes, calls, models, reader, merger, search } = parts;
+  const { results } = openBlobRoots(path.join(config.troupeDataDir, 'blobs'));
+  const jobs = new JobRepository(dataSource, { resultTtlHours: config.resultTtlHours });
+  return {
+    plan: new PlanHandler({
+      steps,
+      sites: new SiteFinder(calls),
+      proposals: new PageProposals({ search, models }),
+      children: new ChildStarter({ jobs, mailboxes }),
+      maxPages: config.extractMaxPages,
+    }),
+    pages: new PagesHandler({ stored: new StoredPages(new DeliveryRepository(poolOf(dataSource)), results), reader }),
+    merge: new MergeHandler({ steps, merger, models, fit: fitValue }),
+  };
+}
