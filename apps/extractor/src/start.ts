@@ -3,12 +3,13 @@ import type { MicroserviceOptions } from '@nestjs/microservices';
 import type { TroupeConfig } from '@troupe/config';
 import { ActorBus, CancelBoard, MemberBoard, NatsLink, NatsStrategy, Rpc } from '@troupe/messaging';
 import type { RunningService, ServiceContext } from '@troupe/observability';
-import { createDataSource, ModelSteps, poolOf } from '@troupe/persistence';
+import { createDataSource, ModelSteps, ModelUsage, poolOf, TeamModelTable } from '@troupe/persistence';
 import { createSearchProvider } from '@troupe/search';
 import { createAgent } from './agent/create-agent.js';
 import { extractHandlers } from './extract/extract-handlers.js';
 import { MergeThread } from './extract/merge-thread.js';
 import { ExtractorModule } from './extractor.module.js';
+import { TeamBudget } from './models/team-budget.js';
 import { TeamModels } from './models/team-models.js';
 import { tmpReader } from './tasks/create-reader.tmp.js';
 import { TaskRunner } from './tasks/task-runner.js';
@@ -26,7 +27,12 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
   const pool = poolOf(dataSource);
   const cancels = new CancelBoard(link);
   await cancels.start();
-  const models = new TeamModels(config);
+  const onModelProblem = (error: unknown) => log.warn({ err: error }, 'models of teams or their usage cannot be kept');
+  const own = await TeamModelTable.watch(pool, onModelProblem);
+  const usage = new ModelUsage(pool);
+  const budget = new TeamBudget({ usage, perDay: config.llmTeamTokensPerDay, onProblem: onModelProblem });
+  const models = new TeamModels({ config, accessOf: (team) => own.accessOf(team), budget });
+  await models.warm();
   const search = createSearchProvider(config);
   const merger = new MergeThread();
   const steps = new ModelSteps(pool);
@@ -57,7 +63,9 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
     async drain() {
       tasks.drain();
       await app.close();
+      own.stop();
       await Promise.all([app.get(MemberBoard).stop(), cancels.stop(), merger.stop(), models.close(), search?.close()]);
+      await budget.write();
       await link.close();
       await dataSource.destroy();
     },

@@ -33,7 +33,7 @@ export class AgentDto extends OriginDto {
   @Field(strictIssues, { schema: { type: 'boolean', default: false } }) strictConstrainToURLs?: boolean;
   @EnumField(MODELS) model?: string;
   @EnumField(EFFORTS, { default: 'medium' }) effort?: (typeof EFFORTS)[number];
-  @WebhookField() webhook?: WebhookInput;
+  @WebhookField(['agent']) webhook?: WebhookInput;
   @UuidField() threadId?: string;
   @EnumField(MODES, { default: 'extract' }) mode?: string;
   @Field(exchangeIssues, { schema: { type: 'object' } }) exchange?: Record<string, unknown>;
