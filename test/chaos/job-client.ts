@@ -3,12 +3,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestCluster } from '../support/cluster.js';
 import { describeJob } from './evidence.js';
 
-export type JobKind = 'crawl' | 'batch/scrape';
+export type JobKind = 'crawl' | 'batch/scrape' | 'extract';
 
 export interface JobStatus {
   status: string;
   total: number;
   completed: number;
+  creditsUsed: number;
+}
+
+export interface ExtractStatus {
+  status: string;
+  data: unknown;
+  error?: string;
+  tokensUsed: number;
   creditsUsed: number;
 }
 
@@ -48,6 +56,19 @@ export class JobClient {
         throw new Error(
           `job ${id} did not end within ${timeoutMs / 1000} s: ${JSON.stringify({ ...status, data: 0 })}\n${report}`,
         );
+      }
+      await sleep(250);
+    }
+  }
+
+  /** As `end`, of an extract job. */
+  async extractEnd(id: string, timeoutMs: number): Promise<ExtractStatus> {
+    const deadline = performance.now() + timeoutMs;
+    for (;;) {
+      const status = await this.patiently<ExtractStatus>('GET', `/v2/extract/${id}`);
+      if (status.status !== 'processing') return status;
+      if (performance.now() > deadline) {
+        throw new Error(`extract ${id} did not end within ${timeoutMs} ms\n${await describeJob(this.cluster, id)}`);
       }
       await sleep(250);
     }

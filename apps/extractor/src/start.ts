@@ -1,20 +1,20 @@
 import { NestFactory } from '@nestjs/core';
 import type { MicroserviceOptions } from '@nestjs/microservices';
 import type { TroupeConfig } from '@troupe/config';
+import { RPC } from '@troupe/contracts';
 import { ActorBus, CancelBoard, MemberBoard, NatsLink, NatsStrategy, Rpc } from '@troupe/messaging';
 import type { RunningService, ServiceContext } from '@troupe/observability';
 import { createDataSource, ModelSteps, ModelUsage, poolOf, TeamModelTable } from '@troupe/persistence';
 import { createSearchProvider } from '@troupe/search';
 import { createAgent } from './agent/create-agent.js';
 import { extractHandlers } from './extract/extract-handlers.js';
-import { MergeThread } from './extract/merge-thread.js';
 import { ExtractorModule } from './extractor.module.js';
 import { TeamBudget } from './models/team-budget.js';
 import { TeamModels } from './models/team-models.js';
-import { tmpReader } from './tasks/create-reader.tmp.js';
+import { createCrawlPlanner, createPageModeler } from './pages/create-pages.js';
 import { TaskRunner } from './tasks/task-runner.js';
 
-const EXPECTED = ['work.llm.hi', 'work.llm.lo'];
+const EXPECTED = ['work.llm.hi', 'work.llm.lo', RPC.pageModel, RPC.crawlOptions];
 const POOL_SIZE = 8;
 
 export async function startExtractor(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
@@ -34,11 +34,11 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
   const models = new TeamModels({ config, accessOf: (team) => own.accessOf(team), budget });
   await models.warm();
   const search = createSearchProvider(config);
-  const merger = new MergeThread();
   const steps = new ModelSteps(pool);
   const mailboxes = new ActorBus(link);
   const calls = new Rpc(link);
-  const reader = tmpReader(models);
+  const modeler = createPageModeler(models, config);
+  const planner = createCrawlPlanner(models, config);
   const shared = { steps, mailboxes, calls, models, search };
   const tasks = new TaskRunner({
     instance,
@@ -46,12 +46,12 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
     mailboxes,
     cancels,
     handlers: {
-      ...extractHandlers({ ...shared, config, dataSource, reader, merger }),
+      ...extractHandlers({ ...shared, config, dataSource, reader: modeler }),
       act: createAgent(shared),
     },
   });
   const app = await NestFactory.createMicroservice<MicroserviceOptions>(
-    ExtractorModule.with({ instance, link, models, tasks }),
+    ExtractorModule.with({ instance, link, models, modeler, planner, tasks }),
     { strategy: new NatsStrategy({ link, expects: EXPECTED }), logger: ['error', 'warn'], abortOnError: false },
   );
   await app.listen();
@@ -64,7 +64,7 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
       tasks.drain();
       await app.close();
       own.stop();
-      await Promise.all([app.get(MemberBoard).stop(), cancels.stop(), merger.stop(), models.close(), search?.close()]);
+      await Promise.all([app.get(MemberBoard).stop(), cancels.stop(), models.close(), search?.close()]);
       await budget.write();
       await link.close();
       await dataSource.destroy();

@@ -15,6 +15,7 @@ const IDENTIFIERS = [
   ['email', 'mail', 'emailaddress'],
   ['url', 'link', 'href', 'permalink', 'productlink', 'producturl', 'pageurl', 'website'],
 ] as const;
+const LEVELS = new Map(IDENTIFIERS.flatMap((names, level) => names.map((name) => [name as string, level])));
 const NAMES = ['name', 'title', 'fullname', 'productname', 'companyname', 'headline', 'label'] as const;
 /** Longer texts are prose, which pages word differently. */
 const MAX_FACT_CHARS = 60;
@@ -37,9 +38,10 @@ export class EntityGroups<M> {
   readonly #byName = new Map<string, Known<M>[]>();
 
   add(value: unknown, member: M): void {
-    const group = this.#find(value) ?? this.#open();
+    const features = featuresOf(value);
+    const group = this.#find(features) ?? this.#open();
     group.members.push(member);
-    this.#learn(group, value);
+    this.#learn(group, features);
   }
 
   #open(): Known<M> {
@@ -48,33 +50,48 @@ export class EntityGroups<M> {
     return group;
   }
 
-  #find(value: unknown): Known<M> | null {
-    if (!isObject(value)) return this.#byKey.get(valueKey(value)) ?? null;
-    const facts = factsOf(value);
-    for (const key of identifierKeys(facts)) {
+  #find({ facts, identifiers, name, whole }: Features): Known<M> | null {
+    for (const { key, level } of identifiers) {
       const known = this.#byKey.get(key);
-      if (known !== undefined && !hasOtherIdentity(known.facts, facts, levelOf(key))) return known;
+      if (known !== undefined && !hasOtherIdentity(known.facts, facts, level)) return known;
     }
-    const name = nameOf(facts);
-    if (name === null) return this.#byKey.get(valueKey(value)) ?? null;
-    return this.#byName.get(name)?.find((known) => !disagree(known.facts, facts)) ?? null;
+    if (whole !== null) return this.#byKey.get(whole) ?? null;
+    return this.#byName.get(name!)?.find((known) => !disagree(known.facts, facts)) ?? null;
   }
 
-  #learn(group: Known<M>, value: unknown): void {
-    if (!this.#byKey.has(valueKey(value))) this.#byKey.set(valueKey(value), group);
-    if (!isObject(value)) return;
-    const facts = factsOf(value);
+  #learn(group: Known<M>, { facts, identifiers, name, whole }: Features): void {
     for (const [field, fact] of facts) if (!group.facts.has(field)) group.facts.set(field, fact);
-    for (const key of identifierKeys(facts)) if (!this.#byKey.has(key)) this.#byKey.set(key, group);
-    const name = nameOf(facts);
-    if (name === null) return;
-    const namesakes = this.#byName.get(name) ?? [];
-    if (namesakes.length < MAX_NAMESAKES && !namesakes.includes(group)) namesakes.push(group);
-    this.#byName.set(name, namesakes);
+    const keys = identifiers.map(({ key }) => key);
+    for (const key of whole === null ? keys : [...keys, whole]) {
+      if (!this.#byKey.has(key)) this.#byKey.set(key, group);
+    }
+    if (name !== null) this.#learnName(group, name);
+  }
+
+  #learnName(group: Known<M>, name: string): void {
+    const namesakes = this.#byName.get(name);
+    if (namesakes === undefined) this.#byName.set(name, [group]);
+    else if (namesakes.length < MAX_NAMESAKES && !namesakes.includes(group)) namesakes.push(group);
   }
 }
 
-/** Told fields by their plain names. */
+/** By what a thing is recognised. */
+interface Features {
+  /** Told fields by their plain names. */
+  facts: Map<string, unknown>;
+  identifiers: { key: string; level: number }[];
+  name: string | null;
+  /** All that it tells; null: its name stands for it. */
+  whole: string | null;
+}
+
+function featuresOf(value: unknown): Features {
+  if (!isObject(value)) return { facts: new Map(), identifiers: [], name: null, whole: valueKey(value) };
+  const facts = factsOf(value);
+  const name = nameOf(facts);
+  return { facts, identifiers: identifiersOf(facts), name, whole: name === null ? valueKey(value) : null };
+}
+
 function factsOf(value: JsonObject): Map<string, unknown> {
   const facts = new Map<string, unknown>();
   for (const [field, fact] of Object.entries(value)) {
@@ -88,17 +105,14 @@ function plainName(field: string): string {
   return field.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }
 
-function* identifierKeys(facts: Map<string, unknown>): Iterable<string> {
-  for (const [level, names] of IDENTIFIERS.entries()) {
-    for (const name of names) {
-      const text = identityText(facts.get(name));
-      if (text !== null) yield `${level} ${name} ${text}`;
-    }
+function identifiersOf(facts: Map<string, unknown>): Features['identifiers'] {
+  const found: Features['identifiers'] = [];
+  for (const field of facts.keys()) {
+    const level = LEVELS.get(field);
+    const text = level === undefined ? null : identityText(facts.get(field));
+    if (text !== null) found.push({ key: `${field} ${text}`, level: level! });
   }
-}
-
-function levelOf(key: string): number {
-  return Number(key.slice(0, key.indexOf(' ')));
+  return found.sort((a, b) => a.level - b.level);
 }
 
 /** A more specific identifier that both have tells them apart, though they share a less specific one. */

@@ -12,7 +12,7 @@
  */
 import type { JsonSchema } from '@troupe/contracts';
 import { EntityGroups } from './entity-groups.js';
-import { isEmpty, isObject, valueKey } from './json-value.js';
+import { isEmpty, isObject, valueKey, type JsonObject } from './json-value.js';
 import { shapeOf, type SchemaShape } from './schema-shape.js';
 
 export interface SourcedValue {
@@ -32,8 +32,19 @@ const MAX_DEPTH = 32;
 const PLAIN_KEY = /^[\p{L}_$][\p{L}\p{N}_$-]*$/u;
 
 export function mergeValues(schema: JsonSchema | null, values: readonly SourcedValue[]): MergedValue {
+  const steps = mergeSteps(schema, values);
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  return step.value;
+}
+
+/** The same, yielding after every thing: for thousands of them, which would hold up what else the process does. */
+export function* mergeSteps(
+  schema: JsonSchema | null,
+  values: readonly SourcedValue[],
+): Generator<void, MergedValue, void> {
   const merge = new Merge(schema);
-  const value = merge.node(values, { schema, path: '', depth: 0 });
+  const value = yield* merge.node(values, { schema, path: '', depth: 0 });
   return { value: value ?? null, sources: Object.fromEntries(merge.sources) };
 }
 
@@ -43,12 +54,14 @@ interface Place {
   depth: number;
 }
 
+type Steps<T> = Generator<void, T, void>;
+
 class Merge {
   readonly sources = new Map<string, string[]>();
 
   constructor(private readonly root: JsonSchema | null) {}
 
-  node(values: readonly SourcedValue[], place: Place): unknown {
+  *node(values: readonly SourcedValue[], place: Place): Steps<unknown> {
     const told = values.filter(({ value }) => !isEmpty(value));
     const first = told[0];
     if (first === undefined) return emptyOf(values);
@@ -56,34 +69,33 @@ class Merge {
     const alike = told.filter(({ value }) => kindOf(value) === kind);
     if (place.depth >= MAX_DEPTH || kind === 'scalar') return this.#fact(alike, place);
     const shape = shapeOf(this.root, place.schema);
-    return kind === 'list' ? this.#list(alike, shape, place) : this.#object(values, shape, place);
+    return kind === 'list' ? yield* this.#list(alike, shape, place) : yield* this.#object(values, shape, place);
   }
 
-  #object(values: readonly SourcedValue[], shape: SchemaShape, { path, depth }: Place): unknown {
-    const objects = values.filter(({ value }) => isObject(value)) as {
-      value: Record<string, unknown>;
-      source: string;
-    }[];
+  *#object(values: readonly SourcedValue[], shape: SchemaShape, { path, depth }: Place): Steps<unknown> {
+    const objects = values.filter(({ value }) => isObject(value)) as { value: JsonObject; source: string }[];
     const present = new Set(objects.flatMap(({ value }) => Object.keys(value)));
     const known = [...shape.properties.keys()].filter((name) => present.has(name));
-    return Object.fromEntries(
-      [...new Set([...known, ...present])].map((name) => {
-        const fields = objects
-          .filter(({ value }) => Object.hasOwn(value, name))
-          .map(({ value, source }) => ({ value: value[name], source }));
-        const schema = shape.properties.get(name) ?? null;
-        return [name, this.node(fields, { schema, path: fieldPath(path, name), depth: depth + 1 })];
-      }),
-    );
+    const merged: [string, unknown][] = [];
+    for (const name of new Set([...known, ...present])) {
+      const fields = objects
+        .filter(({ value }) => Object.hasOwn(value, name))
+        .map(({ value, source }) => ({ value: value[name], source }));
+      const schema = shape.properties.get(name) ?? null;
+      merged.push([name, yield* this.node(fields, { schema, path: fieldPath(path, name), depth: depth + 1 })]);
+    }
+    return Object.fromEntries(merged);
   }
 
-  #list(lists: readonly SourcedValue[], shape: SchemaShape, { path, depth }: Place): unknown[] {
-    const groups = groupItems(lists, shape.uniqueItems);
-    return groups
-      .slice(0, shape.maxItems ?? groups.length)
-      .map((members, index) =>
-        this.node(members, { schema: shape.items, path: `${path}[${index}]`, depth: depth + 1 }),
-      );
+  *#list(lists: readonly SourcedValue[], shape: SchemaShape, { path, depth }: Place): Steps<unknown[]> {
+    const groups = yield* groupItems(lists, shape.uniqueItems);
+    const merged: unknown[] = [];
+    for (const members of groups.slice(0, shape.maxItems ?? groups.length)) {
+      const place = { schema: shape.items, path: `${path}[${merged.length}]`, depth: depth + 1 };
+      merged.push(yield* this.node(members, place));
+      yield;
+    }
+    return merged;
   }
 
   #fact(values: readonly SourcedValue[], { path }: Place): unknown {
@@ -115,7 +127,7 @@ function emptyOf(values: readonly SourcedValue[]): unknown {
 }
 
 /** Members of each item of the joined list, in its order. */
-function groupItems(lists: readonly SourcedValue[], areUnique: boolean): SourcedValue[][] {
+function* groupItems(lists: readonly SourcedValue[], areUnique: boolean): Steps<SourcedValue[][]> {
   const entities = new EntityGroups<SourcedValue>();
   const series = new Series();
   for (const { value, source } of lists) {
@@ -124,6 +136,7 @@ function groupItems(lists: readonly SourcedValue[], areUnique: boolean): Sourced
       const member = { value: item, source };
       if (isNumber && !areUnique) entities.add({ '': series.place(item, source) }, member);
       else if (!isEmpty(item)) entities.add(item, member);
+      yield;
     }
   }
   return entities.groups.map(({ members }) => members);

@@ -10,7 +10,6 @@ import type { TaskHandlers } from '../tasks/task-runner.js';
 import { ChildStarter } from './child-starter.js';
 import { fitValue } from './fit-value.js';
 import { MergeHandler } from './merge.handler.js';
-import type { Merger } from './merge-thread.js';
 import { PageProposals } from './page-proposals.js';
 import { PagesHandler, type PageReader } from './pages.handler.js';
 import { PlanHandler } from './plan.handler.js';
@@ -25,14 +24,13 @@ export interface ExtractParts {
   calls: Pick<Rpc, 'call'>;
   models: Models;
   reader: PageReader;
-  merger: Merger;
   /** null: none is configured. */
   search: SearchProvider | null;
 }
 
 /** What an extract job asks of an extractor, step by step. */
 export function extractHandlers(parts: ExtractParts): Pick<TaskHandlers, 'plan' | 'pages' | 'merge'> {
-  const { config, dataSource, steps, mailboxes, calls, models, reader, merger, search } = parts;
+  const { config, dataSource, steps, mailboxes, calls, models, reader, search } = parts;
   const { results } = openBlobRoots(path.join(config.troupeDataDir, 'blobs'));
   const jobs = new JobRepository(dataSource, { resultTtlHours: config.resultTtlHours });
   return {
@@ -44,6 +42,6 @@ export function extractHandlers(parts: ExtractParts): Pick<TaskHandlers, 'plan' 
       maxPages: config.extractMaxPages,
     }),
     pages: new PagesHandler({ stored: new StoredPages(new DeliveryRepository(poolOf(dataSource)), results), reader }),
-    merge: new MergeHandler({ steps, merger, models, fit: fitValue }),
+    merge: new MergeHandler({ steps, models, fit: fitValue }),
   };
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ExtractSpec, JsonSchema, ModelTask } from '@troupe/contracts';
-import { mergeValues } from '@troupe/extraction';
 import type { ExtractResult } from '@troupe/persistence';
 import type { LanguageModel, ModelQuestion } from '../models/model.js';
 import { MergeHandler } from './merge.handler.js';
@@ -45,7 +44,6 @@ function around(pages: PageFacts[], { contextTokens = 1_000, problems = [] as st
         ),
       keepResult: (_, result) => Promise.resolve(void kept.push(result)),
     },
-    merger: { merge: (schema, values) => Promise.resolve(mergeValues(schema, values)) },
     models: { of: () => Promise.resolve(model) },
     fit: (_, value) => ({ value, notes: [], problems }),
   });

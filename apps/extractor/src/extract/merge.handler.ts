@@ -6,12 +6,12 @@
  * have been answered in different forms: then the model brings them into one, once, if they fit into one question.
  */
 import { TroupeError, type ExtractSpec, type JsonSchema, type ModelTask, type ModelWork } from '@troupe/contracts';
-import { isEmpty, type MergedValue, type SourcedValue } from '@troupe/extraction';
+import { isEmpty, mergeSteps, type MergedValue, type SourcedValue } from '@troupe/extraction';
 import type { ModelSteps } from '@troupe/persistence';
 import type { DataBlock, LanguageModel, Models } from '../models/model.js';
+import { inSlices } from '../pages/in-slices.js';
 import type { StepResult, TaskHandler } from '../tasks/task.js';
 import { sourcesOf } from './fact-sources.js';
-import type { Merger } from './merge-thread.js';
 import type { PageFacts } from './page-facts.js';
 
 export type MergeWork = Extract<ModelWork, { what: 'merge' }>;
@@ -28,7 +28,6 @@ export interface Fitted {
 
 export interface MergeParts {
   steps: Pick<ModelSteps, 'list' | 'keepResult'>;
-  merger: Merger;
   models: Models;
   fit(schema: JsonSchema, value: unknown): Fitted;
 }
@@ -77,7 +76,7 @@ export class MergeHandler implements TaskHandler<MergeWork> {
       error !== null || isEmpty(value) ? [] : [{ value, source: url }],
     );
     const given = told.length > 0 ? told : pages.map(({ value, url }) => ({ value, source: url }));
-    const merged = await this.parts.merger.merge(spec.schema, given);
+    const merged = await inSlices(mergeSteps(spec.schema, given));
     if (spec.schema !== null || isOneForm(told)) return { ...merged, tokens: 0, warnings: [] };
     return this.reconciled(task, told, merged, signal);
   }

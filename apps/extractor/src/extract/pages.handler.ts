@@ -11,9 +11,9 @@ import {
   type PageTexts,
 } from '@troupe/contracts';
 import { ModelError } from '../models/model.js';
+import { relaxedSchema } from '../pages/relaxed-schema.js';
 import type { StepResult, TaskHandler } from '../tasks/task.js';
 import type { PageFacts } from './page-facts.js';
-import { partialSchema } from './partial-schema.js';
 import type { StoredPage, StoredPages } from './stored-pages.js';
 
 export type PagesTask = ModelTask & { work: Extract<ModelWork, { what: 'pages' }> };
@@ -70,7 +70,7 @@ export class PagesHandler implements TaskHandler<PagesTask['work']> {
 
 function requestFor({ team, deadlineMs, work: { spec } }: PagesTask, page: StoredPage): PageModelRequest {
   const { url, title } = page;
-  const schema = spec.schema === null ? null : partialSchema(spec.schema);
+  const schema = spec.schema === null ? null : relaxedSchema(spec.schema);
   return {
     id: randomUUID(),
     team,

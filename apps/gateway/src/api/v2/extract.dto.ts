@@ -1,3 +1,4 @@
+import { schemaProblem } from '@troupe/json-schema';
 import {
   BooleanField,
   Field,
@@ -46,7 +47,9 @@ function promptIssues(value: unknown, body: object): Issue[] {
 }
 
 export function schemaIssues(value: unknown): Issue[] {
-  return isPlainObject(value) ? [] : [wrongType('object', value)];
+  if (!isPlainObject(value)) return [wrongType('object', value)];
+  const problem = schemaProblem(value);
+  return problem === null ? [] : [customIssue(problem)];
 }
 
 function agentIssues(value: unknown): Issue[] {
