@@ -27,10 +27,10 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
   const pool = poolOf(dataSource);
   const cancels = new CancelBoard(link);
   await cancels.start();
-  const onModelProblem = (error: unknown) => log.warn({ err: error }, 'models of teams or their usage cannot be kept');
+  const onModelProblem = (error: unknown) => onProblem('models of teams or their usage cannot be kept', error);
   const own = await TeamModelTable.watch(pool, onModelProblem);
-  const usage = new ModelUsage(pool);
-  const budget = new TeamBudget({ usage, perDay: config.llmTeamTokensPerDay, onProblem: onModelProblem });
+  const perDay = config.llmTeamTokensPerDay;
+  const budget = new TeamBudget({ usage: new ModelUsage(pool), perDay, onProblem: onModelProblem });
   const models = new TeamModels({ config, accessOf: (team) => own.accessOf(team), budget });
   await models.warm();
   const search = createSearchProvider(config);
@@ -64,8 +64,7 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
       tasks.drain();
       await app.close();
       own.stop();
-      await Promise.all([app.get(MemberBoard).stop(), cancels.stop(), models.close(), search?.close()]);
-      await budget.write();
+      await Promise.all([app.get(MemberBoard).stop(), cancels.stop(), budget.write(), models.close(), search?.close()]);
       await link.close();
       await dataSource.destroy();
     },
