@@ -341,14 +341,17 @@ describe('a value that does not fit', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('refused or filtered is an error that says so, and is not asked for again', async () => {
+  it.each([
+    ['at once', {}],
+    ['streamed', { LLM_STREAM: 'true' }],
+  ])('refused or filtered is an error that says so, and is not asked for again, %s', async (_how, env) => {
     server.setBrain(
       inTurn(
         () => ({ refusal: 'I cannot help with that.' }),
         () => ({ text: '', finish: 'content_filter' }),
       ),
     );
-    const models = open();
+    const models = open({ env });
     expect((await failureOf(ask(models))).message).toContain('I cannot help with that');
     expect((await failureOf(ask(models))).message).toContain('filtered');
     expect(server.requests).toHaveLength(2);

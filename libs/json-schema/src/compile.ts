@@ -99,30 +99,27 @@ function compileIn(drafts: Draft[], { $schema: _, ...schema }: JsonSchema): Vali
   throw new SchemaError(`The schema does not compile: ${message.slice(0, 500)}`);
 }
 
-/**
- * Validators are shared by all schemas of a draft; a schema leaves nothing behind in them, so that ids of callers cannot
- * meet. Their own meta-schemas are compiled once.
- */
-const validators = new Map<Draft, Ajv>();
+/** Schemas leave names of theirs behind in the validator that compiled them: after this many a new one is made. */
+const SCHEMAS_PER_VALIDATOR = 100;
 
-function validatorOf(draft: Draft, schema: JsonSchema): ValidateFunction {
-  let ajv = validators.get(draft);
-  if (ajv === undefined) {
-    ajv = draft({
-      strict: false,
-      allErrors: true,
-      logger: false,
-      addUsedSchema: false,
-      code: { regExp: compilePattern },
-    });
-    addFormats(ajv, { mode: 'full' });
-    validators.set(draft, ajv);
-  }
+const validators = new Map<Draft, { ajv: Ajv; left: number }>();
+
+function validatorOf(draft: Draft, { $id: _, ...schema }: JsonSchema): ValidateFunction {
+  const known = validators.get(draft);
+  const used =
+    known !== undefined && known.left > 0 ? known : { ajv: newValidator(draft), left: SCHEMAS_PER_VALIDATOR };
+  used.left--;
+  validators.set(draft, used);
   try {
-    return ajv.compile(schema);
+    return used.ajv.compile(schema);
   } finally {
-    ajv.removeSchema(schema);
+    used.ajv.removeSchema(schema);
   }
+}
+
+function newValidator(draft: Draft): Ajv {
+  const ajv = draft({ strict: false, allErrors: true, logger: false, code: { regExp: compilePattern } });
+  return addFormats(ajv, { mode: 'full' });
 }
 
 function problemsOf(validator: ValidateFunction, value: unknown): string[] {

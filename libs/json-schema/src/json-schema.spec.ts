@@ -59,8 +59,20 @@ describe('a schema', () => {
     expect(performance.now() - from).toBeLessThan(2_000);
   });
 
-  it('does not hang on a schema that is only itself', () => {
+  it('may contain itself', () => {
+    const { problemsOf } = compileSchema({ type: 'object', properties: { a: { $ref: '#' }, b: { type: 'string' } } });
+    expect(problemsOf({ a: { a: { b: 'x' } } })).toEqual([]);
+    expect(problemsOf({ a: { a: { b: 1 } } })).toEqual(['/a/a/b must be string']);
+  });
+
+  it('that is nothing but itself does not hang', () => {
     expect(compileSchema({ $ref: '#' }).problemsOf({ a: 1 })).toEqual(['the value is nested too deeply']);
+    expect(schemaProblem({ $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/a' } } })).toContain('does not compile');
+  });
+
+  it('is checked at the same speed after many others', () => {
+    for (let n = 0; n < 250; n++) expect(schemaProblem({ $id: `https://${n}.test`, enum: [n] })).toBeNull();
+    expect(compileSchema({ enum: [3] }).problemsOf(4)).toEqual(['the value must be one of [3]']);
   });
 });
 

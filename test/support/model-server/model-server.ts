@@ -257,15 +257,19 @@ function envelopeOf(schema: Record<string, unknown> | null): Envelope | null {
 
 function messageOf(request: RecordedRequest, reply: Reply): AnswerMessage {
   if (reply.refusal !== undefined) return { content: null, refusal: reply.refusal };
-  if (reply.toolCalls !== undefined) return { content: reply.text ?? null, tool_calls: reply.toolCalls.map(toolCall) };
-  if (reply.text !== undefined && request.mode !== 'tools') return { content: reply.text };
-  const text = reply.text ?? JSON.stringify(reply.value ?? null);
-  if (request.mode !== 'tools') return { content: text };
-  const { name } = (request.body.tool_choice as { function: { name: string } }).function;
-  return {
-    content: null,
-    tool_calls: [{ index: 0, id: 'call_0', type: 'function', function: { name, arguments: text } }],
-  };
+  const isNative = request.mode === 'tools';
+  if (reply.toolCalls !== undefined) {
+    if (isNative) return { content: null, tool_calls: reply.toolCalls.map(toolCall) };
+    const { name, arguments: args } = reply.toolCalls[0]!;
+    return { content: JSON.stringify({ tool: name, arguments: args }) };
+  }
+  if (isNative) {
+    const call = { name: ANSWER_TOOL, arguments: reply.text ?? JSON.stringify(reply.value ?? null) };
+    return { content: null, tool_calls: [{ index: 0, id: 'call_0', type: 'function', function: call }] };
+  }
+  if (reply.text !== undefined) return { content: reply.text };
+  const value = request.tools.length === 0 ? reply.value : { tool: ANSWER_TOOL, arguments: reply.value };
+  return { content: JSON.stringify(value ?? null) };
 }
 
 function toolCall({ name, arguments: args }: { name: string; arguments: unknown }, index: number) {

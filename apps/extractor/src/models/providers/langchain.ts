@@ -8,6 +8,9 @@ import { ANSWER_TOOL, type ChatReply, type ChatRequest } from './provider.js';
 /** Options of a call that a provider's client understands. */
 export type CallOptions = Record<string, unknown>;
 
+/** The end of an answer in which a model says why it does not answer. */
+export const REFUSED = 'refusal';
+
 const TRUNCATED = new Set(['length', 'max_tokens', 'model_length', 'model_context_window_exceeded']);
 const FILTERED = new Set([
   'content_filter',
@@ -55,24 +58,22 @@ function replyOf(message: AIMessage | AIMessageChunk): ChatReply {
   const calls = message.tool_calls ?? [];
   const answer = calls.find(({ name }) => name === ANSWER_TOOL);
   const broken = message.invalid_tool_calls?.find(({ name }) => name === ANSWER_TOOL);
-  const refusal = (message.additional_kwargs as { refusal?: unknown }).refusal;
+  const reason = endReason(message.response_metadata);
   return {
     text: answer === undefined ? (broken?.args ?? message.text) : JSON.stringify(answer.args),
     toolCalls: calls
       .filter(({ name }) => name !== ANSWER_TOOL)
       .map(({ name, args }) => ({ name, arguments: args as Record<string, unknown> })),
-    end: endOf(message.response_metadata),
-    refusal: typeof refusal === 'string' && refusal !== '' ? refusal : null,
+    end: TRUNCATED.has(reason) ? 'truncated' : FILTERED.has(reason) ? 'filtered' : 'whole',
+    refusal: reason === REFUSED ? message.text || 'it says no more' : null,
     usage: usageOf(message),
   };
 }
 
-function endOf(metadata: Record<string, unknown>): ChatReply['end'] {
+function endReason(metadata: Record<string, unknown>): string {
   const { finish_reason: openai, stop_reason: anthropic, finishReason: google, done_reason: ollama } = metadata;
   const reason = [openai, anthropic, google, ollama].find((each) => typeof each === 'string');
-  const word = typeof reason === 'string' ? reason.toLowerCase() : '';
-  if (TRUNCATED.has(word)) return 'truncated';
-  return FILTERED.has(word) ? 'filtered' : 'whole';
+  return typeof reason === 'string' ? reason.toLowerCase() : '';
 }
 
 function usageOf({ usage_metadata: usage }: AIMessage | AIMessageChunk): ChatReply['usage'] {

@@ -1,7 +1,7 @@
 /** OpenAI, every server that speaks its chat completions, and Azure. */
 import { AzureChatOpenAICompletions, ChatOpenAICompletions } from '@langchain/openai';
 import type { ModelAccess } from '@troupe/contracts';
-import { askModel, toolOptions, type CallOptions } from './langchain.js';
+import { askModel, REFUSED, toolOptions, type CallOptions } from './langchain.js';
 import type { ChatClient, ChatRequest } from './provider.js';
 
 const AZURE_API_VERSION = '2024-10-21';
@@ -43,17 +43,56 @@ function modelFor(access: ModelAccess, { habits, maxAnswerTokens, fetch }: ChatR
   );
 }
 
-/** The client would parse structured answers and throw away those that are cut off or broken, with their usage. */
-function readingAsIs(model: ChatOpenAICompletions): ChatOpenAICompletions {
-  const inner = model as unknown as {
-    _getClientOptions(options: object): object;
-    client: { chat: { completions: { create(request: object, options: object): Promise<unknown> } } };
+interface InnerClient {
+  _getClientOptions(options: object): object;
+  client: {
+    chat: {
+      completions: { create(request: object, options: object): Promise<Completion | AsyncIterable<Completion>> };
+    };
   };
-  model.completionWithRetry = ((request, { maxRetries: _, ...options } = {}) => {
+}
+
+/** A whole answer, or one piece of a streamed one. */
+interface Completion {
+  choices?: { message?: Spoken; delta?: Spoken; finish_reason?: string | null }[];
+}
+
+interface Spoken {
+  content?: string | null;
+  refusal?: string | null;
+}
+
+/**
+ * The client would parse structured answers and throw away those that are cut off or broken, with their usage; and it drops
+ * what a model says when it refuses.
+ */
+function readingAsIs(model: ChatOpenAICompletions): ChatOpenAICompletions {
+  const inner = model as unknown as InnerClient;
+  model.completionWithRetry = (async (request, { maxRetries: _, ...options } = {}) => {
     const clientOptions = inner._getClientOptions(options);
-    return inner.client.chat.completions.create(request, clientOptions);
+    const answer = await inner.client.chat.completions.create(request, clientOptions);
+    return Symbol.asyncIterator in answer ? refusalsIn(answer) : withRefusal(answer);
   }) as Completions;
   return model;
+}
+
+async function* refusalsIn(pieces: AsyncIterable<Completion>): AsyncGenerator<Completion> {
+  let isRefused = false;
+  for await (const piece of pieces) {
+    isRefused ||= Boolean(piece.choices?.[0]?.delta?.refusal);
+    yield isRefused ? withRefusal(piece) : piece;
+  }
+}
+
+/** A refusal is what was said, and the reason why the answer ended. */
+function withRefusal(completion: Completion): Completion {
+  const [choice] = completion.choices ?? [];
+  const spoken = choice?.message ?? choice?.delta;
+  if (choice === undefined || spoken === undefined) return completion;
+  if (spoken.refusal) spoken.content = spoken.refusal;
+  const isWhole = choice.message !== undefined;
+  if (isWhole ? Boolean(spoken.refusal) : Boolean(choice.finish_reason)) choice.finish_reason = REFUSED;
+  return completion;
 }
 
 function formatOf({ form }: ChatRequest): CallOptions {
