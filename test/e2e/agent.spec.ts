@@ -200,7 +200,8 @@ describe('an agent', () => {
       [{ creditsUsed: 2 * CALL_CREDITS + 3, action: 'scrape', input: { url: at('/team') } }],
       [{ creditsUsed, data: { founders: ['Ada', 'Grace'] } }],
     ]);
-    for (const { event } of events) expect(event).toMatchObject({ id, success: true, metadata: { run: '7' }, error: null });
+    for (const { event } of events)
+      expect(event).toMatchObject({ id, success: true, metadata: { run: '7' }, error: null });
   });
 
   it('answers in the form that the caller asks for', async () => {
@@ -279,7 +280,12 @@ describe('an agent', () => {
     const body = await ended(id);
     expect(body).toMatchObject({ success: false, status: 'failed', error: expect.any(String), creditsUsed: 0 });
     const [told] = await receiver.until('/refused', (requests) => requests.length > 0);
-    expect(told!.event).toMatchObject({ type: 'agent.failed', success: false, data: [{ creditsUsed: 0 }], error: body.error });
+    expect(told!.event).toMatchObject({
+      type: 'agent.failed',
+      success: false,
+      data: [{ creditsUsed: 0 }],
+      error: body.error,
+    });
   });
 });
 

@@ -96,7 +96,14 @@ beforeEach(() => {
   steps = new MemorySteps();
   fetched = [];
   hits = ['http://acme.test/'];
-  const head: FetchReply = { ok: true, statusCode: 200, finalUrl: 'http://acme.test/x', engine: 'http', ms: 1, credits: 1 };
+  const head: FetchReply = {
+    ok: true,
+    statusCode: 200,
+    finalUrl: 'http://acme.test/x',
+    engine: 'http',
+    ms: 1,
+    credits: 1,
+  };
   page = { head, document: { markdown: 'Founder: Ada', links: ['http://acme.test/y'], metadata: { title: 'X' } } };
   const call = (subject: string, request: object) => {
     expect(subject).toBe(RPC.fetchHttp);
@@ -230,9 +237,17 @@ describe('a move of an agent', () => {
   });
 
   it('is told why a page could not be had; an unknown host costs a credit', async () => {
-    const error = { code: 'SCRAPE_DNS_RESOLUTION_ERROR', message: 'no such host', retryable: false, httpStatus: 200 } as const;
+    const error = {
+      code: 'SCRAPE_DNS_RESOLUTION_ERROR',
+      message: 'no such host',
+      retryable: false,
+      httpStatus: 200,
+    } as const;
     page.head = { ok: false, error };
-    expect(await act(scrape('http://gone.test/'))).toMatchObject({ text: 'This did not work: no such host', credits: 1 });
+    expect(await act(scrape('http://gone.test/'))).toMatchObject({
+      text: 'This did not work: no such host',
+      credits: 1,
+    });
   });
 
   it('finds pages by words, for the price of a search', async () => {
@@ -241,7 +256,10 @@ describe('a move of an agent', () => {
       credits: 2,
     });
     hits = [];
-    expect(await act({ name: 'search', arguments: { query: 'b' } })).toMatchObject({ text: 'Nothing was found.', credits: 0 });
+    expect(await act({ name: 'search', arguments: { query: 'b' } })).toMatchObject({
+      text: 'Nothing was found.',
+      credits: 0,
+    });
   });
 
   it('keeps a long answer of the model about its call out of the record', async () => {
@@ -250,7 +268,9 @@ describe('a move of an agent', () => {
   });
 
   it('fails with the tokens of all its calls when the model does', async () => {
-    model.replies.push(new ModelError('SCRAPE_JSON_FAILED', 'down', { tokens: { prompt: 5, answer: 2 }, retryable: true }));
+    model.replies.push(
+      new ModelError('SCRAPE_JSON_FAILED', 'down', { tokens: { prompt: 5, answer: 2 }, retryable: true }),
+    );
     const failure = agent.run(taskOf(1), new AbortController().signal);
     await expect(failure).rejects.toMatchObject({ tokens: { prompt: 5, answer: 2 }, retryable: true });
   });

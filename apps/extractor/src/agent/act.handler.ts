@@ -71,7 +71,10 @@ export class ActHandler implements TaskHandler<ActTask['work']> {
   private async prepare(task: ActTask, signal: AbortSignal): Promise<Move> {
     const startedMs = this.now();
     const { team, jobNo, deadlineMs, work } = task;
-    const [model, recorded] = await Promise.all([this.parts.models.of(team), this.parts.steps.list(jobNo, STEP_PREFIX)]);
+    const [model, recorded] = await Promise.all([
+      this.parts.models.of(team),
+      this.parts.steps.list(jobNo, STEP_PREFIX),
+    ]);
     return {
       task,
       model: new MeteredModel(model),
@@ -172,4 +175,3 @@ function failed(error: unknown): ToolResult {
 function shownInput(input: Record<string, unknown>): Record<string, unknown> {
   return JSON.stringify(input).length <= MAX_SHOWN_INPUT_CHARS ? input : { note: 'too long to be kept' };
 }
-

@@ -40,7 +40,10 @@ export class ExtractTool implements AgentTool {
     const data = [{ label: 'page', url: page.url, text: text ?? '' }];
     const question = { purpose: 'agent-extract', team: task.team, instructions: INSTRUCTIONS, request: prompt, data };
     try {
-      const { value } = await model.ask({ ...question, schema }, { deadlineMs: Math.max(1, Math.floor(leftMs())), signal });
+      const { value } = await model.ask(
+        { ...question, schema },
+        { deadlineMs: Math.max(1, Math.floor(leftMs())), signal },
+      );
       return JSON.stringify(value).slice(0, MAX_RESULT_CHARS);
     } catch (error) {
       signal.throwIfAborted();
