@@ -263,6 +263,15 @@ describe('paths and ids', () => {
     expect((await call(path, { method, json, headers: { authorization: '' } })).status).toBe(401);
   });
 
+  it('agents need a model, and there are none without', async () => {
+    expect(await post('/v2/agent', { prompt: 'x' })).toMatchObject({ status: 501, body: { code: 'NOT_SUPPORTED' } });
+    for (const method of ['GET', 'DELETE']) {
+      const { status, body } = await call(`/v2/agent/${UNKNOWN_ID}`, { method });
+      expect({ status, body }).toEqual({ status: 404, body: { success: false, error: 'Agent job not found' } });
+    }
+    expect((await call('/v2/agent')).body).toEqual({ success: true, agents: [] });
+  });
+
   it('a file for /v2/parse is not refused for being no JSON', async () => {
     const headers = { 'content-type': 'multipart/form-data; boundary=x' };
     const raw = '--x\r\nContent-Disposition: form-data; name="options"\r\n\r\n{}\r\n--x--\r\n';
