@@ -287,7 +287,7 @@ describe('a move of an agent', () => {
   it('ends with its signal, and not with an observation', async () => {
     const abort = new AbortController();
     model.replies.push(scrape('http://acme.test/x'));
-    page.head = { ok: false, error: new TroupeError('SCRAPE_TIMEOUT', 'late') as never };
+    page.head = { ok: false, error: new TroupeError('SCRAPE_TIMEOUT', 'late') };
     abort.abort(new Error('cancelled'));
     await expect(agent.run(taskOf(1), abort.signal)).rejects.toThrow('cancelled');
   });
