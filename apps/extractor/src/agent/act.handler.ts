@@ -3,9 +3,9 @@
  * brought is recorded with the step and shown in the next one. A model never gets its tools, its budget or its orders from
  * a page: results are data blocks, and which tools there are is decided here.
  */
-import { tokenCredits, type ModelDone } from '@troupe/contracts';
+import { tokenCredits, TOKENS_PER_CREDIT } from '@troupe/contracts';
 import type { ModelSteps } from '@troupe/persistence';
-import type { LanguageModel, Models } from '../models/model.js';
+import type { LanguageModel, ModelAnswer, Models } from '../models/model.js';
 import type { StepResult, TaskHandler } from '../tasks/task.js';
 import {
   doneBefore,
@@ -35,7 +35,6 @@ export interface ActParts {
 const ANSWER = 'answer';
 /** Part of the remaining credits that one question may cost at most. */
 const BUDGET_SHARE = 1 / 3;
-const TOKENS_PER_CREDIT = 15;
 const MIN_DATA_TOKENS = 1_000;
 /** What the last answer may look at when the credits are used up. */
 const LAST_DATA_TOKENS = 6_000;
@@ -53,7 +52,7 @@ interface Call {
   action: string;
   input: Record<string, unknown>;
 }
-type Choice = { answer: unknown } | Call;
+type Choice = { answer: Pick<ModelAnswer, 'value' | 'notes'> } | Call;
 
 export class ActHandler implements TaskHandler<ActTask['work']> {
   private readonly now: () => number;
@@ -90,25 +89,27 @@ export class ActHandler implements TaskHandler<ActTask['work']> {
   private async choose(move: Move): Promise<Choice> {
     const tools = this.parts.toolsFor(move.task.work.spec).map(({ tool }) => tool);
     const asked = { ...questionOf(move), instructions: MOVE_INSTRUCTIONS, tools };
-    const { value, toolCalls } = await move.model.ask(asked, limitsOf(move));
-    const call = toolCalls[0];
-    return call === undefined ? { answer: value } : { action: call.name, input: call.arguments };
+    const answer = await move.model.ask(asked, limitsOf(move));
+    const call = answer.toolCalls[0];
+    return call === undefined ? { answer } : { action: call.name, input: call.arguments };
   }
 
   /** With what there is, and without tools. */
-  private async lastAnswer(move: Move): Promise<unknown> {
+  private lastAnswer(move: Move): Promise<ModelAnswer> {
     const asked = { ...questionOf(move), instructions: ANSWER_INSTRUCTIONS };
-    return (await move.model.ask(asked, limitsOf(move))).value;
+    return move.model.ask(asked, limitsOf(move));
   }
 
-  private async finish(move: Move, data: unknown): Promise<StepResult> {
-    await this.parts.steps.keepResult(move.task.jobNo, { data, sources: {} });
-    return result(move, { action: ANSWER, input: {} }, { text: '', url: null }, 0, 'answered');
+  private async finish(move: Move, { value, notes }: Pick<ModelAnswer, 'value' | 'notes'>): Promise<StepResult> {
+    await this.parts.steps.keepResult(move.task.jobNo, { data: value, sources: {} });
+    const step = { action: { action: ANSWER, input: {} }, observation: { text: '', url: null }, credits: 0 };
+    return result(move, step, { end: 'answered', warning: notes.length === 0 ? null : notes.join(' ') });
   }
 
   private async act(move: Move, { action, input }: Call): Promise<StepResult> {
     const { observation, credits } = await this.use(move, { action, input });
-    return result(move, { action, input: shownInput(input) }, observation, credits, null);
+    const step = { action: { action, input: shownInput(input) }, observation, credits };
+    return result(move, step, { end: null, warning: null });
   }
 
   private async use(move: Move, { action, input }: Call): Promise<ToolResult> {
@@ -149,16 +150,19 @@ function sumOfTokens(recorded: readonly { tokens: number }[]): number {
   return recorded.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
+interface Made {
+  action: Omit<AgentAction, 'creditsUsed'>;
+  observation: Observation;
+  credits: number;
+}
+
 function result(
   { model, creditsUsed }: Move,
-  action: Omit<AgentAction, 'creditsUsed'>,
-  observation: Observation,
-  credits: number,
-  end: 'answered' | null,
+  { action, observation, credits }: Made,
+  end: { end: 'answered' | null; warning: string | null },
 ): StepResult {
-  const outcome: NonNullable<ModelDone['outcome']> = { what: 'acted', end, warning: null };
   const value: AgentStepValue = { action: { creditsUsed, ...action }, observation };
-  return { outcome, value, tokens: model.tokens, credits };
+  return { outcome: { what: 'acted', ...end }, value, tokens: model.tokens, credits };
 }
 
 function refused(text: string, credits = 0): ToolResult {
