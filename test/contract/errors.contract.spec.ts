@@ -183,10 +183,6 @@ const ID_PATHS = [
 
 /** spec/beyond.md and spec/v1.md. */
 const NOT_OFFERED = [
-  'POST /v2/agent',
-  'GET /v2/agent',
-  `GET /v2/agent/${UNKNOWN_ID}`,
-  `DELETE /v2/agent/${UNKNOWN_ID}`,
   `GET /v2/agent/${UNKNOWN_ID}/trace`,
   `GET /v2/agent/${UNKNOWN_ID}/snapshots/1`,
   `GET /v2/agent/threads/${UNKNOWN_ID}`,
@@ -265,6 +261,15 @@ describe('paths and ids', () => {
       body: { success: false, code: 'NOT_SUPPORTED', error: expect.any(String) },
     });
     expect((await call(path, { method, json, headers: { authorization: '' } })).status).toBe(401);
+  });
+
+  it('agents need a model, and there are none without', async () => {
+    expect(await post('/v2/agent', { prompt: 'x' })).toMatchObject({ status: 501, body: { code: 'NOT_SUPPORTED' } });
+    for (const method of ['GET', 'DELETE']) {
+      const { status, body } = await call(`/v2/agent/${UNKNOWN_ID}`, { method });
+      expect({ status, body }).toEqual({ status: 404, body: { success: false, error: 'Agent job not found' } });
+    }
+    expect((await call('/v2/agent')).body).toEqual({ success: true, agents: [] });
   });
 
   it('a file for /v2/parse is not refused for being no JSON', async () => {

@@ -6,6 +6,7 @@ import { ActorBus, CancelBoard, MemberBoard, NatsLink, NatsStrategy, Rpc } from 
 import type { RunningService, ServiceContext } from '@troupe/observability';
 import { createDataSource, ModelSteps, ModelUsage, poolOf, TeamModelTable } from '@troupe/persistence';
 import { createSearchProvider } from '@troupe/search';
+import { createAgent } from './agent/create-agent.js';
 import { extractHandlers } from './extract/extract-handlers.js';
 import { ExtractorModule } from './extractor.module.js';
 import { TeamBudget } from './models/team-budget.js';
@@ -44,7 +45,10 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
     steps,
     mailboxes,
     cancels,
-    handlers: extractHandlers({ ...shared, config, dataSource, reader: modeler }),
+    handlers: {
+      ...extractHandlers({ ...shared, config, dataSource, reader: modeler }),
+      act: createAgent(shared),
+    },
   });
   const app = await NestFactory.createMicroservice<MicroserviceOptions>(
     ExtractorModule.with({ instance, link, models, modeler, planner, tasks }),

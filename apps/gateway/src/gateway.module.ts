@@ -17,6 +17,7 @@ import { ExtractV1Controller } from './api/v1/extract.controller.js';
 import { MapV1Controller } from './api/v1/map.controller.js';
 import { ScrapeV1Controller } from './api/v1/scrape.controller.js';
 import { SearchV1Controller } from './api/v1/search.controller.js';
+import { AgentController } from './api/v2/agent.controller.js';
 import { BatchController } from './api/v2/batch.controller.js';
 import { CrawlController } from './api/v2/crawl.controller.js';
 import { DeliveriesController } from './api/v2/deliveries.controller.js';
@@ -114,6 +115,7 @@ export class GatewayModule {
         PauseController,
         LedgerController,
         ExtractV1Controller,
+        AgentController,
         AccountController,
         UsageController,
         UsageV1Controller,

@@ -174,7 +174,7 @@ function buildServices(
     submit,
     status,
     cancel,
-    modelJobs: new ModelJobs({ status, cancel, steps: new ModelSteps(pool) }),
+    modelJobs: new ModelJobs({ status, cancel, jobs, steps: new ModelSteps(pool) }),
     appends: new BatchAppendService({ ...jobCommands, submit }),
     pauses: new CrawlPauseService({ ...jobCommands, pauses: new PauseBoard(link) }),
     ledgers: new JobLedgerService({ status, ledgers: new LedgerRepository(pool) }),

@@ -6,6 +6,7 @@ import { ActorBus, KvLeaseBoard, NatsLink } from '@troupe/messaging';
 import type { Logger } from '@troupe/observability';
 import { createPool, Housekeeping, PgActorStore, Retention, type TeamSizes } from '@troupe/persistence';
 import path from 'node:path';
+import { agentActor } from './agent/agent.actor.js';
 import { batchActor } from './batch/batch.actor.js';
 import { crawlActor } from './crawl/crawl.actor.js';
 import { domainActor } from './domain/domain.actor.js';
@@ -38,6 +39,7 @@ function actorsFor({ config, teams }: Pick<SchedulerParts, 'config' | 'teams'>):
     teamActor({ concurrencyOf: (team) => teams.concurrencyOf(team) ?? config.teamConcurrency }),
     deliveryActor({ retryMs: config.webhookRetryMs }),
     extractActor(),
+    agentActor({ maxCredits: config.agentMaxCredits }),
   ] as unknown as ActorDef<never, never>[];
 }
 

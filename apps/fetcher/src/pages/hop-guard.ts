@@ -3,7 +3,7 @@
  * (design/politeness.md §7, frontier.md §5); express places taken for hops into other hosts are given back with it.
  */
 import { TroupeError } from '@troupe/contracts';
-import { canonicalize, hostKey, type CompiledScope } from '@troupe/frontier';
+import { canonicalize, hostKey, withoutWww, type CompiledScope } from '@troupe/frontier';
 import type { ExpressPlace, ExpressSlots } from '../slots/express-slots.js';
 import type { Penalties, RobotsLookup } from '../ports.js';
 
@@ -39,6 +39,8 @@ export interface HopGuardOptions {
   robots: RobotsLookup;
   /** Redirect targets out of it are refused; null: anything goes. */
   scope: { rules: CompiledScope; depth: number } | null;
+  /** Requests to other hosts are refused; `www.` makes no difference. @default any */
+  onlyHosts?: readonly string[];
   penalties: Pick<Penalties, 'pauseMs'>;
   express: Pick<ExpressSlots, 'acquire'>;
   /** Longest wait for a place on another host. */
@@ -64,11 +66,13 @@ export class HopGuard {
 
   /** Before the first request. @throws RequestRefusedError */
   async checkStart(url: string): Promise<void> {
+    this.#checkHost(url);
     await this.#checkRobots(url);
   }
 
   /** Before following a redirect. @throws RequestRefusedError, HostPausedError, TroupeError CONCURRENCY_QUEUE_TIMEOUT */
   async checkHop(target: string): Promise<void> {
+    this.#checkHost(target);
     this.#checkScope(target);
     this.host = hostKey(target);
     await this.#checkRobots(target);
@@ -86,6 +90,12 @@ export class HopGuard {
     this.#isOver = true;
     for (const place of this.#places.values()) place.release();
     this.#places.clear();
+  }
+
+  #checkHost(target: string): void {
+    const { onlyHosts } = this.options;
+    const host = withoutWww(hostKey(target));
+    if (onlyHosts?.some((allowed) => withoutWww(allowed) === host) === false) this.#refuse('redirected', target);
   }
 
   #checkScope(target: string): void {

@@ -83,6 +83,7 @@ export class ScrapeRunner {
       url: request.url,
       budgetMs: request.deadlineMs,
       robotsAgent: null,
+      ...(request.onlyHosts === undefined ? {} : { onlyHosts: request.onlyHosts }),
       reportsShells: true,
       cache: cached.use(request.url),
       team: request.team,

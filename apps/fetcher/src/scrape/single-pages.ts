@@ -23,6 +23,8 @@ export interface SinglePageParts {
 export interface SinglePageRequest extends Omit<PageRequest, 'onHop' | 'onAnswer' | 'onClimb' | 'keepsBusyAnswers'> {
   /** null: robots are not consulted. */
   robotsAgent: string | null;
+  /** See `FetchRequest`. */
+  onlyHosts?: readonly string[];
 }
 
 /** Share of the budget that may pass before the first byte is asked for. */
@@ -85,7 +87,7 @@ export class SinglePages {
 
   #guardFor(host: string, request: SinglePageRequest, placeWaitMs: number, place: HeldPlace): HopGuard {
     const { robots, penalties, express } = this.parts;
-    const { robotsAgent, signal } = request;
+    const { robotsAgent, onlyHosts, signal } = request;
     const onOwnHost = async () => {
       await this.#outlastPenalty(host, placeWaitMs, signal);
       await place.take();
@@ -95,6 +97,7 @@ export class SinglePages {
       robotsAgent,
       robots,
       scope: null,
+      ...(onlyHosts === undefined ? {} : { onlyHosts }),
       penalties,
       express,
       placeWaitMs,

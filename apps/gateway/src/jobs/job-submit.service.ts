@@ -1,4 +1,4 @@
-import { type BatchSpec, type CrawlSpec, type ExtractSpec, type Uuid } from '@troupe/contracts';
+import { type AgentSpec, type BatchSpec, type CrawlSpec, type ExtractSpec, type Uuid } from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
 import { ApiError, unavailable } from '../errors/api-error.js';
 import { type CreditGate } from '../limits/credit-gate.js';
@@ -82,6 +82,21 @@ export class JobSubmitService {
       originUrl: spec.urls[0] ?? null,
       wireOptions: { showSources: spec.showSources },
       zdr: spec.scrape.zeroRetention,
+      ...ownerOf(submission),
+    });
+  }
+
+  /** As for `startExtract`. The credits of the run are bounded by what the team has left. */
+  async startAgent(asked: AgentSpec, maxCredits: number, submission: Submission): Promise<Uuid> {
+    await this.checkQueue(submission.caller);
+    const affordable = await this.parts.credits.affordable(submission.caller, asked.maxCredits ?? maxCredits);
+    const { prompt, urls, schema, model, effort } = asked;
+    return this.submit({
+      kind: 'agent',
+      spec: { ...asked, maxCredits: affordable },
+      originUrl: urls[0] ?? null,
+      wireOptions: { prompt, urls, schema, model, effort },
+      zdr: asked.scrape.zeroRetention,
       ...ownerOf(submission),
     });
   }

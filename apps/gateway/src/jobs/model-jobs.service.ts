@@ -5,7 +5,7 @@ import { type Caller } from '../auth/caller.js';
 import { ApiError } from '../errors/api-error.js';
 import { type JobCancelService } from './job-cancel.service.js';
 import { type JobStatusService } from './job-status.service.js';
-import { type JobView } from './ports.js';
+import { type AgentRun, type Jobs, type JobView } from './ports.js';
 
 export interface ModelJob {
   job: JobView;
@@ -19,11 +19,17 @@ export interface ModelJobsParts {
   status: Pick<JobStatusService, 'findOf'>;
   cancel: Pick<JobCancelService, 'cancel'>;
   steps: Pick<ModelSteps, 'resultOf'>;
+  jobs: Pick<Jobs, 'agentRuns'>;
 }
 
 const NOT_FOUND: Record<ModelJobKind, string> = {
   extract: 'Extract job not found',
   agent: 'Agent job not found',
+};
+
+const FINISHED: Record<ModelJobKind, string> = {
+  extract: 'Job already finished',
+  agent: 'Agent already finished',
 };
 
 export class ModelJobs {
@@ -36,6 +42,11 @@ export class ModelJobs {
     return { job, result };
   }
 
+  /** Started before `before`, newest first. */
+  agentRuns(caller: Caller, before: Date, limit: number): Promise<{ runs: AgentRun[]; hasMore: boolean }> {
+    return this.parts.jobs.agentRuns(caller.team, before, limit);
+  }
+
   /** Repeating it is fine. @throws ApiError 404; 409 when the job has ended by itself */
   async cancel(caller: Caller, id: Uuid, kind: ModelJobKind): Promise<void> {
     await known(kind, this.parts.cancel.cancel(caller, id, [kind]));
@@ -46,6 +57,8 @@ async function known<T>(kind: ModelJobKind, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    throw error instanceof ApiError && error.status === 404 ? new ApiError(404, NOT_FOUND[kind]) : error;
+    if (error instanceof ApiError && error.status === 404) throw new ApiError(404, NOT_FOUND[kind]);
+    if (error instanceof ApiError && error.status === 409) throw new ApiError(409, FINISHED[kind]);
+    throw error;
   }
 }

@@ -12,7 +12,7 @@ import {
   type UsageRepository,
 } from '@troupe/persistence';
 
-export type { JobError, JobView, NewJob, NewScrape, PageRow, RecordedCommand } from '@troupe/persistence';
+export type { AgentRun, JobError, JobView, NewJob, NewScrape, PageRow, RecordedCommand } from '@troupe/persistence';
 export type { Ledger, LedgerEntry, LedgerOutcome, LedgerQuery } from '@troupe/persistence';
 
 export type Publisher = Pick<ActorBus, 'publishActor'>;
@@ -32,6 +32,7 @@ export type Jobs = Pick<
   | 'errors'
   | 'robotsBlocked'
   | 'active'
+  | 'agentRuns'
   | 'pendingCommands'
 >;
 export type OpenWork = Pick<UsageRepository, 'openPages'>;

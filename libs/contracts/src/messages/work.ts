@@ -120,6 +120,8 @@ export interface FetchRequest {
   spec: ScrapeSpec;
   deadlineMs: number;
   metadata: Record<string, unknown>;
+  /** Keys of the only hosts that the page and its redirects may be of; `www.` makes no difference. @default any */
+  onlyHosts?: string[];
 }
 
 export type FetchReply =

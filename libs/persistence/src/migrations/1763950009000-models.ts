@@ -10,6 +10,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 const CHANGES = `
 ALTER TABLE job ADD COLUMN tokens bigint NOT NULL DEFAULT 0, ADD COLUMN parent uuid;
 ALTER TABLE team ADD COLUMN model jsonb;
+CREATE INDEX job_agents ON job (team_id, created_at DESC) WHERE kind = 'agent';
 
 CREATE TABLE model_step (
   job_no bigint, step text, at timestamptz NOT NULL DEFAULT now(), tokens int NOT NULL, credits int NOT NULL, result jsonb NOT NULL,

@@ -94,6 +94,12 @@ export interface JobView {
   parent: Uuid | null;
 }
 
+/** An agent's run in the list of them. */
+export interface AgentRun extends Pick<JobView, 'job' | 'status' | 'createdAt' | 'originUrl' | 'wireOptions'> {
+  origin: string | null;
+  integration: string | null;
+}
+
 export interface PageRow {
   /** 1-based place in the job's result list. */
   ord: number;
@@ -144,6 +150,16 @@ const TOMBSTONE = `SELECT r.team_id AS team, r.kind FROM job_id r LEFT JOIN job 
   WHERE r.id = $1 AND j.parent IS NULL`;
 
 const ACTIVE_JOBS = `${VIEW} WHERE team_id = $1 AND kind = $2 AND status = 'scraping' AND parent IS NULL ORDER BY created_at DESC, job_no DESC`;
+
+/** Runs of one millisecond are never parted: it is the cursor of the list. */
+const AGENT_RUNS = `WITH newest AS (
+    SELECT id AS job, status, created_at AS "createdAt", origin_url AS "originUrl", options->'wire' AS "wireOptions",
+      options->>'origin' AS origin, options->>'integration' AS integration
+    FROM job WHERE team_id = $1 AND kind = 'agent' AND created_at < $2 AND (status = 'scraping' OR expires_at > now())
+    ORDER BY created_at DESC FETCH FIRST $3 ROWS WITH TIES)
+  SELECT n.*, EXISTS (SELECT FROM job WHERE team_id = $1 AND kind = 'agent' AND (status = 'scraping' OR expires_at > now())
+    AND created_at < (SELECT min("createdAt") FROM newest)) AS "hasMore"
+  FROM newest n ORDER BY "createdAt" DESC, job`;
 
 const LAST_PAGE = `SELECT ord FROM page WHERE job_no = $1 AND shard = 0 ORDER BY ord DESC LIMIT 1`;
 
@@ -253,6 +269,12 @@ export class JobRepository {
   async active(team: Uuid, kind: JobKind): Promise<JobView[]> {
     const { rows } = await this.pool.query<JobView>(ACTIVE_JOBS, [team, kind]);
     return rows;
+  }
+
+  /** Runs of agents that were started before `before`, newest first: `limit` or a few more of the same millisecond. */
+  async agentRuns(team: Uuid, before: Date, limit: number): Promise<{ runs: AgentRun[]; hasMore: boolean }> {
+    const { rows } = await this.pool.query<AgentRun & { hasMore: boolean }>(AGENT_RUNS, [team, before, limit]);
+    return { runs: rows.map(({ hasMore: _, ...run }) => run), hasMore: rows[0]?.hasMore ?? false };
   }
 
   /**

@@ -166,6 +166,41 @@ export const ANSWER_SCHEMAS = {
       description: 'data is an empty list unless the job is completed. sources: field path -> the pages that told it.',
     },
   ),
+  AgentStarted: object({ success, id: uuid, 'warning?': text }),
+  AgentStatus: object(
+    {
+      success: flag,
+      status: { type: 'string', enum: ['processing', 'completed', 'failed'] },
+      'data?': {},
+      'error?': text,
+      'warning?': text,
+      expiresAt: time,
+      creditsUsed: count,
+    },
+    { description: 'A cancelled run is shown as failed, with an error that says so.' },
+  ),
+  AgentRuns: object({
+    success,
+    agents: listOf(
+      object({
+        id: uuid,
+        createdAt: time,
+        targetHint: text,
+        origin: text,
+        'integration?': text,
+        settings: object({ hidden: flag, starred: flag }),
+        status: { type: 'string', enum: ['processing', 'completed', 'failed'] },
+        options: object({
+          prompt: text,
+          'urls?': listOf(address),
+          'schema?': { type: 'object' },
+          model: text,
+          'effort?': text,
+        }),
+      }),
+    ),
+    'next?': address,
+  }),
   JobErrors: object({
     'success?': success,
     errors: listOf(object({ id: text, url: text, error: text, 'code?': errorCode, 'timestamp?': time })),

@@ -12,6 +12,7 @@ const ADMIN = '/admin/';
 const QUERY: Record<QueryName, { description: string; minimum: number }> = {
   skip: { description: 'Documents to pass over', minimum: 0 },
   limit: { description: 'Most documents in one answer', minimum: 1 },
+  before: { description: 'Only what was started before this moment, in unix milliseconds', minimum: 0 },
 };
 
 interface Parameter {

@@ -11,7 +11,7 @@ export interface RouteText {
   example?: object;
 }
 
-export type QueryName = 'skip' | 'limit';
+export type QueryName = 'skip' | 'limit' | 'before';
 
 const URL = 'https://example.com';
 const PAGED = ['skip', 'limit'] as const;
@@ -38,6 +38,14 @@ export const ROUTE_TEXTS: Record<string, RouteText> = {
   },
   'GET /v2/extract/{id}': { summary: 'Status and result of an extract job', answer: 'ExtractStatus' },
   'DELETE /v2/extract/{id}': { summary: 'Cancel an extract job', answer: 'JobCancelled' },
+  'POST /v2/agent': {
+    summary: 'An answer that an agent looks for on the web, as a job',
+    answer: 'AgentStarted',
+    example: { prompt: 'Who founded this company?', urls: [URL] },
+  },
+  'GET /v2/agent': { summary: 'Runs of agents, newest first', answer: 'AgentRuns', query: ['before'] },
+  'GET /v2/agent/{id}': { summary: 'Status and answer of a run', answer: 'AgentStatus' },
+  'DELETE /v2/agent/{id}': { summary: 'Cancel a run', answer: 'Success' },
   'POST /v2/crawl/{id}/pause': { summary: 'Start no further request of a crawl', answer: 'PauseAnswer' },
   'POST /v2/crawl/{id}/resume': { summary: 'Go on with a paused crawl', answer: 'PauseAnswer' },
   'POST /v2/crawl/explain': {
@@ -131,5 +139,10 @@ export const WEBHOOK_EVENTS: Record<string, string> = {
   'extract.started': 'An extract job began',
   'extract.completed': 'An extract job is finished: data holds its result',
   'extract.failed': 'The extract job failed: error says why',
+  'agent.started': 'A run began',
+  'agent.action': 'A step of the run was made: data holds its action, its input and the credits used until then',
+  'agent.completed': 'The run is finished: data holds its answer and its credits',
+  'agent.failed': 'The run failed: error says why',
+  'agent.cancelled': 'The run was cancelled; sent only to those who ask for it by name',
   'batch_scrape.cancelled': 'The batch was cancelled; sent only to those who ask for it by name',
 };

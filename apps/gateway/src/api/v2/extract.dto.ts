@@ -46,7 +46,7 @@ function promptIssues(value: unknown, body: object): Issue[] {
   return urls === undefined || urls.length === 0 ? [customIssue('Either urls or prompt is required')] : [];
 }
 
-function schemaIssues(value: unknown): Issue[] {
+export function schemaIssues(value: unknown): Issue[] {
   if (!isPlainObject(value)) return [wrongType('object', value)];
   const problem = schemaProblem(value);
   return problem === null ? [] : [customIssue(problem)];

@@ -1,0 +1,46 @@
+/** What an agent has done so far, as its steps are recorded: an action each, and what was seen of it. */
+import type { ModelStep } from '@troupe/persistence';
+import { isDeepStrictEqual } from 'node:util';
+
+/** The `data` of an `agent.action` event. */
+export interface AgentAction {
+  /** What the run had cost when the action was chosen. */
+  creditsUsed: number;
+  action: string;
+  input: Record<string, unknown>;
+}
+
+/** What came of an action. Nobody vouches for its text. */
+export interface Observation {
+  /** Where the text is from; null: from us. */
+  url: string | null;
+  text: string;
+}
+
+export interface AgentStep {
+  n: number;
+  action: AgentAction;
+  observation: Observation;
+}
+
+/** `value` of the recorded result of a step. */
+export type AgentStepValue = Omit<AgentStep, 'n'>;
+
+export const STEP_PREFIX = 'act/';
+
+export function stepsOf(recorded: readonly ModelStep[]): AgentStep[] {
+  return recorded
+    .map(({ step, result }) => ({
+      n: Number(step.slice(STEP_PREFIX.length)),
+      ...(result as { value: AgentStepValue }).value,
+    }))
+    .sort((a, b) => a.n - b.n);
+}
+
+/** The step that did the same before, and need not be done again. */
+export function doneBefore(
+  steps: readonly AgentStep[],
+  { action, input }: Pick<AgentAction, 'action' | 'input'>,
+): AgentStep | undefined {
+  return steps.find((step) => step.action.action === action && isDeepStrictEqual(step.action.input, input));
+}
