@@ -9,7 +9,7 @@ import { TroupeError, type ExtractSpec, type JsonSchema, type ModelTask, type Mo
 import { isEmpty, mergeSteps, type MergedValue, type SourcedValue } from '@troupe/extraction';
 import type { ModelSteps } from '@troupe/persistence';
 import type { DataBlock, LanguageModel, Models } from '../models/model.js';
-import { inSlices } from '../pages/in-slices.js';
+import { inSlices } from '../pages/turns.js';
 import type { StepResult, TaskHandler } from '../tasks/task.js';
 import { sourcesOf } from './fact-sources.js';
 import type { PageFacts } from './page-facts.js';
