@@ -14,6 +14,7 @@ import {
 import type { SlotHold, SlotVerdict } from '@troupe/messaging';
 import { parseRobots, RobotsFile } from '@troupe/politeness';
 import type { FetchedPage, PageRequest } from '../pages/page-fetcher.js';
+import type { PageFinisher } from '../pages/page-finisher.js';
 import { BusyAnswerError, TransportError } from '../pages/transport-error.js';
 import type { Trouble } from '../slots/host-reports.js';
 import { CACHED_SPEC, MemoryCache } from '../cache/memory-cache.fixture.js';
@@ -94,6 +95,7 @@ const url = (name: string) => `http://${HOST}/docs/${name}`;
 class Surroundings {
   verdict: SlotVerdict = { held: {} as SlotHold, previousFetcher: null };
   fetch: (request: PageRequest) => Promise<FetchedPage> = async (request) => pageOf(request.url);
+  finish: PageFinisher['finish'] = async (page) => page;
   rules: RobotsFile = RobotsFile.allowAll;
   pauses = new Map<string, number>();
   isCancelled = false;
@@ -162,7 +164,7 @@ class Surroundings {
       },
     },
     cache: this.memory.cache,
-    changes: { track: (page) => Promise.resolve(page) },
+    finisher: { finish: (page, scrape, limits) => this.finish(page, scrape, limits) },
     erasable: { of: (job) => ({ put: async () => `zdr/${job}/blob` }) },
     blobs: {
       put: async (bytes) => {
