@@ -2,20 +2,26 @@ import { NestFactory } from '@nestjs/core';
 import type { TroupeConfig } from '@troupe/config';
 import { MemberBoard, NatsLink } from '@troupe/messaging';
 import type { RunningService, ServiceContext } from '@troupe/observability';
-import { createPool } from '@troupe/persistence';
+import { createPool, ModelUsage, TeamModelTable } from '@troupe/persistence';
 import { ExtractorModule } from './extractor.module.js';
+import { TeamBudget } from './models/team-budget.js';
 import { TeamModels } from './models/team-models.js';
 
 const POOL_SIZE = 4;
 
 export async function startExtractor({
   config,
+  log,
   instance,
 }: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
   const link = await NatsLink.open({ url: config.natsUrl, name: instance });
   await link.ensureTopology();
   const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
-  const models = new TeamModels(config);
+  const onProblem = (error: unknown) => log.warn({ err: error }, 'models of teams or their usage cannot be kept');
+  const own = await TeamModelTable.watch(pool, onProblem);
+  const budget = new TeamBudget({ usage: new ModelUsage(pool), perDay: config.llmTeamTokensPerDay, onProblem });
+  const models = new TeamModels({ config, accessOf: (team) => own.accessOf(team), budget });
+  await models.warm();
   const app = await NestFactory.createApplicationContext(
     ExtractorModule.with({ instance, config, link, pool, models }),
     { logger: ['error', 'warn'], abortOnError: false },
@@ -28,6 +34,8 @@ export async function startExtractor({
     async drain() {
       await app.get(MemberBoard).stop();
       await app.close();
+      own.stop();
+      await budget.write();
       await models.close();
       await link.close();
       await pool.end();
