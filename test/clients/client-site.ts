@@ -5,7 +5,7 @@
 import { startDns, type DnsServer } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { page, startKnownSite, type HostResources, type KnownSite, type Resource } from '../sites/known-graph/index.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
-import { startModelServer, type ModelServer } from '../support/model-server/index.js';
+import { modelEnv, startModelServer, type ModelServer } from '../support/model-server/index.js';
 
 export const LEAVES = 29;
 export const SLOW_LEAVES = 200;
@@ -55,10 +55,7 @@ export async function startClientStage(): Promise<ClientStage> {
       HOST_GAP_MS: '0',
       DNS_SERVERS: dns.address,
       TRUST_PROXY: 'true',
-      LLM_PROVIDER: 'openai',
-      LLM_BASE_URL: `${model.url}/v1`,
-      LLM_API_KEY: 'test',
-      LLM_MODEL: 'scripted',
+      ...modelEnv(model),
     },
   });
   const stop = async () => {

@@ -8,6 +8,7 @@ import { ApiClient } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 import {
   blocksOf,
+  modelEnv,
   readingBrain,
   requestOf,
   startModelServer,
@@ -24,6 +25,7 @@ const SCHEMA = {
   properties: { title: { type: 'string' }, price: { type: 'number' }, colour: { type: ['string', 'null'] } },
   required: ['title', 'price'],
 };
+const TRACKED = ['markdown', { type: 'changeTracking', modes: ['json'], schema: SCHEMA }];
 const JSON_FORMAT = { type: 'json', schema: SCHEMA };
 const factsOf = (name: string, price = 9.5) => ({ title: `Widget ${name}`, price, colour: 'red' });
 
@@ -50,6 +52,8 @@ let site: Site;
 let model: ModelServer;
 let cluster: TestCluster;
 let api: ApiClient;
+/** A page that somebody will compare with: in a browser it is given seconds to settle. */
+let firstTracked: ReturnType<typeof scrape>;
 /** Price of each widget that is not 9.50. */
 const prices = new Map<string, string>();
 
@@ -76,15 +80,11 @@ beforeAll(async () => {
       HOST_GAP_MS: '0',
       HOST_EXPRESS_CONN: '16',
       CACHE_MAX_MB: '64',
-      // Tracked pages are given seconds to settle where there is one.
-      CHROMIUM_PATH: '/nowhere/chromium',
-      LLM_PROVIDER: 'openai',
-      LLM_BASE_URL: `${model.url}/v1`,
-      LLM_API_KEY: 'test',
-      LLM_MODEL: 'scripted',
+      ...modelEnv(model),
     },
   });
   api = new ApiClient(cluster.url, cluster.apiKey);
+  firstTracked = scrape('/tracked', { formats: TRACKED });
 }, SETUP_TIMEOUT_MS);
 
 beforeEach(() => {
@@ -212,18 +212,17 @@ describe('a scrape', () => {
   });
 
   it('names the changes of a page', async () => {
-    const formats = ['markdown', { type: 'changeTracking', modes: ['json'], schema: SCHEMA }];
-    const first = await scrape('/tracked', { formats });
+    const first = await firstTracked;
     expect(first.data.changeTracking).toMatchObject({ changeStatus: 'new' });
-    expect([first.data.metadata.creditsUsed, model.requests.length]).toEqual([1, 0]);
+    expect(first.data.metadata.creditsUsed).toBe(1);
     prices.set('tracked', '12.00');
-    const { data } = await scrape('/tracked', { formats });
+    const { data } = await scrape('/tracked', { formats: TRACKED });
     expect(data.changeTracking).toMatchObject({
       changeStatus: 'changed',
       json: { price: { previous: 9.5, current: 12 } },
     });
     expect(data.metadata.creditsUsed).toBe(5);
-  });
+  }, 30_000);
 });
 
 /** The cache is written behind the back of the first scrape. */
