@@ -14,17 +14,13 @@ const POOL_SIZE = 4;
 
 export async function startExtractor(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
   const { config, log, instance } = context;
-  const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
-  const link = await NatsLink.open({ url: config.natsUrl, name: instance, onProblem });
+  const onLinkProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
+  const link = await NatsLink.open({ url: config.natsUrl, name: instance, onProblem: onLinkProblem });
   await link.ensureTopology();
   const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
-  const onLoss = (error: unknown) => onProblem('models of teams or their usage cannot be kept', error);
-  const own = await TeamModelTable.watch(pool, onLoss);
-  const budget = new TeamBudget({
-    usage: new ModelUsage(pool),
-    perDay: config.llmTeamTokensPerDay,
-    onProblem: onLoss,
-  });
+  const onProblem = (error: unknown) => log.warn({ err: error }, 'models of teams or their usage cannot be kept');
+  const own = await TeamModelTable.watch(pool, onProblem);
+  const budget = new TeamBudget({ usage: new ModelUsage(pool), perDay: config.llmTeamTokensPerDay, onProblem });
   const models = new TeamModels({ config, accessOf: (team) => own.accessOf(team), budget });
   await models.warm();
   const app = await NestFactory.createMicroservice<MicroserviceOptions>(
