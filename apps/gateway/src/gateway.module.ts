@@ -40,6 +40,7 @@ import { Readiness } from './health/readiness.js';
 import { DeliveriesService } from './jobs/deliveries.service.js';
 import { BatchAppendService } from './jobs/batch-append.service.js';
 import { CrawlExplainService } from './jobs/crawl-explain.service.js';
+import { CrawlWishesService } from './jobs/crawl-wishes.service.js';
 import { CrawlPauseService } from './jobs/crawl-pause.service.js';
 import { JobCancelService } from './jobs/job-cancel.service.js';
 import { JobLedgerService } from './jobs/job-ledger.service.js';
@@ -74,6 +75,7 @@ export interface GatewayParts {
   ledgers: JobLedgerService;
   explains: CrawlExplainService;
   modelJobs: ModelJobs;
+  crawlWishes: CrawlWishesService;
   targets: TargetPolicy;
   /** null: `RATE_LIMITS=off`. */
   rateLimits: RateLimits | null;
@@ -150,6 +152,7 @@ function providersOf(parts: GatewayParts): Provider[] {
     { provide: JobLedgerService, useValue: parts.ledgers },
     { provide: CrawlExplainService, useValue: parts.explains },
     { provide: ModelJobs, useValue: parts.modelJobs },
+    { provide: CrawlWishesService, useValue: parts.crawlWishes },
     { provide: TargetPolicy, useValue: parts.targets },
     { provide: AccountService, useValue: parts.account },
     ...adminProviders(parts.admin),
