@@ -7,14 +7,15 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { type KnownSite } from '../sites/known-graph/index.js';
-import { startCluster, type TestCluster } from '../support/cluster.js';
-import { addresses, DOCS, startClientSite } from './client-site.js';
+import { type RunningCluster } from '../support/cluster.js';
+import { addresses, DOCS, startClientStage, type ClientStage } from './client-site.js';
 import { findCli, findMcpServer } from './packages.js';
 
 const TIMEOUT_MS = 120_000;
 const PROTOCOL = '2025-06-18';
 
-let cluster: TestCluster;
+let stage: ClientStage;
+let cluster: RunningCluster;
 let site: KnownSite;
 let home: string;
 
@@ -22,14 +23,13 @@ const mcpServer = await findMcpServer();
 const cli = await findCli();
 
 beforeAll(async () => {
-  site = await startClientSite();
-  home = mkdtempSync(path.join(tmpdir(), 'troupe-client-home-'));
-  cluster = await startCluster({ env: { ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', HOST_GAP_MS: '0' } });
+  home = mkdtempSync(path.join(tmpdir(), 'troupe-tools-'));
+  stage = await startClientStage();
+  ({ site, cluster } = stage);
 }, TIMEOUT_MS);
 
 afterAll(async () => {
-  await cluster?.stop();
-  await site?.stop();
+  await stage?.stop();
   rmSync(home, { recursive: true, force: true });
 }, TIMEOUT_MS);
 

@@ -1,11 +1,13 @@
 /** One run of jest. */
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { root } from '../../deploy/local/places.mjs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { dataFolders, root } from '../../deploy/local/places.mjs';
 
 /** The end of what a lot wrote is kept. */
 const MAX_OUTPUT = 2_000_000;
+const CLUSTER_END_MS = 60_000;
 /** Lines of jest that say nothing when it runs many times. */
 const NOISE = /^(Ran all test suites|Test results written to|Snapshots: |Test Suites: .* passed, .* total$)/;
 
@@ -46,6 +48,7 @@ export async function runLot(lot, { flags, env, work, live }) {
   child.stderr?.setEncoding('utf8').on('data', (piece) => (text = (text + piece).slice(-MAX_OUTPUT)));
   const code = await new Promise((resolve) => child.once('close', resolve));
   running.delete(child);
+  if (lot.shares) await untilGone(dataFolders(path.join(folder, 'data')).lockFile);
   if (!live) process.stderr.write(tidy(text));
   return { lot, wallMs: performance.now() - startedMs, cpuS: readCost(cost), ...readResults(output, code === 0) };
 }
@@ -59,6 +62,12 @@ function jestArguments(lot, flags, output) {
     ...['--verbose=false', '--json', `--outputFile=${output}`],
     ...[...lot.flags, ...flags, '--runTestsByPath', ...lot.specs],
   ];
+}
+
+/** A shared cluster ends by itself, some time after its last user. @param {string} lockFile of its launcher */
+async function untilGone(lockFile) {
+  const deadlineMs = performance.now() + CLUSTER_END_MS;
+  while (existsSync(lockFile) && performance.now() < deadlineMs) await sleep(100);
 }
 
 /** @param {string} file @returns {number | null} */

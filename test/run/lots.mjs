@@ -46,7 +46,7 @@ const KINDS = [
   { match: /\/apps\/fetcher\/src\/engines\//, lot: 'browsers', places: WORKERS, workers: WORKERS },
   { match: /\/test\/e2e\/known-graph\./, places: 1 },
   { match: /\/test\/contract\/(?!operation)/, lot: 'contract', places: 1, shares: true },
-  { match: /\/test\/clients\//, lot: 'clients', places: 1, shares: true },
+  { match: /\/test\/(clients\/|e2e\/sdk)/, lot: 'clients', places: 1, shares: true },
   { match: /\/test\/e2e\/(no-fetcher|accounts)\./, places: 1 },
   { match: /\/test\/e2e\/(webhooks|browser)\./, places: Math.min(2, PLACES) },
   { match: /\/test\/e2e\/(actions|job-calls|page-view)\./, places: 1 },
