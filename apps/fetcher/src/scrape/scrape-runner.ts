@@ -59,7 +59,8 @@ export class ScrapeRunner {
   }
 
   async #http(request: FetchRequest, cached: CacheView, startedAt: number, signal: AbortSignal): Promise<ScrapeAnswer> {
-    if (request.spec.engine !== 'auto' && this.#forwards()) return this.#forward(request, startedAt, signal);
+    const forwarded = request.spec.engine === 'auto' ? null : await this.#forward(request, startedAt, signal);
+    if (forwarded !== null) return forwarded;
     try {
       return await this.#answer(await this.#fetch(request, cached, signal), request, startedAt);
     } catch (error) {
@@ -121,7 +122,8 @@ export class ScrapeRunner {
     signal: AbortSignal,
   ): Promise<ScrapeAnswer> {
     try {
-      if (this.#forwards()) return await this.#forward(request, startedAt, signal);
+      const forwarded = await this.#forward(request, startedAt, signal);
+      if (forwarded !== null) return forwarded;
       return await this.#answer(
         await shell.keep(),
         request,
@@ -133,12 +135,21 @@ export class ScrapeRunner {
     }
   }
 
-  async #forward(request: FetchRequest, startedAt: number, signal: AbortSignal): Promise<ScrapeAnswer> {
+  /** Null when no other fetcher has a browser, or the last one goes away before it takes the request. */
+  async #forward(request: FetchRequest, startedAt: number, signal: AbortSignal): Promise<ScrapeAnswer | null> {
+    if (!this.#forwards()) return null;
     const deadlineMs = Math.max(1, Math.round(request.deadlineMs - (performance.now() - startedAt)));
-    return this.parts.rpc.call<FetchReply>(RPC.fetchBrowser, { ...request, deadlineMs }, null, {
-      timeoutMs: deadlineMs,
-      signal,
-    });
+    try {
+      return await this.parts.rpc.call<FetchReply>(RPC.fetchBrowser, { ...request, deadlineMs }, null, {
+        timeoutMs: deadlineMs,
+        signal,
+        isServed: () => this.#forwards(),
+      });
+    } catch (error) {
+      // A process that was killed stays on the board for some seconds: nobody was left to wait for.
+      if (errorToWire(error).code === 'CONCURRENCY_QUEUE_TIMEOUT' && !this.#forwards()) return null;
+      throw error;
+    }
   }
 }
 
