@@ -50,7 +50,12 @@ export async function runLot(lot, { flags, env, work, live }) {
   running.delete(child);
   if (lot.shares) await untilGone(dataFolders(path.join(folder, 'data')).lockFile);
   if (!live) process.stderr.write(tidy(text));
-  return { lot, wallMs: performance.now() - startedMs, cpuS: readCost(cost), ...readResults(output, code === 0) };
+  return {
+    lot,
+    wallMs: performance.now() - startedMs,
+    cpuS: lot.shares ? null : readCost(cost),
+    ...readResults(output, code === 0),
+  };
 }
 
 /** @param {import('./lots.mjs').Lot} lot @param {string[]} flags @param {string} output */

@@ -17,7 +17,7 @@ const SLOWEST = 15;
  * @property {Tally} tally
  * @property {number} startMs since the first lot
  * @property {number} wallMs
- * @property {number | null} cpuS null where it is unknown
+ * @property {number | null} cpuS null where it is unknown: a shared cluster outlives the run of jest that would count it
  * @property {{ spec: string, ms: number }[]} files
  */
 
@@ -38,7 +38,7 @@ export function timeTable(results, { places, wallMs }) {
   return [
     'start  wall   cpu places passed  lot (s)',
     ...lots.map(lotLine),
-    `${seconds(wallMs)} s in all, ${cpuS.toFixed(0)} s of CPU, ${places} places`,
+    `${seconds(wallMs)} s in all, ${cpuS.toFixed(0)} s of CPU where it is known, ${places} places`,
     'slowest files (s):',
     ...files.slice(0, SLOWEST).map(({ spec, ms }) => `${seconds(ms)}  ${shortName(spec)}`),
   ];
