@@ -1,7 +1,7 @@
 /**
  * Which specs run together, and how much of the machine each lot takes.
  *
- * A lot is one run of jest. Places are what keeps the machine busy and no busier: a core and a half per place, because
+ * A lot is one run of jest. Places are what keeps the machine busy and not much busier: two per core, because
  * specs with a cluster wait about as long as they work.
  */
 import os from 'node:os';
@@ -10,9 +10,9 @@ import os from 'node:os';
 const BYTES_PER_PLACE = 2 ** 31;
 const CORES = os.availableParallelism();
 
-/** How many places this machine has: 3 with two cores. */
-export const PLACES = Math.max(1, Math.min(CORES + 1, 8, Math.floor(os.totalmem() / BYTES_PER_PLACE)));
-const WORKERS = Math.max(1, Math.min(4, Math.floor(CORES / 2)));
+/** How many places this machine has: 4 with two cores. */
+export const PLACES = Math.max(1, Math.min(2 * CORES, 8, Math.floor(os.totalmem() / BYTES_PER_PLACE)));
+const WORKERS = Math.max(1, Math.min(4, PLACES, Math.floor(CORES / 2)));
 
 /**
  * @typedef {object} Lot
@@ -48,6 +48,7 @@ const KINDS = [
   { match: /\/test\/contract\/(?!operation)/, lot: 'contract', places: 1, shares: true },
   { match: /\/test\/(clients\/|e2e\/sdk)/, lot: 'clients', places: 1, shares: true },
   { match: /\/test\/e2e\/(no-fetcher|accounts)\./, places: 1 },
+  { match: /\/test\/e2e\/(documents|branding|change-tracking)\./, lot: 'formats', places: 1, shares: true },
   { match: /\/test\/e2e\/(webhooks|browser)\./, places: Math.min(2, PLACES) },
   { match: /\/test\/e2e\/(actions|job-calls|page-view)\./, places: 1 },
   { match: /\/test\/simulation\//, places: Math.min(2, PLACES) },

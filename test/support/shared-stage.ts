@@ -10,6 +10,9 @@ import path from 'node:path';
 import { startDns, type DnsServer } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { joinCluster, keepForProcess, startCluster, type RunningCluster } from './cluster.js';
 
+/** What the specs about one format or another want; change tracking asks a host for many pages at once. */
+export const FORMATS_CLUSTER = { ALLOW_PRIVATE_TARGETS: '127.0.0.1', HOST_GAP_MS: '0', HOST_EXPRESS_CONN: '16' };
+
 export interface Stage {
   cluster: RunningCluster;
   stop(): Promise<void>;
