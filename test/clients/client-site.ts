@@ -1,7 +1,7 @@
 /** The site that the clients' specs read: thirty quick pages, slow ones, and a missing one; and the cluster that may read it. */
+import { startDns, type DnsServer } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { page, startKnownSite, type HostResources, type KnownSite, type Resource } from '../sites/known-graph/index.js';
-import { type RunningCluster } from '../support/cluster.js';
-import { startStage, type Stage } from '../support/shared-stage.js';
+import { startCluster, type TestCluster } from '../support/cluster.js';
 
 export const LEAVES = 29;
 export const SLOW_LEAVES = 200;
@@ -35,24 +35,21 @@ export function addresses(site: KnownSite, list: readonly string[]): string[] {
 
 export interface ClientStage {
   site: KnownSite;
-  cluster: RunningCluster;
+  cluster: TestCluster;
   stop(): Promise<void>;
 }
 
-/** A cluster for clients: behind any proxy that says so. */
-export function startClientCluster(): Promise<Stage> {
-  return startStage({ ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', HOST_GAP_MS: '0', TRUST_PROXY: 'true' });
-}
-
+/** The site, a cluster behind any proxy that says so, and a resolver that knows no name. */
 export async function startClientStage(): Promise<ClientStage> {
   const site = await startClientSite();
-  const { cluster, stop } = await startClientCluster();
-  return {
-    site,
-    cluster,
-    async stop() {
-      await stop();
-      await site.stop();
-    },
+  const dns: DnsServer = await startDns({});
+  const cluster = await startCluster({
+    env: { ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', HOST_GAP_MS: '0', DNS_SERVERS: dns.address, TRUST_PROXY: 'true' },
+  });
+  const stop = async () => {
+    await cluster.stop();
+    dns.close();
+    await site.stop();
   };
+  return { site, cluster, stop };
 }

@@ -5,7 +5,7 @@ import https from 'node:https';
 import { TEST_CERT } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { type KnownSite } from '../sites/known-graph/index.js';
 import { ApiClient } from '../support/api-client.js';
-import { type RunningCluster } from '../support/cluster.js';
+import { type TestCluster } from '../support/cluster.js';
 import { addresses, DOCS, startClientStage, type ClientStage } from './client-site.js';
 import { startFrontProxy } from './front-proxy.js';
 
@@ -13,7 +13,7 @@ const TIMEOUT_MS = 120_000;
 /** Less than the two seconds that a request without news is held, for the time it takes itself. */
 const HELD_MS = 1900;
 
-let cluster: RunningCluster;
+let cluster: TestCluster;
 let site: KnownSite;
 let stage: ClientStage;
 let v2: FirecrawlClient;

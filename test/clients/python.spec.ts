@@ -6,7 +6,7 @@ import path from 'node:path';
 import { TEST_CERT } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { type KnownSite } from '../sites/known-graph/index.js';
 import { ApiClient } from '../support/api-client.js';
-import { type RunningCluster } from '../support/cluster.js';
+import { type TestCluster } from '../support/cluster.js';
 import { addresses, DOCS, paths, startClientStage, type ClientStage } from './client-site.js';
 import { startFrontProxy } from './front-proxy.js';
 import { findPythonSdk } from './packages.js';
@@ -37,7 +37,7 @@ const python = await findPythonSdk();
 const suite = python === null ? describe.skip : describe;
 
 suite('the Python SDK', () => {
-  let cluster: RunningCluster;
+  let cluster: TestCluster;
   let site: KnownSite;
   let stage: ClientStage;
   let sdk: PythonClient;

@@ -8,13 +8,14 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { type KnownSite } from '../sites/known-graph/index.js';
 import { type RunningCluster } from '../support/cluster.js';
-import { addresses, DOCS, startClientStage, type ClientStage } from './client-site.js';
+import { CLIENTS_CLUSTER, startStage, type Stage } from '../support/shared-stage.js';
+import { addresses, DOCS, startClientSite } from './client-site.js';
 import { findCli, findMcpServer } from './packages.js';
 
 const TIMEOUT_MS = 120_000;
 const PROTOCOL = '2025-06-18';
 
-let stage: ClientStage;
+let stage: Stage;
 let cluster: RunningCluster;
 let site: KnownSite;
 let home: string;
@@ -24,12 +25,14 @@ const cli = await findCli();
 
 beforeAll(async () => {
   home = mkdtempSync(path.join(tmpdir(), 'troupe-tools-'));
-  stage = await startClientStage();
-  ({ site, cluster } = stage);
+  site = await startClientSite();
+  stage = await startStage(CLIENTS_CLUSTER);
+  ({ cluster } = stage);
 }, TIMEOUT_MS);
 
 afterAll(async () => {
   await stage?.stop();
+  await site?.stop();
   rmSync(home, { recursive: true, force: true });
 }, TIMEOUT_MS);
 

@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import Firecrawl, { type FirecrawlAppV1 } from 'firecrawl';
 import { WebSocket } from 'ws';
 import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
-import { startClientCluster } from '../clients/client-site.js';
-import { type Stage } from '../support/shared-stage.js';
+import { CLIENTS_CLUSTER, startStage, type Stage } from '../support/shared-stage.js';
 
 const TIMEOUT_MS = 120_000;
 const POLL_S = 2;
@@ -30,7 +29,7 @@ beforeAll(async () => {
     const body = `<main><h1>Page ${path}</h1><p>Words of ${path}.</p>${links}</main>`;
     response.writeHead(200, HTML).end(`<html><body>${body}</body></html>`);
   });
-  stage = await startClientCluster();
+  stage = await startStage(CLIENTS_CLUSTER);
   const { cluster } = stage;
   client = new Firecrawl({ apiKey: cluster.apiKey, apiUrl: cluster.url }).v1;
   // Its watcher is written for browsers, which have one of their own.

@@ -11,9 +11,8 @@ import {
   type KnownSite,
   type Resource,
 } from '../sites/known-graph/index.js';
-import { startClientCluster } from '../clients/client-site.js';
 import { type RunningCluster } from '../support/cluster.js';
-import { type Stage } from '../support/shared-stage.js';
+import { CLIENTS_CLUSTER, startStage, type Stage } from '../support/shared-stage.js';
 import { CrawlClient, type JobStatus } from './crawl-client.js';
 
 const TIMEOUT_MS = 120_000;
@@ -55,7 +54,7 @@ function build(): HostResources[] {
 
 beforeAll(async () => {
   site = await startKnownSite(build);
-  stage = await startClientCluster();
+  stage = await startStage(CLIENTS_CLUSTER);
   ({ cluster } = stage);
   client = new FirecrawlClient({ apiKey: cluster.apiKey, apiUrl: cluster.url });
 }, TIMEOUT_MS);

@@ -46,13 +46,13 @@ const KINDS = [
   { match: /\/apps\/fetcher\/src\/engines\//, lot: 'browsers', places: WORKERS, workers: WORKERS },
   { match: /\/test\/e2e\/known-graph\./, places: 1 },
   { match: /\/test\/contract\/(?!operation)/, lot: 'contract', places: 1, shares: true },
-  { match: /\/test\/(clients\/|e2e\/sdk)/, lot: 'clients', places: 1, shares: true },
+  { match: /\/test\/(clients\/tools|e2e\/sdk)/, lot: 'clients', places: 1, shares: true },
   { match: /\/test\/e2e\/(no-fetcher|accounts)\./, places: 1 },
   { match: /\/test\/e2e\/(documents|branding|change-tracking)\./, lot: 'formats', places: 1, shares: true },
   { match: /\/test\/e2e\/(webhooks|browser)\./, places: Math.min(2, PLACES) },
   { match: /\/test\/e2e\/(actions|job-calls|page-view)\./, places: 1 },
   { match: /\/test\/simulation\//, places: Math.min(2, PLACES) },
-  { match: /\/test\/(e2e|contract)\//, places: 1 },
+  { match: /\/test\/(e2e|contract|clients)\//, places: 1 },
   { match: /./, lot: 'units and adapters', places: WORKERS, workers: WORKERS },
 ];
 

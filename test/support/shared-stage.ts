@@ -13,6 +13,9 @@ import { joinCluster, keepForProcess, startCluster, type RunningCluster } from '
 /** What the specs about one format or another want; change tracking asks a host for many pages at once. */
 export const FORMATS_CLUSTER = { ALLOW_PRIVATE_TARGETS: '127.0.0.1', HOST_GAP_MS: '0', HOST_EXPRESS_CONN: '16' };
 
+/** What the clients' specs want. */
+export const CLIENTS_CLUSTER = { ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', HOST_GAP_MS: '0' };
+
 export interface Stage {
   cluster: RunningCluster;
   stop(): Promise<void>;
