@@ -63,7 +63,7 @@ export interface Mutation {
   ackBeforeCommit?: boolean;
 }
 
-interface SimJob {
+export interface SimJob {
   kind: 'crawl' | 'batch';
   /** URLs of a batch, repeats included. */
   seeds: string[];
@@ -80,6 +80,8 @@ interface SimJob {
   appends: { at: number; urls: string[] }[];
   /** Commands that wait for their receipt. */
   commands: Map<string, { body: ActorMessage; sendAt: number }>;
+  /** The job for which it fetches pages. */
+  parent?: ActorKey;
 }
 
 interface RunningLane {
@@ -102,7 +104,7 @@ interface Owner {
 const FAULTY_MS = 120_000;
 const LIFE_MS = 3 * 3_600_000;
 const MAX_STEPS = 60_000;
-const TEAM = '00000000-0000-4000-8000-00000000000a';
+export const TEAM = '00000000-0000-4000-8000-00000000000a';
 
 export class CrawlWorld {
   readonly random: Random;
@@ -118,21 +120,21 @@ export class CrawlWorld {
   private readonly lanes: RunningLane[] = [];
   private readonly alive = new Set<string>(['f1', 'f2']);
   private readonly tries = new Map<string, number>();
-  private readonly site: SimSite;
-  private readonly jobs: SimJob[] = [];
+  protected readonly site: SimSite;
+  protected readonly jobs: SimJob[] = [];
   private fetchers = 2;
   private runs = 0;
-  private faulty = true;
+  protected faulty = true;
   private readonly startedAt: number;
   private readonly maxConn: number;
   private readonly teamSize: number;
   /** Nothing but schedulers fails, and nothing is lost or repeated: then no page is requested without need. */
-  private readonly gentle: boolean;
+  protected readonly gentle: boolean;
   private readonly fetches = new Map<string, number>();
 
   constructor(
     seed: number,
-    private readonly mutation: Mutation = {},
+    protected readonly mutation: Mutation = {},
   ) {
     this.random = new Random(seed);
     this.startedAt = this.clock.now();
@@ -146,7 +148,7 @@ export class CrawlWorld {
         duplication: this.random.pick([0, 0.05, 0.2]),
         reordering: this.random.pick([0, 0.1, 0.3]),
       };
-    this.store = new SimStore(this.clock, { ...STORE_RULES, ...mutation.store?.(this.random), ...this.ackEarly() });
+    this.store = new SimStore(this.clock, { ...STORE_RULES, ...this.storeRules(), ...this.ackEarly() });
     this.defs = this.makeDefs();
     this.site = makeSite(this.random, this.random.int(8, 26));
     this.addJobs();
@@ -166,7 +168,20 @@ export class CrawlWorld {
       await this.step();
     }
     await this.settleOutbox();
+    this.checkAll();
+  }
+
+  protected checkAll(): void {
     for (const job of this.jobs) this.checkJob(job);
+  }
+
+  protected storeRules(): Partial<StoreRules> {
+    return this.mutation.store?.(this.random) ?? {};
+  }
+
+  /** Actors of more kinds. */
+  protected moreDefs(): ActorDef<unknown, unknown>[] {
+    return [];
   }
 
   private ackEarly(): Partial<StoreRules> {
@@ -183,10 +198,11 @@ export class CrawlWorld {
       domainActor({ maxConn: this.maxConn, gapMs: 0, rules: pool }),
       teamActor({ concurrencyOf: () => this.teamSize, rules: pool }),
     ];
-    return new Map(defs.map((def) => [def.kind, def as unknown as ActorDef<unknown, unknown>]));
+    const all = [...(defs as unknown as ActorDef<unknown, unknown>[]), ...this.moreDefs()];
+    return new Map(all.map((def) => [def.kind, def]));
   }
 
-  private addJobs(): void {
+  protected addJobs(): void {
     const count = this.random.int(1, 3);
     for (let i = 0; i < count; i++) {
       const id = `00000000-0000-4000-8000-0000000000${10 + i}`;
@@ -215,7 +231,7 @@ export class CrawlWorld {
     }
   }
 
-  private someUrls(): string[] {
+  protected someUrls(): string[] {
     const urls = [...this.site.pages.keys()];
     return Array.from({ length: this.random.int(1, 20) }, () => this.random.pick(urls));
   }
@@ -231,7 +247,7 @@ export class CrawlWorld {
     return times.sort((a, b) => a - b);
   }
 
-  private elapsed(): number {
+  protected elapsed(): number {
     return this.clock.now() - this.startedAt;
   }
 
@@ -245,14 +261,14 @@ export class CrawlWorld {
     if (this.faulty && this.random.chance(0.004)) throw new CrashError(where);
   }
 
-  private isOver(): boolean {
+  protected isOver(): boolean {
     return this.jobs.every((job) => {
       const isAsked = job.commands.size > 0 || job.appends.length > 0 || job.pausesAt.length > 0;
       return this.store.actors.get(job.key)?.terminal === true && (!isAsked || this.hasFailed(job));
     });
   }
 
-  private describe(): string {
+  protected describe(): string {
     return this.jobs.map((job) => `${job.key} ${JSON.stringify(this.store.job(job.jobNo).row)}`).join('; ');
   }
 
@@ -268,11 +284,11 @@ export class CrawlWorld {
     if (!this.hasWork()) this.clock.advance(this.random.int(200, 5_000));
   }
 
-  private hasWork(): boolean {
+  protected hasWork(): boolean {
     return this.bus.work.length > 0 || this.lanes.length > 0 || this.parts().some((part) => this.bus.hasMail(part));
   }
 
-  private parts(): number[] {
+  protected parts(): number[] {
     const keys = [
       ...this.jobs.map((job) => job.key),
       actorKey('domain', hostKey(this.site.base)),
@@ -330,7 +346,7 @@ export class CrawlWorld {
     return this.owners.get(part)!.length > 0 ? this.owners.get(part)! : this.takeOver(part);
   }
 
-  private async trouble(): Promise<void> {
+  protected async trouble(): Promise<void> {
     const roll = this.random.next();
     if (roll < 0.4 || this.gentle) return this.deposeOwner();
     if (roll < 0.75) return this.killFetcher();
@@ -358,7 +374,7 @@ export class CrawlWorld {
 
   // ---------------------------------------------------------------------------------------------- gateway
 
-  private gateway(): void {
+  protected gateway(): void {
     for (const job of this.jobs) {
       const row = this.store.job(job.jobNo).row;
       if (row === null && this.elapsed() >= job.startAt) {
@@ -423,11 +439,13 @@ export class CrawlWorld {
   }
 
   private startOf(job: SimJob): Start {
-    const { id, jobNo, kind, seeds } = job;
+    const { id, jobNo, kind, seeds, parent } = job;
+    const child = parent === undefined ? {} : { parent };
     const head = { type: 'Start' as const, job: id, jobNo, team: TEAM, keyId: null, createdMs: this.clock.wall() };
     const spec = this.specOf(job);
-    if (kind === 'crawl') return { ...head, kind, spec };
-    return { ...head, kind, spec: { maxConcurrency: null, scrape: spec.scrape, webhook: null }, total: seeds.length };
+    if (kind === 'crawl') return { ...head, kind, spec: { ...spec, ...child } };
+    const batch = { maxConcurrency: null, scrape: spec.scrape, webhook: null, ...child };
+    return { ...head, kind, spec: batch, total: seeds.length };
   }
 
   private specOf(job: SimJob): CrawlSpec {
@@ -456,7 +474,7 @@ export class CrawlWorld {
     };
   }
 
-  private send(to: ActorKey, body: ActorMessage): void {
+  protected send(to: ActorKey, body: ActorMessage): void {
     const { faults } = this.bus;
     this.bus.faults = NO_FAULTS;
     void this.bus.publishActor({ id: `w.${this.runs++}`, type: body.type, v: 1, from: 'w/sim', to, n: null, body });
@@ -465,13 +483,13 @@ export class CrawlWorld {
 
   // ---------------------------------------------------------------------------------------------- fetchers
 
-  private stepFetcher(): void {
+  protected stepFetcher(): void {
     const takeNew = this.bus.work.length > 0 && (this.lanes.length === 0 || this.random.chance(0.4));
     if (takeNew) return this.startWork(this.bus.work.splice(this.random.int(0, this.bus.work.length - 1), 1)[0]!);
     if (this.lanes.length > 0) this.stepLane(this.random.pick(this.lanes));
   }
 
-  private startWork(work: WorkItem): void {
+  protected startWork(work: WorkItem): void {
     // No job of this world has a webhook.
     if (work.msg.type === 'Post') throw new InvariantError('I8', 'a post without a webhook');
     if (work.msg.type === 'ModelTask')
@@ -701,7 +719,7 @@ export class CrawlWorld {
     }
   }
 
-  private checkJob(job: SimJob): void {
+  protected checkJob(job: SimJob): void {
     const tables = this.store.job(job.jobNo);
     const row = tables.row!;
     const fail = (invariant: string, detail: string): never => {
@@ -709,8 +727,9 @@ export class CrawlWorld {
     };
     if (!row.finished || row.status === 'scraping') fail('I3', `ended as ${row.status}`);
     const credits = tables.pages.reduce((sum, page) => sum + page.credits, 0);
-    if (credits !== row.credits || credits !== tables.ledger)
-      fail('I7', `credits ${row.credits}, pages say ${credits}`);
+    const billed = job.parent === undefined ? credits : 0;
+    if (credits !== row.credits || billed !== tables.ledger)
+      fail('I7', `credits ${row.credits}, billed ${tables.ledger}, pages say ${credits}`);
     const counts = new Map<string, number>();
     for (const { outcome } of tables.outcomes.values()) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
     const counted = (counts.get('ok') ?? 0) + (counts.get('failed') ?? 0);

@@ -3,6 +3,7 @@
  * restart posts the same bytes and the same signature fits.
  */
 import {
+  manifoldEvent,
   placeOf,
   RESERVED_METADATA_KEYS,
   WEBHOOK_SUBJECTS,
@@ -19,7 +20,7 @@ const MAX_METADATA_BYTES = 1024 * 1024;
 
 const NOTHING = Buffer.alloc(0);
 
-/** @param document JSON bytes of the page, null for events without one */
+/** @param document JSON bytes of the page, or what else the event tells; null for events that tell nothing more */
 export function eventBody(post: Post, eventNo: number, document: Buffer | null): Buffer {
   const event = eventOf(post, eventNo);
   const head = {
@@ -39,10 +40,10 @@ export function eventBody(post: Post, eventNo: number, document: Buffer | null):
 
 const DEFAULT_ERRORS = { failed: 'The job failed', cancelled: 'The job was cancelled' } as const;
 
-export function eventOf({ end, ends }: Post, eventNo: number): WebhookEvent {
+export function eventOf({ kind, end, ends }: Post, eventNo: number): WebhookEvent {
   const place = placeOf(eventNo, ends);
   if (place.what === 'start') return 'started';
-  if (place.what === 'page') return 'page';
+  if (place.what === 'page') return manifoldEvent(kind);
   return place.nth === ends.length - 1 && end !== null ? end.status : 'completed';
 }
 

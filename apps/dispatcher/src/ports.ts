@@ -5,5 +5,5 @@ import type { DeliveryRepository } from '@troupe/persistence';
 
 export type Mailboxes = Pick<ActorBus, 'publishActor'>;
 export type Blobs = Pick<BlobStore, 'get'>;
-export type Deliveries = Pick<DeliveryRepository, 'pages' | 'attempted'>;
+export type Deliveries = Pick<DeliveryRepository, 'pages' | 'attempted' | 'actions' | 'modelResult'>;
 export type Secrets = { of(team: string): Promise<string | null> };

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { TroupeError, type Envelope, type Mail, type Post, type PostDone } from '@troupe/contracts';
-import type { DeliveryAttempt, PostedPage } from '@troupe/persistence';
+import type { DeliveryAttempt, PostedPage, StoredModelResult } from '@troupe/persistence';
 import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -23,9 +23,15 @@ const POST: Post = {
   end: null,
 };
 
+const NO_RESULTS = {
+  actions: () => Promise.resolve(new Map<string, string>()),
+  modelResult: () => Promise.resolve(null),
+};
+
 let posted: { url: string; body: string; signature: string | null }[];
 let mail: PostDone[];
 let recorded: DeliveryAttempt[];
+let result: StoredModelResult | null;
 let answer: (body: string) => Promise<Answer>;
 let publish: (envelope: Mail) => Promise<void>;
 
@@ -42,6 +48,9 @@ function runner(rest: Partial<PostParts> = {}): PostRunner {
     deliveries: {
       pages: (_job, ords) => Promise.resolve(new Map(ords.filter((ord) => ord < 50).map((ord) => [ord, page(ord)]))),
       attempted: () => Promise.resolve(recorded),
+      actions: (_job, steps) =>
+        Promise.resolve(new Map(steps.filter((step) => step !== 'act/009').map((step) => [step, `{"did":"${step}"}`]))),
+      modelResult: () => Promise.resolve(result),
     },
     blobs: { get: () => Promise.reject(new Error('gone')) },
     secrets: { of: () => Promise.resolve('secret') },
@@ -60,6 +69,7 @@ beforeEach(() => {
   posted = [];
   mail = [];
   recorded = [];
+  result = { creditsUsed: 7, data: '{"n": 1.0}', sources: null };
   answer = () => Promise.resolve({ status: 200, error: null });
   publish = (envelope) => {
     mail.push((envelope as Envelope).body as PostDone);
@@ -106,7 +116,7 @@ describe('a run of posts', () => {
 
   it('reports a page that is gone or cannot be read as a failed attempt', async () => {
     const pages = new Map<number, PostedPage>([[1, { ord: 1, bytes: 5, blob: 'k', inline: null }]]);
-    const deliveries = { pages: () => Promise.resolve(pages), attempted: () => Promise.resolve([]) };
+    const deliveries = { ...NO_RESULTS, pages: () => Promise.resolve(pages), attempted: () => Promise.resolve([]) };
     await runner({ deliveries }).run({ ...POST, events: [[1, 2]] });
     expect(posted).toEqual([]);
     expect(new Map(results().map(([eventNo, , error]) => [eventNo, error]))).toEqual(
@@ -118,7 +128,11 @@ describe('a run of posts', () => {
   });
 
   it('asks for redelivery when Postgres does not answer', async () => {
-    const deliveries = { pages: () => Promise.reject(new Error('down')), attempted: () => Promise.resolve([]) };
+    const deliveries = {
+      ...NO_RESULTS,
+      pages: () => Promise.reject(new Error('down')),
+      attempted: () => Promise.resolve([]),
+    };
     await expect(runner({ deliveries }).run(POST)).rejects.toThrow('down');
   });
 
@@ -144,5 +158,61 @@ describe('a run of posts', () => {
     expect(left).toEqual({ retryMs: expect.any(Number) });
     expect(results().length).toBe(posted.length);
     expect(posted.length).toBeLessThan(40);
+  });
+});
+
+describe('the events of jobs that work with a model', () => {
+  const bodies = (): unknown[] => posted.map(({ body }) => JSON.parse(body) as unknown);
+  const EXTRACT: Post = {
+    ...POST,
+    kind: 'extract',
+    events: [[0, 1]],
+    ends: [0],
+    end: { status: 'completed', error: null },
+  };
+
+  it('are the start of an extraction and its end with the data and, when they are kept, the sources', async () => {
+    await runner().run(EXTRACT);
+    result = { ...result!, sources: '{"n": ["https://x/"]}' };
+    await runner().run({ ...EXTRACT, events: [[1, 1]] });
+    const data = { success: true, data: { n: 1 }, extractId: JOB };
+    expect(bodies()).toMatchObject([
+      { type: 'extract.started', data: [], error: null },
+      { type: 'extract.completed', data: [data], error: null },
+      { type: 'extract.completed', data: [{ ...data, sources: { n: ['https://x/'] } }] },
+    ]);
+    expect(posted[1]!.body).toContain('"data":{"n": 1.0}');
+  });
+
+  it('tell of a failed extraction why, without data', async () => {
+    await runner().run({ ...EXTRACT, events: [[1, 1]], end: { status: 'failed', error: 'no page' } });
+    expect(bodies()).toMatchObject([{ success: false, type: 'extract.failed', data: [], error: 'no page' }]);
+  });
+
+  it('are the actions of an agent by their steps, and its end with its bill', async () => {
+    const agent: Post = { ...EXTRACT, kind: 'agent', events: [[1, 3]], ends: [2] };
+    await runner().run(agent);
+    await runner().run({ ...agent, events: [[3, 3]], end: { status: 'cancelled', error: null } });
+    expect(bodies()).toMatchObject([
+      { type: 'agent.action', data: [{ did: 'act/001' }] },
+      { type: 'agent.action', data: [{ did: 'act/002' }] },
+      { type: 'agent.completed', data: [{ creditsUsed: 7, data: { n: 1 } }] },
+      { success: false, type: 'agent.cancelled', data: [{ creditsUsed: 7 }] },
+    ]);
+  });
+
+  it('say where to read what a webhook cannot hold, and fail when it is gone', async () => {
+    result = { ...result!, data: JSON.stringify('x'.repeat(11_000_000)) };
+    await runner().run({ ...EXTRACT, events: [[1, 1]] });
+    const [{ data }] = bodies() as [{ data: object[] }];
+    expect(data).toEqual([{ success: true, extractId: JOB, warning: expect.stringContaining('10 MB') }]);
+    mail = [];
+    result = null;
+    await runner().run({ ...EXTRACT, events: [[1, 1]] });
+    await runner().run({ ...EXTRACT, kind: 'agent', events: [[9, 9]], ends: [], end: null });
+    expect(results()).toEqual([
+      [1, null, 'the result is no longer stored'],
+      [9, null, 'the action is no longer stored'],
+    ]);
   });
 });

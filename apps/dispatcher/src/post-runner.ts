@@ -1,8 +1,8 @@
 /** Runs of posts: reads the pages of their events, posts them and reports what came of it. */
 import { readDocument } from '@troupe/blob-store';
-import { numbersOf, placeOf, type Post, type PostResult } from '@troupe/contracts';
-import type { PostedPage } from '@troupe/persistence';
-import { eventBody, MAX_BODY_BYTES } from './event-body.js';
+import { numbersOf, type Post, type PostResult } from '@troupe/contracts';
+import { eventBody, eventOf, MAX_BODY_BYTES } from './event-body.js';
+import { dataOfEvents, type EventData } from './event-data.js';
 import { Gate } from './gate.js';
 import { PostReport } from './post-report.js';
 import type { Blobs, Deliveries, Mailboxes, Secrets } from './ports.js';
@@ -17,9 +17,6 @@ export interface PostParts {
   secrets: Secrets;
   receivers: Pick<Receivers, 'visit' | 'post'>;
 }
-
-/** `none`: the event has no page. undefined: the page is gone. */
-type PageOfEvent = PostedPage | 'none' | undefined;
 
 /** Rows of pages held for one run at a time. */
 const SLICE = 25;
@@ -64,39 +61,45 @@ export class PostRunner {
   }
 
   private async postSlice(post: Post, events: number[], secret: string | null, report: PostReport): Promise<void> {
-    const pages = await this.pagesOf(post, events);
+    const data = await dataOfEvents(this.parts.deliveries, post, events);
     const url = new URL(post.webhook.url);
     const postOne = async (eventNo: number): Promise<void> => {
       if (this.draining) return;
-      const page = pages.get(eventNo);
-      const work = (): Promise<PostResult> => this.postEvent(post, eventNo, page, secret);
-      report.add(await this.memory.pass(work, page === 'none' ? 0 : (page?.bytes ?? 0)));
+      const told = data.get(eventNo);
+      const work = (): Promise<PostResult> => this.postEvent(post, eventNo, told, secret);
+      report.add(await this.memory.pass(work, bytesOf(told)));
     };
     await Promise.all(events.map((eventNo) => this.parts.receivers.visit(url, () => postOne(eventNo))));
   }
 
-  private async pagesOf(post: Post, events: number[]): Promise<Map<number, PageOfEvent>> {
-    const places = events.map((eventNo) => ({ eventNo, place: placeOf(eventNo, post.ends) }));
-    const ords = places.flatMap(({ place }) => (place.what === 'page' ? [place.ord] : []));
-    const stored = ords.length === 0 ? null : await this.parts.deliveries.pages(post.jobNo, ords);
-    return new Map(
-      places.map(({ eventNo, place }) => [eventNo, place.what === 'page' ? stored?.get(place.ord) : 'none'] as const),
-    );
-  }
-
-  private async postEvent(post: Post, eventNo: number, page: PageOfEvent, secret: string | null): Promise<PostResult> {
+  private async postEvent(post: Post, eventNo: number, data: EventData, secret: string | null): Promise<PostResult> {
     const atMs = Date.now();
     const startedMs = performance.now();
-    const answer = await this.exchange(post, eventNo, page, secret);
+    const answer = await this.exchange(post, eventNo, data, secret);
     return { eventNo, ...answer, ms: Math.round(performance.now() - startedMs), atMs };
   }
 
-  private async exchange(post: Post, eventNo: number, page: PageOfEvent, secret: string | null): Promise<Answer> {
-    if (page === undefined) return { status: null, error: 'the page is no longer stored' };
-    const document = page === 'none' ? null : await readDocument(this.parts.blobs, page).catch(() => undefined);
+  private async exchange(post: Post, eventNo: number, data: EventData, secret: string | null): Promise<Answer> {
+    if (data === undefined) return { status: null, error: `the ${whatIsGone(post, eventNo)} is no longer stored` };
+    const document = await this.read(data).catch(() => undefined);
     if (document === undefined) return { status: null, error: 'the stored page could not be read' };
     const body = eventBody(post, eventNo, document);
     const signature = secret === null ? null : signatureOf(body, secret);
     return this.parts.receivers.post(new URL(post.webhook.url), post.webhook.headers, body, signature);
   }
+
+  private read(data: NonNullable<EventData>): Promise<Buffer | null> {
+    if (data === 'none') return Promise.resolve(null);
+    return 'json' in data ? Promise.resolve(data.json) : readDocument(this.parts.blobs, data);
+  }
+}
+
+function bytesOf(data: EventData): number {
+  if (data === undefined || data === 'none') return 0;
+  return 'json' in data ? data.json.length : data.bytes;
+}
+
+function whatIsGone(post: Post, eventNo: number): string {
+  const event = eventOf(post, eventNo);
+  return event === 'page' || event === 'action' ? event : 'result';
 }

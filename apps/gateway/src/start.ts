@@ -171,7 +171,7 @@ function buildServices(
     searches: new SearchService({ provider, scrapes, targets, link, usage, credits }),
     submit,
     status,
-    cancel: new JobCancelService({ status, cancels: new CancelBoard(link), publisher, instance }),
+    cancel: new JobCancelService({ status, cancels: new CancelBoard(link), children: jobs, publisher, instance }),
     appends: new BatchAppendService({ ...jobCommands, submit }),
     pauses: new CrawlPauseService({ ...jobCommands, pauses: new PauseBoard(link) }),
     ledgers: new JobLedgerService({ status, ledgers: new LedgerRepository(pool) }),

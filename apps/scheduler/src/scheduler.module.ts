@@ -11,6 +11,7 @@ import { crawlActor } from './crawl/crawl.actor.js';
 import { domainActor } from './domain/domain.actor.js';
 import { HousekeepingRounds } from './housekeeping/housekeeping-rounds.js';
 import { RetentionRounds } from './housekeeping/retention-rounds.js';
+import { extractActor } from './extract/extract.actor.js';
 import { deliveryActor } from './delivery/delivery.actor.js';
 import { teamActor } from './team/team.actor.js';
 
@@ -36,6 +37,7 @@ function actorsFor({ config, teams }: Pick<SchedulerParts, 'config' | 'teams'>):
     domainActor({ maxConn: config.hostMaxConn, gapMs: config.hostGapMs }),
     teamActor({ concurrencyOf: (team) => teams.concurrencyOf(team) ?? config.teamConcurrency }),
     deliveryActor({ retryMs: config.webhookRetryMs }),
+    extractActor(),
   ] as unknown as ActorDef<never, never>[];
 }
 

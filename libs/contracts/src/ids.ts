@@ -1,4 +1,5 @@
 /** Names of things: jobs, actors, partitions, pages. Pure, no I/O. */
+import { createHash } from 'node:crypto';
 
 /** Lower-case RFC 9562 UUID. */
 export type Uuid = string;
@@ -92,4 +93,16 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 export function isUuid(text: string): text is Uuid {
   return UUID.test(text);
+}
+
+/** UUIDv5: the same for the same name under the same UUID, wherever and whenever it is asked. */
+export function uuidOf(namespace: Uuid, name: string): Uuid {
+  const hash = createHash('sha1')
+    .update(Buffer.from(namespace.replaceAll('-', ''), 'hex'))
+    .update(name)
+    .digest();
+  hash[6] = (hash[6]! & 0x0f) | 0x50;
+  hash[8] = (hash[8]! & 0x3f) | 0x80;
+  const hex = hash.toString('hex', 0, 16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }

@@ -6,6 +6,9 @@ import { withTransaction } from './pool.js';
 
 const JOBS_PER_CALL = 100;
 
+/** The pages of a job that fetches for another one stay until that one has ended. */
+const IS_NEEDED = `EXISTS (SELECT FROM job_id r JOIN job p ON p.job_no = r.job_no WHERE r.id = job.parent AND p.status = 'scraping')`;
+
 /** Tables with rows of one job; what is left of the job itself is that it was there. */
 const OF_JOB = PARTITIONED_TABLES.filter(({ name, by }) => by === 'job_no' && name !== 'job').map(({ name }) => name);
 
@@ -27,7 +30,8 @@ export class Retention {
    */
   async eraseJobs(): Promise<Uuid[]> {
     const { rows } = await this.pool.query<ErasableJob>(
-      `SELECT id, job_no AS "jobNo", kind FROM job WHERE zdr AND status <> 'scraping' AND expires_at < now() LIMIT ${JOBS_PER_CALL}`,
+      `SELECT id, job_no AS "jobNo", kind FROM job WHERE zdr AND status <> 'scraping' AND expires_at < now()
+       AND NOT ${IS_NEEDED} LIMIT ${JOBS_PER_CALL}`,
     );
     const erased: Uuid[] = [];
     for (const job of rows) if (await this.erase(job)) erased.push(job.id);

@@ -19,6 +19,8 @@ const BULK = [
   'page',
   'page_segment',
   'job_error',
+  'model_step',
+  'extract_result',
   'delivery_attempt',
   'delivery_end',
 ];

@@ -1,6 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { isTroupeError, type CrawlSpec, type RowOp, type ScrapeSpec, type Uuid } from '@troupe/contracts';
-import { JobRepository, PgActorStore, type NewJob } from '@troupe/persistence';
+import {
+  actStep,
+  childJobOf,
+  isTroupeError,
+  type CrawlSpec,
+  type ExtractSpec,
+  type RowOp,
+  type ScrapeSpec,
+  type Uuid,
+} from '@troupe/contracts';
+import {
+  DeliveryRepository,
+  JobRepository,
+  ModelSteps,
+  PgActorStore,
+  Retention,
+  type NewChild,
+  type NewJob,
+} from '@troupe/persistence';
 import { randomUUID } from 'node:crypto';
 import { testDatabase, type TestDatabase } from './database.js';
 import { candidate, head, PART, step, writes } from './turns.js';
@@ -16,6 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
+const TEAM = randomUUID();
 const spec = { url: 'http://a/', limit: 5 } as CrawlSpec;
 const crawl = (team: Uuid = randomUUID(), more: object = {}): NewJob => ({
   kind: 'crawl',
@@ -45,6 +63,17 @@ async function writeRows(rows: RowOp[], candidates: Parameters<typeof candidate>
   const asks = { candidates: candidates.map((fields) => candidate(...fields)) };
   await store.commitTurn(head(epoch, [{ key, rev: 0 }], asks), () => writes([step(key, 0)], { rows }));
 }
+
+const childOf = (parent: Uuid, nth: number, more: object = {}): NewChild => ({
+  parent: `extract/${parent}`,
+  nth,
+  team: TEAM,
+  keyId: null,
+  kind: 'batch',
+  spec: { maxConcurrency: null, scrape: {} as ScrapeSpec, webhook: null, parent: `extract/${parent}` },
+  urls: [{ url: 'http://a/x', host: 'a' }],
+  ...more,
+});
 
 const page = (jobNo: string, ord: number, bytes: number): RowOp => ({
   op: 'page.insert',
@@ -250,5 +279,99 @@ describe('errors', () => {
       { id, url: 'http://a/2', code: 'SCRAPE_TIMEOUT', message: 'too slow', at: expect.any(Date) },
     ]);
     expect(await jobs.robotsBlocked(jobNo)).toEqual(['http://a/1']);
+  });
+});
+
+const extract = (more: object = {}): NewJob => ({
+  ...crawl(TEAM),
+  kind: 'extract',
+  spec: { urls: ['http://a/*'], timeoutMs: 1 } as ExtractSpec,
+  ...more,
+});
+
+describe('a job that fetches pages for another one', () => {
+  it('starts once for its place, however often and by however many it is started', async () => {
+    const { job: parent } = await jobs.create(extract());
+    const started = await Promise.all([1, 2, 3].map(() => jobs.createChild(childOf(parent, 0))));
+    expect(new Set(started.map(({ child }) => JSON.stringify(child))).size).toBe(1);
+    const { child, command } = started[0]!;
+    expect(child).toEqual({ job: childJobOf(parent, 0), jobNo: expect.any(String), kind: 'batch' });
+    expect(command).toMatchObject({
+      id: child.job,
+      envelope: { to: `batch/${child.job}`, body: { type: 'Start', jobNo: child.jobNo, total: 1 } },
+    });
+    const seeds = await db.pool.query('SELECT url FROM job_seed WHERE job_no = $1', [child.jobNo]);
+    expect(seeds.rows).toEqual([{ url: 'http://a/x' }]);
+
+    const other = { kind: 'crawl', spec: { ...spec, parent: `extract/${parent}` } };
+    expect((await jobs.createChild(childOf(parent, 0, other))).child).toEqual(child);
+    expect((await jobs.createChild(childOf(parent, 1, other))).child).toMatchObject({ kind: 'crawl' });
+    await writeRows([{ op: 'command.delete', id: child.job }]);
+    expect(await jobs.createChild(childOf(parent, 0))).toEqual({ child, command: null });
+    expect((await jobs.runningChildren(TEAM, parent)).sort()).toEqual(
+      [childJobOf(parent, 0), childJobOf(parent, 1)].sort(),
+    );
+  });
+
+  it('is no job of a client: neither found, nor listed, nor remembered, nor its pages', async () => {
+    const { job: parent } = await jobs.create(extract());
+    const { child } = await jobs.createChild(childOf(parent, 0));
+    await writeRows([page(child.jobNo, 1, 6)]);
+    expect(await jobs.find(child.job)).toBeNull();
+    expect(await jobs.tombstone(child.job)).toBeNull();
+    expect(await jobs.page(child.jobNo, 101)).toBeNull();
+    expect((await jobs.active(TEAM, 'batch')).map(({ job }) => job)).not.toContain(child.job);
+    expect(await jobs.pages(child.jobNo, 0, null, 1_000)).toHaveLength(1);
+    expect(await jobs.tombstone(parent)).toEqual({ team: TEAM, kind: 'extract' });
+  });
+
+  it('without data retention keeps its pages until the other one has ended, and goes with it', async () => {
+    const { job: parent, jobNo: parentNo } = await jobs.create(extract({ zdr: true }));
+    const { child } = await jobs.createChild(childOf(parent, 0, { kind: 'crawl' }));
+    const steps = new ModelSteps(db.pool);
+    await steps.record(parentNo, { step: 'plan', tokens: 1, credits: 0, result: { a: 1 } });
+    await steps.keepResult(parentNo, { data: { a: 1 }, sources: {} });
+    await writeRows([page(child.jobNo, 1, 6), end(child.jobNo, 'completed')]);
+    const expire = (jobNo: string) =>
+      db.pool.query(`UPDATE job SET expires_at = now() - interval '1 second' WHERE job_no = $1`, [jobNo]);
+    await expire(child.jobNo);
+    const retention = new Retention(db.pool);
+    expect(await retention.eraseJobs()).toEqual([]);
+    await writeRows([end(parentNo, 'completed')]);
+    await expire(parentNo);
+    expect((await retention.eraseJobs()).sort()).toEqual([parent, child.job].sort());
+    for (const [table, jobNo] of [
+      ['page', child.jobNo],
+      ['model_step', parentNo],
+      ['extract_result', parentNo],
+    ])
+      expect((await db.pool.query(`SELECT FROM ${table} WHERE job_no = $1`, [jobNo])).rowCount).toBe(0);
+  });
+});
+
+describe('what receivers of webhooks are told of jobs with models', () => {
+  it('is the stored result with the bill, and the actions of the steps', async () => {
+    const { jobNo } = await jobs.create(extract());
+    const deliveries = new DeliveryRepository(db.pool);
+    const steps = new ModelSteps(db.pool);
+    expect(await deliveries.modelResult(jobNo)).toEqual({ creditsUsed: 0, data: null, sources: null });
+    await steps.keepResult(jobNo, { data: { n: 'ü', m: [1] }, sources: {} });
+    await steps.keepResult(jobNo, { data: { n: 'later' }, sources: {} });
+    expect(await deliveries.modelResult(jobNo)).toEqual({
+      creditsUsed: 0,
+      data: '{"m": [1], "n": "ü"}',
+      sources: null,
+    });
+    for (const n of [1, 2])
+      await steps.record(jobNo, { step: actStep(n), tokens: 1, credits: 0, result: { value: { action: { n } } } });
+    await steps.record(jobNo, { step: actStep(3), tokens: 1, credits: 0, result: { value: null } });
+    expect(await deliveries.actions(jobNo, [1, 2, 3].map(actStep))).toEqual(
+      new Map([
+        [actStep(1), '{"n": 1}'],
+        [actStep(2), '{"n": 2}'],
+      ]),
+    );
+    expect(await deliveries.actionCount(jobNo)).toBe(2);
+    expect(await deliveries.modelResult('1')).toBeNull();
   });
 });

@@ -28,6 +28,7 @@ const service = new DeliveriesService({
   },
   deliveries: {
     pageCount: () => Promise.resolve(pages),
+    actionCount: () => Promise.resolve(pages),
     ends: () => Promise.resolve(ends),
     attempts: (_job, numbers) =>
       Promise.resolve(

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import {
   actorKey,
   isDelivered,
+  manifoldEvent,
   spansOf,
   START_EVENT,
   webhookIdOf,
@@ -36,7 +37,7 @@ export interface ReplayOrder {
 
 export interface DeliveriesParts {
   status: Pick<JobStatusService, 'find'>;
-  deliveries: Pick<DeliveryRepository, 'pageCount' | 'ends' | 'attempts' | 'lastAttempts'>;
+  deliveries: Pick<DeliveryRepository, 'pageCount' | 'actionCount' | 'ends' | 'attempts' | 'lastAttempts'>;
   publisher: Publisher;
   instance: string;
 }
@@ -99,30 +100,34 @@ export class DeliveriesService {
 
   private async eventsOf(job: JobView): Promise<JobEvents> {
     const webhook = webhookOf(job);
-    if (webhook === null) return new JobEvents([], 0, []);
+    const manifold = manifoldEvent(job.kind);
+    if (webhook === null) return new JobEvents({ wanted: [], manifold }, 0, []);
     const [pages, ends] = await Promise.all([
-      this.parts.deliveries.pageCount(job.jobNo),
+      manifold === 'page' ? this.parts.deliveries.pageCount(job.jobNo) : this.parts.deliveries.actionCount(job.jobNo),
       this.parts.deliveries.ends(job.jobNo),
     ]);
-    return new JobEvents(webhook.events, pages, ends);
+    return new JobEvents({ wanted: webhook.events, manifold }, pages, ends);
   }
 }
 
 /** The events that a receiver has heard of or will hear of, as far as the job has come. */
 class JobEvents {
   private readonly hasStart: boolean;
+  /** Pages, or actions of an agent. */
   private readonly hasPages: boolean;
+  private readonly manifold: WebhookEvent;
   private readonly shownEnds: number[];
   private readonly hiddenEnds: number[];
 
   constructor(
-    wanted: readonly WebhookEvent[],
+    { wanted, manifold }: { wanted: readonly WebhookEvent[]; manifold: WebhookEvent },
     private readonly pages: number,
     private readonly ends: readonly { eventNo: number; status: WebhookEvent }[],
   ) {
     const isShown = ({ status }: { status: WebhookEvent }) => wanted.includes(status);
     this.hasStart = wanted.includes('started');
-    this.hasPages = wanted.includes('page');
+    this.hasPages = wanted.includes(manifold);
+    this.manifold = manifold;
     this.shownEnds = ends.filter(isShown).map(({ eventNo }) => eventNo);
     this.hiddenEnds = ends.filter((end) => !isShown(end)).map(({ eventNo }) => eventNo);
   }
@@ -140,7 +145,7 @@ class JobEvents {
 
   nameOf(eventNo: number): WebhookEvent {
     if (eventNo === START_EVENT) return 'started';
-    return this.ends.find((end) => end.eventNo === eventNo)?.status ?? 'page';
+    return this.ends.find((end) => end.eventNo === eventNo)?.status ?? this.manifold;
   }
 
   private at(place: number): number {

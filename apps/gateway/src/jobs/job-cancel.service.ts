@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { actorKey, type Uuid } from '@troupe/contracts';
+import type { JobRepository } from '@troupe/persistence';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Caller } from '../auth/caller.js';
 import { jobFinished } from '../errors/api-error.js';
@@ -13,6 +14,8 @@ const POLL_MS = 50;
 export interface JobCancelParts {
   status: Pick<JobStatusService, 'find'>;
   cancels: Cancels;
+  /** Jobs that fetch pages for another one. */
+  children: Pick<JobRepository, 'runningChildren'>;
   publisher: Publisher;
   instance: string;
 }
@@ -25,9 +28,15 @@ export class JobCancelService {
     const job = await this.parts.status.find(caller, id);
     if (job.status === 'cancelled') return;
     if (job.status !== 'scraping') throw jobFinished();
-    await Promise.all([this.parts.cancels.cancel(id), this.publish(job)]);
+    await Promise.all([this.stopFetching(job), this.publish(job)]);
     const settled = await this.settle(caller, id);
     if (settled.status === 'completed' || settled.status === 'failed') throw jobFinished();
+  }
+
+  /** Fetchers learn of it at once; the job's actor, which ends its children itself, a little later. */
+  private async stopFetching({ job, kind, team }: JobView): Promise<void> {
+    const fetching = kind === 'extract' ? await this.parts.children.runningChildren(team, job) : [];
+    await Promise.all([job, ...fetching].map((id) => this.parts.cancels.cancel(id)));
   }
 
   private publish({ job, kind }: JobView): Promise<void> {

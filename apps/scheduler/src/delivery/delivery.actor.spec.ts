@@ -5,6 +5,7 @@ import {
   spansOf,
   type ActorMessage,
   type JobEnd,
+  type JobKind,
   type Post,
   type PostResult,
   type RowOp,
@@ -36,9 +37,9 @@ class World {
     for (const effect of effects) this.apply(effect);
   }
 
-  start(events: WebhookEvent[] = ALL): void {
+  start(events: WebhookEvent[] = ALL, kind: JobKind = 'crawl'): void {
     const webhook: WebhookSpec = { url: 'https://h.example/', headers: { a: 'b' }, metadata: '{"z":1}', events };
-    this.turn({ type: 'JobEvent', event: 'started', job: 'j', jobNo: '7', team: 't', kind: 'crawl', webhook });
+    this.turn({ type: 'JobEvent', event: 'started', job: 'j', jobNo: '7', team: 't', kind, webhook });
   }
 
   pages(uptoOrd: number): void {
@@ -173,6 +174,18 @@ describe('the filter', () => {
     world.end(2, status);
     expect(world.deliverAll().flatMap(eventsOf)).toEqual(expected);
     expect(world.state.phase).toBe('over');
+  });
+});
+
+describe('the middle events of an agent', () => {
+  it('are its actions, whether pages are wanted or not', () => {
+    world.start(['action'], 'agent');
+    world.end(2);
+    expect(world.deliverAll().flatMap(eventsOf)).toEqual([1, 2]);
+    world = new World();
+    world.start(['page'], 'agent');
+    world.end(2);
+    expect(world.deliverAll()).toEqual([]);
   });
 });
 

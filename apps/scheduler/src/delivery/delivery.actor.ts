@@ -9,6 +9,7 @@ import type { ActorDef, Activation, Effect, Incoming, TurnContext } from '@troup
 import {
   endEventOf,
   isDelivered,
+  manifoldEvent,
   numbersOf,
   placeOf,
   spansOf,
@@ -269,7 +270,7 @@ class DeliveryTurn {
     if (state.next === START_EVENT && !this.wants('started')) state.next += 1;
     while (state.next > START_EVENT && state.next <= this.lastEvent()) {
       const place = placeOf(state.next, state.ends);
-      if (place.what === 'page' && !this.wants('page')) state.next = this.nextEnd();
+      if (place.what === 'page' && !this.wants(manifoldEvent(state.kind))) state.next = this.nextEnd();
       else if (place.what === 'end' && !this.wants(this.statusOf(place.nth))) state.next += 1;
       else return;
     }

@@ -4,6 +4,7 @@ import type { Effect } from '@troupe/actors';
 import { isKickoffDone } from './kickoff.js';
 import { remainingBudget } from './admission.js';
 import type { JobMemory, JobState } from './job.state.js';
+import { isChild } from './webhook-notice.js';
 
 const PROGRESS_EVERY_MS = 250;
 
@@ -64,9 +65,11 @@ export function jobRow(state: JobState, finished: boolean): Effect {
   };
 }
 
-export function ledgerRow(state: JobState): Effect {
+/** Nothing for a job that fetches pages for another one: that one is billed. */
+export function billRows(state: JobState): Effect[] {
+  if (isChild(state)) return [];
   const { jobNo, team, kind, keyId, credits, ord: pages } = state;
-  return { t: 'row', row: { op: 'ledger.upsert', jobNo, team, kind, keyId, credits, pages } };
+  return [{ t: 'row', row: { op: 'ledger.upsert', jobNo, team, kind, keyId, credits, pages } }];
 }
 
 function warningOf(state: JobState): string | null {

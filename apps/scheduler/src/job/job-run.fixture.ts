@@ -1,6 +1,7 @@
 /** One job between hand-made results and real pools of slots and tokens: what the specs of the job machine run on. */
 import {
   PLAIN_PAGE,
+  type ActorKey,
   type ActorMessage,
   type Append,
   type Demand,
@@ -63,6 +64,7 @@ const JOB = { job: 'j', jobNo: '1', team: 't', keyId: null } as const;
 
 export interface CrawlWish {
   webhook?: WebhookSpec;
+  parent?: ActorKey;
   limit?: number;
   delayMs?: number;
   maxConcurrency?: number | null;
@@ -75,6 +77,7 @@ export function startOfCrawl({
   maxConcurrency = null,
   scope = {},
   webhook,
+  parent,
 }: CrawlWish = {}): Start {
   const whole = { ...SCOPE, ...scope };
   const spec = {
@@ -87,6 +90,7 @@ export function startOfCrawl({
     robotsAgent: null,
     scrape: SCRAPE,
     webhook: webhook ?? null,
+    ...(parent === undefined ? {} : { parent }),
   };
   return { type: 'Start', kind: 'crawl', ...JOB, spec, createdMs: 0 };
 }
@@ -164,8 +168,10 @@ export class JobRun {
   private readonly seen = new Set<string>();
   private readonly frontier = new Map<number, FrontierRow>();
   private readonly pools = new Map<string, Pool>();
-  /** What the delivery actor was told. */
+  /** What its listener was told, and who that is. */
   readonly told: JobEvent[] = [];
+  readonly listeners = new Set<ActorKey>();
+  readonly billed: Row<'ledger.upsert'>[] = [];
   private readonly demands: { to: string; demand: Demand }[] = [];
   private gen = 0;
   private mayReopen = false;
@@ -284,11 +290,16 @@ export class JobRun {
   private apply(effect: Effect): void {
     if (effect.t === 'row') return this.applyRow(effect.row);
     if (effect.t === 'timer') this.tickInMs = effect.inMs;
-    if (effect.t === 'send' && effect.msg.type === 'JobEvent') this.told.push(effect.msg);
+    if (effect.t === 'send' && effect.msg.type === 'JobEvent') this.tell(effect.to, effect.msg);
     else if (effect.t === 'send') this.demands.push({ to: effect.to, demand: effect.msg as Demand });
     if (effect.t !== 'work') return;
     if (effect.msg.type === 'Lane') this.lanes.push(effect.msg);
     if (effect.msg.type === 'Kick') this.kicks.push(effect.msg);
+  }
+
+  private tell(to: ActorKey, event: JobEvent): void {
+    this.listeners.add(to);
+    this.told.push(event);
   }
 
   private applyRow(row: RowOp): void {
@@ -300,6 +311,7 @@ export class JobRun {
     if (row.op === 'command.delete') this.receipts.push(row.id);
     if (row.op === 'excluded.insert') this.leftOut.push(row);
     if (row.op === 'error.insert') this.errors.push(row);
+    if (row.op === 'ledger.upsert') this.billed.push(row);
     if (row.op === 'job.update') this.show(row);
   }
 

@@ -23,7 +23,7 @@ import { CLAIM_RULES, type ClaimRules } from '@troupe/politeness';
 import { hostKey } from '@troupe/frontier';
 import { Admission } from './admission.js';
 import { append, LATE_COMMANDS, notePause, receipts, startReceipt } from './commands.js';
-import { cancel, failJob, finish, isDone, jobRow, ledgerRow, progress } from './completion.js';
+import { billRows, cancel, failJob, finish, isDone, jobRow, progress } from './completion.js';
 import { Dispatch, fetchUrlOf, QUEUE_PATIENCE_MS } from './dispatch.js';
 import { isComplete, needsRefill, pushReady, refill, WINDOW_ROWS } from './frontier-window.js';
 import { emptyState, JobMemory, type JobState, type LiveLane } from './job.state.js';
@@ -32,7 +32,7 @@ import { Pools, poolOfTeam } from './pools.js';
 import { leaveOut } from './exclusion.js';
 import { MAX_ATTEMPTS, putBack, settle } from './settlement.js';
 import { TurnScratch, type Settled } from './turn-scratch.js';
-import { hasUntoldPages, tellDelivery } from './webhook-notice.js';
+import { hasUntoldPages, tellListener } from './webhook-notice.js';
 
 /** Decisive checks by name, so that the simulation can plant a wrong one and see that it is caught. */
 export interface JobRules {
@@ -476,9 +476,9 @@ class JobTurn {
     const { state, memory, ctx } = this;
     const ended = before === 'scraping' && state.status !== 'scraping';
     if (ended || (this.changed && state.status === 'scraping'))
-      this.effects.push(jobRow(state, ended), ledgerRow(state));
+      this.effects.push(jobRow(state, ended), ...billRows(state));
     if (ended || this.changed || memory.progressDue) this.effects.push(...progress(state, memory, ctx.now, ended));
-    this.effects.push(...tellDelivery(state, memory, ctx.now, ended));
+    this.effects.push(...tellListener(state, memory, ctx.now, ended));
     if (state.phase !== 'closing') return;
     if (ended) {
       for (const live of memory.lanes.values())

@@ -87,7 +87,9 @@ export interface JobState {
   tokens: Claim;
   /** Versions of Demands grow over the whole job, so that a claim that is made anew is never taken for an old one. */
   demandV: number;
-  /** Newest ordinal that the delivery actor was told of; -1 = not even the start. Unused without a webhook. */
+  /** Of a job that fetches pages for another one: why the first page without a document has none. */
+  lostReason?: string;
+  /** Newest ordinal that the listener was told of; -1 = not even the start. Unused while nobody listens. */
   told: number;
 }
 

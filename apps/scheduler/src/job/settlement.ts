@@ -5,8 +5,10 @@ import { leaveOut } from './exclusion.js';
 import { unshiftReady } from './frontier-window.js';
 import { SEED_ITEM, type JobMemory, type JobState } from './job.state.js';
 import type { Settled } from './turn-scratch.js';
+import { isChild } from './webhook-notice.js';
 
 export const MAX_ATTEMPTS = 3;
+const MAX_REASON_CHARS = 500;
 
 export interface SettleOptions {
   /** False: transport failures give their unit of the limit back. */
@@ -27,6 +29,7 @@ export function settle(
   const raced = entry.redirectItem !== null && !admitted.has(entry.redirectItem);
   const outcome: Outcome = raced ? 'redirected' : page.outcome;
   const rule = raced ? page.finalUrl : page.rule;
+  if (isChild(state)) noteLoss(state, page, outcome);
   if (row.item === SEED_ITEM && state.kind === 'crawl') followStartPage(state, page, outcome);
   return [
     ...close(state, entry, outcome, rule, options),
@@ -43,6 +46,12 @@ export function putBack(state: JobState, memory: JobMemory, entry: Pick<Settled,
   return [
     { t: 'row', row: { op: 'frontier.mark', jobNo: state.jobNo, depth: row.depth, item: row.item, st: 0, attempt } },
   ];
+}
+
+function noteLoss(state: JobState, page: PageResult, outcome: Outcome): void {
+  if (outcome !== 'failed' && outcome !== 'robots') return;
+  const reason = outcome === 'robots' ? 'robots.txt forbids it' : (page.message ?? page.rule ?? 'unknown');
+  state.lostReason ??= `${page.url}: ${reason}`.slice(0, MAX_REASON_CHARS);
 }
 
 /** The start page's redirect moves the scope; its failure may decide how the crawl ends. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { WebhookSpec } from '@troupe/contracts';
-import { JobRun, linksTo, pageOf, startOfCrawl } from './job-run.fixture.js';
+import { failedPage, JobRun, linksTo, pageOf, startOfCrawl } from './job-run.fixture.js';
 
 const WEBHOOK: WebhookSpec = { url: 'https://h.example/', headers: {}, metadata: '{}', events: ['page'] };
 const ROOT = 'http://h.test/';
@@ -59,5 +59,46 @@ describe('what a job tells its delivery actor', () => {
     expect(run.told.at(-1)).toMatchObject({ event: 'terminal', uptoOrd: 0, status: 'cancelled' });
     run.turn({ type: 'Cancel', job: 'j' });
     expect(run.told.filter(({ event }) => event === 'terminal')).toHaveLength(1);
+  });
+});
+
+describe('a job that fetches pages for another one', () => {
+  function child(): JobRun {
+    const run = new JobRun('crawl');
+    run.turn(startOfCrawl({ parent: 'extract/p' }));
+    return run;
+  }
+
+  it('tells that one of its pages and its end, not of its start, and is not billed', () => {
+    const run = child();
+    runAll(run);
+    expect([...run.listeners]).toEqual(['extract/p']);
+    expect(new Set(run.told.map(({ event }) => event))).toEqual(new Set(['pages', 'terminal']));
+    expect(run.told.at(-1)).toEqual({
+      type: 'JobEvent',
+      event: 'terminal',
+      uptoOrd: 31,
+      status: 'completed',
+      error: null,
+    });
+    expect([run.billed, run.last.credits]).toEqual([[], 31]);
+  });
+
+  it('tells how many pages gave no document and why the first did not', () => {
+    const run = child();
+    run.runAll((item) =>
+      item.url === ROOT ? pageOf(item, { outlinks: linksTo('/a', '/b') }) : failedPage(item, { message: 'gone' }),
+    );
+    expect(run.told.at(-1)).toMatchObject({
+      uptoOrd: 1,
+      lost: { pages: 2, reason: expect.stringMatching(/^http:\/\/h\.test\/[ab]: gone$/) },
+    });
+  });
+
+  it('is told from a job of a client, which is billed and tells nobody of lost pages', () => {
+    const run = crawl(WEBHOOK);
+    run.runAll((item) => failedPage(item));
+    expect(run.told.at(-1)).not.toHaveProperty('lost');
+    expect(run.billed.length).toBeGreaterThan(0);
   });
 });

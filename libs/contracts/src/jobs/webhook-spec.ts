@@ -1,13 +1,29 @@
 /** Who wants to hear of a job's progress, and the events there are to hear of (spec/webhooks.md). */
-import { createHash } from 'node:crypto';
-import type { Uuid } from '../ids.js';
+import { uuidOf, type Uuid } from '../ids.js';
 import type { JobKind, JobStatus } from './job.js';
 
 export const WEBHOOK_EVENTS = ['started', 'page', 'action', 'completed', 'failed', 'cancelled'] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
+const PAGE_EVENTS: readonly WebhookEvent[] = ['started', 'page', 'completed', 'failed', 'cancelled'];
+
+/** The events of each kind of job. */
+export const WEBHOOK_EVENTS_OF: Record<JobKind, readonly WebhookEvent[]> = {
+  crawl: PAGE_EVENTS,
+  batch: PAGE_EVENTS,
+  extract: ['started', 'completed', 'failed'],
+  agent: ['started', 'action', 'completed', 'failed', 'cancelled'],
+};
+
 /** What a caller hears of who names no events: all but `cancelled`, which only those get who ask for it. */
-export const DEFAULT_WEBHOOK_EVENTS: readonly WebhookEvent[] = ['started', 'page', 'completed', 'failed'];
+export function defaultWebhookEvents(kind: JobKind): readonly WebhookEvent[] {
+  return WEBHOOK_EVENTS_OF[kind].filter((event) => event !== 'cancelled');
+}
+
+/** The event between start and end that there may be many of: a page of most jobs, an action of an agent. */
+export function manifoldEvent(kind: JobKind): 'page' | 'action' {
+  return kind === 'agent' ? 'action' : 'page';
+}
 
 export interface WebhookSpec {
   /** Absolute, http or https. */
@@ -57,14 +73,7 @@ export function placeOf(eventNo: number, ends: readonly number[]): EventPlace {
 
 /** The key by which a receiver tells repeats: UUIDv5 of (job, event number), the same after any crash. */
 export function webhookIdOf(job: Uuid, eventNo: number): Uuid {
-  const hash = createHash('sha1')
-    .update(Buffer.from(job.replaceAll('-', ''), 'hex'))
-    .update(String(eventNo))
-    .digest();
-  hash[6] = (hash[6]! & 0x0f) | 0x50;
-  hash[8] = (hash[8]! & 0x3f) | 0x80;
-  const hex = hash.toString('hex', 0, 16);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  return uuidOf(job, String(eventNo));
 }
 
 /** Whether a receiver took an event: any 2xx. */

@@ -227,7 +227,13 @@ export type JobEvent =
   | { type: 'JobEvent'; event: 'started'; job: Uuid; jobNo: JobNo; team: Uuid; kind: JobKind; webhook: WebhookSpec }
   /** Pages 1 … uptoOrd are stored. */
   | { type: 'JobEvent'; event: 'pages'; uptoOrd: number }
-  | ({ type: 'JobEvent'; event: 'terminal'; uptoOrd: number } & JobEnd);
+  | ({
+      type: 'JobEvent';
+      event: 'terminal';
+      uptoOrd: number;
+      /** To a parent only: pages without a document, and why the first of them has none. */
+      lost?: { pages: number; reason: string };
+    } & JobEnd);
 
 export interface PostResult {
   eventNo: number;

@@ -3,7 +3,7 @@
  * and agent jobs over the queue `work.llm`.
  */
 import type { ErrorWire } from '../errors.js';
-import type { ActorKey, JobNo, Uuid } from '../ids.js';
+import { uuidOf, type ActorKey, type JobNo, type Uuid } from '../ids.js';
 import type { PageDocument } from '../jobs/document.js';
 import type { AgentSpec, ExtractSpec } from '../jobs/extract-spec.js';
 import type { JsonSchema, ModelFormat, ModelPart } from '../jobs/model-spec.js';
@@ -90,6 +90,30 @@ export interface ChildJob {
   kind: PageJobKind;
 }
 
+/** Id of a job's nth child, from 0: whoever starts it again finds the one that was started. */
+export function childJobOf(parent: Uuid, nth: number): Uuid {
+  return uuidOf(parent, `child/${nth}`);
+}
+
+export const PLAN_STEP = 'plan';
+export const MERGE_STEP = 'merge';
+
+/** Step names sort like the pages they stand for: by the child's place in the plan, then by ordinal. */
+export function pageStep(child: number, ord: number): string {
+  return `page/${String(child).padStart(3, '0')}/${String(ord).padStart(7, '0')}`;
+}
+
+/** Place of the child and first ordinal that `pageStep` was made of; null for other steps. */
+export function parsePageStep(step: string): { child: number; ord: number } | null {
+  const parts = /^page\/(\d{3,})\/(\d{7,})$/.exec(step);
+  return parts === null ? null : { child: Number(parts[1]), ord: Number(parts[2]) };
+}
+
+/** The nth move of an agent, from 1. */
+export function actStep(n: number): string {
+  return `act/${String(n).padStart(3, '0')}`;
+}
+
 /**
  * One step of an extract or agent job. Natural key (job, step): its result is recorded in `model_step` before the actor is
  * told, so a repeated task whose result is there asks neither a site nor a model again.
@@ -101,7 +125,7 @@ export interface ModelTask {
   jobNo: JobNo;
   team: Uuid;
   keyId: Uuid | null;
-  /** Name of the step inside its job: `plan`, `page/<child>/<ord>`, `merge`, `act/<n>`. */
+  /** Name of the step inside its job: `PLAN_STEP`, `MERGE_STEP`, `pageStep`, `actStep`. */
   step: string;
   /** From 1. */
   attempt: number;

@@ -13,6 +13,14 @@ export interface PostedPage {
   inline: Buffer | null;
 }
 
+export interface StoredModelResult {
+  creditsUsed: number;
+  /** JSON text. */
+  data: string | null;
+  /** JSON text; null: none were asked for. */
+  sources: string | null;
+}
+
 export interface DeliveryAttempt {
   eventNo: number;
   attempt: number;
@@ -73,6 +81,38 @@ export class DeliveryRepository {
       [jobNo],
     );
     return rows[0]!.n;
+  }
+
+  /** Steps of an agent that receivers of webhooks are told of. */
+  async actionCount(jobNo: JobNo): Promise<number> {
+    const { rows } = await this.pool.query<{ n: number }>(
+      `SELECT count(*)::int AS n FROM model_step WHERE job_no = $1 AND starts_with(step, 'act/')
+        AND result -> 'value' -> 'action' IS NOT NULL`,
+      [jobNo],
+    );
+    return rows[0]!.n;
+  }
+
+  /** JSON of what these steps of an agent tell receivers of webhooks, by step. */
+  async actions(jobNo: JobNo, steps: readonly string[]): Promise<Map<string, string>> {
+    const { rows } = await this.pool.query<{ step: string; action: string }>({
+      name: 'delivery-actions',
+      text: `SELECT step, (result -> 'value' -> 'action')::text AS action FROM model_step
+        WHERE job_no = $1 AND step = ANY($2) AND result -> 'value' -> 'action' IS NOT NULL`,
+      values: [jobNo, steps],
+    });
+    return new Map(rows.map(({ step, action }) => [step, action]));
+  }
+
+  /** What a job that worked with a model came to, as it is stored; `data` null: to nothing. */
+  async modelResult(jobNo: JobNo): Promise<StoredModelResult | null> {
+    const { rows } = await this.pool.query<StoredModelResult>({
+      name: 'delivery-model-result',
+      text: `SELECT j.credits AS "creditsUsed", r.data::text AS data, nullif(r.sources, '{}')::text AS sources
+        FROM job j LEFT JOIN extract_result r ON r.job_no = j.job_no WHERE j.job_no = $1`,
+      values: [jobNo],
+    });
+    return rows[0] ?? null;
   }
 
   /** The events that are ends of the job, in order. */

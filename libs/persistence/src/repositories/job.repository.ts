@@ -2,14 +2,19 @@
 import { randomUUID } from 'node:crypto';
 import {
   actorKey,
+  childJobOf,
+  parseActorKey,
+  type ActorKey,
   type AgentSpec,
   type BatchSpec,
+  type ChildJob,
   type CrawlSpec,
   type Envelope,
   type ExtractSpec,
   type JobKind,
   type JobNo,
   type JobStatus,
+  type PageJobKind,
   type Start,
   type Uuid,
 } from '@troupe/contracts';
@@ -17,7 +22,7 @@ import type pg from 'pg';
 import type { DataSource } from 'typeorm';
 import { storable, storableJson } from '../actor-store/statement.js';
 import { poolOf } from '../data-source.js';
-import type { JobError, JobId } from '../entities/job.entity.js';
+import type { JobError } from '../entities/job.entity.js';
 import { withTransaction } from '../pool.js';
 import {
   claimIdempotencyKey,
@@ -52,6 +57,16 @@ export type NewJob =
       /** Canonical URL and politeness key of each entry, in the caller's order. */
       urls: readonly Seed[];
     });
+
+/** A job that fetches pages for another one. */
+export type NewChild = {
+  /** Of the job that works on its pages; its spec names it, too. */
+  parent: ActorKey;
+  /** Its place among its parent's children, from 0. */
+  nth: number;
+  team: Uuid;
+  keyId: Uuid | null;
+} & ({ kind: 'crawl'; spec: CrawlSpec } | { kind: 'batch'; spec: BatchSpec; urls: readonly Seed[] });
 
 export interface JobView {
   job: Uuid;
@@ -100,12 +115,17 @@ const NEW_JOB_NO = `SELECT (((extract(epoch FROM now())::bigint / 86400 - 19723)
   (extract(epoch FROM now()) * 1000)::float8 AS now_ms`;
 
 const INSERT_JOB = `INSERT INTO job (job_no, id, team_id, kind, status, created_at, expires_at, origin_url, options, total,
-    completed, credits, zdr, shards, seeds)
+    completed, credits, zdr, shards, seeds, parent)
   VALUES ($1, $2, $3, $4, 'scraping', to_timestamp($5::float8 / 1000), to_timestamp($5::float8 / 1000) + $6 * interval '1 hour',
-    $7, $8, $9, 0, 0, $10, 1, $9)`;
+    $7, $8, $9, 0, 0, $10, 1, $9, $11)`;
 
 const INSERT_JOB_ID = `INSERT INTO job_id (id, job_no, team_id, kind, expires_at)
-  VALUES ($1, $2, $3, $4, now() + $5 * interval '1 hour' + interval '${TOMBSTONE_DAYS} days')`;
+  VALUES ($1, $2, $3, $4, now() + $5 * interval '1 hour' + interval '${TOMBSTONE_DAYS} days') ON CONFLICT (id) DO NOTHING`;
+
+const STARTED_CHILD = `SELECT r.id AS job, r.job_no AS "jobNo", r.kind, c.body FROM job_id r LEFT JOIN cmd_outbox c ON c.id = r.id
+  WHERE r.id = $1`;
+const ZDR_OF = 'SELECT zdr FROM job WHERE job_no = (SELECT job_no FROM job_id WHERE id = $1)';
+const RUNNING_CHILDREN = `SELECT id FROM job WHERE team_id = $1 AND status = 'scraping' AND parent = $2`;
 
 const PAGES = `SELECT ord, item, url, bytes, blob, inline FROM (
     SELECT ord, item, url, bytes, blob, inline, sum(bytes) OVER (ORDER BY ord) AS upto FROM page
@@ -118,7 +138,10 @@ const VIEW = `SELECT id AS job, job_no AS "jobNo", team_id AS team, kind, status
   FROM job`;
 
 const FIND_JOB = `${VIEW} WHERE job_no = (SELECT r.job_no FROM job_id r WHERE r.id = $1)
-  AND (status = 'scraping' OR expires_at > now())`;
+  AND parent IS NULL AND (status = 'scraping' OR expires_at > now())`;
+
+const TOMBSTONE = `SELECT r.team_id AS team, r.kind FROM job_id r LEFT JOIN job j ON j.job_no = r.job_no
+  WHERE r.id = $1 AND j.parent IS NULL`;
 
 const ACTIVE_JOBS = `${VIEW} WHERE team_id = $1 AND kind = $2 AND status = 'scraping' AND parent IS NULL ORDER BY created_at DESC, job_no DESC`;
 
@@ -140,21 +163,34 @@ export class JobRepository {
    * @throws TroupeError 409 when the idempotency key was used in the last 24 h.
    */
   async create(input: NewJob): Promise<{ job: Uuid; jobNo: JobNo; command: RecordedCommand }> {
-    const job = randomUUID();
-    const { rows } = await this.pool.query<{ job_no: JobNo; now_ms: number }>(NEW_JOB_NO);
-    const { job_no: jobNo, now_ms: nowMs } = rows[0]!;
-    const createdMs = Math.floor(nowMs);
-    const command: RecordedCommand = { id: job, envelope: startEnvelope(input, { job, jobNo, createdMs }) };
-    await withTransaction(this.pool, async (client) => {
-      await claimIdempotencyKey(client, input.team, input.idempotencyKey, job);
-      await this.insertJob(client, input, { job, jobNo, createdMs });
-      if (input.kind === 'batch') await insertSeeds(client, jobNo, 0, input.urls);
-      await recordCommand(client, command);
-    });
-    return { job, jobNo, command };
+    const recorded = await this.record(input, randomUUID(), null);
+    return recorded!;
   }
 
-  /** The job while it runs or its results are kept, else null (see `tombstone`). */
+  /**
+   * Records a child and its Start command, once: whoever asks again for the same place gets the job that is there, however
+   * it was asked for. The command is null when the child has begun.
+   */
+  async createChild(child: NewChild): Promise<{ child: ChildJob; command: RecordedCommand | null }> {
+    const parent = parseActorKey(child.parent).id;
+    const job = childJobOf(parent, child.nth);
+    const { rows } = await this.pool.query<{ zdr: boolean }>(ZDR_OF, [parent]);
+    const wanted = { originUrl: null, wireOptions: null, origin: null, integration: null, idempotencyKey: null };
+    const input: NewJob = { ...child, ...wanted, zdr: rows[0]?.zdr ?? false };
+    const recorded = await this.record(input, job, parent);
+    if (recorded !== null) {
+      return { child: { job, jobNo: recorded.jobNo, kind: child.kind }, command: recorded.command };
+    }
+    return this.startedChild(job);
+  }
+
+  /** Those that still fetch pages for a job. */
+  async runningChildren(team: Uuid, parent: Uuid): Promise<Uuid[]> {
+    const { rows } = await this.pool.query<{ id: Uuid }>(RUNNING_CHILDREN, [team, parent]);
+    return rows.map(({ id }) => id);
+  }
+
+  /** A client's job while it runs or its results are kept, else null (see `tombstone`). */
   async find(id: Uuid): Promise<JobView | null> {
     const { rows } = await this.pool.query<JobView>({ name: 'job-read', text: FIND_JOB, values: [id] });
     return rows[0] ?? null;
@@ -162,8 +198,8 @@ export class JobRepository {
 
   /** Whose job an id was: tells an expired job from an id that never existed. Kept 7 days beyond expiry. */
   async tombstone(id: Uuid): Promise<{ team: Uuid; kind: JobKind } | null> {
-    const row = await this.dataSource.getRepository<JobId>('JobId').findOneBy({ id });
-    return row === null ? null : { team: row.teamId, kind: row.kind };
+    const { rows } = await this.pool.query<{ team: Uuid; kind: JobKind }>(TOMBSTONE, [id]);
+    return rows[0] ?? null;
   }
 
   /** Results after the first `skip`, until `limit` or `maxBytes` of JSON is reached; at least one if there is one. */
@@ -190,7 +226,8 @@ export class JobRepository {
   async page(jobNo: JobNo, item: number): Promise<(PageRow & { team: Uuid }) | null> {
     const { rows } = await this.pool.query<PageRecord & { team_id: Uuid }>(
       `SELECT p.ord, p.item, p.url, p.bytes, p.blob, p.inline, j.team_id FROM page p JOIN job j ON j.job_no = p.job_no
-       WHERE p.job_no = $1 AND p.shard = 0 AND p.item = $2 AND NOT j.zdr AND (j.status = 'scraping' OR j.expires_at > now())`,
+       WHERE p.job_no = $1 AND p.shard = 0 AND p.item = $2 AND NOT j.zdr AND j.parent IS NULL
+         AND (j.status = 'scraping' OR j.expires_at > now())`,
       [jobNo, item],
     );
     return rows[0] === undefined ? null : { ...toPage(rows[0]), team: rows[0].team_id };
@@ -231,14 +268,53 @@ export class JobRepository {
     return rows.map(({ id, body }) => ({ id, envelope: JSON.parse(body.toString('utf8')) as Envelope }));
   }
 
-  private async insertJob(client: pg.PoolClient, input: NewJob, { job, jobNo, createdMs }: NewIds): Promise<void> {
+  /** null: a job of this id is there. */
+  private async record(
+    input: NewJob,
+    job: Uuid,
+    parent: Uuid | null,
+  ): Promise<{ job: Uuid; jobNo: JobNo; command: RecordedCommand } | null> {
+    const { rows } = await this.pool.query<{ job_no: JobNo; now_ms: number }>(NEW_JOB_NO);
+    const { job_no: jobNo, now_ms: nowMs } = rows[0]!;
+    const createdMs = Math.floor(nowMs);
+    const command: RecordedCommand = { id: job, envelope: startEnvelope(input, { job, jobNo, createdMs }) };
+    const isNew = await withTransaction(this.pool, async (client) => {
+      await claimIdempotencyKey(client, input.team, input.idempotencyKey, job);
+      if (!(await this.insertJob(client, input, { job, jobNo, createdMs, parent }))) return false;
+      if (input.kind === 'batch') await insertSeeds(client, jobNo, 0, input.urls);
+      await recordCommand(client, command);
+      return true;
+    });
+    return isNew ? { job, jobNo, command } : null;
+  }
+
+  /** False: the id is taken. */
+  private async insertJob(
+    client: pg.PoolClient,
+    input: NewJob,
+    ids: NewIds & { parent: Uuid | null },
+  ): Promise<boolean> {
+    const { job, jobNo, createdMs, parent } = ids;
     const { team, kind, originUrl, wireOptions, origin, integration, keyId, zdr } = input;
     const ttlHours = this.options.resultTtlHours;
+    const { rowCount } = await client.query(INSERT_JOB_ID, [job, jobNo, team, kind, MAX_LIFE_HOURS + ttlHours]);
+    if (rowCount === 0) return false;
     const total = input.kind === 'batch' ? input.urls.length : 0;
     const options = storableJson({ wire: wireOptions ?? null, origin, integration, keyId });
     const shownUrl = originUrl === null ? null : storable(originUrl);
-    await client.query(INSERT_JOB, [jobNo, job, team, kind, createdMs, ttlHours, shownUrl, options, total, zdr]);
-    await client.query(INSERT_JOB_ID, [job, jobNo, team, kind, MAX_LIFE_HOURS + ttlHours]);
+    const values = [jobNo, job, team, kind, createdMs, ttlHours, shownUrl, options, total, zdr, parent];
+    await client.query(INSERT_JOB, values);
+    return true;
+  }
+
+  private async startedChild(job: Uuid): Promise<{ child: ChildJob; command: RecordedCommand | null }> {
+    const { rows } = await this.pool.query<{ job: Uuid; jobNo: JobNo; kind: PageJobKind; body: Buffer | null }>(
+      STARTED_CHILD,
+      [job],
+    );
+    const { body, ...child } = rows[0]!;
+    const command = body === null ? null : { id: job, envelope: JSON.parse(body.toString('utf8')) as Envelope };
+    return { child, command };
   }
 
   private async readPages(jobNo: JobNo, skip: number, limit: number, maxBytes: number): Promise<PageRow[]> {

@@ -56,11 +56,14 @@ const BY_DAY = `SELECT ${DATE_OF_DAY} AS day, u.team_id AS team, u.key_id AS "ke
   LEFT JOIN api_key k ON k.id = u.key_id
   GROUP BY u.day, u.team_id, u.key_id, k.name ORDER BY u.day, u.team_id, k.name, u.key_id`;
 
+/** Pages of jobs that work with a model are fetched by other jobs, which count. */
+const FETCHES = `kind IN ('crawl', 'batch')`;
+
 const OPEN_PAGES = `SELECT coalesce(sum(greatest(total - completed, 0)), 0)::float8 AS n FROM job
-  WHERE team_id = $1 AND status = 'scraping'`;
+  WHERE team_id = $1 AND status = 'scraping' AND ${FETCHES}`;
 
 const IN_WORK = `WITH running AS MATERIALIZED (
-    SELECT job_no, greatest(total - completed, 0) AS open FROM job WHERE team_id = $1 AND status = 'scraping')
+    SELECT job_no, greatest(total - completed, 0) AS open FROM job WHERE team_id = $1 AND status = 'scraping' AND ${FETCHES})
   SELECT (SELECT coalesce(sum(open), 0) FROM running)::float8 AS "openPages",
     (SELECT count(*) FROM running JOIN lane USING (job_no) WHERE run IS NOT NULL)::float8 AS "activePages"`;
 

@@ -1,5 +1,5 @@
-/** The `webhook` of a crawl or batch body: the same words in every version (spec/webhooks.md). */
-import { WEBHOOK_EVENTS, WEBHOOK_SUBJECTS } from '@troupe/contracts';
+/** The `webhook` of a body that starts a job: the same words in every version (spec/webhooks.md). */
+import { WEBHOOK_EVENTS_OF, WEBHOOK_SUBJECTS, type JobKind } from '@troupe/contracts';
 import { parseUrl } from '@troupe/frontier';
 import { Field, headersIssues, isPlainObject, keyIssues, listIssues, textIssues } from '../validation/fields.js';
 import { customIssue, invalidUrl, notInEnum, under, wrongType, type Issue } from '../validation/issue.js';
@@ -21,33 +21,40 @@ const MAX_HEADER_CHARS = 16_384;
 const MAX_METADATA_BYTES = 8 * 1024;
 const MAX_EVENTS = 50;
 const OVERRIDDEN = new Set(['content-type', 'content-length', 'host', 'x-firecrawl-signature']);
-const EVENT_NAMES = [
-  ...WEBHOOK_EVENTS,
-  ...Object.values(WEBHOOK_SUBJECTS).flatMap((subject) => WEBHOOK_EVENTS.map((event) => `${subject}.${event}`)),
-];
+/** Crawls and batches take each other's events. */
+const PAGE_JOBS: readonly JobKind[] = ['crawl', 'batch'];
 
-const SCHEMA = {
-  anyOf: [
-    { type: 'string', format: 'uri' },
-    {
-      type: 'object',
-      required: ['url'],
-      properties: {
-        url: { type: 'string', format: 'uri', maxLength: MAX_URL_CHARS },
-        headers: { type: 'object', additionalProperties: { type: 'string' } },
-        metadata: { type: 'object' },
-        events: { type: 'array', items: { type: 'string', enum: EVENT_NAMES }, maxItems: MAX_EVENTS },
-      },
-    },
-  ],
-};
-
-/** An address, or an object with one. */
-export function WebhookField(): PropertyDecorator {
-  return Field(webhookIssues, { verbatim: true, schema: SCHEMA });
+/** An address, or an object with one. @param kinds those whose events may be named */
+export function WebhookField(kinds: readonly JobKind[] = PAGE_JOBS): PropertyDecorator {
+  const names = eventNamesOf(kinds);
+  return Field((value) => webhookIssues(value, names), { verbatim: true, schema: schemaOf(names) });
 }
 
-function webhookIssues(value: unknown): Issue[] {
+function eventNamesOf(kinds: readonly JobKind[]): string[] {
+  const short = kinds.flatMap((kind) => WEBHOOK_EVENTS_OF[kind]);
+  const full = kinds.flatMap((kind) => WEBHOOK_EVENTS_OF[kind].map((event) => `${WEBHOOK_SUBJECTS[kind]}.${event}`));
+  return [...new Set<string>([...short, ...full])];
+}
+
+function schemaOf(names: string[]): Record<string, unknown> {
+  return {
+    anyOf: [
+      { type: 'string', format: 'uri' },
+      {
+        type: 'object',
+        required: ['url'],
+        properties: {
+          url: { type: 'string', format: 'uri', maxLength: MAX_URL_CHARS },
+          headers: { type: 'object', additionalProperties: { type: 'string' } },
+          metadata: { type: 'object' },
+          events: { type: 'array', items: { type: 'string', enum: names }, maxItems: MAX_EVENTS },
+        },
+      },
+    ],
+  };
+}
+
+function webhookIssues(value: unknown, names: readonly string[]): Issue[] {
   if (typeof value === 'string') return addressIssues(value);
   if (!isPlainObject(value)) return [wrongType('object', value)];
   return [
@@ -57,7 +64,9 @@ function webhookIssues(value: unknown): Issue[] {
       headersIssues(headers, { maxChars: MAX_HEADER_CHARS, overridden: OVERRIDDEN }),
     ),
     ...given('metadata', value, metadataIssues),
-    ...given('events', value, (events) => listIssues(events, eventIssues, { maxItems: MAX_EVENTS })),
+    ...given('events', value, (events) =>
+      listIssues(events, (event) => eventIssues(event, names), { maxItems: MAX_EVENTS }),
+    ),
   ];
 }
 
@@ -81,7 +90,7 @@ function metadataIssues(value: unknown): Issue[] {
     : [];
 }
 
-function eventIssues(value: unknown): Issue[] {
+function eventIssues(value: unknown, names: readonly string[]): Issue[] {
   if (typeof value !== 'string') return [wrongType('string', value)];
-  return EVENT_NAMES.includes(value) ? [] : [notInEnum(EVENT_NAMES, value)];
+  return names.includes(value) ? [] : [notInEnum([...names], value)];
 }

@@ -1,6 +1,6 @@
 import {
-  DEFAULT_WEBHOOK_EVENTS,
-  WEBHOOK_EVENTS,
+  defaultWebhookEvents,
+  WEBHOOK_EVENTS_OF,
   WEBHOOK_SUBJECTS,
   type JobKind,
   type WebhookEvent,
@@ -20,9 +20,9 @@ export function webhookSpecFrom(input: WebhookInput | undefined, kind: JobKind):
   };
 }
 
-/** A list may name events of both kinds of job; none at all means the usual ones. */
+/** A list may name events of several kinds of job; none at all means the usual ones. */
 function wantedEvents(names: readonly string[], kind: JobKind): readonly WebhookEvent[] {
-  if (names.length === 0) return DEFAULT_WEBHOOK_EVENTS;
+  if (names.length === 0) return defaultWebhookEvents(kind);
   const subject = WEBHOOK_SUBJECTS[kind];
-  return WEBHOOK_EVENTS.filter((event) => names.includes(event) || names.includes(`${subject}.${event}`));
+  return WEBHOOK_EVENTS_OF[kind].filter((event) => names.includes(event) || names.includes(`${subject}.${event}`));
 }

@@ -47,6 +47,12 @@ describe('the webhook of a body', () => {
     expect(specOf({ url: URL_TEXT, events: ['batch_scrape.page'] })!.events).toEqual([]);
   });
 
+  it('is told of the events of its kind of job when none are named', () => {
+    const specFor = (kind: JobKind) => webhookSpecFrom(URL_TEXT, kind)!.events;
+    expect(specFor('extract')).toEqual(['started', 'completed', 'failed']);
+    expect(specFor('agent')).toEqual(['started', 'action', 'completed', 'failed']);
+  });
+
   it('takes headers that a delivery overrides', () => {
     const headers = { Host: 'a', 'Content-Length': '1', 'Content-Type': 'x', 'X-Firecrawl-Signature': 'y', A: 'b' };
     expect(specOf({ url: URL_TEXT, headers })!.headers).toEqual(headers);
