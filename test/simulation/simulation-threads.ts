@@ -2,17 +2,20 @@
 import { once } from 'node:events';
 import os from 'node:os';
 import { Worker } from 'node:worker_threads';
-import type { SeedFailure, SeedSpan } from './simulation.worker.js';
+import type { SeedFailure, SeedSpan, WorldKind } from './simulation.worker.js';
 
 const MAX_THREADS = 4;
-/** Seeds that a thread takes at a time: about a second of work. */
-const SPAN = 25;
+/** Seeds that a thread takes at a time: less than a second of work. */
+const SPAN = 10;
 
 export class SimulationThreads {
-  private readonly threads = Array.from(
-    { length: Math.min(MAX_THREADS, os.availableParallelism()) },
-    () => new Worker(new URL('./simulation.worker.js', import.meta.url)),
-  );
+  private readonly threads: Worker[];
+
+  constructor(world: WorldKind) {
+    const program = new URL('./simulation.worker.js', import.meta.url);
+    const count = Math.min(MAX_THREADS, os.availableParallelism());
+    this.threads = Array.from({ length: count }, () => new Worker(program, { workerData: world }));
+  }
 
   /** Failures of the seeds from 1 to `seeds`, lowest seed first; no further spans are begun after `maxFailures`. */
   async failures(mutant: string | null, seeds: number, maxFailures: number): Promise<SeedFailure[]> {

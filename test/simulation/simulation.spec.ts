@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { MUTANTS } from './mutants.js';
+import { CRAWL_MUTANTS } from './mutants.js';
 import { SimulationThreads } from './simulation-threads.js';
 
 const SEEDS = Number(process.env.SIMULATION_SEEDS ?? 1_000);
 
 let threads: SimulationThreads;
-beforeAll(() => void (threads = new SimulationThreads()));
+beforeAll(() => void (threads = new SimulationThreads('crawl')));
 afterAll(() => threads.stop());
 
 describe('crawls under loss, repetition, reordering, crashes and double owners', () => {
@@ -16,7 +16,7 @@ describe('crawls under loss, repetition, reordering, crashes and double owners',
 });
 
 describe('planted errors are caught', () => {
-  it.each(Object.keys(MUTANTS))(
+  it.each(Object.keys(CRAWL_MUTANTS))(
     '%s',
     async (mutant) => expect(await threads.failures(mutant, SEEDS, 1)).toHaveLength(1),
     600_000,

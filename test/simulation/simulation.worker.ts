@@ -1,11 +1,14 @@
 /**
- * Runs crawls of a span of seeds in a thread of its own. Jest's sandbox makes every access to a global slow, which costs
+ * Runs the worlds of a span of seeds in a thread of its own. Jest's sandbox makes every access to a global slow, which costs
  * a simulation three fifths of its time; and threads use all cores.
  */
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { InvariantError } from '@troupe/actors';
-import { CrawlWorld, type Mutation } from './crawl-world.js';
-import { MUTANTS } from './mutants.js';
+import { CrawlWorld } from './crawl-world.js';
+import { ExtractWorld } from './extract-world.js';
+import { CRAWL_MUTANTS, EXTRACT_MUTANTS } from './mutants.js';
+
+export type WorldKind = 'crawl' | 'extract';
 
 export interface SeedSpan {
   /** Name of a planted error, null for none. */
@@ -21,9 +24,29 @@ export interface SeedFailure {
   message: string;
 }
 
-async function failureOf(seed: number, mutation: Mutation): Promise<string | null> {
+interface World {
+  run(): Promise<void>;
+}
+
+/** Makes the world of a seed, with one error planted or none. */
+type Maker = (seed: number, mutant: string | null) => World;
+
+function planted<M>(mutants: Record<string, M>, name: string | null): M | undefined {
+  if (name !== null && mutants[name] === undefined) throw new Error(`no planted error is called ${name}`);
+  return name === null ? undefined : mutants[name];
+}
+
+const MAKERS: Record<WorldKind, Maker> = {
+  crawl: (seed, mutant) => new CrawlWorld(seed, planted(CRAWL_MUTANTS, mutant)),
+  extract: (seed, mutant) => new ExtractWorld(seed, planted(EXTRACT_MUTANTS, mutant)),
+};
+
+const makeWorld = MAKERS[workerData as WorldKind];
+
+async function failureOf(seed: number, mutant: string | null): Promise<string | null> {
+  const world = makeWorld(seed, mutant);
   try {
-    await new CrawlWorld(seed, mutation).run();
+    await world.run();
     return null;
   } catch (error) {
     if (error instanceof InvariantError) return error.message;
@@ -32,11 +55,9 @@ async function failureOf(seed: number, mutation: Mutation): Promise<string | nul
 }
 
 async function runSpan({ mutant, first, last, maxFailures }: SeedSpan): Promise<SeedFailure[]> {
-  const mutation = mutant === null ? {} : MUTANTS[mutant];
-  if (mutation === undefined) throw new Error(`no planted error is called ${mutant}`);
   const failures: SeedFailure[] = [];
   for (let seed = first; seed <= last && failures.length < maxFailures; seed++) {
-    const message = await failureOf(seed, mutation);
+    const message = await failureOf(seed, mutant);
     if (message !== null) failures.push({ seed, message });
   }
   return failures;
