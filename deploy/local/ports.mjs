@@ -1,4 +1,34 @@
+import dgram from 'node:dgram';
 import net from 'node:net';
+
+const LOOPBACK = '127.0.0.1';
+/** Below what systems hand out for outgoing connections, so that a port is still free when its server comes back after a crash. */
+const RANGE = { from: 15_000, to: 32_000 };
+
+/** What holds a port for this process. @type {Map<number, dgram.Socket>} */
+const claims = new Map();
+
+/**
+ * Keeps other launchers of this machine off a port until this process ends: between the choice of a port and its use by a
+ * server lie seconds. The claim is the same number in UDP, which the system gives to one and takes back from the dead.
+ *
+ * @param {number} port
+ * @returns {Promise<boolean>} false when another process has it
+ */
+function claimPort(port) {
+  if (claims.has(port)) return Promise.resolve(true);
+  return new Promise((resolve) => {
+    const socket = dgram.createSocket('udp4');
+    socket.once('error', () => {
+      socket.close();
+      resolve(false);
+    });
+    socket.bind({ port, address: LOOPBACK, exclusive: true }, () => {
+      claims.set(port, socket.unref());
+      resolve(true);
+    });
+  });
+}
 
 /** @param {number} port @param {string} host @returns {Promise<boolean>} */
 export function isPortFree(port, host) {
@@ -23,18 +53,23 @@ export function isListening(port, host) {
   });
 }
 
+/** @param {number} port @param {string} host */
+async function takePort(port, host) {
+  return (await isPortFree(port, host)) && (await claimPort(port));
+}
+
 /**
- * A free port below the range that systems hand out for outgoing connections, so that it is still free when the part
- * that listened on it comes back after a crash.
+ * A free port that no other launcher chooses while this process lives.
  *
  * @param {string} host
  * @param {number} [remembered] taken again when it is free
+ * @param {{ from: number, to: number }} [range] `to` is not in it
  */
-export async function choosePort(host, remembered) {
-  if (remembered !== undefined && (await isPortFree(remembered, host))) return remembered;
+export async function choosePort(host, remembered, range = RANGE) {
+  if (remembered !== undefined && (await takePort(remembered, host))) return remembered;
   for (let attempt = 0; attempt < 200; attempt++) {
-    const port = 15_000 + Math.floor(Math.random() * 17_000);
-    if (await isPortFree(port, host)) return port;
+    const port = range.from + Math.floor(Math.random() * (range.to - range.from));
+    if (!claims.has(port) && (await takePort(port, host))) return port;
   }
   throw new Error(`no free port found on ${host}`);
 }

@@ -7,14 +7,16 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { type KnownSite } from '../sites/known-graph/index.js';
-import { startCluster, type TestCluster } from '../support/cluster.js';
+import { type RunningCluster } from '../support/cluster.js';
+import { CLIENTS_CLUSTER, startStage, type Stage } from '../support/shared-stage.js';
 import { addresses, DOCS, startClientSite } from './client-site.js';
 import { findCli, findMcpServer } from './packages.js';
 
 const TIMEOUT_MS = 120_000;
 const PROTOCOL = '2025-06-18';
 
-let cluster: TestCluster;
+let stage: Stage;
+let cluster: RunningCluster;
 let site: KnownSite;
 let home: string;
 
@@ -22,13 +24,14 @@ const mcpServer = await findMcpServer();
 const cli = await findCli();
 
 beforeAll(async () => {
+  home = mkdtempSync(path.join(tmpdir(), 'troupe-tools-'));
   site = await startClientSite();
-  home = mkdtempSync(path.join(tmpdir(), 'troupe-client-home-'));
-  cluster = await startCluster({ env: { ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', HOST_GAP_MS: '0' } });
+  stage = await startStage(CLIENTS_CLUSTER);
+  ({ cluster } = stage);
 }, TIMEOUT_MS);
 
 afterAll(async () => {
-  await cluster?.stop();
+  await stage?.stop();
   await site?.stop();
   rmSync(home, { recursive: true, force: true });
 }, TIMEOUT_MS);

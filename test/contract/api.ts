@@ -1,11 +1,10 @@
 /**
- * Black-box calls to a gateway: the one that `TROUPE_TEST_URL` and `TROUPE_TEST_KEY` name, else a cluster of the suite's
+ * Black-box calls to a gateway: the one that `TROUPE_TEST_URL` and `TROUPE_TEST_KEY` name, else a cluster of their
  * own that may fetch from 127.0.0.1 only and knows no host name.
  */
 import { afterAll, beforeAll } from '@jest/globals';
-import { startDns, type DnsServer } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { ApiClient, type Answer, type CallOptions } from '../support/api-client.js';
-import { startCluster, type TestCluster } from '../support/cluster.js';
+import { startStage, type Stage } from '../support/shared-stage.js';
 
 const START_TIMEOUT_MS = 120_000;
 let client: ApiClient | null = null;
@@ -17,17 +16,12 @@ export function useGateway(): void {
     client = new ApiClient(url.replace(/\/+$/, ''), key);
     return;
   }
-  let dns: DnsServer | null = null;
-  let cluster: TestCluster | null = null;
+  let stage: Stage | null = null;
   beforeAll(async () => {
-    dns = await startDns({});
-    cluster = await startCluster({ env: { ALLOW_PRIVATE_TARGETS: '127.0.0.1', DNS_SERVERS: dns.address } });
-    client = new ApiClient(cluster.url, cluster.apiKey);
+    stage = await startStage({ ALLOW_PRIVATE_TARGETS: '127.0.0.1' });
+    client = new ApiClient(stage.cluster.url, stage.cluster.apiKey);
   }, START_TIMEOUT_MS);
-  afterAll(async () => {
-    await cluster?.stop();
-    dns?.close();
-  }, START_TIMEOUT_MS);
+  afterAll(() => stage?.stop(), START_TIMEOUT_MS);
 }
 
 export function api(): ApiClient {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findChromium } from '../../apps/fetcher/src/engines/chromium.js';
 import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { ApiClient } from '../support/api-client.js';
-import { startCluster, type TestCluster } from '../support/cluster.js';
+import { FORMATS_CLUSTER, startStage, type Stage } from '../support/shared-stage.js';
 import { brandAnswer } from './brand-pages.fixture.js';
 
 const SETUP_TIMEOUT_MS = 120_000;
@@ -17,7 +17,7 @@ interface CrawledPage {
 }
 
 let site: Site;
-let cluster: TestCluster;
+let stage: Stage;
 let api: ApiClient;
 
 const SHOP = `<!doctype html><html><head><title>Shop</title><link rel="canonical" href="/shop"></head><body>
@@ -36,12 +36,12 @@ beforeAll(async () => {
       plain === undefined ? brandAnswer(path) : { status: 200, type: 'text/html', body: plain };
     response.writeHead(status, { 'content-type': type }).end(body);
   });
-  cluster = await startCluster({ env: { ALLOW_PRIVATE_TARGETS: '127.0.0.1', HOST_GAP_MS: '0' } });
-  api = new ApiClient(cluster.url, cluster.apiKey);
+  stage = await startStage(FORMATS_CLUSTER);
+  api = new ApiClient(stage.cluster.url, stage.cluster.apiKey);
 }, SETUP_TIMEOUT_MS);
 
 afterAll(async () => {
-  await cluster?.stop();
+  await stage?.stop();
   await site?.close();
 }, SETUP_TIMEOUT_MS);
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { ApiClient } from '../support/api-client.js';
-import { startCluster, type TestCluster } from '../support/cluster.js';
+import { FORMATS_CLUSTER, startStage, type Stage } from '../support/shared-stage.js';
 
 const SETUP_TIMEOUT_MS = 120_000;
 /** Every tracked page is given 5 s to settle, in a browser where there is one. */
@@ -23,7 +23,7 @@ interface DiffObject {
 }
 
 let site: Site;
-let cluster: TestCluster;
+let stage: Stage;
 let api: ApiClient;
 /** Body of a path, null = gone. */
 const bodies = new Map<string, string | null>();
@@ -34,14 +34,12 @@ beforeAll(async () => {
     response.writeHead(body === null ? 404 : 200, { 'content-type': 'text/html' });
     response.end(`<!doctype html><html><body><main>${body ?? '<h1>Gone</h1>'}</main></body></html>`);
   });
-  cluster = await startCluster({
-    env: { ALLOW_PRIVATE_TARGETS: '127.0.0.1', HOST_GAP_MS: '0', HOST_EXPRESS_CONN: '16' },
-  });
-  api = new ApiClient(cluster.url, cluster.apiKey);
+  stage = await startStage(FORMATS_CLUSTER);
+  api = new ApiClient(stage.cluster.url, stage.cluster.apiKey);
 }, SETUP_TIMEOUT_MS);
 
 afterAll(async () => {
-  await cluster?.stop();
+  await stage?.stop();
   await site?.close();
 }, SETUP_TIMEOUT_MS);
 

@@ -5,7 +5,8 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { ApiClient } from '../support/api-client.js';
-import { startCluster, workspace, type TestCluster } from '../support/cluster.js';
+import { workspace } from '../support/cluster.js';
+import { FORMATS_CLUSTER, startStage, type Stage } from '../support/shared-stage.js';
 
 const SETUP_TIMEOUT_MS = 120_000;
 const TIMEOUT_MS = 90_000;
@@ -37,7 +38,7 @@ const answers: Record<string, Answer> = {
 };
 
 let site: Site;
-let cluster: TestCluster;
+let stage: Stage;
 let api: ApiClient;
 
 interface PageData {
@@ -60,12 +61,12 @@ beforeAll(async () => {
     response.writeHead(answer === undefined ? 404 : 200, { 'content-type': answer?.type ?? 'text/plain' });
     response.end(answer?.body ?? 'not here');
   });
-  cluster = await startCluster({ env: { ALLOW_PRIVATE_TARGETS: '127.0.0.1', HOST_GAP_MS: '0' } });
-  api = new ApiClient(cluster.url, cluster.apiKey);
+  stage = await startStage(FORMATS_CLUSTER);
+  api = new ApiClient(stage.cluster.url, stage.cluster.apiKey);
 }, SETUP_TIMEOUT_MS);
 
 afterAll(async () => {
-  await cluster?.stop();
+  await stage?.stop();
   await site?.close();
 }, SETUP_TIMEOUT_MS);
 

@@ -2,7 +2,7 @@
 import { page, type HostResources, type SiteBuilder } from '../sites/known-graph/resource.js';
 
 /** Place of each host in the site. */
-export const HOST = { contested: 0, delayed: 1, gapped: 2, busy: 3, guarded: 4, cancelled: 5, unserved: 6, team: 7 };
+export const HOST = { contested: 0, delayed: 1, gapped: 2, busy: 3, guarded: 4, cancelled: 5, team: 6 };
 export const TEAM_HOSTS = 10;
 export const HOSTS = HOST.team + TEAM_HOSTS;
 
@@ -14,7 +14,7 @@ export const GAPPED_PAGES = 50;
 export const BUSY_PAGES = { first: 40, then: 12 };
 export const RETRY_AFTER_MS = 3_000;
 export const CANCELLED_PAGES = 600;
-export const UNSERVED_PAGES = 40;
+export const KEPT_PAGES = 40;
 export const TEAM_PAGES = 15;
 /** Single scrapes of the contested host at once. */
 export const SCRAPES = 8;
@@ -84,7 +84,6 @@ export const politenessSite: SiteBuilder = (origins) => [
   { ...folder('wide', GAPPED_PAGES, () => 0), ...folder('narrow', GAPPED_PAGES, () => 0) },
   busy(),
   guarded(origins[HOST.guarded]!),
-  { ...folder('doomed', CANCELLED_PAGES), ...folder('kept', UNSERVED_PAGES) },
-  { ...folder('before', UNSERVED_PAGES * 2), ...folder('during', UNSERVED_PAGES) },
+  { ...folder('doomed', CANCELLED_PAGES), ...folder('kept', KEPT_PAGES) },
   ...Array.from({ length: TEAM_HOSTS }, () => folder('job', TEAM_PAGES, () => 150)),
 ];

@@ -19,12 +19,12 @@ import {
   GAPPED_PAGES,
   HOST,
   HOSTS,
+  KEPT_PAGES,
   politenessSite,
   RETRY_AFTER_MS,
   SCRAPES,
   TEAM_HOSTS,
   TEAM_PAGES,
-  UNSERVED_PAGES,
 } from './politeness-site.js';
 
 const KEYS = { a: 'fc-politeness-team-a', b: 'fc-politeness-team-b' };
@@ -37,8 +37,6 @@ const TEAM_CONCURRENCY = 5;
 const JITTER_MS = 60;
 /** A penalty is with all fetchers by then: 100 ms on a quiet machine. */
 const SPREAD_MS = 400;
-/** Longer than a lane waits in its queue before it is published again; the real thing is five minutes. */
-const NO_FETCHER_MS = Number(process.env.TROUPE_TEST_NO_FETCHER_MS ?? 70_000);
 const PATIENCE_MS = 120_000;
 const TEST_MS = PATIENCE_MS + 30_000;
 
@@ -278,7 +276,7 @@ describe('a cancelled job', () => {
       await sleep(Math.max(0, cancelledAt + 4_000 - performance.now()));
       const late = pagesOf(HOST.cancelled, '/doomed/').filter(({ t }) => t > cancelledAt + 1_000);
       expect(late).toEqual([]);
-      expect(pagesOf(HOST.cancelled, '/kept/')).toHaveLength(UNSERVED_PAGES + 1);
+      expect(pagesOf(HOST.cancelled, '/kept/')).toHaveLength(KEPT_PAGES + 1);
       expect(pagesOf(HOST.cancelled, '/doomed/').length).toBeLessThan(CANCELLED_PAGES);
       expect((await ended(teamA, doomed)).status).toBe('cancelled');
     },
@@ -298,32 +296,5 @@ describe('ten jobs of one team on ten hosts', () => {
       expect(peakInFlight(requests)).toBe(TEAM_CONCURRENCY);
     },
     TEST_MS,
-  );
-});
-
-describe('while there is no fetcher', () => {
-  it(
-    'jobs wait, and finish when there is one again, nothing failed',
-    async () => {
-      const before = await crawl(teamA, HOST.unserved, '/before/');
-      await until(() => pagesOf(HOST.unserved).length > 10, 'the crawl under way');
-      await stopFetchers();
-      const during = await crawl(teamB, HOST.unserved, '/during/');
-      const asked = site.requests().length;
-      await sleep(NO_FETCHER_MS);
-      expect(site.requests()).toHaveLength(asked);
-      for (const [team, id] of [
-        [teamA, before],
-        [teamB, during],
-      ] as const) {
-        expect(await team.get(`/v2/crawl/${id}?limit=1`)).toMatchObject({ status: 'scraping' });
-      }
-      await startFetchers();
-      const ends = await Promise.all([ended(teamA, before), ended(teamB, during)]);
-      expect(ends.map(({ completed }) => completed)).toEqual([2 * UNSERVED_PAGES + 1, UNSERVED_PAGES + 1]);
-      expect(ends.map(({ creditsUsed }) => creditsUsed)).toEqual([2 * UNSERVED_PAGES + 1, UNSERVED_PAGES + 1]);
-      expect((await errorsOf(teamA, before)).errors).toEqual([]);
-    },
-    NO_FETCHER_MS + 2 * TEST_MS,
   );
 });

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import Firecrawl, { type FirecrawlAppV1 } from 'firecrawl';
 import { WebSocket } from 'ws';
-import { startDns, startSite, type DnsServer, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
-import { startCluster, type TestCluster } from '../support/cluster.js';
+import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { CLIENTS_CLUSTER, startStage, type Stage } from '../support/shared-stage.js';
 
 const TIMEOUT_MS = 120_000;
 const POLL_S = 2;
@@ -13,8 +13,7 @@ const SLOW_MS = 1_000;
 const HTML = { 'content-type': 'text/html' };
 
 let site: Site;
-let dns: DnsServer;
-let cluster: TestCluster;
+let stage: Stage;
 let client: FirecrawlAppV1;
 
 const leaves = Array.from({ length: LEAVES }, (_, n) => `/leaf/${n}`);
@@ -30,18 +29,16 @@ beforeAll(async () => {
     const body = `<main><h1>Page ${path}</h1><p>Words of ${path}.</p>${links}</main>`;
     response.writeHead(200, HTML).end(`<html><body>${body}</body></html>`);
   });
-  dns = await startDns({});
-  const env = { ALLOW_PRIVATE_TARGETS: '127.0.0.1', DNS_SERVERS: dns.address, HOST_GAP_MS: '0' };
-  cluster = await startCluster({ env });
+  stage = await startStage(CLIENTS_CLUSTER);
+  const { cluster } = stage;
   client = new Firecrawl({ apiKey: cluster.apiKey, apiUrl: cluster.url }).v1;
   // Its watcher is written for browsers, which have one of their own.
   (globalThis as { WebSocket?: unknown }).WebSocket ??= WebSocket;
 }, TIMEOUT_MS);
 
 afterAll(async () => {
-  await cluster?.stop();
+  await stage?.stop();
   await site?.close();
-  dns?.close();
 }, TIMEOUT_MS);
 
 /** The clients' answers are unions with their errors. */
@@ -86,7 +83,7 @@ describe('the client of v1', () => {
       while (part.status === 'scraping') part = succeeded(await client.checkCrawlStatus(id));
       const second = succeeded(await client.checkCrawlStatus(id, false, undefined, 3, 3));
       expect(second.data).toEqual(part.data.slice(3, 6));
-      expect(second.next).toBe(`${cluster.url}/v1/crawl/${id}?skip=6&limit=3`);
+      expect(second.next).toBe(`${stage.cluster.url}/v1/crawl/${id}?skip=6&limit=3`);
       expect(succeeded(await client.checkCrawlStatus(id, true, undefined, 0, 3)).data).toHaveLength(7);
     },
     TIMEOUT_MS,

@@ -11,7 +11,8 @@ import {
   type KnownSite,
   type Resource,
 } from '../sites/known-graph/index.js';
-import { startCluster, type TestCluster } from '../support/cluster.js';
+import { type RunningCluster } from '../support/cluster.js';
+import { CLIENTS_CLUSTER, startStage, type Stage } from '../support/shared-stage.js';
 import { CrawlClient, type JobStatus } from './crawl-client.js';
 
 const TIMEOUT_MS = 120_000;
@@ -21,7 +22,8 @@ const SLOW_LEAVES = 200;
 const HEAVY_LEAVES = 12;
 const HEAVY_PARAGRAPHS = 6000;
 
-let cluster: TestCluster;
+let stage: Stage;
+let cluster: RunningCluster;
 let site: KnownSite;
 let client: FirecrawlClient;
 
@@ -52,14 +54,15 @@ function build(): HostResources[] {
 
 beforeAll(async () => {
   site = await startKnownSite(build);
-  cluster = await startCluster({ env: { ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', HOST_GAP_MS: '0' } });
+  stage = await startStage(CLIENTS_CLUSTER);
+  ({ cluster } = stage);
   client = new FirecrawlClient({ apiKey: cluster.apiKey, apiUrl: cluster.url });
 }, TIMEOUT_MS);
 
 beforeEach(() => site.reset());
 
 afterAll(async () => {
-  await cluster?.stop();
+  await stage?.stop();
   await site?.stop();
 }, TIMEOUT_MS);
 

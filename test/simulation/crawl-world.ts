@@ -138,7 +138,7 @@ export class CrawlWorld {
   ) {
     this.random = new Random(seed);
     this.startedAt = this.clock.now();
-    this.bus = new SimBus(this.random);
+    this.bus = new SimBus(this.random, this.clock);
     this.maxConn = this.random.int(1, 2);
     this.teamSize = this.random.int(1, 3);
     this.gentle = this.random.chance(0.3);

@@ -1,6 +1,7 @@
 /** A whole throwaway cluster for a spec: its own data folder, its own ports, gone afterwards. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -47,19 +48,22 @@ export interface ClusterOptions {
   timeoutMs?: number;
 }
 
-export interface TestCluster {
+export interface RunningCluster {
   url: string;
   apiKey: string;
   dataDir: string;
-  launcher: ChildProcess;
-  /** What the launcher and the services wrote so far, for messages of failed tests. */
-  output(): string;
   record(): Promise<ClusterRecord>;
   processes(): Promise<ClusterProcess[]>;
   /** Sends a signal to one process by its name and returns its pid. */
   signal(name: string, signal: NodeJS.Signals): Promise<number>;
   /** Resolves when the process runs under another pid than `oldPid` and is ready. */
   waitForRestart(name: string, oldPid: number, timeoutMs?: number): Promise<void>;
+}
+
+export interface TestCluster extends RunningCluster {
+  launcher: ChildProcess;
+  /** What the launcher and the services wrote so far, for messages of failed tests. */
+  output(): string;
   stop(): Promise<void>;
 }
 
@@ -136,6 +140,18 @@ export async function startCluster(options: ClusterOptions = {}): Promise<TestCl
   }
 }
 
+/** A cluster that somebody else started and ends. */
+export function joinCluster(where: Pick<RunningCluster, 'url' | 'apiKey' | 'dataDir'>): RunningCluster {
+  return { ...where, ...observe(where.dataDir) };
+}
+
+/** The cluster keeps this process no longer from its end, and ends with it. */
+export function keepForProcess({ launcher }: TestCluster): void {
+  launcher.unref();
+  launcher.channel?.unref();
+  for (const stream of [launcher.stdout, launcher.stderr]) (stream as Socket | null)?.unref();
+}
+
 async function endLauncher(launcher: ChildProcess): Promise<void> {
   if (launcher.exitCode !== null || launcher.signalCode !== null) return;
   const gone = new Promise((resolve) => launcher.once('exit', resolve));
@@ -143,7 +159,7 @@ async function endLauncher(launcher: ChildProcess): Promise<void> {
   await gone;
 }
 
-function observe(dataDir: string): Pick<TestCluster, 'record' | 'processes' | 'signal' | 'waitForRestart'> {
+function observe(dataDir: string): Omit<RunningCluster, 'url' | 'apiKey' | 'dataDir'> {
   const record = async (): Promise<ClusterRecord> =>
     JSON.parse(await readFile(path.join(dataDir, 'run/cluster.json'), 'utf8')) as ClusterRecord;
   const find = async (name: string): Promise<ClusterProcess> => {

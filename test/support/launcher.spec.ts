@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -7,6 +8,8 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { deflateRawSync } from 'node:zlib';
 import { workspace } from './cluster.js';
+
+type ChoosePort = (host: string, remembered?: number, range?: { from: number; to: number }) => Promise<number>;
 
 const local = (file: string): string => path.join(workspace, 'deploy/local', file);
 
@@ -184,12 +187,31 @@ describe('the records of a cluster', () => {
   });
 
   it('take the same port again while it is free', async () => {
-    const { choosePort } = await load<{ choosePort(host: string, remembered?: number): Promise<number> }>('ports.mjs');
+    const { choosePort } = await load<{ choosePort: ChoosePort }>('ports.mjs');
     const port = await choosePort('127.0.0.1');
     expect(await choosePort('127.0.0.1', port)).toBe(port);
     const server = createServer().listen(port, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     expect(await choosePort('127.0.0.1', port)).not.toBe(port);
     await new Promise((resolve) => server.close(resolve));
+  });
+
+  it('choose no port twice, nor one that another launcher has chosen and does not use yet', async () => {
+    const { choosePort } = await load<{ choosePort: ChoosePort }>('ports.mjs');
+    const script = `const { choosePort } = await import(${JSON.stringify(pathToFileURL(local('ports.mjs')).href)});
+      console.log(await choosePort('127.0.0.1'));
+      setInterval(() => {}, 1_000);`;
+    const other = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [line] = (await once(other.stdout, 'data')) as [Buffer];
+    const theirs = Number(line);
+    const only = { from: theirs, to: theirs + 1 };
+    await expect(choosePort('127.0.0.1', undefined, only)).rejects.toThrow('no free port');
+    expect(await choosePort('127.0.0.1', theirs)).not.toBe(theirs);
+    other.kill('SIGKILL');
+    await once(other, 'exit');
+    expect(await choosePort('127.0.0.1', undefined, only)).toBe(theirs);
+    await expect(choosePort('127.0.0.1', undefined, only)).rejects.toThrow('no free port');
   });
 });

@@ -137,7 +137,7 @@ export class NoteBus extends SimBus {
 export class NoteWorld {
   readonly clock = new SimClock();
   readonly store = new NoteStore(this.clock);
-  readonly bus = new NoteBus(new Random(1));
+  readonly bus = new NoteBus(new Random(1), this.clock);
   readonly tried: Order[] = [];
   private sequence = 0;
 

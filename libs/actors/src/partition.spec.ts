@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { partitionOf, type ActorKey, type Envelope } from '@troupe/contracts';
 import { message, NoteWorld, twoHomes, type Order } from './note-actor.fixture.js';
+import { type Partition } from './partition.js';
 import { FencedError } from './ports.js';
 
 const [ALICE, BOB] = twoHomes('crawl');
@@ -306,6 +307,69 @@ describe('level messages of one drain', () => {
     await partition.step();
     expect(world.revOf(ALICE)).toBe(0);
     expect(world.bus.hasMail(partition.part)).toBe(true);
+  });
+});
+
+describe('a message of a version that nobody knows', () => {
+  const MINUTE_MS = 60_000;
+  const strange = { v: 9 };
+
+  async function waitFor(partition: Partition, minutes: number): Promise<void> {
+    world.clock.advance(minutes * MINUTE_MS);
+    await partition.step();
+  }
+
+  it('waits for an owner that knows it, and becomes a dead letter after 15 minutes', async () => {
+    const partition = await world.own(ALICE);
+    await world.send(ALICE, { type: 'Note', text: 'from the future' }, strange);
+    await waitFor(partition, 14);
+    expect([world.store.deadLetters, world.bus.hasMail(partition.part)]).toEqual([[], true]);
+    await waitFor(partition, 1);
+    expect(world.store.deadLetters).toMatchObject([
+      { key: ALICE, type: 'Note', envelope: { v: 9 }, error: expect.stringContaining('version 9 of Note') },
+    ]);
+    expect([world.tried, world.bus.hasMail(partition.part)]).toEqual([[], false]);
+    await world.send(ALICE, { type: 'Note', text: 'later' });
+    await world.run(partition);
+    expect([world.stateOf(ALICE).notes, world.store.deadLetters.length]).toEqual([['later'], 1]);
+  });
+
+  it('is handled by the owner that knows it, however late', async () => {
+    const partition = await world.own(ALICE);
+    await world.send(ALICE, { type: 'Note', text: 'early' }, strange);
+    await waitFor(partition, 14);
+    const next = await world.own(ALICE, 9);
+    await waitFor(next, 20);
+    await world.run(next);
+    expect([world.stateOf(ALICE).notes, world.store.deadLetters]).toEqual([['early'], []]);
+  });
+
+  it('gives way to what it came with, when its time is over', async () => {
+    const partition = await world.own(ALICE);
+    const letter = (text: string, more: object = {}) => {
+      const body = message({ type: 'Note', text });
+      return { id: text, type: 'Note', v: 2, from: 'w/x', to: ALICE, n: null, body, ...more } as Envelope;
+    };
+    const letters = [letter('1'), letter('2', strange), letter('3')];
+    await world.bus.publishActor({ ...letters[0]!, type: 'Sack', body: { type: 'Sack', letters } } as never);
+    await waitFor(partition, 15);
+    expect(world.stateOf(ALICE).notes).toEqual(['1', '3']);
+    expect(world.store.deadLetters).toHaveLength(1);
+    expect(world.bus.hasMail(partition.part)).toBe(false);
+  });
+
+  it('keeps its place between two actors: what follows it is handled, what came before it is not lost', async () => {
+    const partition = await world.own(ALICE);
+    await world.send(ALICE, { type: 'Note', text: '2' }, { ...strange, from: BOB, n: 2 });
+    await waitFor(partition, 15);
+    expect([world.store.deadLetters, world.bus.hasMail(partition.part)]).toEqual([[], false]);
+    await world.send(ALICE, { type: 'Note', text: '1' }, { from: BOB, n: 1 });
+    await world.run(partition);
+    await world.send(ALICE, { type: 'Note', text: '2' }, { ...strange, from: BOB, n: 2 });
+    await waitFor(partition, 15);
+    await world.send(ALICE, { type: 'Note', text: '3' }, { from: BOB, n: 3 });
+    await world.run(partition);
+    expect([world.stateOf(ALICE).notes, world.store.deadLetters.length]).toEqual([['1', '3'], 1]);
   });
 });
 

@@ -57,6 +57,12 @@ interface Item {
   timer: string | null;
 }
 
+/** What an actor was told and cannot take. */
+interface PoisonNote {
+  type: string;
+  error: string;
+}
+
 interface Letter {
   envelope: Envelope;
   ack(): void;
@@ -81,6 +87,9 @@ function envelopesOf({ body, ...mail }: Mail): Envelope[] {
 }
 
 const POISON_TRIES = 3;
+/** During a rolling upgrade an owner that knows the version takes over within this time. */
+const UNKNOWN_VERSION_MS = 15 * 60_000;
+const UNKNOWN_VERSION_RETRY_MS = 5_000;
 /** Fencing numbers: epoch * 2^32 + n stays exact below 2^21 epochs. */
 const EPOCH_STRIDE = 2 ** 32;
 const PRIORITY_TYPES = new Set(['Cancel', 'Pause']);
@@ -150,10 +159,10 @@ export class Partition {
   private sort(delivery: Delivery, items: Item[]): void {
     const letters = unpack(delivery);
     const stranger = letters.find(({ envelope }) => !this.isReadable(envelope));
-    if (stranger !== undefined) {
+    if (stranger !== undefined && this.deps.clock.wall() - delivery.sentAt < UNKNOWN_VERSION_MS) {
       const { to, type, v } = stranger.envelope;
       this.deps.log.warn({ to, type, v }, 'unknown message version, will be delivered again');
-      delivery.nack(5_000);
+      delivery.nack(UNKNOWN_VERSION_RETRY_MS);
       return;
     }
     for (const mail of letters) {
@@ -180,7 +189,30 @@ export class Partition {
 
   /** One transaction for everything; when a handler fails, first for everything but its actor. */
   private async drain(items: Item[]): Promise<void> {
-    for (let attempt = 0; ; attempt++) {
+    const strangers = items.filter(({ mail }) => mail !== null && !this.isReadable(mail.envelope));
+    for (const stranger of strangers) await this.refuse(stranger);
+    await this.handle(strangers.length === 0 ? items : items.filter((item) => !strangers.includes(item)));
+  }
+
+  /** What no owner could read in all that time becomes a dead letter, which an operator may send again. */
+  private async refuse(item: Item): Promise<void> {
+    const mail = item.mail!;
+    const { from, n, type, v } = mail.envelope;
+    try {
+      await this.activate([item.key]);
+      const last = this.actors.get(item.key)!.cursors.get(from) ?? 0;
+      // A pair message out of its order has come before, or comes again: its sender repeats what is not confirmed.
+      if (n !== null && n !== last + 1) return mail.ack();
+      this.deps.log.error({ key: item.key, type, v }, 'message of an unknown version: dead letter');
+      await this.commit([item], { type, error: `version ${v} of ${type} was known to nobody for 15 minutes` });
+    } catch (error) {
+      this.forget([item]);
+      throw error;
+    }
+  }
+
+  private async handle(items: Item[]): Promise<void> {
+    for (let attempt = 0; items.length > 0; attempt++) {
       try {
         await this.commit(items, null);
         return;
@@ -196,7 +228,7 @@ export class Partition {
   private async isolate(items: Item[], error: HandlerError): Promise<void> {
     const rest = items.filter((item) => item.key !== error.key);
     const own = items.filter((item) => item.key === error.key);
-    if (rest.length > 0) await this.drain(rest);
+    await this.handle(rest);
     await this.bisect(own, error);
   }
 
@@ -239,7 +271,7 @@ export class Partition {
     this.actors.discard(items.map((item) => item.key));
   }
 
-  private async commit(items: Item[], poison: { type: string; error: string } | null): Promise<void> {
+  private async commit(items: Item[], poison: PoisonNote | null): Promise<void> {
     const batches = await this.prepare(items, poison);
     const turn = batches.length === 0 ? null : new Turn(batches, this.turnDeps());
     let timers: TimerChange[] = [];
@@ -296,7 +328,7 @@ export class Partition {
   }
 
   /** Activates the actors of a drain and turns its items into batches; drops what needs no turn. */
-  private async prepare(items: Item[], poison: { type: string; error: string } | null): Promise<ActorBatch[]> {
+  private async prepare(items: Item[], poison: PoisonNote | null): Promise<ActorBatch[]> {
     const groups = new Map<ActorKey, Item[]>();
     for (const item of items) {
       const group = groups.get(item.key);
@@ -357,7 +389,7 @@ export class Partition {
     if (urgent.length > 0) entry.batch.unshift(...urgent);
   }
 
-  private fillPoison(entry: ActorBatch, group: Item[], poison: { type: string; error: string }): void {
+  private fillPoison(entry: ActorBatch, group: Item[], poison: PoisonNote): void {
     const item = group[0]!;
     const envelope = item.mail?.envelope ?? null;
     if (item.timer !== null) entry.firedTimers.push(item.timer);

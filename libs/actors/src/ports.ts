@@ -126,6 +126,8 @@ export interface ActorStore {
 
 export interface Delivery {
   envelope: Mail;
+  /** When it was first in the mailbox, by the wall clock. */
+  sentAt: number;
   ack(): void;
   /** Ask for redelivery after a while (unknown schema version). */
   nack(delayMs: number): void;

@@ -271,6 +271,7 @@ export class PartitionMailbox implements Mailbox {
     }
     return {
       envelope,
+      sentAt: message.info.timestampNanos / 1e6,
       ack: () => {
         settle();
         message.ack();

@@ -25,6 +25,8 @@ export interface RpcCallOptions {
   timeoutMs: number;
   /** Ends the call and, when the head has an `id`, the work at the server. */
   signal?: AbortSignal;
+  /** Asked while nobody takes the request; false ends the wait for a free place. @default always true */
+  isServed?: () => boolean;
 }
 
 type Attempt = { answer: Msg } | 'nobody' | 'silent' | 'timeout';
@@ -53,7 +55,7 @@ export class Rpc {
 
   /**
    * Rejects with what the server threw; with CONCURRENCY_QUEUE_TIMEOUT when no server had a free place for two thirds
-   * of the time; with SCRAPE_TIMEOUT when the time is up; with the signal's reason when it aborts. A server that dies
+   * of the time, or nobody serves the subject any more; with SCRAPE_TIMEOUT when the time is up; with the signal's reason when it aborts. A server that dies
    * is replaced by another once.
    */
   async call<H>(subject: string, head: object, body: Uint8Array | null, options: RpcCallOptions): Promise<RpcFrame<H>> {
@@ -66,7 +68,7 @@ export class Rpc {
       const attempt = await this.#attempt(subject, frame, { deadline, head, signal: options.signal });
       if (attempt === 'timeout') throw timedOut(subject, options.timeoutMs);
       if (attempt === 'silent' && ++deaths > 1) throw serverLost(subject);
-      if (attempt === 'nobody') await this.#waitForRoom(subject, patience, options.signal);
+      if (attempt === 'nobody') await this.#waitForRoom(subject, patience, options);
       if (typeof attempt === 'object') return this.#read<H>(attempt.answer);
     }
   }
@@ -127,8 +129,12 @@ export class Rpc {
     return unpackFrame<H>(answer.data, answer.headers);
   }
 
-  async #waitForRoom(subject: string, patience: number, signal: AbortSignal | undefined): Promise<void> {
-    if (performance.now() >= patience) {
+  async #waitForRoom(
+    subject: string,
+    patience: number,
+    { signal, isServed = () => true }: RpcCallOptions,
+  ): Promise<void> {
+    if (performance.now() >= patience || !isServed()) {
       throw new TroupeError('CONCURRENCY_QUEUE_TIMEOUT', `No worker had a free place for ${subject} in time`, {
         retryable: true,
       });

@@ -126,6 +126,16 @@ describe('work and requests on a real server', () => {
     await serving.stop();
   });
 
+  it('a request is not kept waiting for servers that are gone', async () => {
+    const start = performance.now();
+    const isServed = () => performance.now() - start < 300;
+    await expect(new Rpc(link).call('rpc.gone', {}, null, { timeoutMs: 20_000, isServed })).rejects.toMatchObject({
+      code: 'CONCURRENCY_QUEUE_TIMEOUT',
+    });
+    expect(performance.now() - start).toBeGreaterThan(290);
+    expect(performance.now() - start).toBeLessThan(5_000);
+  });
+
   it('a server never works on more than its capacity, and comes back when a place is free', async () => {
     let running = 0;
     let most = 0;

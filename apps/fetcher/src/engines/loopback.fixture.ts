@@ -127,13 +127,15 @@ export type Zone = Record<string, string[] | ((asked: number) => string[])>;
 export interface DnsServer {
   /** As `DNS_SERVERS` wants it. */
   address: string;
+  port: number;
   /** A questions per name. */
   asked: Map<string, number>;
   close(): void;
 }
 
 /** Answers A questions from a zone with TTL 0, and NXDOMAIN for names that are not in it. */
-export async function startDns(zone: Zone): Promise<DnsServer> {
+/** @param port any free one when 0 */
+export async function startDns(zone: Zone, port = 0): Promise<DnsServer> {
   const socket = dgram.createSocket('udp4');
   const asked = new Map<string, number>();
   socket.on('message', (query, peer) => {
@@ -144,8 +146,12 @@ export async function startDns(zone: Zone): Promise<DnsServer> {
     const answers = type === 1 ? addresses : [];
     socket.send(dnsReply(query, end, answers, addresses.length > 0), peer.port, peer.address);
   });
-  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
-  return { address: `127.0.0.1:${socket.address().port}`, asked, close: () => socket.close() };
+  await new Promise<void>((resolve, reject) => {
+    socket.once('error', reject);
+    socket.bind(port, '127.0.0.1', resolve);
+  });
+  const bound = socket.address().port;
+  return { address: `127.0.0.1:${bound}`, port: bound, asked, close: () => socket.close() };
 }
 
 function readQuestion(query: Buffer): { name: string; type: number; end: number } {

@@ -68,7 +68,8 @@ export class ScrapeRunner {
 
   async #http(running: Running, cached: CacheView): Promise<ScrapeAnswer> {
     const { request, signal } = running;
-    if (request.spec.engine !== 'auto' && this.#forwards()) return this.#forward(running);
+    const forwarded = request.spec.engine === 'auto' ? null : await this.#forward(running);
+    if (forwarded !== null) return forwarded;
     try {
       return await this.#answer(await this.#fetch(request, cached, signal), running);
     } catch (error) {
@@ -100,11 +101,7 @@ export class ScrapeRunner {
     });
   }
 
-  async #answer(
-    page: FetchedPage,
-    { request, startedAt, signal }: Running,
-    warning?: string,
-  ): Promise<ScrapeAnswer> {
+  async #answer(page: FetchedPage, { request, startedAt, signal }: Running, warning?: string): Promise<ScrapeAnswer> {
     const { team, url, id, spec, deadlineMs } = request;
     const leftMs = deadlineMs - (performance.now() - startedAt);
     const scrape = { team, url, scrape: id, spec };
@@ -126,7 +123,8 @@ export class ScrapeRunner {
 
   async #shell(shell: NeedsBrowserError, running: Running): Promise<ScrapeAnswer> {
     try {
-      if (this.#forwards()) return await this.#forward(running);
+      const forwarded = await this.#forward(running);
+      if (forwarded !== null) return forwarded;
       return await this.#answer(
         await shell.keep(),
         running,
@@ -137,12 +135,21 @@ export class ScrapeRunner {
     }
   }
 
-  async #forward({ request, startedAt, signal }: Running): Promise<ScrapeAnswer> {
+  /** Null when no other fetcher has a browser, or the last one goes away before it takes the request. */
+  async #forward({ request, startedAt, signal }: Running): Promise<ScrapeAnswer | null> {
+    if (!this.#forwards()) return null;
     const deadlineMs = Math.max(1, Math.round(request.deadlineMs - (performance.now() - startedAt)));
-    return this.parts.rpc.call<FetchReply>(RPC.fetchBrowser, { ...request, deadlineMs }, null, {
-      timeoutMs: deadlineMs,
-      signal,
-    });
+    try {
+      return await this.parts.rpc.call<FetchReply>(RPC.fetchBrowser, { ...request, deadlineMs }, null, {
+        timeoutMs: deadlineMs,
+        signal,
+        isServed: () => this.#forwards(),
+      });
+    } catch (error) {
+      // A process that was killed stays on the board for some seconds: nobody was left to wait for.
+      if (errorToWire(error).code === 'CONCURRENCY_QUEUE_TIMEOUT' && !this.#forwards()) return null;
+      throw error;
+    }
   }
 }
 

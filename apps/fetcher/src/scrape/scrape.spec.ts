@@ -199,6 +199,28 @@ describe('a sync scrape', () => {
     expect(calls).toEqual([]);
   });
 
+  it.each(['auto', 'browser'] as const)('keeps what it can when the last browser goes away (%s)', async (engine) => {
+    let isAlive = true;
+    const waits: boolean[] = [];
+    const call = async (...[, , , { isServed }]: Parameters<ScrapeParts['rpc']['call']>) => {
+      waits.push(isServed!());
+      isAlive = false;
+      waits.push(isServed!());
+      throw new TroupeError('CONCURRENCY_QUEUE_TIMEOUT', 'nobody is left');
+    };
+    const { runner } = runnerOf(engine === 'auto' ? shell : PAGE, { rpc: { call }, browserElsewhere: () => isAlive });
+    expect(await runner.http(requestOf(engine), signal)).toMatchObject({ head: { ok: true } });
+    expect(waits).toEqual([true, false]);
+  });
+
+  it('ends in its code when a browser is there and has no place for it', async () => {
+    const call = () => Promise.reject(new TroupeError('CONCURRENCY_QUEUE_TIMEOUT', 'all are busy'));
+    const { runner } = runnerOf(shell, { rpc: { call } });
+    expect(await runner.http(requestOf(), signal)).toMatchObject({
+      head: { ok: false, error: { code: 'CONCURRENCY_QUEUE_TIMEOUT' } },
+    });
+  });
+
   it('that asks for a browser is forwarded at once', async () => {
     const { runner, calls } = runnerOf(PAGE);
     await runner.http(requestOf('browser'), signal);

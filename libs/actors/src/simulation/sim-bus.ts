@@ -1,5 +1,6 @@
 /** The transport side of a simulation: loses, repeats and reorders, and never tells. */
 import { partitionOf, type Envelope, type WorkClass, type WorkMessage, type WorkPriority } from '@troupe/contracts';
+import type { Clock } from '../clock.js';
 import type { Bus, Delivery, Mailbox } from '../ports.js';
 import { FencedError } from '../ports.js';
 import { NO_FAULTS, type FaultPoints } from './faults.js';
@@ -13,6 +14,7 @@ export interface BusTroubles {
 
 interface Stored {
   envelope: Envelope;
+  sentAt: number;
   acked: boolean;
 }
 
@@ -33,7 +35,10 @@ export class SimBus implements Bus {
   /** Sees core messages (progress, grants of gateways). */
   onNotify: (subject: string, msg: unknown) => void = () => {};
 
-  constructor(private readonly random: Random) {}
+  constructor(
+    private readonly random: Random,
+    private readonly clock: Pick<Clock, 'wall'>,
+  ) {}
 
   publishActor(envelope: Envelope): Promise<void> {
     this.faults.beforePublish();
@@ -41,7 +46,11 @@ export class SimBus implements Bus {
     const stream = this.stream(partitionOf(envelope.to));
     const copies = this.random.chance(this.troubles.duplication) ? 2 : 1;
     for (let i = 0; i < copies; i++) {
-      const stored = { envelope: JSON.parse(JSON.stringify(envelope)) as Envelope, acked: false };
+      const stored = {
+        envelope: JSON.parse(JSON.stringify(envelope)) as Envelope,
+        sentAt: this.clock.wall(),
+        acked: false,
+      };
       const at = this.random.chance(this.troubles.reordering)
         ? Math.max(0, stream.length - this.random.int(0, 5))
         : stream.length;
@@ -133,6 +142,7 @@ class SimMailbox implements Mailbox {
     this.taken.add(stored);
     return {
       envelope: JSON.parse(JSON.stringify(stored.envelope)) as Envelope,
+      sentAt: stored.sentAt,
       ack: () => {
         if (this.isCurrent()) stored.acked = true;
       },

@@ -1,0 +1,114 @@
+/** One run of jest. */
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { dataFolders, root } from '../../deploy/local/places.mjs';
+
+/** The end of what a lot wrote is kept. */
+const MAX_OUTPUT = 2_000_000;
+const CLUSTER_END_MS = 60_000;
+/** Lines of jest that say nothing when it runs many times. */
+const NOISE = /^(Ran all test suites|Test results written to|Snapshots: |Test Suites: .* passed, .* total$)/;
+
+/** @type {Set<import('node:child_process').ChildProcess>} */
+const running = new Set();
+
+let isStopping = false;
+
+/** Ends what runs; what has not begun fails at once. */
+export function stopRuns() {
+  isStopping = true;
+  for (const child of running) child.kill('SIGTERM');
+}
+
+/**
+ * @param {import('./lots.mjs').Lot} lot
+ * @param {object} how
+ * @param {string[]} how.flags of the caller
+ * @param {NodeJS.ProcessEnv} how.env
+ * @param {string} how.work folder of the run
+ * @param {boolean} how.live whether its output is shown as it comes, or in one piece at its end
+ * @returns {Promise<Omit<import('./report.mjs').LotResult, 'startMs'>>}
+ */
+export async function runLot(lot, { flags, env, work, live }) {
+  if (isStopping)
+    return { lot, wallMs: 0, cpuS: null, tally: { passed: 0, failed: 1, skipped: 0, ok: false }, files: [] };
+  const folder = path.join(work, lot.name.replaceAll(/[^\w.-]+/g, '-'));
+  mkdirSync(folder);
+  const [output, cost] = [path.join(folder, 'jest.json'), path.join(folder, 'cpu')];
+  const startedMs = performance.now();
+  const child = spawn(process.execPath, jestArguments(lot, flags, output), {
+    cwd: root,
+    env: { ...env, TROUPE_TEST_COST: cost, ...(lot.shares ? { TROUPE_TEST_SHARED: folder } : {}) },
+    stdio: ['ignore', 'ignore', live ? 'inherit' : 'pipe'],
+  });
+  running.add(child);
+  let text = '';
+  child.stderr?.setEncoding('utf8').on('data', (piece) => (text = (text + piece).slice(-MAX_OUTPUT)));
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  running.delete(child);
+  if (lot.shares) await untilGone(dataFolders(path.join(folder, 'data')).lockFile);
+  if (!live) process.stderr.write(tidy(text));
+  return {
+    lot,
+    wallMs: performance.now() - startedMs,
+    cpuS: lot.shares ? null : readCost(cost),
+    ...readResults(output, code === 0),
+  };
+}
+
+/** @param {import('./lots.mjs').Lot} lot @param {string[]} flags @param {string} output */
+function jestArguments(lot, flags, output) {
+  return [
+    ...['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'],
+    path.join(root, 'node_modules/jest/bin/jest.js'),
+    ...['--reporters=default', `--reporters=${path.join(root, 'test/run/cost-reporter.mjs')}`],
+    ...['--verbose=false', '--json', `--outputFile=${output}`],
+    ...[...lot.flags, ...flags, '--runTestsByPath', ...lot.specs],
+  ];
+}
+
+/** A shared cluster ends by itself, some time after its last user. @param {string} lockFile of its launcher */
+async function untilGone(lockFile) {
+  const deadlineMs = performance.now() + CLUSTER_END_MS;
+  while (existsSync(lockFile) && performance.now() < deadlineMs) await sleep(100);
+}
+
+/** @param {string} file @returns {number | null} */
+function readCost(file) {
+  try {
+    return Number(readFileSync(file, 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+/** @param {string} file @param {boolean} ok @returns {Pick<import('./report.mjs').LotResult, 'tally' | 'files'>} */
+function readResults(file, ok) {
+  let result;
+  try {
+    result = JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return { tally: { passed: 0, failed: 1, skipped: 0, ok: false }, files: [] };
+  }
+  // A spec file that could not even be loaded has no failed test to count.
+  const failed = result.numFailedTests + result.numRuntimeErrorTestSuites;
+  const tally = {
+    passed: result.numPassedTests,
+    failed,
+    skipped: result.numPendingTests + result.numTodoTests,
+    ok: ok && failed === 0,
+  };
+  const files = result.testResults.map((/** @type {any} */ file) => ({
+    spec: file.name,
+    ms: file.endTime - file.startTime,
+  }));
+  return { tally, files };
+}
+
+/** @param {string} text */
+function tidy(text) {
+  const lines = text.split('\n').filter((line) => line.trim() !== '' && !NOISE.test(line));
+  return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,79 @@
+/**
+ * Which specs run together, and how much of the machine each lot takes.
+ *
+ * A lot is one run of jest. Places are what keeps the machine busy and not much busier: two per core, because
+ * specs with a cluster wait about as long as they work.
+ */
+import os from 'node:os';
+
+/** A cluster takes some 700 MB, a browser as much again. */
+const BYTES_PER_PLACE = 2 ** 31;
+const CORES = os.availableParallelism();
+
+/** How many places this machine has: 4 with two cores. */
+export const PLACES = Math.max(1, Math.min(2 * CORES, 8, Math.floor(os.totalmem() / BYTES_PER_PLACE)));
+const WORKERS = Math.max(1, Math.min(4, PLACES, Math.floor(CORES / 2)));
+
+/**
+ * @typedef {object} Lot
+ * @property {string} name
+ * @property {string[]} specs
+ * @property {number} places
+ * @property {string[]} flags of jest
+ * @property {boolean} shares whether specs that ask for the same cluster get one
+ */
+
+/**
+ * @typedef {object} Kind
+ * @property {RegExp} match of the path of a spec
+ * @property {string} [lot] name of the lot of all of them; without, each is a lot of its own
+ * @property {number} places
+ * @property {number} [workers] processes of jest; without, one after the other in one process
+ * @property {boolean} [shares]
+ */
+
+/**
+ * First match counts; lots start in this order, the longest first, as places become free. The first two read the time from
+ * page to page: nothing may run beside them. Three more need room, not silence.
+ *
+ * @type {Kind[]}
+ */
+const KINDS = [
+  { match: /\/test\/e2e\/politeness\./, places: PLACES },
+  { match: /\/test\/e2e\/watch\./, places: PLACES },
+  { match: /\/test\/chaos\//, places: Math.min(2, PLACES) },
+  { match: /\/test\/e2e\/bad-input\./, places: 1 },
+  { match: /\/apps\/fetcher\/src\/engines\//, lot: 'browsers', places: WORKERS, workers: WORKERS },
+  { match: /\/test\/e2e\/known-graph\./, places: 1 },
+  { match: /\/test\/contract\/(?!operation)/, lot: 'contract', places: 1, shares: true },
+  { match: /\/test\/(clients\/tools|e2e\/sdk)/, lot: 'clients', places: 1, shares: true },
+  { match: /\/test\/e2e\/(no-fetcher|accounts)\./, places: 1 },
+  { match: /\/test\/e2e\/(documents|branding|change-tracking)\./, lot: 'formats', places: 1, shares: true },
+  { match: /\/test\/e2e\/(webhooks|browser)\./, places: Math.min(2, PLACES) },
+  { match: /\/test\/e2e\/(actions|job-calls|page-view)\./, places: 1 },
+  { match: /\/test\/simulation\//, places: Math.min(2, PLACES) },
+  { match: /\/test\/(e2e|contract|clients)\//, places: 1 },
+  { match: /./, lot: 'units and adapters', places: WORKERS, workers: WORKERS },
+];
+
+/** @param {string} spec @returns {string} `e2e/map` */
+export function shortName(spec) {
+  return spec.replace(/^.*\/dist\/(test\/)?/, '').replace(/\.spec\.js$/, '');
+}
+
+/** @param {string[]} specs paths @returns {Lot[]} in the order in which they start */
+export function makeLots(specs) {
+  return KINDS.flatMap((kind, i) => {
+    const own = specs.filter((spec) => KINDS.findIndex(({ match }) => match.test(spec)) === i);
+    if (own.length === 0) return [];
+    if (kind.lot !== undefined) return [describeLot(kind, kind.lot, own)];
+    return own.map((spec) => describeLot(kind, shortName(spec), [spec]));
+  });
+}
+
+/** @param {Kind} kind @param {string} name @param {string[]} specs @returns {Lot} */
+function describeLot({ places, workers, shares = false }, name, specs) {
+  // A limit of memory makes jest use processes of its own even for one worker, which it replaces when they have grown.
+  const flags = workers === undefined ? ['--runInBand'] : [`--maxWorkers=${workers}`, '--workerIdleMemoryLimit=512MB'];
+  return { name, specs, places, flags, shares };
+}

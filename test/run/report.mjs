@@ -1,0 +1,57 @@
+/** Where the time of a test run went. */
+import { shortName } from './lots.mjs';
+
+const SLOWEST = 15;
+
+/**
+ * @typedef {object} Tally
+ * @property {number} passed
+ * @property {number} failed
+ * @property {number} skipped
+ * @property {boolean} ok
+ */
+
+/**
+ * @typedef {object} LotResult
+ * @property {import('./lots.mjs').Lot} lot
+ * @property {Tally} tally
+ * @property {number} startMs since the first lot
+ * @property {number} wallMs
+ * @property {number | null} cpuS null where it is unknown: a shared cluster outlives the run of jest that would count it
+ * @property {{ spec: string, ms: number }[]} files
+ */
+
+/** @param {number} ms */
+const seconds = (ms) => (ms / 1000).toFixed(0).padStart(5);
+
+/** @param {LotResult} result */
+function lotLine({ lot, startMs, wallMs, cpuS, tally }) {
+  const cpu = cpuS === null ? '    ?' : seconds(cpuS * 1000);
+  return `${seconds(startMs)} ${seconds(wallMs)} ${cpu} ${String(lot.places).padStart(6)} ${String(tally.passed).padStart(6)}  ${lot.name}`;
+}
+
+/** @param {LotResult[]} results @param {{ places: number, wallMs: number }} run @returns {string[]} */
+export function timeTable(results, { places, wallMs }) {
+  const files = results.flatMap((result) => result.files).sort((a, b) => b.ms - a.ms);
+  const cpuS = results.reduce((sum, result) => sum + (result.cpuS ?? 0), 0);
+  const lots = [...results].sort((a, b) => a.startMs - b.startMs);
+  return [
+    'start  wall   cpu places passed  lot (s)',
+    ...lots.map(lotLine),
+    `${seconds(wallMs)} s in all, ${cpuS.toFixed(0)} s of CPU where it is known, ${places} places`,
+    'slowest files (s):',
+    ...files.slice(0, SLOWEST).map(({ spec, ms }) => `${seconds(ms)}  ${shortName(spec)}`),
+  ];
+}
+
+/** @param {Tally[]} tallies @returns {Tally} */
+export function addUp(tallies) {
+  const sum = (/** @type {'passed' | 'failed' | 'skipped'} */ key) =>
+    tallies.reduce((total, tally) => total + tally[key], 0);
+  return {
+    passed: sum('passed'),
+    failed: sum('failed'),
+    skipped: sum('skipped'),
+    ok: tallies.every((tally) => tally.ok),
+  };
+}
