@@ -7,6 +7,7 @@ import {
   type ConvertResult,
   type FormatName,
   type PageVerdict,
+  type SelectorSchema,
 } from '@troupe/contracts';
 import { ATTRIBUTES_CUT, noAttributes, readAttributes, type AttributeValues } from './attributes.js';
 import { decodeBody } from './charset.js';
@@ -20,10 +21,12 @@ import { fenceFor } from './markdown-escape.js';
 import { measure } from './measures.js';
 import { kindOfContent } from './media-type.js';
 import { baseHref, readPageFacts } from './metadata.js';
+import { pickFacts } from './facts/pick-facts.js';
+import { readFacts } from './facts/read-facts.js';
 import { readJsonLd } from './metadata/json-ld.js';
 import { parseHtml } from './parse.js';
 import { orElse, writePlainText } from './plain-text.js';
-import { select, wholePage } from './selection.js';
+import { select, tagMask, wholePage } from './selection.js';
 import type { Tree } from './tree.js';
 import { UrlResolver } from './url-resolver.js';
 import { judgePage } from './verdict.js';
@@ -87,8 +90,10 @@ function convertHtml(request: ConvertRequest, rules: LinkRules, html: string): C
   };
 }
 
-export type Content = Partial<Record<Exclude<FormatName, 'attributes'>, string | string[]>> & {
+export type Content = Partial<Record<Exclude<FormatName, 'attributes' | 'json'>, string | string[]>> & {
   attributes?: AttributeValues;
+  /** Picked by selectors; what a model makes of a page is none of the converter's. */
+  json?: unknown;
   warning?: string;
 };
 
@@ -106,6 +111,11 @@ const SELECTED_FORMATS: readonly FormatName[] = ['markdown', 'html', 'links', 'i
 
 function askedAttributes({ formats }: ConvertRequest['spec']): AttributeSelector[] | null {
   return formats.find((format) => format.type === 'attributes')?.selectors ?? null;
+}
+
+function askedSelectors({ formats }: ConvertRequest['spec']): SelectorSchema | null {
+  for (const format of formats) if (format.type === 'json' && format.selectors !== null) return format.selectors;
+  return null;
 }
 
 function isMainContent(spec: ConvertRequest['spec']): boolean {
@@ -127,6 +137,12 @@ export function writeFormats({ request, tree, urls, whole, embedded }: Parsed): 
     const { attributes, isCut } = readAttributes(tree, asked);
     content.attributes = attributes;
     if (isCut) warn(ATTRIBUTES_CUT);
+  }
+  const selectors = askedSelectors(spec);
+  if (selectors !== null) {
+    const facts = readFacts({ tree, urls, mask: tagMask(tree, spec, whole.measures) }, selectors);
+    content.json = facts.value;
+    facts.warnings.forEach(warn);
   }
   if (!SELECTED_FORMATS.some((format) => wanted.has(format))) return content;
   const { mask, warning } = orElse(
@@ -180,12 +196,18 @@ export function encode(document: Readonly<Record<string, unknown>>): Pick<Conver
 // ---- other text
 
 const NO_BRANDING = 'Only HTML pages have a branding.';
+const NO_FACTS = 'Selectors find something in HTML pages only.';
 
 function convertText(request: ConvertRequest, text: string, kind: 'json' | 'xml' | 'text'): ConvertResult {
   const isBlank = text.trim() === '';
   const verdict: PageVerdict = isBlank ? 'empty' : 'content';
   const markdown = kind === 'text' || isBlank ? text : fenced(text, kind);
   const content: Content = {};
+  const selectors = askedSelectors(request.spec);
+  if (selectors !== null) {
+    content.json = pickFacts('', request.url, selectors).value;
+    content.warning = NO_FACTS;
+  }
   for (const format of request.spec.formats) {
     if (format.type === 'markdown') content.markdown = markdown;
     else if (format.type === 'rawHtml') content.rawHtml = text;
@@ -193,7 +215,8 @@ function convertText(request: ConvertRequest, text: string, kind: 'json' | 'xml'
       content.html = `<pre>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</pre>`;
     } else if (format.type === 'attributes') content.attributes = noAttributes(format.selectors);
     else if (format.type === 'links' || format.type === 'images') content[format.type] = [];
-    else if (format.type === 'branding' && request.captured?.branding === undefined) content.warning = NO_BRANDING;
+    else if (format.type === 'branding' && request.captured?.branding === undefined)
+      content.warning = [NO_BRANDING, content.warning ?? []].flat().join(' ');
   }
   return {
     verdict,

@@ -1,6 +1,23 @@
 import { decodeHTML, decodeHTMLAttribute } from 'entities/decode';
 import { F, FIRST_CUSTOM_TAG, TEXT, flagsOf, tagName } from './tags.js';
 
+/** Thrown when a search has taken all its steps. */
+export class SearchExhausted extends Error {}
+
+/** Where `:scope` is, and how many nodes may still be looked at. */
+export class Search {
+  /** 0: the page; its root element is meant. */
+  scope = 0;
+  /** @default no limit */
+  stepsLeft = Infinity;
+
+  /** @throws SearchExhausted */
+  spend(steps: number): void {
+    this.stepsLeft -= steps;
+    if (this.stepsLeft < 0) throw new SearchExhausted();
+  }
+}
+
 const CLASS_SPACE = /[ \t\n\r\f]+/;
 
 /**
@@ -24,6 +41,8 @@ export class Tree {
   readonly attrNameTo: Int32Array;
   readonly attrFrom: Int32Array;
   readonly attrTo: Int32Array;
+  /** What a search on this page starts from and may cost; nothing else of a tree ever changes. */
+  readonly search = new Search();
 
   constructor(
     readonly source: string,

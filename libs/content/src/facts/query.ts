@@ -1,0 +1,125 @@
+/** A selector as a search below an element: CSS, or XPath when it begins with `/` or `./`. */
+import { TroupeError } from '@troupe/contracts';
+import { compileScoped, type KeyedMatcher } from '../selector.js';
+import { FIRST_CUSTOM_TAG, TEXT, lookupTag } from '../tags.js';
+import type { Tree } from '../tree.js';
+import type { PageIndex } from './page-index.js';
+import { compileXPath } from './xpath.js';
+
+export interface FactsSource {
+  readonly tree: Tree;
+  readonly index: PageIndex;
+}
+
+export interface Query {
+  /** Name of the attribute that is meant of what is found; null: the element (or text) itself. */
+  readonly attribute: string | null;
+  /**
+   * Nodes below `scope` in document order; at least the first `enough` of them, if there are so many.
+   * @throws SearchExhausted
+   */
+  find(source: FactsSource, scope: number, enough: number): number[];
+}
+
+const XPATH = /^\.?\//;
+const MAX_KEPT = 1000;
+const kept = new Map<string, Query>();
+
+/** @throws TroupeError BAD_REQUEST when the text is no selector or uses something that is not supported */
+export function compileQuery(text: string): Query {
+  const known = kept.get(text);
+  if (known !== undefined) return known;
+  const query = XPATH.test(text) ? compileXPath(text) : new CssQuery(compileScoped(text));
+  if (kept.size >= MAX_KEPT) kept.clear();
+  kept.set(text, query);
+  return query;
+}
+
+/** What keeps a text from being a usable CSS selector or XPath; null: nothing. */
+export function checkQuery(text: string): string | null {
+  try {
+    compileQuery(text);
+    return null;
+  } catch (error) {
+    if (error instanceof TroupeError) return error.message;
+    throw error;
+  }
+}
+
+class CssQuery implements Query {
+  readonly attribute = null;
+
+  constructor(private readonly matchers: readonly KeyedMatcher[]) {}
+
+  find(source: FactsSource, scope: number, enough: number): number[] {
+    source.tree.search.scope = scope;
+    if (this.matchers.length === 1) return matching(source, scope, this.matchers[0]!, enough);
+    const nodes = new Set(this.matchers.flatMap((matcher) => matching(source, scope, matcher, enough)));
+    return [...nodes].sort((a, b) => a - b);
+  }
+}
+
+function matching({ tree, index }: FactsSource, scope: number, matcher: KeyedMatcher, enough: number): number[] {
+  const { key } = matcher;
+  if (key === null) return amongAll(tree, scope, matcher, enough);
+  if (key.type === 'tag') return amongTag(tree, scope, matcher, enough);
+  const candidates = key.type === 'class' ? index.withClass(key.name) : index.withId(key.name);
+  return among(tree, scope, candidates, matcher, enough);
+}
+
+function amongAll(tree: Tree, scope: number, { test }: KeyedMatcher, enough: number): number[] {
+  const found: number[] = [];
+  for (let node = scope + 1, to = tree.end[scope]!; node < to && found.length < enough; node++) {
+    tree.search.spend(1);
+    if (tree.tag[node] !== TEXT && test(tree, node)) found.push(node);
+  }
+  return found;
+}
+
+function amongTag(tree: Tree, scope: number, { key, test }: KeyedMatcher, enough: number): number[] {
+  const tag = numberOfTag(tree, key!.name);
+  const found: number[] = [];
+  const to = tree.end[scope]!;
+  tree.search.spend((to - scope) >> 3);
+  for (let node = scope + 1; node < to && found.length < enough; node++) {
+    if (tree.tag[node] !== tag) continue;
+    tree.search.spend(1);
+    if (test(tree, node)) found.push(node);
+  }
+  return found;
+}
+
+function numberOfTag(tree: Tree, name: string): number {
+  const known = lookupTag(name, 0, name.length);
+  return known > 0 ? known : FIRST_CUSTOM_TAG + tree.customTags.indexOf(name);
+}
+
+function among(
+  tree: Tree,
+  scope: number,
+  candidates: readonly number[],
+  { test }: KeyedMatcher,
+  enough: number,
+): number[] {
+  const found: number[] = [];
+  const to = tree.end[scope]!;
+  for (let i = firstAbove(candidates, scope); i < candidates.length && found.length < enough; i++) {
+    const node = candidates[i]!;
+    if (node >= to) break;
+    tree.search.spend(1);
+    if (test(tree, node)) found.push(node);
+  }
+  return found;
+}
+
+/** Place of the first number above `limit` in an ascending list. */
+function firstAbove(ascending: readonly number[], limit: number): number {
+  let from = 0;
+  let to = ascending.length;
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (ascending[middle]! > limit) to = middle;
+    else from = middle + 1;
+  }
+  return from;
+}

@@ -1,0 +1,298 @@
+/**
+ * XPath over a `Tree`, from an element down: `/a` and `./a` are its children, `//a` and `.//a` anything below it. All work is
+ * counted by `tree.search`.
+ */
+import { TroupeError } from '@troupe/contracts';
+import { collapsed } from '../metadata/white-space.js';
+import { MAX_SELECTOR_CHARS } from '../selector.js';
+import { DOCUMENT, TEXT, hashName } from '../tags.js';
+import type { Tree } from '../tree.js';
+import type { Query } from './query.js';
+import {
+  countsPlaces,
+  parseXPath,
+  type Axis,
+  type Expression,
+  type FunctionName,
+  type Operator,
+  type Step,
+} from './xpath-parser.js';
+
+/** @throws TroupeError BAD_REQUEST when the text is no XPath or uses something that is not supported. */
+export function compileXPath(text: string): Query {
+  const paths = parsed(text);
+  const attributes = new Set(paths.map(attributeAtEnd));
+  if (attributes.size > 1) throw badXPath(text, 'all its paths must end with the same attribute, or none');
+  const [attribute = null] = attributes;
+  return {
+    attribute,
+    find: ({ tree }, scope) => {
+      const found = paths.map((steps) => follow(tree, [scope], steps));
+      return found.length === 1 ? found[0]! : inOrder(tree, found.flat());
+    },
+  };
+}
+
+function parsed(text: string): Step[][] {
+  if (text.length > MAX_SELECTOR_CHARS)
+    throw badXPath(text.slice(0, 100), `it is longer than ${MAX_SELECTOR_CHARS} characters`);
+  try {
+    return parseXPath(text);
+  } catch (error) {
+    throw badXPath(text, error instanceof Error ? error.message : 'it cannot be read', error);
+  }
+}
+
+function badXPath(text: string, why: string, cause?: unknown): TroupeError {
+  return new TroupeError('BAD_REQUEST', `"${text}" is not a usable XPath: ${why}`, { cause });
+}
+
+function attributeAtEnd(steps: readonly Step[]): string | null {
+  const last = steps.at(-1);
+  return last?.axis === 'attribute' && last.test !== '*' ? last.test : null;
+}
+
+// ---- steps
+
+/** Where a step leads; a step to an attribute leads to the elements that have it. */
+function follow(tree: Tree, from: readonly number[], steps: readonly Step[]): number[] {
+  let nodes: number[] = [...from];
+  for (const step of steps) {
+    if (nodes.length === 0) break;
+    nodes = takeStep(tree, nodes, step);
+  }
+  return nodes;
+}
+
+function takeStep(tree: Tree, from: readonly number[], step: Step): number[] {
+  const isDown = step.axis === 'descendant' || step.axis === 'descendant-or-self';
+  const starts = isDown && !step.predicates.some(countsPlaces) ? outermost(tree, from) : from;
+  if (starts.length === 1) return inOrder(tree, fromOne(tree, starts[0]!, step), isReverse(step.axis));
+  return inOrder(
+    tree,
+    starts.flatMap((node) => fromOne(tree, node, step)),
+  );
+}
+
+function fromOne(tree: Tree, node: number, { axis, test, predicates }: Step): number[] {
+  let found = candidates(tree, node, axis, test);
+  for (const predicate of predicates)
+    found = found.filter((one, i) => holds(predicate, { tree, node: one, place: i + 1, size: found.length }));
+  return found;
+}
+
+function isReverse(axis: Axis): boolean {
+  return axis === 'ancestor' || axis === 'ancestor-or-self' || axis === 'preceding-sibling';
+}
+
+/** Each node once, in document order. */
+function inOrder(tree: Tree, nodes: number[], mayBeUnordered = true): number[] {
+  if (!mayBeUnordered || nodes.length < 2) return nodes;
+  tree.search.spend(nodes.length);
+  nodes.sort((a, b) => a - b);
+  return nodes.filter((node, i) => i === 0 || node !== nodes[i - 1]);
+}
+
+/** Nodes of an ascending list that are not inside another one of it. */
+function outermost(tree: Tree, ascending: readonly number[]): number[] {
+  const outer: number[] = [];
+  let covered = -1;
+  for (const node of ascending) {
+    if (node < covered) continue;
+    outer.push(node);
+    covered = tree.end[node]!;
+  }
+  return outer;
+}
+
+/** In the order of the axis: away from the node. */
+function candidates(tree: Tree, node: number, axis: Axis, test: string): number[] {
+  if (axis === 'attribute') return hasAttribute(tree, node, test) ? [node] : [];
+  const fits = nodeTest(tree, test);
+  const found: number[] = [];
+  for (const one of along(tree, node, axis)) {
+    tree.search.spend(1);
+    if (fits(one)) found.push(one);
+  }
+  return found;
+}
+
+function hasAttribute(tree: Tree, node: number, name: string): boolean {
+  tree.search.spend(1);
+  if (tree.isText(node)) return false;
+  return name === '*' ? tree.to[node]! > tree.from[node]! : tree.attrIndex(node, hashName(name)) >= 0;
+}
+
+function nodeTest(tree: Tree, test: string): (node: number) => boolean {
+  if (test === 'node()') return () => true;
+  if (test === 'text()') return (node) => tree.isText(node);
+  if (test === '*') return (node) => tree.tag[node] !== TEXT && tree.tag[node] !== DOCUMENT;
+  return (node) => tree.name(node) === test;
+}
+
+function* along(tree: Tree, node: number, axis: Axis): Generator<number> {
+  switch (axis) {
+    case 'self':
+      yield node;
+      return;
+    case 'child':
+      if (!tree.isText(node)) yield* siblings(tree, node + 1, tree.end[node]!);
+      return;
+    case 'descendant':
+      for (let i = node + 1, to = tree.end[node]!; i < to; i++) yield i;
+      return;
+    case 'descendant-or-self':
+      for (let i = node, to = tree.end[node]!; i < to; i++) yield i;
+      return;
+    case 'parent':
+      if (node > 0) yield tree.parent[node]!;
+      return;
+    case 'ancestor':
+    case 'ancestor-or-self':
+      for (let up = axis === 'ancestor' ? tree.parent[node]! : node; up >= 0; up = tree.parent[up]!) yield up;
+      return;
+    case 'following-sibling':
+      if (node > 0) yield* siblings(tree, tree.end[node]!, tree.end[tree.parent[node]!]!);
+      return;
+    case 'preceding-sibling':
+      if (node > 0) yield* [...siblings(tree, tree.parent[node]! + 1, node)].reverse();
+      return;
+    case 'attribute':
+      return;
+  }
+}
+
+function* siblings(tree: Tree, from: number, to: number): Generator<number> {
+  for (let child = from; child < to; child = tree.end[child]!) {
+    tree.search.spend(1);
+    yield child;
+  }
+}
+
+// ---- conditions
+
+/** Reading so many characters costs as much as looking at a node: 64. */
+const CHARS_PER_STEP_LOG2 = 6;
+
+interface Context {
+  tree: Tree;
+  node: number;
+  /** From 1. */
+  place: number;
+  size: number;
+}
+
+/** Strings: of the nodes or attributes that a path leads to. */
+type Value = string | number | boolean | string[];
+
+function holds(predicate: Expression, context: Context): boolean {
+  const value = evaluate(predicate, context);
+  return typeof value === 'number' ? value === context.place : truth(value);
+}
+
+function truth(value: Value): boolean {
+  return typeof value === 'object'
+    ? value.length > 0
+    : typeof value === 'number'
+      ? value !== 0 && !Number.isNaN(value)
+      : Boolean(value);
+}
+
+function textOf(value: Value): string {
+  return typeof value === 'object' ? (value[0] ?? '') : String(value);
+}
+
+function numberOf(value: Value): number {
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  if (typeof value === 'number') return value;
+  const text = textOf(value).trim();
+  return text === '' ? NaN : Number(text);
+}
+
+function evaluate(expression: Expression, context: Context): Value {
+  context.tree.search.spend(1);
+  switch (expression.type) {
+    case 'text':
+    case 'number':
+      return expression.value;
+    case 'or':
+      return truth(evaluate(expression.left, context)) || truth(evaluate(expression.right, context));
+    case 'and':
+      return truth(evaluate(expression.left, context)) && truth(evaluate(expression.right, context));
+    case 'compare':
+      return compares(expression.operator, evaluate(expression.left, context), evaluate(expression.right, context));
+    case 'path':
+      return stringsAt(expression.steps, context);
+    case 'call':
+      return call(expression.name, expression.args, context);
+  }
+}
+
+/** Texts of what a path leads to. */
+function stringsAt(steps: readonly Step[], { tree, node }: Context): string[] {
+  const nodes = follow(tree, [node], steps);
+  const attribute = attributeAtEnd(steps);
+  if (attribute === null) return nodes.map((one) => content(tree, one));
+  const hash = hashName(attribute);
+  return nodes.map((one) => tree.attr(one, hash) ?? '');
+}
+
+function content(tree: Tree, node: number): string {
+  const text = tree.textContent(node);
+  tree.search.spend(tree.end[node]! - node + (text.length >> CHARS_PER_STEP_LOG2));
+  return text;
+}
+
+/** With strings of a path: whether any of them fits. */
+function compares(operator: Operator, left: Value, right: Value): boolean {
+  if (typeof left === 'object') return left.some((one) => compares(operator, one, right));
+  if (typeof right === 'object') return right.some((one) => compares(operator, left, one));
+  if (operator === '=' || operator === '!=') return isEqual(left, right) === (operator === '=');
+  const [a, b] = [numberOf(left), numberOf(right)];
+  if (operator === '<') return a < b;
+  if (operator === '<=') return a <= b;
+  return operator === '>' ? a > b : a >= b;
+}
+
+function isEqual(left: Exclude<Value, string[]>, right: Exclude<Value, string[]>): boolean {
+  if (typeof left === 'boolean' || typeof right === 'boolean') return truth(left) === truth(right);
+  if (typeof left === 'number' || typeof right === 'number') return numberOf(left) === numberOf(right);
+  return left === right;
+}
+
+function call(name: FunctionName, args: readonly Expression[], context: Context): Value {
+  const { tree, node } = context;
+  const value = (i: number): Value => (i < args.length ? evaluate(args[i]!, context) : content(tree, node));
+  switch (name) {
+    case 'contains':
+      return textOf(value(0)).includes(textOf(value(1)));
+    case 'starts-with':
+      return textOf(value(0)).startsWith(textOf(value(1)));
+    case 'ends-with':
+      return textOf(value(0)).endsWith(textOf(value(1)));
+    case 'normalize-space':
+      return collapsed(textOf(value(0)));
+    case 'lower-case':
+      return textOf(value(0)).toLowerCase();
+    case 'string':
+      return textOf(value(0));
+    case 'string-length':
+      return textOf(value(0)).length;
+    case 'number':
+      return numberOf(value(0));
+    case 'count':
+      return (value(0) as string[]).length;
+    case 'name':
+      return tree.isText(node) ? '' : tree.name(node);
+    case 'position':
+      return context.place;
+    case 'last':
+      return context.size;
+    case 'not':
+      return !truth(value(0));
+    case 'true':
+      return true;
+    case 'false':
+      return false;
+  }
+}
