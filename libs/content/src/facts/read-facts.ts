@@ -2,6 +2,7 @@
 import type { SelectorSchema } from '@troupe/contracts';
 import { writeInnerHtml } from '../clean-html.js';
 import { imageSource } from '../images.js';
+import { isPermalink } from '../links.js';
 import { DROP, KEEP, type Mask } from '../mask.js';
 import { isMonthFirst } from '../metadata/date-text.js';
 import { collapsed } from '../metadata/white-space.js';
@@ -216,7 +217,7 @@ function shownText(tree: Tree, mask: Mask | null, node: number): string {
       text += separator;
     }
     const flags = flagsOf(tree.tag[i]!);
-    if (i !== node && (mask?.[i] === DROP || flags & F.invisible)) {
+    if (i !== node && (mask?.[i] === DROP || flags & F.invisible || isPermalinkAt(tree, i))) {
       i = tree.end[i]!;
       continue;
     }
@@ -229,6 +230,10 @@ function shownText(tree: Tree, mask: Mask | null, node: number): string {
     i++;
   }
   return isVerbatim ? text.replace(/^\r?\n/, '').trimEnd() : collapsed(text);
+}
+
+function isPermalinkAt(tree: Tree, node: number): boolean {
+  return tree.tag[node] === T.a && isPermalink(tree, node, tree.attr(node, A.href) ?? '');
 }
 
 function isPreformatted(tree: Tree, node: number): boolean {
