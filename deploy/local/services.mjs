@@ -10,7 +10,7 @@ const MEMORY = {
   scheduler: { oldSpaceMb: 512, semiSpaceMb: 8 },
   fetcher: { oldSpaceMb: 768, semiSpaceMb: 16 },
   converter: { oldSpaceMb: 512, semiSpaceMb: 16 },
-  extractor: { oldSpaceMb: 128, semiSpaceMb: 1 },
+  extractor: { oldSpaceMb: 512, semiSpaceMb: 8 },
   dispatcher: { oldSpaceMb: 256, semiSpaceMb: 8 },
 };
 

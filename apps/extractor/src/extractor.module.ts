@@ -1,13 +1,22 @@
 import { Module, type DynamicModule } from '@nestjs/common';
+import type { TroupeConfig } from '@troupe/config';
 import { MemberBoard, NatsLink } from '@troupe/messaging';
+import type { createPool } from '@troupe/persistence';
+import { MODELS } from './models/model.js';
+import type { TeamModels } from './models/team-models.js';
 
-/**
- * The extractor: on the bus and on the member board, and consumer of nothing yet. The consumer of LLM tasks
- * joins here together with extract jobs.
- */
+export interface ExtractorParts {
+  instance: string;
+  config: Readonly<TroupeConfig>;
+  link: NatsLink;
+  pool: ReturnType<typeof createPool>;
+  models: TeamModels;
+}
+
+/** The extractor: work that needs a language model. */
 @Module({})
 export class ExtractorModule {
-  static forLink(link: NatsLink, instance: string): DynamicModule {
+  static with({ instance, link, models }: ExtractorParts): DynamicModule {
     const board = {
       provide: MemberBoard,
       useFactory: async (): Promise<MemberBoard> => {
@@ -16,6 +25,9 @@ export class ExtractorModule {
         return members;
       },
     };
-    return { module: ExtractorModule, providers: [{ provide: NatsLink, useValue: link }, board] };
+    return {
+      module: ExtractorModule,
+      providers: [{ provide: NatsLink, useValue: link }, { provide: MODELS, useValue: models }, board],
+    };
   }
 }

@@ -46,7 +46,9 @@ import { SitemapKick } from './kickoff/sitemap-kick.js';
 import { LaneConsumer } from './lanes/lane.consumer.js';
 import { SitemapFinder } from './map/sitemap-finder.js';
 import { SiteMapper } from './map/site-mapper.js';
+import { PageModels } from './models/page-models.js';
 import { PageFetcher, type Engines } from './pages/page-fetcher.js';
+import { PageFinisher } from './pages/page-finisher.js';
 import { ProxiedEngine, ProxyPools, StealthHosts } from './proxies/index.js';
 import { RobotsJudge } from './robots/robots-judge.js';
 import { RobotsRules } from './robots/robots-rules.js';
@@ -120,6 +122,8 @@ export class FetcherParts {
       hasExit: (team) => proxies.hasStealthExit(team),
       hosts: new StealthHosts(),
     });
+    const rpc = new Rpc(context.link);
+    const finisher = new PageFinisher({ changes, models: new PageModels(rpc) });
     const single = new SinglePages({ pages, express, penalties, reports, robots });
     const common = { instance, mailboxes, cancels, pauses, robots };
     return new FetcherParts(
@@ -134,7 +138,7 @@ export class FetcherParts {
           clock: new SlotClock(),
           pages,
           cache,
-          changes,
+          finisher,
           blobs: new BlobGatherer(roots.results),
           erasable: roots.erasable,
           log,
@@ -153,8 +157,8 @@ export class FetcherParts {
         single,
         pages,
         cache,
-        changes,
-        rpc: new Rpc(context.link),
+        finisher,
+        rpc,
         hasBrowser,
         browserElsewhere: boards.browserElsewhere,
       }),

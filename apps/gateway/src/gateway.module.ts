@@ -38,6 +38,7 @@ import { Readiness } from './health/readiness.js';
 import { DeliveriesService } from './jobs/deliveries.service.js';
 import { BatchAppendService } from './jobs/batch-append.service.js';
 import { CrawlExplainService } from './jobs/crawl-explain.service.js';
+import { CrawlWishesService } from './jobs/crawl-wishes.service.js';
 import { CrawlPauseService } from './jobs/crawl-pause.service.js';
 import { JobCancelService } from './jobs/job-cancel.service.js';
 import { JobLedgerService } from './jobs/job-ledger.service.js';
@@ -70,6 +71,7 @@ export interface GatewayParts {
   pauses: CrawlPauseService;
   ledgers: JobLedgerService;
   explains: CrawlExplainService;
+  crawlWishes: CrawlWishesService;
   targets: TargetPolicy;
   /** null: `RATE_LIMITS=off`. */
   rateLimits: RateLimits | null;
@@ -144,6 +146,7 @@ function providersOf(parts: GatewayParts): Provider[] {
     { provide: CrawlPauseService, useValue: parts.pauses },
     { provide: JobLedgerService, useValue: parts.ledgers },
     { provide: CrawlExplainService, useValue: parts.explains },
+    { provide: CrawlWishesService, useValue: parts.crawlWishes },
     { provide: TargetPolicy, useValue: parts.targets },
     { provide: AccountService, useValue: parts.account },
     ...adminProviders(parts.admin),

@@ -39,6 +39,7 @@ import { BatchAppendService } from './jobs/batch-append.service.js';
 import { CommandPublisher } from './jobs/command-publisher.js';
 import { DeliveriesService } from './jobs/deliveries.service.js';
 import { CrawlExplainService } from './jobs/crawl-explain.service.js';
+import { CrawlWishesService } from './jobs/crawl-wishes.service.js';
 import { CrawlPauseService } from './jobs/crawl-pause.service.js';
 import { JobCancelService } from './jobs/job-cancel.service.js';
 import { JobFeeds } from './jobs/job-feeds.js';
@@ -174,6 +175,7 @@ function buildServices(
     appends: new BatchAppendService({ ...jobCommands, submit }),
     pauses: new CrawlPauseService({ ...jobCommands, pauses: new PauseBoard(link) }),
     ledgers: new JobLedgerService({ status, ledgers: new LedgerRepository(pool) }),
+    crawlWishes: new CrawlWishesService({ calls, link, targets }),
     explains: new CrawlExplainService({ calls, link, targets }),
     targets,
     rateLimits,

@@ -73,3 +73,6 @@ export interface Models {
   /** @throws ModelError NOT_SUPPORTED without any */
   of(team: Uuid): Promise<LanguageModel>;
 }
+
+/** Under which the module provides them. */
+export const MODELS = 'Models';

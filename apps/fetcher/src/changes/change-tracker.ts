@@ -35,39 +35,34 @@ export interface TrackedScrape {
 }
 
 /** What is added to a document. */
-type Finding = { changeTracking: ChangeTracking; warning?: string } | { warning: string };
+export interface ChangeReport {
+  changeTracking?: ChangeTracking;
+  warning?: string;
+  /** The earlier text of a page, when a model shall name its changes. */
+  previous?: string;
+}
 
 const SKIPPED = 'Changes are not tracked with zero data retention.';
 const UNAVAILABLE = 'Changes could not be tracked: the history of the page is not available.';
 const NO_DIFF = 'The page changed too much to show its differences.';
-const LOST_TEXT = 'The earlier text of the page is not kept any more: its differences cannot be shown.';
+const LOST_TEXT = 'The earlier text of the page is not kept any more: its differences cannot be told.';
 
 export class ChangeTracker {
   constructor(private readonly parts: ChangeTrackerParts) {}
 
-  /** The page as it is unless change tracking was asked for. Never rejects. */
-  async track(page: FetchedPage, scrape: TrackedScrape): Promise<FetchedPage> {
-    const { changeTracking, zeroRetention } = scrape.spec;
-    if (changeTracking === null) return page;
-    const isPacked = page.document[0] === 0x1f && page.document[1] === 0x8b;
-    const json = isPacked ? await unpack(page.document) : page.document;
-    const document = JSON.parse(Buffer.from(json).toString('utf8')) as PageDocument;
-    const finding = zeroRetention ? { warning: SKIPPED } : await this.#examine(page, document, scrape, changeTracking);
-    const warning = [finding.warning, document.warning].filter(Boolean).join(' ');
-    const bytes = Buffer.from(JSON.stringify({ ...document, ...finding, ...(warning === '' ? {} : { warning }) }));
-    return { ...page, document: isPacked ? await pack(bytes) : bytes, documentBytes: bytes.byteLength };
-  }
-
-  async #examine(
-    { statusCode }: FetchedPage,
-    { markdown }: PageDocument,
+  /** null unless change tracking was asked for. Never rejects. */
+  async examine(
+    { statusCode }: Pick<FetchedPage, 'statusCode'>,
+    { markdown }: Pick<PageDocument, 'markdown'>,
     scrape: TrackedScrape,
-    spec: ChangeTrackingSpec,
-  ): Promise<Finding> {
+  ): Promise<ChangeReport | null> {
+    const { changeTracking, zeroRetention } = scrape.spec;
+    if (changeTracking === null) return null;
+    if (zeroRetention) return { warning: SKIPPED };
     try {
-      if (statusCode === GONE_STATUS) return await this.#removed(scrape, spec);
+      if (statusCode === GONE_STATUS) return await this.#removed(scrape, changeTracking);
       if (statusCode >= 200 && statusCode < 300 && markdown !== undefined)
-        return await this.#compared(markdown, scrape, spec);
+        return await this.#compared(markdown, scrape, changeTracking);
       return { warning: `Changes are not tracked: the page answered ${statusCode}.` };
     } catch (error) {
       this.parts.log.warn({ err: error }, 'changes of a page could not be tracked');
@@ -76,12 +71,12 @@ export class ChangeTracker {
   }
 
   /** An error page is no part of the history. */
-  async #removed(scrape: TrackedScrape, spec: ChangeTrackingSpec): Promise<Finding> {
+  async #removed(scrape: TrackedScrape, spec: ChangeTrackingSpec): Promise<ChangeReport> {
     const before = await this.parts.history.find(keyOf(scrape, spec), scrape.scrape);
     return { changeTracking: findingOf('removed', before) };
   }
 
-  async #compared(markdown: string, scrape: TrackedScrape, spec: ChangeTrackingSpec): Promise<Finding> {
+  async #compared(markdown: string, scrape: TrackedScrape, spec: ChangeTrackingSpec): Promise<ChangeReport> {
     const { history, blobs, historyHours } = this.parts;
     const hash = identityOf(markdown);
     const hour = hourOf(Date.now() + (historyHours + 1) * HOUR_MS);
@@ -89,19 +84,21 @@ export class ChangeTracker {
     const before = await history.replace(keyOf(scrape, spec), scrape.scrape, { hash, blob });
     if (before === null) return { changeTracking: findingOf('new', null) };
     if (isSameText(before.hash, hash)) return { changeTracking: findingOf('same', before) };
-    const changed = findingOf('changed', before);
-    return spec.diff ? this.#withDiff(changed, before, markdown, spec) : { changeTracking: changed };
+    const changed = { changeTracking: findingOf('changed', before) };
+    if (!spec.diff && spec.json === null) return changed;
+    const previous = await this.#textOf(before);
+    if (previous === null) return { ...changed, warning: LOST_TEXT };
+    const shown = spec.diff ? await this.#withDiff(changed.changeTracking, previous, markdown, spec) : changed;
+    return spec.json === null ? shown : { ...shown, previous };
   }
 
   async #withDiff(
     changed: ChangeTracking,
-    before: Snapshot,
+    previous: string,
     markdown: string,
     { diffShape }: ChangeTrackingSpec,
-  ): Promise<Finding> {
-    const text = await this.#textOf(before);
-    if (text === null) return { changeTracking: changed, warning: LOST_TEXT };
-    const diff = await this.parts.differ.compare(text, markdown);
+  ): Promise<ChangeReport> {
+    const diff = await this.parts.differ.compare(previous, markdown);
     if (diff === null) return { changeTracking: changed, warning: NO_DIFF };
     return { changeTracking: { ...changed, diff: diffShape === 'object' ? diff : diff.text } };
   }

@@ -4,6 +4,8 @@ import type { PageDocument, ScrapeSpec } from '@troupe/contracts';
 import type { Snapshot } from '@troupe/persistence';
 import { CACHED_SPEC } from '../cache/memory-cache.fixture.js';
 import type { FetchedPage } from '../pages/page-fetcher.js';
+import type { PageAnswer, PageQuestion } from '../models/page-models.js';
+import { PageFinisher } from '../pages/page-finisher.js';
 import { ChangeTracker } from './change-tracker.js';
 import { DiffThread } from './diff-thread.js';
 import { diffTexts } from './text-diff.js';
@@ -86,6 +88,8 @@ describe('change tracking', () => {
   let isAway: boolean;
   let diffs: boolean;
   let tracker: ChangeTracker;
+  let asked: { question: PageQuestion; previous: string | undefined }[];
+  let named: Partial<PageAnswer>;
 
   beforeEach(() => {
     before = null;
@@ -93,6 +97,8 @@ describe('change tracking', () => {
     blobs = new Map();
     isAway = false;
     diffs = true;
+    asked = [];
+    named = { changes: { price: { previous: 'two', current: 'one' } } };
     tracker = new ChangeTracker({
       history: {
         replace: async (key, scrape, now) => {
@@ -140,7 +146,15 @@ describe('change tracking', () => {
       changeTracking: { tag: 'daily', diff: true, diffShape: 'string', json: null },
       ...more.spec,
     };
-    const result = await tracker.track(page, { team: 'team', url: 'http://site.test/', scrape: 'id', spec });
+    const models = {
+      ask: async (question: PageQuestion, { previous }: { previous?: string }) => {
+        asked.push({ question, previous });
+        return { parts: {}, tokens: 30, warnings: [], failures: [], ...named };
+      },
+    };
+    const scrape = { team: 'team', url: 'http://site.test/', scrape: 'id', spec };
+    const limits = { leftMs: 1000, signal: new AbortController().signal };
+    const result = await new PageFinisher({ changes: tracker, models }).finish(page, scrape, limits);
     const bytes = more.isPacked ? gunzipSync(result.document) : result.document;
     return { page, result, document: JSON.parse(Buffer.from(bytes).toString()) as PageDocument };
   }
@@ -212,5 +226,44 @@ describe('change tracking', () => {
     expect(document.warning).toMatch(/zero data retention/);
     expect(written).toEqual([]);
     expect(blobs.size).toBe(0);
+  });
+
+  describe('with names for the changes', () => {
+    const json = { prompt: 'the price', schema: null };
+    const spec = { changeTracking: { tag: null, diff: false, diffShape: 'string' as const, json } };
+    const document = { metadata: { statusCode: 200, creditsUsed: 1 } } as PageDocument;
+
+    it('has a model compare the two texts of a changed page, for four credits', async () => {
+      const previous = TEXT.replace('one', 'two');
+      before = earlier(previous);
+      const { document: page, result } = await track({ spec, document, page: { credits: 1 } });
+      expect(asked).toMatchObject([{ question: { changes: json, formats: [] }, previous }]);
+      expect(page.changeTracking).toEqual({
+        previousScrapeAt: EARLIER.toISOString(),
+        changeStatus: 'changed',
+        visibility: 'visible',
+        json: { price: { previous: 'two', current: 'one' } },
+      });
+      expect([result.credits, page.metadata.creditsUsed]).toEqual([5, 5]);
+    });
+
+    it('asks no model about a page that is new or the same', async () => {
+      await track({ spec });
+      before = earlier(TEXT);
+      const { document: page } = await track({ spec });
+      expect(page.changeTracking).toMatchObject({ changeStatus: 'same' });
+      expect(asked).toEqual([]);
+    });
+
+    it('keeps what else is known of a change that a model could not name, and charges nothing for it', async () => {
+      before = earlier(TEXT.replace('one', 'two'));
+      const error = { code: 'SCRAPE_JSON_FAILED', message: 'no answer', retryable: true, httpStatus: 500 } as const;
+      named = { failures: [{ what: 'changes', error }] };
+      const { document: page, result } = await track({ spec, document, page: { credits: 1 } });
+      expect(page.changeTracking).toMatchObject({ changeStatus: 'changed' });
+      expect(page.changeTracking).not.toHaveProperty('json');
+      expect(page.warning).toBe('The json of changeTracking could not be made: no answer.');
+      expect(result.credits).toBe(1);
+    });
   });
 });

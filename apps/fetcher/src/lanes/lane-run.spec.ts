@@ -14,6 +14,7 @@ import {
 import type { SlotHold, SlotVerdict } from '@troupe/messaging';
 import { parseRobots, RobotsFile } from '@troupe/politeness';
 import type { FetchedPage, PageRequest } from '../pages/page-fetcher.js';
+import type { PageFinisher } from '../pages/page-finisher.js';
 import { BusyAnswerError, TransportError } from '../pages/transport-error.js';
 import type { Trouble } from '../slots/host-reports.js';
 import { CACHED_SPEC, MemoryCache } from '../cache/memory-cache.fixture.js';
@@ -94,6 +95,7 @@ const url = (name: string) => `http://${HOST}/docs/${name}`;
 class Surroundings {
   verdict: SlotVerdict = { held: {} as SlotHold, previousFetcher: null };
   fetch: (request: PageRequest) => Promise<FetchedPage> = async (request) => pageOf(request.url);
+  finish: PageFinisher['finish'] = async (page) => page;
   rules: RobotsFile = RobotsFile.allowAll;
   pauses = new Map<string, number>();
   isCancelled = false;
@@ -162,7 +164,7 @@ class Surroundings {
       },
     },
     cache: this.memory.cache,
-    changes: { track: (page) => Promise.resolve(page) },
+    finisher: { finish: (page, scrape, limits) => this.finish(page, scrape, limits) },
     erasable: { of: (job) => ({ put: async () => `zdr/${job}/blob` }) },
     blobs: {
       put: async (bytes) => {
@@ -231,6 +233,76 @@ describe('a lane', () => {
       around.renews = false;
       await jest.advanceTimersByTimeAsync(5_000);
       expect(await ended).toMatchObject({ reason: 'refused', unrun: [1, 2], pages: [] });
+    });
+  });
+
+  describe('whose pages a model writes for', () => {
+    const lane = (names: string[]) => {
+      const spec = laneOf([]).spec;
+      return laneOf(names.map(url), { spec: { ...spec, formats: [{ type: 'summary' }] } });
+    };
+    let answers: (() => void)[];
+    beforeEach(() => {
+      answers = [];
+      around.finish = (page, _scrape, { signal }) =>
+        new Promise((resolve, reject) => {
+          answers.push(() => resolve({ ...page, credits: 7 }));
+          signal.addEventListener('abort', () => reject(new Error('aborted')));
+        });
+    });
+
+    it('fetches the next ones meanwhile, a few, and ends when all are written', async () => {
+      const ended = around.run(lane(['a', 'b', 'c', 'd', 'e', 'f']));
+      await sleep(20);
+      expect(around.fetched).toHaveLength(4);
+      expect(around.cleanHosts).toHaveLength(4);
+      answers[1]!();
+      await sleep(20);
+      expect(around.fetched).toHaveLength(5);
+      for (const answer of answers) answer();
+      await sleep(20);
+      expect(around.types()).not.toContain('LaneEnd');
+      for (const answer of answers) answer();
+      expect(await ended).toMatchObject({ reason: 'done', unrun: [] });
+      expect(around.results().map(({ item, credits }) => [item, credits])).toEqual(
+        expect.arrayContaining([1, 2, 3, 4, 5, 6].map((item) => [item, 7])),
+      );
+      expect(around.results()).toHaveLength(6);
+    });
+
+    it('gives the conversion what the model reads', async () => {
+      let formats: unknown;
+      around.fetch = async (request) => {
+        formats = request.spec.formats;
+        return pageOf(request.url);
+      };
+      around.finish = async (page) => page;
+      await around.run(lane(['a']));
+      expect(formats).toEqual([{ type: 'summary' }, { type: 'markdown' }]);
+    });
+
+    it('gives unwritten pages back when its job is cancelled', async () => {
+      const consumer = new LaneConsumer(around.parts, 1);
+      const ended = consumer.handle(lane(['a', 'b']));
+      await sleep(20);
+      answers[0]!();
+      await sleep(5);
+      around.isCancelled = true;
+      around.cancel('job');
+      await ended;
+      expect(around.end()).toMatchObject({ reason: 'cancel', unrun: [2] });
+      expect(around.results().map(({ item }) => item)).toEqual([1]);
+    });
+
+    it('fails a page for which the model had nothing, and blames no host', async () => {
+      around.finish = async () => {
+        throw new TroupeError('SCRAPE_JSON_FAILED', 'no answer', { retryable: true });
+      };
+      await around.run(lane(['a']));
+      expect(around.results()).toMatchObject([
+        { outcome: 'failed', rule: 'SCRAPE_JSON_FAILED', message: 'no answer', retryable: true, credits: 0 },
+      ]);
+      expect(around.troubles).toEqual([]);
     });
   });
 

@@ -21,8 +21,9 @@ import { canonicalize, compileScope, fingerprintUrl, type CompiledScope } from '
 import type { SlotHold } from '@troupe/messaging';
 import type { Cancels, LaneSlots, Mailboxes, Pauses, Penalties, RobotsLookup } from '../ports.js';
 import type { CacheView, PageCache } from '../cache/index.js';
-import type { ChangeTracker } from '../changes/change-tracker.js';
+import { mayNeedModel, readingSpec } from '../models/model-wish.js';
 import type { ConversionRequest, FetchedPage, PageFetcher } from '../pages/page-fetcher.js';
+import type { PageFinisher } from '../pages/page-finisher.js';
 import { BusyAnswerError, TransportError } from '../pages/transport-error.js';
 import { HopGuard, HostPausedError } from '../pages/hop-guard.js';
 import type { ExpressSlots } from '../slots/express-slots.js';
@@ -30,6 +31,7 @@ import type { HostReports, TroubleKind } from '../slots/host-reports.js';
 import type { SlotClock } from '../slots/slot-clock.js';
 import { LaneResults } from './lane-results.js';
 import { failedResult, okResult, refusedResult, type PageContext } from './page-results.js';
+import { PagesInWriting } from './pages-in-writing.js';
 
 export interface LaneParts {
   instance: string;
@@ -44,7 +46,7 @@ export interface LaneParts {
   clock: SlotClock;
   pages: Pick<PageFetcher, 'fetch' | 'recall'>;
   cache: Pick<PageCache, 'lookUp'>;
-  changes: Pick<ChangeTracker, 'track'>;
+  finisher: Pick<PageFinisher, 'finish'>;
   blobs: Pick<BlobStore, 'put'>;
   /** Of jobs with zero data retention. */
   erasable: Pick<ErasableBlobs, 'of'>;
@@ -69,6 +71,9 @@ export class LaneRun {
   readonly #results: LaneResults;
   readonly #scope: CompiledScope | null;
   readonly #spec: ScrapeSpec;
+  /** Of the pages; what a model reads included. */
+  readonly #readingSpec: ScrapeSpec;
+  readonly #writing = new PagesInWriting();
   #draining = false;
   #stop: EndReason | 'lost' | null = null;
 
@@ -78,6 +83,7 @@ export class LaneRun {
   ) {
     this.#scope = lane.scope === null ? null : compileScope(lane.scope);
     this.#spec = completeSpec(lane.spec);
+    this.#readingSpec = readingSpec(this.#spec);
     this.#results = new LaneResults(lane, this.#run, {
       mailboxes: parts.mailboxes,
       blobs: this.#spec.zeroRetention ? parts.erasable.of(lane.job) : parts.blobs,
@@ -167,11 +173,18 @@ export class LaneRun {
   }
 
   async #runItems(): Promise<{ reason: EndReason; unrun: LaneItem[] }> {
+    const { reason, unrun } = await this.#fetchItems();
+    const dropped = await this.#writing.ended();
+    if (dropped.length === 0) return { reason, unrun };
+    return { reason: this.#reasonToStop() ?? reason, unrun: [...dropped, ...unrun] };
+  }
+
+  async #fetchItems(): Promise<{ reason: EndReason; unrun: LaneItem[] }> {
     const { items, team } = this.lane;
     const urls = items.map(({ url }) => url);
     const cached = await this.parts.cache.lookUp(team, urls, this.#spec);
     for (const [index, item] of items.entries()) {
-      await this.#results.room();
+      await Promise.all([this.#results.room(), this.#writing.room()]);
       const reason = this.#reasonToStop() ?? (await this.#runItem(item, cached));
       if (reason === 'penalty-after-page') return { reason: 'penalty', unrun: items.slice(index + 1) };
       if (reason !== null) return { reason, unrun: items.slice(index) };
@@ -228,39 +241,64 @@ export class LaneRun {
     const page = await this.parts.pages.recall(remembered, this.#conversionOf(item, {}));
     if (page === null) return false;
     this.#abort.signal.throwIfAborted();
-    this.#addPage({ ...context, ms: performance.now() - startedAt }, page);
+    await this.#settlePage({ ...context, ms: performance.now() - startedAt }, page);
     return true;
   }
 
   async #fetchItem(context: PageContext, guard: HopGuard, cached: CacheView): Promise<'penalty-after-page' | null> {
     const { item } = context;
-    const { spec, team, jobNo } = { ...this.lane, spec: this.#spec };
     const startedAt = performance.now();
     this.parts.clock.mark(this.lane.host, this.lane.slot.i);
-    const fetched = await this.parts.pages.fetch({
+    const page = await this.parts.pages.fetch({
       ...this.#conversionOf(item, cached.metadata),
       url: item.url,
-      budgetMs: spec.timeoutMs,
+      budgetMs: this.#spec.timeoutMs,
       onHop: (target) => guard.checkHop(target),
       onAnswer: () => this.#markAnswer(),
       onClimb: () => this.#waitForHopGap(),
       keepsBusyAnswers: item.attempt >= MAX_ATTEMPTS,
       reportsShells: false,
       cache: cached.use(item.url),
-      team,
+      team: this.lane.team,
       contextKey: this.lane.job,
     });
-    const scrape = scrapeIdOf(jobNo, item.item);
-    const page = await this.parts.changes.track(fetched, { team, url: item.url, scrape, spec });
-    this.#abort.signal.throwIfAborted();
-    this.#addPage({ ...context, ms: performance.now() - startedAt }, page);
+    await this.#settlePage({ ...context, ms: performance.now() - startedAt }, page);
     if (page.busy === null) return this.#reportClean(guard.host, page.fetchMs);
     return this.#reportTrouble(guard.host, page.busy.kind, page.busy.retryMs).endsLane;
   }
 
+  /** A model thinks for seconds: the lane goes on meanwhile. Anything else of a page is done before the next one. */
+  async #settlePage(context: PageContext, page: FetchedPage): Promise<void> {
+    const settled = this.#finishPage(context, page);
+    if (!mayNeedModel(this.#spec)) return settled;
+    this.#writing.add(context.item, () => this.#settleWritten(context, settled));
+  }
+
+  /** False: the lane was interrupted. The host has nothing to do with what fails here. */
+  async #settleWritten(context: PageContext, finished: Promise<void>): Promise<boolean> {
+    try {
+      await finished;
+    } catch (error) {
+      if (this.#abort.signal.aborted) return false;
+      const failure = isTroupeError(error) ? error : this.#unexpected(context.item, error);
+      this.#results.add(failedResult(context, failure, null, 0), null);
+    }
+    return true;
+  }
+
+  async #finishPage(context: PageContext, page: FetchedPage): Promise<void> {
+    const { item, ms } = context;
+    const { team, jobNo } = this.lane;
+    const scrape = { team, url: item.url, scrape: scrapeIdOf(jobNo, item.item), spec: this.#spec };
+    const limits = { leftMs: this.#spec.timeoutMs - ms, signal: this.#abort.signal };
+    const finished = await this.parts.finisher.finish(page, scrape, limits);
+    this.#abort.signal.throwIfAborted();
+    this.#addPage(context, finished);
+  }
+
   #conversionOf(item: LaneItem, metadata: Record<string, unknown>): ConversionRequest {
     return {
-      spec: this.#spec,
+      spec: this.#readingSpec,
       signal: this.#abort.signal,
       discover: (finalUrl) => this.#discover(item, finalUrl),
       metadata: {

@@ -2,13 +2,14 @@
 import { errorToWire, RPC, type FetchReply, type FetchRequest } from '@troupe/contracts';
 import type { Rpc } from '@troupe/messaging';
 import type { CacheView, PageCache } from '../cache/index.js';
-import type { ChangeTracker } from '../changes/change-tracker.js';
+import { readingSpec } from '../models/model-wish.js';
 import {
   NeedsBrowserError,
   type ConversionRequest,
   type FetchedPage,
   type PageFetcher,
 } from '../pages/page-fetcher.js';
+import type { PageFinisher } from '../pages/page-finisher.js';
 import type { SinglePages } from './single-pages.js';
 
 export interface ScrapeAnswer {
@@ -20,12 +21,19 @@ export interface ScrapeParts {
   single: Pick<SinglePages, 'fetch'>;
   pages: Pick<PageFetcher, 'recall'>;
   cache: Pick<PageCache, 'lookUp'>;
-  changes: Pick<ChangeTracker, 'track'>;
+  finisher: Pick<PageFinisher, 'finish'>;
   rpc: Pick<Rpc, 'call'>;
   /** This process has a browser of its own. */
   hasBrowser: boolean;
   /** Some other fetcher of the cluster has one. */
   browserElsewhere(): boolean;
+}
+
+/** A scrape being made. */
+interface Running {
+  request: FetchRequest;
+  startedAt: number;
+  signal: AbortSignal;
 }
 
 export class ScrapeRunner {
@@ -37,9 +45,9 @@ export class ScrapeRunner {
     try {
       const cached = await this.parts.cache.lookUp(request.team, [request.url], request.spec);
       const remembered = await this.#recall(request, cached, signal);
-      if (remembered !== null) return await this.#answer(remembered, request, startedAt);
+      if (remembered !== null) return await this.#answer(remembered, { request, startedAt, signal });
       cached.checkMayFetch(request.url);
-      return await this.#http(consulted(request, cached), cached, startedAt, signal);
+      return await this.#http({ request: consulted(request, cached), startedAt, signal }, cached);
     } catch (error) {
       return failure(error);
     }
@@ -52,18 +60,19 @@ export class ScrapeRunner {
       const { team, url, spec } = request;
       const cached = await this.parts.cache.lookUp(team, [url], spec);
       const asked = { ...request, spec: { ...spec, engine: 'browser' as const } };
-      return await this.#answer(await this.#fetch(asked, cached, signal), request, startedAt);
+      return await this.#answer(await this.#fetch(asked, cached, signal), { request, startedAt, signal });
     } catch (error) {
       return failure(error);
     }
   }
 
-  async #http(request: FetchRequest, cached: CacheView, startedAt: number, signal: AbortSignal): Promise<ScrapeAnswer> {
-    if (request.spec.engine !== 'auto' && this.#forwards()) return this.#forward(request, startedAt, signal);
+  async #http(running: Running, cached: CacheView): Promise<ScrapeAnswer> {
+    const { request, signal } = running;
+    if (request.spec.engine !== 'auto' && this.#forwards()) return this.#forward(running);
     try {
-      return await this.#answer(await this.#fetch(request, cached, signal), request, startedAt);
+      return await this.#answer(await this.#fetch(request, cached, signal), running);
     } catch (error) {
-      if (error instanceof NeedsBrowserError) return this.#shell(error, request, startedAt, signal);
+      if (error instanceof NeedsBrowserError) return this.#shell(error, running);
       throw error;
     }
   }
@@ -92,15 +101,15 @@ export class ScrapeRunner {
 
   async #answer(
     page: FetchedPage,
-    { team, url, id, spec }: FetchRequest,
-    startedAt: number,
+    { request, startedAt, signal }: Running,
     warning?: string,
   ): Promise<ScrapeAnswer> {
-    const { statusCode, finalUrl, engine, credits, document } = await this.parts.changes.track(page, {
-      team,
-      url,
-      scrape: id,
-      spec,
+    const { team, url, id, spec, deadlineMs } = request;
+    const leftMs = deadlineMs - (performance.now() - startedAt);
+    const scrape = { team, url, scrape: id, spec };
+    const { statusCode, finalUrl, engine, credits, document } = await this.parts.finisher.finish(page, scrape, {
+      leftMs,
+      signal,
     });
     const head: FetchReply = {
       ok: true,
@@ -114,18 +123,12 @@ export class ScrapeRunner {
     return { head, body: document };
   }
 
-  async #shell(
-    shell: NeedsBrowserError,
-    request: FetchRequest,
-    startedAt: number,
-    signal: AbortSignal,
-  ): Promise<ScrapeAnswer> {
+  async #shell(shell: NeedsBrowserError, running: Running): Promise<ScrapeAnswer> {
     try {
-      if (this.#forwards()) return await this.#forward(request, startedAt, signal);
+      if (this.#forwards()) return await this.#forward(running);
       return await this.#answer(
         await shell.keep(),
-        request,
-        startedAt,
+        running,
         'The page is made by scripts, and no browser is available to run them',
       );
     } catch (error) {
@@ -133,7 +136,7 @@ export class ScrapeRunner {
     }
   }
 
-  async #forward(request: FetchRequest, startedAt: number, signal: AbortSignal): Promise<ScrapeAnswer> {
+  async #forward({ request, startedAt, signal }: Running): Promise<ScrapeAnswer> {
     const deadlineMs = Math.max(1, Math.round(request.deadlineMs - (performance.now() - startedAt)));
     return this.parts.rpc.call<FetchReply>(RPC.fetchBrowser, { ...request, deadlineMs }, null, {
       timeoutMs: deadlineMs,
@@ -144,7 +147,7 @@ export class ScrapeRunner {
 
 function conversionOf({ sourceUrl, spec, metadata, id }: FetchRequest, signal: AbortSignal): ConversionRequest {
   return {
-    spec,
+    spec: readingSpec(spec),
     signal,
     discover: () => null,
     metadata: { sourceURL: sourceUrl, scrapeId: id, ...metadata },

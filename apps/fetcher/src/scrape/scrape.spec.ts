@@ -158,7 +158,7 @@ describe('a sync scrape', () => {
         single,
         pages: { recall: () => Promise.resolve(null) },
         cache: new MemoryCache().cache,
-        changes: { track: (page) => Promise.resolve(page) },
+        finisher: { finish: (page) => Promise.resolve(page) },
         rpc,
         hasBrowser: false,
         browserElsewhere: () => true,

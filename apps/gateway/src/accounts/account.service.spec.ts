@@ -3,7 +3,15 @@ import { type Caller } from '../auth/caller.js';
 import { AccountService } from './account.service.js';
 import { TeamActivity, type Activity } from './team-activity.js';
 
-const CALLER: Caller = { team: 't', teamName: 'a', keyId: null, concurrency: 4, creditsLimit: 100, flags: {} };
+const CALLER: Caller = {
+  team: 't',
+  teamName: 'a',
+  keyId: null,
+  concurrency: 4,
+  creditsLimit: 100,
+  hasModel: false,
+  flags: {},
+};
 
 function serviceWith({ used = 0, openPages = 0, activePages = 0, calls = { active: 0, waiting: 0 }, billing = true }) {
   const usage = {

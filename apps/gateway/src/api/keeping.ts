@@ -48,19 +48,21 @@ export function cacheSpecOf(
 export interface ChangeTrackingOptions {
   modes?: readonly unknown[];
   tag?: string | null;
+  /** What mode `json` asks for. */
+  wish: NonNullable<ChangeTrackingSpec['json']>;
 }
 
 /** @param origin who asks, as the request says: clients read an object, people a text */
 export function changeTrackingOf(
-  { modes, tag }: ChangeTrackingOptions,
+  { modes = [], tag, wish }: ChangeTrackingOptions,
   shape: DiffShape,
   origin: string | undefined,
 ): ChangeTrackingSpec {
   return {
     tag: tag ?? null,
-    diff: (modes ?? []).includes('git-diff'),
+    diff: modes.includes('git-diff'),
     diffShape: shape === 'auto' ? shapeFor(origin) : shape,
-    json: null,
+    json: modes.includes('json') ? wish : null,
   };
 }
 

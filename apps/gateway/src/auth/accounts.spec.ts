@@ -8,6 +8,7 @@ const OWNER: KeyOwner = {
   teamName: 'acme',
   concurrency: null,
   creditsLimit: null,
+  hasModel: true,
   flags: { ignoreRobots: true },
   expiresInMs: null,
 };

@@ -79,13 +79,15 @@ export class Accounts {
     return caller;
   }
 
-  private callerOf({ teamId, teamName, concurrency, creditsLimit, flags }: TeamAccount, keyId: Uuid | null): Caller {
+  private callerOf(account: TeamAccount, keyId: Uuid | null): Caller {
+    const { teamId, teamName, concurrency, creditsLimit, hasModel, flags } = account;
     return {
       team: teamId,
       teamName,
       keyId,
       concurrency: concurrency ?? this.options.concurrency,
       creditsLimit,
+      hasModel,
       flags,
     };
   }

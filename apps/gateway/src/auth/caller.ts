@@ -12,6 +12,8 @@ export interface Caller {
   concurrency: number;
   /** Credits per calendar month, counted with `BILLING=on`; null = unlimited. */
   creditsLimit: number | null;
+  /** The team has a language model of its own. */
+  hasModel: boolean;
   /** Permissions and limits of its own. */
   flags: TeamFlags;
 }

@@ -6,7 +6,15 @@ import { CrawlPauseService } from './crawl-pause.service.js';
 import { type JobCommands, type JobView, type RecordedCommand } from './ports.js';
 
 const ID = '6f0c0000-0000-4000-8000-000000000000';
-const CALLER: Caller = { team: 'team-a', teamName: 'a', keyId: null, concurrency: 10, creditsLimit: null, flags: {} };
+const CALLER: Caller = {
+  team: 'team-a',
+  teamName: 'a',
+  keyId: null,
+  concurrency: 10,
+  creditsLimit: null,
+  hasModel: false,
+  flags: {},
+};
 const COMMAND = { id: 'c', envelope: {} } as RecordedCommand;
 const SEEDS = [{ url: 'http://a/', host: 'a' }];
 

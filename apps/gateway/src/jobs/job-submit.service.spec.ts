@@ -5,7 +5,15 @@ import { ApiError } from '../errors/api-error.js';
 import { JobSubmitService, type JobSubmitParts } from './job-submit.service.js';
 import { type NewJob } from './ports.js';
 
-const CALLER: Caller = { team: 't', teamName: 'a', keyId: 'k', concurrency: 10, creditsLimit: 100, flags: {} };
+const CALLER: Caller = {
+  team: 't',
+  teamName: 'a',
+  keyId: 'k',
+  concurrency: 10,
+  creditsLimit: 100,
+  hasModel: false,
+  flags: {},
+};
 const SUBMISSION = { caller: CALLER, origin: 'api', integration: null, idempotencyKey: 'once' };
 const scrape = PLAIN_PAGE as ScrapeSpec;
 const CRAWL = { url: 'example.com', scope: { base: 'http://example.com/' }, limit: 100, scrape } as CrawlSpec;

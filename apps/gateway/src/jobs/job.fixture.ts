@@ -15,6 +15,7 @@ export const CALLER: Caller = {
   keyId: null,
   concurrency: 10,
   creditsLimit: null,
+  hasModel: false,
   flags: {},
 };
 const DAY_MS = 86_400_000;

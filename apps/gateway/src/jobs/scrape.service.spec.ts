@@ -4,7 +4,15 @@ import { type Caller } from '../auth/caller.js';
 import { ApiError } from '../errors/api-error.js';
 import { ScrapeService, type ScrapeServiceParts } from './scrape.service.js';
 
-const CALLER: Caller = { team: 'team-a', teamName: 'a', keyId: 'key', concurrency: 10, creditsLimit: null, flags: {} };
+const CALLER: Caller = {
+  team: 'team-a',
+  teamName: 'a',
+  keyId: 'key',
+  concurrency: 10,
+  creditsLimit: null,
+  hasModel: false,
+  flags: {},
+};
 const SPEC: ScrapeSpec = {
   formats: [{ type: 'markdown' }],
   onlyMainContent: true,

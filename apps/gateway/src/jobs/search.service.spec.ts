@@ -6,7 +6,15 @@ import { type SearchSpec } from '../search/search-spec.js';
 import { type ScrapeOrder } from './scrape.service.js';
 import { SearchService, type SearchServiceParts } from './search.service.js';
 
-const CALLER: Caller = { team: 'team-a', teamName: 'a', keyId: 'key', concurrency: 10, creditsLimit: null, flags: {} };
+const CALLER: Caller = {
+  team: 'team-a',
+  teamName: 'a',
+  keyId: 'key',
+  concurrency: 10,
+  creditsLimit: null,
+  hasModel: false,
+  flags: {},
+};
 const SCRAPE = { formats: [{ type: 'markdown' }], timeoutMs: 30_000 } as unknown as ScrapeSpec;
 const SPEC: SearchSpec = {
   query: 'troupe',

@@ -16,6 +16,8 @@ export interface PageDocument {
   actions?: ActionResults;
   /** Of the model formats (spec/formats.md). */
   json?: unknown;
+  /** The value of `json` under its old name in v1. */
+  extract?: unknown;
   summary?: string;
   /** Answer to a `question`. */
   answer?: string;

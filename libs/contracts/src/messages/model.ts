@@ -6,7 +6,7 @@ import type { ErrorWire } from '../errors.js';
 import type { ActorKey, JobNo, Uuid } from '../ids.js';
 import type { PageDocument } from '../jobs/document.js';
 import type { AgentSpec, ExtractSpec } from '../jobs/extract-spec.js';
-import type { JsonSchema, ModelFormat } from '../jobs/model-spec.js';
+import type { JsonSchema, ModelFormat, ModelPart } from '../jobs/model-spec.js';
 import type { PageJobKind } from '../jobs/job.js';
 import type { Span } from '../spans.js';
 
@@ -50,7 +50,7 @@ export type PageModelReply =
       /** Told with the page: trimmed input, normalised values, a format that failed. */
       warnings: string[];
       /** Formats (or `changes`) that could not be made, with the reason. */
-      failures: { what: ModelFormat['type'] | 'changes'; error: ErrorWire }[];
+      failures: { what: ModelPart; error: ErrorWire }[];
     }
   | { ok: false; error: ErrorWire };
 

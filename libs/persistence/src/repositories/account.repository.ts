@@ -13,6 +13,8 @@ export interface TeamAccount {
   concurrency: number | null;
   /** Credits per calendar month; null = unlimited. */
   creditsLimit: number | null;
+  /** It has a language model of its own. */
+  hasModel: boolean;
   flags: TeamFlags;
 }
 
@@ -34,7 +36,8 @@ export function keyPrefix(key: string): string {
   return key.slice(0, Math.min(MAX_PREFIX, Math.floor(key.length / 3)));
 }
 
-const ACCOUNT = `t.id AS "teamId", t.name AS "teamName", t.concurrency, t.credits_limit::float8 AS "creditsLimit", t.flags`;
+const ACCOUNT = `t.id AS "teamId", t.name AS "teamName", t.concurrency, t.credits_limit::float8 AS "creditsLimit",
+  t.model IS NOT NULL AS "hasModel", t.flags`;
 
 const FIND_KEY = `SELECT k.id AS "keyId", ${ACCOUNT},
     (extract(epoch FROM k.expires_at - now()) * 1000)::float8 AS "expiresInMs"

@@ -17,6 +17,21 @@ const mapOf = (values: Schema): Schema => ({ type: 'object', additionalPropertie
 /** A data URI, or the address of a stored file. */
 const file: Schema = { type: 'string', format: 'uri' };
 const button = object({ 'background?': text, 'textColor?': hex, 'borderColor?': hex, 'borderRadius?': text });
+const pathPatterns = listOf({ type: 'string', format: 'regex' });
+/** What a sentence can ask of a crawl. */
+const crawlWishes = {
+  'includePaths?': pathPatterns,
+  'excludePaths?': pathPatterns,
+  'maxDiscoveryDepth?': count,
+  'crawlEntireDomain?': flag,
+  'allowExternalLinks?': flag,
+  'allowSubdomains?': flag,
+  'sitemap?': { type: 'string', enum: ['include', 'skip', 'only'] },
+  'ignoreQueryParameters?': flag,
+  'deduplicateSimilarURLs?': flag,
+  'delay?': count,
+  'limit?': count,
+};
 const scraped = { 'markdown?': text, 'html?': text, 'rawHtml?': text, 'links?': listOf(text) };
 
 export const ANSWER_SCHEMAS = {
@@ -59,11 +74,27 @@ export const ANSWER_SCHEMAS = {
       'branding?': inComponents('Branding'),
       'attributes?': listOf(object({ selector: text, attribute: text, values: listOf(text) })),
       'actions?': inComponents('ActionResults'),
+      'changeTracking?': inComponents('ChangeTracking'),
+      'json?': { description: 'What the schema or the prompt of the format asked for.' },
+      'extract?': { description: 'The same under the old name of the format, in v1.' },
+      'summary?': text,
+      'answer?': text,
+      'highlights?': text,
       'pages?': listOf(object({ pageNumber: { type: 'integer', minimum: 1 }, markdown: text })),
       'warning?': text,
       metadata: inComponents('Metadata'),
     },
     { additionalProperties: true, description: 'A page in the formats that were asked for.' },
+  ),
+  ChangeTracking: object(
+    {
+      previousScrapeAt: { type: ['string', 'null'], format: 'date-time' },
+      changeStatus: { type: 'string', enum: ['new', 'same', 'changed', 'removed'] },
+      visibility: { type: 'string', enum: ['visible', 'hidden'] },
+      'diff?': { type: ['string', 'object'] },
+      'json?': {},
+    },
+    { description: 'How the page differs from its newest earlier scrape.' },
   ),
   ActionResults: object(
     {
@@ -128,6 +159,18 @@ export const ANSWER_SCHEMAS = {
     description: 'A host that does not exist is told with status 200 and code SCRAPE_DNS_RESOLUTION_ERROR.',
   },
   JobStarted: object({ success, id: uuid, url: address, 'invalidURLs?': listOf(text), 'warning?': text }),
+  CrawlStarted: object(
+    {
+      success,
+      id: uuid,
+      url: address,
+      'promptGeneratedOptions?': object(crawlWishes),
+      'finalCrawlerOptions?': { type: 'object' },
+      'warning?': text,
+    },
+    { description: 'With a prompt: what it was understood as, and the options of the crawl after those of the body.' },
+  ),
+  ParamsPreview: object({ success, data: object({ url: text, ...crawlWishes }), 'warning?': text }),
   JobStatus: object({
     success,
     status: jobStatus,

@@ -5,6 +5,7 @@ import { BatchDto } from '../v2/batch.dto.js';
 import { batchFromV2 } from '../v2/batch.mapper.js';
 import { CrawlDto } from '../v2/crawl.dto.js';
 import { crawlSpecFromV2 } from '../v2/crawl.mapper.js';
+import { ParamsPreviewDto } from '../v2/params-preview.controller.js';
 import { MapDto } from '../v2/map.dto.js';
 import { mapSpecFromV2 } from '../v2/map.mapper.js';
 import { ScrapeDto } from '../v2/scrape.dto.js';
@@ -73,6 +74,7 @@ describe('the description of the interface', () => {
     const examples: Record<string, new () => object> = {
       'POST /v2/scrape': ScrapeDto,
       'POST /v2/crawl': CrawlDto,
+      'POST /v2/crawl/params-preview': ParamsPreviewDto,
       'POST /v2/batch/scrape': BatchDto,
       'POST /v2/map': MapDto,
       'POST /v2/search': SearchDto,
@@ -129,7 +131,6 @@ describe('the description of the interface', () => {
       'get /v2/extract/{id}',
       'post /admin/dead-letters/{id}/replay',
       'post /v1/extract',
-      'post /v2/crawl/params-preview',
       'post /v2/extract',
     ]);
   });

@@ -23,7 +23,12 @@ export const ROUTE_TEXTS: Record<string, RouteText> = {
   'GET /v2/batch/scrape/{id}': { summary: 'Status and documents of a batch', answer: 'JobStatus', query: PAGED },
   'DELETE /v2/batch/scrape/{id}': { summary: 'Cancel a batch', answer: 'JobCancelled' },
   'GET /v2/batch/scrape/{id}/errors': { summary: 'Pages of a batch that failed', answer: 'JobErrors' },
-  'POST /v2/crawl': { summary: 'A site, as a job', answer: 'JobStarted', example: { url: URL, limit: 10 } },
+  'POST /v2/crawl': { summary: 'A site, as a job', answer: 'CrawlStarted', example: { url: URL, limit: 10 } },
+  'POST /v2/crawl/params-preview': {
+    summary: 'The crawl options that a sentence asks for',
+    answer: 'ParamsPreview',
+    example: { url: URL, prompt: 'only blog posts, at most 50' },
+  },
   'GET /v2/crawl/active': { summary: 'Crawls that run', answer: 'ActiveCrawls' },
   'GET /v2/crawl/ongoing': { summary: 'Crawls that run', answer: 'ActiveCrawls' },
   'GET /v2/crawl/{id}': { summary: 'Status and documents of a crawl', answer: 'JobStatus', query: PAGED },

@@ -1,6 +1,6 @@
-import { Body, Controller, Get, HttpCode, Post, Req } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
 import { JobCancelService } from '../../jobs/job-cancel.service.js';
 import { JobStatusService } from '../../jobs/job-status.service.js';
@@ -33,8 +33,9 @@ export class CrawlV1Controller extends JobV1Controller {
     @AsCaller() caller: Caller,
     @Body(new BodyPipe(CrawlV1Dto)) read: ReadBody<CrawlV1Dto>,
     @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
   ) {
-    const started = await this.crawls.startCrawl(caller, crawlFromV1(read), request);
+    const started = await this.crawls.startCrawl(caller, crawlFromV1(read), request, response);
     return { ...started, url: this.reader.addressOf(request, started.id) };
   }
 

@@ -2,6 +2,7 @@ import { type CrawlSpec, type Format, type ScrapeSpec } from '@troupe/contracts'
 import { pathDepth } from '@troupe/frontier';
 import { type CrawlDto } from '../v2/crawl.dto.js';
 import { crawlSpecToV2 } from '../v2/crawl.mapper.js';
+import { wishToV2 } from '../v2/page-view.mapper.js';
 import { type scrapeSpecToV2 } from '../v2/scrape.mapper.js';
 import { customIssue, InvalidBodyError } from '../validation/issue.js';
 import { readPageUrl } from '../validation/page-url.js';
@@ -40,13 +41,33 @@ export function crawlSpecToV1(spec: CrawlSpec) {
 }
 
 function scrapeOptionsToV1({ parsers, ...same }: ReturnType<typeof scrapeSpecToV2>, { formats }: ScrapeSpec) {
-  return { ...same, formats: formats.flatMap(formatToV1), parsePDF: parsers.length > 0 };
+  return {
+    ...same,
+    ...Object.fromEntries(formats.flatMap(optionsToV1)),
+    formats: formats.flatMap(formatToV1),
+    parsePDF: parsers.length > 0,
+  };
 }
 
-/** v1 has names only, and no `attributes`. */
+/** v1 has names only, and fewer of them. */
 function formatToV1(format: Format): string[] {
-  if (format.type === 'attributes') return [];
-  return format.type === 'screenshot' && format.fullPage ? ['screenshot@fullPage'] : [format.type];
+  switch (format.type) {
+    case 'attributes':
+    case 'question':
+    case 'highlights':
+      return [];
+    case 'json':
+      return [format.key ?? format.type];
+    case 'screenshot':
+      return [format.fullPage ? 'screenshot@fullPage' : format.type];
+    default:
+      return [format.type];
+  }
+}
+
+/** The options of a format stand beside the names. */
+function optionsToV1(format: Format): [string, object][] {
+  return format.type === 'json' ? [[format.key ?? 'jsonOptions', wishToV2(format)]] : [];
 }
 
 function refuseDeepStart(text: string, maxDepth: number): void {

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
+import { InvalidBodyError } from '../validation/issue.js';
 import { readBody } from '../validation/read-body.js';
 import { crawlSpecFromV2 } from '../v2/crawl.mapper.js';
 import { scrapeSpecFromV2 } from '../v2/scrape.mapper.js';
@@ -52,6 +53,33 @@ describe('scrapeFromV1', () => {
     ]);
   });
 
+  it('translates json and its old name with their options', () => {
+    const schema = { type: 'object' };
+    const options = { systemPrompt: 'Be short.', prompt: 'The title', schema, temperature: 0 };
+    const json = scrape({ formats: ['json'], jsonOptions: options });
+    expect(json.body.formats).toEqual([{ type: 'json', prompt: 'Be short.\n\nThe title', schema }]);
+    expect(json.warnings).toEqual(['The option temperature has no effect.']);
+    const { body } = scrape({ formats: ['extract'], extract: { schema } });
+    expect(body.formats).toEqual([{ type: 'json', schema, key: 'extract' }]);
+    expect(body).not.toHaveProperty('jsonOptions');
+  });
+
+  it('wants options that say something, and one of both names', () => {
+    const issues = (body: object) => {
+      try {
+        scrape(body);
+      } catch (error) {
+        return (error as InvalidBodyError).issues.map(({ path }) => path.join('.'));
+      }
+      return [];
+    };
+    expect(issues({ formats: ['json'] })).toEqual(['formats']);
+    expect(issues({ formats: ['json'], jsonOptions: {} })).toEqual(['jsonOptions']);
+    expect(issues({ formats: ['json'], jsonOptions: { schema: [] } })).toEqual(['jsonOptions.schema']);
+    const both = { formats: ['json', 'extract'], jsonOptions: { prompt: 'x' }, extract: { prompt: 'x' } };
+    expect(issues(both)).toEqual(['formats']);
+  });
+
   it('prefers location to its old name', () => {
     expect(scrape({ geolocation: { country: 'DE' } }).body.location).toEqual({ country: 'DE' });
     const both = { geolocation: { country: 'DE' }, location: { country: 'FR' } };
@@ -59,8 +87,8 @@ describe('scrapeFromV1', () => {
   });
 
   it('gives a model a minute and an agent five when no timeout was sent', () => {
-    expect(scrapeOptionsFromV1({ formats: ['json'] }).timeout).toBe(60_000);
-    expect(scrapeOptionsFromV1({ formats: ['json'], timeout: 2000 }).timeout).toBe(2000);
+    expect(scrapeOptionsFromV1({ formats: ['json'], jsonOptions: { prompt: 'x' } }).timeout).toBe(60_000);
+    expect(scrapeOptionsFromV1({ formats: ['summary'], timeout: 2000 }).timeout).toBe(2000);
     expect(scrapeOptionsFromV1({ agent: {} }).timeout).toBe(300_000);
   });
 

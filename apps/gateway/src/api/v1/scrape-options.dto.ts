@@ -10,7 +10,7 @@ import {
   textIssues,
 } from '../validation/fields.js';
 import { customIssue, notInEnum, under, wrongType, type Issue } from '../validation/issue.js';
-import { formatIssues, MAX_FORMATS, requestIssues, type FormatInput } from '../v2/formats.dto.js';
+import { combinationIssues, formatIssues, MAX_FORMATS, wishIssues, type FormatInput } from '../v2/formats.dto.js';
 import { locationIssues, SharedScrapeOptionsDto, type LocationInput } from '../v2/scrape-options.dto.js';
 
 const FORMATS = [
@@ -39,19 +39,45 @@ export class ScrapeOptionsV1Dto extends SharedScrapeOptionsDto {
   @Field(agentIssues) agent?: Record<string, unknown>;
 }
 
+/** What v1 says beside its names. */
+export type FormatOptionsV1 = Pick<ScrapeOptionsV1Dto, 'jsonOptions' | 'extract' | 'changeTrackingOptions'>;
+
 /** One of v1's names in the words of v2. */
-export function formatFromV1(name: string, changeTrackingOptions?: Record<string, unknown>): FormatInput {
-  if (name === 'screenshot@fullPage') return { type: 'screenshot', fullPage: true };
-  return name === 'changeTracking' ? { ...changeTrackingOptions, type: name } : name;
+export function formatFromV1(name: string, options: FormatOptionsV1 = {}): FormatInput {
+  switch (name) {
+    case 'screenshot@fullPage':
+      return { type: 'screenshot', fullPage: true };
+    case 'changeTracking':
+      return { ...options.changeTrackingOptions, type: name };
+    case 'json':
+      return { type: 'json', ...wishOf(options.jsonOptions) };
+    case 'extract':
+      return { type: 'json', ...wishOf(options.extract), key: 'extract' };
+    default:
+      return name;
+  }
+}
+
+/** A system prompt is the caller's wish like the prompt. */
+function wishOf({ systemPrompt, prompt, schema }: Record<string, unknown> = {}): Record<string, unknown> {
+  const words = [systemPrompt, prompt].filter((text) => typeof text === 'string' && text !== '').join('\n\n');
+  return { ...(words === '' ? {} : { prompt: words }), ...(schema === undefined ? {} : { schema }) };
 }
 
 function formatsIssues(value: unknown, body: object): Issue[] {
   const issues = listIssues(value, formatNameIssues, { maxItems: MAX_FORMATS });
   if (issues.length > 0) return issues;
   const names = value as string[];
-  const { changeTrackingOptions } = body as ScrapeOptionsV1Dto;
-  const isTracked = isPlainObject(changeTrackingOptions) ? changeTrackingOptions : undefined;
-  return [...missingOptions(names, body), ...requestIssues(names.map((name) => formatFromV1(name, isTracked)))];
+  const options = body as ScrapeOptionsV1Dto;
+  const isTracked = isPlainObject(options.changeTrackingOptions) ? options.changeTrackingOptions : undefined;
+  const words = names.filter((name) => !(name in OPTIONS_OF));
+  return [
+    ...missingOptions(names, options),
+    ...(names.includes('json') && names.includes('extract')
+      ? [customIssue('Formats json and extract are the same: only one of them may be requested')]
+      : []),
+    ...combinationIssues(words.map((name) => formatFromV1(name, { changeTrackingOptions: isTracked }))),
+  ];
 }
 
 function formatNameIssues(name: unknown): Issue[] {
@@ -59,9 +85,9 @@ function formatNameIssues(name: unknown): Issue[] {
   return FORMATS.includes(name) ? [] : [notInEnum(FORMATS, name)];
 }
 
-function missingOptions(names: string[], body: object): Issue[] {
+function missingOptions(names: string[], body: ScrapeOptionsV1Dto): Issue[] {
   return (['json', 'extract'] as const)
-    .filter((name) => names.includes(name) && (body as ScrapeOptionsV1Dto)[OPTIONS_OF[name]] === undefined)
+    .filter((name) => names.includes(name) && body[OPTIONS_OF[name]] === undefined)
     .map((name) => customIssue(`Format ${name} requires ${OPTIONS_OF[name]}`));
 }
 
@@ -72,13 +98,17 @@ function jsonOptionsIssues(format: 'json' | 'extract', value: unknown, body: obj
   return [
     ...(isAsked ? [] : [customIssue(`${OPTIONS_OF[format]} is only allowed with format ${format}`)]),
     ...keyIssues(value, ['schema', 'systemPrompt', 'prompt', 'mode', 'temperature', 'agent']),
-    ...optional(value, 'schema', objectIssues),
+    ...(isEmptyWish(value) ? [customIssue(`${OPTIONS_OF[format]} needs a prompt or a schema`)] : []),
+    ...wishIssues(value),
     ...optional(value, 'systemPrompt', (text) => textIssues(text, { maxLength: MAX_PROMPT_CHARS })),
-    ...optional(value, 'prompt', (text) => textIssues(text, { maxLength: MAX_PROMPT_CHARS })),
     ...optional(value, 'mode', (mode) => (mode === 'llm' ? [] : [notInEnum(['llm'], mode)])),
     ...optional(value, 'temperature', (number) => numberIssues(number, { integer: false })),
     ...optional(value, 'agent', agentIssues),
   ];
+}
+
+function isEmptyWish({ prompt, schema, systemPrompt }: Record<string, unknown>): boolean {
+  return prompt === undefined && schema === undefined && systemPrompt === undefined;
 }
 
 /** The options are those of v2's format object. */
@@ -95,10 +125,6 @@ function agentIssues(value: unknown): Issue[] {
     ),
     ...optional(value, 'waitBeforeClosingMs', (ms) => numberIssues(ms, { min: 0 })),
   ];
-}
-
-function objectIssues(value: unknown): Issue[] {
-  return isPlainObject(value) ? [] : [wrongType('object', value)];
 }
 
 function optional(owner: Record<string, unknown>, key: string, check: (value: unknown) => Issue[]): Issue[] {

@@ -13,8 +13,9 @@ export function scrapeFromV1({ body, warnings }: ReadBody<ScrapeV1Dto>): ReadBod
 
 /** Keeps whatever else the body says. */
 export function scrapeOptionsFromV1<T extends ScrapeOptionsV1Dto>(body: T) {
-  const { formats, changeTrackingOptions, parsePDF, geolocation, agent, ...same } = body;
-  const words = (formats ?? ['markdown']).map((name) => formatFromV1(name, changeTrackingOptions));
+  const { formats, jsonOptions, extract, changeTrackingOptions, parsePDF, geolocation, agent, ...same } = body;
+  const options = { jsonOptions, extract, changeTrackingOptions };
+  const words = (formats ?? ['markdown']).map((name) => formatFromV1(name, options));
   const omittedTimeoutMs = words.some(needsModel) ? TIMEOUT_MS.withModel : TIMEOUT_MS.usual;
   return {
     ...same,
@@ -29,5 +30,10 @@ export function scrapeOptionsFromV1<T extends ScrapeOptionsV1Dto>(body: T) {
 }
 
 export function scrapeWarningsOf(options: ScrapeOptionsV1Dto | undefined): string[] {
-  return options?.agent === undefined ? [] : ['The option agent has no effect.'];
+  const { agent, jsonOptions, extract } = options ?? {};
+  const { temperature, agent: agentOfJson } = jsonOptions ?? extract ?? {};
+  const unheard = { agent: agent ?? agentOfJson, temperature };
+  return Object.entries(unheard)
+    .filter(([, value]) => value !== undefined)
+    .map(([name]) => `The option ${name} has no effect.`);
 }

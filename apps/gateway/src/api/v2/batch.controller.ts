@@ -14,7 +14,7 @@ import { warningOf, type ReadBody } from '../validation/read-body.js';
 import { BatchDto } from './batch.dto.js';
 import { batchFromV2, type BatchOrder } from './batch.mapper.js';
 import { JobReader } from './job-reader.js';
-import { refuseZeroDataRetention } from './offer.js';
+import { refuseModelFormats, refuseZeroDataRetention } from './offer.js';
 import { submissionOf } from './submission.js';
 
 @Controller('v2/batch/scrape')
@@ -39,6 +39,7 @@ export class BatchController {
     @Body(new BodyPipe(BatchDto)) { body, warnings }: ReadBody<BatchDto>,
     @Req() request: Request,
   ) {
+    refuseModelFormats(body.formats, [], { caller, config: this.config });
     const checkTarget = (url: string) => this.targets.check(url);
     const order = batchFromV2(body, { ...this.config, concurrency: caller.concurrency, checkTarget });
     refuseZeroDataRetention(body.zeroDataRetention, caller);

@@ -2,7 +2,6 @@ import { checkPattern } from '@troupe/frontier';
 import {
   BooleanField,
   EnumField,
-  Field,
   ListField,
   MAX_PROMPT_CHARS,
   NestedField,
@@ -10,7 +9,7 @@ import {
   TextField,
   textIssues,
 } from '../validation/fields.js';
-import { customIssue, noModel, type Issue } from '../validation/issue.js';
+import { customIssue, type Issue } from '../validation/issue.js';
 import { OriginDto, ScrapeOptionsDto } from './scrape-options.dto.js';
 import { UrlField } from './scrape.dto.js';
 import { WebhookField, type WebhookInput } from '../webhook/webhook.field.js';
@@ -29,11 +28,6 @@ function patternIssues(value: unknown): Issue[] {
   if (issues.length > 0) return issues;
   const problem = checkPattern(value as string);
   return problem === null ? [] : [customIssue(problem)];
-}
-
-function promptIssues(value: unknown): Issue[] {
-  const issues = textIssues(value, { maxLength: MAX_PROMPT_CHARS });
-  return issues.length > 0 || value === '' ? issues : [noModel('A prompt')];
 }
 
 /** What v1 and v2 say in the same words. */
@@ -58,7 +52,7 @@ export class SharedCrawlDto extends OriginDto {
 
 /** Body of `POST /v2/crawl`. */
 export class CrawlDto extends SharedCrawlDto {
-  @Field(promptIssues, { schema: { type: 'string', maxLength: MAX_PROMPT_CHARS } }) prompt?: string;
+  @TextField({ maxLength: MAX_PROMPT_CHARS }) prompt?: string;
   @EnumField(['include', 'skip', 'only'], { default: 'include' }) sitemap?: 'include' | 'skip' | 'only';
   @TextField({ minLength: 1, maxLength: 200 }) robotsUserAgent?: string;
   @NestedField(() => ScrapeOptionsDto) scrapeOptions?: ScrapeOptionsDto;

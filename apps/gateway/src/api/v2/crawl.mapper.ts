@@ -76,7 +76,7 @@ export function clampConcurrency(asked: number | undefined, teamLimit: number): 
 }
 
 /** The dto has judged the text, so only a URL that grows too long by escaping is left to refuse. */
-function startUrl(text: string): string {
+export function startUrl(text: string): string {
   const page = readPageUrl(text);
   const canonical = page.ok ? canonicalize(page.url) : null;
   if (canonical === null) throw new InvalidBodyError([customIssue('Invalid URL', ['url'])]);

@@ -6,10 +6,13 @@ import { clientGone } from '../../http/client-gone.js';
 import { CrawlExplainService } from '../../jobs/crawl-explain.service.js';
 import { InjectConfig } from '../../settings.js';
 import { BodyPipe } from '../validation/body.pipe.js';
+import { customIssue, InvalidBodyError } from '../validation/issue.js';
 import { warningOf, type ReadBody } from '../validation/read-body.js';
 import { ExplainDto } from './explain.dto.js';
 import { explainUrlFromV2, explanationToV2 } from './explain.mapper.js';
 import { permittedCrawl } from './permitted-crawl.js';
+
+const PROMPT_FIRST = 'A prompt explains nothing: POST /v2/crawl/params-preview tells the options that it asks for';
 
 @Controller('v2/crawl/explain')
 export class ExplainController {
@@ -25,6 +28,7 @@ export class ExplainController {
     @Body(new BodyPipe(ExplainDto)) { body, warnings }: ReadBody<ExplainDto>,
     @Res({ passthrough: true }) response: Response,
   ) {
+    if (body.prompt) throw new InvalidBodyError([customIssue(PROMPT_FIRST, ['prompt'])]);
     const spec = permittedCrawl(body, caller, this.config);
     const found = await this.explains.explain(spec, body.urls.map(explainUrlFromV2), clientGone(response));
     return { success: true, urls: body.urls.map((url, i) => explanationToV2(url, found[i]!)), ...warningOf(warnings) };

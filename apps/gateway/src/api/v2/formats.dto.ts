@@ -9,6 +9,7 @@ import {
   numberIssues,
   textIssues,
 } from '../validation/fields.js';
+import { jsonSchemaIssues } from '../validation/json-schema.js';
 import { customIssue, noModel, noUnionMember, notInEnum, under, wrongType, type Issue } from '../validation/issue.js';
 
 export type FormatInput = string | { type: string; [option: string]: unknown };
@@ -22,6 +23,10 @@ export const OFFERED_FORMATS: readonly FormatName[] = [
   'screenshot',
   'branding',
   'attributes',
+  'json',
+  'summary',
+  'question',
+  'highlights',
 ];
 
 /** Not made from the page alone, so the model knows it by a field of its own. */
@@ -43,8 +48,10 @@ const BEYOND_SCOPE = ['rawBase64', 'deterministicJson', 'product', 'menu', 'audi
 const KNOWN_FORMATS = [...new Set([...OFFERED_FORMATS, ...Object.keys(FORMAT_KEYS)])];
 /** Legal only as an object. */
 const NEEDS_OPTIONS = new Set(['json', 'attributes', 'question', 'highlights', 'query']);
-/** Written by a language model; `extract` is v1's name of `json`. */
-const MODEL_FORMATS = new Set(['json', 'extract', 'summary', 'question', 'highlights', 'query']);
+/** Written by a language model. */
+const MODEL_FORMATS = new Set(['json', 'summary', 'question', 'highlights', 'query']);
+/** What a `query` may ask for: an answer, or passages. */
+const QUERY_MODES = ['freeform', 'directQuote'];
 export const MAX_FORMATS = 50;
 const MAX_TAG_CHARS = 200;
 /** Pairs of a selector and an attribute. */
@@ -73,12 +80,7 @@ export function isOffered(name: string): name is FormatName {
 
 export function formatsIssues(value: unknown): Issue[] {
   const issues = listIssues(value, formatIssues, { maxItems: MAX_FORMATS });
-  return issues.length > 0 ? issues : requestIssues(value as FormatInput[]);
-}
-
-/** What is wrong with well-formed formats: together, or in a deployment without a language model. */
-export function requestIssues(formats: FormatInput[]): Issue[] {
-  return [...combinationIssues(formats), ...modelIssues(formats)];
+  return issues.length > 0 ? issues : combinationIssues(value as FormatInput[]);
 }
 
 export function formatIssues(format: unknown): Issue[] {
@@ -116,7 +118,7 @@ function optionIssues(name: string, format: Record<string, unknown>): Issue[] {
     case 'highlights':
       return under(['query'], textIssues(format.query, { minLength: 1, maxLength: MAX_PROMPT_CHARS }));
     case 'query':
-      return under(['prompt'], textIssues(format.prompt, { minLength: 1, maxLength: MAX_PROMPT_CHARS }));
+      return queryIssues(format);
     case 'attributes':
       return under(['selectors'], listIssues(format.selectors, attributeIssues, { maxItems: MAX_ATTRIBUTES }));
     default:
@@ -132,9 +134,22 @@ function jsonIssues(format: Record<string, unknown>): Issue[] {
   }
   if (format.prompt === undefined && format.schema === undefined)
     return [customIssue('Format json needs a prompt or a schema')];
-  return format.prompt === undefined
-    ? []
-    : under(['prompt'], textIssues(format.prompt, { maxLength: MAX_PROMPT_CHARS }));
+  return wishIssues(format);
+}
+
+/** `prompt` and `schema` of whatever a model fills in. */
+export function wishIssues({ prompt, schema }: Record<string, unknown>): Issue[] {
+  return [
+    ...(prompt === undefined ? [] : under(['prompt'], textIssues(prompt, { maxLength: MAX_PROMPT_CHARS }))),
+    ...(schema === undefined ? [] : under(['schema'], jsonSchemaIssues(schema))),
+  ];
+}
+
+function queryIssues({ prompt, mode }: Record<string, unknown>): Issue[] {
+  return [
+    ...under(['prompt'], textIssues(prompt, { minLength: 1, maxLength: MAX_PROMPT_CHARS })),
+    ...(mode === undefined || QUERY_MODES.includes(mode as string) ? [] : [notInEnum(QUERY_MODES, mode, ['mode'])]),
+  ];
 }
 
 const MAX_VIEWPORT = { width: 7680, height: 4320 };
@@ -156,13 +171,15 @@ function viewportIssues(viewport: unknown): Issue[] {
   );
 }
 
+const TRACKING_MODES = ['git-diff', 'json'];
+
 function modeIssues(mode: unknown): Issue[] {
-  if (mode === 'json') return [noModel('The json mode of changeTracking')];
-  return mode === 'git-diff' ? [] : [notInEnum(['git-diff', 'json'], mode)];
+  return TRACKING_MODES.includes(mode as string) ? [] : [notInEnum(TRACKING_MODES, mode)];
 }
 
-function trackingIssues({ modes, tag }: Record<string, unknown>): Issue[] {
+function trackingIssues({ modes, tag, ...wish }: Record<string, unknown>): Issue[] {
   return [
+    ...wishIssues(wish),
     ...(modes === undefined ? [] : under(['modes'], listIssues(modes, modeIssues))),
     ...(tag === undefined || tag === null ? [] : under(['tag'], textIssues(tag, { maxLength: MAX_TAG_CHARS }))),
   ];
@@ -190,7 +207,7 @@ function attributeCount(formats: FormatInput[]): number {
     .flatMap((format) => (typeof format === 'object' ? format.selectors : [])).length;
 }
 
-function combinationIssues(formats: FormatInput[]): Issue[] {
+export function combinationIssues(formats: FormatInput[]): Issue[] {
   const issues: Issue[] = [];
   const names = formats.map(formatName);
   const screenshots = new Set(formats.filter((format) => formatName(format) === 'screenshot').map(screenshotIdentity));
@@ -201,17 +218,56 @@ function combinationIssues(formats: FormatInput[]): Issue[] {
   if (attributeCount(formats) > MAX_ATTRIBUTES) {
     issues.push(customIssue(`At most ${MAX_ATTRIBUTES} selectors may be given for attributes`));
   }
-  return issues;
+  return [...issues, ...repeatedKeyIssues(formats)];
 }
 
-function modelIssues(formats: FormatInput[]): Issue[] {
-  return formats.flatMap((format, index) =>
-    needsModel(format) ? [noModel(`Format ${formatName(format)}`, [index])] : [],
-  );
+/** A document has each of these keys once. */
+function repeatedKeyIssues(formats: FormatInput[]): Issue[] {
+  const asked = new Map<string, Set<string>>();
+  for (const format of formats) {
+    const key = factsKey(format);
+    if (key !== null) asked.set(key, (asked.get(key) ?? new Set()).add(JSON.stringify(format)));
+  }
+  return [...asked]
+    .filter(([, formats]) => formats.size > 1)
+    .map(([key]) => customIssue(`Only one format may be requested that gives ${key}`));
+}
+
+/** Key of the document that the options of a format decide; null for other formats. */
+function factsKey(format: FormatInput): string | null {
+  if (typeof format === 'string') return null;
+  if (format.type === 'json') return 'json';
+  if (format.type === 'question') return 'answer';
+  if (format.type === 'highlights') return 'highlights';
+  if (format.type === 'query') return format.mode === 'directQuote' ? 'highlights' : 'answer';
+  return null;
+}
+
+/** What of well-formed formats cannot be had in a deployment without a language model. */
+export function modelIssues(formats: readonly FormatInput[]): Issue[] {
+  return formats.flatMap((format, index) => under([index], formatModelIssues(format)));
+}
+
+function formatModelIssues(format: FormatInput): Issue[] {
+  const name = formatName(format);
+  if (name === TRACKING) {
+    const mode = trackingModes(format).indexOf('json');
+    return mode < 0 ? [] : [noModel('The json mode of changeTracking', ['modes', mode])];
+  }
+  return MODEL_FORMATS.has(name) ? [noModel(`Format ${v1NameOf(format) ?? name}`)] : [];
+}
+
+function trackingModes(format: FormatInput): unknown[] {
+  return typeof format === 'object' && Array.isArray(format.modes) ? format.modes : [];
+}
+
+/** `extract`, which a body of v1 says for json. */
+function v1NameOf(format: FormatInput): string | null {
+  return typeof format === 'object' && typeof format.key === 'string' ? format.key : null;
 }
 
 export function needsModel(format: FormatInput): boolean {
-  return MODEL_FORMATS.has(formatName(format));
+  return formatModelIssues(format).length > 0;
 }
 
 function screenshotIdentity(format: FormatInput): string {

@@ -51,6 +51,42 @@ describe('scrapeSpecFromV2', () => {
     expect(scrapeSpecFromV2(scrapeBody({ timeout: 9_999_999 }), LIMITS).timeoutMs).toBe(600_000);
   });
 
+  it('gives a language model a minute when no timeout was sent', () => {
+    expect(spec({ formats: ['summary'] }).timeoutMs).toBe(60_000);
+    const tracking = { type: 'changeTracking', modes: ['json'], prompt: 'x' };
+    expect(spec({ formats: ['markdown', tracking] }).timeoutMs).toBe(60_000);
+    expect(spec({ formats: ['markdown', 'changeTracking'] }).timeoutMs).toBe(30_000);
+    expect(spec({ formats: ['summary'], proxy: 'stealth' }).timeoutMs).toBe(120_000);
+  });
+
+  it('knows the formats that a model writes, and shows them as they were asked for', () => {
+    const schema = { type: 'object', properties: { price: { type: ['number', 'null'] } } };
+    const formats = [
+      { type: 'json', prompt: 'price', schema },
+      'summary',
+      { type: 'question', question: 'Why?' },
+      { type: 'highlights', query: 'because' },
+      'markdown',
+      { type: 'changeTracking', modes: ['git-diff', 'json'], schema, tag: null },
+    ];
+    const meant = spec({ formats });
+    expect(meant.formats).toEqual([
+      { type: 'json', prompt: 'price', schema, selectors: null, learn: false },
+      { type: 'summary' },
+      { type: 'question', question: 'Why?' },
+      { type: 'highlights', query: 'because' },
+      { type: 'markdown' },
+    ]);
+    expect(scrapeSpecToV2(meant).formats).toEqual(formats);
+  });
+
+  it('reads a query as the question or the quotation that it is', () => {
+    const words = (mode?: string) => spec({ formats: [{ type: 'query', prompt: 'why', mode }] }).formats;
+    expect(words()).toEqual([{ type: 'question', question: 'why' }]);
+    expect(words('freeform')).toEqual(words());
+    expect(words('directQuote')).toEqual([{ type: 'highlights', query: 'why' }]);
+  });
+
   it('merges repeated formats and keeps an empty list empty', () => {
     const formats = ['markdown', { type: 'markdown' }, 'links'];
     expect(scrapeSpecFromV2(scrapeBody({ formats }), LIMITS).formats).toEqual([
@@ -124,8 +160,11 @@ describe('change tracking in v2 words', () => {
     expect(scrapeSpecFromV2(body, rules).changeTracking?.diffShape).toBe('object');
   });
 
-  it('refuses the mode that needs a model', () => {
-    expect(() => tracked({ type: 'changeTracking', modes: ['json'] })).toThrow();
+  it('keeps what its names for changes are to be', () => {
+    const format = { type: 'changeTracking', modes: ['json'], prompt: 'price', schema: { type: 'object' } };
+    const { changeTracking } = tracked(format);
+    expect(changeTracking).toMatchObject({ diff: false, json: { prompt: 'price', schema: { type: 'object' } } });
+    expect(tracked({ ...format, modes: [] }).changeTracking?.json).toBeNull();
   });
 
   it('reaches the crawl with the origin of the crawl', () => {

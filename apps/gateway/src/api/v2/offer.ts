@@ -1,6 +1,34 @@
-/** Refusals of well-formed requests that are not permitted (403). Never silence. */
+/** Refusals of well-formed requests for what is not permitted (403), or not there (400). Never silence. */
+import { hasModel, type TroupeConfig } from '@troupe/config';
 import { type Caller } from '../../auth/caller.js';
 import { ApiError } from '../../errors/api-error.js';
+import { InvalidBodyError, noModel, under, type IssuePath } from '../validation/issue.js';
+import { modelIssues, type FormatInput } from './formats.dto.js';
+
+type ModelSettings = Pick<TroupeConfig, 'llmProvider'>;
+
+/** A language model may be the installation's or the team's own. */
+export function mayUseModel(caller: Pick<Caller, 'hasModel'>, config: ModelSettings): boolean {
+  return caller.hasModel || hasModel(config);
+}
+
+/**
+ * @param path of the scrape options inside the body
+ * @throws InvalidBodyError for formats that only a language model can write, where there is none
+ */
+export function refuseModelFormats(
+  formats: readonly FormatInput[] | undefined,
+  path: IssuePath,
+  { caller, config }: { caller: Pick<Caller, 'hasModel'>; config: ModelSettings },
+): void {
+  const issues = mayUseModel(caller, config) ? [] : modelIssues(formats ?? []);
+  if (issues.length > 0) throw new InvalidBodyError(under([...path, 'formats'], issues));
+}
+
+/** @throws InvalidBodyError for a prompt that nobody can read */
+export function refusePrompt(caller: Pick<Caller, 'hasModel'>, config: ModelSettings): void {
+  if (!mayUseModel(caller, config)) throw new InvalidBodyError([noModel('A prompt', ['prompt'])]);
+}
 
 export function refuseZeroDataRetention(asked: boolean | undefined, caller: Pick<Caller, 'flags'>): void {
   if (asked && caller.flags.zeroDataRetention !== true)

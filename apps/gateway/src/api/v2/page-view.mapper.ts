@@ -46,6 +46,7 @@ export function formatsFromV2(formats: FormatInput[]): Format[] {
 
 function formatFromV2(words: { type: string; [option: string]: unknown }): Format | null {
   const { type } = words;
+  if (type === 'query') return queryFromV2(words);
   if (!isOffered(type)) return null;
   if (type === 'screenshot') return { type, ...screenshotFromV2(words) };
   if (type === 'attributes') return { type, selectors: words.selectors as { selector: string; attribute: string }[] };
@@ -55,14 +56,28 @@ function formatFromV2(words: { type: string; [option: string]: unknown }): Forma
   return { type };
 }
 
-function jsonFormatFromV2({ prompt, schema }: Record<string, unknown>): Format {
+/** The old word for two formats. */
+function queryFromV2({ prompt, mode }: Record<string, unknown>): Format {
+  if (mode === 'directQuote') return { type: 'highlights', query: prompt as string };
+  return { type: 'question', question: prompt as string };
+}
+
+function jsonFormatFromV2({ key, ...words }: Record<string, unknown>): Format {
   return {
     type: 'json',
-    prompt: (prompt as string | undefined) ?? null,
-    schema: (schema as JsonSchema | undefined) ?? null,
+    ...wishFromV2(words),
     selectors: null,
     learn: false,
+    ...(key === 'extract' ? { key } : {}),
   };
+}
+
+export function wishFromV2({ prompt, schema }: Record<string, unknown>) {
+  return { prompt: (prompt as string | undefined) ?? null, schema: (schema as JsonSchema | undefined) ?? null };
+}
+
+export function wishToV2({ prompt, schema }: { prompt: string | null; schema: JsonSchema | null }) {
+  return { ...(prompt === null ? {} : { prompt }), ...(schema === null ? {} : { schema }) };
 }
 
 /** Several `attributes` formats are one with all their selectors: a document has one such key. */
@@ -74,8 +89,18 @@ function mergedAttributes(formats: Format[]): Format[] {
 }
 
 export function formatToV2(format: Format): FormatInput {
-  if (format.type === 'screenshot') return { type: format.type, ...screenshotToV2(format) };
-  return format.type === 'attributes' ? { ...format } : format.type;
+  switch (format.type) {
+    case 'screenshot':
+      return { type: format.type, ...screenshotToV2(format) };
+    case 'json':
+      return { type: format.type, ...wishToV2(format) };
+    case 'attributes':
+    case 'question':
+    case 'highlights':
+      return { ...format };
+    default:
+      return format.type;
+  }
 }
 
 function screenshotFromV2(words: Record<string, unknown>): ScreenshotSpec {

@@ -1,21 +1,43 @@
-import { Body, Controller, Post } from '@nestjs/common';
-import { ApiError } from '../../errors/api-error.js';
+import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
+import { type TroupeConfig } from '@troupe/config';
+import type { Response } from 'express';
+import { AsCaller, type Caller } from '../../auth/caller.js';
+import { clientGone } from '../../http/client-gone.js';
+import { CrawlWishesService } from '../../jobs/crawl-wishes.service.js';
+import { InjectConfig } from '../../settings.js';
 import { BodyPipe } from '../validation/body.pipe.js';
 import { MAX_PROMPT_CHARS, TextField } from '../validation/fields.js';
-import { type ReadBody } from '../validation/read-body.js';
+import { warningOf, type ReadBody } from '../validation/read-body.js';
+import { checkedWishes } from './crawl-prompt.js';
+import { startUrl } from './crawl.mapper.js';
+import { refusePrompt } from './offer.js';
 import { OriginDto } from './scrape-options.dto.js';
 import { UrlField } from './scrape.dto.js';
 
-class ParamsPreviewDto extends OriginDto {
+export class ParamsPreviewDto extends OriginDto {
   @UrlField() url!: string;
   @TextField({ required: true, minLength: 1, maxLength: MAX_PROMPT_CHARS }) prompt!: string;
 }
 
-/** Crawl options out of a sentence: needs a language model, and none can be configured yet. */
+/** Crawl options out of a sentence, without the crawl. */
 @Controller('v2/crawl/params-preview')
 export class ParamsPreviewController {
+  constructor(
+    private readonly wishes: CrawlWishesService,
+    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+  ) {}
+
   @Post()
-  preview(@Body(new BodyPipe(ParamsPreviewDto)) _read: ReadBody<ParamsPreviewDto>): never {
-    throw new ApiError(400, 'A prompt needs a language model, and none is configured', { code: 'BAD_REQUEST' });
+  @HttpCode(200)
+  async preview(
+    @AsCaller() caller: Caller,
+    @Body(new BodyPipe(ParamsPreviewDto)) { body, warnings }: ReadBody<ParamsPreviewDto>,
+    @Res({ passthrough: true }) response: Response,
+  ) {
+    refusePrompt(caller, this.config);
+    const sentence = { url: startUrl(body.url), prompt: body.prompt };
+    const { wishes, warning } = await this.wishes.read(caller, sentence, clientGone(response));
+    const data = { url: body.url, ...checkedWishes(body.url, wishes) };
+    return { success: true, data, ...warningOf([...(warning === undefined ? [] : [warning]), ...warnings]) };
   }
 }

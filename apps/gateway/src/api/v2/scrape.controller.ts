@@ -11,7 +11,7 @@ import { BodyPipe, JobIdPipe } from '../validation/body.pipe.js';
 import { customIssue, InvalidBodyError } from '../validation/issue.js';
 import { readPageUrl } from '../validation/page-url.js';
 import { type ReadBody } from '../validation/read-body.js';
-import { refuseZeroDataRetention } from './offer.js';
+import { refuseModelFormats, refuseZeroDataRetention } from './offer.js';
 import { ScrapeDto } from './scrape.dto.js';
 import { scrapeSpecFromV2 } from './scrape.mapper.js';
 
@@ -29,6 +29,7 @@ export class ScrapeController {
     @Body(new BodyPipe(ScrapeDto)) { body, warnings }: ReadBody<ScrapeDto>,
     @Res() response: Response,
   ): Promise<void> {
+    refuseModelFormats(body.formats, [], { caller, config: this.config });
     refuseZeroDataRetention(body.zeroDataRetention, caller);
     const order = { url: absoluteUrl(body.url), sourceUrl: body.url, spec: scrapeSpecFromV2(body, this.config) };
     const answer = await this.scrapes.scrape(caller, order, clientGone(response));

@@ -1,12 +1,6 @@
 import { completeSpec, type ScrapeSpec } from '@troupe/contracts';
-import {
-  cacheSpecOf,
-  changeTrackingOf,
-  trackedWaitMs,
-  type ChangeTrackingOptions,
-  type DiffShape,
-} from '../keeping.js';
-import { formatName, TRACKING } from './formats.dto.js';
+import { cacheSpecOf, changeTrackingOf, trackedWaitMs, type DiffShape } from '../keeping.js';
+import { formatName, needsModel, TRACKING } from './formats.dto.js';
 import {
   actionsFromV2,
   actionToV2,
@@ -18,10 +12,14 @@ import {
   parsersFromV2,
   parsersToV2,
   proxyFromV2,
+  wishFromV2,
+  wishToV2,
 } from './page-view.mapper.js';
 import { type ScrapeOptionsDto } from './scrape-options.dto.js';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
+/** A language model has to write something. */
+const MODEL_TIMEOUT_MS = 60_000;
 /** Proxies that pass for readers are slow. */
 const STEALTH_TIMEOUT_MS = 120_000;
 const DEFAULT_MAX_AGE_MS = 172_800_000;
@@ -46,7 +44,7 @@ export function scrapeSpecFromV2(options: ScrapeOptionsDto, rules: ScrapeRules):
     headers: options.headers ?? {},
     waitForMs: isTracked ? trackedWaitMs(waitForMs) : waitForMs,
     skipTlsVerification: options.skipTlsVerification ?? true,
-    timeoutMs: Math.min(options.timeout ?? omittedTimeoutMs(proxy), rules.maxScrapeTimeoutMs),
+    timeoutMs: Math.min(options.timeout ?? omittedTimeoutMs(options, proxy), rules.maxScrapeTimeoutMs),
     removeBase64Images: options.removeBase64Images ?? true,
     engine: needsBrowser(options) ? 'browser' : isTracked ? 'browserIfAny' : 'auto',
     mobile: options.mobile ?? false,
@@ -66,15 +64,20 @@ export function scrapeSpecFromV2(options: ScrapeOptionsDto, rules: ScrapeRules):
   };
 }
 
-function omittedTimeoutMs(proxy: ScrapeSpec['proxy']): number {
-  return proxy === 'stealth' ? STEALTH_TIMEOUT_MS : DEFAULT_TIMEOUT_MS;
+function omittedTimeoutMs({ formats = [] }: ScrapeOptionsDto, proxy: ScrapeSpec['proxy']): number {
+  if (proxy === 'stealth') return STEALTH_TIMEOUT_MS;
+  return formats.some(needsModel) ? MODEL_TIMEOUT_MS : DEFAULT_TIMEOUT_MS;
 }
 
 function changeTrackingFromV2({ formats, origin }: ScrapeOptionsDto, rules: ScrapeRules): ScrapeSpec['changeTracking'] {
   const format = (formats ?? []).find((input) => formatName(input) === TRACKING);
   if (format === undefined) return null;
-  const { modes, tag } = (typeof format === 'string' ? {} : format) as Record<string, never>;
-  const options: ChangeTrackingOptions = { modes, tag };
+  const { modes, tag, ...words } = (typeof format === 'string' ? {} : format) as Record<string, unknown>;
+  const options = {
+    modes: modes as string[] | undefined,
+    tag: tag as string | null | undefined,
+    wish: wishFromV2(words),
+  };
   return changeTrackingOf(options, rules.changeTrackingDiffShape, origin);
 }
 
@@ -105,6 +108,7 @@ export function scrapeSpecToV2(stored: ScrapeSpec) {
 
 function changeTrackingToV2({ changeTracking }: ScrapeSpec): object[] {
   if (changeTracking === null) return [];
-  const { tag, diff } = changeTracking;
-  return [{ type: TRACKING, modes: diff ? ['git-diff'] : [], tag }];
+  const { tag, diff, json } = changeTracking;
+  const modes = [...(diff ? ['git-diff'] : []), ...(json == null ? [] : ['json'])];
+  return [{ type: TRACKING, modes, tag, ...(json == null ? {} : wishToV2(json)) }];
 }

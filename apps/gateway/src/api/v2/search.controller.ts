@@ -8,7 +8,7 @@ import { SearchService, type SearchAnswer } from '../../jobs/search.service.js';
 import { InjectConfig } from '../../settings.js';
 import { BodyPipe } from '../validation/body.pipe.js';
 import { type ReadBody } from '../validation/read-body.js';
-import { refuseZeroDataRetention } from './offer.js';
+import { refuseModelFormats, refuseZeroDataRetention } from './offer.js';
 import { SearchDto } from './search.dto.js';
 import { searchAnswerToV2, searchSpecFromV2, searchWarnings } from './search.mapper.js';
 import { SearchOfferedGuard } from './search-offered.guard.js';
@@ -34,6 +34,7 @@ export class SearchController {
 
   /** The answer before it is written, for either version. */
   async answer(caller: Caller, { body, warnings }: ReadBody<SearchDto>, signal: AbortSignal): Promise<SearchAnswer> {
+    refuseModelFormats(body.scrapeOptions?.formats, ['scrapeOptions'], { caller, config: this.config });
     const spec = searchSpecFromV2(body, this.config);
     refuseZeroDataRetention(body.scrapeOptions?.zeroDataRetention, caller);
     const answer = await this.searches.search(caller, spec, signal);

@@ -85,7 +85,7 @@ export function customIssue(message: string, path: IssuePath = []): Issue {
   return { code: 'custom', path, message };
 }
 
-/** No language model can be configured yet (spec/formats.md). */
+/** Neither the installation nor the team has a language model (spec/formats.md). */
 export function noModel(what: string, path: IssuePath = []): Issue {
   return customIssue(`${what} needs a language model, and none is configured`, path);
 }

@@ -100,13 +100,40 @@ describe('readBody', () => {
     expect(scrape({ parsers: [{ type: 'pdf', ...note }] })).toEqual([]);
   });
 
-  it('refuses what needs a language model, in bodies that are otherwise well-formed', () => {
-    const formats = ['markdown', { type: 'json', prompt: 'x' }, 'summary'];
-    expect(scrape({ formats }).map(({ code, path }) => [code, path])).toEqual([
-      ['custom', ['formats', 1]],
-      ['custom', ['formats', 2]],
+  it('knows what is asked of a language model, and asks for each thing once', () => {
+    expect(
+      scrape({
+        formats: [
+          'summary',
+          { type: 'json', schema: { type: 'object' } },
+          { type: 'question', question: 'Why?' },
+          { type: 'query', prompt: 'why', mode: 'directQuote' },
+          'markdown',
+          { type: 'changeTracking', modes: ['json'], prompt: 'price', schema: { type: 'object' } },
+        ],
+      }),
+    ).toEqual([]);
+    const repeated = [
+      { type: 'json', prompt: 'a' },
+      { type: 'json', prompt: 'b' },
+      { type: 'question', question: 'a' },
+      { type: 'query', prompt: 'a' },
+    ];
+    expect(scrape({ formats: repeated }).map(({ message }) => message)).toEqual([
+      expect.stringContaining('json'),
+      expect.stringContaining('answer'),
     ]);
-    expect(crawl({ prompt: 'blog' })).toEqual([expect.objectContaining({ code: 'custom', path: ['prompt'] })]);
+    const wrong = [
+      { type: 'json', prompt: 'a', schema: 'string' },
+      { type: 'query', prompt: 'a', mode: 'any' },
+      { type: 'changeTracking', modes: ['text'], schema: [] },
+    ];
+    expect(scrape({ formats: wrong }).map(({ path }) => path)).toEqual([
+      ['formats', 0, 'schema'],
+      ['formats', 1, 'mode'],
+      ['formats', 2, 'schema'],
+      ['formats', 2, 'modes', 0],
+    ]);
   });
 
   it('does not mistake names of Object.prototype for known keys', () => {

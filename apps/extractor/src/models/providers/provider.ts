@@ -1,0 +1,62 @@
+/** A provider's client as the rest of this folder sees it: one request, one reply, whatever its dialect. */
+import type { JsonSchema, ModelAccess } from '@troupe/contracts';
+import type { TokenCount, Tool } from '../model.js';
+
+/**
+ * How structured output is asked for, the most reliable way first: the provider keeps to the schema; a tool is called whose
+ * parameters are the schema; the provider keeps to JSON and the schema is told in words; everything is told in words.
+ */
+export type Rung = 'schema' | 'tool' | 'json' | 'words';
+
+export interface ChatRequest {
+  system: string;
+  user: string;
+  /** null: the answer is a text. */
+  form: AnswerForm | null;
+  /** Beside the answer's own, at the rung `tool` only. */
+  tools: readonly Tool[];
+  /** null: as the provider likes. */
+  maxAnswerTokens: number | null;
+  habits: Habits;
+  fetch: typeof fetch;
+  signal: AbortSignal;
+}
+
+export interface AnswerForm {
+  rung: Rung;
+  /** Of an object. */
+  schema: JsonSchema;
+  /** The schema keeps to what OpenAI's strict mode demands. */
+  strict: boolean;
+}
+
+/** What a server can bear; narrowed when it refuses. */
+export interface Habits {
+  systemRole: boolean;
+  temperature: boolean;
+  stream: boolean;
+}
+
+export interface ChatReply {
+  /** The answer; of a called answer tool its arguments. */
+  text: string;
+  /** Calls of other tools than the answer's. */
+  toolCalls: { name: string; arguments: Record<string, unknown> }[];
+  end: 'whole' | 'truncated' | 'filtered';
+  /** What the model said instead of answering. */
+  refusal: string | null;
+  /** null: the provider told none. */
+  usage: TokenCount | null;
+}
+
+export interface ChatClient {
+  readonly rungs: readonly Rung[];
+  /** Answer tokens that are asked for where a call names none; null: none are named. */
+  readonly answerTokens: number | null;
+  ask(request: ChatRequest): Promise<ChatReply>;
+}
+
+/** Name of the tool whose parameters are the answer. */
+export const ANSWER_TOOL = 'answer';
+
+export type OpenClient = (access: ModelAccess, options: { contextTokens: number }) => Promise<ChatClient>;

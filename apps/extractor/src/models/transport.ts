@@ -1,0 +1,162 @@
+/**
+ * How requests leave for a model's provider: through the operator's proxy, or directly; for a team's own address only to
+ * places that the installation allows. What a provider answered besides its result is noted for whoever reads the failure.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Connector, type Resolver } from '@troupe/egress';
+import { Agent, fetch as undiciFetch, ProxyAgent, type Dispatcher } from 'undici';
+
+/** What came back for the last request of a call; filled in while it runs. */
+export interface CallTrace {
+  /** null: no answer came. */
+  status: number | null;
+  headers: Record<string, string>;
+  /** Start of an error's body. */
+  errorText: string;
+  /** Why no answer came, as the socket says it: `ECONNREFUSED`. */
+  networkCode: string | null;
+}
+
+export interface TransportOptions {
+  /** `http://[user:password@]host:port`; null: directly. */
+  proxy: string | null;
+  /** Only addresses that this one allows are connected to; null: any. */
+  resolver: Resolver | null;
+  /** Connections to one host. */
+  connections: number;
+}
+
+const MAX_ERROR_CHARS = 4_000;
+/** Of an answer as it comes over the wire: what a model says in one call is far below. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+const CONNECT_TIMEOUT_MS = 10_000;
+const KEEP_ALIVE_MS = 4_000;
+
+export class Transport {
+  private readonly dispatcher: Dispatcher;
+
+  constructor({ proxy, resolver, connections }: TransportOptions) {
+    const common = { connections, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS, pipelining: 1 };
+    if (proxy !== null && resolver === null) {
+      this.dispatcher = new ProxyAgent({ ...common, ...proxyAddress(proxy) });
+    } else {
+      const connect = resolver === null ? { timeout: CONNECT_TIMEOUT_MS } : checkedConnect(resolver);
+      this.dispatcher = new Agent({ ...common, connect });
+    }
+  }
+
+  /** A `fetch` for one call, and what it saw. */
+  open(): { fetch: typeof fetch; trace: CallTrace } {
+    const trace: CallTrace = { status: null, headers: {}, errorText: '', networkCode: null };
+    const traced = async (input: unknown, init?: RequestInit): Promise<Response> => {
+      Object.assign(trace, { status: null, headers: {}, errorText: '', networkCode: null });
+      try {
+        const response = await this.send(input, init);
+        trace.status = response.status;
+        trace.headers = Object.fromEntries(response.headers);
+        return response.ok ? bounded(response) : await readError(response, trace);
+      } catch (error) {
+        trace.networkCode = networkCode(error);
+        throw error;
+      }
+    };
+    return { fetch: traced as typeof fetch, trace };
+  }
+
+  close(): Promise<void> {
+    return this.dispatcher.destroy();
+  }
+
+  private async send(input: unknown, init: RequestInit = {}): Promise<Response> {
+    const { body, headers, method, signal } = init;
+    const url = input instanceof Request ? input.url : String(input);
+    const answer = await undiciFetch(url, {
+      body: body as string | undefined,
+      headers: Object.fromEntries(new Headers(headers)),
+      method,
+      signal,
+      // A redirect would take the key to an address that nobody configured.
+      redirect: 'manual',
+      dispatcher: this.dispatcher,
+    });
+    return answer as unknown as Response;
+  }
+}
+
+function proxyAddress(proxy: string): { uri: string; token?: string } {
+  const url = new URL(proxy);
+  if (url.username === '') return { uri: url.href };
+  const login = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  url.username = url.password = '';
+  return { uri: url.href, token: `Basic ${Buffer.from(login).toString('base64')}` };
+}
+
+function checkedConnect(resolver: Resolver): Agent.Options['connect'] {
+  const connector = new Connector({ resolver, verifyTls: true, timeoutMs: CONNECT_TIMEOUT_MS });
+  return ({ hostname, port, protocol }, callback) => {
+    const secure = protocol === 'https:';
+    connector.connect({ hostname, port: port === '' ? (secure ? 443 : 80) : Number(port), secure }).then(
+      (socket) => callback(null, socket),
+      (error: Error) => callback(error, null),
+    );
+  };
+}
+
+/** An answer that never ends is given up. */
+function bounded(response: Response): Response {
+  if (response.body === null) return response;
+  let left = MAX_ANSWER_BYTES;
+  const limit = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      left -= chunk.byteLength;
+      if (left < 0) controller.error(new Error(`the model's answer is larger than ${MAX_ANSWER_BYTES} bytes`));
+      else controller.enqueue(chunk);
+    },
+  });
+  return new Response(response.body.pipeThrough(limit), { status: response.status, headers: response.headers });
+}
+
+/** The same answer with as much of its body as an error may have. */
+async function readError(response: Response, trace: CallTrace): Promise<Response> {
+  trace.errorText = await firstChars(response);
+  const { status, headers } = response;
+  return new Response(trace.errorText, { status: status < 400 ? 502 : status, headers: plainHeaders(headers) });
+}
+
+function plainHeaders(headers: Headers): Headers {
+  const kept = new Headers(headers);
+  for (const name of ['content-encoding', 'content-length', 'transfer-encoding']) kept.delete(name);
+  return kept;
+}
+
+async function firstChars({ body }: Response): Promise<string> {
+  if (body === null) return '';
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of body) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length >= MAX_ERROR_CHARS) break;
+  }
+  return text.slice(0, MAX_ERROR_CHARS);
+}
+
+function networkCode(error: unknown): string {
+  const { code, name, cause } = error as { code?: unknown; name?: string; cause?: unknown };
+  if (cause !== undefined && cause !== null) return networkCode(cause);
+  return typeof code === 'string' ? code : (name ?? 'unknown');
+}
+
+const ambient = new AsyncLocalStorage<typeof fetch>();
+let isRouted = false;
+
+/**
+ * Runs `work` with `own` in the place of the global `fetch`, for it alone: one provider's client takes no other.
+ */
+export function withFetch<T>(own: typeof fetch, work: () => Promise<T>): Promise<T> {
+  if (!isRouted) {
+    const original = globalThis.fetch;
+    globalThis.fetch = (input, init) => (ambient.getStore() ?? original)(input, init);
+    isRouted = true;
+  }
+  return ambient.run(own, work);
+}

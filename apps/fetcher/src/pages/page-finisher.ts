@@ -1,0 +1,162 @@
+/**
+ * The last step of a page: what its history and a language model add to the document that the converter wrote. The document
+ * is unpacked and packed at most once, and not at all when nothing is added.
+ */
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
+import {
+  errorFromWire,
+  isModelFormat,
+  modelPartCredits,
+  TroupeError,
+  type ModelPart,
+  type PageDocument,
+} from '@troupe/contracts';
+import type { ChangeReport, ChangeTracker, TrackedScrape } from '../changes/change-tracker.js';
+import { mayNeedModel, modelFormatsOf, withoutReading } from '../models/model-wish.js';
+import type { AskLimits, PageAnswer, PageModels } from '../models/page-models.js';
+import type { FetchedPage } from './page-fetcher.js';
+
+const pack = promisify(gzip);
+const unpack = promisify(gunzip);
+
+export interface PageFinisherParts {
+  changes: Pick<ChangeTracker, 'examine'>;
+  models: Pick<PageModels, 'ask'>;
+}
+
+type Failure = PageAnswer['failures'][number];
+
+export class PageFinisher {
+  constructor(private readonly parts: PageFinisherParts) {}
+
+  /**
+   * The page as it is unless change tracking or a model's formats were asked for.
+   * @throws TroupeError SCRAPE_JSON_FAILED or SCRAPE_TIMEOUT when a model gave nothing and nothing else was asked; the
+   * signal's reason
+   */
+  async finish(page: FetchedPage, scrape: TrackedScrape, limits: AskLimits): Promise<FetchedPage> {
+    const { spec } = scrape;
+    const formats = modelFormatsOf(spec);
+    if (spec.changeTracking === null && formats.length === 0) return page;
+    const startedAt = performance.now();
+    const { document, isPacked } = await read(page);
+    const changes = await this.parts.changes.examine(page, document, scrape);
+    const leftMs = limits.leftMs - (performance.now() - startedAt);
+    const answer = await this.#write({ page, document, changes }, scrape, { ...limits, leftMs });
+    if (answer !== null) refuseNothing(answer, scrape);
+    return written(page, amended(document, { changes, answer }, scrape), { answer, isPacked });
+  }
+
+  /** null: there is nothing to write. */
+  async #write(
+    { page, document, changes }: { page: FetchedPage; document: PageDocument; changes: ChangeReport | null },
+    { spec, team }: TrackedScrape,
+    limits: AskLimits,
+  ): Promise<PageAnswer | null> {
+    const formats = modelFormatsOf(spec);
+    const previous = changes?.previous;
+    if (!mayNeedModel(spec) || (formats.length === 0 && previous === undefined)) return null;
+    const learns = formats.some((format) => format.type === 'json' && format.learn);
+    const question = {
+      team,
+      url: page.finalUrl,
+      title: page.title,
+      formats,
+      changes: previous === undefined ? null : (spec.changeTracking?.json ?? null),
+      zeroRetention: spec.zeroRetention,
+    };
+    const texts = {
+      markdown: document.markdown ?? '',
+      ...(previous === undefined ? {} : { previous }),
+      ...(learns && document.html !== undefined ? { html: document.html } : {}),
+    };
+    return this.parts.models.ask(question, texts, limits);
+  }
+}
+
+async function read({ document }: FetchedPage): Promise<{ document: PageDocument; isPacked: boolean }> {
+  const isPacked = document[0] === 0x1f && document[1] === 0x8b;
+  const json = isPacked ? await unpack(document) : document;
+  return { document: JSON.parse(Buffer.from(json).toString('utf8')) as PageDocument, isPacked };
+}
+
+/** Nothing that was asked for is there. A summary that fails costs the summary only (spec/formats.md). */
+function refuseNothing({ parts, failures }: PageAnswer, { spec }: TrackedScrape): void {
+  const failure = failures.find(({ what }) => what !== 'summary' && what !== 'changes');
+  const hasOther = spec.formats.some((format) => !isModelFormat(format)) || Object.keys(parts).length > 0;
+  if (failure === undefined || hasOther) return;
+  const { code, retryable, message } = failure.error;
+  throw new TroupeError(code === 'SCRAPE_TIMEOUT' ? code : 'SCRAPE_JSON_FAILED', message, {
+    cause: errorFromWire(failure.error),
+    retryable,
+  });
+}
+
+interface Additions {
+  changes: ChangeReport | null;
+  answer: PageAnswer | null;
+}
+
+function amended(document: PageDocument, { changes, answer }: Additions, scrape: TrackedScrape): PageDocument {
+  const { changeTracking, warning: changeWarning } = changes ?? {};
+  const warning = [...modelWarnings(answer, scrape), changeWarning, document.warning].filter(Boolean).join(' ');
+  const named = answer?.changes === undefined ? {} : { json: answer.changes };
+  return {
+    ...withoutReading(document, scrape.spec),
+    ...partsOf(answer, scrape),
+    ...(changeTracking === undefined ? {} : { changeTracking: { ...changeTracking, ...named } }),
+    ...(warning === '' ? {} : { warning }),
+    metadata: priced(document, answer),
+  };
+}
+
+/** The values by the keys of the document. */
+function partsOf(answer: PageAnswer | null, { spec }: TrackedScrape): Partial<PageDocument> {
+  const { json, ...others } = answer?.parts ?? {};
+  if (json === undefined) return others;
+  const key = modelFormatsOf(spec).find((format) => format.type === 'json')?.key ?? 'json';
+  return { ...others, [key]: json };
+}
+
+function modelWarnings(answer: PageAnswer | null, { spec }: TrackedScrape): string[] {
+  if (answer !== null) return [...answer.failures.map(failureText), ...answer.warnings];
+  const formats = spec.zeroRetention ? modelFormatsOf(spec).map(({ type }) => type) : [];
+  return formats.length === 0 ? [] : [`With zero data retention no language model is asked for ${formats.join(', ')}.`];
+}
+
+function failureText({ what, error }: Failure): string {
+  const name = what === 'changes' ? 'The json of changeTracking' : `The format ${what}`;
+  return `${name} could not be made: ${error.message.replace(/\.$/, '')}.`;
+}
+
+function priced({ metadata }: PageDocument, answer: PageAnswer | null): PageDocument['metadata'] {
+  const credits = creditsOf(answer);
+  return credits === 0 ? metadata : { ...metadata, creditsUsed: metadata.creditsUsed + credits };
+}
+
+/** What was answered is paid for; what was answered without a model is free. */
+function creditsOf(answer: PageAnswer | null): number {
+  if (answer === null || answer.tokens === 0) return 0;
+  const { parts, changes } = answer;
+  const written = new Set<ModelPart>();
+  if (parts.json !== undefined) written.add('json');
+  if (parts.answer !== undefined) written.add('question');
+  if (parts.highlights !== undefined) written.add('highlights');
+  if (changes !== undefined) written.add('changes');
+  return modelPartCredits(written);
+}
+
+async function written(
+  page: FetchedPage,
+  document: PageDocument,
+  { answer, isPacked }: { answer: PageAnswer | null; isPacked: boolean },
+): Promise<FetchedPage> {
+  const bytes = Buffer.from(JSON.stringify(document));
+  return {
+    ...page,
+    document: isPacked ? await pack(bytes) : bytes,
+    documentBytes: bytes.byteLength,
+    credits: page.credits + creditsOf(answer),
+  };
+}

@@ -1,0 +1,35 @@
+/** A crawl that is asked for in a sentence: what a model makes of it, under what the body says itself (spec/crawl.md). */
+import { TroupeError, type CrawlSpec, type CrawlWishes } from '@troupe/contracts';
+import { InvalidBodyError } from '../validation/issue.js';
+import { readBody } from '../validation/read-body.js';
+import { CrawlDto } from './crawl.dto.js';
+import { crawlSpecToV2 } from './crawl.mapper.js';
+
+/**
+ * The wishes as a body could have said them.
+ * @throws TroupeError BAD_REQUEST when one of them is not what a body may say
+ */
+export function checkedWishes(url: string, wishes: CrawlWishes): CrawlWishes {
+  try {
+    readBody(CrawlDto, { ...wishes, url });
+    return wishes;
+  } catch (error) {
+    if (!(error instanceof InvalidBodyError)) throw error;
+    const problems = error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
+    throw new TroupeError('BAD_REQUEST', `The prompt could not be made into valid crawl options: ${problems}`, {
+      cause: error,
+    });
+  }
+}
+
+/** What the body says wins. */
+export function underBody(wishes: CrawlWishes, body: CrawlDto): CrawlDto {
+  const said = Object.entries(body).filter(([, value]) => value !== undefined);
+  return { ...wishes, ...Object.fromEntries(said), url: body.url };
+}
+
+/** What the reply to a prompt shows beside the crawl's id. */
+export function promptEcho(wishes: CrawlWishes, spec: CrawlSpec) {
+  const { scrapeOptions: _, ...options } = crawlSpecToV2(spec);
+  return { promptGeneratedOptions: wishes, finalCrawlerOptions: options };
+}

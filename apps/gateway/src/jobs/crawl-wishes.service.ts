@@ -1,0 +1,74 @@
+/** Crawl options out of a sentence: a language model writes them, over request/reply with an extractor. Costs nothing. */
+import { randomUUID } from 'node:crypto';
+import {
+  isTroupeError,
+  RPC,
+  TroupeError,
+  type CrawlOptionsReply,
+  type CrawlOptionsRequest,
+  type CrawlWishes,
+} from '@troupe/contracts';
+import { type Caller } from '../auth/caller.js';
+import { unavailable } from '../errors/api-error.js';
+import { type Link, type RemoteCalls } from './ports.js';
+import { type TargetPolicy } from './target-policy.js';
+
+export interface CrawlSentence {
+  /** Absolute address of the start page. */
+  url: string;
+  prompt: string;
+}
+
+export interface WishesAnswer {
+  wishes: CrawlWishes;
+  warning: string | undefined;
+}
+
+export interface CrawlWishesParts {
+  calls: RemoteCalls;
+  link: Link;
+  targets: Pick<TargetPolicy, 'check'>;
+}
+
+const TIMEOUT_MS = 60_000;
+/** Time an extractor has to answer after its own deadline, so that its error and not ours is reported. */
+const GRACE_MS = 500;
+
+export class CrawlWishesService {
+  constructor(private readonly parts: CrawlWishesParts) {}
+
+  /** @throws TroupeError BAD_REQUEST when no options came of the sentence, whatever the reason; SCRAPE_TARGET_FORBIDDEN */
+  async read(caller: Caller, { url, prompt }: CrawlSentence, signal: AbortSignal): Promise<WishesAnswer> {
+    this.parts.targets.check(url);
+    if (!this.parts.link.isUp()) throw unavailable(null);
+    const request: CrawlOptionsRequest = { id: randomUUID(), team: caller.team, url, prompt, deadlineMs: TIMEOUT_MS };
+    const reply = await this.ask(request, signal);
+    if (!reply.ok) throw notConvertible(reply.error.message);
+    return { wishes: reply.wishes, warning: reply.warning };
+  }
+
+  private async ask(request: CrawlOptionsRequest, signal: AbortSignal): Promise<CrawlOptionsReply> {
+    try {
+      const timeoutMs = request.deadlineMs + GRACE_MS;
+      const { head } = await this.parts.calls.call<CrawlOptionsReply>(RPC.crawlOptions, request, null, {
+        timeoutMs,
+        signal,
+      });
+      return head;
+    } catch (error) {
+      if (!isTroupeError(error)) throw error;
+      throw notConvertible(WHY[error.code] ?? error.message, error);
+    }
+  }
+}
+
+/** Names of subjects mean nothing to who sent a prompt. */
+const WHY: Partial<Record<TroupeError['code'], string>> = {
+  SCRAPE_TIMEOUT: 'the language model did not answer in time',
+  CONCURRENCY_QUEUE_TIMEOUT: 'no extractor had a free place in time',
+};
+
+function notConvertible(why: string, cause?: unknown): TroupeError {
+  const reason = why.replace(/\.$/, '');
+  return new TroupeError('BAD_REQUEST', `The prompt could not be made into crawl options: ${reason}`, { cause });
+}
