@@ -5,4 +5,4 @@ export { kindOfContent, type ContentKind } from './media-type.js';
 export type { LinkRules } from './links.js';
 export { checkSelector } from './selector.js';
 export { pickFacts, type Facts } from './facts/pick-facts.js';
-export { readSelectors, type ReadSelectors, type SelectorProblem } from './facts/selector-language.js';
+export { readSelectors, writeSelectors, type ReadSelectors, type SelectorProblem } from './facts/selector-language.js';

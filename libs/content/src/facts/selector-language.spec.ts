@@ -1,4 +1,4 @@
-import { readSelectors } from './selector-language.js';
+import { readSelectors, writeSelectors } from './selector-language.js';
 
 function problems(wire: unknown): string[] {
   const read = readSelectors(wire);
@@ -41,6 +41,18 @@ describe('selectors as people write them', () => {
         },
       },
     });
+  });
+
+  it('writes them again as it would read them', () => {
+    const wire = {
+      title: 'h1',
+      price: { selector: '.price', type: 'number' },
+      maker: { $: '.maker', selector: '//b', self: '.' },
+      items: [{ $: 'ul > li', tags: ['.tag'], url: { selector: '.', attribute: 'href', type: 'url' } }],
+    };
+    const read = readSelectors(wire);
+    if ('problems' in read) throw new Error(JSON.stringify(read.problems));
+    expect(writeSelectors(read.schema)).toEqual(wire);
   });
 
   it.each([

@@ -122,3 +122,21 @@ function isValue(wire: Record<string, unknown>): boolean {
 function isType(type: unknown): type is (typeof TYPES)[number] {
   return (TYPES as readonly unknown[]).includes(type);
 }
+
+/** As people write it: what `readSelectors` reads as this schema. */
+export function writeSelectors(schema: SelectorSchema): unknown {
+  return written(schema, null);
+}
+
+/** @param around selector of the list whose item it is */
+function written(schema: SelectorSchema, around: string | null): unknown {
+  if (schema.type === 'list') return [written(schema.item, schema.selector)];
+  const selector = schema.selector ?? around;
+  if (schema.type === 'object') {
+    const fields = Object.entries(schema.fields).map(([name, field]) => [name, written(field, null)]);
+    return { ...(selector === null ? {} : { $: selector }), ...Object.fromEntries(fields) };
+  }
+  const { attribute, as } = schema;
+  if (attribute === null && as === 'string') return selector ?? SELF;
+  return { selector: selector ?? SELF, ...(attribute === null ? {} : { attribute }), type: as };
+}
