@@ -1,5 +1,5 @@
 import { decodeHTML, decodeHTMLAttribute } from 'entities/decode';
-import { F, FIRST_CUSTOM_TAG, TEXT, flagsOf, tagName } from './tags.js';
+import { F, FIRST_CUSTOM_TAG, TEXT, flagsOf, lookupTag, tagName } from './tags.js';
 
 /** Thrown when a search has taken all its steps. */
 export class SearchExhausted extends Error {}
@@ -18,6 +18,7 @@ export class Search {
   }
 }
 
+const NO_TAG = 0xffff;
 const CLASS_SPACE = /[ \t\n\r\f]+/;
 
 /**
@@ -67,6 +68,14 @@ export class Tree {
   name(node: number): string {
     const tag = this.tag[node]!;
     return tag < FIRST_CUSTOM_TAG ? tagName(tag) : (this.customTags[tag - FIRST_CUSTOM_TAG] ?? 'unknown');
+  }
+
+  /** Number of a tag by its name in lower case; one that no node has when the page does not know the name. */
+  tagNumber(name: string): number {
+    const known = lookupTag(name, 0, name.length);
+    if (known > 0) return known;
+    const custom = this.customTags.indexOf(name);
+    return custom < 0 ? NO_TAG : FIRST_CUSTOM_TAG + custom;
   }
 
   isText(node: number): boolean {

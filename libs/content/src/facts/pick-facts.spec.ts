@@ -1,3 +1,4 @@
+import { describe, expect, it } from '@jest/globals';
 import { pickFacts } from './pick-facts.js';
 import { readSelectors } from './selector-language.js';
 

@@ -1,7 +1,7 @@
 /** A selector as a search below an element: CSS, or XPath when it begins with `/` or `./`. */
 import { TroupeError } from '@troupe/contracts';
 import { compileScoped, type KeyedMatcher } from '../selector.js';
-import { FIRST_CUSTOM_TAG, TEXT, lookupTag } from '../tags.js';
+import { TEXT } from '../tags.js';
 import type { Tree } from '../tree.js';
 import type { PageIndex } from './page-index.js';
 import { compileXPath } from './xpath.js';
@@ -77,7 +77,7 @@ function amongAll(tree: Tree, scope: number, { test }: KeyedMatcher, enough: num
 }
 
 function amongTag(tree: Tree, scope: number, { key, test }: KeyedMatcher, enough: number): number[] {
-  const tag = numberOfTag(tree, key!.name);
+  const tag = tree.tagNumber(key!.name);
   const found: number[] = [];
   const to = tree.end[scope]!;
   tree.search.spend((to - scope) >> 3);
@@ -87,11 +87,6 @@ function amongTag(tree: Tree, scope: number, { key, test }: KeyedMatcher, enough
     if (test(tree, node)) found.push(node);
   }
   return found;
-}
-
-function numberOfTag(tree: Tree, name: string): number {
-  const known = lookupTag(name, 0, name.length);
-  return known > 0 ? known : FIRST_CUSTOM_TAG + tree.customTags.indexOf(name);
 }
 
 function among(

@@ -11,7 +11,7 @@ import { A, F, T, flagsOf, hashName } from '../tags.js';
 import { SearchExhausted, type Tree } from '../tree.js';
 import type { UrlResolver } from '../url-resolver.js';
 import { PageIndex } from './page-index.js';
-import { compileQuery } from './query.js';
+import { compileQuery, type FactsSource, type Query } from './query.js';
 import { booleanIn, dateIn, hasDecimalComma, integerIn, numberIn } from './values.js';
 
 const MAX_ITEMS = 10_000;
@@ -56,7 +56,7 @@ interface Place {
 type ValueSchema = Extract<SelectorSchema, { type: 'value' }>;
 
 class FactsReader {
-  private readonly index: PageIndex;
+  private readonly source: FactsSource;
   private readonly decimalComma: boolean;
   private readonly monthFirst: boolean;
   private charsLeft = MAX_CHARS;
@@ -67,7 +67,7 @@ class FactsReader {
 
   constructor(private readonly page: FactsPage) {
     const language = languageOf(page.tree);
-    this.index = new PageIndex(page.tree);
+    this.source = { tree: page.tree, index: new PageIndex(page.tree) };
     this.decimalComma = hasDecimalComma(language);
     this.monthFirst = isMonthFirst(language);
   }
@@ -85,13 +85,15 @@ class FactsReader {
 
   read(schema: SelectorSchema, place: Place): unknown {
     if (schema.type === 'list') return this.readList(schema, place);
-    const at = schema.selector === null ? place : (this.find(schema.selector, place, 1)[0] ?? null);
+    const at = schema.selector === null ? place : this.findFirst(schema.selector, place);
     if (at === null) return null;
     return schema.type === 'object' ? this.readObject(schema.fields, at) : this.readValue(schema, at);
   }
 
   private readObject(fields: Record<string, SelectorSchema>, place: Place): Record<string, unknown> {
-    return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, this.read(field, place)]));
+    const object: Record<string, unknown> = {};
+    for (const name of Object.keys(fields)) setOwn(object, name, this.read(fields[name]!, place));
+    return object;
   }
 
   private readList({ selector, item }: Extract<SelectorSchema, { type: 'list' }>, place: Place): unknown[] {
@@ -105,14 +107,24 @@ class FactsReader {
     return values;
   }
 
-  private find(selector: string, { node }: Place, enough: number): Place[] {
-    const { tree, mask } = this.page;
+  private findFirst(selector: string, place: Place): Place | null {
     const query = compileQuery(selector);
+    const node = this.nodesOf(query, place.node, 1)[0];
+    return node === undefined ? null : { node, attribute: query.attribute };
+  }
+
+  private find(selector: string, place: Place, enough: number): Place[] {
+    const query = compileQuery(selector);
+    const nodes = this.nodesOf(query, place.node, enough);
+    return (nodes.length > enough ? nodes.slice(0, enough) : nodes).map((node) => ({ node, attribute: query.attribute }));
+  }
+
+  private nodesOf(query: Query, scope: number, enough: number): number[] {
+    const { mask } = this.page;
     if (this.isExhausted) return [];
     try {
-      const nodes = query.find({ tree, index: this.index }, node, mask === null ? enough : Infinity);
-      const shown = mask === null ? nodes : nodes.filter((one) => mask[one] === KEEP);
-      return shown.slice(0, enough).map((one) => ({ node: one, attribute: query.attribute }));
+      if (mask === null) return query.find(this.source, scope, enough);
+      return query.find(this.source, scope, Infinity).filter((node) => mask[node] === KEEP);
     } catch (error) {
       if (!(error instanceof SearchExhausted)) throw error;
       this.isExhausted = true;
@@ -183,6 +195,12 @@ class FactsReader {
   }
 }
 
+/** Also where the name means something to JavaScript. */
+function setOwn(object: Record<string, unknown>, name: string, value: unknown): void {
+  if (name !== '__proto__') object[name] = value;
+  else Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
+}
+
 const DATETIME = hashName('datetime');
 
 function contentOfMeta(tree: Tree, node: number): string | null {
@@ -206,8 +224,9 @@ function isNothing(value: unknown): boolean {
 
 /** Text of a node as the page shows it: white space collapsed, except in `pre`; blocks and cells apart from each other. */
 function shownText(tree: Tree, mask: Mask | null, node: number): string {
-  if (tree.isText(node) && !isPreformatted(tree, node)) return collapsed(tree.text(node));
   const isVerbatim = isPreformatted(tree, node);
+  const only = onlyText(tree, mask, node);
+  if (only >= 0 && !isVerbatim) return collapsed(tree.text(only));
   const separator = isVerbatim ? '' : ' ';
   const ends: number[] = [];
   let text = '';
@@ -230,6 +249,13 @@ function shownText(tree: Tree, mask: Mask | null, node: number): string {
     i++;
   }
   return isVerbatim ? text.replace(/^\r?\n/, '').trimEnd() : collapsed(text);
+}
+
+/** The text that is all there is in a node, or the node itself; -1: there is more, or less. */
+function onlyText(tree: Tree, mask: Mask | null, node: number): number {
+  if (tree.isText(node)) return node;
+  const text = node + 1;
+  return tree.end[node] === node + 2 && tree.isText(text) && mask?.[text] !== DROP ? text : -1;
 }
 
 function isPermalinkAt(tree: Tree, node: number): boolean {

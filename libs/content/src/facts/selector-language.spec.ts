@@ -1,3 +1,4 @@
+import { describe, expect, it } from '@jest/globals';
 import { readSelectors, writeSelectors } from './selector-language.js';
 
 function problems(wire: unknown): string[] {

@@ -1,3 +1,4 @@
+import { describe, expect, it } from '@jest/globals';
 import { booleanIn, dateIn, hasDecimalComma, integerIn, numberIn } from './values.js';
 
 describe('numbers of a page', () => {

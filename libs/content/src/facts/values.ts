@@ -1,5 +1,5 @@
 /** What a text of a page means as a number, a truth, a day; null: it does not say. Nothing is guessed beyond the rules here. */
-import { findDay } from '../metadata/date-text.js';
+import { dayOf, findDay } from '../metadata/date-text.js';
 
 const MAX_NUMBER_CHARS = 1000;
 const DIGITS = '[0-9٠-٩۰-۹]';
@@ -8,6 +8,8 @@ const NUMBER = new RegExp(
   `([-−–]?)(${DIGITS}{1,3}(?:[ \\u00a0\\u2009\\u202f'’]${DIGITS}{3}(?!${DIGITS}))+(?:[.,]${DIGITS}+)?|${DIGITS}[0-9٠-٩۰-۹.,٫٬]*|[.,]${DIGITS}+)(?:[eE]([+-]?[0-9]{1,3})(?![\\p{L}0-9]))?`,
   'u',
 );
+const PLAIN_INTEGER = /^\d{1,15}$/;
+const NOT_ASCII = /[^\x00-\x7f]/;
 const MINUS_AFTER_WORD = /[\p{L}\p{N}]$/u;
 /** Where a comma stands before the fraction: the first part of a language tag. */
 const COMMA_LANGUAGES: ReadonlySet<string> = new Set(
@@ -28,6 +30,7 @@ export function hasDecimalComma(language: string | null): boolean {
  * three digits is read as the language writes thousands; without a language as in English.
  */
 export function numberIn(text: string, decimalComma: boolean): number | null {
+  if (PLAIN_INTEGER.test(text)) return Number(text);
   const found = NUMBER.exec(text.slice(0, MAX_NUMBER_CHARS));
   if (found === null) return null;
   const [, sign = '', digits = '', power = '0'] = found;
@@ -40,6 +43,7 @@ export function numberIn(text: string, decimalComma: boolean): number | null {
 }
 
 function latinDigits(text: string): string {
+  if (!NOT_ASCII.test(text)) return text;
   return text
     .replace(/[٠-٩]/g, (digit) => String(digit.charCodeAt(0) - 0x660))
     .replace(/[۰-۹]/g, (digit) => String(digit.charCodeAt(0) - 0x6f0))
@@ -93,7 +97,7 @@ export function booleanIn(text: string): boolean | null {
   return NO.has(word) ? false : null;
 }
 
-const ISO = /^(-?\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?\s?(Z|[+-]\d{2}:?\d{2})?)?$/i;
+const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?\s?(Z|[+-]\d{2}:?\d{2})?)?$/i;
 const RFC = /^(?:[a-z]{3}, )?(\d{1,2}) ([a-z]{3}) (\d{4}) (\d{2}:\d{2}(?::\d{2})?) (GMT|UTC?|Z|[+-]\d{4})$/i;
 const FIRST_YEAR = 1000;
 
@@ -124,8 +128,7 @@ function fromIso([
   fraction = '',
   zone,
 ]: RegExpExecArray): string | null {
-  const time = new Date(`${year}-${month}-${day}T00:00:00Z`);
-  if (Number.isNaN(time.getTime()) || time.getUTCDate() !== Number(day)) return null;
+  if (dayOf(Number(year), Number(month), Number(day), 0) === null) return null;
   const date = `${year}-${month}-${day}`;
   if (hour === undefined || minute === undefined) return date;
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return date;

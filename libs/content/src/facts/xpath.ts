@@ -107,14 +107,28 @@ function outermost(tree: Tree, ascending: readonly number[]): number[] {
 
 /** In the order of the axis: away from the node. */
 function candidates(tree: Tree, node: number, axis: Axis, test: string): number[] {
-  if (axis === 'attribute') return hasAttribute(tree, node, test) ? [node] : [];
-  const fits = nodeTest(tree, test);
-  const found: number[] = [];
-  for (const one of along(tree, node, axis)) {
-    tree.search.spend(1);
-    if (fits(one)) found.push(one);
+  switch (axis) {
+    case 'attribute':
+      return hasAttribute(tree, node, test) ? [node] : [];
+    case 'self':
+      return fitting(tree, [node], test);
+    case 'descendant':
+      return inRange(tree, node + 1, tree.end[node]!, test);
+    case 'descendant-or-self':
+      return inRange(tree, node, tree.end[node]!, test);
+    case 'child':
+      return tree.isText(node) ? [] : amongSiblings(tree, node + 1, tree.end[node]!, test);
+    case 'following-sibling':
+      return node === 0 ? [] : amongSiblings(tree, tree.end[node]!, tree.end[tree.parent[node]!]!, test);
+    case 'preceding-sibling':
+      return node === 0 ? [] : amongSiblings(tree, tree.parent[node]! + 1, node, test).reverse();
+    case 'parent':
+      return node === 0 ? [] : fitting(tree, [tree.parent[node]!], test);
+    case 'ancestor':
+      return fitting(tree, upwards(tree, tree.parent[node]!), test);
+    case 'ancestor-or-self':
+      return fitting(tree, upwards(tree, node), test);
   }
-  return found;
 }
 
 function hasAttribute(tree: Tree, node: number, name: string): boolean {
@@ -123,50 +137,55 @@ function hasAttribute(tree: Tree, node: number, name: string): boolean {
   return name === '*' ? tree.to[node]! > tree.from[node]! : tree.attrIndex(node, hashName(name)) >= 0;
 }
 
-function nodeTest(tree: Tree, test: string): (node: number) => boolean {
-  if (test === 'node()') return () => true;
-  if (test === 'text()') return (node) => tree.isText(node);
-  if (test === '*') return (node) => tree.tag[node] !== TEXT && tree.tag[node] !== DOCUMENT;
-  return (node) => tree.name(node) === test;
+function upwards(tree: Tree, node: number): number[] {
+  const nodes: number[] = [];
+  for (let up = node; up >= 0; up = tree.parent[up]!) nodes.push(up);
+  return nodes;
 }
 
-function* along(tree: Tree, node: number, axis: Axis): Generator<number> {
-  switch (axis) {
-    case 'self':
-      yield node;
-      return;
-    case 'child':
-      if (!tree.isText(node)) yield* siblings(tree, node + 1, tree.end[node]!);
-      return;
-    case 'descendant':
-      for (let i = node + 1, to = tree.end[node]!; i < to; i++) yield i;
-      return;
-    case 'descendant-or-self':
-      for (let i = node, to = tree.end[node]!; i < to; i++) yield i;
-      return;
-    case 'parent':
-      if (node > 0) yield tree.parent[node]!;
-      return;
-    case 'ancestor':
-    case 'ancestor-or-self':
-      for (let up = axis === 'ancestor' ? tree.parent[node]! : node; up >= 0; up = tree.parent[up]!) yield up;
-      return;
-    case 'following-sibling':
-      if (node > 0) yield* siblings(tree, tree.end[node]!, tree.end[tree.parent[node]!]!);
-      return;
-    case 'preceding-sibling':
-      if (node > 0) yield* [...siblings(tree, tree.parent[node]! + 1, node)].reverse();
-      return;
-    case 'attribute':
-      return;
-  }
+/** Tags that a test lets through: one, or a least one. */
+interface TagTest {
+  only: number;
+  least: number;
 }
 
-function* siblings(tree: Tree, from: number, to: number): Generator<number> {
-  for (let child = from; child < to; child = tree.end[child]!) {
-    tree.search.spend(1);
-    yield child;
+const ANY_TAG = -1;
+
+function tagTest(tree: Tree, test: string): TagTest {
+  if (test === 'node()') return { only: ANY_TAG, least: TEXT };
+  if (test === 'text()') return { only: TEXT, least: TEXT };
+  if (test === '*') return { only: ANY_TAG, least: DOCUMENT + 1 };
+  return { only: tree.tagNumber(test), least: TEXT };
+}
+
+function fits(tag: number, { only, least }: TagTest): boolean {
+  return only === ANY_TAG ? tag >= least : tag === only;
+}
+
+function fitting(tree: Tree, nodes: readonly number[], test: string): number[] {
+  tree.search.spend(nodes.length);
+  const wanted = tagTest(tree, test);
+  return nodes.filter((node) => fits(tree.tag[node]!, wanted));
+}
+
+function inRange(tree: Tree, from: number, to: number, test: string): number[] {
+  tree.search.spend(to - from);
+  const wanted = tagTest(tree, test);
+  const found: number[] = [];
+  for (let node = from; node < to; node++) if (fits(tree.tag[node]!, wanted)) found.push(node);
+  return found;
+}
+
+function amongSiblings(tree: Tree, from: number, to: number, test: string): number[] {
+  const wanted = tagTest(tree, test);
+  const found: number[] = [];
+  let steps = 0;
+  for (let node = from; node < to; node = tree.end[node]!) {
+    steps++;
+    if (fits(tree.tag[node]!, wanted)) found.push(node);
   }
+  tree.search.spend(steps);
+  return found;
 }
 
 // ---- conditions

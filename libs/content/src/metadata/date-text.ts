@@ -184,6 +184,11 @@ function fullYear(token: Token): number {
 /** `YYYY-MM-DD` of a day that exists, else null. */
 export function dayOf(year: number, month: number, day: number, earliest = MIN_YEAR): string | null {
   if (year < earliest || year > MAX_YEAR || month < 1 || month > 12 || day < 1) return null;
-  if (day > new Date(Date.UTC(year, month, 0)).getUTCDate()) return null;
+  if (day > 28 && day > daysIn(year, month)) return null;
   return `${year}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`;
+}
+
+function daysIn(year: number, month: number): number {
+  if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28;
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
