@@ -4,6 +4,10 @@ import { MemberBoard, NatsLink } from '@troupe/messaging';
 import type { createPool } from '@troupe/persistence';
 import { MODELS } from './models/model.js';
 import type { TeamModels } from './models/team-models.js';
+import { createCrawlPlanner, createPageModeler } from './pages/create-pages.js';
+import { CrawlPlanner } from './pages/crawl-planner.js';
+import { PageModeler } from './pages/page-modeler.js';
+import { PagesController } from './pages/pages.controller.js';
 
 export interface ExtractorParts {
   instance: string;
@@ -16,7 +20,7 @@ export interface ExtractorParts {
 /** The extractor: work that needs a language model. */
 @Module({})
 export class ExtractorModule {
-  static with({ instance, link, models }: ExtractorParts): DynamicModule {
+  static with({ instance, config, link, models }: ExtractorParts): DynamicModule {
     const board = {
       provide: MemberBoard,
       useFactory: async (): Promise<MemberBoard> => {
@@ -27,7 +31,14 @@ export class ExtractorModule {
     };
     return {
       module: ExtractorModule,
-      providers: [{ provide: NatsLink, useValue: link }, { provide: MODELS, useValue: models }, board],
+      controllers: [PagesController],
+      providers: [
+        { provide: NatsLink, useValue: link },
+        { provide: MODELS, useValue: models },
+        { provide: PageModeler, useValue: createPageModeler(models, config) },
+        { provide: CrawlPlanner, useValue: createCrawlPlanner(models, config) },
+        board,
+      ],
     };
   }
 }

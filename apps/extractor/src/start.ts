@@ -1,33 +1,36 @@
 import { NestFactory } from '@nestjs/core';
+import type { MicroserviceOptions } from '@nestjs/microservices';
 import type { TroupeConfig } from '@troupe/config';
-import { MemberBoard, NatsLink } from '@troupe/messaging';
+import { MemberBoard, NatsLink, NatsStrategy } from '@troupe/messaging';
 import type { RunningService, ServiceContext } from '@troupe/observability';
 import { createPool } from '@troupe/persistence';
 import { ExtractorModule } from './extractor.module.js';
 import { TeamModels } from './models/team-models.js';
 
+/** Without these the extractor would leave pages unread. */
+const EXPECTED = ['rpc.model.page', 'rpc.model.crawl'];
 const POOL_SIZE = 4;
 
-export async function startExtractor({
-  config,
-  instance,
-}: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
-  const link = await NatsLink.open({ url: config.natsUrl, name: instance });
+export async function startExtractor(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
+  const { config, log, instance } = context;
+  const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
+  const link = await NatsLink.open({ url: config.natsUrl, name: instance, onProblem });
   await link.ensureTopology();
   const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
   const models = new TeamModels(config);
-  const app = await NestFactory.createApplicationContext(
+  const app = await NestFactory.createMicroservice<MicroserviceOptions>(
     ExtractorModule.with({ instance, config, link, pool, models }),
-    { logger: ['error', 'warn'], abortOnError: false },
+    { strategy: new NatsStrategy({ link, expects: EXPECTED }), logger: ['error', 'warn'], abortOnError: false },
   );
+  await app.listen();
   return {
     checks: {
       nats: () => link.ping(),
       postgres: async () => void (await pool.query('SELECT 1')),
     },
     async drain() {
-      await app.get(MemberBoard).stop();
       await app.close();
+      await app.get(MemberBoard).stop();
       await models.close();
       await link.close();
       await pool.end();

@@ -43,6 +43,6 @@ export function purposeOf(messages: readonly Message[]): string {
 
 /** The schema that the prompt tells in words. */
 export function schemaInWords(messages: readonly Message[]): Record<string, unknown> | null {
-  const found = SCHEMA.exec(textOf(messages.filter(({ role }) => role !== 'assistant')))?.[1];
+  const found = SCHEMA.exec(outsideOf(messages.filter(({ role }) => role !== 'assistant')))?.[1];
   return found === undefined ? null : (JSON.parse(found) as Record<string, unknown>);
 }

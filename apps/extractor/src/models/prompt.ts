@@ -19,8 +19,8 @@ export interface Prompt {
 export const SCHEMA_LEAD = 'Answer with one JSON value and nothing else. It satisfies this JSON Schema:';
 
 const BOUNDARY_BYTES = 12;
-/** Anything that a reader might take for one of our marks, with look-alike brackets and odd spacing. */
-const MARK_LIKE = /<{2,}(?=[\s\p{Cf}]*(?:DATA|END)\b)/giu;
+/** Anything that a reader might take for one of our marks: with odd spacing, or escaped as markdown does it. In linear time. */
+const MARK_LIKE = /<(?:[\s\p{Cf}\\]{0,8}<){1,8}(?=[\s\p{Cf}\\]{0,8}(?:DATA|END)\b)/giu;
 /** Characters that a person does not see and a model reads: controls, tags, direction marks. */
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;
 
@@ -53,7 +53,7 @@ export function writeBlock({ label, url, text }: DataBlock, boundary: string): s
 }
 
 function withoutMarks(text: string): string {
-  return text.replace(UNSEEN, '').replace(MARK_LIKE, (brackets) => '‹'.repeat(brackets.length));
+  return text.replace(UNSEEN, '').replace(MARK_LIKE, (brackets) => brackets.replaceAll('<', '‹'));
 }
 
 function schemaText(schema: JsonSchema): string {

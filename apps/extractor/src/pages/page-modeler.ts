@@ -1,0 +1,117 @@
+/** What a language model makes of one page: all formats of a request at once, each failing on its own. */
+import {
+  errorToWire,
+  type ErrorWire,
+  type ModelFormat,
+  type ModelParts,
+  type PageModelReply,
+  type PageModelRequest,
+  type PageTexts,
+} from '@troupe/contracts';
+import type { LanguageModel, Models } from '../models/model.js';
+import { answerChanges } from './changes-answer.js';
+import { answerHighlights } from './highlights-answer.js';
+import { answerJson, type PageAnswer, type SchemaCheck } from './json-answer.js';
+import { PageCalls } from './page-calls.js';
+import type { PageText } from './read-parts.js';
+import { answerQuestion, answerSummary } from './text-answers.js';
+
+export interface PageModelerOptions {
+  models: Models;
+  check: SchemaCheck;
+  /** For all formats of a page together. */
+  requestTokens: number;
+}
+
+type Part = keyof ModelParts | 'changes';
+const PART_OF: Record<ModelFormat['type'], keyof ModelParts> = {
+  json: 'json',
+  summary: 'summary',
+  question: 'answer',
+  highlights: 'highlights',
+};
+
+interface Job {
+  what: ModelFormat['type'] | 'changes';
+  part: Part;
+  run(calls: PageCalls): Promise<PageAnswer>;
+}
+
+interface Outcome {
+  job: Job;
+  answer: PageAnswer | null;
+  error: ErrorWire | null;
+  calls: PageCalls;
+}
+
+export class PageModeler {
+  constructor(private readonly options: PageModelerOptions) {}
+
+  /** Rejects only with the signal's reason. Keeps nothing of the page or of the answer. */
+  async answer(request: PageModelRequest, texts: PageTexts, signal: AbortSignal): Promise<PageModelReply> {
+    const endsAtMs = performance.now() + request.deadlineMs;
+    let model: LanguageModel;
+    try {
+      model = await this.options.models.of(request.team);
+    } catch (error) {
+      return { ok: false, error: errorToWire(error) };
+    }
+    const jobs = this.#jobsOf(request, texts);
+    const budgetTokens = Math.floor(this.options.requestTokens / Math.max(1, jobs.length));
+    const outcomes = await Promise.all(
+      jobs.map((job) => run(job, new PageCalls({ model, team: request.team, budgetTokens, endsAtMs, signal }))),
+    );
+    signal.throwIfAborted();
+    return replyOf(outcomes);
+  }
+
+  #jobsOf({ url, title, formats, changes }: PageModelRequest, texts: PageTexts): Job[] {
+    const page: PageText = { label: 'page', url, title, markdown: texts.markdown };
+    const jobs = formats.map((format): Job => ({
+      what: format.type,
+      part: PART_OF[format.type],
+      run: (calls) => this.#answerFormat(format, page, calls),
+    }));
+    if (changes === null) return jobs;
+    const { check } = this.options;
+    const previous = texts.previous ?? '';
+    const run = (calls: PageCalls) => answerChanges(page, previous, { ...changes, calls, check });
+    return [...jobs, { what: 'changes', part: 'changes', run }];
+  }
+
+  #answerFormat(format: ModelFormat, page: PageText, calls: PageCalls): Promise<PageAnswer> {
+    switch (format.type) {
+      case 'json':
+        return answerJson(page, format, { calls, check: this.options.check });
+      case 'summary':
+        return answerSummary(page, calls);
+      case 'question':
+        return answerQuestion(page, format.question, calls);
+      case 'highlights':
+        return answerHighlights(page, format.query, calls);
+    }
+  }
+}
+
+async function run(job: Job, calls: PageCalls): Promise<Outcome> {
+  try {
+    return { job, answer: await job.run(calls), error: null, calls };
+  } catch (error) {
+    return { job, answer: null, error: errorToWire(error), calls };
+  }
+}
+
+function replyOf(outcomes: readonly Outcome[]): PageModelReply {
+  const made = outcomes.filter(({ answer }) => answer !== null);
+  const values = Object.fromEntries(made.map(({ job, answer }) => [job.part, answer!.value]));
+  const { changes, ...parts } = values as ModelParts & { changes?: unknown };
+  const warnings = made.flatMap(({ answer, calls }) => [...answer!.warnings, ...calls.warnings()]);
+  return {
+    ok: true,
+    parts,
+    ...(changes === undefined ? {} : { changes }),
+    tokens: outcomes.reduce((sum, { calls }) => sum + calls.used, 0),
+    warnings: [...new Set(warnings)],
+    failures: outcomes.flatMap(({ job, error }) => (error === null ? [] : [{ what: job.what, error }])),
+  };
+}
