@@ -6,6 +6,7 @@ import {
   type ConvertRequest,
   type ConvertResult,
   type FormatName,
+  type JsonSchema,
   type PageVerdict,
   type SelectorSchema,
 } from '@troupe/contracts';
@@ -22,7 +23,7 @@ import { measure } from './measures.js';
 import { kindOfContent } from './media-type.js';
 import { baseHref, readPageFacts } from './metadata.js';
 import { pickFacts } from './facts/pick-facts.js';
-import { readFacts } from './facts/read-facts.js';
+import { readFacts, type Facts } from './facts/read-facts.js';
 import { readJsonLd } from './metadata/json-ld.js';
 import { parseHtml } from './parse.js';
 import { orElse, writePlainText } from './plain-text.js';
@@ -30,6 +31,14 @@ import { select, tagMask, wholePage } from './selection.js';
 import type { Tree } from './tree.js';
 import { UrlResolver } from './url-resolver.js';
 import { judgePage } from './verdict.js';
+
+/** Brings a value into the form of a schema as far as that goes; the warnings say what was changed, or what is still wrong. */
+export type FitSchema = (schema: JsonSchema, value: unknown) => { value: unknown; warnings: string[] };
+
+export interface PageRules extends LinkRules {
+  /** For selectors with a schema beside them. @default such values stay as they are */
+  fitSchema?: FitSchema;
+}
 
 /**
  * Pure and deterministic; linear in the size of the body.
@@ -39,7 +48,7 @@ import { judgePage } from './verdict.js';
  *
  * @throws TroupeError SCRAPE_UNSUPPORTED_FILE_ERROR for bytes that are no text, BAD_REQUEST for a bad selector
  */
-export function convertPage(request: ConvertRequest, rules: LinkRules): ConvertResult {
+export function convertPage(request: ConvertRequest, rules: PageRules): ConvertResult {
   const kind = kindOfContent(request.contentType, request.body);
   if (kind === 'binary') {
     const type = request.contentType ?? 'unknown type';
@@ -51,7 +60,7 @@ export function convertPage(request: ConvertRequest, rules: LinkRules): ConvertR
 
 // ---- HTML
 
-function convertHtml(request: ConvertRequest, rules: LinkRules, html: string): ConvertResult {
+function convertHtml(request: ConvertRequest, rules: PageRules, html: string): ConvertResult {
   const tree = parseHtml(html);
   const urls = new UrlResolver(request.url, baseHref(tree));
   const graph = readJsonLd(tree);
@@ -73,7 +82,7 @@ function convertHtml(request: ConvertRequest, rules: LinkRules, html: string): C
           rendered: request.rendered,
         });
   const embedded = isMainContent(request.spec) ? readEmbedded(tree, graph, textOf(facts.metadata['title'])) : null;
-  const content = writeFormats({ request, tree, urls, whole: { mask, measures }, embedded });
+  const content = writeFormats({ request, rules, tree, urls, whole: { mask, measures }, embedded });
   return {
     verdict,
     ...encode({
@@ -99,6 +108,7 @@ export type Content = Partial<Record<Exclude<FormatName, 'attributes' | 'json'>,
 
 interface Parsed {
   readonly request: ConvertRequest;
+  readonly rules: PageRules;
   readonly tree: Tree;
   readonly urls: UrlResolver;
   readonly whole: Parameters<typeof select>[2];
@@ -113,9 +123,23 @@ function askedAttributes({ formats }: ConvertRequest['spec']): AttributeSelector
   return formats.find((format) => format.type === 'attributes')?.selectors ?? null;
 }
 
-function askedSelectors({ formats }: ConvertRequest['spec']): SelectorSchema | null {
-  for (const format of formats) if (format.type === 'json' && format.selectors !== null) return format.selectors;
+interface AskedFacts {
+  selectors: SelectorSchema;
+  schema: JsonSchema | null;
+}
+
+function askedFacts({ formats }: ConvertRequest['spec']): AskedFacts | null {
+  for (const format of formats) {
+    if (format.type === 'json' && format.selectors !== null)
+      return { selectors: format.selectors, schema: format.schema };
+  }
   return null;
+}
+
+function fittedFacts(facts: Facts, schema: JsonSchema | null, fit: FitSchema | undefined): Facts {
+  if (schema === null || fit === undefined) return facts;
+  const { value, warnings } = fit(schema, facts.value);
+  return { value, warnings: [...facts.warnings, ...warnings] };
 }
 
 function isMainContent(spec: ConvertRequest['spec']): boolean {
@@ -126,21 +150,25 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-export function writeFormats({ request, tree, urls, whole, embedded }: Parsed): Content {
+export function writeFormats({ request, rules, tree, urls, whole, embedded }: Parsed): Content {
   const { spec } = request;
   const wanted = new Set<FormatName>(spec.formats.map((format) => format.type));
   const content: Content = {};
   if (wanted.has('rawHtml')) content.rawHtml = tree.source;
   const warn = (text: string): void => void (content.warning = [text, content.warning ?? []].flat().join(' '));
-  const asked = askedAttributes(spec);
-  if (asked !== null) {
-    const { attributes, isCut } = readAttributes(tree, asked);
+  const attributesAsked = askedAttributes(spec);
+  if (attributesAsked !== null) {
+    const { attributes, isCut } = readAttributes(tree, attributesAsked);
     content.attributes = attributes;
     if (isCut) warn(ATTRIBUTES_CUT);
   }
-  const selectors = askedSelectors(spec);
-  if (selectors !== null) {
-    const facts = readFacts({ tree, urls, mask: tagMask(tree, spec, whole.measures) }, selectors);
+  const asked = askedFacts(spec);
+  if (asked !== null) {
+    const facts = fittedFacts(
+      readFacts({ tree, urls, mask: tagMask(tree, spec, whole.measures) }, asked.selectors),
+      asked.schema,
+      rules.fitSchema,
+    );
     content.json = facts.value;
     facts.warnings.forEach(warn);
   }
@@ -203,9 +231,9 @@ function convertText(request: ConvertRequest, text: string, kind: 'json' | 'xml'
   const verdict: PageVerdict = isBlank ? 'empty' : 'content';
   const markdown = kind === 'text' || isBlank ? text : fenced(text, kind);
   const content: Content = {};
-  const selectors = askedSelectors(request.spec);
-  if (selectors !== null) {
-    content.json = pickFacts('', request.url, selectors).value;
+  const asked = askedFacts(request.spec);
+  if (asked !== null) {
+    content.json = pickFacts('', request.url, asked.selectors).value;
     content.warning = NO_FACTS;
   }
   for (const format of request.spec.formats) {

@@ -1,5 +1,5 @@
 export { convertDocument, returnFile, type DocumentParts } from './convert-document.js';
-export { convertPage } from './convert-page.js';
+export { convertPage, type FitSchema, type PageRules } from './convert-page.js';
 export { decodeBody } from './charset.js';
 export { kindOfContent, type ContentKind } from './media-type.js';
 export type { LinkRules } from './links.js';
