@@ -120,6 +120,8 @@ export class TroupeConfig {
   @toInt @IsInt() @Min(1) @Max(1000) readonly llmConcurrency: number = 16;
   /** Time for one call. */
   @toInt @IsInt() @Min(1000) @Max(600_000) readonly llmTimeoutMs: number = 120_000;
+  /** Answers are streamed, for proxies that cut off connections which stay silent. */
+  @toBoolean @IsBoolean() readonly llmStream: boolean = false;
   /** Tokens of page text in one call; longer pages are read in parts. */
   @toInt @IsInt() @Min(500) @Max(2_000_000) readonly llmContextTokens: number = 24_000;
   /** Tokens that one page or one step of a job may use; what does not fit is left out and said so. */

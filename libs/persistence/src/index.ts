@@ -26,3 +26,5 @@ export * from './repositories/scrape.repository.js';
 export * from './repositories/usage.repository.js';
 export type * from './entities/job.entity.js';
 export type * from './entities/account.entity.js';
+export { TeamModelTable } from './repositories/team-models.js';
+export { ModelUsage } from './repositories/model-usage.js';

@@ -213,7 +213,6 @@ interface ChatBody {
   stream_options?: { include_usage?: boolean };
   response_format?: { type: string; json_schema?: { name: string; schema: Record<string, unknown> } };
   tools?: { function: BrainRequest['tools'][number] }[];
-  tool_choice?: unknown;
 }
 
 interface AnswerMessage {
@@ -222,17 +221,38 @@ interface AnswerMessage {
   tool_calls?: { index: number; id: string; type: 'function'; function: { name: string; arguments: string } }[];
 }
 
-/** A tool that must be called stands for the schema of the answer. */
+/** Tool that stands for the schema of the answer. */
+const ANSWER_TOOL = 'answer';
+
+/** Also tools that are offered in words: as names that the answer may have. */
 function askedOf(body: ChatBody, messages: Message[]): Pick<BrainRequest, 'schema' | 'tools' | 'mode'> {
   const tools = (body.tools ?? []).map((tool) => tool.function);
-  const forced = (body.tool_choice as { function?: { name: string } } | undefined)?.function?.name;
-  const answerTool = tools.find(({ name }) => name === forced);
-  const others = tools.filter((tool) => tool !== answerTool);
-  if (answerTool !== undefined) return { schema: answerTool.parameters, tools: others, mode: 'tools' };
-  const schema = body.response_format?.json_schema?.schema ?? schemaInWords(messages);
+  const answerTool = tools.find(({ name }) => name === ANSWER_TOOL);
+  if (answerTool !== undefined) {
+    return { schema: answerTool.parameters, tools: tools.filter((tool) => tool !== answerTool), mode: 'tools' };
+  }
   const type = body.response_format?.type;
   const mode = type === 'json_schema' || type === 'json_object' ? type : 'text';
-  return { schema, tools: others, mode };
+  const schema = body.response_format?.json_schema?.schema ?? schemaInWords(messages);
+  const envelope = envelopeOf(schema);
+  if (envelope === null) return { schema, tools, mode };
+  const named = envelope.names.map((name, index) => ({ name, parameters: envelope.parameters[index]! }));
+  return { schema: envelope.parameters.at(-1)!, tools: named, mode };
+}
+
+interface Envelope {
+  names: string[];
+  /** Of the tools in their order, the answer's last. */
+  parameters: Record<string, unknown>[];
+}
+
+function envelopeOf(schema: Record<string, unknown> | null): Envelope | null {
+  const { tool, arguments: args } = (schema?.properties ?? {}) as {
+    tool?: { enum?: string[] };
+    arguments?: { anyOf?: object[] };
+  };
+  if (tool?.enum?.at(-1) !== ANSWER_TOOL || args?.anyOf === undefined) return null;
+  return { names: tool.enum.slice(0, -1), parameters: args.anyOf as Record<string, unknown>[] };
 }
 
 function messageOf(request: RecordedRequest, reply: Reply): AnswerMessage {

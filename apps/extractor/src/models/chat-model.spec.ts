@@ -9,7 +9,11 @@ let models: TeamModels;
 
 beforeAll(async () => {
   server = await startModelServer();
-  models = new TeamModels(readConfig({ DATABASE_URL: 'postgres://db', NATS_URL: 'nats://bus', ...modelEnv(server) }));
+  models = new TeamModels({
+    accessOf: () => null,
+    budget: { check: () => Promise.resolve(), spend: () => undefined },
+    config: readConfig({ DATABASE_URL: 'postgres://db', NATS_URL: 'nats://bus', ...modelEnv(server) }),
+  });
 });
 
 afterAll(async () => {

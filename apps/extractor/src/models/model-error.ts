@@ -3,7 +3,7 @@ import type { TokenCount } from './model.js';
 
 export class ModelError extends TroupeError {
   readonly tokens: TokenCount;
-  /** The data did not fit into the model's context: less of it may. */
+  /** The prompt does not fit into the model: a shorter one may. */
   readonly isTooLong: boolean;
 
   constructor(

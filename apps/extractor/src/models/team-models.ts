@@ -1,33 +1,96 @@
+/** The model of each team: its own, else the installation's. Limits of a provider are shared by all who use it with a key. */
 import type { TroupeConfig } from '@troupe/config';
 import type { ModelAccess, Uuid } from '@troupe/contracts';
-import { ChatModel } from './chat-model.js';
+import { parseAllowList, Resolver } from '@troupe/egress';
+import { LRUCache } from 'lru-cache';
+import { ChatModel, type CallReport, type TokenBudget } from './chat-model.js';
+import { HabitBook } from './habits.js';
 import type { LanguageModel, Models } from './model.js';
 import { ModelError } from './model-error.js';
+import { ProviderCaller } from './provider-caller.js';
+import { ProviderGate } from './provider-gate.js';
 import { Transport } from './transport.js';
 
+export interface TeamModelsOptions {
+  config: Readonly<TroupeConfig>;
+  /** null: the team has none of its own. */
+  accessOf: (team: Uuid) => ModelAccess | null;
+  budget: TokenBudget;
+  onCall?: (report: CallReport) => void;
+}
+
+const MAX_MODELS = 500;
+const INSTALLATION_SETTINGS = { key: 'LLM_API_KEY', model: 'LLM_MODEL', address: 'LLM_BASE_URL' };
+const TEAM_SETTINGS = { key: "the team's model.apiKey", model: "the team's model.model", address: 'its model.baseUrl' };
+
 export class TeamModels implements Models {
-  private readonly transport: Transport;
-  private readonly installation: LanguageModel | null;
+  /** To addresses that the operator or a provider chose. */
+  private readonly trusted: Transport;
+  /** To addresses that a team chose. */
+  private readonly checked: Transport;
+  private readonly habits: HabitBook;
+  private readonly gates = new LRUCache<string, ProviderGate>({ max: MAX_MODELS });
+  private readonly models = new LRUCache<string, ChatModel>({ max: MAX_MODELS });
+  private readonly installation: ChatModel | null;
 
-  constructor(config: Readonly<TroupeConfig>) {
-    this.transport = new Transport({
-      proxy: config.llmProxy ?? null,
-      resolver: null,
-      connections: config.llmConcurrency,
-    });
+  constructor(private readonly options: TeamModelsOptions) {
+    const { config } = options;
+    const common = { proxy: config.llmProxy ?? null, connections: config.llmConcurrency };
+    const allow = parseAllowList(config.allowPrivateTargets);
+    this.trusted = new Transport({ ...common, resolver: null });
+    this.checked = new Transport({ ...common, resolver: new Resolver({ servers: config.dnsServers, allow }) });
+    this.habits = new HabitBook({ stream: config.llmStream });
     const access = installationAccess(config);
-    this.installation = access === null ? null : new ChatModel(access, this.transport, config.llmContextTokens);
+    this.installation = access === null ? null : this.open(access, this.trusted, INSTALLATION_SETTINGS);
   }
 
-  of(_team: Uuid): Promise<LanguageModel> {
-    if (this.installation === null) {
-      return Promise.reject(new ModelError('NOT_SUPPORTED', 'no language model is configured: set LLM_PROVIDER'));
-    }
-    return Promise.resolve(this.installation);
+  // eslint-disable-next-line @typescript-eslint/require-await -- the port lets models come from elsewhere
+  async of(team: Uuid): Promise<LanguageModel> {
+    const own = this.options.accessOf(team);
+    if (own !== null) return this.ofTeam(own);
+    if (this.installation !== null) return this.installation;
+    throw new ModelError('NOT_SUPPORTED', 'no language model is configured: set LLM_PROVIDER and LLM_MODEL');
   }
 
-  close(): Promise<void> {
-    return this.transport.close();
+  /** Loads what the installation's model needs, so that the first page does not wait for it. */
+  async warm(): Promise<void> {
+    await this.installation?.load();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.trusted.close(), this.checked.close()]);
+  }
+
+  private ofTeam(access: ModelAccess): LanguageModel {
+    const key = JSON.stringify(access);
+    const known = this.models.get(key);
+    if (known !== undefined) return known;
+    const transport = access.baseUrl === null ? this.trusted : this.checked;
+    const model = this.open(access, transport, TEAM_SETTINGS);
+    this.models.set(key, model);
+    return model;
+  }
+
+  private open(access: ModelAccess, transport: Transport, settings: typeof TEAM_SETTINGS): ChatModel {
+    const { config, budget, onCall } = this.options;
+    const caller = new ProviderCaller({
+      access,
+      transport,
+      gate: this.gateOf(access),
+      timeoutMs: config.llmTimeoutMs,
+      contextTokens: config.llmContextTokens,
+    });
+    const habits = this.habits.of(access);
+    return new ChatModel({ access, caller, habits, contextTokens: config.llmContextTokens, budget, settings, onCall });
+  }
+
+  private gateOf({ provider, baseUrl, apiKey }: ModelAccess): ProviderGate {
+    const key = JSON.stringify([provider, baseUrl, apiKey]);
+    const known = this.gates.get(key);
+    if (known !== undefined) return known;
+    const gate = new ProviderGate({ concurrency: this.options.config.llmConcurrency });
+    this.gates.set(key, gate);
+    return gate;
   }
 }
 

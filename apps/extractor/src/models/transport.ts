@@ -8,6 +8,8 @@ import { Agent, fetch as undiciFetch, ProxyAgent, type Dispatcher } from 'undici
 
 /** What came back for the last request of a call; filled in while it runs. */
 export interface CallTrace {
+  /** A request was written and handed over. */
+  isSent: boolean;
   /** null: no answer came. */
   status: number | null;
   headers: Record<string, string>;
@@ -35,9 +37,10 @@ const KEEP_ALIVE_MS = 4_000;
 export class Transport {
   private readonly dispatcher: Dispatcher;
 
-  constructor({ proxy, resolver, connections }: TransportOptions) {
+  constructor(private readonly options: TransportOptions) {
+    const { proxy, resolver, connections } = options;
     const common = { connections, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS, pipelining: 1 };
-    if (proxy !== null && resolver === null) {
+    if (proxy !== null) {
       this.dispatcher = new ProxyAgent({ ...common, ...proxyAddress(proxy) });
     } else {
       const connect = resolver === null ? { timeout: CONNECT_TIMEOUT_MS } : checkedConnect(resolver);
@@ -47,9 +50,9 @@ export class Transport {
 
   /** A `fetch` for one call, and what it saw. */
   open(): { fetch: typeof fetch; trace: CallTrace } {
-    const trace: CallTrace = { status: null, headers: {}, errorText: '', networkCode: null };
+    const trace: CallTrace = { isSent: false, status: null, headers: {}, errorText: '', networkCode: null };
     const traced = async (input: unknown, init?: RequestInit): Promise<Response> => {
-      Object.assign(trace, { status: null, headers: {}, errorText: '', networkCode: null });
+      Object.assign(trace, { isSent: true, status: null, headers: {}, errorText: '', networkCode: null });
       try {
         const response = await this.send(input, init);
         trace.status = response.status;
@@ -67,9 +70,22 @@ export class Transport {
     return this.dispatcher.destroy();
   }
 
+  /** What a proxy connects to is not ours to pin: the name is looked at before. */
+  private async checkAddress(url: string, signal: AbortSignal | null | undefined): Promise<void> {
+    const { proxy, resolver } = this.options;
+    if (proxy === null || resolver === null) return;
+    const { hostname, port, protocol } = new URL(url);
+    await resolver.resolve(
+      hostname,
+      port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
+      signal ?? undefined,
+    );
+  }
+
   private async send(input: unknown, init: RequestInit = {}): Promise<Response> {
     const { body, headers, method, signal } = init;
     const url = input instanceof Request ? input.url : String(input);
+    await this.checkAddress(url, signal);
     const answer = await undiciFetch(url, {
       body: body as string | undefined,
       headers: Object.fromEntries(new Headers(headers)),

@@ -7,7 +7,7 @@ import { FakeModel } from './fake-model.fixture.js';
 const REQUEST = { id: 'i', team: 't', url: 'https://site.test/docs/', prompt: 'only blog posts', deadlineMs: 5000 };
 
 async function plan(...answers: object[]): Promise<{ reply: CrawlOptionsReply; model: FakeModel }> {
-  const model = new FakeModel(() => answers[Math.min(model.asked.length, answers.length) - 1]);
+  const model: FakeModel = new FakeModel((): unknown => answers[Math.min(model.asked.length, answers.length) - 1]);
   const planner = new CrawlPlanner({ models: model, requestTokens: 10_000 });
   return { reply: await planner.plan(REQUEST, new AbortController().signal), model };
 }

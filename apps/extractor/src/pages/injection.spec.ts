@@ -138,7 +138,11 @@ function askedBy(requests: readonly RecordedRequest[]): string[] {
 beforeAll(async () => {
   server = await startModelServer({ brain: quoting(gullibleBrain) });
   const config = readConfig({ DATABASE_URL: 'postgres://db', NATS_URL: 'nats://bus', ...modelEnv(server) });
-  models = new TeamModels(config);
+  models = new TeamModels({
+    config,
+    accessOf: () => null,
+    budget: { check: () => Promise.resolve(), spend: () => undefined },
+  });
   modeler = createPageModeler(models, config);
 });
 

@@ -1,0 +1,110 @@
+/** One call of a provider, until it is answered, refused for good, or time is up: waits and tries again as its gate says. */
+import type { ModelAccess, Uuid } from '@troupe/contracts';
+import { CallFailure, failureOf } from './call-failure.js';
+import { GateClosedError, type ProviderGate } from './provider-gate.js';
+import { openClient } from './providers/open-client.js';
+import type { ChatClient, ChatReply, ChatRequest } from './providers/provider.js';
+import type { Transport } from './transport.js';
+
+export interface CallerOptions {
+  access: ModelAccess;
+  transport: Transport;
+  gate: ProviderGate;
+  /** For one call. */
+  timeoutMs: number;
+  contextTokens: number;
+}
+
+export interface CallLimits {
+  team: Uuid;
+  /** `performance.now()` at which the question's time is up. */
+  deadlineAtMs: number;
+  /** Ends with the deadline at the latest. */
+  signal: AbortSignal;
+}
+
+/** Calls that end in a fault of the provider before the question is given up. */
+const MAX_FAULTS = 4;
+/** A busy provider is asked again this often. */
+const MAX_PAUSES = 20;
+
+export class ProviderCaller {
+  private opened: Promise<ChatClient> | null = null;
+
+  constructor(private readonly options: CallerOptions) {}
+
+  /** Loads the provider's package with the first call. */
+  client(): Promise<ChatClient> {
+    const { access, contextTokens } = this.options;
+    this.opened ??= openClient(access, { contextTokens });
+    return this.opened;
+  }
+
+  /** @throws CallFailure; the signal's reason */
+  async call(request: Omit<ChatRequest, 'fetch' | 'signal'>, limits: CallLimits): Promise<ChatReply> {
+    const client = await this.client();
+    let faults = 0;
+    for (let pauses = 0; ;) {
+      await this.enter(limits);
+      try {
+        return await this.once(client, request, limits.signal);
+      } catch (error) {
+        if (!(error instanceof CallFailure) || (error.kind !== 'busy' && error.kind !== 'down')) throw error;
+        const isLast = error.kind === 'busy' ? ++pauses >= MAX_PAUSES : ++faults >= MAX_FAULTS;
+        if (isLast || this.isTooLate(error, limits)) throw error;
+      } finally {
+        this.options.gate.leave();
+      }
+    }
+  }
+
+  private async enter({ team, signal }: CallLimits): Promise<void> {
+    try {
+      await this.options.gate.enter(team, signal);
+    } catch (error) {
+      if (error instanceof GateClosedError) throw new CallFailure('down', error.reason);
+      throw error;
+    }
+  }
+
+  private isTooLate({ details }: CallFailure, { deadlineAtMs }: CallLimits): boolean {
+    return this.options.gate.isClosed || performance.now() + (details.waitMs ?? 0) >= deadlineAtMs;
+  }
+
+  private async once(
+    client: ChatClient,
+    request: Omit<ChatRequest, 'fetch' | 'signal'>,
+    ending: AbortSignal,
+  ): Promise<ChatReply> {
+    const { access, transport, gate, timeoutMs } = this.options;
+    const { fetch, trace } = transport.open();
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const signal = AbortSignal.any([ending, timeout]);
+    try {
+      const reply = await withinSignal(client.ask({ ...request, fetch, signal }), signal);
+      gate.succeeded();
+      return reply;
+    } catch {
+      ending.throwIfAborted();
+      const failure = failureOf(trace, timeout.aborted, secretsOf(access));
+      if (failure.kind === 'busy') gate.busy(failure.details.waitMs);
+      else if (failure.kind === 'down') gate.failed(failure.message);
+      else if (trace.isSent) gate.succeeded();
+      throw failure;
+    }
+  }
+}
+
+/** A client may be slow to notice that it is not waited for any more. */
+function withinSignal<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+function secretsOf({ apiKey, baseUrl }: ModelAccess): string[] {
+  const address = baseUrl === null ? null : new URL(baseUrl);
+  return [apiKey, address?.username, address?.password].filter((secret): secret is string => !!secret);
+}
