@@ -1,7 +1,11 @@
-/** The site that the clients' specs read: thirty quick pages, slow ones, and a missing one; and the cluster that may read it. */
+/**
+ * The site that the clients' specs read: thirty quick pages, slow ones, and a missing one; the cluster that may read it, and
+ * the scripted language model that it asks.
+ */
 import { startDns, type DnsServer } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { page, startKnownSite, type HostResources, type KnownSite, type Resource } from '../sites/known-graph/index.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
+import { modelEnv, startModelServer, type ModelServer } from '../support/model-server/index.js';
 
 export const LEAVES = 29;
 export const SLOW_LEAVES = 200;
@@ -36,6 +40,7 @@ export function addresses(site: KnownSite, list: readonly string[]): string[] {
 export interface ClientStage {
   site: KnownSite;
   cluster: TestCluster;
+  model: ModelServer;
   stop(): Promise<void>;
 }
 
@@ -43,13 +48,21 @@ export interface ClientStage {
 export async function startClientStage(): Promise<ClientStage> {
   const site = await startClientSite();
   const dns: DnsServer = await startDns({});
+  const model = await startModelServer();
   const cluster = await startCluster({
-    env: { ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', HOST_GAP_MS: '0', DNS_SERVERS: dns.address, TRUST_PROXY: 'true' },
+    env: {
+      ALLOW_PRIVATE_TARGETS: '127.0.0.0/8',
+      HOST_GAP_MS: '0',
+      DNS_SERVERS: dns.address,
+      TRUST_PROXY: 'true',
+      ...modelEnv(model),
+    },
   });
   const stop = async () => {
     await cluster.stop();
+    await model.close();
     dns.close();
     await site.stop();
   };
-  return { site, cluster, stop };
+  return { site, cluster, model, stop };
 }

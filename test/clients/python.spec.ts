@@ -9,6 +9,7 @@ import { ApiClient } from '../support/api-client.js';
 import { type TestCluster } from '../support/cluster.js';
 import { addresses, DOCS, paths, startClientStage, type ClientStage } from './client-site.js';
 import { startFrontProxy } from './front-proxy.js';
+import { blocksOf } from '../support/model-server/index.js';
 import { findPythonSdk } from './packages.js';
 import { PythonClient, type WatchedJob } from './python-client.js';
 
@@ -16,6 +17,7 @@ const TIMEOUT_MS = 120_000;
 
 interface Document {
   markdown?: string;
+  json?: unknown;
   metadata: { source_url?: string; status_code?: number; error?: string; proxy_used?: string };
 }
 
@@ -134,16 +136,34 @@ suite('the Python SDK', () => {
     );
 
     it(
-      'a schema made by pydantic is understood; only the model that would fill it is missing',
+      'fills a schema made by pydantic',
       async () => {
-        const formats = [{ type: 'json', schema: { $schema_of: 'Book' } }];
-        await expect(sdk.v2('scrape', [site.url('/docs/1')], { formats })).rejects.toMatchObject({
-          types: expect.arrayContaining(['BadRequestError']),
-          message: expect.stringMatching(/model/i),
+        stage.model.setBrain(({ messages }) => {
+          const title = /Page \/docs\/\d+/.exec(blocksOf(messages)[0]?.text ?? '')?.[0];
+          return { value: { articles: [{ title, author: null }] } };
         });
-        await expect(sdk.v2('scrape', [site.url('/docs/1')], { formats })).rejects.not.toMatchObject({
-          message: expect.stringMatching(/unrecognized|invalid_type/),
+        const formats = [{ type: 'json', schema: { $schema_of: 'Book' } }, 'summary'];
+        const document = await sdk.v2<Document>('scrape', [site.url('/docs/1')], { formats });
+        expect(document.json).toMatchObject({ articles: [{ title: 'Page /docs/1' }] });
+      },
+      TIMEOUT_MS,
+    );
+
+    it(
+      'crawls by prompt, and previews what a prompt asks for',
+      async () => {
+        const asked = { includePaths: ['^/docs/[12]$'], limit: 3 };
+        stage.model.setBrain(({ schema }) => {
+          const names = Object.keys((schema?.properties ?? {}) as object);
+          return { value: { ...Object.fromEntries(names.map((name) => [name, null])), ...asked } };
         });
+        expect(await sdk.v2('crawl_params_preview', [site.url('/docs'), 'two of the documents'])).toMatchObject({
+          include_paths: asked.includePaths,
+          limit: 3,
+        });
+        const options = { prompt: 'two of the documents', sitemap: 'skip', poll_interval: 1 };
+        const job = await sdk.v2<Job>('crawl', [site.url('/docs')], options);
+        expect(sourcesOf(job.data)).toEqual(addresses(site, ['/docs', '/docs/1', '/docs/2']));
       },
       TIMEOUT_MS,
     );

@@ -180,6 +180,18 @@ const V2_SCRAPE_OPTIONS: Refused[] = [
   row({ formats: [{ type: 'json' }] }, ['formats', 0], 'custom'),
   tooBig({ formats: [{ type: 'json', prompt: 'x'.repeat(10_001) }] }, ['formats', 0, 'prompt'], 10_000, 'string'),
   row({ formats: ['screenshot', { type: 'screenshot', fullPage: true }] }, ['formats'], 'custom'),
+  wrongType({ formats: [{ type: 'json', schema: 'x' }] }, ['formats', 0, 'schema'], 'object', 'string'),
+  row(
+    {
+      formats: [
+        { type: 'json', prompt: 'a' },
+        { type: 'json', prompt: 'b' },
+      ],
+    },
+    ['formats'],
+    'custom',
+  ),
+  row({ formats: [{ type: 'query', prompt: 'a', mode: 'x' }] }, ['formats', 0, 'mode'], 'invalid_enum_value'),
   wrongType({ formats: [{ type: 'screenshot', fullPage: 1 }] }, ['formats', 0, 'fullPage'], 'boolean', 'number'),
   tooBig({ formats: [{ type: 'screenshot', quality: 101 }] }, ['formats', 0, 'quality'], 100),
   row(
@@ -218,7 +230,13 @@ const V1_SCRAPE_OPTIONS: Refused[] = [
   wrongType({ changeTrackingOptions: [] }, ['changeTrackingOptions'], 'object', 'array'),
   unknownKey({ changeTrackingOptions: { x: 1 } }, ['changeTrackingOptions'], 'x'),
   row({ changeTrackingOptions: { modes: ['x'] } }, ['changeTrackingOptions', 'modes', 0], 'invalid_enum_value'),
-  row({ changeTrackingOptions: { modes: ['json'] } }, ['changeTrackingOptions', 'modes', 0], 'custom'),
+  row(
+    { formats: ['markdown', 'changeTracking'], changeTrackingOptions: { modes: ['json'] } },
+    ['formats', 1, 'modes', 0],
+    'custom',
+    { message: expect.stringContaining('model') },
+  ),
+  row({ formats: ['json'], jsonOptions: {} }, ['jsonOptions'], 'custom'),
   wrongType({ geolocation: 'DE' }, ['geolocation'], 'object', 'string'),
   unknownKey({ geolocation: { city: 'x' } }, ['geolocation'], 'city'),
   wrongType({ agent: 'x' }, ['agent'], 'object', 'string'),

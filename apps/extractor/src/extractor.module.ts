@@ -8,6 +8,7 @@ import { createCrawlPlanner, createPageModeler } from './pages/create-pages.js';
 import { CrawlPlanner } from './pages/crawl-planner.js';
 import { PageModeler } from './pages/page-modeler.js';
 import { PagesController } from './pages/pages.controller.js';
+import type { RecipeBook } from './recipes/recipe-book.js';
 
 export interface ExtractorParts {
   instance: string;
@@ -15,12 +16,13 @@ export interface ExtractorParts {
   link: NatsLink;
   pool: ReturnType<typeof createPool>;
   models: TeamModels;
+  recipes: RecipeBook;
 }
 
 /** The extractor: work that needs a language model. */
 @Module({})
 export class ExtractorModule {
-  static with({ instance, config, link, models }: ExtractorParts): DynamicModule {
+  static with({ instance, config, link, models, recipes }: ExtractorParts): DynamicModule {
     const board = {
       provide: MemberBoard,
       useFactory: async (): Promise<MemberBoard> => {
@@ -35,7 +37,7 @@ export class ExtractorModule {
       providers: [
         { provide: NatsLink, useValue: link },
         { provide: MODELS, useValue: models },
-        { provide: PageModeler, useValue: createPageModeler(models, config) },
+        { provide: PageModeler, useValue: createPageModeler(models, config, recipes) },
         { provide: CrawlPlanner, useValue: createCrawlPlanner(models, config) },
         board,
       ],

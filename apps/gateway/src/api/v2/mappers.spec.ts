@@ -151,7 +151,7 @@ describe('change tracking in v2 words', () => {
     [undefined, 'string'],
   ])('shows differences to origin %s as %s', (origin, diffShape) => {
     const format = { type: 'changeTracking', modes: ['git-diff'], tag: 'daily' };
-    expect(tracked(format, { origin }).changeTracking).toEqual({ tag: 'daily', diff: true, diffShape });
+    expect(tracked(format, { origin }).changeTracking).toEqual({ tag: 'daily', diff: true, diffShape, json: null });
   });
 
   it('lets the setting decide over the origin', () => {
