@@ -17,7 +17,13 @@ const ROUNDS = Number(process.env['ROUNDS'] ?? 40);
 const WARM_UP = 10;
 const MOST_SHARE = 0.05;
 const families = read('families.json');
-const PLAIN = { onlyMainContent: true, includeTags: [], excludeTags: [], removeBase64Images: true, parsers: { pdf: null, image: false } };
+const PLAIN = {
+  onlyMainContent: true,
+  includeTags: [],
+  excludeTags: [],
+  removeBase64Images: true,
+  parsers: { pdf: null, image: false },
+};
 
 const pages = read('labels.json').map(({ family, page, url }) => {
   const request = (formats) => ({
@@ -58,6 +64,8 @@ for (let round = -WARM_UP; round < ROUNDS; round++) {
 const plain = median(times.plain) / pages.length;
 const both = median(times.both) / pages.length;
 const share = (both - plain) / plain;
-console.log(`${pages.length} pages, ${ROUNDS} rounds: markdown ${plain.toFixed(3)} ms of CPU a page, with selectors ${both.toFixed(3)} ms`);
+console.log(
+  `${pages.length} pages, ${ROUNDS} rounds: markdown ${plain.toFixed(3)} ms of CPU a page, with selectors ${both.toFixed(3)} ms`,
+);
 console.log(`selectors: ${(share * 100).toFixed(1)} % of the conversion (at most ${MOST_SHARE * 100} %)`);
 process.exit(share <= MOST_SHARE ? 0 : 1);

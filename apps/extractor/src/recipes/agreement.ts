@@ -39,7 +39,9 @@ export function filledPaths(value: unknown, path = ''): string[] {
   const own = path === '' ? [] : [path];
   if (Array.isArray(value)) return [...new Set([...own, ...value.flatMap((item) => filledPaths(item, path))])];
   if (!isRecord(value)) return own;
-  const inner = Object.entries(value).flatMap(([name, field]) => filledPaths(field, path === '' ? name : `${path}.${name}`));
+  const inner = Object.entries(value).flatMap(([name, field]) =>
+    filledPaths(field, path === '' ? name : `${path}.${name}`),
+  );
   return [...own, ...inner];
 }
 

@@ -13,7 +13,8 @@ const GOOD = [
   { path: 'name', selector: 'h1', attribute: null },
   { path: 'price', selector: '.price', attribute: null },
 ];
-const page = (name: string, price: number, priceClass = 'price') => `<h1>${name}</h1><p class="${priceClass}">${price} €</p>`;
+const page = (name: string, price: number, priceClass = 'price') =>
+  `<h1>${name}</h1><p class="${priceClass}">${price} €</p>`;
 
 class Table {
   row: KeptRecipe | null = null;
@@ -87,7 +88,10 @@ describe('learned selectors', () => {
     const world = new World();
     await world.teach();
     expect([world.reads, world.asked.length, world.table.row?.recipe?.samples]).toEqual([3, 1, 3]);
-    expect(await world.answer(page('Lamp', 9), 'never read')).toEqual({ value: { name: 'Lamp', price: 9 }, warnings: [] });
+    expect(await world.answer(page('Lamp', 9), 'never read')).toEqual({
+      value: { name: 'Lamp', price: 9 },
+      warnings: [],
+    });
     expect([world.reads, world.asked.length]).toEqual([3, 1]);
   });
 

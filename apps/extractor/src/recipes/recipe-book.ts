@@ -60,7 +60,9 @@ export class RecipeBook {
     }
     const answer = await reading.read();
     await this.#quietly('could not be learned', () =>
-      recipe === null ? this.#learn(key, { page, wish, answer }, reading.ask) : this.#sample(key, recipe, { page, wish, answer }),
+      recipe === null
+        ? this.#learn(key, { page, wish, answer }, reading.ask)
+        : this.#sample(key, recipe, { page, wish, answer }),
     );
     return answer;
   }
@@ -79,7 +81,11 @@ export class RecipeBook {
     return recipe.filled.every((path) => filled.has(path)) ? checked : null;
   }
 
-  #read({ selectors }: Pick<SelectorRecipe, 'selectors'>, page: LearnablePage, wish: LearnedWish): { value: unknown } | null {
+  #read(
+    { selectors }: Pick<SelectorRecipe, 'selectors'>,
+    page: LearnablePage,
+    wish: LearnedWish,
+  ): { value: unknown } | null {
     const { value, warnings } = pickFacts(page.html, page.url, selectors);
     if (warnings.length > 0) return null;
     const checked = this.options.check(wish.schema, value);
@@ -127,6 +133,8 @@ interface Sample {
 }
 
 function keyOf({ team, url }: LearnablePage, { prompt, schema }: LearnedWish): RecipeKey {
-  const wish = createHash('sha256').update(JSON.stringify([schema, prompt])).digest();
+  const wish = createHash('sha256')
+    .update(JSON.stringify([schema, prompt]))
+    .digest();
   return { team, host: new URL(url).host, wish };
 }

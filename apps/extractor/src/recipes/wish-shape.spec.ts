@@ -3,7 +3,11 @@ import { pathsOf, selectorsOf, shapeOf } from './wish-shape.js';
 
 const ITEM = {
   type: 'object',
-  properties: { name: { type: 'string' }, price: { type: ['number', 'null'] }, tags: { type: 'array', items: { type: 'string' } } },
+  properties: {
+    name: { type: 'string' },
+    price: { type: ['number', 'null'] },
+    tags: { type: 'array', items: { type: 'string' } },
+  },
 };
 
 describe('the shape of a wish', () => {
@@ -17,7 +21,14 @@ describe('the shape of a wish', () => {
       },
       $defs: { item: ITEM },
     });
-    expect(pathsOf(shape!)).toEqual(['title', 'maker.url', 'items[]', 'items[].name', 'items[].price', 'items[].tags[]']);
+    expect(pathsOf(shape!)).toEqual([
+      'title',
+      'maker.url',
+      'items[]',
+      'items[].name',
+      'items[].price',
+      'items[].tags[]',
+    ]);
   });
 
   it.each([
@@ -60,7 +71,9 @@ describe('the shape of a wish', () => {
 
   it('says what is wrong with selectors that cannot be used', () => {
     const shape = shapeOf({ type: 'object', properties: { a: { type: 'string' } } })!;
-    expect(selectorsOf(shape, [{ path: 'a', selector: 'p[', attribute: null }])).toMatch(/^a: .*not a usable CSS selector/);
+    expect(selectorsOf(shape, [{ path: 'a', selector: 'p[', attribute: null }])).toMatch(
+      /^a: .*not a usable CSS selector/,
+    );
     expect(selectorsOf(shape, [])).toBe('none of the fields has a selector');
   });
 });

@@ -84,7 +84,11 @@ function typeOf({ type, format, enum: words, properties }: JsonSchema): ValueTyp
     case 'boolean':
       return types[0];
     case 'string':
-      return format === 'uri' || format === 'url' ? 'url' : format === 'date' || format === 'date-time' ? 'date' : 'string';
+      return format === 'uri' || format === 'url'
+        ? 'url'
+        : format === 'date' || format === 'date-time'
+          ? 'date'
+          : 'string';
     case undefined:
       return isSchema(properties) ? 'object' : Array.isArray(words) ? 'string' : null;
     default:

@@ -40,13 +40,24 @@ export async function writeRecipe(page: ReadPage, ask: AskModel, verify: Verify)
   return null;
 }
 
-function questionOf({ url, html, prompt, value }: ReadPage, shape: WishShape, problems: string[]): Omit<ModelQuestion, 'team'> {
+function questionOf(
+  { url, html, prompt, value }: ReadPage,
+  shape: WishShape,
+  problems: string[],
+): Omit<ModelQuestion, 'team'> {
   const data = [
     { label: 'page source', url, text: html.slice(0, MAX_HTML_CHARS) },
     { label: 'facts of the page', url: null, text: JSON.stringify(value) },
   ];
-  if (problems.length > 0) data.push({ label: 'what earlier selectors got wrong', url: null, text: problems.join('\n') });
-  return { purpose: WRITE_SELECTORS, instructions: INSTRUCTIONS, request: prompt, data, schema: answerSchema(pathsOf(shape)) };
+  if (problems.length > 0)
+    data.push({ label: 'what earlier selectors got wrong', url: null, text: problems.join('\n') });
+  return {
+    purpose: WRITE_SELECTORS,
+    instructions: INSTRUCTIONS,
+    request: prompt,
+    data,
+    schema: answerSchema(pathsOf(shape)),
+  };
 }
 
 function answerSchema(paths: string[]): JsonSchema {

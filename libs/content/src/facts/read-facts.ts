@@ -116,7 +116,10 @@ class FactsReader {
   private find(selector: string, place: Place, enough: number): Place[] {
     const query = compileQuery(selector);
     const nodes = this.nodesOf(query, place.node, enough);
-    return (nodes.length > enough ? nodes.slice(0, enough) : nodes).map((node) => ({ node, attribute: query.attribute }));
+    return (nodes.length > enough ? nodes.slice(0, enough) : nodes).map((node) => ({
+      node,
+      attribute: query.attribute,
+    }));
   }
 
   private nodesOf(query: Query, scope: number, enough: number): number[] {
