@@ -29,7 +29,7 @@ export function compileSelector(text: string): Matcher {
 export interface KeyedMatcher {
   readonly test: Matcher;
   /** null: any element may match. */
-  readonly key: { type: 'tag' | 'class' | 'id'; name: string } | null;
+  readonly key: { type: 'tag' | 'class' | 'id' | 'attribute'; name: string } | null;
 }
 
 /**
@@ -57,7 +57,9 @@ function keyOf(tokens: readonly Selector[]): KeyedMatcher['key'] {
     const token = tokens[i]!;
     if (token.type === SelectorType.Tag && token.name.toLowerCase() !== 'iframe')
       key ??= { type: 'tag', name: token.name.toLowerCase() };
-    if (token.type !== SelectorType.Attribute || token.value === '') continue;
+    if (token.type !== SelectorType.Attribute) continue;
+    if (token.action !== AttributeAction.Not) key ??= { type: 'attribute', name: token.name.toLowerCase() };
+    if (token.value === '') continue;
     if (token.name === 'id' && token.action === AttributeAction.Equals) return { type: 'id', name: token.value };
     if (token.name === 'class' && token.action === AttributeAction.Element) key = { type: 'class', name: token.value };
   }

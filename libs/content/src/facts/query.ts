@@ -1,7 +1,7 @@
 /** A selector as a search below an element: CSS, or XPath when it begins with `/` or `./`. */
 import { TroupeError } from '@troupe/contracts';
 import { compileScoped, type KeyedMatcher } from '../selector.js';
-import { TEXT } from '../tags.js';
+import { TEXT, hashName } from '../tags.js';
 import type { Tree } from '../tree.js';
 import type { PageIndex } from './page-index.js';
 import { compileXPath } from './xpath.js';
@@ -20,6 +20,8 @@ export interface Query {
    */
   find(source: FactsSource, scope: number, enough: number): number[];
 }
+
+type Key = NonNullable<KeyedMatcher['key']>;
 
 const XPATH = /^\.?\//;
 const MAX_KEPT = 1000;
@@ -59,12 +61,17 @@ class CssQuery implements Query {
   }
 }
 
-function matching({ tree, index }: FactsSource, scope: number, matcher: KeyedMatcher, enough: number): number[] {
+function matching(source: FactsSource, scope: number, matcher: KeyedMatcher, enough: number): number[] {
+  const { tree, index } = source;
   const { key } = matcher;
   if (key === null) return amongAll(tree, scope, matcher, enough);
   if (key.type === 'tag') return amongTag(tree, scope, matcher, enough);
-  const candidates = key.type === 'class' ? index.withClass(key.name) : index.withId(key.name);
-  return among(tree, scope, candidates, matcher, enough);
+  return among(tree, candidates(index, key, scope + 1, tree.end[scope]!), matcher, enough);
+}
+
+function candidates(index: PageIndex, { type, name }: Key, from: number, to: number): number[] {
+  if (type === 'class') return index.withClass(name, from, to);
+  return type === 'id' ? index.withId(name, from, to) : index.withAttribute(hashName(name), from, to);
 }
 
 function amongAll(tree: Tree, scope: number, { test }: KeyedMatcher, enough: number): number[] {
@@ -89,32 +96,9 @@ function amongTag(tree: Tree, scope: number, { key, test }: KeyedMatcher, enough
   return found;
 }
 
-function among(
-  tree: Tree,
-  scope: number,
-  candidates: readonly number[],
-  { test }: KeyedMatcher,
-  enough: number,
-): number[] {
+function among(tree: Tree, nodes: readonly number[], { test }: KeyedMatcher, enough: number): number[] {
+  tree.search.spend(nodes.length);
   const found: number[] = [];
-  const to = tree.end[scope]!;
-  for (let i = firstAbove(candidates, scope); i < candidates.length && found.length < enough; i++) {
-    const node = candidates[i]!;
-    if (node >= to) break;
-    tree.search.spend(1);
-    if (test(tree, node)) found.push(node);
-  }
+  for (let i = 0; i < nodes.length && found.length < enough; i++) if (test(tree, nodes[i]!)) found.push(nodes[i]!);
   return found;
-}
-
-/** Place of the first number above `limit` in an ascending list. */
-function firstAbove(ascending: readonly number[], limit: number): number {
-  let from = 0;
-  let to = ascending.length;
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if (ascending[middle]! > limit) to = middle;
-    else from = middle + 1;
-  }
-  return from;
 }

@@ -26,8 +26,8 @@ export function compileXPath(text: string): Query {
   const [attribute = null] = attributes;
   return {
     attribute,
-    find: ({ tree }, scope) => {
-      const found = paths.map((steps) => follow(tree, [scope], steps));
+    find: ({ tree }, scope, enough) => {
+      const found = paths.map((steps) => follow(tree, [scope], steps, enough));
       return found.length === 1 ? found[0]! : inOrder(tree, found.flat());
     },
   };
@@ -55,30 +55,43 @@ function attributeAtEnd(steps: readonly Step[]): string | null {
 // ---- steps
 
 /** Where a step leads; a step to an attribute leads to the elements that have it. */
-function follow(tree: Tree, from: readonly number[], steps: readonly Step[]): number[] {
-  let nodes: number[] = [...from];
-  for (const step of steps) {
-    if (nodes.length === 0) break;
-    nodes = takeStep(tree, nodes, step);
-  }
-  return nodes;
+function follow(tree: Tree, from: readonly number[], steps: readonly Step[], enough = Infinity): number[] {
+  let nodes: readonly number[] = from;
+  for (let i = 0; i < steps.length && nodes.length > 0; i++)
+    nodes = takeStep(tree, nodes, steps[i]!, i === steps.length - 1 ? enough : Infinity);
+  return [...nodes];
 }
 
-function takeStep(tree: Tree, from: readonly number[], step: Step): number[] {
+/** @param enough the first ones will do */
+function takeStep(tree: Tree, from: readonly number[], step: Step, enough: number): number[] {
   const isDown = step.axis === 'descendant' || step.axis === 'descendant-or-self';
   const starts = isDown && !step.predicates.some(countsPlaces) ? outermost(tree, from) : from;
-  if (starts.length === 1) return inOrder(tree, fromOne(tree, starts[0]!, step), isReverse(step.axis));
+  if (starts.length === 1) {
+    const isReversed = isReverse(step.axis);
+    return inOrder(tree, fromOne(tree, starts[0]!, step, isReversed ? Infinity : enough), isReversed);
+  }
   return inOrder(
     tree,
     starts.flatMap((node) => fromOne(tree, node, step)),
   );
 }
 
-function fromOne(tree: Tree, node: number, { axis, test, predicates }: Step): number[] {
+function fromOne(tree: Tree, node: number, { axis, test, predicates }: Step, enough = Infinity): number[] {
   let found = candidates(tree, node, axis, test);
-  for (const predicate of predicates)
-    found = found.filter((one, i) => holds(predicate, { tree, node: one, place: i + 1, size: found.length }));
+  for (let i = 0; i < predicates.length; i++)
+    found = passing(tree, found, predicates[i]!, i === predicates.length - 1 ? enough : Infinity);
   return found;
+}
+
+function passing(tree: Tree, nodes: readonly number[], predicate: Expression, enough: number): number[] {
+  const passed: number[] = [];
+  const context: Context = { tree, node: 0, place: 0, size: nodes.length };
+  for (let i = 0; i < nodes.length && passed.length < enough; i++) {
+    context.node = nodes[i]!;
+    context.place = i + 1;
+    if (holds(predicate, context)) passed.push(context.node);
+  }
+  return passed;
 }
 
 function isReverse(axis: Axis): boolean {
