@@ -10,7 +10,7 @@ type PageSettings = Pick<TroupeConfig, 'llmRequestTokens'>;
 export function createPageModeler(
   models: Models,
   { llmRequestTokens }: PageSettings,
-  recipes: PageModelerOptions['recipes'],
+  recipes?: PageModelerOptions['recipes'],
 ): PageModeler {
   return new PageModeler({ models, check: checkBySchema, requestTokens: llmRequestTokens, recipes });
 }

@@ -1,35 +1,33 @@
 /** Where classes, ids and other attributes stand on a page: flat lists in document order, built when first asked for. */
-import { A, FNV_OFFSET, FNV_PRIME, hashName, hashRange } from '../tags.js';
+import { A, FNV_OFFSET, FNV_PRIME, TEXT } from '../tags.js';
 import type { Tree } from '../tree.js';
 
 const SPACE = 32;
-const AMPERSAND = 38;
 
-/** Marks of elements, one after the other: several of one element for several classes. */
-interface Marks {
+/** Words of an attribute's values, one after the other: several of one element for several classes. */
+interface Words {
   /** Ascending. */
   nodes: number[];
-  /** Hash of the class or id, in lower case. */
   hashes: number[];
 }
 
 export class PageIndex {
-  private classes: Marks | null = null;
-  private ids: Marks | null = null;
+  private classes: Words | null = null;
+  private ids: Words | null = null;
   private readonly holders = new Map<number, number[]>();
 
   constructor(private readonly tree: Tree) {}
 
   /** Inside the range, in document order; those that have the class are among them. */
   withClass(name: string, from: number, to: number): number[] {
-    this.classes ??= this.build(A.class, addWords);
-    return marked(this.classes, hashName(name), from, to);
+    this.classes ??= wordsOf(this.tree, A.class);
+    return holding(this.classes, hashOf(name), from, to);
   }
 
   /** As `withClass`. */
   withId(id: string, from: number, to: number): number[] {
-    this.ids ??= this.build(A.id, addWhole);
-    return marked(this.ids, hashName(id), from, to);
+    this.ids ??= wordsOf(this.tree, A.id);
+    return holding(this.ids, hashOf(id), from, to);
   }
 
   /** Inside the range, in document order. @param hash of the attribute's name */
@@ -52,58 +50,62 @@ export class PageIndex {
     this.holders.set(hash, nodes);
     return nodes;
   }
+}
 
-  private build(attribute: number, enter: (source: string, range: Range, node: number, marks: Marks) => void): Marks {
-    const { tree } = this;
-    const marks: Marks = { nodes: [], hashes: [] };
-    for (let node = 1; node < tree.count; node++) {
-      const index = tree.isText(node) ? -1 : tree.attrIndex(node, attribute);
-      if (index < 0) continue;
-      const range = { from: tree.attrFrom[index]!, to: tree.attrTo[index]! };
-      if (!hasReference(tree.source, range)) enter(tree.source, range, node, marks);
-      else {
-        const value = tree.attrValue(index);
-        enter(value, { from: 0, to: value.length }, node, marks);
-      }
-    }
-    return marks;
+function wordsOf(tree: Tree, attribute: number): Words {
+  const { tag, count, source, attrFrom, attrTo } = tree;
+  const words: Words = { nodes: [], hashes: [] };
+  for (let node = 1; node < count; node++) {
+    if (tag[node] === TEXT) continue;
+    const index = tree.attrIndex(node, attribute);
+    if (index < 0 || addWords(words, node, source, attrFrom[index]!, attrTo[index]!)) continue;
+    const value = tree.attrValue(index);
+    addWords(words, node, value.replaceAll('&', AMPERSAND_STAND_IN), 0, value.length);
   }
+  return words;
 }
 
-interface Range {
-  from: number;
-  to: number;
-}
+const AMPERSAND = 38;
+/** Stands for it in decoded values and in names that are looked for. */
+const AMPERSAND_STAND_IN = '\uffff';
 
-function hasReference(source: string, { from, to }: Range): boolean {
-  for (let i = from; i < to; i++) if (source.charCodeAt(i) === AMPERSAND) return true;
-  return false;
-}
-
-function addWords(source: string, { from, to }: Range, node: number, { nodes, hashes }: Marks): void {
+/** False, and nothing added, at a character reference: the value must be decoded first. */
+function addWords({ nodes, hashes }: Words, node: number, text: string, from: number, to: number): boolean {
+  const before = nodes.length;
   let hash = FNV_OFFSET;
-  let isEmpty = true;
-  for (let i = from; i <= to; i++) {
-    let c = i < to ? source.charCodeAt(i) : SPACE;
+  let length = 0;
+  for (let i = from; i < to; i++) {
+    const c = text.charCodeAt(i);
     if (c > SPACE) {
-      if (c >= 65 && c <= 90) c |= 0x20;
+      if (c === AMPERSAND) {
+        nodes.length = hashes.length = before;
+        return false;
+      }
       hash = Math.imul(hash ^ c, FNV_PRIME);
-      isEmpty = false;
-    } else if (!isEmpty) {
+      length++;
+    } else if (length > 0) {
       nodes.push(node);
       hashes.push(hash);
       hash = FNV_OFFSET;
-      isEmpty = true;
+      length = 0;
     }
   }
+  if (length > 0) {
+    nodes.push(node);
+    hashes.push(hash);
+  }
+  return true;
 }
 
-function addWhole(source: string, { from, to }: Range, node: number, { nodes, hashes }: Marks): void {
-  nodes.push(node);
-  hashes.push(hashRange(source, from, to));
+/** As `addWords` hashes the first word of it. */
+function hashOf(name: string): number {
+  const words: Words = { nodes: [], hashes: [] };
+  addWords(words, 0, name.replaceAll('&', AMPERSAND_STAND_IN), 0, name.length);
+  return words.hashes[0] ?? FNV_OFFSET;
 }
 
-function marked({ nodes, hashes }: Marks, hash: number, from: number, to: number): number[] {
+/** Those of a range that have the word, each once. */
+function holding({ nodes, hashes }: Words, hash: number, from: number, to: number): number[] {
   const found: number[] = [];
   for (let i = firstAtLeast(nodes, from); i < nodes.length && nodes[i]! < to; i++)
     if (hashes[i] === hash && found.at(-1) !== nodes[i]) found.push(nodes[i]!);
