@@ -120,7 +120,7 @@ describe('a scrape with selectors', () => {
 
   it('works from the SDK', async () => {
     const client = new FirecrawlClient({ apiKey: cluster.apiKey, apiUrl: cluster.url });
-    const formats = [{ type: 'json', selectors: ITEM } as unknown as 'markdown'];
+    const formats = [{ type: 'json' as const, schema: { type: 'object' }, selectors: ITEM }];
     expect((await client.scrape(shop('/item/3'), { formats })).json).toEqual(itemOf(3));
   });
 });

@@ -90,7 +90,15 @@ export function tagMask(
 ): Mask | null {
   if (includeTags.length === 0 && excludeTags.length === 0) return null;
   const all = new Uint8Array(tree.count).fill(KEEP);
-  return select(tree, { includeTags, excludeTags, onlyMainContent: false }, { mask: all, measures }).mask;
+  const { mask } = select(tree, { includeTags, excludeTags, onlyMainContent: false }, { mask: all, measures });
+  return excludeTags.length === 0 ? mask : droppedWhole(tree, mask);
+}
+
+/** A mask that says of each node alone whether it is dropped. */
+function droppedWhole(tree: Tree, mask: Mask): Mask {
+  const whole = mask.slice();
+  for (let node = 1; node < tree.count; node++) if (whole[tree.parent[node]!] === DROP) whole[node] = DROP;
+  return whole;
 }
 
 function matches(tree: Tree, selectors: string[], compile: typeof compileSelector): number[] {
