@@ -154,7 +154,7 @@ suite('the Python SDK', () => {
       async () => {
         const asked = { includePaths: ['^/docs/[12]$'], limit: 3 };
         stage.model.setBrain(({ schema }) => {
-          const names = Object.keys((schema?.properties ?? {}) as object);
+          const names = Object.keys(schema?.properties ?? {});
           return { value: { ...Object.fromEntries(names.map((name) => [name, null])), ...asked } };
         });
         expect(await sdk.v2('crawl_params_preview', [site.url('/docs'), 'two of the documents'])).toMatchObject({

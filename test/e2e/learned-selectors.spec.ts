@@ -128,7 +128,8 @@ function withPorts(value: unknown): unknown {
 async function learned(n: number, host = 'lamps.test') {
   const formats = [{ type: 'json', schema: SCHEMA, learn: true }];
   const { status, body } = await api.post('/v2/scrape', { url: at(host, `/item/${n}`), formats, maxAge: 0 });
-  return { status, ...(body.data as Document) };
+  expect([status, body.error]).toEqual([200, undefined]);
+  return body.data as Document;
 }
 
 /** Calls of each purpose. */

@@ -81,13 +81,13 @@ describe('a page that a model writes for', () => {
   });
 
   it('shows its markup where selectors may be learned', async () => {
-    const { document } = await finish([{ ...JSON_FORMAT, learn: true } as Format]);
+    const { document } = await finish([{ ...JSON_FORMAT, learn: true }]);
     expect(asked[0]!.texts).toEqual({ markdown: '# T', html: '<h1>T</h1>' });
     expect(Object.keys(document).sort()).toEqual(['json', 'metadata']);
   });
 
   it('has its facts under the old name where they were asked for by it', async () => {
-    const { document } = await finish([{ ...JSON_FORMAT, key: 'extract' } as Format]);
+    const { document } = await finish([{ ...JSON_FORMAT, key: 'extract' }]);
     expect(document).toMatchObject({ extract: { title: 'T' } });
     expect(document).not.toHaveProperty('json');
   });
@@ -141,7 +141,7 @@ describe('a page that a model writes for', () => {
 
   it('whose facts are found by selectors needs no model', async () => {
     const selectors = { type: 'value' as const, selector: 'h1', attribute: null, as: 'string' as const };
-    const { result, page } = await finish([{ ...JSON_FORMAT, selectors } as Format]);
+    const { result, page } = await finish([{ ...JSON_FORMAT, selectors }]);
     expect(result).toBe(page);
   });
 });

@@ -67,10 +67,10 @@ function withDot(digits: string, decimalComma: boolean): string | null {
 /** Of a dot and a comma the last one stands before the fraction. */
 function withBoth(text: string): string | null {
   const [fraction, group] = text.lastIndexOf('.') > text.lastIndexOf(',') ? ['.', ','] : [',', '.'];
-  if (count(text, fraction!) > 1) return null;
-  const at = text.indexOf(fraction!);
+  if (count(text, fraction) > 1) return null;
+  const at = text.indexOf(fraction);
   const whole = text.slice(0, at);
-  return isGrouped(whole, group!) ? `${whole.replaceAll(group!, '')}.${text.slice(at + 1)}` : null;
+  return isGrouped(whole, group) ? `${whole.replaceAll(group, '')}.${text.slice(at + 1)}` : null;
 }
 
 function isGrouped(text: string, mark: string): boolean {

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
-import { InvalidBodyError } from '../validation/issue.js';
+import type { InvalidBodyError } from '../validation/issue.js';
 import { readBody } from '../validation/read-body.js';
 import { crawlSpecFromV2 } from '../v2/crawl.mapper.js';
 import { scrapeSpecFromV2 } from '../v2/scrape.mapper.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { InvalidBodyError } from '../validation/issue.js';
+import type { InvalidBodyError } from '../validation/issue.js';
 import { refuseModelFormats, refusePrompt } from './offer.js';
 
 const FORMATS = [
