@@ -4,22 +4,8 @@ import { compileScoped, type KeyedMatcher } from '../selector.js';
 import { TEXT, hashName } from '../tags.js';
 import type { Tree } from '../tree.js';
 import type { PageIndex } from './page-index.js';
+import type { FactsSource, Query } from './node-search.js';
 import { compileXPath } from './xpath.js';
-
-export interface FactsSource {
-  readonly tree: Tree;
-  readonly index: PageIndex;
-}
-
-export interface Query {
-  /** Name of the attribute that is meant of what is found; null: the element (or text) itself. */
-  readonly attribute: string | null;
-  /**
-   * Nodes below `scope` in document order; at least the first `enough` of them, if there are so many.
-   * @throws SearchExhausted
-   */
-  find(source: FactsSource, scope: number, enough: number): number[];
-}
 
 type Key = NonNullable<KeyedMatcher['key']>;
 

@@ -11,7 +11,8 @@ import { A, F, T, flagsOf, hashName } from '../tags.js';
 import { SearchExhausted, type Tree } from '../tree.js';
 import type { UrlResolver } from '../url-resolver.js';
 import { PageIndex } from './page-index.js';
-import { compileQuery, type FactsSource, type Query } from './query.js';
+import type { FactsSource, Query } from './node-search.js';
+import { compileQuery } from './query.js';
 import { booleanIn, dateIn, hasDecimalComma, integerIn, numberIn } from './values.js';
 
 const MAX_ITEMS = 10_000;

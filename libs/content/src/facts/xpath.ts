@@ -7,7 +7,7 @@ import { collapsed } from '../metadata/white-space.js';
 import { MAX_SELECTOR_CHARS } from '../selector.js';
 import { DOCUMENT, TEXT, hashName } from '../tags.js';
 import type { Tree } from '../tree.js';
-import type { Query } from './query.js';
+import type { Query } from './node-search.js';
 import {
   countsPlaces,
   parseXPath,
