@@ -177,7 +177,9 @@ describe('learned selectors', () => {
 
   it('that are wrong are mended once, and then left alone', async () => {
     const wrong = { path: 'price', selector: 'h1', attribute: null };
-    model.setBrain(byPurpose({ selectors: () => ({ value: { fields: [wrong] } }) }, reader));
+    const priceOf = (url: string | null | undefined) => factsOf(Number((url ?? '').split('/').at(-1))).price;
+    const priceReader: Brain = ({ messages }) => ({ value: { price: priceOf(blocksOf(messages)[0]?.url) } });
+    model.setBrain(byPurpose({ selectors: () => ({ value: { fields: [wrong] } }) }, priceReader));
     const schema = { type: 'object', properties: { price: { type: 'number' } }, required: ['price'] };
     for (const n of [11, 12]) {
       const formats = [{ type: 'json', schema, learn: true }];
