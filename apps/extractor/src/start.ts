@@ -4,14 +4,15 @@ import type { TroupeConfig } from '@troupe/config';
 import { RPC } from '@troupe/contracts';
 import { ActorBus, CancelBoard, MemberBoard, NatsLink, NatsStrategy, Rpc } from '@troupe/messaging';
 import type { RunningService, ServiceContext } from '@troupe/observability';
-import { createDataSource, ModelSteps, ModelUsage, poolOf, TeamModelTable } from '@troupe/persistence';
+import { createDataSource, ModelSteps, ModelUsage, poolOf, SelectorRecipes, TeamModelTable } from '@troupe/persistence';
 import { createSearchProvider } from '@troupe/search';
 import { createAgent } from './agent/create-agent.js';
 import { extractHandlers } from './extract/extract-handlers.js';
 import { ExtractorModule } from './extractor.module.js';
 import { TeamBudget } from './models/team-budget.js';
 import { TeamModels } from './models/team-models.js';
-import { createCrawlPlanner, createPageModeler } from './pages/create-pages.js';
+import { checkBySchema, createCrawlPlanner, createPageModeler } from './pages/create-pages.js';
+import { RecipeBook } from './recipes/recipe-book.js';
 import { TaskRunner } from './tasks/task-runner.js';
 
 const EXPECTED = ['work.llm.hi', 'work.llm.lo', RPC.pageModel, RPC.crawlOptions];
@@ -37,7 +38,8 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
   const steps = new ModelSteps(pool);
   const mailboxes = new ActorBus(link);
   const calls = new Rpc(link);
-  const modeler = createPageModeler(models, config);
+  const recipes = new RecipeBook({ recipes: new SelectorRecipes(pool), check: checkBySchema, onProblem });
+  const modeler = createPageModeler(models, config, recipes);
   const planner = createCrawlPlanner(models, config);
   const shared = { steps, mailboxes, calls, models, search };
   const tasks = new TaskRunner({

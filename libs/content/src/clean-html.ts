@@ -9,8 +9,13 @@ const URL_ATTRIBUTES: ReadonlySet<number> = new Set([A.href, A.src]);
 const DROPPED_ATTRIBUTES: ReadonlySet<number> = new Set([A.srcset, A.dataSrcset]);
 
 export function writeCleanHtml(tree: Tree, mask: Mask, urls: UrlResolver): string {
+  return writeInnerHtml(tree, mask, urls, 0);
+}
+
+/** What is inside one element. */
+export function writeInnerHtml(tree: Tree, mask: Mask, urls: UrlResolver, node: number): string {
   const parts = new Parts();
-  writeChildren(tree, mask, urls, 0, parts);
+  writeChildren(tree, mask, urls, node, parts);
   return parts.toString().trim();
 }
 

@@ -1,8 +1,8 @@
 /** A file that was read into parts of HTML to the stored document: whole, never cut to its main content. */
 import type { ConvertRequest, ConvertResult, PageDocument } from '@troupe/contracts';
-import { encode, mergeMetadata, withCaptured, writeFormats, type Content } from './convert-page.js';
+import { encode, mergeMetadata, withCaptured, writeFormats, type Content, type PageRules } from './convert-page.js';
 import { collapsed } from './metadata/white-space.js';
-import { discover, forbidsFollowing, noDiscovery, type LinkRules } from './links.js';
+import { discover, forbidsFollowing, noDiscovery } from './links.js';
 import { writeMarkdown } from './markdown.js';
 import { measure } from './measures.js';
 import { parseHtml } from './parse.js';
@@ -33,13 +33,13 @@ const MAX_TITLE_CHARS = 300;
  *
  * @throws TroupeError BAD_REQUEST for a bad selector
  */
-export function convertDocument(request: ConvertRequest, source: DocumentParts, rules: LinkRules): ConvertResult {
+export function convertDocument(request: ConvertRequest, source: DocumentParts, rules: PageRules): ConvertResult {
   const tree = parseHtml(source.parts.join('\n'));
   const urls = new UrlResolver(request.url, null);
   const mask = wholePage(tree);
   const whole = { mask, measures: measure(tree, mask) };
   const wanted = { ...request, spec: { ...request.spec, onlyMainContent: false } };
-  const content: DocumentFormats = writeFormats({ request: wanted, tree, urls, whole, embedded: null });
+  const content: DocumentFormats = writeFormats({ request: wanted, rules, tree, urls, whole, embedded: null });
   if (content.rawHtml !== undefined && source.text !== null) content.rawHtml = source.text;
   if (source.pages !== null) addPages(content, source.parts, { request: wanted, urls });
   if (source.warning !== null) content.warning = [source.warning, content.warning ?? []].flat().join(' ');

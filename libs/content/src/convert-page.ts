@@ -6,7 +6,9 @@ import {
   type ConvertRequest,
   type ConvertResult,
   type FormatName,
+  type JsonSchema,
   type PageVerdict,
+  type SelectorSchema,
 } from '@troupe/contracts';
 import { ATTRIBUTES_CUT, noAttributes, readAttributes, type AttributeValues } from './attributes.js';
 import { decodeBody } from './charset.js';
@@ -20,13 +22,23 @@ import { fenceFor } from './markdown-escape.js';
 import { measure } from './measures.js';
 import { kindOfContent } from './media-type.js';
 import { baseHref, readPageFacts } from './metadata.js';
+import { pickFacts } from './facts/pick-facts.js';
+import { readFacts, type Facts } from './facts/read-facts.js';
 import { readJsonLd } from './metadata/json-ld.js';
 import { parseHtml } from './parse.js';
 import { orElse, writePlainText } from './plain-text.js';
-import { select, wholePage } from './selection.js';
+import { select, tagMask, wholePage } from './selection.js';
 import type { Tree } from './tree.js';
 import { UrlResolver } from './url-resolver.js';
 import { judgePage } from './verdict.js';
+
+/** Brings a value into the form of a schema as far as that goes; the warnings say what was changed, or what is still wrong. */
+export type FitSchema = (schema: JsonSchema, value: unknown) => { value: unknown; warnings: string[] };
+
+export interface PageRules extends LinkRules {
+  /** For selectors with a schema beside them. @default such values stay as they are */
+  fitSchema?: FitSchema;
+}
 
 /**
  * Pure and deterministic; linear in the size of the body.
@@ -36,7 +48,7 @@ import { judgePage } from './verdict.js';
  *
  * @throws TroupeError SCRAPE_UNSUPPORTED_FILE_ERROR for bytes that are no text, BAD_REQUEST for a bad selector
  */
-export function convertPage(request: ConvertRequest, rules: LinkRules): ConvertResult {
+export function convertPage(request: ConvertRequest, rules: PageRules): ConvertResult {
   const kind = kindOfContent(request.contentType, request.body);
   if (kind === 'binary') {
     const type = request.contentType ?? 'unknown type';
@@ -48,7 +60,7 @@ export function convertPage(request: ConvertRequest, rules: LinkRules): ConvertR
 
 // ---- HTML
 
-function convertHtml(request: ConvertRequest, rules: LinkRules, html: string): ConvertResult {
+function convertHtml(request: ConvertRequest, rules: PageRules, html: string): ConvertResult {
   const tree = parseHtml(html);
   const urls = new UrlResolver(request.url, baseHref(tree));
   const graph = readJsonLd(tree);
@@ -70,7 +82,7 @@ function convertHtml(request: ConvertRequest, rules: LinkRules, html: string): C
           rendered: request.rendered,
         });
   const embedded = isMainContent(request.spec) ? readEmbedded(tree, graph, textOf(facts.metadata['title'])) : null;
-  const content = writeFormats({ request, tree, urls, whole: { mask, measures }, embedded });
+  const content = writeFormats({ request, rules, tree, urls, whole: { mask, measures }, embedded });
   return {
     verdict,
     ...encode({
@@ -87,13 +99,16 @@ function convertHtml(request: ConvertRequest, rules: LinkRules, html: string): C
   };
 }
 
-export type Content = Partial<Record<Exclude<FormatName, 'attributes'>, string | string[]>> & {
+export type Content = Partial<Record<Exclude<FormatName, 'attributes' | 'json'>, string | string[]>> & {
   attributes?: AttributeValues;
+  /** Picked by selectors; what a model makes of a page is none of the converter's. */
+  json?: unknown;
   warning?: string;
 };
 
 interface Parsed {
   readonly request: ConvertRequest;
+  readonly rules: PageRules;
   readonly tree: Tree;
   readonly urls: UrlResolver;
   readonly whole: Parameters<typeof select>[2];
@@ -108,6 +123,25 @@ function askedAttributes({ formats }: ConvertRequest['spec']): AttributeSelector
   return formats.find((format) => format.type === 'attributes')?.selectors ?? null;
 }
 
+interface AskedFacts {
+  selectors: SelectorSchema;
+  schema: JsonSchema | null;
+}
+
+function askedFacts({ formats }: ConvertRequest['spec']): AskedFacts | null {
+  for (const format of formats) {
+    if (format.type === 'json' && format.selectors !== null)
+      return { selectors: format.selectors, schema: format.schema };
+  }
+  return null;
+}
+
+function fittedFacts(facts: Facts, schema: JsonSchema | null, fit: FitSchema | undefined): Facts {
+  if (schema === null || fit === undefined) return facts;
+  const { value, warnings } = fit(schema, facts.value);
+  return { value, warnings: [...facts.warnings, ...warnings] };
+}
+
 function isMainContent(spec: ConvertRequest['spec']): boolean {
   return spec.onlyMainContent && spec.includeTags.length === 0;
 }
@@ -116,17 +150,27 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-export function writeFormats({ request, tree, urls, whole, embedded }: Parsed): Content {
+export function writeFormats({ request, rules, tree, urls, whole, embedded }: Parsed): Content {
   const { spec } = request;
   const wanted = new Set<FormatName>(spec.formats.map((format) => format.type));
   const content: Content = {};
   if (wanted.has('rawHtml')) content.rawHtml = tree.source;
   const warn = (text: string): void => void (content.warning = [text, content.warning ?? []].flat().join(' '));
-  const asked = askedAttributes(spec);
-  if (asked !== null) {
-    const { attributes, isCut } = readAttributes(tree, asked);
+  const attributesAsked = askedAttributes(spec);
+  if (attributesAsked !== null) {
+    const { attributes, isCut } = readAttributes(tree, attributesAsked);
     content.attributes = attributes;
     if (isCut) warn(ATTRIBUTES_CUT);
+  }
+  const asked = askedFacts(spec);
+  if (asked !== null) {
+    const facts = fittedFacts(
+      readFacts({ tree, urls, mask: tagMask(tree, spec, whole.measures) }, asked.selectors),
+      asked.schema,
+      rules.fitSchema,
+    );
+    content.json = facts.value;
+    facts.warnings.forEach(warn);
   }
   if (!SELECTED_FORMATS.some((format) => wanted.has(format))) return content;
   const { mask, warning } = orElse(
@@ -180,12 +224,18 @@ export function encode(document: Readonly<Record<string, unknown>>): Pick<Conver
 // ---- other text
 
 const NO_BRANDING = 'Only HTML pages have a branding.';
+const NO_FACTS = 'Selectors find something in HTML pages only.';
 
 function convertText(request: ConvertRequest, text: string, kind: 'json' | 'xml' | 'text'): ConvertResult {
   const isBlank = text.trim() === '';
   const verdict: PageVerdict = isBlank ? 'empty' : 'content';
   const markdown = kind === 'text' || isBlank ? text : fenced(text, kind);
   const content: Content = {};
+  const asked = askedFacts(request.spec);
+  if (asked !== null) {
+    content.json = pickFacts('', request.url, asked.selectors).value;
+    content.warning = NO_FACTS;
+  }
   for (const format of request.spec.formats) {
     if (format.type === 'markdown') content.markdown = markdown;
     else if (format.type === 'rawHtml') content.rawHtml = text;
@@ -193,7 +243,8 @@ function convertText(request: ConvertRequest, text: string, kind: 'json' | 'xml'
       content.html = `<pre>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</pre>`;
     } else if (format.type === 'attributes') content.attributes = noAttributes(format.selectors);
     else if (format.type === 'links' || format.type === 'images') content[format.type] = [];
-    else if (format.type === 'branding' && request.captured?.branding === undefined) content.warning = NO_BRANDING;
+    else if (format.type === 'branding' && request.captured?.branding === undefined)
+      content.warning = [NO_BRANDING, content.warning ?? []].flat().join(' ');
   }
   return {
     verdict,

@@ -2,7 +2,7 @@
 import { codeLanguage, codeLines, isCodeTable } from './code.js';
 import { findFootnotes, type Footnotes } from './footnotes.js';
 import { imageSource } from './images.js';
-import { linkTarget } from './links.js';
+import { isPermalink, linkTarget } from './links.js';
 import { codeSpan, escapeCell, escapeText, escapeUrl, fenceFor, quoteTitle } from './markdown-escape.js';
 import { MarkdownOutput, type Emphasis, type Mark } from './markdown-output.js';
 import { DROP, KEEP, type Mask } from './mask.js';
@@ -49,7 +49,6 @@ const ONLY_DIRECTION = /^[\s\u200e\u200f\u202a-\u202e]*$/;
 const WIDE = '\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff01-\uff60';
 const WIDE_BREAK = new RegExp(`([${WIDE}])[ \\t]{0,8}\\r?\\n[ \\t]{0,80}(?=[${WIDE}])`, 'g');
 const HAS_WIDE_BREAK = new RegExp(`[${WIDE}][ \\t]{0,8}\\r?\\n`);
-const PERMALINK = /^\s*[¶#§🔗⚓]+\s*$/u;
 const PLAIN_SUPERSCRIPT = /^(?:st|nd|rd|th|er|re|e|o|a|[®™©℠*†‡])$/i;
 const HAS_TEX = /\\[([]|\$\$/;
 const MAX_LIST_NUMBER = 999_999_999;
@@ -363,7 +362,7 @@ class MarkdownWriter {
   private link(node: number): void {
     const href = this.tree.attr(node, A.href);
     if (href === null) return this.children(node);
-    if (this.isPermalink(node, href)) return;
+    if (isPermalink(this.tree, node, href)) return;
     const label = this.noteLabel(node);
     if (label !== null) return label === '' ? undefined : this.out.text(`[^${label}]`);
     const url = this.inLink ? null : this.linkUrl(href);
@@ -403,12 +402,6 @@ class MarkdownWriter {
     const title = this.tree.attr(node, A.title)?.replace(WIDE_SPACE, ' ').trim() ?? '';
     if (title === '' || title === this.tree.textContent(node).replace(WIDE_SPACE, ' ').trim()) return '';
     return ` ${quoteTitle(title)}`;
-  }
-
-  /** The sign behind a heading that links to the heading itself. */
-  private isPermalink(node: number, href: string): boolean {
-    const { tree } = this;
-    return tree.end[node]! - node <= 3 && href.includes('#') && PERMALINK.test(tree.textContent(node));
   }
 
   /** Absolute URL; null for what leads nowhere. An empty one leads to the page itself. */

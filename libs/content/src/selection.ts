@@ -82,6 +82,25 @@ const MIN_CHARS_TO_CUT = 60;
 const UNCLEAR =
   'The main content of this page is unclear, so more of the page was kept; includeTags or excludeTags can narrow it.';
 
+/** What included and excluded tags leave of the page, its head included; null: all of it. @throws TroupeError BAD_REQUEST */
+export function tagMask(
+  tree: Tree,
+  { includeTags, excludeTags }: Pick<ScrapeSpec, 'includeTags' | 'excludeTags'>,
+  measures: Measures,
+): Mask | null {
+  if (includeTags.length === 0 && excludeTags.length === 0) return null;
+  const all = new Uint8Array(tree.count).fill(KEEP);
+  const { mask } = select(tree, { includeTags, excludeTags, onlyMainContent: false }, { mask: all, measures });
+  return excludeTags.length === 0 ? mask : droppedWhole(tree, mask);
+}
+
+/** A mask that says of each node alone whether it is dropped. */
+function droppedWhole(tree: Tree, mask: Mask): Mask {
+  const whole = mask.slice();
+  for (let node = 1; node < tree.count; node++) if (whole[tree.parent[node]!] === DROP) whole[node] = DROP;
+  return whole;
+}
+
 function matches(tree: Tree, selectors: string[], compile: typeof compileSelector): number[] {
   const matchers = selectors.map(compile);
   return selectAll(tree, (page, node) => matchers.some((matcher) => matcher(page, node)));

@@ -17,14 +17,60 @@ type Test = (tree: Tree, node: number) => boolean;
 /** True when the element matches. */
 export type Matcher = Test;
 
-const MAX_SELECTOR_CHARS = 2000;
+/** Of a selector's text. */
+export const MAX_SELECTOR_CHARS = 2000;
 
 /** @throws TroupeError BAD_REQUEST when the text is no selector or uses something that is not supported. */
 export function compileSelector(text: string): Matcher {
+  return compiling(text, () => anyOf(parse(text)));
+}
+
+/** One of the selectors that a comma joins, and what surely marks the elements that it matches. */
+export interface KeyedMatcher {
+  readonly test: Matcher;
+  /** null: any element may match. */
+  readonly key: { type: 'tag' | 'class' | 'id' | 'attribute'; name: string } | null;
+}
+
+/**
+ * As `compileSelector`, for searches below one element, its `:scope`: a selector may begin with a combinator, which then
+ * follows that element. @throws TroupeError BAD_REQUEST
+ */
+export function compileScoped(text: string): KeyedMatcher[] {
+  return compiling(text, () => {
+    const groups = parse(text).map((tokens) => (isLeading(tokens[0]) ? [SCOPE, ...tokens] : tokens));
+    if (groups.length === 0) throw badSelector('', 'is empty');
+    return groups.map((tokens) => ({ test: compileComplex(tokens), key: keyOf(tokens) }));
+  });
+}
+
+const SCOPE: PseudoSelector = { type: SelectorType.Pseudo, name: 'scope', data: null };
+
+function isLeading(token: Selector | undefined): boolean {
+  return token !== undefined && combinator(token.type) !== null;
+}
+
+/** The most telling of what the last compound asks. */
+function keyOf(tokens: readonly Selector[]): KeyedMatcher['key'] {
+  let key: KeyedMatcher['key'] = null;
+  for (let i = tokens.length - 1; i >= 0 && !isLeading(tokens[i]); i--) {
+    const token = tokens[i]!;
+    if (token.type === SelectorType.Tag && token.name.toLowerCase() !== 'iframe')
+      key ??= { type: 'tag', name: token.name.toLowerCase() };
+    if (token.type !== SelectorType.Attribute) continue;
+    if (token.action !== AttributeAction.Not) key ??= { type: 'attribute', name: token.name.toLowerCase() };
+    if (token.value === '') continue;
+    if (token.name === 'id' && token.action === AttributeAction.Equals) return { type: 'id', name: token.value };
+    if (token.name === 'class' && token.action === AttributeAction.Element) key = { type: 'class', name: token.value };
+  }
+  return key;
+}
+
+function compiling<T>(text: string, compile: () => T): T {
   if (text.length > MAX_SELECTOR_CHARS)
     throw badSelector(text.slice(0, 100), `is longer than ${MAX_SELECTOR_CHARS} characters`);
   try {
-    return anyOf(parse(text));
+    return compile();
   } catch (error) {
     if (error instanceof TroupeError) throw error;
     throw badSelector(text, error instanceof Error ? error.message : 'cannot be read', error);
@@ -81,7 +127,10 @@ function combinator(type: SelectorType): ((left: Test) => Test) | null {
       return (left) => (tree, node) => isElement(tree, tree.parent[node]!) && left(tree, tree.parent[node]!);
     case SelectorType.Descendant:
       return (left) => (tree, node) => {
-        for (let up = tree.parent[node]!; isElement(tree, up); up = tree.parent[up]!) if (left(tree, up)) return true;
+        for (let up = tree.parent[node]!; isElement(tree, up); up = tree.parent[up]!) {
+          tree.search.spend(1);
+          if (left(tree, up)) return true;
+        }
         return false;
       };
     case SelectorType.Adjacent:
@@ -103,9 +152,14 @@ function isElement(tree: Tree, node: number): boolean {
   return node > 0 && tree.tag[node] !== TEXT && tree.tag[node] !== DOCUMENT;
 }
 
+function isRoot(tree: Tree, node: number): boolean {
+  return tree.tag[tree.parent[node]!] === DOCUMENT;
+}
+
 /** Some element child of `parent` before the node `limit` passes. */
 function someElement(tree: Tree, parent: number, limit: number, test: Test): boolean {
   for (let child = parent + 1; child < limit; child = tree.end[child]!) {
+    tree.search.spend(1);
     if (tree.tag[child] !== TEXT && test(tree, child)) return true;
   }
   return false;
@@ -113,8 +167,10 @@ function someElement(tree: Tree, parent: number, limit: number, test: Test): boo
 
 function previousElement(tree: Tree, node: number): number {
   let before = -1;
-  for (let child = tree.parent[node]! + 1; child < node; child = tree.end[child]!)
+  for (let child = tree.parent[node]! + 1; child < node; child = tree.end[child]!) {
+    tree.search.spend(1);
     if (tree.tag[child] !== TEXT) before = child;
+  }
   return before;
 }
 
@@ -204,7 +260,9 @@ function compilePseudo({ name, data }: PseudoSelector): Test {
     case 'empty':
       return (tree, node) => tree.end[node] === node + 1;
     case 'root':
-      return (tree, node) => tree.tag[tree.parent[node]!] === DOCUMENT;
+      return isRoot;
+    case 'scope':
+      return (tree, node) => (tree.search.scope === 0 ? isRoot(tree, node) : node === tree.search.scope);
     default:
       throw badSelector(`:${name}`, 'this pseudo-class is not supported');
   }
@@ -227,6 +285,7 @@ function compileHas(groups: Selector[][]): Test {
   });
   return (tree, node) => {
     for (let i = node + 1, to = tree.end[node]!; i < to; i++) {
+      tree.search.spend(1);
       if (tree.tag[i] === TEXT) continue;
       if (tests.some(({ isChild, test }) => (!isChild || tree.parent[i] === node) && test(tree, i))) return true;
     }
@@ -264,6 +323,7 @@ function position(tree: Tree, node: number, fromEnd: boolean, tag: number | null
   const to = fromEnd ? tree.end[parent]! : node;
   let place = 1;
   for (let child = first; child < to; child = tree.end[child]!) {
+    tree.search.spend(1);
     if (tree.tag[child] !== TEXT && (tag === null || tree.tag[child] === tag)) place++;
   }
   return place;

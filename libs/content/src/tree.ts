@@ -1,6 +1,24 @@
 import { decodeHTML, decodeHTMLAttribute } from 'entities/decode';
-import { F, FIRST_CUSTOM_TAG, TEXT, flagsOf, tagName } from './tags.js';
+import { F, FIRST_CUSTOM_TAG, TEXT, flagsOf, lookupTag, tagName } from './tags.js';
 
+/** Thrown when a search has taken all its steps. */
+export class SearchExhausted extends Error {}
+
+/** Where `:scope` is, and how many nodes may still be looked at. */
+export class Search {
+  /** 0: the page; its root element is meant. */
+  scope = 0;
+  /** @default no limit */
+  stepsLeft = Infinity;
+
+  /** @throws SearchExhausted */
+  spend(steps: number): void {
+    this.stepsLeft -= steps;
+    if (this.stepsLeft < 0) throw new SearchExhausted();
+  }
+}
+
+const NO_TAG = 0xffff;
 const CLASS_SPACE = /[ \t\n\r\f]+/;
 
 /**
@@ -24,6 +42,8 @@ export class Tree {
   readonly attrNameTo: Int32Array;
   readonly attrFrom: Int32Array;
   readonly attrTo: Int32Array;
+  /** What a search on this page starts from and may cost; nothing else of a tree ever changes. */
+  readonly search = new Search();
 
   constructor(
     readonly source: string,
@@ -48,6 +68,14 @@ export class Tree {
   name(node: number): string {
     const tag = this.tag[node]!;
     return tag < FIRST_CUSTOM_TAG ? tagName(tag) : (this.customTags[tag - FIRST_CUSTOM_TAG] ?? 'unknown');
+  }
+
+  /** Number of a tag by its name in lower case; one that no node has when the page does not know the name. */
+  tagNumber(name: string): number {
+    const known = lookupTag(name, 0, name.length);
+    if (known > 0) return known;
+    const custom = this.customTags.indexOf(name);
+    return custom < 0 ? NO_TAG : FIRST_CUSTOM_TAG + custom;
   }
 
   isText(node: number): boolean {

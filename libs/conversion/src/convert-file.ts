@@ -1,5 +1,5 @@
 /** Files that are no web pages: read into parts of HTML, which become formats as any page does. */
-import { convertDocument, convertPage, decodeBody, returnFile, type LinkRules } from '@troupe/content';
+import { convertDocument, convertPage, decodeBody, returnFile, type PageRules } from '@troupe/content';
 import { DEFAULT_PDF, type ConvertRequest, type ConvertResult } from '@troupe/contracts';
 import {
   documentKindOf,
@@ -26,7 +26,7 @@ export function kindOfFile(
 export async function convertFile(
   request: ConvertRequest,
   kind: DocumentKind,
-  { rules, ocr }: { rules: LinkRules; ocr: Ocr | null },
+  { rules, ocr }: { rules: PageRules; ocr: Ocr | null },
 ): Promise<ConvertResult> {
   const { body, spec, contentType, timeoutMs } = request;
   const { pdf, image } = spec.parsers;

@@ -1,4 +1,4 @@
-import { convertPage, type LinkRules } from '@troupe/content';
+import { convertPage, type FitSchema, type LinkRules } from '@troupe/content';
 import {
   canonicalize,
   compileScope,
@@ -39,13 +39,34 @@ const RULES: LinkRules = {
   compileScope: compileScopeOnce,
 };
 
+function needsSchemas({ spec }: ConvertRequest): boolean {
+  return spec.formats.some((format) => format.type === 'json' && format.selectors !== null && format.schema !== null);
+}
+
+/** Loaded when first needed: a validator is of no use to most pages. */
+async function schemaFitter(): Promise<FitSchema> {
+  const { compileSchema, normalise } = await import('@troupe/json-schema');
+  return (schema, given) => {
+    const { value, notes } = normalise(schema, given);
+    const problems = compileSchema(schema).problemsOf(value);
+    return {
+      value,
+      warnings: [
+        ...(notes.length === 0 ? [] : [`Values were adapted to the schema: ${notes.join('; ')}.`]),
+        ...(problems.length === 0 ? [] : [`The values do not satisfy the schema: ${problems.join('; ')}.`]),
+      ],
+    };
+  };
+}
+
 /**
  * `convertPage` with the frontier's rules and the document encoded as asked; a file is read first. Busy for as long as a
  * page takes.
  */
 export async function convertInThread(request: ConvertRequest, ocr: Ocr | null): Promise<ConvertResult> {
   const kind = kindOfFile(request);
-  const result = kind === null ? convertPage(request, RULES) : await convertFile(request, kind, { rules: RULES, ocr });
+  const rules = needsSchemas(request) ? { ...RULES, fitSchema: await schemaFitter() } : RULES;
+  const result = kind === null ? convertPage(request, rules) : await convertFile(request, kind, { rules, ocr });
   if (request.encoding === 'json') return result;
   return { ...result, document: gzipSync(result.document, GZIP) };
 }

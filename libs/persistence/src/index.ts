@@ -16,6 +16,12 @@ export * from './repositories/blocked-hosts.js';
 export * from './repositories/blocklist.repository.js';
 export * from './repositories/dead-letter.repository.js';
 export * from './repositories/model-steps.js';
+export {
+  SelectorRecipes,
+  type KeptRecipe,
+  type RecipeKey,
+  type SelectorRecipe,
+} from './repositories/selector-recipes.js';
 export * from './repositories/rate-counter.js';
 export * from './repositories/team-admin.repository.js';
 export * from './repositories/team-proxies.js';

@@ -3,12 +3,16 @@ import { compileSchema, normalise } from '@troupe/json-schema';
 import type { Models } from '../models/model.js';
 import { CrawlPlanner } from './crawl-planner.js';
 import type { SchemaCheck } from './json-answer.js';
-import { PageModeler } from './page-modeler.js';
+import { PageModeler, type PageModelerOptions } from './page-modeler.js';
 
 type PageSettings = Pick<TroupeConfig, 'llmRequestTokens'>;
 
-export function createPageModeler(models: Models, { llmRequestTokens }: PageSettings): PageModeler {
-  return new PageModeler({ models, check: checkBySchema, requestTokens: llmRequestTokens });
+export function createPageModeler(
+  models: Models,
+  { llmRequestTokens }: PageSettings,
+  recipes?: PageModelerOptions['recipes'],
+): PageModeler {
+  return new PageModeler({ models, check: checkBySchema, requestTokens: llmRequestTokens, recipes });
 }
 
 export function createCrawlPlanner(models: Models, { llmRequestTokens }: PageSettings): CrawlPlanner {

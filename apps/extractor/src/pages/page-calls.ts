@@ -55,12 +55,12 @@ export class PageCalls {
     this.#reserved -= costOf(promptTokens, textTokens);
   }
 
-  /** @throws ModelError, or the signal's reason */
-  async ask(question: Omit<ModelQuestion, 'team'>): Promise<unknown> {
+  /** @param limits.share of the time that is left. @throws ModelError, or the signal's reason */
+  async ask(question: Omit<ModelQuestion, 'team'>, { share = 1 } = {}): Promise<unknown> {
     const { model, team, endsAtMs, signal } = this.limits;
     await takeTurn();
     signal.throwIfAborted();
-    const deadlineMs = Math.floor(endsAtMs - performance.now());
+    const deadlineMs = Math.floor((endsAtMs - performance.now()) * share);
     if (deadlineMs <= 0) throw new ModelError('SCRAPE_TIMEOUT', 'The language model did not answer within the time');
     try {
       const { value, tokens, notes } = await model.ask({ ...question, team }, { deadlineMs, signal });

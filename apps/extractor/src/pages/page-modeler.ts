@@ -9,6 +9,8 @@ import {
   type PageTexts,
 } from '@troupe/contracts';
 import type { LanguageModel, Models } from '../models/model.js';
+import type { LearnablePage, RecipeBook } from '../recipes/recipe-book.js';
+import type { AskModel } from '../recipes/write-recipe.js';
 import { answerChanges } from './changes-answer.js';
 import { answerHighlights } from './highlights-answer.js';
 import { answerJson, type PageAnswer, type SchemaCheck } from './json-answer.js';
@@ -21,6 +23,8 @@ export interface PageModelerOptions {
   check: SchemaCheck;
   /** For all formats of a page together. */
   requestTokens: number;
+  /** Selectors that were learned. @default every page is read by the model */
+  recipes?: Pick<RecipeBook, 'answer'>;
 }
 
 type Part = keyof ModelParts | 'changes';
@@ -36,6 +40,16 @@ interface Job {
   part: Part;
   run(calls: PageCalls): Promise<PageAnswer>;
 }
+
+interface AskedPage {
+  page: PageText;
+  /** Its HTML, empty when nothing may be learned from it. */
+  source: LearnablePage;
+  calls: PageCalls;
+}
+
+/** Of the time that is left after a page was read: learning must not cost it its answer. */
+const LEARNING_SHARE = 0.5;
 
 interface Outcome {
   job: Job;
@@ -65,12 +79,13 @@ export class PageModeler {
     return replyOf(outcomes);
   }
 
-  #jobsOf({ url, title, formats, changes }: PageModelRequest, texts: PageTexts): Job[] {
+  #jobsOf({ team, url, title, formats, changes, zeroRetention }: PageModelRequest, texts: PageTexts): Job[] {
     const page: PageText = { label: 'page', url, title, markdown: texts.markdown };
+    const source = { team, url, html: zeroRetention ? '' : (texts.html ?? '') };
     const jobs = formats.map((format): Job => ({
       what: format.type,
       part: PART_OF[format.type],
-      run: (calls) => this.#answerFormat(format, page, calls),
+      run: (calls) => this.#answerFormat(format, { page, source, calls }),
     }));
     if (changes === null) return jobs;
     const { check } = this.options;
@@ -79,10 +94,11 @@ export class PageModeler {
     return [...jobs, { what: 'changes', part: 'changes', run }];
   }
 
-  #answerFormat(format: ModelFormat, page: PageText, calls: PageCalls): Promise<PageAnswer> {
+  #answerFormat(format: ModelFormat, asked: AskedPage): Promise<PageAnswer> {
+    const { page, calls } = asked;
     switch (format.type) {
       case 'json':
-        return answerJson(page, format, { calls, check: this.options.check });
+        return this.#answerJson(format, asked);
       case 'summary':
         return answerSummary(page, calls);
       case 'question':
@@ -90,6 +106,15 @@ export class PageModeler {
       case 'highlights':
         return answerHighlights(page, format.query, calls);
     }
+  }
+
+  #answerJson(format: Extract<ModelFormat, { type: 'json' }>, { page, source, calls }: AskedPage): Promise<PageAnswer> {
+    const { recipes, check } = this.options;
+    const { prompt, schema, learn } = format;
+    const read = () => answerJson(page, format, { calls, check });
+    if (!learn || schema === null || recipes === undefined) return read();
+    const ask: AskModel = (question) => calls.ask(question, { share: LEARNING_SHARE });
+    return recipes.answer(source, { prompt, schema }, { read, ask });
   }
 }
 

@@ -25,6 +25,12 @@ const LINKING_WORDS: ReadonlySet<string> = new Set(
 const ISO = /^\s{0,50}(\d{4})-?(\d{2})-?(\d{2})(?!\d)/;
 const MONTH_FIRST_COUNTRIES = /^en(?:-(?:us|ca|ph))?$/i;
 
+interface Reading {
+  readonly monthFirst: boolean;
+  /** Years before it are no years. */
+  readonly earliest: number;
+}
+
 interface Token {
   readonly text: string;
   readonly at: number;
@@ -45,12 +51,15 @@ export function isoDay(value: string): string | null {
   return parts === null ? null : dayOf(Number(parts[1]), Number(parts[2]), Number(parts[3]));
 }
 
-/** First day that the text (its first 400 characters) names, null when it names none. */
-export function findDay(text: string, monthFirst: boolean): FoundDay | null {
+/**
+ * First day that the text (its first 400 characters) names, null when it names none.
+ * @param earliest year; what publishes pages is younger than what they tell of
+ */
+export function findDay(text: string, monthFirst: boolean, earliest = MIN_YEAR): FoundDay | null {
   if (!mayHoldDay(text)) return null;
   const tokens = tokensOf(text.slice(0, MAX_CHARS));
   for (let i = 0; i < tokens.length; i++) {
-    const found = readAt(tokens, i, text, monthFirst);
+    const found = readAt(tokens, i, text, { monthFirst, earliest });
     if (found !== null) return found;
   }
   return null;
@@ -112,14 +121,14 @@ function isLetter(c: number): boolean {
   return (c | 32) >= 97 && (c | 32) <= 122;
 }
 
-function readAt(tokens: readonly Token[], i: number, text: string, monthFirst: boolean): FoundDay | null {
+function readAt(tokens: readonly Token[], i: number, text: string, reading: Reading): FoundDay | null {
   const a = tokens[i]!;
   const b = tokens[i + 1];
   const c = tokens[i + 2];
-  const eastern = readEastern(tokens, i);
+  const eastern = readEastern(tokens, i, reading);
   if (eastern !== null) return eastern;
   if (b === undefined || c === undefined || c.at - a.at > 30) return a.text.length === 8 ? compact(a) : null;
-  const found = readNamed(a, b, c) ?? readNumeric([a, b, c], text, monthFirst);
+  const found = readNamed([a, b, c], reading) ?? readNumeric([a, b, c], text, reading);
   if (found !== null) return { day: found, from: a.at, to: c.end };
   return a.text.length === 8 ? compact(a) : null;
 }
@@ -131,37 +140,41 @@ function compact(token: Token): FoundDay | null {
 }
 
 /** `2020年3月4日`, and the Korean form. */
-function readEastern(tokens: readonly Token[], i: number): FoundDay | null {
+function readEastern(tokens: readonly Token[], i: number, { earliest }: Reading): FoundDay | null {
   const y = tokens[i + 1];
   if (y === undefined || !(y.text === '年' || y.text === '년')) return null;
   const [year, , month, m, day] = tokens.slice(i, i + 5);
   if (year === undefined || month === undefined || m === undefined || day === undefined) return null;
   if (m.text !== '月' && m.text !== '월') return null;
-  const found = dayOf(year.number, month.number, day.number);
+  const found = dayOf(year.number, month.number, day.number, earliest);
   return found === null ? null : { day: found, from: year.at, to: day.end };
 }
 
-function readNamed(a: Token, b: Token, c: Token): string | null {
+function readNamed([a, b, c]: readonly [Token, Token, Token], { earliest }: Reading): string | null {
   if (b.month > 0 && a.number > 0 && c.number > 0) {
-    if (a.text.length <= 2) return dayOf(fullYear(c), b.month, a.number);
-    if (a.text.length === 4 && c.text.length <= 2) return dayOf(a.number, b.month, c.number);
+    if (a.text.length <= 2) return dayOf(fullYear(c), b.month, a.number, earliest);
+    if (a.text.length === 4 && c.text.length <= 2) return dayOf(a.number, b.month, c.number, earliest);
   }
   if (a.month > 0 && b.number > 0 && b.text.length <= 2 && c.text.length === 4)
-    return dayOf(c.number, a.month, b.number);
+    return dayOf(c.number, a.month, b.number, earliest);
   return null;
 }
 
-function readNumeric(tokens: readonly [Token, Token, Token], text: string, monthFirst: boolean): string | null {
+function readNumeric(
+  tokens: readonly [Token, Token, Token],
+  text: string,
+  { monthFirst, earliest }: Reading,
+): string | null {
   const [a, b, c] = tokens;
   if (a.number < 0 || b.number < 0 || c.number < 0) return null;
   const separator = text.slice(a.end, b.at).trim();
   if (text.slice(b.end, c.at).trim() !== separator || b.at - a.end > 2 || c.at - b.end > 2) return null;
   if (separator !== '-' && separator !== '/' && separator !== '.') return null;
-  if (a.text.length === 4) return c.text.length <= 2 ? dayOf(a.number, b.number, c.number) : null;
+  if (a.text.length === 4) return c.text.length <= 2 ? dayOf(a.number, b.number, c.number, earliest) : null;
   if (a.text.length > 2 || b.text.length > 2 || (c.text.length !== 4 && c.text.length !== 2)) return null;
   const year = fullYear(c);
   const isMonthDay = b.number > 12 || (a.number <= 12 && monthFirst && separator !== '.');
-  return isMonthDay ? dayOf(year, a.number, b.number) : dayOf(year, b.number, a.number);
+  return isMonthDay ? dayOf(year, a.number, b.number, earliest) : dayOf(year, b.number, a.number, earliest);
 }
 
 function fullYear(token: Token): number {
@@ -169,8 +182,13 @@ function fullYear(token: Token): number {
 }
 
 /** `YYYY-MM-DD` of a day that exists, else null. */
-export function dayOf(year: number, month: number, day: number): string | null {
-  if (year < MIN_YEAR || year > MAX_YEAR || month < 1 || month > 12 || day < 1) return null;
-  if (day > new Date(Date.UTC(year, month, 0)).getUTCDate()) return null;
+export function dayOf(year: number, month: number, day: number, earliest = MIN_YEAR): string | null {
+  if (year < earliest || year > MAX_YEAR || month < 1 || month > 12 || day < 1) return null;
+  if (day > 28 && day > daysIn(year, month)) return null;
   return `${year}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`;
+}
+
+function daysIn(year: number, month: number): number {
+  if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28;
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }

@@ -1,5 +1,5 @@
 /** The `formats` array: strings and strict objects (spec/formats.md). */
-import { checkSelector } from '@troupe/content';
+import { checkSelector, readSelectors } from '@troupe/content';
 import { type FormatName } from '@troupe/contracts';
 import {
   isPlainObject,
@@ -36,7 +36,7 @@ export const TRACKING = 'changeTracking';
 const FORMAT_KEYS: Record<string, readonly string[]> = {
   summary: [],
   screenshot: ['fullPage', 'quality', 'viewport'],
-  json: ['prompt', 'schema', 'checkPromptInjection'],
+  json: ['prompt', 'schema', 'checkPromptInjection', 'selectors', 'learn'],
   changeTracking: ['modes', 'schema', 'prompt', 'tag'],
   branding: [],
   attributes: ['selectors'],
@@ -132,9 +132,32 @@ function jsonIssues(format: Record<string, unknown>): Issue[] {
       customIssue('checkPromptInjection is not supported and cannot be ignored safely', ['checkPromptInjection']),
     ];
   }
+  if (hasSelectors(format)) return factsIssues(format);
   if (format.prompt === undefined && format.schema === undefined)
-    return [customIssue('Format json needs a prompt or a schema')];
-  return wishIssues(format);
+    return [customIssue('Format json needs a prompt, a schema or selectors')];
+  return [...wishIssues(format), ...learnIssues(format)];
+}
+
+/** Whether facts are picked from the page without a model (docs/selectors.md). */
+function hasSelectors(format: FormatInput | Record<string, unknown>): boolean {
+  return typeof format === 'object' && format.type === 'json' && format.selectors !== undefined;
+}
+
+function factsIssues({ selectors, prompt, learn, schema }: Record<string, unknown>): Issue[] {
+  const read = readSelectors(selectors);
+  const problems = 'problems' in read ? read.problems.map(({ path, message }) => customIssue(message, path)) : [];
+  return [
+    ...under(['selectors'], problems),
+    ...(prompt === undefined ? [] : [customIssue('Selectors answer without a model: a prompt has no use', ['prompt'])]),
+    ...(learn === undefined ? [] : [customIssue('There is nothing to learn beside selectors', ['learn'])]),
+    ...wishIssues({ schema }),
+  ];
+}
+
+function learnIssues({ learn, schema }: Record<string, unknown>): Issue[] {
+  if (learn === undefined) return [];
+  if (typeof learn !== 'boolean') return [wrongType('boolean', learn, ['learn'])];
+  return learn && schema === undefined ? [customIssue('Only a schema can be learned', ['learn'])] : [];
 }
 
 /** `prompt` and `schema` of whatever a model fills in. */
@@ -254,7 +277,7 @@ function formatModelIssues(format: FormatInput): Issue[] {
     const mode = trackingModes(format).indexOf('json');
     return mode < 0 ? [] : [noModel('The json mode of changeTracking', ['modes', mode])];
   }
-  return MODEL_FORMATS.has(name) ? [noModel(`Format ${v1NameOf(format) ?? name}`)] : [];
+  return MODEL_FORMATS.has(name) && !hasSelectors(format) ? [noModel(`Format ${v1NameOf(format) ?? name}`)] : [];
 }
 
 function trackingModes(format: FormatInput): unknown[] {

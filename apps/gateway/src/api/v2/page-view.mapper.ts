@@ -1,4 +1,5 @@
 /** How a page is seen, in v2 words <-> the model: actions, screenshots, location, proxies and parsers (spec/scrape.md). */
+import { readSelectors, writeSelectors } from '@troupe/content';
 import {
   DEFAULT_PDF,
   type Action,
@@ -10,6 +11,7 @@ import {
   type PdfSpec,
   type ScrapeSpec,
   type ScreenshotSpec,
+  type SelectorSchema,
   type Viewport,
 } from '@troupe/contracts';
 import { formatName, isOffered, type FormatInput } from './formats.dto.js';
@@ -66,9 +68,24 @@ function jsonFormatFromV2({ key, ...words }: Record<string, unknown>): Format {
   return {
     type: 'json',
     ...wishFromV2(words),
-    selectors: null,
-    learn: false,
+    selectors: selectorsFromV2(words.selectors),
+    learn: (words.learn as boolean | undefined) ?? false,
     ...(key === 'extract' ? { key } : {}),
+  };
+}
+
+/** Selectors that have been checked. */
+function selectorsFromV2(words: unknown): SelectorSchema | null {
+  const read = words === undefined ? null : readSelectors(words);
+  return read !== null && 'schema' in read ? read.schema : null;
+}
+
+function jsonFormatToV2({ selectors, learn, ...wish }: Extract<Format, { type: 'json' }>): FormatInput {
+  return {
+    type: 'json',
+    ...wishToV2(wish),
+    ...(selectors === null ? {} : { selectors: writeSelectors(selectors) }),
+    ...(learn ? { learn } : {}),
   };
 }
 
@@ -93,7 +110,7 @@ export function formatToV2(format: Format): FormatInput {
     case 'screenshot':
       return { type: format.type, ...screenshotToV2(format) };
     case 'json':
-      return { type: format.type, ...wishToV2(format) };
+      return jsonFormatToV2(format);
     case 'attributes':
     case 'question':
     case 'highlights':

@@ -1,0 +1,14 @@
+/** Facts of a page of which only its HTML is at hand. */
+import type { SelectorSchema } from '@troupe/contracts';
+import { baseHref } from '../metadata.js';
+import { parseHtml } from '../parse.js';
+import { UrlResolver } from '../url-resolver.js';
+import { readFacts, type Facts } from './read-facts.js';
+
+export type { Facts } from './read-facts.js';
+
+/** @param url of the page, absolute. @throws TroupeError BAD_REQUEST for a bad selector */
+export function pickFacts(html: string, url: string, schema: SelectorSchema): Facts {
+  const tree = parseHtml(html);
+  return readFacts({ tree, urls: new UrlResolver(url, baseHref(tree)), mask: null }, schema);
+}

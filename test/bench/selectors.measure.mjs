@@ -1,0 +1,126 @@
+/**
+ * CPU of the selector path beside the conversion that it is part of: `npm run build`, then
+ * `node test/bench/selectors.measure.mjs [DATA_DIR]`. One process, one thread.
+ *
+ * With DATA_DIR (pages and `truth.jsonl.gz`, as test/quality reads them): web pages and a wish of ten fields that fits any of
+ * them. The share of the conversion is judged there: exit 1 when it is too large. Always: the labelled pages, of which the
+ * selectors take nearly all there is; their share is only told.
+ */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+
+const dist = fileURLToPath(new URL('../../dist/', import.meta.url));
+const { convertPage, readSelectors } = await import(path.join(dist, 'libs/content/src/index.js'));
+const rules = await import(path.join(dist, 'libs/frontier/src/index.js'));
+const folder = fileURLToPath(new URL('../sites/labelled/', import.meta.url));
+const read = (name) => JSON.parse(readFileSync(path.join(folder, name), 'utf8'));
+
+const WARM_UP = 3;
+const MOST_SHARE = 0.05;
+const families = read('families.json');
+const PLAIN = {
+  onlyMainContent: true,
+  includeTags: [],
+  excludeTags: [],
+  removeBase64Images: true,
+  parsers: { pdf: null, image: false },
+};
+
+/** Facts that any page may have. */
+const ANY_PAGE = {
+  title: 'h1',
+  name: { selector: 'meta[property="og:site_name"]', attribute: 'content' },
+  description: 'meta[name=description]',
+  author: '[rel=author], .author, .byline',
+  published: { selector: 'time', type: 'date' },
+  image: { selector: 'article img, main img', type: 'url' },
+  price: { selector: '.price', type: 'number' },
+  first: '//p[string-length(normalize-space()) > 80]',
+  headings: ['h2'],
+  menu: [{ $: 'nav li > a', text: '.', url: { selector: '.', attribute: 'href' } }],
+};
+
+function pageOf(body, url, selectors) {
+  const request = (formats) => ({
+    body,
+    url,
+    statusCode: 200,
+    contentType: 'text/html; charset=utf-8',
+    robotsTag: null,
+    rendered: false,
+    spec: { ...PLAIN, formats },
+    captured: null,
+    timeoutMs: 30_000,
+    metadata: { sourceURL: url, url, statusCode: 200 },
+    discover: null,
+    encoding: 'json',
+  });
+  const { schema } = readSelectors(selectors);
+  const json = { type: 'json', prompt: null, schema: null, selectors: schema, learn: false };
+  return { plain: request([{ type: 'markdown' }]), both: request([{ type: 'markdown' }, json]) };
+}
+
+/** Every eighth page with HTML of its own. */
+function webPages(dir) {
+  const lines = gunzipSync(readFileSync(path.join(dir, 'truth.jsonl.gz')))
+    .toString('utf8')
+    .split('\n');
+  const pages = lines.filter((line, index) => line !== '' && index % 8 === 0).map((line) => JSON.parse(line));
+  return pages
+    .filter(({ html }) => typeof html === 'string')
+    .map(({ html, url }) =>
+      pageOf(bytesOf(path.join(dir, html)), /^https?:/.test(url ?? '') ? url : 'http://site.test/', ANY_PAGE),
+    );
+}
+
+function bytesOf(file) {
+  const bytes = readFileSync(file);
+  return file.endsWith('.gz') ? gunzipSync(bytes) : bytes;
+}
+
+function labelledPages() {
+  return read('labels.json').map(({ family, page, url }) =>
+    pageOf(readFileSync(path.join(folder, 'files', page)), url, families[family].selectors),
+  );
+}
+
+/** CPU milliseconds of one pass over the pages. */
+function pass(pages, kind) {
+  const start = process.cpuUsage();
+  for (const page of pages) convertPage(page[kind], rules);
+  const { user, system } = process.cpuUsage(start);
+  return (user + system) / 1000;
+}
+
+const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
+
+/** Share of the conversion that selectors cost; both ways by turns, so that the machine's moods cancel out. */
+function measure(name, pages, rounds) {
+  const times = { plain: [], extra: [] };
+  for (let round = -WARM_UP; round < rounds; round++) {
+    const order = round % 2 === 0 ? ['plain', 'both'] : ['both', 'plain'];
+    const ms = Object.fromEntries(order.map((kind) => [kind, pass(pages, kind)]));
+    if (round < 0) continue;
+    times.plain.push(ms.plain);
+    times.extra.push(ms.both - ms.plain);
+  }
+  const plain = median(times.plain) / pages.length;
+  const extra = median(times.extra) / pages.length;
+  const percent = ((100 * extra) / plain).toFixed(1);
+  console.log(
+    `${name}: ${pages.length} pages, ${rounds} rounds: ${plain.toFixed(3)} ms of CPU a page, selectors ${extra.toFixed(3)} ms more (${percent} %)`,
+  );
+  return extra / plain;
+}
+
+measure('labelled pages', labelledPages(), 40);
+const [dir] = process.argv.slice(2);
+if (dir === undefined) {
+  console.log('SKIPPED: web pages, whose share is judged (no DATA_DIR)');
+} else {
+  const share = measure('web pages', webPages(dir), 10);
+  console.log(`at most ${MOST_SHARE * 100} %: ${share <= MOST_SHARE ? 'holds' : 'MISSED'}`);
+  process.exitCode = share <= MOST_SHARE ? 0 : 1;
+}
