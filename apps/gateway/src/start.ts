@@ -58,7 +58,7 @@ import { UsageLog } from './jobs/usage-log.js';
 import { WebhookPolicy } from './jobs/webhook-policy.js';
 import { CreditGate } from './limits/credit-gate.js';
 import { RateLimits } from './limits/rate-limits.js';
-import { SearxngProvider } from './search/searxng.provider.js';
+import type { SearxngProvider } from './search/searxng.provider.js';
 
 type Config = Readonly<TroupeConfig>;
 type Context = ServiceContext<Config>;
@@ -99,20 +99,22 @@ async function connect({ config, instance, log }: Context) {
   );
   const members = new MemberBoard(link);
   await members.start({ id: instance, kind: 'gateway' });
+  const provider = await createSearchProvider(config);
   const close = async () => {
+    await provider?.close();
     await members.stop();
     blocklist.stop();
     await dataSource.destroy();
     await link.close();
   };
-  return { link, dataSource, housekeeping, blocklist, members, close };
+  return { link, dataSource, housekeeping, blocklist, members, provider, close };
 }
 
 type Connections = Awaited<ReturnType<typeof connect>>;
 
 function buildServices(
   { config, instance, log }: Context,
-  { link, dataSource, housekeeping, blocklist, members }: Connections,
+  { link, dataSource, housekeeping, blocklist, members, provider }: Connections,
   state: EdgeState,
 ) {
   const pool = poolOf(dataSource);
@@ -158,7 +160,6 @@ function buildServices(
     migrations: () => housekeeping.checkMigrations(),
   };
   const scrapes = new ScrapeService({ calls, link, tokens, usage, archive, targets, credits, documents, pages });
-  const provider = createSearchProvider(config);
   const parts: GatewayParts = {
     config,
     log,
@@ -194,13 +195,16 @@ function buildServices(
     commands.start();
   };
   const stop = async () => {
-    await Promise.all([tokens.stop(), archive.drain(), commands.stop(), rateLimits?.stop(), provider?.close()]);
+    await Promise.all([tokens.stop(), archive.drain(), commands.stop(), rateLimits?.stop()]);
   };
   return { parts, feeds, start, stop };
 }
 
-function createSearchProvider({ searchProvider, searxngUrl }: Config): SearxngProvider | null {
-  return searchProvider === 'none' || searxngUrl === undefined ? null : new SearxngProvider(searxngUrl);
+/** Its HTTP client is large: where nobody can search it is not loaded. */
+async function createSearchProvider({ searchProvider, searxngUrl }: Config): Promise<SearxngProvider | null> {
+  if (searchProvider === 'none' || searxngUrl === undefined) return null;
+  const { SearxngProvider } = await import('./search/searxng.provider.js');
+  return new SearxngProvider(searxngUrl);
 }
 
 async function listen(config: Config, parts: GatewayParts, state: EdgeState): Promise<NestExpressApplication> {
