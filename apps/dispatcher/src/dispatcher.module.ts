@@ -4,14 +4,17 @@ import type { TroupeConfig } from '@troupe/config';
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { ActorBus, MemberBoard, type NatsLink } from '@troupe/messaging';
 import { createPool, DeliveryRepository } from '@troupe/persistence';
+import type { Metrics } from '@troupe/observability';
 import path from 'node:path';
 import { PostController } from './post.controller.js';
+import { postCounts } from './post-counts.js';
 import { PostRunner } from './post-runner.js';
 import { Receivers } from './receivers.js';
 import { TeamSecrets } from './team-secrets.js';
 
 export interface DispatcherParts {
   config: Readonly<TroupeConfig>;
+  metrics: Metrics;
   instance: string;
   link: NatsLink;
   pool: ReturnType<typeof createPool>;
@@ -20,12 +23,12 @@ export interface DispatcherParts {
 /** The dispatcher: consumer of webhook posts. */
 @Module({})
 export class DispatcherModule {
-  static with({ config, instance, link, pool }: DispatcherParts): DynamicModule {
+  static with({ config, metrics, instance, link, pool }: DispatcherParts): DynamicModule {
     const resolver = new Resolver({
       servers: config.dnsServers,
       allow: parseAllowList(config.allowPrivateWebhooks),
     });
-    const receivers = new Receivers({ resolver, userAgent: config.userAgent });
+    const receivers = new Receivers({ resolver, userAgent: config.userAgent, onAnswer: postCounts(metrics) });
     const deliveries = new DeliveryRepository(pool);
     const runner = new PostRunner({
       instance,

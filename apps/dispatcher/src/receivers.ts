@@ -13,6 +13,8 @@ export interface ReceiverOptions {
   timeoutMs?: number;
   /** Posts to one host at a time, from this process. @default 5 */
   perHost?: number;
+  /** Told of every exchange. @default nobody */
+  onAnswer?: (answer: Answer, ms: number) => void;
 }
 
 export type Answer = { status: number; error: null } | { status: null; error: string };
@@ -45,22 +47,10 @@ export class Receivers {
 
   /** Never rejects. @param headers of the caller; the names that a delivery owns are left out */
   async post(url: URL, headers: Record<string, string>, body: Buffer, signature: string | null): Promise<Answer> {
-    const signal = AbortSignal.timeout(this.timeoutMs);
-    try {
-      const agent = await (this.agent ??= this.createAgent());
-      const answer = await agent.request({
-        origin: url.origin,
-        path: url.pathname + url.search,
-        method: 'POST',
-        headers: this.headersFor(url, headers, signature),
-        body,
-        signal,
-      });
-      await answer.body.dump({ limit: DISCARD_BYTES, signal }).catch(() => undefined);
-      return { status: answer.statusCode, error: null };
-    } catch (error) {
-      return { status: null, error: this.describe(error).slice(0, MAX_ERROR_CHARS) };
-    }
+    const startedAt = performance.now();
+    const answer = await this.exchange(url, this.headersFor(url, headers, signature), body);
+    this.options.onAnswer?.(answer, performance.now() - startedAt);
+    return answer;
   }
 
   async close(): Promise<void> {
@@ -87,6 +77,25 @@ export class Receivers {
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
     });
+  }
+
+  private async exchange(url: URL, headers: Record<string, string>, body: Buffer): Promise<Answer> {
+    const agent = await (this.agent ??= this.createAgent());
+    const signal = AbortSignal.timeout(this.timeoutMs);
+    try {
+      const answer = await agent.request({
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: 'POST',
+        headers,
+        body,
+        signal,
+      });
+      await answer.body.dump({ limit: DISCARD_BYTES, signal }).catch(() => undefined);
+      return { status: answer.statusCode, error: null };
+    } catch (error) {
+      return { status: null, error: this.describe(error).slice(0, MAX_ERROR_CHARS) };
+    }
   }
 
   private headersFor(url: URL, own: Record<string, string>, signature: string | null): Record<string, string> {

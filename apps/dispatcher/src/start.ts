@@ -2,7 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import type { MicroserviceOptions } from '@nestjs/microservices';
 import type { TroupeConfig } from '@troupe/config';
 import { MemberBoard, NatsLink, NatsStrategy } from '@troupe/messaging';
-import type { RunningService, ServiceContext } from '@troupe/observability';
+import { watchLink, watchPool, type RunningService, type ServiceContext } from '@troupe/observability';
 import { createPool } from '@troupe/persistence';
 import { DispatcherModule } from './dispatcher.module.js';
 import { PostRunner } from './post-runner.js';
@@ -12,13 +12,15 @@ const EXPECTED = ['work.post.hi', 'work.post.lo'];
 const POOL_SIZE = 4;
 
 export async function startDispatcher(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
-  const { config, log, instance } = context;
+  const { config, log, metrics, instance } = context;
   const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
   const link = await NatsLink.open({ url: config.natsUrl, name: instance, onProblem });
   await link.ensureTopology();
   const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
+  watchLink(metrics, link);
+  watchPool(metrics, pool);
   const app = await NestFactory.createMicroservice<MicroserviceOptions>(
-    DispatcherModule.with({ config, instance, link, pool }),
+    DispatcherModule.with({ config, metrics, instance, link, pool }),
     { strategy: new NatsStrategy({ link, expects: EXPECTED }), logger: ['error', 'warn'], abortOnError: false },
   );
   await app.listen();

@@ -7,7 +7,7 @@ import { type TroupeConfig } from '@troupe/config';
 import { gatewayGrantSubject, SUBJECTS, type Grant, type Uuid } from '@troupe/contracts';
 import { isBlockedHost, parseAllowList } from '@troupe/egress';
 import { ActorBus, CancelBoard, GroupCall, MemberBoard, NatsLink, PauseBoard, Rpc } from '@troupe/messaging';
-import { type RunningService, type ServiceContext } from '@troupe/observability';
+import { watchLink, watchPool, type RunningService, type ServiceContext } from '@troupe/observability';
 import {
   AccountRepository,
   AuditLog,
@@ -35,6 +35,7 @@ import { ApiExceptionFilter } from './errors/api-exception.filter.js';
 import { createStatusLane, GatewayModule, serveDocs, type GatewayParts } from './gateway.module.js';
 import { Readiness } from './health/readiness.js';
 import { BODY_LIMIT_BYTES, createEdge, refuseBadBody, type EdgeState } from './http/edge.js';
+import { createRequestMetrics } from './http/request-metrics.js';
 import { BatchAppendService } from './jobs/batch-append.service.js';
 import { CommandPublisher } from './jobs/command-publisher.js';
 import { DeliveriesService } from './jobs/deliveries.service.js';
@@ -73,7 +74,7 @@ export async function startGateway(context: Context): Promise<RunningService> {
   const services = buildServices(context, connections, state);
   await services.parts.accounts.prepare();
   services.start();
-  const app = await listen(context.config, services.parts, state);
+  const app = await listen(context, services.parts, state);
   return {
     url: await app.getUrl(),
     checks: services.parts.readiness.checks,
@@ -87,11 +88,13 @@ export async function startGateway(context: Context): Promise<RunningService> {
   };
 }
 
-async function connect({ config, instance, log }: Context) {
+async function connect({ config, instance, log, metrics }: Context) {
   const link = await NatsLink.open({ url: config.natsUrl, name: instance });
   await link.ensureTopology();
   const dataSource = createDataSource({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
   await dataSource.initialize();
+  watchLink(metrics, link);
+  watchPool(metrics, poolOf(dataSource));
   const housekeeping = new Housekeeping(poolOf(dataSource));
   await housekeeping.checkMigrations();
   const blocklist = await BlockedHosts.watch(poolOf(dataSource), (error) =>
@@ -207,7 +210,11 @@ async function createSearchProvider({ searchProvider, searxngUrl }: Config): Pro
   return new SearxngProvider(searxngUrl);
 }
 
-async function listen(config: Config, parts: GatewayParts, state: EdgeState): Promise<NestExpressApplication> {
+async function listen(
+  { config, metrics }: Context,
+  parts: GatewayParts,
+  state: EdgeState,
+): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(GatewayModule.of(parts), {
     logger: ['error', 'warn'],
     bodyParser: false,
@@ -216,6 +223,7 @@ async function listen(config: Config, parts: GatewayParts, state: EdgeState): Pr
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('query parser', 'simple');
+  app.use(createRequestMetrics(metrics));
   app.use(createEdge(state));
   app.use(createStatusLane(parts, new ApiExceptionFilter(parts.log)));
   app.useBodyParser('json', { limit: BODY_LIMIT_BYTES, strict: false });

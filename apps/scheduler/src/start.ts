@@ -11,7 +11,7 @@ import { SchedulerModule } from './scheduler.module.js';
 const POOL_SIZE = 4;
 
 export async function startScheduler(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
-  const { config, log, instance } = context;
+  const { config, log, metrics, instance } = context;
   const link = await NatsLink.open({
     url: config.natsUrl,
     name: instance,
@@ -21,7 +21,7 @@ export async function startScheduler(context: ServiceContext<Readonly<TroupeConf
   const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
   const teams = await TeamSizes.watch(pool, (error) => log.warn({ err: error }, 'the sizes of teams were not read'));
   const app = await NestFactory.createApplicationContext(
-    SchedulerModule.with({ config, log, instance, link, pool, teams }),
+    SchedulerModule.with({ config, log, metrics, instance, link, pool, teams }),
     {
       logger: ['error', 'warn'],
       abortOnError: false,

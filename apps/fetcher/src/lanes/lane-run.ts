@@ -236,7 +236,7 @@ export class LaneRun {
     const { item } = context;
     const { spec, team, jobNo } = { ...this.lane, spec: this.#spec };
     const startedAt = performance.now();
-    this.parts.clock.mark(this.lane.host, this.lane.slot.i);
+    this.parts.clock.begin(this.lane.host, this.lane.slot.i, this.#gapMs());
     const fetched = await this.parts.pages.fetch({
       ...this.#conversionOf(item, cached.metadata),
       url: item.url,
@@ -360,7 +360,7 @@ export class LaneRun {
   }
 
   async #waitForGap(): Promise<void> {
-    await this.#pause(this.parts.clock.dueInMs(this.lane.host, this.lane.slot.i, this.#gapMs()));
+    await this.#pause(this.parts.clock.waitMs(this.lane.host, this.lane.slot.i, this.#gapMs()));
   }
 
   /**
@@ -368,11 +368,11 @@ export class LaneRun {
    * @throws HostPausedError when the host has come under penalty: the page is not finished, and not its lane's any more
    */
   async #waitForHopGap(): Promise<void> {
-    const dueMs = this.parts.clock.dueInMs(this.lane.host, this.lane.slot.i, this.#gapMs());
+    const dueMs = this.parts.clock.waitMs(this.lane.host, this.lane.slot.i, this.#gapMs());
     await this.#pause(Math.min(dueMs, this.lane.spec.timeoutMs / 2));
     const pauseMs = this.parts.penalties.pauseMs(this.lane.host);
     if (pauseMs > 0) throw new HostPausedError(this.lane.host, pauseMs);
-    this.parts.clock.mark(this.lane.host, this.lane.slot.i);
+    this.parts.clock.begin(this.lane.host, this.lane.slot.i, this.#gapMs());
   }
 
   async #pause(ms: number): Promise<void> {
