@@ -2,6 +2,7 @@
  * Metrics of a process in the text format of Prometheus, served beside its health. Names begin with `troupe_` and end in
  * their unit; labels have few values, none of which a site, a team or a job can choose.
  */
+import { getHeapStatistics } from 'node:v8';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /** Seconds; from a round trip to the bus up to a page that takes its time. */
@@ -26,6 +27,8 @@ export class Metrics {
   constructor(service: string) {
     this.#registry.setDefaultLabels({ service });
     collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: 50 });
+    const limit = { name: 'troupe_heap_limit_bytes', help: 'Heap that this process may have' } as const;
+    this.watch(limit, () => getHeapStatistics().heap_size_limit);
   }
 
   counter<L extends string = never>({ name, help, labels = [] }: Naming<L>): Counter<L> {
