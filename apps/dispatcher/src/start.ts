@@ -1,5 +1,6 @@
 import { NestFactory } from '@nestjs/core';
 import type { MicroserviceOptions } from '@nestjs/microservices';
+import { openBlobs } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
 import { MemberBoard, NatsLink, NatsStrategy } from '@troupe/messaging';
 import { watchLink, watchPool, type RunningService, type ServiceContext } from '@troupe/observability';
@@ -17,10 +18,11 @@ export async function startDispatcher(context: ServiceContext<Readonly<TroupeCon
   const link = await NatsLink.open({ url: config.natsUrl, name: instance, onProblem });
   await link.ensureTopology();
   const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
+  const blobs = await openBlobs(config);
   watchLink(metrics, link);
   watchPool(metrics, pool);
   const app = await NestFactory.createMicroservice<MicroserviceOptions>(
-    DispatcherModule.with({ config, metrics, instance, link, pool }),
+    DispatcherModule.with({ config, metrics, instance, link, pool, blobs: blobs.results }),
     { strategy: new NatsStrategy({ link, expects: EXPECTED }), logger: ['error', 'warn'], abortOnError: false },
   );
   await app.listen();
@@ -36,6 +38,7 @@ export async function startDispatcher(context: ServiceContext<Readonly<TroupeCon
       await app.get(MemberBoard).stop();
       await link.close();
       await pool.end();
+      blobs.close();
     },
   };
 }

@@ -1,6 +1,5 @@
 /** The fetcher put together: adapters at the bottom, what the controllers call at the top. */
-import path from 'node:path';
-import { BlobGatherer, openBlobRoots, type BlobStore } from '@troupe/blob-store';
+import { BlobGatherer, openBlobs, type BlobStore } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
 import { RPC, type Converter, type EngineName } from '@troupe/contracts';
 import { LocalConverter, MeteredConverter, NatsConverter, type ConvertReplyHead } from '@troupe/conversion';
@@ -113,7 +112,7 @@ export class FetcherParts {
     const express = new ExpressSlots({ board: slots, perHost: config.hostExpressConn, instance, log });
     const fetch = new ExpressFetch({ engine: engines.http, express, penalties });
     const robots = new RobotsRules({ store: new RobotsCache(pool), fetch, log });
-    const roots = openBlobRoots(path.join(config.troupeDataDir, 'blobs'));
+    const roots = await openBlobs(config);
     const { cache, writer } = createCache({ config, log, metrics, pool, blobs: roots.cache });
     const differ = new DiffThread();
     const changes = new ChangeTracker({
@@ -173,6 +172,7 @@ export class FetcherParts {
         blocklist.stop();
         teamProxies.stop();
         await Promise.all([stopConverter(), closeEngines(), differ.stop(), writer.drain()]);
+        roots.close();
         await pool.end();
       },
     );

@@ -1,8 +1,7 @@
 /** Builds the gateway from its settings: connections first, then services, then HTTP. */
-import path from 'node:path';
 import { NestFactory } from '@nestjs/core';
 import { type NestExpressApplication } from '@nestjs/platform-express';
-import { openBlobRoots } from '@troupe/blob-store';
+import { openBlobs } from '@troupe/blob-store';
 import { type TroupeConfig } from '@troupe/config';
 import { gatewayGrantSubject, SUBJECTS, type Grant, type Uuid } from '@troupe/contracts';
 import { isBlockedHost, parseAllowList } from '@troupe/egress';
@@ -103,21 +102,23 @@ async function connect({ config, instance, log, metrics }: Context) {
   const members = new MemberBoard(link);
   await members.start({ id: instance, kind: 'gateway' });
   const provider = await createSearchProvider(config);
+  const blobs = await openBlobs(config);
   const close = async () => {
+    blobs.close();
     await provider?.close();
     await members.stop();
     blocklist.stop();
     await dataSource.destroy();
     await link.close();
   };
-  return { link, dataSource, housekeeping, blocklist, members, provider, close };
+  return { link, dataSource, housekeeping, blocklist, members, provider, blobs, close };
 }
 
 type Connections = Awaited<ReturnType<typeof connect>>;
 
 function buildServices(
   { config, instance, log }: Context,
-  { link, dataSource, housekeeping, blocklist, members, provider }: Connections,
+  { link, dataSource, housekeeping, blocklist, members, provider, blobs }: Connections,
   state: EdgeState,
 ) {
   const pool = poolOf(dataSource);
@@ -146,7 +147,7 @@ function buildServices(
     tokens,
     gateways: () => members.list().filter(({ kind }) => kind === 'gateway').length,
   });
-  const pages = new PageBytes(openBlobRoots(path.join(config.troupeDataDir, 'blobs')).results, jobs);
+  const pages = new PageBytes(blobs.results, jobs);
   const runs = new ResultRuns(jobs, pages, config.statusCacheMb * 1024 * 1024);
   const status = new JobStatusService({ jobs, runs, feeds });
   const accounts = new Accounts(new AccountRepository(dataSource), {

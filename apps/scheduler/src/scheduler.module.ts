@@ -1,12 +1,11 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { ActorRuntime, systemClock, type ActorDef } from '@troupe/actors';
-import { openBlobRoots } from '@troupe/blob-store';
+import type { BlobRoots } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
 import { ActorBus, KvLeaseBoard, NatsLink, readBacklog } from '@troupe/messaging';
 import { watchLink, watchPool, type Logger, type Metrics } from '@troupe/observability';
 import { Census, createPool, Housekeeping, PgActorStore, Retention, type TeamSizes } from '@troupe/persistence';
 import { statfs } from 'node:fs/promises';
-import path from 'node:path';
 import { batchActor } from './batch/batch.actor.js';
 import { crawlActor } from './crawl/crawl.actor.js';
 import { domainActor } from './domain/domain.actor.js';
@@ -25,6 +24,7 @@ export interface SchedulerParts {
   instance: string;
   link: NatsLink;
   pool: ReturnType<typeof createPool>;
+  blobs: BlobRoots;
   teams: Pick<TeamSizes, 'concurrencyOf'>;
 }
 
@@ -47,7 +47,7 @@ function actorsFor({ config, teams }: Pick<SchedulerParts, 'config' | 'teams'>):
 /** The frontier's process: actors on leased partitions, and the housekeeping of tables and blobs. */
 @Module({})
 export class SchedulerModule {
-  static with({ config, log, metrics, instance, link, pool, teams }: SchedulerParts): DynamicModule {
+  static with({ config, log, metrics, instance, link, pool, blobs, teams }: SchedulerParts): DynamicModule {
     const runtime = new ActorRuntime({
       id: instance,
       store: meteredStore(new PgActorStore(pool, config), metrics),
@@ -59,7 +59,6 @@ export class SchedulerModule {
       log,
       defs: actorsFor({ config, teams }),
     });
-    const blobs = openBlobRoots(path.join(config.troupeDataDir, 'blobs'));
     watchLink(metrics, link);
     watchPool(metrics, pool);
     metrics.watch(
@@ -70,7 +69,7 @@ export class SchedulerModule {
       isLeader: () => runtime.partitions.includes(LEADER_PARTITION),
       census: new Census(pool),
       backlog: () => readBacklog(link),
-      disk: () => diskSpace(config.troupeDataDir),
+      disk: () => (config.blobStore === 'fs' ? diskSpace(config.troupeDataDir) : Promise.resolve(null)),
     });
     const rounds = new HousekeepingRounds(new Housekeeping(pool), blobs.results, runtime, log);
     const retention = new RetentionRounds({
