@@ -35,6 +35,13 @@ export class Metrics {
     return new Counter({ name, help, labelNames: labels, registers: [this.#registry] });
   }
 
+  /** A counter with one label whose values are known: all of them begin at 0, so that a rate is right from the first one. */
+  counterOf<V extends string>(naming: Omit<Naming<never>, 'labels'>, label: string, values: readonly V[]) {
+    const counter = this.counter({ ...naming, labels: [label] });
+    for (const value of values) counter.inc({ [label]: value }, 0);
+    return { inc: (value: V, by = 1) => counter.inc({ [label]: value }, by) };
+  }
+
   gauge<L extends string = never>({ name, help, labels = [] }: Naming<L>): Gauge<L> {
     return new Gauge({ name, help, labelNames: labels, registers: [this.#registry] });
   }

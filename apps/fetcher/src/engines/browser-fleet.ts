@@ -28,7 +28,8 @@ export interface BrowserFleetOptions {
 }
 
 /** Why a browser opens nothing more. `lost`: it ended by itself. */
-export type RetireReason = 'pages' | 'age' | 'memory' | 'hung' | 'lost';
+export const RETIRE_REASONS = ['pages', 'age', 'memory', 'hung', 'lost'] as const;
+export type RetireReason = (typeof RETIRE_REASONS)[number];
 
 /** Told what becomes of browsers. */
 export interface BrowserObserver {

@@ -1,4 +1,4 @@
-export type { BrowserObserver, RetireReason } from './browser-fleet.js';
+export { RETIRE_REASONS, type BrowserObserver, type RetireReason } from './browser-fleet.js';
 export * from './browser-pool.js';
 export * from './browser.engine.js';
 export * from './chromium.js';

@@ -1,21 +1,24 @@
 import type { Metrics } from '@troupe/observability';
-import type { BrowserObserver, BrowserPool } from '../engines/index.js';
+import { RETIRE_REASONS, type BrowserObserver, type BrowserPool } from '../engines/index.js';
 
 /** What becomes of browsers and tabs. */
 export function browserCounts(metrics: Metrics): BrowserObserver {
   const launched = metrics.counter({ name: 'troupe_browser_launches_total', help: 'Browsers that were started' });
-  const retired = metrics.counter({
-    name: 'troupe_browser_retired_total',
-    help: 'Browsers that had served long enough, held too much memory, or were ended because a page hung',
-    labels: ['reason'],
-  });
+  const retired = metrics.counterOf(
+    {
+      name: 'troupe_browser_retired_total',
+      help: 'Browsers that had served long enough, held too much memory, or were ended because a page hung',
+    },
+    'reason',
+    RETIRE_REASONS,
+  );
   const crashed = metrics.counter({
     name: 'troupe_browser_crashes_total',
     help: 'Pages whose tab or browser crashed',
   });
   return {
     launched: () => launched.inc(),
-    retired: (reason) => retired.inc({ reason }),
+    retired: (reason) => retired.inc(reason),
     crashed: () => crashed.inc(),
   };
 }

@@ -94,7 +94,7 @@ describe('a metered store', () => {
   it('counts nothing of a turn that did not commit but its failure, which it passes on', async () => {
     failure = new FencedError('another owner');
     await expect(commit([outcome('ok', 1)])).rejects.toBe(failure);
-    expect(await value('troupe_pages_total{outcome="ok",service="scheduler"}')).toBe(null);
+    expect(await value('troupe_pages_total{outcome="ok",service="scheduler"}')).toBe(0);
     expect(await value('troupe_turns_failed_total{reason="fenced",service="scheduler"}')).toBe(1);
     expect(await value('troupe_turn_seconds_count{service="scheduler"}')).toBe(0);
   });

@@ -1,10 +1,12 @@
 /** Counts what turns commit: a page, a link or a delivery counts when it is written, and once. */
 import type { ActorStore, TurnAnswers, TurnHead, TurnWrites } from '@troupe/actors';
 import { FencedError, TurnConflictError } from '@troupe/actors';
-import type { RowOp } from '@troupe/contracts';
+import { OUTCOMES, type RowOp } from '@troupe/contracts';
 import type { Metrics } from '@troupe/observability';
 
 const DRAIN_BUCKETS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500];
+
+const ENDS = ['completed', 'failed', 'cancelled'] as const;
 
 type CommitTurn = ActorStore['commitTurn'];
 
@@ -29,40 +31,42 @@ class TurnCounts {
 
   constructor(metrics: Metrics) {
     this.turns = metrics.histogram({ name: 'troupe_turn_seconds', help: 'Duration of a turn: one transaction' });
-    this.failed = metrics.counter({
-      name: 'troupe_turns_failed_total',
-      help: 'Turns that did not commit; they are repeated, or the partition is given up (fenced)',
-      labels: ['reason'],
-    });
+    this.failed = metrics.counterOf(
+      {
+        name: 'troupe_turns_failed_total',
+        help: 'Turns that did not commit; they are repeated, or the partition is given up (fenced)',
+      },
+      'reason',
+      ['fenced', 'conflict', 'error'],
+    );
     this.actors = metrics.histogram({
       name: 'troupe_turn_actors',
       help: 'Actors of one turn',
       buckets: DRAIN_BUCKETS,
     });
-    this.pages = metrics.counter({
-      name: 'troupe_pages_total',
-      help: 'URLs of jobs by how they ended',
-      labels: ['outcome'],
-    });
+    this.pages = metrics.counterOf(
+      { name: 'troupe_pages_total', help: 'URLs of jobs by how they ended' },
+      'outcome',
+      OUTCOMES,
+    );
     this.bytes = metrics.counter({
       name: 'troupe_page_bytes_total',
       help: 'Bytes of the documents of jobs, before compression',
     });
-    this.links = metrics.counter({
-      name: 'troupe_links_total',
-      help: 'Links and seeds that jobs were told of, new to the job or known to it',
-      labels: ['found'],
-    });
-    this.jobs = metrics.counter({
-      name: 'troupe_jobs_finished_total',
-      help: 'Jobs that ended',
-      labels: ['status'],
-    });
-    this.deliveries = metrics.counter({
-      name: 'troupe_webhook_attempts_total',
-      help: 'Attempts to deliver a webhook event; dead: the last one failed',
-      labels: ['result'],
-    });
+    this.links = metrics.counterOf(
+      { name: 'troupe_links_total', help: 'Links and seeds that jobs were told of, new to the job or known to it' },
+      'found',
+      ['new', 'known'],
+    );
+    this.jobs = metrics.counterOf({ name: 'troupe_jobs_finished_total', help: 'Jobs that ended' }, 'status', ENDS);
+    this.deliveries = metrics.counterOf(
+      {
+        name: 'troupe_webhook_attempts_total',
+        help: 'Attempts to deliver a webhook event; dead: the last one failed',
+      },
+      'result',
+      ['delivered', 'failed', 'dead'],
+    );
     this.deadLetters = metrics.counter({
       name: 'troupe_dead_letters_total',
       help: 'Messages that could not be handled',
@@ -80,13 +84,13 @@ class TurnCounts {
         return writes;
       });
     } catch (error) {
-      this.failed.inc({ reason: reasonOf(error) });
+      this.failed.inc(reasonOf(error));
       throw error;
     }
     stop();
     this.actors.observe(head.fences.length);
-    this.links.inc({ found: 'new' }, admitted);
-    this.links.inc({ found: 'known' }, Math.max(0, head.candidates.length - admitted));
+    this.links.inc('new', admitted);
+    this.links.inc('known', Math.max(0, head.candidates.length - admitted));
     this.count(writes!);
   }
 
@@ -96,10 +100,10 @@ class TurnCounts {
   }
 
   private countRow(row: RowOp): void {
-    if (row.op === 'outcome.insert') this.pages.inc({ outcome: row.outcome });
+    if (row.op === 'outcome.insert') this.pages.inc(row.outcome);
     else if (row.op === 'page.insert') this.bytes.inc(row.bytes);
-    else if (row.op === 'job.update' && row.finished) this.jobs.inc({ status: row.status });
-    else if (row.op === 'delivery.attempt') this.deliveries.inc({ result: resultOf(row) });
+    else if (row.op === 'job.update' && row.finished && row.status !== 'scraping') this.jobs.inc(row.status);
+    else if (row.op === 'delivery.attempt') this.deliveries.inc(resultOf(row));
   }
 }
 
@@ -110,12 +114,12 @@ function sizeOf({ admitted, seeds }: TurnAnswers): number {
   return size;
 }
 
-function resultOf({ status, final }: Extract<RowOp, { op: 'delivery.attempt' }>): string {
+function resultOf({ status, final }: Extract<RowOp, { op: 'delivery.attempt' }>): 'delivered' | 'failed' | 'dead' {
   if (status !== null && status >= 200 && status < 300) return 'delivered';
   return final ? 'dead' : 'failed';
 }
 
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown): 'fenced' | 'conflict' | 'error' {
   if (error instanceof FencedError) return 'fenced';
   return error instanceof TurnConflictError ? 'conflict' : 'error';
 }
