@@ -55,7 +55,6 @@ function describeService(app, index) {
       `--max-old-space-size=${oldSpaceMb}`,
       `--max-semi-space-size=${semiSpaceMb}`,
       `--v8-pool-size=${V8_THREADS}`,
-      '--enable-source-maps',
     ],
   };
 }

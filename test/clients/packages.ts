@@ -13,6 +13,7 @@ const places = pathToFileURL(path.join(workspace, 'deploy/local/places.mjs')).hr
 const { cacheDir } = (await import(places)) as { cacheDir(): string };
 
 const PYTHON_SDK = 'firecrawl-py==4.53.2';
+const S3_SERVER = 'moto[s3,server]==5.2.5';
 const MCP_SERVER = 'firecrawl-mcp@3.26.0';
 const CLI = 'firecrawl-cli@1.23.3';
 const INSTALL_MS = 240_000;
@@ -23,6 +24,15 @@ export function findPythonSdk(): Promise<string | null> {
     await run('python3', ['-m', 'venv', folder]);
     const python = path.join(folder, 'bin/python');
     await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', PYTHON_SDK]);
+  });
+}
+
+/** The program of an S3-compatible server. */
+export function findS3Server(): Promise<string | null> {
+  return installed('s3-server', S3_SERVER, 'bin/moto_server', async (folder) => {
+    await run('python3', ['-m', 'venv', folder]);
+    const python = path.join(folder, 'bin/python');
+    await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', S3_SERVER]);
   });
 }
 

@@ -1,13 +1,15 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { RPC } from '@troupe/contracts';
-import { LocalConverter } from '@troupe/conversion';
+import { LocalConverter, MeteredConverter } from '@troupe/conversion';
 import { MemberBoard, NatsLink, Rpc, type RpcServer } from '@troupe/messaging';
+import type { Metrics } from '@troupe/observability';
 import { ConvertResponder } from './convert.responder.js';
 
 export const RPC_SERVER = Symbol('RpcServer');
 
 export interface ConverterSettings {
   instance: string;
+  metrics: Metrics;
   /** Worker threads, 0 = by cores. */
   threads: number;
   /** Program that recognises text in pictures; null: there is none. */
@@ -20,7 +22,7 @@ export interface ConverterSettings {
 @Module({})
 export class ConverterModule {
   static forLink(link: NatsLink, settings: ConverterSettings): DynamicModule {
-    const { instance, threads, ocrCommand, capacity } = settings;
+    const { instance, metrics, threads, ocrCommand, capacity } = settings;
     return {
       module: ConverterModule,
       providers: [
@@ -29,7 +31,7 @@ export class ConverterModule {
         {
           provide: ConvertResponder,
           inject: [LocalConverter],
-          useFactory: (converter: LocalConverter) => new ConvertResponder(converter),
+          useFactory: (converter: LocalConverter) => new ConvertResponder(new MeteredConverter(converter, metrics)),
         },
         { provide: Rpc, useFactory: () => new Rpc(link) },
         {

@@ -2,7 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import type { TroupeConfig } from '@troupe/config';
 import { LocalConverter } from '@troupe/conversion';
 import { MemberBoard, NatsLink, type RpcServer } from '@troupe/messaging';
-import type { RunningService, ServiceContext } from '@troupe/observability';
+import { watchLink, type RunningService, type ServiceContext } from '@troupe/observability';
 import { availableParallelism } from 'node:os';
 import { ConverterModule, RPC_SERVER } from './converter.module.js';
 
@@ -11,13 +11,15 @@ const PAGES_PER_THREAD = 4;
 
 export async function startConverter({
   config,
+  metrics,
   instance,
 }: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
   const link = await NatsLink.open({ url: config.natsUrl, name: instance });
   await link.ensureTopology();
+  watchLink(metrics, link);
   const threads = config.converterThreads || Math.max(1, availableParallelism() - 1);
   const ocrCommand = config.ocrCommand ?? null;
-  const settings = { instance, threads, ocrCommand, capacity: threads * PAGES_PER_THREAD };
+  const settings = { instance, metrics, threads, ocrCommand, capacity: threads * PAGES_PER_THREAD };
   const app = await NestFactory.createApplicationContext(ConverterModule.forLink(link, settings), {
     logger: ['error', 'warn'],
     abortOnError: false,

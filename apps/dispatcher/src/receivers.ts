@@ -3,7 +3,7 @@
  */
 import { isTroupeError } from '@troupe/contracts';
 import { Connector, type Resolver } from '@troupe/egress';
-import { Agent } from 'undici';
+import type { Agent } from 'undici';
 import { KeyedGates } from './gate.js';
 
 export interface ReceiverOptions {
@@ -13,6 +13,8 @@ export interface ReceiverOptions {
   timeoutMs?: number;
   /** Posts to one host at a time, from this process. @default 5 */
   perHost?: number;
+  /** Told of every exchange. @default nobody */
+  onAnswer?: (answer: Answer, ms: number) => void;
 }
 
 export type Answer = { status: number; error: null } | { status: null; error: string };
@@ -29,16 +31,13 @@ const MAX_HEADER_BYTES = 64 * 1024;
 const MAX_ERROR_CHARS = 300;
 
 export class Receivers {
-  private readonly agent: Agent;
+  private agent: Promise<Agent> | null = null;
   private readonly hosts: KeyedGates;
   private readonly timeoutMs: number;
 
   constructor(private readonly options: ReceiverOptions) {
     this.timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
-    const perHost = options.perHost ?? PER_HOST;
-    this.hosts = new KeyedGates(perHost);
-    const connector = new Connector({ resolver: options.resolver, verifyTls: true, timeoutMs: this.timeoutMs });
-    this.agent = createAgent(connector, perHost);
+    this.hosts = new KeyedGates(options.perHost ?? PER_HOST);
   }
 
   /** Runs `work` when the receiver's host has a place; at most `perHost` at a time. */
@@ -48,13 +47,47 @@ export class Receivers {
 
   /** Never rejects. @param headers of the caller; the names that a delivery owns are left out */
   async post(url: URL, headers: Record<string, string>, body: Buffer, signature: string | null): Promise<Answer> {
+    const startedAt = performance.now();
+    const answer = await this.exchange(url, this.headersFor(url, headers, signature), body);
+    this.options.onAnswer?.(answer, performance.now() - startedAt);
+    return answer;
+  }
+
+  async close(): Promise<void> {
+    await (await this.agent)?.destroy();
+  }
+
+  /** Deadlines are ours: undici's own timers are off. Without cookies, redirects or interceptors by nature. */
+  private async createAgent(): Promise<Agent> {
+    const { Agent } = await import('undici');
+    const { resolver, perHost: connections = PER_HOST } = this.options;
+    const connector = new Connector({ resolver, verifyTls: true, timeoutMs: this.timeoutMs });
+    return new Agent({
+      connect: ({ hostname, port, protocol }, callback) => {
+        const secure = protocol === 'https:';
+        connector.connect({ hostname, port: port === '' ? (secure ? 443 : 80) : Number(port), secure }).then(
+          (socket) => callback(null, socket),
+          (error: Error) => callback(error, null),
+        );
+      },
+      connections,
+      pipelining: 1,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    });
+  }
+
+  private async exchange(url: URL, headers: Record<string, string>, body: Buffer): Promise<Answer> {
+    const agent = await (this.agent ??= this.createAgent());
     const signal = AbortSignal.timeout(this.timeoutMs);
     try {
-      const answer = await this.agent.request({
+      const answer = await agent.request({
         origin: url.origin,
         path: url.pathname + url.search,
         method: 'POST',
-        headers: this.headersFor(url, headers, signature),
+        headers,
         body,
         signal,
       });
@@ -63,10 +96,6 @@ export class Receivers {
     } catch (error) {
       return { status: null, error: this.describe(error).slice(0, MAX_ERROR_CHARS) };
     }
-  }
-
-  close(): Promise<void> {
-    return this.agent.destroy();
   }
 
   private headersFor(url: URL, own: Record<string, string>, signature: string | null): Record<string, string> {
@@ -96,23 +125,4 @@ export class Receivers {
 
 function basicAuth({ username, password }: URL): string {
   return `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`;
-}
-
-/** Deadlines are ours: undici's own timers are off. Without cookies, redirects or interceptors by nature. */
-function createAgent(connector: Connector, connections: number): Agent {
-  return new Agent({
-    connect: ({ hostname, port, protocol }, callback) => {
-      const secure = protocol === 'https:';
-      connector.connect({ hostname, port: port === '' ? (secure ? 443 : 80) : Number(port), secure }).then(
-        (socket) => callback(null, socket),
-        (error: Error) => callback(error, null),
-      );
-    },
-    connections,
-    pipelining: 1,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    maxHeaderSize: MAX_HEADER_BYTES,
-  });
 }

@@ -1,8 +1,9 @@
 import { NestFactory } from '@nestjs/core';
 import type { MicroserviceOptions } from '@nestjs/microservices';
+import { openBlobs } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
 import { MemberBoard, NatsLink, NatsStrategy } from '@troupe/messaging';
-import type { RunningService, ServiceContext } from '@troupe/observability';
+import { watchLink, watchPool, type RunningService, type ServiceContext } from '@troupe/observability';
 import { createPool } from '@troupe/persistence';
 import { DispatcherModule } from './dispatcher.module.js';
 import { PostRunner } from './post-runner.js';
@@ -12,13 +13,16 @@ const EXPECTED = ['work.post.hi', 'work.post.lo'];
 const POOL_SIZE = 4;
 
 export async function startDispatcher(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
-  const { config, log, instance } = context;
+  const { config, log, metrics, instance } = context;
   const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
   const link = await NatsLink.open({ url: config.natsUrl, name: instance, onProblem });
   await link.ensureTopology();
   const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
+  const blobs = await openBlobs(config);
+  watchLink(metrics, link);
+  watchPool(metrics, pool);
   const app = await NestFactory.createMicroservice<MicroserviceOptions>(
-    DispatcherModule.with({ config, instance, link, pool }),
+    DispatcherModule.with({ config, metrics, instance, link, pool, blobs: blobs.results }),
     { strategy: new NatsStrategy({ link, expects: EXPECTED }), logger: ['error', 'warn'], abortOnError: false },
   );
   await app.listen();
@@ -34,6 +38,7 @@ export async function startDispatcher(context: ServiceContext<Readonly<TroupeCon
       await app.get(MemberBoard).stop();
       await link.close();
       await pool.end();
+      blobs.close();
     },
   };
 }

@@ -3,7 +3,7 @@ import type { MicroserviceOptions } from '@nestjs/microservices';
 import type { TroupeConfig } from '@troupe/config';
 import { RPC } from '@troupe/contracts';
 import { ActorBus, CancelBoard, MemberBoard, NatsLink, NatsStrategy, Rpc } from '@troupe/messaging';
-import type { RunningService, ServiceContext } from '@troupe/observability';
+import { watchLink, watchPool, type RunningService, type ServiceContext } from '@troupe/observability';
 import { createDataSource, ModelSteps, ModelUsage, poolOf, SelectorRecipes, TeamModelTable } from '@troupe/persistence';
 import { createSearchProvider } from '@troupe/search';
 import { createAgent } from './agent/create-agent.js';
@@ -19,13 +19,15 @@ const EXPECTED = ['work.llm.hi', 'work.llm.lo', RPC.pageModel, RPC.crawlOptions]
 const POOL_SIZE = 8;
 
 export async function startExtractor(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
-  const { config, log, instance } = context;
+  const { config, log, metrics, instance } = context;
   const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
   const link = await NatsLink.open({ url: config.natsUrl, name: instance, onProblem });
   await link.ensureTopology();
   const dataSource = createDataSource({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
   await dataSource.initialize();
   const pool = poolOf(dataSource);
+  watchLink(metrics, link);
+  watchPool(metrics, pool);
   const cancels = new CancelBoard(link);
   await cancels.start();
   const onModelProblem = (error: unknown) => onProblem('models of teams or their usage cannot be kept', error);
@@ -34,7 +36,7 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
   const budget = new TeamBudget({ usage: new ModelUsage(pool), perDay, onProblem: onModelProblem });
   const models = new TeamModels({ config, accessOf: (team) => own.accessOf(team), budget });
   await models.warm();
-  const search = createSearchProvider(config);
+  const search = await createSearchProvider(config);
   const steps = new ModelSteps(pool);
   const mailboxes = new ActorBus(link);
   const calls = new Rpc(link);

@@ -1,9 +1,8 @@
 /** The fetcher put together: adapters at the bottom, what the controllers call at the top. */
-import path from 'node:path';
-import { BlobGatherer, openBlobRoots, type BlobStore } from '@troupe/blob-store';
+import { BlobGatherer, openBlobs, type BlobStore } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
-import { RPC, type Converter } from '@troupe/contracts';
-import { LocalConverter, NatsConverter, type ConvertReplyHead } from '@troupe/conversion';
+import { RPC, type Converter, type EngineName } from '@troupe/contracts';
+import { LocalConverter, MeteredConverter, NatsConverter, type ConvertReplyHead } from '@troupe/conversion';
 import { isBlockedHost, parseAllowList, Resolver } from '@troupe/egress';
 import {
   ActorBus,
@@ -16,7 +15,7 @@ import {
   SlotBoard,
   type NatsLink,
 } from '@troupe/messaging';
-import type { Logger } from '@troupe/observability';
+import { watchLink, watchPool, type Logger, type Metrics } from '@troupe/observability';
 import {
   BlockedHosts,
   ChangeHistory,
@@ -47,6 +46,10 @@ import { LaneConsumer } from './lanes/lane.consumer.js';
 import { SitemapFinder } from './map/sitemap-finder.js';
 import { SiteMapper } from './map/site-mapper.js';
 import { PageModels } from './models/page-models.js';
+import { cacheCounts } from './metrics/cache-counts.js';
+import { browserCounts, watchBrowsers } from './metrics/browser-counts.js';
+import { FetchCounts, MeteredEngine } from './metrics/metered-engine.js';
+import { politenessCounts } from './metrics/politeness-counts.js';
 import { PageFetcher, type Engines } from './pages/page-fetcher.js';
 import { PageFinisher } from './pages/page-finisher.js';
 import { ProxiedEngine, ProxyPools, StealthHosts } from './proxies/index.js';
@@ -62,6 +65,7 @@ import { SlotClock } from './slots/slot-clock.js';
 export interface FetcherContext {
   config: Readonly<TroupeConfig>;
   log: Logger;
+  metrics: Metrics;
   instance: string;
   link: NatsLink;
 }
@@ -86,8 +90,10 @@ export class FetcherParts {
   ) {}
 
   static async create(context: FetcherContext): Promise<FetcherParts> {
-    const { config, instance, log } = context;
+    const { config, instance, log, metrics } = context;
     const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
+    watchLink(metrics, context.link);
+    watchPool(metrics, pool);
     const blocklist = await BlockedHosts.watch(pool, (error) => log.warn({ err: error }, 'the blocklist was not read'));
     const adLists = new AdLists(config.adListsDir ?? null);
     if (config.adListsDir !== undefined) await adLists.filter();
@@ -108,8 +114,8 @@ export class FetcherParts {
     const express = new ExpressSlots({ board: slots, perHost: config.hostExpressConn, instance, log });
     const fetch = new ExpressFetch({ engine: engines.http, express, penalties });
     const robots = new RobotsRules({ store: new RobotsCache(pool), fetch, log });
-    const roots = openBlobRoots(path.join(config.troupeDataDir, 'blobs'));
-    const { cache, writer } = createCache({ config, log, pool, blobs: roots.cache });
+    const roots = await openBlobs(config);
+    const { cache, writer } = createCache({ config, log, metrics, pool, blobs: roots.cache });
     const differ = new DiffThread();
     const changes = new ChangeTracker({
       history: new ChangeHistory(pool),
@@ -135,7 +141,7 @@ export class FetcherParts {
           penalties,
           express,
           reports,
-          clock: new SlotClock(),
+          clock: new SlotClock(undefined, politenessCounts(metrics)),
           pages,
           cache,
           finisher,
@@ -170,26 +176,27 @@ export class FetcherParts {
         blocklist.stop();
         teamProxies.stop();
         await Promise.all([stopConverter(), closeEngines(), differ.stop(), writer.drain()]);
+        roots.close();
         await pool.end();
       },
     );
   }
 }
 
-interface CacheContext extends Pick<FetcherContext, 'config' | 'log'> {
+interface CacheContext extends Pick<FetcherContext, 'config' | 'log' | 'metrics'> {
   pool: ReturnType<typeof createPool>;
   blobs: BlobStore;
 }
 
-function createCache({ config, log, pool, blobs }: CacheContext): { cache: PageCache; writer: CacheWriter } {
+function createCache({ config, log, metrics, pool, blobs }: CacheContext): { cache: PageCache; writer: CacheWriter } {
   const index = new PageCacheRepository(pool);
   const writer = new CacheWriter({ index, blobs, maxBytes: config.cacheMaxMb * 1_000_000, log });
   const lookups = config.cacheMaxMb > 0 ? new CacheLookups(index) : null;
-  return { cache: new PageCache({ lookups, writer, blobs, log }), writer };
+  return { cache: new PageCache({ lookups, writer, blobs, log, onLookUp: cacheCounts(metrics) }), writer };
 }
 
 function createEngines(
-  { config, log }: FetcherContext,
+  { config, log, metrics }: FetcherContext,
   { blocklist, teamProxies, adLists }: { blocklist: BlockedHosts; teamProxies: TeamProxies; adLists: AdLists },
 ): {
   engines: Engines;
@@ -204,7 +211,10 @@ function createEngines(
   const proxy = new EgressProxy(resolver);
   const executablePath = findChromium(config.chromiumPath);
   const concurrency = browserConcurrency(config.browserConcurrency);
-  const pool = new BrowserPool({ executablePath, concurrency, proxy, userAgent: userAgentText(identity) });
+  const observer = browserCounts(metrics);
+  const userAgent = userAgentText(identity);
+  const pool = new BrowserPool({ executablePath, concurrency, proxy, userAgent, observer });
+  if (executablePath !== null) watchBrowsers(metrics, pool);
   const http = new HttpEngine({ resolver, allow, identity });
   const got = new GotEngine({ resolver, allow, proxy });
   const browser = new BrowserEngine({ pool, resolver, allow, adLists });
@@ -214,12 +224,14 @@ function createEngines(
     resolver,
     log,
   });
-  const proxied = (engine: FetchEngine) => new ProxiedEngine(engine, proxies);
+  const counts = new FetchCounts(metrics);
+  const outward = (name: EngineName, engine: FetchEngine) =>
+    new MeteredEngine(new ProxiedEngine(engine, proxies), name, counts);
   const closeEngines = async (): Promise<void> => {
     await Promise.all([http.close(), got.close(), browser.close()]);
     await proxy.close();
   };
-  const engines = { http: proxied(http), got: proxied(got), browser: proxied(browser) };
+  const engines = { http: outward('http', http), got: outward('got', got), browser: outward('browser', browser) };
   return { engines, proxies, browserPages: browser.isAvailable ? concurrency : 0, closeEngines };
 }
 
@@ -250,7 +262,7 @@ async function startBoards({ link, instance }: FetcherContext, hasBrowser: boole
   };
 }
 
-function createConverter({ config, link }: FetcherContext): {
+function createConverter({ config, link, metrics }: FetcherContext): {
   converter: Converter;
   stopConverter: () => Promise<void>;
 } {
@@ -259,7 +271,7 @@ function createConverter({ config, link }: FetcherContext): {
       threads: config.converterThreads,
       ocrCommand: config.ocrCommand ?? null,
     });
-    return { converter, stopConverter: () => converter.stop() };
+    return { converter: new MeteredConverter(converter, metrics), stopConverter: () => converter.stop() };
   }
   const rpc = new Rpc(link);
   const converter = new NatsConverter(
@@ -268,7 +280,7 @@ function createConverter({ config, link }: FetcherContext): {
       timeoutMs: CONVERT_TIMEOUT_MS,
     },
   );
-  return { converter, stopConverter: () => Promise.resolve() };
+  return { converter: new MeteredConverter(converter, metrics), stopConverter: () => Promise.resolve() };
 }
 
 /** `Troupe/0.1` -> `Troupe`: the name that robots.txt is matched against. */

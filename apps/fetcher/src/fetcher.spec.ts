@@ -27,7 +27,7 @@ import {
   type ScrapeSpec,
 } from '@troupe/contracts';
 import { ActorBus, CancelBoard, NatsLink, Rpc } from '@troupe/messaging';
-import { createLogger, type RunningService } from '@troupe/observability';
+import { createLogger, Metrics, type RunningService } from '@troupe/observability';
 import { startFetcher } from './start.js';
 import { testDatabase, type TestDatabase } from '../../../test/adapters/persistence/database.js';
 
@@ -152,7 +152,7 @@ suite('a fetcher on a real bus', () => {
       LOG_LEVEL: 'error',
     });
     const log = createLogger('fetcher', { level: 'error' });
-    fetcher = await startFetcher({ config, log, instance: 'fetcher-one' });
+    fetcher = await startFetcher({ config, log, metrics: new Metrics('fetcher'), instance: 'fetcher-one' });
     link = await NatsLink.open({ url: config.natsUrl, name: 'test' });
     bus = new ActorBus(link);
     rpc = new Rpc(link);

@@ -1,13 +1,12 @@
 /** Builds the gateway from its settings: connections first, then services, then HTTP. */
-import path from 'node:path';
 import { NestFactory } from '@nestjs/core';
 import { type NestExpressApplication } from '@nestjs/platform-express';
-import { openBlobRoots } from '@troupe/blob-store';
+import { openBlobs } from '@troupe/blob-store';
 import { type TroupeConfig } from '@troupe/config';
 import { gatewayGrantSubject, SUBJECTS, type Grant, type Uuid } from '@troupe/contracts';
 import { isBlockedHost, parseAllowList } from '@troupe/egress';
 import { ActorBus, CancelBoard, GroupCall, MemberBoard, NatsLink, PauseBoard, Rpc } from '@troupe/messaging';
-import { type RunningService, type ServiceContext } from '@troupe/observability';
+import { watchLink, watchPool, type RunningService, type ServiceContext } from '@troupe/observability';
 import {
   AccountRepository,
   AuditLog,
@@ -37,6 +36,7 @@ import { ApiExceptionFilter } from './errors/api-exception.filter.js';
 import { createStatusLane, GatewayModule, serveDocs, type GatewayParts } from './gateway.module.js';
 import { Readiness } from './health/readiness.js';
 import { BODY_LIMIT_BYTES, createEdge, refuseBadBody, type EdgeState } from './http/edge.js';
+import { createRequestMetrics } from './http/request-metrics.js';
 import { BatchAppendService } from './jobs/batch-append.service.js';
 import { CommandPublisher } from './jobs/command-publisher.js';
 import { DeliveriesService } from './jobs/deliveries.service.js';
@@ -76,7 +76,7 @@ export async function startGateway(context: Context): Promise<RunningService> {
   const services = buildServices(context, connections, state);
   await services.parts.accounts.prepare();
   services.start();
-  const app = await listen(context.config, services.parts, state);
+  const app = await listen(context, services.parts, state);
   return {
     url: await app.getUrl(),
     checks: services.parts.readiness.checks,
@@ -90,11 +90,13 @@ export async function startGateway(context: Context): Promise<RunningService> {
   };
 }
 
-async function connect({ config, instance, log }: Context) {
+async function connect({ config, instance, log, metrics }: Context) {
   const link = await NatsLink.open({ url: config.natsUrl, name: instance });
   await link.ensureTopology();
   const dataSource = createDataSource({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
   await dataSource.initialize();
+  watchLink(metrics, link);
+  watchPool(metrics, poolOf(dataSource));
   const housekeeping = new Housekeeping(poolOf(dataSource));
   await housekeeping.checkMigrations();
   const blocklist = await BlockedHosts.watch(poolOf(dataSource), (error) =>
@@ -102,20 +104,24 @@ async function connect({ config, instance, log }: Context) {
   );
   const members = new MemberBoard(link);
   await members.start({ id: instance, kind: 'gateway' });
+  const provider = await createSearchProvider(config);
+  const blobs = await openBlobs(config);
   const close = async () => {
+    blobs.close();
+    await provider?.close();
     await members.stop();
     blocklist.stop();
     await dataSource.destroy();
     await link.close();
   };
-  return { link, dataSource, housekeeping, blocklist, members, close };
+  return { link, dataSource, housekeeping, blocklist, members, provider, blobs, close };
 }
 
 type Connections = Awaited<ReturnType<typeof connect>>;
 
 function buildServices(
   { config, instance, log }: Context,
-  { link, dataSource, housekeeping, blocklist, members }: Connections,
+  { link, dataSource, housekeeping, blocklist, members, provider, blobs }: Connections,
   state: EdgeState,
 ) {
   const pool = poolOf(dataSource);
@@ -144,7 +150,7 @@ function buildServices(
     tokens,
     gateways: () => members.list().filter(({ kind }) => kind === 'gateway').length,
   });
-  const pages = new PageBytes(openBlobRoots(path.join(config.troupeDataDir, 'blobs')).results, jobs);
+  const pages = new PageBytes(blobs.results, jobs);
   const runs = new ResultRuns(jobs, pages, config.statusCacheMb * 1024 * 1024);
   const status = new JobStatusService({ jobs, runs, feeds });
   const accounts = new Accounts(new AccountRepository(dataSource), {
@@ -161,7 +167,6 @@ function buildServices(
     migrations: () => housekeeping.checkMigrations(),
   };
   const scrapes = new ScrapeService({ calls, link, tokens, usage, archive, targets, credits, documents, pages });
-  const provider = createSearchProvider(config);
   const cancel = new JobCancelService({ status, cancels: new CancelBoard(link), children: jobs, publisher, instance });
   const parts: GatewayParts = {
     config,
@@ -200,12 +205,16 @@ function buildServices(
     commands.start();
   };
   const stop = async () => {
-    await Promise.all([tokens.stop(), archive.drain(), commands.stop(), rateLimits?.stop(), provider?.close()]);
+    await Promise.all([tokens.stop(), archive.drain(), commands.stop(), rateLimits?.stop()]);
   };
   return { parts, feeds, start, stop };
 }
 
-async function listen(config: Config, parts: GatewayParts, state: EdgeState): Promise<NestExpressApplication> {
+async function listen(
+  { config, metrics }: Context,
+  parts: GatewayParts,
+  state: EdgeState,
+): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(GatewayModule.of(parts), {
     logger: ['error', 'warn'],
     bodyParser: false,
@@ -214,6 +223,7 @@ async function listen(config: Config, parts: GatewayParts, state: EdgeState): Pr
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('query parser', 'simple');
+  app.use(createRequestMetrics(metrics));
   app.use(createEdge(state));
   app.use(createStatusLane(parts, new ApiExceptionFilter(parts.log)));
   app.useBodyParser('json', { limit: BODY_LIMIT_BYTES, strict: false });

@@ -1,27 +1,32 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { ActorRuntime, systemClock, type ActorDef } from '@troupe/actors';
-import { openBlobRoots } from '@troupe/blob-store';
+import type { BlobRoots } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
-import { ActorBus, KvLeaseBoard, NatsLink } from '@troupe/messaging';
-import type { Logger } from '@troupe/observability';
-import { createPool, Housekeeping, PgActorStore, Retention, type TeamSizes } from '@troupe/persistence';
-import path from 'node:path';
+import { ActorBus, KvLeaseBoard, NatsLink, readBacklog } from '@troupe/messaging';
+import { watchLink, watchPool, type Logger, type Metrics } from '@troupe/observability';
+import { Census, createPool, Housekeeping, PgActorStore, Retention, type TeamSizes } from '@troupe/persistence';
+import { statfs } from 'node:fs/promises';
 import { agentActor } from './agent/agent.actor.js';
 import { batchActor } from './batch/batch.actor.js';
 import { crawlActor } from './crawl/crawl.actor.js';
 import { domainActor } from './domain/domain.actor.js';
-import { HousekeepingRounds } from './housekeeping/housekeeping-rounds.js';
+import { HousekeepingRounds, LEADER_PARTITION } from './housekeeping/housekeeping-rounds.js';
 import { RetentionRounds } from './housekeeping/retention-rounds.js';
 import { extractActor } from './extract/extract.actor.js';
 import { deliveryActor } from './delivery/delivery.actor.js';
+import { ClusterGauges } from './metrics/cluster-gauges.js';
+import { meteredLeases } from './metrics/metered-leases.js';
+import { meteredStore } from './metrics/metered-store.js';
 import { teamActor } from './team/team.actor.js';
 
 export interface SchedulerParts {
   config: Readonly<TroupeConfig>;
   log: Logger;
+  metrics: Metrics;
   instance: string;
   link: NatsLink;
   pool: ReturnType<typeof createPool>;
+  blobs: BlobRoots;
   teams: Pick<TeamSizes, 'concurrencyOf'>;
 }
 
@@ -46,19 +51,30 @@ function actorsFor({ config, teams }: Pick<SchedulerParts, 'config' | 'teams'>):
 /** The frontier's process: actors on leased partitions, and the housekeeping of tables and blobs. */
 @Module({})
 export class SchedulerModule {
-  static with({ config, log, instance, link, pool, teams }: SchedulerParts): DynamicModule {
+  static with({ config, log, metrics, instance, link, pool, blobs, teams }: SchedulerParts): DynamicModule {
     const runtime = new ActorRuntime({
       id: instance,
-      store: new PgActorStore(pool, config),
+      store: meteredStore(new PgActorStore(pool, config), metrics),
       bus: new ActorBus(link, {
         onPoison: async (poison) => log.error({ poison }, 'a message in a mailbox could not be read'),
       }),
-      leases: new KvLeaseBoard(link, { id: instance }),
+      leases: meteredLeases(new KvLeaseBoard(link, { id: instance }), metrics),
       clock: systemClock,
       log,
       defs: actorsFor({ config, teams }),
     });
-    const blobs = openBlobRoots(path.join(config.troupeDataDir, 'blobs'));
+    watchLink(metrics, link);
+    watchPool(metrics, pool);
+    metrics.watch(
+      { name: 'troupe_partitions_held', help: 'Partitions of actors that this scheduler runs' },
+      () => runtime.partitions.length,
+    );
+    new ClusterGauges(metrics, {
+      isLeader: () => runtime.partitions.includes(LEADER_PARTITION),
+      census: new Census(pool),
+      backlog: () => readBacklog(link),
+      disk: () => (config.blobStore === 'fs' ? diskSpace(config.troupeDataDir) : Promise.resolve(null)),
+    });
     const rounds = new HousekeepingRounds(new Housekeeping(pool), blobs.results, runtime, log);
     const retention = new RetentionRounds({
       rows: new Retention(pool),
@@ -77,4 +93,9 @@ export class SchedulerModule {
       ],
     };
   }
+}
+
+async function diskSpace(folder: string): Promise<{ freeBytes: number; sizeBytes: number }> {
+  const { bavail, blocks, bsize } = await statfs(folder);
+  return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
 }

@@ -1,5 +1,6 @@
 import { NestFactory } from '@nestjs/core';
 import { ActorRuntime } from '@troupe/actors';
+import { openBlobs } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
 import { NatsLink } from '@troupe/messaging';
 import type { RunningService, ServiceContext } from '@troupe/observability';
@@ -11,7 +12,7 @@ import { SchedulerModule } from './scheduler.module.js';
 const POOL_SIZE = 4;
 
 export async function startScheduler(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
-  const { config, log, instance } = context;
+  const { config, log, metrics, instance } = context;
   const link = await NatsLink.open({
     url: config.natsUrl,
     name: instance,
@@ -20,8 +21,9 @@ export async function startScheduler(context: ServiceContext<Readonly<TroupeConf
   await link.ensureTopology();
   const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
   const teams = await TeamSizes.watch(pool, (error) => log.warn({ err: error }, 'the sizes of teams were not read'));
+  const blobs = await openBlobs(config);
   const app = await NestFactory.createApplicationContext(
-    SchedulerModule.with({ config, log, instance, link, pool, teams }),
+    SchedulerModule.with({ config, log, metrics, instance, link, pool, blobs, teams }),
     {
       logger: ['error', 'warn'],
       abortOnError: false,
@@ -34,6 +36,7 @@ export async function startScheduler(context: ServiceContext<Readonly<TroupeConf
     checks: {
       nats: () => link.ping(),
       postgres: async () => void (await pool.query('SELECT 1')),
+      blobs: () => blobs.check(),
     },
     async drain() {
       app.get(HousekeepingRounds).stop();
@@ -42,6 +45,7 @@ export async function startScheduler(context: ServiceContext<Readonly<TroupeConf
       await app.close();
       await link.close();
       teams.stop();
+      blobs.close();
       await pool.end();
     },
   };

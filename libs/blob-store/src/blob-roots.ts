@@ -3,6 +3,7 @@ import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { BlobNotFoundError, type BlobStore } from './blob-store.js';
 import { FsBlobStore } from './fs.store.js';
+import { S3BlobStore, S3Bucket } from './s3.store.js';
 
 const ERASED = 'zdr';
 const ERASED_KEY = /^zdr\/([0-9a-f-]{36})\/(.+)$/s;
@@ -27,64 +28,150 @@ export interface BlobRoots {
   erasable: ErasableBlobs;
 }
 
+/** Where the roots are, in the words of the settings. */
+export interface BlobSettings {
+  blobStore: 'fs' | 's3';
+  troupeDataDir: string;
+  s3Bucket?: string;
+  s3Endpoint?: string;
+  s3Region: string;
+  s3AccessKeyId?: string;
+  s3SecretAccessKey?: string;
+  s3Prefix: string;
+}
+
+/** The roots of an installation. Opening them asks nobody; `check` does. */
+export interface OpenBlobs extends BlobRoots {
+  /** Rejects with the reason when the store cannot be used. */
+  check(): Promise<void>;
+  close(): void;
+}
+
+/** @param settings have been checked: a bucket is named for `s3` */
+export async function openBlobs(settings: BlobSettings): Promise<OpenBlobs> {
+  if (settings.blobStore === 's3') return openS3(settings);
+  const folder = path.join(settings.troupeDataDir, 'blobs');
+  const check = async (): Promise<void> => void (await readdir(settings.troupeDataDir));
+  return { ...openBlobRoots(folder), check, close: () => undefined };
+}
+
 /** Everything below one folder: a single machine, or a shared volume. */
 export function openBlobRoots(folder: string): BlobRoots {
-  const erasable = new FsErasableBlobs(path.join(folder, ERASED));
+  const erasable = new KeptApart({
+    storeOf: (job) => new FsBlobStore(path.join(folder, ERASED, job)),
+    list: () => foldersIn(path.join(folder, ERASED)),
+    drop: (job) => rm(path.join(folder, ERASED, job), { recursive: true, force: true, maxRetries: 3 }),
+  });
   return {
-    results: new ResultBlobs(folder, erasable),
+    results: new ResultBlobs(new FsBlobStore(folder), erasable),
     cache: new FsBlobStore(path.join(folder, 'cache')),
     snapshots: new FsBlobStore(path.join(folder, 'snap')),
     erasable,
   };
 }
 
-class ResultBlobs extends FsBlobStore {
+/** The same places below one prefix of a bucket. */
+export function s3BlobRoots(bucket: S3Bucket): BlobRoots {
+  const erased = bucket.below(`${ERASED}/`);
+  const erasable = new KeptApart({
+    storeOf: (job) => new S3BlobStore(erased.below(`${job}/`)),
+    list: () => erased.folders(),
+    drop: (job) => erased.drop(job),
+  });
+  return {
+    results: new ResultBlobs(new S3BlobStore(bucket), erasable),
+    cache: new S3BlobStore(bucket.below('cache/')),
+    snapshots: new S3BlobStore(bucket.below('snap/')),
+    erasable,
+  };
+}
+
+/** Requests that are under way at once; more wait. */
+const S3_SOCKETS = 64;
+
+async function openS3(settings: BlobSettings): Promise<OpenBlobs> {
+  const sdk = await import('@aws-sdk/client-s3');
+  const { s3Bucket = '', s3Endpoint, s3Region, s3AccessKeyId, s3SecretAccessKey, s3Prefix } = settings;
+  const own = { accessKeyId: s3AccessKeyId ?? '', secretAccessKey: s3SecretAccessKey ?? '' };
+  const client = new sdk.S3Client({
+    region: s3Region,
+    // Servers other than Amazon's know a bucket by its path.
+    ...(s3Endpoint === undefined ? {} : { endpoint: s3Endpoint, forcePathStyle: true }),
+    // Without keys of our own those of the machine are used: environment, role of the pod.
+    ...(s3AccessKeyId === undefined ? {} : { credentials: own }),
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    maxAttempts: 4,
+    requestHandler: { httpAgent: { maxSockets: S3_SOCKETS }, httpsAgent: { maxSockets: S3_SOCKETS } },
+  });
+  const bucket = new S3Bucket(sdk, client, { bucket: s3Bucket, prefix: s3Prefix });
+  return { ...s3BlobRoots(bucket), check: () => bucket.check(), close: () => bucket.close() };
+}
+
+/** Results, and what was stored for jobs that leave nothing behind. */
+class ResultBlobs implements BlobStore {
   constructor(
-    folder: string,
-    private readonly erasable: FsErasableBlobs,
-  ) {
-    super(folder);
+    private readonly store: BlobStore,
+    private readonly erasable: KeptApart,
+  ) {}
+
+  put(bytes: Uint8Array, hour: string): Promise<string> {
+    return this.store.put(bytes, hour);
   }
 
-  override get(key: string): Promise<Buffer> {
-    return key.startsWith(`${ERASED}/`) ? this.erasable.get(key) : super.get(key);
+  get(key: string): Promise<Buffer> {
+    return key.startsWith(`${ERASED}/`) ? this.erasable.get(key) : this.store.get(key);
+  }
+
+  dropHour(hour: string): Promise<void> {
+    return this.store.dropHour(hour);
+  }
+
+  listHours(): Promise<string[]> {
+    return this.store.listHours();
   }
 }
 
-class FsErasableBlobs implements ErasableBlobs {
-  constructor(private readonly folder: string) {}
+interface JobPlaces {
+  storeOf(job: string): BlobStore;
+  list(): Promise<string[]>;
+  drop(job: string): Promise<void>;
+}
+
+class KeptApart implements ErasableBlobs {
+  constructor(private readonly places: JobPlaces) {}
 
   of(job: string): Pick<BlobStore, 'put'> {
-    const store = this.storeOf(job);
+    const store = this.places.storeOf(checked(job));
     return { put: async (bytes, hour) => `${ERASED}/${job}/${await store.put(bytes, hour)}` };
   }
 
   async get(key: string): Promise<Buffer> {
     const [, job, rest] = ERASED_KEY.exec(key) ?? [];
     if (job === undefined) throw new BlobNotFoundError(key);
-    return this.storeOf(job).get(rest!);
+    return this.places.storeOf(checked(job)).get(rest!);
   }
 
   async jobs(): Promise<string[]> {
-    try {
-      return (await readdir(this.folder)).filter((name) => JOB.test(name)).sort();
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      return [];
-    }
+    return (await this.places.list()).filter((name) => JOB.test(name)).sort();
   }
 
   async erase(job: string): Promise<void> {
-    await rm(this.folderOf(job), { recursive: true, force: true, maxRetries: 3 });
+    await this.places.drop(checked(job));
   }
+}
 
-  private storeOf(job: string): FsBlobStore {
-    return new FsBlobStore(this.folderOf(job));
-  }
+/** @throws RangeError for anything but an id: no path leaves the root */
+function checked(job: string): string {
+  if (!JOB.test(job)) throw new RangeError(`not a job: ${JSON.stringify(job)}`);
+  return job;
+}
 
-  /** @throws RangeError for anything but an id: no path leaves the root */
-  private folderOf(job: string): string {
-    if (!JOB.test(job)) throw new RangeError(`not a job: ${JSON.stringify(job)}`);
-    return path.join(this.folder, job);
+async function foldersIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return [];
   }
 }

@@ -54,7 +54,17 @@ export class TroupeConfig {
   @toList @IsString({ each: true }) readonly troupeBootstrapKeys: string[] = [];
   @IsString() @IsNotEmpty() readonly databaseUrl: string = '';
   @IsString() @IsNotEmpty() readonly natsUrl: string = '';
-  @IsIn(['fs']) readonly blobStore: 'fs' = 'fs' as const;
+  /** Where results are kept: a folder below the data folder (`fs`), which all services must share, or a bucket (`s3`). */
+  @IsIn(['fs', 's3']) readonly blobStore: 'fs' | 's3' = 'fs';
+  /** Address of a server that speaks as S3 does; unset = Amazon's. */
+  @IsOptional() @url(['http', 'https']) readonly s3Endpoint?: string;
+  @IsOptional() @IsString() readonly s3Bucket?: string;
+  @IsString() @IsNotEmpty() readonly s3Region: string = 'us-east-1';
+  /** Unset = the credentials of the machine: environment, role of the pod. */
+  @IsOptional() @IsString() readonly s3AccessKeyId?: string;
+  @IsOptional() @IsString() readonly s3SecretAccessKey?: string;
+  /** Before every key of the bucket. */
+  @Matches(/^([\w.-]+\/)*$/, { message: 'must be empty or end in /' }) readonly s3Prefix: string = '';
   @IsOptional() @IsString() readonly chromiumPath?: string;
   /** Where HTML is converted. */
   @IsIn(['local', 'service']) readonly converter: 'local' | 'service' = 'local';

@@ -24,6 +24,7 @@ const SECRETS = new Set([
   'natsUrl',
   'proxyBasic',
   'proxyStealth',
+  's3SecretAccessKey',
   'searxngUrl',
   'troupeBootstrapKeys',
 ]);
@@ -88,6 +89,10 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   if (hasModel(config) && !config.llmModel) problems.push('LLM_MODEL: must be set with LLM_PROVIDER');
   if (config.llmProvider === 'azure' && !config.llmBaseUrl) {
     problems.push('LLM_BASE_URL: must be set for LLM_PROVIDER=azure');
+  }
+  if (config.blobStore === 's3' && !config.s3Bucket) problems.push('S3_BUCKET: must be set for BLOB_STORE=s3');
+  if ((config.s3AccessKeyId === undefined) !== (config.s3SecretAccessKey === undefined)) {
+    problems.push('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY: must be set together');
   }
   if (problems.length > 0) throw new ConfigError(problems);
   return Object.freeze(config);

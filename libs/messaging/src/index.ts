@@ -23,3 +23,4 @@ export {
   type NatsStrategyOptions,
   type RpcRequest,
 } from './nats-strategy.js';
+export { readBacklog, type Backlog } from './backlog.js';

@@ -1,12 +1,13 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Server } from 'node:http';
 import { askChecks, Health, serveHealth } from './health.js';
+import { Metrics } from './metrics.js';
 
 const servers: Server[] = [];
 afterEach(() => servers.splice(0).forEach((server) => server.close()));
 
 async function served(health: Health): Promise<(path: string) => Promise<{ status: number; body: unknown }>> {
-  const { url, server } = await serveHealth(health, 0, '127.0.0.1');
+  const { url, server } = await serveHealth({ health, metrics: new Metrics('test') }, 0, '127.0.0.1');
   servers.push(server);
   return async (path) => {
     const response = await fetch(`${url}${path}`);

@@ -1,6 +1,7 @@
-/** Liveness and readiness over HTTP, the same for every service. */
+/** Liveness, readiness and metrics over HTTP, the same for every service. */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Metrics } from './metrics.js';
 
 /** Resolves when the dependency answers, rejects with the reason when it does not. */
 export type HealthCheck = () => Promise<void>;
@@ -81,24 +82,32 @@ function answer(response: ServerResponse, status: number, body: unknown): void {
   response.end(`${JSON.stringify(body)}\n`);
 }
 
-async function route(health: Health, path: string | undefined, response: ServerResponse): Promise<void> {
+/** What a service tells of itself. */
+export interface OpsView {
+  health: Health;
+  metrics: Pick<Metrics, 'text' | 'contentType'>;
+}
+
+async function route({ health, metrics }: OpsView, path: string | undefined, response: ServerResponse): Promise<void> {
+  if (path === '/metrics') {
+    const text = await metrics.text();
+    response.writeHead(200, { 'content-type': metrics.contentType, 'cache-control': 'no-store' });
+    response.end(text);
+    return;
+  }
   if (path === '/health/liveness') return answer(response, 200, { status: 'ok' });
   if (path !== '/health/readiness')
-    return answer(response, 404, { error: 'only /health/liveness and /health/readiness' });
+    return answer(response, 404, { error: 'only /health/liveness, /health/readiness and /metrics' });
   const readiness = await health.readiness();
   answer(response, readiness.status === 'ok' ? 200 : 503, readiness);
 }
 
 /**
  * `GET /health/liveness` (200 while the event loop turns) and `GET /health/readiness` (200 only when running and every
- * dependency answers, 503 otherwise, always with an answer per dependency).
+ * dependency answers, 503 otherwise, always with an answer per dependency), and `GET /metrics` for Prometheus.
  */
-export async function serveHealth(
-  health: Health,
-  port: number,
-  host: string,
-): Promise<{ url: string; server: Server }> {
-  const server = createServer((request, response) => void route(health, request.url?.split('?')[0], response));
+export async function serveHealth(view: OpsView, port: number, host: string): Promise<{ url: string; server: Server }> {
+  const server = createServer((request, response) => void route(view, request.url?.split('?')[0], response));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);

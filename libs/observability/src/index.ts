@@ -1,3 +1,4 @@
+export { DURATION_BUCKETS, Metrics, watchLink, watchPool, type CountedLink, type CountedPool } from './metrics.js';
 export { createLogger, type Logger, type LoggerOptions } from './logger.js';
 export { hideCredentials } from './redact.js';
 export { TimeSlice } from './time-slice.js';

@@ -9,6 +9,7 @@ import { randomBytes } from 'node:crypto';
 import { watchEventLoop } from './event-loop.js';
 import { Health, serveHealth, type HealthCheck } from './health.js';
 import { createLogger, type Logger } from './logger.js';
+import { Metrics } from './metrics.js';
 
 /** What `runService` itself reads of a service's settings. */
 export interface ServiceSettings {
@@ -21,6 +22,7 @@ export interface ServiceSettings {
 export interface ServiceContext<C> {
   config: C;
   log: Logger;
+  metrics: Metrics;
   /** Unique for this process, usable as a key: `<name>-<8 hex digits>`. */
   instance: string;
 }
@@ -61,10 +63,10 @@ class ServiceProcess<C extends ServiceSettings> {
   }
 
   async run(start: (context: ServiceContext<C>) => Promise<RunningService>): Promise<void> {
-    const { config, log, instance } = this.context;
+    const { config, log, instance, metrics } = this.context;
     this.listenForTheEnd();
     watchEventLoop(log);
-    const { url: health } = await serveHealth(this.health, config.metricsPort, config.host);
+    const { url: health } = await serveHealth({ health: this.health, metrics }, config.metricsPort, config.host);
     this.running = await start(this.context);
     if (this.ending) return;
     this.health.running(this.running.checks);
@@ -124,7 +126,7 @@ export async function runService<C extends ServiceSettings>(
   const config = configOrExit(name, options.readConfig);
   const instance = `${name}-${randomBytes(4).toString('hex')}`;
   const log = createLogger(name, { level: config.logLevel, format: config.logFormat, instance });
-  const service = new ServiceProcess(name, { config, log, instance });
+  const service = new ServiceProcess(name, { config, log, instance, metrics: new Metrics(name) });
   try {
     await service.run(start);
   } catch (error) {

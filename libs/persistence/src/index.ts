@@ -8,6 +8,7 @@ export * from './repositories/job-command.repository.js';
 export * from './repositories/ledger.repository.js';
 export type { RecordedCommand, Seed } from './repositories/job-writes.js';
 export * from './repositories/page-cache.repository.js';
+export * from './repositories/census.js';
 export * from './repositories/change-history.js';
 export * from './repositories/account.repository.js';
 export * from './repositories/delivery.repository.js';

@@ -1,5 +1,4 @@
 import type { SearchProvider } from './search-provider.js';
-import { SearxngProvider } from './searxng.provider.js';
 
 /** Settings that name a provider (spec/config.md). */
 export interface SearchSettings {
@@ -9,7 +8,10 @@ export interface SearchSettings {
 
 export type OpenProvider = SearchProvider & { close(): Promise<void> };
 
-/** The provider that the installation names; null: none. */
-export function createSearchProvider({ searchProvider, searxngUrl }: SearchSettings): OpenProvider | null {
-  return searchProvider === 'none' || searxngUrl === undefined ? null : new SearxngProvider(searxngUrl);
+/** The provider that the installation names; null: none. Its HTTP client is large: where nobody can search it is not loaded. */
+export async function createSearchProvider(settings: SearchSettings): Promise<OpenProvider | null> {
+  const { searchProvider, searxngUrl } = settings;
+  if (searchProvider === 'none' || searxngUrl === undefined) return null;
+  const { SearxngProvider } = await import('./searxng.provider.js');
+  return new SearxngProvider(searxngUrl);
 }

@@ -1,3 +1,2 @@
 export { createSearchProvider, type OpenProvider, type SearchSettings } from './create-provider.js';
 export * from './search-provider.js';
-export { SearxngProvider } from './searxng.provider.js';

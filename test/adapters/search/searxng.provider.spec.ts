@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { SearxngProvider, type ProviderQuery } from '@troupe/search';
+import { createSearchProvider, type OpenProvider, type ProviderQuery } from '@troupe/search';
 import { startSearxng, type SearxngServer } from '../../support/searxng-server.js';
 
 const QUERY: ProviderQuery = { text: 'nats', source: 'web', language: 'en-US', maxAge: null, page: 1 };
 const NEVER = new AbortController().signal;
 
 let server: SearxngServer;
-let provider: SearxngProvider;
+let provider: OpenProvider;
 
 beforeAll(async () => {
   server = await startSearxng(() => [
@@ -29,7 +29,7 @@ beforeAll(async () => {
       resolution: '640 x 480',
     },
   ]);
-  provider = new SearxngProvider(server.url);
+  provider = (await createSearchProvider({ searxngUrl: server.url }))!;
 });
 
 afterEach(() => {
@@ -74,7 +74,7 @@ describe('SearXNG', () => {
   });
 
   it('is found under a path and takes the credentials of its address', async () => {
-    const behind = new SearxngProvider(server.url.replace('//', '//me:p%40ss@') + '/searx/');
+    const behind = (await createSearchProvider({ searxngUrl: server.url.replace('//', '//me:p%40ss@') + '/searx/' }))!;
     expect((await behind.search(QUERY, NEVER)).hits).toHaveLength(1);
     expect(server.headers.authorization).toBe(`Basic ${Buffer.from('me:p@ss').toString('base64')}`);
     await behind.close();
@@ -89,7 +89,7 @@ describe('SearXNG', () => {
     await codeOf('broken').toMatchObject({ code: 'SEARCH_FAILED', httpStatus: 500 });
     await codeOf('garbage').toMatchObject({ message: expect.stringContaining('JSON') });
     await codeOf('huge').toMatchObject({ message: expect.stringContaining('bytes') });
-    const gone = new SearxngProvider('http://127.0.0.1:1');
+    const gone = (await createSearchProvider({ searxngUrl: 'http://127.0.0.1:1' }))!;
     await expect(gone.search(QUERY, NEVER)).rejects.toMatchObject({ message: expect.not.stringContaining('127') });
     await gone.close();
   });

@@ -22,6 +22,8 @@ export interface PageCacheParts {
   lookups: Pick<CacheLookups, 'find'> | null;
   writer: Pick<CacheWriter, 'keep' | 'renew' | 'hasRoom'>;
   blobs: Pick<BlobStore, 'get'>;
+  /** Told what each page that the cache was asked for got. @default nobody */
+  onLookUp?: (result: 'hit' | 'miss' | 'away') => void;
   log: { warn(context: object, message: string): void };
 }
 
@@ -50,7 +52,10 @@ export class PageCache {
   async lookUp(team: Uuid, urls: readonly string[], spec: ScrapeSpec): Promise<CacheView> {
     if (!isConsulted(spec)) return new CacheView(this.parts, team, spec, null);
     const keys = new Map(urls.map((url) => [url, cacheKeyOf(team, url, spec)]));
-    return new CacheView(this.parts, team, spec, await this.#find(keys));
+    const pages = await this.#find(keys);
+    const view = new CacheView(this.parts, team, spec, pages);
+    for (const url of urls) this.parts.onLookUp?.(pages === null ? 'away' : view.holds(url) ? 'hit' : 'miss');
+    return view;
   }
 
   /** By URL; null when nobody answers. */

@@ -24,6 +24,19 @@ export interface BrowserFleetOptions {
   limits: BrowserLimits;
   /** A browser opens nothing more; it ends when its tabs are closed. */
   onRetired(browser: Browser): void;
+  observer: Pick<BrowserObserver, 'launched' | 'retired'>;
+}
+
+/** Why a browser opens nothing more. `lost`: it ended by itself. */
+export const RETIRE_REASONS = ['pages', 'age', 'memory', 'hung', 'lost'] as const;
+export type RetireReason = (typeof RETIRE_REASONS)[number];
+
+/** Told what becomes of browsers. */
+export interface BrowserObserver {
+  launched(): void;
+  retired(reason: RetireReason): void;
+  /** The tab of a page, or its browser, crashed. */
+  crashed(): void;
 }
 
 /** When a browser has served long enough. */
@@ -43,6 +56,8 @@ interface Member {
   guard: BrowserGuard;
   startedAt: number;
   pages: number;
+  /** When it was last looked at. */
+  memoryBytes: number;
   isRetired: boolean;
 }
 
@@ -94,7 +109,7 @@ export class BrowserFleet {
     const member = this.members.get(browser);
     if (member === undefined) return;
     member.pages++;
-    if (member.pages >= this.options.limits.pages) void this.retire(member);
+    if (member.pages >= this.options.limits.pages) void this.retire(member, 'pages');
   }
 
   isRetired(browser: Browser): boolean {
@@ -104,8 +119,14 @@ export class BrowserFleet {
   /** Ends a browser at once, with whatever hangs in it. */
   kill(browser: Browser): void {
     const member = this.members.get(browser);
-    void this.retire(member);
+    void this.retire(member, 'hung');
     member?.guard.release();
+  }
+
+  counts(): { browsers: number; memoryBytes: number } {
+    let memoryBytes = 0;
+    for (const member of this.members.values()) memoryBytes += member.memoryBytes;
+    return { browsers: this.members.size, memoryBytes };
   }
 
   async close(): Promise<void> {
@@ -164,11 +185,12 @@ export class BrowserFleet {
     const browser = controller.browser as Browser;
     const guard = this.guards.get(id);
     if (guard === undefined) return;
-    const member = { controller, guard, startedAt: performance.now(), pages: 0, isRetired: false };
+    const member = { controller, guard, startedAt: performance.now(), pages: 0, memoryBytes: 0, isRetired: false };
     this.members.set(browser, member);
+    this.options.observer.launched();
     browser.once('disconnected', () => {
       this.releaseGuard(id);
-      void this.retire(member);
+      void this.retire(member, 'lost');
       this.members.delete(browser);
     });
   }
@@ -178,9 +200,10 @@ export class BrowserFleet {
     this.guards.delete(id);
   }
 
-  private async retire(member: Member | undefined): Promise<void> {
+  private async retire(member: Member | undefined, reason: RetireReason): Promise<void> {
     if (member === undefined || member.isRetired) return;
     member.isRetired = true;
+    this.options.observer.retired(reason);
     this.options.onRetired(member.controller.browser as Browser);
     (await this.pool?.catch(() => null))?.retireBrowserController(member.controller);
   }
@@ -188,9 +211,10 @@ export class BrowserFleet {
   private async checkAll(): Promise<void> {
     const { ageMs, memoryBytes, fatalBytes } = this.options.limits;
     for (const member of this.members.values()) {
-      if (performance.now() - member.startedAt >= ageMs) await this.retire(member);
+      if (performance.now() - member.startedAt >= ageMs) await this.retire(member, 'age');
       const bytes = member.guard.pid === null ? 0 : await groupMemoryBytes(member.guard.pid);
-      if (bytes > memoryBytes) await this.retire(member);
+      member.memoryBytes = bytes;
+      if (bytes > memoryBytes) await this.retire(member, 'memory');
       if (bytes > fatalBytes) member.guard.release();
     }
   }

@@ -5,7 +5,7 @@
  */
 import { TroupeError } from '@troupe/contracts';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
-import { BrowserFleet, type BrowserLimits } from './browser-fleet.js';
+import { BrowserFleet, type BrowserLimits, type BrowserObserver } from './browser-fleet.js';
 import { BrowserTab } from './browser-tab.js';
 import { browserMemoryBytes, NO_BROWSER } from './chromium.js';
 import type { Deadline } from './deadline.js';
@@ -29,7 +29,11 @@ export interface BrowserPoolOptions {
   warmTabs?: number;
   /** @default 1,000 pages, 30 minutes, the memory that its pages are reckoned with; fatal is 1.6 times that */
   limits?: Partial<BrowserLimits>;
+  /** @default nobody */
+  observer?: BrowserObserver;
 }
+
+const NOBODY: BrowserObserver = { launched: () => undefined, retired: () => undefined, crashed: () => undefined };
 
 /** Which tab a page may have. */
 export interface TabRequest {
@@ -79,6 +83,7 @@ export class BrowserPool {
             maxTabs: concurrency * 4 + this.warmTabs,
             limits: { ...defaultLimits(concurrency), ...options.limits },
             onRetired: (browser) => this.closeTabsOf(browser),
+            observer: options.observer ?? NOBODY,
           });
   }
 
@@ -104,6 +109,7 @@ export class BrowserPool {
       } catch (error) {
         const isLost = tab.isLost || namesCrash(error);
         this.discard(tab);
+        if (isLost) this.options.observer?.crashed();
         if (!isLost || attempt === TRIES) throw error;
       }
     }
@@ -112,6 +118,12 @@ export class BrowserPool {
   /** What the context of a page must know whose requests leave by `upstream`. */
   async routeOf(upstream: UpstreamProxy | undefined): Promise<BrowserContextOptions> {
     return upstream === undefined ? {} : { proxy: { server: await this.options.proxy.url(upstream) } };
+  }
+
+  counts(): { browsers: number; memoryBytes: number; busy: number; parked: number; warm: number } {
+    const parked = this.idle.filter(({ key }) => key !== null).length;
+    const { browsers, memoryBytes } = this.fleet?.counts() ?? { browsers: 0, memoryBytes: 0 };
+    return { browsers, memoryBytes, busy: this.places.taken, parked, warm: this.idle.length - parked };
   }
 
   async close(): Promise<void> {

@@ -1,3 +1,4 @@
+export { RETIRE_REASONS, type BrowserObserver, type RetireReason } from './browser-fleet.js';
 export * from './browser-pool.js';
 export * from './browser.engine.js';
 export * from './chromium.js';

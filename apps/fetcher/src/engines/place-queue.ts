@@ -1,19 +1,23 @@
 /** A number of places; whoever finds none waits in line. */
 export class PlaceQueue {
   private readonly waiting: (() => void)[] = [];
-  private taken = 0;
+  #taken = 0;
 
   constructor(private readonly places: number) {}
 
+  get taken(): number {
+    return this.#taken;
+  }
+
   get isEmpty(): boolean {
-    return this.taken === 0;
+    return this.#taken === 0;
   }
 
   /** Rejects with the signal's reason when that fires first. */
   async enter(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (this.taken < this.places) {
-      this.taken++;
+    if (this.#taken < this.places) {
+      this.#taken++;
       return;
     }
     await new Promise<void>((resolve, reject) => {
@@ -33,7 +37,7 @@ export class PlaceQueue {
   /** Hands the place to the next in line, or gives it up. */
   leave(): void {
     const next = this.waiting.shift();
-    if (next === undefined) this.taken--;
+    if (next === undefined) this.#taken--;
     else next();
   }
 }

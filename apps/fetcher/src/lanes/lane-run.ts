@@ -248,7 +248,7 @@ export class LaneRun {
   async #fetchItem(context: PageContext, guard: HopGuard, cached: CacheView): Promise<'penalty-after-page' | null> {
     const { item } = context;
     const startedAt = performance.now();
-    this.parts.clock.mark(this.lane.host, this.lane.slot.i);
+    this.parts.clock.begin(this.lane.host, this.lane.slot.i, this.#gapMs());
     const page = await this.parts.pages.fetch({
       ...this.#conversionOf(item, cached.metadata),
       url: item.url,
@@ -398,7 +398,7 @@ export class LaneRun {
   }
 
   async #waitForGap(): Promise<void> {
-    await this.#pause(this.parts.clock.dueInMs(this.lane.host, this.lane.slot.i, this.#gapMs()));
+    await this.#pause(this.parts.clock.waitMs(this.lane.host, this.lane.slot.i, this.#gapMs()));
   }
 
   /**
@@ -406,11 +406,11 @@ export class LaneRun {
    * @throws HostPausedError when the host has come under penalty: the page is not finished, and not its lane's any more
    */
   async #waitForHopGap(): Promise<void> {
-    const dueMs = this.parts.clock.dueInMs(this.lane.host, this.lane.slot.i, this.#gapMs());
+    const dueMs = this.parts.clock.waitMs(this.lane.host, this.lane.slot.i, this.#gapMs());
     await this.#pause(Math.min(dueMs, this.lane.spec.timeoutMs / 2));
     const pauseMs = this.parts.penalties.pauseMs(this.lane.host);
     if (pauseMs > 0) throw new HostPausedError(this.lane.host, pauseMs);
-    this.parts.clock.mark(this.lane.host, this.lane.slot.i);
+    this.parts.clock.begin(this.lane.host, this.lane.slot.i, this.#gapMs());
   }
 
   async #pause(ms: number): Promise<void> {

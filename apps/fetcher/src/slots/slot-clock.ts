@@ -1,6 +1,18 @@
 import { LRUCache } from 'lru-cache';
 
 const REMEMBERED_SLOTS = 10_000;
+/** Timers fire, and clocks are read, this much too early. */
+const SLACK_MS = 2;
+
+/** Told how well gaps are kept. */
+export interface PaceObserver {
+  /** A request waits so long, 0 = not at all. */
+  waited(ms: number): void;
+  /** A request starts before its time. */
+  early(): void;
+}
+
+const NOBODY: PaceObserver = { waited: () => undefined, early: () => undefined };
 
 /**
  * When this process last started a request on each host slot: the gap counts from start to start, also across the
@@ -9,10 +21,27 @@ const REMEMBERED_SLOTS = 10_000;
 export class SlotClock {
   readonly #starts = new LRUCache<string, number>({ max: REMEMBERED_SLOTS });
 
-  constructor(private readonly now: () => number = () => performance.now()) {}
+  constructor(
+    private readonly now: () => number = () => performance.now(),
+    private readonly observer: PaceObserver = NOBODY,
+  ) {}
 
+  /** A request starts. */
+  begin(host: string, slot: number, gapMs: number): void {
+    if (this.dueInMs(host, slot, gapMs) > SLACK_MS) this.observer.early();
+    this.mark(host, slot);
+  }
+
+  /** The gap counts from here, whenever the request started. */
   mark(host: string, slot: number): void {
     this.#starts.set(`${host} ${slot}`, this.now());
+  }
+
+  /** Milliseconds that the next request, which is about to wait for them, has to wait. */
+  waitMs(host: string, slot: number, gapMs: number): number {
+    const dueMs = this.dueInMs(host, slot, gapMs);
+    this.observer.waited(dueMs);
+    return dueMs;
   }
 
   /** Milliseconds until the next request may start. */

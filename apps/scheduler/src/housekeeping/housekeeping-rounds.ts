@@ -5,7 +5,8 @@ import type { Logger } from '@troupe/observability';
 import type { Housekeeping } from '@troupe/persistence';
 
 const ROUND_MS = 3_600_000;
-const LEADER_PARTITION = 0;
+/** Its owner does what one replica should do for all. */
+export const LEADER_PARTITION = 0;
 
 export class HousekeepingRounds {
   private timer: NodeJS.Timeout | null = null;

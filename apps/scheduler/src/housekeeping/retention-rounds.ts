@@ -6,9 +6,9 @@ import type { ActorRuntime } from '@troupe/actors';
 import { hourOf, type BlobRoots, type BlobStore } from '@troupe/blob-store';
 import type { Logger } from '@troupe/observability';
 import type { Retention } from '@troupe/persistence';
+import { LEADER_PARTITION } from './housekeeping-rounds.js';
 
 const ROUND_MS = 60_000;
-const LEADER_PARTITION = 0;
 /** A cache beyond its room is brought down to this share, so that there is room until the next round. */
 const FILL = 0.9;
 

@@ -1,0 +1,43 @@
+import type { Metrics } from '@troupe/observability';
+import { RETIRE_REASONS, type BrowserObserver, type BrowserPool } from '../engines/index.js';
+
+/** What becomes of browsers and tabs. */
+export function browserCounts(metrics: Metrics): BrowserObserver {
+  const launched = metrics.counter({ name: 'troupe_browser_launches_total', help: 'Browsers that were started' });
+  const retired = metrics.counterOf(
+    {
+      name: 'troupe_browser_retired_total',
+      help: 'Browsers that had served long enough, held too much memory, or were ended because a page hung',
+    },
+    'reason',
+    RETIRE_REASONS,
+  );
+  const crashed = metrics.counter({
+    name: 'troupe_browser_crashes_total',
+    help: 'Pages whose tab or browser crashed',
+  });
+  return {
+    launched: () => launched.inc(),
+    retired: (reason) => retired.inc(reason),
+    crashed: () => crashed.inc(),
+  };
+}
+
+/** What there is at the moment. */
+export function watchBrowsers(metrics: Metrics, pool: Pick<BrowserPool, 'counts'>): void {
+  const browsers = { name: 'troupe_browsers', help: 'Browsers that run' } as const;
+  metrics.watch(browsers, () => pool.counts().browsers);
+  const memory = { name: 'troupe_browser_memory_bytes', help: 'Memory of all browsers, as last looked at' } as const;
+  metrics.watch(memory, () => pool.counts().memoryBytes);
+  const tabs = metrics.gauge({
+    name: 'troupe_browser_tabs',
+    help: 'Tabs by what they do: they show a page, are kept for the next page of a job, or opened ahead of need',
+    labels: ['state'],
+  });
+  metrics.onScrape(() => {
+    const { busy, parked, warm } = pool.counts();
+    tabs.set({ state: 'busy' }, busy);
+    tabs.set({ state: 'parked' }, parked);
+    tabs.set({ state: 'warm' }, warm);
+  });
+}

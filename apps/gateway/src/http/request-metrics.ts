@@ -1,0 +1,52 @@
+/** How many requests there are, what they get and how long that takes, by route. */
+import type { Metrics } from '@troupe/observability';
+import type { NextFunction, Request, Response } from 'express';
+
+const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
+/** Answered before the router: the status of a job (see `status-lane.ts`). */
+const LANE_ROUTE = /^\/v[12]\/(?:crawl|batch\/scrape)\/:id$/;
+/** The client went away before it had an answer. */
+const CLIENT_GONE = '499';
+
+/**
+ * Requests that may be held until there is news, or stream until a job ends, are counted and not timed: how long they take
+ * says nothing about the gateway.
+ */
+export function createRequestMetrics(metrics: Metrics) {
+  const seconds = metrics.histogram({
+    name: 'troupe_http_request_seconds',
+    help: 'Time from a request to the end of its answer, without those that wait for news of a job',
+    labels: ['method', 'route'],
+  });
+  const requests = metrics.counter({
+    name: 'troupe_http_requests_total',
+    help: 'Requests by route and status; 499: the client went away',
+    labels: ['method', 'route', 'status'],
+  });
+  const inflight = metrics.gauge({ name: 'troupe_http_inflight', help: 'Requests that have no answer yet' });
+  return (request: Request, response: Response, next: NextFunction): void => {
+    const startedAt = performance.now();
+    inflight.inc();
+    response.once('close', () => {
+      inflight.dec();
+      const { method } = request;
+      const route = routeOf(request);
+      const status = response.writableFinished ? String(response.statusCode) : CLIENT_GONE;
+      requests.inc({ method, route, status });
+      if (!mayWait(request)) seconds.observe({ method, route }, (performance.now() - startedAt) / 1000);
+    });
+    next();
+  };
+}
+
+/** The pattern of the route, never the path: that has as many values as clients can think of. */
+function routeOf(request: Request): string {
+  const { route, baseUrl, path } = request as Request & { route?: { path?: unknown } };
+  if (typeof route?.path === 'string') return `${baseUrl}${route.path}`;
+  const shape = path.replace(UUID, ':id');
+  return LANE_ROUTE.test(shape) ? shape : 'other';
+}
+
+function mayWait({ method, query, headers }: Request): boolean {
+  return method === 'GET' && (query.skip !== undefined || (headers.accept ?? '').includes('ndjson'));
+}

@@ -1,0 +1,180 @@
+/**
+ * What only one process should tell: counts over all jobs, hosts and queues. The scheduler that holds the first partition
+ * reads them when it is scraped, at most every ten seconds; the others show nothing.
+ */
+import type { Backlog } from '@troupe/messaging';
+import type { Metrics } from '@troupe/observability';
+import type { Census, HostCount, JobCount, TableCounts } from '@troupe/persistence';
+
+export interface ClusterSources {
+  isLeader(): boolean;
+  census: Pick<Census, 'jobs' | 'hosts' | 'tables'>;
+  backlog(): Promise<Backlog>;
+  /** Bytes free and in all where results are stored; null when that is not a disk of ours. */
+  disk(): Promise<{ freeBytes: number; sizeBytes: number } | null>;
+}
+
+const FRESH_MS = 10_000;
+
+export class ClusterGauges {
+  private readAt = -Infinity;
+  private readonly gauges: { reset(): void }[];
+  private readonly jobs;
+  private readonly oldestJob;
+  private readonly stalled;
+  private readonly frontier;
+  private readonly hosts;
+  private readonly slowHosts;
+  private readonly deadLetters;
+  private readonly deliveries;
+  private readonly outboxAge;
+  private readonly mail;
+  private readonly work;
+  private readonly streamMessages;
+  private readonly streamBytes;
+  private readonly streamAge;
+  private readonly diskFree;
+  private readonly diskSize;
+
+  constructor(
+    metrics: Metrics,
+    private readonly sources: ClusterSources,
+    private readonly now: () => number = () => performance.now(),
+  ) {
+    this.jobs = metrics.gauge({ name: 'troupe_jobs_running', help: 'Jobs under way', labels: ['kind'] });
+    this.oldestJob = metrics.gauge({
+      name: 'troupe_job_oldest_seconds',
+      help: 'Age of the oldest job under way',
+      labels: ['kind'],
+    });
+    this.stalled = metrics.gauge({
+      name: 'troupe_jobs_stalled',
+      help: 'Jobs under way, not paused, without a new page for ten minutes',
+      labels: ['kind'],
+    });
+    this.frontier = metrics.gauge({
+      name: 'troupe_frontier_urls',
+      help: 'URLs of jobs under way: ready to be fetched, or in flight',
+      labels: ['state'],
+    });
+    this.hosts = metrics.gauge({
+      name: 'troupe_hosts',
+      help: 'Hosts that jobs want pages of, and those of them that asked for less',
+      labels: ['state'],
+    });
+    this.slowHosts = metrics.gauge({
+      name: 'troupe_host_mean_seconds',
+      help: 'Mean time of a page on the ten slowest hosts',
+      labels: ['host'],
+    });
+    this.deadLetters = metrics.gauge({ name: 'troupe_dead_letters', help: 'Messages that lie as dead letters' });
+    this.deliveries = metrics.gauge({
+      name: 'troupe_webhook_open_jobs',
+      help: 'Jobs with webhook events that are not delivered yet',
+    });
+    this.outboxAge = metrics.gauge({
+      name: 'troupe_outbox_oldest_seconds',
+      help: 'Age of the oldest message in the outbox',
+    });
+    this.mail = metrics.gauge({
+      name: 'troupe_partition_mail',
+      help: 'Messages in the mailbox of a partition: waiting, or taken and not handled',
+      labels: ['part', 'state'],
+    });
+    this.work = metrics.gauge({
+      name: 'troupe_work_queue',
+      help: 'Work for the workers of a class: waiting, or taken and not done',
+      labels: ['class', 'priority', 'state'],
+    });
+    this.streamMessages = metrics.gauge({
+      name: 'troupe_stream_messages',
+      help: 'Messages in a stream',
+      labels: ['stream'],
+    });
+    this.streamBytes = metrics.gauge({ name: 'troupe_stream_bytes', help: 'Bytes in a stream', labels: ['stream'] });
+    this.streamAge = metrics.gauge({
+      name: 'troupe_stream_oldest_seconds',
+      help: 'Age of the oldest message in a stream',
+      labels: ['stream'],
+    });
+    this.diskFree = metrics.gauge({ name: 'troupe_disk_free_bytes', help: 'Free space where results are stored' });
+    this.diskSize = metrics.gauge({
+      name: 'troupe_disk_size_bytes',
+      help: 'Size of the disk where results are stored',
+    });
+    this.gauges = [
+      ...[this.jobs, this.oldestJob, this.stalled, this.frontier, this.hosts, this.slowHosts, this.deadLetters],
+      ...[this.deliveries, this.outboxAge, this.mail, this.work, this.streamMessages, this.streamBytes, this.streamAge],
+      ...[this.diskFree, this.diskSize],
+    ];
+    metrics.onScrape(() => this.read());
+  }
+
+  private async read(): Promise<void> {
+    if (this.now() - this.readAt < FRESH_MS) return;
+    this.readAt = this.now();
+    this.forget();
+    if (!this.sources.isLeader()) return;
+    const { census, backlog, disk } = this.sources;
+    await Promise.all([
+      census.jobs().then((counts) => this.showJobs(counts)),
+      census.hosts().then((counts) => this.showHosts(counts)),
+      census.tables().then((counts) => this.showTables(counts)),
+      backlog().then((counts) => this.showBacklog(counts)),
+      disk().then((space) => this.showDisk(space)),
+    ]);
+  }
+
+  /** Values of a host, a kind or a leadership that is over must not stay. */
+  private forget(): void {
+    for (const gauge of this.gauges) gauge.reset();
+  }
+
+  private showJobs(counts: readonly JobCount[]): void {
+    let ready = 0;
+    let inflight = 0;
+    for (const { kind, running, oldestS, stalled, ...urls } of counts) {
+      this.jobs.set({ kind }, running);
+      this.oldestJob.set({ kind }, oldestS);
+      this.stalled.set({ kind }, stalled);
+      ready += urls.ready;
+      inflight += urls.inflight;
+    }
+    this.frontier.set({ state: 'ready' }, ready);
+    this.frontier.set({ state: 'inflight' }, inflight);
+  }
+
+  private showHosts({ active, penalised, slowest }: HostCount): void {
+    this.hosts.set({ state: 'active' }, active);
+    this.hosts.set({ state: 'penalised' }, penalised);
+    for (const { host, meanS } of slowest) this.slowHosts.set({ host }, meanS);
+  }
+
+  private showTables({ deadLetters, openDeliveries, outboxAgeS }: TableCounts): void {
+    this.deadLetters.set(deadLetters);
+    this.deliveries.set(openDeliveries);
+    this.outboxAge.set(outboxAgeS);
+  }
+
+  private showBacklog({ partitions, work, streams }: Backlog): void {
+    for (const { part, waiting, taken } of partitions) {
+      this.mail.set({ part, state: 'waiting' }, waiting);
+      this.mail.set({ part, state: 'taken' }, taken);
+    }
+    for (const { cls, prio, waiting, taken } of work) {
+      this.work.set({ class: cls, priority: prio, state: 'waiting' }, waiting);
+      this.work.set({ class: cls, priority: prio, state: 'taken' }, taken);
+    }
+    for (const { stream, messages, bytes, ageS } of streams) {
+      this.streamMessages.set({ stream }, messages);
+      this.streamBytes.set({ stream }, bytes);
+      this.streamAge.set({ stream }, ageS);
+    }
+  }
+
+  private showDisk(space: { freeBytes: number; sizeBytes: number } | null): void {
+    if (space === null) return;
+    this.diskFree.set(space.freeBytes);
+    this.diskSize.set(space.sizeBytes);
+  }
+}

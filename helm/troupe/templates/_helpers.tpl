@@ -1,0 +1,79 @@
+{{- define "troupe.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "troupe.fullname" -}}
+{{- if .Values.fullnameOverride }}{{ .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
+{{- else if contains (include "troupe.name" .) .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- else }}{{ printf "%s-%s" .Release.Name (include "troupe.name" .) | trunc 40 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- define "troupe.selector" -}}
+app.kubernetes.io/name: {{ include "troupe.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "troupe.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{ include "troupe.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
+{{- define "troupe.serviceAccount" -}}
+{{- if .Values.serviceAccount.create }}{{ default (include "troupe.fullname" .) .Values.serviceAccount.name }}
+{{- else }}{{ default "default" .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{- define "troupe.image" -}}
+{{- $tag := default .Chart.AppVersion .Values.image.tag }}
+{{- if .Values.image.digest }}{{ printf "%s@%s" .Values.image.repository .Values.image.digest }}
+{{- else }}{{ printf "%s:%s" .Values.image.repository $tag }}
+{{- end }}
+{{- end }}
+
+{{- define "troupe.browserImage" -}}
+{{- $repository := default .Values.image.repository .Values.image.browserRepository }}
+{{- $tag := default .Chart.AppVersion .Values.image.tag }}
+{{- if .Values.image.browserDigest }}{{ printf "%s@%s" $repository .Values.image.browserDigest }}
+{{- else }}{{ printf "%s:%s-browser" $repository $tag }}
+{{- end }}
+{{- end }}
+
+{{- define "troupe.secretName" -}}
+{{- default (printf "%s-secrets" (include "troupe.fullname" .)) .Values.secrets.existingSecret }}
+{{- end }}
+
+{{- define "troupe.claimName" -}}
+{{- default (printf "%s-results" (include "troupe.fullname" .)) .Values.storage.existingClaim }}
+{{- end }}
+
+{{/* fetcherHttp -> fetcher-http */}}
+{{- define "troupe.roleName" -}}
+{{- kebabcase . }}
+{{- end }}
+
+{{/* Environment of every container. */}}
+{{- define "troupe.envFrom" -}}
+- configMapRef:
+    name: {{ include "troupe.fullname" . }}-config
+- secretRef:
+    name: {{ include "troupe.secretName" . }}
+{{- with .Values.extraEnvFrom }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "troupe.commonEnv" -}}
+- name: HOST
+  value: 0.0.0.0
+- name: METRICS_PORT
+  value: '9464'
+- name: TROUPE_DATA_DIR
+  value: /data
+{{- with .Values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}

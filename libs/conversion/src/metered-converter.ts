@@ -1,0 +1,40 @@
+import type { Converter, ConvertRequest, ConvertResult } from '@troupe/contracts';
+import type { Metrics } from '@troupe/observability';
+
+/** A converter whose pages are counted. */
+export class MeteredConverter implements Converter {
+  readonly #seconds;
+  readonly #pages;
+  readonly #waiting;
+
+  constructor(
+    private readonly converter: Converter,
+    metrics: Metrics,
+  ) {
+    this.#seconds = metrics.histogram({
+      name: 'troupe_convert_seconds',
+      help: 'Time of a conversion, waiting for a thread included',
+    });
+    this.#pages = metrics.counter({
+      name: 'troupe_convert_pages_total',
+      help: 'Converted pages by what they turned out to be; failed: not convertible',
+      labels: ['verdict'],
+    });
+    this.#waiting = metrics.gauge({ name: 'troupe_convert_inflight', help: 'Pages in conversion or waiting for it' });
+  }
+
+  async convert(request: ConvertRequest, signal?: AbortSignal): Promise<ConvertResult> {
+    const stop = this.#seconds.startTimer();
+    this.#waiting.inc();
+    let verdict = 'failed';
+    try {
+      const result = await this.converter.convert(request, signal);
+      ({ verdict } = result);
+      return result;
+    } finally {
+      stop();
+      this.#waiting.dec();
+      this.#pages.inc({ verdict });
+    }
+  }
+}

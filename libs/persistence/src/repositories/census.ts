@@ -1,0 +1,78 @@
+/** Counts of what is in the tables, for operators. Each is one statement over small or indexed sets. */
+import type pg from 'pg';
+
+export interface JobCount {
+  kind: string;
+  running: number;
+  /** Age of the oldest running one. */
+  oldestS: number;
+  /** Running, not paused, and without a new page for ten minutes. */
+  stalled: number;
+  /** URLs known and not yet begun, and those under way. */
+  ready: number;
+  inflight: number;
+}
+
+export interface SlowHost {
+  host: string;
+  meanS: number;
+}
+
+export interface HostCount {
+  /** Hosts that some job wants pages of. */
+  active: number;
+  /** Of them: asked us to pause or to slow down. */
+  penalised: number;
+  slowest: SlowHost[];
+}
+
+export interface TableCounts {
+  deadLetters: number;
+  /** Jobs with webhook events that are not delivered. */
+  openDeliveries: number;
+  /** Age of the oldest message that no receiver has confirmed; 0 without any. */
+  outboxAgeS: number;
+}
+
+const SLOWEST_HOSTS = 10;
+const STALLED = "interval '10 minutes'";
+
+const JOBS = `SELECT j.kind, count(*)::int AS running, coalesce(max(extract(epoch FROM now() - j.created_at)), 0)::float8 AS "oldestS",
+    count(*) FILTER (WHERE NOT j.paused AND greatest(j.created_at, p.finished_at) < now() - ${STALLED})::int AS stalled,
+    coalesce(sum((a.state -> 's' ->> 'ready')::bigint), 0)::float8 AS ready,
+    coalesce(sum((a.state -> 's' ->> 'inflight')::bigint), 0)::float8 AS inflight
+  FROM job j
+  LEFT JOIN LATERAL (SELECT finished_at FROM page WHERE job_no = j.job_no AND shard = 0 ORDER BY ord DESC LIMIT 1) p ON true
+  LEFT JOIN actor a ON a.key = j.kind || '/' || j.id
+  WHERE j.status = 'scraping' GROUP BY j.kind`;
+
+const POLICY = `state -> 's' -> 'policy'`;
+const HOSTS = `SELECT count(*)::int AS active,
+    count(*) FILTER (WHERE (${POLICY} ->> 'backoffGapMs')::float8 > 0 OR (${POLICY} -> 'pause' ->> 'ms')::float8 > 0)::int AS penalised
+  FROM actor WHERE kind = 'domain' AND NOT terminal`;
+const SLOWEST = `SELECT substr(key, 8) AS host, (${POLICY} ->> 'meanMs')::float8 / 1000 AS "meanS"
+  FROM actor WHERE kind = 'domain' AND NOT terminal AND ${POLICY} ->> 'meanMs' IS NOT NULL
+  ORDER BY 2 DESC LIMIT ${SLOWEST_HOSTS}`;
+const TABLES = `SELECT (SELECT count(*) FROM dead_letter)::int AS "deadLetters",
+    (SELECT count(*) FROM actor WHERE kind = 'delivery' AND NOT terminal)::int AS "openDeliveries",
+    coalesce((SELECT extract(epoch FROM now() - min(created_at)) FROM outbox), 0)::float8 AS "outboxAgeS"`;
+
+export class Census {
+  constructor(private readonly pool: Pick<pg.Pool, 'query'>) {}
+
+  async jobs(): Promise<JobCount[]> {
+    return (await this.pool.query<JobCount>(JOBS)).rows;
+  }
+
+  async hosts(): Promise<HostCount> {
+    const [counts, slowest] = await Promise.all([
+      this.pool.query<Omit<HostCount, 'slowest'>>(HOSTS),
+      this.pool.query<SlowHost>(SLOWEST),
+    ]);
+    return { ...counts.rows[0]!, slowest: slowest.rows };
+  }
+
+  async tables(): Promise<TableCounts> {
+    return (await this.pool.query<TableCounts>(TABLES)).rows[0]!;
+  }
+}
