@@ -32,7 +32,7 @@ beforeAll(async () => {
   shop = await ShopSite.start(LISTS);
   shop.latencyMs = SITE_MS;
   model = await startModelServer({
-    brain: async (request) => ({ ...(await readingBrain(request)), delayMs: MODEL_MS }),
+    brain: (request) => ({ ...readingBrain(request), delayMs: MODEL_MS }),
   });
   cluster = await startCluster({
     env: { ...modelEnv(model), ALLOW_PRIVATE_TARGETS: '127.0.0.1', HOST_GAP_MS: '0', HOST_MAX_CONN: '2' },

@@ -193,13 +193,13 @@ describe('an extract job', () => {
   });
 
   it('fails when its time is up', async () => {
-    model.setBrain(async (request) => ({ ...(await readingBrain(request)), delayMs: 20_000 }));
+    model.setBrain((request) => ({ ...readingBrain(request), delayMs: 20_000 }));
     const status = await extract({ urls: [shop.list('late', 0)], schema: PRODUCTS_SCHEMA, timeout: 2_000 });
     expect(status).toMatchObject({ success: false, status: 'failed', data: [], error: expect.stringMatching(/tim/) });
   });
 
   it('ends when it is cancelled, and asks the model for nothing more', async () => {
-    model.setBrain(async (request) => ({ ...(await readingBrain(request)), delayMs: 1_500 }));
+    model.setBrain((request) => ({ ...readingBrain(request), delayMs: 1_500 }));
     const id = await start({ urls: [`${shop.url('/cancelled')}/*`], schema: PRODUCTS_SCHEMA });
     const before = model.requests.length;
     while (model.requests.length === before) await sleep(50);

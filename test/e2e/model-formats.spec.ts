@@ -352,7 +352,7 @@ describe('an extractor that dies', () => {
       if (killed) return readingBrain(request);
       killed = true;
       await cluster.signal('extractor', 'SIGKILL');
-      return { ...(await readingBrain(request)), delayMs: 500 };
+      return { ...readingBrain(request), delayMs: 500 };
     });
     const { status, data } = await scrape('/a', { formats: [JSON_FORMAT] });
     expect([status, data.json]).toEqual([200, factsOf('a')]);

@@ -9,6 +9,7 @@ import { createSearchProvider } from '@troupe/search';
 import { createAgent } from './agent/create-agent.js';
 import { extractHandlers } from './extract/extract-handlers.js';
 import { ExtractorModule } from './extractor.module.js';
+import { modelCounts } from './models/model-counts.js';
 import { TeamBudget } from './models/team-budget.js';
 import { TeamModels } from './models/team-models.js';
 import { checkBySchema, createCrawlPlanner, createPageModeler } from './pages/create-pages.js';
@@ -34,7 +35,8 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
   const own = await TeamModelTable.watch(pool, onModelProblem);
   const perDay = config.llmTeamTokensPerDay;
   const budget = new TeamBudget({ usage: new ModelUsage(pool), perDay, onProblem: onModelProblem });
-  const models = new TeamModels({ config, accessOf: (team) => own.accessOf(team), budget });
+  const onCall = modelCounts(metrics);
+  const models = new TeamModels({ config, accessOf: (team) => own.accessOf(team), budget, onCall });
   await models.warm();
   const search = await createSearchProvider(config);
   const steps = new ModelSteps(pool);

@@ -1,5 +1,5 @@
 /** Blobs as objects of an S3 bucket, or of any server that speaks as S3 does: for clusters of several machines. */
-import type { S3Client } from '@aws-sdk/client-s3';
+import type * as S3 from '@aws-sdk/client-s3';
 import { blobKey, BlobNotFoundError, isBlobHour, parseBlobKey, type BlobPlace, type BlobStore } from './blob-store.js';
 
 export interface S3Place {
@@ -8,13 +8,16 @@ export interface S3Place {
   prefix: string;
 }
 
-type Sdk = typeof import('@aws-sdk/client-s3');
+type Sdk = Pick<
+  typeof S3,
+  'PutObjectCommand' | 'GetObjectCommand' | 'ListObjectsV2Command' | 'DeleteObjectsCommand' | 'HeadBucketCommand'
+>;
 
 /** What a bucket must do; the client library is large, so it is handed in by who has loaded it. */
 export class S3Bucket {
   constructor(
     private readonly sdk: Sdk,
-    private readonly client: S3Client,
+    private readonly client: S3.S3Client,
     private readonly place: S3Place,
   ) {}
 

@@ -31,5 +31,7 @@ export function readingSpec(spec: ScrapeSpec): ScrapeSpec {
 export function withoutReading(document: PageDocument, spec: ScrapeSpec): PageDocument {
   const added: readonly string[] = addedFormats(spec);
   if (added.length === 0) return document;
-  return Object.fromEntries(Object.entries(document).filter(([key]) => !added.includes(key))) as unknown as PageDocument;
+  return Object.fromEntries(
+    Object.entries(document).filter(([key]) => !added.includes(key)),
+  ) as unknown as PageDocument;
 }

@@ -35,7 +35,8 @@ export class PageModels {
   /** Waits for a free extractor, and for the model, as long as there is time. Rejects only with the signal's reason. */
   async ask(question: PageQuestion, texts: PageTexts, { leftMs, signal }: AskLimits): Promise<PageAnswer> {
     const { texts: sent, warnings } = bounded(texts);
-    if (texts.markdown.trim() === '') return failed(question, new TroupeError('SCRAPE_JSON_FAILED', 'The page has no text'));
+    if (texts.markdown.trim() === '')
+      return failed(question, new TroupeError('SCRAPE_JSON_FAILED', 'The page has no text'));
     const timeoutMs = Math.floor(leftMs - Math.min(MAX_MARGIN_MS, MARGIN_SHARE * leftMs));
     if (timeoutMs < MIN_MODEL_MS) return failed(question, tooLate());
     try {

@@ -1,4 +1,11 @@
-import { type AgentSpec, type BatchSpec, type CrawlSpec, type ExtractSpec, type Uuid } from '@troupe/contracts';
+import {
+  type AgentSpec,
+  type BatchSpec,
+  type CrawlSpec,
+  type ExtractSpec,
+  MAX_MODEL_SPEC_CHARS,
+  type Uuid,
+} from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
 import { ApiError, unavailable } from '../errors/api-error.js';
 import { type CreditGate } from '../limits/credit-gate.js';
@@ -74,13 +81,14 @@ export class JobSubmitService {
 
   /** What the job costs is known when it has ended; one credit must be there. @throws as `startCrawl` does */
   async startExtract(spec: ExtractSpec, submission: Submission): Promise<Uuid> {
+    checkSize(spec);
     await this.checkQueue(submission.caller);
     await this.parts.credits.charge(submission.caller, 1);
     return this.submit({
       kind: 'extract',
       spec,
       originUrl: spec.urls[0] ?? null,
-      wireOptions: { showSources: spec.showSources },
+      wireOptions: { showSources: spec.showSources, webhook: spec.webhook },
       zdr: spec.scrape.zeroRetention,
       ...ownerOf(submission),
     });
@@ -88,6 +96,7 @@ export class JobSubmitService {
 
   /** As for `startExtract`. The credits of the run are bounded by what the team has left. */
   async startAgent(asked: AgentSpec, maxCredits: number, submission: Submission): Promise<Uuid> {
+    checkSize(asked);
     await this.checkQueue(submission.caller);
     const affordable = await this.parts.credits.affordable(submission.caller, asked.maxCredits ?? maxCredits);
     const { prompt, urls, schema, model, effort } = asked;
@@ -95,7 +104,7 @@ export class JobSubmitService {
       kind: 'agent',
       spec: { ...asked, maxCredits: affordable },
       originUrl: urls[0] ?? null,
-      wireOptions: { prompt, urls, schema, model, effort },
+      wireOptions: { prompt, urls, schema, model, effort, webhook: asked.webhook },
       zdr: asked.scrape.zeroRetention,
       ...ownerOf(submission),
     });
@@ -127,4 +136,12 @@ export class JobSubmitService {
 
 function ownerOf({ caller, origin, integration, idempotencyKey }: Submission) {
   return { team: caller.team, keyId: caller.keyId, origin, integration, idempotencyKey };
+}
+
+/** The whole wish travels with every step of the job. @throws ApiError 400 */
+function checkSize(spec: ExtractSpec | AgentSpec): void {
+  const chars = JSON.stringify(spec).length;
+  if (chars <= MAX_MODEL_SPEC_CHARS) return;
+  const what = `The request takes ${chars} characters with its URLs, prompt and schema; at most ${MAX_MODEL_SPEC_CHARS} are read`;
+  throw new ApiError(400, what, { code: 'BAD_REQUEST' });
 }

@@ -1,5 +1,5 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req } from '@nestjs/common';
-import { hasModel, type TroupeConfig } from '@troupe/config';
+import { type TroupeConfig } from '@troupe/config';
 import { TroupeError, type Uuid } from '@troupe/contracts';
 import type { Request } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
@@ -12,7 +12,7 @@ import { BodyPipe, JobIdPipe } from '../validation/body.pipe.js';
 import { warningOf, type ReadBody } from '../validation/read-body.js';
 import { AgentDto } from './agent.dto.js';
 import { agentRunToV2, agentSpecFromV2, agentToV2, readBefore } from './agent.mapper.js';
-import { refuseZeroDataRetention } from './offer.js';
+import { mayUseModel, refuseZeroDataRetention } from './offer.js';
 import { submissionOf } from './submission.js';
 
 const RUNS_PER_PAGE = 20;
@@ -33,7 +33,7 @@ export class AgentController {
     @Body(new BodyPipe(AgentDto)) { body, warnings }: ReadBody<AgentDto>,
     @Req() request: Request,
   ) {
-    if (!hasModel(this.config))
+    if (!mayUseModel(caller, this.config))
       throw new TroupeError('NOT_SUPPORTED', 'Agents need a language model, and none is configured');
     const spec = agentSpecFromV2(body, { ...this.config, checkTarget: (url) => this.targets.check(url) });
     refuseZeroDataRetention(body.zeroDataRetention, caller);

@@ -1,5 +1,5 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req } from '@nestjs/common';
-import { hasModel, type TroupeConfig } from '@troupe/config';
+import { type TroupeConfig } from '@troupe/config';
 import { TroupeError, type Uuid } from '@troupe/contracts';
 import type { Request } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
@@ -11,7 +11,7 @@ import { BodyPipe, JobIdPipe } from '../validation/body.pipe.js';
 import { warningOf, type ReadBody } from '../validation/read-body.js';
 import { ExtractDto } from './extract.dto.js';
 import { extractFromV2, extractToV2 } from './extract.mapper.js';
-import { refuseZeroDataRetention } from './offer.js';
+import { mayUseModel, refuseZeroDataRetention } from './offer.js';
 import { submissionOf } from './submission.js';
 
 @Controller('v2/extract')
@@ -30,7 +30,7 @@ export class ExtractController {
     @Body(new BodyPipe(ExtractDto)) { body, warnings }: ReadBody<ExtractDto>,
     @Req() request: Request,
   ) {
-    if (!hasModel(this.config)) {
+    if (!mayUseModel(caller, this.config)) {
       throw new TroupeError('NOT_SUPPORTED', 'Extraction needs a language model, and none is configured');
     }
     const order = extractFromV2(body, { ...this.config, checkTarget: (url) => this.targets.check(url) });

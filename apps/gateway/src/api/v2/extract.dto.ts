@@ -36,7 +36,7 @@ export class ExtractDto extends OriginDto {
   @BooleanField() ignoreInvalidURLs?: boolean;
   @NestedField(() => ScrapeOptionsDto) scrapeOptions?: ScrapeOptionsDto;
   @NumberField({ min: 1000 }) timeout?: number;
-  @WebhookField() webhook?: WebhookInput;
+  @WebhookField(['extract']) webhook?: WebhookInput;
 }
 
 function promptIssues(value: unknown, body: object): Issue[] {
