@@ -24,7 +24,14 @@ export interface SlotClaim {
   fetcher: string;
 }
 
-export type SlotVerdict = { held: SlotHold; previousFetcher: string | null } | 'stale' | 'duplicate';
+export interface SlotTaken {
+  held: SlotHold;
+  /** Who had the place before; null: nobody, or we ourselves. */
+  previousFetcher: string | null;
+  /** The lane has run before, in a process that died, and this is what the bus delivers again. */
+  isRerun: boolean;
+}
+export type SlotVerdict = SlotTaken | 'stale' | 'duplicate';
 
 interface KnownSlot {
   value: StoredSlot | null;
@@ -70,7 +77,11 @@ export class SlotBoard {
         continue;
       }
       const hold = await this.#take({ key, host, isExpress: false, stored, value: { ...pick(claim), st: 'held' } });
-      if (hold !== null) return { held: hold, previousFetcher: stored.value?.fetcher ?? null };
+      if (hold !== null) {
+        const before = stored.value;
+        const isRerun = before?.gen === claim.gen && before.lane === claim.lane && before.st === 'held';
+        return { held: hold, previousFetcher: before?.fetcher ?? null, isRerun };
+      }
     }
     throw new TroupeError('UNKNOWN_ERROR', `Slot ${claim.i} of ${host} changes too fast to be claimed`, {
       retryable: true,
@@ -134,7 +145,7 @@ export class SlotBoard {
 
   #own(host: string, key: string, stored: KnownSlot): SlotVerdict {
     const held: SlotHold = { key, host, isExpress: false, value: stored.value!, revision: stored.revision };
-    return { held, previousFetcher: null };
+    return { held, previousFetcher: null, isRerun: false };
   }
 
   /** One compare-and-set; null when somebody else was faster. */

@@ -23,6 +23,7 @@ export {
   type RecipeKey,
   type SelectorRecipe,
 } from './repositories/selector-recipes.js';
+export { OpenItems } from './repositories/open-items.js';
 export * from './repositories/rate-counter.js';
 export * from './repositories/team-admin.repository.js';
 export * from './repositories/team-proxies.js';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
+  type SlotTaken,
   CancelBoard,
   KvLeaseBoard,
   MemberBoard,
@@ -75,14 +76,14 @@ describe('boards on a real server', () => {
       fetcher,
     });
     const first = await one.claim('h.test', claim('f1', 1, 1));
-    expect(first).toMatchObject({ previousFetcher: null });
+    expect(first).toMatchObject({ previousFetcher: null, isRerun: false });
     expect(await two.claim('h.test', claim('f2', 1, 1))).toBe('duplicate');
     alive.delete('f1');
-    expect(await two.claim('h.test', claim('f2', 1, 1))).toMatchObject({ previousFetcher: 'f1' });
+    expect(await two.claim('h.test', claim('f2', 1, 1))).toMatchObject({ previousFetcher: 'f1', isRerun: true });
     alive.add('f1');
     expect(await one.renew((first as { held: SlotHold }).held)).toBe(false);
-    const next = (await one.claim('h.test', claim('f1', 1, 2))) as { held: SlotHold; previousFetcher: string | null };
-    expect(next.previousFetcher).toBe('f2');
+    const next = (await one.claim('h.test', claim('f1', 1, 2))) as SlotTaken;
+    expect(next).toMatchObject({ previousFetcher: 'f2', isRerun: false });
     expect(await one.renew(next.held)).toBe(true);
     expect(await two.claim('h.test', claim('f2', 1, 1))).toBe('stale');
     await one.release(next.held);

@@ -93,7 +93,8 @@ const url = (name: string) => `http://${HOST}/docs/${name}`;
 
 /** Everything around a lane, answering as told. */
 class Surroundings {
-  verdict: SlotVerdict = { held: {} as SlotHold, previousFetcher: null };
+  openItems = (): Set<number> => new Set();
+  verdict: SlotVerdict = { held: {} as SlotHold, previousFetcher: null, isRerun: false };
   fetch: (request: PageRequest) => Promise<FetchedPage> = async (request) => pageOf(request.url);
   finish: PageFinisher['finish'] = async (page) => page;
   rules: RobotsFile = RobotsFile.allowAll;
@@ -166,6 +167,7 @@ class Surroundings {
     cache: this.memory.cache,
     finisher: { finish: (page, scrape, limits) => this.finish(page, scrape, limits) },
     erasable: { of: (job) => ({ put: async () => `zdr/${job}/blob` }) },
+    openItems: { of: async () => this.openItems() },
     blobs: {
       put: async (bytes) => {
         if (this.storeFailures-- > 0) throw new Error('disk full');
@@ -386,14 +388,31 @@ describe('a lane', () => {
   });
 
   it('waits one gap when another fetcher ran the slot before', async () => {
-    around.verdict = { held: {} as SlotHold, previousFetcher: 'other' };
+    around.verdict = { held: {} as SlotHold, previousFetcher: 'other', isRerun: false };
     const startedAt = performance.now();
     await around.run(laneOf([url('a')], { gapMs: 80 }));
     expect(around.fetched[0]!.at - startedAt).toBeGreaterThanOrEqual(75);
   });
 
+  it('asks for nothing again that its job has settled, when another fetcher died on it', async () => {
+    around.verdict = { held: {} as SlotHold, previousFetcher: 'other', isRerun: true };
+    around.openItems = () => new Set([2]);
+    const end = await around.run(laneOf([url('a'), url('b')]));
+    expect(around.fetched.map(({ url: asked }) => asked)).toEqual([url('b')]);
+    expect(end).toMatchObject({ reason: 'done', unrun: [] });
+  });
+
+  it('runs whole when nobody can say what is settled', async () => {
+    around.verdict = { held: {} as SlotHold, previousFetcher: 'other', isRerun: true };
+    around.openItems = () => {
+      throw new Error('away');
+    };
+    await around.run(laneOf([url('a'), url('b')]));
+    expect(around.fetched).toHaveLength(2);
+  });
+
   it('does not wait when it ran the slot before itself long ago', async () => {
-    around.verdict = { held: {} as SlotHold, previousFetcher: 'me' };
+    around.verdict = { held: {} as SlotHold, previousFetcher: 'me', isRerun: false };
     const startedAt = performance.now();
     await around.run(laneOf([url('a')], { gapMs: 500 }));
     expect(around.fetched[0]!.at - startedAt).toBeLessThan(250);

@@ -19,6 +19,7 @@ import {
 import { blobHour, type BlobStore, type ErasableBlobs } from '@troupe/blob-store';
 import { canonicalize, compileScope, fingerprintUrl, type CompiledScope } from '@troupe/frontier';
 import type { SlotHold } from '@troupe/messaging';
+import type { OpenItems } from '@troupe/persistence';
 import type { Cancels, LaneSlots, Mailboxes, Pauses, Penalties, RobotsLookup } from '../ports.js';
 import type { CacheView, PageCache } from '../cache/index.js';
 import { mayNeedModel, readingSpec } from '../models/model-wish.js';
@@ -50,6 +51,8 @@ export interface LaneParts {
   blobs: Pick<BlobStore, 'put'>;
   /** Of jobs with zero data retention. */
   erasable: Pick<ErasableBlobs, 'of'>;
+  /** What a job has not settled. */
+  openItems: Pick<OpenItems, 'of'>;
   resultTtlHours: number;
   log: { warn(context: object, message: string): void };
 }
@@ -129,7 +132,8 @@ export class LaneRun {
     try {
       this.#results.started();
       await this.#handover(claim.previousFetcher);
-      const { reason, unrun } = await this.#runItems();
+      const items = claim.isRerun ? await this.#unsettled() : this.lane.items;
+      const { reason, unrun } = await this.#runItems(items);
       await this.#end(reason, startedAt, unrun);
     } finally {
       clearInterval(renewal);
@@ -168,19 +172,31 @@ export class LaneRun {
     await this.#pause(Math.max(this.lane.notBeforeMs, isHandover ? this.#gapMs() : 0));
   }
 
+  /** What an earlier run had told its job of is not asked for again. Nobody to tell: everything is. */
+  async #unsettled(): Promise<LaneItem[]> {
+    const { jobNo, items } = this.lane;
+    try {
+      const open = await this.parts.openItems.of(jobNo, items);
+      return items.filter(({ item }) => open.has(item));
+    } catch (error) {
+      this.parts.log.warn({ job: this.lane.job, err: error }, 'a lane that runs again runs whole');
+      return items;
+    }
+  }
+
   #gapMs(): number {
     return Math.max(this.lane.gapMs, this.parts.penalties.gapMs(this.lane.host));
   }
 
-  async #runItems(): Promise<{ reason: EndReason; unrun: LaneItem[] }> {
-    const { reason, unrun } = await this.#fetchItems();
+  async #runItems(items: LaneItem[]): Promise<{ reason: EndReason; unrun: LaneItem[] }> {
+    const { reason, unrun } = await this.#fetchItems(items);
     const dropped = await this.#writing.ended();
     if (dropped.length === 0) return { reason, unrun };
     return { reason: this.#reasonToStop() ?? reason, unrun: [...dropped, ...unrun] };
   }
 
-  async #fetchItems(): Promise<{ reason: EndReason; unrun: LaneItem[] }> {
-    const { items, team } = this.lane;
+  async #fetchItems(items: LaneItem[]): Promise<{ reason: EndReason; unrun: LaneItem[] }> {
+    const { team } = this.lane;
     const urls = items.map(({ url }) => url);
     const cached = await this.parts.cache.lookUp(team, urls, this.#spec);
     for (const [index, item] of items.entries()) {
