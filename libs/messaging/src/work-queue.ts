@@ -27,8 +27,8 @@ export interface WorkFeed {
   stop(): Promise<void>;
 }
 
-const ACK_WAIT_MS = 60_000;
-const PROGRESS_MS = 20_000;
+const ACK_WAIT_MS = 30_000;
+const PROGRESS_MS = 10_000;
 const FAILED_RETRY_MS = 1_000;
 const UNREADABLE_RETRY_MS = 30_000;
 const MAX_UNACKED = 20_000;
@@ -38,7 +38,7 @@ export class WorkQueue {
 
   /**
    * Acknowledged when the handler resolves, handed back for `retryMs` when it says so, for 1 s when it throws. While
-   * it runs the server hears of progress every 20 s.
+   * it runs the server hears of progress every 10 s.
    */
   async consume(cls: WorkClass, prio: WorkPriority, options: WorkFeedOptions, handler: WorkHandler): Promise<WorkFeed> {
     const consumer = `w-${cls}-${prio}`;
