@@ -1,10 +1,11 @@
 import { NestFactory } from '@nestjs/core';
 import type { MicroserviceOptions } from '@nestjs/microservices';
+import { openBlobs } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
 import { RPC } from '@troupe/contracts';
 import { ActorBus, CancelBoard, MemberBoard, NatsLink, NatsStrategy, Rpc } from '@troupe/messaging';
 import { watchLink, watchPool, type RunningService, type ServiceContext } from '@troupe/observability';
-import { createDataSource, ModelSteps, ModelUsage, poolOf, SelectorRecipes, TeamModelTable } from '@troupe/persistence';
+import { createPool, ModelSteps, ModelUsage, SelectorRecipes, TeamModelTable } from '@troupe/persistence';
 import { createSearchProvider } from '@troupe/search';
 import { createAgent } from './agent/create-agent.js';
 import { extractHandlers } from './extract/extract-handlers.js';
@@ -24,9 +25,8 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
   const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
   const link = await NatsLink.open({ url: config.natsUrl, name: instance, onProblem });
   await link.ensureTopology();
-  const dataSource = createDataSource({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
-  await dataSource.initialize();
-  const pool = poolOf(dataSource);
+  const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
+  const blobs = await openBlobs(config);
   watchLink(metrics, link);
   watchPool(metrics, pool);
   const cancels = new CancelBoard(link);
@@ -52,7 +52,7 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
     mailboxes,
     cancels,
     handlers: {
-      ...extractHandlers({ ...shared, config, dataSource, reader: modeler }),
+      ...extractHandlers({ ...shared, config, pool, results: blobs.results, reader: modeler }),
       act: createAgent(shared),
     },
   });
@@ -72,7 +72,8 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
       own.stop();
       await Promise.all([app.get(MemberBoard).stop(), cancels.stop(), budget.write(), models.close(), search?.close()]);
       await link.close();
-      await dataSource.destroy();
+      await pool.end();
+      blobs.close();
     },
   };
 }

@@ -12,7 +12,7 @@ import {
   AuditLog,
   BlockedHosts,
   BlocklistRepository,
-  createDataSource,
+  createPool,
   DeliveryRepository,
   DeadLetterRepository,
   Housekeeping,
@@ -20,7 +20,6 @@ import {
   JobRepository,
   LedgerRepository,
   ModelSteps,
-  poolOf,
   RateCounter,
   type RateTotal,
   ScrapeRepository,
@@ -93,15 +92,12 @@ export async function startGateway(context: Context): Promise<RunningService> {
 async function connect({ config, instance, log, metrics }: Context) {
   const link = await NatsLink.open({ url: config.natsUrl, name: instance });
   await link.ensureTopology();
-  const dataSource = createDataSource({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
-  await dataSource.initialize();
+  const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
   watchLink(metrics, link);
-  watchPool(metrics, poolOf(dataSource));
-  const housekeeping = new Housekeeping(poolOf(dataSource));
+  watchPool(metrics, pool);
+  const housekeeping = new Housekeeping(pool);
   await housekeeping.checkMigrations();
-  const blocklist = await BlockedHosts.watch(poolOf(dataSource), (error) =>
-    log.warn({ err: error }, 'the blocklist was not read'),
-  );
+  const blocklist = await BlockedHosts.watch(pool, (error) => log.warn({ err: error }, 'the blocklist was not read'));
   const members = new MemberBoard(link);
   await members.start({ id: instance, kind: 'gateway' });
   const provider = await createSearchProvider(config);
@@ -111,21 +107,20 @@ async function connect({ config, instance, log, metrics }: Context) {
     await provider?.close();
     await members.stop();
     blocklist.stop();
-    await dataSource.destroy();
+    await pool.end();
     await link.close();
   };
-  return { link, dataSource, housekeeping, blocklist, members, provider, blobs, close };
+  return { link, pool, housekeeping, blocklist, members, provider, blobs, close };
 }
 
 type Connections = Awaited<ReturnType<typeof connect>>;
 
 function buildServices(
   { config, instance, log }: Context,
-  { link, dataSource, housekeeping, blocklist, members, provider, blobs }: Connections,
+  { link, pool, housekeeping, blocklist, members, provider, blobs }: Connections,
   state: EdgeState,
 ) {
-  const pool = poolOf(dataSource);
-  const jobs = new JobRepository(dataSource, { resultTtlHours: config.resultTtlHours });
+  const jobs = new JobRepository(pool, { resultTtlHours: config.resultTtlHours });
   const documents = new ScrapeRepository(pool);
   const publisher = new ActorBus(link);
   const calls = new Rpc(link);
@@ -153,7 +148,7 @@ function buildServices(
   const pages = new PageBytes(blobs.results, jobs);
   const runs = new ResultRuns(jobs, pages, config.statusCacheMb * 1024 * 1024);
   const status = new JobStatusService({ jobs, runs, feeds });
-  const accounts = new Accounts(new AccountRepository(dataSource), {
+  const accounts = new Accounts(new AccountRepository(pool), {
     authMode: config.authMode,
     bootstrapKeys: config.troupeBootstrapKeys,
     concurrency: config.teamConcurrency,

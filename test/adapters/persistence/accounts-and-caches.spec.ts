@@ -8,7 +8,7 @@ let accounts: AccountRepository;
 
 beforeAll(async () => {
   db = await testDatabase();
-  accounts = new AccountRepository(db.dataSource);
+  accounts = new AccountRepository(db.pool);
 });
 afterAll(() => db.drop());
 
@@ -19,6 +19,7 @@ describe('API keys', () => {
       keyId,
       teamId,
       teamName: 'acme',
+      hasModel: false,
       concurrency: null,
       creditsLimit: null,
       flags: {},

@@ -12,7 +12,7 @@ let store: PgActorStore;
 
 beforeAll(async () => {
   db = await testDatabase();
-  jobs = new JobRepository(db.dataSource, { resultTtlHours: 24 });
+  jobs = new JobRepository(db.pool, { resultTtlHours: 24 });
   commands = new JobCommandRepository(db.pool, { resultTtlHours: 24 });
   store = new PgActorStore(db.pool, { resultTtlHours: 24 });
 });

@@ -72,7 +72,7 @@ describe('counted requests', () => {
 describe('the use of a team', () => {
   it('is the sum of its jobs and calls by day, month and key', async () => {
     const usage = new UsageRepository(db.pool);
-    const accounts = new AccountRepository(db.dataSource);
+    const accounts = new AccountRepository(db.pool);
     const { teamId: team, keyId } = await accounts.ensureTeamWithKey('user', 'fc-user');
     const [march, april] = [dayOf(Date.UTC(2026, 2, 31)), dayOf(Date.UTC(2026, 3, 1))];
     const job = (day: number, credits: number) =>
@@ -187,7 +187,7 @@ describe('teams', () => {
   });
 
   it('without keys stay the same over restarts', async () => {
-    const accounts = new AccountRepository(db.dataSource);
+    const accounts = new AccountRepository(db.pool);
     const made = await Promise.all([1, 2, 3].map(() => accounts.ensureTeam('default')));
     expect(new Set(made.map(({ teamId }) => teamId)).size).toBe(1);
     expect((await db.pool.query('SELECT FROM api_key WHERE team_id = $1', [made[0]!.teamId])).rowCount).toBe(0);
@@ -197,7 +197,7 @@ describe('teams', () => {
 describe('keys', () => {
   it('open a team until they are revoked, and are kept as a hash', async () => {
     const teams = new TeamAdminRepository(db.pool);
-    const accounts = new AccountRepository(db.dataSource);
+    const accounts = new AccountRepository(db.pool);
     const { id: team } = (await teams.createTeam({ name: 'keyed', ...SETTINGS }, BY))!;
     const key = `fc-${'0123456789abcdef'.repeat(2)}`;
     const expiresAt = new Date(Date.now() + 60_000);

@@ -376,7 +376,7 @@ describe('admission', () => {
 
   it('moves seeds into the frontier in order, each once', async () => {
     await activated();
-    const jobs = new JobRepository(db.dataSource, { resultTtlHours: 24 });
+    const jobs = new JobRepository(db.pool, { resultTtlHours: 24 });
     const urls = Array.from({ length: 25 }, (_, i) => ({ url: `http://h${i % 3}/${i}`, host: `h${i % 3}` }));
     const { jobNo: batch } = await jobs.create({
       kind: 'batch',
@@ -625,7 +625,7 @@ describe('odd contents', () => {
 describe('job rows', () => {
   it('keep their end: a later turn does not change a finished job', async () => {
     await activated();
-    const jobs = new JobRepository(db.dataSource, { resultTtlHours: 24 });
+    const jobs = new JobRepository(db.pool, { resultTtlHours: 24 });
     const created = await jobs.create({
       kind: 'crawl',
       team: randomUUID(),

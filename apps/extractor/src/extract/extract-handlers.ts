@@ -1,10 +1,8 @@
 import type { TroupeConfig } from '@troupe/config';
-import { openBlobRoots } from '@troupe/blob-store';
+import type { BlobStore } from '@troupe/blob-store';
 import type { ActorBus, Rpc } from '@troupe/messaging';
-import { DeliveryRepository, JobRepository, poolOf, type ModelSteps } from '@troupe/persistence';
+import { DeliveryRepository, JobRepository, type createPool, type ModelSteps } from '@troupe/persistence';
 import type { SearchProvider } from '@troupe/search';
-import path from 'node:path';
-import type { DataSource } from 'typeorm';
 import type { Models } from '../models/model.js';
 import type { TaskHandlers } from '../tasks/task-runner.js';
 import { ChildStarter } from './child-starter.js';
@@ -18,7 +16,9 @@ import { StoredPages } from './stored-pages.js';
 
 export interface ExtractParts {
   config: Readonly<TroupeConfig>;
-  dataSource: DataSource;
+  pool: ReturnType<typeof createPool>;
+  /** Where pages are stored. */
+  results: Pick<BlobStore, 'get'>;
   steps: ModelSteps;
   mailboxes: Pick<ActorBus, 'publishActor'>;
   calls: Pick<Rpc, 'call'>;
@@ -30,9 +30,8 @@ export interface ExtractParts {
 
 /** What an extract job asks of an extractor, step by step. */
 export function extractHandlers(parts: ExtractParts): Pick<TaskHandlers, 'plan' | 'pages' | 'merge'> {
-  const { config, dataSource, steps, mailboxes, calls, models, reader, search } = parts;
-  const { results } = openBlobRoots(path.join(config.troupeDataDir, 'blobs'));
-  const jobs = new JobRepository(dataSource, { resultTtlHours: config.resultTtlHours });
+  const { config, pool, results, steps, mailboxes, calls, models, reader, search } = parts;
+  const jobs = new JobRepository(pool, { resultTtlHours: config.resultTtlHours });
   return {
     plan: new PlanHandler({
       steps,
@@ -41,7 +40,7 @@ export function extractHandlers(parts: ExtractParts): Pick<TaskHandlers, 'plan' 
       children: new ChildStarter({ jobs, mailboxes }),
       maxPages: config.extractMaxPages,
     }),
-    pages: new PagesHandler({ stored: new StoredPages(new DeliveryRepository(poolOf(dataSource)), results), reader }),
+    pages: new PagesHandler({ stored: new StoredPages(new DeliveryRepository(pool), results), reader }),
     merge: new MergeHandler({ steps, models, fit: fitValue }),
   };
 }

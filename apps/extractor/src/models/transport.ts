@@ -4,7 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Connector, type Resolver } from '@troupe/egress';
-import { Agent, fetch as undiciFetch, ProxyAgent, type Dispatcher } from 'undici';
+import type * as Undici from 'undici';
 
 /** What came back for the last request of a call; filled in while it runs. */
 export interface CallTrace {
@@ -34,19 +34,16 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 4_000;
 
-export class Transport {
-  private readonly dispatcher: Dispatcher;
+interface Client {
+  fetch: typeof Undici.fetch;
+  dispatcher: Undici.Dispatcher;
+}
 
-  constructor(private readonly options: TransportOptions) {
-    const { proxy, resolver, connections } = options;
-    const common = { connections, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS, pipelining: 1 };
-    if (proxy !== null) {
-      this.dispatcher = new ProxyAgent({ ...common, ...proxyAddress(proxy) });
-    } else {
-      const connect = resolver === null ? { timeout: CONNECT_TIMEOUT_MS } : checkedConnect(resolver);
-      this.dispatcher = new Agent({ ...common, connect });
-    }
-  }
+export class Transport {
+  /** Large, and not needed where no model is. */
+  private client: Promise<Client> | null = null;
+
+  constructor(private readonly options: TransportOptions) {}
 
   /** A `fetch` for one call, and what it saw. */
   open(): { fetch: typeof fetch; trace: CallTrace } {
@@ -66,8 +63,17 @@ export class Transport {
     return { fetch: traced, trace };
   }
 
-  close(): Promise<void> {
-    return this.dispatcher.destroy();
+  async close(): Promise<void> {
+    await (await this.client)?.dispatcher.destroy();
+  }
+
+  private async load(): Promise<Client> {
+    const { Agent, fetch, ProxyAgent } = await import('undici');
+    const { proxy, resolver, connections } = this.options;
+    const common = { connections, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS, pipelining: 1 };
+    if (proxy !== null) return { fetch, dispatcher: new ProxyAgent({ ...common, ...proxyAddress(proxy) }) };
+    const connect = resolver === null ? { timeout: CONNECT_TIMEOUT_MS } : checkedConnect(resolver);
+    return { fetch, dispatcher: new Agent({ ...common, connect }) };
   }
 
   /** What a proxy connects to is not ours to pin: the name is looked at before. */
@@ -89,14 +95,15 @@ export class Transport {
     if (url.username !== '') headers.set('authorization', basicAuth(url));
     url.username = url.password = '';
     await this.checkAddress(url, signal);
-    const answer = await undiciFetch(url, {
+    const client = await (this.client ??= this.load());
+    const answer = await client.fetch(url, {
       body: body as string | undefined,
       headers: Object.fromEntries(headers),
       method,
       signal,
       // A redirect would take the key to an address that nobody configured.
       redirect: 'manual',
-      dispatcher: this.dispatcher,
+      dispatcher: client.dispatcher,
     });
     return answer;
   }
@@ -114,7 +121,7 @@ function basicAuth({ username, password }: URL): string {
   return `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`;
 }
 
-function checkedConnect(resolver: Resolver): Agent.Options['connect'] {
+function checkedConnect(resolver: Resolver): Undici.Agent.Options['connect'] {
   const connector = new Connector({ resolver, verifyTls: true, timeoutMs: CONNECT_TIMEOUT_MS });
   return ({ hostname, port, protocol }, callback) => {
     const secure = protocol === 'https:';

@@ -2,8 +2,6 @@
 import { createHash } from 'node:crypto';
 import type { TeamFlags, Uuid } from '@troupe/contracts';
 import type pg from 'pg';
-import type { DataSource } from 'typeorm';
-import { poolOf } from '../data-source.js';
 import { withTransaction } from '../pool.js';
 
 export interface TeamAccount {
@@ -51,11 +49,7 @@ const MAKE_TEAM = `INSERT INTO team (name) VALUES ($1) ON CONFLICT (name) DO NOT
 const FIND_TEAM = `SELECT ${ACCOUNT} FROM team t WHERE t.name = $1`;
 
 export class AccountRepository {
-  private readonly pool: pg.Pool;
-
-  constructor(dataSource: DataSource) {
-    this.pool = poolOf(dataSource);
-  }
+  constructor(private readonly pool: pg.Pool) {}
 
   /** Owner of a key that is neither revoked nor expired. */
   async findKey(hash: Buffer): Promise<KeyOwner | null> {

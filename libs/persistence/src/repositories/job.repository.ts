@@ -19,9 +19,7 @@ import {
   type Uuid,
 } from '@troupe/contracts';
 import type pg from 'pg';
-import type { DataSource } from 'typeorm';
 import { storable, storableJson } from '../actor-store/statement.js';
-import { poolOf } from '../data-source.js';
 import type { JobError } from '../entities/job.entity.js';
 import { withTransaction } from '../pool.js';
 import {
@@ -161,17 +159,15 @@ const AGENT_RUNS = `WITH newest AS (
     AND created_at < (SELECT min("createdAt") FROM newest)) AS "hasMore"
   FROM newest n ORDER BY "createdAt" DESC, job`;
 
+const ERRORS = `SELECT job_no AS "jobNo", id, at, url, code, message FROM job_error WHERE job_no = $1 ORDER BY at, id`;
+
 const LAST_PAGE = `SELECT ord FROM page WHERE job_no = $1 AND shard = 0 ORDER BY ord DESC LIMIT 1`;
 
 export class JobRepository {
-  private readonly pool: pg.Pool;
-
   constructor(
-    private readonly dataSource: DataSource,
+    private readonly pool: pg.Pool,
     private readonly options: { resultTtlHours: number },
-  ) {
-    this.pool = poolOf(dataSource);
-  }
+  ) {}
 
   /**
    * Records the job and its Start command; both exist or neither. Until the actor has committed its receipt the
@@ -251,9 +247,8 @@ export class JobRepository {
 
   /** Failed pages, oldest first. */
   async errors(jobNo: JobNo): Promise<JobError[]> {
-    return this.dataSource
-      .getRepository<JobError>('JobError')
-      .find({ where: { jobNo }, order: { at: 'ASC', id: 'ASC' } });
+    const { rows } = await this.pool.query<JobError>({ name: 'job-errors', text: ERRORS, values: [jobNo] });
+    return rows;
   }
 
   /** URLs that robots.txt forbids, in discovery order. */

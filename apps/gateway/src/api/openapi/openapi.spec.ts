@@ -120,18 +120,13 @@ describe('the description of the interface', () => {
     expect([...routes].filter((route) => route.includes('*') || route.includes('/v0'))).toEqual([]);
   });
 
-  it('has the shape of every answer but those that only say yes, and of calls that need a language model', () => {
+  it('has the shape of every answer but those that only say yes', () => {
     const shapeless = operations().filter(({ operation }) =>
       JSON.stringify(operation.responses['200']).includes('/schemas/Success"'),
     );
     expect(shapeless.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
-      'delete /v1/extract/{id}',
-      'delete /v2/extract/{id}',
-      'get /v1/extract/{id}',
-      'get /v2/extract/{id}',
+      'delete /v2/agent/{id}',
       'post /admin/dead-letters/{id}/replay',
-      'post /v1/extract',
-      'post /v2/extract',
     ]);
   });
 
