@@ -43,7 +43,7 @@ const KINDS = [
   { match: /\/test\/e2e\/watch\./, places: PLACES },
   { match: /\/test\/chaos\//, places: Math.min(2, PLACES) },
   { match: /\/test\/e2e\/bad-input\./, places: 1 },
-  { match: /\/apps\/fetcher\/src\/engines\//, lot: 'browsers', places: WORKERS, workers: WORKERS },
+  { match: /\/apps\/fetcher\/src\/engines\//, lot: 'browsers', places: Math.min(2, PLACES), workers: WORKERS },
   { match: /\/test\/e2e\/known-graph\./, places: 1 },
   { match: /\/test\/contract\/(?!operation)/, lot: 'contract', places: 1, shares: true },
   { match: /\/test\/(clients\/tools|e2e\/sdk)/, lot: 'clients', places: 1, shares: true },

@@ -1,5 +1,6 @@
 import type { Metrics } from '@troupe/observability';
 import type { CallReport } from './chat-model.js';
+import { RUNGS } from './providers/provider.js';
 
 /** What is asked of models, what it takes and how often their answers do not fit. */
 export function modelCounts(metrics: Metrics): (report: CallReport) => void {
@@ -17,16 +18,19 @@ export function modelCounts(metrics: Metrics): (report: CallReport) => void {
     'kind',
     ['prompt', 'answer'],
   );
-  const repairs = metrics.counter({
-    name: 'troupe_model_repairs_total',
-    help: 'Answers that did not satisfy their schema at first, by how they were asked for',
-    labels: ['rung'],
-  });
+  const repairs = metrics.counterOf(
+    {
+      name: 'troupe_model_repairs_total',
+      help: 'Answers that did not satisfy their schema at first, by how they were asked for',
+    },
+    'rung',
+    RUNGS,
+  );
   return ({ purpose, rung, ms, tokens: { prompt, answer }, outcome }) => {
     seconds.observe(ms / 1000);
     calls.inc({ purpose, outcome });
     tokens.inc('prompt', prompt);
     tokens.inc('answer', answer);
-    if (outcome === 'repaired') repairs.inc({ rung: rung ?? 'text' });
+    if (outcome === 'repaired' && rung !== null) repairs.inc(rung);
   };
 }

@@ -2,8 +2,9 @@
  * Small fetches beside the pages: robots.txt, sitemaps, feeds, pages of a map. On an express place of the host, never
  * while the host is under penalty, addresses checked by the engine on every hop.
  */
-import { TroupeError } from '@troupe/contracts';
+import { isTroupeError, TroupeError } from '@troupe/contracts';
 import { hostKey } from '@troupe/frontier';
+import { faultOf } from '../engines/engine-errors.js';
 import { PLAIN_VIEW, type EngineResponse, type FetchEngine } from '../engines/engine.js';
 import { HopGuard, HostPausedError } from '../pages/hop-guard.js';
 import type { Penalties, RobotsLookup } from '../ports.js';
@@ -44,24 +45,31 @@ export class ExpressFetch {
     const place = await this.parts.express.acquire(host, request.timeoutMs, request.signal);
     try {
       this.#checkPenalty(host);
-      const timeoutMs = Math.max(1, request.timeoutMs - (performance.now() - startedAt));
-      return await this.parts.engine.fetch(
-        {
-          ...request,
-          timeoutMs,
-          waitForMs: 0,
-          view: PLAIN_VIEW,
-          proxy: 'basic',
-          team: null,
-          contextKey: null,
-          onRedirect: (url) => guard.checkHop(url),
-        },
-        request.signal,
-      );
+      const ask = () => this.#ask(request, guard, startedAt);
+      return await ask().catch((error: unknown) => {
+        if (!wasCut(error) || request.signal.aborted) throw error;
+        return ask();
+      });
     } finally {
       place.release();
       guard.release();
     }
+  }
+
+  #ask(request: ExpressRequest, guard: HopGuard, startedAt: number): Promise<EngineResponse> {
+    return this.parts.engine.fetch(
+      {
+        ...request,
+        timeoutMs: Math.max(1, request.timeoutMs - (performance.now() - startedAt)),
+        waitForMs: 0,
+        view: PLAIN_VIEW,
+        proxy: 'basic',
+        team: null,
+        contextKey: null,
+        onRedirect: (url) => guard.checkHop(url),
+      },
+      request.signal,
+    );
   }
 
   #checkPenalty(host: string): void {
@@ -82,4 +90,10 @@ export class ExpressFetch {
       signal: request.signal,
     });
   }
+}
+
+/** A server may close an idle connection at the very moment at which it is used again: that says nothing about the file. */
+function wasCut(error: unknown): boolean {
+  const fault = isTroupeError(error) ? faultOf(error) : null;
+  return fault === 'ECONNRESET' || fault === 'UND_ERR_SOCKET';
 }

@@ -2,6 +2,7 @@
  * What only one process should tell: counts over all jobs, hosts and queues. The scheduler that holds the first partition
  * reads them when it is scraped, at most every ten seconds; the others show nothing.
  */
+import type { JobKind } from '@troupe/contracts';
 import type { Backlog } from '@troupe/messaging';
 import type { Metrics } from '@troupe/observability';
 import type { Census, HostCount, JobCount, TableCounts } from '@troupe/persistence';
@@ -15,6 +16,7 @@ export interface ClusterSources {
 }
 
 const FRESH_MS = 10_000;
+const KINDS: readonly JobKind[] = ['crawl', 'batch', 'extract', 'agent'];
 
 export class ClusterGauges {
   private readAt = -Infinity;
@@ -133,6 +135,11 @@ export class ClusterGauges {
   private showJobs(counts: readonly JobCount[]): void {
     let ready = 0;
     let inflight = 0;
+    for (const kind of KINDS) {
+      this.jobs.set({ kind }, 0);
+      this.oldestJob.set({ kind }, 0);
+      this.stalled.set({ kind }, 0);
+    }
     for (const { kind, running, oldestS, stalled, ...urls } of counts) {
       this.jobs.set({ kind }, running);
       this.oldestJob.set({ kind }, oldestS);

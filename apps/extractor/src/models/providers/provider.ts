@@ -6,7 +6,8 @@ import type { TokenCount, Tool } from '../model.js';
  * How structured output is asked for, the most reliable way first: the provider keeps to the schema; a tool is called whose
  * parameters are the schema; the provider keeps to JSON and the schema is told in words; everything is told in words.
  */
-export type Rung = 'schema' | 'tool' | 'json' | 'words';
+export const RUNGS = ['schema', 'tool', 'json', 'words'] as const;
+export type Rung = (typeof RUNGS)[number];
 
 export interface ChatRequest {
   system: string;
