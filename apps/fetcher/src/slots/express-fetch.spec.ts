@@ -20,7 +20,7 @@ function fetcherThat(answers: (EngineResponse | Error)[]) {
     express: {
       acquire: async () => {
         places++;
-        return { release: () => void places-- } as never;
+        return { release: () => void places-- };
       },
     },
     penalties: { pauseMs: () => 0, gapMs: () => 0 } as never,
