@@ -4,8 +4,9 @@
  * What cannot be had here (no Python, no registry) is null, with one loud line that says what is skipped and why.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { workspace } from '../support/cluster.js';
 
@@ -17,6 +18,7 @@ const S3_SERVER = 'moto[s3,server]==5.2.5';
 const MCP_SERVER = 'firecrawl-mcp@3.26.0';
 const CLI = 'firecrawl-cli@1.23.3';
 const INSTALL_MS = 240_000;
+const LOOK_AGAIN_MS = 200;
 
 /** The Python of a virtual environment that holds the Python SDK. */
 export function findPythonSdk(): Promise<string | null> {
@@ -57,7 +59,7 @@ function npmInstall(folder: string, what: string): Promise<void> {
 
 /**
  * The folder carries the version and a mark that is written last, so a half installed one is never used. It is not moved
- * afterwards, because a virtual environment knows its own place.
+ * afterwards, because a virtual environment knows its own place. Of several processes that want it, one installs it.
  */
 async function installed(
   name: string,
@@ -67,18 +69,53 @@ async function installed(
 ): Promise<string | null> {
   const folder = path.join(cacheDir(), 'clients', `${name}-${what.replace(/^.*(?:@|==)/, '')}`);
   const mark = path.join(folder, '.complete');
-  if (!existsSync(mark)) {
-    rmSync(folder, { recursive: true, force: true });
-    try {
+  try {
+    await alone(`${folder}.lock`, async () => {
+      if (existsSync(mark)) return;
+      rmSync(folder, { recursive: true, force: true });
       await install(folder);
       writeFileSync(`${mark}.new`, '');
       renameSync(`${mark}.new`, mark);
-    } catch (error) {
-      say(`SKIPPED: ${what} could not be installed (${(error as Error).message}); the specs that use it do not run`);
-      return null;
-    }
+    });
+  } catch (error) {
+    say(`SKIPPED: ${what} could not be installed (${(error as Error).message}); the specs that use it do not run`);
+    return null;
   }
   return path.join(folder, program);
+}
+
+/** Runs `work` while no other process that asks for the same lock does. The lock of a process that died is broken. */
+async function alone(lock: string, work: () => Promise<void>): Promise<void> {
+  mkdirSync(path.dirname(lock), { recursive: true });
+  while (!taken(lock)) await sleep(LOOK_AGAIN_MS);
+  try {
+    await work();
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+function taken(lock: string): boolean {
+  try {
+    writeFileSync(lock, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  if (!holderLives(lock)) rmSync(lock, { force: true });
+  return false;
+}
+
+function holderLives(lock: string): boolean {
+  try {
+    const pid = Number(readFileSync(lock, 'utf8'));
+    // Written a moment after the file is made.
+    if (pid === 0) return true;
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 function say(line: string): void {

@@ -253,7 +253,7 @@ it(
       const requests = site.requests(isPageRequest);
       expect(requests).toHaveLength(9);
       // Measured at the far end: the way there may shorten a gap by some ms.
-      expect(Math.min(...startGaps(requests))).toBeGreaterThan(380);
+      expect(Math.min(...startGaps(requests))).toBeGreaterThan(340);
       expect(peakInFlight(requests)).toBe(1);
     }),
   TIMEOUT_MS,
