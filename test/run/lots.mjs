@@ -32,6 +32,8 @@ const WORKERS = Math.max(1, Math.min(4, PLACES, Math.floor(CORES / 2)));
  * @property {boolean} [shares]
  */
 
+const REST = 'units and adapters';
+
 /**
  * First match counts; lots start in this order, the longest first, as places become free. The first two read the time from
  * page to page: nothing may run beside them. Three more need room, not silence.
@@ -53,7 +55,7 @@ const KINDS = [
   { match: /\/test\/e2e\/(actions|job-calls|page-view)\./, places: 1 },
   { match: /\/test\/simulation\//, places: Math.min(2, PLACES) },
   { match: /\/test\/(e2e|contract|clients)\//, places: 1 },
-  { match: /./, lot: 'units and adapters', places: WORKERS, workers: WORKERS },
+  { match: /./, lot: REST, places: WORKERS, workers: WORKERS },
 ];
 
 /** @param {string} spec @returns {string} `e2e/map` */
@@ -63,12 +65,16 @@ export function shortName(spec) {
 
 /** @param {string[]} specs paths @returns {Lot[]} in the order in which they start */
 export function makeLots(specs) {
-  return KINDS.flatMap((kind, i) => {
+  const lots = KINDS.flatMap((kind, i) => {
     const own = specs.filter((spec) => KINDS.findIndex(({ match }) => match.test(spec)) === i);
     if (own.length === 0) return [];
     if (kind.lot !== undefined) return [describeLot(kind, kind.lot, own)];
     return own.map((spec) => describeLot(kind, shortName(spec), [spec]));
   });
+  // The rest is one long lot: begun last it would end alone.
+  const isRest = ({ name }) => name === REST;
+  const isAlone = ({ places }) => places === PLACES;
+  return [...lots.filter(isAlone), ...lots.filter(isRest), ...lots.filter((lot) => !isRest(lot) && !isAlone(lot))];
 }
 
 /** @param {Kind} kind @param {string} name @param {string[]} specs @returns {Lot} */
