@@ -4,7 +4,8 @@
  */
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
-import net, { type AddressInfo, type Server } from 'node:net';
+import type net from 'node:net';
+import { type AddressInfo, type Server } from 'node:net';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import {
   startDns,
@@ -15,6 +16,7 @@ import {
   type UdpCounter,
   type Zone,
 } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { freePort } from '../support/free-port.js';
 
 export type Misbehaviour = (request: IncomingMessage, response: ServerResponse, site: BadSite) => void;
 
@@ -229,13 +231,6 @@ function answer(
 async function listen(server: Server, host: string, port = 0): Promise<number> {
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
   return (server.address() as AddressInfo).port;
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer();
-  const port = await listen(server, '127.0.0.1');
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** `extra` adds kinds of a spec's own. */

@@ -1,10 +1,10 @@
 /** Prometheus of this machine, or of Debian's package; null with one loud line where neither is to be had. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { workspace } from '../support/cluster.js';
+import { freePort } from '../support/free-port.js';
 
 const INSTALL_MS = 180_000;
 const START_MS = 20_000;
@@ -119,15 +119,5 @@ function configOf(targets: readonly Target[]): string {
     global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
     rule_files: ['alerts.yaml'],
     scrape_configs: [{ job_name: 'troupe', static_configs: configs }],
-  });
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer().once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo;
-      probe.close(() => resolve(port));
-    });
   });
 }

@@ -2,7 +2,7 @@
  * One POST to a receiver: to a checked address, within ten seconds, redirects not followed, the answer's body ignored.
  */
 import { isTroupeError } from '@troupe/contracts';
-import { Connector, type Resolver } from '@troupe/egress';
+import { basicAuth, connectOf, Connector, type Resolver } from '@troupe/egress';
 import type { Agent } from 'undici';
 import { KeyedGates } from './gate.js';
 
@@ -63,13 +63,7 @@ export class Receivers {
     const { resolver, perHost: connections = PER_HOST } = this.options;
     const connector = new Connector({ resolver, verifyTls: true, timeoutMs: this.timeoutMs });
     return new Agent({
-      connect: ({ hostname, port, protocol }, callback) => {
-        const secure = protocol === 'https:';
-        connector.connect({ hostname, port: port === '' ? (secure ? 443 : 80) : Number(port), secure }).then(
-          (socket) => callback(null, socket),
-          (error: Error) => callback(error, null),
-        );
-      },
+      connect: connectOf(connector),
       connections,
       pipelining: 1,
       headersTimeout: 0,
@@ -121,8 +115,4 @@ export class Receivers {
   private timeoutText(): string {
     return `no answer within ${this.timeoutMs / 1000} s`;
   }
-}
-
-function basicAuth({ username, password }: URL): string {
-  return `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`;
 }

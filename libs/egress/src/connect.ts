@@ -3,6 +3,7 @@ import { isIP, type LookupFunction, type Socket, connect as connectTcp } from 'n
 import { connect as connectTls } from 'node:tls';
 import { TroupeError } from '@troupe/contracts';
 import { LRUCache } from 'lru-cache';
+import type { buildConnector } from 'undici';
 import type { Resolver } from './resolver.js';
 
 export interface ConnectTarget {
@@ -112,4 +113,21 @@ export class Connector {
 function connectTimeout(target: ConnectTarget, timeoutMs: number): TroupeError {
   const text = `no connection to ${target.hostname}:${target.port} within ${timeoutMs} ms`;
   return new TroupeError('SCRAPE_TIMEOUT', text, { retryable: true });
+}
+
+/** The connector in the form in which undici's agents take one. */
+export function connectOf(connector: Connector): buildConnector.connector {
+  return ({ hostname, port, protocol }, callback) => {
+    const secure = protocol === 'https:';
+    const target = { hostname, port: port === '' ? (secure ? 443 : 80) : Number(port), secure };
+    connector.connect(target).then(
+      (socket) => callback(null, socket),
+      (error: Error) => callback(error, null),
+    );
+  };
+}
+
+/** Name and password of an address as a header's value. */
+export function basicAuth({ username, password }: Pick<URL, 'username' | 'password'>): string {
+  return `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`;
 }

@@ -1,13 +1,13 @@
 /** The S3 driver against a server that speaks as S3 does, on loopback. Skipped loudly where that cannot be installed. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { openBlobs, putTogether, type OpenBlobs } from '@troupe/blob-store';
 import { blobStoreConformance } from '../../../libs/blob-store/src/blob-store.conformance.js';
 import { findS3Server } from '../../clients/packages.js';
+import { freePort } from '../../support/free-port.js';
 
 const KEYS = { accessKeyId: 'test', secretAccessKey: 'test-secret' };
 const HOUR = '2026112110';
@@ -31,16 +31,6 @@ async function startServer(file: string): Promise<{ child: ChildProcess; url: st
   }
   child.kill('SIGKILL');
   throw new Error('the S3 server did not start');
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer().once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo;
-      probe.close(() => resolve(port));
-    });
-  });
 }
 
 async function newBucket(): Promise<string> {

@@ -1,4 +1,5 @@
 import type { JsonSchema } from '@troupe/contracts';
+import { isObject } from '@troupe/extraction';
 import { compileSchema, normalise } from '@troupe/json-schema';
 import type { Fitted } from './merge.handler.js';
 
@@ -10,15 +11,11 @@ export function fitValue(schema: JsonSchema, given: unknown): Fitted {
 
 /** Required lists that are not there are put as null, which the form of a list turns into an empty one. */
 function withMissingLists({ required, properties }: JsonSchema, value: unknown): unknown {
-  if (!Array.isArray(required) || !isRecord(value) || !isRecord(properties)) return value;
+  if (!Array.isArray(required) || !isObject(value) || !isObject(properties)) return value;
   const lists = required.filter((name: string) => isList(properties[name]) && !Object.hasOwn(value, name));
   return { ...value, ...Object.fromEntries(lists.map((name: string) => [name, null])) };
 }
 
 function isList(schema: unknown): boolean {
-  return isRecord(schema) && (schema.type === 'array' || (Array.isArray(schema.type) && schema.type.includes('array')));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject(schema) && (schema.type === 'array' || (Array.isArray(schema.type) && schema.type.includes('array')));
 }

@@ -6,7 +6,7 @@
  * have been answered in different forms: then the model brings them into one, once, if they fit into one question.
  */
 import { TroupeError, type ExtractSpec, type JsonSchema, type ModelTask, type ModelWork } from '@troupe/contracts';
-import { isEmpty, mergeSteps, type MergedValue, type SourcedValue } from '@troupe/extraction';
+import { isEmpty, isObject, mergeSteps, type MergedValue, type SourcedValue } from '@troupe/extraction';
 import type { ModelSteps } from '@troupe/persistence';
 import type { DataBlock, LanguageModel, Models } from '../models/model.js';
 import { inSlices } from '../pages/turns.js';
@@ -140,7 +140,7 @@ function formOf(value: unknown): string {
 
 /** The result is an object also where nobody asked for its form. */
 function formless(value: unknown): { value: unknown; warnings: string[] } {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { value, warnings: [] };
+  if (isObject(value)) return { value, warnings: [] };
   return { value: isEmpty(value) ? {} : { answer: value }, warnings: [] };
 }
 

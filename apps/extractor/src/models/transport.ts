@@ -3,7 +3,7 @@
  * places that the installation allows. What a provider answered besides its result is noted for whoever reads the failure.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { Connector, type Resolver } from '@troupe/egress';
+import { basicAuth, connectOf, Connector, type Resolver } from '@troupe/egress';
 import type * as Undici from 'undici';
 
 /** What came back for the last request of a call; filled in while it runs. */
@@ -72,7 +72,7 @@ export class Transport {
     const { proxy, resolver, connections } = this.options;
     const common = { connections, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS, pipelining: 1 };
     if (proxy !== null) return { fetch, dispatcher: new ProxyAgent({ ...common, ...proxyAddress(proxy) }) };
-    const connect = resolver === null ? { timeout: CONNECT_TIMEOUT_MS } : checkedConnect(resolver);
+    const connect = resolver === null ? { timeout: CONNECT_TIMEOUT_MS } : connectOf(checked(resolver));
     return { fetch, dispatcher: new Agent({ ...common, connect }) };
   }
 
@@ -117,19 +117,8 @@ function proxyAddress(proxy: string): { uri: string; token?: string } {
   return { uri: url.href, token };
 }
 
-function basicAuth({ username, password }: URL): string {
-  return `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`;
-}
-
-function checkedConnect(resolver: Resolver): Undici.Agent.Options['connect'] {
-  const connector = new Connector({ resolver, verifyTls: true, timeoutMs: CONNECT_TIMEOUT_MS });
-  return ({ hostname, port, protocol }, callback) => {
-    const secure = protocol === 'https:';
-    connector.connect({ hostname, port: port === '' ? (secure ? 443 : 80) : Number(port), secure }).then(
-      (socket) => callback(null, socket),
-      (error: Error) => callback(error, null),
-    );
-  };
+function checked(resolver: Resolver): Connector {
+  return new Connector({ resolver, verifyTls: true, timeoutMs: CONNECT_TIMEOUT_MS });
 }
 
 /** An answer that never ends is given up. */

@@ -1,4 +1,5 @@
 /** Whether selectors read what a model read. Pure. */
+import { isObject } from '@troupe/extraction';
 
 const MAX_DIFFERENCES = 20;
 const MAX_SHOWN_CHARS = 100;
@@ -14,7 +15,7 @@ function compare(found: unknown, wanted: unknown, path: string, told: string[]):
   if (told.length >= MAX_DIFFERENCES || (isNothing(found) && isNothing(wanted))) return;
   if (Array.isArray(found) && Array.isArray(wanted) && found.length === wanted.length) {
     found.forEach((item, index) => compare(item, wanted[index], `${path}[${index}]`, told));
-  } else if (isRecord(found) && isRecord(wanted)) {
+  } else if (isObject(found) && isObject(wanted)) {
     for (const name of new Set([...Object.keys(wanted), ...Object.keys(found)]))
       compare(found[name], wanted[name], path === '' ? name : `${path}.${name}`, told);
   } else if (!isSame(found, wanted)) {
@@ -38,7 +39,7 @@ export function filledPaths(value: unknown, path = ''): string[] {
   if (isNothing(value)) return [];
   const own = path === '' ? [] : [path];
   if (Array.isArray(value)) return [...new Set([...own, ...value.flatMap((item) => filledPaths(item, path))])];
-  if (!isRecord(value)) return own;
+  if (!isObject(value)) return own;
   const inner = Object.entries(value).flatMap(([name, field]) =>
     filledPaths(field, path === '' ? name : `${path}.${name}`),
   );
@@ -48,8 +49,4 @@ export function filledPaths(value: unknown, path = ''): string[] {
 function isNothing(value: unknown): boolean {
   if (value === null || value === undefined || value === '') return true;
   return typeof value === 'object' && Object.values(value).every(isNothing);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

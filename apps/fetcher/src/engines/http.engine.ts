@@ -1,7 +1,7 @@
 /** First rung: undici with keep-alive, the cheapest way to a page. Honest about who it is. */
-import { Connector, type AllowList, type Resolver } from '@troupe/egress';
+import { connectOf, Connector, type AllowList, type Resolver } from '@troupe/egress';
 import { LRUCache } from 'lru-cache';
-import { Agent, type buildConnector } from 'undici';
+import { Agent } from 'undici';
 import {
   CONNECT_TIMEOUT_MS,
   userAgentText,
@@ -99,7 +99,7 @@ function createAgent(
   const tunnel = upstream === undefined ? {} : { tunnel: upstream.open };
   const connector = new Connector({ resolver, verifyTls, timeoutMs: CONNECT_TIMEOUT_MS, ...tunnel });
   return new Agent({
-    connect: connectWith(connector),
+    connect: connectOf(connector),
     pipelining: 1,
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -107,15 +107,4 @@ function createAgent(
     keepAliveMaxTimeout: keepAliveMs,
     maxHeaderSize: MAX_HEADER_BYTES,
   });
-}
-
-function connectWith(connector: Connector): buildConnector.connector {
-  return ({ hostname, port, protocol }, callback) => {
-    const secure = protocol === 'https:';
-    const target = { hostname, port: port === '' ? (secure ? 443 : 80) : Number(port), secure };
-    connector.connect(target).then(
-      (socket) => callback(null, socket),
-      (error: Error) => callback(error, null),
-    );
-  };
 }

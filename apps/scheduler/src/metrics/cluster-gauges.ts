@@ -20,7 +20,8 @@ const KINDS: readonly JobKind[] = ['crawl', 'batch', 'extract', 'agent'];
 
 export class ClusterGauges {
   private readAt = -Infinity;
-  private readonly gauges: { reset(): void }[];
+  /** Of those below. */
+  private readonly all: { reset(): void }[] = [];
   private readonly jobs;
   private readonly oldestJob;
   private readonly stalled;
@@ -39,77 +40,78 @@ export class ClusterGauges {
   private readonly diskSize;
 
   constructor(
-    metrics: Metrics,
+    private readonly metrics: Metrics,
     private readonly sources: ClusterSources,
     private readonly now: () => number = () => performance.now(),
   ) {
-    this.jobs = metrics.gauge({ name: 'troupe_jobs_running', help: 'Jobs under way', labels: ['kind'] });
-    this.oldestJob = metrics.gauge({
+    this.jobs = this.gauge({ name: 'troupe_jobs_running', help: 'Jobs under way', labels: ['kind'] });
+    this.oldestJob = this.gauge({
       name: 'troupe_job_oldest_seconds',
       help: 'Age of the oldest job under way',
       labels: ['kind'],
     });
-    this.stalled = metrics.gauge({
+    this.stalled = this.gauge({
       name: 'troupe_jobs_stalled',
       help: 'Jobs under way, not paused, without a new page for ten minutes',
       labels: ['kind'],
     });
-    this.frontier = metrics.gauge({
+    this.frontier = this.gauge({
       name: 'troupe_frontier_urls',
       help: 'URLs of jobs under way: ready to be fetched, or in flight',
       labels: ['state'],
     });
-    this.hosts = metrics.gauge({
+    this.hosts = this.gauge({
       name: 'troupe_hosts',
       help: 'Hosts that jobs want pages of, and those of them that asked for less',
       labels: ['state'],
     });
-    this.slowHosts = metrics.gauge({
+    this.slowHosts = this.gauge({
       name: 'troupe_host_mean_seconds',
       help: 'Mean time of a page on the ten slowest hosts',
       labels: ['host'],
     });
-    this.deadLetters = metrics.gauge({ name: 'troupe_dead_letters', help: 'Messages that lie as dead letters' });
-    this.deliveries = metrics.gauge({
+    this.deadLetters = this.gauge({ name: 'troupe_dead_letters', help: 'Messages that lie as dead letters' });
+    this.deliveries = this.gauge({
       name: 'troupe_webhook_open_jobs',
       help: 'Jobs with webhook events that are not delivered yet',
     });
-    this.outboxAge = metrics.gauge({
+    this.outboxAge = this.gauge({
       name: 'troupe_outbox_oldest_seconds',
       help: 'Age of the oldest message in the outbox',
     });
-    this.mail = metrics.gauge({
+    this.mail = this.gauge({
       name: 'troupe_partition_mail',
       help: 'Messages in the mailbox of a partition: waiting, or taken and not handled',
       labels: ['part', 'state'],
     });
-    this.work = metrics.gauge({
+    this.work = this.gauge({
       name: 'troupe_work_queue',
       help: 'Work for the workers of a class: waiting, or taken and not done',
       labels: ['class', 'priority', 'state'],
     });
-    this.streamMessages = metrics.gauge({
+    this.streamMessages = this.gauge({
       name: 'troupe_stream_messages',
       help: 'Messages in a stream',
       labels: ['stream'],
     });
-    this.streamBytes = metrics.gauge({ name: 'troupe_stream_bytes', help: 'Bytes in a stream', labels: ['stream'] });
-    this.streamAge = metrics.gauge({
+    this.streamBytes = this.gauge({ name: 'troupe_stream_bytes', help: 'Bytes in a stream', labels: ['stream'] });
+    this.streamAge = this.gauge({
       name: 'troupe_stream_oldest_seconds',
       help: 'Age of the oldest message in a stream',
       labels: ['stream'],
     });
-    this.diskFree = metrics.gauge({ name: 'troupe_disk_free_bytes', help: 'Free space where results are stored' });
-    this.diskSize = metrics.gauge({
+    this.diskFree = this.gauge({ name: 'troupe_disk_free_bytes', help: 'Free space where results are stored' });
+    this.diskSize = this.gauge({
       name: 'troupe_disk_size_bytes',
       help: 'Size of the disk where results are stored',
     });
-    this.gauges = [
-      ...[this.jobs, this.oldestJob, this.stalled, this.frontier, this.hosts, this.slowHosts, this.deadLetters],
-      ...[this.deliveries, this.outboxAge, this.mail, this.work, this.streamMessages, this.streamBytes, this.streamAge],
-      ...[this.diskFree, this.diskSize],
-    ];
     metrics.onScrape(() => this.read());
+  }
+
+  private gauge<L extends string = never>(naming: Parameters<typeof this.metrics.gauge<L>>[0]) {
+    const gauge = this.metrics.gauge(naming);
+    this.all.push(gauge);
+    return gauge;
   }
 
   private async read(): Promise<void> {
@@ -129,7 +131,7 @@ export class ClusterGauges {
 
   /** Values of a host, a kind or a leadership that is over must not stay. */
   private forget(): void {
-    for (const gauge of this.gauges) gauge.reset();
+    for (const gauge of this.all) gauge.reset();
   }
 
   private showJobs(counts: readonly JobCount[]): void {
