@@ -113,8 +113,8 @@ const purposes = () => model.requests.map(({ purpose }) => purpose);
 
 describe('a scrape', () => {
   it('answers with the facts that a schema names, and with nothing else', async () => {
-    const { status, data } = await scrape('/a', { formats: [JSON_FORMAT] });
-    expect(status).toBe(200);
+    const { status, text, data } = await scrape('/a', { formats: [JSON_FORMAT] });
+    expect({ status, text }).toMatchObject({ status: 200 });
     expect(Object.keys(data).sort()).toEqual(['json', 'metadata']);
     expect(data.json).toEqual(factsOf('a'));
     expect(data.metadata.creditsUsed).toBe(5);
@@ -214,6 +214,7 @@ describe('a scrape', () => {
 
   it('names the changes of a page', async () => {
     const first = await firstTracked;
+    expect(first).toMatchObject({ status: 200 });
     expect(first.data.changeTracking).toMatchObject({ changeStatus: 'new' });
     expect(first.data.metadata.creditsUsed).toBe(1);
     prices.set('tracked', '12.00');

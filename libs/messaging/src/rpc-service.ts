@@ -3,7 +3,15 @@ import { headers, type Msg, type Subscription } from '@nats-io/nats-core';
 import { errorToWire } from '@troupe/contracts';
 import type { NatsLink } from './nats-link.js';
 import type { RpcAborts } from './rpc-aborts.js';
-import { BEAT_HEADER, BEAT_MS, BUSY_HEADER, ERROR_HEADER, packFrame, unpackFrame } from './rpc-wire.js';
+import {
+  BEAT_HEADER,
+  BEAT_MS,
+  BUSY_HEADER,
+  ERROR_HEADER,
+  packFrame,
+  unpackFrame,
+  type PackedFrame,
+} from './rpc-wire.js';
 
 export interface RpcServeOptions {
   /** Name of the queue group: each request goes to one of its members. */
@@ -31,6 +39,8 @@ export interface RpcServiceOptions extends RpcServeOptions {
 }
 
 export class RpcService implements RpcServer {
+  /** By the id in the head of the request. */
+  readonly #working = new Map<string, Promise<PackedFrame>>();
   #subscription: Subscription | null = null;
   #running = 0;
   #isStopped = false;
@@ -107,14 +117,25 @@ export class RpcService implements RpcServer {
   async #handle(msg: Msg): Promise<void> {
     const { head, body } = await unpackFrame<{ id?: unknown } | null>(msg.data, msg.headers);
     const id = typeof head?.id === 'string' ? head.id : null;
+    const work = (id === null ? undefined : this.#working.get(id)) ?? this.#work(id, head, body);
+    const frame = await work;
+    this.#respond(msg, () => msg.respond(frame.data, { headers: frame.headers }));
+  }
+
+  /** A client that has not heard of its request for a while asks again: that is the same work. */
+  async #work(id: string | null, head: unknown, body: Uint8Array): Promise<PackedFrame> {
     const controller = new AbortController();
-    if (id !== null) this.options.aborts.add(id, controller);
+    const work = this.options
+      .handler(head, body, controller.signal)
+      .then((reply) => packFrame(reply.head, reply.body ?? null, this.link.nc.info?.max_payload ?? 0));
+    if (id === null) return work;
+    this.#working.set(id, work);
+    this.options.aborts.add(id, controller);
     try {
-      const reply = await this.options.handler(head, body, controller.signal);
-      const frame = await packFrame(reply.head, reply.body ?? null, this.link.nc.info?.max_payload ?? 0);
-      this.#respond(msg, () => msg.respond(frame.data, { headers: frame.headers }));
+      return await work;
     } finally {
-      if (id !== null) this.options.aborts.remove(id, controller);
+      this.#working.delete(id);
+      this.options.aborts.remove(id, controller);
     }
   }
 

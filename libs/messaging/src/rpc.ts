@@ -29,12 +29,8 @@ export interface RpcCallOptions {
   isServed?: () => boolean;
 }
 
-type Attempt = { answer: Msg } | 'nobody' | 'silent' | 'timeout';
-
-interface Pending {
-  settle(attempt: Attempt): void;
-  beat(): void;
-}
+/** What became of a request: an answer, no free server, no beat for too long, no time left. */
+type Heard = { answer: Msg } | 'nobody' | 'silent' | 'timeout';
 
 const NO_RESPONDERS = 503;
 const RETRY_MIN_MS = 25;
@@ -43,7 +39,7 @@ const RETRY_MAX_MS = 100;
 const SILENCE_MS = 2.5 * BEAT_MS;
 
 export class Rpc {
-  readonly #pending = new Map<string, Pending>();
+  readonly #pending = new Map<string, PendingCall>();
   readonly #aborts: RpcAborts;
   #inbox = '';
   #replies: Subscription | null = null;
@@ -55,21 +51,30 @@ export class Rpc {
 
   /**
    * Rejects with what the server threw; with CONCURRENCY_QUEUE_TIMEOUT when no server had a free place for two thirds
-   * of the time, or nobody serves the subject any more; with SCRAPE_TIMEOUT when the time is up; with the signal's reason when it aborts. A server that dies
-   * is replaced by another once.
+   * of the time, or nobody serves the subject any more; with SCRAPE_TIMEOUT when the time is up; with the signal's reason
+   * when it aborts. When a server falls silent another is asked, once; the silent one may still answer first.
    */
   async call<H>(subject: string, head: object, body: Uint8Array | null, options: RpcCallOptions): Promise<RpcFrame<H>> {
-    options.signal?.throwIfAborted();
+    const { signal, timeoutMs } = options;
+    signal?.throwIfAborted();
     const frame = await packFrame(head, body, this.link.nc.info?.max_payload ?? 0);
-    const deadline = performance.now() + options.timeoutMs;
-    const patience = deadline - options.timeoutMs / 3;
-    let deaths = 0;
-    for (;;) {
-      const attempt = await this.#attempt(subject, frame, { deadline, head, signal: options.signal });
-      if (attempt === 'timeout') throw timedOut(subject, options.timeoutMs);
-      if (attempt === 'silent' && ++deaths > 1) throw serverLost(subject);
-      if (attempt === 'nobody') await this.#waitForRoom(subject, patience, options);
-      if (typeof attempt === 'object') return this.#read<H>(attempt.answer);
+    const patience = performance.now() + (timeoutMs * 2) / 3;
+    const call = new PendingCall(timeoutMs, signal);
+    let silences = 0;
+    let isAnswered = false;
+    try {
+      for (;;) {
+        if (!call.hasHeard()) this.#ask(subject, frame, call);
+        const heard = await call.next();
+        isAnswered = typeof heard === 'object';
+        if (typeof heard === 'object') return await this.#read<H>(heard.answer);
+        if (heard === 'timeout') throw timedOut(subject, timeoutMs);
+        if (heard === 'silent' && ++silences > 1) throw serverLost(subject);
+        if (heard === 'nobody') await this.#waitForRoom(subject, patience, options);
+      }
+    } finally {
+      for (const token of call.close()) this.#pending.delete(token);
+      if (!isAnswered || silences > 0) this.#abort(head);
     }
   }
 
@@ -80,47 +85,13 @@ export class Rpc {
     return service;
   }
 
-  async #attempt(
-    subject: string,
-    frame: PackedFrame,
-    call: { deadline: number; head: object; signal?: AbortSignal },
-  ): Promise<Attempt> {
-    const { deadline, head, signal } = call;
+  #ask(subject: string, frame: PackedFrame, call: PendingCall): void {
+    const reply = `${this.#replyInbox()}.`;
     const token = (++this.#calls).toString(36);
-    const reply = `${this.#replyInbox()}.${token}`;
-    let silence: NodeJS.Timeout | undefined;
-    let timeout: NodeJS.Timeout | undefined;
-    let onAbort: (() => void) | undefined;
-    try {
-      return await new Promise<Attempt>((resolve, reject) => {
-        const watchSilence = () => {
-          clearTimeout(silence);
-          silence = setTimeout(() => resolve('silent'), SILENCE_MS);
-        };
-        this.#pending.set(token, { settle: resolve, beat: watchSilence });
-        onAbort = () => {
-          this.#abort(head);
-          reject(signal!.reason instanceof Error ? signal!.reason : new Error('aborted'));
-        };
-        signal?.throwIfAborted();
-        signal?.addEventListener('abort', onAbort, { once: true });
-        timeout = setTimeout(
-          () => {
-            this.#abort(head);
-            resolve('timeout');
-          },
-          Math.max(0, deadline - performance.now()),
-        );
-        watchSilence();
-        if (this.link.isUp()) this.link.nc.publish(subject, frame.data, { reply, headers: frame.headers });
-        else resolve('nobody');
-      });
-    } finally {
-      clearTimeout(silence);
-      clearTimeout(timeout);
-      if (onAbort !== undefined) signal?.removeEventListener('abort', onAbort);
-      this.#pending.delete(token);
-    }
+    this.#pending.set(token, call);
+    call.asked(token);
+    if (this.link.isUp()) this.link.nc.publish(subject, frame.data, { reply: reply + token, headers: frame.headers });
+    else call.hear('nobody');
   }
 
   async #read<H>(answer: Msg): Promise<RpcFrame<H>> {
@@ -168,7 +139,61 @@ export class Rpc {
     if (msg.headers?.has(BEAT_HEADER)) return pending.beat();
     const isUnserved =
       (msg.headers?.code === NO_RESPONDERS && msg.data.length === 0) || msg.headers?.has(BUSY_HEADER) === true;
-    pending.settle(isUnserved ? 'nobody' : { answer: msg });
+    pending.hear(isUnserved ? 'nobody' : { answer: msg });
+  }
+}
+
+/** A request under way, whatever number of servers it was sent to. */
+class PendingCall {
+  readonly #tokens: string[] = [];
+  readonly #heard: Heard[] = [];
+  readonly #timeout: NodeJS.Timeout;
+  #silence: NodeJS.Timeout | undefined;
+  #wake: (() => void) | null = null;
+  readonly #onAbort = () => this.#wake?.();
+
+  constructor(
+    timeoutMs: number,
+    private readonly signal: AbortSignal | undefined,
+  ) {
+    this.#timeout = setTimeout(() => this.hear('timeout'), timeoutMs);
+    signal?.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  /** The request went out once more; its replies carry `token`. */
+  asked(token: string): void {
+    this.#tokens.push(token);
+    this.beat();
+  }
+
+  beat(): void {
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => this.hear('silent'), SILENCE_MS);
+  }
+
+  hear(heard: Heard): void {
+    this.#heard.push(heard);
+    this.#wake?.();
+  }
+
+  hasHeard(): boolean {
+    return this.#heard.length > 0;
+  }
+
+  /** Rejects with the signal's reason. An answer that has come is the only thing that counts. */
+  async next(): Promise<Heard> {
+    if (!this.hasHeard() && !this.signal?.aborted) await new Promise<void>((resolve) => (this.#wake = resolve));
+    this.signal?.throwIfAborted();
+    const answer = this.#heard.find((heard) => typeof heard === 'object');
+    return answer ?? this.#heard.shift()!;
+  }
+
+  /** The tokens that it was known by. */
+  close(): readonly string[] {
+    clearTimeout(this.#timeout);
+    clearTimeout(this.#silence);
+    this.signal?.removeEventListener('abort', this.#onAbort);
+    return this.#tokens;
   }
 }
 

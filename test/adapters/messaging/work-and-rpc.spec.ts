@@ -151,6 +151,31 @@ describe('work and requests on a real server', () => {
     await serving.stop();
   });
 
+  it('a server that was silent for long may still answer, and is not told twice to do the work', async () => {
+    const asked: (() => void)[] = [];
+    let runs = 0;
+    const handler = async () => {
+      runs++;
+      await sleep(200);
+      return { head: { ok: true } };
+    };
+    const serving = await new Rpc(other).serve('rpc.behind', { queue: 'q', capacity: 4 }, handler);
+    // A process whose loop stands still: what comes in is heard much later.
+    const stalled = other.nc.subscribe('rpc.stalled', {
+      callback: (_error, { data, reply }) => {
+        asked.push(() => other.nc.publish('rpc.behind', data, { reply: reply ?? '' }));
+      },
+    });
+    await other.nc.flush();
+    const call = new Rpc(link).call<{ ok: boolean }>('rpc.stalled', { id: 'once' }, null, { timeoutMs: 20_000 });
+    await eventually(() => asked.length === 2, 15_000);
+    for (const go of asked) go();
+    expect((await call).head).toEqual({ ok: true });
+    expect(runs).toBe(1);
+    stalled.unsubscribe();
+    await serving.stop();
+  });
+
   it('an abort and a timeout end the call here and the work there', async () => {
     let aborted = 0;
     const serving = await new Rpc(other).serve(
