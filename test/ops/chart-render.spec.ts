@@ -35,10 +35,17 @@ function callHelm(...words: string[]) {
 
 const valuesOf = (set: string) => ['--values', path.join(CHART, 'ci', `${set}-values.yaml`)];
 
+const rendered = new Map<string, Manifest[]>();
+
 function render(set: string, ...settings: string[]): Manifest[] {
+  const key = [set, ...settings].join(' ');
+  const before = rendered.get(key);
+  if (before !== undefined) return before;
   const { status, stdout, stderr } = callHelm('template', ...RELEASE, ...valuesOf(set), ...settings);
   if (status !== 0) throw new Error(stderr);
-  return readManifests(stdout);
+  const manifests = readManifests(stdout);
+  rendered.set(key, manifests);
+  return manifests;
 }
 
 function refusal(set: string, ...settings: string[]): string {
@@ -91,7 +98,12 @@ suite('the rendered chart', () => {
     ['a value that does not exist', 'default', ['roles.gateway.replica=3'], /replica/],
     ['the tag latest', 'default', ['image.tag=latest'], /image\/tag/],
     ['less time than a service needs to drain', 'default', ['defaults.terminationGracePeriodSeconds=20'], /40/],
-    ['KEDA without the address of NATS', 'keda', ['keda.natsMonitoringEndpoint='], /natsMonitoringEndpoint must be set/],
+    [
+      'KEDA without the address of NATS',
+      'keda',
+      ['keda.natsMonitoringEndpoint='],
+      /natsMonitoringEndpoint must be set/,
+    ],
     ['no gateway at all, which nothing would wake', 'keda', ['roles.converter.autoscaling.minReplicas=0'], /wake/],
     ['a digest for one image of two', 'external', ['image.browserDigest='], /browserDigest must be set/],
     ['an Ingress without a host', 'ha', ['ingress.hosts=null'], /ingress.hosts must name/],
@@ -113,7 +125,15 @@ suite('the rendered chart', () => {
     const mayLeave = (address: string) =>
       blocks.some(({ cidr, except }) => isIn(address, cidr) && !except.some((denied) => isIn(address, denied)));
     const edges = blocks.flatMap(({ except }) => except).map((cidr) => cidr.replace(/\/\d+$/, ''));
-    const others = ['100.127.255.255', '172.31.255.255', 'fd12::1', 'fe80::1', 'fc00::1', '64:ff9b::a00:1', '::ffff:10.0.0.1'];
+    const others = [
+      '100.127.255.255',
+      '172.31.255.255',
+      'fd12::1',
+      'fe80::1',
+      'fc00::1',
+      '64:ff9b::a00:1',
+      '::ffff:10.0.0.1',
+    ];
     const refused = [...edges, ...others, '::1', '169.254.169.254', '10.1.2.3'].filter(
       (address) => !isPublicAddress(address),
     );
@@ -139,7 +159,11 @@ withSchemas.each(KUBERNETES_VERSIONS)('an API server of Kubernetes %s', (version
     const { spec } = manifest as unknown as { spec: object };
     expect(schemas.problems({ ...manifest, spec: { ...spec, minReplicas: 0 } })[0]).toContain('minReplicas');
     const deployment = named(render('keda'), 'Deployment', 'troupe-gateway');
-    expect(schemas.problems({ ...deployment, spec: { ...(deployment.spec as object), replica: 2 } })[0]).toContain('replica');
-    expect(schemas.problems({ ...deployment, kind: 'Deploy' })).toEqual(['Deploy troupe-gateway: there is no apps/v1/Deploy']);
+    expect(schemas.problems({ ...deployment, spec: { ...(deployment.spec as object), replica: 2 } })[0]).toContain(
+      'replica',
+    );
+    expect(schemas.problems({ ...deployment, kind: 'Deploy' })).toEqual([
+      'Deploy troupe-gateway: there is no apps/v1/Deploy',
+    ]);
   });
 });

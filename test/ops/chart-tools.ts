@@ -71,8 +71,11 @@ export async function findKubernetesSchemas(): Promise<string | null> {
 
 /** A folder with the definitions of the custom resources, one file each. */
 export async function findCustomResources(): Promise<string | null> {
-  return installed('custom-resources', 'custom resources of the Prometheus operator, KEDA and Gateway API@1', 'of', (folder) =>
-    copyFromModules(path.join(folder, 'of'), CRD_MODULES),
+  return installed(
+    'custom-resources',
+    'custom resources of the Prometheus operator, KEDA and Gateway API@1',
+    'of',
+    (folder) => copyFromModules(path.join(folder, 'of'), CRD_MODULES),
   );
 }
 

@@ -75,7 +75,10 @@ describe('the compose file', () => {
     const known = new Set([...read('.env.example').matchAll(/^([A-Z][A-Z0-9_]*)=/gm)].map(([, key]) => key));
     const told = services.flatMap(([, { environment = {} }]) => Object.keys(environment));
     expect(told.filter((key) => !known.has(key) && !OTHERS.test(key))).toEqual([]);
-    const usage = spawnSync(process.execPath, ['deploy/image/troupe.mjs', '--help'], { cwd: workspace, encoding: 'utf8' });
+    const usage = spawnSync(process.execPath, ['deploy/image/troupe.mjs', '--help'], {
+      cwd: workspace,
+      encoding: 'utf8',
+    });
     const roles = usage.stdout.match(/[a-z]+/g) ?? [];
     for (const [name, { command = [] }] of ours) {
       expect(command).toEqual([name]);
@@ -105,7 +108,11 @@ describe('the compose file', () => {
     expect(optional).toEqual(['postgres', 'nats', 'converter', 'searxng', 'prometheus', 'grafana']);
     for (const [name, { depends_on = {} }] of services)
       for (const [other, { required = true }] of Object.entries(depends_on))
-        expect({ name, other, required: required && optional.includes(other) }).toEqual({ name, other, required: false });
+        expect({ name, other, required: required && optional.includes(other) }).toEqual({
+          name,
+          other,
+          required: false,
+        });
   });
 
   it('lets Prometheus find every service, and Grafana its dashboards', () => {
@@ -123,7 +130,9 @@ describe('the compose file', () => {
     const { providers } = parse(read('deploy/grafana/provisioning/dashboards/troupe.yaml')) as {
       providers: { options: { path: string } }[];
     };
-    const mount = compose.services.grafana?.volumes?.find((volume) => volume.includes(`:${providers[0]!.options.path}:`));
+    const mount = compose.services.grafana?.volumes?.find((volume) =>
+      volume.includes(`:${providers[0]!.options.path}:`),
+    );
     const folder = path.join(FOLDER, mount!.split(':')[0]!);
     expect(statSync(folder).isDirectory() && readdirSync(folder).length).toBe(8);
     const { datasources } = parse(read('deploy/grafana/provisioning/datasources/prometheus.yaml')) as {

@@ -26,15 +26,40 @@ describe('the rules for manifests', () => {
     ['a root file system', /readOnlyRootFilesystem: true/g, 'readOnlyRootFilesystem: false', 'may write to its root'],
     ['capabilities', /- ALL/g, '- NET_RAW', 'keeps capabilities'],
     ['no seccomp profile', /type: RuntimeDefault/g, 'type: Unconfined', 'has no seccomp profile'],
-    ['a token', /automountServiceAccountToken: false/g, 'automountServiceAccountToken: true', 'token of the API server'],
+    [
+      'a token',
+      /automountServiceAccountToken: false/g,
+      'automountServiceAccountToken: true',
+      'token of the API server',
+    ],
     ['latest', /(image: [^:\n]+):[\w.-]+/g, '$1:latest', 'has no fixed version'],
     ['no limit', /limits:\n( +)ephemeral-storage: .*\n +memory: .*/g, 'limits:\n$1cpu: 1', 'has no limit of memory'],
     ['no probe', /readinessProbe/g, 'readyProbe', 'has no readinessProbe'],
-    ['a short grace', /GracePeriodSeconds: 60/g, 'GracePeriodSeconds: 30', 'troupe-gateway: gateway may need 35 s to drain'],
-    ['no size', /sizeLimit: .*/g, 'medium: ""', 'has no size limit'],
-    ['a wrong target', /(scaleTargetRef:\n.*\n.*name: troupe-)gateway/g, '$1gate', 'scales troupe-gate, which is not there'],
-    ['a wrong selector', /(selector:\n +app.kubernetes.io\/component: )gateway/g, '$1gate', 'Service troupe: selects no pod'],
-    ['settings of nobody', /(configMapRef:\n +name: troupe-con)fig/g, '$1', 'takes settings from troupe-con, which is not'],
+    [
+      'a short grace',
+      /GracePeriodSeconds: 60/g,
+      'GracePeriodSeconds: 30',
+      'troupe-gateway: gateway may need 35 s to drain',
+    ],
+    ['no size', /sizeLimit: .*/g, 'size: ""', 'has no size limit'],
+    [
+      'a wrong target',
+      /(scaleTargetRef:\n.*\n.*\n +name: troupe-)gateway/g,
+      '$1gate',
+      'scales troupe-gate, which is not there',
+    ],
+    [
+      'a wrong selector',
+      /(selector:\n +app.kubernetes.io\/component: )gateway/g,
+      '$1gate',
+      'Service troupe: selects no pod',
+    ],
+    [
+      'settings of nobody',
+      /(configMapRef:\n +name: troupe-con)fig/g,
+      '$1',
+      'takes settings from troupe-con, which is not',
+    ],
   ])('see %s', (_, from, to, problem) => {
     expect(problemsWith(from, to)).toContain(problem);
   });

@@ -21,7 +21,19 @@ interface GroupVersionKind {
   kind: string;
 }
 
-const CREATE = { strict: false, allErrors: true, validateSchema: false, validateFormats: false } as const;
+/** Patterns of Go may begin with `(?i)`. */
+const goPattern = Object.assign(
+  (pattern: string, flags: string) =>
+    new RegExp(pattern.replace('(?i)', ''), pattern.includes('(?i)') ? `${flags}i` : flags),
+  { code: 'goPattern' },
+);
+const CREATE = {
+  strict: false,
+  allErrors: true,
+  validateSchema: false,
+  validateFormats: false,
+  code: { regExp: goPattern },
+} as const;
 
 export class ManifestSchemas {
   private readonly validators = new Map<string, ValidateFunction | string>();

@@ -23,7 +23,8 @@ export function readManifests(text: string): Manifest[] {
 
 /** Sorted by kind and name, fields by name, without comments: two programs that mean the same write the same. */
 export function canonical(manifests: readonly Manifest[]): string {
-  const key = ({ kind, metadata }: Manifest) => `${kind} ${metadata.name} ${metadata.annotations?.['helm.sh/hook'] ?? ''}`;
+  const key = ({ kind, metadata }: Manifest) =>
+    `${kind} ${metadata.name} ${metadata.annotations?.['helm.sh/hook'] ?? ''}`;
   const sorted = [...manifests].sort((a, b) => (key(a) < key(b) ? -1 : 1));
   const options = { sortMapEntries: true, lineWidth: 0, aliasDuplicateObjects: false };
   return sorted.map((manifest) => stringify(shortened(manifest), options)).join('---\n');
