@@ -22,7 +22,8 @@ const CHART = path.join(workspace, 'helm/troupe');
 const GOLDEN = path.join(workspace, 'test/ops/golden');
 const SETS = readdirSync(path.join(CHART, 'ci')).map((file) => file.replace('-values.yaml', ''));
 /** Installs of one chart in a namespace of its own. */
-const RELEASE = ['troupe', CHART, '--namespace', 'crawl', '--kube-version', KUBERNETES_VERSIONS.at(-1)!];
+const VERSION = ['--kube-version', KUBERNETES_VERSIONS.at(-1)!];
+const RELEASE = ['troupe', CHART, '--namespace', 'crawl', ...VERSION];
 
 const [helm, kubernetes, custom] = await Promise.all([findHelm(), findKubernetesSchemas(), findCustomResources()]);
 const suite = helm === null ? describe.skip : describe;
@@ -62,7 +63,7 @@ suite('the rendered chart', () => {
   });
 
   it.each(SETS)('%s passes the linter', (set) => {
-    expect(callHelm('lint', CHART, '--strict', ...valuesOf(set))).toMatchObject({ status: 0 });
+    expect(callHelm('lint', CHART, '--strict', ...VERSION, ...valuesOf(set))).toMatchObject({ status: 0 });
   });
 
   it.each(SETS)('%s is what was rendered before', (set) => {
@@ -85,6 +86,20 @@ suite('the rendered chart', () => {
       'WORK w-browser-hi',
       'WORK w-browser-lo',
     ]);
+  });
+
+  it('tells fetchers which pages are theirs, and whether browsers may have to be started first', () => {
+    const told = (set: string, role: string) => {
+      const { spec } = named(render(set), 'Deployment', `troupe-${role}`) as unknown as {
+        spec: { template: { spec: { containers: [{ env: { name: string; value?: string }[] }] } } };
+      };
+      const of = Object.fromEntries(spec.template.spec.containers[0].env.map(({ name, value }) => [name, value]));
+      return [of.FETCHER_CLASSES, of.BROWSER_ON_DEMAND];
+    };
+    expect(told('default', 'fetcher-http')).toEqual(['http', undefined]);
+    expect(told('default', 'fetcher-browser')).toEqual(['browser', undefined]);
+    expect(told('keda', 'fetcher-http')).toEqual(['http', 'true']);
+    expect(told('minimal', 'fetcher-http')).toEqual(['http', undefined]);
   });
 
   it('writes large numbers as they are', () => {

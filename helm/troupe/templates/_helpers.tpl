@@ -31,6 +31,12 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- toYaml (mergeOverwrite (deepCopy $root.Values.defaults) (deepCopy (get $root.Values.roles $key))) }}
 {{- end }}
 
+{{/* "true" when there may be no browser for a while, because KEDA starts them. */}}
+{{- define "troupe.browsersSleep" -}}
+{{- $role := include "troupe.role" (list . "fetcherBrowser") | fromYaml }}
+{{- if and $role.enabled (eq $role.autoscaling.type "keda") (eq (int $role.autoscaling.minReplicas) 0) }}true{{ end }}
+{{- end }}
+
 {{- define "troupe.serviceAccount" -}}
 {{- if .Values.serviceAccount.create }}{{ default (include "troupe.fullname" .) .Values.serviceAccount.name }}
 {{- else }}{{ default "default" .Values.serviceAccount.name }}
