@@ -95,7 +95,7 @@ function nameOf({ group, version, kind }: GroupVersionKind): string {
 function closed(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(closed);
   if (typeof node !== 'object' || node === null) return node;
-  const inner = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, closed(value)])) as Schema;
+  const inner: Schema = Object.fromEntries<unknown>(Object.entries(node).map(([key, value]) => [key, closed(value)]));
   const isOpen = inner['x-kubernetes-preserve-unknown-fields'] === true || inner.additionalProperties !== undefined;
   const isObject = typeof inner.properties === 'object' && (inner.type === 'object' || Array.isArray(inner.type));
   return isObject && !isOpen ? { ...inner, additionalProperties: false } : inner;
