@@ -54,6 +54,25 @@ function refusal(set: string, ...settings: string[]): string {
   return status === 0 ? 'taken' : stderr;
 }
 
+interface PodSelector {
+  matchLabels: Record<string, string>;
+  matchExpressions?: { key: string; operator: 'In' | 'NotIn'; values: string[] }[];
+}
+
+interface NetworkPolicy {
+  metadata: { name: string };
+  spec: { podSelector: PodSelector; policyTypes: string[] };
+}
+
+const COMPONENT = 'app.kubernetes.io/component';
+
+/** Whether a pod of this release with this component is meant. */
+function selects({ matchLabels, matchExpressions = [] }: PodSelector, component: string): boolean {
+  const asked = matchLabels[COMPONENT];
+  if (asked !== undefined && asked !== component) return false;
+  return matchExpressions.every(({ operator, values }) => values.includes(component) === (operator === 'In'));
+}
+
 const named = (manifests: Manifest[], kind: string, name: string) =>
   manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name)!;
 
@@ -125,6 +144,29 @@ suite('the rendered chart', () => {
     ['a route without its Gateway', 'external', ['gatewayApi.parentRefs=null'], /parentRefs must name/],
   ])('refuses %s', (_, set, settings, reason) => {
     expect(refusal(set, ...settings.flatMap((setting) => ['--set', setting]))).toMatch(reason);
+  });
+
+  it('lets every pod reach what it needs and nothing else', () => {
+    const policies = render('keda').filter(({ kind }) => kind === 'NetworkPolicy') as unknown as NetworkPolicy[];
+    const waysOut = (component: string) =>
+      policies
+        .filter(({ spec }) => spec.policyTypes.includes('Egress') && selects(spec.podSelector, component))
+        .map(({ metadata }) => metadata.name.replace(/^troupe-?/, '') || 'names')
+        .sort();
+    const everything = ['internet', 'names', 'nats', 'state'];
+    expect(waysOut('gateway')).toEqual(everything);
+    expect(waysOut('fetcher-http')).toEqual(everything);
+    expect(waysOut('fetcher-browser')).toEqual(everything);
+    expect(waysOut('extractor')).toEqual(everything);
+    expect(waysOut('dispatcher')).toEqual(everything);
+    expect(waysOut('scheduler')).toEqual(['names', 'nats', 'state']);
+    expect(waysOut('converter')).toEqual(['names', 'nats']);
+    expect(waysOut('migrate')).toEqual(['migrate', 'names', 'state']);
+    expect(waysOut('test')).toEqual(['names', 'test']);
+    const denied = policies.filter(
+      ({ spec }) => spec.policyTypes.includes('Ingress') && selects(spec.podSelector, 'any'),
+    );
+    expect(denied.map(({ metadata }) => metadata.name)).toEqual(['troupe']);
   });
 
   it('lets nobody out to an address that the services themselves refuse', () => {

