@@ -147,6 +147,11 @@ describe('copies', () => {
     return copies;
   };
 
+  const isCopied = async (stream: string): Promise<boolean> => {
+    const { cluster } = await link!.jsm.streams.info(stream);
+    return cluster?.replicas?.length === 2 && cluster.replicas.every(({ current }) => current);
+  };
+
   it('are not to be had of a server that is alone, which is said', async () => {
     server = await TestNatsServer.start();
     link = await NatsLink.open({ server: { natsUrl: server.url, natsReplicas: 3 }, name: 'access' });
@@ -168,6 +173,8 @@ describe('copies', () => {
       expect(Object.keys(copies).length).toBeGreaterThanOrEqual(8);
       expect(new Set(Object.values(copies))).toEqual(new Set([3]));
       await (await link.kv('cancel')).put('kept', 'yes');
+      // Until then the first copy is the only one.
+      await eventually(() => isCopied('KV_cancel'), 20_000);
       await cluster.servers[0]!.kill();
       await eventually(async () => {
         const entry = await link!
@@ -175,11 +182,11 @@ describe('copies', () => {
           .then((bucket) => bucket.get('kept'))
           .catch(() => null);
         return entry?.string() === 'yes';
-      }, 20_000);
+      }, 40_000);
     } finally {
       await link?.close();
       link = null;
       await cluster.stop();
     }
-  }, 90_000);
+  }, 150_000);
 });
