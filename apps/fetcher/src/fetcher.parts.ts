@@ -15,7 +15,7 @@ import {
   SlotBoard,
   type NatsLink,
 } from '@troupe/messaging';
-import { watchLink, watchPool, type Logger, type Metrics } from '@troupe/observability';
+import { watchLink, watchPool, type HealthChecks, type Logger, type Metrics } from '@troupe/observability';
 import {
   BlockedHosts,
   ChangeHistory,
@@ -86,13 +86,14 @@ export class FetcherParts {
     readonly robots: RobotsJudge,
     /** Pages that the browser opens at once, 0 without one. */
     readonly browserPages: number,
+    readonly checks: HealthChecks,
     /** Closes everything, in order. Call it when nothing runs any more. */
     readonly close: () => Promise<void>,
   ) {}
 
   static async create(context: FetcherContext): Promise<FetcherParts> {
     const { config, instance, log, metrics } = context;
-    const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
+    const pool = createPool({ ...config, poolSize: POOL_SIZE, name: instance });
     watchLink(metrics, context.link);
     watchPool(metrics, pool);
     const blocklist = await BlockedHosts.watch(pool, (error) => log.warn({ err: error }, 'the blocklist was not read'));
@@ -173,6 +174,11 @@ export class FetcherParts {
       }),
       new RobotsJudge(robots, productOf(config.userAgent)),
       browserPages,
+      {
+        postgres: async () => void (await pool.query('SELECT 1')),
+        blobs: () => roots.check(),
+        browser: { optional: async () => checkBrowser(hasBrowser) },
+      },
       async () => {
         await reports.flush();
         await boards.stop();
@@ -284,6 +290,10 @@ function createConverter({ config, link, metrics }: FetcherContext): {
     },
   );
   return { converter: new MeteredConverter(converter, metrics), stopConverter: () => Promise.resolve() };
+}
+
+function checkBrowser(hasBrowser: boolean): void {
+  if (!hasBrowser) throw new Error('none found: set CHROMIUM_PATH, or install Chromium');
 }
 
 /** `Troupe/0.1` -> `Troupe`: the name that robots.txt is matched against. */

@@ -12,7 +12,7 @@ const EXPECTED = ['work.http.hi', 'work.http.lo', 'work.kick.hi', 'work.kick.lo'
 export async function startFetcher(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
   const { config, log, metrics, instance } = context;
   const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
-  const link = await NatsLink.open({ url: config.natsUrl, name: instance, onProblem });
+  const link = await NatsLink.open({ server: config, name: instance, onProblem });
   await link.ensureTopology();
   const parts = await FetcherParts.create({ config, log, metrics, instance, link });
   const { fetcherConcurrency } = config;
@@ -31,7 +31,7 @@ export async function startFetcher(context: ServiceContext<Readonly<TroupeConfig
   if (parts.browserPages === 0)
     log.warn('no browser found: pages that need scripts are fetched without them (set CHROMIUM_PATH)');
   return {
-    checks: { nats: () => link.ping() },
+    checks: { nats: () => link.ping(), ...parts.checks },
     async drain() {
       // Nothing more is taken while what runs comes to its end.
       await Promise.all([app.close(), parts.lanes.drain()]);
