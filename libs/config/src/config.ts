@@ -23,6 +23,9 @@ const toBoolean = Transform(({ value }) =>
 const toInt = Transform(({ value }) =>
   typeof value === 'string' && /^-?\d+$/.test(value.trim()) ? Number(value) : value,
 );
+const toNumber = Transform(({ value }) =>
+  typeof value === 'string' && /^\d*\.?\d+$/.test(value.trim()) ? Number(value) : value,
+);
 const toList = Transform(({ value }) =>
   typeof value === 'string'
     ? value
