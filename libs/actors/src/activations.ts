@@ -2,6 +2,7 @@
 import type { ActorKey, Sender } from '@troupe/contracts';
 import type { Activation } from './actor.js';
 import type { ActorRow } from './ports.js';
+import type { KeptTrace } from './turn-traces.js';
 
 export interface Living extends Activation<unknown, unknown> {
   rev: number;
@@ -13,6 +14,8 @@ export interface Living extends Activation<unknown, unknown> {
   /** When the runtime's heartbeat timer fires; 0 = not known. */
   heartbeatAt: number;
   usedAt: number;
+  /** Of the message that began it; null: not recorded, or nothing it keeps. */
+  trace: KeptTrace | null;
 }
 
 export class Activations {
@@ -35,6 +38,7 @@ export class Activations {
       sent: new Map(),
       heartbeatAt: 0,
       usedAt: now,
+      trace: null,
     };
     this.living.set(row.key, living);
     return living;

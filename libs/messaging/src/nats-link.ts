@@ -7,7 +7,7 @@
 import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
 import { Kvm, type KV } from '@nats-io/kv';
 import { connect, type ConnectionOptions, type NatsConnection } from '@nats-io/transport-node';
-import { TroupeError } from '@troupe/contracts';
+import { NO_TRACES, TroupeError, type Tracer } from '@troupe/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ensureBuckets, ensureStreams } from './topology.js';
 
@@ -20,6 +20,8 @@ export interface NatsLinkOptions {
   replicas?: number;
   /** Told of trouble that heals by itself. @default nothing */
   onProblem?: (problem: string, error: unknown) => void;
+  /** Told of every message and request that belongs to a recorded trace. @default nobody */
+  tracer?: Tracer;
 }
 
 const MIN_SERVER = [2, 11] as const;
@@ -139,6 +141,10 @@ export class NatsLink {
     if (this.nc.isClosed()) return;
     if (!this.#up) return this.nc.close();
     await this.nc.drain().catch(() => this.nc.close());
+  }
+
+  get tracer(): Tracer {
+    return this.options.tracer ?? NO_TRACES;
   }
 
   /** Reports trouble that heals by itself. */

@@ -11,7 +11,7 @@
  */
 import { BaseRpcContext, Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
 import type { Subscription } from '@nats-io/nats-core';
-import { WORK_CLASSES, type WorkClass, type WorkMessage, type WorkPriority } from '@troupe/contracts';
+import { WORK_CLASSES, type TraceParent, type WorkClass, type WorkMessage, type WorkPriority } from '@troupe/contracts';
 import { lastValueFrom } from 'rxjs';
 import type { NatsLink } from './nats-link.js';
 import { Rpc } from './rpc.js';
@@ -37,7 +37,7 @@ export interface RpcRequest<H = unknown> {
 }
 
 export class NatsContext extends BaseRpcContext<
-  [{ subject: string; redelivered: boolean; signal: AbortSignal | null }]
+  [{ subject: string; redelivered: boolean; signal: AbortSignal | null; trace?: TraceParent }]
 > {
   get subject(): string {
     return this.getArgByIndex(0).subject;
@@ -47,6 +47,10 @@ export class NatsContext extends BaseRpcContext<
   }
   get signal(): AbortSignal | null {
     return this.getArgByIndex(0).signal;
+  }
+  /** For what belongs to the work, when it is recorded. */
+  get trace(): TraceParent | undefined {
+    return this.getArgByIndex(0).trace;
   }
 }
 
@@ -145,11 +149,11 @@ export class NatsStrategy extends Server implements CustomTransportStrategy {
       cls as WorkClass,
       prio as WorkPriority,
       { maxInFlight },
-      async (msg: WorkMessage, { redelivered }) =>
+      async (msg: WorkMessage, { redelivered, trace }) =>
         this.#invoke<void | { retryMs: number }>(
           handler,
           msg,
-          new NatsContext([{ subject, redelivered, signal: null }]),
+          new NatsContext([{ subject, redelivered, signal: null, trace }]),
         ),
     );
   }
@@ -157,12 +161,12 @@ export class NatsStrategy extends Server implements CustomTransportStrategy {
   #bindRpc(subject: string, handler: MessageHandler, extras: HandlerExtras): Promise<RpcServer> {
     const capacity = extras.capacity ?? this.options.capacity ?? 64;
     const queue = extras.queue ?? this.options.queue ?? subject;
-    return this.#rpc.serve(subject, { queue, capacity }, async (head, body, signal) => {
+    return this.#rpc.serve(subject, { queue, capacity }, async (head, body, signal, trace) => {
       const request: RpcRequest = { head, body };
       return this.#invoke<{ head: unknown; body?: Uint8Array }>(
         handler,
         request,
-        new NatsContext([{ subject, redelivered: false, signal }]),
+        new NatsContext([{ subject, redelivered: false, signal, trace }]),
       );
     });
   }
