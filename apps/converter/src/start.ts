@@ -12,14 +12,15 @@ const PAGES_PER_THREAD = 4;
 export async function startConverter({
   config,
   metrics,
+  tracer,
   instance,
 }: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
-  const link = await NatsLink.open({ url: config.natsUrl, name: instance });
+  const link = await NatsLink.open({ url: config.natsUrl, name: instance, tracer });
   await link.ensureTopology();
   watchLink(metrics, link);
   const threads = config.converterThreads || Math.max(1, availableParallelism() - 1);
   const ocrCommand = config.ocrCommand ?? null;
-  const settings = { instance, metrics, threads, ocrCommand, capacity: threads * PAGES_PER_THREAD };
+  const settings = { instance, metrics, tracer, threads, ocrCommand, capacity: threads * PAGES_PER_THREAD };
   const app = await NestFactory.createApplicationContext(ConverterModule.forLink(link, settings), {
     logger: ['error', 'warn'],
     abortOnError: false,

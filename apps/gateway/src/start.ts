@@ -36,6 +36,7 @@ import { createStatusLane, GatewayModule, serveDocs, type GatewayParts } from '.
 import { Readiness } from './health/readiness.js';
 import { BODY_LIMIT_BYTES, createEdge, refuseBadBody, type EdgeState } from './http/edge.js';
 import { createRequestMetrics } from './http/request-metrics.js';
+import { createRequestTraces } from './http/request-traces.js';
 import { BatchAppendService } from './jobs/batch-append.service.js';
 import { CommandPublisher } from './jobs/command-publisher.js';
 import { DeliveriesService } from './jobs/deliveries.service.js';
@@ -89,8 +90,8 @@ export async function startGateway(context: Context): Promise<RunningService> {
   };
 }
 
-async function connect({ config, instance, log, metrics }: Context) {
-  const link = await NatsLink.open({ url: config.natsUrl, name: instance });
+async function connect({ config, instance, log, metrics, tracer }: Context) {
+  const link = await NatsLink.open({ url: config.natsUrl, name: instance, tracer });
   await link.ensureTopology();
   const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
   watchLink(metrics, link);
@@ -116,7 +117,7 @@ async function connect({ config, instance, log, metrics }: Context) {
 type Connections = Awaited<ReturnType<typeof connect>>;
 
 function buildServices(
-  { config, instance, log }: Context,
+  { config, instance, log, tracer }: Context,
   { link, pool, housekeeping, blocklist, members, provider, blobs }: Connections,
   state: EdgeState,
 ) {
@@ -154,14 +155,25 @@ function buildServices(
     concurrency: config.teamConcurrency,
     log,
   });
-  const submit = new JobSubmitService({ jobs, link, commands, targets, webhooks, credits, work: consumption });
+  const submit = new JobSubmitService({ jobs, link, commands, targets, webhooks, credits, work: consumption, tracer });
   const jobCommands = { status, link, commands, jobs: new JobCommandRepository(pool, config) };
   const checks = {
     postgres: async () => void (await pool.query('SELECT 1')),
     nats: () => link.ping(),
     migrations: () => housekeeping.checkMigrations(),
   };
-  const scrapes = new ScrapeService({ calls, link, tokens, usage, archive, targets, credits, documents, pages });
+  const scrapes = new ScrapeService({
+    calls,
+    link,
+    tokens,
+    usage,
+    archive,
+    targets,
+    credits,
+    documents,
+    pages,
+    tracer,
+  });
   const cancel = new JobCancelService({ status, cancels: new CancelBoard(link), children: jobs, publisher, instance });
   const parts: GatewayParts = {
     config,
@@ -206,7 +218,7 @@ function buildServices(
 }
 
 async function listen(
-  { config, metrics }: Context,
+  { config, metrics, tracer }: Context,
   parts: GatewayParts,
   state: EdgeState,
 ): Promise<NestExpressApplication> {
@@ -220,6 +232,7 @@ async function listen(
   app.set('query parser', 'simple');
   app.use(createRequestMetrics(metrics));
   app.use(createEdge(state));
+  app.use(createRequestTraces(tracer));
   app.use(createStatusLane(parts, new ApiExceptionFilter(parts.log)));
   app.useBodyParser('json', { limit: BODY_LIMIT_BYTES, strict: false });
   app.use(refuseBadBody);

@@ -28,6 +28,8 @@ export interface NatsStrategyOptions {
   queue?: string;
   /** Patterns that must have a handler, else `listen` fails. */
   expects?: readonly string[];
+  /** Handlers, and what they call, find the trace of their message in `Tracer.active`. @default false: in their context */
+  activatesTraces?: boolean;
 }
 
 /** What a handler of an `rpc.…` pattern is given; it returns `{ head, body? }`. */
@@ -193,7 +195,11 @@ export class NatsStrategy extends Server implements CustomTransportStrategy {
   }
 
   async #invoke<R>(handler: MessageHandler, payload: unknown, context: NatsContext): Promise<R> {
-    const result: unknown = await handler(payload, context);
-    return lastValueFrom(this.transformToObservable(result as Promise<R>), { defaultValue: undefined as R });
+    const { activatesTraces = false, link } = this.options;
+    const handle = async (): Promise<R> => {
+      const result: unknown = await handler(payload, context);
+      return lastValueFrom(this.transformToObservable(result as Promise<R>), { defaultValue: undefined as R });
+    };
+    return activatesTraces ? link.tracer.within(context.trace, handle) : handle();
   }
 }
