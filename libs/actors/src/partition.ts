@@ -4,7 +4,7 @@
  * An actor never has two turns at once, and a partition runs one transaction at a time. Whatever fails is thrown away
  * and loaded again; safety comes from the store's fence, never from this object's belief that it is the owner.
  */
-import type { ActorKey, ActorKind, Envelope, Mail, Span, Tracer } from '@troupe/contracts';
+import type { ActorKey, ActorKind, Envelope, Mail, TraceSpan, Tracer } from '@troupe/contracts';
 import { NO_SPAN, NO_TRACES, parseActorKey } from '@troupe/contracts';
 import { Activations, type Living } from './activations.js';
 import type { ActorDef, Incoming, TurnContext } from './actor.js';
@@ -89,7 +89,7 @@ function envelopesOf({ body, ...mail }: Mail): Envelope[] {
   return body.messages.map((message) => ({ ...mail, type: message.type, body: message }));
 }
 
-async function ended(work: Promise<void>, spans: readonly Span[]): Promise<void> {
+async function ended(work: Promise<void>, spans: readonly TraceSpan[]): Promise<void> {
   if (spans.length === 0) return work;
   try {
     await work;
@@ -315,7 +315,7 @@ export class Partition {
   }
 
   /** The turns of all actors are one transaction: each of the recorded ones shows it. Inner spans first. */
-  private commitSpans(batches: readonly ActorBatch[]): Span[] {
+  private commitSpans(batches: readonly ActorBatch[]): TraceSpan[] {
     const recorded = batches.filter(({ span }) => span !== NO_SPAN);
     const attributes = { 'db.system.name': 'postgresql', 'troupe.actors': batches.length };
     const commits = recorded.map(({ span }) =>

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { NO_TRACES, traceIdOf, type Span, type SpanOptions, type TraceParent, type Tracer } from '@troupe/contracts';
+import { NO_TRACES, traceIdOf, type TraceSpan, type SpanOptions, type TraceParent, type Tracer } from '@troupe/contracts';
 import { NoteWorld } from './note-actor.fixture.js';
 import { TRACED_TURNS } from './turn-traces.js';
 
@@ -15,7 +15,7 @@ interface Seen {
 class Recorder implements Pick<Tracer, 'span'> {
   readonly seen: Seen[] = [];
 
-  span(name: string, parent: TraceParent | undefined, { links = [] }: SpanOptions = {}): Span {
+  span(name: string, parent: TraceParent | undefined, { links = [] }: SpanOptions = {}): TraceSpan {
     if (parent === undefined) throw new Error(`${name} has no parent`);
     const context = contextOf(traceIdOf(parent)!, this.seen.length + 1);
     const seen: Seen = { name, parent, context, links, end: 'open' };

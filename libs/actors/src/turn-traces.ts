@@ -2,7 +2,7 @@
  * Which turns belong to which trace. A job's actor keeps the trace of the call that started the job with its state; hosts and
  * teams work for many jobs and follow the messages at hand.
  */
-import { NO_SPAN, traceIdOf, type Span, type TraceParent, type Tracer } from '@troupe/contracts';
+import { NO_SPAN, traceIdOf, type TraceSpan, type TraceParent, type Tracer } from '@troupe/contracts';
 import type { ActorDef } from './actor.js';
 import type { Living } from './activations.js';
 
@@ -21,7 +21,7 @@ export function turnSpan(
   tracer: Tracer,
   { living, def }: { living: Living; def: ActorDef<unknown, unknown> },
   told: readonly TraceParent[],
-): Span {
+): TraceSpan {
   const parents = def.keepsTrace === true ? ownParents(living, told) : told;
   const [parent, ...links] = parents;
   if (parent === undefined) return NO_SPAN;

@@ -4,7 +4,7 @@
  * The handlers run inside `decide`, between the admission of candidates and the writes, so their effects, state, rows
  * and outgoing messages live or die together.
  */
-import { partitionOf, type ActorKey, type Envelope, type Span, type TraceParent } from '@troupe/contracts';
+import { partitionOf, type ActorKey, type Envelope, type TraceSpan, type TraceParent } from '@troupe/contracts';
 import type { ActorDef, Effect, Incoming, Plan, TurnContext } from './actor.js';
 import type { Living } from './activations.js';
 import type { DeadLetter, OutboxRow, TurnAnswers, TurnHead, TurnWrites } from './ports.js';
@@ -40,7 +40,7 @@ export interface ActorBatch {
   /** Replaces the handlers when the batch could not be handled: the job fails visibly. */
   failure: string | null;
   deadLetters: DeadLetter[];
-  span: Span;
+  span: TraceSpan;
 }
 
 /** What happens after the commit. */

@@ -18,7 +18,7 @@ export interface SpanOptions {
   links?: readonly TraceParent[];
 }
 
-export interface Span {
+export interface TraceSpan {
   /** For what belongs below it; undefined: it is not recorded. */
   readonly context: TraceParent | undefined;
   set(attributes: SpanAttributes): void;
@@ -29,15 +29,15 @@ export interface Span {
 
 export interface Tracer {
   /** Span of a request from outside; `caller` is its own `traceparent`, whose decision is followed. */
-  root(name: string, caller: string | undefined, options?: SpanOptions): Span;
+  root(name: string, caller: string | undefined, options?: SpanOptions): TraceSpan;
   /** Below a recorded span; without one nothing is recorded. */
-  span(name: string, parent: TraceParent | undefined, options?: SpanOptions): Span;
+  span(name: string, parent: TraceParent | undefined, options?: SpanOptions): TraceSpan;
   /** What `within` was told around the running code. Only where most of the work is waiting: it is not free. */
   active(): TraceParent | undefined;
   within<T>(trace: TraceParent | undefined, work: () => T): T;
 }
 
-export const NO_SPAN: Span = {
+export const NO_SPAN: TraceSpan = {
   context: undefined,
   set: () => undefined,
   rename: () => undefined,
@@ -56,7 +56,7 @@ export const NO_TRACES: Tracer = {
 export async function inSpan<T>(
   tracer: Tracer,
   [name, parent, options]: readonly [name: string, parent: TraceParent | undefined, options?: SpanOptions],
-  work: (span: Span) => Promise<T>,
+  work: (span: TraceSpan) => Promise<T>,
 ): Promise<T> {
   if (parent === undefined) return work(NO_SPAN);
   const span = tracer.span(name, parent, options);

@@ -72,7 +72,7 @@ export function decodeEnvelope(subject: string, hdrs: MsgHdrs | undefined, data:
   if (hdrs === undefined) throw new Error(`message on ${subject} without headers`);
   const type = required(hdrs, 'T-Type', subject);
   const n = hdrs.get('T-N');
-  const trace = traceOf(hdrs);
+  const trace = traceIn(hdrs);
   return {
     id: required(hdrs, 'Nats-Msg-Id', subject),
     type,
@@ -85,7 +85,7 @@ export function decodeEnvelope(subject: string, hdrs: MsgHdrs | undefined, data:
   };
 }
 
-export function traceOf(hdrs: MsgHdrs | undefined): TraceParent | undefined {
+export function traceIn(hdrs: MsgHdrs | undefined): TraceParent | undefined {
   return hdrs?.get(TRACE_HEADER) || undefined;
 }
 

@@ -20,6 +20,7 @@ export {
   HandlerPatternError,
   NatsContext,
   NatsStrategy,
+  traceOf,
   type NatsStrategyOptions,
   type RpcRequest,
 } from './nats-strategy.js';

@@ -56,6 +56,11 @@ export class NatsContext extends BaseRpcContext<
   }
 }
 
+/** For what belongs to the work of a handler, when it is recorded. Decorators of events know no type of their context. */
+export function traceOf(context: unknown): TraceParent | undefined {
+  return context instanceof NatsContext ? context.trace : undefined;
+}
+
 /** Thrown at start when a pattern has two handlers, none although it must, or one of the wrong kind. */
 export class HandlerPatternError extends Error {
   constructor(message: string) {

@@ -1,7 +1,7 @@
 /** The serving side of request/reply. */
 import { headers, type Msg, type Subscription } from '@nats-io/nats-core';
 import { errorToWire, inSpan, type TraceParent } from '@troupe/contracts';
-import { traceOf } from './envelope.js';
+import { traceIn } from './envelope.js';
 import type { NatsLink } from './nats-link.js';
 import type { RpcAborts } from './rpc-aborts.js';
 import {
@@ -119,7 +119,7 @@ export class RpcService implements RpcServer {
   async #handle(msg: Msg): Promise<void> {
     const { head, body } = await unpackFrame<{ id?: unknown } | null>(msg.data, msg.headers);
     const id = typeof head?.id === 'string' ? head.id : null;
-    const work = (id === null ? undefined : this.#working.get(id)) ?? this.#work(id, head, body, traceOf(msg.headers));
+    const work = (id === null ? undefined : this.#working.get(id)) ?? this.#work(id, head, body, traceIn(msg.headers));
     const frame = await work;
     this.#respond(msg, () => msg.respond(frame.data, { headers: frame.headers }));
   }

@@ -15,7 +15,7 @@ import {
   type WorkMessage,
   type WorkPriority,
 } from '@troupe/contracts';
-import { decodeBody, traceOf } from './envelope.js';
+import { decodeBody, traceIn } from './envelope.js';
 import type { NatsLink } from './nats-link.js';
 import { PullSubscription, type PulledMessage } from './pull-subscription.js';
 
@@ -105,7 +105,7 @@ export class WorkQueue {
     const attributes = { 'messaging.system': 'nats', 'troupe.message': body.type, 'troupe.redelivered': redelivered };
     return inSpan(
       this.link.tracer,
-      [`process ${subject}`, traceOf(message.headers), { kind: 'consumer', attributes }],
+      [`process ${subject}`, traceIn(message.headers), { kind: 'consumer', attributes }],
       ({ context: trace }) => handler(body, { redelivered, trace }),
     );
   }

@@ -22,7 +22,7 @@ import {
   type ReadableSpan,
   type SpanExporter,
 } from '@opentelemetry/sdk-trace';
-import { isTroupeError, NO_SPAN, type Span, type SpanAttributes, type SpanKind } from '@troupe/contracts';
+import { isTroupeError, NO_SPAN, type TraceSpan, type SpanAttributes, type SpanKind } from '@troupe/contracts';
 import type { SpanOptions, TraceParent, Tracer } from '@troupe/contracts';
 import type { OpenTraces, TraceDestination } from './traces.js';
 
@@ -60,7 +60,7 @@ function under(parent: string | undefined): Context {
   return context === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, context);
 }
 
-class RecordedSpan implements Span {
+class RecordedSpan implements TraceSpan {
   readonly context: TraceParent;
 
   constructor(private readonly span: OtelSpan) {
@@ -96,11 +96,11 @@ class OtelTraces implements Tracer {
 
   constructor(private readonly tracer: OtelTracer) {}
 
-  root(name: string, caller: string | undefined, options: SpanOptions = {}): Span {
+  root(name: string, caller: string | undefined, options: SpanOptions = {}): TraceSpan {
     return this.#start(name, under(caller), options);
   }
 
-  span(name: string, parent: TraceParent | undefined, options: SpanOptions = {}): Span {
+  span(name: string, parent: TraceParent | undefined, options: SpanOptions = {}): TraceSpan {
     return parent === undefined ? NO_SPAN : this.#start(name, under(parent), options);
   }
 
@@ -112,7 +112,7 @@ class OtelTraces implements Tracer {
     return parent === undefined ? work() : this.#running.run(parent, work);
   }
 
-  #start(name: string, context: Context, { kind = 'internal', attributes, links = [] }: SpanOptions): Span {
+  #start(name: string, context: Context, { kind = 'internal', attributes, links = [] }: SpanOptions): TraceSpan {
     const linked = links.slice(0, MAX_LINKS).flatMap((link) => parseTraceParent(link) ?? []);
     const span = this.tracer.startSpan(
       name,

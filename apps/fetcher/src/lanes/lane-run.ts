@@ -20,7 +20,8 @@ import {
   type PageResult,
   type PauseNews,
   type ScrapeSpec,
-  type Span,
+  type SpanAttributes,
+  type TraceSpan,
   type TraceParent,
   type Tracer,
 } from '@troupe/contracts';
@@ -70,7 +71,7 @@ export interface LaneParts {
 
 /** A page of the lane on its way to its result. */
 interface Visit extends PageContext {
-  span: Span;
+  span: TraceSpan;
 }
 
 type EndReason = LaneEnd['reason'];
@@ -273,10 +274,10 @@ export class LaneRun {
   }
 
   /** Ended with the page's result; a page that goes back to its job leaves none. */
-  #pageSpan({ url, depth, attempt }: LaneItem): Span {
+  #pageSpan({ url, depth, attempt }: LaneItem): TraceSpan {
     if (this.trace === undefined) return NO_SPAN;
-    const address = this.#spec.zeroRetention ? {} : { 'url.full': spanUrl(url) };
-    const attributes = { 'troupe.depth': depth, 'troupe.attempt': attempt, ...address };
+    const attributes: SpanAttributes = { 'troupe.depth': depth, 'troupe.attempt': attempt };
+    if (!this.#spec.zeroRetention) attributes['url.full'] = spanUrl(url);
     return this.#tracer.span('page', this.trace, { attributes });
   }
 

@@ -1,7 +1,7 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, EventPattern, Payload } from '@nestjs/microservices';
 import type { Lane } from '@troupe/contracts';
-import { NatsContext } from '@troupe/messaging';
+import { traceOf } from '@troupe/messaging';
 import { FetcherParts } from '../fetcher.parts.js';
 
 @Controller()
@@ -9,12 +9,12 @@ export class LaneController {
   constructor(@Inject(FetcherParts) private readonly parts: FetcherParts) {}
 
   @EventPattern('work.http.hi')
-  urgent(@Payload() lane: Lane, @Ctx() { trace }: NatsContext): Promise<void | { retryMs: number }> {
-    return this.parts.lanes.handle(lane, trace);
+  urgent(@Payload() lane: Lane, @Ctx() context: unknown): Promise<void | { retryMs: number }> {
+    return this.parts.lanes.handle(lane, traceOf(context));
   }
 
   @EventPattern('work.http.lo')
-  bulk(@Payload() lane: Lane, @Ctx() { trace }: NatsContext): Promise<void | { retryMs: number }> {
-    return this.parts.lanes.handle(lane, trace);
+  bulk(@Payload() lane: Lane, @Ctx() context: unknown): Promise<void | { retryMs: number }> {
+    return this.parts.lanes.handle(lane, traceOf(context));
   }
 }

@@ -6,7 +6,7 @@ import {
   RPC,
   type FetchReply,
   type FetchRequest,
-  type Span,
+  type TraceSpan,
   type TraceParent,
   type Tracer,
 } from '@troupe/contracts';
@@ -93,7 +93,7 @@ export class ScrapeRunner {
     }
   }
 
-  #pageSpan(cause: TraceParent | undefined, url: string | null): Span {
+  #pageSpan(cause: TraceParent | undefined, url: string | null): TraceSpan {
     if (cause === undefined) return NO_SPAN;
     const attributes = url === null ? undefined : { 'url.full': spanUrl(url) };
     return (this.parts.tracer ?? NO_TRACES).span('page', cause, { attributes });

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
-import { NO_SPAN, NO_TRACES, type Span, type SpanAttributes, type Tracer } from '@troupe/contracts';
+import { NO_SPAN, NO_TRACES, type TraceSpan, type SpanAttributes, type Tracer } from '@troupe/contracts';
 import type { Request, Response } from 'express';
 import { createRequestTraces, traceOfRequest } from './request-traces.js';
 
@@ -8,7 +8,7 @@ const CONTEXT = `00-${'a'.repeat(32)}-${'1'.repeat(16)}-01`;
 
 function around({ path = '/v2/crawl', method = 'POST', headers = {}, isRecorded = true } = {}) {
   const said = { names: [] as string[], attributes: {} as SpanAttributes, callers: [] as unknown[], ends: [] as unknown[] };
-  const span: Span = {
+  const span: TraceSpan = {
     context: CONTEXT,
     set: (attributes) => void Object.assign(said.attributes, attributes),
     rename: (name) => void said.names.push(name),
