@@ -29,7 +29,9 @@ let cluster: TestCluster;
 let api: ApiClient;
 
 /** Long enough, packed, for the blob store. */
-const filler = randomBytes(30_000).toString('hex').replaceAll(/(.{7})/g, '$1 ');
+const filler = randomBytes(30_000)
+  .toString('hex')
+  .replaceAll(/(.{7})/g, '$1 ');
 
 function startSlowSite(): Promise<Site> {
   return startSite((request, response) => {
@@ -131,7 +133,12 @@ describe('traces of a cluster at work', () => {
 
     beforeAll(async () => {
       const scrapeOptions = { formats: ['markdown', { type: 'json', schema: SCHEMA }] };
-      const body = { url: `${site.origin}/?token=url-secret`, sitemap: 'skip', webhook: webhooks.origin, scrapeOptions };
+      const body = {
+        url: `${site.origin}/?token=url-secret`,
+        sitemap: 'skip',
+        webhook: webhooks.origin,
+        scrapeOptions,
+      };
       expect(await crawl(body, caller.headers)).toMatchObject({ status: 'completed', completed: LINKS + 1 });
       const events = LINKS + 3;
       const isWhole = (spans: SeenSpan[]) =>

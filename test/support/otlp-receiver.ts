@@ -107,7 +107,8 @@ function readFields(bytes: Buffer): Fields {
 
 const messages = (fields: Fields, number: number): Fields[] =>
   (fields.get(number) ?? []).map((value) => readFields(value as Buffer));
-const bytesAt = (fields: Fields, number: number): Buffer => (fields.get(number)?.[0] as Buffer | undefined) ?? Buffer.of();
+const bytesAt = (fields: Fields, number: number): Buffer =>
+  (fields.get(number)?.[0] as Buffer | undefined) ?? Buffer.of();
 const textAt = (fields: Fields, number: number): string => bytesAt(fields, number).toString('utf8');
 const numberAt = (fields: Fields, number: number): bigint => (fields.get(number)?.[0] as bigint | undefined) ?? 0n;
 

@@ -32,7 +32,8 @@ export class ConverterModule {
         {
           provide: ConvertResponder,
           inject: [LocalConverter],
-          useFactory: (converter: LocalConverter) => new ConvertResponder(new MeteredConverter(converter, metrics, tracer)),
+          useFactory: (converter: LocalConverter) =>
+            new ConvertResponder(new MeteredConverter(converter, metrics, tracer)),
         },
         { provide: Rpc, useFactory: () => new Rpc(link) },
         {

@@ -1,6 +1,14 @@
 /** Runs of posts: reads the pages of their events, posts them and reports what came of it. */
 import { readDocument } from '@troupe/blob-store';
-import { inSpan, NO_TRACES, numbersOf, type Post, type PostResult, type TraceParent, type Tracer } from '@troupe/contracts';
+import {
+  inSpan,
+  NO_TRACES,
+  numbersOf,
+  type Post,
+  type PostResult,
+  type TraceParent,
+  type Tracer,
+} from '@troupe/contracts';
 import { eventBody, eventOf, MAX_BODY_BYTES } from './event-body.js';
 import { dataOfEvents, type EventData } from './event-data.js';
 import { Gate } from './gate.js';
@@ -94,12 +102,16 @@ export class PostRunner {
   /** The address of a receiver may be a secret of its own. */
   private recorded({ post, trace }: PostRun, eventNo: number, exchange: () => Promise<Answer>): Promise<Answer> {
     const attributes = { 'troupe.event': eventNo, 'troupe.attempt': post.attempt };
-    return inSpan(this.parts.tracer ?? NO_TRACES, ['post webhook', trace, { kind: 'client', attributes }], async (span) => {
-      const answer = await exchange();
-      if (answer.status !== null) span.set({ 'http.response.status_code': answer.status });
-      else span.set({ 'error.type': 'no answer' });
-      return answer;
-    });
+    return inSpan(
+      this.parts.tracer ?? NO_TRACES,
+      ['post webhook', trace, { kind: 'client', attributes }],
+      async (span) => {
+        const answer = await exchange();
+        if (answer.status !== null) span.set({ 'http.response.status_code': answer.status });
+        else span.set({ 'error.type': 'no answer' });
+        return answer;
+      },
+    );
   }
 
   private async exchange(post: Post, eventNo: number, data: EventData, secret: string | null): Promise<Answer> {

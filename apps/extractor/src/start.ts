@@ -58,7 +58,11 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
   });
   const app = await NestFactory.createMicroservice<MicroserviceOptions>(
     ExtractorModule.with({ instance, link, models, modeler, planner, tasks }),
-    { strategy: new NatsStrategy({ link, expects: EXPECTED, activatesTraces: true }), logger: ['error', 'warn'], abortOnError: false },
+    {
+      strategy: new NatsStrategy({ link, expects: EXPECTED, activatesTraces: true }),
+      logger: ['error', 'warn'],
+      abortOnError: false,
+    },
   );
   await app.listen();
   return {

@@ -1,5 +1,12 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { NO_TRACES, traceIdOf, type TraceSpan, type SpanOptions, type TraceParent, type Tracer } from '@troupe/contracts';
+import {
+  NO_TRACES,
+  traceIdOf,
+  type TraceSpan,
+  type SpanOptions,
+  type TraceParent,
+  type Tracer,
+} from '@troupe/contracts';
 import { NoteWorld } from './note-actor.fixture.js';
 import { TRACED_TURNS } from './turn-traces.js';
 

@@ -145,12 +145,7 @@ export class Turn {
     living.heartbeatAt = now + HEARTBEAT_MS;
   }
 
-  private apply(
-    effect: Effect,
-    entry: ActorBatch,
-    timers: Map<string, number | null>,
-    writes: TurnWrites,
-  ): void {
+  private apply(effect: Effect, entry: ActorBatch, timers: Map<string, number | null>, writes: TurnWrites): void {
     const { living, span } = entry;
     switch (effect.t) {
       case 'row':

@@ -60,7 +60,11 @@ export class ActorBus implements Bus {
     const cause = envelope.trace ?? this.link.tracer.active();
     const { kind } = parseActorKey(envelope.to);
     await inSpan(this.link.tracer, [`publish act.${kind}`, cause, publishing(envelope.type)], ({ context: trace }) =>
-      this.#publish(STREAM_ACT, actorSubject(envelope.to), encodeEnvelope(trace === undefined ? envelope : { ...envelope, trace })),
+      this.#publish(
+        STREAM_ACT,
+        actorSubject(envelope.to),
+        encodeEnvelope(trace === undefined ? envelope : { ...envelope, trace }),
+      ),
     );
   }
 

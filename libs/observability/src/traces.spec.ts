@@ -17,7 +17,10 @@ afterEach(async () => {
 });
 
 function silentLog(said: object[] = []) {
-  return createLogger('test', { format: 'json', destination: { write: (line) => said.push(JSON.parse(line) as object) } });
+  return createLogger('test', {
+    format: 'json',
+    destination: { write: (line) => said.push(JSON.parse(line) as object) },
+  });
 }
 
 async function open(ratio: number, url?: string): Promise<OpenTraces> {
@@ -51,7 +54,13 @@ describe('traces', () => {
     root.end();
     await stop();
     const [work, call] = receiver!.spans;
-    expect(call).toMatchObject({ name: 'POST /call', kind: 2, parentId: '', service: 'troupe-test', instance: 'test-1' });
+    expect(call).toMatchObject({
+      name: 'POST /call',
+      kind: 2,
+      parentId: '',
+      service: 'troupe-test',
+      instance: 'test-1',
+    });
     expect(work).toMatchObject({ name: 'work', kind: 3, parentId: call!.spanId, traceId: call!.traceId, failed: true });
     expect(work!.attributes).toEqual({ n: 2, ok: true, 'error.type': 'SCRAPE_TIMEOUT' });
     expect(traceIdOf(root.context)).toBe(call!.traceId);

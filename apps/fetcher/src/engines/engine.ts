@@ -1,6 +1,14 @@
 /** Port of a fetch engine: one way of turning a URL into bytes. Three adapters: http, got, browser. */
 import type { OpenTunnel } from '@troupe/egress';
-import type { Captured, EngineName, ProxyClass, ScreenshotSpec, ScrapeSpec, TraceParent, Uuid } from '@troupe/contracts';
+import type {
+  Captured,
+  EngineName,
+  ProxyClass,
+  ScreenshotSpec,
+  ScrapeSpec,
+  TraceParent,
+  Uuid,
+} from '@troupe/contracts';
 
 /** How a browser shows the page, and what it is to bring of it beside its DOM. */
 export interface PageView extends Pick<ScrapeSpec, 'mobile' | 'blockAds' | 'location' | 'actions'> {

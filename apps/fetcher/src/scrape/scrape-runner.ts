@@ -135,7 +135,11 @@ export class ScrapeRunner {
     });
   }
 
-  async #answer(page: FetchedPage, { request, startedAt, signal, trace }: Running, warning?: string): Promise<ScrapeAnswer> {
+  async #answer(
+    page: FetchedPage,
+    { request, startedAt, signal, trace }: Running,
+    warning?: string,
+  ): Promise<ScrapeAnswer> {
     const { team, url, id, spec, deadlineMs } = request;
     const leftMs = deadlineMs - (performance.now() - startedAt);
     const scrape = { team, url, scrape: id, spec };

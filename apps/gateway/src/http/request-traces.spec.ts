@@ -7,7 +7,12 @@ import { createRequestTraces, traceOfRequest } from './request-traces.js';
 const CONTEXT = `00-${'a'.repeat(32)}-${'1'.repeat(16)}-01`;
 
 function around({ path = '/v2/crawl', method = 'POST', headers = {}, isRecorded = true } = {}) {
-  const said = { names: [] as string[], attributes: {} as SpanAttributes, callers: [] as unknown[], ends: [] as unknown[] };
+  const said = {
+    names: [] as string[],
+    attributes: {} as SpanAttributes,
+    callers: [] as unknown[],
+    ends: [] as unknown[],
+  };
   const span: TraceSpan = {
     context: CONTEXT,
     set: (attributes) => void Object.assign(said.attributes, attributes),
