@@ -16,6 +16,7 @@ const SETUP_MS = 240_000;
 const TEST_MS = 90_000;
 const PAGE_MS = 120;
 const LINKS = 5;
+const QUIET_MS = 3_500;
 /** Two clocks of one machine, each read to the millisecond. */
 const SKEW_NS = 5_000_000n;
 const SCHEMA = { type: 'object', properties: { name: { type: 'string' } } };
@@ -92,6 +93,16 @@ class Trace {
   }
 }
 
+/** Every process sends what it has every two seconds; when nothing came for longer, nothing more is on its way. */
+async function wholeTrace(traceId: string): Promise<Trace> {
+  for (let before = -1; ;) {
+    const spans = await receiver.trace(traceId, () => true);
+    if (spans.length === before) return new Trace(spans);
+    before = spans.length;
+    await sleep(QUIET_MS);
+  }
+}
+
 const ms = ({ startNs, endNs }: SeenSpan) => Number(endNs - startNs) / 1e6;
 const hop = ({ service, name }: SeenSpan) => `${service} ${name}`;
 
@@ -145,9 +156,7 @@ describe('traces of a cluster at work', () => {
         spans.filter(({ name }) => name === 'post webhook').length >= events &&
         spans.some(({ name }) => name === 'POST /v2/crawl');
       await receiver.trace(caller.traceId, isWhole, 30_000);
-      // What ends last is on its way.
-      await sleep(5_000);
-      trace = new Trace(await receiver.trace(caller.traceId, () => true));
+      trace = await wholeTrace(caller.traceId);
     }, TEST_MS);
 
     it('hang together: one first span below the caller’s, and every other below one that is there', () => {
@@ -238,9 +247,8 @@ describe('traces of a cluster at work', () => {
       const caller = newCaller();
       const { status } = await api.post('/v2/scrape', { url: `${site.origin}/page/1`, waitFor: 50 }, caller.headers);
       expect(status).toBe(200);
-      const spans = await receiver.trace(caller.traceId, (seen) => seen.some(({ name }) => name === 'POST /v2/scrape'));
-      await sleep(2_500);
-      const trace = new Trace(await receiver.trace(caller.traceId, () => spans.length > 0));
+      await receiver.trace(caller.traceId, (seen) => seen.some(({ name }) => name === 'POST /v2/scrape'));
+      const trace = await wholeTrace(caller.traceId);
       const names = trace.spans.map(hop);
       expect(names).toEqual(
         expect.arrayContaining([
@@ -257,6 +265,33 @@ describe('traces of a cluster at work', () => {
       expect(trace.below(browser!).map(({ name }) => name)).toEqual(
         expect.arrayContaining(['wait for a tab', 'load in the browser', 'capture in the browser']),
       );
+    },
+    TEST_MS,
+  );
+
+  it(
+    'of an extract job hold the crawl of its pages, and what the model was asked',
+    async () => {
+      const caller = newCaller();
+      const body = { urls: [`${site.origin}/page/1`, `${site.origin}/page/2`], schema: SCHEMA };
+      const started = await api.post('/v2/extract', body, caller.headers);
+      const end = await api.waitForEnd(`/v2/extract/${String(started.body.id)}`);
+      expect(end).toMatchObject({ status: 'completed' });
+      const trace = await wholeTrace(caller.traceId);
+      const pages = trace.named('page');
+      expect(pages).toHaveLength(2);
+      for (const page of pages) {
+        const above = trace.above(page);
+        for (const wanted of ['turn batch', 'process work.llm.hi', 'turn extract', 'POST /v2/extract'])
+          expect(above).toContain(wanted);
+      }
+      const models = trace.named('ask model');
+      expect(models.length).toBeGreaterThanOrEqual(2);
+      for (const asked of models) {
+        expect(trace.above(asked)[0]).toMatch(/^process work\.llm\./);
+        expect(asked.attributes).toMatchObject({ 'gen_ai.request.model': 'scripted' });
+        expect(asked.attributes['gen_ai.usage.input_tokens']).toBeGreaterThan(0);
+      }
     },
     TEST_MS,
   );

@@ -51,6 +51,7 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
     steps,
     mailboxes,
     cancels,
+    tracer,
     handlers: {
       ...extractHandlers({ ...shared, config, pool, results: blobs.results, reader: modeler }),
       act: createAgent(shared),

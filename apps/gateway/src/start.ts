@@ -130,7 +130,7 @@ function buildServices(
   const tokens = new TeamTokens({ publisher, instance, log });
   const archive = new ScrapeArchive(documents, config.resultTtlHours, log);
   const commands = new CommandPublisher(jobs, publisher, log);
-  const usage = new UsageLog(publisher, instance);
+  const usage = new UsageLog(publisher, instance, tracer);
   const webhooks = new WebhookPolicy(parseAllowList(config.allowPrivateWebhooks));
   const isBlocked = (host: string) => isBlockedHost(host, blocklist.hosts);
   const targets = new TargetPolicy({ ...parseAllowList(config.allowPrivateTargets), isBlocked });

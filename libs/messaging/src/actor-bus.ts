@@ -57,9 +57,8 @@ export class ActorBus implements Bus {
    * @throws PublishError, MessageTooLargeError
    */
   async publishActor(envelope: Mail): Promise<void> {
-    const cause = envelope.trace ?? this.link.tracer.active();
     const { kind } = parseActorKey(envelope.to);
-    await inSpan(this.link.tracer, [`publish act.${kind}`, cause, publishing(envelope.type)], ({ context: trace }) =>
+    await inSpan(this.link.tracer, [`publish act.${kind}`, envelope.trace, publishing(envelope.type)], ({ context: trace }) =>
       this.#publish(
         STREAM_ACT,
         actorSubject(envelope.to),
