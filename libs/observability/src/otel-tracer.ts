@@ -36,6 +36,8 @@ const EXPORT_TIMEOUT_MS = 10_000;
 const STOP_TIMEOUT_MS = 2_000;
 const MAX_ATTRIBUTE_CHARS = 1_024;
 const MAX_LINKS = 16;
+/** `ExportResultCode.SUCCESS`, whose package is none of ours. */
+const SENT = 0;
 
 const KINDS: Record<SpanKind, OtelKind> = {
   internal: OtelKind.INTERNAL,
@@ -132,7 +134,7 @@ class WatchedExporter implements SpanExporter {
 
   export(spans: ReadableSpan[], done: Parameters<SpanExporter['export']>[1]): void {
     this.exporter.export(spans, (result) => {
-      this.onResult(spans.length, result.code === 0 ? null : (result.error ?? new Error('the collector refused')));
+      this.onResult(spans.length, Number(result.code) === SENT ? null : (result.error ?? new Error('the collector refused')));
       done(result);
     });
   }
