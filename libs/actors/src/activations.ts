@@ -1,8 +1,14 @@
 /** Living actors of a partition: state and derived memory, cached between turns, thrown away whenever a turn fails. */
-import type { ActorKey, Sender } from '@troupe/contracts';
+import type { ActorKey, Sender, TraceParent } from '@troupe/contracts';
 import type { Activation } from './actor.js';
 import type { ActorRow } from './ports.js';
-import type { KeptTrace } from './turn-traces.js';
+
+/** The trace of a job, part of its actor's stored state. */
+export interface KeptTrace {
+  parent: TraceParent;
+  /** Turns that are still recorded: a trace of a hundred thousand pages is of no use to anybody. */
+  left: number;
+}
 
 export interface Living extends Activation<unknown, unknown> {
   rev: number;

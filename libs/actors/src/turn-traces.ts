@@ -6,13 +6,6 @@ import { NO_SPAN, traceIdOf, type TraceSpan, type TraceParent, type Tracer } fro
 import type { ActorDef } from './actor.js';
 import type { Living } from './activations.js';
 
-/** Part of an actor's stored state. */
-export interface KeptTrace {
-  parent: TraceParent;
-  /** Turns that are still recorded: a trace of a hundred thousand pages is of no use to anybody. */
-  left: number;
-}
-
 /** Turns of one actor that are recorded, and whose work is. */
 export const TRACED_TURNS = 100;
 

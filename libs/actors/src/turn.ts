@@ -6,9 +6,8 @@
  */
 import { partitionOf, type ActorKey, type Envelope, type TraceSpan, type TraceParent } from '@troupe/contracts';
 import type { ActorDef, Effect, Incoming, Plan, TurnContext } from './actor.js';
-import type { Living } from './activations.js';
+import type { KeptTrace, Living } from './activations.js';
 import type { DeadLetter, OutboxRow, TurnAnswers, TurnHead, TurnWrites } from './ports.js';
-import type { KeptTrace } from './turn-traces.js';
 
 export const HEARTBEAT = 'heartbeat';
 export const HEARTBEAT_MS = 300_000;

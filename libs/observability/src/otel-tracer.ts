@@ -24,7 +24,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import { isTroupeError, NO_SPAN, type TraceSpan, type SpanAttributes, type SpanKind } from '@troupe/contracts';
 import type { SpanOptions, TraceParent, Tracer } from '@troupe/contracts';
-import type { OpenTraces, TraceDestination } from './traces.js';
+import type { OpenTraces, TraceDestination } from './trace-destination.js';
 
 /** Finished spans that may wait; what comes beyond is dropped. */
 const MAX_QUEUE = 4_096;
@@ -134,7 +134,10 @@ class WatchedExporter implements SpanExporter {
 
   export(spans: ReadableSpan[], done: Parameters<SpanExporter['export']>[1]): void {
     this.exporter.export(spans, (result) => {
-      this.onResult(spans.length, Number(result.code) === SENT ? null : (result.error ?? new Error('the collector refused')));
+      this.onResult(
+        spans.length,
+        Number(result.code) === SENT ? null : (result.error ?? new Error('the collector refused')),
+      );
       done(result);
     });
   }

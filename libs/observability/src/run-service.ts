@@ -13,7 +13,8 @@ import { watchEventLoop } from './event-loop.js';
 import { Health, serveHealth, type HealthCheck } from './health.js';
 import { createLogger, type Logger } from './logger.js';
 import { Metrics } from './metrics.js';
-import { openTraces, type OpenTraces, type TraceSettings } from './traces.js';
+import type { OpenTraces } from './trace-destination.js';
+import { openTraces, type TraceSettings } from './traces.js';
 
 /** What `runService` itself reads of a service's settings. */
 export interface ServiceSettings extends TraceSettings {

@@ -5,7 +5,8 @@ import { startOtlpReceiver, type OtlpReceiver } from '../../../test/support/otlp
 import { createLogger } from './logger.js';
 import { Metrics } from './metrics.js';
 import { spanUrl } from './span-url.js';
-import { exportReport, openTraces, tracesUrl, type OpenTraces } from './traces.js';
+import type { OpenTraces } from './trace-destination.js';
+import { exportReport, openTraces, tracesUrl } from './traces.js';
 
 const CALLER = '4bf92f3577b34da6a3ce929d0e0e4736';
 const callerSays = (flags: string) => `00-${CALLER}-00f067aa0ba902b7-${flags}`;

@@ -1,7 +1,8 @@
 /** Where a process sends its traces. Without a collector nothing of OpenTelemetry is loaded. */
-import { NO_TRACES, type Tracer } from '@troupe/contracts';
+import { NO_TRACES } from '@troupe/contracts';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
+import type { OpenTraces, TraceDestination } from './trace-destination.js';
 
 export interface TraceSettings {
   /** Base address of a collector that speaks OTLP over HTTP; absent: no traces. */
@@ -10,22 +11,6 @@ export interface TraceSettings {
   readonly otelExporterOtlpHeaders?: readonly string[];
   /** Share of the API calls that are recorded, 0 to 1. */
   readonly otelTracesSamplerArg?: number;
-}
-
-export interface OpenTraces {
-  readonly tracer: Tracer;
-  /** Sends what waits, for a moment at most. */
-  stop(): Promise<void>;
-}
-
-export interface TraceDestination {
-  url: string;
-  headers: Record<string, string>;
-  ratio: number;
-  service: string;
-  instance: string;
-  /** Told of every batch. */
-  onResult(spans: number, error: Error | null): void;
 }
 
 const DEFAULT_RATIO = 0.01;
