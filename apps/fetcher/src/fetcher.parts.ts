@@ -26,7 +26,7 @@ import {
   TeamProxies,
 } from '@troupe/persistence';
 import { AdLists } from './ads/index.js';
-import { CacheLookups, CacheWriter, PageCache } from './cache/index.js';
+import { CacheLookups, CacheWriter, KnownUrls, PageCache } from './cache/index.js';
 import { ChangeTracker } from './changes/change-tracker.js';
 import { DiffThread } from './changes/diff-thread.js';
 import {
@@ -160,6 +160,7 @@ export class FetcherParts {
       new SiteMapper({
         single,
         sitemaps: new SitemapFinder(fetch, robots, productOf(config.userAgent)),
+        known: new KnownUrls({ index: new PageCacheRepository(pool), log }),
         robotsAgent: productOf(config.userAgent),
         gapMs: config.hostGapMs,
       }),
