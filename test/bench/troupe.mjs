@@ -19,9 +19,10 @@ const SETTINGS = {
 /** Would lead the cluster away from its own fresh state. */
 const OUTSIDE = new Set(['DATABASE_URL', 'NATS_URL', 'TROUPE_DATA_DIR', 'TROUPE_BOOTSTRAP_KEYS', 'HOST', 'AUTH_MODE']);
 
-function environment() {
+/** @param {Record<string, string>} settings */
+function environment(settings) {
   const inherited = Object.entries(process.env).filter(([name]) => !OUTSIDE.has(name) && !name.startsWith('npm_'));
-  return { ...Object.fromEntries(inherited), ...SETTINGS };
+  return { ...Object.fromEntries(inherited), ...SETTINGS, ...settings };
 }
 
 /** @param {import('node:child_process').ChildProcess} launcher @returns {Promise<{ url: string, apiKey: string }>} */
@@ -42,14 +43,14 @@ function waitUntilReady(launcher) {
   });
 }
 
-/** @param {{ build: boolean, keep: boolean }} options */
-export async function startTroupe({ build, keep }) {
+/** @param {{ build: boolean, keep: boolean, settings?: Record<string, string> }} options */
+export async function startTroupe({ build, keep, settings = {} }) {
   const dataDir = mkdtempSync(path.join(os.tmpdir(), 'troupe-bench-'));
   chmodSync(dataDir, 0o755); // as root, Postgres runs as another user that must get in
   const args = ['--json', ...(build ? [] : ['--no-build']), '--data-dir', dataDir];
   const launcher = spawn(process.execPath, [path.join(root, 'deploy/local/start.mjs'), ...args], {
     cwd: root,
-    env: environment(),
+    env: environment(settings),
     // The channel tells the launcher when this process dies, however it dies.
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });

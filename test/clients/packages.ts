@@ -15,8 +15,12 @@ const { cacheDir } = (await import(places)) as { cacheDir(): string };
 
 const PYTHON_SDK = 'firecrawl-py==4.53.2';
 const S3_SERVER = 'moto[s3,server]==5.2.5';
+const COLLECTOR = 'rotel==0.0.1a15';
 const MCP_SERVER = 'firecrawl-mcp@3.26.0';
 const CLI = 'firecrawl-cli@1.23.3';
+/** The wheel keeps its program among its modules. */
+const LINK_COLLECTOR =
+  'import os, sys, rotel; p = os.path.join(os.path.dirname(rotel.__file__), "rotel-agent"); os.chmod(p, 0o755); os.symlink(p, sys.argv[1])';
 const INSTALL_MS = 240_000;
 const LOOK_AGAIN_MS = 200;
 
@@ -35,6 +39,16 @@ export function findS3Server(): Promise<string | null> {
     await run('python3', ['-m', 'venv', folder]);
     const python = path.join(folder, 'bin/python');
     await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', S3_SERVER]);
+  });
+}
+
+/** The program of a collector of traces. */
+export function findCollector(): Promise<string | null> {
+  return installed('otlp-collector', COLLECTOR, 'bin/rotel-agent', async (folder) => {
+    await run('python3', ['-m', 'venv', folder]);
+    const python = path.join(folder, 'bin/python');
+    await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', COLLECTOR]);
+    await run(python, ['-c', LINK_COLLECTOR, path.join(folder, 'bin/rotel-agent')]);
   });
 }
 

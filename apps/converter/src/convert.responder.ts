@@ -1,4 +1,4 @@
-import { TroupeError, type ConvertRequest, type Converter } from '@troupe/contracts';
+import { TroupeError, type ConvertRequest, type Converter, type TraceParent } from '@troupe/contracts';
 import type { ConvertReplyHead } from '@troupe/conversion';
 import { parseUrl } from '@troupe/frontier';
 
@@ -13,8 +13,9 @@ export class ConvertResponder {
     head: unknown,
     body: Uint8Array,
     signal?: AbortSignal,
+    trace?: TraceParent,
   ): Promise<{ head: ConvertReplyHead; body: Uint8Array }> {
-    const { document, ...reply } = await this.converter.convert({ ...parseHead(head), body }, signal);
+    const { document, ...reply } = await this.converter.convert({ ...parseHead(head), body, trace }, signal);
     return { head: reply, body: document };
   }
 }

@@ -1,5 +1,5 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import { RPC } from '@troupe/contracts';
+import { RPC, type Tracer } from '@troupe/contracts';
 import { LocalConverter, MeteredConverter } from '@troupe/conversion';
 import { MemberBoard, NatsLink, Rpc, type RpcServer } from '@troupe/messaging';
 import type { Metrics } from '@troupe/observability';
@@ -10,6 +10,7 @@ export const RPC_SERVER = Symbol('RpcServer');
 export interface ConverterSettings {
   instance: string;
   metrics: Metrics;
+  tracer: Tracer;
   /** Worker threads, 0 = by cores. */
   threads: number;
   /** Program that recognises text in pictures; null: there is none. */
@@ -22,7 +23,7 @@ export interface ConverterSettings {
 @Module({})
 export class ConverterModule {
   static forLink(link: NatsLink, settings: ConverterSettings): DynamicModule {
-    const { instance, metrics, threads, ocrCommand, capacity } = settings;
+    const { instance, metrics, tracer, threads, ocrCommand, capacity } = settings;
     return {
       module: ConverterModule,
       providers: [
@@ -31,15 +32,16 @@ export class ConverterModule {
         {
           provide: ConvertResponder,
           inject: [LocalConverter],
-          useFactory: (converter: LocalConverter) => new ConvertResponder(new MeteredConverter(converter, metrics)),
+          useFactory: (converter: LocalConverter) =>
+            new ConvertResponder(new MeteredConverter(converter, metrics, tracer)),
         },
         { provide: Rpc, useFactory: () => new Rpc(link) },
         {
           provide: RPC_SERVER,
           inject: [Rpc, ConvertResponder],
           useFactory: (rpc: Rpc, responder: ConvertResponder): Promise<RpcServer> =>
-            rpc.serve(RPC.convert, { queue: 'converter', capacity }, (head, body, signal) =>
-              responder.convert(head, body, signal),
+            rpc.serve(RPC.convert, { queue: 'converter', capacity }, (head, body, signal, trace) =>
+              responder.convert(head, body, signal, trace),
             ),
         },
         {

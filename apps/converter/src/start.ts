@@ -13,15 +13,16 @@ export async function startConverter({
   config,
   log,
   metrics,
+  tracer,
   instance,
 }: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
   const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
-  const link = await NatsLink.open({ server: config, name: instance, onProblem });
+  const link = await NatsLink.open({ server: config, name: instance, onProblem, tracer });
   await link.ensureTopology();
   watchLink(metrics, link);
   const threads = config.converterThreads || Math.max(1, availableParallelism() - 1);
   const ocrCommand = config.ocrCommand ?? null;
-  const settings = { instance, metrics, threads, ocrCommand, capacity: threads * PAGES_PER_THREAD };
+  const settings = { instance, metrics, tracer, threads, ocrCommand, capacity: threads * PAGES_PER_THREAD };
   const app = await NestFactory.createApplicationContext(ConverterModule.forLink(link, settings), {
     logger: ['error', 'warn'],
     abortOnError: false,

@@ -1,6 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import type { BlobStore } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
+import type { Tracer } from '@troupe/contracts';
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { ActorBus, MemberBoard, type NatsLink } from '@troupe/messaging';
 import { createPool, DeliveryRepository } from '@troupe/persistence';
@@ -14,6 +15,7 @@ import { TeamSecrets } from './team-secrets.js';
 export interface DispatcherParts {
   config: Readonly<TroupeConfig>;
   metrics: Metrics;
+  tracer: Tracer;
   instance: string;
   link: NatsLink;
   pool: ReturnType<typeof createPool>;
@@ -24,7 +26,7 @@ export interface DispatcherParts {
 /** The dispatcher: consumer of webhook posts. */
 @Module({})
 export class DispatcherModule {
-  static with({ config, metrics, instance, link, pool, blobs }: DispatcherParts): DynamicModule {
+  static with({ config, metrics, tracer, instance, link, pool, blobs }: DispatcherParts): DynamicModule {
     const resolver = new Resolver({
       servers: config.dnsServers,
       allow: parseAllowList(config.allowPrivateWebhooks),
@@ -38,6 +40,7 @@ export class DispatcherModule {
       blobs,
       secrets: new TeamSecrets(deliveries),
       receivers,
+      tracer,
     });
     return {
       module: DispatcherModule,

@@ -3,7 +3,7 @@
  * for a while.
  */
 import { randomUUID } from 'node:crypto';
-import type { Post, PostDone, PostResult } from '@troupe/contracts';
+import type { Post, PostDone, PostResult, TraceParent } from '@troupe/contracts';
 import { publishPatiently } from '@troupe/messaging';
 import type { Mailboxes } from './ports.js';
 
@@ -23,6 +23,7 @@ export class PostReport {
     private readonly post: Post,
     private readonly mailboxes: Mailboxes,
     private readonly instance: string,
+    private readonly trace?: TraceParent,
   ) {}
 
   add(result: PostResult): void {
@@ -48,7 +49,7 @@ export class PostReport {
     this.results = [];
     const id = `w.${this.id}.${this.parts++}`;
     const from = `w/${this.instance}` as const;
-    const envelope = { id, type: body.type, v: 1, from, to: actor, n: null, body };
+    const envelope = { id, type: body.type, v: 1, from, to: actor, n: null, body, trace: this.trace };
     this.sending = this.sending.then(() => publishPatiently(this.mailboxes, envelope));
     // Looked at by `end`.
     this.sending.catch(() => undefined);

@@ -1,6 +1,14 @@
 /** Runs of posts: reads the pages of their events, posts them and reports what came of it. */
 import { readDocument } from '@troupe/blob-store';
-import { numbersOf, type Post, type PostResult } from '@troupe/contracts';
+import {
+  inSpan,
+  NO_TRACES,
+  numbersOf,
+  type Post,
+  type PostResult,
+  type TraceParent,
+  type Tracer,
+} from '@troupe/contracts';
 import { eventBody, eventOf, MAX_BODY_BYTES } from './event-body.js';
 import { dataOfEvents, type EventData } from './event-data.js';
 import { Gate } from './gate.js';
@@ -16,6 +24,17 @@ export interface PostParts {
   blobs: Blobs;
   secrets: Secrets;
   receivers: Pick<Receivers, 'visit' | 'post'>;
+  /** @default nothing is recorded */
+  tracer?: Tracer;
+}
+
+/** A run under way. */
+interface PostRun {
+  post: Post;
+  secret: string | null;
+  report: PostReport;
+  /** When it is recorded. */
+  trace: TraceParent | undefined;
 }
 
 /** Rows of pages held for one run at a time. */
@@ -32,13 +51,13 @@ export class PostRunner {
   constructor(private readonly parts: PostParts) {}
 
   /** Resolves when every event was attempted and the actor knows; throws to ask for redelivery. */
-  async run(post: Post): Promise<void | { retryMs: number }> {
-    const report = new PostReport(post, this.parts.mailboxes, this.parts.instance);
+  async run(post: Post, trace?: TraceParent): Promise<void | { retryMs: number }> {
+    const report = new PostReport(post, this.parts.mailboxes, this.parts.instance, trace);
     try {
       const left = await this.withoutAttempted(post, report);
       const secret = await this.parts.secrets.of(post.team);
       for (let i = 0; i < left.length && !this.draining; i += SLICE)
-        await this.postSlice(post, left.slice(i, i + SLICE), secret, report);
+        await this.postSlice({ post, secret, report, trace }, left.slice(i, i + SLICE));
     } finally {
       await report.end();
     }
@@ -60,23 +79,39 @@ export class PostRunner {
     return events.filter((eventNo) => !done.has(eventNo));
   }
 
-  private async postSlice(post: Post, events: number[], secret: string | null, report: PostReport): Promise<void> {
+  private async postSlice(run: PostRun, events: number[]): Promise<void> {
+    const { post, report } = run;
     const data = await dataOfEvents(this.parts.deliveries, post, events);
     const url = new URL(post.webhook.url);
     const postOne = async (eventNo: number): Promise<void> => {
       if (this.draining) return;
       const told = data.get(eventNo);
-      const work = (): Promise<PostResult> => this.postEvent(post, eventNo, told, secret);
+      const work = (): Promise<PostResult> => this.postEvent(run, eventNo, told);
       report.add(await this.memory.pass(work, bytesOf(told)));
     };
     await Promise.all(events.map((eventNo) => this.parts.receivers.visit(url, () => postOne(eventNo))));
   }
 
-  private async postEvent(post: Post, eventNo: number, data: EventData, secret: string | null): Promise<PostResult> {
+  private async postEvent(run: PostRun, eventNo: number, data: EventData): Promise<PostResult> {
     const atMs = Date.now();
     const startedMs = performance.now();
-    const answer = await this.exchange(post, eventNo, data, secret);
+    const answer = await this.recorded(run, eventNo, () => this.exchange(run.post, eventNo, data, run.secret));
     return { eventNo, ...answer, ms: Math.round(performance.now() - startedMs), atMs };
+  }
+
+  /** The address of a receiver may be a secret of its own. */
+  private recorded({ post, trace }: PostRun, eventNo: number, exchange: () => Promise<Answer>): Promise<Answer> {
+    const attributes = { 'troupe.event': eventNo, 'troupe.attempt': post.attempt };
+    return inSpan(
+      this.parts.tracer ?? NO_TRACES,
+      ['post webhook', trace, { kind: 'client', attributes }],
+      async (span) => {
+        const answer = await exchange();
+        if (answer.status !== null) span.set({ 'http.response.status_code': answer.status });
+        else span.set({ 'error.type': 'no answer' });
+        return answer;
+      },
+    );
   }
 
   private async exchange(post: Post, eventNo: number, data: EventData, secret: string | null): Promise<Answer> {

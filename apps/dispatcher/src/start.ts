@@ -13,16 +13,16 @@ const EXPECTED = ['work.post.hi', 'work.post.lo'];
 const POOL_SIZE = 4;
 
 export async function startDispatcher(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
-  const { config, log, metrics, instance } = context;
+  const { config, log, metrics, tracer, instance } = context;
   const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
-  const link = await NatsLink.open({ server: config, name: instance, onProblem });
+  const link = await NatsLink.open({ server: config, name: instance, onProblem, tracer });
   await link.ensureTopology();
   const pool = createPool({ ...config, poolSize: POOL_SIZE, name: instance });
   const blobs = await openBlobs(config);
   watchLink(metrics, link);
   watchPool(metrics, pool);
   const app = await NestFactory.createMicroservice<MicroserviceOptions>(
-    DispatcherModule.with({ config, metrics, instance, link, pool, blobs: blobs.results }),
+    DispatcherModule.with({ config, metrics, tracer, instance, link, pool, blobs: blobs.results }),
     { strategy: new NatsStrategy({ link, expects: EXPECTED }), logger: ['error', 'warn'], abortOnError: false },
   );
   await app.listen();

@@ -21,9 +21,9 @@ const EXPECTED = ['work.llm.hi', 'work.llm.lo', RPC.pageModel, RPC.crawlOptions]
 const POOL_SIZE = 8;
 
 export async function startExtractor(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
-  const { config, log, metrics, instance } = context;
+  const { config, log, metrics, tracer, instance } = context;
   const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
-  const link = await NatsLink.open({ server: config, name: instance, onProblem });
+  const link = await NatsLink.open({ server: config, name: instance, onProblem, tracer });
   await link.ensureTopology();
   const pool = createPool({ ...config, poolSize: POOL_SIZE, name: instance });
   const blobs = await openBlobs(config);
@@ -36,7 +36,7 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
   const perDay = config.llmTeamTokensPerDay;
   const budget = new TeamBudget({ usage: new ModelUsage(pool), perDay, onProblem: onModelProblem });
   const onCall = modelCounts(metrics);
-  const models = new TeamModels({ config, accessOf: (team) => own.accessOf(team), budget, onCall });
+  const models = new TeamModels({ config, accessOf: (team) => own.accessOf(team), budget, onCall, tracer });
   await models.warm();
   const search = await createSearchProvider(config);
   const steps = new ModelSteps(pool);
@@ -45,12 +45,13 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
   const recipes = new RecipeBook({ recipes: new SelectorRecipes(pool), check: checkBySchema, onProblem });
   const modeler = createPageModeler(models, config, recipes);
   const planner = createCrawlPlanner(models, config);
-  const shared = { steps, mailboxes, calls, models, search };
+  const shared = { steps, mailboxes, calls, models, search, tracer };
   const tasks = new TaskRunner({
     instance,
     steps,
     mailboxes,
     cancels,
+    tracer,
     handlers: {
       ...extractHandlers({ ...shared, config, pool, results: blobs.results, reader: modeler }),
       act: createAgent(shared),
@@ -58,7 +59,11 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
   });
   const app = await NestFactory.createMicroservice<MicroserviceOptions>(
     ExtractorModule.with({ instance, link, models, modeler, planner, tasks }),
-    { strategy: new NatsStrategy({ link, expects: EXPECTED }), logger: ['error', 'warn'], abortOnError: false },
+    {
+      strategy: new NatsStrategy({ link, expects: EXPECTED, activatesTraces: true }),
+      logger: ['error', 'warn'],
+      abortOnError: false,
+    },
   );
   await app.listen();
   return {

@@ -1,7 +1,7 @@
 /** The fetcher put together: adapters at the bottom, what the controllers call at the top. */
 import { BlobGatherer, openBlobs, type BlobStore } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
-import { RPC, type Converter, type EngineName } from '@troupe/contracts';
+import { RPC, type Converter, type EngineName, type Tracer } from '@troupe/contracts';
 import { LocalConverter, MeteredConverter, NatsConverter, type ConvertReplyHead } from '@troupe/conversion';
 import { isBlockedHost, parseAllowList, Resolver } from '@troupe/egress';
 import {
@@ -67,6 +67,7 @@ export interface FetcherContext {
   config: Readonly<TroupeConfig>;
   log: Logger;
   metrics: Metrics;
+  tracer: Tracer;
   instance: string;
   link: NatsLink;
 }
@@ -92,7 +93,7 @@ export class FetcherParts {
   ) {}
 
   static async create(context: FetcherContext): Promise<FetcherParts> {
-    const { config, instance, log, metrics } = context;
+    const { config, instance, log, metrics, tracer } = context;
     const pool = createPool({ ...config, poolSize: POOL_SIZE, name: instance });
     watchLink(metrics, context.link);
     watchPool(metrics, pool);
@@ -132,7 +133,7 @@ export class FetcherParts {
     });
     const rpc = new Rpc(context.link);
     const finisher = new PageFinisher({ changes, models: new PageModels(rpc) });
-    const single = new SinglePages({ pages, express, penalties, reports, robots });
+    const single = new SinglePages({ pages, express, penalties, reports, robots, tracer });
     const common = { instance, mailboxes, cancels, pauses, robots };
     return new FetcherParts(
       new LaneConsumer(
@@ -152,6 +153,7 @@ export class FetcherParts {
           openItems: new OpenItems(pool),
           log,
           resultTtlHours: config.resultTtlHours,
+          tracer,
         },
         config.fetcherConcurrency,
       ),
@@ -171,6 +173,7 @@ export class FetcherParts {
         rpc,
         hasBrowser,
         browserElsewhere: boards.browserElsewhere,
+        tracer,
       }),
       new RobotsJudge(robots, productOf(config.userAgent)),
       browserPages,
@@ -205,7 +208,7 @@ function createCache({ config, log, metrics, pool, blobs }: CacheContext): { cac
 }
 
 function createEngines(
-  { config, log, metrics }: FetcherContext,
+  { config, log, metrics, tracer }: FetcherContext,
   { blocklist, teamProxies, adLists }: { blocklist: BlockedHosts; teamProxies: TeamProxies; adLists: AdLists },
 ): {
   engines: Engines;
@@ -226,7 +229,7 @@ function createEngines(
   if (executablePath !== null) watchBrowsers(metrics, pool);
   const http = new HttpEngine({ resolver, allow, identity });
   const got = new GotEngine({ resolver, allow, proxy });
-  const browser = new BrowserEngine({ pool, resolver, allow, adLists });
+  const browser = new BrowserEngine({ pool, resolver, allow, adLists, tracer });
   const proxies = new ProxyPools({
     installation: { basic: config.proxyBasic, stealth: config.proxyStealth },
     listsOf: (team) => teamProxies.listsOf(team),
@@ -235,7 +238,7 @@ function createEngines(
   });
   const counts = new FetchCounts(metrics);
   const outward = (name: EngineName, engine: FetchEngine) =>
-    new MeteredEngine(new ProxiedEngine(engine, proxies), name, counts);
+    new MeteredEngine(new ProxiedEngine(engine, proxies), name, { counts, tracer });
   const closeEngines = async (): Promise<void> => {
     await Promise.all([http.close(), got.close(), browser.close()]);
     await proxy.close();
@@ -271,7 +274,7 @@ async function startBoards({ link, instance }: FetcherContext, hasBrowser: boole
   };
 }
 
-function createConverter({ config, link, metrics }: FetcherContext): {
+function createConverter({ config, link, metrics, tracer }: FetcherContext): {
   converter: Converter;
   stopConverter: () => Promise<void>;
 } {
@@ -280,7 +283,7 @@ function createConverter({ config, link, metrics }: FetcherContext): {
       threads: config.converterThreads,
       ocrCommand: config.ocrCommand ?? null,
     });
-    return { converter: new MeteredConverter(converter, metrics), stopConverter: () => converter.stop() };
+    return { converter: new MeteredConverter(converter, metrics, tracer), stopConverter: () => converter.stop() };
   }
   const rpc = new Rpc(link);
   const converter = new NatsConverter(
@@ -289,7 +292,7 @@ function createConverter({ config, link, metrics }: FetcherContext): {
       timeoutMs: CONVERT_TIMEOUT_MS,
     },
   );
-  return { converter: new MeteredConverter(converter, metrics), stopConverter: () => Promise.resolve() };
+  return { converter: new MeteredConverter(converter, metrics, tracer), stopConverter: () => Promise.resolve() };
 }
 
 function checkBrowser(hasBrowser: boolean): void {

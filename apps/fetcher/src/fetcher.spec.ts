@@ -11,6 +11,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { readConfig } from '@troupe/config';
 import {
+  NO_TRACES,
   PLAIN_PAGE,
   RPC,
   type ActorMessage,
@@ -152,7 +153,8 @@ suite('a fetcher on a real bus', () => {
       LOG_LEVEL: 'error',
     });
     const log = createLogger('fetcher', { level: 'error' });
-    fetcher = await startFetcher({ config, log, metrics: new Metrics('fetcher'), instance: 'fetcher-one' });
+    const process = { log, metrics: new Metrics('fetcher'), tracer: NO_TRACES, instance: 'fetcher-one' };
+    fetcher = await startFetcher({ config, ...process });
     link = await NatsLink.open({ server: config, name: 'test' });
     bus = new ActorBus(link);
     rpc = new Rpc(link);

@@ -10,11 +10,11 @@ import { FetcherParts } from './fetcher.parts.js';
 const EXPECTED = ['work.http.hi', 'work.http.lo', 'work.kick.hi', 'work.kick.lo', 'rpc.fetch.http', 'rpc.map'];
 
 export async function startFetcher(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
-  const { config, log, metrics, instance } = context;
+  const { config, log, metrics, tracer, instance } = context;
   const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
-  const link = await NatsLink.open({ server: config, name: instance, onProblem });
+  const link = await NatsLink.open({ server: config, name: instance, onProblem, tracer });
   await link.ensureTopology();
-  const parts = await FetcherParts.create({ config, log, metrics, instance, link });
+  const parts = await FetcherParts.create({ config, log, metrics, tracer, instance, link });
   const { fetcherConcurrency } = config;
   const strategy = new NatsStrategy({
     link,

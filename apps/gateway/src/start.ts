@@ -36,6 +36,7 @@ import { createStatusLane, GatewayModule, serveDocs, type GatewayParts } from '.
 import { Readiness } from './health/readiness.js';
 import { BODY_LIMIT_BYTES, createEdge, refuseBadBody, type EdgeState } from './http/edge.js';
 import { createRequestMetrics } from './http/request-metrics.js';
+import { createRequestTraces } from './http/request-traces.js';
 import { BatchAppendService } from './jobs/batch-append.service.js';
 import { CommandPublisher } from './jobs/command-publisher.js';
 import { DeliveriesService } from './jobs/deliveries.service.js';
@@ -89,9 +90,9 @@ export async function startGateway(context: Context): Promise<RunningService> {
   };
 }
 
-async function connect({ config, instance, log, metrics }: Context) {
+async function connect({ config, instance, log, metrics, tracer }: Context) {
   const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
-  const link = await NatsLink.open({ server: config, name: instance, onProblem });
+  const link = await NatsLink.open({ server: config, name: instance, onProblem, tracer });
   await link.ensureTopology();
   const pool = createPool({ ...config, poolSize: POOL_SIZE, name: instance });
   watchLink(metrics, link);
@@ -117,7 +118,7 @@ async function connect({ config, instance, log, metrics }: Context) {
 type Connections = Awaited<ReturnType<typeof connect>>;
 
 function buildServices(
-  { config, instance, log }: Context,
+  { config, instance, log, tracer }: Context,
   { link, pool, housekeeping, blocklist, members, provider, blobs }: Connections,
   state: EdgeState,
 ) {
@@ -130,7 +131,7 @@ function buildServices(
   const tokens = new TeamTokens({ publisher, instance, log });
   const archive = new ScrapeArchive(documents, config.resultTtlHours, log);
   const commands = new CommandPublisher(jobs, publisher, log);
-  const usage = new UsageLog(publisher, instance);
+  const usage = new UsageLog(publisher, instance, tracer);
   const webhooks = new WebhookPolicy(parseAllowList(config.allowPrivateWebhooks));
   const isBlocked = (host: string) => isBlockedHost(host, blocklist.hosts);
   const targets = new TargetPolicy({ ...parseAllowList(config.allowPrivateTargets), isBlocked });
@@ -155,7 +156,7 @@ function buildServices(
     concurrency: config.teamConcurrency,
     log,
   });
-  const submit = new JobSubmitService({ jobs, link, commands, targets, webhooks, credits, work: consumption });
+  const submit = new JobSubmitService({ jobs, link, commands, targets, webhooks, credits, work: consumption, tracer });
   const jobCommands = { status, link, commands, jobs: new JobCommandRepository(pool, config) };
   const checks = {
     postgres: async () => void (await pool.query('SELECT 1')),
@@ -164,7 +165,18 @@ function buildServices(
     // Without it results beyond the inline size cannot be read; everything else goes on.
     blobs: { optional: () => blobs.check() },
   };
-  const scrapes = new ScrapeService({ calls, link, tokens, usage, archive, targets, credits, documents, pages });
+  const scrapes = new ScrapeService({
+    calls,
+    link,
+    tokens,
+    usage,
+    archive,
+    targets,
+    credits,
+    documents,
+    pages,
+    tracer,
+  });
   const cancel = new JobCancelService({ status, cancels: new CancelBoard(link), children: jobs, publisher, instance });
   const parts: GatewayParts = {
     config,
@@ -209,7 +221,7 @@ function buildServices(
 }
 
 async function listen(
-  { config, metrics }: Context,
+  { config, metrics, tracer }: Context,
   parts: GatewayParts,
   state: EdgeState,
 ): Promise<NestExpressApplication> {
@@ -223,6 +235,7 @@ async function listen(
   app.set('query parser', 'simple');
   app.use(createRequestMetrics(metrics));
   app.use(createEdge(state));
+  app.use(createRequestTraces(tracer));
   app.use(createStatusLane(parts, new ApiExceptionFilter(parts.log)));
   app.useBodyParser('json', { limit: BODY_LIMIT_BYTES, strict: false });
   app.use(refuseBadBody);

@@ -2,6 +2,7 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { ActorRuntime, systemClock, type ActorDef } from '@troupe/actors';
 import type { BlobRoots } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
+import type { Tracer } from '@troupe/contracts';
 import { ActorBus, KvLeaseBoard, NatsLink, readBacklog } from '@troupe/messaging';
 import { watchLink, watchPool, type Logger, type Metrics } from '@troupe/observability';
 import { Census, createPool, Housekeeping, PgActorStore, Retention, type TeamSizes } from '@troupe/persistence';
@@ -23,6 +24,7 @@ export interface SchedulerParts {
   config: Readonly<TroupeConfig>;
   log: Logger;
   metrics: Metrics;
+  tracer: Tracer;
   instance: string;
   link: NatsLink;
   pool: ReturnType<typeof createPool>;
@@ -51,7 +53,7 @@ function actorsFor({ config, teams }: Pick<SchedulerParts, 'config' | 'teams'>):
 /** The frontier's process: actors on leased partitions, and the housekeeping of tables and blobs. */
 @Module({})
 export class SchedulerModule {
-  static with({ config, log, metrics, instance, link, pool, blobs, teams }: SchedulerParts): DynamicModule {
+  static with({ config, log, metrics, tracer, instance, link, pool, blobs, teams }: SchedulerParts): DynamicModule {
     const runtime = new ActorRuntime({
       id: instance,
       store: meteredStore(new PgActorStore(pool, config), metrics),
@@ -62,6 +64,7 @@ export class SchedulerModule {
       clock: systemClock,
       log,
       defs: actorsFor({ config, teams }),
+      tracer,
     });
     watchLink(metrics, link);
     watchPool(metrics, pool);

@@ -12,10 +12,11 @@ import { SchedulerModule } from './scheduler.module.js';
 const POOL_SIZE = 4;
 
 export async function startScheduler(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
-  const { config, log, metrics, instance } = context;
+  const { config, log, metrics, tracer, instance } = context;
   const link = await NatsLink.open({
     server: config,
     name: instance,
+    tracer,
     onProblem: (problem, error) => log.warn({ err: error }, problem),
   });
   await link.ensureTopology();
@@ -23,7 +24,7 @@ export async function startScheduler(context: ServiceContext<Readonly<TroupeConf
   const teams = await TeamSizes.watch(pool, (error) => log.warn({ err: error }, 'the sizes of teams were not read'));
   const blobs = await openBlobs(config);
   const app = await NestFactory.createApplicationContext(
-    SchedulerModule.with({ config, log, metrics, instance, link, pool, blobs, teams }),
+    SchedulerModule.with({ config, log, metrics, tracer, instance, link, pool, blobs, teams }),
     {
       logger: ['error', 'warn'],
       abortOnError: false,

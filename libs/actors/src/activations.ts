@@ -1,7 +1,14 @@
 /** Living actors of a partition: state and derived memory, cached between turns, thrown away whenever a turn fails. */
-import type { ActorKey, Sender } from '@troupe/contracts';
+import type { ActorKey, Sender, TraceParent } from '@troupe/contracts';
 import type { Activation } from './actor.js';
 import type { ActorRow } from './ports.js';
+
+/** The trace of a job, part of its actor's stored state. */
+export interface KeptTrace {
+  parent: TraceParent;
+  /** Turns that are still recorded: a trace of a hundred thousand pages is of no use to anybody. */
+  left: number;
+}
 
 export interface Living extends Activation<unknown, unknown> {
   rev: number;
@@ -13,6 +20,8 @@ export interface Living extends Activation<unknown, unknown> {
   /** When the runtime's heartbeat timer fires; 0 = not known. */
   heartbeatAt: number;
   usedAt: number;
+  /** Of the message that began it; null: not recorded, or nothing it keeps. */
+  trace: KeptTrace | null;
 }
 
 export class Activations {
@@ -35,6 +44,7 @@ export class Activations {
       sent: new Map(),
       heartbeatAt: 0,
       usedAt: now,
+      trace: null,
     };
     this.living.set(row.key, living);
     return living;

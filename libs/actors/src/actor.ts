@@ -101,6 +101,8 @@ export interface ActorDef<S, M = null> {
   wakesOn?: readonly string[];
   /** A message to a terminal actor starts it anew (hosts, teams); otherwise it is dropped (jobs). */
   restarts: boolean;
+  /** What it does belongs to the trace of the message that began it, even after a crash. @default false: to that of the message at hand */
+  keepsTrace?: boolean;
   /** A message of a vital type could not be handled: end visibly. */
   fail(activation: Activation<S, M>, reason: string, ctx: TurnContext): Effect[];
 }

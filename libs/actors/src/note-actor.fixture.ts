@@ -6,6 +6,7 @@ import {
   type ActorMessage,
   type Envelope,
   type Sender,
+  type Tracer,
 } from '@troupe/contracts';
 import type { ActorDef, Effect, Incoming } from './actor.js';
 import type { RuntimeLog } from './clock.js';
@@ -139,6 +140,8 @@ export class NoteWorld {
   readonly store = new NoteStore(this.clock);
   readonly bus = new NoteBus(new Random(1), this.clock);
   readonly tried: Order[] = [];
+  /** Of owners from now on; undefined: nothing is recorded. */
+  tracer: Tracer | undefined;
   private sequence = 0;
 
   /** A new owner of the actor's partition; its version may be that of an older release. */
@@ -148,6 +151,7 @@ export class NoteWorld {
     const defs = [noteActor('crawl', false, onTry), noteActor('domain', true, onTry)].map((def) => ({
       ...def,
       version,
+      keepsTrace: def.kind === 'crawl',
     }));
     const partition = new Partition(part, await this.store.mintEpoch(part), {
       store: this.store,
@@ -156,6 +160,7 @@ export class NoteWorld {
       log: SILENT,
       defs: new Map(defs.map((def) => [def.kind, def as never])),
       options: PARTITION_DEFAULTS,
+      tracer: this.tracer,
     });
     await partition.open();
     return partition;

@@ -101,7 +101,8 @@ export class Outbox {
     const { payload } = row;
     const id = `o.${this.part}.${row.id}`;
     // Work keeps its id: what the stream has is not wanted twice. A pair message may have been lost behind the stream.
-    if (payload.kind === 'work') return this.deps.bus.publishWork(payload.cls, payload.prio, id, payload.msg);
+    if (payload.kind === 'work')
+      return this.deps.bus.publishWork(payload.cls, payload.prio, id, payload.msg, payload.trace);
     return this.deps.bus.publishActor({ ...payload.envelope, id: `${id}.${tries}` });
   }
 }

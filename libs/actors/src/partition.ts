@@ -4,8 +4,8 @@
  * An actor never has two turns at once, and a partition runs one transaction at a time. Whatever fails is thrown away
  * and loaded again; safety comes from the store's fence, never from this object's belief that it is the owner.
  */
-import type { ActorKey, ActorKind, Envelope, Mail } from '@troupe/contracts';
-import { parseActorKey } from '@troupe/contracts';
+import type { ActorKey, ActorKind, Envelope, Mail, TraceSpan, Tracer } from '@troupe/contracts';
+import { NO_SPAN, NO_TRACES, parseActorKey } from '@troupe/contracts';
 import { Activations, type Living } from './activations.js';
 import type { ActorDef, Incoming, TurnContext } from './actor.js';
 import type { Clock, RuntimeLog } from './clock.js';
@@ -20,6 +20,7 @@ import {
 } from './ports.js';
 import { TimerHeap } from './timers.js';
 import { HandlerError, isHome, Turn, type ActorBatch, type StoredState } from './turn.js';
+import { turnSpan } from './turn-traces.js';
 
 export interface PartitionOptions {
   /** Messages of one drain. @default 256 */
@@ -48,6 +49,8 @@ export interface PartitionDeps {
   log: RuntimeLog;
   defs: ReadonlyMap<ActorKind, ActorDef<unknown, unknown>>;
   options: PartitionOptions;
+  /** @default nothing is recorded */
+  tracer?: Tracer;
 }
 
 /** One thing to handle: a delivered message or a timer that fired. */
@@ -84,6 +87,17 @@ function envelopesOf({ body, ...mail }: Mail): Envelope[] {
   if (body.type === 'Sack') return body.letters;
   if (body.type !== 'Bundle') return [{ ...mail, body }];
   return body.messages.map((message) => ({ ...mail, type: message.type, body: message }));
+}
+
+async function ended(work: Promise<void>, spans: readonly TraceSpan[]): Promise<void> {
+  if (spans.length === 0) return work;
+  try {
+    await work;
+    for (const span of spans) span.end();
+  } catch (error) {
+    for (const span of spans) span.end(error);
+    throw error;
+  }
 }
 
 const POISON_TRIES = 3;
@@ -280,7 +294,8 @@ export class Partition {
     );
     if (turn !== null || orphans.length > 0) {
       const head = turn?.head() ?? { part: this.part, epoch: this.epoch, fences: [], candidates: [], seeds: [] };
-      await this.deps.store.commitTurn(head, (answers) => {
+      const spans = this.commitSpans(batches);
+      const committing = this.deps.store.commitTurn(head, (answers) => {
         const writes = turn?.decide(answers) ?? {
           actors: [],
           outbox: [],
@@ -293,9 +308,24 @@ export class Partition {
         timers = writes.timers;
         return writes;
       });
+      await ended(committing, spans);
     }
     for (const item of items) item.mail?.ack();
     if (turn !== null) this.conclude(turn, batches, timers);
+  }
+
+  /** The turns of all actors are one transaction: each of the recorded ones shows it. Inner spans first. */
+  private commitSpans(batches: readonly ActorBatch[]): TraceSpan[] {
+    const recorded = batches.filter(({ span }) => span !== NO_SPAN);
+    const attributes = { 'db.system.name': 'postgresql', 'troupe.actors': batches.length };
+    const commits = recorded.map(({ span }) =>
+      this.tracer.span('commit turn', span.context, { kind: 'client', attributes }),
+    );
+    return [...commits, ...recorded.map(({ span }) => span)];
+  }
+
+  private get tracer(): Tracer {
+    return this.deps.tracer ?? NO_TRACES;
   }
 
   private conclude(turn: Turn, batches: ActorBatch[], timers: readonly TimerChange[]): void {
@@ -349,6 +379,7 @@ export class Partition {
         firedTimers: [],
         failure: null,
         deadLetters: [],
+        span: NO_SPAN,
       };
       if (poison === null) await this.fill(entry, group);
       else this.fillPoison(entry, group, poison);
@@ -360,6 +391,11 @@ export class Partition {
       )
         continue;
       await this.remember(living, def);
+      entry.span = turnSpan(
+        this.tracer,
+        entry,
+        group.flatMap(({ mail }) => mail?.envelope.trace ?? []),
+      );
       batches.push(entry);
     }
     return batches;
@@ -426,6 +462,7 @@ export class Partition {
       const stored = row.state as StoredState | null;
       const living = this.actors.add(row, stored === null ? this.defOf(row.key)!.init(row.key) : stored.s, now);
       for (const [to, n] of Object.entries(stored?.sent ?? {})) living.sent.set(to as ActorKey, n);
+      living.trace = stored?.trace ?? null;
     }
     for (const { to, from, n } of cursors) this.actors.get(to)?.cursors.set(from, n);
   }

@@ -8,6 +8,7 @@ import type {
   Mail,
   RowOp,
   Sender,
+  TraceParent,
   WorkClass,
   WorkMessage,
   WorkPriority,
@@ -51,7 +52,7 @@ export interface OutboxRow {
 
 export type OutboxPayload =
   | { kind: 'actor'; envelope: Envelope }
-  | { kind: 'work'; cls: WorkClass; prio: WorkPriority; id: string; msg: WorkMessage };
+  | { kind: 'work'; cls: WorkClass; prio: WorkPriority; id: string; msg: WorkMessage; trace?: TraceParent };
 
 export interface TimerRow {
   key: ActorKey;
@@ -143,7 +144,7 @@ export interface Mailbox {
 export interface Bus {
   /** Resolves when the stream has the message. */
   publishActor(envelope: Mail): Promise<void>;
-  publishWork(cls: WorkClass, prio: WorkPriority, id: string, msg: WorkMessage): Promise<void>;
+  publishWork(cls: WorkClass, prio: WorkPriority, id: string, msg: WorkMessage, cause?: TraceParent): Promise<void>;
   /** Core NATS, lossy. */
   notify(subject: string, msg: unknown): void;
   /** Replaces the partition's consumer by one of this epoch. Throws `FencedError` when a higher epoch exists. */

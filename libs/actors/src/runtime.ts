@@ -4,7 +4,7 @@
  *
  * The lease only says who *should* run a partition; `Partition` commits are fenced in the store.
  */
-import { PARTITIONS, type ActorKind } from '@troupe/contracts';
+import { PARTITIONS, type ActorKind, type Tracer } from '@troupe/contracts';
 import type { ActorDef } from './actor.js';
 import type { Clock, RuntimeLog } from './clock.js';
 import { FencedError, type ActorStore, type Bus, type LeaseBoard } from './ports.js';
@@ -19,6 +19,8 @@ export interface RuntimeDeps {
   log: RuntimeLog;
   defs: readonly ActorDef<never, never>[];
   options?: Partial<PartitionOptions>;
+  /** @default nothing is recorded */
+  tracer?: Tracer;
 }
 
 const RENEW_MS = 1_000;
@@ -143,6 +145,7 @@ export class ActorRuntime {
         log,
         defs: this.defs,
         options: { ...PARTITION_DEFAULTS, ...this.deps.options },
+        tracer: this.deps.tracer,
       });
       entry.partition = partition;
       await partition.open();

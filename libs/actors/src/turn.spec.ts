@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ActorKey } from '@troupe/contracts';
+import { NO_SPAN, type ActorKey } from '@troupe/contracts';
 import { Activations, type Living } from './activations.js';
 import type { ActorDef, Effect } from './actor.js';
 import type { TurnWrites } from './ports.js';
@@ -39,6 +39,7 @@ function turnOf(actor: Living, setting: Setting): { turn: Turn; writes: TurnWrit
     firedTimers: setting.firedTimers ?? [],
     failure: null,
     deadLetters: [],
+    span: NO_SPAN,
   };
   let id = 100;
   const ctx = { now: setting.now ?? 1_000, wallMs: 0, nextGen: () => 0 };
@@ -167,6 +168,7 @@ describe('a turn', () => {
       firedTimers: [],
       failure: null,
       deadLetters: [],
+      span: NO_SPAN,
     };
     const deps = {
       part: 0,

@@ -4,9 +4,9 @@
  * The handlers run inside `decide`, between the admission of candidates and the writes, so their effects, state, rows
  * and outgoing messages live or die together.
  */
-import { partitionOf, type ActorKey, type Envelope } from '@troupe/contracts';
+import { partitionOf, type ActorKey, type Envelope, type TraceSpan, type TraceParent } from '@troupe/contracts';
 import type { ActorDef, Effect, Incoming, Plan, TurnContext } from './actor.js';
-import type { Living } from './activations.js';
+import type { KeptTrace, Living } from './activations.js';
 import type { DeadLetter, OutboxRow, TurnAnswers, TurnHead, TurnWrites } from './ports.js';
 
 export const HEARTBEAT = 'heartbeat';
@@ -39,6 +39,7 @@ export interface ActorBatch {
   /** Replaces the handlers when the batch could not be handled: the job fails visibly. */
   failure: string | null;
   deadLetters: DeadLetter[];
+  span: TraceSpan;
 }
 
 /** What happens after the commit. */
@@ -62,6 +63,7 @@ export interface StoredState {
   s: unknown;
   /** Highest pair number sent, by receiver. */
   sent: Record<string, number>;
+  trace?: KeptTrace;
 }
 
 export class Turn {
@@ -116,7 +118,7 @@ export class Turn {
   private collect(entry: ActorBatch, effects: Effect[], writes: TurnWrites): void {
     const { living, def } = entry;
     const timers = new Map<string, number | null>(entry.firedTimers.map((name) => [name, null]));
-    for (const effect of effects) this.apply(effect, living, def.version, timers, writes);
+    for (const effect of effects) this.apply(effect, entry, timers, writes);
     living.terminal = def.isTerminal(living.state);
     this.keepAlive(living, timers);
     for (const [name, inMs] of timers) writes.timers.push({ key: living.key, name, inMs });
@@ -142,13 +144,8 @@ export class Turn {
     living.heartbeatAt = now + HEARTBEAT_MS;
   }
 
-  private apply(
-    effect: Effect,
-    living: Living,
-    version: number,
-    timers: Map<string, number | null>,
-    writes: TurnWrites,
-  ): void {
+  private apply(effect: Effect, entry: ActorBatch, timers: Map<string, number | null>, writes: TurnWrites): void {
+    const { living, span } = entry;
     switch (effect.t) {
       case 'row':
         writes.rows.push(effect.row);
@@ -165,23 +162,31 @@ export class Turn {
           from: living.key,
           to: null,
           n: null,
-          payload: { kind: 'work', cls: effect.cls, prio: effect.prio, id: effect.id, msg: effect.msg },
+          payload: {
+            kind: 'work',
+            cls: effect.cls,
+            prio: effect.prio,
+            id: effect.id,
+            msg: effect.msg,
+            ...traceFrom(span.context),
+          },
         });
         return;
       case 'send':
-        this.send(effect, living, version, writes);
+        this.send(effect, entry, writes);
     }
   }
 
-  private send(effect: Effect & { t: 'send' }, living: Living, version: number, writes: TurnWrites): void {
+  private send(effect: Effect & { t: 'send' }, { living, def, span }: ActorBatch, writes: TurnWrites): void {
     const envelope: Envelope = {
       id: '',
       type: effect.msg.type,
-      v: version,
+      v: def.version,
       from: living.key,
       to: effect.to,
       n: null,
       body: effect.msg,
+      ...traceFrom(span.context),
     };
     if (effect.cls === 'level') {
       this.aftermath.level.push({ ...envelope, id: this.deps.nextLevelId() });
@@ -199,11 +204,18 @@ export class Turn {
   }
 }
 
+const traceFrom = (trace: TraceParent | undefined) => (trace === undefined ? {} : { trace });
+
 const NO_ITEMS: ReadonlySet<number> = new Set();
 const NOTHING: Plan = { admit: [], seeds: null };
 
 function storedState(living: Living, version: number): StoredState {
-  const stored: StoredState = { v: version, s: living.state, sent: Object.fromEntries(living.sent) };
+  const stored: StoredState = {
+    v: version,
+    s: living.state,
+    sent: Object.fromEntries(living.sent),
+    ...(living.trace === null ? {} : { trace: living.trace }),
+  };
   const bytes = JSON.stringify(stored).length;
   if (bytes > STATE_LIMIT_BYTES)
     throw new HandlerError(living.key, { cause: new Error(`state of ${bytes} bytes is above the limit`) });

@@ -7,6 +7,7 @@ import {
   IsIn,
   IsInt,
   IsNotEmpty,
+  IsNumber,
   IsOptional,
   IsString,
   IsUrl,
@@ -22,6 +23,9 @@ const toBoolean = Transform(({ value }) =>
 );
 const toInt = Transform(({ value }) =>
   typeof value === 'string' && /^-?\d+$/.test(value.trim()) ? Number(value) : value,
+);
+const toNumber = Transform(({ value }) =>
+  typeof value === 'string' && /^\d*\.?\d+$/.test(value.trim()) ? Number(value) : value,
 );
 const toList = Transform(({ value }) =>
   typeof value === 'string'
@@ -173,6 +177,14 @@ export class TroupeConfig {
   @IsOptional() @IsIn(['pretty', 'json']) readonly logFormat?: 'pretty' | 'json';
   /** Port of health and metrics; 0 = any free one, announced at start. */
   @toInt @IsInt() @Min(0) @Max(65535) readonly metricsPort: number = 0;
+  /** Base address of a collector that takes traces by OTLP over HTTP; unset = no traces. */
+  @IsOptional() @url(['http', 'https']) readonly otelExporterOtlpEndpoint?: string;
+  /** Sent with every batch of spans: `name=value`, values percent-encoded. */
+  @toList
+  @Matches(/^[\w!#$&'*+.^`|~-]+=([^%]|%[0-9a-f]{2})*$/i, { each: true, message: 'each header must read name=value' })
+  readonly otelExporterOtlpHeaders: string[] = [];
+  /** Share of the API calls whose traces are recorded. */
+  @toNumber @IsNumber() @Min(0) @Max(1) readonly otelTracesSamplerArg: number = 0.01;
 }
 
 /** The installation has a language model of its own. */

@@ -90,6 +90,29 @@ describe('readConfig', () => {
     expect(problemsOf({ ...NEEDED, NATS_REPLICAS: '2' }).join()).toContain('NATS_REPLICAS');
   });
 
+  it('reads where traces go, who sends them and how many, and repeats no secret', () => {
+    const traces = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example/otlp',
+      OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20secret, x-tenant=a',
+      OTEL_TRACES_SAMPLER_ARG: '.25',
+    };
+    expect(readConfig({ ...NEEDED, ...traces })).toMatchObject({
+      otelExporterOtlpEndpoint: 'https://collector.example/otlp',
+      otelExporterOtlpHeaders: ['authorization=Bearer%20secret', 'x-tenant=a'],
+      otelTracesSamplerArg: 0.25,
+    });
+    expect(readConfig(NEEDED)).toMatchObject({ otelExporterOtlpEndpoint: undefined, otelTracesSamplerArg: 0.01 });
+    for (const bad of ['1.5', '-0.1', 'always'])
+      expect(problemsOf({ ...NEEDED, OTEL_TRACES_SAMPLER_ARG: bad }).join()).toMatch(/^OTEL_TRACES_SAMPLER_ARG/);
+    const refused = problemsOf({
+      ...NEEDED,
+      OTEL_EXPORTER_OTLP_HEADERS: 'secret',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'secret',
+    });
+    expect(refused).toHaveLength(2);
+    expect(refused.join()).not.toContain('secret');
+  });
+
   it('refuses a search provider without an address', () => {
     expect(problemsOf({ ...NEEDED, SEARCH_PROVIDER: 'searxng' }).join()).toContain('SEARXNG_URL');
     expect(problemsOf({ ...NEEDED, SEARCH_PROVIDER: 'bing' }).join()).toContain('SEARCH_PROVIDER');

@@ -22,6 +22,8 @@ const SECRETS = new Set([
   'llmBaseUrl',
   'llmProxy',
   'natsUrl',
+  'otelExporterOtlpEndpoint',
+  'otelExporterOtlpHeaders',
   'proxyBasic',
   'proxyStealth',
   's3SecretAccessKey',

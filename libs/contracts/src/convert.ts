@@ -7,6 +7,7 @@ import type { Captured } from './jobs/document.js';
 import type { ScrapeSpec } from './jobs/scrape-spec.js';
 import type { ScopeSpec } from './jobs/crawl-spec.js';
 import type { ScopeRule } from './outcomes.js';
+import type { TraceParent } from './tracing.js';
 
 export interface ConvertRequest {
   /** Decoded from transfer and content encodings, not from its charset. */
@@ -34,6 +35,8 @@ export interface ConvertRequest {
   discover: { scope: ScopeSpec; depth: number; maxLinks: number; obeyNofollow: boolean } | null;
   /** `gzip` for storing, `json` for answering at once. */
   encoding: 'json' | 'gzip';
+  /** Of the page, when it is recorded. */
+  trace?: TraceParent;
 }
 
 export interface Outlink {

@@ -6,6 +6,7 @@ export * from './rows.js';
 export * from './subjects.js';
 export * from './spans.js';
 export * from './team.js';
+export * from './tracing.js';
 export * from './jobs/model-spec.js';
 export * from './jobs/extract-spec.js';
 export * from './jobs/scrape-spec.js';

@@ -1,7 +1,14 @@
-import type { Converter, ConvertRequest, ConvertResult } from '@troupe/contracts';
+import {
+  inSpan,
+  NO_TRACES,
+  type Converter,
+  type ConvertRequest,
+  type ConvertResult,
+  type Tracer,
+} from '@troupe/contracts';
 import type { Metrics } from '@troupe/observability';
 
-/** A converter whose pages are counted. */
+/** A converter whose pages are counted, and recorded when somebody follows them. */
 export class MeteredConverter implements Converter {
   readonly #seconds;
   readonly #pages;
@@ -10,6 +17,7 @@ export class MeteredConverter implements Converter {
   constructor(
     private readonly converter: Converter,
     metrics: Metrics,
+    private readonly tracer: Tracer = NO_TRACES,
   ) {
     this.#seconds = metrics.histogram({
       name: 'troupe_convert_seconds',
@@ -23,7 +31,16 @@ export class MeteredConverter implements Converter {
     this.#waiting = metrics.gauge({ name: 'troupe_convert_inflight', help: 'Pages in conversion or waiting for it' });
   }
 
-  async convert(request: ConvertRequest, signal?: AbortSignal): Promise<ConvertResult> {
+  convert(request: ConvertRequest, signal?: AbortSignal): Promise<ConvertResult> {
+    return inSpan(this.tracer, ['convert', request.trace], async (span) => {
+      span.set({ 'troupe.bytes': request.body.byteLength });
+      const result = await this.#counted({ ...request, trace: span.context }, signal);
+      span.set({ 'troupe.verdict': result.verdict });
+      return result;
+    });
+  }
+
+  async #counted(request: ConvertRequest, signal?: AbortSignal): Promise<ConvertResult> {
     const stop = this.#seconds.startTimer();
     this.#waiting.inc();
     let verdict = 'failed';

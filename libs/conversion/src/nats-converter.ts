@@ -1,4 +1,4 @@
-import type { ConvertRequest, ConvertResult, Converter } from '@troupe/contracts';
+import type { ConvertRequest, ConvertResult, Converter, TraceParent } from '@troupe/contracts';
 import { randomUUID } from 'node:crypto';
 import { kindOfFile } from './convert-file.js';
 
@@ -12,7 +12,7 @@ export type ConvertReplyHead = Omit<ConvertResult, 'document'>;
 export type ConvertCall = (
   head: ConvertHead,
   body: Uint8Array,
-  options: { timeoutMs: number; signal?: AbortSignal },
+  options: { timeoutMs: number; signal?: AbortSignal; trace?: TraceParent },
 ) => Promise<{ head: ConvertReplyHead; body: Uint8Array }>;
 
 /** What a file may take longer than its conversion: waiting for a thread, the way over the bus and its thread's end. */
@@ -27,10 +27,10 @@ export class NatsConverter implements Converter {
   ) {}
 
   async convert(request: ConvertRequest, signal?: AbortSignal): Promise<ConvertResult> {
-    const { body, ...rest } = request;
+    const { body, trace, ...rest } = request;
     const head: ConvertHead = { ...rest, id: randomUUID() };
     const timeoutMs = kindOfFile(request) === null ? this.options.timeoutMs : request.timeoutMs + WAY_MS;
-    const reply = await this.call(head, body, { timeoutMs, signal });
+    const reply = await this.call(head, body, { timeoutMs, signal, trace });
     return { ...reply.head, document: reply.body };
   }
 }

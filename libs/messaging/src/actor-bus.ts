@@ -2,16 +2,20 @@
 import type { Bus, Mailbox } from '@troupe/actors';
 import {
   actorSubject,
+  inSpan,
+  parseActorKey,
   STREAM_ACT,
   STREAM_WORK,
   TroupeError,
   workSubject,
   type Mail,
+  type SpanOptions,
+  type TraceParent,
   type WorkClass,
   type WorkMessage,
   type WorkPriority,
 } from '@troupe/contracts';
-import { encodeBody, encodeEnvelope, type EncodedMessage } from './envelope.js';
+import { encodeBody, encodeEnvelope, TRACE_HEADER, type EncodedMessage } from './envelope.js';
 import { PartitionMailbox, type PoisonHandler } from './mailbox.js';
 import type { NatsLink } from './nats-link.js';
 
@@ -53,14 +57,34 @@ export class ActorBus implements Bus {
    * @throws PublishError, MessageTooLargeError
    */
   async publishActor(envelope: Mail): Promise<void> {
-    await this.#publish(STREAM_ACT, actorSubject(envelope.to), encodeEnvelope(envelope));
+    const { kind } = parseActorKey(envelope.to);
+    await inSpan(
+      this.link.tracer,
+      [`publish act.${kind}`, envelope.trace, publishing(envelope.type)],
+      ({ context: trace }) =>
+        this.#publish(
+          STREAM_ACT,
+          actorSubject(envelope.to),
+          encodeEnvelope(trace === undefined ? envelope : { ...envelope, trace }),
+        ),
+    );
   }
 
   /** @throws PublishError, MessageTooLargeError */
-  async publishWork(cls: WorkClass, prio: WorkPriority, id: string, msg: WorkMessage): Promise<void> {
-    const message = encodeBody(msg.type, msg);
-    message.headers.set('Nats-Msg-Id', id);
-    await this.#publish(STREAM_WORK, workSubject(cls, prio), message);
+  async publishWork(
+    cls: WorkClass,
+    prio: WorkPriority,
+    id: string,
+    msg: WorkMessage,
+    cause?: TraceParent,
+  ): Promise<void> {
+    const subject = workSubject(cls, prio);
+    await inSpan(this.link.tracer, [`publish ${subject}`, cause, publishing(msg.type)], ({ context }) => {
+      const message = encodeBody(msg.type, msg);
+      message.headers.set('Nats-Msg-Id', id);
+      if (context !== undefined) message.headers.set(TRACE_HEADER, context);
+      return this.#publish(STREAM_WORK, subject, message);
+    });
   }
 
   notify(subject: string, msg: unknown): void {
@@ -79,4 +103,8 @@ export class ActorBus implements Bus {
       throw new PublishError(subject, error);
     }
   }
+}
+
+function publishing(type: string): SpanOptions {
+  return { kind: 'producer', attributes: { 'messaging.system': 'nats', 'troupe.message': type } };
 }

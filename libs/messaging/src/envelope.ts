@@ -8,6 +8,7 @@ import {
   type ActorMessage,
   type Mail,
   type Sender,
+  type TraceParent,
 } from '@troupe/contracts';
 import { gunzipSync, gzipSync } from 'node:zlib';
 
@@ -28,6 +29,9 @@ export class MessageTooLargeError extends TroupeError {
     this.name = 'MessageTooLargeError';
   }
 }
+
+/** Carries a W3C trace context. Only recorded spans are told of, so it is most often absent. */
+export const TRACE_HEADER = 'traceparent';
 
 export interface EncodedMessage {
   headers: MsgHdrs;
@@ -59,6 +63,7 @@ export function encodeEnvelope(envelope: Mail): EncodedMessage {
   message.headers.set('T-V', String(envelope.v));
   message.headers.set('T-From', envelope.from);
   if (envelope.n !== null) message.headers.set('T-N', String(envelope.n));
+  if (envelope.trace !== undefined) message.headers.set(TRACE_HEADER, envelope.trace);
   return message;
 }
 
@@ -67,6 +72,7 @@ export function decodeEnvelope(subject: string, hdrs: MsgHdrs | undefined, data:
   if (hdrs === undefined) throw new Error(`message on ${subject} without headers`);
   const type = required(hdrs, 'T-Type', subject);
   const n = hdrs.get('T-N');
+  const trace = traceIn(hdrs);
   return {
     id: required(hdrs, 'Nats-Msg-Id', subject),
     type,
@@ -75,7 +81,12 @@ export function decodeEnvelope(subject: string, hdrs: MsgHdrs | undefined, data:
     to: receiverOf(subject),
     n: n === '' ? null : wholeNumber(n, 'T-N'),
     body: decodeBody(hdrs, data) as ActorMessage,
+    ...(trace === undefined ? {} : { trace }),
   };
+}
+
+export function traceIn(hdrs: MsgHdrs | undefined): TraceParent | undefined {
+  return hdrs?.get(TRACE_HEADER) || undefined;
 }
 
 /** Inverse of `actorSubject`. */

@@ -6,7 +6,7 @@ export { ActorBus, PublishError, type ActorBusOptions } from './actor-bus.js';
 export { MAX_BODY_BYTES, MessageTooLargeError } from './envelope.js';
 export type { Poison, PoisonHandler } from './mailbox.js';
 export { KvLeaseBoard, type KvLeaseBoardOptions } from './kv-lease-board.js';
-export { WorkQueue, type WorkFeed, type WorkFeedOptions, type WorkHandler } from './work-queue.js';
+export { WorkQueue, type WorkFeed, type WorkDelivery, type WorkFeedOptions, type WorkHandler } from './work-queue.js';
 export { publishPatiently } from './publish-patiently.js';
 export { MailBundler, type MailBundlerOptions } from './mail-bundler.js';
 export { SlotBoard, type SlotClaim, type SlotTaken, type SlotVerdict } from './slot-board.js';
@@ -23,6 +23,7 @@ export {
   HandlerPatternError,
   NatsContext,
   NatsStrategy,
+  traceOf,
   type NatsStrategyOptions,
   type RpcRequest,
 } from './nats-strategy.js';

@@ -7,7 +7,7 @@
 import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
 import { Kvm, type KV } from '@nats-io/kv';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
-import { TroupeError } from '@troupe/contracts';
+import { NO_TRACES, TroupeError, type Tracer } from '@troupe/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isFitVersion, MIN_PAYLOAD_BYTES, OLDEST_SERVER, replicasFor } from './nats-fitness.js';
 import { accessOf, type NatsServerSettings } from './nats-server.js';
@@ -19,6 +19,8 @@ export interface NatsLinkOptions {
   name: string;
   /** Told of trouble that heals by itself. @default nothing */
   onProblem?: (problem: string, error: unknown) => void;
+  /** Told of every message and request that belongs to a recorded trace. @default nobody */
+  tracer?: Tracer;
 }
 
 const REQUEST_TIMEOUT_MS = 5_000;
@@ -117,6 +119,10 @@ export class NatsLink {
     if (this.nc.isClosed()) return;
     if (!this.#up) return this.nc.close();
     await this.nc.drain().catch(() => this.nc.close());
+  }
+
+  get tracer(): Tracer {
+    return this.options.tracer ?? NO_TRACES;
   }
 
   /** Reports trouble that heals by itself. */

@@ -11,7 +11,7 @@
  */
 import { BaseRpcContext, Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
 import type { Subscription } from '@nats-io/nats-core';
-import { WORK_CLASSES, type WorkClass, type WorkMessage, type WorkPriority } from '@troupe/contracts';
+import { WORK_CLASSES, type TraceParent, type WorkClass, type WorkMessage, type WorkPriority } from '@troupe/contracts';
 import { lastValueFrom } from 'rxjs';
 import type { NatsLink } from './nats-link.js';
 import { Rpc } from './rpc.js';
@@ -28,6 +28,8 @@ export interface NatsStrategyOptions {
   queue?: string;
   /** Patterns that must have a handler, else `listen` fails. */
   expects?: readonly string[];
+  /** Handlers, and what they call, find the trace of their message in `Tracer.active`. @default false: in their context */
+  activatesTraces?: boolean;
 }
 
 /** What a handler of an `rpc.…` pattern is given; it returns `{ head, body? }`. */
@@ -37,7 +39,7 @@ export interface RpcRequest<H = unknown> {
 }
 
 export class NatsContext extends BaseRpcContext<
-  [{ subject: string; redelivered: boolean; signal: AbortSignal | null }]
+  [{ subject: string; redelivered: boolean; signal: AbortSignal | null; trace?: TraceParent }]
 > {
   get subject(): string {
     return this.getArgByIndex(0).subject;
@@ -48,6 +50,15 @@ export class NatsContext extends BaseRpcContext<
   get signal(): AbortSignal | null {
     return this.getArgByIndex(0).signal;
   }
+  /** For what belongs to the work, when it is recorded. */
+  get trace(): TraceParent | undefined {
+    return this.getArgByIndex(0).trace;
+  }
+}
+
+/** For what belongs to the work of a handler, when it is recorded. Decorators of events know no type of their context. */
+export function traceOf(context: unknown): TraceParent | undefined {
+  return context instanceof NatsContext ? context.trace : undefined;
 }
 
 /** Thrown at start when a pattern has two handlers, none although it must, or one of the wrong kind. */
@@ -145,11 +156,11 @@ export class NatsStrategy extends Server implements CustomTransportStrategy {
       cls as WorkClass,
       prio as WorkPriority,
       { maxInFlight },
-      async (msg: WorkMessage, { redelivered }) =>
+      async (msg: WorkMessage, { redelivered, trace }) =>
         this.#invoke<void | { retryMs: number }>(
           handler,
           msg,
-          new NatsContext([{ subject, redelivered, signal: null }]),
+          new NatsContext([{ subject, redelivered, signal: null, trace }]),
         ),
     );
   }
@@ -157,12 +168,12 @@ export class NatsStrategy extends Server implements CustomTransportStrategy {
   #bindRpc(subject: string, handler: MessageHandler, extras: HandlerExtras): Promise<RpcServer> {
     const capacity = extras.capacity ?? this.options.capacity ?? 64;
     const queue = extras.queue ?? this.options.queue ?? subject;
-    return this.#rpc.serve(subject, { queue, capacity }, async (head, body, signal) => {
+    return this.#rpc.serve(subject, { queue, capacity }, async (head, body, signal, trace) => {
       const request: RpcRequest = { head, body };
       return this.#invoke<{ head: unknown; body?: Uint8Array }>(
         handler,
         request,
-        new NatsContext([{ subject, redelivered: false, signal }]),
+        new NatsContext([{ subject, redelivered: false, signal, trace }]),
       );
     });
   }
@@ -189,7 +200,11 @@ export class NatsStrategy extends Server implements CustomTransportStrategy {
   }
 
   async #invoke<R>(handler: MessageHandler, payload: unknown, context: NatsContext): Promise<R> {
-    const result: unknown = await handler(payload, context);
-    return lastValueFrom(this.transformToObservable(result as Promise<R>), { defaultValue: undefined as R });
+    const { activatesTraces = false, link } = this.options;
+    const handle = async (): Promise<R> => {
+      const result: unknown = await handler(payload, context);
+      return lastValueFrom(this.transformToObservable(result as Promise<R>), { defaultValue: undefined as R });
+    };
+    return activatesTraces ? link.tracer.within(context.trace, handle) : handle();
   }
 }

@@ -1,6 +1,7 @@
 /** The serving side of request/reply. */
 import { headers, type Msg, type Subscription } from '@nats-io/nats-core';
-import { errorToWire } from '@troupe/contracts';
+import { errorToWire, inSpan, type TraceParent } from '@troupe/contracts';
+import { traceIn } from './envelope.js';
 import type { NatsLink } from './nats-link.js';
 import type { RpcAborts } from './rpc-aborts.js';
 import {
@@ -20,11 +21,12 @@ export interface RpcServeOptions {
   capacity: number;
 }
 
-/** `signal` aborts when the client gives up. */
+/** `signal` aborts when the client gives up; `trace` is for what belongs to the work, when it is recorded. */
 export type RpcHandler = (
   head: unknown,
   body: Uint8Array,
   signal: AbortSignal,
+  trace: TraceParent | undefined,
 ) => Promise<{ head: unknown; body?: Uint8Array }>;
 
 export interface RpcServer {
@@ -117,17 +119,23 @@ export class RpcService implements RpcServer {
   async #handle(msg: Msg): Promise<void> {
     const { head, body } = await unpackFrame<{ id?: unknown } | null>(msg.data, msg.headers);
     const id = typeof head?.id === 'string' ? head.id : null;
-    const work = (id === null ? undefined : this.#working.get(id)) ?? this.#work(id, head, body);
+    const work = (id === null ? undefined : this.#working.get(id)) ?? this.#work(id, head, body, traceIn(msg.headers));
     const frame = await work;
     this.#respond(msg, () => msg.respond(frame.data, { headers: frame.headers }));
   }
 
   /** A client that has not heard of its request for a while asks again: that is the same work. */
-  async #work(id: string | null, head: unknown, body: Uint8Array): Promise<PackedFrame> {
+  async #work(
+    id: string | null,
+    head: unknown,
+    body: Uint8Array,
+    cause: TraceParent | undefined,
+  ): Promise<PackedFrame> {
     const controller = new AbortController();
-    const work = this.options
-      .handler(head, body, controller.signal)
-      .then((reply) => packFrame(reply.head, reply.body ?? null, this.link.nc.info?.max_payload ?? 0));
+    const { subject, handler } = this.options;
+    const work = inSpan(this.link.tracer, [`answer ${subject}`, cause, { kind: 'server' }], ({ context }) =>
+      handler(head, body, controller.signal, context),
+    ).then((reply) => packFrame(reply.head, reply.body ?? null, this.link.nc.info?.max_payload ?? 0));
     if (id === null) return work;
     this.#working.set(id, work);
     this.options.aborts.add(id, controller);

@@ -1,9 +1,9 @@
 /** What client and server of request/reply agree on. */
 import { headers, type MsgHdrs } from '@nats-io/nats-core';
-import { TroupeError } from '@troupe/contracts';
+import { TroupeError, type TraceParent } from '@troupe/contracts';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-import { GZIP_ABOVE_BYTES } from './envelope.js';
+import { GZIP_ABOVE_BYTES, TRACE_HEADER } from './envelope.js';
 import { decodeFrame, encodeFrame, type RpcFrame } from './rpc-frame.js';
 
 /** A reply that is an error, as JSON of `ErrorWire`. */
@@ -45,4 +45,12 @@ export async function packFrame(head: unknown, body: Uint8Array | null, maxPaylo
 export async function unpackFrame<H>(data: Uint8Array, hdrs: MsgHdrs | undefined): Promise<RpcFrame<H>> {
   const isPacked = hdrs?.get(ENCODING_HEADER) === 'gz';
   return decodeFrame<H>(isPacked ? await expand(data, { maxOutputLength: MAX_UNFOLDED_BYTES }) : data);
+}
+
+/** The frame with the context of the request that it is. */
+export function withTrace({ data, headers: hdrs }: PackedFrame, trace: TraceParent | undefined): PackedFrame {
+  if (trace === undefined) return { data, headers: hdrs };
+  const traced = hdrs ?? headers();
+  traced.set(TRACE_HEADER, trace);
+  return { data, headers: traced };
 }

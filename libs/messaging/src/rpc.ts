@@ -4,7 +4,7 @@
  */
 import type { Subscription } from '@nats-io/nats-core';
 import { createInbox, type Msg } from '@nats-io/nats-core';
-import { abortSubject, errorFromWire, TroupeError, type ErrorWire } from '@troupe/contracts';
+import { abortSubject, errorFromWire, inSpan, TroupeError, type ErrorWire, type TraceParent } from '@troupe/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsLink } from './nats-link.js';
 import type { RpcFrame } from './rpc-frame.js';
@@ -17,6 +17,7 @@ import {
   ERROR_HEADER,
   packFrame,
   unpackFrame,
+  withTrace,
   type PackedFrame,
 } from './rpc-wire.js';
 
@@ -27,6 +28,8 @@ export interface RpcCallOptions {
   signal?: AbortSignal;
   /** Asked while nobody takes the request; false ends the wait for a free place. @default always true */
   isServed?: () => boolean;
+  /** Of what the call is made for, when it is recorded. @default that of the running code */
+  trace?: TraceParent;
 }
 
 /** What became of a request: an answer, no free server, no beat for too long, no time left. */
@@ -55,9 +58,16 @@ export class Rpc {
    * when it aborts. When a server falls silent another is asked, once; the silent one may still answer first.
    */
   async call<H>(subject: string, head: object, body: Uint8Array | null, options: RpcCallOptions): Promise<RpcFrame<H>> {
-    const { signal, timeoutMs } = options;
+    const { signal, trace = this.link.tracer.active() } = options;
     signal?.throwIfAborted();
-    const frame = await packFrame(head, body, this.link.nc.info?.max_payload ?? 0);
+    return inSpan(this.link.tracer, [`request ${subject}`, trace, { kind: 'client' }], async ({ context }) => {
+      const frame = await packFrame(head, body, this.link.nc.info?.max_payload ?? 0);
+      return this.#call<H>(subject, head, withTrace(frame, context), options);
+    });
+  }
+
+  async #call<H>(subject: string, head: object, frame: PackedFrame, options: RpcCallOptions): Promise<RpcFrame<H>> {
+    const { signal, timeoutMs } = options;
     const patience = performance.now() + (timeoutMs * 2) / 3;
     const call = new PendingCall(timeoutMs, signal);
     let silences = 0;

@@ -6,8 +6,16 @@
  */
 import { AckPolicy, DeliverPolicy } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/nats-core';
-import { STREAM_WORK, workSubject, type WorkClass, type WorkMessage, type WorkPriority } from '@troupe/contracts';
-import { decodeBody } from './envelope.js';
+import {
+  inSpan,
+  STREAM_WORK,
+  workSubject,
+  type TraceParent,
+  type WorkClass,
+  type WorkMessage,
+  type WorkPriority,
+} from '@troupe/contracts';
+import { decodeBody, traceIn } from './envelope.js';
 import type { NatsLink } from './nats-link.js';
 import { PullSubscription, type PulledMessage } from './pull-subscription.js';
 
@@ -16,8 +24,14 @@ export interface WorkFeedOptions {
   maxInFlight: number;
 }
 
-/** `redelivered`: the message may have been handled, or be in work, elsewhere. */
-export type WorkHandler = (msg: WorkMessage, delivery: { redelivered: boolean }) => Promise<void | { retryMs: number }>;
+export interface WorkDelivery {
+  /** The message may have been handled, or be in work, elsewhere. */
+  redelivered: boolean;
+  /** For what belongs to the work, when it is recorded. */
+  trace: TraceParent | undefined;
+}
+
+export type WorkHandler = (msg: WorkMessage, delivery: WorkDelivery) => Promise<void | { retryMs: number }>;
 
 export interface WorkFeed {
   /** Takes nothing more; what is in work goes on. */
@@ -75,7 +89,7 @@ export class WorkQueue {
     }
     const progress = setInterval(() => message.working(), PROGRESS_MS);
     try {
-      const result = await handler(body, { redelivered: message.redelivered });
+      const result = await this.#handle(message, body, handler);
       if (result === undefined) message.ack();
       else message.nak(result.retryMs);
     } catch (error) {
@@ -84,5 +98,15 @@ export class WorkQueue {
     } finally {
       clearInterval(progress);
     }
+  }
+
+  #handle(message: PulledMessage, body: WorkMessage, handler: WorkHandler): Promise<void | { retryMs: number }> {
+    const { subject, redelivered } = message;
+    const attributes = { 'messaging.system': 'nats', 'troupe.message': body.type, 'troupe.redelivered': redelivered };
+    return inSpan(
+      this.link.tracer,
+      [`process ${subject}`, traceIn(message.headers), { kind: 'consumer', attributes }],
+      ({ context: trace }) => handler(body, { redelivered, trace }),
+    );
   }
 }

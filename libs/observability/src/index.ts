@@ -1,5 +1,8 @@
 export { DURATION_BUCKETS, Metrics, watchLink, watchPool, type CountedLink, type CountedPool } from './metrics.js';
 export { createLogger, type Logger, type LoggerOptions } from './logger.js';
+export { openTraces, type TraceSettings } from './traces.js';
+export type { OpenTraces } from './trace-destination.js';
+export { spanUrl } from './span-url.js';
 export { hideCredentials } from './redact.js';
 export { TimeSlice } from './time-slice.js';
 export { prettyLine } from './pretty.js';

@@ -8,13 +8,16 @@
 import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { type Tracer } from '@troupe/contracts';
 import { watchEventLoop } from './event-loop.js';
 import { Health, serveHealth, type HealthChecks } from './health.js';
 import { createLogger, type Logger } from './logger.js';
 import { Metrics } from './metrics.js';
+import type { OpenTraces } from './trace-destination.js';
+import { openTraces, type TraceSettings } from './traces.js';
 
 /** What `runService` itself reads of a service's settings. */
-export interface ServiceSettings {
+export interface ServiceSettings extends TraceSettings {
   readonly logLevel: string;
   readonly logFormat?: 'pretty' | 'json';
   readonly metricsPort: number;
@@ -25,6 +28,7 @@ export interface ServiceContext<C> {
   config: C;
   log: Logger;
   metrics: Metrics;
+  tracer: Tracer;
   /** Unique for this process, usable as a key: `<name>-<8 hex digits>`. */
   instance: string;
 }
@@ -60,6 +64,7 @@ class ServiceProcess<C extends ServiceSettings> {
   constructor(
     private readonly name: string,
     private readonly context: ServiceContext<C>,
+    private readonly traces: OpenTraces,
   ) {
     this.health = new Health(name, context.instance);
   }
@@ -109,6 +114,7 @@ class ServiceProcess<C extends ServiceSettings> {
     }, timeoutMs);
     try {
       await this.running?.drain();
+      await this.traces.stop();
     } catch (error) {
       this.crash(error);
     }
@@ -137,7 +143,9 @@ export async function runService<C extends ServiceSettings>(
   const config = configOrExit(name, options.readConfig);
   const instance = `${name}-${randomBytes(4).toString('hex')}`;
   const log = createLogger(name, { level: config.logLevel, format: config.logFormat, instance });
-  const service = new ServiceProcess(name, { config, log, instance, metrics: new Metrics(name) });
+  const metrics = new Metrics(name);
+  const traces = await openTraces(config, { service: name, instance, log, metrics });
+  const service = new ServiceProcess(name, { config, log, instance, metrics, tracer: traces.tracer }, traces);
   try {
     await service.run(start);
   } catch (error) {

@@ -1,4 +1,4 @@
-import type { ChildJob } from '@troupe/contracts';
+import type { ChildJob, Tracer } from '@troupe/contracts';
 import type { ActorBus } from '@troupe/messaging';
 import type { JobRepository, NewChild } from '@troupe/persistence';
 import type { Children } from './plan.handler.js';
@@ -6,6 +6,7 @@ import type { Children } from './plan.handler.js';
 export interface ChildStarterParts {
   jobs: Pick<JobRepository, 'createChild'>;
   mailboxes: Pick<ActorBus, 'publishActor'>;
+  tracer?: Tracer;
 }
 
 /** Records the jobs that fetch pages for another one, and sends them on their way. */
@@ -14,7 +15,10 @@ export class ChildStarter implements Children {
 
   /** Resolves when the child is recorded: a command that is lost on the way is sent again by a gateway. */
   async start(order: NewChild): Promise<ChildJob> {
-    const { child, command } = await this.parts.jobs.createChild(order);
+    const { child, command } = await this.parts.jobs.createChild({
+      ...order,
+      trace: this.parts.tracer?.active(),
+    });
     if (command !== null) await this.parts.mailboxes.publishActor(command.envelope).catch(() => undefined);
     return child;
   }

@@ -1,5 +1,6 @@
 import type { TroupeConfig } from '@troupe/config';
 import type { BlobStore } from '@troupe/blob-store';
+import type { Tracer } from '@troupe/contracts';
 import type { ActorBus, Rpc } from '@troupe/messaging';
 import { DeliveryRepository, JobRepository, type createPool, type ModelSteps } from '@troupe/persistence';
 import type { SearchProvider } from '@troupe/search';
@@ -26,18 +27,19 @@ export interface ExtractParts {
   reader: PageReader;
   /** null: none is configured. */
   search: SearchProvider | null;
+  tracer: Tracer;
 }
 
 /** What an extract job asks of an extractor, step by step. */
 export function extractHandlers(parts: ExtractParts): Pick<TaskHandlers, 'plan' | 'pages' | 'merge'> {
-  const { config, pool, results, steps, mailboxes, calls, models, reader, search } = parts;
+  const { config, pool, results, steps, mailboxes, calls, models, reader, search, tracer } = parts;
   const jobs = new JobRepository(pool, { resultTtlHours: config.resultTtlHours });
   return {
     plan: new PlanHandler({
       steps,
       sites: new SiteFinder(calls),
       proposals: new PageProposals({ search, models }),
-      children: new ChildStarter({ jobs, mailboxes }),
+      children: new ChildStarter({ jobs, mailboxes, tracer }),
       maxPages: config.extractMaxPages,
     }),
     pages: new PagesHandler({ stored: new StoredPages(new DeliveryRepository(pool), results), reader }),

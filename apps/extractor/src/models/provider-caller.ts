@@ -1,5 +1,5 @@
 /** One call of a provider, until it is answered, refused for good, or time is up: waits and tries again as its gate says. */
-import type { ModelAccess, Uuid } from '@troupe/contracts';
+import { inSpan, NO_TRACES, type ModelAccess, type Tracer, type Uuid } from '@troupe/contracts';
 import { CallFailure, failureOf, unwritten } from './call-failure.js';
 import { GateClosedError, type ProviderGate } from './provider-gate.js';
 import { openClient } from './providers/open-client.js';
@@ -13,6 +13,8 @@ export interface CallerOptions {
   /** For one call. */
   timeoutMs: number;
   contextTokens: number;
+  /** @default nothing is recorded */
+  tracer?: Tracer;
 }
 
 export interface CallLimits {
@@ -47,7 +49,7 @@ export class ProviderCaller {
     for (let pauses = 0; ;) {
       await this.enter(limits);
       try {
-        return await this.once(client, request, limits.signal);
+        return await this.recorded(() => this.once(client, request, limits.signal));
       } catch (error) {
         if (!(error instanceof CallFailure) || (error.kind !== 'busy' && error.kind !== 'down')) throw error;
         const isLast = error.kind === 'busy' ? ++pauses >= MAX_PAUSES : ++faults >= MAX_FAULTS;
@@ -69,6 +71,23 @@ export class ProviderCaller {
 
   private isTooLate({ details }: CallFailure, { deadlineAtMs }: CallLimits): boolean {
     return this.options.gate.isClosed || performance.now() + (details.waitMs ?? 0) >= deadlineAtMs;
+  }
+
+  /** Neither question nor answer: what pages say is nobody's business there. */
+  private recorded(call: () => Promise<ChatReply>): Promise<ChatReply> {
+    const { access, tracer = NO_TRACES } = this.options;
+    const attributes = {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': access.provider,
+      'gen_ai.request.model': access.model,
+    };
+    return inSpan(tracer, ['ask model', tracer.active(), { kind: 'client', attributes }], async (span) => {
+      const reply = await call();
+      const { usage } = reply;
+      if (usage !== null)
+        span.set({ 'gen_ai.usage.input_tokens': usage.prompt, 'gen_ai.usage.output_tokens': usage.answer });
+      return reply;
+    });
   }
 
   private async once(

@@ -1,6 +1,6 @@
 /** The model of each team: its own, else the installation's. Limits of a provider are shared by all who use it with a key. */
 import type { TroupeConfig } from '@troupe/config';
-import type { ModelAccess, Uuid } from '@troupe/contracts';
+import type { ModelAccess, Tracer, Uuid } from '@troupe/contracts';
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { schemaProblem } from '@troupe/json-schema';
 import { LRUCache } from 'lru-cache';
@@ -18,6 +18,8 @@ export interface TeamModelsOptions {
   accessOf: (team: Uuid) => ModelAccess | null;
   budget: TokenBudget;
   onCall?: (report: CallReport) => void;
+  /** @default nothing is recorded */
+  tracer?: Tracer;
 }
 
 const MAX_MODELS = 500;
@@ -74,13 +76,14 @@ export class TeamModels implements Models {
   }
 
   private open(access: ModelAccess, transport: Transport, settings: typeof TEAM_SETTINGS): ChatModel {
-    const { config, budget, onCall } = this.options;
+    const { config, budget, onCall, tracer } = this.options;
     const caller = new ProviderCaller({
       access,
       transport,
       gate: this.gateOf(access),
       timeoutMs: config.llmTimeoutMs,
       contextTokens: config.llmContextTokens,
+      tracer,
     });
     const habits = this.habits.of(access);
     return new ChatModel({ access, caller, habits, contextTokens: config.llmContextTokens, budget, settings, onCall });

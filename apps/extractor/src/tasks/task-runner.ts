@@ -11,6 +11,7 @@ import {
   type ModelDone,
   type ModelTask,
   type ModelWork,
+  type Tracer,
   type Uuid,
 } from '@troupe/contracts';
 import { publishPatiently, type ActorBus, type CancelBoard } from '@troupe/messaging';
@@ -28,6 +29,8 @@ export interface TaskRunnerParts {
   mailboxes: Pick<ActorBus, 'publishActor'>;
   cancels: Pick<CancelBoard, 'isCancelled' | 'onCancel'>;
   handlers: TaskHandlers;
+  /** @default nothing is recorded */
+  tracer?: Tracer;
   /** How often the actor hears of a step in work. @default 20_000 */
   busyMs?: number;
   /** How long a step in work may go on once the process drains. @default 8_000 */
@@ -139,7 +142,8 @@ export class TaskRunner {
 
   private publish(to: ModelTask['actor'], body: ModelBusy | ModelDone): Promise<void> {
     const from = `w/${this.parts.instance}` as const;
-    const envelope = { id: `w.${randomUUID()}`, type: body.type, v: 1, from, to, n: null, body };
+    const trace = this.parts.tracer?.active();
+    const envelope = { id: `w.${randomUUID()}`, type: body.type, v: 1, from, to, n: null, body, trace };
     return publishPatiently(this.parts.mailboxes, envelope);
   }
 

@@ -1,5 +1,5 @@
 /** Last rung: a page as Chromium shows it, scripts run. What comes back is the serialised DOM. */
-import { TroupeError } from '@troupe/contracts';
+import { inSpan, NO_TRACES, TroupeError, type Tracer } from '@troupe/contracts';
 import { checkUrlTarget, type AllowList, type Resolver } from '@troupe/egress';
 import type { Page, Response } from 'playwright-core';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -30,6 +30,8 @@ export interface BrowserEngineOptions {
   allow: AllowList;
   /** @default the built-in list */
   adLists?: AdLists;
+  /** @default nothing is recorded */
+  tracer?: Tracer;
 }
 
 /** How long a page may take to rest once its HTML is there; `waitForMs` comes on top. */
@@ -61,7 +63,9 @@ export class BrowserEngine implements FetchEngine {
     const context = { ...contextOptionsOf(request), ...disguise?.contextOptions, ...route };
     try {
       const key = request.view.actions.length === 0 ? request.contextKey : null;
+      const waiting = this.tracer.span('wait for a tab', request.trace);
       const read = await this.options.pool.withTab({ context, key }, deadline, async (tab) => {
+        waiting.end();
         if (tab.pages === 1) await Promise.all([disguise?.putOn(tab.page), watchScrollSigns(tab.page)]);
         return this.read(tab, request, deadline);
       });
@@ -93,14 +97,15 @@ export class BrowserEngine implements FetchEngine {
     const ads = request.view.blockAds ? await this.adLists.filter() : null;
     const gate = await NavigationGate.install(tab, request, { ...this.options, ads });
     const boxes = ads === null ? null : new PageBoxes(page, ads, touchedSelectors(request.view.actions));
-    const loading = this.load(page, network, request, deadline).then(() => boxes?.hide());
+    const loading = inSpan(this.tracer, ['load in the browser', request.trace], () =>
+      this.load(page, network, request, deadline),
+    ).then(() => boxes?.hide());
     loading.catch(() => undefined);
     await Promise.race([loading, gate.refused]);
     await checkLanding(answers.last(), request);
-    const captured = await Promise.race([
-      capturePage(stageOf(page, network, deadline.signal), request.view),
-      gate.refused,
-    ]);
+    const captured = await inSpan(this.tracer, ['capture in the browser', request.trace], () =>
+      Promise.race([capturePage(stageOf(page, network, deadline.signal), request.view), gate.refused]),
+    );
     const answer = answers.last();
     const headers = await answer.allHeaders();
     checkAnswer(answer, headers, request.url);
@@ -110,6 +115,10 @@ export class BrowserEngine implements FetchEngine {
     await boxes?.remove();
     const body = await Promise.race([readBody(page, answer, headers, request), gate.refused]);
     return { ...body, ...describe(page, answer, headers), redirects: gate.redirects, captured };
+  }
+
+  private get tracer(): Tracer {
+    return this.options.tracer ?? NO_TRACES;
   }
 
   private async load(page: Page, network: NetworkWatch, request: EngineRequest, deadline: Deadline): Promise<void> {

@@ -1,6 +1,14 @@
 /** Port of a fetch engine: one way of turning a URL into bytes. Three adapters: http, got, browser. */
 import type { OpenTunnel } from '@troupe/egress';
-import type { Captured, EngineName, ProxyClass, ScreenshotSpec, ScrapeSpec, Uuid } from '@troupe/contracts';
+import type {
+  Captured,
+  EngineName,
+  ProxyClass,
+  ScreenshotSpec,
+  ScrapeSpec,
+  TraceParent,
+  Uuid,
+} from '@troupe/contracts';
 
 /** How a browser shows the page, and what it is to bring of it beside its DOM. */
 export interface PageView extends Pick<ScrapeSpec, 'mobile' | 'blockAds' | 'location' | 'actions'> {
@@ -40,6 +48,8 @@ export interface EngineRequest {
    * Here the lane checks robots, scope and politeness. The address is checked by the engine itself.
    */
   onRedirect(url: string): Promise<void>;
+  /** Of what it is fetched for, when that is recorded. Never told to a site. */
+  trace?: TraceParent;
 }
 
 export interface EngineResponse {

@@ -1,6 +1,13 @@
 /** Kickoff work of crawls and hosts: robots.txt, and sitemap files chunk by chunk (design/frontier.md §5). */
 import { randomUUID } from 'node:crypto';
-import { parseActorKey, type ActorMessage, type Kick, type RobotsDone, type SitemapChunk } from '@troupe/contracts';
+import {
+  parseActorKey,
+  type ActorMessage,
+  type Kick,
+  type RobotsDone,
+  type SitemapChunk,
+  type TraceParent,
+} from '@troupe/contracts';
 import { hostKey } from '@troupe/frontier';
 import { publishPatiently } from '@troupe/messaging';
 import type { Cancels, Mailboxes, Pauses } from '../ports.js';
@@ -20,14 +27,14 @@ export class KickRunner {
   constructor(private readonly parts: KickParts) {}
 
   /** Resolves when the actor has the answer; throws to ask for redelivery. */
-  async run(kick: Kick): Promise<void> {
+  async run(kick: Kick, trace?: TraceParent): Promise<void> {
     if (this.#isPaused(kick)) return;
-    if (kick.task === 'robots') return this.#send(kick, await this.#robots(kick), 0);
+    if (kick.task === 'robots') return this.#send({ kick, trace }, await this.#robots(kick), 0);
     if (this.parts.cancels.isCancelled(kick.job)) return;
     const run = randomUUID();
-    for await (const chunk of this.parts.sitemaps.read(kick)) {
+    for await (const chunk of this.parts.sitemaps.read(kick, trace)) {
       if (this.parts.cancels.isCancelled(kick.job)) return;
-      await this.#send(kick, chunk, chunk.chunk, run);
+      await this.#send({ kick, trace }, chunk, chunk.chunk, run);
     }
   }
 
@@ -48,7 +55,12 @@ export class KickRunner {
     };
   }
 
-  async #send(kick: Kick, body: RobotsDone | SitemapChunk, part: number, run: string = randomUUID()): Promise<void> {
+  async #send(
+    { kick, trace }: { kick: Kick; trace: TraceParent | undefined },
+    body: RobotsDone | SitemapChunk,
+    part: number,
+    run: string = randomUUID(),
+  ): Promise<void> {
     const from = `w/${this.parts.instance}` as const;
     const envelope = {
       id: `k.${run}.${part}`,
@@ -58,6 +70,7 @@ export class KickRunner {
       to: kick.actor,
       n: null,
       body: body as ActorMessage,
+      trace,
     };
     await publishPatiently(this.parts.mailboxes, envelope);
   }

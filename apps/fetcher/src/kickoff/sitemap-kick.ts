@@ -6,6 +6,7 @@ import {
   type Outlink,
   type ScopeRule,
   type SitemapChunk,
+  type TraceParent,
 } from '@troupe/contracts';
 import {
   canonicalize,
@@ -36,8 +37,8 @@ export class SitemapKick {
   ) {}
 
   /** Chunks from `fromChunk` on, at most `maxChunks`. Failures are chunks with an error, never exceptions. */
-  async *read(task: SitemapTask): AsyncGenerator<SitemapChunk> {
-    const file = await this.#fetchFile(task);
+  async *read(task: SitemapTask, trace?: TraceParent): AsyncGenerator<SitemapChunk> {
+    const file = await this.#fetchFile(task, trace);
     if (!(file instanceof Uint8Array)) {
       yield file;
       return;
@@ -53,16 +54,16 @@ export class SitemapKick {
   }
 
   /** The file's bytes, or the chunk that says why there are none. */
-  async #fetchFile(task: SitemapTask): Promise<Uint8Array | SitemapChunk> {
+  async #fetchFile(task: SitemapTask, trace?: TraceParent): Promise<Uint8Array | SitemapChunk> {
     try {
-      return bodyOrVerdict(task, await this.#get(task));
+      return bodyOrVerdict(task, await this.#get(task, trace));
     } catch (error) {
       const reason = isTroupeError(error) ? error.message : String(error);
       return emptyChunk(task, `${task.url}: ${reason}`);
     }
   }
 
-  async #get(task: SitemapTask): Promise<EngineResponse> {
+  async #get(task: SitemapTask, trace?: TraceParent): Promise<EngineResponse> {
     const { file } = await this.robots.describe(task.url);
     // A file that robots.txt names is meant to be read, whatever its rules say about the path.
     const isAnnounced = file.sitemaps.includes(task.url);
@@ -74,6 +75,7 @@ export class SitemapKick {
       skipTlsVerification: true,
       signal: AbortSignal.timeout(TIMEOUT_MS),
       robots: isAnnounced ? null : { agent: task.agent, rules: this.robots },
+      trace,
     });
   }
 }

@@ -4,7 +4,17 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BlobStore } from '@troupe/blob-store';
-import type { JobMessage, Lane, LaneEnd, PageResult, Uuid } from '@troupe/contracts';
+import {
+  inSpan,
+  NO_TRACES,
+  type JobMessage,
+  type Lane,
+  type LaneEnd,
+  type PageResult,
+  type TraceParent,
+  type Tracer,
+  type Uuid,
+} from '@troupe/contracts';
 import { MessageTooLargeError } from '@troupe/messaging';
 import type { Mailboxes } from '../ports.js';
 
@@ -32,12 +42,18 @@ export interface LaneResultsOptions {
   patienceMs: number;
   /** A message could not be delivered in that time: nothing of this lane counts any more. */
   onLost(error: unknown): void;
+  /** Of the lane, when it is recorded. */
+  trace?: TraceParent;
+  /** @default nothing is recorded */
+  tracer?: Tracer;
 }
 
 /** A document that the store shall keep, and the result that shall name its blob. */
 interface Unstored {
   page: PageResult;
   document: Uint8Array;
+  /** Of the page. */
+  trace: TraceParent | undefined;
 }
 
 interface Batch {
@@ -71,8 +87,8 @@ export class LaneResults {
   }
 
   /** @param document gzip of the page's document, null when it has none */
-  add(page: PageResult, document: Uint8Array | null): void {
-    if (document !== null) this.#take(page, document);
+  add(page: PageResult, document: Uint8Array | null, trace?: TraceParent): void {
+    if (document !== null) this.#take({ page, document, trace });
     this.#pages.push(page);
     this.#text += textOf(page);
     const isFull = this.#pages.length >= MAX_PAGES || this.#text >= MAX_TEXT || this.#waitingBytes >= MAX_WAITING_BYTES;
@@ -80,12 +96,13 @@ export class LaneResults {
     else this.#timer ??= setTimeout(() => this.#flush(), MAX_AGE_MS);
   }
 
-  #take(page: PageResult, document: Uint8Array): void {
+  #take(unstored: Unstored): void {
+    const { page, document } = unstored;
     if (document.byteLength <= INLINE_BYTES) {
       page.inline = Buffer.from(document.buffer, document.byteOffset, document.byteLength).toString('base64');
       return;
     }
-    this.#unstored.push({ page, document });
+    this.#unstored.push(unstored);
     this.#waitingBytes += document.byteLength;
   }
 
@@ -134,7 +151,8 @@ export class LaneResults {
       try {
         await this.#store(batch.unstored);
         const from = `w/${this.options.instance}` as const;
-        const envelope = { id, type: body.type, v: 1, from, to: this.lane.actor, n: null, body };
+        const { trace } = this.options;
+        const envelope = { id, type: body.type, v: 1, from, to: this.lane.actor, n: null, body, trace };
         return await this.options.mailboxes.publishActor(envelope, batch.text + ENVELOPE_TEXT);
       } catch (error) {
         if (error instanceof MessageTooLargeError) return this.#deliver(id, lighter(body, error), batch);
@@ -146,9 +164,13 @@ export class LaneResults {
 
   /** Before the message that names them: a blob without a row is harmless, a row without its blob is not. */
   async #store(unstored: Unstored[]): Promise<void> {
-    const { blobs, blobHour } = this.options;
-    const storeOne = async ({ page, document }: Unstored) => {
-      if (page.blob === null) page.blob = await blobs.put(document, blobHour());
+    const { blobs, blobHour, tracer = NO_TRACES } = this.options;
+    const storeOne = async ({ page, document, trace }: Unstored) => {
+      if (page.blob !== null) return;
+      const attributes = { 'troupe.bytes': document.byteLength };
+      page.blob = await inSpan(tracer, ['store document', trace, { kind: 'client', attributes }], () =>
+        blobs.put(document, blobHour()),
+      );
     };
     await Promise.all(unstored.map(storeOne));
   }

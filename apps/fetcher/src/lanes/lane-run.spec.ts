@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
+  NO_TRACES,
   PLAIN_PAGE,
   TroupeError,
   type ActorMessage,
@@ -10,6 +11,8 @@ import {
   type PageResult,
   type PauseNews,
   type ScopeSpec,
+  type SpanAttributes,
+  type Tracer,
 } from '@troupe/contracts';
 import type { SlotHold, SlotVerdict } from '@troupe/messaging';
 import { parseRobots, RobotsFile } from '@troupe/politeness';
@@ -696,5 +699,69 @@ describe('a lane that leaves nothing behind', () => {
     await around.run(laneOf([url('a')], { spec: { ...CACHED_SPEC, zeroRetention: true } }));
     expect(around.results()).toMatchObject([{ blob: 'zdr/job/blob', credits: 2 }]);
     expect(around.blobs).toEqual([]);
+  });
+});
+
+describe('a lane whose call is recorded', () => {
+  const LANE = `00-${'a'.repeat(32)}-${'1'.repeat(16)}-01`;
+
+  interface Seen {
+    name: string;
+    parent: string | undefined;
+    attributes: SpanAttributes;
+    isEnded: boolean;
+  }
+
+  async function record(lane: Lane, around = new Surroundings()): Promise<Seen[]> {
+    const seen: Seen[] = [];
+    const tracer: Tracer = {
+      ...NO_TRACES,
+      span: (name, parent, options = {}) => {
+        const span: Seen = { name, parent, attributes: { ...options.attributes }, isEnded: false };
+        seen.push(span);
+        return {
+          context: `${LANE.slice(0, 36)}${String(seen.length).padStart(16, '0')}-01`,
+          set: (attributes) => void Object.assign(span.attributes, attributes),
+          rename: () => undefined,
+          end: () => void (span.isEnded = true),
+        };
+      },
+    };
+    await new LaneRun(lane, { ...around.parts, tracer }, LANE).execute();
+    expect(around.sent.map(({ trace }) => trace)).toEqual(around.sent.map(() => LANE));
+    return seen;
+  }
+
+  it('shows each page with what it waited for, how it ended and where it was stored', async () => {
+    const around = new Surroundings();
+    const asked: PageRequest[] = [];
+    around.fetch = async (request) => {
+      asked.push(request);
+      if (request.url === url('b')) throw new TroupeError('SCRAPE_SSL_ERROR', 'bad certificate');
+      return pageOf(request.url, { document: new Uint8Array(20_000) });
+    };
+    const seen = await record(laneOf([`${url('a')}?key=secret`, url('b')]), around);
+    const pages = seen.filter(({ name }) => name === 'page');
+    expect(pages).toMatchObject([
+      { parent: LANE, attributes: { 'url.full': url('a'), 'troupe.outcome': 'ok' } },
+      {
+        parent: LANE,
+        attributes: { 'url.full': url('b'), 'troupe.outcome': 'failed', 'error.type': 'SCRAPE_SSL_ERROR' },
+      },
+    ]);
+    expect(seen.filter(({ isEnded }) => !isEnded)).toEqual([]);
+    const below = (request: PageRequest) =>
+      seen.filter(({ parent }) => parent === request.trace).map(({ name }) => name);
+    expect(asked.map(below)).toEqual([
+      ['check robots', 'wait for host', 'store document'],
+      ['check robots', 'wait for host'],
+    ]);
+    expect(seen.map(({ name }) => name).slice(0, 2)).toEqual(['claim slot', 'wait for handover']);
+  });
+
+  it('names no address when nothing of it may be kept', async () => {
+    const seen = await record(laneOf([url('a')], { spec: { ...CACHED_SPEC, zeroRetention: true } }));
+    expect(seen.length).toBeGreaterThan(3);
+    expect(JSON.stringify(seen)).not.toContain(HOST);
   });
 });

@@ -6,19 +6,29 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   completeSpec,
+  inSpan,
   isTroupeError,
+  NO_SPAN,
+  NO_TRACES,
   scrapeIdOf,
+  traceField,
   TroupeError,
   type Fingerprint,
   type Lane,
   type LaneEnd,
   type LaneItem,
+  type PageResult,
   type PauseNews,
   type ScrapeSpec,
+  type SpanAttributes,
+  type TraceSpan,
+  type TraceParent,
+  type Tracer,
 } from '@troupe/contracts';
 import { blobHour, type BlobStore, type ErasableBlobs } from '@troupe/blob-store';
 import { canonicalize, compileScope, fingerprintUrl, type CompiledScope } from '@troupe/frontier';
 import type { SlotHold } from '@troupe/messaging';
+import { spanUrl } from '@troupe/observability';
 import type { OpenItems } from '@troupe/persistence';
 import type { Cancels, LaneSlots, Mailboxes, Pauses, Penalties, RobotsLookup } from '../ports.js';
 import type { CacheView, PageCache } from '../cache/index.js';
@@ -55,6 +65,13 @@ export interface LaneParts {
   openItems: Pick<OpenItems, 'of'>;
   resultTtlHours: number;
   log: { warn(context: object, message: string): void };
+  /** @default nothing is recorded */
+  tracer?: Tracer;
+}
+
+/** A page of the lane on its way to its result. */
+interface Visit extends PageContext {
+  span: TraceSpan;
 }
 
 type EndReason = LaneEnd['reason'];
@@ -83,6 +100,8 @@ export class LaneRun {
   constructor(
     private readonly lane: Lane,
     private readonly parts: LaneParts,
+    /** Of the lane, when it is recorded. */
+    private readonly trace?: TraceParent,
   ) {
     this.#scope = lane.scope === null ? null : compileScope(lane.scope);
     this.#spec = completeSpec(lane.spec);
@@ -94,6 +113,8 @@ export class LaneRun {
       instance: parts.instance,
       patienceMs: lane.spec.timeoutMs + lane.gapMs + ACTOR_GRACE_MS,
       onLost: (error) => this.#giveUp(error),
+      trace,
+      tracer: parts.tracer,
     });
   }
 
@@ -117,13 +138,15 @@ export class LaneRun {
     const startedAt = performance.now();
     if (this.parts.cancels.isCancelled(this.lane.job)) return this.#end('cancel', startedAt, this.lane.items);
     const { host, slot, lane } = this.lane;
-    const claim = await this.parts.slots.claim(host, {
-      i: slot.i,
-      gen: slot.gen,
-      lane,
-      run: this.#run,
-      fetcher: this.parts.instance,
-    });
+    const claim = await inSpan(this.#tracer, ['claim slot', this.trace, { kind: 'client' }], () =>
+      this.parts.slots.claim(host, {
+        i: slot.i,
+        gen: slot.gen,
+        lane,
+        run: this.#run,
+        fetcher: this.parts.instance,
+      }),
+    );
     // Another fetcher runs this lane and will tell the job.
     if (claim === 'duplicate') return;
     // The lane's right is used up. If the job still waits for it, all news of it were lost: this answer frees it.
@@ -131,7 +154,7 @@ export class LaneRun {
     const renewal = this.#keep(claim.held);
     try {
       this.#results.started();
-      await this.#handover(claim.previousFetcher);
+      await inSpan(this.#tracer, ['wait for handover', this.trace], () => this.#handover(claim.previousFetcher));
       const items = claim.isRerun ? await this.#unsettled() : this.lane.items;
       const { reason, unrun } = await this.#runItems(items);
       await this.#end(reason, startedAt, unrun);
@@ -139,6 +162,10 @@ export class LaneRun {
       clearInterval(renewal);
       await this.#release(claim.held);
     }
+  }
+
+  get #tracer(): Tracer {
+    return this.parts.tracer ?? NO_TRACES;
   }
 
   async #end(reason: EndReason, startedAt: number, unrun: LaneItem[]): Promise<void> {
@@ -223,14 +250,15 @@ export class LaneRun {
   /** null: the item has its result and the next may run. A reason: the item was not run, or not to its end. */
   async #runItem(item: LaneItem, cached: CacheView): Promise<EndReason | 'penalty-after-page' | null> {
     const guard = this.#guardFor(item);
-    const context: PageContext = { item, scopeVersion: this.lane.scope?.version ?? 0, ms: 0 };
+    const span = this.#pageSpan(item);
+    const context: Visit = { item, scopeVersion: this.lane.scope?.version ?? 0, ms: 0, span };
     const startedAt = performance.now();
     try {
       if (cached.holds(item.url) && (await this.#recallItem(context, guard, cached))) return null;
       cached.checkMayFetch(item.url);
       if (this.parts.penalties.pauseMs(this.lane.host) > 0) return 'penalty';
-      await guard.checkStart(item.url);
-      await this.#waitForGap();
+      await inSpan(this.#tracer, ['check robots', span.context], () => guard.checkStart(item.url));
+      await inSpan(this.#tracer, ['wait for host', span.context], () => this.#waitForGap());
       const reason = this.#reasonToStop();
       if (reason !== null) return reason;
       if (this.parts.penalties.pauseMs(this.lane.host) > 0) return 'penalty';
@@ -245,8 +273,24 @@ export class LaneRun {
     }
   }
 
+  /** Ended with the page's result; a page that goes back to its job leaves none. */
+  #pageSpan({ url, depth, attempt }: LaneItem): TraceSpan {
+    if (this.trace === undefined) return NO_SPAN;
+    const attributes: SpanAttributes = { 'troupe.depth': depth, 'troupe.attempt': attempt };
+    if (!this.#spec.zeroRetention) attributes['url.full'] = spanUrl(url);
+    return this.#tracer.span('page', this.trace, { attributes });
+  }
+
+  #tell({ span }: Visit, result: PageResult, document: Uint8Array | null): void {
+    this.#results.add(result, document, span.context);
+    const { outcome, statusCode, rule } = result;
+    span.set({ 'troupe.outcome': outcome, 'http.response.status_code': statusCode });
+    if (outcome === 'failed' && rule !== null) span.set({ 'error.type': rule });
+    span.end();
+  }
+
   /** False: the page must be fetched. A page from the cache needs neither the host's time nor its good will. */
-  async #recallItem(context: PageContext, guard: HopGuard, cached: CacheView): Promise<boolean> {
+  async #recallItem(context: Visit, guard: HopGuard, cached: CacheView): Promise<boolean> {
     const { item } = context;
     const startedAt = performance.now();
     await guard.checkStart(item.url);
@@ -254,19 +298,19 @@ export class LaneRun {
     if (remembered === null) return false;
     const { finalUrl } = remembered.response;
     if (finalUrl !== item.url) await guard.checkRemembered(finalUrl);
-    const page = await this.parts.pages.recall(remembered, this.#conversionOf(item, {}));
+    const page = await this.parts.pages.recall(remembered, this.#conversionOf(context, {}));
     if (page === null) return false;
     this.#abort.signal.throwIfAborted();
     await this.#settlePage({ ...context, ms: performance.now() - startedAt }, page);
     return true;
   }
 
-  async #fetchItem(context: PageContext, guard: HopGuard, cached: CacheView): Promise<'penalty-after-page' | null> {
+  async #fetchItem(context: Visit, guard: HopGuard, cached: CacheView): Promise<'penalty-after-page' | null> {
     const { item } = context;
     const startedAt = performance.now();
     this.parts.clock.begin(this.lane.host, this.lane.slot.i, this.#gapMs());
     const page = await this.parts.pages.fetch({
-      ...this.#conversionOf(item, cached.metadata),
+      ...this.#conversionOf(context, cached.metadata),
       url: item.url,
       budgetMs: this.#spec.timeoutMs,
       onHop: (target) => guard.checkHop(target),
@@ -284,35 +328,35 @@ export class LaneRun {
   }
 
   /** A model thinks for seconds: the lane goes on meanwhile. Anything else of a page is done before the next one. */
-  async #settlePage(context: PageContext, page: FetchedPage): Promise<void> {
+  async #settlePage(context: Visit, page: FetchedPage): Promise<void> {
     const settled = this.#finishPage(context, page);
     if (!mayNeedModel(this.#spec)) return settled;
     this.#writing.add(context.item, () => this.#settleWritten(context, settled));
   }
 
   /** False: the lane was interrupted. The host has nothing to do with what fails here. */
-  async #settleWritten(context: PageContext, finished: Promise<void>): Promise<boolean> {
+  async #settleWritten(context: Visit, finished: Promise<void>): Promise<boolean> {
     try {
       await finished;
     } catch (error) {
       if (this.#abort.signal.aborted) return false;
       const failure = isTroupeError(error) ? error : this.#unexpected(context.item, error);
-      this.#results.add(failedResult(context, failure, null, 0), null);
+      this.#tell(context, failedResult(context, failure, null, 0), null);
     }
     return true;
   }
 
-  async #finishPage(context: PageContext, page: FetchedPage): Promise<void> {
-    const { item, ms } = context;
+  async #finishPage(context: Visit, page: FetchedPage): Promise<void> {
+    const { item, ms, span } = context;
     const { team, jobNo } = this.lane;
     const scrape = { team, url: item.url, scrape: scrapeIdOf(jobNo, item.item), spec: this.#spec };
-    const limits = { leftMs: this.#spec.timeoutMs - ms, signal: this.#abort.signal };
+    const limits = { leftMs: this.#spec.timeoutMs - ms, signal: this.#abort.signal, trace: span.context };
     const finished = await this.parts.finisher.finish(page, scrape, limits);
     this.#abort.signal.throwIfAborted();
     this.#addPage(context, finished);
   }
 
-  #conversionOf(item: LaneItem, metadata: Record<string, unknown>): ConversionRequest {
+  #conversionOf({ item, span }: Visit, metadata: Record<string, unknown>): ConversionRequest {
     return {
       spec: this.#readingSpec,
       signal: this.#abort.signal,
@@ -323,13 +367,14 @@ export class LaneRun {
         ...metadata,
       },
       encoding: 'gzip',
+      trace: span.context,
     };
   }
 
-  #addPage(context: PageContext, page: FetchedPage): void {
+  #addPage(context: Visit, page: FetchedPage): void {
     const finalUrl = canonicalize(page.finalUrl) ?? page.finalUrl;
     const finalH = this.#finalFingerprint(context.item, finalUrl);
-    this.#results.add(okResult(context, page, { finalUrl, finalH }), page.document);
+    this.#tell(context, okResult(context, page, { finalUrl, finalH }), page.document);
   }
 
   /** A first request connects before it is sent: under a crawl-delay the next one counts from what is surely later. */
@@ -337,26 +382,26 @@ export class LaneRun {
     if (this.#gapMs() >= STRICT_GAP_MS) this.parts.clock.mark(this.lane.host, this.lane.slot.i);
   }
 
-  #settleError(context: PageContext, guard: HopGuard, error: unknown): 'penalty-after-page' | null {
+  #settleError(context: Visit, guard: HopGuard, error: unknown): 'penalty-after-page' | null {
     if (guard.refusal !== null) {
-      this.#results.add(refusedResult(context, guard.refusal), null);
+      this.#tell(context, refusedResult(context, guard.refusal), null);
       return null;
     }
     const paused = error instanceof HostPausedError ? error : guard.paused;
     if (paused !== null) {
-      this.#results.add(failedResult(context, paused, paused.pauseMs, 0), null);
+      this.#tell(context, failedResult(context, paused, paused.pauseMs, 0), null);
       return null;
     }
     const failure = isTroupeError(error) ? error : this.#unexpected(context.item, error);
     const trouble = troubleOf(failure);
     const outcome = trouble === null ? null : this.#reportTrouble(guard.host, trouble.kind, trouble.retryMs);
-    this.#results.add(failedResult(context, failure, outcome?.pauseMs ?? null, trouble?.statusCode ?? 0), null);
+    this.#tell(context, failedResult(context, failure, outcome?.pauseMs ?? null, trouble?.statusCode ?? 0), null);
     return outcome?.endsLane ?? null;
   }
 
   #unexpected(item: LaneItem, error: unknown): TroupeError {
     const what = this.#spec.zeroRetention ? {} : { url: item.url, err: error };
-    this.parts.log.warn({ job: this.lane.job, ...what }, 'page failed unexpectedly');
+    this.parts.log.warn({ job: this.lane.job, ...traceField(this.trace), ...what }, 'page failed unexpectedly');
     return new TroupeError('UNKNOWN_ERROR', error instanceof Error ? error.message : String(error), {
       cause: error,
       retryable: true,
@@ -440,7 +485,7 @@ export class LaneRun {
 
   #giveUp(error: unknown): void {
     this.parts.log.warn(
-      { job: this.lane.job, lane: this.lane.lane, err: error },
+      { job: this.lane.job, lane: this.lane.lane, ...traceField(this.trace), err: error },
       'results not delivered in time; the job dispatches the lane again',
     );
     this.#interrupt('lost');

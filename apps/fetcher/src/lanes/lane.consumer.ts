@@ -1,4 +1,4 @@
-import type { Lane, Uuid } from '@troupe/contracts';
+import type { Lane, TraceParent, Uuid } from '@troupe/contracts';
 import { LaneRun, type LaneParts } from './lane-run.js';
 
 /** Running pages may take this long to end by themselves before they go back to their jobs. */
@@ -22,9 +22,9 @@ export class LaneConsumer {
   }
 
   /** Resolves when the lane is over and its job knows; throws to ask for redelivery. */
-  async handle(lane: Lane): Promise<void | { retryMs: number }> {
+  async handle(lane: Lane, trace?: TraceParent): Promise<void | { retryMs: number }> {
     if (this.#running.size >= this.concurrency) return { retryMs: BUSY_RETRY_MS };
-    const run = new LaneRun(lane, this.parts);
+    const run = new LaneRun(lane, this.parts, trace);
     if (this.#draining) run.drain();
     const ended = run.execute();
     const entry = { job: lane.job, run, ended };

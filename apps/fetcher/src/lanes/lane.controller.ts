@@ -1,6 +1,7 @@
 import { Controller, Inject } from '@nestjs/common';
-import { EventPattern, Payload } from '@nestjs/microservices';
+import { Ctx, EventPattern, Payload } from '@nestjs/microservices';
 import type { Lane } from '@troupe/contracts';
+import { traceOf } from '@troupe/messaging';
 import { FetcherParts } from '../fetcher.parts.js';
 
 @Controller()
@@ -8,12 +9,12 @@ export class LaneController {
   constructor(@Inject(FetcherParts) private readonly parts: FetcherParts) {}
 
   @EventPattern('work.http.hi')
-  urgent(@Payload() lane: Lane): Promise<void | { retryMs: number }> {
-    return this.parts.lanes.handle(lane);
+  urgent(@Payload() lane: Lane, @Ctx() context: unknown): Promise<void | { retryMs: number }> {
+    return this.parts.lanes.handle(lane, traceOf(context));
   }
 
   @EventPattern('work.http.lo')
-  bulk(@Payload() lane: Lane): Promise<void | { retryMs: number }> {
-    return this.parts.lanes.handle(lane);
+  bulk(@Payload() lane: Lane, @Ctx() context: unknown): Promise<void | { retryMs: number }> {
+    return this.parts.lanes.handle(lane, traceOf(context));
   }
 }

@@ -12,6 +12,6 @@ export class MapController {
 
   @MessagePattern(RPC.map)
   map(@Payload() { head }: RpcRequest<MapRequest>, @Ctx() context: NatsContext): Promise<MapAnswer> {
-    return this.parts.mapper.answer(head, callerOf(context));
+    return this.parts.mapper.answer(head, callerOf(context), context.trace);
   }
 }

@@ -8,6 +8,7 @@ import {
   type MapRequest,
   type MapSpec,
   type ScrapeSpec,
+  type TraceParent,
   type Uuid,
 } from '@troupe/contracts';
 import { canonicalize } from '@troupe/frontier';
@@ -57,6 +58,8 @@ interface Task {
   search: LinkSearch | null;
   endsAt: number;
   signal: AbortSignal;
+  /** Of the call, when it is recorded. */
+  trace?: TraceParent;
 }
 
 /** Where the site was found to be, after redirects, and what is known of it. */
@@ -70,12 +73,15 @@ export class SiteMapper {
   constructor(private readonly parts: SiteMapperParts) {}
 
   /** Never rejects: failures are replies. */
-  async answer(request: MapRequest, signal: AbortSignal): Promise<MapAnswer> {
+  async answer(request: MapRequest, signal: AbortSignal, trace?: TraceParent): Promise<MapAnswer> {
     const timeoutMs = Math.min(request.deadlineMs, request.spec.timeoutMs, MAX_TIMEOUT_MS);
     const deadline = AbortSignal.timeout(timeoutMs);
     const endsAt = performance.now() + timeoutMs;
     try {
-      const body = await this.#map(taskOf(request, endsAt, AbortSignal.any([signal, deadline])));
+      const body = await this.#map({
+        ...taskOf(request, endsAt, AbortSignal.any([signal, deadline])),
+        trace,
+      });
       return { head: { ok: true }, body };
     } catch (error) {
       const isLate = isOver(endsAt) && !signal.aborted;
@@ -152,7 +158,7 @@ export class SiteMapper {
   }
 
   #fetchPage(
-    { spec, team, signal }: Task,
+    { spec, team, signal, trace }: Task,
     url: string,
     budgetMs: number,
     robotsAgent: string | null = null,
@@ -175,6 +181,7 @@ export class SiteMapper {
       cache: null,
       team,
       contextKey: null,
+      trace,
     });
   }
 }

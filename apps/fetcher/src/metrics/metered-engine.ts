@@ -1,4 +1,4 @@
-import { isTroupeError, type EngineName } from '@troupe/contracts';
+import { inSpan, isTroupeError, NO_TRACES, type EngineName, type Tracer } from '@troupe/contracts';
 import type { Metrics } from '@troupe/observability';
 import type { EngineRequest, EngineResponse, FetchEngine } from '../engines/index.js';
 
@@ -42,16 +42,35 @@ export class FetchCounts {
 /** Codes that sites make up are one value. */
 const KNOWN_STATUS = /^[1-5]\d\d$/;
 
-/** An engine whose requests are counted. */
+/** An engine whose requests are counted, and recorded when their page is. */
 export class MeteredEngine implements FetchEngine {
   constructor(
     private readonly engine: FetchEngine,
     private readonly name: EngineName,
-    private readonly counts: FetchCounts,
+    private readonly watchers: { counts: FetchCounts; tracer?: Tracer },
   ) {}
 
-  async fetch(request: EngineRequest, signal: AbortSignal): Promise<EngineResponse> {
-    const { seconds, answers, failures, bytes, inflight } = this.counts;
+  /** No address: what the page's own span tells of it depends on its job. */
+  fetch(request: EngineRequest, signal: AbortSignal): Promise<EngineResponse> {
+    const attributes = { 'troupe.engine': this.name, 'troupe.proxy': request.proxy };
+    return inSpan(
+      this.watchers.tracer ?? NO_TRACES,
+      [`fetch ${this.name}`, request.trace, { kind: 'client', attributes }],
+      async (span) => {
+        const response = await this.#counted({ ...request, trace: span.context }, signal);
+        const { statusCode, body, redirects } = response;
+        span.set({
+          'http.response.status_code': statusCode,
+          'http.response.body.size': body.byteLength,
+          'troupe.redirects': redirects.length,
+        });
+        return response;
+      },
+    );
+  }
+
+  async #counted(request: EngineRequest, signal: AbortSignal): Promise<EngineResponse> {
+    const { seconds, answers, failures, bytes, inflight } = this.watchers.counts;
     const engine = this.name;
     const stop = seconds.startTimer({ engine });
     inflight.inc({ engine });

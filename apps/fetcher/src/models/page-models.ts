@@ -9,6 +9,7 @@ import {
   type PageModelReply,
   type PageModelRequest,
   type PageTexts,
+  type TraceParent,
 } from '@troupe/contracts';
 import type { Rpc } from '@troupe/messaging';
 
@@ -19,6 +20,8 @@ export interface AskLimits {
   /** Of the page: what is left for the model and for telling the caller. */
   leftMs: number;
   signal: AbortSignal;
+  /** Of the page, when it is recorded. */
+  trace?: TraceParent;
 }
 
 /** Characters of one text that are passed on; far more than a request's budget of tokens can read. */
@@ -33,7 +36,7 @@ export class PageModels {
   constructor(private readonly rpc: Pick<Rpc, 'call'>) {}
 
   /** Waits for a free extractor, and for the model, as long as there is time. Rejects only with the signal's reason. */
-  async ask(question: PageQuestion, texts: PageTexts, { leftMs, signal }: AskLimits): Promise<PageAnswer> {
+  async ask(question: PageQuestion, texts: PageTexts, { leftMs, signal, trace }: AskLimits): Promise<PageAnswer> {
     const { texts: sent, warnings } = bounded(texts);
     if (texts.markdown.trim() === '')
       return failed(question, new TroupeError('SCRAPE_JSON_FAILED', 'The page has no text'));
@@ -42,7 +45,7 @@ export class PageModels {
     try {
       const request: PageModelRequest = { ...question, id: randomUUID(), deadlineMs: timeoutMs };
       const body = Buffer.from(JSON.stringify(sent));
-      const { head } = await this.rpc.call<PageModelReply>(RPC.pageModel, request, body, { timeoutMs, signal });
+      const { head } = await this.rpc.call<PageModelReply>(RPC.pageModel, request, body, { timeoutMs, signal, trace });
       if (!head.ok) return failed(question, head.error);
       return { ...head, warnings: [...head.warnings, ...warnings] };
     } catch (error) {

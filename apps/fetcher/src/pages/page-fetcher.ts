@@ -17,6 +17,7 @@ import {
   type PageDocument,
   type ProxyClass,
   type ScrapeSpec,
+  type TraceParent,
   type Uuid,
 } from '@troupe/contracts';
 import type { CacheUse, Remembered } from '../cache/index.js';
@@ -62,10 +63,12 @@ export interface PageRequest {
   team: Uuid;
   /** Pages with the same key share browser contexts, one page at a time in each; null: a fresh one. */
   contextKey: string | null;
+  /** Of the page, when it is recorded. */
+  trace?: TraceParent;
 }
 
 /** As much of a request as the conversion of an answer needs. */
-export type ConversionRequest = Pick<PageRequest, 'spec' | 'signal' | 'discover' | 'metadata' | 'encoding'>;
+export type ConversionRequest = Pick<PageRequest, 'spec' | 'signal' | 'discover' | 'metadata' | 'encoding' | 'trace'>;
 
 export interface FetchedPage {
   statusCode: number;
@@ -296,7 +299,7 @@ export class PageFetcher {
     const timeoutMs = endsAt - performance.now();
     if (timeoutMs <= 0) return new TransportError(tooLate(request));
     const { skipTlsVerification, waitForMs } = request.spec;
-    const { team, contextKey } = request;
+    const { team, contextKey, trace } = request;
     const headers = { ...request.spec.headers, ...conditions };
     let refused = false;
     const onRedirect = (target: string) =>
@@ -316,6 +319,7 @@ export class PageFetcher {
         proxy,
         team,
         contextKey,
+        trace,
         onRedirect,
       };
       return await this.engines[engine].fetch(ask, request.signal);
@@ -440,6 +444,7 @@ function convertRequest(response: EngineResponse, request: ConversionRequest, ti
     timeoutMs,
     discover: statusCode >= 400 ? null : request.discover(finalUrl),
     encoding: request.encoding,
+    trace: request.trace,
   };
 }
 

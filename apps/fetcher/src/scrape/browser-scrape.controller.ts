@@ -14,7 +14,7 @@ export function browserScrapeController(capacity: number): Type {
 
     @MessagePattern(RPC.fetchBrowser, { capacity })
     fetch(@Payload() { head }: RpcRequest<FetchRequest>, @Ctx() context: NatsContext): Promise<ScrapeAnswer> {
-      return this.parts.scrapes.browser(head, callerOf(context));
+      return this.parts.scrapes.browser(head, callerOf(context), context.trace);
     }
   }
   return BrowserScrapeController;

@@ -1,6 +1,17 @@
 /** Sync scrapes over request/reply: one page, answered at once (design/messages.md §4). */
-import { errorToWire, RPC, type FetchReply, type FetchRequest } from '@troupe/contracts';
+import {
+  errorToWire,
+  NO_SPAN,
+  NO_TRACES,
+  RPC,
+  type FetchReply,
+  type FetchRequest,
+  type TraceSpan,
+  type TraceParent,
+  type Tracer,
+} from '@troupe/contracts';
 import type { Rpc } from '@troupe/messaging';
+import { spanUrl } from '@troupe/observability';
 import type { CacheView, PageCache } from '../cache/index.js';
 import { readingSpec } from '../models/model-wish.js';
 import {
@@ -27,6 +38,8 @@ export interface ScrapeParts {
   hasBrowser: boolean;
   /** Some other fetcher of the cluster has one. */
   browserElsewhere(): boolean;
+  /** @default nothing is recorded */
+  tracer?: Tracer;
 }
 
 /** A scrape being made. */
@@ -34,44 +47,64 @@ interface Running {
   request: FetchRequest;
   startedAt: number;
   signal: AbortSignal;
+  trace: TraceParent | undefined;
 }
 
 export class ScrapeRunner {
   constructor(private readonly parts: ScrapeParts) {}
 
   /** Answers `rpc.fetch.http`. Never rejects: failures are replies. */
-  async http(request: FetchRequest, signal: AbortSignal): Promise<ScrapeAnswer> {
-    const startedAt = performance.now();
-    try {
+  http(request: FetchRequest, signal: AbortSignal, cause?: TraceParent): Promise<ScrapeAnswer> {
+    return this.#visit(request, cause, async (trace) => {
+      const running: Running = { request, startedAt: performance.now(), signal, trace };
       const cached = await this.parts.cache.lookUp(request.team, [request.url], request.spec);
-      const remembered = await this.#recall(request, cached, signal);
-      if (remembered !== null) return await this.#answer(remembered, { request, startedAt, signal });
+      const remembered = await this.#recall(running, cached);
+      if (remembered !== null) return this.#answer(remembered, running);
       cached.checkMayFetch(request.url);
-      return await this.#http({ request: consulted(request, cached), startedAt, signal }, cached);
-    } catch (error) {
-      return failure(error);
-    }
+      return this.#http({ ...running, request: consulted(request, cached) }, cached);
+    });
   }
 
   /** Answers `rpc.fetch.browser`: another fetcher found that the page needs a browser, or the caller asked for it. */
-  async browser(request: FetchRequest, signal: AbortSignal): Promise<ScrapeAnswer> {
-    const startedAt = performance.now();
-    try {
+  browser(request: FetchRequest, signal: AbortSignal, cause?: TraceParent): Promise<ScrapeAnswer> {
+    return this.#visit(request, cause, async (trace) => {
+      const running: Running = { request, startedAt: performance.now(), signal, trace };
       const { team, url, spec } = request;
       const cached = await this.parts.cache.lookUp(team, [url], spec);
       const asked = { ...request, spec: { ...spec, engine: 'browser' as const } };
-      return await this.#answer(await this.#fetch(asked, cached, signal), { request, startedAt, signal });
+      return this.#answer(await this.#fetch({ ...running, request: asked }, cached), running);
+    });
+  }
+
+  async #visit(
+    { url, spec }: FetchRequest,
+    cause: TraceParent | undefined,
+    work: (trace: TraceParent | undefined) => Promise<ScrapeAnswer>,
+  ): Promise<ScrapeAnswer> {
+    const span = this.#pageSpan(cause, spec.zeroRetention ? null : url);
+    try {
+      const answer = await work(span.context);
+      if (answer.head.ok) span.set({ 'http.response.status_code': answer.head.statusCode });
+      span.end();
+      return answer;
     } catch (error) {
+      span.end(error);
       return failure(error);
     }
   }
 
+  #pageSpan(cause: TraceParent | undefined, url: string | null): TraceSpan {
+    if (cause === undefined) return NO_SPAN;
+    const attributes = url === null ? undefined : { 'url.full': spanUrl(url) };
+    return (this.parts.tracer ?? NO_TRACES).span('page', cause, { attributes });
+  }
+
   async #http(running: Running, cached: CacheView): Promise<ScrapeAnswer> {
-    const { request, signal } = running;
+    const { request } = running;
     const forwarded = request.spec.engine === 'auto' ? null : await this.#forward(running);
     if (forwarded !== null) return forwarded;
     try {
-      return await this.#answer(await this.#fetch(request, cached, signal), running);
+      return await this.#answer(await this.#fetch(running, cached), running);
     } catch (error) {
       if (error instanceof NeedsBrowserError) return this.#shell(error, running);
       throw error;
@@ -82,14 +115,15 @@ export class ScrapeRunner {
     return !this.parts.hasBrowser && this.parts.browserElsewhere();
   }
 
-  async #recall(request: FetchRequest, cached: CacheView, signal: AbortSignal): Promise<FetchedPage | null> {
-    const remembered = await cached.recall(request.url);
-    return remembered === null ? null : this.parts.pages.recall(remembered, conversionOf(request, signal));
+  async #recall(running: Running, cached: CacheView): Promise<FetchedPage | null> {
+    const remembered = await cached.recall(running.request.url);
+    return remembered === null ? null : this.parts.pages.recall(remembered, conversionOf(running));
   }
 
-  #fetch(request: FetchRequest, cached: CacheView, signal: AbortSignal): Promise<FetchedPage> {
+  #fetch(running: Running, cached: CacheView): Promise<FetchedPage> {
+    const { request } = running;
     return this.parts.single.fetch({
-      ...conversionOf(request, signal),
+      ...conversionOf(running),
       url: request.url,
       budgetMs: request.deadlineMs,
       robotsAgent: null,
@@ -101,13 +135,18 @@ export class ScrapeRunner {
     });
   }
 
-  async #answer(page: FetchedPage, { request, startedAt, signal }: Running, warning?: string): Promise<ScrapeAnswer> {
+  async #answer(
+    page: FetchedPage,
+    { request, startedAt, signal, trace }: Running,
+    warning?: string,
+  ): Promise<ScrapeAnswer> {
     const { team, url, id, spec, deadlineMs } = request;
     const leftMs = deadlineMs - (performance.now() - startedAt);
     const scrape = { team, url, scrape: id, spec };
     const { statusCode, finalUrl, engine, credits, document } = await this.parts.finisher.finish(page, scrape, {
       leftMs,
       signal,
+      trace,
     });
     const head: FetchReply = {
       ok: true,
@@ -136,13 +175,14 @@ export class ScrapeRunner {
   }
 
   /** Null when no other fetcher has a browser, or the last one goes away before it takes the request. */
-  async #forward({ request, startedAt, signal }: Running): Promise<ScrapeAnswer | null> {
+  async #forward({ request, startedAt, signal, trace }: Running): Promise<ScrapeAnswer | null> {
     if (!this.#forwards()) return null;
     const deadlineMs = Math.max(1, Math.round(request.deadlineMs - (performance.now() - startedAt)));
     try {
       return await this.parts.rpc.call<FetchReply>(RPC.fetchBrowser, { ...request, deadlineMs }, null, {
         timeoutMs: deadlineMs,
         signal,
+        trace,
         isServed: () => this.#forwards(),
       });
     } catch (error) {
@@ -153,13 +193,15 @@ export class ScrapeRunner {
   }
 }
 
-function conversionOf({ sourceUrl, spec, metadata, id }: FetchRequest, signal: AbortSignal): ConversionRequest {
+function conversionOf({ request, signal, trace }: Running): ConversionRequest {
+  const { sourceUrl, spec, metadata, id } = request;
   return {
     spec: readingSpec(spec),
     signal,
     discover: () => null,
     metadata: { sourceURL: sourceUrl, scrapeId: id, ...metadata },
     encoding: 'json',
+    trace,
   };
 }
 

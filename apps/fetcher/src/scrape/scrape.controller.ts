@@ -12,6 +12,6 @@ export class ScrapeController {
 
   @MessagePattern(RPC.fetchHttp)
   fetch(@Payload() { head }: RpcRequest<FetchRequest>, @Ctx() context: NatsContext): Promise<ScrapeAnswer> {
-    return this.parts.scrapes.http(head, callerOf(context));
+    return this.parts.scrapes.http(head, callerOf(context), context.trace);
   }
 }

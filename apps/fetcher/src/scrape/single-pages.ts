@@ -3,7 +3,7 @@
  * while a request is in flight and given on while its answer is converted.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isTroupeError, TroupeError } from '@troupe/contracts';
+import { inSpan, isTroupeError, NO_TRACES, TroupeError, type Tracer } from '@troupe/contracts';
 import { hostKey } from '@troupe/frontier';
 import { HopGuard } from '../pages/hop-guard.js';
 import type { FetchedPage, PageFetcher, PageRequest } from '../pages/page-fetcher.js';
@@ -18,6 +18,8 @@ export interface SinglePageParts {
   penalties: Pick<Penalties, 'pauseMs' | 'gapMs'>;
   reports: Pick<HostReports, 'clean' | 'trouble'>;
   robots: RobotsLookup;
+  /** @default nothing is recorded */
+  tracer?: Tracer;
 }
 
 export interface SinglePageRequest extends Omit<PageRequest, 'onHop' | 'onAnswer' | 'onClimb' | 'keepsBusyAnswers'> {
@@ -54,7 +56,7 @@ export class SinglePages {
     const patienceMs = QUEUE_SHARE * (endsAt - performance.now());
     await this.#outlastPenalty(host, patienceMs, request.signal);
     const place = new HeldPlace(() => this.parts.express.acquire(host, patienceMs, request.signal));
-    await place.take();
+    await inSpan(this.parts.tracer ?? NO_TRACES, ['wait for host', request.trace], () => place.take());
     const guard = this.#guardFor(host, request, patienceMs, place);
     try {
       await guard.checkStart(request.url);

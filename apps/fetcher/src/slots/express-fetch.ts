@@ -2,7 +2,7 @@
  * Small fetches beside the pages: robots.txt, sitemaps, feeds, pages of a map. On an express place of the host, never
  * while the host is under penalty, addresses checked by the engine on every hop.
  */
-import { isTroupeError, TroupeError } from '@troupe/contracts';
+import { isTroupeError, TroupeError, type TraceParent } from '@troupe/contracts';
 import { hostKey } from '@troupe/frontier';
 import { faultOf } from '../engines/engine-errors.js';
 import { PLAIN_VIEW, type EngineResponse, type FetchEngine } from '../engines/engine.js';
@@ -20,6 +20,8 @@ export interface ExpressRequest {
   signal: AbortSignal;
   /** Consulted for the URL and every hop; null: not at all. */
   robots: { agent: string; rules: RobotsLookup } | null;
+  /** Of what it is fetched for, when that is recorded. */
+  trace?: TraceParent;
 }
 
 export interface ExpressFetchParts {

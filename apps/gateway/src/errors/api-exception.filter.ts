@@ -1,10 +1,11 @@
 /** The one place where a failure becomes an HTTP answer (spec/errors.md). */
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
-import { isTroupeError, type TroupeError } from '@troupe/contracts';
+import { isTroupeError, traceField, type TroupeError } from '@troupe/contracts';
 import { type Logger } from '@troupe/observability';
 import type { Request, Response } from 'express';
 import { ClientGoneError } from '../http/client-gone.js';
 import { requestIdOf } from '../http/edge.js';
+import { traceOfRequest } from '../http/request-traces.js';
 import { ApiError, unavailable } from './api-error.js';
 import { isDependencyDown } from './unavailable.js';
 
@@ -39,7 +40,14 @@ export class ApiExceptionFilter implements ExceptionFilter {
   private report(error: unknown, request: Request, status: number): void {
     const level = isTroupeError(error) && error.code !== 'UNKNOWN_ERROR' ? 'debug' : 'error';
     this.log[level](
-      { err: error, requestId: requestIdOf(request), method: request.method, path: request.path, status },
+      {
+        err: error,
+        requestId: requestIdOf(request),
+        ...traceField(traceOfRequest(request)),
+        method: request.method,
+        path: request.path,
+        status,
+      },
       'request failed',
     );
   }

@@ -1,12 +1,7 @@
 /** How many requests there are, what they get and how long that takes, by route. */
 import type { Metrics } from '@troupe/observability';
 import type { NextFunction, Request, Response } from 'express';
-
-const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
-/** Answered before the router: the status of a job (see `status-lane.ts`). */
-const LANE_ROUTE = /^\/v[12]\/(?:crawl|batch\/scrape)\/:id$/;
-/** The client went away before it had an answer. */
-const CLIENT_GONE = '499';
+import { CLIENT_GONE, routeOf } from './request-route.js';
 
 /**
  * Requests that may be held until there is news, or stream until a job ends, are counted and not timed: how long they take
@@ -31,20 +26,12 @@ export function createRequestMetrics(metrics: Metrics) {
       inflight.dec();
       const { method } = request;
       const route = routeOf(request);
-      const status = response.writableFinished ? String(response.statusCode) : CLIENT_GONE;
+      const status = String(response.writableFinished ? response.statusCode : CLIENT_GONE);
       requests.inc({ method, route, status });
       if (!mayWait(request)) seconds.observe({ method, route }, (performance.now() - startedAt) / 1000);
     });
     next();
   };
-}
-
-/** The pattern of the route, never the path: that has as many values as clients can think of. */
-function routeOf(request: Request): string {
-  const { route, baseUrl, path } = request as Request & { route?: { path?: unknown } };
-  if (typeof route?.path === 'string') return `${baseUrl}${route.path}`;
-  const shape = path.replace(UUID, ':id');
-  return LANE_ROUTE.test(shape) ? shape : 'other';
 }
 
 function mayWait({ method, query, headers }: Request): boolean {

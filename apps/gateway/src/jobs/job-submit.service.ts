@@ -3,7 +3,10 @@ import {
   type BatchSpec,
   type CrawlSpec,
   type ExtractSpec,
+  inSpan,
   MAX_MODEL_SPEC_CHARS,
+  NO_TRACES,
+  type Tracer,
   type Uuid,
 } from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
@@ -37,8 +40,11 @@ export interface JobSubmitParts {
   webhooks: Pick<WebhookPolicy, 'check'>;
   credits: Pick<CreditGate, 'charge' | 'affordable'>;
   work: OpenWork;
+  /** @default nothing is recorded */
+  tracer?: Tracer;
 }
 
+const DATABASE = { kind: 'client', attributes: { 'db.system.name': 'postgresql' } } as const;
 /** Pages that the running jobs of a team may have open before no further job is taken (spec/limits.md). */
 const MIN_OPEN_PAGES = 50_000;
 const OPEN_PAGES_PER_PLACE = 2_000;
@@ -128,7 +134,13 @@ export class JobSubmitService {
   private async submit(job: NewJob): Promise<Uuid> {
     this.parts.webhooks.check(job.spec.webhook);
     if (!this.parts.link.isUp()) throw unavailable(null);
-    const created = await this.parts.jobs.create(job);
+    const { tracer = NO_TRACES } = this.parts;
+    const trace = tracer.active();
+    const created = await inSpan(tracer, ['create job', trace, DATABASE], async (span) => {
+      const recorded = await this.parts.jobs.create({ ...job, trace });
+      span.set({ 'troupe.job': recorded.job, 'troupe.kind': job.kind });
+      return recorded;
+    });
     this.parts.commands.send(created.command);
     return created.job;
   }

@@ -4,13 +4,16 @@ import { gunzip } from 'node:zlib';
 import { promisify } from 'node:util';
 import {
   errorFromWire,
+  inSpan,
   isTroupeError,
+  NO_TRACES,
   parseScrapeId,
   RPC,
   TroupeError,
   type FetchReply,
   type FetchRequest,
   type ScrapeSpec,
+  type Tracer,
   type Uuid,
 } from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
@@ -53,6 +56,8 @@ export interface ScrapeServiceParts {
   credits: Pick<CreditGate, 'charge'>;
   documents: Pick<Documents, 'find'>;
   pages: Pick<PageBytes, 'ofScrapeId'>;
+  /** @default nothing is recorded */
+  tracer?: Tracer;
 }
 
 interface Attempt {
@@ -75,7 +80,10 @@ export class ScrapeService {
     this.parts.targets.check(order.url);
     if (!this.parts.link.isUp()) throw unavailable(null);
     const attempt: Attempt = { id: randomUUID(), order, caller, startedMs: performance.now(), signal };
-    const lease = await this.parts.tokens.acquire(caller.team, order.spec.timeoutMs * QUEUE_SHARE, signal);
+    const { tracer = NO_TRACES, tokens } = this.parts;
+    const lease = await inSpan(tracer, ['wait for team', tracer.active()], () =>
+      tokens.acquire(caller.team, order.spec.timeoutMs * QUEUE_SHARE, signal),
+    );
     try {
       return await this.fetch(attempt, lease);
     } finally {

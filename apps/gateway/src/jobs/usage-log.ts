@@ -1,4 +1,4 @@
-import { actorKey, type Envelope, type ScrapeUsage, type Uuid } from '@troupe/contracts';
+import { actorKey, NO_TRACES, type Envelope, type ScrapeUsage, type Tracer, type Uuid } from '@troupe/contracts';
 import { MailBundler } from '@troupe/messaging';
 import { type Publisher } from './ports.js';
 
@@ -14,6 +14,7 @@ export class UsageLog {
   constructor(
     private readonly publisher: Publisher,
     private readonly instance: string,
+    private readonly tracer: Tracer = NO_TRACES,
   ) {
     this.bundler = new MailBundler(publisher, instance, { intervalMs: GATHER_MS });
   }
@@ -28,6 +29,8 @@ export class UsageLog {
       to: actorKey('team', usage.team),
       n: null,
       body: { type: 'ScrapeUsage', ...usage, atMs: Date.now() },
+      // Said here: what gathers bills does so for many calls.
+      trace: this.tracer.active(),
     };
     await (usage.ms < QUICK_MS ? this.publisher : this.bundler).publishActor(envelope);
   }

@@ -74,6 +74,7 @@ export function jobActor(
     vital: ['Start', 'Append', 'PagesDone', 'LaneEnd'],
     wakesOn: LATE_COMMANDS,
     restarts: false,
+    keepsTrace: true,
     init: () => emptyState(kind),
     need: ({ state, memory }) => need(state, memory),
     remember,

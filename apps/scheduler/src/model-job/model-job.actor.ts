@@ -61,6 +61,7 @@ export function modelJobActor<S extends ModelJobState>(course: Course<S>): Actor
     // News of children are kept by their senders until they are taken in.
     wakesOn: ['JobEvent'],
     restarts: false,
+    keepsTrace: true,
     init: () => course.empty(),
     need: () => null,
     remember: (_state, _loaded, memory) => memory ?? { progressAt: 0 },

@@ -7,6 +7,7 @@ import type { JobKind } from '../jobs/job.js';
 import type { JobEnd, WebhookSpec } from '../jobs/webhook-spec.js';
 import type { Outcome } from '../outcomes.js';
 import type { Span } from '../spans.js';
+import type { TraceParent } from '../tracing.js';
 import type { AgentSpec, ExtractSpec } from '../jobs/extract-spec.js';
 import type { ModelBusy, ModelDone } from './model.js';
 import type { EngineName, PauseNews, Token } from './work.js';
@@ -312,4 +313,6 @@ export interface Envelope<M = ActorMessage> {
   /** Pair sequence for pair-class messages, else null. */
   n: number | null;
   body: M;
+  /** Of what caused it, when that is recorded. */
+  trace?: TraceParent;
 }

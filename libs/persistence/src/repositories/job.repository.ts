@@ -16,6 +16,7 @@ import {
   type JobStatus,
   type PageJobKind,
   type Start,
+  type TraceParent,
   type Uuid,
 } from '@troupe/contracts';
 import type pg from 'pg';
@@ -43,6 +44,8 @@ interface NewJobBase {
   idempotencyKey: string | null;
   /** Nothing of the job is kept beyond a short time after its end. */
   zdr: boolean;
+  /** Of the call, when it is recorded: goes with the command, however late that is taken up. */
+  trace?: TraceParent;
 }
 
 export type NewJob =
@@ -64,6 +67,8 @@ export type NewChild = {
   nth: number;
   team: Uuid;
   keyId: Uuid | null;
+  /** Of the step that asked for it, when that is recorded. */
+  trace?: TraceParent;
 } & ({ kind: 'crawl'; spec: CrawlSpec } | { kind: 'batch'; spec: BatchSpec; urls: readonly Seed[] });
 
 export interface JobView {
@@ -363,7 +368,8 @@ interface PageRecord {
 
 function startEnvelope(input: NewJob, ids: NewIds): Envelope {
   const base: StartBase = { type: 'Start', ...ids, team: input.team, keyId: input.keyId };
-  return commandEnvelope(`start.${ids.job}`, actorKey(input.kind, ids.job), startOf(input, base));
+  const envelope = commandEnvelope(`start.${ids.job}`, actorKey(input.kind, ids.job), startOf(input, base));
+  return input.trace === undefined ? envelope : { ...envelope, trace: input.trace };
 }
 
 function startOf(input: NewJob, base: StartBase): Start {

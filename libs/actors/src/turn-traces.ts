@@ -1,0 +1,34 @@
+/**
+ * Which turns belong to which trace. A job's actor keeps the trace of the call that started the job with its state; hosts and
+ * teams work for many jobs and follow the messages at hand.
+ */
+import { NO_SPAN, traceIdOf, type TraceSpan, type TraceParent, type Tracer } from '@troupe/contracts';
+import type { ActorDef } from './actor.js';
+import type { Living } from './activations.js';
+
+/** Turns of one actor that are recorded, and whose work is. */
+export const TRACED_TURNS = 100;
+
+/** @param told contexts of the messages of the turn */
+export function turnSpan(
+  tracer: Tracer,
+  { living, def }: { living: Living; def: ActorDef<unknown, unknown> },
+  told: readonly TraceParent[],
+): TraceSpan {
+  const parents = def.keepsTrace === true ? ownParents(living, told) : told;
+  const [parent, ...links] = parents;
+  if (parent === undefined) return NO_SPAN;
+  const attributes = def.keepsTrace === true ? { 'troupe.actor': living.key } : undefined;
+  return tracer.span(`turn ${def.kind}`, parent, { kind: 'consumer', links, attributes });
+}
+
+function ownParents(living: Living, told: readonly TraceParent[]): TraceParent[] {
+  const [first] = told;
+  if (living.rev === 0 && first !== undefined) living.trace ??= { parent: first, left: TRACED_TURNS };
+  const { trace } = living;
+  if (trace === null || trace.left <= 0) return [];
+  trace.left -= 1;
+  const own = traceIdOf(trace.parent);
+  const causes = told.filter((cause) => traceIdOf(cause) === own);
+  return causes.length === 0 ? [trace.parent] : causes;
+}

@@ -1,0 +1,42 @@
+import { describe, expect, it } from '@jest/globals';
+import { actorSubject, type Envelope } from '@troupe/contracts';
+import { decodeEnvelope, encodeEnvelope, TRACE_HEADER } from './envelope.js';
+import { packFrame, withTrace } from './rpc-wire.js';
+
+const TRACE = `00-${'a'.repeat(32)}-${'1'.repeat(16)}-01`;
+const MAIL: Envelope = {
+  id: 'm1',
+  type: 'Cancel',
+  v: 1,
+  from: 'gw/test',
+  to: 'crawl/j',
+  n: null,
+  body: { type: 'Cancel', job: 'j' },
+};
+
+const there = (mail: Envelope) => {
+  const { headers, data } = encodeEnvelope(mail);
+  return { headers, mail: decodeEnvelope(actorSubject(mail.to), headers, data) };
+};
+
+describe('the trace of a message', () => {
+  it('travels in the header that others know too', () => {
+    const { headers, mail } = there({ ...MAIL, trace: TRACE });
+    expect(headers.get('traceparent')).toBe(TRACE);
+    expect(mail).toEqual({ ...MAIL, trace: TRACE });
+  });
+
+  it('leaves no mark on messages that nobody follows', () => {
+    const { headers, mail } = there(MAIL);
+    expect(headers.has(TRACE_HEADER)).toBe(false);
+    expect(Object.keys(mail)).not.toContain('trace');
+  });
+
+  it('goes with a request, packed or not', async () => {
+    const plain = withTrace(await packFrame({ id: 'r' }, null, 8_000_000), TRACE);
+    expect(plain.headers?.get(TRACE_HEADER)).toBe(TRACE);
+    const packed = withTrace(await packFrame({ id: 'r' }, new Uint8Array(300_000), 8_000_000), TRACE);
+    expect([packed.headers?.get(TRACE_HEADER), packed.headers?.get('T-Enc')]).toEqual([TRACE, 'gz']);
+    expect(withTrace(await packFrame({ id: 'r' }, null, 8_000_000), undefined).headers).toBeUndefined();
+  });
+});
