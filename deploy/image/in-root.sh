@@ -17,7 +17,9 @@ for device in null zero full random urandom tty; do
   mount --bind "/dev/$device" "$root/dev/$device"
 done
 ln -s /proc/self/fd "$root/dev/fd"
-mkdir "$root/dev/shm"
+mkdir "$root/dev/shm" "$root/dev/pts"
+mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts "$root/dev/pts"
+ln -s pts/ptmx "$root/dev/ptmx"
 mount -t tmpfs -o mode=1777,nosuid,nodev,size=512m tmpfs "$root/dev/shm"
 for file in resolv.conf hosts; do
   [ -e "/etc/$file" ] && mount --bind "/etc/$file" "$root/etc/$file"

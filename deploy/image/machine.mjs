@@ -156,7 +156,8 @@ export async function baseRoot(image, cache) {
   rmSync(draft, { recursive: true, force: true });
   mkdirSync(cache, { recursive: true });
   await run('debootstrap', ['--variant=minbase', suite, draft, mirror()]);
-  rmSync(path.join(draft, 'var/lib/apt/lists'), { recursive: true, force: true });
+  for (const left of ['var/lib/apt/lists', 'var/cache/apt/archives'])
+    rmSync(path.join(draft, left), { recursive: true, force: true });
   if (existsSync(SOURCES) && readFileSync(SOURCES, 'utf8').includes(suite)) {
     cpSync(SOURCES, path.join(draft, 'etc/apt/sources.list.d/debian.sources'));
     rmSync(path.join(draft, 'etc/apt/sources.list'), { force: true });

@@ -276,8 +276,9 @@ async function main(argv) {
     checkFiles(images[target], target);
   }
   builder.prune();
-  if (!argv.includes('--build-only')) await runImages(images);
-  say('proven: the steps of the Dockerfile make images that work');
+  if (argv.includes('--build-only')) return say('built, nothing run');
+  await runImages(images);
+  say(`proven: the steps of the Dockerfile make images that work (${Object.keys(images).join(', ')})`);
 }
 
 try {

@@ -57,7 +57,8 @@ export interface S3Patience {
 
 /** Together less than what a lane waits before it gives its pages back. */
 const S3_PATIENCE: S3Patience = { silenceMs: 8_000, attempts: 3 };
-const S3_CONNECT_MS = 3_000;
+/** The wait for one of the sockets counts, too. */
+const S3_CONNECT_MS = 10_000;
 
 /** @param settings have been checked: a bucket is named for `s3` */
 export async function openBlobs(settings: BlobSettings, patience = S3_PATIENCE): Promise<OpenBlobs> {
