@@ -7,7 +7,7 @@
  * Needs Linux, root, and the registries (Debian's mirror, npm). Where it cannot be done it says so and ends with 77.
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { dataFolders, cacheDir, root as workspace } from '../local/places.mjs';
@@ -45,7 +45,7 @@ function expect(holds, what) {
 function checkFiles(image, target) {
   const size = execFileSync('du', ['-sm', '--apparent-size', image.root], { encoding: 'utf8' }).split('\t')[0];
   say(`${target}: ${size} MB unpacked`);
-  const there = UNWANTED.filter((place) => isThere(path.join(image.root, 'app', place)));
+  const there = UNWANTED.filter((place) => existsSync(path.join(image.root, 'app', place)));
   expect(
     there.length === 0,
     `${target} holds nothing that only a build needs${there.map((place) => ` (${place})`).join()}`,
@@ -54,16 +54,6 @@ function checkFiles(image, target) {
     encoding: 'utf8',
   });
   expect(lists === '', `${target} holds no lists of packages`);
-}
-
-/** @param {string} file */
-function isThere(file) {
-  try {
-    execFileSync('test', ['-e', file]);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 class Proof {

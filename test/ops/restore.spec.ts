@@ -17,10 +17,10 @@ import { JobClient } from '../chaos/job-client.js';
 import { KnownSite, noiseOf } from '../chaos/known-site.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 
-const PAGES = 240;
+const PAGES = 120;
 /** Half of the documents are too large for a row. */
 const NOISE_LINES = 320;
-const DONE_PAGES = 60;
+const DONE_PAGES = 30;
 const SLOW_MS = 150;
 const PATIENCE_MS = 120_000;
 const DATABASE = `restored_${process.pid}`;
