@@ -36,6 +36,7 @@ async function bytesOf(troupe) {
       tables: Object.fromEntries(rows.map(({ name, bytes }) => [name, bytes])),
       nats: folderBytes(path.join(troupe.dataDir, 'nats')),
       blobs: folderBytes(path.join(troupe.dataDir, 'blobs')),
+      cache: folderBytes(path.join(troupe.dataDir, 'blobs/cache')),
     };
   } finally {
     await client.end();
@@ -78,7 +79,7 @@ try {
     `${pages} pages, ${(pages / reading.wallS).toFixed(0)} pages/s, ${((reading.cpuS / pages) * 1000).toFixed(2)} ms CPU a page`,
   );
   console.log(
-    `per 1,000 pages: Postgres ${perThousand(after.database - before.database)}, written to its log ${perThousand(after.wal - before.wal)}, NATS ${perThousand(after.nats - before.nats)}, blobs ${perThousand(after.blobs - before.blobs)}`,
+    `per 1,000 pages: Postgres ${perThousand(after.database - before.database)}, written to its log ${perThousand(after.wal - before.wal)}, NATS ${perThousand(after.nats - before.nats)}, blobs ${perThousand(after.blobs - before.blobs)}, of which the cache ${perThousand(after.cache - before.cache)}`,
   );
   console.log(`NATS has ${mb(after.nats)} in all`);
   for (const [name, bytes] of Object.entries(after.tables)) {
