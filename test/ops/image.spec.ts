@@ -109,7 +109,7 @@ describe('the Dockerfile', () => {
         continue;
       }
       for (const place of what.split(/\s+/).slice(0, -1))
-        expect([place, context.files(place).length]).toEqual([place, expect.any(Number)]);
+        expect([place, context.files(place).length > 0]).toEqual([place, true]);
     }
     expect(dockerfile.stages.map(({ name }) => name)).toEqual(expect.arrayContaining(TARGETS));
   });
