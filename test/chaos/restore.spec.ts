@@ -11,10 +11,10 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { query, readBooks } from '../chaos/evidence.js';
-import { expectBalanced, expectSameUrls } from '../chaos/exactness.js';
-import { JobClient } from '../chaos/job-client.js';
-import { KnownSite, noiseOf } from '../chaos/known-site.js';
+import { query, readBooks } from './evidence.js';
+import { expectBalanced, expectSameUrls } from './exactness.js';
+import { JobClient } from './job-client.js';
+import { KnownSite, noiseOf } from './known-site.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 
 const PAGES = 120;
