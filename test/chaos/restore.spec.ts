@@ -18,7 +18,7 @@ import { KnownSite, noiseOf } from './known-site.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 
 const PAGES = 120;
-/** Half of the documents are too large for a row. */
+/** Documents become too large for a row. */
 const NOISE_LINES = 320;
 const DONE_PAGES = 30;
 const SLOW_MS = 150;
