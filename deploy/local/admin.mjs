@@ -22,6 +22,7 @@ const HELP = `The operator's side of a running Troupe cluster. A team is given b
   npm start -- admin unblock <host> …
   npm start -- admin dead-letters [--limit N] [--before ID]
   npm start -- admin replay <id>
+  npm start -- admin replay all [--type TYPE]                      all that hold a message, the oldest first
 
   --url URL        gateway to talk to; default: the cluster that runs on the data folder
   --data-dir DIR   its data folder, default TROUPE_DATA_DIR or .troupe
@@ -34,7 +35,13 @@ DATE is like 2030-01-31 or 2030-01-31T12:00:00Z. --flags takes {"zeroDataRetenti
 Exit codes: 0 done, 1 the cluster refused or could not be reached, 2 the command line is not right, 3 no cluster runs.`;
 
 /** @typedef {Record<string, string>} Options */
-/** @typedef {{ method: string, path: string, body?: object }} Call */
+/**
+ * @typedef {object} Call
+ * @property {string} method
+ * @property {string} path
+ * @property {object} [body]
+ * @property {{ type?: string }} [replays] dead letters are read from `path`, and those that fit are sent again
+ */
 /**
  * @typedef {object} Verb
  * @property {string[]} words what is typed, without what it is about
@@ -112,6 +119,12 @@ const VERBS = [
     args: [],
     options: ['limit', 'before'],
     call: (_, options) => get(`dead-letters${query(options)}`),
+  },
+  {
+    words: ['replay', 'all'],
+    args: [],
+    options: ['type'],
+    call: (_, { type }) => ({ ...get('dead-letters'), replays: { type } }),
   },
   {
     words: ['replay'],
@@ -243,7 +256,10 @@ export async function runAdmin({ help, call }, url) {
       'No cluster runs on this data folder. Start one with ADMIN_KEY set, or name one with --url.',
     );
   try {
-    const answer = await ask({ url, adminKey }, await withTeamId({ url, adminKey }, call));
+    const gateway = { url, adminKey };
+    const answer = call.replays
+      ? await replayAll(gateway, call.replays)
+      : await ask(gateway, await withTeamId(gateway, call));
     process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
     return EXIT.ok;
   } catch (error) {
@@ -271,6 +287,40 @@ async function findTeam(gateway, name) {
 }
 
 /** @typedef {{ url: string, adminKey: string }} Gateway */
+/** @typedef {{ id: string, type: string, canReplay: boolean }} Letter */
+
+const LETTERS_A_CALL = 1_000;
+
+/**
+ * What cannot be replayed stays, and is named. Letters that come meanwhile are left for the next time.
+ *
+ * @param {Gateway} gateway @param {{ type?: string }} filter
+ */
+async function replayAll(gateway, { type }) {
+  const letters = (await listLetters(gateway)).filter((letter) => type === undefined || letter.type === type);
+  /** @type {{ id: string, reason: string }[]} */
+  const left = [];
+  for (const { id, canReplay } of letters.reverse()) {
+    if (canReplay)
+      await ask(gateway, send('POST', `dead-letters/${id}/replay`, {})).catch((error) =>
+        left.push({ id, reason: error.message }),
+      );
+    else left.push({ id, reason: 'a timer, which its actor sets anew by itself' });
+  }
+  return { success: true, replayed: letters.length - left.length, left };
+}
+
+/** Newest first. @param {Gateway} gateway @returns {Promise<Letter[]>} */
+async function listLetters(gateway) {
+  /** @type {Letter[]} */
+  const letters = [];
+  for (;;) {
+    const before = letters.length === 0 ? '' : `&before=${letters.at(-1)?.id}`;
+    const { deadLetters } = await ask(gateway, get(`dead-letters?limit=${LETTERS_A_CALL}${before}`));
+    letters.push(...deadLetters);
+    if (deadLetters.length < LETTERS_A_CALL) return letters;
+  }
+}
 
 /** @param {Gateway} gateway @param {Call} call @returns {Promise<any>} */
 async function ask({ url, adminKey }, { method, path, body }) {

@@ -7,7 +7,8 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startCluster, type TestCluster } from '../support/cluster.js';
-import { describeJob, openEnds, query, readBooks, type Books } from './evidence.js';
+import { describeJob, openEnds, query, readBooks } from './evidence.js';
+import { expectBalanced, expectSameUrls } from './exactness.js';
 import { JobClient } from './job-client.js';
 import { KnownSite } from './known-site.js';
 
@@ -109,38 +110,6 @@ async function untilCompleted(id: string, pages: number, client = crawls): Promi
       );
     await sleep(100);
   }
-}
-
-/** Everything that must hold of a finished job, whatever happened to it. */
-function expectBalanced(books: Books, pages: number): void {
-  expect(books.errors).toEqual([]);
-  expect(books.deadLetters).toBe(0);
-  expect(books.status).toBe('completed');
-  expect(books).toMatchObject({
-    pages,
-    items: pages,
-    firstOrd: 1,
-    lastOrd: pages,
-    total: pages,
-    completed: pages,
-    credits: pages,
-    ledger: pages,
-    pageCredits: pages,
-    frontier: 0,
-  });
-  expect(books.outcomes.ok).toBe(pages);
-  expect(books.counted).toEqual(books.outcomes);
-  expect(Object.values(books.outcomes).reduce((sum, n) => sum + n, 0)).toBe(books.discovered);
-}
-
-/** The set difference both ways, which reads better than two lists of thousands. */
-function expectSameUrls(found: readonly string[], expected: ReadonlySet<string>): void {
-  const set = new Set(found);
-  expect({
-    missing: [...expected].filter((url) => !set.has(url)),
-    unexpected: [...set].filter((url) => !expected.has(url)),
-    twice: found.length - set.size,
-  }).toEqual({ missing: [], unexpected: [], twice: 0 });
 }
 
 async function expectExact(on: KnownSite, id: string, folder: string): Promise<void> {

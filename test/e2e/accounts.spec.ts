@@ -463,13 +463,51 @@ describe('the operator', () => {
     expect((await admin.post('/admin/dead-letters/x/replay', {})).status).toBe(400);
   });
 
+  const run = (env: Record<string, string>, ...args: string[]) =>
+    spawnSync(process.execPath, [path.join(workspace, 'deploy/local/start.mjs'), 'admin', ...args], {
+      encoding: 'utf8',
+      timeout: 20_000,
+      env: { ...process.env, TROUPE_DATA_DIR: cluster.dataDir, ...env },
+    });
+
+  it('sends all dead letters of a type again, from the command line, and names those that cannot be', async () => {
+    const ids = await Promise.all(
+      ['all-1', 'all-2'].map(async (place) => {
+        const order = { url: urlOf('h1.test', `/slow/${place}`), limit: 1000 };
+        return good(await api.post('/v2/crawl', order)).body.id as string;
+      }),
+    );
+    const client = new pg.Client({ connectionString: (await cluster.record()).postgres });
+    await client.connect();
+    const put = async (to: string, type: string, envelope: object | null) => {
+      const insert = `INSERT INTO dead_letter (at, part, key, type, envelope, error) VALUES (now(), 0, $1, $2, $3, 'x') RETURNING id`;
+      return (await client.query<{ id: string }>(insert, [to, type, envelope])).rows[0]!.id;
+    };
+    for (const id of ids) {
+      const to = `crawl/${id}`;
+      const body = { type: 'Cancel', job: id };
+      await put(to, 'Cancel', { id: 'x', type: 'Cancel', v: 1, from: 'gw/test', to, n: null, body });
+    }
+    const timer = await put('crawl/x', 'Cancel', null);
+    const other = await put('crawl/x', 'Pause', {
+      id: 'y',
+      type: 'Pause',
+      v: 1,
+      from: 'gw/test',
+      to: 'crawl/x',
+      n: null,
+    });
+    const { status, stdout } = run({ ADMIN_KEY }, 'replay', 'all', '--type', 'Cancel');
+    const left = expect.arrayContaining([{ id: timer, reason: expect.stringContaining('timer') }]) as unknown;
+    expect({ status, ...(JSON.parse(stdout) as object) }).toEqual({ status: 0, success: true, replayed: 2, left });
+    for (const id of ids) expect(await api.finished(`/v2/crawl/${id}`)).toMatchObject({ status: 'cancelled' });
+    const { deadLetters } = JSON.parse(run({ ADMIN_KEY }, 'dead-letters').stdout) as { deadLetters: { id: string }[] };
+    expect(deadLetters.map(({ id }) => id)).toEqual(expect.arrayContaining([timer, other]));
+    await client.query('DELETE FROM dead_letter WHERE id = ANY($1::bigint[])', [[timer, other]]);
+    await client.end();
+  });
+
   it('has the same verbs on the command line', async () => {
-    const run = (env: Record<string, string>, ...args: string[]) =>
-      spawnSync(process.execPath, [path.join(workspace, 'deploy/local/start.mjs'), 'admin', ...args], {
-        encoding: 'utf8',
-        timeout: 20_000,
-        env: { ...process.env, TROUPE_DATA_DIR: cluster.dataDir, ...env },
-      });
     const name = `cli ${randomUUID()}`;
     const made = run({ ADMIN_KEY }, 'team', 'create', name, '--concurrency', '4');
     expect(made).toMatchObject({ status: 0 });

@@ -48,6 +48,8 @@ describe('the command line', () => {
     [['admin', 'dance'], 'no command "admin dance"'],
     [['admin', 'key', 'create', 'acme'], '"admin key create" needs <name>'],
     [['admin', 'block'], '"admin block" needs <host>'],
+    [['admin', 'replay'], '"admin replay" needs <id>'],
+    [['admin', 'replay', '7', '--type', 'Cancel'], '--type does not belong to "admin replay"'],
     [['admin', 'teams', 'acme'], '"acme" is one word too many'],
     [['admin', 'teams', '--reason', 'x'], '--reason does not belong to "admin teams"'],
     [['admin', 'team', 'set', 'acme', '--concurrency', 'many'], '--concurrency takes a whole number or "default"'],

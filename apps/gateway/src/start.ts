@@ -2,7 +2,7 @@
 import { NestFactory } from '@nestjs/core';
 import { type NestExpressApplication } from '@nestjs/platform-express';
 import { openBlobs } from '@troupe/blob-store';
-import { type TroupeConfig } from '@troupe/config';
+import { leftOverSettings, type TroupeConfig } from '@troupe/config';
 import { gatewayGrantSubject, SUBJECTS, type Grant, type Uuid } from '@troupe/contracts';
 import { isBlockedHost, parseAllowList } from '@troupe/egress';
 import { ActorBus, CancelBoard, GroupCall, MemberBoard, NatsLink, PauseBoard, Rpc } from '@troupe/messaging';
@@ -71,6 +71,9 @@ const POOL_SIZE = 8;
 const KEEP_ALIVE_MS = 75_000;
 
 export async function startGateway(context: Context): Promise<RunningService> {
+  const leftOver = leftOverSettings();
+  if (leftOver.length > 0)
+    context.log.warn({ leftOver }, 'settings of Firecrawl without effect; docs/migrate-from-firecrawl.md');
   const connections = await connect(context);
   const state: EdgeState = { draining: false };
   const services = buildServices(context, connections, state);

@@ -47,9 +47,22 @@ export interface OpenBlobs extends BlobRoots {
   close(): void;
 }
 
+/** How long a server is waited for. */
+export interface S3Patience {
+  /** A connection on which nothing moves for so long is given up. */
+  silenceMs: number;
+  /** Of each request, the first included. */
+  attempts: number;
+}
+
+/** Together less than what a lane waits before it gives its pages back. */
+const S3_PATIENCE: S3Patience = { silenceMs: 8_000, attempts: 3 };
+/** The wait for one of the sockets counts, too. */
+const S3_CONNECT_MS = 10_000;
+
 /** @param settings have been checked: a bucket is named for `s3` */
-export async function openBlobs(settings: BlobSettings): Promise<OpenBlobs> {
-  if (settings.blobStore === 's3') return openS3(settings);
+export async function openBlobs(settings: BlobSettings, patience = S3_PATIENCE): Promise<OpenBlobs> {
+  if (settings.blobStore === 's3') return openS3(settings, patience);
   const folder = path.join(settings.troupeDataDir, 'blobs');
   const check = (): Promise<void> => access(settings.troupeDataDir, constants.R_OK | constants.W_OK);
   return { ...openBlobRoots(folder), check, close: () => undefined };
@@ -89,7 +102,7 @@ export function s3BlobRoots(bucket: S3Bucket): BlobRoots {
 /** Requests that are under way at once; more wait. */
 const S3_SOCKETS = 64;
 
-async function openS3(settings: BlobSettings): Promise<OpenBlobs> {
+async function openS3(settings: BlobSettings, { silenceMs, attempts }: S3Patience): Promise<OpenBlobs> {
   const sdk = await import('@aws-sdk/client-s3');
   const { s3Bucket = '', s3Endpoint, s3Region, s3AccessKeyId, s3SecretAccessKey, s3Prefix } = settings;
   const own = { accessKeyId: s3AccessKeyId ?? '', secretAccessKey: s3SecretAccessKey ?? '' };
@@ -101,8 +114,13 @@ async function openS3(settings: BlobSettings): Promise<OpenBlobs> {
     ...(s3AccessKeyId === undefined ? {} : { credentials: own }),
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    maxAttempts: 4,
-    requestHandler: { httpAgent: { maxSockets: S3_SOCKETS }, httpsAgent: { maxSockets: S3_SOCKETS } },
+    maxAttempts: attempts,
+    requestHandler: {
+      connectionTimeout: S3_CONNECT_MS,
+      socketTimeout: silenceMs,
+      httpAgent: { maxSockets: S3_SOCKETS },
+      httpsAgent: { maxSockets: S3_SOCKETS },
+    },
   });
   const bucket = new S3Bucket(sdk, client, { bucket: s3Bucket, prefix: s3Prefix });
   return { ...s3BlobRoots(bucket), check: () => bucket.check(), close: () => bucket.close() };

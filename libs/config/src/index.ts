@@ -1,2 +1,3 @@
 export * from './config.js';
 export * from './read-config.js';
+export { FIRECRAWL_SETTINGS, leftOverSettings, type FirecrawlSetting } from './firecrawl-settings.js';

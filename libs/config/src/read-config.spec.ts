@@ -74,6 +74,25 @@ describe('readConfig', () => {
     expect(readConfig({ ...alias, PROXY_BASIC: 'http://own:1' }).proxyBasic).toEqual(['http://own:1']);
   });
 
+  it('takes the provider of a model from Firecrawl’s names, once a model is named', () => {
+    const openai = { ...NEEDED, OPENAI_API_KEY: 'sk-1', OPENAI_BASE_URL: 'http://10.0.0.1:8000/v1' };
+    expect(readConfig(openai).llmProvider).toBeUndefined();
+    expect(readConfig({ ...openai, MODEL_NAME: 'm' })).toMatchObject({
+      llmProvider: 'openai',
+      llmBaseUrl: 'http://10.0.0.1:8000/v1',
+      llmApiKey: 'sk-1',
+      llmModel: 'm',
+    });
+    const ollama = { ...NEEDED, OLLAMA_BASE_URL: 'http://10.0.0.1:11434/api', MODEL_NAME: 'm' };
+    expect(readConfig(ollama)).toMatchObject({ llmProvider: 'ollama', llmBaseUrl: 'http://10.0.0.1:11434' });
+    expect(readConfig({ ...openai, ...ollama, LLM_PROVIDER: 'anthropic', LLM_API_KEY: 'own' })).toMatchObject({
+      llmProvider: 'anthropic',
+      llmBaseUrl: undefined,
+      llmApiKey: 'own',
+    });
+    expect(problemsOf({ ...NEEDED, LLM_PROVIDER: 'openai' }).join()).toContain('LLM_MODEL');
+  });
+
   it('refuses what is no proxy, without repeating it', () => {
     for (const bad of ['ftp://a:1', 'a:1', 'http://u:secret@a:1/path', 'http://', 'http://a:99999x']) {
       const problems = problemsOf({ ...NEEDED, PROXY_STEALTH: `http://fine:1,${bad}` });

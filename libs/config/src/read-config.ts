@@ -2,6 +2,7 @@ import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import 'reflect-metadata';
 import { hasModel, TroupeConfig } from './config.js';
+import { modelOf, proxyOf, valueOf } from './firecrawl-settings.js';
 
 /** Thrown at boot; the message names every bad key at once. */
 export class ConfigError extends Error {
@@ -10,9 +11,6 @@ export class ConfigError extends Error {
     this.name = 'ConfigError';
   }
 }
-
-/** Names of Firecrawl's self-hosted settings, by ours; ours wins. */
-const ALIASES: Record<string, string> = { SEARXNG_URL: 'SEARXNG_ENDPOINT', LLM_MODEL: 'MODEL_NAME' };
 
 /** A bad value of these is not repeated. */
 const SECRETS = new Set([
@@ -41,27 +39,6 @@ export function environmentName(field: string): string {
   return field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 }
 
-/** Firecrawl's proxy: `[scheme://]host:port`, with its name and password in settings of their own. */
-function proxyServer(server: string, env: Record<string, string | undefined>): string {
-  const address = server.includes('://') ? server : `http://${server}`;
-  const { PROXY_USERNAME: user, PROXY_PASSWORD: password } = env;
-  if (!user || address.includes('@')) return address;
-  return address.replace('://', `://${encodeURIComponent(user)}:${encodeURIComponent(password ?? '')}@`);
-}
-
-/** Firecrawl names one provider by its key or its address. */
-function modelSettings(plain: Record<string, string>, env: Record<string, string | undefined>): Record<string, string> {
-  const { OPENAI_API_KEY: key, OPENAI_BASE_URL: openai, OLLAMA_BASE_URL: ollama } = env;
-  const provider = plain.llmProvider ?? (key || openai ? 'openai' : ollama ? 'ollama' : null);
-  const address = plain.llmBaseUrl ?? (provider === 'openai' ? openai : provider === 'ollama' ? ollama : undefined);
-  const apiKey = plain.llmApiKey ?? (provider === 'openai' ? key : undefined);
-  return {
-    ...(provider === null ? {} : { llmProvider: provider }),
-    ...(address ? { llmBaseUrl: address } : {}),
-    ...(apiKey ? { llmApiKey: apiKey } : {}),
-  };
-}
-
 /** Every field of the settings, those without a default included. */
 export function configFields(): string[] {
   return Object.keys(new TroupeConfig());
@@ -71,12 +48,12 @@ export function configFields(): string[] {
 export function readConfig(env: Record<string, string | undefined> = process.env): Readonly<TroupeConfig> {
   const plain: Record<string, string> = {};
   for (const field of configFields()) {
-    const name = environmentName(field);
-    const value = env[name] || env[ALIASES[name] ?? ''];
+    const value = valueOf(environmentName(field), env);
     if (value) plain[field] = value;
   }
-  if (!env.PROXY_BASIC && env.PROXY_SERVER) plain.proxyBasic = proxyServer(env.PROXY_SERVER, env);
-  Object.assign(plain, modelSettings(plain, env));
+  const proxy = proxyOf(env);
+  if (plain.proxyBasic === undefined && proxy !== undefined) plain.proxyBasic = proxy;
+  Object.assign(plain, modelOf(plain, env));
   const config = plainToInstance(TroupeConfig, plain, { exposeDefaultValues: true });
   const problems = validateSync(config).map(
     (issue) =>

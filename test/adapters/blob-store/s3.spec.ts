@@ -1,60 +1,40 @@
 /** The S3 driver against a server that speaks as S3 does, on loopback. Skipped loudly where that cannot be installed. */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
-import { openBlobs, putTogether, type OpenBlobs } from '@troupe/blob-store';
+import { openBlobs, putTogether, type OpenBlobs, type S3Patience } from '@troupe/blob-store';
 import { blobStoreConformance } from '../../../libs/blob-store/src/blob-store.conformance.js';
-import { findS3Server } from '../../clients/packages.js';
-import { freePort } from '../../support/free-port.js';
+import { S3_KEYS, S3Server } from '../../support/s3-server.js';
 
-const KEYS = { accessKeyId: 'test', secretAccessKey: 'test-secret' };
 const HOUR = '2026112110';
+const AT_ONCE = 50;
 const JOB = '6f0c2b0e-0000-4000-8000-000000000001';
 
-const program = await findS3Server();
-const server = program === null ? null : await startServer(program);
+const server = await S3Server.start();
 const suite = server === null ? describe.skip : describe;
 
-async function startServer(file: string): Promise<{ child: ChildProcess; url: string }> {
-  const port = await freePort();
-  const child = spawn(file, ['-H', '127.0.0.1', '-p', String(port)], { stdio: 'ignore' });
-  const url = `http://127.0.0.1:${port}`;
-  for (let tries = 0; tries < 100; tries++) {
-    const isUp = await fetch(url).then(
-      () => true,
-      () => false,
-    );
-    if (isUp) return { child, url };
-    await sleep(100);
-  }
-  child.kill('SIGKILL');
-  throw new Error('the S3 server did not start');
-}
-
-async function newBucket(): Promise<string> {
-  const client = new S3Client({ endpoint: server!.url, forcePathStyle: true, region: 'us-east-1', credentials: KEYS });
-  const name = `b-${randomUUID()}`;
-  await client.send(new CreateBucketCommand({ Bucket: name }));
-  client.destroy();
-  return name;
-}
+const newBucket = (): Promise<string> => server!.newBucket();
 
 function open(bucket: string, s3Prefix = ''): Promise<OpenBlobs> {
-  return openBlobs({
-    blobStore: 's3',
-    troupeDataDir: '/nowhere',
-    s3Bucket: bucket,
-    s3Endpoint: server!.url,
-    s3Region: 'us-east-1',
-    s3AccessKeyId: KEYS.accessKeyId,
-    s3SecretAccessKey: KEYS.secretAccessKey,
-    s3Prefix,
-  });
+  return openAt(server!.url, bucket, s3Prefix);
 }
 
-afterAll(() => void server?.child.kill('SIGKILL'));
+function openAt(url: string, bucket: string, s3Prefix = '', patience?: S3Patience): Promise<OpenBlobs> {
+  return openBlobs(
+    {
+      blobStore: 's3',
+      troupeDataDir: '/nowhere',
+      s3Bucket: bucket,
+      s3Endpoint: url,
+      s3Region: 'us-east-1',
+      s3AccessKeyId: S3_KEYS.accessKeyId,
+      s3SecretAccessKey: S3_KEYS.secretAccessKey,
+      s3Prefix,
+    },
+    patience,
+  );
+}
+
+afterAll(() => server?.stop());
 
 if (server !== null) blobStoreConformance('S3BlobStore', async () => (await open(await newBucket())).results);
 
@@ -78,12 +58,15 @@ suite('the roots in a bucket', () => {
 
   it('forget an hour of more blobs than one request names', async () => {
     const blobs = await open(await newBucket());
-    const keys = await Promise.all(
-      Array.from({ length: 1_050 }, (_, i) => blobs.snapshots.put(Buffer.from(`text ${i}`), HOUR)),
-    );
+    let last = '';
+    for (let i = 0; i < 1_050; i += AT_ONCE) {
+      const texts = Array.from({ length: AT_ONCE }, (_, k) => Buffer.from(`text ${i + k}`));
+      const keys = await Promise.all(texts.map((text) => blobs.snapshots.put(text, HOUR)));
+      last = keys.at(-1)!;
+    }
     await blobs.snapshots.dropHour(HOUR);
     expect(await blobs.snapshots.listHours()).toEqual([]);
-    await expect(blobs.snapshots.get(keys.at(-1)!)).rejects.toThrow('no blob');
+    await expect(blobs.snapshots.get(last)).rejects.toThrow('no blob');
     blobs.close();
   }, 60_000);
 
@@ -101,4 +84,18 @@ suite('the roots in a bucket', () => {
     await expect(blobs.results.put(Buffer.from('x'), HOUR)).rejects.toThrow();
     blobs.close();
   });
+});
+
+describe('a bucket whose server takes requests and stays silent', () => {
+  it('is given up, so that whoever waits can try again', async () => {
+    const silent = createServer(() => undefined);
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const { port } = silent.address() as AddressInfo;
+    const blobs = await openAt(`http://127.0.0.1:${port}`, 'b', '', { silenceMs: 300, attempts: 2 });
+    const startedMs = performance.now();
+    await expect(blobs.results.put(Buffer.from('x'), HOUR)).rejects.toThrow(/timed out/);
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
+    blobs.close();
+    silent.close();
+  }, 20_000);
 });

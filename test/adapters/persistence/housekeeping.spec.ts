@@ -95,6 +95,13 @@ describe('migrations', () => {
     await expect(housekeeping.checkMigrations()).rejects.toThrow(FIRST);
     await pool.query(`UPDATE schema_migration SET name = '${FIRST}' WHERE name = 'older'`);
   });
+
+  it('leave the programs of the version before at work on a newer database', async () => {
+    await pool.query(`INSERT INTO schema_migration (timestamp, name) VALUES (9999999999999, 'Later9999999999999')`);
+    await expect(housekeeping.checkMigrations()).resolves.toBeUndefined();
+    await expect(migrate(sources[0]!)).resolves.toEqual([]);
+    await pool.query(`DELETE FROM schema_migration WHERE name = 'Later9999999999999'`);
+  });
 });
 
 describe('partitions', () => {

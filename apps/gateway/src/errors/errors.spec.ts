@@ -38,6 +38,7 @@ describe('answerFor', () => {
     new AggregateError([Object.assign(new Error('x'), { code: 'ECONNREFUSED' })]),
     new TroupeError('UNKNOWN_ERROR', 'not stored', { httpStatus: 503 }),
     new Error('timeout exceeded when trying to connect'),
+    Object.assign(new Error('We encountered an internal error'), { name: 'InternalError', $fault: 'server' }),
   ])('answers 503 with Retry-After while a dependency is away: %s', (error) => {
     expect(answerFor(error, 'id')).toMatchObject({ status: 503, retryAfterS: 5, body: { code: 'UNKNOWN_ERROR' } });
   });

@@ -1,4 +1,4 @@
-/** Recognises errors that mean "Postgres or NATS is not there", whatever layer wrapped them. */
+/** Recognises errors that mean "Postgres, NATS or the blob store is not there", whatever layer wrapped them. */
 
 const SOCKET_CODES = new Set([
   'ECONNREFUSED',
@@ -34,7 +34,8 @@ export function isDependencyDown(error: unknown): boolean {
 }
 
 function looksDown(error: Error): boolean {
-  const { code } = error as { code?: unknown };
+  // `$fault` is what a server of blobs says of its own answer.
+  const { code, $fault: fault } = error as { code?: unknown; $fault?: unknown };
   if (typeof code === 'string' && (SOCKET_CODES.has(code) || SQL_STATES.test(code))) return true;
-  return NATS_NAMES.has(error.name) || POOL_MESSAGES.test(error.message);
+  return fault === 'server' || NATS_NAMES.has(error.name) || POOL_MESSAGES.test(error.message);
 }

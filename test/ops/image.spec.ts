@@ -1,0 +1,191 @@
+/**
+ * The rules that our images keep, and that the steps of the Dockerfile can be read and find their files. That they work is shown
+ * by `node deploy/image/prove.mjs`, which needs root and some minutes.
+ */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { findHadolint } from '../clients/packages.js';
+import { workspace } from '../support/cluster.js';
+
+interface Step {
+  line: number;
+  word: string;
+  flags: Record<string, string>;
+  text: string;
+  list: string[] | null;
+}
+
+interface Stage {
+  name: string;
+  from: string;
+  flags: Record<string, string>;
+  steps: Step[];
+}
+
+interface Dockerfile {
+  args: Record<string, string>;
+  stages: Stage[];
+}
+
+type ReadDockerfile = (text: string, given?: Record<string, string>) => Dockerfile;
+type StagesOf = (file: Dockerfile, target: string) => Stage[];
+type Context = new (folder: string) => { files(place: string): string[]; has(place: string): boolean };
+
+const load = (place: string): Promise<unknown> => import(pathToFileURL(path.join(workspace, place)).href);
+const { readDockerfile, stagesOf } = (await load('deploy/image/dockerfile.mjs')) as {
+  readDockerfile: ReadDockerfile;
+  stagesOf: StagesOf;
+};
+const { BuildContext } = (await load('deploy/image/context.mjs')) as { BuildContext: Context };
+
+const file = path.join(workspace, 'deploy/image/Dockerfile');
+const text = readFileSync(file, 'utf8');
+const TARGETS = ['slim', 'browser'];
+/** A name with a whole version, and perhaps a digest: never something that changes under us. */
+const PINNED = /^[\w./-]+:\d+\.\d+\.\d+[\w.-]*(@sha256:[0-9a-f]{64})?$/;
+const ARCHITECTURES = /\b(x86_64|amd64|aarch64|arm64|linux-x64|linux-arm64)\b/;
+
+/** What is wrong with a Dockerfile, in our eyes; empty when nothing is. */
+function problemsOf(source: string): string[] {
+  const dockerfile = readDockerfile(source);
+  return [...dockerfile.stages.flatMap((stage) => problemsOfStage(dockerfile, stage)), ...problemsOfImages(dockerfile)];
+}
+
+function problemsOfStage({ stages }: Dockerfile, { from, steps, flags }: Stage): string[] {
+  const isOurs = stages.some(({ name }) => name === from);
+  const found = isOurs || PINNED.test(from) ? [] : [`${from} is not pinned to a version`];
+  if (flags.platform !== undefined && flags.platform !== '$BUILDPLATFORM') found.push('a platform is fixed');
+  for (const { word, text: what } of steps) {
+    if (word === 'ADD') found.push('ADD is used: COPY does not fetch or unpack by surprise');
+    if (ARCHITECTURES.test(what)) found.push(`an architecture is named: ${what}`);
+    if (word === 'RUN' && /apt-get install/.test(what)) found.push(...problemsOfInstall(what));
+  }
+  return found;
+}
+
+function problemsOfInstall(what: string): string[] {
+  return [
+    ...(what.includes('--no-install-recommends') ? [] : ['packages come with what they recommend']),
+    ...(what.includes('rm -rf /var/lib/apt/lists/*') ? [] : ['lists of packages are left']),
+  ];
+}
+
+/** Of what is run in the end. */
+function problemsOfImages(dockerfile: Dockerfile): string[] {
+  return TARGETS.filter((target) => dockerfile.stages.some(({ name }) => name === target)).flatMap((target) => {
+    const steps = ancestry(dockerfile, target).flatMap((stage) => stage.steps);
+    const last = (word: string) => steps.findLast((step) => step.word === word);
+    const [uid = ''] = last('USER')?.text.split(':') ?? [];
+    return [
+      ...(/^[1-9]\d*$/.test(uid) ? [] : [`${target} runs as "${uid}": only a number can be checked not to be root`]),
+      ...(last('ENTRYPOINT')?.list?.[0] === 'tini' ? [] : [`${target} has no init as its first process`]),
+      ...(last('HEALTHCHECK')?.list ? [] : [`${target} has no health check`]),
+    ];
+  });
+}
+
+/** A stage and those it stands on. */
+function ancestry({ stages }: Dockerfile, target: string): Stage[] {
+  const stage = stages.find(({ name }) => name === target);
+  return stage === undefined ? [] : [...ancestry({ stages, args: {} }, stage.from), stage];
+}
+
+describe('the Dockerfile', () => {
+  it('keeps our rules', () => {
+    expect(problemsOf(text)).toEqual([]);
+  });
+
+  it('names stages and files that are there', () => {
+    const context = new BuildContext(workspace);
+    const dockerfile = readDockerfile(text);
+    const copies = dockerfile.stages.flatMap(({ steps }) => steps.filter(({ word }) => word === 'COPY'));
+    expect(copies.length).toBeGreaterThan(5);
+    for (const { text: what, flags } of copies) {
+      if (flags.from !== undefined) {
+        expect(stagesOf(dockerfile, flags.from)).not.toHaveLength(0);
+        continue;
+      }
+      for (const place of what.split(/\s+/).slice(0, -1))
+        expect([place, context.files(place).length > 0]).toEqual([place, true]);
+    }
+    expect(dockerfile.stages.map(({ name }) => name)).toEqual(expect.arrayContaining(TARGETS));
+  });
+
+  it('sees nothing of data, packages and history of the workspace', () => {
+    const context = new BuildContext(workspace);
+    for (const place of ['node_modules/pg/package.json', '.troupe/secrets.json', '.git/config', '.env', 'dist/x.js'])
+      expect([place, context.has(place)]).toEqual([place, false]);
+    for (const place of ['package.json', 'apps/gateway/src/main.ts', 'deploy/image/troupe.mjs'])
+      expect([place, context.has(place)]).toEqual([place, true]);
+  });
+
+  it('is built on a version of Node that the project accepts', () => {
+    const [base = ''] = readDockerfile(text).stages.map(({ from }) => from);
+    const [, major, minor] = /^node:(\d+)\.(\d+)\./.exec(base) ?? [];
+    expect(Number(major) * 100 + Number(minor)).toBeGreaterThanOrEqual(2019);
+  });
+});
+
+describe('the rules', () => {
+  const good = `FROM node:22.1.0-bookworm-slim AS slim
+USER 10001:10001
+HEALTHCHECK --interval=10s CMD ["true"]
+ENTRYPOINT ["tini", "--", "node"]
+`;
+  const worse: [string, string, string][] = [
+    ['a base that changes', 'node:22.1.0-bookworm-slim', 'node:22'],
+    ['the latest base', 'node:22.1.0-bookworm-slim', 'node:latest'],
+    ['root', 'USER 10001:10001', 'USER 0:0'],
+    ['a user by name', 'USER 10001:10001', 'USER troupe'],
+    ['no user', 'USER 10001:10001\n', ''],
+    ['no init', '"tini", "--", ', ''],
+    ['an entry point through a shell', 'ENTRYPOINT ["tini", "--", "node"]', 'ENTRYPOINT tini -- node'],
+    ['no health check', 'HEALTHCHECK --interval=10s CMD ["true"]\n', ''],
+    ['ADD', 'USER', 'ADD https://example.com/x /x\nUSER'],
+    ['a fixed platform', 'FROM node', 'FROM --platform=linux/amd64 node'],
+    ['an architecture', 'USER', 'RUN cp /lib/x86_64-linux-gnu/a /b\nUSER'],
+    ['lists that are left', 'USER', 'RUN apt-get update \\\n && apt-get install -y --no-install-recommends tini\nUSER'],
+    ['recommended packages', 'USER', 'RUN apt-get install -y tini && rm -rf /var/lib/apt/lists/*\nUSER'],
+  ];
+
+  it('let a good file pass', () => {
+    expect(problemsOf(good)).toEqual([]);
+  });
+
+  it.each(worse)('notice %s', (_, from, to) => {
+    expect(good).toContain(from);
+    expect(problemsOf(good.replace(from, to))).toHaveLength(1);
+  });
+
+  it('refuse what the reader does not understand, instead of passing it over', () => {
+    expect(() => readDockerfile(`${good}ONBUILD RUN x\n`)).toThrow('line 5: ONBUILD');
+  });
+});
+
+describe('hadolint', () => {
+  let hadolint: string | null;
+
+  beforeAll(async () => {
+    hadolint = await findHadolint();
+  }, 240_000);
+
+  it('finds nothing', () => {
+    if (hadolint === null) return;
+    const { stdout, status } = spawnSync(hadolint, ['--no-color', file], { encoding: 'utf8' });
+    expect(stdout).toBe('');
+    expect(status).toBe(0);
+  });
+
+  it('would find something', () => {
+    if (hadolint === null) return;
+    const { status, stdout } = spawnSync(hadolint, ['--no-color', '-'], {
+      input: 'FROM node:latest\nRUN cd /x\n',
+      encoding: 'utf8',
+    });
+    expect(stdout).toContain('DL3007');
+    expect(status).toBe(1);
+  });
+});
