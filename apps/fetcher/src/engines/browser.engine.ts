@@ -1,5 +1,5 @@
 /** Last rung: a page as Chromium shows it, scripts run. What comes back is the serialised DOM. */
-import { TroupeError } from '@troupe/contracts';
+import { TroupeError, type Captured } from '@troupe/contracts';
 import { checkUrlTarget, type AllowList, type Resolver } from '@troupe/egress';
 import type { Page, Response } from 'playwright-core';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -30,6 +30,17 @@ export interface BrowserEngineOptions {
   allow: AllowList;
   /** @default the built-in list */
   adLists?: AdLists;
+  /** @default documents carry their pictures and files themselves */
+  files?: FileKeeper;
+}
+
+/** Keeps what a page brings beside its DOM. */
+export interface FileKeeper {
+  /**
+   * Addresses in the place of data URIs.
+   * @throws TroupeError UNKNOWN_ERROR, retryable, when nothing can be stored now
+   */
+  keep(captured: Captured): Promise<Captured>;
 }
 
 /** How long a page may take to rest once its HTML is there; `waitForMs` comes on top. */
@@ -66,7 +77,8 @@ export class BrowserEngine implements FetchEngine {
         return this.read(tab, request, deadline);
       });
       const ms = performance.now() - startedAt;
-      return { ...read, ms, engine: 'browser', proxyUsed: request.proxy, timezone: timezoneOf(request.view) };
+      const captured = await deadline.race(this.keepFiles(read.captured, request));
+      return { ...read, captured, ms, engine: 'browser', proxyUsed: request.proxy, timezone: timezoneOf(request.view) };
     } catch (error) {
       if (error instanceof RedirectRefused) throw error.reason;
       if (deadline.signal.aborted) throw deadline.signal.reason;
@@ -97,8 +109,9 @@ export class BrowserEngine implements FetchEngine {
     loading.catch(() => undefined);
     await Promise.race([loading, gate.refused]);
     await checkLanding(answers.last(), request);
+    const room = new CaptureRoom(this.options.files !== undefined && request.mayStoreFiles === true);
     const captured = await Promise.race([
-      capturePage(stageOf(page, network, deadline.signal), request.view),
+      capturePage(stageOf(page, network, { signal: deadline.signal, room }), request.view),
       gate.refused,
     ]);
     const answer = answers.last();
@@ -110,6 +123,14 @@ export class BrowserEngine implements FetchEngine {
     await boxes?.remove();
     const body = await Promise.race([readBody(page, answer, headers, request), gate.refused]);
     return { ...body, ...describe(page, answer, headers), redirects: gate.redirects, captured };
+  }
+
+  private async keepFiles(
+    captured: Captured | null,
+    { mayStoreFiles = false }: EngineRequest,
+  ): Promise<Captured | null> {
+    const { files } = this.options;
+    return captured === null || files === undefined || !mayStoreFiles ? captured : files.keep(captured);
   }
 
   private async load(page: Page, network: NetworkWatch, request: EngineRequest, deadline: Deadline): Promise<void> {
@@ -163,11 +184,11 @@ function mainDocumentCut(page: Page): Promise<never> {
   return cut;
 }
 
-function stageOf(page: Page, network: NetworkWatch, signal: AbortSignal): Stage {
+function stageOf(page: Page, network: NetworkWatch, { signal, room }: Pick<Stage, 'signal' | 'room'>): Stage {
   return {
     page,
     signal,
-    room: new CaptureRoom(),
+    room,
     warnings: [],
     html: () => serialisePage(page),
     isQuiet: () => network.isQuiet,

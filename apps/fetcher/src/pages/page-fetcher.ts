@@ -316,6 +316,7 @@ export class PageFetcher {
         proxy,
         team,
         contextKey,
+        mayStoreFiles: !request.spec.zeroRetention,
         onRedirect,
       };
       return await this.engines[engine].fetch(ask, request.signal);
