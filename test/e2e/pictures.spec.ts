@@ -155,7 +155,12 @@ withTesseract('text in pictures', () => {
     const { data } = await scrape('/texts', { formats: ['screenshot'] });
     const painted = await bytesOf(data.screenshot);
     const { width, height, data: rgba } = PNG.sync.read(painted);
-    const scan = { width, height, gray: (x: number, y: number) => rgba[4 * (y * width + x)]! };
+    // A page is as high as a third more than it is wide: below the picture it stays white.
+    const scan = {
+      width,
+      height: (width * 4) / 3,
+      gray: (x: number, y: number) => (y < height ? rgba[4 * (y * width + x)]! : 255),
+    };
     files.set('/painted.png', { type: 'image/png', body: painted });
     files.set('/scan.pdf', {
       type: 'application/pdf',
