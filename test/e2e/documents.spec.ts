@@ -12,6 +12,9 @@ const SETUP_TIMEOUT_MS = 120_000;
 const TIMEOUT_MS = 90_000;
 const FOLDER = path.join(workspace, 'test/sites/documents/files');
 const FILES = ['report.docx', 'report.odt', 'report.rtf', 'orders.xlsx', 'orders.ods', 'talk.pptx', 'book.epub'];
+/** Eight pages of an office program; each page has notes of its own. */
+const PDF = 'long-office-plain.pdf';
+const FIRST_NOTES = ['note 2100', 'note 2400', 'note 2700'];
 const FEED =
   '<?xml version="1.0"?><rss version="2.0"><channel><title>Notices</title><item><title>Bridge closed</title><link>/inside/two</link></item></channel></rss>';
 
@@ -33,6 +36,7 @@ const answers: Record<string, Answer> = {
   '/inside/broken.docx': { type: 'application/zip', body: Buffer.from('PK\x03\x04 broken') },
   '/table.csv': { type: 'application/octet-stream', body: Buffer.from('Name;Height\nÅse;171\n') },
   '/bomb.docx': { type: 'application/zip', body: zipSync({ 'word/document.xml': Buffer.alloc(20_000_000) }) },
+  '/pages/': html('<h1>Proceedings</h1><p>All the sessions of the year in one file.</p><a href="proceedings">file</a>'),
   '/paper.pdf': html('<div class="g-recaptcha"></div><title>Just a moment...</title><script src="x.js"></script>'),
   '/picture.png': { type: 'image/png', body: Buffer.from('89504e470d0a1a0a', 'hex') },
 };
@@ -47,6 +51,7 @@ interface PageData {
   rawHtml: string;
   links: string[];
   warning?: string;
+  pages?: { pageNumber: number; markdown: string }[];
   metadata: Record<string, unknown>;
 }
 
@@ -56,6 +61,9 @@ beforeAll(async () => {
     answers[`/${file}`] = answer;
     answers[`/inside/${file}`] = answer;
   }
+  const proceedings = { type: 'application/pdf', body: await readFile(path.join(FOLDER, '..', PDF)) };
+  answers['/proceedings.pdf'] = proceedings;
+  answers['/pages/proceedings'] = proceedings;
   site = await startSite((request, response) => {
     const answer = answers[request.url ?? ''];
     response.writeHead(answer === undefined ? 404 : 200, { 'content-type': answer?.type ?? 'text/plain' });
@@ -70,8 +78,12 @@ afterAll(async () => {
   await site?.close();
 }, SETUP_TIMEOUT_MS);
 
-const scrape = async (route: string, options: object = {}) => {
-  const { status, body } = await api.post('/v2/scrape', { url: site.origin + route, timeout: 60_000, ...options });
+const scrape = async (route: string, options: object = {}, version = 'v2') => {
+  const { status, body } = await api.post(`/${version}/scrape`, {
+    url: site.origin + route,
+    timeout: 60_000,
+    ...options,
+  });
   return { status, body, data: body.data as PageData };
 };
 
@@ -142,6 +154,100 @@ describe('a scraped file', () => {
       expect(data.markdown).toContain('# Heights by station');
       const { status: refused, body } = await scrape('/report.docx', { actions: [{ type: 'wait', milliseconds: 10 }] });
       expect({ refused, code: body.code }).toEqual({ refused: 400, code: 'SCRAPE_ACTIONS_NOT_SUPPORTED' });
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe('a PDF', () => {
+  /** Which of the notes that pages begin with are there: tells the pages that were read, and their order. */
+  const notesOf = (markdown: string) => FIRST_NOTES.filter((note) => markdown.includes(note));
+  const pdf = (options: object) => ({ parsers: [{ type: 'pdf', ...options }] });
+
+  it.each([
+    ['v2', {}],
+    ['v2', { parsers: ['pdf'] }],
+    ['v1', {}],
+    ['v1', { parsePDF: true }],
+  ])(
+    'is read whole by %s with %j, for a credit a page',
+    async (version, options) => {
+      const { data } = await scrape('/proceedings.pdf', options, version);
+      expect(notesOf(data.markdown)).toEqual(FIRST_NOTES);
+      expect(data.markdown).toContain('# Session 1');
+      expect(data).not.toHaveProperty('pages');
+      expect(data.metadata).toMatchObject({ numPages: 8, totalPages: 8, creditsUsed: 8 });
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'is read as far as maxPages says, and costs what was read',
+    async () => {
+      const { data } = await scrape('/proceedings.pdf', pdf({ maxPages: 2 }));
+      expect(notesOf(data.markdown)).toEqual(FIRST_NOTES.slice(0, 2));
+      expect(data.metadata).toMatchObject({ numPages: 2, totalPages: 8, creditsUsed: 2 });
+      const { data: all } = await scrape('/proceedings.pdf', pdf({ maxPages: 10_000, mode: 'fast' }));
+      expect(all.metadata).toMatchObject({ numPages: 8, totalPages: 8, creditsUsed: 8 });
+    },
+    TIMEOUT_MS,
+  );
+
+  it.each(['pages', 'pageMarkdown'])(
+    'gives its pages one by one with %s',
+    async (key) => {
+      const { data } = await scrape('/proceedings.pdf', pdf({ maxPages: 3, [key]: true }));
+      expect(data.pages?.map(({ pageNumber }) => pageNumber)).toEqual([1, 2, 3]);
+      expect(data.pages?.map(({ markdown }) => notesOf(markdown))).toEqual(FIRST_NOTES.map((note) => [note]));
+      expect(data.metadata).toMatchObject({ numPages: 3, creditsUsed: 3 });
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'marks where pages begin with pageMarkers',
+    async () => {
+      const { data } = await scrape('/proceedings.pdf', pdf({ maxPages: 3, pageMarkers: true }));
+      const parts = data.markdown.split(/\n\n---\n\n<!-- page (\d+) -->\n\n/);
+      expect(parts.filter((_, i) => i % 2 === 1)).toEqual(['2', '3']);
+      expect(parts.filter((_, i) => i % 2 === 0).map(notesOf)).toEqual(FIRST_NOTES.map((note) => [note]));
+    },
+    TIMEOUT_MS,
+  );
+
+  it.each([
+    ['v2', { parsers: [] }],
+    ['v1', { parsePDF: false }],
+  ])(
+    'comes back in base64 by %s with %j, for one credit',
+    async (version, options) => {
+      const { data } = await scrape('/proceedings.pdf', options, version);
+      const file = await readFile(path.join(FOLDER, '..', PDF));
+      expect(Buffer.from(data.markdown, 'base64').equals(file)).toBe(true);
+      expect(data.metadata).toMatchObject({ creditsUsed: 1 });
+      expect(data.metadata).not.toHaveProperty('numPages');
+    },
+    TIMEOUT_MS,
+  );
+
+  it.each([
+    ['v2', { scrapeOptions: pdf({ maxPages: 2 }) }, 3],
+    ['v1', { scrapeOptions: { parsePDF: true } }, 9],
+    ['v1', { scrapeOptions: { parsePDF: false } }, 2],
+  ])(
+    'that a crawl by %s with %j meets costs what was read of it',
+    async (version, options, credits) => {
+      const started = await api.post(`/${version}/crawl`, {
+        url: `${site.origin}/pages/`,
+        ...(version === 'v2' ? { sitemap: 'skip' } : { ignoreSitemap: true }),
+        ...options,
+      });
+      const job = await api.finished<{ creditsUsed: number; data: PageData[] }>(
+        `/${version}/crawl/${started.body.id as string}`,
+        TIMEOUT_MS,
+      );
+      expect(job.creditsUsed).toBe(credits);
+      expect(job.data.map(({ metadata }) => metadata['creditsUsed'])).toEqual(expect.arrayContaining([1, credits - 1]));
     },
     TIMEOUT_MS,
   );

@@ -1,31 +1,17 @@
 /** Prometheus of this machine, or of Debian's package; null with one loud line where neither is to be had. */
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { workspace } from '../support/cluster.js';
+import { hasPrograms } from '../support/debian-package.js';
 import { freePort } from '../support/free-port.js';
 
-const INSTALL_MS = 180_000;
 const START_MS = 20_000;
-
-function isThere(program: string): boolean {
-  return spawnSync(program, ['--version'], { stdio: 'ignore' }).status === 0;
-}
 
 /** Whether `prometheus` and `promtool` can be run; tries to install them when it may. */
 export function hasPrometheus(): boolean {
-  const isReady = () => isThere('prometheus') && isThere('promtool');
-  if (isReady()) return true;
-  if (process.getuid?.() === 0 && isThere('apt-get')) {
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-    const install = ['install', '-y', '--no-install-recommends', 'prometheus'];
-    if (spawnSync('apt-get', install, { stdio: 'ignore', env, timeout: INSTALL_MS }).status !== 0) {
-      spawnSync('apt-get', ['update'], { stdio: 'ignore', env, timeout: INSTALL_MS });
-      spawnSync('apt-get', install, { stdio: 'ignore', env, timeout: INSTALL_MS });
-    }
-    if (isReady()) return true;
-  }
+  if (hasPrograms(['prometheus', 'promtool'], ['prometheus'])) return true;
   process.stderr.write('troupe    | SKIPPED: there is no prometheus here; metrics, panels and alerts are not tried\n');
   return false;
 }

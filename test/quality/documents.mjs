@@ -1,5 +1,5 @@
 /**
- * How much of the words of real PDFs arrives: `node test/quality/documents.mjs <folder> [pages]` (or TROUPE_PDF_FOLDER).
+ * How much of the words of real PDFs arrives: `node test/quality/documents.mjs <folder> [pages] [--json]` (or TROUPE_PDF_FOLDER).
  *
  * Compares with `pdftotext` (poppler-utils), page by page, and prints for each file the share of its words that were found: of all, and of
  * those outside of the first and last lines that pages repeat. Says so and ends well where there is no folder or no pdftotext.
@@ -9,8 +9,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'parse5';
 
-const folder = process.argv[2] ?? process.env.TROUPE_PDF_FOLDER;
-const maxPages = Number(process.argv[3] ?? 100);
+const words = process.argv.slice(2).filter((word) => word !== '--json');
+const asJson = process.argv.includes('--json');
+const folder = words[0] ?? process.env.TROUPE_PDF_FOLDER;
+const maxPages = Number(words[1] ?? 100);
 
 if (folder === undefined || !existsSync(folder) || spawnSync('pdftotext', ['-v']).error !== undefined) {
   console.log(
@@ -39,10 +41,14 @@ function wordsOf(text) {
   );
 }
 
-/** @param {string} line */
-const shape = (line) => line.trim().replace(/\d+/g, '#');
+/** What stays of a line from page to page. @param {string} line */
+const shape = (line) =>
+  line
+    .trim()
+    .replace(/\d+/g, '#')
+    .replace(/^[ivxlc]+$/i, '#');
 
-/** @param {string[][]} pages pages without the lines that three and more of them begin or end with */
+/** @param {string[][]} pages pages without the lines that three of them begin or end with, two where there are few */
 function withoutHeads(pages) {
   const edges = (/** @type {string[]} */ page) => [...page.slice(0, 3), ...page.slice(-3)].map(shape);
   const counts = new Map();
@@ -50,7 +56,7 @@ function withoutHeads(pages) {
   return pages.map((page) =>
     page.filter((line, i) => {
       const isEdge = i < 3 || i >= page.length - 3;
-      return !(isEdge && counts.get(shape(line)) >= 3);
+      return !(isEdge && counts.get(shape(line)) >= (pages.length < 6 ? 2 : 3));
     }),
   );
 }
@@ -70,6 +76,7 @@ function textOf(html) {
     if (node.value !== undefined) out.push(node.value);
     if (node.nodeName === 'li' && node.parentNode.nodeName === 'ol') out.push(` ${numberOf(node)} `);
     const isBlock = /^(p|h\d|li|td|th|tr|pre|table|ul|ol)$/.test(node.nodeName);
+    if (isBlock) out.push(' ');
     for (const child of node.childNodes ?? []) visit(child);
     if (isBlock) out.push(' ');
   };
@@ -99,7 +106,8 @@ const sums = { all: 0, allFound: 0, own: 0, ownFound: 0 };
 const files = readdirSync(folder)
   .filter((name) => name.endsWith('.pdf'))
   .sort();
-console.log('recall  own lines  pages  ms/page  file');
+if (!asJson) console.log('recall  own lines  pages  ms/page  file');
+const compared = [];
 for (const name of files) {
   const body = readFileSync(path.join(folder, name));
   const startedAt = performance.now();
@@ -119,13 +127,12 @@ for (const name of files) {
     tally.ownFound += countFound(ownWords, found);
   }
   for (const key of /** @type {const} */ (['all', 'allFound', 'own', 'ownFound'])) sums[key] += tally[key];
-  const figures = [share(tally.allFound, tally.all), share(tally.ownFound, tally.own)].map((figure) =>
-    figure.toFixed(4),
-  );
-  console.log(
-    `${figures[0]}  ${figures[1]}     ${String(content.parts.length).padStart(5)}  ${ms.toFixed(0).padStart(7)}  ${name}`,
-  );
+  const recall = { all: share(tally.allFound, tally.all), own: share(tally.ownFound, tally.own) };
+  compared.push({ name, pages: content.parts.length, ...recall });
+  if (asJson) continue;
+  const pages = String(content.parts.length).padStart(5);
+  console.log(`${recall.all.toFixed(4)}  ${recall.own.toFixed(4)}     ${pages}  ${ms.toFixed(0).padStart(7)}  ${name}`);
 }
-console.log(
-  `${share(sums.allFound, sums.all).toFixed(4)}  ${share(sums.ownFound, sums.own).toFixed(4)}     all ${files.length} files`,
-);
+const total = { all: share(sums.allFound, sums.all), own: share(sums.ownFound, sums.own) };
+if (asJson) console.log(JSON.stringify({ files: compared, ...total }));
+else console.log(`${total.all.toFixed(4)}  ${total.own.toFixed(4)}     all ${files.length} files`);

@@ -1,5 +1,5 @@
 /** The fetcher put together: adapters at the bottom, what the controllers call at the top. */
-import { BlobGatherer, openBlobs, type BlobStore } from '@troupe/blob-store';
+import { Artifacts, BlobGatherer, openBlobs, type BlobStore } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
 import { RPC, type Converter, type EngineName, type Tracer } from '@troupe/contracts';
 import { LocalConverter, MeteredConverter, NatsConverter, type ConvertReplyHead } from '@troupe/conversion';
@@ -26,6 +26,7 @@ import {
   TeamProxies,
 } from '@troupe/persistence';
 import { AdLists } from './ads/index.js';
+import { ArtifactWriter } from './artifacts/artifact-writer.js';
 import { CacheLookups, CacheWriter, KnownUrls, PageCache } from './cache/index.js';
 import { ChangeTracker } from './changes/change-tracker.js';
 import { DiffThread } from './changes/diff-thread.js';
@@ -103,10 +104,12 @@ export class FetcherParts {
     const teamProxies = await TeamProxies.watch(pool, (error) =>
       log.warn({ err: error }, 'the proxies of the teams were not read'),
     );
+    const roots = await openBlobs(config);
     const { engines, proxies, browserPages, closeEngines } = createEngines(context, {
       blocklist,
       teamProxies,
       adLists,
+      files: createArtifactWriter(config, roots.artifacts),
     });
     const hasBrowser = browserPages > 0;
     const boards = await startBoards(context, hasBrowser);
@@ -117,7 +120,6 @@ export class FetcherParts {
     const express = new ExpressSlots({ board: slots, perHost: config.hostExpressConn, instance, log });
     const fetch = new ExpressFetch({ engine: engines.http, express, penalties });
     const robots = new RobotsRules({ store: new RobotsCache(pool), fetch, log });
-    const roots = await openBlobs(config);
     const { cache, writer } = createCache({ config, log, metrics, pool, blobs: roots.cache });
     const differ = new DiffThread();
     const changes = new ChangeTracker({
@@ -207,9 +209,25 @@ function createCache({ config, log, metrics, pool, blobs }: CacheContext): { cac
   return { cache: new PageCache({ lookups, writer, blobs, log, onLookUp: cacheCounts(metrics) }), writer };
 }
 
+interface EngineParts {
+  blocklist: BlockedHosts;
+  teamProxies: TeamProxies;
+  adLists: AdLists;
+  /** null: documents carry their files. */
+  files: ArtifactWriter | null;
+}
+
+/** null: addresses are not wanted, or nobody knows where they would begin. */
+function createArtifactWriter(config: Readonly<TroupeConfig>, blobs: BlobStore): ArtifactWriter | null {
+  const { artifactUrls, blobStore, publicBaseUrl, resultTtlHours } = config;
+  const isWanted = artifactUrls === 'on' || (artifactUrls === 'auto' && blobStore === 's3');
+  if (!isWanted || publicBaseUrl === undefined) return null;
+  return new ArtifactWriter({ artifacts: new Artifacts(blobs), publicBaseUrl, resultTtlHours });
+}
+
 function createEngines(
   { config, log, metrics, tracer }: FetcherContext,
-  { blocklist, teamProxies, adLists }: { blocklist: BlockedHosts; teamProxies: TeamProxies; adLists: AdLists },
+  { blocklist, teamProxies, adLists, files }: EngineParts,
 ): {
   engines: Engines;
   proxies: ProxyPools;
@@ -229,7 +247,8 @@ function createEngines(
   if (executablePath !== null) watchBrowsers(metrics, pool);
   const http = new HttpEngine({ resolver, allow, identity });
   const got = new GotEngine({ resolver, allow, proxy });
-  const browser = new BrowserEngine({ pool, resolver, allow, adLists, tracer });
+  const keeping = files === null ? {} : { files };
+  const browser = new BrowserEngine({ pool, resolver, allow, adLists, tracer, ...keeping });
   const proxies = new ProxyPools({
     installation: { basic: config.proxyBasic, stealth: config.proxyStealth },
     listsOf: (team) => teamProxies.listsOf(team),

@@ -7,6 +7,7 @@ import { AccountController } from './api/account.controller.js';
 import { AdminGuard } from './api/admin/admin.guard.js';
 import { AdminRecordsController } from './api/admin/records.controller.js';
 import { AdminTeamsController } from './api/admin/teams.controller.js';
+import { ArtifactsController } from './api/artifacts.controller.js';
 import { HealthController } from './api/health.controller.js';
 import { GoneController, NotOfferedController } from './api/not-offered.controller.js';
 import { RateLimitGuard } from './api/rate-limit.guard.js';
@@ -33,6 +34,7 @@ import { WatchServer } from './api/watch/watch.server.js';
 import { UsageController } from './api/v2/usage.controller.js';
 import { AccountService } from './accounts/account.service.js';
 import { DeadLettersService } from './admin/dead-letters.service.js';
+import { ArtifactService } from './artifacts/artifact.service.js';
 import { Accounts } from './auth/accounts.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { ApiExceptionFilter } from './errors/api-exception.filter.js';
@@ -80,6 +82,7 @@ export interface GatewayParts {
   /** null: `RATE_LIMITS=off`. */
   rateLimits: RateLimits | null;
   account: AccountService;
+  artifacts: ArtifactService;
   admin: AdminParts;
 }
 
@@ -121,6 +124,7 @@ export class GatewayModule {
         AccountController,
         UsageController,
         UsageV1Controller,
+        ArtifactsController,
         AdminTeamsController,
         AdminRecordsController,
         // Last: what is offered wins.
@@ -155,6 +159,7 @@ function providersOf(parts: GatewayParts): Provider[] {
     { provide: CrawlWishesService, useValue: parts.crawlWishes },
     { provide: TargetPolicy, useValue: parts.targets },
     { provide: AccountService, useValue: parts.account },
+    { provide: ArtifactService, useValue: parts.artifacts },
     ...adminProviders(parts.admin),
     // In this order: who calls, then how often.
     { provide: APP_GUARD, useClass: ApiKeyGuard },

@@ -1,7 +1,7 @@
 /** Builds the gateway from its settings: connections first, then services, then HTTP. */
 import { NestFactory } from '@nestjs/core';
 import { type NestExpressApplication } from '@nestjs/platform-express';
-import { openBlobs } from '@troupe/blob-store';
+import { Artifacts, openBlobs } from '@troupe/blob-store';
 import { leftOverSettings, type TroupeConfig } from '@troupe/config';
 import { gatewayGrantSubject, SUBJECTS, type Grant, type Uuid } from '@troupe/contracts';
 import { isBlockedHost, parseAllowList } from '@troupe/egress';
@@ -30,6 +30,7 @@ import { createSearchProvider } from '@troupe/search';
 import { AccountService } from './accounts/account.service.js';
 import { TeamActivity, type Activity } from './accounts/team-activity.js';
 import { DeadLettersService } from './admin/dead-letters.service.js';
+import { ArtifactService } from './artifacts/artifact.service.js';
 import { Accounts } from './auth/accounts.js';
 import { ApiExceptionFilter } from './errors/api-exception.filter.js';
 import { createStatusLane, GatewayModule, serveDocs, type GatewayParts } from './gateway.module.js';
@@ -201,6 +202,7 @@ function buildServices(
     explains: new CrawlExplainService({ calls, link, targets }),
     targets,
     rateLimits,
+    artifacts: new ArtifactService(new Artifacts(blobs.artifacts)),
     account: new AccountService({ usage: consumption, activity, billing: config.billing }),
     admin: {
       teams: new TeamAdminRepository(pool),

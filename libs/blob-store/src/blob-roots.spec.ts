@@ -18,12 +18,15 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe('the roots of the blob store', () => {
   it('do not see each other’s hours', async () => {
-    const { results, cache, snapshots } = openBlobRoots(path.join(folder, 'apart'));
+    const { results, cache, snapshots, artifacts } = openBlobRoots(path.join(folder, 'apart'));
     const key = await cache.put(BYTES, HOUR);
     expect(await results.listHours()).toEqual([]);
     await snapshots.dropHour(HOUR);
     expect(await cache.get(key)).toEqual(BYTES);
     await expect(results.get(key)).rejects.toThrow(BlobNotFoundError);
+    await results.put(BYTES, HOUR);
+    await expect(artifacts.get(key)).rejects.toThrow(BlobNotFoundError);
+    expect(await artifacts.listHours()).toEqual([]);
   });
 
   it('erase the blobs of one job, equal ones of others not', async () => {

@@ -25,6 +25,8 @@ export interface BlobRoots {
   cache: BlobStore;
   /** Texts that later scrapes are compared with. */
   snapshots: BlobStore;
+  /** Files that documents point to, see `Artifacts`; by the hour after which no document does. */
+  artifacts: BlobStore;
   erasable: ErasableBlobs;
 }
 
@@ -79,6 +81,7 @@ export function openBlobRoots(folder: string): BlobRoots {
     results: new ResultBlobs(new FsBlobStore(folder), erasable),
     cache: new FsBlobStore(path.join(folder, 'cache')),
     snapshots: new FsBlobStore(path.join(folder, 'snap')),
+    artifacts: new FsBlobStore(path.join(folder, 'art')),
     erasable,
   };
 }
@@ -95,6 +98,7 @@ export function s3BlobRoots(bucket: S3Bucket): BlobRoots {
     results: new ResultBlobs(new S3BlobStore(bucket), erasable),
     cache: new S3BlobStore(bucket.below('cache/')),
     snapshots: new S3BlobStore(bucket.below('snap/')),
+    artifacts: new S3BlobStore(bucket.below('art/')),
     erasable,
   };
 }

@@ -1,3 +1,4 @@
+export * from './artifacts.js';
 export * from './blob-gatherer.js';
 export * from './blob-store.js';
 export * from './fs.store.js';

@@ -28,6 +28,28 @@ function isExecutable(file: string): boolean {
   }
 }
 
+/** Those that Playwright turns off. Only the last list of a command line counts, so ours has to repeat them. */
+const OFF_BY_PLAYWRIGHT = [
+  'AvoidUnnecessaryBeforeUnloadCheckSync',
+  'DestroyProfileOnBrowserClose',
+  'HttpsUpgrades',
+  'HttpsFirstBalancedModeAutoEnable',
+  'LensOverlay',
+  'MediaRouter',
+  'PaintHolding',
+  'ThirdPartyStoragePartitioning',
+  'AvoidCorsURLLoaderRestartOnRedirect',
+  'TcpPortRandomizationWin',
+  'OptimizationHints',
+  'NetworkTimeServiceQuerying',
+  'AimEnabled',
+  'PreconnectToSearch',
+  'msForceBrowserSignIn',
+  'msEdgeUpdateLaunchServicesPreferredVersion',
+];
+/** Processes for nothing: a renderer ahead of the next site, and one in each window for lists below an address bar nobody sees. */
+const OFF_TO_SPARE = ['SpareRendererForSitePerProcess', 'WebUIOmniboxPopup', 'WebUIOmniboxAimPopup'];
+
 /**
  * Nothing leaves but through the proxy: loopback is not exempt, names are never resolved by the browser itself, QUIC
  * and plain UDP of WebRTC are off, and the browser's own services stay silent. A script that hoards memory loses its
@@ -47,6 +69,7 @@ export const CHROMIUM_ARGS = [
   '--disable-crash-reporter',
   '--disable-gpu',
   '--disable-blink-features=AutomationControlled',
+  `--disable-features=${[...OFF_BY_PLAYWRIGHT, ...OFF_TO_SPARE].join(',')}`,
   '--no-first-run',
   '--no-pings',
   '--mute-audio',

@@ -52,6 +52,11 @@ export class TroupeConfig {
   @IsString() @IsNotEmpty() readonly host: string = '127.0.0.1';
   /** Base of absolute URLs in bodies; unset = from the request. */
   @IsOptional() @url(['http', 'https']) readonly publicBaseUrl?: string;
+  /**
+   * Whether screenshots and files are given by address, below `publicBaseUrl`, or in the document itself: `auto` = by address
+   * with `s3` and a public base.
+   */
+  @IsIn(['auto', 'on', 'off']) readonly artifactUrls: 'auto' | 'on' | 'off' = 'auto';
   @toBoolean @IsBoolean() readonly trustProxy: boolean = false;
   @IsString() @IsNotEmpty() readonly troupeDataDir: string = '.troupe';
   /** `team:key` pairs made at start when missing. */

@@ -70,6 +70,9 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     problems.push('LLM_BASE_URL: must be set for LLM_PROVIDER=azure');
   }
   if (config.blobStore === 's3' && !config.s3Bucket) problems.push('S3_BUCKET: must be set for BLOB_STORE=s3');
+  if (config.artifactUrls === 'on' && !config.publicBaseUrl) {
+    problems.push('PUBLIC_BASE_URL: must be set for ARTIFACT_URLS=on, since the addresses begin with it');
+  }
   if ((config.s3AccessKeyId === undefined) !== (config.s3SecretAccessKey === undefined)) {
     problems.push('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY: must be set together');
   }

@@ -105,6 +105,17 @@ withBrowser('the tabs of a job', () => {
     expect(text(await get('/show', { contextKey: 'job-1' }))).toContain('>seen=1|1<');
   });
 
+  it('keep one renderer for all pages of a site, which is asked for nothing in between', async () => {
+    start();
+    const renderers = new Set<number>();
+    for (let pages = 0; pages < 4; pages++) {
+      await get('/show', { contextKey: 'job-1' });
+      for (const pid of rendererPids()) renderers.add(pid);
+    }
+    expect(renderers.size).toBe(1);
+    expect(site.log.filter((request) => request.includes('?'))).toEqual([]);
+  });
+
   it('are not shared by pages that want another view of the site', async () => {
     start();
     await get('/set', { contextKey: 'job-1' });

@@ -1,7 +1,9 @@
 /**
  * A tab with a context of its own. It shows one page after another; between two pages it shows a blank one, so that
- * nothing of the first runs on or is taken for the second.
+ * nothing of the first runs on or is taken for the second. The blank page has the origin of the one before and comes
+ * from here: Chromium would start another renderer for `about:blank`, and a page of one site after the other needs none.
  */
+import { randomUUID } from 'node:crypto';
 import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core';
 import type { BrowserFleet } from './browser-fleet.js';
 import { within } from './within.js';
@@ -46,6 +48,8 @@ const PAGE_EVENTS = [
   'websocket',
   'worker',
 ] as const;
+const BLANK = 'about:blank';
+const BLANK_HEADERS = [{ name: 'content-type', value: 'text/html' }];
 const BLANK_LIMIT_MS = 1_000;
 const CLOSE_LIMIT_MS = 1_500;
 
@@ -59,6 +63,8 @@ export class BrowserTab {
   private hasCrashed = false;
   private intercepted = '';
   private onPaused: ((paused: PausedRequest) => void) | null = null;
+  /** Address of the blank page that is on its way; null: none is. */
+  private blankUrl: string | null = null;
 
   private constructor(
     readonly page: Page,
@@ -140,16 +146,30 @@ export class BrowserTab {
 
   private async leavePage(): Promise<boolean> {
     const { page, size } = this;
-    await page.goto('about:blank', { timeout: BLANK_LIMIT_MS, waitUntil: 'commit' });
+    const blankUrl = this.intercepted === '' ? BLANK : blankUrlOf(page.url());
+    this.blankUrl = blankUrl;
+    await page.goto(blankUrl, { timeout: BLANK_LIMIT_MS, waitUntil: 'commit' });
+    this.blankUrl = null;
     const shown = page.viewportSize();
     const isResized = size !== null && (shown?.width !== size.width || shown.height !== size.height);
     if (isResized) await page.setViewportSize(size);
-    return page.url() === 'about:blank';
+    return page.url() === blankUrl;
   }
 
   private pause(paused: PausedRequest): void {
     if (this.onPaused !== null) return this.onPaused(paused);
-    const { requestId } = paused;
+    const { requestId, frameId, request } = paused;
+    if (frameId === this.mainFrame && request.url === this.blankUrl) {
+      const answer = { requestId, responseCode: 200, responseHeaders: BLANK_HEADERS };
+      this.session.send('Fetch.fulfillRequest', answer).catch(() => undefined);
+      return;
+    }
     this.session.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' }).catch(() => undefined);
   }
+}
+
+/** Of the origin that is on show. Nobody else asks for it: requests of the page that is left are refused. */
+function blankUrlOf(shown: string): string {
+  const origin = /^https?:/.test(shown) ? URL.parse(shown)?.origin : undefined;
+  return origin === undefined ? BLANK : `${origin}/?${randomUUID()}`;
 }

@@ -1,5 +1,5 @@
 /** Last rung: a page as Chromium shows it, scripts run. What comes back is the serialised DOM. */
-import { inSpan, NO_TRACES, TroupeError, type Tracer } from '@troupe/contracts';
+import { inSpan, NO_TRACES, TroupeError, type Captured, type Tracer } from '@troupe/contracts';
 import { checkUrlTarget, type AllowList, type Resolver } from '@troupe/egress';
 import type { Page, Response } from 'playwright-core';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -32,6 +32,17 @@ export interface BrowserEngineOptions {
   adLists?: AdLists;
   /** @default nothing is recorded */
   tracer?: Tracer;
+  /** @default documents carry their pictures and files themselves */
+  files?: FileKeeper;
+}
+
+/** Keeps what a page brings beside its DOM. */
+export interface FileKeeper {
+  /**
+   * Addresses in the place of data URIs.
+   * @throws TroupeError UNKNOWN_ERROR, retryable, when nothing can be stored now
+   */
+  keep(captured: Captured): Promise<Captured>;
 }
 
 /** How long a page may take to rest once its HTML is there; `waitForMs` comes on top. */
@@ -70,7 +81,8 @@ export class BrowserEngine implements FetchEngine {
         return this.read(tab, request, deadline);
       });
       const ms = performance.now() - startedAt;
-      return { ...read, ms, engine: 'browser', proxyUsed: request.proxy, timezone: timezoneOf(request.view) };
+      const captured = await deadline.race(this.keepFiles(read.captured, request));
+      return { ...read, captured, ms, engine: 'browser', proxyUsed: request.proxy, timezone: timezoneOf(request.view) };
     } catch (error) {
       if (error instanceof RedirectRefused) throw error.reason;
       if (deadline.signal.aborted) throw deadline.signal.reason;
@@ -103,8 +115,10 @@ export class BrowserEngine implements FetchEngine {
     loading.catch(() => undefined);
     await Promise.race([loading, gate.refused]);
     await checkLanding(answers.last(), request);
+    const room = new CaptureRoom(this.options.files !== undefined && request.mayStoreFiles === true);
+    const stage = stageOf(page, network, { signal: deadline.signal, room });
     const captured = await inSpan(this.tracer, ['capture in the browser', request.trace], () =>
-      Promise.race([capturePage(stageOf(page, network, deadline.signal), request.view), gate.refused]),
+      Promise.race([capturePage(stage, request.view), gate.refused]),
     );
     const answer = answers.last();
     const headers = await answer.allHeaders();
@@ -119,6 +133,14 @@ export class BrowserEngine implements FetchEngine {
 
   private get tracer(): Tracer {
     return this.options.tracer ?? NO_TRACES;
+  }
+
+  private async keepFiles(
+    captured: Captured | null,
+    { mayStoreFiles = false }: EngineRequest,
+  ): Promise<Captured | null> {
+    const { files } = this.options;
+    return captured === null || files === undefined || !mayStoreFiles ? captured : files.keep(captured);
   }
 
   private async load(page: Page, network: NetworkWatch, request: EngineRequest, deadline: Deadline): Promise<void> {
@@ -172,11 +194,11 @@ function mainDocumentCut(page: Page): Promise<never> {
   return cut;
 }
 
-function stageOf(page: Page, network: NetworkWatch, signal: AbortSignal): Stage {
+function stageOf(page: Page, network: NetworkWatch, { signal, room }: Pick<Stage, 'signal' | 'room'>): Stage {
   return {
     page,
     signal,
-    room: new CaptureRoom(),
+    room,
     warnings: [],
     html: () => serialisePage(page),
     isQuiet: () => network.isQuiet,

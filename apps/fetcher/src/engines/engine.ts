@@ -43,6 +43,8 @@ export interface EngineRequest {
   upstream?: UpstreamProxy;
   /** Pages with the same key share browser contexts, one page at a time in each; null: a fresh one for this page. */
   contextKey: string | null;
+  /** Pictures and files of the page may be stored, and given by their address. @default false */
+  mayStoreFiles?: boolean;
   /**
    * Asked before each redirect is followed, with the absolute target; a rejection stops the fetch with that error.
    * Here the lane checks robots, scope and politeness. The address is checked by the engine itself.

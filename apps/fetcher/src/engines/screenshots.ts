@@ -5,7 +5,6 @@
 import { TroupeError, type ScreenshotSpec, type Viewport } from '@troupe/contracts';
 import type { Page } from 'playwright-core';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CaptureRoom } from './capture-room.js';
 import type { Stage } from './stage.js';
 import { within } from './within.js';
 
@@ -117,7 +116,7 @@ async function take({ page, room, warnings }: Stage, { quality }: ScreenshotSpec
   }
   throw new TroupeError(
     'SCRAPE_BODY_TOO_LARGE',
-    `the screenshot is too large: pictures and files of a page may have ${CaptureRoom.maxFileMb} MB in all`,
+    `the screenshot is too large: pictures and files of a page may have ${room.maxFileMb} MB in all`,
   );
 }
 

@@ -320,6 +320,7 @@ export class PageFetcher {
         team,
         contextKey,
         trace,
+        mayStoreFiles: !request.spec.zeroRetention,
         onRedirect,
       };
       return await this.engines[engine].fetch(ask, request.signal);

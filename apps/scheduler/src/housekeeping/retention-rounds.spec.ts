@@ -49,6 +49,7 @@ describe('a round', () => {
       blobs: {
         cache: hours('cache', ['2026112910', '2026112911', '2026112912']) as never,
         snapshots: hours('snap', ['2026112209', '2026112210']) as never,
+        artifacts: hours('art', ['2026112209', '2026112210']) as never,
         erasable: { jobs: async () => ['dead', 'live'], erase: note('erase'), of: () => ({}) as never },
       },
       runtime: { partitions: isLeader ? [0, 3] : [3] },
@@ -71,6 +72,7 @@ describe('a round', () => {
       'cache.dropHour 2026112910',
       'dropHistories 24',
       'snap.dropHour 2026112209',
+      'art.dropHour 2026112209',
     ]);
   });
 

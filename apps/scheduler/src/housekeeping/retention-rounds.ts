@@ -1,6 +1,7 @@
 /**
  * Frees what its owners do not want or need any more, every minute, by whichever replica holds the first partition: jobs with
- * zero data retention, cached pages beyond their time or room, old histories. Safe when two believe they do.
+ * zero data retention, cached pages beyond their time or room, old histories, files that no result points to any more. Safe
+ * when two believe they do.
  */
 import type { ActorRuntime } from '@troupe/actors';
 import { hourOf, type BlobRoots, type BlobStore } from '@troupe/blob-store';
@@ -17,7 +18,7 @@ export interface RetentionParts {
     Retention,
     'eraseJobs' | 'unfinishedJobs' | 'cacheBuckets' | 'dropCachedPages' | 'dropCacheBucket' | 'dropHistories'
   >;
-  blobs: Pick<BlobRoots, 'cache' | 'snapshots' | 'erasable'>;
+  blobs: Pick<BlobRoots, 'cache' | 'snapshots' | 'artifacts' | 'erasable'>;
   runtime: Pick<ActorRuntime, 'partitions'>;
   cacheMaxBytes: number;
   historyHours: number;
@@ -45,6 +46,9 @@ export class RetentionRounds {
     await this.chore('jobs with zero data retention', () => this.eraseJobs());
     await this.chore('the cache of pages', () => this.sweepCache(hour));
     await this.chore('histories of pages', () => this.sweepHistories(hour));
+    await this.chore('files that results point to', () =>
+      dropHours(this.parts.blobs.artifacts, (stored) => stored < hour),
+    );
     this.isRunning = false;
   }
 

@@ -1,4 +1,5 @@
 /** One page of a file as spans, lines and links, in upright coordinates: what the layout is worked out from. */
+import { joinAccent } from './accents.js';
 import { boxThrough, type Box, type Matrix, multiply, place } from './geometry.js';
 import type { PdfJs, PdfPage } from './pdf-js.js';
 import { readPainted, type Painted } from './rules.js';
@@ -110,9 +111,16 @@ function readSpans(items: readonly (TextItem | MarkItem)[], reading: Reading): S
     count++;
     const tag = marks.findLast(({ id }) => id !== null)?.id ?? null;
     const isArtifact = marks.some((mark) => mark.isArtifact);
-    byTurn[placed.turn]!.push({ ...placed.span, tag, isArtifact });
+    append(byTurn[placed.turn]!, { ...placed.span, tag, isArtifact });
   }
   return byTurn;
+}
+
+function append(spans: Span[], span: Span): void {
+  const last = spans.at(-1);
+  const joined = last === undefined ? null : joinAccent(last, span);
+  if (joined !== null) spans.splice(-1, 1, ...(joined.before === null ? [] : [joined.before]));
+  spans.push(joined?.span ?? span);
 }
 
 /** Letters in the shape they take beside others, and ligatures: the letters themselves are meant. */

@@ -107,7 +107,7 @@ class ActionRun {
     const file = await this.stage.page.pdf({ format, landscape, scale, printBackground: true });
     if (!this.stage.room.takeFile(file.length)) {
       throw new ActionFailure(
-        `the PDF is too large: pictures and files of a page may have ${CaptureRoom.maxFileMb} MB in all`,
+        `the PDF is too large: pictures and files of a page may have ${this.stage.room.maxFileMb} MB in all`,
       );
     }
     this.results.pdfs.push(`data:application/pdf;base64,${file.toString('base64')}`);
