@@ -169,6 +169,7 @@ export class SiteMapper {
       metadata: {},
       encoding: 'json',
       reportsShells: false,
+      handsOver: false,
       cache: null,
       team,
       contextKey: null,

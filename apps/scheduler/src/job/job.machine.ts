@@ -106,13 +106,15 @@ function restoreLanes(memory: JobMemory, loaded: StoredMemory, now: number): voi
   // An item that was put back and dispatched again is listed by both lanes: it runs in the newer one.
   for (const row of [...loaded.lanes].sort((a, b) => b.lane - a.lane)) {
     const left = new Set<number>();
+    let cls: LiveLane['cls'] = 'http';
     for (const { item } of row.items) {
       const frontierRow = running.get(item);
       if (frontierRow === undefined || memory.inflight.has(item)) continue;
       left.add(item);
+      if (frontierRow.browser) cls = 'browser';
       memory.inflight.set(item, { row: frontierRow, lane: row.lane });
     }
-    memory.lanes.set(row.lane, { row, left, deadlineAt: now + QUEUE_PATIENCE_MS, publishes: 1 });
+    memory.lanes.set(row.lane, { row, left, deadlineAt: now + QUEUE_PATIENCE_MS, publishes: 1, cls });
     memory.lanesByHost.set(row.host, (memory.lanesByHost.get(row.host) ?? 0) + 1);
   }
 }
@@ -206,6 +208,7 @@ function rowOf(page: PageResult): FrontierRow {
     parent: null,
     attempt: page.attempt,
     st: 1,
+    browser: false,
   };
 }
 
@@ -317,6 +320,7 @@ class JobTurn {
     this.changed = true;
     const { state, memory, options, answers } = this;
     this.pauseHost(entry);
+    this.learnEngine(entry);
     this.effects.push(...settle(state, memory, entry, answers.admitted, options));
   }
 
@@ -332,6 +336,11 @@ class JobTurn {
     const view = this.memory.hosts.get(row.host) ?? { pauseUntil: 0, gapMs: 0, meanMs: null };
     view.pauseUntil = Math.max(view.pauseUntil, this.ctx.now + page.retryAfterMs);
     this.memory.hosts.set(row.host, view);
+  }
+
+  private learnEngine({ page, row }: Settled): void {
+    const isPlain = page.outcome === 'ok' && page.engine !== null && page.engine !== 'browser';
+    if (isPlain) this.memory.browserNeed.sufficed(row.host, this.state.spec!.scrape);
   }
 
   private addReady(row: FrontierRow): void {
@@ -354,6 +363,7 @@ class JobTurn {
       parent: null,
       attempt: 0,
       st: 0,
+      browser: false,
     });
   }
 
@@ -410,7 +420,18 @@ class JobTurn {
     if (live === undefined) return;
     this.noteDelay(end);
     this.dropLane(live, end.ranMs, end.reason === 'refused');
+    this.takeBack(end, live);
     for (const item of live.left) this.release(item, false);
+  }
+
+  /** Pages that the fetcher could not show go to one that can; the attempt does not count. */
+  private takeBack({ browser = [] }: LaneEnd, live: LiveLane): void {
+    for (const item of browser) {
+      const found = live.left.has(item) ? this.memory.inflight.get(item) : undefined;
+      if (found === undefined) continue;
+      found.row = { ...found.row, browser: true };
+      this.memory.browserNeed.handedBack(found.row.host, this.state.spec!.scrape);
+    }
   }
 
   /** `delay` counts from start to start: the end of a page is a safe witness of its start. */
@@ -520,7 +541,7 @@ class JobTurn {
 
 function rowOfCandidate(candidate: Candidate): FrontierRow {
   const { depth, item, host, url, h, parent } = candidate;
-  return { depth, item, host, url, h, parent, attempt: 0, st: 0 };
+  return { depth, item, host, url, h, parent, attempt: 0, st: 0, browser: false };
 }
 
 function lostPage(row: FrontierRow, attempt: number): Settled {
