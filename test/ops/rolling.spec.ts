@@ -109,7 +109,11 @@ describe('a rolling restart of every service', () => {
       const client = new JobClient({ ...cluster, url: balancer.url });
       const scrapes = new Scrapes(new ApiClient(balancer.url, cluster.apiKey));
       site.latencyMs = SLOW_MS;
-      const id = await client.start({ url: site.startUrl('rolling'), limit: 10_000, scrapeOptions: { timeout: 20_000 } });
+      const id = await client.start({
+        url: site.startUrl('rolling'),
+        limit: 10_000,
+        scrapeOptions: { timeout: 20_000 },
+      });
       while ((await client.status(id)).completed < 20) await sleep(100);
       for (const name of SERVICES) {
         const { status, completed } = await client.status(id);
@@ -139,7 +143,9 @@ describe('a rolling restart of every service', () => {
         credits: expected.size,
         ledger: expected.size,
       });
-      say(`${expected.size} pages, ${site.hitsOf('rolling').length} requests, ${site.repeats('rolling')} of them again`);
+      say(
+        `${expected.size} pages, ${site.hitsOf('rolling').length} requests, ${site.repeats('rolling')} of them again`,
+      );
       expect(site.repeats('rolling')).toBe(0);
     },
     PATIENCE_MS + 240_000,

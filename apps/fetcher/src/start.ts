@@ -27,7 +27,9 @@ export async function startFetcher(context: ServiceContext<Readonly<TroupeConfig
   });
   await app.listen();
   if (parts.browserPages === 0 && config.fetcherClasses.length === 0)
-    log.warn('no browser found: pages that need scripts go to fetchers with one, or are fetched without (set CHROMIUM_PATH)');
+    log.warn(
+      'no browser found: pages that need scripts go to fetchers with one, or are fetched without (set CHROMIUM_PATH)',
+    );
   return {
     checks: { nats: () => link.ping() },
     async drain() {

@@ -22,9 +22,12 @@ const PROGRAM = `
 describe('the browser stack', () => {
   it('is loaded in parts, between which the heart beats', () => {
     const run = () =>
-      JSON.parse(
-        execFileSync(process.execPath, ['--input-type=module', '-e', PROGRAM], { encoding: 'utf8' }),
-      ) as { wholeMs: number; longestMs: number; name: string; pool: string };
+      JSON.parse(execFileSync(process.execPath, ['--input-type=module', '-e', PROGRAM], { encoding: 'utf8' })) as {
+        wholeMs: number;
+        longestMs: number;
+        name: string;
+        pool: string;
+      };
     // A machine that is busy for a moment may hold one part up; hardly the same one twice.
     const shares = [run(), run()].map((found) => {
       expect(found).toMatchObject({ name: 'chromium', pool: 'function' });

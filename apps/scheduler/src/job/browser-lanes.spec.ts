@@ -45,9 +45,9 @@ describe('pages that need a browser', () => {
   it('go to fetchers with one, marked, without having spent an attempt', () => {
     runPlain();
     const lanes = takeLanes('browser');
-    expect(lanes.flatMap(({ items }) => items.map(({ url, attempt, browser }) => [url, attempt, browser])).sort()).toEqual(
-      pages('app', 2).map((url) => [url, 1, true]),
-    );
+    expect(
+      lanes.flatMap(({ items }) => items.map(({ url, attempt, browser }) => [url, attempt, browser])).sort(),
+    ).toEqual(pages('app', 2).map((url) => [url, 1, true]));
     expect(run.pages.map(({ url }) => url).sort()).toEqual(pages('plain', 6));
     for (const lane of lanes) run.runLane(lane, (item) => pageOf(item, { engine: 'browser' }));
     expect(run.last).toMatchObject({ status: 'completed', completed: 8, credits: 8 });

@@ -45,9 +45,7 @@ export function putBack(state: JobState, memory: JobMemory, entry: Pick<Settled,
   const { depth, item, browser } = row;
   state.ready += 1;
   unshiftReady(memory, row);
-  return [
-    { t: 'row', row: { op: 'frontier.mark', jobNo, depth, item, st: 0, attempt, browser } },
-  ];
+  return [{ t: 'row', row: { op: 'frontier.mark', jobNo, depth, item, st: 0, attempt, browser } }];
 }
 
 function noteLoss(state: JobState, page: PageResult, outcome: Outcome): void {

@@ -1,0 +1,75 @@
+/** Many hosts whose pages take a while, and one page that links to all of them. */
+import { page, type HostResources } from '../sites/known-graph/resource.js';
+import { isPageRequest, peakInFlight, type SeenRequest } from '../sites/known-graph/request-log.js';
+import { startKnownSite, type KnownSite } from '../sites/known-graph/server.js';
+
+export interface SlowHostsOptions {
+  hosts: number;
+  pagesPerHost: number;
+  pageMs: number;
+}
+
+export class SlowHosts {
+  private constructor(
+    private readonly site: KnownSite,
+    readonly options: SlowHostsOptions,
+  ) {}
+
+  static async start(options: SlowHostsOptions): Promise<SlowHosts> {
+    const { hosts, pagesPerHost, pageMs } = options;
+    const paths = Array.from({ length: pagesPerHost }, (_, i) => `/slow/${i}`);
+    const pages = (): HostResources => Object.fromEntries(paths.map((path) => [path, page([], { delayMs: pageMs })]));
+    const site = await startKnownSite(
+      (origins) => {
+        const links = origins.flatMap((origin) => paths.map((path) => origin + path));
+        return origins.map((_, host) => (host === 0 ? { ...pages(), '/': page(links) } : pages()));
+      },
+      { hosts },
+    );
+    return new SlowHosts(site, options);
+  }
+
+  /** Links to every page of every host. */
+  get startUrl(): string {
+    return this.site.url('/');
+  }
+
+  /** The start page included. */
+  get pages(): number {
+    return this.options.hosts * this.options.pagesPerHost + 1;
+  }
+
+  requests(): SeenRequest[] {
+    return this.site.requests(isPageRequest);
+  }
+
+  /** Pages answered between two moments of `performance.now()`, per second. */
+  pagesPerS(from: number, to: number): number {
+    const done = this.requests().filter(({ doneT }) => doneT !== null && doneT >= from && doneT < to);
+    return done.length / ((to - from) / 1_000);
+  }
+
+  /** Pages that were asked for more than once. */
+  repeats(): number {
+    return this.requests().length - new Set(this.requests().map(({ host, path }) => host + path)).size;
+  }
+
+  /** Most requests that any host had in work at once. */
+  busiest(): number {
+    return Math.max(0, ...[...groupByHost(this.requests()).values()].map(peakInFlight));
+  }
+
+  stop(): Promise<void> {
+    return this.site.stop();
+  }
+}
+
+function groupByHost(requests: readonly SeenRequest[]): Map<string, SeenRequest[]> {
+  const byHost = new Map<string, SeenRequest[]>();
+  for (const request of requests) {
+    const known = byHost.get(request.host);
+    if (known === undefined) byHost.set(request.host, [request]);
+    else known.push(request);
+  }
+  return byHost;
+}
