@@ -103,7 +103,8 @@ describe('a host of which three pages in a row needed a browser', () => {
 
 describe('while no fetcher has a browser', () => {
   it('the lanes that wait for one hold half of the places at most, until nothing else is left to do', () => {
-    start([...pages('app', 40, 'a'), ...pages('plain', 40, 'a'), ...pages('plain', 40, 'b')]);
+    const mixed = pages('app', 40, 'a').flatMap((url, i) => [url, pages('plain', 40, 'a')[i]!]);
+    start([...mixed, ...pages('plain', 40, 'b')]);
     let most = 0;
     for (;;) {
       const [lane] = takeLanes('http').map((found, i) => (i === 0 ? found : void run.lanes.push(found)));

@@ -159,6 +159,7 @@ export class Dispatch {
       deadlineAt: this.now + QUEUE_PATIENCE_MS,
       publishes: 1,
       cls,
+      didWithout: false,
     };
     memory.lanes.set(lane, live);
     memory.lanesByHost.set(host, (memory.lanesByHost.get(host) ?? 0) + 1);

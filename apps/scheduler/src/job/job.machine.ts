@@ -114,7 +114,14 @@ function restoreLanes(memory: JobMemory, loaded: StoredMemory, now: number): voi
       if (frontierRow.browser) cls = 'browser';
       memory.inflight.set(item, { row: frontierRow, lane: row.lane });
     }
-    memory.lanes.set(row.lane, { row, left, deadlineAt: now + QUEUE_PATIENCE_MS, publishes: 1, cls });
+    memory.lanes.set(row.lane, {
+      row,
+      left,
+      deadlineAt: now + QUEUE_PATIENCE_MS,
+      publishes: 1,
+      cls,
+      didWithout: false,
+    });
     memory.lanesByHost.set(row.host, (memory.lanesByHost.get(row.host) ?? 0) + 1);
   }
 }
@@ -188,13 +195,23 @@ class Proposals {
     if (found === undefined && this.state.phase !== 'running') return;
     const row = found?.row ?? rowOf(page);
     memory.inflight.delete(page.item);
-    if (found !== undefined) memory.lanes.get(found.lane)?.left.delete(page.item);
+    if (found !== undefined) noteResult(memory.lanes.get(found.lane), page);
     if (this.state.phase !== 'running' || scratch.cancelled) return;
     const again = page.retryable && page.attempt < MAX_ATTEMPTS;
     const redirectItem = again ? null : this.admission.redirectTarget(page);
     scratch.settled.push({ page, row, redirectItem });
     if (!again) this.admission.outlinks(page);
   }
+}
+
+function noteResult(live: LiveLane | undefined, page: PageResult): void {
+  if (live === undefined) return;
+  live.left.delete(page.item);
+  if (didWithoutBrowser(page)) live.didWithout = true;
+}
+
+function didWithoutBrowser({ outcome, engine }: PageResult): boolean {
+  return outcome === 'ok' && engine !== null && engine !== 'browser';
 }
 
 /** What a result says of its own row; used only when the row is not known to be in flight. */
@@ -339,8 +356,7 @@ class JobTurn {
   }
 
   private learnEngine({ page, row }: Settled): void {
-    const isPlain = page.outcome === 'ok' && page.engine !== null && page.engine !== 'browser';
-    if (isPlain) this.memory.browserNeed.sufficed(row.host, this.state.spec!.scrape);
+    if (didWithoutBrowser(page)) this.memory.browserNeed.sufficed(row.host, this.state.spec!.scrape);
   }
 
   private addReady(row: FrontierRow): void {
@@ -424,13 +440,16 @@ class JobTurn {
     for (const item of live.left) this.release(item, false);
   }
 
-  /** Pages that the fetcher could not show go to one that can; the attempt does not count. */
+  /**
+   * Pages that the fetcher could not show go to one that can; the attempt does not count. Of a lane with pages of both kinds
+   * nothing is learned: its host has both.
+   */
   private takeBack({ browser = [] }: LaneEnd, live: LiveLane): void {
     for (const item of browser) {
       const found = live.left.has(item) ? this.memory.inflight.get(item) : undefined;
       if (found === undefined) continue;
       found.row = { ...found.row, browser: true };
-      this.memory.browserNeed.handedBack(found.row.host, this.state.spec!.scrape);
+      if (!live.didWithout) this.memory.browserNeed.handedBack(found.row.host, this.state.spec!.scrape);
     }
   }
 

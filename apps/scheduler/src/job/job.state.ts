@@ -149,6 +149,8 @@ export interface LiveLane {
   publishes: number;
   /** Fetchers of which class it is for. */
   cls: 'http' | 'browser';
+  /** One of its pages was read without a browser. */
+  didWithout: boolean;
 }
 
 /** When a level message to a pool is due again. */
