@@ -58,12 +58,14 @@ try {
     await sleep(SETTLE_MS);
     const from = performance.now();
     await sleep(SECONDS * 1_000);
-    const rate = site.pagesPerS(from, performance.now());
+    const to = performance.now();
+    const rate = site.pagesPerS(from, to);
+    const { mean } = site.inFlight(from, to);
     rates.push(rate);
     const ofFirst = rate / (rates[0] ?? rate) / count;
     console.log(
       `${count} fetchers: ${round(rate, 1)} pages/s, ${round(rate / (count * CEILING), 2)} of what is possible, ` +
-        `${round(ofFirst, 2)} of ${count} times one`,
+        `${round(ofFirst, 2)} of ${count} times one; ${round(mean, 1)} of ${count * CONCURRENCY} places busy`,
     );
   }
   await api.finished(`/v2/crawl/${job.id}?limit=1`, 600_000);

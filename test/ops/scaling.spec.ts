@@ -1,6 +1,7 @@
 /**
- * Replicas come and go during one crawl of slow sites: fetchers add their throughput, schedulers hand over what they hold,
- * and with none of either the crawl waits. The figures of a quiet machine are those of `test/bench/scaling.measure.mjs`.
+ * Replicas come and go during one crawl of slow sites: fetchers add their places, schedulers hand over what they hold, and
+ * with none of either the crawl waits. What that means in pages per second is for a machine of its own to say:
+ * `test/bench/scaling.measure.mjs`.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,12 +15,8 @@ const HOSTS = 50;
 const PAGES_PER_HOST = 30;
 const PAGE_MS = 250;
 const CONCURRENCY = 4;
-/** What one fetcher can do at best. */
-const CEILING = CONCURRENCY / (PAGE_MS / 1_000);
 const WINDOW_MS = 4_000;
 const SETTLE_MS = 1_000;
-/** Other specs run beside this one; on a machine of its own it is 0.9 and more. */
-const LEAST_SHARE = 0.75;
 const NOBODY_MS = 5_000;
 const PATIENCE_MS = 120_000;
 const MAX_CONN = 1;
@@ -64,15 +61,17 @@ async function scaleTo(
   return [...running.slice(0, count), ...(await Promise.all(missing))];
 }
 
-/** Pages per second with so many fetchers. */
+/** Requests in work at once, at most, with so many fetchers. */
 async function measure(count: number): Promise<number> {
   fetchers = await scaleTo(fetchers, 'fetcher', count);
   await sleep(SETTLE_MS);
   const from = performance.now();
   await sleep(WINDOW_MS);
-  const rate = site.pagesPerS(from, performance.now());
-  say(`${count} fetchers: ${rate.toFixed(1)} pages/s, ${(rate / (count * CEILING)).toFixed(2)} of what is possible`);
-  return rate;
+  const to = performance.now();
+  const { most, mean } = site.inFlight(from, to);
+  const rate = site.pagesPerS(from, to);
+  say(`${count} fetchers: ${rate.toFixed(1)} pages/s, ${mean.toFixed(1)} requests at once, ${most} at most`);
+  return most;
 }
 
 describe('a crawl during which replicas come and go', () => {
@@ -92,13 +91,11 @@ describe('a crawl during which replicas come and go', () => {
   }, PATIENCE_MS);
 
   it(
-    'goes faster with each fetcher, by almost as much as the first one does',
+    'has all places of all fetchers at work, and no more',
     async () => {
-      const one = await measure(1);
-      const two = await measure(2);
-      const four = await measure(4);
-      expect(two / one).toBeGreaterThan(1 + LEAST_SHARE);
-      expect(four / one).toBeGreaterThan(1 + 3 * LEAST_SHARE);
+      expect(await measure(1)).toBe(CONCURRENCY);
+      expect(await measure(2)).toBe(2 * CONCURRENCY);
+      expect(await measure(4)).toBe(4 * CONCURRENCY);
     },
     PATIENCE_MS,
   );

@@ -49,6 +49,13 @@ export class SlowHosts {
     return done.length / ((to - from) / 1_000);
   }
 
+  /** Requests in work between two moments: at most, and on average. */
+  inFlight(from: number, to: number): { most: number; mean: number } {
+    const open = this.requests().filter(({ t, doneT }) => t < to && (doneT ?? to) > from);
+    const busyMs = open.reduce((sum, { t, doneT }) => sum + Math.min(doneT ?? to, to) - Math.max(t, from), 0);
+    return { most: peakInFlight(open), mean: busyMs / (to - from) };
+  }
+
   /** Pages that were asked for more than once. */
   repeats(): number {
     return this.requests().length - new Set(this.requests().map(({ host, path }) => host + path)).size;
