@@ -1,4 +1,4 @@
-/** Many hosts whose pages take a while, and one page that links to all of them. */
+/** Many hosts whose pages take a while: a start page that links to the front page of each, and that to its own pages. */
 import { page, type HostResources } from '../sites/known-graph/resource.js';
 import { isPageRequest, peakInFlight, type SeenRequest } from '../sites/known-graph/request-log.js';
 import { startKnownSite, type KnownSite } from '../sites/known-graph/server.js';
@@ -20,23 +20,21 @@ export class SlowHosts {
     const paths = Array.from({ length: pagesPerHost }, (_, i) => `/slow/${i}`);
     const pages = (): HostResources => Object.fromEntries(paths.map((path) => [path, page([], { delayMs: pageMs })]));
     const site = await startKnownSite(
-      (origins) => {
-        const links = origins.flatMap((origin) => paths.map((path) => origin + path));
-        return origins.map((_, host) => (host === 0 ? { ...pages(), '/': page(links) } : pages()));
-      },
+      (origins) =>
+        origins.map((_, host) => ({ ...pages(), '/': page(host === 0 ? [...origins.slice(1), ...paths] : paths) })),
       { hosts },
     );
     return new SlowHosts(site, options);
   }
 
-  /** Links to every page of every host. */
+  /** From here every page of every host can be reached. */
   get startUrl(): string {
     return this.site.url('/');
   }
 
-  /** The start page included. */
+  /** Front pages included. */
   get pages(): number {
-    return this.options.hosts * this.options.pagesPerHost + 1;
+    return this.options.hosts * (this.options.pagesPerHost + 1);
   }
 
   requests(): SeenRequest[] {
