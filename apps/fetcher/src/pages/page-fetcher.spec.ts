@@ -231,6 +231,24 @@ describe('a page', () => {
     await expect((error as NeedsBrowserError).keep()).rejects.toMatchObject({ code: 'SCRAPE_BLOCKED' });
   });
 
+  it('that nobody takes over is kept as its shell when it can be read, and else says that there is no browser', async () => {
+    shop.verdicts = { http: 'shell' };
+    const handedOver = async () => {
+      const request = requestOf({ handsOver: true, reportsShells: true });
+      const error: unknown = await shop
+        .fetcher(false)
+        .fetch(request)
+        .catch((reason: unknown) => reason);
+      return (error as NeedsBrowserError).keep();
+    };
+    expect(await handedOver()).toMatchObject({ engine: 'http' });
+    shop.markdown = ' ';
+    await expect(handedOver()).rejects.toMatchObject({
+      code: 'SCRAPE_EMPTY',
+      message: expect.stringContaining('no browser is available'),
+    });
+  });
+
   it('that can be read here is nobody else’s business', async () => {
     expect(await shop.fetcher(false).fetch(requestOf({ handsOver: true }))).toMatchObject({ engine: 'http' });
   });

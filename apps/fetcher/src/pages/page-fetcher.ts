@@ -265,9 +265,10 @@ export class PageFetcher {
   }
 
   #handOver(climbed: Climbed, climb: Climb, from: EngineName): NeedsBrowserError {
-    const { request, url } = climb;
-    const keep = async () => finish(kept(await this.#conclude(climbed, climb, from), request), request.spec);
-    return new NeedsBrowserError(url, keep);
+    const request = { ...climb.request, reportsShells: false };
+    const keep = async () =>
+      finish(kept(await this.#conclude(climbed, { ...climb, request }, from), request), request.spec);
+    return new NeedsBrowserError(climb.url, keep);
   }
 
   async #rung(climb: Climb, engine: EngineName): Promise<Rung> {
