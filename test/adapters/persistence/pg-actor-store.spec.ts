@@ -368,8 +368,28 @@ describe('admission', () => {
     await turn(0, [], { candidates: [deep, shallow] });
     const memory = await store.loadJobMemory(jobNo, 10);
     expect(memory.ready).toEqual([
-      { depth: 1, item: 2, host: 'a', url: 'http://a/shallow', h: 'fedcba9876543210', parent: null, attempt: 0, st: 0, browser: false },
-      { depth: 2, item: 1, host: 'b:81', url: 'http://b:81/deep', h: deep.h, parent: 0, attempt: 0, st: 0, browser: false },
+      {
+        depth: 1,
+        item: 2,
+        host: 'a',
+        url: 'http://a/shallow',
+        h: 'fedcba9876543210',
+        parent: null,
+        attempt: 0,
+        st: 0,
+        browser: false,
+      },
+      {
+        depth: 2,
+        item: 1,
+        host: 'b:81',
+        url: 'http://b:81/deep',
+        h: deep.h,
+        parent: 0,
+        attempt: 0,
+        st: 0,
+        browser: false,
+      },
     ]);
     expect(fingerprintFromInt64(-1n)).toBe('ffffffffffffffff');
   });
