@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** Entry point of the image: `troupe <role>` runs one service, `troupe migrate` brings the tables up to date. */
+/**
+ * Entry point of the image: `troupe <role>` runs one service, `troupe migrate` brings the tables up to date, `troupe doctor`
+ * says what is wrong.
+ */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -10,12 +13,14 @@ const USAGE = `usage: troupe <role>
 
   ${ROLES.join(', ')}   run that service
   migrate   bring the tables up to date and end
+  doctor    look at everything the settings name, say how to mend it, and end; --json for machines
 
 Settings are environment variables, see .env.example.
 `;
 
 /** @param {string | undefined} role */
 function moduleOf(role) {
+  if (role === 'doctor') return 'dist/apps/doctor/src/main.js';
   if (role === 'migrate') return 'dist/libs/persistence/src/migrate.main.js';
   return role !== undefined && ROLES.includes(role) ? `dist/apps/${role}/src/main.js` : null;
 }

@@ -8,6 +8,7 @@ export const HELP = `Troupe: a crash-safe web crawler cluster that speaks the Fi
   npm start -- map <url> [--limit N]         the URLs of a site
                                              (these three use the running cluster, else one of their own)
   npm start -- admin --help                  teams, keys, limits, blocklist, audit of a running cluster
+  npm start -- doctor [--json]               what is wrong with this installation, and how to mend it
 
 Cluster
   --fetchers N  --schedulers N  --gateways N  --converters N
@@ -31,17 +32,20 @@ Exit codes
   2   the command line is not right
   3   the cluster could not be set up or started; the message says how to mend it
   4   a cluster already runs on this data folder
+  5   the doctor has warnings
+  6   the doctor found what does not work
   130 interrupted`;
 
 const FORMATS = ['markdown', 'html', 'rawHtml', 'links', 'json'];
-const COMMANDS = ['crawl', 'scrape', 'map'];
+const JOBS = ['crawl', 'scrape', 'map'];
+const COMMANDS = [...JOBS, 'doctor'];
 const REPLICAS = ['fetchers', 'schedulers', 'gateways', 'converters'];
 const VALUED = [...REPLICAS, 'limit', 'out', 'format', 'data-dir'];
 const SWITCHES = ['json', 'no-build', 'help'];
 
 /**
  * @typedef {object} Arguments
- * @property {'start' | 'crawl' | 'scrape' | 'map'} command
+ * @property {'start' | 'crawl' | 'scrape' | 'map' | 'doctor'} command
  * @property {string | null} url
  * @property {{ fetchers: number, schedulers: number, gateways: number, converters: number }} replicas
  * @property {number | null} limit
@@ -104,10 +108,11 @@ export function parseArguments(argv) {
   const [command = 'start', target, ...more] = words;
   const help = options.has('help');
   if (command !== 'start' && !COMMANDS.includes(command)) refuse(`There is no command "${command}".`);
-  if (more.length > 0 || (command === 'start' && target !== undefined))
-    refuse(`"${more[0] ?? target}" is one word too many.`);
-  if (command !== 'start' && target === undefined && !help) refuse(`${command} needs the address of a page.`);
-  if (command === 'start') forbid(options, ['limit', 'out', 'format'], 'belongs to crawl, scrape and map');
+  const isJob = JOBS.includes(command);
+  if (more.length > 0 || (!isJob && target !== undefined)) refuse(`"${more[0] ?? target}" is one word too many.`);
+  if (isJob && target === undefined && !help) refuse(`${command} needs the address of a page.`);
+  if (command === 'doctor') forbid(options, REPLICAS, 'belongs to a cluster');
+  if (!isJob) forbid(options, ['limit', 'out', 'format'], 'belongs to crawl, scrape and map');
   else forbid(options, ['json'], 'belongs to a cluster that keeps running');
   if (command === 'map') forbid(options, ['format'], 'belongs to crawl and scrape');
   if (command === 'scrape') forbid(options, ['limit'], 'belongs to crawl and map');

@@ -58,10 +58,12 @@ function npmInstall(folder: string, what: string): Promise<void> {
 }
 
 /**
+ * Path of `program` in a folder of the cache that `install` fills, or null.
+ *
  * The folder carries the version and a mark that is written last, so a half installed one is never used. It is not moved
  * afterwards, because a virtual environment knows its own place. Of several processes that want it, one installs it.
  */
-async function installed(
+export async function installed(
   name: string,
   what: string,
   program: string,
@@ -122,7 +124,8 @@ function say(line: string): void {
   process.stderr.write(`troupe    | ${line}\n`);
 }
 
-function run(command: string, args: string[]): Promise<void> {
+/** Rejects with the end of what the command said when it fails. */
+export function run(command: string, args: string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'], timeout: INSTALL_MS });
     let said = '';

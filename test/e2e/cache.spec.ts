@@ -77,6 +77,22 @@ async function scrapeUntilHit(path: string, options: object = {}): Promise<Page>
   }
 }
 
+describe('a map', () => {
+  it(
+    'lists the pages that its team has seen, linked or not',
+    async () => {
+      await scrapeUntilHit('/island');
+      const mapped = async (client: ApiClient) => {
+        const { body } = await client.post('/v2/map', { url: site.origin });
+        return (body.links as { url: string }[]).map(({ url }) => url);
+      };
+      expect(await mapped(api)).toContain(`${site.origin}/island`);
+      expect(await mapped(other)).not.toContain(`${site.origin}/island`);
+    },
+    TEST_TIMEOUT_MS,
+  );
+});
+
 describe('a page that was scraped before', () => {
   it(
     'is served without a request, says so, and costs the same',

@@ -3,21 +3,67 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
 import { workspace } from '../support/cluster.js';
 
 const read = (file: string) => readFileSync(path.join(workspace, file), 'utf8');
 const keysOf = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, key]) => key!).sort();
 
-/** Of one machine, or set by the chart itself. */
-const NOT_OF_A_CLUSTER = ['PORT', 'HOST', 'TROUPE_DATA_DIR', 'TROUPE_CACHE_DIR', 'METRICS_PORT', 'CHROMIUM_PATH'];
+/** Of one machine, or set by the chart itself where the values say nothing. */
+const NOT_OF_A_CLUSTER = [
+  'PORT',
+  'HOST',
+  'TROUPE_DATA_DIR',
+  'TROUPE_CACHE_DIR',
+  'METRICS_PORT',
+  'CHROMIUM_PATH',
+  'FETCHER_CLASSES',
+];
+
+interface Schema {
+  $ref?: string;
+  properties?: Record<string, Schema>;
+  additionalProperties?: boolean | Schema;
+}
+type Defs = Record<string, Schema>;
+
+/** Paths of values that the schema does not name. */
+function unknownTo(schema: Schema, values: unknown, defs: Defs, prefix = ''): string[] {
+  const { properties, additionalProperties } = schema.$ref ? defs[schema.$ref.replace('#/$defs/', '')]! : schema;
+  if (typeof values !== 'object' || values === null || properties === undefined) return [];
+  return Object.entries(values).flatMap(([key, value]) => {
+    const known = properties[key];
+    if (known === undefined) return additionalProperties === false ? [`${prefix}${key}`] : [];
+    return unknownTo(known, value, defs, `${prefix}${key}.`);
+  });
+}
 
 describe('the chart', () => {
   it('has every setting of .env.example once, as a value or as a secret', () => {
     const settings = keysOf(read('.env.example'), /^([A-Z][A-Z0-9_]*)=/gm).filter(
       (key) => !NOT_OF_A_CLUSTER.includes(key),
     );
-    const values = keysOf(read('helm/troupe/values.yaml'), /^ {2,4}([A-Z][A-Z0-9_]*):/gm);
+    const values = keysOf(read('helm/troupe/values.yaml'), /^ {2,4}([A-Z][A-Z0-9_]*):/gm).filter(
+      (key) => !NOT_OF_A_CLUSTER.includes(key),
+    );
     expect(values).toEqual(settings);
+  });
+
+  it('explains its values, and knows their settings in its schema', () => {
+    const checked = spawnSync(process.execPath, ['helm/build.mjs', '--check'], { cwd: workspace, encoding: 'utf8' });
+    expect(checked).toMatchObject({ status: 0, stderr: '' });
+  });
+
+  it('knows every value, and no other, in its schema', () => {
+    const { properties, $defs } = JSON.parse(read('helm/troupe/values.schema.json')) as Schema & { $defs: Defs };
+    expect(
+      unknownTo({ properties, additionalProperties: false }, parse(read('helm/troupe/values.yaml')), $defs),
+    ).toEqual([]);
+    const misspelt = { roles: { gateway: { autoscaling: { min: 1 } } }, image: { tags: '' } };
+    expect(unknownTo({ properties, additionalProperties: false }, misspelt, $defs)).toEqual([
+      'roles.gateway.autoscaling.min',
+      'image.tags',
+    ]);
   });
 });
 

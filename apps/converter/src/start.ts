@@ -11,10 +11,12 @@ const PAGES_PER_THREAD = 4;
 
 export async function startConverter({
   config,
+  log,
   metrics,
   instance,
 }: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
-  const link = await NatsLink.open({ url: config.natsUrl, name: instance });
+  const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
+  const link = await NatsLink.open({ server: config, name: instance, onProblem });
   await link.ensureTopology();
   watchLink(metrics, link);
   const threads = config.converterThreads || Math.max(1, availableParallelism() - 1);

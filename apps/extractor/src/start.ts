@@ -23,9 +23,9 @@ const POOL_SIZE = 8;
 export async function startExtractor(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
   const { config, log, metrics, instance } = context;
   const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
-  const link = await NatsLink.open({ url: config.natsUrl, name: instance, onProblem });
+  const link = await NatsLink.open({ server: config, name: instance, onProblem });
   await link.ensureTopology();
-  const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
+  const pool = createPool({ ...config, poolSize: POOL_SIZE, name: instance });
   const blobs = await openBlobs(config);
   watchLink(metrics, link);
   watchPool(metrics, pool);
@@ -65,6 +65,7 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
     checks: {
       nats: () => link.ping(),
       postgres: async () => void (await pool.query('SELECT 1')),
+      blobs: () => blobs.check(),
     },
     async drain() {
       tasks.drain();

@@ -15,7 +15,7 @@ import {
   SlotBoard,
   type NatsLink,
 } from '@troupe/messaging';
-import { watchLink, watchPool, type Logger, type Metrics } from '@troupe/observability';
+import { watchLink, watchPool, type HealthChecks, type Logger, type Metrics } from '@troupe/observability';
 import {
   BlockedHosts,
   ChangeHistory,
@@ -26,7 +26,7 @@ import {
   TeamProxies,
 } from '@troupe/persistence';
 import { AdLists } from './ads/index.js';
-import { CacheLookups, CacheWriter, PageCache } from './cache/index.js';
+import { CacheLookups, CacheWriter, KnownUrls, PageCache } from './cache/index.js';
 import { ChangeTracker } from './changes/change-tracker.js';
 import { DiffThread } from './changes/diff-thread.js';
 import {
@@ -90,13 +90,14 @@ export class FetcherParts {
     readonly servesHttp: boolean,
     /** Pages that the browser opens at once, 0 without one. */
     readonly browserPages: number,
+    readonly checks: HealthChecks,
     /** Closes everything, in order. Call it when nothing runs any more. */
     readonly close: () => Promise<void>,
   ) {}
 
   static async create(context: FetcherContext): Promise<FetcherParts> {
     const { config, instance, log, metrics } = context;
-    const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
+    const pool = createPool({ ...config, poolSize: POOL_SIZE, name: instance });
     watchLink(metrics, context.link);
     watchPool(metrics, pool);
     const blocklist = await BlockedHosts.watch(pool, (error) => log.warn({ err: error }, 'the blocklist was not read'));
@@ -166,6 +167,7 @@ export class FetcherParts {
       new SiteMapper({
         single,
         sitemaps: new SitemapFinder(fetch, robots, productOf(config.userAgent)),
+        known: new KnownUrls({ index: new PageCacheRepository(pool), log }),
         robotsAgent: productOf(config.userAgent),
         gapMs: config.hostGapMs,
       }),
@@ -181,6 +183,13 @@ export class FetcherParts {
       new RobotsJudge(robots, productOf(config.userAgent)),
       servesHttp,
       browserPages,
+      {
+        postgres: async () => void (await pool.query('SELECT 1')),
+        blobs: () => roots.check(),
+        ...(config.fetcherClasses.includes('http') && !config.fetcherClasses.includes('browser')
+          ? {}
+          : { browser: { optional: async () => checkBrowser(hasBrowser) } }),
+      },
       async () => {
         await reports.flush();
         await boards.stop();
@@ -308,6 +317,10 @@ function browserOf({ chromiumPath, fetcherClasses }: Readonly<TroupeConfig>): st
       'FETCHER_CLASSES names browser, and there is no browser: set CHROMIUM_PATH, install Chromium, or leave browser out',
     );
   return found;
+}
+
+function checkBrowser(hasBrowser: boolean): void {
+  if (!hasBrowser) throw new Error('none found: set CHROMIUM_PATH, or install Chromium');
 }
 
 /** `Troupe/0.1` -> `Troupe`: the name that robots.txt is matched against. */

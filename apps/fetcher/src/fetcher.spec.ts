@@ -153,7 +153,7 @@ suite('a fetcher on a real bus', () => {
     });
     const log = createLogger('fetcher', { level: 'error' });
     fetcher = await startFetcher({ config, log, metrics: new Metrics('fetcher'), instance: 'fetcher-one' });
-    link = await NatsLink.open({ url: config.natsUrl, name: 'test' });
+    link = await NatsLink.open({ server: config, name: 'test' });
     bus = new ActorBus(link);
     rpc = new Rpc(link);
     link.nc.subscribe('act.>', {

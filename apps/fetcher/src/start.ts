@@ -9,7 +9,7 @@ import { FetcherParts } from './fetcher.parts.js';
 export async function startFetcher(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
   const { config, log, metrics, instance } = context;
   const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
-  const link = await NatsLink.open({ url: config.natsUrl, name: instance, onProblem });
+  const link = await NatsLink.open({ server: config, name: instance, onProblem });
   await link.ensureTopology();
   await new WorkQueue(link).prepare('browser');
   const parts = await FetcherParts.create({ config, log, metrics, instance, link });
@@ -31,7 +31,7 @@ export async function startFetcher(context: ServiceContext<Readonly<TroupeConfig
       'no browser found: pages that need scripts go to fetchers with one, or are fetched without (set CHROMIUM_PATH)',
     );
   return {
-    checks: { nats: () => link.ping() },
+    checks: { nats: () => link.ping(), ...parts.checks },
     async drain() {
       // Nothing more is taken while what runs comes to its end.
       await Promise.all([app.close(), parts.lanes.drain()]);

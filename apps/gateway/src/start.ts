@@ -93,9 +93,10 @@ export async function startGateway(context: Context): Promise<RunningService> {
 }
 
 async function connect({ config, instance, log, metrics }: Context) {
-  const link = await NatsLink.open({ url: config.natsUrl, name: instance });
+  const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
+  const link = await NatsLink.open({ server: config, name: instance, onProblem });
   await link.ensureTopology();
-  const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
+  const pool = createPool({ ...config, poolSize: POOL_SIZE, name: instance });
   watchLink(metrics, link);
   watchPool(metrics, pool);
   const housekeeping = new Housekeeping(pool);
@@ -163,6 +164,8 @@ function buildServices(
     postgres: async () => void (await pool.query('SELECT 1')),
     nats: () => link.ping(),
     migrations: () => housekeeping.checkMigrations(),
+    // Without it results beyond the inline size cannot be read; everything else goes on.
+    blobs: { optional: () => blobs.check() },
   };
   const scrapes = new ScrapeService({ calls, link, tokens, usage, archive, targets, credits, documents, pages });
   const cancel = new JobCancelService({ status, cancels: new CancelBoard(link), children: jobs, publisher, instance });

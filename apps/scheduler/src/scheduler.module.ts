@@ -75,7 +75,7 @@ export class SchedulerModule {
       backlog: () => readBacklog(link),
       disk: () => (config.blobStore === 'fs' ? diskSpace(config.troupeDataDir) : Promise.resolve(null)),
     });
-    const rounds = new HousekeepingRounds(new Housekeeping(pool), blobs.results, runtime, log);
+    const rounds = new HousekeepingRounds(new Housekeeping(pool, config.databasePooler), blobs.results, runtime, log);
     const retention = new RetentionRounds({
       rows: new Retention(pool),
       blobs,

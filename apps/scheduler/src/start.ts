@@ -14,12 +14,12 @@ const POOL_SIZE = 4;
 export async function startScheduler(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
   const { config, log, metrics, instance } = context;
   const link = await NatsLink.open({
-    url: config.natsUrl,
+    server: config,
     name: instance,
-    onProblem: (problem) => log.warn({ problem }, 'NATS trouble'),
+    onProblem: (problem, error) => log.warn({ err: error }, problem),
   });
   await link.ensureTopology();
-  const pool = createPool({ databaseUrl: config.databaseUrl, poolSize: POOL_SIZE, name: instance });
+  const pool = createPool({ ...config, poolSize: POOL_SIZE, name: instance });
   const teams = await TeamSizes.watch(pool, (error) => log.warn({ err: error }, 'the sizes of teams were not read'));
   const blobs = await openBlobs(config);
   const app = await NestFactory.createApplicationContext(

@@ -42,6 +42,11 @@ function ofPlaywright() {
   return builds.flatMap((build) => places.map((place) => path.join(cache, build, place))).find(isProgram);
 }
 
+/** A browser that is there already. @returns {string | null} */
+export function presentChromium() {
+  return process.env.CHROMIUM_PATH || (onMachine() ?? ofPlaywright() ?? null);
+}
+
 /** @returns {Promise<string | null>} null: pages that need a browser will fail, with a code that says so */
 export async function findChromium() {
   const told = process.env.CHROMIUM_PATH;

@@ -19,6 +19,22 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{ include "troupe.selector" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* A role's settings over the defaults, as YAML. Argument: [root, key]. */}}
+{{- define "troupe.role" -}}
+{{- $root := index . 0 }}
+{{- $key := index . 1 }}
+{{- toYaml (mergeOverwrite (deepCopy $root.Values.defaults) (deepCopy (get $root.Values.roles $key))) }}
+{{- end }}
+
+{{/* "true" when there may be no browser for a while, because KEDA starts them. */}}
+{{- define "troupe.browsersSleep" -}}
+{{- $role := include "troupe.role" (list . "fetcherBrowser") | fromYaml }}
+{{- if and $role.enabled (eq $role.autoscaling.type "keda") (eq (int $role.autoscaling.minReplicas) 0) }}true{{ end }}
 {{- end }}
 
 {{- define "troupe.serviceAccount" -}}
@@ -38,6 +54,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- $repository := default .Values.image.repository .Values.image.browserRepository }}
 {{- $tag := default .Chart.AppVersion .Values.image.tag }}
 {{- if .Values.image.browserDigest }}{{ printf "%s@%s" $repository .Values.image.browserDigest }}
+{{- else if .Values.image.digest }}{{ fail "image.browserDigest must be set beside image.digest: the two images have digests of their own" }}
 {{- else }}{{ printf "%s:%s-browser" $repository $tag }}
 {{- end }}
 {{- end }}
@@ -55,7 +72,30 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- kebabcase . }}
 {{- end }}
 
-{{/* Environment of every container. */}}
+{{/* Values of the chart's own Secret; two of them have to come from somewhere. */}}
+{{- define "troupe.secretData" -}}
+{{- range $key := list "DATABASE_URL" "NATS_URL" }}
+{{- if not (or (get $.Values.secrets.keys $key) (hasKey $.Values.secrets.from $key)) }}
+{{- fail (printf "%s must be set: give secrets.keys.%s, secrets.from.%s or secrets.existingSecret" $key $key $key) }}
+{{- end }}
+{{- end }}
+{{- range $key, $value := .Values.secrets.keys }}
+{{- if and $value (not (hasKey $.Values.secrets.from $key)) }}
+{{ $key }}: {{ $value | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Single keys of Secrets that others made, such as a database operator. */}}
+{{- define "troupe.secretEnv" -}}
+{{- range $key, $from := .Values.secrets.from }}
+- name: {{ $key }}
+  valueFrom:
+    secretKeyRef: { name: {{ $from.name | quote }}, key: {{ $from.key | quote }} }
+{{- end }}
+{{- end }}
+
+{{/* Environment of every service. */}}
 {{- define "troupe.envFrom" -}}
 - configMapRef:
     name: {{ include "troupe.fullname" . }}-config
@@ -69,10 +109,15 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "troupe.commonEnv" -}}
 - name: HOST
   value: 0.0.0.0
+- name: PORT
+  value: '3002'
 - name: METRICS_PORT
   value: '9464'
 - name: TROUPE_DATA_DIR
   value: /data
+- name: HOME
+  value: /tmp
+{{- include "troupe.secretEnv" . }}
 {{- with .Values.extraEnv }}
 {{ toYaml . }}
 {{- end }}

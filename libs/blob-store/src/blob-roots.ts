@@ -1,5 +1,5 @@
 /** The roots of the store, each with its own way of forgetting (design/data-model.md §5). */
-import { readdir, rm } from 'node:fs/promises';
+import { access, constants, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { BlobNotFoundError, type BlobStore } from './blob-store.js';
 import { FsBlobStore } from './fs.store.js';
@@ -51,7 +51,7 @@ export interface OpenBlobs extends BlobRoots {
 export async function openBlobs(settings: BlobSettings): Promise<OpenBlobs> {
   if (settings.blobStore === 's3') return openS3(settings);
   const folder = path.join(settings.troupeDataDir, 'blobs');
-  const check = async (): Promise<void> => void (await readdir(settings.troupeDataDir));
+  const check = (): Promise<void> => access(settings.troupeDataDir, constants.R_OK | constants.W_OK);
   return { ...openBlobRoots(folder), check, close: () => undefined };
 }
 

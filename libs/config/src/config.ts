@@ -55,7 +55,21 @@ export class TroupeConfig {
   /** `team:key` pairs made at start when missing. */
   @toList @IsString({ each: true }) readonly troupeBootstrapKeys: string[] = [];
   @IsString() @IsNotEmpty() readonly databaseUrl: string = '';
+  /** What lies between the services and Postgres: nothing, or a pooler that lends connections for one transaction. */
+  @IsIn(['none', 'transaction']) readonly databasePooler: 'none' | 'transaction' = 'none';
+  /** One address or several; `tls://` insists on TLS. */
   @IsString() @IsNotEmpty() readonly natsUrl: string = '';
+  /** JWT and seed of a user, as `nsc` writes them. */
+  @IsOptional() @IsString() readonly natsCredsFile?: string;
+  /** Seed of an nkey. */
+  @IsOptional() @IsString() readonly natsNkeyFile?: string;
+  /** Who signed the server's certificate; unset = the authorities that Node knows. */
+  @IsOptional() @IsString() readonly natsTlsCaFile?: string;
+  /** Our own certificate and its key. */
+  @IsOptional() @IsString() readonly natsTlsCertFile?: string;
+  @IsOptional() @IsString() readonly natsTlsKeyFile?: string;
+  /** Copies of streams and buckets; 0 = three on a cluster of servers, else one. */
+  @toInt @IsIn([0, 1, 3, 5]) readonly natsReplicas: number = 0;
   /** Where results are kept: a folder below the data folder (`fs`), which all services must share, or a bucket (`s3`). */
   @IsIn(['fs', 's3']) readonly blobStore: 'fs' | 's3' = 'fs';
   /** Address of a server that speaks as S3 does; unset = Amazon's. */

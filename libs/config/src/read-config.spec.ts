@@ -83,6 +83,13 @@ describe('readConfig', () => {
     }
   });
 
+  it('refuses half a certificate, and two sets of credentials', () => {
+    expect(problemsOf({ ...NEEDED, NATS_TLS_CERT_FILE: '/c.pem' }).join()).toContain('NATS_TLS_KEY_FILE');
+    const both = { ...NEEDED, NATS_CREDS_FILE: '/a.creds', NATS_NKEY_FILE: '/a.nk' };
+    expect(problemsOf(both).join()).toContain('NATS_NKEY_FILE');
+    expect(problemsOf({ ...NEEDED, NATS_REPLICAS: '2' }).join()).toContain('NATS_REPLICAS');
+  });
+
   it('refuses a search provider without an address', () => {
     expect(problemsOf({ ...NEEDED, SEARCH_PROVIDER: 'searxng' }).join()).toContain('SEARXNG_URL');
     expect(problemsOf({ ...NEEDED, SEARCH_PROVIDER: 'bing' }).join()).toContain('SEARCH_PROVIDER');

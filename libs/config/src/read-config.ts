@@ -94,6 +94,12 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   if ((config.s3AccessKeyId === undefined) !== (config.s3SecretAccessKey === undefined)) {
     problems.push('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY: must be set together');
   }
+  if ((config.natsTlsCertFile === undefined) !== (config.natsTlsKeyFile === undefined)) {
+    problems.push('NATS_TLS_CERT_FILE and NATS_TLS_KEY_FILE: must be set together');
+  }
+  if (config.natsCredsFile !== undefined && config.natsNkeyFile !== undefined) {
+    problems.push('NATS_CREDS_FILE and NATS_NKEY_FILE: only one of them can be set');
+  }
   if (problems.length > 0) throw new ConfigError(problems);
   return Object.freeze(config);
 }

@@ -1,4 +1,7 @@
-export { MIN_PAYLOAD_BYTES, NatsLink, NatsServerUnfitError, type NatsLinkOptions } from './nats-link.js';
+export { MIN_PAYLOAD_BYTES } from './nats-fitness.js';
+export { NatsLink, NatsServerUnfitError, type NatsLinkOptions } from './nats-link.js';
+export { addressesShown, NatsAccessError, type NatsServerSettings } from './nats-server.js';
+export { examineNats, type JetStreamReport, type NatsReport, type StorageUse } from './nats-report.js';
 export { ActorBus, PublishError, type ActorBusOptions } from './actor-bus.js';
 export { MAX_BODY_BYTES, MessageTooLargeError } from './envelope.js';
 export type { Poison, PoisonHandler } from './mailbox.js';

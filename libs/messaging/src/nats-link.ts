@@ -6,27 +6,28 @@
  */
 import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
 import { Kvm, type KV } from '@nats-io/kv';
-import { connect, type ConnectionOptions, type NatsConnection } from '@nats-io/transport-node';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { TroupeError } from '@troupe/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ensureBuckets, ensureStreams } from './topology.js';
+import { isFitVersion, MIN_PAYLOAD_BYTES, OLDEST_SERVER, replicasFor } from './nats-fitness.js';
+import { accessOf, type NatsServerSettings } from './nats-server.js';
+import { ensureBuckets, ensureStreams, hasTooFewServers, isPassing } from './topology.js';
 
 export interface NatsLinkOptions {
-  /** One address or several, separated by commas. */
-  url: string;
+  server: NatsServerSettings;
   /** Shown in the server's list of connections. */
   name: string;
-  /** Copies of streams and buckets. @default 1 */
-  replicas?: number;
   /** Told of trouble that heals by itself. @default nothing */
   onProblem?: (problem: string, error: unknown) => void;
 }
 
-const MIN_SERVER = [2, 11] as const;
-/** What the server must accept in one message; `max_payload: 8MB` in its configuration. */
-export const MIN_PAYLOAD_BYTES = 8_000_000;
 const REQUEST_TIMEOUT_MS = 5_000;
 const RESTORE_RETRY_MS = 200;
+const CONNECT_RETRY_MS = 300;
+/** How often a server that cannot be reached is spoken of. */
+const COMPLAIN_EVERY_MS = 10_000;
+/** A cluster of servers elects its leaders within this time. */
+const ELECTION_MS = 30_000;
 
 /** Thrown by `NatsLink.open` when the server cannot carry Troupe; says what to change. */
 export class NatsServerUnfitError extends TroupeError {
@@ -34,18 +35,6 @@ export class NatsServerUnfitError extends TroupeError {
     super('UNKNOWN_ERROR', message);
     this.name = 'NatsServerUnfitError';
   }
-}
-
-/** The client takes credentials apart from addresses; a URL carries them as `user:password@` or `token@`. */
-function addressOf(url: string): Pick<ConnectionOptions, 'servers' | 'user' | 'pass' | 'token'> {
-  const parsed = url
-    .split(',')
-    .map((server) => new URL(server.includes('://') ? server.trim() : `nats://${server.trim()}`));
-  const servers = parsed.map(({ host }) => host);
-  const { username, password } = parsed.find((server) => server.username !== '') ?? parsed[0]!;
-  if (username === '') return { servers };
-  const user = decodeURIComponent(username);
-  return password === '' ? { servers, token: user } : { servers, user, pass: decodeURIComponent(password) };
 }
 
 export class NatsLink {
@@ -68,23 +57,12 @@ export class NatsLink {
   }
 
   /**
-   * Connects, waiting for a server that is not there yet.
+   * Connects, waiting for a server that is not there yet or does not let us in.
    * @throws NatsServerUnfitError when the server is older than 2.11, has no JetStream or takes too small messages.
+   * @throws NatsAccessError when a file with credentials cannot be used.
    */
   static async open(options: NatsLinkOptions): Promise<NatsLink> {
-    const nc = await connect({
-      ...addressOf(options.url),
-      name: options.name,
-      maxReconnectAttempts: -1,
-      waitOnFirstConnect: true,
-      ignoreAuthErrorAbort: true,
-      noAsyncTraces: true,
-      reconnectTimeWait: 200,
-      reconnectJitter: 100,
-      pingInterval: 10_000,
-      maxPingOut: 2,
-      timeout: REQUEST_TIMEOUT_MS,
-    });
+    const nc = await connectPatiently(options);
     try {
       checkServer(nc);
       const jsm = await jetstreamManager(nc, { timeout: REQUEST_TIMEOUT_MS, checkAPI: false });
@@ -147,9 +125,29 @@ export class NatsLink {
   }
 
   async #ensure(): Promise<void> {
-    const replicas = this.options.replicas ?? 1;
-    await ensureStreams(this.jsm, replicas);
-    await ensureBuckets(this.jsm, this.#kvm, replicas);
+    const untilMs = performance.now() + ELECTION_MS;
+    for (;;) {
+      try {
+        await ensureStreams(this.jsm, this.#replicas());
+        await ensureBuckets(this.jsm, this.#kvm, this.#replicas());
+        return;
+      } catch (error) {
+        if (hasTooFewServers(error)) throw new NatsServerUnfitError(this.#tooFewServers());
+        if (!isPassing(error) || !this.isUp() || performance.now() > untilMs) throw error;
+        this.problem('JetStream does not answer yet', error);
+        await sleep(RESTORE_RETRY_MS * 5);
+      }
+    }
+  }
+
+  /** Copies of streams and buckets. */
+  #replicas(): number {
+    return replicasFor(this.options.server, this.nc.info?.cluster);
+  }
+
+  #tooFewServers(): string {
+    const servers = this.nc.info?.cluster === undefined ? 'The NATS server is alone' : 'The NATS cluster is too small';
+    return `${servers}: it cannot keep ${this.#replicas()} copies. Add servers with JetStream, or set NATS_REPLICAS=1`;
   }
 
   async #watchStatus(): Promise<void> {
@@ -178,13 +176,38 @@ export class NatsLink {
   }
 }
 
+async function connectPatiently({ server, name, onProblem }: NatsLinkOptions): Promise<NatsConnection> {
+  const access = accessOf(server);
+  for (let toldAtMs = -COMPLAIN_EVERY_MS; ;) {
+    try {
+      return await connect({
+        ...access,
+        name,
+        maxReconnectAttempts: -1,
+        ignoreAuthErrorAbort: true,
+        noAsyncTraces: true,
+        reconnectTimeWait: 200,
+        reconnectJitter: 100,
+        pingInterval: 10_000,
+        maxPingOut: 2,
+        timeout: REQUEST_TIMEOUT_MS,
+      });
+    } catch (error) {
+      if (performance.now() - toldAtMs >= COMPLAIN_EVERY_MS) {
+        toldAtMs = performance.now();
+        onProblem?.('NATS cannot be reached yet', error);
+      }
+      await sleep(CONNECT_RETRY_MS);
+    }
+  }
+}
+
 function checkServer(nc: NatsConnection): void {
   const info = nc.info;
   if (info === undefined) throw new NatsServerUnfitError('The NATS server did not introduce itself');
-  const [major = 0, minor = 0] = info.version.split('.').map((part) => Number.parseInt(part, 10));
-  if (major < MIN_SERVER[0] || (major === MIN_SERVER[0] && minor < MIN_SERVER[1])) {
+  if (!isFitVersion(info.version)) {
     throw new NatsServerUnfitError(
-      `nats-server ${info.version} is too old: Troupe needs ${MIN_SERVER.join('.')} or newer`,
+      `nats-server ${info.version} is too old: Troupe needs ${OLDEST_SERVER.join('.')} or newer`,
     );
   }
   if (info.jetstream !== true) {

@@ -8,7 +8,7 @@ import {
   type StreamConfig,
 } from '@nats-io/jetstream';
 import type { Kvm } from '@nats-io/kv';
-import { nanos } from '@nats-io/nats-core';
+import { nanos, NoRespondersError, RequestError, TimeoutError } from '@nats-io/nats-core';
 import { BUCKETS, STREAM_ACT, STREAM_WORK } from '@troupe/contracts';
 
 const HOUR_MS = 3_600_000;
@@ -17,6 +17,9 @@ const MINUTE_MS = 60_000;
 /** JetStream's words for "there is one of this name, but different". */
 const NAME_IN_USE = 10058;
 const STREAM_NOT_FOUND = 10059;
+/** No peers for so many copies; copies on a server that is alone. */
+const TOO_FEW_SERVERS = new Set([10005, 10074]);
+const STATUS_UNAVAILABLE = 503;
 
 type DesiredStream = Pick<
   StreamConfig,
@@ -67,9 +70,23 @@ export async function ensureStreams(jsm: JetStreamManager, replicas: number): Pr
 
 export async function ensureBuckets(jsm: JetStreamManager, kvm: Kvm, replicas: number): Promise<void> {
   for (const [bucket, { storage, ttlMs }] of Object.entries(DESIRED_BUCKETS)) {
-    if ((await currentStream(jsm, `KV_${bucket}`)) !== null) continue;
+    const current = await currentStream(jsm, `KV_${bucket}`);
+    if (current !== null && current.num_replicas !== replicas)
+      await jsm.streams.update(current.name, { ...current, num_replicas: replicas });
+    if (current !== null) continue;
     await unlessTaken(() => kvm.create(bucket, { storage, ttl: ttlMs, history: 1, replicas, allow_direct: true }));
   }
+}
+
+/** The servers are there, but not enough of them for the copies that were asked for. */
+export function hasTooFewServers(error: unknown): boolean {
+  return error instanceof JetStreamApiError && TOO_FEW_SERVERS.has(error.code);
+}
+
+/** Leaders are being elected, or the answer was lost: the same call may succeed later. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof JetStreamApiError) return error.status === STATUS_UNAVAILABLE;
+  return error instanceof TimeoutError || error instanceof RequestError || error instanceof NoRespondersError;
 }
 
 async function ensureStream(jsm: JetStreamManager, desired: DesiredStream): Promise<void> {

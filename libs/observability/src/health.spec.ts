@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Server } from 'node:http';
-import { askChecks, Health, serveHealth } from './health.js';
+import { Dependencies, Health, serveHealth } from './health.js';
 import { Metrics } from './metrics.js';
 
 const servers: Server[] = [];
@@ -20,7 +20,7 @@ const up = async (): Promise<void> => undefined;
 describe('health', () => {
   it('is alive but not ready while the service starts', async () => {
     const get = await served(new Health('gateway', 'gateway-1'));
-    expect((await get('/health/liveness')).status).toBe(200);
+    for (const path of ['/health/liveness', '/health/live']) expect((await get(path)).status).toBe(200);
     expect(await get('/health/readiness')).toMatchObject({ status: 503, body: { status: 'starting' } });
   });
 
@@ -52,8 +52,34 @@ describe('health', () => {
   });
 
   it('takes a dependency that does not answer for down', async () => {
-    const answers = await askChecks({ slow: () => new Promise<void>(() => undefined) }, 20);
+    const answers = await new Dependencies({ slow: () => new Promise<void>(() => undefined) }, 20).ask();
     expect(answers).toMatchObject({ slow: { status: 'down', error: 'no answer within 20 ms' } });
+  });
+
+  it('stays ready without what is optional, and says so', async () => {
+    const health = new Health('fetcher', 'fetcher-1');
+    health.running({ nats: up, browser: { optional: () => Promise.reject(new Error('none installed')) } });
+    expect(await (await served(health))('/health/ready')).toMatchObject({
+      status: 200,
+      body: { status: 'degraded', checks: { browser: { status: 'down', optional: true, error: 'none installed' } } },
+    });
+  });
+
+  it('asks a dependency once for all who want to know within a second, and tells the age of the answer', async () => {
+    let asked = 0;
+    const dependencies = new Dependencies({ bus: async () => void asked++ });
+    await Promise.all([dependencies.ask(), dependencies.ask()]);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    const { bus } = await dependencies.ask();
+    expect(asked).toBe(1);
+    expect(bus!.ageMs).toBeGreaterThanOrEqual(50);
+    expect(bus!.forMs).toBeGreaterThanOrEqual(bus!.ageMs);
+  });
+
+  it('repeats no credentials of a failure, and the parts of one that has only parts', async () => {
+    const parts = new AggregateError([new Error('connect to postgres://me:secret@db refused'), new Error('other')], '');
+    const { db } = await new Dependencies({ db: () => Promise.reject(parts) }).ask();
+    expect(db!.error).toBe('connect to postgres://[redacted]@db refused; other');
   });
 
   it('is not ready any more while it drains', async () => {

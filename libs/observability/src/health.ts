@@ -2,19 +2,35 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Metrics } from './metrics.js';
+import { hideCredentials } from './redact.js';
 
 /** Resolves when the dependency answers, rejects with the reason when it does not. */
 export type HealthCheck = () => Promise<void>;
 
+/** A dependency without which the service still does most of its work. */
+export interface OptionalCheck {
+  optional: HealthCheck;
+}
+
+/** By the names of the dependencies. */
+export type HealthChecks = Record<string, HealthCheck | OptionalCheck>;
+
 export interface CheckAnswer {
   status: 'up' | 'down';
+  /** Present when the service is ready without it. */
+  optional?: true;
   /** How long the answer took. */
   ms: number;
+  /** How old the answer is. */
+  ageMs: number;
+  /** How long it has been so, as far as anybody asked. */
+  forMs: number;
   error?: string;
 }
 
 export interface Readiness {
-  status: 'ok' | 'starting' | 'draining' | 'unavailable';
+  /** `degraded`: ready, but something optional is down. */
+  status: 'ok' | 'degraded' | 'starting' | 'draining' | 'unavailable';
   service: string;
   instance: string;
   checks: Record<string, CheckAnswer>;
@@ -22,46 +38,112 @@ export interface Readiness {
 
 /** A dependency that does not answer within this time counts as down. */
 export const CHECK_TIMEOUT_MS = 2_000;
+/** Probes, people and dashboards that ask at the same time are told the same. */
+const FRESH_MS = 1_000;
 
-async function askOne(check: HealthCheck, timeoutMs: number): Promise<CheckAnswer> {
-  const startedMs = performance.now();
+interface Verdict {
+  error?: string;
+  ms: number;
+  at: number;
+}
+
+/** One dependency, asked at most once a second however many want to know. */
+class Dependency {
+  private last: Verdict | null = null;
+  private asking: Promise<Verdict> | null = null;
+  private changedAt = 0;
+
+  constructor(
+    private readonly check: HealthCheck | OptionalCheck,
+    private readonly timeoutMs: number,
+  ) {}
+
+  async answer(): Promise<CheckAnswer> {
+    const { error, ms, at } = await this.verdict();
+    const now = performance.now();
+    return {
+      status: error === undefined ? 'up' : 'down',
+      ...(typeof this.check === 'function' ? {} : { optional: true }),
+      ms,
+      ageMs: Math.round(now - at),
+      forMs: Math.round(now - this.changedAt),
+      ...(error === undefined ? {} : { error }),
+    };
+  }
+
+  private async verdict(): Promise<Verdict> {
+    if (this.last !== null && performance.now() - this.last.at < FRESH_MS) return this.last;
+    this.asking ??= this.ask().finally(() => (this.asking = null));
+    return this.asking;
+  }
+
+  private async ask(): Promise<Verdict> {
+    const check = typeof this.check === 'function' ? this.check : this.check.optional;
+    const startedMs = performance.now();
+    const error = await failureOf(check, this.timeoutMs);
+    const at = performance.now();
+    if (this.last === null || (this.last.error === undefined) !== (error === undefined)) this.changedAt = at;
+    this.last = { ...(error === undefined ? {} : { error }), ms: Math.round(at - startedMs), at };
+    return this.last;
+  }
+}
+
+async function failureOf(check: HealthCheck, timeoutMs: number): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
   });
   try {
     await Promise.race([check(), tooLate]);
-    return { status: 'up', ms: Math.round(performance.now() - startedMs) };
+    return undefined;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return { status: 'down', ms: Math.round(performance.now() - startedMs), error: reason };
+    return hideCredentials(reasonOf(error));
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** Asks all dependencies at the same time; never rejects. */
-export async function askChecks(
-  checks: Record<string, HealthCheck>,
-  timeoutMs: number = CHECK_TIMEOUT_MS,
-): Promise<Record<string, CheckAnswer>> {
-  const names = Object.keys(checks);
-  const answers = await Promise.all(Object.values(checks).map((check) => askOne(check, timeoutMs)));
-  return Object.fromEntries(answers.map((answer, i) => [names[i] ?? '', answer]));
+/** What failed on several addresses of one name says so in its parts only. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join('; ');
+  const { message, name } = error instanceof Error ? error : { message: String(error), name: 'Error' };
+  return message === '' ? name : message;
+}
+
+/** Everything that a service depends on; all of it is asked at the same time. */
+export class Dependencies {
+  private readonly known: [name: string, dependency: Dependency][];
+
+  constructor(checks: HealthChecks, timeoutMs: number = CHECK_TIMEOUT_MS) {
+    this.known = Object.entries(checks).map(([name, check]) => [name, new Dependency(check, timeoutMs)]);
+  }
+
+  /** Never rejects. */
+  async ask(): Promise<Record<string, CheckAnswer>> {
+    const answers = await Promise.all(this.known.map(async ([name, one]) => [name, await one.answer()] as const));
+    return Object.fromEntries(answers);
+  }
+}
+
+/** How a service is that runs. */
+export function statusOf(answers: Record<string, CheckAnswer>): 'ok' | 'degraded' | 'unavailable' {
+  const down = Object.values(answers).filter(({ status }) => status === 'down');
+  if (down.length === 0) return 'ok';
+  return down.every(({ optional }) => optional) ? 'degraded' : 'unavailable';
 }
 
 /** State of a service as its probes see it. */
 export class Health {
   private phase: 'starting' | 'running' | 'draining' = 'starting';
-  private checks: Record<string, HealthCheck> = {};
+  private dependencies = new Dependencies({});
 
   constructor(
     readonly service: string,
     readonly instance: string,
   ) {}
 
-  running(checks: Record<string, HealthCheck>): void {
-    this.checks = checks;
+  running(checks: HealthChecks): void {
+    this.dependencies = new Dependencies(checks);
     this.phase = 'running';
   }
 
@@ -70,9 +152,8 @@ export class Health {
   }
 
   async readiness(): Promise<Readiness> {
-    const checks = await askChecks(this.checks);
-    const isUp = Object.values(checks).every((answer) => answer.status === 'up');
-    const status = this.phase !== 'running' ? this.phase : isUp ? 'ok' : 'unavailable';
+    const checks = await this.dependencies.ask();
+    const status = this.phase === 'running' ? statusOf(checks) : this.phase;
     return { status, service: this.service, instance: this.instance, checks };
   }
 }
@@ -95,16 +176,21 @@ async function route({ health, metrics }: OpsView, path: string | undefined, res
     response.end(text);
     return;
   }
-  if (path === '/health/liveness') return answer(response, 200, { status: 'ok' });
-  if (path !== '/health/readiness')
+  if (LIVENESS.has(path ?? '')) return answer(response, 200, { status: 'ok' });
+  if (!READINESS.has(path ?? ''))
     return answer(response, 404, { error: 'only /health/liveness, /health/readiness and /metrics' });
   const readiness = await health.readiness();
-  answer(response, readiness.status === 'ok' ? 200 : 503, readiness);
+  answer(response, readiness.status === 'ok' || readiness.status === 'degraded' ? 200 : 503, readiness);
 }
 
+/** The long names, and those that Kubernetes' own components have made usual. */
+const LIVENESS = new Set(['/health/liveness', '/health/live']);
+const READINESS = new Set(['/health/readiness', '/health/ready']);
+
 /**
- * `GET /health/liveness` (200 while the event loop turns) and `GET /health/readiness` (200 only when running and every
- * dependency answers, 503 otherwise, always with an answer per dependency), and `GET /metrics` for Prometheus.
+ * `GET /health/liveness` or `/health/live` (200 while the event loop turns), `GET /health/readiness` or `/health/ready` (200
+ * only when running and every dependency answers that is needed, 503 otherwise, always with an answer per dependency), and
+ * `GET /metrics` for Prometheus.
  */
 export async function serveHealth(view: OpsView, port: number, host: string): Promise<{ url: string; server: Server }> {
   const server = createServer((request, response) => void route(view, request.url?.split('?')[0], response));

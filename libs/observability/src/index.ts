@@ -3,7 +3,15 @@ export { createLogger, type Logger, type LoggerOptions } from './logger.js';
 export { hideCredentials } from './redact.js';
 export { TimeSlice } from './time-slice.js';
 export { prettyLine } from './pretty.js';
-export { askChecks, type CheckAnswer, type HealthCheck, type Readiness } from './health.js';
+export {
+  Dependencies,
+  statusOf,
+  type CheckAnswer,
+  type HealthCheck,
+  type HealthChecks,
+  type OptionalCheck,
+  type Readiness,
+} from './health.js';
 export {
   DRAIN_TIMEOUT_MS,
   EXIT_BAD_CONFIG,

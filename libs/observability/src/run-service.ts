@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { watchEventLoop } from './event-loop.js';
-import { Health, serveHealth, type HealthCheck } from './health.js';
+import { Health, serveHealth, type HealthChecks } from './health.js';
 import { createLogger, type Logger } from './logger.js';
 import { Metrics } from './metrics.js';
 
@@ -31,7 +31,7 @@ export interface ServiceContext<C> {
 
 export interface RunningService {
   /** Readiness asks every one of them; name them after the dependency (`postgres`, `nats`). */
-  checks: Record<string, HealthCheck>;
+  checks: HealthChecks;
   /** Stop taking work, finish what is begun, close connections. At most `DRAIN_TIMEOUT_MS`, then the process ends. */
   drain(): Promise<void>;
   /** Address of the service's own interface, if it has one; announced with the ready message. */

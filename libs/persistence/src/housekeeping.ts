@@ -2,7 +2,7 @@
 import type pg from 'pg';
 import { dayBounds, createPartitionSql, partitionName, PARTITIONED_TABLES } from './partitions.js';
 import { MIGRATIONS, MIGRATIONS_TABLE } from './migrations/index.js';
-import { ignoreLostConnection, sqlState, withTransaction } from './pool.js';
+import { ignoreLostConnection, sqlState, withTransaction, type DatabasePooler } from './pool.js';
 
 const DAYS_AHEAD = 3;
 const PARTITION_LOCK = 7_361_002;
@@ -34,7 +34,11 @@ interface Partition {
 }
 
 export class Housekeeping {
-  constructor(private readonly pool: pg.Pool) {}
+  /** @param databasePooler what the pool's connections lead through */
+  constructor(
+    private readonly pool: pg.Pool,
+    private readonly databasePooler: DatabasePooler = 'none',
+  ) {}
 
   /** Today's partitions and those of the next three days. Never waits for a lock longer than 1 s. */
   async ensurePartitions(): Promise<void> {
@@ -134,9 +138,18 @@ export class Housekeeping {
     return rows[0]!.needed === false;
   }
 
-  /** `DETACH … CONCURRENTLY` runs outside transactions; its connection is closed so that `lock_timeout` does not leak. */
   private async drop(partition: Partition): Promise<boolean> {
-    const { table, name, state } = partition;
+    try {
+      await (this.databasePooler === 'none' ? this.dropBesideReaders(partition) : this.dropInOneGo(partition));
+      return true;
+    } catch (error) {
+      if (TRY_LATER.has(sqlState(error) ?? '')) return false;
+      throw error;
+    }
+  }
+
+  /** `DETACH … CONCURRENTLY` runs outside transactions; its connection is closed so that `lock_timeout` does not leak. */
+  private async dropBesideReaders({ table, name, state }: Partition): Promise<void> {
     const detach = `ALTER TABLE ${table} DETACH PARTITION ${name}`;
     const client = await this.pool.connect();
     client.on('error', ignoreLostConnection);
@@ -145,13 +158,23 @@ export class Housekeeping {
       if (state === 'attached') await client.query(`${detach} CONCURRENTLY`);
       if (state === 'detaching') await client.query(`${detach} FINALIZE`);
       await client.query(`DROP TABLE ${name}`);
-      return true;
-    } catch (error) {
-      if (TRY_LATER.has(sqlState(error) ?? '')) return false;
-      throw error;
     } finally {
       client.release(true);
     }
+  }
+
+  /** A pooler keeps a setting for one transaction only: whoever reads the table waits, for a second at most. */
+  private dropInOneGo({ table, name, state }: Partition): Promise<void> {
+    const detach = `ALTER TABLE ${table} DETACH PARTITION ${name}`;
+    return withTransaction(
+      this.pool,
+      async (client) => {
+        if (state === 'attached') await client.query(detach);
+        if (state === 'detaching') await client.query(`${detach} FINALIZE`);
+        await client.query(`DROP TABLE ${name}`);
+      },
+      'BEGIN; SET LOCAL lock_timeout = 1000',
+    );
   }
 }
 

@@ -1,4 +1,6 @@
-export { createPool, type PoolOptions } from './pool.js';
+export { createPool, type DatabasePooler, type PoolOptions } from './pool.js';
+export { connectionAdvice } from './connection-advice.js';
+export { examineDatabase, type DatabaseReport } from './database-report.js';
 export { createDataSource, migrate, poolOf } from './data-source.js';
 export { PgActorStore, type PgActorStoreOptions } from './actor-store/pg-actor-store.js';
 export { Housekeeping } from './housekeeping.js';

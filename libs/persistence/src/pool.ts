@@ -1,8 +1,14 @@
 /** Connections and transactions on bare node-postgres; nothing in here knows a table. */
 import pg from 'pg';
 
+/** What stands between us and Postgres: nothing, or a pooler that lends a connection for one transaction. */
+export type DatabasePooler = 'none' | 'transaction';
+
 export interface PoolOptions {
+  /** With `sslmode`, `sslrootcert`, `sslcert` and `sslkey` as libpq knows them. */
   databaseUrl: string;
+  /** @default 'none' */
+  databasePooler?: DatabasePooler;
   /** Most connections this process opens. Schedulers 4, gateway 8. */
   poolSize: number;
   /** `application_name`, seen in `pg_stat_activity`. */
@@ -16,9 +22,10 @@ const IDLE_TIMEOUT_MS = 60_000;
  * Settings of every pool of ours. `pipeline` sends statements that were issued together without waiting for each
  * answer, which makes a whole turn three or four round trips.
  */
-export function poolConfig({ databaseUrl, poolSize, name }: PoolOptions): pg.PoolConfig {
+export function poolConfig({ databaseUrl, databasePooler, poolSize, name }: PoolOptions): pg.PoolConfig {
   return {
-    connectionString: databaseUrl,
+    connectionString: connectionString(databaseUrl),
+    ...(databasePooler === 'transaction' ? { Client: UnnamedClient } : {}),
     max: poolSize,
     application_name: name,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -26,6 +33,29 @@ export function poolConfig({ databaseUrl, poolSize, name }: PoolOptions): pg.Poo
     keepAlive: true,
     pipeline: true,
   };
+}
+
+/**
+ * node-postgres takes every `sslmode` for `verify-full` unless it is told to read it as libpq does: `require` encrypts,
+ * `verify-ca` and `verify-full` also check who answers.
+ */
+function connectionString(databaseUrl: string): string {
+  const isMute = !/[?&]sslmode=/.test(databaseUrl) || /[?&]uselibpqcompat=/.test(databaseUrl);
+  return isMute ? databaseUrl : `${databaseUrl}&uselibpqcompat=true`;
+}
+
+/**
+ * Statements without names: a pooler in transaction mode hands the next transaction to another connection, which has never
+ * heard of a statement that was prepared on this one.
+ */
+class UnnamedClient extends pg.Client {
+  /** All ways of calling it that have a name to lose have it in their first argument. */
+  override query(...args: unknown[]): never {
+    const [query, ...rest] = args;
+    const isNamed = typeof query === 'object' && query !== null && 'name' in query && !('submit' in query);
+    const call = super.query as (...args: unknown[]) => never;
+    return call.call(this, isNamed ? { ...query, name: undefined } : query, ...rest);
+  }
 }
 
 /** A pool for processes that only run turns and caches: it costs no TypeORM. Lost connections show at the next query. */

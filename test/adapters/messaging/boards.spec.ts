@@ -21,8 +21,8 @@ describe('boards on a real server', () => {
 
   beforeAll(async () => {
     server = await TestNatsServer.start();
-    link = await NatsLink.open({ url: server.url, name: 'a' });
-    other = await NatsLink.open({ url: server.url, name: 'b' });
+    link = await NatsLink.open({ server: { natsUrl: server.url }, name: 'a' });
+    other = await NatsLink.open({ server: { natsUrl: server.url }, name: 'b' });
     await Promise.all([link.ensureTopology(), other.ensureTopology()]);
   });
   afterAll(async () => {

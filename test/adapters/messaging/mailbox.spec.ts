@@ -13,8 +13,8 @@ describe('mailboxes on a real server', () => {
 
   beforeAll(async () => {
     server = await TestNatsServer.start();
-    link = await NatsLink.open({ url: server.url, name: 'a' });
-    other = await NatsLink.open({ url: server.url, name: 'b' });
+    link = await NatsLink.open({ server: { natsUrl: server.url }, name: 'a' });
+    other = await NatsLink.open({ server: { natsUrl: server.url }, name: 'b' });
     await Promise.all([link, other, link, other, link, other].map((each) => each.ensureTopology()));
   });
   afterAll(async () => {

@@ -7,6 +7,15 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../support/free-port.js';
 
+export interface TestNatsOptions {
+  /** `max_payload` of the configuration. @default '8MB' */
+  maxPayload?: string;
+  /** Further lines of the configuration. @default none */
+  lines?: string;
+  /** @default true */
+  jetStream?: boolean;
+}
+
 export class TestNatsServer {
   #child: ChildProcess | null = null;
 
@@ -20,20 +29,22 @@ export class TestNatsServer {
     return `nats://127.0.0.1:${this.port}`;
   }
 
-  /** @param maxPayload `max_payload` of the configuration. @default '8MB' */
-  static async start(maxPayload = '8MB'): Promise<TestNatsServer> {
+  static async start(options: TestNatsOptions = {}): Promise<TestNatsServer> {
     const binary = process.env.TEST_NATS_SERVER;
     if (binary === undefined || binary === '')
       throw new Error('TEST_NATS_SERVER names no nats-server: see README.md of this folder');
     const dir = mkdtempSync(path.join(tmpdir(), 'troupe-nats-'));
     const server = new TestNatsServer(binary, dir, await freePort());
-    const store = path.join(dir, 'store');
-    writeFileSync(
-      path.join(dir, 'nats.conf'),
-      `listen: "127.0.0.1:${server.port}"\nmax_payload: ${maxPayload}\njetstream { store_dir: "${store}" }\n`,
-    );
+    server.configure(options);
     await server.up();
     return server;
+  }
+
+  /** Takes effect at the next `up`. */
+  configure({ maxPayload = '8MB', lines = '', jetStream = true }: TestNatsOptions): void {
+    const store = jetStream ? `jetstream { store_dir: "${path.join(this.dir, 'store')}" }\n` : '';
+    const text = `listen: "127.0.0.1:${this.port}"\nmax_payload: ${maxPayload}\n${store}${lines}`;
+    writeFileSync(path.join(this.dir, 'nats.conf'), text);
   }
 
   async up(): Promise<void> {

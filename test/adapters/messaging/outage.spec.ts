@@ -18,7 +18,7 @@ describe('a server that is killed and comes back', () => {
 
   beforeEach(async () => {
     server = await TestNatsServer.start();
-    link = await NatsLink.open({ url: server.url, name: 'outage' });
+    link = await NatsLink.open({ server: { natsUrl: server.url }, name: 'outage' });
     await link.ensureTopology();
   });
   afterEach(async () => {
@@ -86,7 +86,7 @@ describe('a server that is killed and comes back', () => {
   }
 
   it('sees what another process cancels after the restart', async () => {
-    const other = await NatsLink.open({ url: server.url, name: 'other' });
+    const other = await NatsLink.open({ server: { natsUrl: server.url }, name: 'other' });
     await other.ensureTopology();
     const watching = new CancelBoard(link);
     await watching.start();
@@ -104,12 +104,14 @@ describe('a server that is killed and comes back', () => {
 describe('a server that cannot carry Troupe', () => {
   let server: TestNatsServer;
   beforeAll(async () => {
-    server = await TestNatsServer.start('1MB');
+    server = await TestNatsServer.start({ maxPayload: '1MB' });
   });
   afterAll(() => server.stop());
 
   it('is refused with a sentence that says what to change', async () => {
-    await expect(NatsLink.open({ url: server.url, name: 'x' })).rejects.toThrow(NatsServerUnfitError);
-    await expect(NatsLink.open({ url: server.url, name: 'x' })).rejects.toThrow(/set max_payload to 8MB/);
+    await expect(NatsLink.open({ server: { natsUrl: server.url }, name: 'x' })).rejects.toThrow(NatsServerUnfitError);
+    await expect(NatsLink.open({ server: { natsUrl: server.url }, name: 'x' })).rejects.toThrow(
+      /set max_payload to 8MB/,
+    );
   });
 });

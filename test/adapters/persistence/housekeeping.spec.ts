@@ -176,6 +176,21 @@ describe('dropping what expired', () => {
     ]);
   });
 
+  it('happens in transactions behind a pooler that keeps no settings, and leaves what is locked there, too', async () => {
+    await addPastDay(today - 12);
+    const behindPooler = new Housekeeping(pool, 'transaction');
+    const reader = await pool.connect();
+    await reader.query('BEGIN');
+    await reader.query(`SELECT FROM url_outcome`);
+    const dropped = await behindPooler.dropExpired();
+    expect(dropped).toContain(`page_d${today - 12}`);
+    expect(dropped).not.toContain(`url_outcome_d${today - 12}`);
+    await reader.query('COMMIT');
+    reader.release();
+    expect(await behindPooler.dropExpired()).toContain(`url_outcome_d${today - 12}`);
+    for (let i = 0; i < 3; i++) expect((await pool.query('SHOW lock_timeout')).rows).toEqual([{ lock_timeout: '0' }]);
+  });
+
   it('removes tombstones when their time is over', async () => {
     const [old, young] = [randomUUID(), randomUUID()];
     await pool.query(

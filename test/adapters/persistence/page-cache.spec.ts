@@ -13,6 +13,7 @@ const META: CachedPageMeta = {
   etag: '"\u00e9"',
   lastModified: null,
 };
+const SITE = '00000000000000aa';
 const STORED = { hour: '2026112911', bytes: 100 };
 
 let db: TestDatabase;
@@ -31,12 +32,28 @@ const pageOf = (key: ReturnType<typeof keyOf>, blob: string) => ({
   blob,
   meta: META,
 });
+const stored = (key: ReturnType<typeof keyOf>, blob: string, siteH = SITE) => ({ ...pageOf(key, blob), siteH });
 
 describe('the index of the page cache', () => {
+  it('names the URLs of a site, of one team, the newest first', async () => {
+    const [team, other] = [randomUUID(), randomUUID()];
+    const [old, young, elsewhere] = [
+      keyOf(team, '00000000000000a1'),
+      keyOf(team, '00000000000000a2'),
+      keyOf(team, '00000000000000a3'),
+    ];
+    await cache.store([stored(old, 'a')], STORED);
+    await cache.store([stored(young, 'b'), stored(elsewhere, 'c', '00000000000000bb')], STORED);
+    await cache.store([stored(keyOf(other, '00000000000000a4'), 'd')], STORED);
+    const urls = [young, old].map(({ urlH }) => `http://site.test/${urlH}`);
+    expect(await cache.urlsOf(team, SITE, 10)).toEqual(urls);
+    expect(await cache.urlsOf(team, SITE, 1)).toEqual(urls.slice(0, 1));
+  });
+
   it('finds the pages of a team by URL and variant, with their age', async () => {
     const [team, other] = [randomUUID(), randomUUID()];
     const keys = [keyOf(team, 'ffffffffffffffff'), keyOf(team, '0000000000000001'), keyOf(other, '0000000000000001')];
-    await cache.store([pageOf(keys[0]!, 'a'), pageOf(keys[1]!, 'b')], STORED);
+    await cache.store([stored(keys[0]!, 'a'), stored(keys[1]!, 'b')], STORED);
     const found = await cache.find([...keys, keyOf(team, '0000000000000001', '0000000000000001')]);
     expect(found).toHaveLength(2);
     expect(found).toEqual(
@@ -51,8 +68,8 @@ describe('the index of the page cache', () => {
 
   it('replaces a page, also within one statement, and weighs what was written', async () => {
     const key = keyOf(randomUUID(), '0000000000000002');
-    const before = await cache.store([pageOf(key, 'a'), pageOf(key, 'b')], STORED);
-    const after = await cache.store([pageOf(key, 'c')], { hour: '2026112912', bytes: 7 });
+    const before = await cache.store([stored(key, 'a'), stored(key, 'b')], STORED);
+    const after = await cache.store([stored(key, 'c')], { hour: '2026112912', bytes: 7 });
     expect(after - before).toBe(7);
     expect(await cache.find([key])).toMatchObject([{ blob: 'c' }]);
   });
@@ -62,7 +79,7 @@ describe('the index of the page cache', () => {
     const keys = Array.from({ length: 50 }, (_, i) => keyOf(team, (i + 16).toString(16).padStart(16, '0')));
     const rounds = Array.from({ length: 8 }, (_, i) =>
       cache.store(
-        (i % 2 === 0 ? keys : keys.toReversed()).map((key) => pageOf(key, `${i}`)),
+        (i % 2 === 0 ? keys : keys.toReversed()).map((key) => stored(key, `${i}`)),
         STORED,
       ),
     );
@@ -72,7 +89,7 @@ describe('the index of the page cache', () => {
 
   it('makes a page young again', async () => {
     const key = keyOf(randomUUID(), '0000000000000003');
-    await cache.store([pageOf(key, 'a')], STORED);
+    await cache.store([stored(key, 'a')], STORED);
     await db.pool.query(`UPDATE page_cache SET at = now() - interval '1 day' WHERE team_id = $1`, [key.team]);
     expect((await cache.find([key]))[0]!.ageMs).toBeGreaterThan(86_000_000);
     await cache.renew([key]);
@@ -82,8 +99,8 @@ describe('the index of the page cache', () => {
   it('is emptied hour by hour', async () => {
     const retention = new Retention(db.pool);
     const [old, young] = [keyOf(randomUUID(), '0000000000000004'), keyOf(randomUUID(), '0000000000000005')];
-    await cache.store([pageOf(old, 'a')], { hour: '2026010101', bytes: 11 });
-    await cache.store([pageOf(young, 'b')], { hour: '2026010102', bytes: 22 });
+    await cache.store([stored(old, 'a')], { hour: '2026010101', bytes: 11 });
+    await cache.store([stored(young, 'b')], { hour: '2026010102', bytes: 22 });
     expect((await retention.cacheBuckets()).slice(0, 2)).toEqual([
       { hour: '2026010101', bytes: 11 },
       { hour: '2026010102', bytes: 22 },

@@ -51,7 +51,7 @@ const rounds = (more: { cacheMaxBytes?: number } = {}) =>
 async function cacheMegabyte(hour: string, fill: number): Promise<void> {
   const blob = await blobs.cache.put(Buffer.alloc(MB, fill), hour);
   const key = { team: randomUUID(), urlH: '0000000000000001', variantH: '0000000000000001' };
-  const page = { ...key, url: 'http://site.test/', blob, meta: {} as never };
+  const page = { ...key, url: 'http://site.test/', siteH: key.urlH, blob, meta: {} as never };
   await new PageCacheRepository(db.pool).store([page], { hour, bytes: MB });
 }
 

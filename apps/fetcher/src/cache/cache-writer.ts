@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, brotliCompressSync, constants } from 'node:zlib';
 import { hourOf, putTogether, type BlobStore } from '@troupe/blob-store';
 import type { CachedPageMeta, PageCacheKey, PageCacheRepository } from '@troupe/persistence';
+import { siteOf } from './known-urls.js';
 
 const compressInThread = promisify(brotliCompress);
 /** What is compressed in place takes a third of the time that handing it to a thread takes in all. */
@@ -119,7 +120,7 @@ export class CacheWriter {
     const packed = await pack(pages);
     const hour = hourOf(this.#nowMs() + (KEPT_HOURS + 1) * HOUR_MS);
     const keys = await putTogether(blobs, packed, hour);
-    const rows = pages.map(({ key, url, meta }, i) => ({ ...key, url, meta, blob: keys[i]! }));
+    const rows = pages.map(({ key, url, meta }, i) => ({ ...key, url, siteH: siteOf(url), meta, blob: keys[i]! }));
     const bytes = packed.reduce((sum, { byteLength }) => sum + byteLength, 0);
     const total = await index.store(rows, { hour, bytes });
     if (total > maxBytes) this.#fullUntil = this.#nowMs() + FULL_MS;

@@ -2,7 +2,7 @@
  * Bodies read with a cap that holds while they stream, for the bytes received and for what they decode to: an endless
  * body and a decompression bomb both end at the cap, not in memory.
  */
-import type { Readable, Transform } from 'node:stream';
+import type { Transform } from 'node:stream';
 import zlib from 'node:zlib';
 import { TroupeError } from '@troupe/contracts';
 import { bodyTooLarge } from './engine-errors.js';
@@ -14,8 +14,13 @@ export const ACCEPT_ENCODING = HAS_ZSTD ? 'gzip, deflate, br, zstd' : 'gzip, def
 /** A page encoded more often than this is an attack. */
 const MAX_CODINGS = 3;
 
+/** Chunks as they arrive, each a `Buffer`; read at the pace of the reader. */
+export interface BodySource extends AsyncIterable<unknown> {
+  destroy(): unknown;
+}
+
 export interface EncodedBody {
-  stream: Readable;
+  source: BodySource;
   contentEncoding: string | undefined;
   contentLength: string | undefined;
   url: string;
@@ -23,16 +28,16 @@ export interface EncodedBody {
 }
 
 /**
- * Reads a body to its end. The stream is destroyed when this rejects.
- * @throws TroupeError SCRAPE_BODY_TOO_LARGE, SCRAPE_SITE_ERROR for a body that cannot be decoded; the stream's own error
+ * Reads a body to its end. The source is destroyed when this rejects.
+ * @throws TroupeError SCRAPE_BODY_TOO_LARGE, SCRAPE_SITE_ERROR for a body that cannot be decoded; the source's own error
  */
 export async function readBody(body: EncodedBody): Promise<Uint8Array> {
   try {
     if (Number(body.contentLength ?? 0) > body.maxBytes) throw bodyTooLarge(body.url, body.maxBytes);
     const codings = parseCodings(body.contentEncoding);
-    return await (codings.length === 0 ? gather(body.stream, body) : decode(codings, body));
+    return await (codings.length === 0 ? gather(body.source, body) : decode(codings, body));
   } catch (error) {
-    body.stream.on('error', () => undefined).destroy();
+    body.source.destroy();
     throw error;
   }
 }
@@ -45,10 +50,10 @@ function parseCodings(header: string | undefined): string[] {
   return names.filter((name) => name !== '' && name !== 'identity' && name !== 'utf-8').reverse();
 }
 
-async function gather(stream: AsyncIterable<unknown>, limit: { url: string; maxBytes: number }): Promise<Buffer> {
+async function gather(source: AsyncIterable<unknown>, limit: { url: string; maxBytes: number }): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of stream) {
+  for await (const chunk of source) {
     const bytes = chunk as Buffer;
     size += bytes.length;
     if (size > limit.maxBytes) throw bodyTooLarge(limit.url, limit.maxBytes);
@@ -59,7 +64,7 @@ async function gather(stream: AsyncIterable<unknown>, limit: { url: string; maxB
 
 async function decode(codings: string[], body: EncodedBody): Promise<Buffer> {
   if (codings.length > MAX_CODINGS) throw undecodable(body.url, codings.join(', '));
-  const source = body.stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  const source = body.source[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   const first = await source.next();
   if (first.done === true) return Buffer.alloc(0);
   let decoded = capped(rest(first.value, source), body);

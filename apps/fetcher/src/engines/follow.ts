@@ -1,8 +1,7 @@
 /** The part of a fetch that the plain clients share: hop by hop, each address checked, caps and errors alike. */
-import type { Readable } from 'node:stream';
 import { checkUrlTarget, type AllowList } from '@troupe/egress';
 import type { EngineName, ProxyClass } from '@troupe/contracts';
-import { readBody } from './content-decoding.js';
+import { readBody, type BodySource } from './content-decoding.js';
 import { Deadline } from './deadline.js';
 import { RedirectRefused, refuseRedirect, toEngineError } from './engine-errors.js';
 import { WITHOUT_BROWSER, type EngineRequest, type EngineResponse, type UpstreamProxy } from './engine.js';
@@ -15,7 +14,7 @@ export interface Hop {
   statusCode: number;
   statusText: string;
   headers: Record<string, string | string[] | undefined>;
-  stream: Readable;
+  body: BodySource;
   /** Gets rid of the body, keeping the connection where that is cheap. */
   discard(): Promise<void>;
 }
@@ -79,7 +78,7 @@ async function openLast(
 
 function readHop(hop: Hop, url: string, maxBytes: number): Promise<Uint8Array> {
   return readBody({
-    stream: hop.stream,
+    source: hop.body,
     contentEncoding: flat(hop.headers['content-encoding']),
     contentLength: first(hop.headers['content-length']),
     url,

@@ -82,7 +82,7 @@ export class GotEngine implements FetchEngine {
       statusCode: response.statusCode,
       statusText: response.statusMessage || (STATUS_CODES[response.statusCode] ?? ''),
       headers: response.headers,
-      stream,
+      body: stream.on('error', () => undefined),
       discard: async () => stop(),
     };
   }

@@ -2,6 +2,7 @@
 import { connectOf, Connector, type AllowList, type Resolver } from '@troupe/egress';
 import { LRUCache } from 'lru-cache';
 import { Agent } from 'undici';
+import { arrivalOf } from './arrival.js';
 import {
   CONNECT_TIMEOUT_MS,
   userAgentText,
@@ -65,15 +66,17 @@ export class HttpEngine implements FetchEngine {
     const url = new URL(hop.url);
     const agents = this.agentsFor(hop.upstream);
     const agent = hop.skipTlsVerification ? agents.trusting : agents.verifying;
-    const { statusCode, statusText, headers, body } = await agent.request({
-      origin: url.origin,
-      path: url.pathname + url.search,
-      method: 'GET',
-      headers: { ...this.headers, ...hop.headers },
-      signal: hop.deadline.signal,
-    });
-    const discard = (): Promise<void> => body.dump({ limit: DISCARD_BYTES, signal: hop.deadline.signal });
-    return { statusCode, statusText, headers, stream: body, discard };
+    const { statusCode, statusText, headers, body } = await arrivalOf(
+      agent,
+      {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: 'GET',
+        headers: { ...this.headers, ...hop.headers },
+      },
+      hop.deadline.signal,
+    );
+    return { statusCode, statusText, headers, body, discard: () => body.dump(DISCARD_BYTES) };
   }
 
   private agentsFor(upstream: UpstreamProxy | undefined): Agents {

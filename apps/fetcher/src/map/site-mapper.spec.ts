@@ -54,10 +54,12 @@ interface FakeSite {
   robots?: string;
   files?: Record<string, string | Buffer>;
   pages?: Record<string, FakePage>;
+  /** Paths that the cache knows. */
+  known?: string[];
 }
 
 /** A mapper on a site of this test; `asked` is what was fetched beside robots.txt, in order. */
-function fixture({ robots = '', files = {}, pages = {} }: FakeSite) {
+function fixture({ robots = '', files = {}, pages = {}, known = [] }: FakeSite) {
   const asked: string[] = [];
   const file = parseRobots(robots);
   const rules = {
@@ -84,6 +86,7 @@ function fixture({ robots = '', files = {}, pages = {} }: FakeSite) {
   const mapper = new SiteMapper({
     single: { fetch },
     sitemaps: new SitemapFinder({ get }, rules, 'Troupe'),
+    known: { of: () => Promise.resolve(known.map((path) => new URL(path, ORIGIN).href)) },
     robotsAgent: 'Troupe',
     gapMs: 0,
   });
@@ -132,6 +135,14 @@ describe('a map', () => {
     });
     expect(paths[0]).toBe('/');
     expect(paths.sort()).toEqual(['/', '/guessed', '/linked', '/packed']);
+  });
+
+  it('lists what is known from earlier, as far as it belongs to the map', async () => {
+    const known = ['/orphan', 'http://elsewhere.test/', '/'];
+    const pages = { '/': { links: ['/linked'] }, '/linked': {} };
+    expect((await map({ known, pages })).paths).toEqual(['/', '/linked', '/orphan']);
+    const { paths } = await map({ known, files: { '/sitemap.xml': urlset(['/a']) } }, { sitemap: 'only' });
+    expect(paths).toEqual(['/', '/a']);
   });
 
   it('carries title and description of the pages that were read', async () => {

@@ -11,6 +11,7 @@ import {
   type Uuid,
 } from '@troupe/contracts';
 import { canonicalize } from '@troupe/frontier';
+import type { KnownUrls } from '../cache/index.js';
 import type { FetchedPage } from '../pages/page-fetcher.js';
 import type { SinglePages } from '../scrape/single-pages.js';
 import { LinkCollection } from './link-collection.js';
@@ -24,6 +25,7 @@ import { SiteWalk } from './site-walk.js';
 export interface SiteMapperParts {
   single: Pick<SinglePages, 'fetch'>;
   sitemaps: Pick<SitemapFinder, 'collect' | 'feed'>;
+  known: Pick<KnownUrls, 'of'>;
   /** Matched against robots.txt by the walk. */
   robotsAgent: string;
   /** Least time between two pages of a walk. */
@@ -125,11 +127,12 @@ export class SiteMapper {
     });
   }
 
-  /** What the start page says and links to; feeds and a short walk when that and the sitemaps were not enough. */
+  /** What the start page says and links to, and what is known from earlier; feeds and a short walk when that was not enough. */
   async #fillUp(task: Task, { base, links }: Site, page: FetchedPage): Promise<void> {
     const { spec, endsAt, signal } = task;
     const texts = readTexts(page);
     await links.addPage(base, page, texts);
+    await links.addAll(await this.parts.known.of(task.team, base));
     const walk = new SiteWalk({
       links,
       isEnough: () =>

@@ -1,4 +1,4 @@
-import { getDomain } from 'tldts';
+import { registrableDomain } from '../site-key.js';
 import { withoutWww, type UrlParts } from '../url-parts.js';
 import type { ScopeRuleFactory } from './rule.js';
 
@@ -14,7 +14,7 @@ export function isSameHost(a: UrlParts, b: UrlParts): boolean {
  * no subdomains.
  */
 export const hostRule: ScopeRuleFactory = (scope, base) => {
-  const domain = registrableDomain(base);
+  const domain = registrableDomain(base.hostname);
   return (candidate) => {
     if (isSameHost(candidate, base)) return null;
     if (scope.allowExternalLinks) return null;
@@ -25,9 +25,5 @@ export const hostRule: ScopeRuleFactory = (scope, base) => {
 
 /** Asks the list only about hosts that end as the domain does. */
 function isUnder(domain: string, candidate: UrlParts): boolean {
-  return candidate.hostname.endsWith(domain) && registrableDomain(candidate) === domain;
-}
-
-function registrableDomain(parts: UrlParts): string | null {
-  return getDomain(parts.hostname, { allowPrivateDomains: true });
+  return candidate.hostname.endsWith(domain) && registrableDomain(candidate.hostname) === domain;
 }

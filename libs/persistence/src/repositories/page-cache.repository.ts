@@ -39,6 +39,8 @@ export interface CachedPage extends PageCacheKey {
 
 export interface NewCachedPage extends PageCacheKey {
   url: string;
+  /** Of the `siteKey` of the URL. */
+  siteH: Fingerprint;
   blob: string;
   meta: CachedPageMeta;
 }
@@ -64,17 +66,18 @@ const RENEW: BulkStatement<PageCacheKey> = {
 const STORE: BulkStatement<NewCachedPage> = {
   name: 'page-cache-store',
   text: `WITH pages AS (
-      INSERT INTO page_cache (team_id, url_h, opt_h, url, blob, meta, bucket, at)
-      SELECT team_id, url_h, opt_h, url, blob, meta::jsonb, $7, now()
-      FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[]) AS x(team_id, url_h, opt_h, url, blob, meta)
+      INSERT INTO page_cache (team_id, url_h, opt_h, url, blob, meta, site_h, bucket, at)
+      SELECT team_id, url_h, opt_h, url, blob, meta::jsonb, site_h, $8, now()
+      FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bigint[])
+        AS x(team_id, url_h, opt_h, url, blob, meta, site_h)
       ORDER BY 1, 2, 3
       ON CONFLICT (team_id, url_h, opt_h) DO UPDATE SET url = EXCLUDED.url, blob = EXCLUDED.blob, meta = EXCLUDED.meta,
-        bucket = EXCLUDED.bucket, at = EXCLUDED.at),
+        site_h = EXCLUDED.site_h, bucket = EXCLUDED.bucket, at = EXCLUDED.at),
     weighed AS (
-      INSERT INTO page_cache_bucket AS b (bucket, bytes) VALUES ($7, $8)
+      INSERT INTO page_cache_bucket AS b (bucket, bytes) VALUES ($8, $9)
       ON CONFLICT (bucket) DO UPDATE SET bytes = b.bytes + EXCLUDED.bytes)
     SELECT coalesce(sum(bytes), 0)::float8 AS bytes FROM page_cache_bucket`,
-  columns: [...KEYS, (r) => storable(r.url), (r) => r.blob, (r) => storableJson(r.meta)],
+  columns: [...KEYS, (r) => storable(r.url), (r) => r.blob, (r) => storableJson(r.meta), (r) => int64(r.siteH)],
 };
 
 interface CacheRecord {
@@ -116,6 +119,16 @@ export class PageCacheRepository {
     const query = bulkQuery(STORE, rows, Number(stored.hour), stored.bytes);
     const result = await this.pool.query<{ bytes: number }>(query);
     return result.rows[0]!.bytes + stored.bytes;
+  }
+
+  /** URLs of a site's pages, the newest first; a page that is kept in several variants may come more than once. */
+  async urlsOf(team: Uuid, siteH: Fingerprint, limit: number): Promise<string[]> {
+    const { rows } = await this.pool.query<{ url: string }>({
+      name: 'page-cache-urls',
+      text: `SELECT url FROM page_cache WHERE team_id = $1 AND site_h = $2 ORDER BY at DESC LIMIT $3`,
+      values: [team, int64(siteH), limit],
+    });
+    return rows.map(({ url }) => url);
   }
 
   /** Their sites have confirmed them. */

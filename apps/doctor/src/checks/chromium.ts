@@ -1,0 +1,65 @@
+import { CHROMIUM_ARGS, findChromium } from '@troupe/chromium';
+import type { Browser } from 'playwright-core';
+import { failure, fine, reasonOf, warning, type Finding } from '../finding.js';
+import type { Patient } from '../patient.js';
+
+const LAUNCH_MS = 20_000;
+const INSTALL = 'Install Chromium (Debian and Ubuntu: apt-get install chromium), or set CHROMIUM_PATH.';
+/** Seen only where the page was really shown. */
+const PAGE = 'data:text/html,<title>doctor</title><script>document.title += location.protocol</script>';
+const TITLE = 'doctordata:';
+
+/** Found, started with the fetcher's own switches, and made to run a script. */
+export async function checkChromium({ config }: Patient): Promise<Finding[]> {
+  const program = findChromium(config.chromiumPath);
+  if (program === null && config.chromiumPath !== undefined)
+    return [failure('chromium', `CHROMIUM_PATH is ${config.chromiumPath}, which cannot be run`, INSTALL)];
+  if (program === null) {
+    const found = 'none: pages are fetched over HTTP only, and pages that need a browser fail';
+    return [warning('chromium', found, INSTALL)];
+  }
+  const isRoot = process.getuid?.() === 0;
+  const guarded = isRoot ? null : await tryToRun(program, true);
+  if (guarded !== null && 'version' in guarded) return [describe(program, guarded.version, true)];
+  const bare = await tryToRun(program, false);
+  if ('version' in bare) return [describe(program, bare.version, false)];
+  const mend =
+    'Run it by hand to see more; on slim systems a library is missing (ldd names it), or /dev/shm is too small.';
+  return [failure('chromium', `${program} does not start: ${bare.refusal}`, mend)];
+}
+
+function describe(program: string, version: string, isSandboxed: boolean): Finding {
+  const found = `Chromium ${version} at ${program}`;
+  if (isSandboxed) return fine('chromium', found);
+  const isRoot = process.getuid?.() === 0;
+  const mend = isRoot
+    ? 'Run fetchers as an ordinary user: as root Chromium has no sandbox.'
+    : 'Allow user namespaces to this user (kernel.unprivileged_userns_clone, or a seccomp profile): Chromium’s sandbox needs them.';
+  return warning('chromium', `${found}, without its sandbox`, mend);
+}
+
+/** The version of a browser that has shown a page, else why it has not. */
+type Attempt = { version: string } | { refusal: string };
+
+async function tryToRun(program: string, chromiumSandbox: boolean): Promise<Attempt> {
+  const { chromium } = await import('playwright-core');
+  let browser: Browser | null = null;
+  try {
+    browser = await chromium.launch({
+      executablePath: program,
+      args: [...CHROMIUM_ARGS],
+      chromiumSandbox,
+      timeout: LAUNCH_MS,
+    });
+    const page = await browser.newPage();
+    await page.goto(PAGE, { timeout: LAUNCH_MS });
+    const title = await page.title();
+    return title === TITLE
+      ? { version: browser.version() }
+      : { refusal: `a page with a script has the title "${title}"` };
+  } catch (error) {
+    return { refusal: reasonOf(error) };
+  } finally {
+    await browser?.close().catch(() => undefined);
+  }
+}

@@ -1,0 +1,68 @@
+/** Looks at everything an installation needs, and at nothing for longer than its check may take. */
+import { hideCredentials } from '@troupe/observability';
+import { checkBlobs } from './checks/blobs.js';
+import { checkChromium } from './checks/chromium.js';
+import { checkDisk, checkMemory, checkOpenFiles } from './checks/machine.js';
+import { checkNames } from './checks/names.js';
+import { checkNats } from './checks/nats.js';
+import { checkPostgres } from './checks/postgres.js';
+import { failure, reasonOf, type Finding } from './finding.js';
+import { admit, type Patient } from './patient.js';
+
+interface Check {
+  about: string;
+  limitMs: number;
+  run(patient: Patient): Promise<Finding[]>;
+}
+
+const CHECKS: readonly Check[] = [
+  { about: 'postgres', limitMs: 25_000, run: checkPostgres },
+  { about: 'nats', limitMs: 30_000, run: checkNats },
+  { about: 'blob store', limitMs: 20_000, run: checkBlobs },
+  { about: 'dns', limitMs: 15_000, run: checkNames },
+  { about: 'disk', limitMs: 5_000, run: checkDisk },
+  { about: 'open files', limitMs: 5_000, run: checkOpenFiles },
+  { about: 'memory', limitMs: 5_000, run: checkMemory },
+];
+
+/** Alone and last: a browser that starts takes the whole machine, and the others' time limits with it. */
+const CHROMIUM: Check = { about: 'chromium', limitMs: 60_000, run: checkChromium };
+
+export interface Circumstances {
+  /** Addresses may be missing: `npm start` brings its own Postgres and NATS. */
+  isEmbedded: boolean;
+  /** Wall clock in ms. @default Date.now */
+  now?: () => number;
+}
+
+/** Findings in the order of the checks, most of which run side by side. Never rejects; no finding tells a secret. */
+export async function examine(
+  environment: Record<string, string | undefined>,
+  circumstances: Circumstances,
+): Promise<Finding[]> {
+  const { patient, findings } = admit(environment, circumstances);
+  const side = await Promise.all(CHECKS.map((check) => runInTime(check, patient)));
+  const last = await runInTime(CHROMIUM, patient);
+  return [...findings, ...side.flat(), ...last].map(withoutSecrets);
+}
+
+async function runInTime({ about, limitMs, run }: Check, patient: Patient): Promise<Finding[]> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Finding[]>((resolve) => {
+    const found = `no answer within ${limitMs / 1000} s`;
+    const mend = 'Something hangs: look at the network between here and there, and at the load of both.';
+    timer = setTimeout(() => resolve([failure(about, found, mend)]), limitMs);
+  });
+  try {
+    return await Promise.race([run(patient), late]);
+  } catch (error) {
+    return [failure(about, reasonOf(error), 'This should not have happened: please report it.')];
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function withoutSecrets(finding: Finding): Finding {
+  const { found, mend } = finding;
+  return { ...finding, found: hideCredentials(found), ...(mend === undefined ? {} : { mend: hideCredentials(mend) }) };
+}
