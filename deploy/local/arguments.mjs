@@ -12,7 +12,7 @@ export const HELP = `Troupe: a crash-safe web crawler cluster that speaks the Fi
 
 Cluster
   --fetchers N  --schedulers N  --gateways N  --converters N
-                       replicas of a service, default 1 each; --fetchers 0 leaves fetching to processes of your own
+                       replicas of a service, default 1 each; 0 fetchers or schedulers: to be processes of your own
   --data-dir DIR       data of this cluster, default TROUPE_DATA_DIR or .troupe
   --json               one line on standard output when ready, {"ready":true,"url":…,"apiKey":…}; logs on standard error
   --no-build           use dist/ as it is
@@ -124,7 +124,7 @@ export function parseArguments(argv) {
     url: toUrl(target),
     replicas: {
       fetchers: count('fetchers', command === 'start' ? 0 : 1),
-      schedulers: count('schedulers'),
+      schedulers: count('schedulers', command === 'start' ? 0 : 1),
       gateways: count('gateways'),
       converters: count('converters', 0),
     },

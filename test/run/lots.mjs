@@ -50,6 +50,7 @@ const KINDS = [
   { match: /\/test\/contract\/(?!operation)/, lot: 'contract', places: 1, shares: true },
   { match: /\/test\/(clients\/tools|e2e\/sdk)/, lot: 'clients', places: 1, shares: true },
   { match: /\/test\/e2e\/(no-fetcher|accounts)\./, places: 1 },
+  { match: /\/test\/ops\/(rolling|scaling)\./, places: 1 },
   { match: /\/test\/e2e\/(documents|branding|change-tracking)\./, lot: 'formats', places: 1, shares: true },
   { match: /\/test\/e2e\/(webhooks|browser)\./, places: Math.min(2, PLACES) },
   { match: /\/test\/e2e\/(actions|job-calls|page-view)\./, places: 1 },

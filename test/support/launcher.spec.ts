@@ -40,7 +40,7 @@ describe('the command line', () => {
     [['crawl', 'ftp://a'], 'not an http or https address'],
     [['crawl', 'http://a', 'http://b'], '"http://b" is one word too many'],
     [['scrape', 'http://a', '--limit', '3'], '--limit belongs to crawl and map'],
-    [['--schedulers', '0'], '--schedulers takes a whole number from 1 on, not "0"'],
+    [['--gateways', '0'], '--gateways takes a whole number from 1 on, not "0"'],
     [['crawl', 'http://a', '--format', 'pdf'], '--format is one of'],
     [['doctor', 'now'], '"now" is one word too many'],
     [['doctor', '--fetchers', '2'], '--fetchers belongs to a cluster'],

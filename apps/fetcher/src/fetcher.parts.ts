@@ -39,6 +39,7 @@ import {
   GotEngine,
   HttpEngine,
   Ladder,
+  loadBrowserStack,
   userAgentText,
   type FetchEngine,
 } from './engines/index.js';
@@ -52,6 +53,7 @@ import { cacheCounts } from './metrics/cache-counts.js';
 import { browserCounts, watchBrowsers } from './metrics/browser-counts.js';
 import { FetchCounts, MeteredEngine } from './metrics/metered-engine.js';
 import { politenessCounts } from './metrics/politeness-counts.js';
+import { OtherBrowsers } from './other-browsers.js';
 import { PageFetcher, type Engines } from './pages/page-fetcher.js';
 import { PageFinisher } from './pages/page-finisher.js';
 import { ProxiedEngine, ProxyPools, StealthHosts } from './proxies/index.js';
@@ -86,6 +88,8 @@ export class FetcherParts {
     readonly mapper: SiteMapper,
     readonly scrapes: ScrapeRunner,
     readonly robots: RobotsJudge,
+    /** It takes pages of any kind, robots.txt, sitemaps and maps; else only pages that need a browser. */
+    readonly servesHttp: boolean,
     /** Pages that the browser opens at once, 0 without one. */
     readonly browserPages: number,
     readonly checks: HealthChecks,
@@ -112,9 +116,12 @@ export class FetcherParts {
       files: createArtifactWriter(config, roots.artifacts),
     });
     const hasBrowser = browserPages > 0;
+    const servesHttp = config.fetcherClasses.length === 0 || config.fetcherClasses.includes('http');
+    // Who shows pages and does nothing else will need it at once; nobody waits for this process yet.
+    if (!servesHttp) await loadBrowserStack();
     const boards = await startBoards(context, hasBrowser);
     const { converter, stopConverter } = createConverter(context);
-    const { slots, penalties, cancels, pauses } = boards;
+    const { slots, penalties, cancels, pauses, browsers } = boards;
     const mailboxes = new ActorBus(context.link);
     const reports = new HostReports({ mailboxes, penalties, instance, log });
     const express = new ExpressSlots({ board: slots, perHost: config.hostExpressConn, instance, log });
@@ -156,6 +163,7 @@ export class FetcherParts {
           log,
           resultTtlHours: config.resultTtlHours,
           tracer,
+          handsOver: () => !hasBrowser && browsers.areExpected(),
         },
         config.fetcherConcurrency,
       ),
@@ -174,15 +182,18 @@ export class FetcherParts {
         finisher,
         rpc,
         hasBrowser,
-        browserElsewhere: boards.browserElsewhere,
+        browserElsewhere: () => browsers.areThere(),
         tracer,
       }),
       new RobotsJudge(robots, productOf(config.userAgent)),
+      servesHttp,
       browserPages,
       {
         postgres: async () => void (await pool.query('SELECT 1')),
         blobs: () => roots.check(),
-        browser: { optional: async () => checkBrowser(hasBrowser) },
+        ...(config.fetcherClasses.includes('http') && !config.fetcherClasses.includes('browser')
+          ? {}
+          : { browser: { optional: async () => checkBrowser(hasBrowser) } }),
       },
       async () => {
         await reports.flush();
@@ -239,7 +250,7 @@ function createEngines(
   const resolver = new Resolver({ servers: config.dnsServers, allow });
   const identity = { userAgent: config.userAgent, contactUrl: config.contactUrl ?? null };
   const proxy = new EgressProxy(resolver);
-  const executablePath = findChromium(config.chromiumPath);
+  const executablePath = browserOf(config);
   const concurrency = browserConcurrency(config.browserConcurrency);
   const observer = browserCounts(metrics);
   const userAgent = userAgentText(identity);
@@ -266,29 +277,34 @@ function createEngines(
   return { engines, proxies, browserPages: browser.isAvailable ? concurrency : 0, closeEngines };
 }
 
-async function startBoards({ link, instance }: FetcherContext, hasBrowser: boolean) {
+async function startBoards({ config, link, instance }: FetcherContext, hasBrowser: boolean) {
   const members = new MemberBoard(link);
-  const browsers = hasBrowser ? new MemberBoard(link) : null;
+  const own = hasBrowser ? new MemberBoard(link) : null;
   const penalties = new PenaltyBoard(link);
   const cancels = new CancelBoard(link);
   const pauses = new PauseBoard(link);
   await Promise.all([
     members.start({ id: instance, kind: 'fetcher' }),
-    browsers?.start({ id: `${instance}.${BROWSER_KIND}`, kind: BROWSER_KIND }),
+    own?.start({ id: `${instance}.${BROWSER_KIND}`, kind: BROWSER_KIND }),
     penalties.start(),
     cancels.start(),
     pauses.start(),
   ]);
   const slots = new SlotBoard(link, members);
+  const browsers = new OtherBrowsers({
+    isSeen: () => members.list().some(({ kind }) => kind === BROWSER_KIND),
+    areOnDemand: config.browserOnDemand,
+  });
   return {
     penalties,
     cancels,
     pauses,
     slots,
-    browserElsewhere: () => members.list().some(({ kind }) => kind === BROWSER_KIND),
+    browsers,
     stop: async () => {
+      browsers.stop();
       await slots.stop();
-      await Promise.all([members.stop(), browsers?.stop(), penalties.stop(), cancels.stop(), pauses.stop()]);
+      await Promise.all([members.stop(), own?.stop(), penalties.stop(), cancels.stop(), pauses.stop()]);
     },
   };
 }
@@ -312,6 +328,17 @@ function createConverter({ config, link, metrics, tracer }: FetcherContext): {
     },
   );
   return { converter: new MeteredConverter(converter, metrics, tracer), stopConverter: () => Promise.resolve() };
+}
+
+/** null: this fetcher has none, or is to leave browser work to others. @throws Error when it was to do nothing else */
+function browserOf({ chromiumPath, fetcherClasses }: Readonly<TroupeConfig>): string | null {
+  if (fetcherClasses.length > 0 && !fetcherClasses.includes('browser')) return null;
+  const found = findChromium(chromiumPath);
+  if (found === null && fetcherClasses.length > 0)
+    throw new Error(
+      'FETCHER_CLASSES names browser, and there is no browser: set CHROMIUM_PATH, install Chromium, or leave browser out',
+    );
+  return found;
 }
 
 function checkBrowser(hasBrowser: boolean): void {

@@ -1,26 +1,24 @@
 import { NestFactory } from '@nestjs/core';
 import type { MicroserviceOptions } from '@nestjs/microservices';
 import type { TroupeConfig } from '@troupe/config';
-import { NatsLink, NatsStrategy } from '@troupe/messaging';
+import { NatsLink, NatsStrategy, WorkQueue } from '@troupe/messaging';
 import type { RunningService, ServiceContext } from '@troupe/observability';
-import { FetcherModule } from './fetcher.module.js';
+import { expectedSubjects, FetcherModule } from './fetcher.module.js';
 import { FetcherParts } from './fetcher.parts.js';
-
-/** Without these the fetcher would leave work lying. */
-const EXPECTED = ['work.http.hi', 'work.http.lo', 'work.kick.hi', 'work.kick.lo', 'rpc.fetch.http', 'rpc.map'];
 
 export async function startFetcher(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
   const { config, log, metrics, tracer, instance } = context;
   const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
   const link = await NatsLink.open({ server: config, name: instance, onProblem, tracer });
   await link.ensureTopology();
+  await new WorkQueue(link).prepare('browser');
   const parts = await FetcherParts.create({ config, log, metrics, tracer, instance, link });
   const { fetcherConcurrency } = config;
   const strategy = new NatsStrategy({
     link,
     maxInFlight: fetcherConcurrency,
     capacity: fetcherConcurrency,
-    expects: EXPECTED,
+    expects: expectedSubjects(parts),
   });
   const app = await NestFactory.createMicroservice<MicroserviceOptions>(FetcherModule.with(parts), {
     strategy,
@@ -28,8 +26,10 @@ export async function startFetcher(context: ServiceContext<Readonly<TroupeConfig
     abortOnError: false,
   });
   await app.listen();
-  if (parts.browserPages === 0)
-    log.warn('no browser found: pages that need scripts are fetched without them (set CHROMIUM_PATH)');
+  if (parts.browserPages === 0 && config.fetcherClasses.length === 0)
+    log.warn(
+      'no browser found: pages that need scripts go to fetchers with one, or are fetched without (set CHROMIUM_PATH)',
+    );
   return {
     checks: { nats: () => link.ping(), ...parts.checks },
     async drain() {

@@ -1,4 +1,5 @@
 /** Builds the gateway from its settings: connections first, then services, then HTTP. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
 import { type NestExpressApplication } from '@nestjs/platform-express';
 import { Artifacts, openBlobs } from '@troupe/blob-store';
@@ -86,6 +87,8 @@ export async function startGateway(context: Context): Promise<RunningService> {
     checks: services.parts.readiness.checks,
     async drain() {
       state.draining = true;
+      // Readiness says no from now on: balancers send the next requests elsewhere, and those under way still arrive.
+      await sleep(context.config.drainNoticeMs);
       services.feeds.close();
       await app.close();
       await services.stop();

@@ -58,6 +58,8 @@ export class TroupeConfig {
    */
   @IsIn(['auto', 'on', 'off']) readonly artifactUrls: 'auto' | 'on' | 'off' = 'auto';
   @toBoolean @IsBoolean() readonly trustProxy: boolean = false;
+  /** How long a gateway that is told to end still takes requests while its readiness says no. */
+  @toInt @IsInt() @Min(0) @Max(20_000) readonly drainNoticeMs: number = 0;
   @IsString() @IsNotEmpty() readonly troupeDataDir: string = '.troupe';
   /** `team:key` pairs made at start when missing. */
   @toList @IsString({ each: true }) readonly troupeBootstrapKeys: string[] = [];
@@ -118,6 +120,10 @@ export class TroupeConfig {
   @toBoolean @IsBoolean() readonly billing: boolean = false;
   @toInt @IsInt() @Min(1000) @Max(3_600_000) readonly maxScrapeTimeoutMs: number = 600_000;
   @toInt @IsInt() @Min(1) @Max(1000) readonly fetcherConcurrency: number = 64;
+  /** What a fetcher serves: `http` (pages of any kind, robots.txt, sitemaps), `browser`; none named = all that it can. */
+  @toList @IsIn(['http', 'browser'], { each: true }) readonly fetcherClasses: ('http' | 'browser')[] = [];
+  /** Fetchers with a browser are started when there is work for them: it waits even while none of them is alive. */
+  @toBoolean @IsBoolean() readonly browserOnDemand: boolean = false;
   /** 0 = by cores and memory. */
   @toInt @IsInt() @Min(0) @Max(256) readonly browserConcurrency: number = 0;
   /** Folder of filter lists (`*.txt`, EasyList's syntax) that add to the built-in one. */

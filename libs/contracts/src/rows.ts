@@ -19,7 +19,7 @@ export interface Candidate {
   parent: number | null;
 }
 
-/** An undispatched or running URL. `st` 0 ready, 1 in a lane. */
+/** An undispatched or running URL. `st` 0 ready, 1 in a lane. `browser`: a fetcher without one has handed it back. */
 export interface FrontierRow {
   depth: number;
   item: number;
@@ -29,6 +29,7 @@ export interface FrontierRow {
   parent: number | null;
   attempt: number;
   st: 0 | 1;
+  browser: boolean;
 }
 
 export interface LaneRow {
@@ -41,7 +42,7 @@ export interface LaneRow {
 }
 
 export type RowOp =
-  | { op: 'frontier.mark'; jobNo: JobNo; depth: number; item: number; st: 0 | 1; attempt: number }
+  | { op: 'frontier.mark'; jobNo: JobNo; depth: number; item: number; st: 0 | 1; attempt: number; browser: boolean }
   | { op: 'frontier.delete'; jobNo: JobNo; depth: number; item: number }
   | ({ op: 'lane.insert'; jobNo: JobNo } & LaneRow)
   | { op: 'lane.started'; jobNo: JobNo; lane: number; run: Uuid }

@@ -67,6 +67,11 @@ export class WorkQueue {
     return subscription;
   }
 
+  /** Makes the queues of a class exist, so that work which nobody takes yet can be counted. */
+  async prepare(cls: WorkClass): Promise<void> {
+    for (const prio of ['hi', 'lo'] as const) await this.#ensureConsumer(`w-${cls}-${prio}`, workSubject(cls, prio));
+  }
+
   async #ensureConsumer(name: string, filter: string): Promise<void> {
     await this.link.jsm.consumers.add(STREAM_WORK, {
       durable_name: name,

@@ -368,8 +368,28 @@ describe('admission', () => {
     await turn(0, [], { candidates: [deep, shallow] });
     const memory = await store.loadJobMemory(jobNo, 10);
     expect(memory.ready).toEqual([
-      { depth: 1, item: 2, host: 'a', url: 'http://a/shallow', h: 'fedcba9876543210', parent: null, attempt: 0, st: 0 },
-      { depth: 2, item: 1, host: 'b:81', url: 'http://b:81/deep', h: deep.h, parent: 0, attempt: 0, st: 0 },
+      {
+        depth: 1,
+        item: 2,
+        host: 'a',
+        url: 'http://a/shallow',
+        h: 'fedcba9876543210',
+        parent: null,
+        attempt: 0,
+        st: 0,
+        browser: false,
+      },
+      {
+        depth: 2,
+        item: 1,
+        host: 'b:81',
+        url: 'http://b:81/deep',
+        h: deep.h,
+        parent: 0,
+        attempt: 0,
+        st: 0,
+        browser: false,
+      },
     ]);
     expect(fingerprintFromInt64(-1n)).toBe('ffffffffffffffff');
   });
@@ -421,8 +441,8 @@ describe('frontier and lanes', () => {
     };
     await turn(1, [
       { op: 'lane.insert', jobNo, ...lane },
-      { op: 'frontier.mark', jobNo, depth: 1, item: 1, st: 1, attempt: 0 },
-      { op: 'frontier.mark', jobNo, depth: 1, item: 2, st: 1, attempt: 3 },
+      { op: 'frontier.mark', jobNo, depth: 1, item: 1, st: 1, attempt: 0, browser: false },
+      { op: 'frontier.mark', jobNo, depth: 1, item: 2, st: 1, attempt: 3, browser: false },
     ]);
     const running = await store.loadJobMemory(jobNo, 10);
     expect(running.lanes).toEqual([lane]);
@@ -439,10 +459,10 @@ describe('frontier and lanes', () => {
     await turn(3, [
       { op: 'lane.delete', jobNo, lane: 77 },
       { op: 'frontier.delete', jobNo, depth: 1, item: 1 },
-      { op: 'frontier.mark', jobNo, depth: 1, item: 2, st: 0, attempt: 4 },
+      { op: 'frontier.mark', jobNo, depth: 1, item: 2, st: 0, attempt: 4, browser: true },
     ]);
     const after = await store.loadJobMemory(jobNo, 1);
-    expect(after).toMatchObject({ lanes: [], running: [], ready: [{ item: 2, attempt: 4, st: 0 }] });
+    expect(after).toMatchObject({ lanes: [], running: [], ready: [{ item: 2, attempt: 4, st: 0, browser: true }] });
   });
 
   it('reads lanes that run nothing', async () => {
@@ -464,7 +484,7 @@ describe('frontier and lanes', () => {
 
   it('marks in the turn that admits', async () => {
     await activated();
-    await turn(0, [{ op: 'frontier.mark', jobNo, depth: 1, item: 1, st: 1, attempt: 1 }], {
+    await turn(0, [{ op: 'frontier.mark', jobNo, depth: 1, item: 1, st: 1, attempt: 1, browser: false }], {
       candidates: [candidate(jobNo, 1, 'http://a/1')],
     });
     expect((await store.loadJobMemory(jobNo, 10)).ready).toEqual([]);

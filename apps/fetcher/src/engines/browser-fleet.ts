@@ -3,12 +3,11 @@
  * egress proxy, and retired after so many pages, after a while, or when they hold too much memory. A retired browser
  * opens nothing more and goes with its last tab.
  */
-import { createRequire } from 'node:module';
 import { TroupeError } from '@troupe/contracts';
 import type * as Crawlee from '@crawlee/browser-pool';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { Server } from 'proxy-chain';
 import { BrowserGuard } from './browser-guard.js';
+import { loadBrowserStack } from './browser-stack.js';
 import { CHROMIUM_ARGS } from './chromium.js';
 import type { EgressProxy } from './egress-proxy.js';
 import { browserUserAgent } from './page-context.js';
@@ -140,8 +139,8 @@ export class BrowserFleet {
   }
 
   private async createPool(): Promise<Pool> {
-    const { BrowserPool: CrawleeBrowserPool, PlaywrightPlugin } = loadCrawlee();
-    const { chromium } = await import('playwright-core');
+    const { crawlee, chromium } = await loadBrowserStack();
+    const { BrowserPool: CrawleeBrowserPool, PlaywrightPlugin } = crawlee;
     const plugin = new PlaywrightPlugin(chromium, {
       useIncognitoPages: true,
       proxyUrl: await this.options.proxy.url(),
@@ -217,22 +216,6 @@ export class BrowserFleet {
       if (bytes > memoryBytes) await this.retire(member, 'memory');
       if (bytes > fatalBytes) member.guard.release();
     }
-  }
-}
-
-/**
- * Crawlee's pool, without the proxy server that its module starts while it loads: an open one, on every interface of
- * the machine. It is never asked for because a proxy of our own is always given, so it simply must not listen.
- */
-function loadCrawlee(): typeof Crawlee {
-  const load = createRequire(import.meta.url);
-  const listen = Object.getOwnPropertyDescriptor(Server.prototype, 'listen');
-  if (listen === undefined) throw new Error('proxy-chain has changed: Server.listen is not where it was');
-  Object.defineProperty(Server.prototype, 'listen', { ...listen, value: () => Promise.resolve() });
-  try {
-    return load('@crawlee/browser-pool') as typeof Crawlee;
-  } finally {
-    Object.defineProperty(Server.prototype, 'listen', listen);
   }
 }
 

@@ -1,5 +1,6 @@
 export { RETIRE_REASONS, type BrowserObserver, type RetireReason } from './browser-fleet.js';
 export * from './browser-pool.js';
+export { loadBrowserStack } from './browser-stack.js';
 export * from './browser.engine.js';
 export * from './chromium.js';
 export * from './egress-proxy.js';

@@ -122,6 +122,11 @@ export class Ladder {
     return rung === 'browser' && !this.options.hasBrowser ? null : rung;
   }
 
+  /** The browser would be next, and there is none here. */
+  lacksBrowser(engine: EngineName, result: RungResult): boolean {
+    return !this.options.hasBrowser && nextRung(engine, result) === 'browser';
+  }
+
   /** Tells how a page that was not sent to a browser on request ended: `from` its first engine to `to` its last. */
   learn(url: string, page: { from: EngineName; to: EngineName; isGood: boolean; proxy?: ProxyClass }): void {
     const host = keyOf(url, page.proxy ?? 'basic');

@@ -112,7 +112,7 @@ export class LaneResults {
   }
 
   /** The last pages ride along. Resolves when everything is acknowledged or given up. */
-  async end(reason: LaneEnd['reason'], rest: Pick<LaneEnd, 'ranMs' | 'unrun' | 'pause'>): Promise<void> {
+  async end(reason: LaneEnd['reason'], rest: Pick<LaneEnd, 'ranMs' | 'unrun' | 'browser' | 'pause'>): Promise<void> {
     const batch = this.#takeBatch();
     const { pages } = batch;
     this.#publish({ type: 'LaneEnd', lane: this.lane.lane, run: this.run, reason, ...rest, pages }, batch);

@@ -16,7 +16,7 @@ import {
 } from '@troupe/contracts';
 import type { SlotHold, SlotVerdict } from '@troupe/messaging';
 import { parseRobots, RobotsFile } from '@troupe/politeness';
-import type { FetchedPage, PageRequest } from '../pages/page-fetcher.js';
+import { NeedsBrowserError, type FetchedPage, type PageRequest } from '../pages/page-fetcher.js';
 import type { PageFinisher } from '../pages/page-finisher.js';
 import { BusyAnswerError, TransportError } from '../pages/transport-error.js';
 import type { Trouble } from '../slots/host-reports.js';
@@ -103,6 +103,7 @@ class Surroundings {
   rules: RobotsFile = RobotsFile.allowAll;
   pauses = new Map<string, number>();
   isCancelled = false;
+  handsOver = false;
   pauseNews: PauseNews = { v: 0, paused: false };
   publishFailures = 0;
   storeFailures = 0;
@@ -179,6 +180,7 @@ class Surroundings {
       },
     },
     resultTtlHours: 24,
+    handsOver: () => this.handsOver,
     log: { warn: () => undefined },
   };
 
@@ -308,6 +310,51 @@ describe('a lane', () => {
         { outcome: 'failed', rule: 'SCRAPE_JSON_FAILED', message: 'no answer', retryable: true, credits: 0 },
       ]);
       expect(around.troubles).toEqual([]);
+    });
+  });
+
+  describe('on a fetcher without a browser', () => {
+    const needsBrowser = (address: string) => new NeedsBrowserError(address, () => Promise.reject(new Error('kept')));
+
+    it('hands the pages that need one back with its end, unfinished and unblamed, and goes on', async () => {
+      around.handsOver = true;
+      around.fetch = async (request) => {
+        expect(request.handsOver).toBe(true);
+        if (request.url.endsWith('/app')) throw needsBrowser(request.url);
+        return pageOf(request.url);
+      };
+      const end = await around.run(laneOf([url('a'), url('app'), url('b')]));
+      expect(end).toMatchObject({ reason: 'done', unrun: [], browser: [2] });
+      expect(around.results().map(({ item }) => item)).toEqual([1, 3]);
+      expect(around.troubles).toEqual([]);
+    });
+
+    it('asks no site for what is known to need one, or was asked of one', async () => {
+      around.handsOver = true;
+      const known = laneOf([url('a')]);
+      known.items[0]!.browser = true;
+      expect(await around.run(known)).toMatchObject({ browser: [1], pages: [] });
+      around.sent.length = 0;
+      const { spec } = laneOf([]);
+      const asked = laneOf([url('a'), url('b')], { spec: { ...spec, engine: 'browser' } });
+      expect(await around.run(asked)).toMatchObject({ browser: [1, 2], pages: [] });
+      expect(around.fetched).toEqual([]);
+    });
+
+    it('does what it can when nobody else has one either', async () => {
+      const engines: unknown[] = [];
+      around.fetch = async (request) => {
+        engines.push([request.spec.engine, request.handsOver]);
+        return pageOf(request.url);
+      };
+      const lane = laneOf([url('a'), url('b')]);
+      lane.items[0]!.browser = true;
+      expect(await around.run(lane)).not.toHaveProperty('browser');
+      expect(engines).toEqual([
+        ['browserIfAny', false],
+        ['auto', false],
+      ]);
+      expect(around.results()).toHaveLength(2);
     });
   });
 

@@ -33,7 +33,13 @@ import type { OpenItems } from '@troupe/persistence';
 import type { Cancels, LaneSlots, Mailboxes, Pauses, Penalties, RobotsLookup } from '../ports.js';
 import type { CacheView, PageCache } from '../cache/index.js';
 import { mayNeedModel, readingSpec } from '../models/model-wish.js';
-import type { ConversionRequest, FetchedPage, PageFetcher } from '../pages/page-fetcher.js';
+import { firstRung } from '../engines/index.js';
+import {
+  NeedsBrowserError,
+  type ConversionRequest,
+  type FetchedPage,
+  type PageFetcher,
+} from '../pages/page-fetcher.js';
 import type { PageFinisher } from '../pages/page-finisher.js';
 import { BusyAnswerError, TransportError } from '../pages/transport-error.js';
 import { HopGuard, HostPausedError } from '../pages/hop-guard.js';
@@ -64,6 +70,8 @@ export interface LaneParts {
   /** What a job has not settled. */
   openItems: Pick<OpenItems, 'of'>;
   resultTtlHours: number;
+  /** There is no browser here, and pages that need one may wait for a fetcher that has. */
+  handsOver(): boolean;
   log: { warn(context: object, message: string): void };
   /** @default nothing is recorded */
   tracer?: Tracer;
@@ -94,6 +102,8 @@ export class LaneRun {
   /** Of the pages; what a model reads included. */
   readonly #readingSpec: ScrapeSpec;
   readonly #writing = new PagesInWriting();
+  /** Items that somebody with a browser must take. */
+  readonly #forBrowser: number[] = [];
   #draining = false;
   #stop: EndReason | 'lost' | null = null;
 
@@ -172,6 +182,7 @@ export class LaneRun {
     await this.#results.end(reason, {
       ranMs: Math.round(performance.now() - startedAt),
       unrun: unrun.map(({ item }) => item),
+      ...(this.#forBrowser.length > 0 ? { browser: this.#forBrowser } : {}),
       ...(reason === 'pause' ? { pause: this.#pauseNews() ?? undefined } : {}),
     });
   }
@@ -256,6 +267,7 @@ export class LaneRun {
     try {
       if (cached.holds(item.url) && (await this.#recallItem(context, guard, cached))) return null;
       cached.checkMayFetch(item.url);
+      if (this.#startsInBrowser(item) && this.parts.handsOver()) return this.#handOver(item);
       if (this.parts.penalties.pauseMs(this.lane.host) > 0) return 'penalty';
       await inSpan(this.#tracer, ['check robots', span.context], () => guard.checkStart(item.url));
       await inSpan(this.#tracer, ['wait for host', span.context], () => this.#waitForGap());
@@ -266,6 +278,7 @@ export class LaneRun {
     } catch (error) {
       const reason = this.#abort.signal.aborted ? this.#reasonToStop() : null;
       if (reason !== null) return reason;
+      if (error instanceof NeedsBrowserError) return this.#handOver(item);
       if (error instanceof HostPausedError && error.host === this.lane.host) return 'penalty';
       return this.#settleError({ ...context, ms: performance.now() - startedAt }, guard, error);
     } finally {
@@ -287,6 +300,22 @@ export class LaneRun {
     span.set({ 'troupe.outcome': outcome, 'http.response.status_code': statusCode });
     if (outcome === 'failed' && rule !== null) span.set({ 'error.type': rule });
     span.end();
+  }
+
+  #startsInBrowser(item: LaneItem): boolean {
+    return item.browser === true || firstRung(this.#spec) === 'browser';
+  }
+
+  /** What is known to need a browser begins there; where there is none after all, it is what it can be. */
+  #specOf(item: LaneItem): ScrapeSpec {
+    const begins = firstRung(this.#spec) !== 'browser' && item.browser === true;
+    return begins ? { ...this.#readingSpec, engine: 'browserIfAny' } : this.#readingSpec;
+  }
+
+  /** Neither a result nor an attempt: the job is told at the end of the lane. */
+  #handOver({ item }: LaneItem): null {
+    this.#forBrowser.push(item);
+    return null;
   }
 
   /** False: the page must be fetched. A page from the cache needs neither the host's time nor its good will. */
@@ -311,6 +340,7 @@ export class LaneRun {
     this.parts.clock.begin(this.lane.host, this.lane.slot.i, this.#gapMs());
     const page = await this.parts.pages.fetch({
       ...this.#conversionOf(context, cached.metadata),
+      spec: this.#specOf(item),
       url: item.url,
       budgetMs: this.#spec.timeoutMs,
       onHop: (target) => guard.checkHop(target),
@@ -318,6 +348,7 @@ export class LaneRun {
       onClimb: () => this.#waitForHopGap(),
       keepsBusyAnswers: item.attempt >= MAX_ATTEMPTS,
       reportsShells: false,
+      handsOver: this.parts.handsOver(),
       cache: cached.use(item.url),
       team: this.lane.team,
       contextKey: this.lane.job,

@@ -178,6 +178,7 @@ export class SiteMapper {
       metadata: {},
       encoding: 'json',
       reportsShells: false,
+      handsOver: false,
       cache: null,
       team,
       contextKey: null,

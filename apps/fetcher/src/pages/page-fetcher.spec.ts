@@ -109,6 +109,7 @@ function requestOf(more: Partial<PageRequest> = {}): PageRequest {
     metadata: { sourceURL: 'a' },
     encoding: 'gzip',
     reportsShells: false,
+    handsOver: false,
     cache: null,
     team: '00000000-0000-4000-8000-000000000001',
     contextKey: null,
@@ -201,6 +202,55 @@ describe('a page', () => {
       .catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(NeedsBrowserError);
     expect(await (error as NeedsBrowserError).keep()).toMatchObject({ engine: 'http' });
+  });
+
+  it('goes to who has a browser from where the ladder ends here: shells, walls, blank pages and broken connections', async () => {
+    const wall = { statusCode: 403, body: Buffer.from('Just a moment... captcha') };
+    const cut = new TroupeError('SCRAPE_SITE_ERROR', 'cut', { details: { reason: 'ECONNRESET' } });
+    const ends = [
+      { verdicts: { http: 'shell' }, answers: {}, asked: ['http'] },
+      { verdicts: { http: 'empty' }, answers: {}, asked: ['http'] },
+      { verdicts: { http: 'challenge', got: 'challenge' }, answers: { http: wall, got: wall }, asked: ['http', 'got'] },
+      { verdicts: {}, answers: { http: cut, got: cut }, asked: ['http', 'got'] },
+    ] as const;
+    for (const { verdicts, answers, asked } of ends) {
+      Object.assign(shop, { verdicts, answers, asked: [] });
+      await expect(shop.fetcher(false).fetch(requestOf({ handsOver: true }))).rejects.toBeInstanceOf(NeedsBrowserError);
+      expect(shop.asked).toEqual(asked);
+    }
+  });
+
+  it('that a browser elsewhere could not take after all is what it would have been without one', async () => {
+    const wall = { statusCode: 403, body: Buffer.from('Just a moment... captcha') };
+    shop.answers = { http: wall, got: wall };
+    shop.verdicts = { http: 'challenge', got: 'challenge' };
+    const error: unknown = await shop
+      .fetcher(false)
+      .fetch(requestOf({ handsOver: true }))
+      .catch((reason: unknown) => reason);
+    await expect((error as NeedsBrowserError).keep()).rejects.toMatchObject({ code: 'SCRAPE_BLOCKED' });
+  });
+
+  it('that nobody takes over is kept as its shell when it can be read, and else says that there is no browser', async () => {
+    shop.verdicts = { http: 'shell' };
+    const handedOver = async () => {
+      const request = requestOf({ handsOver: true, reportsShells: true });
+      const error: unknown = await shop
+        .fetcher(false)
+        .fetch(request)
+        .catch((reason: unknown) => reason);
+      return (error as NeedsBrowserError).keep();
+    };
+    expect(await handedOver()).toMatchObject({ engine: 'http' });
+    shop.markdown = ' ';
+    await expect(handedOver()).rejects.toMatchObject({
+      code: 'SCRAPE_EMPTY',
+      message: expect.stringContaining('no browser is available'),
+    });
+  });
+
+  it('that can be read here is nobody else’s business', async () => {
+    expect(await shop.fetcher(false).fetch(requestOf({ handsOver: true }))).toMatchObject({ engine: 'http' });
   });
 
   it('keeps the answer of a lower engine when a higher one gets none', async () => {

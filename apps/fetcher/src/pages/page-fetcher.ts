@@ -31,7 +31,7 @@ import {
   type PageView,
 } from '../engines/engine.js';
 import { timezoneOf } from '../engines/page-context.js';
-import { firstRung, isClientFault, isTurnedAway, type Ladder } from '../engines/ladder.js';
+import { firstRung, isClientFault, isTurnedAway, type Ladder, type RungResult } from '../engines/ladder.js';
 import { StealthHosts } from '../proxies/index.js';
 import { BusyAnswerError, busyKind, isBusy, TransportError } from './transport-error.js';
 import type { TroubleKind } from '../slots/host-reports.js';
@@ -57,6 +57,8 @@ export interface PageRequest {
   encoding: ConvertRequest['encoding'];
   /** A page that only a browser could fill is thrown as `NeedsBrowserError` when there is none here. */
   reportsShells: boolean;
+  /** As is every other page for which the browser would be next: somebody else has one. */
+  handsOver: boolean;
   /** What the team's cache may do for the page; null: nothing. */
   cache: CacheUse | null;
   /** Whose proxies are used. */
@@ -87,7 +89,7 @@ export interface FetchedPage {
   credits: number;
 }
 
-/** Thrown when scripts would make the page and no browser is at hand. `keep` gives what there is, if it can be read. */
+/** Thrown when only a browser would get further and none is at hand. `keep` gives what there is, if it can be read. */
 export class NeedsBrowserError extends TroupeError {
   constructor(
     url: string,
@@ -114,6 +116,12 @@ const NO_BYTES = new Uint8Array(0);
 
 /** What came of one rung. */
 type Rung = { type: 'answer'; answer: Answer } | { type: 'error'; error: TransportError };
+
+/** What the rungs so far came to. */
+interface Climbed {
+  best: Answer | null;
+  failure: TransportError | null;
+}
 
 interface Climb {
   request: PageRequest;
@@ -147,7 +155,7 @@ export type Engines = Record<EngineName, Pick<FetchEngine, 'fetch'>>;
 export class PageFetcher {
   constructor(
     private readonly engines: Engines,
-    private readonly ladder: Pick<Ladder, 'start' | 'next' | 'learn'>,
+    private readonly ladder: Pick<Ladder, 'start' | 'next' | 'learn' | 'lacksBrowser'>,
     private readonly converter: Converter,
     private readonly stealth: StealthRoutes = { hasExit: () => false, hosts: new StealthHosts() },
   ) {}
@@ -241,6 +249,7 @@ export class PageFetcher {
       const rung: Rung = await this.#rung(climb, engine);
       if (rung.type === 'answer') best = rung.answer;
       else failure ??= rung.error;
+      if (request.handsOver && this.#lacksBrowser(engine, rung)) throw this.#handOver({ best, failure }, climb, from);
       engine = isFile ? null : this.#next(engine, rung);
       if (isDownload(rung) && best === null) {
         isFile = true;
@@ -249,9 +258,20 @@ export class PageFetcher {
       }
       if (engine !== null) await request.onClimb();
     }
+    if (isFile && best !== null) return this.#judge(best, request);
+    return this.#conclude({ best, failure }, climb, from);
+  }
+
+  async #conclude({ best, failure }: Climbed, climb: Climb, from: EngineName): Promise<Answer> {
     if (best === null) throw failure ?? new TroupeError('UNKNOWN_ERROR', 'no engine answered');
-    if (isFile) return this.#judge(best, request);
     return this.#judgeAndLearn(best, climb, from);
+  }
+
+  #handOver(climbed: Climbed, climb: Climb, from: EngineName): NeedsBrowserError {
+    const request = { ...climb.request, reportsShells: false };
+    const keep = async () =>
+      finish(kept(await this.#conclude(climbed, { ...climb, request }, from), request), request.spec);
+    return new NeedsBrowserError(climb.url, keep);
   }
 
   async #rung(climb: Climb, engine: EngineName): Promise<Rung> {
@@ -330,16 +350,14 @@ export class PageFetcher {
     }
   }
 
-  /** A host that asks for less is not asked again by another client, and no other client would bring another file. */
   #next(engine: EngineName, rung: Rung): EngineName | null {
-    if (rung.type === 'error') return this.ladder.next(engine, { type: 'error', error: rung.error });
-    const { response, converted, isBusy, head } = rung.answer;
-    if (isBusy || converted.isDocument || refreshTarget(rung.answer) !== null) return null;
-    return this.ladder.next(engine, {
-      type: 'answer',
-      response: { ...response, body: head },
-      verdict: converted.verdict,
-    });
+    const result = resultOf(rung);
+    return result === null ? null : this.ladder.next(engine, result);
+  }
+
+  #lacksBrowser(engine: EngineName, rung: Rung): boolean {
+    const result = resultOf(rung);
+    return result !== null && this.ladder.lacksBrowser(engine, result);
   }
 
   async #judgeAndLearn(answer: Answer, climb: Climb, from: EngineName): Promise<Answer> {
@@ -374,6 +392,14 @@ export class PageFetcher {
 /** A picture or the results of actions are content, also of a page without text. */
 function isSeen({ captured }: EngineResponse): boolean {
   return captured?.screenshot !== undefined || captured?.actions !== undefined;
+}
+
+/** null: a host that asks for less is not asked again by another client, and no other client would bring another file. */
+function resultOf(rung: Rung): RungResult | null {
+  if (rung.type === 'error') return { type: 'error', error: rung.error };
+  const { response, converted, isBusy, head } = rung.answer;
+  if (isBusy || converted.isDocument || refreshTarget(rung.answer) !== null) return null;
+  return { type: 'answer', response: { ...response, body: head }, verdict: converted.verdict };
 }
 
 /** The browser was about to save the answer. */

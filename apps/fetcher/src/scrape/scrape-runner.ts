@@ -129,6 +129,7 @@ export class ScrapeRunner {
       robotsAgent: null,
       ...(request.onlyHosts === undefined ? {} : { onlyHosts: request.onlyHosts }),
       reportsShells: true,
+      handsOver: this.#forwards(),
       cache: cached.use(request.url),
       team: request.team,
       contextKey: null,

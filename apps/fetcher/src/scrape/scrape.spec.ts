@@ -75,7 +75,14 @@ describe('a single page', () => {
 
   function fetch(): Promise<FetchedPage> {
     const { url, spec } = requestOf();
-    const rest = { metadata: {}, encoding: 'json' as const, reportsShells: true, cache: null, discover: () => null };
+    const rest = {
+      metadata: {},
+      encoding: 'json' as const,
+      reportsShells: true,
+      handsOver: false,
+      cache: null,
+      discover: () => null,
+    };
     const whose = { team: requestOf().team, contextKey: null };
     return single.fetch({ url, spec, budgetMs: 300, signal, robotsAgent: null, ...whose, ...rest });
   }

@@ -7,7 +7,7 @@ import type { Effect } from '@troupe/actors';
 import { canonicalize } from '@troupe/frontier';
 import { dropIdleTokens, laneSize, returnToken, takeableTokens, takeToken, type Claim } from '@troupe/politeness';
 import { remainingBudget } from './admission.js';
-import { readyOn, takeReady } from './frontier-window.js';
+import { plainOn, plainReady, readyOn, takeReady } from './frontier-window.js';
 import { SEED_ITEM, type JobMemory, type JobState, type LiveLane } from './job.state.js';
 import { poolOfHost, poolOfTeam, type Pools } from './pools.js';
 
@@ -20,6 +20,16 @@ const IDLE_TOKEN_MS = 500;
 /** Hosts with a claim at once; bounds the state of jobs over thousands of hosts. */
 const MAX_CLAIMED_HOSTS = 150;
 const MAX_WANT = 256;
+/** A browser takes its time over a page: two seconds hold no more. */
+const BROWSER_PAGES_PER_LANE = 2;
+
+/** What a lane begins with. */
+interface LaneStart {
+  host: string;
+  cls: LiveLane['cls'];
+  slot: Token;
+  token: Token;
+}
 
 export class Dispatch {
   /** Pools whose holdings changed in this turn. */
@@ -92,25 +102,53 @@ export class Dispatch {
   private tryLane(host: string): Effect[] | null {
     const claim = this.state.hosts[host];
     if (claim === undefined || takeableTokens(this.state.tokens) === 0) return null;
+    const cls = this.classOf(host, claim);
+    if (cls === null) return null;
     const slot = takeToken(claim, this.now);
     if (slot === null) return null;
     const token = takeToken(this.state.tokens, this.now)!;
-    return this.startLane(host, slot, token, this.pagesPerLane(host, claim.held.length));
+    return this.startLane({ host, cls, slot, token }, this.pagesPerLane(host, cls, claim.held.length));
+  }
+
+  /** Whose turn it is on a host; null: what is ready waits until fetchers with a browser have taken earlier lanes. */
+  private classOf(host: string, claim: Claim): LiveLane['cls'] | null {
+    const plain = this.isBrowserHost(host) ? 0 : plainOn(this.memory, host);
+    if (readyOn(this.memory, host) > plain && this.mayQueueForBrowser(host, claim)) return 'browser';
+    return plain > 0 ? 'http' : null;
+  }
+
+  private isBrowserHost(host: string): boolean {
+    return this.memory.browserNeed.isOfWholeHost(host, this.state.spec!.scrape);
+  }
+
+  /**
+   * Fetchers with a browser may be few, or none for the moment. Lanes that wait for one hold places of their host and their
+   * team: no more than half of them while a fetcher without one has something to do.
+   */
+  private mayQueueForBrowser(host: string, claim: Claim): boolean {
+    const { memory, state } = this;
+    const waiting = [...memory.lanes.values()].filter(({ cls, row }) => cls === 'browser' && row.run === null);
+    const onHost = waiting.filter(({ row }) => row.host === host).length;
+    const isRoomOnHost = plainOn(memory, host) === 0 || 2 * onHost < claim.held.length;
+    return isRoomOnHost && (plainReady(memory) === 0 || 2 * waiting.length < state.tokens.held.length);
   }
 
   /** Enough pages for two seconds, but no more than a fair part for each slot in use. */
-  private pagesPerLane(host: string, slots: number): number {
+  private pagesPerLane(host: string, cls: LiveLane['cls'], slots: number): number {
     const spec = this.state.spec!;
     if ('delayMs' in spec && spec.delayMs > 0) return 1;
     const view = this.memory.hosts.get(host);
     const size = laneSize(view?.meanMs ?? null, view?.gapMs ?? 0);
     const share = Math.ceil(readyOn(this.memory, host) / Math.max(1, slots));
-    return Math.max(1, Math.min(size, share, remainingBudget(this.state)));
+    const most = cls === 'browser' ? BROWSER_PAGES_PER_LANE : Infinity;
+    return Math.max(1, Math.min(size, share, most, remainingBudget(this.state)));
   }
 
-  private startLane(host: string, slot: Token, token: Token, pages: number): Effect[] {
+  private startLane({ host, cls, slot, token }: LaneStart, pages: number): Effect[] {
     const { state, memory } = this;
-    const rows = takeReady(memory, host, pages).map((row) => ({ ...row, st: 1 as const }));
+    const takesAll = this.isBrowserHost(host);
+    const isWanted = ({ browser }: FrontierRow) => takesAll || browser === (cls === 'browser');
+    const rows = takeReady(memory, host, pages, isWanted).map((row) => ({ ...row, st: 1 as const }));
     const lane = state.nextLane++;
     state.ready -= rows.length;
     state.inflight += rows.length;
@@ -120,26 +158,31 @@ export class Dispatch {
       left: new Set(rows.map((row) => row.item)),
       deadlineAt: this.now + QUEUE_PATIENCE_MS,
       publishes: 1,
+      cls,
+      didWithout: false,
     };
     memory.lanes.set(lane, live);
     memory.lanesByHost.set(host, (memory.lanesByHost.get(host) ?? 0) + 1);
     return [
       { t: 'row', row: { op: 'lane.insert', jobNo: state.jobNo, ...live.row } },
-      ...rows.map((row): Effect => ({
+      ...rows.map(({ depth, item, attempt, browser }): Effect => ({
         t: 'row',
-        row: { op: 'frontier.mark', jobNo: state.jobNo, depth: row.depth, item: row.item, st: 1, attempt: row.attempt },
+        row: { op: 'frontier.mark', jobNo: state.jobNo, depth, item, st: 1, attempt, browser },
       })),
       this.work(live),
     ];
   }
 
-  /** The lane as work; the same lane again when nobody started it. */
+  /**
+   * The lane as work; the same lane again when nobody started it. Perhaps nobody has a browser any more: every second time
+   * those without one are asked, who do what they can, or hand it back.
+   */
   work(live: LiveLane): Effect {
     const { row } = live;
     const rows = row.items.flatMap(({ item }) => this.memory.inflight.get(item)?.row ?? []);
     return {
       t: 'work',
-      cls: 'http',
+      cls: live.publishes % 2 === 0 ? 'http' : live.cls,
       prio: 'lo',
       id: `${this.state.job}.${row.lane}.${live.publishes}`,
       msg: this.laneMessage(live, rows),
@@ -166,6 +209,7 @@ export class Dispatch {
         url: fetchUrlOf(row.url),
         depth: row.depth,
         sourceUrl: this.sourceUrlOf(row),
+        ...(row.browser ? { browser: true } : {}),
       })),
       scope: state.scope,
       robotsAgent: this.robotsAgent,

@@ -16,7 +16,7 @@ export function isComplete(state: JobState, memory: JobMemory): boolean {
 
 export function pushReady(memory: JobMemory, row: FrontierRow): void {
   const rows = memory.window.get(row.host);
-  memory.windowSize += 1;
+  count(memory, row, 1);
   if (rows === undefined) memory.window.set(row.host, [row]);
   else rows.push(row);
 }
@@ -24,18 +24,25 @@ export function pushReady(memory: JobMemory, row: FrontierRow): void {
 /** A row that was in a lane comes first again. */
 export function unshiftReady(memory: JobMemory, row: FrontierRow): void {
   const rows = memory.window.get(row.host);
-  memory.windowSize += 1;
+  count(memory, row, 1);
   if (rows === undefined) memory.window.set(row.host, [row]);
   else rows.unshift(row);
 }
 
-export function takeReady(memory: JobMemory, host: string, count: number): FrontierRow[] {
-  const rows = memory.window.get(host) ?? [];
-  const taken = rows.splice(0, count);
-  memory.windowSize -= taken.length;
+/** The first `most` rows of a host that `isWanted`, in their order. */
+export function takeReady(
+  memory: JobMemory,
+  host: string,
+  most: number,
+  isWanted: (row: FrontierRow) => boolean = () => true,
+): FrontierRow[] {
+  const taken: FrontierRow[] = [];
+  const left: FrontierRow[] = [];
+  for (const row of memory.window.get(host) ?? []) (taken.length < most && isWanted(row) ? taken : left).push(row);
+  for (const row of taken) count(memory, row, -1);
   memory.window.delete(host);
   // Back of the line: hosts take turns.
-  if (rows.length > 0) memory.window.set(host, rows);
+  if (left.length > 0) memory.window.set(host, left);
   return taken;
 }
 
@@ -43,8 +50,29 @@ export function readyOn(memory: JobMemory, host: string): number {
   return memory.window.get(host)?.length ?? 0;
 }
 
+/** Of those, what no fetcher without a browser has handed back. */
+export function plainOn(memory: JobMemory, host: string): number {
+  return readyOn(memory, host) - (memory.browserRows.get(host) ?? 0);
+}
+
+/** As `plainOn`, of all hosts. */
+export function plainReady(memory: JobMemory): number {
+  let browserRows = 0;
+  for (const rows of memory.browserRows.values()) browserRows += rows;
+  return memory.windowSize - browserRows;
+}
+
 export function refill(memory: JobMemory, rows: readonly FrontierRow[]): void {
   memory.window.clear();
+  memory.browserRows.clear();
   memory.windowSize = 0;
   for (const row of rows) pushReady(memory, row);
+}
+
+function count(memory: JobMemory, row: FrontierRow, step: 1 | -1): void {
+  memory.windowSize += step;
+  if (!row.browser) return;
+  const rows = (memory.browserRows.get(row.host) ?? 0) + step;
+  if (rows > 0) memory.browserRows.set(row.host, rows);
+  else memory.browserRows.delete(row.host);
 }

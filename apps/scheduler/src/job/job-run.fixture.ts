@@ -19,6 +19,7 @@ import {
   type ScrapeSpec,
   type Start,
   type WebhookSpec,
+  type WorkClass,
 } from '@troupe/contracts';
 import type { Activation, Answers, Effect, Incoming } from '@troupe/actors';
 import { fingerprintUrl, hostKey } from '@troupe/frontier';
@@ -151,6 +152,8 @@ export function failedPage(item: LaneItem, rest: Partial<PageResult> = {}): Page
 export class JobRun {
   now = 1_000_000;
   readonly lanes: Lane[] = [];
+  /** Class of fetchers that each lane is for, by its number; of its newest publication. */
+  readonly classes = new Map<number, WorkClass>();
   readonly kicks: Kick[] = [];
   readonly pages: Row<'page.insert'>[] = [];
   readonly outcomes: Row<'outcome.insert'>[] = [];
@@ -221,6 +224,15 @@ export class JobRun {
     this.turn({ type: 'LaneEnd', lane: lane.lane, run, reason: 'done', ranMs: 100, unrun: [], pages });
   }
 
+  /** A lane on a fetcher without a browser, which hands back what needs one. */
+  runWithout(lane: Lane, needsBrowser: (item: LaneItem) => boolean): void {
+    const run = `run-${lane.lane}`;
+    this.turn({ type: 'LaneStarted', lane: lane.lane, run });
+    const browser = lane.items.filter(needsBrowser).map(({ item }) => item);
+    const pages = lane.items.filter((item) => !needsBrowser(item)).map((item) => pageOf(item));
+    this.turn({ type: 'LaneEnd', lane: lane.lane, run, reason: 'done', ranMs: 100, unrun: [], browser, pages });
+  }
+
   /** All lanes, and those that follow, until nothing is left to run. */
   runAll(fetch: (item: LaneItem) => PageResult): void {
     for (let lane = this.lanes.shift(); lane !== undefined; lane = this.lanes.shift()) this.runLane(lane, fetch);
@@ -262,7 +274,7 @@ export class JobRun {
       if (this.seen.has(h)) continue;
       this.seen.add(h);
       admitted.add(item);
-      this.frontier.set(item, { depth, item, host, url, h, parent, attempt: 0, st: 0 });
+      this.frontier.set(item, { depth, item, host, url, h, parent, attempt: 0, st: 0, browser: false });
     }
     return admitted;
   }
@@ -282,6 +294,7 @@ export class JobRun {
         parent: null,
         attempt: 0,
         st: 0,
+        browser: false,
       });
     }
     return taken;
@@ -293,8 +306,13 @@ export class JobRun {
     if (effect.t === 'send' && effect.msg.type === 'JobEvent') this.tell(effect.to, effect.msg);
     else if (effect.t === 'send') this.demands.push({ to: effect.to, demand: effect.msg as Demand });
     if (effect.t !== 'work') return;
-    if (effect.msg.type === 'Lane') this.lanes.push(effect.msg);
+    if (effect.msg.type === 'Lane') this.addLane(effect.msg, effect.cls);
     if (effect.msg.type === 'Kick') this.kicks.push(effect.msg);
+  }
+
+  private addLane(lane: Lane, cls: WorkClass): void {
+    this.lanes.push(lane);
+    this.classes.set(lane.lane, cls);
   }
 
   private tell(to: ActorKey, event: JobEvent): void {
@@ -303,7 +321,7 @@ export class JobRun {
   }
 
   private applyRow(row: RowOp): void {
-    if (row.op === 'frontier.mark') Object.assign(this.frontier.get(row.item)!, { st: row.st, attempt: row.attempt });
+    if (row.op === 'frontier.mark') this.mark(row);
     if (row.op === 'frontier.delete' && !this.frontier.delete(row.item))
       throw new Error(`item ${row.item} ended twice`);
     if (row.op === 'page.insert') this.pages.push(row);
@@ -313,6 +331,10 @@ export class JobRun {
     if (row.op === 'error.insert') this.errors.push(row);
     if (row.op === 'ledger.upsert') this.billed.push(row);
     if (row.op === 'job.update') this.show(row);
+  }
+
+  private mark({ item, st, attempt, browser }: Row<'frontier.mark'>): void {
+    Object.assign(this.frontier.get(item)!, { st, attempt, browser });
   }
 
   /** What a client sees grows until the job ends, and ends once. */

@@ -107,13 +107,22 @@ function restoreLanes(memory: JobMemory, loaded: StoredMemory, now: number): voi
   // An item that was put back and dispatched again is listed by both lanes: it runs in the newer one.
   for (const row of [...loaded.lanes].sort((a, b) => b.lane - a.lane)) {
     const left = new Set<number>();
+    let cls: LiveLane['cls'] = 'http';
     for (const { item } of row.items) {
       const frontierRow = running.get(item);
       if (frontierRow === undefined || memory.inflight.has(item)) continue;
       left.add(item);
+      if (frontierRow.browser) cls = 'browser';
       memory.inflight.set(item, { row: frontierRow, lane: row.lane });
     }
-    memory.lanes.set(row.lane, { row, left, deadlineAt: now + QUEUE_PATIENCE_MS, publishes: 1 });
+    memory.lanes.set(row.lane, {
+      row,
+      left,
+      deadlineAt: now + QUEUE_PATIENCE_MS,
+      publishes: 1,
+      cls,
+      didWithout: false,
+    });
     memory.lanesByHost.set(row.host, (memory.lanesByHost.get(row.host) ?? 0) + 1);
   }
 }
@@ -187,13 +196,23 @@ class Proposals {
     if (found === undefined && this.state.phase !== 'running') return;
     const row = found?.row ?? rowOf(page);
     memory.inflight.delete(page.item);
-    if (found !== undefined) memory.lanes.get(found.lane)?.left.delete(page.item);
+    if (found !== undefined) noteResult(memory.lanes.get(found.lane), page);
     if (this.state.phase !== 'running' || scratch.cancelled) return;
     const again = page.retryable && page.attempt < MAX_ATTEMPTS;
     const redirectItem = again ? null : this.admission.redirectTarget(page);
     scratch.settled.push({ page, row, redirectItem });
     if (!again) this.admission.outlinks(page);
   }
+}
+
+function noteResult(live: LiveLane | undefined, page: PageResult): void {
+  if (live === undefined) return;
+  live.left.delete(page.item);
+  if (didWithoutBrowser(page)) live.didWithout = true;
+}
+
+function didWithoutBrowser({ outcome, engine }: PageResult): boolean {
+  return outcome === 'ok' && engine !== null && engine !== 'browser';
 }
 
 /** What a result says of its own row; used only when the row is not known to be in flight. */
@@ -207,6 +226,7 @@ function rowOf(page: PageResult): FrontierRow {
     parent: null,
     attempt: page.attempt,
     st: 1,
+    browser: false,
   };
 }
 
@@ -318,6 +338,7 @@ class JobTurn {
     this.changed = true;
     const { state, memory, options, answers } = this;
     this.pauseHost(entry);
+    this.learnEngine(entry);
     this.effects.push(...settle(state, memory, entry, answers.admitted, options));
   }
 
@@ -333,6 +354,10 @@ class JobTurn {
     const view = this.memory.hosts.get(row.host) ?? { pauseUntil: 0, gapMs: 0, meanMs: null };
     view.pauseUntil = Math.max(view.pauseUntil, this.ctx.now + page.retryAfterMs);
     this.memory.hosts.set(row.host, view);
+  }
+
+  private learnEngine({ page, row }: Settled): void {
+    if (didWithoutBrowser(page)) this.memory.browserNeed.sufficed(row.host, this.state.spec!.scrape);
   }
 
   private addReady(row: FrontierRow): void {
@@ -355,6 +380,7 @@ class JobTurn {
       parent: null,
       attempt: 0,
       st: 0,
+      browser: false,
     });
   }
 
@@ -411,7 +437,21 @@ class JobTurn {
     if (live === undefined) return;
     this.noteDelay(end);
     this.dropLane(live, end.ranMs, end.reason === 'refused');
+    this.takeBack(end, live);
     for (const item of live.left) this.release(item, false);
+  }
+
+  /**
+   * Pages that the fetcher could not show go to one that can; the attempt does not count. Of a lane with pages of both kinds
+   * nothing is learned: its host has both.
+   */
+  private takeBack({ browser = [] }: LaneEnd, live: LiveLane): void {
+    for (const item of browser) {
+      const found = live.left.has(item) ? this.memory.inflight.get(item) : undefined;
+      if (found === undefined) continue;
+      found.row = { ...found.row, browser: true };
+      if (!live.didWithout) this.memory.browserNeed.handedBack(found.row.host, this.state.spec!.scrape);
+    }
   }
 
   /** `delay` counts from start to start: the end of a page is a safe witness of its start. */
@@ -521,7 +561,7 @@ class JobTurn {
 
 function rowOfCandidate(candidate: Candidate): FrontierRow {
   const { depth, item, host, url, h, parent } = candidate;
-  return { depth, item, host, url, h, parent, attempt: 0, st: 0 };
+  return { depth, item, host, url, h, parent, attempt: 0, st: 0, browser: false };
 }
 
 function lostPage(row: FrontierRow, attempt: number): Settled {

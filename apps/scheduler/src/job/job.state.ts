@@ -18,6 +18,7 @@ import type {
 import type { Claim } from '@troupe/politeness';
 import { createClaim } from '@troupe/politeness';
 import { FingerprintSet } from '@troupe/frontier';
+import { BrowserNeed } from './browser-need.js';
 import type { TurnScratch } from './turn-scratch.js';
 
 /**
@@ -146,6 +147,10 @@ export interface LiveLane {
   /** Nothing was heard by then: published again (queued) or given up (started). */
   deadlineAt: number;
   publishes: number;
+  /** Fetchers of which class it is for. */
+  cls: 'http' | 'browser';
+  /** One of its pages was read without a browser. */
+  didWithout: boolean;
 }
 
 /** When a level message to a pool is due again. */
@@ -165,6 +170,9 @@ export class JobMemory {
   /** Undispatched rows by host, each in frontier order; hosts in round-robin order. */
   readonly window = new Map<string, FrontierRow[]>();
   windowSize = 0;
+  /** How many of them only a fetcher with a browser may have, by host. */
+  readonly browserRows = new Map<string, number>();
+  readonly browserNeed = new BrowserNeed();
   readonly inflight = new Map<number, { row: FrontierRow; lane: number }>();
   readonly lanes = new Map<number, LiveLane>();
   readonly lanesByHost = new Map<string, number>();

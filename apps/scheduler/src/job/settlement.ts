@@ -41,11 +41,11 @@ export function settle(
 /** Back into the frontier: a transport failure with attempts left, or an item that its lane never started. */
 export function putBack(state: JobState, memory: JobMemory, entry: Pick<Settled, 'row'>, attempt: number): Effect[] {
   const row = { ...entry.row, attempt, st: 0 as const };
+  const { jobNo } = state;
+  const { depth, item, browser } = row;
   state.ready += 1;
   unshiftReady(memory, row);
-  return [
-    { t: 'row', row: { op: 'frontier.mark', jobNo: state.jobNo, depth: row.depth, item: row.item, st: 0, attempt } },
-  ];
+  return [{ t: 'row', row: { op: 'frontier.mark', jobNo, depth, item, st: 0, attempt, browser } }];
 }
 
 function noteLoss(state: JobState, page: PageResult, outcome: Outcome): void {

@@ -247,6 +247,7 @@ export class SimStore implements ActorStore {
           parent: null,
           attempt: 0,
           st: 0,
+          browser: false,
         });
       }
     }
@@ -267,7 +268,7 @@ export class SimStore implements ActorStore {
     const { jobNo, depth, item, host, url, h, parent } = candidate;
     const tables = this.job(jobNo);
     tables.seen.set(h, item);
-    tables.frontier.set(item, { depth, item, host, url, h, parent, attempt: 0, st: 0 });
+    tables.frontier.set(item, { depth, item, host, url, h, parent, attempt: 0, st: 0, browser: false });
   }
 
   private addOutbox(part: number, row: OutboxRow): void {
@@ -299,6 +300,7 @@ export class SimStore implements ActorStore {
         if (found === undefined) throw new InvariantError('I10', `item ${row.item} marked but not in the frontier`);
         found.st = row.st;
         found.attempt = row.attempt;
+        found.browser = row.browser;
         return;
       }
       case 'frontier.delete':

@@ -115,7 +115,10 @@ export interface PagesDone {
   pages: PageResult[];
 }
 
-/** The lane is over; results that were not flushed ride along. `unrun` items were not started. */
+/**
+ * The lane is over; results that were not flushed ride along. `unrun` items were not started, or handed back: those of
+ * `browser` need one, which this fetcher has not.
+ */
 export interface LaneEnd {
   type: 'LaneEnd';
   lane: number;
@@ -125,6 +128,8 @@ export interface LaneEnd {
   pause?: PauseNews;
   ranMs: number;
   unrun: number[];
+  /** @default none */
+  browser?: number[];
   pages: PageResult[];
 }
 

@@ -32,6 +32,8 @@ export interface LaneItem {
   depth: number;
   /** Caller's text for a start URL or batch seed, else equal to `url`: becomes `metadata.sourceURL`. */
   sourceUrl: string;
+  /** A fetcher without a browser has handed it back: only a browser can show it. @default false */
+  browser?: boolean;
 }
 
 /** URLs of one job and one host, run one after another by one fetcher on one host slot. */

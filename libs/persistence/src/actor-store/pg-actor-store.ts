@@ -63,7 +63,7 @@ const ACTIVATE = `WITH fresh AS (
     UPDATE actor SET epoch = $2 WHERE key = ANY($3::text[]) AND epoch <= $2 RETURNING key, rev, state, terminal)
   SELECT * FROM fresh UNION ALL SELECT * FROM claimed`;
 
-const FRONTIER_COLUMNS = 'f.depth, f.seq, f.host, f.url, f.h, f.from_item, f.attempt, f.st';
+const FRONTIER_COLUMNS = 'f.depth, f.seq, f.host, f.url, f.h, f.from_item, f.attempt, f.st, f.browser';
 
 const LOAD_LANES = `SELECT lane, host, slot, slot_gen, token, token_gen, items, depths, run FROM lane WHERE job_no = $1 ORDER BY lane`;
 
@@ -94,6 +94,7 @@ interface FrontierRecord {
   from_item: string | null;
   attempt: number;
   st: 0 | 1;
+  browser: boolean;
 }
 
 interface LaneRecord {
@@ -284,5 +285,6 @@ function toFrontierRow(row: FrontierRecord): FrontierRow {
     parent: row.from_item === null ? null : Number(row.from_item),
     attempt: row.attempt,
     st: row.st,
+    browser: row.browser,
   };
 }

@@ -51,10 +51,11 @@ type Statements = { [K in RowOp['op']]: (terms: ResultTerms) => BulkStatement<Op
 const STATEMENTS: Statements = {
   'frontier.mark': () => ({
     name: 'frontier-mark',
-    text: `UPDATE frontier f SET st = x.st, attempt = x.attempt
-      FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::smallint[], $5::smallint[]) AS x(job_no, depth, seq, st, attempt)
+    text: `UPDATE frontier f SET st = x.st, attempt = x.attempt, browser = x.browser
+      FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::smallint[], $5::smallint[], $6::boolean[])
+        AS x(job_no, depth, seq, st, attempt, browser)
       WHERE f.job_no = x.job_no AND f.shard = 0 AND f.depth = x.depth AND f.seq = x.seq`,
-    columns: [(r) => r.jobNo, (r) => r.depth, (r) => r.item, (r) => r.st, (r) => r.attempt],
+    columns: [(r) => r.jobNo, (r) => r.depth, (r) => r.item, (r) => r.st, (r) => r.attempt, (r) => r.browser],
   }),
   'frontier.delete': () => ({
     name: 'frontier-delete',

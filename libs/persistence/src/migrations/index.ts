@@ -6,6 +6,7 @@ import { Accounts1763950003000 } from './1763950003000-accounts.js';
 import { JobCalls1763950005000 } from './1763950005000-job-calls.js';
 import { TeamProxies1763950008000 } from './1763950008000-team-proxies.js';
 import { Models1763950009000 } from './1763950009000-models.js';
+import { BrowserItems1763950010000 } from './1763950010000-browser-items.js';
 import { CacheSites1763950012000 } from './1763950012000-cache-sites.js';
 
 export const MIGRATIONS_TABLE = 'schema_migration';
@@ -19,5 +20,6 @@ export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
   Cache1763950006000,
   TeamProxies1763950008000,
   Models1763950009000,
+  BrowserItems1763950010000,
   CacheSites1763950012000,
 ];

@@ -1,0 +1,92 @@
+/**
+ * Crawlee's pool of browsers and Playwright, loaded when they are first needed. In one go that would hold the event loop
+ * for a second, and for many on a busy machine: lanes would miss their heartbeats. So their largest parts come first, one
+ * a turn of the loop; what is left is small.
+ */
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type * as Crawlee from '@crawlee/browser-pool';
+import type { BrowserType } from 'playwright-core';
+import { Server } from 'proxy-chain';
+
+export interface BrowserStack {
+  crawlee: typeof Crawlee;
+  chromium: BrowserType;
+}
+
+const CRAWLEE = '@crawlee/browser-pool';
+const PLAYWRIGHT = 'playwright-core';
+
+/** Each as a chain of packages, found from the one before; needs before those who need them. */
+const PARTS: readonly (readonly string[])[] = [
+  [CRAWLEE, 'fingerprint-generator', 'generative-bayesian-network', 'adm-zip'],
+  [CRAWLEE, 'fingerprint-generator', 'generative-bayesian-network'],
+  [CRAWLEE, 'fingerprint-generator', 'header-generator', 'ow'],
+  [CRAWLEE, 'fingerprint-generator', 'header-generator', 'browserslist'],
+  [CRAWLEE, 'fingerprint-generator', 'header-generator'],
+  [CRAWLEE, 'fingerprint-generator'],
+  [CRAWLEE, '@crawlee/core', '@apify/utilities'],
+  [CRAWLEE, '@crawlee/core', '@crawlee/memory-storage', '@sapphire/shapeshift'],
+  [CRAWLEE, '@crawlee/core', '@crawlee/memory-storage', 'fs-extra'],
+  [CRAWLEE, '@crawlee/core', '@crawlee/memory-storage'],
+  [CRAWLEE, '@crawlee/core', '@vladfrangu/async_event_emitter'],
+  [CRAWLEE, '@crawlee/core', '@crawlee/utils', 'cheerio', 'domutils'],
+  [CRAWLEE, '@crawlee/core', '@crawlee/utils', 'cheerio', 'cheerio-select'],
+  [CRAWLEE, '@crawlee/core', '@crawlee/utils', 'cheerio', 'parse5-htmlparser2-tree-adapter'],
+  [CRAWLEE, '@crawlee/core', '@crawlee/utils', 'cheerio'],
+  [CRAWLEE, '@crawlee/core', '@crawlee/utils', 'tldts'],
+  [CRAWLEE, '@crawlee/core', '@crawlee/utils'],
+  [CRAWLEE, '@crawlee/core', 'stream-json'],
+  [CRAWLEE, '@crawlee/core'],
+];
+
+const load = createRequire(import.meta.url);
+
+export async function loadBrowserStack(): Promise<BrowserStack> {
+  for (const chain of PARTS) {
+    loadPart(chain);
+    await nextTurn();
+  }
+  const crawlee = loadCrawlee();
+  await nextTurn();
+  loadFile(path.join(path.dirname(load.resolve(PLAYWRIGHT)), 'lib/utilsBundle.js'));
+  await nextTurn();
+  const { chromium } = await import('playwright-core');
+  return { crawlee, chromium };
+}
+
+/** Another version may be made of other parts: those that are not found come with the whole. */
+function loadPart(chain: readonly string[]): void {
+  const names = [...chain];
+  const last = names.pop()!;
+  try {
+    const parent = names.reduce((require, name) => createRequire(require.resolve(name)), load);
+    parent(last);
+  } catch {
+    return;
+  }
+}
+
+function loadFile(file: string): void {
+  try {
+    load(file);
+  } catch {
+    return;
+  }
+}
+
+/**
+ * Crawlee's pool, without the proxy server that its module starts while it loads: an open one, on every interface of
+ * the machine. It is never asked for because a proxy of our own is always given, so it simply must not listen.
+ */
+function loadCrawlee(): typeof Crawlee {
+  const listen = Object.getOwnPropertyDescriptor(Server.prototype, 'listen');
+  if (listen === undefined) throw new Error('proxy-chain has changed: Server.listen is not where it was');
+  Object.defineProperty(Server.prototype, 'listen', { ...listen, value: () => Promise.resolve() });
+  try {
+    return load(CRAWLEE) as typeof Crawlee;
+  } finally {
+    Object.defineProperty(Server.prototype, 'listen', listen);
+  }
+}

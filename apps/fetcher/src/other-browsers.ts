@@ -1,0 +1,46 @@
+/** Whether fetchers with a browser are at hand for pages that this one, which has none, cannot show. */
+
+export interface OtherBrowsersOptions {
+  /** Some fetcher with a browser is alive right now. */
+  isSeen(): boolean;
+  /** They are started when pages wait for them, so that none may be alive for a while. */
+  areOnDemand: boolean;
+  /** Monotonic, in ms. @default performance.now */
+  now?: () => number;
+}
+
+/** The only one may be on its way from one version to the next: this long it is still expected back. */
+const EXPECTED_MS = 120_000;
+const LOOK_MS = 1_000;
+
+export class OtherBrowsers {
+  readonly #now: () => number;
+  readonly #timer: NodeJS.Timeout;
+  #seenAt = -Infinity;
+
+  constructor(private readonly options: OtherBrowsersOptions) {
+    this.#now = options.now ?? (() => performance.now());
+    this.#timer = setInterval(() => this.look(), LOOK_MS).unref();
+  }
+
+  /** For a caller who waits: one that can answer now. */
+  areThere(): boolean {
+    return this.options.isSeen();
+  }
+
+  /** For work that can wait. */
+  areExpected(): boolean {
+    if (this.options.areOnDemand) return true;
+    this.look();
+    return this.#now() - this.#seenAt < EXPECTED_MS;
+  }
+
+  /** Notes whether one is alive; done every second. */
+  look(): void {
+    if (this.options.isSeen()) this.#seenAt = this.#now();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}
