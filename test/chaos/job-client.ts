@@ -15,6 +15,8 @@ export interface JobStatus {
 export interface ExtractStatus {
   status: string;
   data: unknown;
+  /** Field path -> URLs, when they were asked for. */
+  sources?: Record<string, string[]>;
   error?: string;
   tokensUsed: number;
   creditsUsed: number;

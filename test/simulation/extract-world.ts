@@ -9,16 +9,15 @@ import {
   numbersOf,
   parsePageStep,
   partitionOf,
-  PLAIN_PAGE,
   PLAN_STEP,
   tokenCredits,
   type ActorKey,
   type ChildJob,
   type ErrorWire,
-  type ExtractSpec,
   type ModelDone,
   type ModelTask,
 } from '@troupe/contracts';
+import { EXTRACT_SPEC } from '../../apps/scheduler/src/extract/extract-spec.fixture.js';
 import { extractActor } from '../../apps/scheduler/src/extract/extract.actor.js';
 import type { ExtractState } from '../../apps/scheduler/src/extract/extract.state.js';
 import { CrawlWorld, TEAM, type Mutation, type SimJob } from './crawl-world.js';
@@ -286,7 +285,7 @@ export class ExtractWorld extends CrawlWorld {
       team: TEAM,
       keyId: null,
       createdMs: this.clock.wall(),
-      spec: { ...SPEC, timeoutMs },
+      spec: { ...EXTRACT_SPEC, timeoutMs },
     });
   }
 
@@ -363,31 +362,3 @@ function wasBegun(state: ExtractState, step: string): boolean {
 function nameOf({ jobNo, step }: ModelTask): string {
   return `${jobNo} ${step}`;
 }
-
-const SPEC: ExtractSpec = {
-  urls: ['http://site.test/*'],
-  prompt: 'names',
-  schema: null,
-  systemPrompt: null,
-  allowExternalLinks: false,
-  ignoreSitemap: false,
-  includeSubdomains: true,
-  limit: null,
-  showSources: false,
-  scrape: {
-    formats: [{ type: 'markdown' }],
-    onlyMainContent: false,
-    includeTags: [],
-    excludeTags: [],
-    headers: {},
-    waitForMs: 0,
-    skipTlsVerification: true,
-    timeoutMs: 30_000,
-    removeBase64Images: true,
-    engine: 'auto',
-    ...PLAIN_PAGE,
-  },
-  timeoutMs: 0,
-  webhook: null,
-  warning: null,
-};

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { readConfig } from '@troupe/config';
 import {
   NO_TRACES,
-  PLAIN_PAGE,
+  plainScrape,
   RPC,
   type ActorMessage,
   type FetchReply,
@@ -37,19 +37,7 @@ const suite = natsServer === '' ? describe.skip : describe;
 if (natsServer === '') console.warn('SKIPPED: TEST_NATS_SERVER names no nats-server');
 
 const JOB = '0a6c8c1e-0000-4000-8000-000000000001';
-const SPEC: ScrapeSpec = {
-  formats: [{ type: 'markdown' }],
-  onlyMainContent: false,
-  includeTags: [],
-  excludeTags: [],
-  headers: {},
-  waitForMs: 0,
-  skipTlsVerification: true,
-  timeoutMs: 5000,
-  removeBase64Images: true,
-  engine: 'auto',
-  ...PLAIN_PAGE,
-};
+const SPEC: ScrapeSpec = plainScrape({ formats: [{ type: 'markdown' }], timeoutMs: 5000 });
 
 function page(title: string, body: string): string {
   return `<!doctype html><html><head><title>${title}</title></head><body><main><h1>${title}</h1><p>Enough words to be read by people who visit ${title}.</p>${body}</main></body></html>`;

@@ -9,7 +9,7 @@ import {
 } from 'css-what';
 import { TroupeError } from '@troupe/contracts';
 import { RE2JS } from 're2js';
-import { DOCUMENT, TEXT, hashName } from './tags.js';
+import { DOCUMENT, TEXT, hashName, lookupTag } from './tags.js';
 import type { Tree } from './tree.js';
 
 type Test = (tree: Tree, node: number) => boolean;
@@ -55,8 +55,9 @@ function keyOf(tokens: readonly Selector[]): KeyedMatcher['key'] {
   let key: KeyedMatcher['key'] = null;
   for (let i = tokens.length - 1; i >= 0 && !isLeading(tokens[i]); i--) {
     const token = tokens[i]!;
-    if (token.type === SelectorType.Tag && token.name.toLowerCase() !== 'iframe')
-      key ??= { type: 'tag', name: token.name.toLowerCase() };
+    // Tags are found without looking at any attribute.
+    if (token.type === SelectorType.Tag && token.name.toLowerCase() !== 'iframe' && isAttributeKey(key))
+      key = { type: 'tag', name: token.name.toLowerCase() };
     if (token.type !== SelectorType.Attribute) continue;
     if (token.action !== AttributeAction.Not) key ??= { type: 'attribute', name: token.name.toLowerCase() };
     if (token.value === '') continue;
@@ -64,6 +65,10 @@ function keyOf(tokens: readonly Selector[]): KeyedMatcher['key'] {
     if (token.name === 'class' && token.action === AttributeAction.Element) key = { type: 'class', name: token.value };
   }
   return key;
+}
+
+function isAttributeKey(key: KeyedMatcher['key']): boolean {
+  return key === null || key.type === 'attribute';
 }
 
 function compiling<T>(text: string, compile: () => T): T {
@@ -116,9 +121,10 @@ function compileComplex(tokens: Selector[]): Test {
   return allOf(left === null ? compound : [...compound, left]);
 }
 
-function allOf(tests: Test[]): Test {
-  if (tests.length === 1) return tests[0]!;
-  return (tree, node) => tests.every((test) => test(tree, node));
+function allOf([first, second, ...others]: Test[]): Test {
+  if (second === undefined) return first!;
+  if (others.length > 0) return allOf([first!, allOf([second, ...others])]);
+  return (tree, node) => first!(tree, node) && second(tree, node);
 }
 
 function combinator(type: SelectorType): ((left: Test) => Test) | null {
@@ -127,11 +133,15 @@ function combinator(type: SelectorType): ((left: Test) => Test) | null {
       return (left) => (tree, node) => isElement(tree, tree.parent[node]!) && left(tree, tree.parent[node]!);
     case SelectorType.Descendant:
       return (left) => (tree, node) => {
-        for (let up = tree.parent[node]!; isElement(tree, up); up = tree.parent[up]!) {
-          tree.search.spend(1);
-          if (left(tree, up)) return true;
+        const { parent, search } = tree;
+        let up = parent[node]!;
+        let steps = 0;
+        while (isElement(tree, up) && !left(tree, up)) {
+          up = parent[up]!;
+          steps++;
         }
-        return false;
+        search.spend(steps);
+        return isElement(tree, up);
       };
     case SelectorType.Adjacent:
       return (left) => (tree, node) => {
@@ -183,7 +193,7 @@ function compileSimple(token: Selector): Test {
       const name = token.name.toLowerCase();
       if (name === 'iframe')
         return (tree, node) => tree.name(node) === name || tree.attrIndex(node, INLINED_FRAME) >= 0;
-      return (tree, node) => tree.name(node) === name;
+      return hasName(name);
     }
     case SelectorType.Universal:
       return () => true;
@@ -194,6 +204,11 @@ function compileSimple(token: Selector): Test {
     default:
       throw badSelector(token.type, 'this kind of selector is not supported');
   }
+}
+
+function hasName(name: string): Test {
+  const tag = lookupTag(name, 0, name.length);
+  return tag > 0 ? (tree, node) => tree.tag[node] === tag : (tree, node) => tree.name(node) === name;
 }
 
 function compileAttribute(token: AttributeSelector): Test {

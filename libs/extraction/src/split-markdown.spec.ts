@@ -96,18 +96,3 @@ function cpuOf(run: () => unknown): number {
   const { user, system } = process.cpuUsage(before);
   return user + system;
 }
-
-describe('estimateTokens', () => {
-  /** Counted with the tokenizer o200k of current models. */
-  it.each([
-    [
-      'English prose',
-      'The committee decided on Tuesday that the transitional rules for small companies will be extended. '.repeat(10),
-      161,
-    ],
-    ['a table', '| Product 17 | 59.50 € | AB-1309 |\n'.repeat(50), 800],
-  ])('is near the count of a tokenizer for %s', (_, text, tokens) => {
-    expect(estimateTokens(text) / tokens).toBeGreaterThan(0.9);
-    expect(estimateTokens(text) / tokens).toBeLessThan(1.35);
-  });
-});

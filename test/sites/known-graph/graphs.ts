@@ -1,5 +1,13 @@
 /** The sites: one with every peculiarity of the web, and plain ones by size. */
-import { page, redirect, type HostResources, type Link, type Resource, type SiteBuilder } from './resource.js';
+import {
+  page,
+  redirect,
+  type HostResources,
+  type Link,
+  type Resource,
+  type SiteBuilder,
+  type Thing,
+} from './resource.js';
 
 const html = (source: string, links: string[] = []): Resource => ({
   type: 'file',
@@ -340,6 +348,22 @@ function sitemaps(own: string, other: string): HostResources {
     '/s/q?a=1&b=2': page(),
     ...Object.fromEntries(leaves.map((path) => [path, page()])),
   };
+}
+
+/** The same site with two things on every page, each of which stands on a neighbouring page of the description, too. */
+export function stocked(build: SiteBuilder): SiteBuilder {
+  return (origins) =>
+    build(origins).map((resources, host) => {
+      const stock = Object.entries(resources).map(([path, resource], n): [string, Resource] => [
+        path,
+        resource.type === 'page' ? { ...resource, things: [thing(host, n), thing(host, n + 1)] } : resource,
+      ]);
+      return Object.fromEntries(stock);
+    });
+}
+
+function thing(host: number, n: number): Thing {
+  return { name: `Lamp ${host}-${n}`, sku: `L-${host}-${n}`, price: 10 + n / 2 };
 }
 
 export interface PlainSiteOptions {

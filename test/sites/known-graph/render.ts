@@ -1,6 +1,15 @@
 /** From descriptions to bytes on the wire. */
 import { gzipSync } from 'node:zlib';
-import { textOf, type BusyPage, type Link, type Page, type Resource, type Robots, type Sitemap } from './resource.js';
+import {
+  textOf,
+  type BusyPage,
+  type Link,
+  type Page,
+  type Resource,
+  type Robots,
+  type Sitemap,
+  type Thing,
+} from './resource.js';
 
 export interface Rendered {
   status: number;
@@ -100,7 +109,14 @@ function headOf({ robotsMeta, refresh, base, foreign }: Page): string {
 function bodyOf(path: string, resource: Page): string {
   const paragraphs = `<p>${FILLER}</p>`.repeat(resource.paragraphs ?? 1);
   const foreign = resource.foreign === undefined ? '' : `<p>${FOREIGN_PLACE}</p>`;
-  return `<main><h1>Page ${escape(path)}</h1><p>${textOf(path)}</p>${foreign}${paragraphs}${anchors(resource.links)}</main>`;
+  const shown = `<p>${textOf(path)}</p>${foreign}${tableOf(resource.things ?? [])}${paragraphs}`;
+  return `<main><h1>Page ${escape(path)}</h1>${shown}${anchors(resource.links)}</main>`;
+}
+
+function tableOf(things: readonly Thing[]): string {
+  if (things.length === 0) return '';
+  const rows = things.map(({ name, sku, price }) => `<tr><td>${name}</td><td>${sku}</td><td>${price}</td></tr>`);
+  return `<table><thead><tr><th>Name</th><th>SKU</th><th>Price</th></tr></thead><tbody>${rows.join('')}</tbody></table>`;
 }
 
 function pageSource(path: string, resource: Page): string {

@@ -2,6 +2,13 @@
 
 export type Link = string | { href: string; rel: string };
 
+/** What a page may list beside its text, to be extracted. */
+export interface Thing {
+  name: string;
+  sku: string;
+  price: number;
+}
+
 /** An HTML page that shows `textOf(path)` and its links. */
 export interface Page {
   type: 'page';
@@ -23,6 +30,8 @@ export interface Page {
   foreign?: { text: string; bytes: Buffer; contentType: string; meta?: string };
   /** Paragraphs of filler, to make a page as heavy as a real one. @default 1 */
   paragraphs?: number;
+  /** In a table. @default none */
+  things?: Thing[];
 }
 
 export interface Redirect {

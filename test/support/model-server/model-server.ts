@@ -111,7 +111,7 @@ class ScriptedModel {
     const record = this.record(body, request);
     const refusal = this.refusalOf(body);
     const reply: Reply = refusal === null ? await this.brain(record) : { status: 400, error: { message: refusal } };
-    if (reply.delayMs !== undefined) await sleep(reply.delayMs);
+    if (reply.delayMs !== undefined && !(await isAwaited(response, reply.delayMs))) return;
     record.status = reply.status ?? 200;
     if (reply.cut === 'before') return void response.destroy();
     if (reply.status !== undefined && reply.status !== 200)
@@ -169,6 +169,14 @@ class ScriptedModel {
     if (usage !== undefined && body.stream_options?.include_usage === true) events.push(event([], { usage }));
     cutOrEnd(response, [...events, 'data: [DONE]\n\n'], reply);
   }
+}
+
+/** After so many ms: false at once when the client goes, so that no delay outlives the server. */
+async function isAwaited(response: ServerResponse, delayMs: number): Promise<boolean> {
+  if (response.destroyed) return false;
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  return sleep(delayMs, true, { signal: gone.signal }).catch(() => false);
 }
 
 interface ChatBody {

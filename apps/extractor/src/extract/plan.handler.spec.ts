@@ -1,12 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import {
-  PLAIN_PAGE,
-  TroupeError,
-  type ExtractSpec,
-  type MapLink,
-  type ModelTask,
-  type ScrapeSpec,
-} from '@troupe/contracts';
+import { plainScrape, TroupeError, type ExtractSpec, type MapLink, type ModelTask } from '@troupe/contracts';
 import type { ModelStep, NewChild } from '@troupe/persistence';
 import { PlanHandler, type PlanTask } from './plan.handler.js';
 
@@ -21,7 +14,7 @@ const SPEC: ExtractSpec = {
   includeSubdomains: true,
   limit: null,
   showSources: false,
-  scrape: { ...PLAIN_PAGE, headers: {} } as ScrapeSpec,
+  scrape: plainScrape({ formats: [{ type: 'markdown' }], timeoutMs: 30_000 }),
   timeoutMs: 600_000,
   webhook: null,
   warning: null,

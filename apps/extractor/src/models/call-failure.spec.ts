@@ -54,6 +54,11 @@ describe('a failed call', () => {
     expect(failureOf(trace({ status, errorText }), false, []).kind).toBe(kind),
   );
 
+  it('without an answer is a fault of the provider, unless it was not allowed to be asked', () => {
+    expect(failureOf(trace({ networkCode: 'ECONNREFUSED' }), false, []).kind).toBe('down');
+    expect(failureOf(trace({ networkCode: 'SCRAPE_TARGET_FORBIDDEN' }), false, []).kind).toBe('forbidden');
+  });
+
   it('of a schema is not held against the server', () => {
     const errorText = "Invalid schema for response_format 'answer': 'minLength' is not permitted";
     expect(failureOf(trace({ status: 400, errorText }), false, []).details).toMatchObject({

@@ -1,4 +1,5 @@
 /** Why one call of a provider failed, read from what it answered; never from a client's error, which may show a key. */
+import type { ErrorCode } from '@troupe/contracts';
 import type { CallTrace } from './transport.js';
 
 export type FailureKind =
@@ -10,6 +11,8 @@ export type FailureKind =
   | 'denied'
   | 'no-model'
   | 'no-credit'
+  /** The address is none that this installation connects to. */
+  | 'forbidden'
   /** The prompt does not fit. */
   | 'too-long'
   | 'filtered'
@@ -61,6 +64,8 @@ const BAD_SCHEMA = /invalid schema|schema.{0,80}(?:invalid|too (?:large|complex|
 export function failureOf(trace: CallTrace, isTimeout: boolean, secrets: readonly string[]): CallFailure {
   const { status, errorText, networkCode } = trace;
   if (isTimeout) return new CallFailure('down', 'it did not answer in time');
+  if (status === null && networkCode === ('SCRAPE_TARGET_FORBIDDEN' satisfies ErrorCode))
+    return new CallFailure('forbidden', 'it is not allowed here');
   if (status === null) return new CallFailure('down', `no connection (${networkCode ?? 'unknown'})`);
   if (status < 300) return new CallFailure('down', 'its answer broke off or could not be read');
   const said = saidIn(errorText, secrets);

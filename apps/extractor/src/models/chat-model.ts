@@ -3,10 +3,10 @@
  * the server offers, brought into form, checked, and asked for again with what is wrong with it.
  */
 import type { ModelAccess, Uuid } from '@troupe/contracts';
+import { estimateTokens } from '@troupe/extraction';
 import { SchemaError } from '@troupe/json-schema';
 import { AnswerForm } from './answer-form.js';
 import { CallFailure } from './call-failure.js';
-import { countTokens } from './count-tokens.js';
 import type { KnownHabits } from './habits.js';
 import type { DataBlock, LanguageModel, ModelAnswer, ModelQuestion, TokenCount } from './model.js';
 import { ModelError } from './model-error.js';
@@ -88,7 +88,7 @@ export class ChatModel implements LanguageModel {
   }
 
   countTokens(text: string): number {
-    return countTokens(text);
+    return estimateTokens(text);
   }
 
   async ask(question: ModelQuestion, limits: { deadlineMs: number; signal: AbortSignal }): Promise<ModelAnswer> {
@@ -211,9 +211,9 @@ export class ChatModel implements LanguageModel {
   }
 
   private estimate({ system, user }: Prompt, asked: object | null, { text, toolCalls }: ChatReply): TokenCount {
-    const beside = asked === null ? 0 : countTokens(JSON.stringify(asked));
-    const called = toolCalls.length === 0 ? 0 : countTokens(JSON.stringify(toolCalls));
-    return { prompt: countTokens(system) + countTokens(user) + beside, answer: countTokens(text) + called };
+    const beside = asked === null ? 0 : estimateTokens(JSON.stringify(asked));
+    const called = toolCalls.length === 0 ? 0 : estimateTokens(JSON.stringify(toolCalls));
+    return { prompt: estimateTokens(system) + estimateTokens(user) + beside, answer: estimateTokens(text) + called };
   }
 
   /** False: the answer is as long as the provider lets it be. */
@@ -253,6 +253,7 @@ export class ChatModel implements LanguageModel {
     const texts: Record<Exclude<CallFailure['kind'], 'down' | 'busy'>, string> = {
       denied: `${provider} refuses the key: check ${settings.key} (${message})`,
       'no-model': `${provider} does not know the model "${access.model}": check ${settings.model} and ${settings.address} (${message})`,
+      forbidden: `${provider} is not asked: ${settings.address} leads to an address that is not allowed here (see ALLOW_PRIVATE_TARGETS)`,
       'no-credit': `${provider} has no credit left for the key of ${settings.key} (${message})`,
       'too-long': `the page is too long for the model "${access.model}": ${message}`,
       filtered: `${provider} filtered the page or the answer: ${message}`,

@@ -1,27 +1,18 @@
 /** The page cache of a spec: index and bodies in memory, ages as told. */
 import { brotliCompressSync } from 'node:zlib';
 import { BlobNotFoundError } from '@troupe/blob-store';
-import { PLAIN_PAGE, type ScrapeSpec } from '@troupe/contracts';
+import { plainScrape, type ScrapeSpec } from '@troupe/contracts';
 import type { CachedPage, CachedPageMeta, PageCacheKey } from '@troupe/persistence';
 import { cacheKeyOf } from './cached-page.js';
 import { CacheLookups, keyText } from './cache-lookups.js';
 import type { FetchedBody } from './cache-writer.js';
 import { PageCache } from './page-cache.js';
 
-export const CACHED_SPEC: ScrapeSpec = {
+export const CACHED_SPEC: ScrapeSpec = plainScrape({
   formats: [{ type: 'markdown' }],
-  onlyMainContent: false,
-  includeTags: [],
-  excludeTags: [],
-  headers: {},
-  waitForMs: 0,
-  skipTlsVerification: true,
   timeoutMs: 1000,
-  removeBase64Images: true,
-  engine: 'auto',
-  ...PLAIN_PAGE,
   cache: { maxAgeMs: 60_000, minAgeMs: null, store: true },
-};
+});
 
 export class MemoryCache {
   readonly questions: (readonly PageCacheKey[])[] = [];

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
   NO_TRACES,
-  PLAIN_PAGE,
+  plainScrape,
   TroupeError,
   type ActorMessage,
   type Envelope,
@@ -57,19 +57,7 @@ function laneOf(urls: string[], more: Partial<Lane> = {}): Lane {
     items: urls.map((url, index) => ({ item: index + 1, attempt: 1, url, depth: 1, sourceUrl: url })),
     scope: SCOPE,
     robotsAgent: 'Troupe',
-    spec: {
-      formats: [],
-      onlyMainContent: false,
-      includeTags: [],
-      excludeTags: [],
-      headers: {},
-      waitForMs: 0,
-      skipTlsVerification: true,
-      timeoutMs: 1000,
-      removeBase64Images: true,
-      engine: 'auto',
-      ...PLAIN_PAGE,
-    },
+    spec: plainScrape({ formats: [], timeoutMs: 1000 }),
     ...more,
   };
 }

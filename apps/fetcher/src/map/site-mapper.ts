@@ -1,7 +1,7 @@
 /** All links of a site that can be found quickly, without a job (spec/map.md). */
 import {
   errorToWire,
-  PLAIN_PAGE,
+  plainScrape,
   TroupeError,
   type ErrorCode,
   type MapReply,
@@ -196,20 +196,7 @@ function taskOf({ spec, team }: MapRequest, endsAt: number, signal: AbortSignal)
 }
 
 function pageSpec(spec: MapSpec, timeoutMs: number): ScrapeSpec {
-  return {
-    formats: [{ type: 'rawHtml' }],
-    onlyMainContent: false,
-    includeTags: [],
-    excludeTags: [],
-    headers: spec.headers,
-    waitForMs: 0,
-    skipTlsVerification: true,
-    timeoutMs,
-    removeBase64Images: true,
-    engine: 'auto',
-    ...PLAIN_PAGE,
-    location: spec.location,
-  };
+  return plainScrape({ formats: [{ type: 'rawHtml' }], timeoutMs, headers: spec.headers, location: spec.location });
 }
 
 function settled(work: Promise<FetchedPage>): Promise<{ page: FetchedPage } | { error: unknown }> {

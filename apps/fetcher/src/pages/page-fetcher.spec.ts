@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import {
-  PLAIN_PAGE,
+  plainScrape,
   TroupeError,
   type ConvertRequest,
   type ConvertResult,
@@ -86,19 +86,7 @@ function browserRequest(): PageRequest {
 function requestOf(more: Partial<PageRequest> = {}): PageRequest {
   return {
     url: URL_A,
-    spec: {
-      formats: [{ type: 'markdown' }],
-      onlyMainContent: false,
-      includeTags: [],
-      excludeTags: [],
-      headers: {},
-      waitForMs: 0,
-      skipTlsVerification: true,
-      timeoutMs: 1000,
-      removeBase64Images: true,
-      engine: 'auto',
-      ...PLAIN_PAGE,
-    },
+    spec: plainScrape({ formats: [{ type: 'markdown' }], timeoutMs: 1000 }),
     budgetMs: 1000,
     signal: new AbortController().signal,
     onHop: () => Promise.resolve(),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { PLAIN_PAGE, TroupeError, type FetchReply, type FetchRequest, type ScrapeSpec } from '@troupe/contracts';
+import { plainScrape, TroupeError, type FetchReply, type FetchRequest, type ScrapeSpec } from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
 import { ApiError } from '../errors/api-error.js';
 import { ScrapeService, type ScrapeServiceParts } from './scrape.service.js';
@@ -13,19 +13,7 @@ const CALLER: Caller = {
   hasModel: false,
   flags: {},
 };
-const SPEC: ScrapeSpec = {
-  formats: [{ type: 'markdown' }],
-  onlyMainContent: true,
-  includeTags: [],
-  excludeTags: [],
-  headers: {},
-  waitForMs: 0,
-  skipTlsVerification: true,
-  timeoutMs: 9000,
-  removeBase64Images: true,
-  engine: 'auto',
-  ...PLAIN_PAGE,
-};
+const SPEC: ScrapeSpec = plainScrape({ formats: [{ type: 'markdown' }], timeoutMs: 9000, onlyMainContent: true });
 const ORDER = { url: 'http://example.com/', sourceUrl: 'example.com', spec: SPEC };
 const never = new AbortController().signal;
 const DOCUMENT = Buffer.from('{"metadata":{}}');

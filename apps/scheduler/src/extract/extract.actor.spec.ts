@@ -4,7 +4,6 @@ import {
   actorKey,
   MERGE_STEP,
   pageStep,
-  PLAIN_PAGE,
   PLAN_STEP,
   type ActorKey,
   type ActorMessage,
@@ -18,44 +17,17 @@ import {
   type RowOp,
   type WebhookSpec,
 } from '@troupe/contracts';
+import { EXTRACT_SPEC } from './extract-spec.fixture.js';
 import { extractActor, MAX_OPEN_PAGES } from './extract.actor.js';
 import type { ExtractState } from './extract.state.js';
 
 const JOB = '6f0c0000-0000-4000-8000-000000000001';
 const KEY = actorKey('extract', JOB);
-const TIMEOUT_MS = 600_000;
+const TIMEOUT_MS = EXTRACT_SPEC.timeoutMs;
 const WEBHOOK: WebhookSpec = { url: 'https://h.example/', headers: {}, metadata: '{}', events: ['completed'] };
 const A: ChildJob = { job: 'aaaaaaaa-0000-4000-8000-000000000001', jobNo: '11', kind: 'batch' };
 const B: ChildJob = { job: 'bbbbbbbb-0000-4000-8000-000000000001', jobNo: '12', kind: 'crawl' };
 const keyOf = ({ kind, job }: ChildJob): ActorKey => actorKey(kind, job);
-
-const SPEC: ExtractSpec = {
-  urls: ['https://x.example/*'],
-  prompt: 'names',
-  schema: null,
-  systemPrompt: null,
-  allowExternalLinks: false,
-  ignoreSitemap: false,
-  includeSubdomains: true,
-  limit: null,
-  showSources: false,
-  scrape: {
-    formats: [{ type: 'markdown' }],
-    onlyMainContent: false,
-    includeTags: [],
-    excludeTags: [],
-    headers: {},
-    waitForMs: 0,
-    skipTlsVerification: true,
-    timeoutMs: 30_000,
-    removeBase64Images: true,
-    engine: 'auto',
-    ...PLAIN_PAGE,
-  },
-  timeoutMs: TIMEOUT_MS,
-  webhook: null,
-  warning: null,
-};
 
 const LATER: ErrorWire = { code: 'SCRAPE_JSON_FAILED', message: 'the model is busy', retryable: true, httpStatus: 500 };
 const NEVER: ErrorWire = { ...LATER, message: 'the answer does not fit', retryable: false };
@@ -93,7 +65,7 @@ class World {
       team: 't',
       keyId: 'k',
       createdMs: this.now,
-      spec: { ...SPEC, ...spec },
+      spec: { ...EXTRACT_SPEC, ...spec },
     };
     this.turn(start);
   }
@@ -175,7 +147,7 @@ describe('an extract job', () => {
   it('plans, reads each page of its children once, merges and ends, and is billed for its tokens', () => {
     world.start();
     expect(world.tasks).toMatchObject([
-      { step: PLAN_STEP, attempt: 1, deadlineMs: TIMEOUT_MS, work: { what: 'plan', spec: SPEC } },
+      { step: PLAN_STEP, attempt: 1, deadlineMs: TIMEOUT_MS, work: { what: 'plan', spec: EXTRACT_SPEC } },
     ]);
     expect(world.take()).toEqual([PLAN_STEP]);
     world.planned(A, B);

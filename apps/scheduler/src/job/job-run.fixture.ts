@@ -1,6 +1,6 @@
 /** One job between hand-made results and real pools of slots and tokens: what the specs of the job machine run on. */
 import {
-  PLAIN_PAGE,
+  plainScrape,
   type ActorKey,
   type ActorMessage,
   type Append,
@@ -31,19 +31,12 @@ import type { JobOptions } from './job.machine.js';
 
 type Row<O extends RowOp['op']> = Extract<RowOp, { op: O }>;
 
-export const SCRAPE: ScrapeSpec = {
+export const SCRAPE: ScrapeSpec = plainScrape({
   formats: [{ type: 'markdown' }],
-  onlyMainContent: true,
-  includeTags: [],
-  excludeTags: [],
-  headers: {},
-  waitForMs: 0,
-  skipTlsVerification: false,
   timeoutMs: 60_000,
-  removeBase64Images: true,
-  engine: 'auto',
-  ...PLAIN_PAGE,
-};
+  onlyMainContent: true,
+  skipTlsVerification: false,
+});
 
 export const SCOPE: ScopeSpec = {
   base: 'http://h.test/',

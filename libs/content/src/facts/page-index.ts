@@ -1,114 +1,110 @@
-/** Where classes, ids and other attributes stand on a page: flat lists in document order, built when first asked for. */
-import { A, FNV_OFFSET, FNV_PRIME, TEXT } from '../tags.js';
+/** Where classes, ids and other attributes stand on a page: flat lists in document order, made when first asked for. */
+import { A, TEXT, hashName } from '../tags.js';
 import type { Tree } from '../tree.js';
+import { WordSet } from './word-set.js';
 
-const SPACE = 32;
-
-/** Words of an attribute's values, one after the other: several of one element for several classes. */
-interface Words {
-  /** Ascending. */
-  nodes: number[];
-  hashes: number[];
+/** All classes and ids that are ever asked for: one look at the page finds the elements of all of them. */
+export interface IndexedWords {
+  readonly classes: readonly string[];
+  readonly ids: readonly string[];
 }
 
-export class PageIndex {
-  private classes: Words | null = null;
-  private ids: Words | null = null;
-  private readonly holders = new Map<number, number[]>();
+type Places = Map<string, number[]>;
 
-  constructor(private readonly tree: Tree) {}
+export class PageIndex {
+  private classes: Places | null = null;
+  private ids: Places | null = null;
+  private readonly holders = new Map<string, number[]>();
+
+  constructor(
+    private readonly tree: Tree,
+    private readonly words: IndexedWords,
+  ) {}
 
   /** Inside the range, in document order; those that have the class are among them. */
   withClass(name: string, from: number, to: number): number[] {
-    this.classes ??= wordsOf(this.tree, A.class);
-    return holding(this.classes, hashOf(name), from, to);
+    this.classes ??= placesOf(this.tree, A.class, this.words.classes);
+    return inRange(this.classes.get(name)!, from, to);
   }
 
   /** As `withClass`. */
   withId(id: string, from: number, to: number): number[] {
-    this.ids ??= wordsOf(this.tree, A.id);
-    return holding(this.ids, hashOf(id), from, to);
+    this.ids ??= placesOf(this.tree, A.id, this.words.ids);
+    return inRange(this.ids.get(id)!, from, to);
   }
 
-  /** Inside the range, in document order. @param hash of the attribute's name */
-  withAttribute(hash: number, from: number, to: number): number[] {
-    const nodes = this.holdersOf(hash);
-    const found: number[] = [];
-    for (let i = firstAtLeast(nodes, from); i < nodes.length && nodes[i]! < to; i++) found.push(nodes[i]!);
-    return found;
-  }
-
-  private holdersOf(hash: number): number[] {
-    const known = this.holders.get(hash);
-    if (known !== undefined) return known;
-    const { tree } = this;
-    const nodes: number[] = [];
-    if (tree.attrHash.includes(hash)) {
-      for (let node = 1; node < tree.count; node++)
-        if (!tree.isText(node) && tree.attrIndex(node, hash) >= 0) nodes.push(node);
+  /** Inside the range, in document order. @param name in lower case */
+  withAttribute(name: string, from: number, to: number): number[] {
+    let nodes = this.holders.get(name);
+    if (nodes === undefined) {
+      nodes = holdersOf(this.tree, hashName(name));
+      this.holders.set(name, nodes);
     }
-    this.holders.set(hash, nodes);
-    return nodes;
+    return inRange(nodes, from, to);
   }
 }
 
-function wordsOf(tree: Tree, attribute: number): Words {
-  const { tag, count, source, attrFrom, attrTo } = tree;
-  const words: Words = { nodes: [], hashes: [] };
+/** Elements with the attribute. */
+function holdersOf(tree: Tree, hash: number): number[] {
+  const { attrHash, count, from, tag, to } = tree;
+  const nodes: number[] = [];
+  if (!attrHash.includes(hash)) return nodes;
   for (let node = 1; node < count; node++) {
     if (tag[node] === TEXT) continue;
-    const index = tree.attrIndex(node, attribute);
-    if (index < 0 || addWords(words, node, source, attrFrom[index]!, attrTo[index]!)) continue;
-    const value = tree.attrValue(index);
-    addWords(words, node, value.replaceAll('&', AMPERSAND_STAND_IN), 0, value.length);
+    let i = from[node]!;
+    const end = to[node]!;
+    while (i < end && attrHash[i] !== hash) i++;
+    if (i < end) nodes.push(node);
   }
-  return words;
+  return nodes;
 }
 
-const AMPERSAND = 38;
-/** Stands for it in decoded values and in names that are looked for. */
-const AMPERSAND_STAND_IN = '\uffff';
+/** Elements by the words that their attribute may hold: it holds them, or longer ones that begin so. */
+function placesOf(tree: Tree, attribute: number, words: readonly string[]): Places {
+  const { attrFrom, attrHash, attrTo, count, from, source, tag, to } = tree;
+  const places: Places = new Map(words.map((word) => [word, []]));
+  const set = new WordSet([...places.keys()]);
+  const references = new References(source);
+  let node = 1;
+  const note = (word: string): void => addOnce(places.get(word)!, node);
+  for (; node < count; node++) {
+    if (tag[node] === TEXT) continue;
+    let value = from[node]!;
+    const end = to[node]!;
+    while (value < end && attrHash[value] !== attribute) value++;
+    if (value === end || attrTo[value]! - attrFrom[value]! < set.width) continue;
+    // Decoded it may say anything.
+    if (references.isIn(attrFrom[value]!, attrTo[value]!)) words.forEach(note);
+    else set.eachIn(source, attrFrom[value]!, attrTo[value]!, note);
+  }
+  return places;
+}
 
-/** False, and nothing added, at a character reference: the value must be decoded first. */
-function addWords({ nodes, hashes }: Words, node: number, text: string, from: number, to: number): boolean {
-  const before = nodes.length;
-  let hash = FNV_OFFSET;
-  let length = 0;
-  for (let i = from; i < to; i++) {
-    const c = text.charCodeAt(i);
-    if (c > SPACE) {
-      if (c === AMPERSAND) {
-        nodes.length = hashes.length = before;
-        return false;
-      }
-      hash = Math.imul(hash ^ c, FNV_PRIME);
-      length++;
-    } else if (length > 0) {
-      nodes.push(node);
-      hashes.push(hash);
-      hash = FNV_OFFSET;
-      length = 0;
+function addOnce(nodes: number[], node: number): void {
+  if (nodes.at(-1) !== node) nodes.push(node);
+}
+
+/** Where character references may be: asked for one range after the other, the text is searched once. */
+class References {
+  private searchedFrom = Infinity;
+  private next = -1;
+
+  constructor(private readonly text: string) {}
+
+  isIn(from: number, to: number): boolean {
+    if (from < this.searchedFrom || from > this.next) {
+      const found = this.text.indexOf('&', from);
+      this.next = found < 0 ? Infinity : found;
+      this.searchedFrom = from;
     }
+    return this.next < to;
   }
-  if (length > 0) {
-    nodes.push(node);
-    hashes.push(hash);
-  }
-  return true;
 }
 
-/** As `addWords` hashes the first word of it. */
-function hashOf(name: string): number {
-  const words: Words = { nodes: [], hashes: [] };
-  addWords(words, 0, name.replaceAll('&', AMPERSAND_STAND_IN), 0, name.length);
-  return words.hashes[0] ?? FNV_OFFSET;
-}
-
-/** Those of a range that have the word, each once. */
-function holding({ nodes, hashes }: Words, hash: number, from: number, to: number): number[] {
+function inRange(ascending: readonly number[], from: number, to: number): number[] {
   const found: number[] = [];
-  for (let i = firstAtLeast(nodes, from); i < nodes.length && nodes[i]! < to; i++)
-    if (hashes[i] === hash && found.at(-1) !== nodes[i]) found.push(nodes[i]!);
+  for (let i = firstAtLeast(ascending, from); i < ascending.length && ascending[i]! < to; i++)
+    found.push(ascending[i]!);
   return found;
 }
 

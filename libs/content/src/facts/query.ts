@@ -1,9 +1,9 @@
 /** A selector as a search below an element: CSS, or XPath when it begins with `/` or `./`. */
 import { TroupeError } from '@troupe/contracts';
 import { compileScoped, type KeyedMatcher } from '../selector.js';
-import { TEXT, hashName } from '../tags.js';
+import { TEXT } from '../tags.js';
 import type { Tree } from '../tree.js';
-import type { PageIndex } from './page-index.js';
+import type { IndexedWords, PageIndex } from './page-index.js';
 import type { FactsSource, Query } from './node-search.js';
 import { compileXPath } from './xpath.js';
 
@@ -36,8 +36,13 @@ export function checkQuery(text: string): string | null {
 
 class CssQuery implements Query {
   readonly attribute = null;
+  readonly words: IndexedWords;
 
-  constructor(private readonly matchers: readonly KeyedMatcher[]) {}
+  constructor(private readonly matchers: readonly KeyedMatcher[]) {
+    const keys = matchers.flatMap(({ key }) => key ?? []);
+    const named = (type: Key['type']): string[] => keys.filter((key) => key.type === type).map(({ name }) => name);
+    this.words = { classes: named('class'), ids: named('id') };
+  }
 
   find(source: FactsSource, scope: number, enough: number): number[] {
     source.tree.search.scope = scope;
@@ -57,7 +62,7 @@ function matching(source: FactsSource, scope: number, matcher: KeyedMatcher, eno
 
 function candidates(index: PageIndex, { type, name }: Key, from: number, to: number): number[] {
   if (type === 'class') return index.withClass(name, from, to);
-  return type === 'id' ? index.withId(name, from, to) : index.withAttribute(hashName(name), from, to);
+  return type === 'id' ? index.withId(name, from, to) : index.withAttribute(name, from, to);
 }
 
 function amongAll(tree: Tree, scope: number, { test }: KeyedMatcher, enough: number): number[] {
@@ -72,10 +77,11 @@ function amongAll(tree: Tree, scope: number, { test }: KeyedMatcher, enough: num
 function amongTag(tree: Tree, scope: number, { key, test }: KeyedMatcher, enough: number): number[] {
   const tag = tree.tagNumber(key!.name);
   const found: number[] = [];
+  const tags = tree.tag;
   const to = tree.end[scope]!;
   tree.search.spend((to - scope) >> 3);
   for (let node = scope + 1; node < to && found.length < enough; node++) {
-    if (tree.tag[node] !== tag) continue;
+    if (tags[node] !== tag) continue;
     tree.search.spend(1);
     if (test(tree, node)) found.push(node);
   }

@@ -12,7 +12,15 @@ import { SearchExhausted, type Tree } from '../tree.js';
 import type { UrlResolver } from '../url-resolver.js';
 import { PageIndex } from './page-index.js';
 import type { FactsSource, Query } from './node-search.js';
-import { compileQuery } from './query.js';
+import {
+  planOf,
+  queriesOf,
+  type Attribute,
+  type ListPlan,
+  type ObjectPlan,
+  type Plan,
+  type ValuePlan,
+} from './plan.js';
 import { booleanIn, dateIn, hasDecimalComma, integerIn, numberIn } from './values.js';
 
 const MAX_ITEMS = 10_000;
@@ -37,24 +45,17 @@ export interface Facts {
 
 /** @throws TroupeError BAD_REQUEST for a bad selector */
 export function readFacts(page: FactsPage, schema: SelectorSchema): Facts {
-  const reader = new FactsReader(page);
+  const plan = planOf(schema);
+  const reader = new FactsReader(page, queriesOf(plan));
   const { search } = page.tree;
   search.stepsLeft = MAX_STEPS;
   try {
-    return { value: reader.read(schema, { node: 0, attribute: null }), warnings: reader.warnings() };
+    return { value: reader.read(plan, 0, null), warnings: reader.warnings() };
   } finally {
     search.stepsLeft = Infinity;
     search.scope = 0;
   }
 }
-
-/** An element, or one attribute of it. */
-interface Place {
-  node: number;
-  attribute: string | null;
-}
-
-type ValueSchema = Extract<SelectorSchema, { type: 'value' }>;
 
 class FactsReader {
   private readonly source: FactsSource;
@@ -66,9 +67,14 @@ class FactsReader {
   private isCut = false;
   private shownMask: Mask | null = null;
 
-  constructor(private readonly page: FactsPage) {
+  constructor(
+    private readonly page: FactsPage,
+    queries: readonly Query[],
+  ) {
     const language = languageOf(page.tree);
-    this.source = { tree: page.tree, index: new PageIndex(page.tree) };
+    const classes = queries.flatMap(({ words }) => words.classes);
+    const ids = queries.flatMap(({ words }) => words.ids);
+    this.source = { tree: page.tree, index: new PageIndex(page.tree, { classes, ids }) };
     this.decimalComma = hasDecimalComma(language);
     this.monthFirst = isMonthFirst(language);
   }
@@ -84,43 +90,30 @@ class FactsReader {
     return warnings;
   }
 
-  read(schema: SelectorSchema, place: Place): unknown {
-    if (schema.type === 'list') return this.readList(schema, place);
-    const at = schema.selector === null ? place : this.findFirst(schema.selector, place);
-    if (at === null) return null;
-    return schema.type === 'object' ? this.readObject(schema.fields, at) : this.readValue(schema, at);
+  /** What a plan finds at an element, or at one attribute of it. */
+  read(plan: Plan, node: number, attribute: Attribute | null): unknown {
+    if (plan.type === 'list') return this.readList(plan, node);
+    const at = plan.query === null ? node : (this.nodesOf(plan.query, node, 1)[0] ?? -1);
+    if (at < 0) return null;
+    const end = plan.query === null ? attribute : plan.end;
+    return plan.type === 'object' ? this.readObject(plan, at, end) : this.readValue(plan, at, end);
   }
 
-  private readObject(fields: Record<string, SelectorSchema>, place: Place): Record<string, unknown> {
+  private readObject({ names, fields }: ObjectPlan, node: number, attribute: Attribute | null): object {
     const object: Record<string, unknown> = {};
-    for (const name of Object.keys(fields)) setOwn(object, name, this.read(fields[name]!, place));
+    for (let i = 0; i < names.length; i++) setOwn(object, names[i]!, this.read(fields[i]!, node, attribute));
     return object;
   }
 
-  private readList({ selector, item }: Extract<SelectorSchema, { type: 'list' }>, place: Place): unknown[] {
-    const places = this.find(selector, place, MAX_ITEMS + 1);
-    if (places.length > MAX_ITEMS) this.isCut = true;
+  private readList({ query, end, item }: ListPlan, node: number): unknown[] {
+    const nodes = this.nodesOf(query, node, MAX_ITEMS + 1);
+    if (nodes.length > MAX_ITEMS) this.isCut = true;
     const values: unknown[] = [];
-    for (const one of places.slice(0, MAX_ITEMS)) {
-      const value = this.read(item, one);
+    for (let i = 0; i < nodes.length && i < MAX_ITEMS; i++) {
+      const value = this.read(item, nodes[i]!, end);
       if (!isNothing(value)) values.push(value);
     }
     return values;
-  }
-
-  private findFirst(selector: string, place: Place): Place | null {
-    const query = compileQuery(selector);
-    const node = this.nodesOf(query, place.node, 1)[0];
-    return node === undefined ? null : { node, attribute: query.attribute };
-  }
-
-  private find(selector: string, place: Place, enough: number): Place[] {
-    const query = compileQuery(selector);
-    const nodes = this.nodesOf(query, place.node, enough);
-    return (nodes.length > enough ? nodes.slice(0, enough) : nodes).map((node) => ({
-      node,
-      attribute: query.attribute,
-    }));
   }
 
   private nodesOf(query: Query, scope: number, enough: number): number[] {
@@ -136,15 +129,15 @@ class FactsReader {
     }
   }
 
-  private readValue(schema: ValueSchema, place: Place): unknown {
+  private readValue(plan: ValuePlan, node: number, end: Attribute | null): unknown {
     if (this.valuesLeft-- <= 0) return this.cut();
-    const attribute = schema.attribute ?? place.attribute;
-    if (schema.as === 'boolean' && attribute !== null) return this.hasAttribute(place.node, attribute);
-    const text = this.textAt(place.node, attribute, schema.as);
+    const attribute = plan.attribute ?? end;
+    if (plan.as === 'boolean' && attribute !== null) return this.hasAttribute(node, attribute);
+    const text = this.textAt(node, attribute, plan.as);
     if (text === null) return null;
     if (text.length > this.charsLeft) return this.cut();
     this.charsLeft -= text.length;
-    return this.valueOf(text, schema.as);
+    return this.valueOf(text, plan.as);
   }
 
   private cut(): null {
@@ -153,15 +146,15 @@ class FactsReader {
   }
 
   /** An attribute that says nothing else is true by being there. */
-  private hasAttribute(node: number, name: string): boolean {
-    const value = this.page.tree.isText(node) ? null : this.page.tree.attr(node, hashName(name));
+  private hasAttribute(node: number, { hash }: Attribute): boolean {
+    const value = this.page.tree.isText(node) ? null : this.page.tree.attr(node, hash);
     return value !== null && booleanIn(value) !== false;
   }
 
-  private textAt(node: number, attribute: string | null, as: ValueSchema['as']): string | null {
+  private textAt(node: number, attribute: Attribute | null, as: ValuePlan['as']): string | null {
     const { tree, urls, mask } = this.page;
-    if (attribute === 'html') return writeInnerHtml(tree, this.shown(), urls, node);
-    if (attribute !== null) return tree.isText(node) ? null : (tree.attr(node, hashName(attribute))?.trim() ?? null);
+    if (attribute?.name === 'html') return writeInnerHtml(tree, this.shown(), urls, node);
+    if (attribute !== null) return tree.isText(node) ? null : (tree.attr(node, attribute.hash)?.trim() ?? null);
     const text = this.meantAttribute(node, as) ?? shownText(tree, mask, node);
     return text === '' ? null : text;
   }
@@ -172,7 +165,7 @@ class FactsReader {
   }
 
   /** An address stands in the attribute that the browser follows, a day in the machine's form of it. */
-  private meantAttribute(node: number, as: ValueSchema['as']): string | null {
+  private meantAttribute(node: number, as: ValuePlan['as']): string | null {
     const { tree } = this.page;
     if (tree.isText(node)) return null;
     if (as === 'date') return tree.attr(node, DATETIME) ?? contentOfMeta(tree, node);
@@ -181,7 +174,7 @@ class FactsReader {
     return tree.attr(node, A.href) ?? tree.attr(node, A.src) ?? contentOfMeta(tree, node);
   }
 
-  private valueOf(text: string, as: ValueSchema['as']): unknown {
+  private valueOf(text: string, as: ValuePlan['as']): unknown {
     switch (as) {
       case 'number':
         return numberIn(text, this.decimalComma);
@@ -223,7 +216,9 @@ function withoutDropped(mask: Mask, other: Mask | null): Mask {
 /** What makes no item of a list: nothing was found in it. */
 function isNothing(value: unknown): boolean {
   if (value === null || value === '') return true;
-  return typeof value === 'object' && Object.values(value).every(isNothing);
+  if (typeof value !== 'object') return false;
+  for (const name in value) if (!isNothing((value as Record<string, unknown>)[name])) return false;
+  return true;
 }
 
 /** Text of a node as the page shows it: white space collapsed, except in `pre`; blocks and cells apart from each other. */
@@ -240,7 +235,7 @@ function shownText(tree: Tree, mask: Mask | null, node: number): string {
       text += separator;
     }
     const flags = flagsOf(tree.tag[i]!);
-    if (i !== node && (mask?.[i] === DROP || flags & F.invisible || isPermalinkAt(tree, i))) {
+    if (i !== node && isLeftOut(tree, mask, i)) {
       i = tree.end[i]!;
       continue;
     }
@@ -255,11 +250,19 @@ function shownText(tree: Tree, mask: Mask | null, node: number): string {
   return isVerbatim ? text.replace(/^\r?\n/, '').trimEnd() : collapsed(text);
 }
 
-/** The text that is all there is in a node, or the node itself; -1: there is more, or less. */
+/** The text that is all there is in a node, however deep, or the node itself; -1: there is more, or less. */
 function onlyText(tree: Tree, mask: Mask | null, node: number): number {
-  if (tree.isText(node)) return node;
-  const text = node + 1;
-  return tree.end[node] === node + 2 && tree.isText(text) && mask?.[text] !== DROP ? text : -1;
+  const end = tree.end[node]!;
+  let at = node;
+  while (!tree.isText(at)) {
+    at++;
+    if (at >= end || tree.end[at] !== end || isLeftOut(tree, mask, at)) return -1;
+  }
+  return at;
+}
+
+function isLeftOut(tree: Tree, mask: Mask | null, node: number): boolean {
+  return mask?.[node] === DROP || (flagsOf(tree.tag[node]!) & F.invisible) !== 0 || isPermalinkAt(tree, node);
 }
 
 function isPermalinkAt(tree: Tree, node: number): boolean {

@@ -18,6 +18,8 @@ import {
   type Step,
 } from './xpath-parser.js';
 
+const NO_WORDS = { classes: [], ids: [] };
+
 /** @throws TroupeError BAD_REQUEST when the text is no XPath or uses something that is not supported. */
 export function compileXPath(text: string): Query {
   const paths = parsed(text);
@@ -26,6 +28,7 @@ export function compileXPath(text: string): Query {
   const [attribute = null] = attributes;
   return {
     attribute,
+    words: NO_WORDS,
     find: ({ tree }, scope, enough) => {
       const found = paths.map((steps) => follow(tree, [scope], steps, enough));
       return found.length === 1 ? found[0]! : inOrder(tree, found.flat());

@@ -165,6 +165,22 @@ export const PLAIN_PAGE: Pick<
   parsers: { pdf: DEFAULT_PDF, image: false },
 };
 
+/** A scrape of which nothing special is asked: the whole page, by whatever engine gets it. */
+export function plainScrape(wanted: Pick<ScrapeSpec, 'formats' | 'timeoutMs'> & Partial<ScrapeSpec>): ScrapeSpec {
+  return {
+    onlyMainContent: false,
+    includeTags: [],
+    excludeTags: [],
+    headers: {},
+    waitForMs: 0,
+    skipTlsVerification: true,
+    removeBase64Images: true,
+    engine: 'auto',
+    ...PLAIN_PAGE,
+    ...wanted,
+  };
+}
+
 /** The spec of a job that may have been started by an older version, which did not know of some fields. */
 export function completeSpec(spec: ScrapeSpec): ScrapeSpec {
   return { ...PLAIN_PAGE, ...spec };

@@ -124,6 +124,7 @@ export class AdminTeamsController {
     if (provider === 'azure' && baseUrl === null) throw new ApiError(400, 'baseUrl must be set for the provider azure');
     const team = await this.teams.setModel(id, { provider, model, baseUrl, apiKey }, by);
     if (team === null) throw teamNotFound();
+    this.accounts.forget();
     return { success: true, model: team.model };
   }
 
@@ -132,6 +133,7 @@ export class AdminTeamsController {
   async removeModel(@AsAuthor() by: AuditAuthor, @Param('id', TEAM_ID) id: Uuid) {
     const team = await this.teams.setModel(id, null, by);
     if (team === null) throw teamNotFound();
+    this.accounts.forget();
     return { success: true, model: null };
   }
 

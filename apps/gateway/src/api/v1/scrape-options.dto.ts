@@ -2,6 +2,7 @@
 import {
   BooleanField,
   Field,
+  isBlank,
   isPlainObject,
   keyIssues,
   listIssues,
@@ -108,7 +109,7 @@ function jsonOptionsIssues(format: 'json' | 'extract', value: unknown, body: obj
 }
 
 function isEmptyWish({ prompt, schema, systemPrompt }: Record<string, unknown>): boolean {
-  return prompt === undefined && schema === undefined && systemPrompt === undefined;
+  return schema === undefined && [prompt, systemPrompt].every((text) => text === undefined || isBlank(text));
 }
 
 /** The options are those of v2's format object. */

@@ -83,6 +83,8 @@ describe('the body of an extract job', () => {
 
   it.each([
     [{ urls: ['https://a.example/'] }, 'Either prompt or schema is required'],
+    [{ urls: ['https://a.example/'], prompt: ' \n' }, 'Either prompt or schema is required'],
+    [{ schema: {}, prompt: '' }, 'Either urls or prompt is required'],
     [{ schema: {} }, 'Either urls or prompt is required'],
     [{ schema: {}, urls: [] }, 'Either urls or prompt is required'],
   ])('is refused: %j', (raw, message) => {

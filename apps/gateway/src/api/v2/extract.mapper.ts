@@ -3,6 +3,7 @@ import { TroupeError, type ExtractSpec, type ScrapeSpec } from '@troupe/contract
 import { canonicalize } from '@troupe/frontier';
 import { ApiError } from '../../errors/api-error.js';
 import { type ModelJob } from '../../jobs/model-jobs.service.js';
+import { isBlank } from '../validation/fields.js';
 import { InvalidBodyError, invalidUrl, type Issue } from '../validation/issue.js';
 import { readPageUrl } from '../validation/page-url.js';
 import { webhookSpecFrom } from '../webhook/webhook.mapper.js';
@@ -39,7 +40,7 @@ export function extractFromV2(body: ExtractDto, rules: ExtractRules): ExtractOrd
   return {
     spec: {
       urls,
-      prompt: body.prompt ?? null,
+      prompt: body.prompt === undefined || isBlank(body.prompt) ? null : body.prompt,
       schema: body.schema ?? null,
       systemPrompt: body.systemPrompt ?? null,
       allowExternalLinks: (body.allowExternalLinks ?? false) || (body.enableWebSearch ?? false),

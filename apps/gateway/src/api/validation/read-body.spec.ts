@@ -209,6 +209,7 @@ describe('readBody', () => {
   it.each([
     [{ formats: ['json'] }, 'custom', ['formats', 0]],
     [{ formats: [{ type: 'json' }] }, 'custom', ['formats', 0]],
+    [{ formats: [{ type: 'json', prompt: ' ' }] }, 'custom', ['formats', 0]],
     [{ formats: ['changeTracking'] }, 'custom', ['formats']],
     [{ formats: ['screenshot', { type: 'screenshot', fullPage: true }] }, 'custom', ['formats']],
     [{ formats: ['audio'] }, 'custom', ['formats', 0]],

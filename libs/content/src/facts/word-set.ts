@@ -1,0 +1,46 @@
+/**
+ * Some words that are looked for in many short texts at once. Of a text only every so many characters are looked at, as far
+ * apart as the shortest word is long, until one may end the beginning of a word (Horspool's search, for a set).
+ */
+const SPACE = 32;
+/** Characters are told apart by their low bits: mistaken ones cost a second look. */
+const CODES = 128;
+const MAX_WIDTH = 255;
+
+export class WordSet {
+  /** Shorter texts hold no word of the set. */
+  readonly width: number;
+  /** By the character at the end of a window: how far the next one is; 0: a word may begin with this one. */
+  private readonly shifts: Uint8Array;
+
+  /** @param words not empty, without white space */
+  constructor(private readonly words: readonly string[]) {
+    this.width = Math.min(MAX_WIDTH, ...words.map(({ length }) => length));
+    this.shifts = new Uint8Array(CODES).fill(this.width);
+    for (const word of words) {
+      for (let i = 0; i < this.width; i++) {
+        const code = word.charCodeAt(i) % CODES;
+        this.shifts[code] = Math.min(this.shifts[code]!, this.width - 1 - i);
+      }
+    }
+  }
+
+  /** Calls back for each word of the set with which a word between `from` and `to` begins, as often as there are such. */
+  eachIn(text: string, from: number, to: number, onWord: (word: string) => void): void {
+    const { width, shifts } = this;
+    for (let last = from + width - 1; last < to;) {
+      const shift = shifts[text.charCodeAt(last) % CODES]!;
+      if (shift > 0) {
+        last += shift;
+        continue;
+      }
+      const start = last - width + 1;
+      if (start === from || text.charCodeAt(start - 1) <= SPACE) this.tell(text, start, to, onWord);
+      last++;
+    }
+  }
+
+  private tell(text: string, start: number, to: number, onWord: (word: string) => void): void {
+    for (const word of this.words) if (start + word.length <= to && text.startsWith(word, start)) onWord(word);
+  }
+}
