@@ -20,6 +20,8 @@ import { installWithApt } from '../local/parts/apt.mjs';
 import { say } from '../local/say.mjs';
 
 const IN_ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), 'in-root.sh');
+/** What a container has of its own. */
+const SPACES = ['--mount', '--pid', '--fork', '--kill-child', '--ipc', '--uts'];
 export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const TOOLS = ['unshare', 'nsenter', 'pivot_root', 'debootstrap', 'npm', 'tar'];
 const MIRROR = 'http://deb.debian.org/debian';
@@ -71,49 +73,24 @@ export async function runInBuild(root, text, env, cwd) {
   const own = { PATH: DEFAULT_PATH, HOME: '/root', DEBIAN_FRONTEND: 'noninteractive', ...network, ...env };
   const words = Object.entries(own).map(([name, value]) => `${name}=${value}`);
   const command = ['env', '-i', ...words, '/bin/sh', '-c', `mkdir -p "$0" && cd "$0" && ${text}`, cwd];
-  const spaces = ['--mount', '--pid', '--fork', '--kill-child', '--ipc', '--uts'];
-  await run('unshare', [...spaces, 'sh', IN_ROOT, 'build', root, ...command], {
+  await run('unshare', [...SPACES, 'sh', IN_ROOT, 'build', root, ...command], {
     env: { ...process.env, CA_FILE: caFile },
   });
 }
 
 /** The command of a container. @param {string} root @param {string} data @param {{ user: string, env: Record<string, string>, cwd: string, command: string[] }} what */
-export function containerCommand(root, data, { user, env, cwd, command }) {
-  const spaces = ['--mount', '--pid', '--fork', '--kill-child', '--ipc', '--uts'];
-  return [
-    'unshare',
-    ...spaces,
-    'sh',
-    IN_ROOT,
-    'run',
-    root,
-    data,
-    ...asUser(user),
-    'env',
-    '-i',
-    `--chdir=${cwd}`,
-    ...pairs(env),
-    ...command,
-  ];
+export function containerCommand(root, data, what) {
+  return ['unshare', ...SPACES, 'sh', IN_ROOT, 'run', root, data, ...asProcess(what)];
 }
 
 /** Joins a running container. @param {number} pid of its first process @param {Parameters<typeof containerCommand>[2]} what */
-export function joinCommand(pid, { user, env, cwd, command }) {
-  return [
-    'nsenter',
-    `--target=${pid}`,
-    '--mount',
-    '--pid',
-    '--ipc',
-    '--uts',
-    '--',
-    ...asUser(user),
-    'env',
-    '-i',
-    `--chdir=${cwd}`,
-    ...pairs(env),
-    ...command,
-  ];
+export function joinCommand(pid, what) {
+  return ['nsenter', `--target=${pid}`, '--mount', '--pid', '--ipc', '--uts', '--', ...asProcess(what)];
+}
+
+/** @param {Parameters<typeof containerCommand>[2]} what */
+function asProcess({ user, env, cwd, command }) {
+  return [...asUser(user), 'env', '-i', `--chdir=${cwd}`, ...pairs(env), ...command];
 }
 
 /** As a restricted pod: no capability, and none to be had. @param {string} user `uid:gid` */

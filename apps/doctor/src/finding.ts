@@ -1,4 +1,5 @@
 /** What the doctor finds. */
+import { reasonOf as wholeReasonOf } from '@troupe/observability';
 
 /** From harmless to grave; `skipped`: there was nothing to look at. */
 export const SEVERITIES = ['ok', 'skipped', 'warning', 'failure'] as const;
@@ -39,7 +40,5 @@ export function worstOf(findings: readonly Finding[]): Severity {
 
 /** The reason of a failure in one line. */
 export function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join('; ');
-  const text = error instanceof Error ? error.message || error.name : String(error);
-  return (text.split('\n')[0] ?? '').slice(0, 300);
+  return (wholeReasonOf(error).split('\n')[0] ?? '').slice(0, 300);
 }

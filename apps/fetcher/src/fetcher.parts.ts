@@ -116,7 +116,7 @@ export class FetcherParts {
       files: createArtifactWriter(config, roots.artifacts),
     });
     const hasBrowser = browserPages > 0;
-    const servesHttp = config.fetcherClasses.length === 0 || config.fetcherClasses.includes('http');
+    const servesHttp = serves(config, 'http');
     // Who shows pages and does nothing else will need it at once; nobody waits for this process yet.
     if (!servesHttp) await loadBrowserStack();
     const boards = await startBoards(context, hasBrowser);
@@ -191,9 +191,7 @@ export class FetcherParts {
       {
         postgres: async () => void (await pool.query('SELECT 1')),
         blobs: () => roots.check(),
-        ...(config.fetcherClasses.includes('http') && !config.fetcherClasses.includes('browser')
-          ? {}
-          : { browser: { optional: async () => checkBrowser(hasBrowser) } }),
+        ...(serves(config, 'browser') ? { browser: { optional: async () => checkBrowser(hasBrowser) } } : {}),
       },
       async () => {
         await reports.flush();
@@ -330,11 +328,16 @@ function createConverter({ config, link, metrics, tracer }: FetcherContext): {
   return { converter: new MeteredConverter(converter, metrics, tracer), stopConverter: () => Promise.resolve() };
 }
 
+/** None named: whatever it can. */
+function serves({ fetcherClasses }: Readonly<TroupeConfig>, cls: 'http' | 'browser'): boolean {
+  return fetcherClasses.length === 0 || fetcherClasses.includes(cls);
+}
+
 /** null: this fetcher has none, or is to leave browser work to others. @throws Error when it was to do nothing else */
-function browserOf({ chromiumPath, fetcherClasses }: Readonly<TroupeConfig>): string | null {
-  if (fetcherClasses.length > 0 && !fetcherClasses.includes('browser')) return null;
-  const found = findChromium(chromiumPath);
-  if (found === null && fetcherClasses.length > 0)
+function browserOf(config: Readonly<TroupeConfig>): string | null {
+  if (!serves(config, 'browser')) return null;
+  const found = findChromium(config.chromiumPath);
+  if (found === null && config.fetcherClasses.length > 0)
     throw new Error(
       'FETCHER_CLASSES names browser, and there is no browser: set CHROMIUM_PATH, install Chromium, or leave browser out',
     );

@@ -4,7 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import { type NestExpressApplication } from '@nestjs/platform-express';
 import { Artifacts, openBlobs } from '@troupe/blob-store';
 import { leftOverSettings, type TroupeConfig } from '@troupe/config';
-import { gatewayGrantSubject, SUBJECTS, type Grant, type Uuid } from '@troupe/contracts';
+import { gatewayGrantSubject, NO_TRACES, SUBJECTS, type Grant, type Uuid } from '@troupe/contracts';
 import { isBlockedHost, parseAllowList } from '@troupe/egress';
 import { ActorBus, CancelBoard, GroupCall, MemberBoard, NatsLink, PauseBoard, Rpc } from '@troupe/messaging';
 import { watchLink, watchPool, type RunningService, type ServiceContext } from '@troupe/observability';
@@ -243,7 +243,7 @@ async function listen(
   app.set('query parser', 'simple');
   app.use(createRequestMetrics(metrics));
   app.use(createEdge(state));
-  app.use(createRequestTraces(tracer));
+  if (tracer !== NO_TRACES) app.use(createRequestTraces(tracer));
   app.use(createStatusLane(parts, new ApiExceptionFilter(parts.log)));
   app.useBodyParser('json', { limit: BODY_LIMIT_BYTES, strict: false });
   app.use(refuseBadBody);

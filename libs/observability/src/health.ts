@@ -103,8 +103,8 @@ async function failureOf(check: HealthCheck, timeoutMs: number): Promise<string 
   }
 }
 
-/** What failed on several addresses of one name says so in its parts only. */
-function reasonOf(error: unknown): string {
+/** Why something failed. What failed on several addresses of one name says so in its parts only. */
+export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join('; ');
   const { message, name } = error instanceof Error ? error : { message: String(error), name: 'Error' };
   return message === '' ? name : message;

@@ -8,6 +8,7 @@ export { TimeSlice } from './time-slice.js';
 export { prettyLine } from './pretty.js';
 export {
   Dependencies,
+  reasonOf,
   statusOf,
   type CheckAnswer,
   type HealthCheck,

@@ -51,5 +51,7 @@ export class Deadline {
 }
 
 function timeUp(timeoutMs: number): TroupeError {
-  return new TroupeError('SCRAPE_TIMEOUT', `the page did not arrive within ${timeoutMs} ms`, { retryable: true });
+  return new TroupeError('SCRAPE_TIMEOUT', `the page did not arrive within ${Math.round(timeoutMs)} ms`, {
+    retryable: true,
+  });
 }

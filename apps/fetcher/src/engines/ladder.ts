@@ -2,7 +2,14 @@
  * Which engine fetches a page, and when the next one takes over: http -> got -> browser. Pure rules, and what was
  * learned per host. The caller loops: fetch, convert, ask.
  */
-import { isTroupeError, type EngineName, type PageVerdict, type ProxyClass, type ScrapeSpec } from '@troupe/contracts';
+import {
+  asksForBrowser,
+  isTroupeError,
+  type EngineName,
+  type PageVerdict,
+  type ProxyClass,
+  type ScrapeSpec,
+} from '@troupe/contracts';
 import { LRUCache } from 'lru-cache';
 import { faultOf } from './engine-errors.js';
 import type { EngineResponse } from './engine.js';
@@ -64,7 +71,7 @@ function above(engine: 'http' | 'got'): EngineName {
 
 /** Where a page starts, before anything is known of its host. */
 export function firstRung(spec: Pick<ScrapeSpec, 'engine' | 'waitForMs'>): EngineName {
-  return spec.engine !== 'auto' || spec.waitForMs > 0 ? 'browser' : 'http';
+  return asksForBrowser(spec) ? 'browser' : 'http';
 }
 
 export interface LadderOptions {

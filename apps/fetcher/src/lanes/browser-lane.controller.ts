@@ -1,6 +1,7 @@
 import { Controller, Inject, type Type } from '@nestjs/common';
-import { EventPattern, Payload } from '@nestjs/microservices';
+import { Ctx, EventPattern, Payload } from '@nestjs/microservices';
 import type { Lane } from '@troupe/contracts';
+import { traceOf } from '@troupe/messaging';
 import { FetcherParts } from '../fetcher.parts.js';
 
 /** Part of the module only where a browser is; takes as many lanes as the browser opens pages, others wait in the stream. */
@@ -10,13 +11,13 @@ export function browserLaneController(maxInFlight: number): Type {
     constructor(@Inject(FetcherParts) private readonly parts: FetcherParts) {}
 
     @EventPattern('work.browser.hi', { maxInFlight })
-    urgent(@Payload() lane: Lane): Promise<void | { retryMs: number }> {
-      return this.parts.lanes.handle(lane);
+    urgent(@Payload() lane: Lane, @Ctx() context: unknown): Promise<void | { retryMs: number }> {
+      return this.parts.lanes.handle(lane, traceOf(context));
     }
 
     @EventPattern('work.browser.lo', { maxInFlight })
-    bulk(@Payload() lane: Lane): Promise<void | { retryMs: number }> {
-      return this.parts.lanes.handle(lane);
+    bulk(@Payload() lane: Lane, @Ctx() context: unknown): Promise<void | { retryMs: number }> {
+      return this.parts.lanes.handle(lane, traceOf(context));
     }
   }
   return BrowserLaneController;

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  asksForBrowser,
   completeSpec,
   inSpan,
   isTroupeError,
@@ -33,7 +34,6 @@ import type { OpenItems } from '@troupe/persistence';
 import type { Cancels, LaneSlots, Mailboxes, Pauses, Penalties, RobotsLookup } from '../ports.js';
 import type { CacheView, PageCache } from '../cache/index.js';
 import { mayNeedModel, readingSpec } from '../models/model-wish.js';
-import { firstRung } from '../engines/index.js';
 import {
   NeedsBrowserError,
   type ConversionRequest,
@@ -303,13 +303,13 @@ export class LaneRun {
   }
 
   #startsInBrowser(item: LaneItem): boolean {
-    return item.browser === true || firstRung(this.#spec) === 'browser';
+    return item.browser === true || asksForBrowser(this.#spec);
   }
 
   /** What is known to need a browser begins there; where there is none after all, it is what it can be. */
   #specOf(item: LaneItem): ScrapeSpec {
-    const begins = firstRung(this.#spec) !== 'browser' && item.browser === true;
-    return begins ? { ...this.#readingSpec, engine: 'browserIfAny' } : this.#readingSpec;
+    const isKnown = item.browser === true && !asksForBrowser(this.#spec);
+    return isKnown ? { ...this.#readingSpec, engine: 'browserIfAny' } : this.#readingSpec;
   }
 
   /** Neither a result nor an attempt: the job is told at the end of the lane. */

@@ -128,8 +128,7 @@ export class SiteMapper {
     const { spec, endsAt, signal } = task;
     return this.parts.sitemaps.collect(url, { headers: spec.headers, endsAt, signal }, async (locs, file) => {
       await links.addAll(locs, file);
-      // Without a search, the first are as good as any others.
-      return !links.isFull && (task.search !== null || links.size < spec.limit);
+      return wantsMore(task, links);
     });
   }
 
@@ -138,7 +137,7 @@ export class SiteMapper {
     const { spec, endsAt, signal } = task;
     const texts = readTexts(page);
     await links.addPage(base, page, texts);
-    await links.addAll(await this.parts.known.of(task.team, base));
+    if (wantsMore(task, links)) await links.addAll(await this.parts.known.of(task.team, base));
     const walk = new SiteWalk({
       links,
       isEnough: () =>
@@ -185,6 +184,11 @@ export class SiteMapper {
       trace,
     });
   }
+}
+
+/** Without a search, the first are as good as any others. */
+function wantsMore({ spec, search }: Task, links: LinkCollection): boolean {
+  return !links.isFull && (search !== null || links.size < spec.limit);
 }
 
 /** @throws TroupeError BAD_REQUEST */

@@ -6,6 +6,7 @@ import { STATUS_CODES } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import {
   TroupeError,
+  asksForBrowser,
   isTroupeError,
   pageCredits,
   type Converter,
@@ -31,7 +32,7 @@ import {
   type PageView,
 } from '../engines/engine.js';
 import { timezoneOf } from '../engines/page-context.js';
-import { firstRung, isClientFault, isTurnedAway, type Ladder, type RungResult } from '../engines/ladder.js';
+import { isClientFault, isTurnedAway, type Ladder, type RungResult } from '../engines/ladder.js';
 import { StealthHosts } from '../proxies/index.js';
 import { BusyAnswerError, busyKind, isBusy, TransportError } from './transport-error.js';
 import type { TroubleKind } from '../slots/host-reports.js';
@@ -361,7 +362,7 @@ export class PageFetcher {
   }
 
   async #judgeAndLearn(answer: Answer, climb: Climb, from: EngineName): Promise<Answer> {
-    const wasAsked = firstRung(climb.request.spec) === 'browser';
+    const wasAsked = asksForBrowser(climb.request.spec);
     const learn = (isGood: boolean) => {
       if (!wasAsked) this.ladder.learn(climb.url, { from, to: answer.response.engine, isGood, proxy: climb.proxy });
     };

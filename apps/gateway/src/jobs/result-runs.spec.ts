@@ -104,13 +104,15 @@ describe('runs of results', () => {
 
   it('of a job that goes on are read again soon, however often they are asked for', async () => {
     job.results = 1;
+    const startedMs = performance.now();
     for (let i = 0; i < 12; i++) {
       await job.runs.at(job.view(), 0);
       await new Promise((resolve) => setTimeout(resolve, 100));
       job.results++;
     }
     expect((await job.runs.at(job.view(), 0))!.count).toBeGreaterThan(5);
-    expect(job.reads.pages).toBe(2);
+    expect(job.reads.pages).toBeGreaterThan(1);
+    expect(job.reads.pages).toBeLessThanOrEqual(1 + Math.floor((performance.now() - startedMs) / 1000));
   });
 
   it('keep no more bytes than they may', async () => {

@@ -111,7 +111,7 @@ export class ScrapeService {
     if (leftMs <= 0) throw timedOut(order.spec.timeoutMs);
     const request = fetchRequest(attempt, lease, Math.ceil(leftMs));
     const reply = await this.ask(request, signal);
-    if (!reply.head.ok) return this.refuse(attempt, errorFromWire(reply.head.error));
+    if (!reply.head.ok) return this.refuse(attempt, inWordsOfTheClient(errorFromWire(reply.head.error), order));
     const { credits, statusCode, warning } = reply.head;
     await this.bill(attempt, credits, statusCode);
     if (!order.spec.zeroRetention) this.parts.archive.keep(id, attempt.caller.team, reply.body);
@@ -163,8 +163,13 @@ function fetchRequest({ id, order, caller }: Attempt, lease: TokenLease, deadlin
   };
 }
 
-function timedOut(timeoutMs: number, cause?: unknown): TroupeError {
-  return new TroupeError('SCRAPE_TIMEOUT', `The scrape did not finish within its timeout of ${timeoutMs} ms`, {
+/** A fetcher knows only what was left to it; the client knows the `timeout` it asked for. */
+function inWordsOfTheClient(error: TroupeError, { spec }: ScrapeOrder): TroupeError {
+  return error.code === 'SCRAPE_TIMEOUT' ? timedOut(spec.timeoutMs, error, `: ${error.message}`) : error;
+}
+
+function timedOut(timeoutMs: number, cause?: unknown, reason = ''): TroupeError {
+  return new TroupeError('SCRAPE_TIMEOUT', `The scrape did not finish within its timeout of ${timeoutMs} ms${reason}`, {
     cause,
     retryable: true,
   });

@@ -34,15 +34,21 @@ export function takeReady(
   memory: JobMemory,
   host: string,
   most: number,
-  isWanted: (row: FrontierRow) => boolean = () => true,
+  isWanted: (row: FrontierRow) => boolean,
 ): FrontierRow[] {
+  const rows = memory.window.get(host) ?? [];
   const taken: FrontierRow[] = [];
-  const left: FrontierRow[] = [];
-  for (const row of memory.window.get(host) ?? []) (taken.length < most && isWanted(row) ? taken : left).push(row);
+  const passedOver: FrontierRow[] = [];
+  let seen = 0;
+  for (; seen < rows.length && taken.length < most; seen++) {
+    const row = rows[seen]!;
+    (isWanted(row) ? taken : passedOver).push(row);
+  }
+  rows.splice(0, seen, ...passedOver);
   for (const row of taken) count(memory, row, -1);
   memory.window.delete(host);
   // Back of the line: hosts take turns.
-  if (left.length > 0) memory.window.set(host, left);
+  if (rows.length > 0) memory.window.set(host, rows);
   return taken;
 }
 

@@ -165,6 +165,11 @@ export const PLAIN_PAGE: Pick<
   parsers: { pdf: DEFAULT_PDF, image: false },
 };
 
+/** Its caller wants what only a browser does; any other page is asked for without one first. */
+export function asksForBrowser({ engine, waitForMs }: Pick<ScrapeSpec, 'engine' | 'waitForMs'>): boolean {
+  return engine !== 'auto' || waitForMs > 0;
+}
+
 /** A scrape of which nothing special is asked: the whole page, by whatever engine gets it. */
 export function plainScrape(wanted: Pick<ScrapeSpec, 'formats' | 'timeoutMs'> & Partial<ScrapeSpec>): ScrapeSpec {
   return {

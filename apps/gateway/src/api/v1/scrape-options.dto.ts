@@ -109,7 +109,7 @@ function jsonOptionsIssues(format: 'json' | 'extract', value: unknown, body: obj
 }
 
 function isEmptyWish({ prompt, schema, systemPrompt }: Record<string, unknown>): boolean {
-  return schema === undefined && [prompt, systemPrompt].every((text) => text === undefined || isBlank(text));
+  return schema === undefined && isBlank(prompt) && isBlank(systemPrompt);
 }
 
 /** The options are those of v2's format object. */

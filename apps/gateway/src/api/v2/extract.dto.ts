@@ -41,7 +41,7 @@ export class ExtractDto extends OriginDto {
 }
 
 function promptIssues(value: unknown, body: object): Issue[] {
-  if (value !== undefined && !isBlank(value)) return textIssues(value, { maxLength: MAX_PROMPT_CHARS });
+  if (!isBlank(value)) return textIssues(value, { maxLength: MAX_PROMPT_CHARS });
   const { urls, schema } = body as ExtractDto;
   if (schema === undefined) return [customIssue('Either prompt or schema is required')];
   return urls === undefined || urls.length === 0 ? [customIssue('Either urls or prompt is required')] : [];

@@ -40,7 +40,7 @@ export function extractFromV2(body: ExtractDto, rules: ExtractRules): ExtractOrd
   return {
     spec: {
       urls,
-      prompt: body.prompt === undefined || isBlank(body.prompt) ? null : body.prompt,
+      prompt: isBlank(body.prompt) ? null : body.prompt!,
       schema: body.schema ?? null,
       systemPrompt: body.systemPrompt ?? null,
       allowExternalLinks: (body.allowExternalLinks ?? false) || (body.enableWebSearch ?? false),

@@ -134,7 +134,7 @@ function jsonIssues(format: Record<string, unknown>): Issue[] {
     ];
   }
   if (hasSelectors(format)) return factsIssues(format);
-  if ((format.prompt === undefined || isBlank(format.prompt)) && format.schema === undefined)
+  if (isBlank(format.prompt) && format.schema === undefined)
     return [customIssue('Format json needs a prompt, a schema or selectors')];
   return [...wishIssues(format), ...learnIssues(format)];
 }

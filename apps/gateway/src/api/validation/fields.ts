@@ -107,9 +107,9 @@ export function textIssues(value: unknown, rule: TextRule): Issue[] {
   return [];
 }
 
-/** A text that says no more than an absent one. */
+/** Absent, or a text that says no more than an absent one. */
 export function isBlank(value: unknown): boolean {
-  return typeof value === 'string' && value.trim() === '';
+  return value === undefined || (typeof value === 'string' && value.trim() === '');
 }
 
 /** What an absent field means; said here for the interface description, applied by the mapper. */
