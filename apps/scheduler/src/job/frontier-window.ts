@@ -9,9 +9,9 @@ export function needsRefill(state: JobState, memory: JobMemory): boolean {
   return state.ready > memory.windowSize && memory.windowSize < WINDOW_ROWS / 2;
 }
 
-/** Whether newly admitted rows belong behind what the window holds. */
-export function isComplete(state: JobState, memory: JobMemory): boolean {
-  return state.ready === memory.windowSize;
+/** Whether a newly admitted row belongs behind what the window holds: it lacks nothing of the table, and has room. */
+export function takesNewRows(state: JobState, memory: JobMemory): boolean {
+  return state.ready === memory.windowSize && memory.windowSize < WINDOW_ROWS;
 }
 
 export function pushReady(memory: JobMemory, row: FrontierRow): void {

@@ -25,7 +25,7 @@ import { Admission } from './admission.js';
 import { append, LATE_COMMANDS, notePause, receipts, startReceipt } from './commands.js';
 import { billRows, cancel, failJob, finish, isDone, jobRow, progress } from './completion.js';
 import { Dispatch, fetchUrlOf, QUEUE_PATIENCE_MS } from './dispatch.js';
-import { isComplete, needsRefill, pushReady, refill, WINDOW_ROWS } from './frontier-window.js';
+import { needsRefill, pushReady, refill, takesNewRows, WINDOW_ROWS } from './frontier-window.js';
 import { emptyState, JobMemory, type JobState, type LiveLane } from './job.state.js';
 import { Kickoff } from './kickoff.js';
 import { Pools, poolOfTeam } from './pools.js';
@@ -362,11 +362,11 @@ class JobTurn {
 
   private addReady(row: FrontierRow): void {
     const { state, memory } = this;
-    const complete = isComplete(state, memory);
+    const isKept = takesNewRows(state, memory);
     state.ready += 1;
     state.discovered += 1;
     this.changed = true;
-    if (complete) pushReady(memory, row);
+    if (isKept) pushReady(memory, row);
   }
 
   private addSeed(ord: number, url: string): void {

@@ -5,7 +5,6 @@
 import type {
   BatchSpec,
   CrawlSpec,
-  Fingerprint,
   FrontierRow,
   PageJobKind,
   JobNo,
@@ -178,7 +177,7 @@ export class JobMemory {
   readonly lanesByHost = new Map<string, number>();
   readonly known = new FingerprintSet();
   /** Links left out whose rows were written; empty after a change of owner. */
-  readonly leftOut = new Set<Fingerprint>();
+  readonly leftOut = new FingerprintSet();
   readonly hosts = new Map<string, HostView>();
   readonly repeats = new Map<string, Repeat>();
   /** Kickoff work without an answer yet, by `robots` or file number. */
