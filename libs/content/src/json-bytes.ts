@@ -9,6 +9,8 @@
 const CHUNK = 8192;
 /** Most bytes that a unit becomes: `\u001f`. */
 const MAX_UNIT_BYTES = 6;
+/** Most bytes of a unit in UTF-8. */
+const MAX_UTF8_BYTES = 3;
 /** Texts of fewer units are left to `JSON.stringify`. */
 const MIN_LONG_TEXT = 500;
 
@@ -56,10 +58,8 @@ class JsonBytes {
 
   /** Writes JSON as it is. */
   json(json: string): void {
-    const bytes = ENCODER.encode(json);
-    this.reserve(bytes.length);
-    this.bytes.set(bytes, this.length);
-    this.length += bytes.length;
+    this.reserve(json.length * MAX_UTF8_BYTES);
+    this.length += ENCODER.encodeInto(json, this.bytes.subarray(this.length)).written;
   }
 
   /** Writes what stands between the quotes of a text. */

@@ -25,11 +25,17 @@ export function compileSelector(text: string): Matcher {
   return compiling(text, () => anyOf(parse(text)));
 }
 
+/** A mark of elements; names of tags and attributes in lower case. */
+export interface SelectorKey {
+  readonly type: 'tag' | 'class' | 'id' | 'attribute';
+  readonly name: string;
+}
+
 /** One of the selectors that a comma joins, and what surely marks the elements that it matches. */
 export interface KeyedMatcher {
   readonly test: Matcher;
   /** null: any element may match. */
-  readonly key: { type: 'tag' | 'class' | 'id' | 'attribute'; name: string } | null;
+  readonly key: SelectorKey | null;
 }
 
 /**
@@ -60,7 +66,7 @@ function keyOf(tokens: readonly Selector[]): KeyedMatcher['key'] {
       key = { type: 'tag', name: token.name.toLowerCase() };
     if (token.type !== SelectorType.Attribute) continue;
     if (token.action !== AttributeAction.Not) key ??= { type: 'attribute', name: token.name.toLowerCase() };
-    if (token.value === '') continue;
+    if (token.value === '' || token.ignoreCase === true) continue;
     if (token.name === 'id' && token.action === AttributeAction.Equals) return { type: 'id', name: token.value };
     if (token.name === 'class' && token.action === AttributeAction.Element) key = { type: 'class', name: token.value };
   }

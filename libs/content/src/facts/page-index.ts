@@ -1,83 +1,120 @@
-/** Where classes, ids and other attributes stand on a page: flat lists in document order, made when first asked for. */
-import { A, TEXT, hashName } from '../tags.js';
+/** Where tags, classes, ids and other attributes stand on a page: lists in document order, made in one look at the page. */
+import type { SelectorKey } from '../selector.js';
+import { A, FIRST_CUSTOM_TAG, TEXT, hashName } from '../tags.js';
 import type { Tree } from '../tree.js';
 import { WordSet } from './word-set.js';
 
-/** All classes and ids that are ever asked for: one look at the page finds the elements of all of them. */
-export interface IndexedWords {
-  readonly classes: readonly string[];
-  readonly ids: readonly string[];
-}
-
 type Places = Map<string, number[]>;
 
+/** All that queries ever ask of an index: made ready once, for as many pages as they are asked of. */
+export class IndexKeys {
+  readonly tags: readonly string[];
+  /** Names, each with its hash. */
+  readonly attributes: readonly (readonly [name: string, hash: number])[];
+  readonly classes: WordSet;
+  readonly ids: WordSet;
+  /** One of 32 bits for each attribute that matters: few others share it. */
+  readonly attributeBits: number;
+
+  constructor(keys: readonly SelectorKey[]) {
+    const named = (type: SelectorKey['type']): string[] => [
+      ...new Set(keys.filter((key) => key.type === type).map(({ name }) => name)),
+    ];
+    this.tags = named('tag');
+    this.attributes = named('attribute').map((name) => [name, hashName(name)]);
+    this.classes = new WordSet(named('class'));
+    this.ids = new WordSet(named('id'));
+    let bits = 0;
+    for (const [, hash] of this.attributes) bits |= 1 << hash;
+    if (this.classes.words.length > 0) bits |= 1 << A.class;
+    if (this.ids.words.length > 0) bits |= 1 << A.id;
+    this.attributeBits = bits;
+  }
+}
+
 export class PageIndex {
-  private classes: Places | null = null;
-  private ids: Places | null = null;
-  private readonly holders = new Map<string, number[]>();
+  private look: PageLook | null = null;
 
   constructor(
     private readonly tree: Tree,
-    private readonly words: IndexedWords,
+    private readonly keys: IndexKeys,
   ) {}
 
-  /** Inside the range, in document order; those that have the class are among them. */
-  withClass(name: string, from: number, to: number): number[] {
-    this.classes ??= placesOf(this.tree, A.class, this.words.classes);
-    return inRange(this.classes.get(name)!, from, to);
+  /** Elements in document order; those that have what the key says are among them. null: it is none of the index's keys. */
+  at(key: SelectorKey): readonly number[] | null {
+    this.look ??= new PageLook(this.tree, this.keys);
+    return this.look.places[key.type].get(key.name) ?? null;
+  }
+}
+
+/** Finds the places of all keys at once. */
+class PageLook {
+  readonly places: Record<SelectorKey['type'], Places>;
+  private readonly holders = new Map<number, number[]>();
+  private readonly references: References;
+
+  constructor(
+    private readonly tree: Tree,
+    private readonly keys: IndexKeys,
+  ) {
+    const { attributes, classes, ids, tags } = keys;
+    this.places = {
+      tag: nowhere(tags),
+      class: nowhere(classes.words),
+      id: nowhere(ids.words),
+      attribute: nowhere(attributes.map(([name]) => name)),
+    };
+    for (const [name, hash] of attributes) this.holders.set(hash, this.places.attribute.get(name)!);
+    this.references = new References(tree.source);
+    this.search();
   }
 
-  /** As `withClass`. */
-  withId(id: string, from: number, to: number): number[] {
-    this.ids ??= placesOf(this.tree, A.id, this.words.ids);
-    return inRange(this.ids.get(id)!, from, to);
-  }
-
-  /** Inside the range, in document order. @param name in lower case */
-  withAttribute(name: string, from: number, to: number): number[] {
-    let nodes = this.holders.get(name);
-    if (nodes === undefined) {
-      nodes = holdersOf(this.tree, hashName(name));
-      this.holders.set(name, nodes);
+  private search(): void {
+    const { attrHash, count, from, tag, to } = this.tree;
+    const { attributeBits } = this.keys;
+    const { lists, placeOfTag } = this.byTag();
+    for (let node = 1; node < count; node++) {
+      const number = tag[node]!;
+      if (number === TEXT) continue;
+      const place = placeOfTag[number]!;
+      if (place > 0) lists[place - 1]!.push(node);
+      if (attributeBits === 0) continue;
+      for (let i = from[node]!, end = to[node]!; i < end; i++)
+        if ((attributeBits >>> attrHash[i]!) & 1) this.noteAttribute(node, i);
     }
-    return inRange(nodes, from, to);
   }
-}
 
-/** Elements with the attribute. */
-function holdersOf(tree: Tree, hash: number): number[] {
-  const { attrHash, count, from, tag, to } = tree;
-  const nodes: number[] = [];
-  if (!attrHash.includes(hash)) return nodes;
-  for (let node = 1; node < count; node++) {
-    if (tag[node] === TEXT) continue;
-    let i = from[node]!;
-    const end = to[node]!;
-    while (i < end && attrHash[i] !== hash) i++;
-    if (i < end) nodes.push(node);
+  /** For each tag the place of its list, from 1; 0: none. */
+  private byTag(): { lists: number[][]; placeOfTag: Uint16Array } {
+    const { tree, places } = this;
+    const lists: number[][] = [];
+    const placeOfTag = new Uint16Array(FIRST_CUSTOM_TAG + tree.customTags.length);
+    for (const [name, list] of places.tag) placeOfTag[tree.tagNumber(name)] = lists.push(list);
+    return { lists, placeOfTag };
   }
-  return nodes;
-}
 
-/** Elements by the words that their attribute may hold: it holds them, or longer ones that begin so. */
-function placesOf(tree: Tree, attribute: number, words: readonly string[]): Places {
-  const { attrFrom, attrHash, attrTo, count, from, source, tag, to } = tree;
-  const places: Places = new Map(words.map((word) => [word, []]));
-  const set = new WordSet([...places.keys()]);
-  const references = new References(source);
-  let node = 1;
-  const note = (word: string): void => addOnce(places.get(word)!, node);
-  for (; node < count; node++) {
-    if (tag[node] === TEXT) continue;
-    let value = from[node]!;
-    const end = to[node]!;
-    while (value < end && attrHash[value] !== attribute) value++;
-    if (value === end || attrTo[value]! - attrFrom[value]! < set.width) continue;
+  private noteAttribute(node: number, index: number): void {
+    const hash = this.tree.attrHash[index]!;
+    const holders = this.holders.get(hash);
+    if (holders !== undefined) addOnce(holders, node);
+    if (hash === A.class) this.noteWords(node, index, this.keys.classes, this.places.class);
+    else if (hash === A.id) this.noteWords(node, index, this.keys.ids, this.places.id);
+  }
+
+  /** Under the words that the value may hold: it holds them, or longer ones that begin so. */
+  private noteWords(node: number, index: number, set: WordSet, places: Places): void {
+    const { attrFrom, attrTo, source } = this.tree;
+    const from = attrFrom[index]!;
+    const to = attrTo[index]!;
+    if (to - from < set.width) return;
     // Decoded it may say anything.
-    if (references.isIn(attrFrom[value]!, attrTo[value]!)) words.forEach(note);
-    else set.eachIn(source, attrFrom[value]!, attrTo[value]!, note);
+    const words = this.references.isIn(from, to) ? set.words : set.in(source, from, to);
+    for (const word of words) addOnce(places.get(word)!, node);
   }
-  return places;
+}
+
+function nowhere(names: readonly string[]): Places {
+  return new Map(names.map((name) => [name, []]));
 }
 
 function addOnce(nodes: number[], node: number): void {
@@ -101,15 +138,8 @@ class References {
   }
 }
 
-function inRange(ascending: readonly number[], from: number, to: number): number[] {
-  const found: number[] = [];
-  for (let i = firstAtLeast(ascending, from); i < ascending.length && ascending[i]! < to; i++)
-    found.push(ascending[i]!);
-  return found;
-}
-
 /** Place of the first number in an ascending list that is not below `limit`. */
-function firstAtLeast(ascending: readonly number[], limit: number): number {
+export function firstAtLeast(ascending: readonly number[], limit: number): number {
   let from = 0;
   let to = ascending.length;
   while (from < to) {

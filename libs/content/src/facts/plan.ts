@@ -1,7 +1,9 @@
 /** A schema of selectors, made ready: every selector compiled and every name hashed once, however many elements are read. */
 import type { SelectorSchema } from '@troupe/contracts';
+import { LRUCache } from 'lru-cache';
 import { hashName } from '../tags.js';
 import type { Query } from './node-search.js';
+import { IndexKeys } from './page-index.js';
 import { compileQuery } from './query.js';
 
 export interface Attribute {
@@ -40,8 +42,47 @@ export interface ValuePlan extends Found {
 
 export type Plan = ObjectPlan | ListPlan | ValuePlan;
 
-/** @throws TroupeError BAD_REQUEST for a bad selector */
-export function planOf(schema: SelectorSchema): Plan {
+export interface CompiledFacts {
+  readonly plan: Plan;
+  /** Of all its queries. */
+  readonly keys: IndexKeys;
+}
+
+/** Of the texts of all schemas that are kept. */
+const MAX_KEPT_CHARS = 2_000_000;
+const MAX_KEPT = 500;
+const kept = new LRUCache<string, CompiledFacts>({
+  max: MAX_KEPT,
+  maxSize: MAX_KEPT_CHARS,
+  sizeCalculation: (_, text) => text.length,
+});
+
+/** A schema comes with every page of its job, as a copy each time. @throws TroupeError BAD_REQUEST for a bad selector */
+export function compileFacts(schema: SelectorSchema): CompiledFacts {
+  const text = textOf(schema);
+  const known = kept.get(text);
+  if (known !== undefined) return known;
+  const plan = planOf(schema);
+  const compiled = { plan, keys: new IndexKeys(queriesOf(plan).flatMap(({ keys }) => keys)) };
+  kept.set(text, compiled);
+  return compiled;
+}
+
+/** No other schema has the same; written in a quarter of the time that its JSON takes. */
+function textOf(schema: SelectorSchema): string {
+  const found = partOf(schema.selector);
+  if (schema.type === 'value') return `=${found}${partOf(schema.attribute)}${schema.as}`;
+  if (schema.type === 'list') return `[${found}${textOf(schema.item)}`;
+  let text = `{${found}`;
+  for (const name of Object.keys(schema.fields)) text += `${partOf(name)}${textOf(schema.fields[name]!)}`;
+  return `${text}}`;
+}
+
+function partOf(text: string | null): string {
+  return text === null ? '-' : `${text.length}:${text}`;
+}
+
+function planOf(schema: SelectorSchema): Plan {
   switch (schema.type) {
     case 'object':
       return {
@@ -65,7 +106,7 @@ export function planOf(schema: SelectorSchema): Plan {
 }
 
 /** All of a plan. */
-export function queriesOf(plan: Plan): Query[] {
+function queriesOf(plan: Plan): Query[] {
   const own = plan.query === null ? [] : [plan.query];
   if (plan.type === 'list') return [...own, ...queriesOf(plan.item)];
   return plan.type === 'object' ? [...own, ...plan.fields.flatMap(queriesOf)] : own;

@@ -1,13 +1,10 @@
 /** A selector as a search below an element: CSS, or XPath when it begins with `/` or `./`. */
 import { TroupeError } from '@troupe/contracts';
-import { compileScoped, type KeyedMatcher } from '../selector.js';
+import { compileScoped, type KeyedMatcher, type SelectorKey } from '../selector.js';
 import { TEXT } from '../tags.js';
-import type { Tree } from '../tree.js';
-import type { IndexedWords, PageIndex } from './page-index.js';
 import type { FactsSource, Query } from './node-search.js';
+import { firstAtLeast } from './page-index.js';
 import { compileXPath } from './xpath.js';
-
-type Key = NonNullable<KeyedMatcher['key']>;
 
 const XPATH = /^\.?\//;
 const MAX_KEPT = 1000;
@@ -36,61 +33,40 @@ export function checkQuery(text: string): string | null {
 
 class CssQuery implements Query {
   readonly attribute = null;
-  readonly words: IndexedWords;
+  readonly keys: readonly SelectorKey[];
 
   constructor(private readonly matchers: readonly KeyedMatcher[]) {
-    const keys = matchers.flatMap(({ key }) => key ?? []);
-    const named = (type: Key['type']): string[] => keys.filter((key) => key.type === type).map(({ name }) => name);
-    this.words = { classes: named('class'), ids: named('id') };
+    this.keys = matchers.flatMap(({ key }) => key ?? []);
   }
 
   find(source: FactsSource, scope: number, enough: number): number[] {
     source.tree.search.scope = scope;
-    if (this.matchers.length === 1) return matching(source, scope, this.matchers[0]!, enough);
-    const nodes = new Set(this.matchers.flatMap((matcher) => matching(source, scope, matcher, enough)));
+    const found = matching(source, scope, this.matchers[0]!, enough);
+    if (this.matchers.length === 1) return found;
+    const nodes = new Set(found);
+    for (let i = 1; i < this.matchers.length; i++)
+      for (const node of matching(source, scope, this.matchers[i]!, enough)) nodes.add(node);
     return [...nodes].sort((a, b) => a - b);
   }
 }
 
-function matching(source: FactsSource, scope: number, matcher: KeyedMatcher, enough: number): number[] {
+function matching(source: FactsSource, scope: number, { key, test }: KeyedMatcher, enough: number): number[] {
   const { tree, index } = source;
-  const { key } = matcher;
-  if (key === null) return amongAll(tree, scope, matcher, enough);
-  if (key.type === 'tag') return amongTag(tree, scope, matcher, enough);
-  return among(tree, candidates(index, key, scope + 1, tree.end[scope]!), matcher, enough);
-}
-
-function candidates(index: PageIndex, { type, name }: Key, from: number, to: number): number[] {
-  if (type === 'class') return index.withClass(name, from, to);
-  return type === 'id' ? index.withId(name, from, to) : index.withAttribute(name, from, to);
-}
-
-function amongAll(tree: Tree, scope: number, { test }: KeyedMatcher, enough: number): number[] {
-  const found: number[] = [];
-  for (let node = scope + 1, to = tree.end[scope]!; node < to && found.length < enough; node++) {
-    tree.search.spend(1);
-    if (tree.tag[node] !== TEXT && test(tree, node)) found.push(node);
-  }
-  return found;
-}
-
-function amongTag(tree: Tree, scope: number, { key, test }: KeyedMatcher, enough: number): number[] {
-  const tag = tree.tagNumber(key!.name);
-  const found: number[] = [];
-  const tags = tree.tag;
   const to = tree.end[scope]!;
-  tree.search.spend((to - scope) >> 3);
-  for (let node = scope + 1; node < to && found.length < enough; node++) {
-    if (tags[node] !== tag) continue;
+  const places = key === null ? null : index.at(key);
+  const found: number[] = [];
+  if (places === null) {
+    for (let node = scope + 1; node < to && found.length < enough; node++) {
+      tree.search.spend(1);
+      if (tree.tag[node] !== TEXT && test(tree, node)) found.push(node);
+    }
+    return found;
+  }
+  for (let i = firstAtLeast(places, scope + 1); i < places.length && found.length < enough; i++) {
+    const node = places[i]!;
+    if (node >= to) break;
     tree.search.spend(1);
     if (test(tree, node)) found.push(node);
   }
-  return found;
-}
-
-function among(tree: Tree, nodes: readonly number[], { test }: KeyedMatcher, enough: number): number[] {
-  tree.search.spend(nodes.length);
-  const found: number[] = [];
-  for (let i = 0; i < nodes.length && found.length < enough; i++) if (test(tree, nodes[i]!)) found.push(nodes[i]!);
   return found;
 }

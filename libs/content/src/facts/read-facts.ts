@@ -10,17 +10,9 @@ import { wholePage } from '../selection.js';
 import { A, F, T, flagsOf, hashName } from '../tags.js';
 import { SearchExhausted, type Tree } from '../tree.js';
 import type { UrlResolver } from '../url-resolver.js';
-import { PageIndex } from './page-index.js';
 import type { FactsSource, Query } from './node-search.js';
-import {
-  planOf,
-  queriesOf,
-  type Attribute,
-  type ListPlan,
-  type ObjectPlan,
-  type Plan,
-  type ValuePlan,
-} from './plan.js';
+import { PageIndex, type IndexKeys } from './page-index.js';
+import { compileFacts, type Attribute, type ListPlan, type ObjectPlan, type Plan, type ValuePlan } from './plan.js';
 import { booleanIn, dateIn, hasDecimalComma, integerIn, numberIn } from './values.js';
 
 const MAX_ITEMS = 10_000;
@@ -45,8 +37,8 @@ export interface Facts {
 
 /** @throws TroupeError BAD_REQUEST for a bad selector */
 export function readFacts(page: FactsPage, schema: SelectorSchema): Facts {
-  const plan = planOf(schema);
-  const reader = new FactsReader(page, queriesOf(plan));
+  const { plan, keys } = compileFacts(schema);
+  const reader = new FactsReader(page, keys);
   const { search } = page.tree;
   search.stepsLeft = MAX_STEPS;
   try {
@@ -59,24 +51,21 @@ export function readFacts(page: FactsPage, schema: SelectorSchema): Facts {
 
 class FactsReader {
   private readonly source: FactsSource;
-  private readonly decimalComma: boolean;
-  private readonly monthFirst: boolean;
+  private readonly language: string | null;
   private charsLeft = MAX_CHARS;
   private valuesLeft = MAX_VALUES;
+  /** An item of a list in which none was found is left out. */
+  private valuesFound = 0;
   private isExhausted = false;
   private isCut = false;
   private shownMask: Mask | null = null;
 
   constructor(
     private readonly page: FactsPage,
-    queries: readonly Query[],
+    keys: IndexKeys,
   ) {
-    const language = languageOf(page.tree);
-    const classes = queries.flatMap(({ words }) => words.classes);
-    const ids = queries.flatMap(({ words }) => words.ids);
-    this.source = { tree: page.tree, index: new PageIndex(page.tree, { classes, ids }) };
-    this.decimalComma = hasDecimalComma(language);
-    this.monthFirst = isMonthFirst(language);
+    this.source = { tree: page.tree, index: new PageIndex(page.tree, keys) };
+    this.language = languageOf(page.tree);
   }
 
   warnings(): string[] {
@@ -96,7 +85,10 @@ class FactsReader {
     const at = plan.query === null ? node : (this.nodesOf(plan.query, node, 1)[0] ?? -1);
     if (at < 0) return null;
     const end = plan.query === null ? attribute : plan.end;
-    return plan.type === 'object' ? this.readObject(plan, at, end) : this.readValue(plan, at, end);
+    if (plan.type === 'object') return this.readObject(plan, at, end);
+    const value = this.readValue(plan, at, end);
+    if (value !== null && value !== '') this.valuesFound++;
+    return value;
   }
 
   private readObject({ names, fields }: ObjectPlan, node: number, attribute: Attribute | null): object {
@@ -110,8 +102,9 @@ class FactsReader {
     if (nodes.length > MAX_ITEMS) this.isCut = true;
     const values: unknown[] = [];
     for (let i = 0; i < nodes.length && i < MAX_ITEMS; i++) {
+      const before = this.valuesFound;
       const value = this.read(item, nodes[i]!, end);
-      if (!isNothing(value)) values.push(value);
+      if (this.valuesFound > before) values.push(value);
     }
     return values;
   }
@@ -177,13 +170,13 @@ class FactsReader {
   private valueOf(text: string, as: ValuePlan['as']): unknown {
     switch (as) {
       case 'number':
-        return numberIn(text, this.decimalComma);
+        return numberIn(text, hasDecimalComma(this.language));
       case 'integer':
-        return integerIn(text, this.decimalComma);
+        return integerIn(text, hasDecimalComma(this.language));
       case 'boolean':
         return booleanIn(text);
       case 'date':
-        return dateIn(text.trim(), this.monthFirst);
+        return dateIn(text.trim(), isMonthFirst(this.language));
       case 'url':
         return text === '' ? null : this.page.urls.resolve(text);
       case 'string':
@@ -213,19 +206,19 @@ function withoutDropped(mask: Mask, other: Mask | null): Mask {
   return other === null ? mask : mask.map((state, node) => (other[node] === DROP ? DROP : state));
 }
 
-/** What makes no item of a list: nothing was found in it. */
-function isNothing(value: unknown): boolean {
-  if (value === null || value === '') return true;
-  if (typeof value !== 'object') return false;
-  for (const name in value) if (!isNothing((value as Record<string, unknown>)[name])) return false;
-  return true;
-}
-
 /** Text of a node as the page shows it: white space collapsed, except in `pre`; blocks and cells apart from each other. */
 function shownText(tree: Tree, mask: Mask | null, node: number): string {
-  const isVerbatim = isPreformatted(tree, node);
   const only = onlyText(tree, mask, node);
-  if (only >= 0 && !isVerbatim) return collapsed(tree.text(only));
+  const text = only < 0 ? null : tree.text(only);
+  const line = text === null ? null : collapsed(text);
+  // Without white space to spare it is the same everywhere.
+  if (line !== null && line === text) return line;
+  const isVerbatim = isPreformatted(tree, node);
+  if (line !== null && !isVerbatim) return line;
+  return textBelow(tree, mask, node, isVerbatim);
+}
+
+function textBelow(tree: Tree, mask: Mask | null, node: number, isVerbatim: boolean): string {
   const separator = isVerbatim ? '' : ' ';
   const ends: number[] = [];
   let text = '';

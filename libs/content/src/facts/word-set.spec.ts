@@ -1,10 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { WordSet } from './word-set.js';
 
-function wordsIn(words: string[], text: string, from = 0, to = text.length): string[] {
-  const found: string[] = [];
-  new WordSet(words).eachIn(text, from, to, (word) => found.push(word));
-  return found;
+function wordsIn(words: string[], text: string, from = 0, to = text.length): readonly string[] {
+  return new WordSet(words).in(text, from, to);
 }
 
 describe('words of a set', () => {

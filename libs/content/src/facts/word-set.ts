@@ -6,6 +6,7 @@ const SPACE = 32;
 /** Characters are told apart by their low bits: mistaken ones cost a second look. */
 const CODES = 128;
 const MAX_WIDTH = 255;
+const NONE: readonly string[] = [];
 
 export class WordSet {
   /** Shorter texts hold no word of the set. */
@@ -13,8 +14,8 @@ export class WordSet {
   /** By the character at the end of a window: how far the next one is; 0: a word may begin with this one. */
   private readonly shifts: Uint8Array;
 
-  /** @param words not empty, without white space */
-  constructor(private readonly words: readonly string[]) {
+  /** @param words each not empty and without white space */
+  constructor(readonly words: readonly string[]) {
     this.width = Math.min(MAX_WIDTH, ...words.map(({ length }) => length));
     this.shifts = new Uint8Array(CODES).fill(this.width);
     for (const word of words) {
@@ -25,9 +26,10 @@ export class WordSet {
     }
   }
 
-  /** Calls back for each word of the set with which a word between `from` and `to` begins, as often as there are such. */
-  eachIn(text: string, from: number, to: number, onWord: (word: string) => void): void {
+  /** Words of the set with which a word between `from` and `to` begins, as often as there are such. */
+  in(text: string, from: number, to: number): readonly string[] {
     const { width, shifts } = this;
+    let found: string[] | null = null;
     for (let last = from + width - 1; last < to;) {
       const shift = shifts[text.charCodeAt(last) % CODES]!;
       if (shift > 0) {
@@ -35,12 +37,11 @@ export class WordSet {
         continue;
       }
       const start = last - width + 1;
-      if (start === from || text.charCodeAt(start - 1) <= SPACE) this.tell(text, start, to, onWord);
+      if (start === from || text.charCodeAt(start - 1) <= SPACE)
+        for (const word of this.words)
+          if (start + word.length <= to && text.startsWith(word, start)) (found ??= []).push(word);
       last++;
     }
-  }
-
-  private tell(text: string, start: number, to: number, onWord: (word: string) => void): void {
-    for (const word of this.words) if (start + word.length <= to && text.startsWith(word, start)) onWord(word);
+    return found ?? NONE;
   }
 }

@@ -4,10 +4,11 @@
  */
 import { TroupeError } from '@troupe/contracts';
 import { collapsed } from '../metadata/white-space.js';
-import { MAX_SELECTOR_CHARS } from '../selector.js';
+import { MAX_SELECTOR_CHARS, type SelectorKey } from '../selector.js';
 import { DOCUMENT, TEXT, hashName } from '../tags.js';
 import type { Tree } from '../tree.js';
-import type { Query } from './node-search.js';
+import type { FactsSource, Query } from './node-search.js';
+import { firstAtLeast } from './page-index.js';
 import {
   countsPlaces,
   parseXPath,
@@ -18,8 +19,6 @@ import {
   type Step,
 } from './xpath-parser.js';
 
-const NO_WORDS = { classes: [], ids: [] };
-
 /** @throws TroupeError BAD_REQUEST when the text is no XPath or uses something that is not supported. */
 export function compileXPath(text: string): Query {
   const paths = parsed(text);
@@ -28,10 +27,13 @@ export function compileXPath(text: string): Query {
   const [attribute = null] = attributes;
   return {
     attribute,
-    words: NO_WORDS,
-    find: ({ tree }, scope, enough) => {
-      const found = paths.map((steps) => follow(tree, [scope], steps, enough));
-      return found.length === 1 ? found[0]! : inOrder(tree, found.flat());
+    keys: paths.flat().flatMap(({ axis, test }) => (axis === 'descendant' ? tagKey(test) : null) ?? []),
+    find: (source, scope, enough) => {
+      if (paths.length === 1) return follow(source, [scope], paths[0]!, enough);
+      return inOrder(
+        source.tree,
+        paths.flatMap((steps) => follow(source, [scope], steps, enough)),
+      );
     },
   };
 }
@@ -58,37 +60,43 @@ function attributeAtEnd(steps: readonly Step[]): string | null {
 // ---- steps
 
 /** Where a step leads; a step to an attribute leads to the elements that have it. */
-function follow(tree: Tree, from: readonly number[], steps: readonly Step[], enough = Infinity): number[] {
+function follow(source: FactsSource, from: readonly number[], steps: readonly Step[], enough = Infinity): number[] {
   let nodes: readonly number[] = from;
   for (let i = 0; i < steps.length && nodes.length > 0; i++)
-    nodes = takeStep(tree, nodes, steps[i]!, i === steps.length - 1 ? enough : Infinity);
+    nodes = takeStep(source, nodes, steps[i]!, i === steps.length - 1 ? enough : Infinity);
   return [...nodes];
 }
 
 /** @param enough the first ones will do */
-function takeStep(tree: Tree, from: readonly number[], step: Step, enough: number): number[] {
+function takeStep(source: FactsSource, from: readonly number[], step: Step, enough: number): number[] {
+  const { tree } = source;
   const isDown = step.axis === 'descendant' || step.axis === 'descendant-or-self';
   const starts = isDown && !step.predicates.some(countsPlaces) ? outermost(tree, from) : from;
   if (starts.length === 1) {
     const isReversed = isReverse(step.axis);
-    return inOrder(tree, fromOne(tree, starts[0]!, step, isReversed ? Infinity : enough), isReversed);
+    return inOrder(tree, fromOne(source, starts[0]!, step, isReversed ? Infinity : enough), isReversed);
   }
   return inOrder(
     tree,
-    starts.flatMap((node) => fromOne(tree, node, step)),
+    starts.flatMap((node) => fromOne(source, node, step)),
   );
 }
 
-function fromOne(tree: Tree, node: number, { axis, test, predicates }: Step, enough = Infinity): number[] {
-  let found = candidates(tree, node, axis, test);
+function fromOne(source: FactsSource, node: number, { axis, test, predicates }: Step, enough = Infinity): number[] {
+  let found = candidates(source, node, axis, test);
   for (let i = 0; i < predicates.length; i++)
-    found = passing(tree, found, predicates[i]!, i === predicates.length - 1 ? enough : Infinity);
+    found = passing(source, found, predicates[i]!, i === predicates.length - 1 ? enough : Infinity);
   return found;
 }
 
-function passing(tree: Tree, nodes: readonly number[], predicate: Expression, enough: number): number[] {
+function passing(
+  { tree, index }: FactsSource,
+  nodes: readonly number[],
+  predicate: Expression,
+  enough: number,
+): number[] {
   const passed: number[] = [];
-  const context: Context = { tree, node: 0, place: 0, size: nodes.length };
+  const context: Context = { tree, index, node: 0, place: 0, size: nodes.length };
   for (let i = 0; i < nodes.length && passed.length < enough; i++) {
     context.node = nodes[i]!;
     context.place = i + 1;
@@ -122,14 +130,15 @@ function outermost(tree: Tree, ascending: readonly number[]): number[] {
 }
 
 /** In the order of the axis: away from the node. */
-function candidates(tree: Tree, node: number, axis: Axis, test: string): number[] {
+function candidates(source: FactsSource, node: number, axis: Axis, test: string): number[] {
+  const { tree } = source;
   switch (axis) {
     case 'attribute':
       return hasAttribute(tree, node, test) ? [node] : [];
     case 'self':
       return fitting(tree, [node], test);
     case 'descendant':
-      return inRange(tree, node + 1, tree.end[node]!, test);
+      return below(source, node, test);
     case 'descendant-or-self':
       return inRange(tree, node, tree.end[node]!, test);
     case 'child':
@@ -184,6 +193,21 @@ function fitting(tree: Tree, nodes: readonly number[], test: string): number[] {
   return nodes.filter((node) => fits(tree.tag[node]!, wanted));
 }
 
+/** null: the test is about more than a name. */
+function tagKey(test: string): SelectorKey | null {
+  return test === '*' || test.endsWith('()') ? null : { type: 'tag', name: test };
+}
+
+function below({ tree, index }: FactsSource, node: number, test: string): number[] {
+  const key = tagKey(test);
+  const places = key === null ? null : index.at(key);
+  const end = tree.end[node]!;
+  if (places === null) return inRange(tree, node + 1, end, test);
+  const found = places.slice(firstAtLeast(places, node + 1), firstAtLeast(places, end));
+  tree.search.spend(found.length + 1);
+  return found;
+}
+
 function inRange(tree: Tree, from: number, to: number, test: string): number[] {
   tree.search.spend(to - from);
   const wanted = tagTest(tree, test);
@@ -209,8 +233,7 @@ function amongSiblings(tree: Tree, from: number, to: number, test: string): numb
 /** Reading so many characters costs as much as looking at a node: 64. */
 const CHARS_PER_STEP_LOG2 = 6;
 
-interface Context {
-  tree: Tree;
+interface Context extends FactsSource {
   node: number;
   /** From 1. */
   place: number;
@@ -264,8 +287,9 @@ function evaluate(expression: Expression, context: Context): Value {
 }
 
 /** Texts of what a path leads to. */
-function stringsAt(steps: readonly Step[], { tree, node }: Context): string[] {
-  const nodes = follow(tree, [node], steps);
+function stringsAt(steps: readonly Step[], context: Context): string[] {
+  const { tree } = context;
+  const nodes = follow(context, [context.node], steps);
   const attribute = attributeAtEnd(steps);
   if (attribute === null) return nodes.map((one) => content(tree, one));
   const hash = hashName(attribute);
