@@ -131,7 +131,7 @@ withBrowser('the browser engine', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(':\n\n');
     const answer = await get(`${site.origin}/busy`);
     expect(text(answer)).toContain('tick');
-    expect(answer.ms).toBeLessThan(9_000);
+    expect(answer.ms).toBeLessThan(15_000);
   });
 
   it('waits longer when asked', async () => {
@@ -255,7 +255,7 @@ withBrowser('the browser engine', () => {
     for (const path of ['/hang', '/endless']) {
       const started = performance.now();
       await expect(get(site.origin + path, { timeoutMs: 3_000 })).rejects.toMatchObject({ code: 'SCRAPE_TIMEOUT' });
-      expect(performance.now() - started).toBeLessThan(10_000);
+      expect(performance.now() - started).toBeLessThan(20_000);
     }
     page('/fine', 'fine');
     expect(text(await get(`${site.origin}/fine`))).toContain('fine');
@@ -384,7 +384,7 @@ withBrowser('the life of the browser', () => {
     const before = profiles();
     await get(`${site.origin}/`, {}, short);
     expect(profiles()).toBe(before + 1);
-    for (let i = 0; i < 50 && profiles() > before; i++) await new Promise((resolve) => setTimeout(resolve, 100));
+    for (let i = 0; i < 200 && profiles() > before; i++) await new Promise((resolve) => setTimeout(resolve, 100));
     expect(profiles()).toBe(before);
     expect(text(await get(`${site.origin}/`, {}, short))).toContain('hello');
     await short.close();

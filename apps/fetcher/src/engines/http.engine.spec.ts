@@ -350,7 +350,7 @@ describe('bodies', () => {
 
 describe('time', () => {
   const closedSoon = async (server: RawServer): Promise<number> => {
-    for (let i = 0; i < 50 && server.open() > 0; i++) await new Promise((resolve) => setTimeout(resolve, 10));
+    for (let i = 0; i < 500 && server.open() > 0; i++) await new Promise((resolve) => setTimeout(resolve, 10));
     return server.open();
   };
 
