@@ -12,9 +12,6 @@ const CLUSTER_END_MS = 60_000;
 /** Lines of jest that say nothing when it runs many times. */
 const NOISE = /^(Ran all test suites|Test results written to|Snapshots: |Test Suites: .* passed, .* total$)/;
 
-/** Each spec file loads its modules anew: optimizing them early is lost work, and more threads wait for one another on few cores. */
-const V8_FLAGS = ['--v8-pool-size=1', '--interrupt-budget=1000000'];
-
 /** What is known of a run that told nothing. */
 const LOST = { tally: { passed: 0, failed: 1, skipped: 0, ok: false }, files: [] };
 
@@ -67,8 +64,8 @@ export async function runLot(lot, { flags, env, work, live }) {
 /** @param {import('./lots.mjs').Lot} lot @param {string[]} flags @param {string} output */
 function jestArguments(lot, flags, output) {
   return [
-    ...V8_FLAGS,
-    ...['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'],
+    // Four threads of V8 would wait for one another on few cores.
+    ...['--v8-pool-size=1', '--experimental-vm-modules', '--disable-warning=ExperimentalWarning'],
     path.join(root, 'node_modules/jest/bin/jest.js'),
     ...['--reporters=default', `--reporters=${path.join(root, 'test/run/cost-reporter.mjs')}`],
     ...['--verbose=false', '--json', `--outputFile=${output}`],
