@@ -44,7 +44,6 @@ const KINDS = [
   { match: /\/test\/e2e\/politeness\./, places: PLACES },
   { match: /\/test\/e2e\/watch\./, places: PLACES },
   { match: /\/apps\/fetcher\/src\/engines\//, lot: 'browsers', places: Math.min(2, PLACES), workers: WORKERS },
-  { match: /\/test\/chaos\/(crash|s3)\./, places: Math.min(2, PLACES) },
   { match: /\/test\/chaos\//, places: 1 },
   {
     match: /\/test\/e2e\/(documents|branding|change-tracking|selectors|map|page-view)\./,
