@@ -2,14 +2,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool, type BrowserPoolOptions } from './browser-pool.js';
-import { findChromium } from './chromium.js';
+import { browsersHere } from './browsers.fixture.js';
 import { EgressProxy } from './egress-proxy.js';
 import { PLAIN_VIEW, type EngineRequest, type EngineResponse } from './engine.js';
 import { startSite, type Handler, type Site } from './loopback.fixture.js';
 import { descendantsOf } from './processes.fixture.js';
 
-const chromium = findChromium(process.env.CHROMIUM_PATH);
-const withBrowser = chromium === null || process.platform !== 'linux' ? describe.skip : describe;
+const withBrowser = browsersHere === null || process.platform !== 'linux' ? describe.skip : describe;
 
 let site: Site;
 let proxy: EgressProxy;
@@ -26,7 +25,7 @@ const page = (path: string, html: string): void => {
 
 function start(options: Partial<BrowserPoolOptions> = {}): void {
   const pool = new BrowserPool({
-    executablePath: chromium,
+    browsers: browsersHere,
     concurrency: 2,
     proxy,
     userAgent: 'T',

@@ -3,13 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
-import { findChromium } from './chromium.js';
+import { browsersHere } from './browsers.fixture.js';
 import { EgressProxy } from './egress-proxy.js';
 import { PLAIN_VIEW, type EngineRequest } from './engine.js';
 import { startSite, type Site } from './loopback.fixture.js';
 
-const executablePath = findChromium(process.env.CHROMIUM_PATH);
-const withBrowser = executablePath === null ? describe.skip : describe;
+const withBrowser = browsersHere === null ? describe.skip : describe;
 const PATIENT_MS = 90_000;
 
 /** In a document, a frame or a worker. */
@@ -73,7 +72,7 @@ beforeAll(async () => {
   const allow = parseAllowList('127.0.0.1');
   const resolver = new Resolver({ servers: [], allow });
   egress = new EgressProxy(resolver);
-  const pool = new BrowserPool({ executablePath, concurrency: 2, proxy: egress, userAgent: 'Troupe/test' });
+  const pool = new BrowserPool({ browsers: browsersHere, concurrency: 2, proxy: egress, userAgent: 'Troupe/test' });
   engine = new BrowserEngine({ pool, resolver, allow });
 });
 

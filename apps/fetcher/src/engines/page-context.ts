@@ -1,6 +1,7 @@
 /** How a page is shown: window, device, place and languages of its reader. */
-import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core';
+import type { BrowserContextOptions } from 'playwright-core';
 import type { LocationSpec, Viewport } from '@troupe/contracts';
+import type { BrowserTab } from './browser-tab.js';
 import { countryOf, type Country } from './countries.js';
 import type { EngineRequest, PageView } from './engine.js';
 import { callerHeaders } from './request-headers.js';
@@ -48,21 +49,60 @@ export function acceptLanguage(languages: string[]): string {
 
 /**
  * What Playwright has no option for, set before the page navigates: a list of languages, and a device whose words about
- * itself agree with each other.
+ * itself agree with each other. It lasts as long as the tab.
  */
-export async function presentReader(page: Page, session: CDPSession, view: PageView): Promise<void> {
-  if (!view.mobile && view.location === null) return;
+export async function presentReader(tab: BrowserTab, view: PageView): Promise<void> {
+  const isPlain = !view.mobile && view.location === null;
+  if (isPlain && (!tab.isHeadlessShell || tab.pages > 1)) return;
+  const { page, session } = tab;
   const languages = view.location === null ? [PLAIN_LOCALE] : languagesOf(view.location);
+  const brands = tab.isHeadlessShell ? brandsOf(page.context().browser()?.version() ?? '') : {};
   await session.send('Emulation.setUserAgentOverride', {
     userAgent: await page.evaluate<string>('navigator.userAgent'),
     acceptLanguage: languages.join(','),
     platform: view.mobile ? 'Linux armv81' : 'Linux x86_64',
-    userAgentMetadata: view.mobile ? PHONE_HINTS : DESKTOP_HINTS,
+    userAgentMetadata: { ...(view.mobile ? PHONE_HINTS : DESKTOP_HINTS), ...brands },
   });
 }
 
-/** Client hints; the brands stay Chromium's own. */
-const DESKTOP_HINTS = { platform: 'Linux', platformVersion: '', architecture: 'x86', model: '', mobile: false };
+/** The brands that Chromium of this version names, as it makes them up and in its order; the shell adds one of its own. */
+export function brandsOf(version: string): {
+  brands: UserAgentBrand[];
+  fullVersionList: UserAgentBrand[];
+  fullVersion: string;
+} {
+  const major = Number.parseInt(version) || 0;
+  const mark = (at: number): string => ' (:-./);=?_'.charAt(at % 11);
+  const greased = `Not${mark(major)}A${mark(major + 1)}Brand`;
+  const greasedVersion = ['8', '99', '24'][major % 3] ?? '8';
+  const inOrder = (own: string, other: string): UserAgentBrand[] => {
+    const brands = [
+      { brand: greased, version: other },
+      { brand: 'Chromium', version: own },
+    ];
+    return major % 2 === 0 ? brands : brands.reverse();
+  };
+  return {
+    brands: inOrder(String(major), greasedVersion),
+    fullVersionList: inOrder(version, `${greasedVersion}.0.0.0`),
+    fullVersion: version,
+  };
+}
+
+interface UserAgentBrand {
+  brand: string;
+  version: string;
+}
+
+/** Client hints; without brands they are the program's own. */
+const DESKTOP_HINTS = {
+  platform: 'Linux',
+  platformVersion: '',
+  architecture: 'x86',
+  bitness: '64',
+  model: '',
+  mobile: false,
+};
 const PHONE_HINTS = {
   platform: 'Android',
   platformVersion: '14.0.0',
