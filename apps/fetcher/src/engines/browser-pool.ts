@@ -205,7 +205,13 @@ export class BrowserPool {
       await tab.close();
       return null;
     });
-    this.park({ tab: blanked, program, key: asked.key, context: JSON.stringify(asked.context), since: performance.now() });
+    this.park({
+      tab: blanked,
+      program,
+      key: asked.key,
+      context: JSON.stringify(asked.context),
+      since: performance.now(),
+    });
     this.leaveAfter(program, blanked);
   }
 
