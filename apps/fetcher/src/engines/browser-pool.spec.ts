@@ -135,7 +135,7 @@ withBrowser('the tabs of a job', () => {
     page('/calm', '<p>calm</p>');
     start();
     expect(text(await get('/restless', { contextKey: 'job' }))).toContain('restless');
-    await pause(300);
+    await pause(1_500);
     site.log.length = 0;
     await pause(4_000);
     expect(site.log).toEqual([]);

@@ -5,6 +5,7 @@ import type { BrowserTab } from './browser-tab.js';
 import { countryOf, type Country } from './countries.js';
 import type { EngineRequest, PageView } from './engine.js';
 import { callerHeaders } from './request-headers.js';
+import { brandsOf } from './user-agent.js';
 
 const WINDOW: Viewport = { width: 1280, height: 800 };
 /** spec/formats.md, "screenshot". */
@@ -65,35 +66,6 @@ export async function presentReader(tab: BrowserTab, view: PageView): Promise<vo
   });
 }
 
-/** The brands that Chromium of this version names, as it makes them up and in its order; the shell adds one of its own. */
-export function brandsOf(version: string): {
-  brands: UserAgentBrand[];
-  fullVersionList: UserAgentBrand[];
-  fullVersion: string;
-} {
-  const major = Number.parseInt(version) || 0;
-  const mark = (at: number): string => ' (:-./);=?_'.charAt(at % 11);
-  const greased = `Not${mark(major)}A${mark(major + 1)}Brand`;
-  const greasedVersion = ['8', '99', '24'][major % 3] ?? '8';
-  const inOrder = (own: string, other: string): UserAgentBrand[] => {
-    const brands = [
-      { brand: greased, version: other },
-      { brand: 'Chromium', version: own },
-    ];
-    return major % 2 === 0 ? brands : brands.reverse();
-  };
-  return {
-    brands: inOrder(String(major), greasedVersion),
-    fullVersionList: inOrder(version, `${greasedVersion}.0.0.0`),
-    fullVersion: version,
-  };
-}
-
-interface UserAgentBrand {
-  brand: string;
-  version: string;
-}
-
 /** Client hints; without brands they are the program's own. */
 const DESKTOP_HINTS = {
   platform: 'Linux',
@@ -110,14 +82,6 @@ const PHONE_HINTS = {
   model: 'Pixel 8',
   mobile: true,
 };
-
-/** Chromium as it is, without the word "Headless" that many sites refuse, and our own name. */
-export function browserUserAgent(version: string, isMobile: boolean, own: string): string {
-  const device = isMobile ? 'Linux; Android 10; K' : 'X11; Linux x86_64';
-  const [major = ''] = version.split('.');
-  const product = `Chrome/${major}.0.0.0${isMobile ? ' Mobile' : ''}`;
-  return `Mozilla/5.0 (${device}) AppleWebKit/537.36 (KHTML, like Gecko) ${product} Safari/537.36 ${own}`.trim();
-}
 
 function windowOf({ mobile, screenshot, actions }: PageView): Viewport {
   if (screenshot?.viewport) return screenshot.viewport;
