@@ -1,6 +1,6 @@
 /** Pages as a person would see them: device, place, languages, headers, frames and files, through the whole cluster. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { findChromium } from '../../apps/fetcher/src/engines/chromium.js';
+import { browsersHere } from '../../apps/fetcher/src/engines/browsers.fixture.js';
 import { startSite, type Handler, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { ApiClient } from '../support/api-client.js';
 import { FORMATS_CLUSTER, startStage, type Stage } from '../support/shared-stage.js';
@@ -9,8 +9,7 @@ const SETUP_TIMEOUT_MS = 120_000;
 /** The browser's first start on a busy machine takes this long. */
 const PATIENT_MS = 60_000;
 const TEST_MS = 90_000;
-const chromium = findChromium(process.env.CHROMIUM_PATH);
-const withBrowser = chromium === null ? describe.skip : describe;
+const withBrowser = browsersHere === null ? describe.skip : describe;
 
 let site: Site;
 let other: Site;
@@ -68,7 +67,7 @@ const handle: Handler = (request, response) => {
 };
 
 beforeAll(async () => {
-  if (chromium === null) return;
+  if (browsersHere === null) return;
   site = await startSite(handle);
   other = await startSite(handle);
   stage = await startStage(FORMATS_CLUSTER, {
