@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import os from 'node:os';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
@@ -18,6 +18,9 @@ import {
 } from './loopback.fixture.js';
 
 const withBrowser = browsersHere === null ? describe.skip : describe;
+
+// A page of many requests takes half a minute on a machine that is ten times too busy.
+jest.setTimeout(90_000);
 
 /** Nothing that the page asks for is withheld from it. */
 const ALL_SEEN: PageView = { ...PLAIN_VIEW, screenshot: { fullPage: false, quality: null, viewport: null } };
@@ -45,7 +48,7 @@ function get(url: string, changes: Partial<EngineRequest> = {}, using = engine):
   const request: EngineRequest = {
     url,
     headers: {},
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
     maxBytes: 5 * 1024 * 1024,
     skipTlsVerification: false,
     waitForMs: 0,
