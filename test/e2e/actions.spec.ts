@@ -333,7 +333,7 @@ withBrowser('an action that fails', () => {
     });
     const endless = [script('while (true) {}')];
     expect(await failureOf('/late', { actions: endless, timeout: 4000 })).toMatchObject({ status: 408 });
-    expect(performance.now() - startedAt).toBeLessThan(14_000);
+    expect(performance.now() - startedAt).toBeLessThan(40_000);
   }, 90_000);
 
   it('is not tried on a file', async () => {

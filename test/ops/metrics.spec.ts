@@ -101,6 +101,7 @@ suite('metrics of a cluster at work', () => {
     receiver = await startReceiver();
     model = await startModelServer({ brain: readingBrain });
     cluster = await startCluster({
+      args: ['--converters', '1'],
       env: {
         LLM_PROVIDER: 'openai',
         LLM_BASE_URL: `${model.url}/v1`,

@@ -41,7 +41,7 @@ afterEach(async () => {
 
     child.kill('SIGKILL');
     const pids = new Set(family.map((proc) => proc.pid));
-    for (let i = 0; i < 30 && alive(pids).length > 0; i++) await pause(100);
+    for (let i = 0; i < 150 && alive(pids).length > 0; i++) await pause(100);
     expect(alive(pids)).toEqual([]);
     expect(existsSync(profile)).toBe(false);
   });

