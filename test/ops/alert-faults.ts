@@ -2,7 +2,7 @@
  * One real fault for each alert of `deploy/prometheus/alerts.yaml`, done to a cluster from outside: signals, sites, receivers,
  * locks, a full disk, a message that nobody can handle. In rounds: those of one round do not disturb each other.
  */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ActorBus, NatsLink } from '@troupe/messaging';
@@ -102,7 +102,7 @@ function killedTabs({ cluster, api, sites }: FaultStage): Fault {
   const kill = async () => {
     const fetcher = (await cluster.processes()).find(({ name }) => name === 'fetcher')!.pid!;
     while (!isOver) {
-      for (const renderer of renderersOf(fetcher)) process.kill(renderer, 'SIGKILL');
+      for (const renderer of renderersOf(fetcher)) kill9(renderer);
       await sleep(500);
     }
   };
@@ -118,14 +118,40 @@ function killedTabs({ cluster, api, sites }: FaultStage): Fault {
   };
 }
 
-/** Of Chromium, below a process; none when that has gone. */
-function renderersOf(pid: number): number[] {
+function kill9(pid: number): void {
   try {
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
-    const isRenderer = readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('--type=renderer');
-    return [...(isRenderer ? [pid] : []), ...children.flatMap(renderersOf)];
+    process.kill(pid, 'SIGKILL');
   } catch {
-    return [];
+    // It has ended by itself.
+  }
+}
+
+/** Processes of Chromium's below a process that show pages. */
+function renderersOf(pid: number): number[] {
+  const parents = new Map(readdirSync('/proc').flatMap((entry) => parentOf(entry)));
+  const isBelow = (child: number): boolean => {
+    const parent = parents.get(child);
+    return parent !== undefined && (parent === pid || isBelow(parent));
+  };
+  return [...parents.keys()].filter((child) => isBelow(child) && isRenderer(child));
+}
+
+/** With its own number; nothing for what is no process, or none any more. */
+function parentOf(entry: string): [pid: number, parent: number][] {
+  const stat = /^\d+$/.test(entry) ? textOf(`/proc/${entry}/stat`) : '';
+  const parent = /^.*\) \S (\d+)/s.exec(stat)?.[1];
+  return parent === undefined ? [] : [[Number(entry), Number(parent)]];
+}
+
+function isRenderer(pid: number): boolean {
+  return textOf(`/proc/${pid}/cmdline`).includes('--type=renderer');
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'latin1');
+  } catch {
+    return '';
   }
 }
 
@@ -222,7 +248,9 @@ function lockedTable({ cluster, api }: FaultStage): Fault {
     async begin() {
       locker = new pg.Client({ connectionString: (await cluster.record()).postgres });
       await locker.connect();
-      const { rows } = await locker.query<{ id: string }>('SELECT id FROM job JOIN delivery_attempt USING (job_no) LIMIT 1');
+      const { rows } = await locker.query<{ id: string }>(
+        'SELECT id FROM job JOIN delivery_attempt USING (job_no) LIMIT 1',
+      );
       await locker.query('BEGIN');
       await locker.query('LOCK TABLE delivery_attempt IN ACCESS EXCLUSIVE MODE');
       reading = Promise.all(Array.from({ length: READERS }, (_, reader) => read(rows[0]!.id, reader)));
