@@ -8,7 +8,7 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import os from 'node:os';
 import path from 'node:path';
 import { EXIT, StartFailure } from '../deploy/local/failure.mjs';
-import { findChromium } from '../deploy/local/parts/chromium.mjs';
+import { findBrowsers } from '../deploy/local/parts/chromium.mjs';
 import { findNatsServer } from '../deploy/local/parts/nats.mjs';
 import { dataFolders, root } from '../deploy/local/places.mjs';
 import { buildSources, installPackages } from '../deploy/local/prepare.mjs';
@@ -56,10 +56,9 @@ async function runTests(argv, work, held) {
   delete process.env.NATS_URL;
   held.cluster = await startParts(work);
   await held.cluster.start();
-  const chromium = await findChromium();
   const env = {
     ...process.env,
-    ...(chromium === null ? {} : { CHROMIUM_PATH: chromium }),
+    ...(await findBrowsers()),
     TEST_DATABASE_URL: held.cluster.addresses.postgres,
     TEST_NATS_URL: held.cluster.addresses.nats,
     TEST_NATS_SERVER: await findNatsServer(),

@@ -1,5 +1,5 @@
 /**
- * `node test/bench/polling.mjs`: what clients that ask for results cost a crawl, in about 80 seconds.
+ * `node test/bench/polling.mjs`: what clients that ask for results cost a crawl, in about two minutes.
  *
  * 200 clients ask for the first page of 50 finished jobs of 1,000 small documents every two seconds, while a crawl runs;
  * then 200 clients wait, as the official ones do, for jobs in which nothing happens. See README.md.
@@ -22,10 +22,11 @@ const DOCUMENTS = 1_000;
 const DOCUMENT_BYTES = 2_048;
 const WAITED_FOR = 20;
 /** The crawl has to outlast its windows. */
-const CRAWL_PAGES = 50_000;
+const CRAWL_PAGES = 150_000;
 const WARM_UP_MS = 4_000;
 const ALONE_MS = 10_000;
-const POLLED_MS = 16_000;
+/** Long enough that the answers of the first two seconds, for which nothing is at hand yet, are less than one in twenty. */
+const POLLED_MS = 60_000;
 const HELD_MS = 12_000;
 
 const say = (/** @type {string} */ text) => process.stderr.write(`polling | ${text}\n`);
@@ -124,7 +125,7 @@ async function measurePolling(setting, crawl, jobs) {
   const answers = await polling.stop();
   const after = await watchCrawl(setting, crawl, ALONE_MS);
   const times = answers.map(({ ms }) => ms);
-  const warm = answers.filter(({ atMs }) => atMs > startedMs + POLL_MS).map(({ ms }) => ms);
+  const cold = answers.filter(({ atMs }) => atMs <= startedMs + POLL_MS).map(({ ms }) => ms);
   return {
     alone,
     polled,
@@ -134,7 +135,7 @@ async function measurePolling(setting, crawl, jobs) {
     mbPerPoll: round(answers.reduce((sum, { bytes }) => sum + bytes, 0) / answers.length / 1e6, 2),
     p50Ms: round(percentile(times, 0.5), 1),
     p95Ms: round(percentile(times, 0.95), 1),
-    warmP95Ms: round(percentile(warm, 0.95), 1),
+    firstAnswersP95Ms: round(percentile(cold, 0.95), 1),
     maxMs: round(Math.max(...times), 1),
   };
 }

@@ -1,6 +1,6 @@
 /** Pages as a person would see them: device, place, languages, headers, frames and files, through the whole cluster. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { findChromium } from '../../apps/fetcher/src/engines/chromium.js';
+import { browsersHere } from '../../apps/fetcher/src/engines/browsers.fixture.js';
 import {
   startDns,
   startSite,
@@ -15,8 +15,7 @@ const SETUP_TIMEOUT_MS = 120_000;
 /** The browser's first start on a busy machine takes this long. */
 const PATIENT_MS = 60_000;
 const TEST_MS = 90_000;
-const chromium = findChromium(process.env.CHROMIUM_PATH);
-const withBrowser = chromium === null ? describe.skip : describe;
+const withBrowser = browsersHere === null ? describe.skip : describe;
 
 let site: Site;
 let other: Site;
@@ -75,7 +74,7 @@ const handle: Handler = (request, response) => {
 };
 
 beforeAll(async () => {
-  if (chromium === null) return;
+  if (browsersHere === null) return;
   site = await startSite(handle);
   other = await startSite(handle);
   dns = await startDns({
@@ -84,7 +83,7 @@ beforeAll(async () => {
     'frame.test': ['127.0.0.1'],
   });
   cluster = await startCluster({
-    env: { ALLOW_PRIVATE_TARGETS: '127.0.0.1', CHROMIUM_PATH: chromium, HOST_GAP_MS: '0', DNS_SERVERS: dns.address },
+    env: { ALLOW_PRIVATE_TARGETS: '127.0.0.1', HOST_GAP_MS: '0', DNS_SERVERS: dns.address },
   });
   api = new ApiClient(cluster.url, cluster.apiKey);
 }, SETUP_TIMEOUT_MS);

@@ -10,8 +10,8 @@ import { BrowserGuard } from './browser-guard.js';
 import { loadBrowserStack } from './browser-stack.js';
 import { CHROMIUM_ARGS } from './chromium.js';
 import type { EgressProxy } from './egress-proxy.js';
-import { browserUserAgent } from './page-context.js';
 import { groupMemoryBytes } from './process-group.js';
+import { browserUserAgent } from './user-agent.js';
 
 export interface BrowserFleetOptions {
   executablePath: string;

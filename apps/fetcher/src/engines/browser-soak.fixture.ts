@@ -9,7 +9,7 @@ import path from 'node:path';
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
-import { findChromium } from './chromium.js';
+import { browsersHere } from './browsers.fixture.js';
 import { EgressProxy } from './egress-proxy.js';
 import { PLAIN_VIEW } from './engine.js';
 import { startSite, type Site } from './loopback.fixture.js';
@@ -98,8 +98,7 @@ async function soakIn(dir: string, options: SoakOptions): Promise<SoakResult> {
   const allow = parseAllowList('127.0.0.1');
   const resolver = new Resolver({ servers: [], allow });
   const proxy = new EgressProxy(resolver);
-  const executablePath = findChromium(process.env.CHROMIUM_PATH);
-  const pool = new BrowserPool({ executablePath, concurrency: options.lanes, proxy, userAgent: 'T' });
+  const pool = new BrowserPool({ browsers: browsersHere, concurrency: options.lanes, proxy, userAgent: 'T' });
   const engine = new BrowserEngine({ pool, resolver, allow });
   const run = new SoakRun(options, engine, site);
   await Promise.all(Array.from({ length: options.lanes }, () => run.lane()));

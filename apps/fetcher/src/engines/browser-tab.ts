@@ -70,6 +70,8 @@ export class BrowserTab {
     readonly page: Page,
     readonly session: CDPSession,
     readonly mainFrame: string,
+    /** It calls itself headless wherever it is not told otherwise. */
+    readonly isHeadlessShell: boolean,
     private readonly fleet: BrowserFleet,
   ) {
     this.size = page.viewportSize();
@@ -90,7 +92,8 @@ export class BrowserTab {
     try {
       const session = await page.context().newCDPSession(page);
       const { frameTree } = await session.send('Page.getFrameTree');
-      return new BrowserTab(page, session, frameTree.frame.id, fleet);
+      const { product } = await session.send('Browser.getVersion');
+      return new BrowserTab(page, session, frameTree.frame.id, product.startsWith('Headless'), fleet);
     } catch (error) {
       await page.close().catch(() => undefined);
       throw error;

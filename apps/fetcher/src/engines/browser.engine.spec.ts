@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
-import { findChromium } from './chromium.js';
+import { browsersHere } from './browsers.fixture.js';
 import { EgressProxy } from './egress-proxy.js';
 import { PLAIN_VIEW, type EngineRequest, type EngineResponse, type PageView } from './engine.js';
 import {
@@ -17,8 +17,7 @@ import {
   type Site,
 } from './loopback.fixture.js';
 
-const chromium = findChromium(process.env.CHROMIUM_PATH);
-const withBrowser = chromium === null ? describe.skip : describe;
+const withBrowser = browsersHere === null ? describe.skip : describe;
 
 /** Nothing that the page asks for is withheld from it. */
 const ALL_SEEN: PageView = { ...PLAIN_VIEW, screenshot: { fullPage: false, quality: null, viewport: null } };
@@ -77,7 +76,7 @@ beforeAll(async () => {
   const resolver = new Resolver({ servers: [dns.address], allow });
   proxy = new EgressProxy(resolver);
   const pool = new BrowserPool({
-    executablePath: chromium,
+    browsers: browsersHere,
     concurrency: 2,
     proxy,
     userAgent: 'Troupe/0.1',
@@ -234,7 +233,7 @@ withBrowser('the browser engine', () => {
     const allow = parseAllowList(`127.0.0.1:${gone.port}`);
     const resolver = new Resolver({ servers: [dns.address], allow });
     const other = new EgressProxy(resolver);
-    const pool = new BrowserPool({ executablePath: chromium, concurrency: 1, proxy: other, userAgent: 'T' });
+    const pool = new BrowserPool({ browsers: browsersHere, concurrency: 1, proxy: other, userAgent: 'T' });
     const lonely = new BrowserEngine({ pool, resolver, allow });
     for (const scheme of ['http', 'https']) {
       const refused = get(`${scheme}://127.0.0.1:${gone.port}/`, {}, lonely);
@@ -363,7 +362,7 @@ describe('without a browser', () => {
   it('says how to get one', async () => {
     const allow = parseAllowList('true');
     const resolver = new Resolver({ servers: [dns.address], allow });
-    const pool = new BrowserPool({ executablePath: null, concurrency: 1, proxy, userAgent: 'T' });
+    const pool = new BrowserPool({ browsers: null, concurrency: 1, proxy, userAgent: 'T' });
     const none = new BrowserEngine({ pool, resolver, allow });
     expect(none.isAvailable).toBe(false);
     const failed = get('http://site.test/', {}, none);
@@ -378,7 +377,7 @@ withBrowser('the life of the browser', () => {
   it('ends after a while without pages, and starts again when needed', async () => {
     const allow = parseAllowList(`127.0.0.1:${site.port}`);
     const resolver = new Resolver({ servers: [dns.address], allow });
-    const pool = new BrowserPool({ executablePath: chromium, concurrency: 1, proxy, userAgent: 'T', idleMs: 200 });
+    const pool = new BrowserPool({ browsers: browsersHere, concurrency: 1, proxy, userAgent: 'T', idleMs: 200 });
     const short = new BrowserEngine({ pool, resolver, allow });
     page('/', 'hello');
     const before = profiles();

@@ -8,10 +8,13 @@
  */
 import { progressSubject, type JobProgress, type Uuid } from '@troupe/contracts';
 import { isOver, type Jobs, type JobView, type Listener } from './ports.js';
+import { SharedAlarms } from './shared-alarms.js';
 
 const LOOK_EVERY_MS = 2_000;
 /** Followers at the same time; beyond that requests are answered at once, and live connections refused. */
 const MAX_FOLLOWERS = 20_000;
+/** By so much a wait may be longer, so that many end together. */
+const ALARM_GRAIN_MS = 250;
 
 interface Waiting {
   known: number;
@@ -38,6 +41,7 @@ class JobFeed {
     job: JobView,
     private readonly jobs: Pick<Jobs, 'find' | 'resultCount'>,
     listener: Listener,
+    private readonly alarms: SharedAlarms,
     private readonly onIdle: () => void,
   ) {
     this.job = job;
@@ -59,13 +63,13 @@ class JobFeed {
     if (signal.aborted || this.hasNews(known)) return Promise.resolve();
     return new Promise((resolve) => {
       const wake = () => {
-        clearTimeout(timer);
+        forgetAlarm();
         signal.removeEventListener('abort', wake);
         this.waiting.delete(waiting);
         resolve();
       };
       const waiting = { known, wake };
-      const timer = setTimeout(wake, ms);
+      const forgetAlarm = this.alarms.set(ms, wake);
       signal.addEventListener('abort', wake, { once: true });
       this.waiting.add(waiting);
     });
@@ -152,7 +156,7 @@ export class Follower {
     return this.feed.hasNews(known);
   }
 
-  /** Resolves when there is, or after `ms`, or when `signal` aborts. */
+  /** Resolves when there is, or after `ms` and a moment, or when `signal` aborts. */
   news(known: number, ms: number, signal: AbortSignal): Promise<void> {
     return this.feed.news(known, ms, signal);
   }
@@ -167,6 +171,7 @@ export class Follower {
 
 export class JobFeeds {
   private readonly feeds = new Map<Uuid, JobFeed>();
+  private readonly alarms = new SharedAlarms(ALARM_GRAIN_MS);
   private followers = 0;
   private isClosed = false;
 
@@ -205,7 +210,7 @@ export class JobFeeds {
     const known = this.feeds.get(job.job);
     if (known?.isOver === false) return known;
     known?.close();
-    const feed: JobFeed = new JobFeed(job, this.jobs, this.listener, () => this.forget(job.job, feed));
+    const feed: JobFeed = new JobFeed(job, this.jobs, this.listener, this.alarms, () => this.forget(job.job, feed));
     this.feeds.set(job.job, feed);
     return feed;
   }

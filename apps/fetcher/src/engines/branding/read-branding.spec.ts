@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { chromium as playwright, type Browser, type Page } from 'playwright-core';
-import { findChromium } from '../chromium.js';
+import { browsersHere } from '../browsers.fixture.js';
 import { startSite, type Site } from '../loopback.fixture.js';
 import type { SeenProfile } from './evidence.fixture.js';
 import { readBranding } from './read-branding.js';
 
-const program = findChromium(process.env.CHROMIUM_PATH);
+const program = browsersHere?.plain ?? null;
 const withBrowser = program === null ? describe.skip : describe;
 
 let site: Site;
