@@ -23,7 +23,7 @@ export interface Course {
   resolvedS: number | null;
 }
 
-const FIRE_MS = 60_000;
+const FIRE_MS = 120_000;
 const RESOLVE_MS = 45_000;
 const LOOK_MS = 500;
 

@@ -1,8 +1,7 @@
 /**
- * One real fault for each alert of `deploy/prometheus/alerts.yaml`, done to a cluster from outside: signals, sites, receivers,
+ * A real fault for each alert of `deploy/prometheus/alerts.yaml` but that about browsers, done to a cluster from outside: signals, sites, receivers,
  * locks, a full disk, a message that nobody can handle. In rounds: those of one round do not disturb each other.
  */
-import { readdirSync, readFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ActorBus, NatsLink } from '@troupe/messaging';
@@ -37,7 +36,6 @@ export function faultRounds(stage: FaultStage): Fault[][] {
   const { isMounted } = stage.disk;
   return [
     [poisonedMailbox(stage), hurriedRedirect(stage), lockedTable(stage), ...(isMounted ? [fullDisk(stage)] : [])],
-    [killedTabs(stage)],
     [stoppedDispatcher(stage), heldMemory(stage)],
     [hangingSite(stage), deadSite(stage), stalledScheduler(stage)],
   ];
@@ -92,67 +90,6 @@ function hurriedRedirect({ api, sites }: FaultStage): Fault {
     begin: async () => void (await api.post('/v2/crawl', { url: sites.slowUrl, scrapeOptions: { timeout: 2_000 } })),
     end: NOTHING,
   };
-}
-
-function killedTabs({ cluster, api, sites }: FaultStage): Fault {
-  let isOver = false;
-  const show = async () => {
-    while (!isOver) await api.post('/v2/scrape', { url: sites.at('/page/1'), waitFor: 2_000, maxAge: 0 });
-  };
-  const kill = async () => {
-    const fetcher = (await cluster.processes()).find(({ name }) => name === 'fetcher')!.pid!;
-    while (!isOver) {
-      for (const renderer of renderersOf(fetcher)) kill9(renderer);
-      await sleep(500);
-    }
-  };
-  let work: Promise<unknown> = Promise.resolve();
-  return {
-    what: 'kill -9 of the processes that show pages',
-    alerts: [{ name: 'TroupeBrowserCrashes' }],
-    begin: async () => void (work = Promise.all([kill(), ...Array.from({ length: 6 }, show)])),
-    async end() {
-      isOver = true;
-      await work;
-    },
-  };
-}
-
-function kill9(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has ended by itself.
-  }
-}
-
-/** Processes of Chromium's below a process that show pages. */
-function renderersOf(pid: number): number[] {
-  const parents = new Map(readdirSync('/proc').flatMap((entry) => parentOf(entry)));
-  const isBelow = (child: number): boolean => {
-    const parent = parents.get(child);
-    return parent !== undefined && (parent === pid || isBelow(parent));
-  };
-  return [...parents.keys()].filter((child) => isBelow(child) && isRenderer(child));
-}
-
-/** With its own number; nothing for what is no process, or none any more. */
-function parentOf(entry: string): [pid: number, parent: number][] {
-  const stat = /^\d+$/.test(entry) ? textOf(`/proc/${entry}/stat`) : '';
-  const parent = /^.*\) \S (\d+)/s.exec(stat)?.[1];
-  return parent === undefined ? [] : [[Number(entry), Number(parent)]];
-}
-
-function isRenderer(pid: number): boolean {
-  return textOf(`/proc/${pid}/cmdline`).includes('--type=renderer');
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'latin1');
-  } catch {
-    return '';
-  }
 }
 
 /** Requests with long bodies to a site that does not answer, until the heap is nearly full; then their clients go away. */
