@@ -1,11 +1,12 @@
 /**
- * A real fault for each alert of `deploy/prometheus/alerts.yaml` but that about browsers, done to a cluster from outside: signals, sites, receivers,
- * locks, a full disk, a message that nobody can handle. In rounds: those of one round do not disturb each other.
+ * A real fault for each alert of `deploy/prometheus/alerts.yaml`, done to a cluster from outside: signals, sites, locks, a
+ * full disk, a message that nobody can handle. In rounds: those of one round do not disturb each other.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ActorBus, NatsLink } from '@troupe/messaging';
 import pg from 'pg';
+import { descendantsOf } from '../../apps/fetcher/src/engines/processes.fixture.js';
 import type { ApiClient } from '../support/api-client.js';
 import type { TestCluster } from '../support/cluster.js';
 import type { Fault } from './alert-course.js';
@@ -27,6 +28,8 @@ const STALL_MS = 4_000;
 const FULL_HEAP = 0.87;
 const LONG_TEXT = 'x'.repeat(1_000_000);
 const NEXT_TEXT_MS = 50;
+const NEXT_KILL_MS = 500;
+const SHOWN_AT_ONCE = 6;
 /** More than the connections of a gateway. */
 const READERS = 16;
 const NOTHING = () => Promise.resolve();
@@ -36,19 +39,10 @@ export function faultRounds(stage: FaultStage): Fault[][] {
   const { isMounted } = stage.disk;
   return [
     [poisonedMailbox(stage), hurriedRedirect(stage), lockedTable(stage), ...(isMounted ? [fullDisk(stage)] : [])],
+    [killedTabs(stage)],
     [stoppedDispatcher(stage), heldMemory(stage)],
     [hangingSite(stage), deadSite(stage), stalledScheduler(stage)],
   ];
-}
-
-/** Has to be there before any webhook is asked for. */
-export function refusingReceiver({ sites }: Pick<FaultStage, 'sites'>, crawl: () => Promise<unknown>): Fault {
-  return {
-    what: 'the receiver of webhooks answers 500',
-    alerts: [{ name: 'TroupeWebhookBacklog' }],
-    begin: async () => void (await crawl()),
-    end: async () => void (sites.isReceiverUp = true),
-  };
 }
 
 function stoppedDispatcher({ cluster, api, sites }: FaultStage): Fault {
@@ -120,6 +114,38 @@ function heldMemory({ cluster, api, sites }: FaultStage): Fault {
       await Promise.all(holding);
     },
   };
+}
+
+function killedTabs({ cluster, api, sites }: FaultStage): Fault {
+  let isOver = false;
+  const show = async () => {
+    while (!isOver) await api.post('/v2/scrape', { url: sites.at('/page/1'), waitFor: 2_000, maxAge: 0 });
+  };
+  const kill = async () => {
+    const fetcher = (await cluster.processes()).find(({ name }) => name === 'fetcher')!.pid!;
+    while (!isOver) {
+      for (const { pid, command } of descendantsOf(fetcher)) if (command.includes('--type=renderer')) kill9(pid);
+      await sleep(NEXT_KILL_MS);
+    }
+  };
+  let work: Promise<unknown> = Promise.resolve();
+  return {
+    what: 'kill -9 of the processes that show pages',
+    alerts: [{ name: 'TroupeBrowserCrashes' }],
+    begin: async () => void (work = Promise.all([kill(), ...Array.from({ length: SHOWN_AT_ONCE }, show)])),
+    async end() {
+      isOver = true;
+      await work;
+    },
+  };
+}
+
+function kill9(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
 }
 
 /** Of the limit, as the process itself tells. */

@@ -245,6 +245,17 @@ withBrowser('a page whose tab or browser dies', () => {
     expect(times).toBe(2);
   });
 
+  it('is shown after a time in which every tab was killed, however far it had come', async () => {
+    page('/fine', '<p>fine</p>');
+    start({ warmTabs: 2 });
+    await get('/fine');
+    const killing = setInterval(() => kill(rendererPids()), 20);
+    const others = Array.from({ length: 6 }, () => get('/fine', { timeoutMs: 5_000 }).catch(() => null));
+    await Promise.all(others);
+    clearInterval(killing);
+    expect(text(await get('/fine'))).toContain('fine');
+  }, 60_000);
+
   it('does not take the other pages of its browser with it when its script hangs', async () => {
     page('/hang', `<p>x</p><script>setTimeout(() => { for (;;); }, 50)</script>`);
     start();

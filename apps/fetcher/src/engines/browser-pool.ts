@@ -7,7 +7,7 @@
 import { TroupeError } from '@troupe/contracts';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { BrowserFleet, type BrowserLimits, type BrowserObserver } from './browser-fleet.js';
-import { BrowserTab } from './browser-tab.js';
+import { BrowserTab, TabLost } from './browser-tab.js';
 import { browserMemoryBytes, NO_BROWSER, type Browsers } from './chromium.js';
 import type { Deadline } from './deadline.js';
 import type { EgressProxy } from './egress-proxy.js';
@@ -100,14 +100,15 @@ export class BrowserPool {
     if (program === undefined) throw new TroupeError('SCRAPE_ALL_ENGINES_FAILED', NO_BROWSER);
     for (let attempt = 1; ; attempt++) {
       await this.places.enter(deadline.signal);
-      const tab = await this.enterTab(program, asked, deadline);
+      let tab: BrowserTab | null = null;
       try {
+        tab = await this.enterTab(program, asked, deadline);
         const result = await deadline.race(Promise.race([use(tab), tab.lost]));
         this.takeBack(program, tab, asked);
         return result;
       } catch (error) {
-        const isLost = tab.isLost || namesCrash(error);
-        this.discard(program, tab);
+        const isLost = (tab?.isLost ?? false) || error instanceof TabLost || namesCrash(error);
+        if (tab !== null) this.discard(program, tab);
         if (isLost) this.options.observer?.crashed();
         if (!isLost || attempt === TRIES) throw error;
       }

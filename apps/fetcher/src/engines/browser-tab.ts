@@ -50,6 +50,7 @@ const PAGE_EVENTS = [
 ] as const;
 const BLANK = 'about:blank';
 const BLANK_HEADERS = [{ name: 'content-type', value: 'text/html' }];
+const OPEN_LIMIT_MS = 10_000;
 const BLANK_LIMIT_MS = 1_000;
 const CLOSE_LIMIT_MS = 1_500;
 
@@ -87,17 +88,27 @@ export class BrowserTab {
     session.on('Fetch.requestPaused', (paused: PausedRequest) => this.pause(paused));
   }
 
+  /** @throws TabLost when it died before it was ready; what `openPage` throws */
   static async open(fleet: BrowserFleet, context: BrowserContextOptions): Promise<BrowserTab> {
     const page = await fleet.openPage(context);
-    try {
+    let tab: BrowserTab | null = null;
+    const getReady = async (): Promise<boolean> => {
       const session = await page.context().newCDPSession(page);
       const { frameTree } = await session.send('Page.getFrameTree');
       const { product } = await session.send('Browser.getVersion');
-      return new BrowserTab(page, session, frameTree.frame.id, product.startsWith('Headless'), fleet);
-    } catch (error) {
-      await page.close().catch(() => undefined);
-      throw error;
-    }
+      tab = new BrowserTab(page, session, frameTree.frame.id, product.startsWith('Headless'), fleet);
+      return true;
+    };
+    // Who asks a renderer that was just killed is never answered.
+    const died = new Promise<boolean>((resolve) => page.once('crash', () => resolve(false)));
+    if ((await within(Promise.race([getReady(), died]), OPEN_LIMIT_MS)) && tab !== null) return tab;
+    const browser = page.context().browser();
+    const isClosed = await within(
+      page.close().then(() => true),
+      CLOSE_LIMIT_MS,
+    );
+    if (!isClosed && browser !== null) fleet.kill(browser);
+    throw new TabLost();
   }
 
   get isLost(): boolean {
