@@ -44,6 +44,7 @@ const KINDS = [
   { match: /\/test\/e2e\/politeness\./, places: PLACES },
   { match: /\/test\/e2e\/watch\./, places: PLACES },
   { match: /\/apps\/fetcher\/src\/engines\//, lot: 'browsers', places: Math.min(2, PLACES), workers: WORKERS },
+  { match: /\/test\/ops\/(rolling|scaling)\./, places: Math.min(3, PLACES) },
   { match: /\/test\/chaos\//, places: 1 },
   {
     match: /\/test\/e2e\/(documents|branding|change-tracking|selectors|map|page-view)\./,
@@ -56,7 +57,6 @@ const KINDS = [
   { match: /\/test\/contract\/(?!operation)/, lot: 'contract', places: 1, shares: true },
   { match: /\/test\/(clients\/tools|e2e\/(sdk|real-pages))/, lot: 'clients', places: 1, shares: true },
   { match: /\/test\/e2e\/(no-fetcher|accounts)\./, places: 1 },
-  { match: /\/test\/ops\/(rolling|scaling)\./, places: 1 },
   { match: /\/test\/e2e\/(webhooks|browser)\./, places: Math.min(2, PLACES) },
   { match: /\/test\/e2e\/(actions|job-calls)\./, places: 1 },
   { match: /\/test\/simulation\//, places: Math.min(2, PLACES) },
