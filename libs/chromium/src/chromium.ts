@@ -14,7 +14,7 @@ export const NO_BROWSER =
 export interface Browsers {
   /** Chromium as people have it, for pages that are to be taken for theirs. */
   whole: string;
-  /** For all others: the headless shell, which has no windows to draw and needs half the CPU and half the memory. */
+  /** For all others: the headless shell, which has no windows to draw and needs about half the CPU. */
   plain: string;
 }
 

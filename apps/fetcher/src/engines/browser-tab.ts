@@ -91,17 +91,10 @@ export class BrowserTab {
   /** @throws TabLost when it died before it was ready; what `openPage` throws */
   static async open(fleet: BrowserFleet, context: BrowserContextOptions): Promise<BrowserTab> {
     const page = await fleet.openPage(context);
-    let tab: BrowserTab | null = null;
-    const getReady = async (): Promise<boolean> => {
-      const session = await page.context().newCDPSession(page);
-      const { frameTree } = await session.send('Page.getFrameTree');
-      const { product } = await session.send('Browser.getVersion');
-      tab = new BrowserTab(page, session, frameTree.frame.id, product.startsWith('Headless'), fleet);
-      return true;
-    };
     // Who asks a renderer that was just killed is never answered.
-    const died = new Promise<boolean>((resolve) => page.once('crash', () => resolve(false)));
-    if ((await within(Promise.race([getReady(), died]), OPEN_LIMIT_MS)) && tab !== null) return tab;
+    const died = new Promise<null>((resolve) => page.once('crash', () => resolve(null)));
+    const tab = await within(Promise.race([BrowserTab.attach(page, fleet), died]), OPEN_LIMIT_MS);
+    if (tab !== null) return tab;
     const browser = page.context().browser();
     const isClosed = await within(
       page.close().then(() => true),
@@ -109,6 +102,13 @@ export class BrowserTab {
     );
     if (!isClosed && browser !== null) fleet.kill(browser);
     throw new TabLost();
+  }
+
+  private static async attach(page: Page, fleet: BrowserFleet): Promise<BrowserTab> {
+    const session = await page.context().newCDPSession(page);
+    const { frameTree } = await session.send('Page.getFrameTree');
+    const { product } = await session.send('Browser.getVersion');
+    return new BrowserTab(page, session, frameTree.frame.id, product.startsWith('Headless'), fleet);
   }
 
   get isLost(): boolean {
