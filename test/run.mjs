@@ -8,7 +8,7 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import os from 'node:os';
 import path from 'node:path';
 import { EXIT, StartFailure } from '../deploy/local/failure.mjs';
-import { findChromium } from '../deploy/local/parts/chromium.mjs';
+import { findBrowsers } from '../deploy/local/parts/chromium.mjs';
 import { findNatsServer } from '../deploy/local/parts/nats.mjs';
 import { dataFolders, root } from '../deploy/local/places.mjs';
 import { buildSources, installPackages } from '../deploy/local/prepare.mjs';
@@ -16,7 +16,8 @@ import { say } from '../deploy/local/say.mjs';
 import { Cluster } from '../deploy/local/supervisor.mjs';
 import { runLot, stopRuns } from './run/jest-lot.mjs';
 import { runInPlaces } from './run/places.mjs';
-import { addUp, timeTable } from './run/report.mjs';
+import { timeTable } from './run/report.mjs';
+import { lotOfSecondLook, pickSecondLooks, settleLooks } from './run/second-look.mjs';
 import { makeLots, PLACES } from './run/lots.mjs';
 
 /** @param {string} dir @returns {string[]} */
@@ -56,10 +57,9 @@ async function runTests(argv, work, held) {
   delete process.env.NATS_URL;
   held.cluster = await startParts(work);
   await held.cluster.start();
-  const chromium = await findChromium();
   const env = {
     ...process.env,
-    ...(chromium === null ? {} : { CHROMIUM_PATH: chromium }),
+    ...(await findBrowsers()),
     TEST_DATABASE_URL: held.cluster.addresses.postgres,
     TEST_NATS_URL: held.cluster.addresses.nats,
     TEST_NATS_SERVER: await findNatsServer(),
@@ -70,15 +70,18 @@ async function runTests(argv, work, held) {
 /** @param {import('./run/lots.mjs').Lot[]} lots @param {string[]} flags @param {NodeJS.ProcessEnv} env @param {string} work */
 async function runLots(lots, flags, env, work) {
   const startedMs = performance.now();
-  const results = await runInPlaces(lots, PLACES, async (lot) => {
+  const run = async (/** @type {import('./run/lots.mjs').Lot} */ lot) => {
     const startMs = performance.now() - startedMs;
     if (lots.length > 1) say(`${lot.name} …`);
     const result = await runLot(lot, { flags, env, work, live: lots.length === 1 });
     return { ...result, startMs };
-  });
+  };
+  const results = await runInPlaces(lots, PLACES, run);
+  const looks = [];
+  for (const spec of pickSecondLooks(results)) looks.push(await run(lotOfSecondLook(spec)));
   const wallMs = performance.now() - startedMs;
-  for (const line of timeTable(results, { places: PLACES, wallMs })) say(line);
-  return addUp(results.map(({ tally }) => tally));
+  for (const line of timeTable([...results, ...looks], { places: PLACES, wallMs })) say(line);
+  return settleLooks(results, looks);
 }
 
 async function main() {
@@ -87,8 +90,9 @@ async function main() {
   const held = { cluster: /** @type {Cluster | null} */ (null) };
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => stopRuns());
   try {
-    const tally = await runTests(process.argv.slice(2), work, held);
+    const { tally, lines } = await runTests(process.argv.slice(2), work, held);
     if (process.env.TROUPE_TEST_TALLY) writeFileSync(process.env.TROUPE_TEST_TALLY, JSON.stringify(tally));
+    for (const line of lines) say(line);
     say(`tests: ${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped`);
     return tally.ok ? 0 : 1;
   } catch (error) {

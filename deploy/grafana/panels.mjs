@@ -30,10 +30,10 @@ export const DASHBOARDS = [
       ['Jobs that ended', 'ops', { '{{status}}': rate('troupe_jobs_finished_total', 'status') }],
       ['Oldest job', 's', { '{{kind}}': 'max by (kind) (troupe_job_oldest_seconds)' }],
       [
-        'Jobs without progress',
-        'short',
-        { '{{kind}}': 'sum by (kind) (troupe_jobs_stalled)' },
-        'No new page for ten minutes',
+        'Longest silence of a job',
+        's',
+        { '{{kind}}': 'max by (kind) (troupe_job_silent_seconds)' },
+        'Time without a new page; paused jobs do not count',
       ],
       ['Requests by route', 'ops', { '{{method}} {{route}}': rate('troupe_http_requests_total', 'method, route') }],
       [
@@ -186,7 +186,7 @@ export const DASHBOARDS = [
         's',
         { p50: quantile('troupe_webhook_post_seconds', 0.5), p95: quantile('troupe_webhook_post_seconds', 0.95) },
       ],
-      ['Jobs with open events', 'short', { jobs: 'max(troupe_webhook_open_jobs)' }],
+      ['Open events', 'short', { events: 'sum(troupe_webhook_open_events)', jobs: 'sum(troupe_webhook_open_jobs)' }],
     ],
   },
   {

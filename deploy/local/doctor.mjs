@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { EXIT, StartFailure } from './failure.mjs';
-import { presentChromium } from './parts/chromium.mjs';
+import { presentBrowsers } from './parts/chromium.mjs';
 import { root } from './places.mjs';
 import { buildSources, installPackages } from './prepare.mjs';
 import { lockHolder, readRecord } from './records.mjs';
@@ -33,11 +33,10 @@ export async function runDoctor(args, folders) {
 /** Addresses in the environment win, as they do at a start. @param {ReturnType<typeof import('./places.mjs').dataFolders>} folders */
 function environmentOf(folders) {
   const running = lockHolder(folders.lockFile) === null ? null : readRecord(folders.clusterFile);
-  const chromium = presentChromium();
   return {
     TROUPE_DATA_DIR: folders.data,
     ...(process.env.DATABASE_URL || !running?.postgres ? {} : { DATABASE_URL: running.postgres }),
     ...(process.env.NATS_URL || !running?.nats ? {} : { NATS_URL: running.nats }),
-    ...(chromium === null ? {} : { CHROMIUM_PATH: chromium }),
+    ...presentBrowsers(),
   };
 }

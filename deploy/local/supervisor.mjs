@@ -9,7 +9,7 @@ import { StartFailure } from './failure.mjs';
 import { Keeper, launchGuarded, launchService } from './keeper.mjs';
 import { endLeftovers } from './leftovers.mjs';
 import { LogFile, readLines } from './logs.mjs';
-import { findChromium } from './parts/chromium.mjs';
+import { findBrowsers } from './parts/chromium.mjs';
 import { isNatsReady, prepareNats } from './parts/nats.mjs';
 import { clearStalePid, isPostgresReady, preparePostgres } from './parts/postgres.mjs';
 import { root } from './places.mjs';
@@ -67,9 +67,9 @@ export class Cluster {
     const ports = await this.#choosePorts();
     await Promise.all([this.#startPostgres(ports.postgres), this.#startNats(ports.nats)]);
     if (this.services.length > 0) {
-      const chromium = await findChromium();
+      const browsers = await findBrowsers();
       await this.#migrate();
-      await this.#startServices(ports.gateways, chromium);
+      await this.#startServices(ports.gateways, browsers);
     }
     this.#state = 'ready';
     this.#writeClusterFile();
@@ -189,8 +189,8 @@ export class Cluster {
     };
   }
 
-  /** @param {number[]} gatewayPorts @param {string | null} chromium */
-  async #startServices(gatewayPorts, chromium) {
+  /** @param {number[]} gatewayPorts @param {import('./parts/chromium.mjs').BrowserSettings} browsers */
+  async #startServices(gatewayPorts, browsers) {
     const ports = [...gatewayPorts];
     const keepers = this.services.map(({ name, app, flags }) =>
       this.#keep({
@@ -199,7 +199,7 @@ export class Cluster {
         args: [...flags, path.join(root, `dist/apps/${app}/src/main.js`)],
         env: {
           ...this.#serviceEnvironment(),
-          ...(chromium === null ? {} : { CHROMIUM_PATH: chromium }),
+          ...browsers,
           // Nobody else needs the operator's key.
           ...(app === 'gateway' ? { PORT: String(ports.shift()) } : { ADMIN_KEY: '' }),
         },

@@ -1,7 +1,7 @@
 /**
  * Thousands of pages through one browser engine, with bad pages and killed processes: `node test/bench/browser-soak.mjs
  * [--pages 3000] [--lanes 4]`, on the compiled sources. Ends with exit code 1 when a page is lost, when anything is
- * left behind, or when the memory of this process has grown by more than 15 % since the first tenth.
+ * left behind, or when the memory of this process has grown by more than 15 % since the second tenth.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

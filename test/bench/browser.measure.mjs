@@ -7,7 +7,7 @@
  * - single scrapes with contexts opened ahead of need: what the API adds to the same page's own load in a fresh context
  */
 import { chromium } from 'playwright-core';
-import { findChromium } from '../../deploy/local/parts/chromium.mjs';
+import { findBrowsers } from '../../deploy/local/parts/chromium.mjs';
 import { Meter } from './meter.mjs';
 import { median, percentile, round } from './numbers.mjs';
 import { parseOptions, reasonToSkip } from './options.mjs';
@@ -74,8 +74,8 @@ async function loadBare(browser, url) {
 
 /** @param {Setting} setting @param {number} count */
 async function scrapeSingly({ troupe, site }, count) {
-  const executablePath = await findChromium();
-  if (executablePath === null) throw new Error('there is no Chromium here');
+  const { CHROMIUM_PATH: executablePath } = await findBrowsers();
+  if (executablePath === undefined) throw new Error('there is no Chromium here');
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-quic'] });
   const bareMs = [];
   const scrapeMs = [];

@@ -26,6 +26,8 @@ export class Meter {
   #ownCpu = process.cpuUsage();
   /** @type {Reading['trace']} */
   #trace = [];
+  /** Most that the tree had used whenever it was looked at: what leaves it unreaped is missing at the end. */
+  #seenCpuS = 0;
   #peakPssMb = 0;
   /** @type {Record<string, number>} */
   #peakPssPartsMb = {};
@@ -54,6 +56,7 @@ export class Meter {
     const table = readProcesses();
     const known = new Map();
     const pssMb = treePssMb(table, this.pid, known);
+    this.#seenCpuS = Math.max(this.#seenCpuS, treeCpuS(table, this.pid) - treeCpuS(this.#table, this.pid));
     this.#peakPssMb = Math.max(this.#peakPssMb, pssMb);
     for (const [name, pid] of Object.entries(this.parts)) {
       const partMb = treePssMb(table, pid, known);
@@ -69,7 +72,7 @@ export class Meter {
     const wallS = (performance.now() - this.#startedMs) / 1000;
     const now = readProcesses();
     const used = (/** @type {number} */ pid) => Math.max(0, treeCpuS(now, pid) - treeCpuS(this.#table, pid));
-    const wholeS = cpuS ?? used(this.pid);
+    const wholeS = Math.max(cpuS ?? used(this.pid), this.#seenCpuS);
     const siteCpuS = used(this.sitePid);
     const own = process.cpuUsage(this.#ownCpu);
     const benchCpuS = (own.user + own.system) / 1e6;

@@ -53,7 +53,7 @@ beforeAll(async () => {
   site = await KnownSite.start({ pages: PAGES });
   small = await KnownSite.start({ pages: SMALL });
   cluster = await startCluster({
-    args: ['--schedulers', '2', '--fetchers', '2'],
+    args: ['--schedulers', '2', '--fetchers', '2', '--converters', '1'],
     // Kept when named, for a look at its logs.
     dataDir: process.env.CHAOS_DATA_DIR,
     env: {

@@ -1,6 +1,6 @@
 /** The formats branding and attributes through the whole cluster, on pages whose look and attributes are known. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { findChromium } from '../../apps/fetcher/src/engines/chromium.js';
+import { browsersHere } from '../../apps/fetcher/src/engines/browsers.fixture.js';
 import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { ApiClient } from '../support/api-client.js';
 import { FORMATS_CLUSTER, startStage, type Stage } from '../support/shared-stage.js';
@@ -9,7 +9,7 @@ import { brandAnswer } from './brand-pages.fixture.js';
 const SETUP_TIMEOUT_MS = 120_000;
 const PATIENT_MS = 60_000;
 const TEST_TIMEOUT_MS = 90_000;
-const withBrowser = findChromium(process.env.CHROMIUM_PATH) === null ? describe.skip : describe;
+const withBrowser = browsersHere === null ? describe.skip : describe;
 
 interface CrawledPage {
   metadata: { url: string };

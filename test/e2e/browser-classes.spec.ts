@@ -1,16 +1,15 @@
 /** A fetcher without a browser beside one that does nothing but browser work: each page goes where it can be shown. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findChromium } from '../../apps/fetcher/src/engines/chromium.js';
+import { browsersHere } from '../../apps/fetcher/src/engines/browsers.fixture.js';
 import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { query } from '../chaos/evidence.js';
 import { ApiClient } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 import { startService, type ServiceProcess } from '../support/service-process.js';
 
-const chromium = findChromium(process.env.CHROMIUM_PATH);
-const withBrowser = chromium === null ? describe.skip : describe;
-if (chromium === null) console.warn('SKIPPED: no browser found, set CHROMIUM_PATH');
+const withBrowser = browsersHere === null ? describe.skip : describe;
+if (browsersHere === null) console.warn('SKIPPED: no browser found, set CHROMIUM_PATH');
 
 const PLAIN = 24;
 const APPS = 5;
@@ -57,7 +56,7 @@ function pathsOf(folder: string, kind: string, count: number): string[] {
 }
 
 beforeAll(async () => {
-  if (chromium === null) return;
+  if (browsersHere === null) return;
   site = await startSite((request, response) => {
     const path = request.url ?? '/';
     const isPage = /^\/[a-z]+(\/(app|plain)\/\d+)?$/.test(path) && path !== '/robots.txt';

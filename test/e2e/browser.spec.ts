@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { findChromium } from '../../apps/fetcher/src/engines/chromium.js';
+import { browsersHere } from '../../apps/fetcher/src/engines/browsers.fixture.js';
 import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { ApiClient } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
@@ -11,8 +11,7 @@ import { startCluster, type TestCluster } from '../support/cluster.js';
 const SETUP_TIMEOUT_MS = 120_000;
 /** The browser's first start on a busy machine takes this long. */
 const PATIENT_MS = 60_000;
-const chromium = findChromium(process.env.CHROMIUM_PATH);
-const withBrowser = chromium === null ? describe.skip : describe;
+const withBrowser = browsersHere === null ? describe.skip : describe;
 
 let site: Site;
 let cluster: TestCluster;
@@ -41,14 +40,14 @@ const PAGES: Record<string, string> = {
 for (const n of [1, 2, 3]) PAGES[`/app/${n}`] = shell(`show('<h1>View ${n}</h1><p>Written by a script.</p>')`);
 
 beforeAll(async () => {
-  if (chromium === null) return;
+  if (browsersHere === null) return;
   site = await startSite((request, response) => {
     const html = PAGES[request.url ?? ''];
     response.writeHead(html === undefined ? 404 : 200, { 'content-type': 'text/html' }).end(html ?? 'not here');
   });
   programs = await mkdtemp(path.join(tmpdir(), 'troupe-chromium-'));
   const program = path.join(programs, 'chromium');
-  await writeFile(program, `#!/bin/sh\nexec '${chromium}' "$@"\n`);
+  await writeFile(program, `#!/bin/sh\nexec '${browsersHere.whole}' "$@"\n`);
   await chmod(program, 0o755);
   cluster = await startCluster({
     env: { ALLOW_PRIVATE_TARGETS: '127.0.0.1', CHROMIUM_PATH: program, HOST_GAP_MS: '0' },

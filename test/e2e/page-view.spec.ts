@@ -1,27 +1,19 @@
 /** Pages as a person would see them: device, place, languages, headers, frames and files, through the whole cluster. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { findChromium } from '../../apps/fetcher/src/engines/chromium.js';
-import {
-  startDns,
-  startSite,
-  type DnsServer,
-  type Handler,
-  type Site,
-} from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { browsersHere } from '../../apps/fetcher/src/engines/browsers.fixture.js';
+import { startSite, type Handler, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { ApiClient } from '../support/api-client.js';
-import { startCluster, type TestCluster } from '../support/cluster.js';
+import { FORMATS_CLUSTER, startStage, type Stage } from '../support/shared-stage.js';
 
 const SETUP_TIMEOUT_MS = 120_000;
 /** The browser's first start on a busy machine takes this long. */
 const PATIENT_MS = 60_000;
 const TEST_MS = 90_000;
-const chromium = findChromium(process.env.CHROMIUM_PATH);
-const withBrowser = chromium === null ? describe.skip : describe;
+const withBrowser = browsersHere === null ? describe.skip : describe;
 
 let site: Site;
 let other: Site;
-let dns: DnsServer;
-let cluster: TestCluster;
+let stage: Stage;
 let api: ApiClient;
 let routes: Record<string, Handler> = {};
 
@@ -75,18 +67,15 @@ const handle: Handler = (request, response) => {
 };
 
 beforeAll(async () => {
-  if (chromium === null) return;
+  if (browsersHere === null) return;
   site = await startSite(handle);
   other = await startSite(handle);
-  dns = await startDns({
+  stage = await startStage(FORMATS_CLUSTER, {
     'ads.doubleclick.net': ['127.0.0.1'],
     'news.test': ['127.0.0.1'],
     'frame.test': ['127.0.0.1'],
   });
-  cluster = await startCluster({
-    env: { ALLOW_PRIVATE_TARGETS: '127.0.0.1', CHROMIUM_PATH: chromium, HOST_GAP_MS: '0', DNS_SERVERS: dns.address },
-  });
-  api = new ApiClient(cluster.url, cluster.apiKey);
+  api = new ApiClient(stage.cluster.url, stage.cluster.apiKey);
 }, SETUP_TIMEOUT_MS);
 
 beforeEach(() => {
@@ -99,9 +88,8 @@ beforeEach(() => {
 });
 
 afterAll(async () => {
-  await cluster?.stop();
+  await stage?.stop();
   await Promise.all([site?.close(), other?.close()]);
-  dns?.close();
 }, SETUP_TIMEOUT_MS);
 
 const scrapeUrl = async (url: string, options: object = {}) => {

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PNG } from 'pngjs';
-import { findChromium } from '../../apps/fetcher/src/engines/chromium.js';
+import { browsersHere } from '../../apps/fetcher/src/engines/browsers.fixture.js';
 import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { writePdf } from '../../libs/documents/src/pdf/pdf-writer.fixture.js';
 import { ApiClient } from '../support/api-client.js';
@@ -19,9 +19,8 @@ const SENTENCE = 'The lighthouse keeper counted seventeen ships before breakfast
 const OTHER = 'Nobody had ordered the cargo of umbrellas.';
 const TEXTS = `<!doctype html><body style="margin:60px;font:44px Arial,sans-serif"><p>${SENTENCE}</p><p>${OTHER}</p>`;
 
-const chromium = findChromium(process.env.CHROMIUM_PATH);
-const withBrowser = chromium === null ? describe.skip : describe;
-const hasTesseract = chromium !== null && hasPrograms(['tesseract'], ['tesseract-ocr']);
+const withBrowser = browsersHere === null ? describe.skip : describe;
+const hasTesseract = browsersHere !== null && hasPrograms(['tesseract'], ['tesseract-ocr']);
 const withTesseract = hasTesseract ? describe : describe.skip;
 if (!hasTesseract) {
   process.stderr.write('troupe    | SKIPPED: there is no tesseract, or no browser; text recognition is not tried\n');
@@ -42,7 +41,7 @@ let api: ApiClient;
 const files = new Map<string, { type: string; body: Uint8Array }>();
 
 beforeAll(async () => {
-  if (chromium === null) return;
+  if (browsersHere === null) return;
   files.set('/texts', { type: 'text/html', body: Buffer.from(TEXTS) });
   site = await startSite((request, response) => {
     const file = files.get(request.url ?? '');

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { findChromium } from '../../apps/fetcher/src/engines/chromium.js';
+import { browsersHere } from '../../apps/fetcher/src/engines/browsers.fixture.js';
 import { startSite, TEST_CERT, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { PROXY_PASSWORD, startProxy, type TestProxy } from '../../apps/fetcher/src/proxies/proxy-server.fixture.js';
 import { ApiClient } from '../support/api-client.js';
@@ -22,7 +22,7 @@ const EXITS = {
   team: '127.0.0.35',
 };
 const BASIC: string[] = [EXITS.http, EXITS.https, EXITS.socks5];
-const hasBrowser = findChromium(process.env.CHROMIUM_PATH) !== null;
+const hasBrowser = browsersHere !== null;
 const ifBrowser = hasBrowser ? it : it.skip;
 
 interface PageData {

@@ -12,7 +12,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileOf, titlesOf, walkFolder, type WalkedSite } from '../sites/python-docs/walk.js';
 import { serveFolder, type FolderSite } from '../sites/python-docs/serve.js';
-import { startCluster, workspace, type TestCluster } from '../support/cluster.js';
+import { workspace } from '../support/cluster.js';
+import { CLIENTS_CLUSTER, startStage, type Stage } from '../support/shared-stage.js';
 import { CrawlClient, type Document, type FinishedJob } from './crawl-client.js';
 import { countBy, Ledger } from './ledger.js';
 
@@ -22,22 +23,20 @@ const TIMEOUT_MS = 600_000;
 
 let root: string;
 let unpacked: string | null = null;
-let cluster: TestCluster;
+let stage: Stage;
 let site: FolderSite;
 let ledger: Ledger;
 
 beforeAll(async () => {
   root = process.env.REAL_PAGES_DIR ?? (unpacked = await unpackManual());
   site = await serveFolder(root);
-  cluster = await startCluster({
-    env: { ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', HOST_GAP_MS: '0', HOST_MAX_CONN: '8' },
-  });
-  ledger = await Ledger.open(cluster);
+  stage = await startStage(CLIENTS_CLUSTER);
+  ledger = await Ledger.open(stage.cluster);
 }, TIMEOUT_MS);
 
 afterAll(async () => {
   await ledger?.close();
-  await cluster?.stop();
+  await stage?.stop();
   await site?.stop();
   if (unpacked !== null) await rm(unpacked, { recursive: true, force: true });
 }, TIMEOUT_MS);
@@ -95,7 +94,7 @@ it(
     const expected = walkFolder(root, START);
     expect([...expected.values()].filter((status) => status === 200).length).toBeGreaterThanOrEqual(LEAST_PAGES);
     const startedMs = performance.now();
-    const job = await new CrawlClient(cluster).crawl({ url: site.origin + START }, TIMEOUT_MS);
+    const job = await new CrawlClient(stage.cluster).crawl({ url: site.origin + START }, TIMEOUT_MS);
     report(job, expected, (performance.now() - startedMs) / 1000);
 
     const { status, errors } = job;

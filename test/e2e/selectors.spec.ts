@@ -1,17 +1,16 @@
 /** Facts by selectors through a whole cluster without a language model: scrape, batch, crawl, labelled pages, refusals. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FirecrawlClient } from 'firecrawl';
-import { startDns, startSite, type DnsServer, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { bytesOf, families, labelledPages } from '../labelled/labelled-pages.js';
 import { ApiClient } from '../support/api-client.js';
-import { startCluster, type TestCluster } from '../support/cluster.js';
+import { FORMATS_CLUSTER, startStage, type Stage } from '../support/shared-stage.js';
 
 const SETUP_TIMEOUT_MS = 120_000;
 const PRODUCTS = 4;
 
 let site: Site;
-let dns: DnsServer;
-let cluster: TestCluster;
+let stage: Stage;
 let api: ApiClient;
 
 interface Document {
@@ -50,23 +49,13 @@ beforeAll(async () => {
     response.end(page !== undefined ? bytesOf(page) : isShop ? shopPage(request.url ?? '/') : '');
   });
   const hosts = ['shop.test', ...labelledPages.map(({ url }) => new URL(url).hostname)];
-  dns = await startDns(Object.fromEntries(hosts.map((host) => [host, ['127.0.0.1']])));
-  cluster = await startCluster({
-    env: {
-      ALLOW_PRIVATE_TARGETS: `127.0.0.1:${site.port}`,
-      DNS_SERVERS: dns.address,
-      HOST_GAP_MS: '0',
-      HOST_EXPRESS_CONN: '16',
-      LLM_PROVIDER: 'none',
-    },
-  });
-  api = new ApiClient(cluster.url, cluster.apiKey);
+  stage = await startStage(FORMATS_CLUSTER, Object.fromEntries(hosts.map((host) => [host, ['127.0.0.1']])));
+  api = new ApiClient(stage.cluster.url, stage.cluster.apiKey);
 }, SETUP_TIMEOUT_MS);
 
 afterAll(async () => {
-  await cluster?.stop();
+  await stage?.stop();
   await site?.close();
-  dns?.close();
 }, SETUP_TIMEOUT_MS);
 
 async function scrape(path: string, body: object) {
@@ -119,7 +108,7 @@ describe('a scrape with selectors', () => {
   });
 
   it('works from the SDK', async () => {
-    const client = new FirecrawlClient({ apiKey: cluster.apiKey, apiUrl: cluster.url });
+    const client = new FirecrawlClient({ apiKey: stage.cluster.apiKey, apiUrl: stage.cluster.url });
     const formats = [{ type: 'json' as const, schema: { type: 'object' }, selectors: ITEM }];
     expect((await client.scrape(shop('/item/3'), { formats })).json).toEqual(itemOf(3));
   });

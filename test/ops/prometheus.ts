@@ -93,10 +93,16 @@ export class Prometheus {
   }
 }
 
-/** Minutes become seconds: what lasts ten minutes for an operator lasts ten seconds here. */
+/**
+ * Minutes become seconds, wherever the rules name them: what lasts ten minutes for an operator lasts ten seconds here. Nothing
+ * else is changed: names, labels, thresholds and the shape of the expressions are those that ship.
+ */
 function quickAlerts(): string {
   const alerts = readFileSync(path.join(workspace, 'deploy/prometheus/alerts.yaml'), 'utf8');
-  return alerts.replaceAll(/\[(\d+)m\]/g, '[$1s]').replaceAll(/for: (\d+)m/g, 'for: $1s');
+  return alerts
+    .replaceAll(/\[(\d+)m\]/g, '[$1s]')
+    .replaceAll(/for: (\d+)m/g, 'for: $1s')
+    .replaceAll(/(\d+) \* 60\b/g, '$1 * 1');
 }
 
 function configOf(targets: readonly Target[]): string {

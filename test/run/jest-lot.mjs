@@ -4,12 +4,16 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dataFolders, root } from '../../deploy/local/places.mjs';
+import { addUp } from './report.mjs';
 
 /** The end of what a lot wrote is kept. */
 const MAX_OUTPUT = 2_000_000;
 const CLUSTER_END_MS = 60_000;
 /** Lines of jest that say nothing when it runs many times. */
 const NOISE = /^(Ran all test suites|Test results written to|Snapshots: |Test Suites: .* passed, .* total$)/;
+
+/** What is known of a run that told nothing. */
+const LOST = { tally: { passed: 0, failed: 1, skipped: 0, ok: false }, files: [] };
 
 /** @type {Set<import('node:child_process').ChildProcess>} */
 const running = new Set();
@@ -32,8 +36,7 @@ export function stopRuns() {
  * @returns {Promise<Omit<import('./report.mjs').LotResult, 'startMs'>>}
  */
 export async function runLot(lot, { flags, env, work, live }) {
-  if (isStopping)
-    return { lot, wallMs: 0, cpuS: null, tally: { passed: 0, failed: 1, skipped: 0, ok: false }, files: [] };
+  if (isStopping) return { lot, wallMs: 0, cpuS: null, ...LOST };
   const folder = path.join(work, lot.name.replaceAll(/[^\w.-]+/g, '-'));
   mkdirSync(folder);
   const [output, cost] = [path.join(folder, 'jest.json'), path.join(folder, 'cpu')];
@@ -61,7 +64,8 @@ export async function runLot(lot, { flags, env, work, live }) {
 /** @param {import('./lots.mjs').Lot} lot @param {string[]} flags @param {string} output */
 function jestArguments(lot, flags, output) {
   return [
-    ...['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'],
+    // Four threads of V8 would wait for one another on few cores.
+    ...['--v8-pool-size=1', '--experimental-vm-modules', '--disable-warning=ExperimentalWarning'],
     path.join(root, 'node_modules/jest/bin/jest.js'),
     ...['--reporters=default', `--reporters=${path.join(root, 'test/run/cost-reporter.mjs')}`],
     ...['--verbose=false', '--json', `--outputFile=${output}`],
@@ -90,21 +94,21 @@ function readResults(file, ok) {
   try {
     result = JSON.parse(readFileSync(file, 'utf8'));
   } catch {
-    return { tally: { passed: 0, failed: 1, skipped: 0, ok: false }, files: [] };
+    return LOST;
   }
+  const files = result.testResults.map(readFile);
+  const tally = addUp(files.map((/** @type {import('./report.mjs').FileResult} */ { tally }) => tally));
+  return { tally: { ...tally, ok: ok && tally.ok }, files };
+}
+
+/** @param {any} result of jest @returns {import('./report.mjs').FileResult} */
+function readFile({ name, status, startTime, endTime, assertionResults }) {
+  const count = (/** @type {string[]} */ ...kinds) =>
+    assertionResults.filter((/** @type {any} */ test) => kinds.includes(test.status)).length;
   // A spec file that could not even be loaded has no failed test to count.
-  const failed = result.numFailedTests + result.numRuntimeErrorTestSuites;
-  const tally = {
-    passed: result.numPassedTests,
-    failed,
-    skipped: result.numPendingTests + result.numTodoTests,
-    ok: ok && failed === 0,
-  };
-  const files = result.testResults.map((/** @type {any} */ file) => ({
-    spec: file.name,
-    ms: file.endTime - file.startTime,
-  }));
-  return { tally, files };
+  const failed = status === 'failed' ? Math.max(1, count('failed')) : count('failed');
+  const tally = { passed: count('passed'), failed, skipped: count('pending', 'todo'), ok: failed === 0 };
+  return { spec: name, ms: endTime - startTime, tally };
 }
 
 /** @param {string} text */

@@ -1,8 +1,8 @@
 /**
  * Which specs run together, and how much of the machine each lot takes.
  *
- * A lot is one run of jest. Places are what keeps the machine busy and not much busier: two per core, because
- * specs with a cluster wait about as long as they work.
+ * A lot is one run of jest. Places are what keeps the machine busy and not much busier: five for two cores, because a lot with
+ * one place works less than half of its time.
  */
 import os from 'node:os';
 
@@ -10,8 +10,8 @@ import os from 'node:os';
 const BYTES_PER_PLACE = 2 ** 31;
 const CORES = os.availableParallelism();
 
-/** How many places this machine has: 4 with two cores. */
-export const PLACES = Math.max(1, Math.min(2 * CORES, 8, Math.floor(os.totalmem() / BYTES_PER_PLACE)));
+/** How many places this machine has: 5 with two cores. */
+export const PLACES = Math.max(1, Math.min(Math.floor(2.5 * CORES), 8, Math.floor(os.totalmem() / BYTES_PER_PLACE)));
 const WORKERS = Math.max(1, Math.min(4, PLACES, Math.floor(CORES / 2)));
 
 /**
@@ -36,24 +36,29 @@ const REST = 'units and adapters';
 
 /**
  * First match counts; lots start in this order, the longest first, as places become free. The first two read the time from
- * page to page: nothing may run beside them. Three more need room, not silence.
+ * page to page: nothing may run beside them. Some more need room, not silence.
  *
  * @type {Kind[]}
  */
 const KINDS = [
   { match: /\/test\/e2e\/politeness\./, places: PLACES },
   { match: /\/test\/e2e\/watch\./, places: PLACES },
-  { match: /\/test\/chaos\//, places: Math.min(2, PLACES) },
-  { match: /\/test\/e2e\/bad-input\./, places: 1 },
   { match: /\/apps\/fetcher\/src\/engines\//, lot: 'browsers', places: Math.min(2, PLACES), workers: WORKERS },
+  { match: /\/test\/ops\/(rolling|scaling)\./, places: Math.min(3, PLACES) },
+  { match: /\/test\/chaos\//, places: 1 },
+  {
+    match: /\/test\/e2e\/(documents|branding|change-tracking|selectors|map|page-view)\./,
+    lot: 'formats',
+    places: 1,
+    shares: true,
+  },
+  { match: /\/test\/e2e\/bad-input\./, places: 1 },
   { match: /\/test\/e2e\/known-graph\./, places: 1 },
   { match: /\/test\/contract\/(?!operation)/, lot: 'contract', places: 1, shares: true },
-  { match: /\/test\/(clients\/tools|e2e\/sdk)/, lot: 'clients', places: 1, shares: true },
+  { match: /\/test\/(clients\/tools|e2e\/(sdk|real-pages))/, lot: 'clients', places: 1, shares: true },
   { match: /\/test\/e2e\/(no-fetcher|accounts)\./, places: 1 },
-  { match: /\/test\/ops\/(rolling|scaling)\./, places: 1 },
-  { match: /\/test\/e2e\/(documents|branding|change-tracking)\./, lot: 'formats', places: 1, shares: true },
   { match: /\/test\/e2e\/(webhooks|browser)\./, places: Math.min(2, PLACES) },
-  { match: /\/test\/e2e\/(actions|job-calls|page-view)\./, places: 1 },
+  { match: /\/test\/e2e\/(actions|job-calls)\./, places: 1 },
   { match: /\/test\/simulation\//, places: Math.min(2, PLACES) },
   { match: /\/test\/(e2e|contract|clients|ops)\//, places: 1 },
   { match: /./, lot: REST, places: WORKERS, workers: WORKERS },

@@ -12,13 +12,20 @@ const SLOWEST = 15;
  */
 
 /**
+ * @typedef {object} FileResult
+ * @property {string} spec its path
+ * @property {number} ms
+ * @property {Tally} tally
+ */
+
+/**
  * @typedef {object} LotResult
  * @property {import('./lots.mjs').Lot} lot
  * @property {Tally} tally
  * @property {number} startMs since the first lot
  * @property {number} wallMs
  * @property {number | null} cpuS null where it is unknown: a shared cluster outlives the run of jest that would count it
- * @property {{ spec: string, ms: number }[]} files
+ * @property {FileResult[]} files none when it ended without a word
  */
 
 /** @param {number} ms */

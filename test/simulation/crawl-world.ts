@@ -334,7 +334,7 @@ export class CrawlWorld {
       clock: this.clock,
       log: SILENT,
       defs: this.defs,
-      options: { ...PARTITION_DEFAULTS, idleMs: 0 },
+      options: { ...PARTITION_DEFAULTS, idleMs: 0, paceMs: 0 },
     };
     const owner: Owner = { partition: new Partition(part, epoch, deps), zombieSteps: null };
     const owners = [...(this.owners.get(part) ?? []), owner];

@@ -40,7 +40,7 @@ export interface ClusterRecord {
 export interface ClusterOptions {
   /** Settings on top of the environment of the test run. */
   env?: Record<string, string>;
-  /** Arguments of `npm start`, e.g. `['--fetchers', '2']`. */
+  /** Arguments of `npm start`, e.g. `['--fetchers', '2']`. A converter runs where it is named or CONVERTER is `service`. */
   args?: string[];
   /** Kept on `stop` when given; else a temporary folder that `stop` removes. */
   dataDir?: string;
@@ -81,6 +81,11 @@ function testEnvironment(overrides: Record<string, string> = {}): NodeJS.Process
   return { ...inherited, PORT: '0', LOG_LEVEL: 'info', CACHE_MAX_MB: '0', ...overrides };
 }
 
+/** Fetchers convert pages themselves unless they are told otherwise: a converter beside them would cost 2 s of CPU and idle. */
+function argumentsOf({ args = [], env = {} }: ClusterOptions): string[] {
+  return env.CONVERTER === 'service' || args.includes('--converters') ? args : [...args, '--converters', '0'];
+}
+
 /** Rejects with everything that was written when the launcher ends or stays silent. */
 function waitForReadyLine(
   launcher: ChildProcess,
@@ -117,7 +122,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<TestCl
   const start = path.join(workspace, 'deploy/local/start.mjs');
   const launcher = spawn(
     process.execPath,
-    [start, '--json', '--no-build', '--data-dir', dataDir, ...(options.args ?? [])],
+    [start, '--json', '--no-build', '--data-dir', dataDir, ...argumentsOf(options)],
     {
       cwd: workspace,
       env: testEnvironment(options.env),

@@ -1,5 +1,5 @@
 /**
- * A cluster behind a resolver that knows no name, for spec files that want no more than that.
+ * A cluster behind a resolver of the spec file, for those that want no more than that.
  *
  * Starting a cluster costs 15 s of CPU. Where TROUPE_TEST_SHARED names a folder, the files that run one after the other in
  * a process share one: the first starts it, and it ends with the process. Without, each file has its own.
@@ -7,11 +7,16 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { chmod, mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { startDns, type DnsServer } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startDns, type DnsServer, type Zone } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { joinCluster, keepForProcess, startCluster, type RunningCluster } from './cluster.js';
 
 /** What the specs about one format or another want; change tracking asks a host for many pages at once. */
-export const FORMATS_CLUSTER = { ALLOW_PRIVATE_TARGETS: '127.0.0.1', HOST_GAP_MS: '0', HOST_EXPRESS_CONN: '16' };
+export const FORMATS_CLUSTER = {
+  ALLOW_PRIVATE_TARGETS: '127.0.0.1',
+  HOST_GAP_MS: '0',
+  HOST_EXPRESS_CONN: '16',
+  LLM_PROVIDER: 'none',
+};
 
 /** What the clients' specs want. */
 export const CLIENTS_CLUSTER = { ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', HOST_GAP_MS: '0' };
@@ -19,6 +24,13 @@ export const CLIENTS_CLUSTER = { ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', HOST_GAP_
 export interface Stage {
   cluster: RunningCluster;
   stop(): Promise<void>;
+}
+
+interface FirstStage {
+  folder: string;
+  file: string;
+  settings: Record<string, string>;
+  zone: Zone;
 }
 
 /** What the first file tells the later ones. */
@@ -29,18 +41,22 @@ interface StageRecord {
   apiKey: string;
 }
 
-/** @param settings of the cluster; files that share one ask for the same */
-export async function startStage(settings: Record<string, string>): Promise<Stage> {
+/**
+ * @param settings of the cluster; files that share one ask for the same
+ * @param zone what the resolver knows while the file runs
+ */
+export async function startStage(settings: Record<string, string>, zone: Zone = {}): Promise<Stage> {
   const folder = process.env.TROUPE_TEST_SHARED;
-  if (folder === undefined) return startOwnStage(settings);
+  if (folder === undefined) return startOwnStage(settings, zone);
   const file = path.join(folder, 'stage.json');
-  return existsSync(file) ? joinStage(folder, readRecord(file, settings)) : startFirstStage(folder, file, settings);
+  if (!existsSync(file)) return startFirstStage({ folder, file, settings, zone });
+  return joinStage(folder, readRecord(file, settings), zone);
 }
 
 const withResolver = (settings: Record<string, string>, dns: DnsServer) => ({ ...settings, DNS_SERVERS: dns.address });
 
-async function startOwnStage(settings: Record<string, string>): Promise<Stage> {
-  const dns = await startDns({});
+async function startOwnStage(settings: Record<string, string>, zone: Zone): Promise<Stage> {
+  const dns = await startDns(zone);
   const cluster = await startCluster({ env: withResolver(settings, dns) });
   const stop = async () => {
     await cluster.stop();
@@ -49,8 +65,8 @@ async function startOwnStage(settings: Record<string, string>): Promise<Stage> {
   return { cluster, stop };
 }
 
-async function startFirstStage(folder: string, file: string, settings: Record<string, string>): Promise<Stage> {
-  const dns = await startDns({});
+async function startFirstStage({ folder, file, settings, zone }: FirstStage): Promise<Stage> {
+  const dns = await startDns(zone);
   const dataDir = path.join(folder, 'data');
   await mkdir(dataDir, { recursive: true });
   // As root, Postgres runs as another user.
@@ -63,8 +79,8 @@ async function startFirstStage(folder: string, file: string, settings: Record<st
 }
 
 /** The resolver is of the file, at the address that the cluster knows. */
-async function joinStage(folder: string, { dnsPort, url, apiKey }: StageRecord): Promise<Stage> {
-  const dns = await startDns({}, dnsPort);
+async function joinStage(folder: string, { dnsPort, url, apiKey }: StageRecord, zone: Zone): Promise<Stage> {
+  const dns = await startDns(zone, dnsPort);
   const cluster = joinCluster({ url, apiKey, dataDir: path.join(folder, 'data') });
   return { cluster, stop: async () => dns.close() };
 }

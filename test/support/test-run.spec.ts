@@ -17,6 +17,22 @@ const { makeLots, PLACES } = await load<{ makeLots(specs: string[]): Lot[]; PLAC
 const { runInPlaces } = await load<{
   runInPlaces<T extends { places: number }, R>(tasks: T[], places: number, run: (task: T) => Promise<R>): Promise<R[]>;
 }>('places.mjs');
+interface Tally {
+  passed: number;
+  failed: number;
+  skipped: number;
+  ok: boolean;
+}
+interface Result {
+  tally: Tally;
+  files: { spec: string; tally: Tally }[];
+}
+const { addUp } = await load<{ addUp(tallies: Tally[]): Tally }>('report.mjs');
+const { pickSecondLooks, lotOfSecondLook, settleLooks } = await load<{
+  pickSecondLooks(results: Result[]): string[];
+  lotOfSecondLook(spec: string): Lot;
+  settleLooks(results: Result[], looks: Result[]): { tally: Tally; lines: string[] };
+}>('second-look.mjs');
 
 const dist = (spec: string): string => `/w/dist/${spec}.spec.js`;
 
@@ -88,5 +104,51 @@ describe('tasks in places', () => {
 
   it('fail at once when one needs more places than there are', async () => {
     await expect(runInPlaces([{ places: 2 }], 1, async () => null)).rejects.toThrow('fits');
+  });
+});
+
+describe('a second look', () => {
+  const tallyOf = (passed: number, failed: number): Tally => ({ passed, failed, skipped: 1, ok: failed === 0 });
+  const fileOf = (spec: string, passed: number, failed = 0) => ({ spec: dist(spec), tally: tallyOf(passed, failed) });
+  const resultOf = (...files: Result['files']): Result => ({ files, tally: addUp(files.map(({ tally }) => tally)) });
+  const silent: Result = { files: [], tally: { passed: 0, failed: 1, skipped: 0, ok: false } };
+
+  it('is taken at what failed beside others, three specs at most', () => {
+    const failing = (count: number) => Array.from({ length: count }, (_, i) => fileOf(`test/e2e/bad-${i}`, 3, 1));
+    const good = resultOf(fileOf('libs/egress/src/blocklist', 9));
+    expect(pickSecondLooks([good])).toEqual([]);
+    expect(pickSecondLooks([good, resultOf(...failing(3))])).toEqual(failing(3).map(({ spec }) => spec));
+    expect(pickSecondLooks([good, resultOf(...failing(4))])).toEqual([]);
+  });
+
+  it('is not taken at a spec that was alone, nor where a lot does not say what failed', () => {
+    const bad = resultOf(fileOf('test/e2e/map', 3, 1));
+    expect(pickSecondLooks([bad])).toEqual([]);
+    expect(pickSecondLooks([bad, resultOf(fileOf('libs/egress/src/blocklist', 9)), silent])).toEqual([]);
+  });
+
+  it('has a lot of its own beside the first, with the needs of the first', () => {
+    const spec = dist('test/e2e/webhooks');
+    const [first] = makeLots([spec]);
+    expect(lotOfSecondLook(spec)).toEqual({ ...first, name: 'again: e2e/webhooks' });
+  });
+
+  it('counts instead of the first when it passes, and is told', () => {
+    const results = [
+      resultOf(fileOf('libs/egress/src/blocklist', 9), fileOf('libs/egress/src/resolver', 3, 2)),
+      resultOf(fileOf('test/e2e/map', 4)),
+    ];
+    const { tally, lines } = settleLooks(results, [resultOf(fileOf('libs/egress/src/resolver', 5))]);
+    expect(tally).toEqual({ passed: 18, failed: 0, skipped: 3, ok: true });
+    expect(lines).toEqual(['FAILED AT FIRST, PASSED ALONE: libs/egress/src/resolver (its first failure is above)']);
+  });
+
+  it('leaves the failure where it fails again, or ends without a word', () => {
+    const results = [resultOf(fileOf('test/e2e/map', 4, 1), fileOf('test/e2e/cache', 2))];
+    for (const look of [resultOf(fileOf('test/e2e/map', 3, 2)), silent]) {
+      const { tally, lines } = settleLooks(results, [look]);
+      expect(tally).toEqual({ passed: 6, failed: 1, skipped: 2, ok: false });
+      expect(lines).toEqual([]);
+    }
   });
 });

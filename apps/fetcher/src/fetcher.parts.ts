@@ -35,12 +35,13 @@ import {
   BrowserPool,
   browserConcurrency,
   EgressProxy,
-  findChromium,
+  findBrowsers,
   GotEngine,
   HttpEngine,
   Ladder,
   loadBrowserStack,
   userAgentText,
+  type Browsers,
   type FetchEngine,
 } from './engines/index.js';
 import { KickRunner } from './kickoff/kick-runner.js';
@@ -248,12 +249,12 @@ function createEngines(
   const resolver = new Resolver({ servers: config.dnsServers, allow });
   const identity = { userAgent: config.userAgent, contactUrl: config.contactUrl ?? null };
   const proxy = new EgressProxy(resolver);
-  const executablePath = browserOf(config);
+  const browsers = browsersOf(config);
   const concurrency = browserConcurrency(config.browserConcurrency);
   const observer = browserCounts(metrics);
   const userAgent = userAgentText(identity);
-  const pool = new BrowserPool({ executablePath, concurrency, proxy, userAgent, observer });
-  if (executablePath !== null) watchBrowsers(metrics, pool);
+  const pool = new BrowserPool({ browsers, concurrency, proxy, userAgent, observer });
+  if (browsers !== null) watchBrowsers(metrics, pool);
   const http = new HttpEngine({ resolver, allow, identity });
   const got = new GotEngine({ resolver, allow, proxy });
   const keeping = files === null ? {} : { files };
@@ -334,9 +335,9 @@ function serves({ fetcherClasses }: Readonly<TroupeConfig>, cls: 'http' | 'brows
 }
 
 /** null: this fetcher has none, or is to leave browser work to others. @throws Error when it was to do nothing else */
-function browserOf(config: Readonly<TroupeConfig>): string | null {
+function browsersOf(config: Readonly<TroupeConfig>): Browsers | null {
   if (!serves(config, 'browser')) return null;
-  const found = findChromium(config.chromiumPath);
+  const found = findBrowsers(config);
   if (found === null && config.fetcherClasses.length > 0)
     throw new Error(
       'FETCHER_CLASSES names browser, and there is no browser: set CHROMIUM_PATH, install Chromium, or leave browser out',

@@ -268,7 +268,7 @@ suite('a fetcher on a real bus', () => {
   it('refuses a lane that is older than the last one of its slot', async () => {
     const stale = lane(['/a'], { slot: { i: 0, gen: 0 } });
     await bus.publishWork('http', 'lo', `stale.${Math.random()}`, stale);
-    await sleep(400);
+    for (let tries = 0; tries < 400 && !heard.some(({ body }) => 'lane' in body); tries++) await sleep(25);
     expect(site.paths()).toEqual([]);
     expect(heard.filter(({ body }) => 'lane' in body).map(({ body }) => body)).toMatchObject([
       { type: 'LaneEnd', reason: 'refused' },
@@ -293,9 +293,9 @@ suite('a fetcher on a real bus', () => {
 
   it('starts no page of a cancelled job', async () => {
     const cancels = new CancelBoard(link);
-    const slow = lane(['/a', '/b', '/c'], { gapMs: 700, job: '0a6c8c1e-0000-4000-8000-000000000002' });
+    const slow = lane(['/a', '/b', '/c'], { gapMs: 3_000, job: '0a6c8c1e-0000-4000-8000-000000000002' });
     const ended = run(slow);
-    await sleep(300);
+    for (let tries = 0; tries < 400 && site.paths().length === 0; tries++) await sleep(25);
     await cancels.cancel(slow.job);
     expect((await ended).end.reason).toBe('cancel');
     expect(site.paths()).toEqual(['/a']);

@@ -1,12 +1,11 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { ActorRuntime, systemClock, type ActorDef } from '@troupe/actors';
-import type { BlobRoots } from '@troupe/blob-store';
+import type { OpenBlobs } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
 import type { Tracer } from '@troupe/contracts';
 import { ActorBus, KvLeaseBoard, NatsLink, readBacklog } from '@troupe/messaging';
 import { watchLink, watchPool, type Logger, type Metrics } from '@troupe/observability';
 import { Census, createPool, Housekeeping, PgActorStore, Retention, type TeamSizes } from '@troupe/persistence';
-import { statfs } from 'node:fs/promises';
 import { agentActor } from './agent/agent.actor.js';
 import { batchActor } from './batch/batch.actor.js';
 import { crawlActor } from './crawl/crawl.actor.js';
@@ -28,7 +27,7 @@ export interface SchedulerParts {
   instance: string;
   link: NatsLink;
   pool: ReturnType<typeof createPool>;
-  blobs: BlobRoots;
+  blobs: OpenBlobs;
   teams: Pick<TeamSizes, 'concurrencyOf'>;
 }
 
@@ -76,7 +75,7 @@ export class SchedulerModule {
       isLeader: () => runtime.partitions.includes(LEADER_PARTITION),
       census: new Census(pool),
       backlog: () => readBacklog(link),
-      disk: () => (config.blobStore === 'fs' ? diskSpace(config.troupeDataDir) : Promise.resolve(null)),
+      disk: () => blobs.space(),
     });
     const rounds = new HousekeepingRounds(new Housekeeping(pool, config.databasePooler), blobs.results, runtime, log);
     const retention = new RetentionRounds({
@@ -96,9 +95,4 @@ export class SchedulerModule {
       ],
     };
   }
-}
-
-async function diskSpace(folder: string): Promise<{ freeBytes: number; sizeBytes: number }> {
-  const { bavail, blocks, bsize } = await statfs(folder);
-  return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
 }

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { say } from '../say.mjs';
 
@@ -22,6 +22,12 @@ function aptGet(args) {
   });
 }
 
+/** In the lists that were fetched before; false where this user may install nothing. @param {string} name */
+export function knowsPackage(name) {
+  if (!isDebianRoot()) return false;
+  return spawnSync('apt-cache', ['show', name], { stdio: 'ignore' }).status === 0;
+}
+
 /** Debian starts a server of its own for every Postgres it installs, unless told so before. */
 function forbidMainCluster() {
   const file = '/etc/postgresql-common/createcluster.conf';
@@ -35,14 +41,15 @@ function forbidMainCluster() {
  *
  * @param {string[]} packages
  * @param {string} what in words
+ * @param {{ listsAreNew?: boolean }} [options] `listsAreNew`: they need not be fetched again
  * @returns {Promise<boolean>}
  */
-export async function installWithApt(packages, what) {
+export async function installWithApt(packages, what, { listsAreNew = false } = {}) {
   if (!isDebianRoot()) return false;
   say(`installing ${what} with apt-get (${packages.join(' ')}) …`);
   if (packages.includes('postgresql')) forbidMainCluster();
   const install = ['install', '--no-install-recommends', '-o', 'Dpkg::Options::=--force-confold', ...packages];
-  if ((await aptGet(['update'])) && (await aptGet(install))) return true;
+  if ((listsAreNew || (await aptGet(['update']))) && (await aptGet(install))) return true;
   say(`apt-get could not install ${what}`);
   return false;
 }

@@ -140,6 +140,8 @@ export class NoteWorld {
   readonly store = new NoteStore(this.clock);
   readonly bus = new NoteBus(new Random(1), this.clock);
   readonly tried: Order[] = [];
+  /** Of owners from now on: by the virtual clock every wait is time that passes. */
+  paceMs = 0;
   /** Of owners from now on; undefined: nothing is recorded. */
   tracer: Tracer | undefined;
   private sequence = 0;
@@ -159,7 +161,7 @@ export class NoteWorld {
       clock: this.clock,
       log: SILENT,
       defs: new Map(defs.map((def) => [def.kind, def as never])),
-      options: PARTITION_DEFAULTS,
+      options: { ...PARTITION_DEFAULTS, paceMs: this.paceMs },
       tracer: this.tracer,
     });
     await partition.open();

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { partitionOf, type ActorKey, type Envelope } from '@troupe/contracts';
 import { message, NoteWorld, twoHomes, type Order } from './note-actor.fixture.js';
-import { type Partition } from './partition.js';
+import { PARTITION_DEFAULTS, type Partition } from './partition.js';
 import { FencedError } from './ports.js';
 
 const [ALICE, BOB] = twoHomes('crawl');
@@ -205,6 +205,34 @@ describe('timers', () => {
     await world.run(next);
     await world.run(next);
     expect(world.stateOf(ALICE).notes).toEqual(['timer soon', 'timer later']);
+  });
+});
+
+describe('a drain', () => {
+  const PACE_MS = PARTITION_DEFAULTS.paceMs;
+  beforeEach(() => void (world.paceMs = PACE_MS));
+
+  it('begins at once after a rest', async () => {
+    const partition = await world.own(ALICE);
+    await world.run(partition);
+    world.clock.advance(PACE_MS);
+    await world.send(ALICE, { type: 'Note', text: 'first' });
+    const sentAt = world.clock.now();
+    await partition.step();
+    expect(world.stateOf(ALICE).notes).toEqual(['first']);
+    expect(world.clock.now()).toBe(sentAt);
+  });
+
+  it('waits for its turn after another one, so that what comes meanwhile shares a transaction', async () => {
+    const partition = await world.own(ALICE);
+    await world.send(ALICE, { type: 'Note', text: 'first' });
+    await partition.step();
+    const startedAt = world.clock.now();
+    await world.send(ALICE, { type: 'Note', text: 'second' });
+    world.clock.advance(5);
+    await partition.step();
+    expect(world.clock.now()).toBe(startedAt + PACE_MS);
+    expect(world.stateOf(ALICE).notes).toEqual(['first', 'second']);
   });
 });
 

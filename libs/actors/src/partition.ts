@@ -27,6 +27,11 @@ export interface PartitionOptions {
   maxDrain: number;
   /** Longest wait for a message. @default 1000 */
   idleMs: number;
+  /**
+   * From one drain to the next at least: what comes meanwhile shares a transaction. What comes after a rest does not wait.
+   * @default 20
+   */
+  paceMs: number;
   timerHorizonMs: number;
   timerReloadMs: number;
   passivateMs: number;
@@ -36,6 +41,7 @@ export interface PartitionOptions {
 export const PARTITION_DEFAULTS: PartitionOptions = {
   maxDrain: 256,
   idleMs: 1_000,
+  paceMs: 20,
   timerHorizonMs: 60_000,
   timerReloadMs: 30_000,
   passivateMs: 60_000,
@@ -119,6 +125,7 @@ export class Partition {
   private mailbox: Mailbox | null = null;
   private counter = 0;
   private carried: Item[] = [];
+  private nextDrainAt = 0;
   private timersReloadAt = 0;
   private passivateAt = 0;
 
@@ -151,6 +158,7 @@ export class Partition {
     const items = this.carried.length > 0 ? this.carried : await this.collect();
     if (items.length > 0) {
       this.carried = items;
+      this.nextDrainAt = this.deps.clock.now() + this.deps.options.paceMs;
       await this.drain(items);
       this.carried = [];
     }
@@ -159,6 +167,8 @@ export class Partition {
 
   private async collect(): Promise<Item[]> {
     const { clock, options } = this.deps;
+    const restMs = Math.min(options.paceMs, this.nextDrainAt - clock.now());
+    if (restMs > 0) await clock.sleep(restMs);
     const now = clock.now();
     const nextTimer = this.timers.nextAt();
     const idleMs = nextTimer === null ? options.idleMs : Math.max(0, Math.min(options.idleMs, nextTimer - now));

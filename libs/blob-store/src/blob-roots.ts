@@ -1,5 +1,5 @@
 /** The roots of the store, each with its own way of forgetting (design/data-model.md §5). */
-import { access, constants, readdir, rm } from 'node:fs/promises';
+import { access, constants, mkdir, readdir, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { BlobNotFoundError, type BlobStore } from './blob-store.js';
 import { FsBlobStore } from './fs.store.js';
@@ -46,7 +46,15 @@ export interface BlobSettings {
 export interface OpenBlobs extends BlobRoots {
   /** Rejects with the reason when the store cannot be used. */
   check(): Promise<void>;
+  /** Of the disk below them; null when there is none of ours. */
+  space(): Promise<DiskSpace | null>;
   close(): void;
+}
+
+/** `freeBytes`: for us, without what is kept for root. */
+export interface DiskSpace {
+  freeBytes: number;
+  sizeBytes: number;
 }
 
 /** How long a server is waited for. */
@@ -67,7 +75,14 @@ export async function openBlobs(settings: BlobSettings, patience = S3_PATIENCE):
   if (settings.blobStore === 's3') return openS3(settings, patience);
   const folder = path.join(settings.troupeDataDir, 'blobs');
   const check = (): Promise<void> => access(settings.troupeDataDir, constants.R_OK | constants.W_OK);
-  return { ...openBlobRoots(folder), check, close: () => undefined };
+  return { ...openBlobRoots(folder), check, space: () => spaceAt(folder), close: () => undefined };
+}
+
+/** The folder may be a disk of its own; before the first blob it is made, to know. */
+async function spaceAt(folder: string): Promise<DiskSpace> {
+  await mkdir(folder, { recursive: true });
+  const { bavail, blocks, bsize } = await statfs(folder);
+  return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
 }
 
 /** Everything below one folder: a single machine, or a shared volume. */
@@ -127,7 +142,12 @@ async function openS3(settings: BlobSettings, { silenceMs, attempts }: S3Patienc
     },
   });
   const bucket = new S3Bucket(sdk, client, { bucket: s3Bucket, prefix: s3Prefix });
-  return { ...s3BlobRoots(bucket), check: () => bucket.check(), close: () => bucket.close() };
+  return {
+    ...s3BlobRoots(bucket),
+    check: () => bucket.check(),
+    space: () => Promise.resolve(null),
+    close: () => bucket.close(),
+  };
 }
 
 /** Results, and what was stored for jobs that leave nothing behind. */

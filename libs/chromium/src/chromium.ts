@@ -3,20 +3,48 @@ import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+/** Debian's, Chrome for Testing's, and what others made of the name that Chromium's own build gives it. */
+const SHELL_NAMES = ['chromium-headless-shell', 'chrome-headless-shell', 'headless-shell', 'headless_shell'];
 
 export const NO_BROWSER =
   'this page needs a browser and none is installed here: set CHROMIUM_PATH, or install Chromium ' +
   '(Debian and Ubuntu: apt-get install chromium)';
 
-/** `CHROMIUM_PATH`, else the system's browser on PATH; null when there is none that can be executed. */
-export function findChromium(
-  configured: string | undefined,
+/** Programs that show pages: one and the same where only one is installed. */
+export interface Browsers {
+  /** Chromium as people have it, for pages that are to be taken for theirs. */
+  whole: string;
+  /** For all others: the headless shell, which has no windows to draw and needs about half the CPU. */
+  plain: string;
+}
+
+/** Settings that name programs; unset or empty: found on PATH. */
+export interface BrowserPaths {
+  chromiumPath?: string;
+  chromiumShellPath?: string;
+}
+
+/** null when nothing can be executed, or not what `chromiumPath` names. */
+export function findBrowsers(
+  { chromiumPath, chromiumShellPath }: BrowserPaths,
   searchPath: string = process.env.PATH ?? '',
-): string | null {
-  if (configured !== undefined && configured !== '') return isExecutable(configured) ? configured : null;
+): Browsers | null {
+  const chromium = findProgram(chromiumPath, NAMES, searchPath);
+  if (chromium === null && isSet(chromiumPath)) return null;
+  const shell = findProgram(chromiumShellPath, SHELL_NAMES, searchPath);
+  const whole = chromium ?? shell;
+  return whole === null ? null : { whole, plain: shell ?? whole };
+}
+
+function findProgram(configured: string | undefined, names: string[], searchPath: string): string | null {
+  if (isSet(configured)) return isExecutable(configured) ? configured : null;
   const folders = searchPath.split(path.delimiter).filter((folder) => folder !== '');
-  const candidates = NAMES.flatMap((name) => folders.map((folder) => path.join(folder, name)));
+  const candidates = names.flatMap((name) => folders.map((folder) => path.join(folder, name)));
   return candidates.find(isExecutable) ?? null;
+}
+
+function isSet(configured: string | undefined): configured is string {
+  return configured !== undefined && configured !== '';
 }
 
 function isExecutable(file: string): boolean {
@@ -68,6 +96,8 @@ export const CHROMIUM_ARGS = [
   '--disable-sync',
   '--disable-crash-reporter',
   '--disable-gpu',
+  // What the whole Chromium takes from the system; only the shell knows the switch, and draws coarser letters without.
+  '--font-render-hinting=slight',
   '--disable-blink-features=AutomationControlled',
   `--disable-features=${[...OFF_BY_PLAYWRIGHT, ...OFF_TO_SPARE].join(',')}`,
   '--no-first-run',

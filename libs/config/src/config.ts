@@ -91,6 +91,8 @@ export class TroupeConfig {
   /** Before every key of the bucket. */
   @Matches(/^([\w.-]+\/)*$/, { message: 'must be empty or end in /' }) readonly s3Prefix: string = '';
   @IsOptional() @IsString() readonly chromiumPath?: string;
+  /** Shows the pages that do not ask for stealth. */
+  @IsOptional() @IsString() readonly chromiumShellPath?: string;
   /** Where HTML is converted. */
   @IsIn(['local', 'service']) readonly converter: 'local' | 'service' = 'local';
   @IsIn(['keys', 'none']) readonly authMode: 'keys' | 'none' = 'keys';

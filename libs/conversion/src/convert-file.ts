@@ -1,26 +1,12 @@
 /** Files that are no web pages: read into parts of HTML, which become formats as any page does. */
 import { convertDocument, convertPage, decodeBody, returnFile, type PageRules } from '@troupe/content';
 import { DEFAULT_PDF, type ConvertRequest, type ConvertResult } from '@troupe/contracts';
-import {
-  documentKindOf,
-  isBinaryDocument,
-  readDocument,
-  tooLargeToReturn,
-  type DocumentKind,
-  type Ocr,
-} from '@troupe/documents';
+import { isBinaryDocument, readDocument, tooLargeToReturn, type DocumentKind, type Ocr } from '@troupe/documents';
 
 /** Files that come back in base64: more is of no use in an answer. */
 const MAX_RETURNED_BYTES = 50 * 1024 * 1024;
 /** Kept for writing the formats once the file has been read, and for saying why it was not. */
 const WRITE_SHARE = 0.1;
-
-/** null: a page, text, or something that nobody reads. Cheap. */
-export function kindOfFile(
-  request: Pick<ConvertRequest, 'body' | 'contentType' | 'url' | 'rendered'>,
-): DocumentKind | null {
-  return request.rendered ? null : documentKindOf(request);
-}
 
 /** @throws TroupeError what `readDocument` and `convertDocument` throw, SCRAPE_BODY_TOO_LARGE */
 export async function convertFile(

@@ -12,7 +12,8 @@ import { LRUCache } from 'lru-cache';
 import { constants, gzipSync } from 'node:zlib';
 import type { ConvertRequest, ConvertResult, ScopeSpec } from '@troupe/contracts';
 import type { Ocr } from '@troupe/documents';
-import { convertFile, kindOfFile } from './convert-file.js';
+import { convertFile } from './convert-file.js';
+import { kindOfFile } from './file-kind.js';
 
 /** Crawls whose compiled scopes a thread remembers: about as many as share a fetcher at one time. */
 const MAX_SCOPES = 64;

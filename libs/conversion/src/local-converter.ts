@@ -1,7 +1,7 @@
 import type { ConvertRequest, ConvertResult, Converter } from '@troupe/contracts';
 import { availableParallelism } from 'node:os';
 import { ConversionThreads } from './conversion-threads.js';
-import { kindOfFile } from './convert-file.js';
+import { kindOfFile } from './file-kind.js';
 
 export interface LocalConverterOptions {
   /** Worker threads for pages; 0 = cores - 1, at least 1. @default 0 */

@@ -1,6 +1,6 @@
 import type { ConvertRequest, ConvertResult, Converter, TraceParent } from '@troupe/contracts';
 import { randomUUID } from 'node:crypto';
-import { kindOfFile } from './convert-file.js';
+import { kindOfFile } from './file-kind.js';
 
 /** Head of a `rpc.convert` request; the frame's body is the page's. `id` lets the call be aborted. */
 export type ConvertHead = Omit<ConvertRequest, 'body'> & { id: string };

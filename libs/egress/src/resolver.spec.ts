@@ -90,7 +90,7 @@ describe('the resolver', () => {
     const started = performance.now();
     const waiting = resolverAt(dns.server).resolve('slow.test', 80, AbortSignal.timeout(50));
     await expect(waiting).rejects.toMatchObject({ name: 'TimeoutError' });
-    expect(performance.now() - started).toBeLessThan(1000);
+    expect(performance.now() - started).toBeLessThan(1_900);
   });
 
   it('answers literals and localhost without asking anybody', async () => {

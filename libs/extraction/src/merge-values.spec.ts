@@ -162,6 +162,6 @@ describe('mergeValues', () => {
     const page = (k: number): unknown => Array.from({ length: 5000 }, (_, i) => ({ name: `thing ${k + i}`, n: k + i }));
     const startedMs = performance.now();
     expect(merged(page(0), page(2500), page(5000))).toHaveLength(10_000);
-    expect(performance.now() - startedMs).toBeLessThan(10_000);
+    expect(performance.now() - startedMs).toBeLessThan(25_000);
   });
 });

@@ -3,10 +3,11 @@
  * itself, and its patterns run in linear time.
  */
 import type { JsonSchema } from '@troupe/contracts';
-import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import ajvFormats from 'ajv-formats';
+import type * as Draft07 from 'ajv';
+import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv';
+import type * as Draft2020 from 'ajv/dist/2020.js';
 import { LRUCache } from 'lru-cache';
+import { createRequire } from 'node:module';
 import { compilePattern } from './pattern.js';
 
 export interface CompiledSchema {
@@ -29,7 +30,8 @@ const MAX_NODES = 5_000;
 const MAX_PROBLEMS = 20;
 const KEPT_SCHEMAS = 200;
 
-const addFormats = ajvFormats as unknown as (ajv: Ajv, options: { mode: 'full' }) => Ajv;
+/** The validator is loaded with the first schema: most services never see one. */
+const load = createRequire(import.meta.url);
 
 const compiled = new LRUCache<string, CompiledSchema>({ max: KEPT_SCHEMAS });
 
@@ -74,8 +76,8 @@ function boundedText(schema: unknown): string {
 
 type Draft = (options: Options) => Ajv;
 
-const DRAFT_07: Draft = (options) => new Ajv(options);
-const DRAFT_2020: Draft = (options) => new Ajv2020(options);
+const DRAFT_07: Draft = (options) => new (load('ajv') as typeof Draft07).Ajv(options);
+const DRAFT_2020: Draft = (options) => new (load('ajv/dist/2020.js') as typeof Draft2020).Ajv2020(options);
 
 /** What does not name its draft is read as the newer one, and as the older one when it makes no sense so. */
 function draftsOf({ $schema }: JsonSchema): Draft[] {
@@ -119,6 +121,7 @@ function validatorOf(draft: Draft, { $id: _, ...schema }: JsonSchema): ValidateF
 
 function newValidator(draft: Draft): Ajv {
   const ajv = draft({ strict: false, allErrors: true, logger: false, code: { regExp: compilePattern } });
+  const addFormats = load('ajv-formats') as (ajv: Ajv, options: { mode: 'full' }) => Ajv;
   return addFormats(ajv, { mode: 'full' });
 }
 

@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT_BAD_CONFIG, type ReadyMessage } from './run-service.js';
 
 const LIBRARY = new URL('./index.js', import.meta.url).href;
@@ -11,6 +13,8 @@ afterEach(() => children.splice(0).forEach((child) => child.kill('SIGKILL')));
 
 interface Started {
   child: ChildProcess;
+  /** What it wrote so far. */
+  output(): string;
   ready: Promise<ReadyMessage>;
   ended: Promise<{ code: number | null; output: string }>;
 }
@@ -23,12 +27,16 @@ function runInProcess(start: string, readConfig = `() => (${CONFIG})`): Started 
   });
   children.push(child);
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: Buffer) => (output += text.toString()));
+  const streams = [child.stdout!, child.stderr!];
+  for (const stream of streams) stream.on('data', (text: Buffer) => (output += text.toString()));
+  // `close` never comes after a disconnect.
+  const ends = streams.map((stream) => once(stream, 'end'));
+  const exit = new Promise<number | null>((resolve) => child.once('exit', resolve));
   return {
     child,
+    output: () => output,
     ready: new Promise((resolve) => child.once('message', (message) => resolve(message as ReadyMessage))),
-    // `close` never comes after a disconnect; what was written before the end arrives within a moment.
-    ended: new Promise((resolve) => child.once('exit', (code) => setTimeout(() => resolve({ code, output }), 50))),
+    ended: Promise.all([exit, ...ends]).then(([code]) => ({ code, output })),
   };
 }
 
@@ -82,12 +90,12 @@ describe('runService', () => {
   });
 
   it('ends at once on a second signal while it drains', async () => {
-    const { child, ready, ended } = runInProcess(
+    const { child, ready, ended, output } = runInProcess(
       `async () => ({ checks: {}, drain: () => new Promise(() => undefined) })`,
     );
     await ready;
     child.kill('SIGTERM');
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    while (!output().includes('demo drains')) await sleep(20);
     child.kill('SIGTERM');
     expect((await ended).code).toBe(1);
   });

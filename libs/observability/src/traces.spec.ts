@@ -103,7 +103,7 @@ describe('traces', () => {
     expect(process.memoryUsage().heapUsed - heapBefore).toBeLessThan(64 * 2 ** 20);
     const startedMs = performance.now();
     await stop();
-    expect(performance.now() - startedMs).toBeLessThan(4_000);
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
   });
 });
 

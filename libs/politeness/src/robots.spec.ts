@@ -155,7 +155,7 @@ describe('rules of robots.txt', () => {
   it('with many wildcards are matched in linear time', () => {
     const startedAt = performance.now();
     expect(isAllowed([`Disallow: /${'a*'.repeat(2_000)}$x`], `/${'a'.repeat(20_000)}`)).toBe(true);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 
   it('with one wildcard mean what the regular expression means', () => {

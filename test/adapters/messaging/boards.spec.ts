@@ -32,8 +32,9 @@ describe('boards on a real server', () => {
   });
 
   it('a lease has one holder, is free at once when released and after the time to live when its holder falls silent', async () => {
-    const a = new KvLeaseBoard(link, { id: 'sched-a', ttlMs: 1_000 });
-    const b = new KvLeaseBoard(other, { id: 'sched-b', ttlMs: 1_000 });
+    const ttlMs = 3_000;
+    const a = new KvLeaseBoard(link, { id: 'sched-a', ttlMs });
+    const b = new KvLeaseBoard(other, { id: 'sched-b', ttlMs });
     await a.start();
     await b.start();
     await eventually(() => a.liveMembers().length === 2);
@@ -43,21 +44,24 @@ describe('boards on a real server', () => {
     const [holder, rival] = won[0] ? [a, b] : [b, a];
     await eventually(() => !rival.free().includes(3));
     expect(await rival.renew(3)).toBe(false);
-    for (let n = 0; n < 6; n++) {
+    for (let n = 0; n < 8; n++) {
       expect(await holder.renew(3)).toBe(true);
-      await sleep(250);
+      await sleep(500);
       expect(rival.free()).not.toContain(3);
     }
     await holder.release(3);
-    expect(await eventually(() => rival.free().includes(3))).toBeLessThan(300);
-    expect(await rival.acquire(3)).toBe(true);
-    await eventually(() => !holder.free().includes(3));
-    const silentMs = await eventually(() => holder.free().includes(3));
-    expect(silentMs).toBeGreaterThan(800);
-    expect(silentMs).toBeLessThan(1_500);
-    expect(await holder.acquire(3)).toBe(true);
-    await eventually(() => !holder.free().includes(3));
-    expect(await eventually(() => holder.free().includes(3))).toBeGreaterThan(800);
+    expect(await eventually(() => rival.free().includes(3))).toBeLessThan(ttlMs / 2);
+    for (const [silent, watcher] of [
+      [rival, holder],
+      [holder, holder],
+    ] as const) {
+      const wonAt = performance.now();
+      expect(await silent.acquire(3)).toBe(true);
+      await eventually(() => !watcher.free().includes(3));
+      await eventually(() => watcher.free().includes(3));
+      expect(performance.now() - wonAt).toBeGreaterThan(ttlMs - 200);
+      expect(performance.now() - wonAt).toBeLessThan(3 * ttlMs);
+    }
     expect(await rival.renew(3)).toBe(false);
     await a.stop();
     await b.stop();
@@ -136,7 +140,7 @@ describe('boards on a real server', () => {
     await one.release(again);
     const startedAt = performance.now();
     const theirs = (await two.claimExpress('spare.test', 1, 'f2', signal))!;
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
     expect(theirs.revision).toBeGreaterThan(first.revision);
     await two.release(theirs);
     await two.stop();
@@ -172,16 +176,16 @@ describe('boards on a real server', () => {
   });
 
   it('members are seen while they beat, and at once no more when they leave', async () => {
-    const a = new MemberBoard(link, { ttlMs: 600, beatMs: 200 });
-    const b = new MemberBoard(other, { ttlMs: 600, beatMs: 200 });
+    const a = new MemberBoard(link, { ttlMs: 2_000, beatMs: 200 });
+    const b = new MemberBoard(other, { ttlMs: 2_000, beatMs: 200 });
     await a.start({ id: 'm-a', kind: 'fetcher' });
     await b.start({ id: 'm-b', kind: 'gateway' });
     await eventually(() => a.isAlive('m-b'));
-    await sleep(900);
+    await sleep(2_500);
     expect(a.list()).toContainEqual({ id: 'm-b', kind: 'gateway' });
     expect(a.isAlive('nobody')).toBe(false);
     await b.stop();
-    expect(await eventually(() => !a.isAlive('m-b'))).toBeLessThan(300);
+    expect(await eventually(() => !a.isAlive('m-b'))).toBeLessThan(1_500);
     await a.stop();
   });
 

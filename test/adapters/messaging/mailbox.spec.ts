@@ -57,7 +57,7 @@ describe('mailboxes on a real server', () => {
     const newBox = await newBus.openMailbox(PART, epoch + 1);
     const after = await takeCount(newBox, 2);
     expect(idsOf(after)).toEqual(ids.slice(1));
-    expect(performance.now() - start).toBeLessThan(1_000);
+    expect(performance.now() - start).toBeLessThan(5_000);
 
     for (const delivery of before) delivery.ack();
     await link.nc.flush();

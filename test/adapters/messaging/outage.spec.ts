@@ -60,7 +60,7 @@ describe('a server that is killed and comes back', () => {
       await eventually(() => !link.isUp());
       const start = performance.now();
       await expect(bus.publishActor(cancelMessage('during'))).rejects.toMatchObject({ retryable: true });
-      expect(performance.now() - start).toBeLessThan(2_000);
+      expect(performance.now() - start).toBeLessThan(4_500);
       if (isWiped) server.wipe();
       await server.up();
 
@@ -80,7 +80,7 @@ describe('a server that is killed and comes back', () => {
       expect(verdict).toMatchObject({ previousFetcher: null });
       expect(await leases.renew(PART)).toBe(!isWiped);
       await eventually(async () => leases.free().length > 0);
-      expect(performance.now() - backAt).toBeLessThan(8_000);
+      expect(performance.now() - backAt).toBeLessThan(20_000);
       await Promise.all([mailbox.close(), feed.stop(), cancels.stop(), watching.stop(), leases.stop()]);
     }, 60_000);
   }

@@ -112,11 +112,11 @@ describe('work and requests on a real server', () => {
   it('a request that nobody can take is tried for two thirds of its time, and served when somebody comes', async () => {
     const rpc = new Rpc(link);
     const start = performance.now();
-    await expect(rpc.call('rpc.nobody', {}, null, { timeoutMs: 900 })).rejects.toMatchObject({
+    await expect(rpc.call('rpc.nobody', {}, null, { timeoutMs: 3_000 })).rejects.toMatchObject({
       code: 'CONCURRENCY_QUEUE_TIMEOUT',
     });
-    expect(performance.now() - start).toBeGreaterThan(550);
-    expect(performance.now() - start).toBeLessThan(800);
+    expect(performance.now() - start).toBeGreaterThan(1_850);
+    expect(performance.now() - start).toBeLessThan(2_900);
     const waiting = rpc.call<{ ok: boolean }>('rpc.late', {}, null, { timeoutMs: 5_000 });
     await sleep(200);
     const serving = await new Rpc(other).serve('rpc.late', { queue: 'q', capacity: 1 }, async () => ({
@@ -133,7 +133,7 @@ describe('work and requests on a real server', () => {
       code: 'CONCURRENCY_QUEUE_TIMEOUT',
     });
     expect(performance.now() - start).toBeGreaterThan(290);
-    expect(performance.now() - start).toBeLessThan(5_000);
+    expect(performance.now() - start).toBeLessThan(10_000);
   });
 
   it('a server never works on more than its capacity, and comes back when a place is free', async () => {
@@ -177,11 +177,13 @@ describe('work and requests on a real server', () => {
   });
 
   it('an abort and a timeout end the call here and the work there', async () => {
+    let begun = 0;
     let aborted = 0;
     const serving = await new Rpc(other).serve(
       'rpc.slow',
       { queue: 'q', capacity: 4 },
       async (_head, _body, signal) => {
+        begun++;
         await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
         aborted++;
         return { head: {} };
@@ -190,10 +192,12 @@ describe('work and requests on a real server', () => {
     const rpc = new Rpc(link);
     const controller = new AbortController();
     const call = rpc.call('rpc.slow', { id: 'abort-1' }, null, { timeoutMs: 5_000, signal: controller.signal });
-    setTimeout(() => controller.abort(new Error('client left')), 100);
-    await expect(call).rejects.toThrow('client left');
+    const left = expect(call).rejects.toThrow('client left');
+    await eventually(() => begun === 1);
+    controller.abort(new Error('client left'));
+    await left;
     await eventually(() => aborted === 1);
-    await expect(rpc.call('rpc.slow', { id: 'abort-2' }, null, { timeoutMs: 200 })).rejects.toMatchObject({
+    await expect(rpc.call('rpc.slow', { id: 'abort-2' }, null, { timeoutMs: 1_500 })).rejects.toMatchObject({
       code: 'SCRAPE_TIMEOUT',
     });
     await eventually(() => aborted === 2);

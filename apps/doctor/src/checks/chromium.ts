@@ -1,4 +1,4 @@
-import { CHROMIUM_ARGS, findChromium } from '@troupe/chromium';
+import { CHROMIUM_ARGS, findBrowsers } from '@troupe/chromium';
 import type { Browser } from 'playwright-core';
 import { failure, fine, reasonOf, warning, type Finding } from '../finding.js';
 import type { Patient } from '../patient.js';
@@ -9,23 +9,34 @@ const INSTALL = 'Install Chromium (Debian and Ubuntu: apt-get install chromium),
 const PAGE = 'data:text/html,<title>doctor</title><script>document.title += location.protocol</script>';
 const TITLE = 'doctordata:';
 
-/** Found, started with the fetcher's own switches, and made to run a script. */
+/** Found, started with the fetcher's own switches, and made to run a script: the whole one and the headless shell. */
 export async function checkChromium({ config }: Patient): Promise<Finding[]> {
-  const program = findChromium(config.chromiumPath);
-  if (program === null && config.chromiumPath !== undefined)
-    return [failure('chromium', `CHROMIUM_PATH is ${config.chromiumPath}, which cannot be run`, INSTALL)];
-  if (program === null) {
+  const { chromiumPath, chromiumShellPath } = config;
+  const browsers = findBrowsers(config);
+  if (browsers === null && chromiumPath !== undefined)
+    return [failure('chromium', `CHROMIUM_PATH is ${chromiumPath}, which cannot be run`, INSTALL)];
+  if (browsers === null) {
     const found = 'none: pages are fetched over HTTP only, and pages that need a browser fail';
     return [warning('chromium', found, INSTALL)];
   }
+  const findings = [];
+  for (const program of new Set([browsers.whole, browsers.plain])) findings.push(await checkProgram(program));
+  if (chromiumShellPath !== undefined && browsers.plain !== chromiumShellPath) {
+    const found = `CHROMIUM_SHELL_PATH is ${chromiumShellPath}, which cannot be run`;
+    findings.push(failure('chromium', found, 'Correct it, or leave it out: the shell is then looked for on PATH.'));
+  }
+  return findings;
+}
+
+async function checkProgram(program: string): Promise<Finding> {
   const isRoot = process.getuid?.() === 0;
   const guarded = isRoot ? null : await tryToRun(program, true);
-  if (guarded !== null && 'version' in guarded) return [describe(program, guarded.version, true)];
+  if (guarded !== null && 'version' in guarded) return describe(program, guarded.version, true);
   const bare = await tryToRun(program, false);
-  if ('version' in bare) return [describe(program, bare.version, false)];
+  if ('version' in bare) return describe(program, bare.version, false);
   const mend =
     'Run it by hand to see more; on slim systems a library is missing (ldd names it), or /dev/shm is too small.';
-  return [failure('chromium', `${program} does not start: ${bare.refusal}`, mend)];
+  return failure('chromium', `${program} does not start: ${bare.refusal}`, mend);
 }
 
 function describe(program: string, version: string, isSandboxed: boolean): Finding {

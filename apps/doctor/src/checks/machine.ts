@@ -1,5 +1,5 @@
 /** Disk, open files, memory: what the machine, or the container, lets a process have. */
-import { findChromium } from '@troupe/chromium';
+import { findBrowsers } from '@troupe/chromium';
 import { readFile, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import { failure, fine, skipped, warning, type Finding } from '../finding.js';
@@ -62,7 +62,7 @@ export async function checkMemory({ config }: Patient): Promise<Finding[]> {
   const limit = process.constrainedMemory();
   const isLimited = limit > 0 && limit < os.totalmem();
   const memory = judgeMemory(isLimited ? limit : os.totalmem(), isLimited);
-  const shared = findChromium(config.chromiumPath) === null ? null : await statfs('/dev/shm').catch(() => null);
+  const shared = findBrowsers(config) === null ? null : await statfs('/dev/shm').catch(() => null);
   return shared === null ? [memory] : [memory, judgeShared(shared.blocks * shared.bsize)];
 }
 

@@ -60,7 +60,8 @@ describe('pages on their way into the cache', () => {
 
   it('are stored a moment later by themselves', async () => {
     writer.keep(page(1));
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    for (let tries = 0; tries < 500 && stored.length === 0; tries++)
+      await new Promise((resolve) => setTimeout(resolve, 20));
     expect(stored).toHaveLength(1);
   });
 

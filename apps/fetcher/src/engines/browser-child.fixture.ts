@@ -2,7 +2,7 @@
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
-import { findChromium } from './chromium.js';
+import { browsersHere } from './browsers.fixture.js';
 import { PLAIN_VIEW } from './engine.js';
 import { EgressProxy } from './egress-proxy.js';
 
@@ -10,7 +10,7 @@ const url = process.argv[2] ?? '';
 const allow = parseAllowList(new URL(url).host);
 const resolver = new Resolver({ servers: [], allow });
 const pool = new BrowserPool({
-  executablePath: findChromium(process.env.CHROMIUM_PATH),
+  browsers: browsersHere,
   concurrency: 1,
   proxy: new EgressProxy(resolver),
   userAgent: 'T',

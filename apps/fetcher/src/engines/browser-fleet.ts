@@ -10,8 +10,9 @@ import { BrowserGuard } from './browser-guard.js';
 import { loadBrowserStack } from './browser-stack.js';
 import { CHROMIUM_ARGS } from './chromium.js';
 import type { EgressProxy } from './egress-proxy.js';
-import { browserUserAgent } from './page-context.js';
 import { groupMemoryBytes } from './process-group.js';
+import { browserUserAgent } from './user-agent.js';
+import { within } from './within.js';
 
 export interface BrowserFleetOptions {
   executablePath: string;
@@ -55,6 +56,8 @@ interface Member {
   guard: BrowserGuard;
   startedAt: number;
   pages: number;
+  /** Open in it. */
+  tabs: number;
   /** When it was last looked at. */
   memoryBytes: number;
   isRetired: boolean;
@@ -63,9 +66,14 @@ interface Member {
 /** A process that is told to stop finishes its pages first; the guard sees to the rest. */
 const KEPT_WHILE_DRAINING = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false };
 const LAUNCH_TIMEOUT_SECS = 30;
+/** For a tab in a browser that runs already. */
+const OPEN_LIMIT_MS = 10_000;
 /** Longer than any page may take. */
 const RETIRED_LIMIT_SECS = 900;
 const CHECK_EVERY_MS = 3_000;
+const CLOSE_LIMIT_MS = 3_000;
+/** Of Crawlee's `BROWSER_POOL_EVENTS`, which exist as types only. */
+const RETIRED = 'browserRetired' as Crawlee.BROWSER_POOL_EVENTS.BROWSER_RETIRED;
 /** Crawlee must never retire by its own count of tabs: a tab shows many pages. */
 const NEVER = 1_000_000_000;
 
@@ -91,8 +99,11 @@ export class BrowserFleet {
       throw error;
     });
     const id = `page-${++this.opened}`;
+    const watch = this.watchOpening();
     try {
-      return (await pool.newPage({ id, pageOptions: { ...context } })) as Page;
+      const page = (await pool.newPage({ id, pageOptions: { ...context } })) as Page;
+      this.countTab(page);
+      return page;
     } catch (error) {
       this.releaseGuard(id);
       if (!isRetry && namesDyingBrowser(error)) return this.openPage(context, true);
@@ -100,7 +111,38 @@ export class BrowserFleet {
       this.isSandboxed = false;
       await this.close();
       return this.openPage(context);
+    } finally {
+      clearTimeout(watch);
     }
+  }
+
+  /**
+   * A tab whose renderer dies while it is opened is never opened, and the pool opens none before it: what runs now is ended
+   * then, and the next one is opened in a new browser.
+   */
+  private watchOpening(): NodeJS.Timeout {
+    const running = [...this.members].filter(([, { isRetired }]) => !isRetired).map(([browser]) => browser);
+    return setTimeout(() => running.forEach((browser) => this.kill(browser)), OPEN_LIMIT_MS);
+  }
+
+  private countTab(page: Page): void {
+    const browser = page.context().browser();
+    const member = browser === null ? undefined : this.members.get(browser);
+    if (member === undefined) return;
+    member.tabs++;
+    page.once('close', () => {
+      member.tabs--;
+      this.endEmpty(member);
+    });
+  }
+
+  /** Crawlee's own count of tabs includes those that never opened: by it such a browser would stay for a long time. */
+  private endEmpty(member: Member): void {
+    if (!member.isRetired || member.tabs > 0) return;
+    void within(member.controller.close(), CLOSE_LIMIT_MS).then(() => {
+      member.guard.release();
+      this.members.delete(member.controller.browser as Browser);
+    });
   }
 
   /** Counts a page shown; the last one that a browser may show retires it. */
@@ -152,7 +194,7 @@ export class BrowserFleet {
       },
     });
     this.timer ??= setInterval(() => void this.checkAll(), CHECK_EVERY_MS).unref();
-    return new CrawleeBrowserPool({
+    const pool: Pool = new CrawleeBrowserPool({
       browserPlugins: [plugin],
       useFingerprints: false,
       maxOpenPagesPerBrowser: this.options.maxTabs,
@@ -171,6 +213,9 @@ export class BrowserFleet {
         },
       ],
     });
+    // By itself it retires the browser of a tab that could not be opened.
+    pool.on(RETIRED, ({ browser }) => void this.retire(this.members.get(browser as Browser), 'hung'));
+    return pool;
   }
 
   private guardLaunch(id: string, launch: { launchOptions?: Record<string, unknown> }): void {
@@ -184,7 +229,15 @@ export class BrowserFleet {
     const browser = controller.browser as Browser;
     const guard = this.guards.get(id);
     if (guard === undefined) return;
-    const member = { controller, guard, startedAt: performance.now(), pages: 0, memoryBytes: 0, isRetired: false };
+    const member = {
+      controller,
+      guard,
+      startedAt: performance.now(),
+      pages: 0,
+      tabs: 0,
+      memoryBytes: 0,
+      isRetired: false,
+    };
     this.members.set(browser, member);
     this.options.observer.launched();
     browser.once('disconnected', () => {
@@ -205,6 +258,7 @@ export class BrowserFleet {
     this.options.observer.retired(reason);
     this.options.onRetired(member.controller.browser as Browser);
     (await this.pool?.catch(() => null))?.retireBrowserController(member.controller);
+    this.endEmpty(member);
   }
 
   private async checkAll(): Promise<void> {
@@ -221,7 +275,7 @@ export class BrowserFleet {
 
 /** The browser was going down, for the sake of another page, when it was asked; the pool has retired it by now. */
 function namesDyingBrowser(error: unknown): boolean {
-  return error instanceof Error && /newPage\(\) (failed|timed out)/.test(error.message);
+  return error instanceof Error && /newPage\(\) (failed|timed out)|has been closed/.test(error.message);
 }
 
 function namesSandbox(error: unknown): boolean {

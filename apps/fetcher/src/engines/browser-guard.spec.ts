@@ -2,11 +2,11 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { findChromium } from './chromium.js';
+import { browsersHere } from './browsers.fixture.js';
 import { startSite, type Site } from './loopback.fixture.js';
 import { descendantsOf, processes, type Proc } from './processes.fixture.js';
 
-const canRun = process.platform === 'linux' && findChromium(process.env.CHROMIUM_PATH) !== null;
+const canRun = process.platform === 'linux' && browsersHere !== null;
 
 const alive = (pids: Set<number>): Proc[] => processes().filter((proc) => pids.has(proc.pid) && proc.state !== 'Z');
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -41,7 +41,7 @@ afterEach(async () => {
 
     child.kill('SIGKILL');
     const pids = new Set(family.map((proc) => proc.pid));
-    for (let i = 0; i < 30 && alive(pids).length > 0; i++) await pause(100);
+    for (let i = 0; i < 150 && alive(pids).length > 0; i++) await pause(100);
     expect(alive(pids)).toEqual([]);
     expect(existsSync(profile)).toBe(false);
   });

@@ -1,15 +1,18 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool, type BrowserPoolOptions } from './browser-pool.js';
-import { findChromium } from './chromium.js';
+import { browsersHere } from './browsers.fixture.js';
+import type { Browsers } from './chromium.js';
 import { EgressProxy } from './egress-proxy.js';
 import { PLAIN_VIEW, type EngineRequest, type EngineResponse } from './engine.js';
 import { startSite, type Handler, type Site } from './loopback.fixture.js';
 import { descendantsOf } from './processes.fixture.js';
 
-const chromium = findChromium(process.env.CHROMIUM_PATH);
-const withBrowser = chromium === null || process.platform !== 'linux' ? describe.skip : describe;
+const withBrowser = browsersHere === null || process.platform !== 'linux' ? describe.skip : describe;
 
 let site: Site;
 let proxy: EgressProxy;
@@ -20,13 +23,13 @@ const resolver = new Resolver({ servers: [], allow });
 
 const text = (response: EngineResponse): string => Buffer.from(response.body).toString();
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-const page = (path: string, html: string): void => {
-  routes[path] = (_request, response) => response.setHeader('content-type', 'text/html; charset=utf-8').end(html);
+const page = (address: string, html: string): void => {
+  routes[address] = (_request, response) => response.setHeader('content-type', 'text/html; charset=utf-8').end(html);
 };
 
 function start(options: Partial<BrowserPoolOptions> = {}): void {
   const pool = new BrowserPool({
-    executablePath: chromium,
+    browsers: browsersHere,
     concurrency: 2,
     proxy,
     userAgent: 'T',
@@ -36,9 +39,9 @@ function start(options: Partial<BrowserPoolOptions> = {}): void {
   engine = new BrowserEngine({ pool, resolver, allow });
 }
 
-async function get(path: string, changes: Partial<EngineRequest> = {}): Promise<EngineResponse> {
+async function get(address: string, changes: Partial<EngineRequest> = {}): Promise<EngineResponse> {
   const request: EngineRequest = {
-    url: site.origin + path,
+    url: site.origin + address,
     headers: {},
     timeoutMs: 25_000,
     maxBytes: 5 * 1024 * 1024,
@@ -60,9 +63,9 @@ const pidsOf = (isWanted: (command: string) => boolean): number[] =>
     .filter(({ command, state }) => state !== 'Z' && isWanted(command))
     .map(({ pid }) => pid);
 const rendererPids = (): number[] => pidsOf((command) => command.includes('--type=renderer'));
-/** The process that the others come from has no type; its guard is a shell. */
+/** The process that the others come from has no type; its guard is a shell, and so is Debian's way to start it. */
 const browserPids = (): number[] =>
-  pidsOf((command) => /--user-data-dir=/.test(command) && !/--type=|browser\.sh/.test(command));
+  pidsOf((command) => /--user-data-dir=/.test(command) && !/--type=|browser\.sh|^\/bin\/sh /.test(command));
 const kill = (pids: number[]): void => pids.forEach((pid) => process.kill(pid, 'SIGKILL'));
 
 async function until(condition: () => boolean, limitMs = 10_000): Promise<void> {
@@ -132,7 +135,7 @@ withBrowser('the tabs of a job', () => {
     page('/calm', '<p>calm</p>');
     start();
     expect(text(await get('/restless', { contextKey: 'job' }))).toContain('restless');
-    await pause(300);
+    await pause(1_500);
     site.log.length = 0;
     await pause(4_000);
     expect(site.log).toEqual([]);
@@ -242,6 +245,17 @@ withBrowser('a page whose tab or browser dies', () => {
     expect(times).toBe(2);
   });
 
+  it('is shown after a time in which every tab was killed, however far it had come', async () => {
+    page('/fine', '<p>fine</p>');
+    start({ warmTabs: 2 });
+    await get('/fine');
+    const killing = setInterval(() => kill(rendererPids()), 20);
+    const others = Array.from({ length: 6 }, () => get('/fine', { timeoutMs: 5_000 }).catch(() => null));
+    await Promise.all(others);
+    clearInterval(killing);
+    expect(text(await get('/fine'))).toContain('fine');
+  }, 60_000);
+
   it('does not take the other pages of its browser with it when its script hangs', async () => {
     page('/hang', `<p>x</p><script>setTimeout(() => { for (;;); }, 50)</script>`);
     start();
@@ -252,6 +266,45 @@ withBrowser('a page whose tab or browser dies', () => {
     await pause(3_500);
     expect(text(await get('/show', { contextKey: 'job' }))).toContain('>seen=1|1<');
     expect(browserPids()).toEqual(browsers);
+  });
+});
+
+/** Programs that are told apart by their names, though one Chromium is behind them. */
+async function twoPrograms(folder: string): Promise<Browsers> {
+  const programs = { whole: path.join(folder, 'whole'), plain: path.join(folder, 'plain') };
+  for (const program of Object.values(programs)) {
+    await writeFile(program, `#!/bin/sh\nexec '${browsersHere?.plain}' --of='${program}' "$@"\n`);
+    await chmod(program, 0o755);
+  }
+  return programs;
+}
+
+withBrowser('where there are two programs', () => {
+  let folder: string;
+  beforeEach(async () => (folder = await mkdtemp(path.join(tmpdir(), 'troupe-browsers-'))));
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+  const running = (program: string): boolean => pidsOf((command) => command.includes(`--of=${program} `)).length > 0;
+
+  it('pages in disguise have the whole one, all others the plain one, and no tab is shared', async () => {
+    const { plain, whole } = await twoPrograms(folder);
+    start({ browsers: { plain, whole } });
+    await get('/set', { contextKey: 'job' });
+    expect([running(plain), running(whole)]).toEqual([true, false]);
+    expect(text(await get('/show', { contextKey: 'job', proxy: 'stealth' }))).toContain('>|undefined<');
+    expect([running(plain), running(whole)]).toEqual([true, true]);
+    expect(text(await get('/show', { contextKey: 'job' }))).toContain('>seen=1|1<');
+  });
+
+  it('the one that nobody uses any more ends while the other goes on', async () => {
+    const { plain, whole } = await twoPrograms(folder);
+    start({ browsers: { plain, whole }, idleMs: 2_000, tabIdleMs: 500 });
+    await get('/show', { proxy: 'stealth' });
+    expect(running(whole)).toBe(true);
+    for (const endsAt = performance.now() + 20_000; running(whole) && performance.now() < endsAt;) {
+      await get('/show', { contextKey: 'job' });
+      await pause(200);
+    }
+    expect([running(plain), running(whole)]).toEqual([true, false]);
   });
 });
 

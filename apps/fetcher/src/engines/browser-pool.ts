@@ -2,12 +2,13 @@
  * Tabs of Chromium, handed out page by page. Pages of one job follow each other in tabs of that job, which spares them
  * a new context and a new renderer; cookies and storage stay within it. A page without a job has a context that nobody
  * used before: some are opened ahead of need. Tabs that nobody uses are closed, and with the last of them the browser.
+ * Pages in disguise have browsers of their own, of the program that people use.
  */
 import { TroupeError } from '@troupe/contracts';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { BrowserFleet, type BrowserLimits, type BrowserObserver } from './browser-fleet.js';
-import { BrowserTab } from './browser-tab.js';
-import { browserMemoryBytes, NO_BROWSER } from './chromium.js';
+import { BrowserTab, TabLost } from './browser-tab.js';
+import { browserMemoryBytes, NO_BROWSER, type Browsers } from './chromium.js';
 import type { Deadline } from './deadline.js';
 import type { EgressProxy } from './egress-proxy.js';
 import type { UpstreamProxy } from './engine.js';
@@ -15,13 +16,13 @@ import { PlaceQueue } from './place-queue.js';
 
 export interface BrowserPoolOptions {
   /** null = no browser on this machine. */
-  executablePath: string | null;
+  browsers: Browsers | null;
   /** Pages open at once; more wait, first in, first out. */
   concurrency: number;
   proxy: EgressProxy;
   /** Appended to Chromium's own user agent. */
   userAgent: string;
-  /** The browser is closed after this long without a page. @default 60_000 */
+  /** The browsers of a program are closed after this long without a page. @default 60_000 */
   idleMs?: number;
   /** A tab of a job is closed after this long without a page. @default 12_000 */
   tabIdleMs?: number;
@@ -40,11 +41,22 @@ export interface TabRequest {
   context: BrowserContextOptions;
   /** Pages with the same key may follow each other in one tab; null: a context of its own. */
   key: string | null;
+  /** In which program, where there are two. @default 'plain' */
+  program?: keyof Browsers;
+}
+
+/** The browsers of a program, and who uses them. */
+interface Program {
+  fleet: BrowserFleet;
+  /** Pages on show. */
+  busy: number;
+  usedAt: number;
 }
 
 /** A tab that nobody uses at the moment. */
 interface IdleTab {
   tab: Promise<BrowserTab | null>;
+  program: Program;
   /** null: it has shown nothing yet. */
   key: string | null;
   context: string;
@@ -61,34 +73,21 @@ const BROWSER_AGE_MS = 30 * 60_000;
 
 export class BrowserPool {
   private readonly places: PlaceQueue;
-  private readonly fleet: BrowserFleet | null;
+  /** One and the same where there is one program only. */
+  private readonly programs: Record<keyof Browsers, Program> | null;
   /** Oldest first. */
   private idle: IdleTab[] = [];
   /** Tabs on their way out. */
   private readonly leaving = new Set<Promise<void>>();
-  private usedAt = performance.now();
   private timer: NodeJS.Timeout | null = null;
 
   constructor(private readonly options: BrowserPoolOptions) {
-    const { executablePath, concurrency, proxy, userAgent } = options;
-    this.places = new PlaceQueue(concurrency);
-    this.fleet =
-      executablePath === null
-        ? null
-        : new BrowserFleet({
-            executablePath,
-            proxy,
-            userAgent,
-            // In use, idle, warm, and on their way out.
-            maxTabs: concurrency * 4 + this.warmTabs,
-            limits: { ...defaultLimits(concurrency), ...options.limits },
-            onRetired: (browser) => this.closeTabsOf(browser),
-            observer: options.observer ?? NOBODY,
-          });
+    this.places = new PlaceQueue(options.concurrency);
+    this.programs = options.browsers === null ? null : this.programsOf(options.browsers);
   }
 
   get isAvailable(): boolean {
-    return this.fleet !== null;
+    return this.programs !== null;
   }
 
   /**
@@ -97,18 +96,19 @@ export class BrowserPool {
    * @throws TroupeError SCRAPE_ALL_ENGINES_FAILED without a browser; the deadline's reason while waiting for a place
    */
   async withTab<T>(asked: TabRequest, deadline: Deadline, use: (tab: BrowserTab) => Promise<T>): Promise<T> {
-    const { fleet } = this;
-    if (fleet === null) throw new TroupeError('SCRAPE_ALL_ENGINES_FAILED', NO_BROWSER);
+    const program = this.programs?.[asked.program ?? 'plain'];
+    if (program === undefined) throw new TroupeError('SCRAPE_ALL_ENGINES_FAILED', NO_BROWSER);
     for (let attempt = 1; ; attempt++) {
       await this.places.enter(deadline.signal);
-      const tab = await this.enterTab(fleet, asked, deadline);
+      let tab: BrowserTab | null = null;
       try {
+        tab = await this.enterTab(program, asked, deadline);
         const result = await deadline.race(Promise.race([use(tab), tab.lost]));
-        this.takeBack(tab, asked);
+        this.takeBack(program, tab, asked);
         return result;
       } catch (error) {
-        const isLost = tab.isLost || namesCrash(error);
-        this.discard(tab);
+        const isLost = (tab?.isLost ?? false) || error instanceof TabLost || namesCrash(error);
+        if (tab !== null) this.discard(program, tab);
         if (isLost) this.options.observer?.crashed();
         if (!isLost || attempt === TRIES) throw error;
       }
@@ -122,7 +122,9 @@ export class BrowserPool {
 
   counts(): { browsers: number; memoryBytes: number; busy: number; parked: number; warm: number } {
     const parked = this.idle.filter(({ key }) => key !== null).length;
-    const { browsers, memoryBytes } = this.fleet?.counts() ?? { browsers: 0, memoryBytes: 0 };
+    const fleets = this.eachProgram().map(({ fleet }) => fleet.counts());
+    const browsers = fleets.reduce((sum, fleet) => sum + fleet.browsers, 0);
+    const memoryBytes = fleets.reduce((sum, fleet) => sum + fleet.memoryBytes, 0);
     return { browsers, memoryBytes, busy: this.places.taken, parked, warm: this.idle.length - parked };
   }
 
@@ -130,7 +132,32 @@ export class BrowserPool {
     this.stopSweeping();
     await this.closeIdle(() => true);
     await Promise.all(this.leaving);
-    await this.fleet?.close();
+    await Promise.all(this.eachProgram().map(({ fleet }) => fleet.close()));
+  }
+
+  private programsOf({ plain, whole }: Browsers): Record<keyof Browsers, Program> {
+    const isOne = plain === whole;
+    const { concurrency, proxy, userAgent, limits, observer = NOBODY } = this.options;
+    const programOf = (executablePath: string): Program => ({
+      fleet: new BrowserFleet({
+        executablePath,
+        proxy,
+        userAgent,
+        // In use, idle, warm, and on their way out.
+        maxTabs: concurrency * 4 + this.warmTabs,
+        limits: { ...defaultLimits(concurrency, isOne ? 1 : 2), ...limits },
+        onRetired: (browser) => this.closeTabsOf(browser),
+        observer,
+      }),
+      busy: 0,
+      usedAt: performance.now(),
+    });
+    const ofPlain = programOf(plain);
+    return { plain: ofPlain, whole: isOne ? ofPlain : programOf(whole) };
+  }
+
+  private eachProgram(): Program[] {
+    return this.programs === null ? [] : [...new Set([this.programs.plain, this.programs.whole])];
   }
 
   private get warmTabs(): number {
@@ -138,26 +165,29 @@ export class BrowserPool {
   }
 
   /** Gives the place back when no tab can be had. */
-  private async enterTab(fleet: BrowserFleet, asked: TabRequest, deadline: Deadline): Promise<BrowserTab> {
+  private async enterTab(program: Program, asked: TabRequest, deadline: Deadline): Promise<BrowserTab> {
     this.timer ??= setInterval(() => void this.sweep(), SWEEP_MS).unref();
-    this.usedAt = performance.now();
-    const opening = this.findTab(fleet, asked);
+    program.busy++;
+    const opening = this.findTab(program, asked);
     try {
       const tab = await deadline.race(opening);
       tab.countPage();
       return tab;
     } catch (error) {
-      this.leaveAfter(opening.then((late) => late.close()).catch(() => undefined));
+      this.leaveAfter(
+        program,
+        opening.then((late) => late.close()).catch(() => undefined),
+      );
       throw error;
     }
   }
 
-  private async findTab(fleet: BrowserFleet, { context, key }: TabRequest): Promise<BrowserTab> {
+  private async findTab(program: Program, { context, key }: TabRequest): Promise<BrowserTab> {
     const options = JSON.stringify(context);
     for (;;) {
-      const fitting = this.idle.filter((idle) => idle.context === options);
+      const fitting = this.idle.filter((idle) => idle.program === program && idle.context === options);
       const found = fitting.findLast((idle) => idle.key === key) ?? fitting.find((idle) => idle.key === null);
-      if (found === undefined) return BrowserTab.open(fleet, context);
+      if (found === undefined) return BrowserTab.open(program.fleet, context);
       this.idle = this.idle.filter((idle) => idle !== found);
       const tab = await found.tab;
       if (tab !== null && !tab.isLost && !tab.isRetired) return tab;
@@ -165,29 +195,39 @@ export class BrowserPool {
     }
   }
 
-  private takeBack(tab: BrowserTab, asked: TabRequest): void {
+  private takeBack(program: Program, tab: BrowserTab, asked: TabRequest): void {
     const isSpent = tab.pages >= PAGES_PER_TAB || performance.now() - tab.openedAt > TAB_AGE_MS || tab.isRetired;
     if (asked.key === null || isSpent) {
-      if (asked.key === null) this.warm(asked.context);
-      return this.discard(tab);
+      if (asked.key === null) this.warm(program, asked.context);
+      return this.discard(program, tab);
     }
     const blanked = tab.blank().then(async (isFit) => {
       if (isFit && !tab.isRetired) return tab;
       await tab.close();
       return null;
     });
-    this.park({ tab: blanked, key: asked.key, context: JSON.stringify(asked.context), since: performance.now() });
-    this.leaveAfter(blanked);
+    this.park({
+      tab: blanked,
+      program,
+      key: asked.key,
+      context: JSON.stringify(asked.context),
+      since: performance.now(),
+    });
+    this.leaveAfter(program, blanked);
   }
 
-  private discard(tab: BrowserTab): void {
-    this.leaveAfter(tab.close());
+  private discard(program: Program, tab: BrowserTab): void {
+    this.leaveAfter(program, tab.close());
   }
 
   /** The next page gets the place when the tab has done with this one. */
-  private leaveAfter(work: Promise<unknown>): void {
-    this.usedAt = performance.now();
-    this.track(work.then(() => this.places.leave()));
+  private leaveAfter(program: Program, work: Promise<unknown>): void {
+    program.usedAt = performance.now();
+    const leave = (): void => {
+      program.busy--;
+      this.places.leave();
+    };
+    this.track(work.then(leave));
   }
 
   private track(work: Promise<unknown>): void {
@@ -207,25 +247,30 @@ export class BrowserPool {
   }
 
   /** Contexts for the next pages without a job, which will most likely be asked for like the last one. */
-  private warm(context: BrowserContextOptions): void {
-    const { fleet } = this;
-    if (fleet === null || this.timer === null) return;
+  private warm(program: Program, context: BrowserContextOptions): void {
+    if (this.timer === null) return;
     const options = JSON.stringify(context);
-    const isWarm = (idle: IdleTab): boolean => idle.key === null;
+    const isWarm = (idle: IdleTab): boolean => idle.key === null && idle.program === program;
     void this.closeIdle((idle) => isWarm(idle) && idle.context !== options);
     for (let missing = this.warmTabs - this.idle.filter(isWarm).length; missing > 0; missing--) {
-      const tab = BrowserTab.open(fleet, context).catch(() => null);
-      this.idle.push({ tab, key: null, context: options, since: performance.now() });
+      const tab = BrowserTab.open(program.fleet, context).catch(() => null);
+      this.idle.push({ tab, program, key: null, context: options, since: performance.now() });
       this.track(tab);
     }
   }
 
-  /** Closes what has lain idle for too long: tabs of jobs, and after a longer while the browser. */
+  /** Closes what has lain idle for too long: tabs of jobs, and after a longer while the browsers of a program. */
   private async sweep(): Promise<void> {
     const now = performance.now();
     const { tabIdleMs = 12_000, idleMs = 60_000 } = this.options;
     await this.closeIdle((idle) => idle.key !== null && now - idle.since >= tabIdleMs);
-    if (this.places.isEmpty && now - this.usedAt >= idleMs) await this.close();
+    const programs = this.eachProgram();
+    const unused = programs.filter(({ busy, usedAt }) => busy === 0 && now - usedAt >= idleMs);
+    if (unused.length === programs.length) return this.close();
+    for (const program of unused) {
+      await this.closeIdle((idle) => idle.program === program);
+      await program.fleet.close();
+    }
   }
 
   private closeTabsOf(browser: Browser): void {
@@ -250,8 +295,8 @@ export class BrowserPool {
   }
 }
 
-function defaultLimits(concurrency: number): BrowserLimits {
-  const memoryBytes = browserMemoryBytes(concurrency);
+function defaultLimits(concurrency: number, programs: number): BrowserLimits {
+  const memoryBytes = browserMemoryBytes(concurrency, programs);
   return { pages: PAGES_PER_BROWSER, ageMs: BROWSER_AGE_MS, memoryBytes, fatalBytes: 1.6 * memoryBytes };
 }
 

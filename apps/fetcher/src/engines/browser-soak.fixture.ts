@@ -9,7 +9,7 @@ import path from 'node:path';
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
-import { findChromium } from './chromium.js';
+import { browsersHere } from './browsers.fixture.js';
 import { EgressProxy } from './egress-proxy.js';
 import { PLAIN_VIEW } from './engine.js';
 import { startSite, type Site } from './loopback.fixture.js';
@@ -36,7 +36,10 @@ export interface SoakResult {
   /** Answers to each kind of misbehaviour, as codes. */
   answers: Record<string, Record<string, number>>;
   kills: number;
-  /** Of this process, in MB: after a tenth of the pages, and at the end. */
+  /**
+   * Of this process, in MB: medians of what was seen during the second tenth of the pages, and during the last one. Pages of 50 MB
+   * make single looks worthless.
+   */
   rssEarlyMb: number;
   rssLateMb: number;
   /** What is still there after the engine was closed. */
@@ -98,12 +101,11 @@ async function soakIn(dir: string, options: SoakOptions): Promise<SoakResult> {
   const allow = parseAllowList('127.0.0.1');
   const resolver = new Resolver({ servers: [], allow });
   const proxy = new EgressProxy(resolver);
-  const executablePath = findChromium(process.env.CHROMIUM_PATH);
-  const pool = new BrowserPool({ executablePath, concurrency: options.lanes, proxy, userAgent: 'T' });
+  const pool = new BrowserPool({ browsers: browsersHere, concurrency: options.lanes, proxy, userAgent: 'T' });
   const engine = new BrowserEngine({ pool, resolver, allow });
   const run = new SoakRun(options, engine, site);
   await Promise.all(Array.from({ length: options.lanes }, () => run.lane()));
-  const rssLateMb = rssMb();
+  const { rssEarlyMb, rssLateMb } = run.memory();
   await engine.close();
   await proxy.close();
   await site.close();
@@ -111,6 +113,7 @@ async function soakIn(dir: string, options: SoakOptions): Promise<SoakResult> {
   const after = leftovers();
   return {
     ...run.tally,
+    rssEarlyMb,
     rssLateMb,
     leftProcesses: after.processes.filter((line) => !before.processes.includes(line)),
     leftFolders: readdirSync(dir),
@@ -125,8 +128,8 @@ class SoakRun {
     answers: {} as SoakResult['answers'],
     hitTwice: 0,
     kills: 0,
-    rssEarlyMb: 0,
   };
+  private readonly rss = { early: [] as number[], late: [] as number[] };
   private next = 0;
   private done = 0;
 
@@ -144,9 +147,15 @@ class SoakRun {
     }
   }
 
+  memory(): Pick<SoakResult, 'rssEarlyMb' | 'rssLateMb'> {
+    return { rssEarlyMb: median(this.rss.early), rssLateMb: median(this.rss.late) };
+  }
+
   private settle(done: number): void {
     const { pages, killRendererEvery, killBrowserEvery, onProgress } = this.options;
-    if (done === Math.ceil(pages / 10)) this.tally.rssEarlyMb = rssMb();
+    const tenth = Math.floor((10 * (done - 1)) / pages);
+    if (tenth === 1) this.rss.early.push(rssMb());
+    if (tenth === 9) this.rss.late.push(rssMb());
     if (done % killBrowserEvery === 0) this.kill((command) => !/--type=|browser\.sh/.test(command));
     else if (done % killRendererEvery === 0) this.kill((command) => command.includes('--type=renderer'));
     onProgress?.(done);
@@ -202,6 +211,10 @@ class SoakRun {
       return (error as { code?: string }).code ?? String(error);
     }
   }
+}
+
+function median(values: number[]): number {
+  return values.sort((a, b) => a - b)[values.length >> 1] ?? 0;
 }
 
 const rssMb = (): number => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { soak } from './browser-soak.fixture.js';
-import { findChromium } from './chromium.js';
+import { browsersHere } from './browsers.fixture.js';
 
-const canRun = process.platform === 'linux' && findChromium(process.env.CHROMIUM_PATH) !== null;
+const canRun = process.platform === 'linux' && browsersHere !== null;
 
 (canRun ? describe : describe.skip)('a browser under bad pages and killed processes', () => {
   it('shows every good page, and leaves no process and no file behind', async () => {

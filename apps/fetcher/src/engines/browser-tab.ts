@@ -50,6 +50,7 @@ const PAGE_EVENTS = [
 ] as const;
 const BLANK = 'about:blank';
 const BLANK_HEADERS = [{ name: 'content-type', value: 'text/html' }];
+const OPEN_LIMIT_MS = 10_000;
 const BLANK_LIMIT_MS = 1_000;
 const CLOSE_LIMIT_MS = 1_500;
 
@@ -70,6 +71,8 @@ export class BrowserTab {
     readonly page: Page,
     readonly session: CDPSession,
     readonly mainFrame: string,
+    /** It calls itself headless wherever it is not told otherwise. */
+    readonly isHeadlessShell: boolean,
     private readonly fleet: BrowserFleet,
   ) {
     this.size = page.viewportSize();
@@ -85,16 +88,27 @@ export class BrowserTab {
     session.on('Fetch.requestPaused', (paused: PausedRequest) => this.pause(paused));
   }
 
+  /** @throws TabLost when it died before it was ready; what `openPage` throws */
   static async open(fleet: BrowserFleet, context: BrowserContextOptions): Promise<BrowserTab> {
     const page = await fleet.openPage(context);
-    try {
-      const session = await page.context().newCDPSession(page);
-      const { frameTree } = await session.send('Page.getFrameTree');
-      return new BrowserTab(page, session, frameTree.frame.id, fleet);
-    } catch (error) {
-      await page.close().catch(() => undefined);
-      throw error;
-    }
+    // Who asks a renderer that was just killed is never answered.
+    const died = new Promise<null>((resolve) => page.once('crash', () => resolve(null)));
+    const tab = await within(Promise.race([BrowserTab.attach(page, fleet), died]), OPEN_LIMIT_MS);
+    if (tab !== null) return tab;
+    const browser = page.context().browser();
+    const isClosed = await within(
+      page.close().then(() => true),
+      CLOSE_LIMIT_MS,
+    );
+    if (!isClosed && browser !== null) fleet.kill(browser);
+    throw new TabLost();
+  }
+
+  private static async attach(page: Page, fleet: BrowserFleet): Promise<BrowserTab> {
+    const session = await page.context().newCDPSession(page);
+    const { frameTree } = await session.send('Page.getFrameTree');
+    const { product } = await session.send('Browser.getVersion');
+    return new BrowserTab(page, session, frameTree.frame.id, product.startsWith('Headless'), fleet);
   }
 
   get isLost(): boolean {

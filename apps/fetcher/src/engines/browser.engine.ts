@@ -75,7 +75,8 @@ export class BrowserEngine implements FetchEngine {
     try {
       const key = request.view.actions.length === 0 ? request.contextKey : null;
       const waiting = this.tracer.span('wait for a tab', request.trace);
-      const read = await this.options.pool.withTab({ context, key }, deadline, async (tab) => {
+      const program = disguise === null ? 'plain' : 'whole';
+      const read = await this.options.pool.withTab({ context, key, program }, deadline, async (tab) => {
         waiting.end();
         if (tab.pages === 1) await Promise.all([disguise?.putOn(tab.page), watchScrollSigns(tab.page)]);
         return this.read(tab, request, deadline);
@@ -101,11 +102,11 @@ export class BrowserEngine implements FetchEngine {
     request: EngineRequest,
     deadline: Deadline,
   ): Promise<Omit<EngineResponse, 'ms' | 'engine' | 'proxyUsed' | 'timezone'>> {
-    const { page, session } = tab;
+    const { page } = tab;
     const network = new NetworkWatch(page);
     const answers = new MainAnswers(page);
     page.on('popup', (popup) => void popup.close().catch(() => undefined));
-    await presentReader(page, session, request.view);
+    await presentReader(tab, request.view);
     const ads = request.view.blockAds ? await this.adLists.filter() : null;
     const gate = await NavigationGate.install(tab, request, { ...this.options, ads });
     const boxes = ads === null ? null : new PageBoxes(page, ads, touchedSelectors(request.view.actions));

@@ -1,7 +1,7 @@
 /** How many pages the browser may have open, and what it may hold; how it is found and started. */
 import os from 'node:os';
 
-export { CHROMIUM_ARGS, findChromium, NO_BROWSER } from '@troupe/chromium';
+export { CHROMIUM_ARGS, findBrowsers, NO_BROWSER, type Browsers } from '@troupe/chromium';
 
 const BYTES_PER_PAGE = 200 * 1024 * 1024;
 
@@ -11,9 +11,12 @@ export function browserConcurrency(configured: number): number {
   return Math.max(1, Math.min(os.availableParallelism() * 2, Math.floor(usableMemory() / 2 / BYTES_PER_PAGE)));
 }
 
-/** What a browser may hold before it is replaced: what its pages are reckoned with, and some for itself. */
-export function browserMemoryBytes(concurrency: number): number {
-  return Math.min(Math.max(4, concurrency) * BYTES_PER_PAGE * 1.5, usableMemory() / 2);
+/**
+ * What a browser may hold before it is replaced: what its pages are reckoned with, and some for itself. Browsers of all
+ * programs together get half of the machine.
+ */
+export function browserMemoryBytes(concurrency: number, programs: number): number {
+  return Math.min(Math.max(4, concurrency) * BYTES_PER_PAGE * 1.5, usableMemory() / 2 / programs);
 }
 
 /** Of the container, where it has a limit. */

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
-import { findChromium } from './chromium.js';
+import { browsersHere } from './browsers.fixture.js';
+import type { Browsers } from './chromium.js';
 import { EgressProxy } from './egress-proxy.js';
 import { PLAIN_VIEW, type EngineRequest } from './engine.js';
 import { startSite, type Site } from './loopback.fixture.js';
 
-const executablePath = findChromium(process.env.CHROMIUM_PATH);
-const withBrowser = executablePath === null ? describe.skip : describe;
+const withBrowser = browsersHere === null ? describe.skip : describe;
 const PATIENT_MS = 90_000;
 
 /** In a document, a frame or a worker. */
@@ -63,6 +63,8 @@ interface Echo {
 let site: Site;
 let egress: EgressProxy;
 let engine: BrowserEngine;
+/** The same in the whole Chromium alone. */
+let wholeEngine: BrowserEngine;
 
 beforeAll(async () => {
   site = await startSite((request, response) => {
@@ -73,17 +75,24 @@ beforeAll(async () => {
   const allow = parseAllowList('127.0.0.1');
   const resolver = new Resolver({ servers: [], allow });
   egress = new EgressProxy(resolver);
-  const pool = new BrowserPool({ executablePath, concurrency: 2, proxy: egress, userAgent: 'Troupe/test' });
-  engine = new BrowserEngine({ pool, resolver, allow });
+  const engineIn = (browsers: Browsers | null): BrowserEngine => {
+    const pool = new BrowserPool({ browsers, concurrency: 2, proxy: egress, userAgent: 'Troupe/test' });
+    return new BrowserEngine({ pool, resolver, allow });
+  };
+  engine = engineIn(browsersHere);
+  wholeEngine = engineIn(browsersHere && { whole: browsersHere.whole, plain: browsersHere.whole });
 });
 
 afterAll(async () => {
-  await engine.close();
+  await Promise.all([engine.close(), wholeEngine.close()]);
   await egress.close();
   await site.close();
 });
 
-async function echo(options: Partial<EngineRequest>): Promise<{ told: Echo; headers: Record<string, unknown> }> {
+async function echo(
+  options: Partial<EngineRequest>,
+  using = engine,
+): Promise<{ told: Echo; headers: Record<string, unknown> }> {
   site.headers.length = 0;
   site.log.length = 0;
   const request: EngineRequest = {
@@ -100,7 +109,7 @@ async function echo(options: Partial<EngineRequest>): Promise<{ told: Echo; head
     onRedirect: () => Promise.resolve(),
     ...options,
   };
-  const { body, proxyUsed } = await engine.fetch(request, new AbortController().signal);
+  const { body, proxyUsed } = await using.fetch(request, new AbortController().signal);
   expect(proxyUsed).toBe(request.proxy);
   const text = /<pre id="out">(.*?)<\/pre>/s.exec(Buffer.from(body).toString('utf8'))?.[1] ?? '';
   const headers = site.headers[site.log.indexOf('GET /')] ?? {};
@@ -176,6 +185,25 @@ withBrowser('a basic page', () => {
     async () => {
       const { headers } = await echo({ proxy: 'basic' });
       expect(headers['user-agent']).toMatch(/Chrome\/\d+\.0\.0\.0 Safari\/537\.36 Troupe\/test$/);
+    },
+    PATIENT_MS,
+  );
+
+  it.each([
+    ['at a desk', {}],
+    ['on a phone', { mobile: true }],
+    ['elsewhere', { location: { country: 'DE', languages: [] } }],
+  ])(
+    'names no headless browser but the same one as the whole Chromium, %s',
+    async (_where, wishes) => {
+      const view = { ...PLAIN_VIEW, ...wishes };
+      const [shell, whole] = [await echo({ proxy: 'basic', view }), await echo({ proxy: 'basic', view }, wholeEngine)];
+      expect(JSON.stringify([shell.told, shell.headers])).not.toMatch(/headless/i);
+      expect(shell.told.page.brands).not.toEqual([]);
+      for (const where of ['page', 'frame', 'worker'] as const) expect(shell.told[where]).toEqual(whole.told[where]);
+      const hints = (headers: Record<string, unknown>) =>
+        Object.fromEntries(Object.entries(headers).filter(([name]) => /^sec-|^accept|^user-agent$/.test(name)));
+      expect(hints(shell.headers)).toEqual(hints(whole.headers));
     },
     PATIENT_MS,
   );

@@ -3,13 +3,13 @@ import { TroupeError, type Action } from '@troupe/contracts';
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
-import { findChromium } from './chromium.js';
+import { browsersHere } from './browsers.fixture.js';
+import type { Browsers } from './chromium.js';
 import { EgressProxy } from './egress-proxy.js';
 import { PLAIN_VIEW, type EngineRequest, type PageView } from './engine.js';
 import { startSite, type Site } from './loopback.fixture.js';
 
-const chromium = findChromium(process.env.CHROMIUM_PATH);
-const withBrowser = chromium === null ? describe.skip : describe;
+const withBrowser = browsersHere === null ? describe.skip : describe;
 
 const NOISE = `<!doctype html><body style="margin:0"><canvas id=c width=1920 height=1500 style="display:block"></canvas><script>
   const pen = c.getContext('2d'), image = pen.createImageData(1920, 1500);
@@ -26,11 +26,11 @@ let proxy: EgressProxy;
 let engine: BrowserEngine;
 let hops: string[] = [];
 
-function engineWith(executablePath: string | null): BrowserEngine {
+function engineWith(browsers: Browsers | null): BrowserEngine {
   const allow = parseAllowList(`127.0.0.1:${site.port}`);
   const resolver = new Resolver({ servers: [], allow });
   proxy ??= new EgressProxy(resolver);
-  const pool = new BrowserPool({ executablePath, concurrency: 3, proxy, userAgent: 'Troupe/0.1' });
+  const pool = new BrowserPool({ browsers, concurrency: 3, proxy, userAgent: 'Troupe/0.1' });
   return new BrowserEngine({ pool, resolver, allow });
 }
 
@@ -60,7 +60,7 @@ beforeAll(async () => {
     if (request.url === '/hop') return void response.writeHead(302, { location: '/end' }).end();
     response.writeHead(200, { 'content-type': 'text/html' }).end(PAGES[request.url ?? ''] ?? 'none');
   });
-  engine = engineWith(chromium);
+  engine = engineWith(browsersHere);
 });
 
 beforeEach(() => {

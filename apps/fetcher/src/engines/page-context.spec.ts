@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { countryCodes, countryOf } from './countries.js';
 import { PLAIN_VIEW, type EngineRequest } from './engine.js';
-import { acceptLanguage, browserUserAgent, contextOptionsOf, languagesOf, timezoneOf } from './page-context.js';
+import { acceptLanguage, contextOptionsOf, languagesOf, timezoneOf } from './page-context.js';
+import { brandsOf, browserUserAgent } from './user-agent.js';
 
 const request = (view: Partial<EngineRequest['view']>, headers: Record<string, string> = {}): EngineRequest => ({
   url: 'https://site.example/',
@@ -90,4 +91,24 @@ it('a phone says so in its user agent, and both say who we are', () => {
     /Android.*Chrome\/156\.0\.0\.0 Mobile.*Troupe\/0\.1$/,
   );
   expect(browserUserAgent('156.0.1.2', false, 'Troupe/0.1')).toMatch(/X11; Linux.*Chrome\/156\.0\.0\.0 Safari.*Troupe/);
+});
+
+describe('brands', () => {
+  it('are those of Chromium of that version, in its order', () => {
+    expect(brandsOf('156.0.8078.79')).toEqual({
+      brands: [
+        { brand: 'Not:A-Brand', version: '8' },
+        { brand: 'Chromium', version: '156' },
+      ],
+      fullVersionList: [
+        { brand: 'Not:A-Brand', version: '8.0.0.0' },
+        { brand: 'Chromium', version: '156.0.8078.79' },
+      ],
+      fullVersion: '156.0.8078.79',
+    });
+    expect(brandsOf('131.0.6778.85').brands).toEqual([
+      { brand: 'Chromium', version: '131' },
+      { brand: 'Not_A Brand', version: '24' },
+    ]);
+  });
 });

@@ -1,9 +1,11 @@
 /** How a page is shown: window, device, place and languages of its reader. */
-import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core';
+import type { BrowserContextOptions } from 'playwright-core';
 import type { LocationSpec, Viewport } from '@troupe/contracts';
+import type { BrowserTab } from './browser-tab.js';
 import { countryOf, type Country } from './countries.js';
 import type { EngineRequest, PageView } from './engine.js';
 import { callerHeaders } from './request-headers.js';
+import { brandsOf } from './user-agent.js';
 
 const WINDOW: Viewport = { width: 1280, height: 800 };
 /** spec/formats.md, "screenshot". */
@@ -48,21 +50,31 @@ export function acceptLanguage(languages: string[]): string {
 
 /**
  * What Playwright has no option for, set before the page navigates: a list of languages, and a device whose words about
- * itself agree with each other.
+ * itself agree with each other. It lasts as long as the tab.
  */
-export async function presentReader(page: Page, session: CDPSession, view: PageView): Promise<void> {
-  if (!view.mobile && view.location === null) return;
+export async function presentReader(tab: BrowserTab, view: PageView): Promise<void> {
+  const isPlain = !view.mobile && view.location === null;
+  if (isPlain && (!tab.isHeadlessShell || tab.pages > 1)) return;
+  const { page, session } = tab;
   const languages = view.location === null ? [PLAIN_LOCALE] : languagesOf(view.location);
+  const brands = tab.isHeadlessShell ? brandsOf(page.context().browser()?.version() ?? '') : {};
   await session.send('Emulation.setUserAgentOverride', {
     userAgent: await page.evaluate<string>('navigator.userAgent'),
     acceptLanguage: languages.join(','),
     platform: view.mobile ? 'Linux armv81' : 'Linux x86_64',
-    userAgentMetadata: view.mobile ? PHONE_HINTS : DESKTOP_HINTS,
+    userAgentMetadata: { ...(view.mobile ? PHONE_HINTS : DESKTOP_HINTS), ...brands },
   });
 }
 
-/** Client hints; the brands stay Chromium's own. */
-const DESKTOP_HINTS = { platform: 'Linux', platformVersion: '', architecture: 'x86', model: '', mobile: false };
+/** Client hints; without brands they are the program's own. */
+const DESKTOP_HINTS = {
+  platform: 'Linux',
+  platformVersion: '',
+  architecture: 'x86',
+  bitness: '64',
+  model: '',
+  mobile: false,
+};
 const PHONE_HINTS = {
   platform: 'Android',
   platformVersion: '14.0.0',
@@ -70,14 +82,6 @@ const PHONE_HINTS = {
   model: 'Pixel 8',
   mobile: true,
 };
-
-/** Chromium as it is, without the word "Headless" that many sites refuse, and our own name. */
-export function browserUserAgent(version: string, isMobile: boolean, own: string): string {
-  const device = isMobile ? 'Linux; Android 10; K' : 'X11; Linux x86_64';
-  const [major = ''] = version.split('.');
-  const product = `Chrome/${major}.0.0.0${isMobile ? ' Mobile' : ''}`;
-  return `Mozilla/5.0 (${device}) AppleWebKit/537.36 (KHTML, like Gecko) ${product} Safari/537.36 ${own}`.trim();
-}
 
 function windowOf({ mobile, screenshot, actions }: PageView): Viewport {
   if (screenshot?.viewport) return screenshot.viewport;

@@ -9,10 +9,6 @@ export class PlaceQueue {
     return this.#taken;
   }
 
-  get isEmpty(): boolean {
-    return this.#taken === 0;
-  }
-
   /** Rejects with the signal's reason when that fires first. */
   async enter(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();

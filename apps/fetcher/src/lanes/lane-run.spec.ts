@@ -82,6 +82,10 @@ function pageOf(url: string, more: Partial<FetchedPage> = {}): FetchedPage {
 
 const url = (name: string) => `http://${HOST}/docs/${name}`;
 
+async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await sleep(5);
+}
+
 /** Everything around a lane, answering as told. */
 class Surroundings {
   openItems = (): Set<number> => new Set();
@@ -248,14 +252,15 @@ describe('a lane', () => {
 
     it('fetches the next ones meanwhile, a few, and ends when all are written', async () => {
       const ended = around.run(lane(['a', 'b', 'c', 'd', 'e', 'f']));
+      await until(() => around.fetched.length === 4);
       await sleep(20);
       expect(around.fetched).toHaveLength(4);
       expect(around.cleanHosts).toHaveLength(4);
       answers[1]!();
-      await sleep(20);
+      await until(() => answers.length === 5);
       expect(around.fetched).toHaveLength(5);
       for (const answer of answers) answer();
-      await sleep(20);
+      await until(() => answers.length === 6);
       expect(around.types()).not.toContain('LaneEnd');
       for (const answer of answers) answer();
       expect(await ended).toMatchObject({ reason: 'done', unrun: [] });
@@ -279,7 +284,7 @@ describe('a lane', () => {
     it('gives unwritten pages back when its job is cancelled', async () => {
       const consumer = new LaneConsumer(around.parts, 1);
       const ended = consumer.handle(lane(['a', 'b']));
-      await sleep(20);
+      await until(() => answers.length === 2);
       answers[0]!();
       await sleep(5);
       around.isCancelled = true;
@@ -389,7 +394,7 @@ describe('a lane', () => {
     around.fetch = async ({ url: asked }) => sleep(50).then(() => pageOf(asked));
     const consumer = new LaneConsumer(around.parts, 10);
     const running = consumer.handle(laneOf([url('a'), url('b')]));
-    await sleep(10);
+    await until(() => around.fetched.length === 1);
     await consumer.drain();
     await running;
     expect(around.end()).toMatchObject({ reason: 'drain', unrun: [2] });

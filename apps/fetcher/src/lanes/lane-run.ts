@@ -489,8 +489,13 @@ export class LaneRun {
     return h === fingerprintUrl(item.url, this.lane.scope) ? null : h;
   }
 
+  /** Other lanes may be told meanwhile to ask this host less often: that counts for a request that waits, too. */
   async #waitForGap(): Promise<void> {
-    await this.#pause(this.parts.clock.waitMs(this.lane.host, this.lane.slot.i, this.#gapMs()));
+    const { host, slot } = this.lane;
+    const { clock } = this.parts;
+    await this.#pause(clock.waitMs(host, slot.i, this.#gapMs()));
+    while (!this.#abort.signal.aborted && clock.isEarly(host, slot.i, this.#gapMs()))
+      await this.#pause(clock.dueInMs(host, slot.i, this.#gapMs()));
   }
 
   /**

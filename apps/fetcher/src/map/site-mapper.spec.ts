@@ -236,18 +236,18 @@ describe('a map', () => {
       const startedMs = performance.now();
       const spec = { ...SPEC, limit: 100_000, search };
       const { head, body } = await mapper.answer(
-        { id: 'm', team: 't', spec, deadlineMs: 20_000 },
+        { id: 'm', team: 't', spec, deadlineMs: 60_000 },
         new AbortController().signal,
       );
       const ms = performance.now() - startedMs;
       turns.stop();
       expect(head).toEqual({ ok: true });
       expect(Buffer.from(body!).toString('utf8').split('\n')).toHaveLength(100_001);
-      expect(ms).toBeLessThan(15_000);
+      expect(ms).toBeLessThan(50_000);
       // A few may hold a collection of garbage; the whole work takes half a second and more.
       expect(turns.longMs.length).toBeLessThanOrEqual(MAX_LONG_TURNS);
       expect(Math.max(0, ...turns.longMs)).toBeLessThan(MAX_COLLECTION_MS);
     },
-    30_000,
+    90_000,
   );
 });

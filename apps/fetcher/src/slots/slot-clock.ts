@@ -28,7 +28,7 @@ export class SlotClock {
 
   /** A request starts. */
   begin(host: string, slot: number, gapMs: number): void {
-    if (this.dueInMs(host, slot, gapMs) > SLACK_MS) this.observer.early();
+    if (this.isEarly(host, slot, gapMs)) this.observer.early();
     this.mark(host, slot);
   }
 
@@ -42,6 +42,11 @@ export class SlotClock {
     const dueMs = this.dueInMs(host, slot, gapMs);
     this.observer.waited(dueMs);
     return dueMs;
+  }
+
+  /** A request must not start yet. */
+  isEarly(host: string, slot: number, gapMs: number): boolean {
+    return this.dueInMs(host, slot, gapMs) > SLACK_MS;
   }
 
   /** Milliseconds until the next request may start. */

@@ -1,11 +1,11 @@
 /** Pictures and PDFs of pages by the addresses that stand in documents. The address is the permission: it cannot be guessed. */
 import { Controller, Get, Param, Res } from '@nestjs/common';
-import { ApiExcludeEndpoint } from '@nestjs/swagger';
 import type { Artifact } from '@troupe/blob-store';
 import { ARTIFACT_ROUTE } from '@troupe/contracts';
 import type { Response } from 'express';
 import { ArtifactService } from '../artifacts/artifact.service.js';
 import { Public } from '../auth/api-key.guard.js';
+import { Undescribed } from './undescribed.js';
 
 /** Who takes longer to fetch a file is cut off: its bytes are held in memory. */
 const SEND_LIMIT_MS = 60_000;
@@ -16,7 +16,7 @@ const KEPT_BY_CLIENT_S = 3600;
 export class ArtifactsController {
   constructor(private readonly artifacts: ArtifactService) {}
 
-  @ApiExcludeEndpoint()
+  @Undescribed()
   @Get(':hour/:shard/:name')
   async read(
     @Param('hour') hour: string,

@@ -133,13 +133,14 @@ export class Dispatch {
     return isRoomOnHost && (plainReady(memory) === 0 || 2 * waiting.length < state.tokens.held.length);
   }
 
-  /** Enough pages for two seconds, but no more than a fair part for each slot in use. */
+  /** Enough pages for two seconds, but no more than a fair part for each lane that the host can have at once. */
   private pagesPerLane(host: string, cls: LiveLane['cls'], slots: number): number {
     const spec = this.state.spec!;
     if ('delayMs' in spec && spec.delayMs > 0) return 1;
     const view = this.memory.hosts.get(host);
     const size = laneSize(view?.meanMs ?? null, view?.gapMs ?? 0);
-    const share = Math.ceil(readyOn(this.memory, host) / Math.max(1, slots));
+    const tokens = Math.ceil(this.state.tokens.held.length / Math.max(1, this.memory.window.size));
+    const share = Math.ceil(readyOn(this.memory, host) / Math.max(1, Math.min(slots, tokens)));
     const most = cls === 'browser' ? BROWSER_PAGES_PER_LANE : Infinity;
     return Math.max(1, Math.min(size, share, most, remainingBudget(this.state)));
   }

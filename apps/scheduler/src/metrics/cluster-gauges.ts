@@ -1,6 +1,7 @@
 /**
  * What only one process should tell: counts over all jobs, hosts and queues. The scheduler that holds the first partition
- * reads them when it is scraped, at most every ten seconds; the others show nothing.
+ * reads them when it is scraped, at most every ten seconds; the others show nothing. What cannot be read in time stays as it
+ * was: an alert must not end because the database that its cause lies in does not answer.
  */
 import type { JobKind } from '@troupe/contracts';
 import type { Backlog } from '@troupe/messaging';
@@ -24,12 +25,13 @@ export class ClusterGauges {
   private readonly all: { reset(): void }[] = [];
   private readonly jobs;
   private readonly oldestJob;
-  private readonly stalled;
+  private readonly silence;
   private readonly frontier;
   private readonly hosts;
   private readonly slowHosts;
   private readonly deadLetters;
   private readonly deliveries;
+  private readonly openEvents;
   private readonly outboxAge;
   private readonly mail;
   private readonly work;
@@ -50,9 +52,9 @@ export class ClusterGauges {
       help: 'Age of the oldest job under way',
       labels: ['kind'],
     });
-    this.stalled = this.gauge({
-      name: 'troupe_jobs_stalled',
-      help: 'Jobs under way, not paused, without a new page for ten minutes',
+    this.silence = this.gauge({
+      name: 'troupe_job_silent_seconds',
+      help: 'Longest time that a job under way, not paused, has been without a new page',
       labels: ['kind'],
     });
     this.frontier = this.gauge({
@@ -74,6 +76,10 @@ export class ClusterGauges {
     this.deliveries = this.gauge({
       name: 'troupe_webhook_open_jobs',
       help: 'Jobs with webhook events that are not delivered yet',
+    });
+    this.openEvents = this.gauge({
+      name: 'troupe_webhook_open_events',
+      help: 'Webhook events that are neither delivered nor given up',
     });
     this.outboxAge = this.gauge({
       name: 'troupe_outbox_oldest_seconds',
@@ -117,8 +123,7 @@ export class ClusterGauges {
   private async read(): Promise<void> {
     if (this.now() - this.readAt < FRESH_MS) return;
     this.readAt = this.now();
-    this.forget();
-    if (!this.sources.isLeader()) return;
+    if (!this.sources.isLeader()) return this.forget();
     const { census, backlog, disk } = this.sources;
     await Promise.all([
       census.jobs().then((counts) => this.showJobs(counts)),
@@ -129,7 +134,7 @@ export class ClusterGauges {
     ]);
   }
 
-  /** Values of a host, a kind or a leadership that is over must not stay. */
+  /** What another one tells must not stay here. */
   private forget(): void {
     for (const gauge of this.all) gauge.reset();
   }
@@ -140,12 +145,12 @@ export class ClusterGauges {
     for (const kind of KINDS) {
       this.jobs.set({ kind }, 0);
       this.oldestJob.set({ kind }, 0);
-      this.stalled.set({ kind }, 0);
+      this.silence.set({ kind }, 0);
     }
-    for (const { kind, running, oldestS, stalled, ...urls } of counts) {
+    for (const { kind, running, oldestS, silentS, ...urls } of counts) {
       this.jobs.set({ kind }, running);
       this.oldestJob.set({ kind }, oldestS);
-      this.stalled.set({ kind }, stalled);
+      this.silence.set({ kind }, silentS);
       ready += urls.ready;
       inflight += urls.inflight;
     }
@@ -156,16 +161,19 @@ export class ClusterGauges {
   private showHosts({ active, penalised, slowest }: HostCount): void {
     this.hosts.set({ state: 'active' }, active);
     this.hosts.set({ state: 'penalised' }, penalised);
+    this.slowHosts.reset();
     for (const { host, meanS } of slowest) this.slowHosts.set({ host }, meanS);
   }
 
-  private showTables({ deadLetters, openDeliveries, outboxAgeS }: TableCounts): void {
+  private showTables({ deadLetters, openDeliveries, openEvents, outboxAgeS }: TableCounts): void {
     this.deadLetters.set(deadLetters);
     this.deliveries.set(openDeliveries);
+    this.openEvents.set(openEvents);
     this.outboxAge.set(outboxAgeS);
   }
 
   private showBacklog({ partitions, work, streams }: Backlog): void {
+    for (const gauge of [this.mail, this.work]) gauge.reset();
     for (const { part, waiting, taken } of partitions) {
       this.mail.set({ part, state: 'waiting' }, waiting);
       this.mail.set({ part, state: 'taken' }, taken);

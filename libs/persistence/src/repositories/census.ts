@@ -6,8 +6,8 @@ export interface JobCount {
   running: number;
   /** Age of the oldest running one. */
   oldestS: number;
-  /** Running, not paused, and without a new page for ten minutes. */
-  stalled: number;
+  /** Of those that are not paused: how long the one that has waited longest has been without a new page. */
+  silentS: number;
   /** URLs known and not yet begun, and those under way. */
   ready: number;
   inflight: number;
@@ -30,15 +30,16 @@ export interface TableCounts {
   deadLetters: number;
   /** Jobs with webhook events that are not delivered. */
   openDeliveries: number;
+  /** Those events: not handed over, being posted, or waiting for a further attempt. */
+  openEvents: number;
   /** Age of the oldest message that no receiver has confirmed; 0 without any. */
   outboxAgeS: number;
 }
 
 const SLOWEST_HOSTS = 10;
-const STALLED = "interval '10 minutes'";
 
 const JOBS = `SELECT j.kind, count(*)::int AS running, coalesce(max(extract(epoch FROM now() - j.created_at)), 0)::float8 AS "oldestS",
-    count(*) FILTER (WHERE NOT j.paused AND greatest(j.created_at, p.finished_at) < now() - ${STALLED})::int AS stalled,
+    coalesce(max(extract(epoch FROM now() - greatest(j.created_at, p.finished_at))) FILTER (WHERE NOT j.paused), 0)::float8 AS "silentS",
     coalesce(sum((a.state -> 's' ->> 'ready')::bigint), 0)::float8 AS ready,
     coalesce(sum((a.state -> 's' ->> 'inflight')::bigint), 0)::float8 AS inflight
   FROM job j
@@ -53,8 +54,14 @@ const HOSTS = `SELECT count(*)::int AS active,
 const SLOWEST = `SELECT substr(key, 8) AS host, (${POLICY} ->> 'meanMs')::float8 / 1000 AS "meanS"
   FROM actor WHERE kind = 'domain' AND NOT terminal AND ${POLICY} ->> 'meanMs' IS NOT NULL
   ORDER BY 2 DESC LIMIT ${SLOWEST_HOSTS}`;
+/** A cursor over numbered events, and the numbers of those that are out or failed. */
+const OPEN_EVENTS = `SELECT (state -> 's' ->> 'known')::bigint + jsonb_array_length(state -> 's' -> 'ends') - (state -> 's' ->> 'next')::bigint + 1
+    + (SELECT coalesce(sum((span ->> 1)::bigint - (span ->> 0)::bigint + 1), 0)
+       FROM unnest('{$.runs.*.events[*],$.retries.*.events[*],$.due[*].events[*]}'::jsonpath[]) place, jsonb_path_query(state -> 's', place) span) AS n
+  FROM actor WHERE kind = 'delivery' AND NOT terminal AND state -> 's' ->> 'phase' = 'open'`;
 const TABLES = `SELECT (SELECT count(*) FROM dead_letter)::int AS "deadLetters",
     (SELECT count(*) FROM actor WHERE kind = 'delivery' AND NOT terminal)::int AS "openDeliveries",
+    (SELECT coalesce(sum(n), 0) FROM (${OPEN_EVENTS}) open)::float8 AS "openEvents",
     coalesce((SELECT extract(epoch FROM now() - min(created_at)) FROM outbox), 0)::float8 AS "outboxAgeS"`;
 
 export class Census {

@@ -4,6 +4,7 @@ import { METHOD_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.j
 import { MetadataScanner, ModulesContainer, type NestApplicationContext } from '@nestjs/core';
 import { ApiExcludeEndpoint } from '@nestjs/swagger';
 import { isPublic } from '../../auth/api-key.guard.js';
+import { isUndescribed } from '../undescribed.js';
 import { BodyPipe } from '../validation/body.pipe.js';
 
 export interface RouteFacts {
@@ -36,7 +37,7 @@ function addController(facts: Map<string, RouteFacts>, controller: ControllerCla
   for (const method of new MetadataScanner().getAllMethodNames(controller.prototype as object)) {
     const handler = (controller.prototype as Record<string, unknown>)[method];
     if (typeof handler !== 'function' || !Reflect.hasMetadata(METHOD_METADATA, handler)) continue;
-    if (Reflect.getMetadata(METHOD_METADATA, handler) === RequestMethod.ALL) {
+    if (Reflect.getMetadata(METHOD_METADATA, handler) === RequestMethod.ALL || isUndescribed(handler)) {
       hide(controller, method);
       continue;
     }

@@ -1,0 +1,51 @@
+/**
+ * A spec that failed beside others may have failed for want of the machine: it is run once more, alone, when all else has ended.
+ * What fails again has failed, and what passes then is told.
+ */
+import { makeLots, shortName } from './lots.mjs';
+import { addUp } from './report.mjs';
+
+/** More failures than these are a defect, not a busy machine. */
+const MAX_SPECS = 3;
+
+/** @param {import('./report.mjs').FileResult} file */
+const hasFailed = ({ tally }) => !tally.ok;
+
+/**
+ * @param {import('./report.mjs').LotResult[]} results
+ * @returns {string[]} specs; none if too many failed, one had the whole run to itself, or a lot ended without telling which
+ */
+export function pickSecondLooks(results) {
+  const isSilent = results.some(({ tally, files }) => !tally.ok && !files.some(hasFailed));
+  const files = results.flatMap((result) => result.files);
+  const failed = files.filter(hasFailed).map(({ spec }) => spec);
+  return isSilent || files.length === 1 || failed.length > MAX_SPECS ? [] : failed;
+}
+
+/** @param {string} spec @returns {import('./lots.mjs').Lot} of this spec alone */
+export function lotOfSecondLook(spec) {
+  const [lot] = makeLots([spec]);
+  return { .../** @type {import('./lots.mjs').Lot} */ (lot), name: `again: ${shortName(spec)}` };
+}
+
+/**
+ * Puts second looks in the place of first ones.
+ *
+ * @param {import('./report.mjs').LotResult[]} results
+ * @param {import('./report.mjs').LotResult[]} looks of one spec each
+ * @returns {{ tally: import('./report.mjs').Tally, lines: string[] }} what counts, and what is to be said about it
+ */
+export function settleLooks(results, looks) {
+  const passed = new Map(
+    looks.filter(({ tally }) => tally.ok).flatMap(({ files }) => files.map(({ spec, tally }) => [spec, tally])),
+  );
+  const tallies = results.map(({ tally, files }) =>
+    files.some(({ spec }) => passed.has(spec))
+      ? addUp(files.map((file) => passed.get(file.spec) ?? file.tally))
+      : tally,
+  );
+  return { tally: addUp(tallies), lines: [...passed.keys()].map(lineOf) };
+}
+
+/** @param {string} spec */
+const lineOf = (spec) => `FAILED AT FIRST, PASSED ALONE: ${shortName(spec)} (its first failure is above)`;
