@@ -6,6 +6,9 @@ import { WordSet } from './word-set.js';
 
 type Places = Map<string, number[]>;
 
+/** A power of two, so large that few attributes share one with those that are asked for. */
+const FLAGS = 512;
+
 /** All that queries ever ask of an index: made ready once, for as many pages as they are asked of. */
 export class IndexKeys {
   readonly tags: readonly string[];
@@ -13,8 +16,8 @@ export class IndexKeys {
   readonly attributes: readonly (readonly [name: string, hash: number])[];
   readonly classes: WordSet;
   readonly ids: WordSet;
-  /** One of 32 bits for each attribute that matters: few others share it. */
-  readonly attributeBits: number;
+  /** By the low bits of an attribute's hash: 1 when it may matter. */
+  readonly attributeFlags = new Uint8Array(FLAGS);
 
   constructor(keys: readonly SelectorKey[]) {
     const named = (type: SelectorKey['type']): string[] => [
@@ -24,11 +27,9 @@ export class IndexKeys {
     this.attributes = named('attribute').map((name) => [name, hashName(name)]);
     this.classes = new WordSet(named('class'));
     this.ids = new WordSet(named('id'));
-    let bits = 0;
-    for (const [, hash] of this.attributes) bits |= 1 << hash;
-    if (this.classes.words.length > 0) bits |= 1 << A.class;
-    if (this.ids.words.length > 0) bits |= 1 << A.id;
-    this.attributeBits = bits;
+    for (const [, hash] of this.attributes) this.attributeFlags[hash & (FLAGS - 1)] = 1;
+    if (this.classes.words.length > 0) this.attributeFlags[A.class & (FLAGS - 1)] = 1;
+    if (this.ids.words.length > 0) this.attributeFlags[A.id & (FLAGS - 1)] = 1;
   }
 }
 
@@ -71,16 +72,15 @@ class PageLook {
 
   private search(): void {
     const { attrHash, count, from, tag, to } = this.tree;
-    const { attributeBits } = this.keys;
+    const { attributeFlags } = this.keys;
     const { lists, placeOfTag } = this.byTag();
     for (let node = 1; node < count; node++) {
       const number = tag[node]!;
       if (number === TEXT) continue;
       const place = placeOfTag[number]!;
       if (place > 0) lists[place - 1]!.push(node);
-      if (attributeBits === 0) continue;
       for (let i = from[node]!, end = to[node]!; i < end; i++)
-        if ((attributeBits >>> attrHash[i]!) & 1) this.noteAttribute(node, i);
+        if (attributeFlags[attrHash[i]! & (FLAGS - 1)] === 1) this.noteAttribute(node, i);
     }
   }
 
@@ -95,10 +95,11 @@ class PageLook {
 
   private noteAttribute(node: number, index: number): void {
     const hash = this.tree.attrHash[index]!;
-    const holders = this.holders.get(hash);
-    if (holders !== undefined) addOnce(holders, node);
     if (hash === A.class) this.noteWords(node, index, this.keys.classes, this.places.class);
     else if (hash === A.id) this.noteWords(node, index, this.keys.ids, this.places.id);
+    if (this.holders.size === 0) return;
+    const holders = this.holders.get(hash);
+    if (holders !== undefined) addOnce(holders, node);
   }
 
   /** Under the words that the value may hold: it holds them, or longer ones that begin so. */
