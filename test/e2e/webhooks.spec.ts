@@ -8,7 +8,7 @@ import { ApiClient } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 import { signatureOf, WebhookReceiver, type Received } from './webhook-receiver.fixture.js';
 
-const KEYS = { own: 'fc-key-of-our-team', other: 'fc-key-of-another-team' };
+const KEYS = { own: 'fc-key-of-our-team', other: 'fc-key-of-another-team', admin: 'fc-key-of-the-operator' };
 const SECRET = 'a secret of ours';
 const RETRY_MS = [300, 600, 900];
 /** The first page leads to one behind a redirect and to a missing one, which is a document, too. */
@@ -50,6 +50,7 @@ beforeAll(async () => {
   cluster = await startCluster({
     env: {
       TROUPE_BOOTSTRAP_KEYS: `own:${KEYS.own},other:${KEYS.other}`,
+      ADMIN_KEY: KEYS.admin,
       ALLOW_PRIVATE_TARGETS: '127.0.0.1',
       ALLOW_PRIVATE_WEBHOOKS: `${receiver.address},${slow.address}`,
       WEBHOOK_RETRY_MS: RETRY_MS.join(),
@@ -245,6 +246,27 @@ describe('a crawl with a webhook', () => {
     expect(request!.event).toMatchObject({ type: 'crawl.failed', id: body.id, success: false, data: [] });
     expect(request!.event.error).toEqual(expect.any(String));
   }, 60_000);
+});
+
+describe('a secret that is replaced', () => {
+  it('still signs beside the new one, in a header of its own', async () => {
+    const admin = new ApiClient(cluster.url, KEYS.admin);
+    const other = new ApiClient(cluster.url, KEYS.other);
+    const teams = (await admin.call('/admin/teams')).body.teams as { id: string; name: string }[];
+    const path = `/admin/teams/${teams.find(({ name }) => name === 'other')!.id}/webhook-secret`;
+    for (const secret of ['the secret before', 'the secret after'])
+      expect((await admin.call(path, { method: 'PUT', json: { secret } })).status).toBe(200);
+    const order = { urls: [site.startUrl('replaced')], webhook: receiver.url('/replaced'), ...OPTIONS };
+    expect((await other.post('/v2/batch/scrape', order)).status).toBe(200);
+    await receiver.until('/replaced', hasEnded);
+    const requests = receiver.at('/replaced');
+    expect(requests).toHaveLength(3);
+    for (const { raw, headers } of requests)
+      expect(headers).toMatchObject({
+        'x-firecrawl-signature': signatureOf(raw, 'the secret after'),
+        'x-troupe-signature-previous': signatureOf(raw, 'the secret before'),
+      });
+  }, 30_000);
 });
 
 describe('a batch with a webhook', () => {

@@ -30,6 +30,7 @@ const LONG_TEXT = 'x'.repeat(1_000_000);
 const NEXT_TEXT_MS = 50;
 const NEXT_KILL_MS = 500;
 const SHOWN_AT_ONCE = 6;
+const ASKED_AT_ONCE = 8;
 /** More than the connections of a gateway. */
 const READERS = 16;
 const NOTHING = () => Promise.resolve();
@@ -41,7 +42,7 @@ export function faultRounds(stage: FaultStage): Fault[][] {
     [poisonedMailbox(stage), hurriedRedirect(stage), lockedTable(stage), ...(isMounted ? [fullDisk(stage)] : [])],
     [killedTabs(stage)],
     [stoppedDispatcher(stage), heldMemory(stage)],
-    [hangingSite(stage), deadSite(stage), stalledScheduler(stage)],
+    [hangingSite(stage), deadSites(stage), stalledScheduler(stage)],
   ];
 }
 
@@ -176,19 +177,21 @@ function hangingSite({ api, sites }: FaultStage): Fault {
   };
 }
 
-function deadSite({ api }: FaultStage): Fault {
+/** Another site each time: one that fails is asked less and less often. */
+function deadSites({ api, sites }: FaultStage): Fault {
   let isOver = false;
-  let asking: Promise<void> = Promise.resolve();
+  let asking: Promise<unknown> = Promise.resolve();
+  const dead = sites.deadHosts();
   const ask = async () => {
     while (!isOver) {
-      await api.post('/v2/scrape', { url: 'http://127.0.0.1:1/', maxAge: 0, timeout: 2_000 });
+      await api.post('/v2/scrape', { url: dead.next().value, maxAge: 0, timeout: 2_000 });
       await sleep(50);
     }
   };
   return {
-    what: 'nobody listens at the address of a site',
+    what: 'nobody listens at the addresses of some sites',
     alerts: [{ name: 'TroupeHostErrors' }],
-    begin: async () => void (asking = ask()),
+    begin: async () => void (asking = Promise.all(Array.from({ length: ASKED_AT_ONCE }, ask))),
     async end() {
       isOver = true;
       await asking;

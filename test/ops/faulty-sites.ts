@@ -56,6 +56,11 @@ export class FaultySites {
     return Array.from({ length: count }, (_, i) => `http://${hostName(i)}:${this.main.port}/page/${i}`);
   }
 
+  /** Sites without a server, over and over. */
+  *deadHosts(): Generator<string, never> {
+    for (let i = 0; ; i++) yield `http://${hostName(i % MOST_HOSTS)}:1/`;
+  }
+
   get resolver(): string {
     return this.dns.address;
   }

@@ -28,7 +28,7 @@ const NO_RESULTS = {
   modelResult: () => Promise.resolve(null),
 };
 
-let posted: { url: string; body: string; signature: string | null }[];
+let posted: { url: string; body: string; signatures: Record<string, string> }[];
 let mail: PostDone[];
 let recorded: DeliveryAttempt[];
 let result: StoredModelResult | null;
@@ -53,11 +53,11 @@ function runner(rest: Partial<PostParts> = {}): PostRunner {
       modelResult: () => Promise.resolve(result),
     },
     blobs: { get: () => Promise.reject(new Error('gone')) },
-    secrets: { of: () => Promise.resolve('secret') },
+    secrets: { of: () => Promise.resolve({ current: 'secret', previous: null }) },
     receivers: {
       visit: (_url, work) => work(),
-      post: (url, _headers, body, signature) => {
-        posted.push({ url: url.href, body: body.toString(), signature });
+      post: (url, _headers, body, signatures) => {
+        posted.push({ url: url.href, body: body.toString(), signatures });
         return answer(body.toString());
       },
     },
@@ -77,6 +77,9 @@ beforeEach(() => {
   };
 });
 
+const signed = (body: string, secret: string): string =>
+  `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+
 const results = (): (number | string | null)[][] =>
   mail.flatMap((done) => done.results.map(({ eventNo, status, error }) => [eventNo, status, error]));
 
@@ -86,8 +89,8 @@ describe('a run of posts', () => {
     expect(posted.map(({ body }) => (JSON.parse(body) as { data: object[] }).data)).toEqual(
       [1, 2, 3].map((ord) => [{ markdown: `p${ord}` }]),
     );
-    for (const { body, signature } of posted)
-      expect(signature).toBe(`sha256=${createHmac('sha256', 'secret').update(body).digest('hex')}`);
+    for (const { body, signatures } of posted)
+      expect(signatures).toEqual({ 'x-firecrawl-signature': signed(body, 'secret') });
     expect(mail).toMatchObject([{ run: 3, attempt: 1 }]);
     expect(results()).toEqual([
       [1, 200, null],
@@ -103,8 +106,18 @@ describe('a run of posts', () => {
   });
 
   it('signs nothing for a team without a secret', async () => {
-    await runner({ secrets: { of: () => Promise.resolve(null) } }).run(POST);
-    expect(posted.every(({ signature }) => signature === null)).toBe(true);
+    await runner({ secrets: { of: () => Promise.resolve({ current: null, previous: null }) } }).run(POST);
+    expect(posted.map(({ signatures }) => signatures)).toEqual([{}, {}, {}]);
+  });
+
+  it('signs with the secret before the present one too, while there is one', async () => {
+    await runner({ secrets: { of: () => Promise.resolve({ current: 'new', previous: 'old' }) } }).run(POST);
+    expect(posted).toHaveLength(3);
+    for (const { body, signatures } of posted)
+      expect(signatures).toEqual({
+        'x-firecrawl-signature': signed(body, 'new'),
+        'x-troupe-signature-previous': signed(body, 'old'),
+      });
   });
 
   it('reports what is on record already instead of posting it', async () => {

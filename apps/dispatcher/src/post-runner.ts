@@ -13,9 +13,10 @@ import { eventBody, eventOf, MAX_BODY_BYTES } from './event-body.js';
 import { dataOfEvents, type EventData } from './event-data.js';
 import { Gate } from './gate.js';
 import { PostReport } from './post-report.js';
+import type { WebhookSecrets } from '@troupe/persistence';
 import type { Blobs, Deliveries, Mailboxes, Secrets } from './ports.js';
 import type { Answer, Receivers } from './receivers.js';
-import { signatureOf } from './sign.js';
+import { signaturesOf } from './sign.js';
 
 export interface PostParts {
   instance: string;
@@ -31,7 +32,7 @@ export interface PostParts {
 /** A run under way. */
 interface PostRun {
   post: Post;
-  secret: string | null;
+  secrets: WebhookSecrets;
   report: PostReport;
   /** When it is recorded. */
   trace: TraceParent | undefined;
@@ -55,9 +56,9 @@ export class PostRunner {
     const report = new PostReport(post, this.parts.mailboxes, this.parts.instance, trace);
     try {
       const left = await this.withoutAttempted(post, report);
-      const secret = await this.parts.secrets.of(post.team);
+      const secrets = await this.parts.secrets.of(post.team);
       for (let i = 0; i < left.length && !this.draining; i += SLICE)
-        await this.postSlice({ post, secret, report, trace }, left.slice(i, i + SLICE));
+        await this.postSlice({ post, secrets, report, trace }, left.slice(i, i + SLICE));
     } finally {
       await report.end();
     }
@@ -95,7 +96,7 @@ export class PostRunner {
   private async postEvent(run: PostRun, eventNo: number, data: EventData): Promise<PostResult> {
     const atMs = Date.now();
     const startedMs = performance.now();
-    const answer = await this.recorded(run, eventNo, () => this.exchange(run.post, eventNo, data, run.secret));
+    const answer = await this.recorded(run, eventNo, () => this.exchange(run, eventNo, data));
     return { eventNo, ...answer, ms: Math.round(performance.now() - startedMs), atMs };
   }
 
@@ -114,13 +115,13 @@ export class PostRunner {
     );
   }
 
-  private async exchange(post: Post, eventNo: number, data: EventData, secret: string | null): Promise<Answer> {
+  private async exchange({ post, secrets }: PostRun, eventNo: number, data: EventData): Promise<Answer> {
     if (data === undefined) return { status: null, error: `the ${whatIsGone(post, eventNo)} is no longer stored` };
     const document = await this.read(data).catch(() => undefined);
     if (document === undefined) return { status: null, error: 'the stored page could not be read' };
     const body = eventBody(post, eventNo, document);
-    const signature = secret === null ? null : signatureOf(body, secret);
-    return this.parts.receivers.post(new URL(post.webhook.url), post.webhook.headers, body, signature);
+    const signatures = signaturesOf(body, secrets);
+    return this.parts.receivers.post(new URL(post.webhook.url), post.webhook.headers, body, signatures);
   }
 
   private read(data: NonNullable<EventData>): Promise<Buffer | null> {

@@ -5,6 +5,7 @@ import { isTroupeError } from '@troupe/contracts';
 import { basicAuth, connectOf, Connector, type Resolver } from '@troupe/egress';
 import type { Agent } from 'undici';
 import { KeyedGates } from './gate.js';
+import { SIGNATURE_HEADERS } from './sign.js';
 
 export interface ReceiverOptions {
   resolver: Resolver;
@@ -20,7 +21,7 @@ export interface ReceiverOptions {
 export type Answer = { status: number; error: null } | { status: null; error: string };
 
 /** What a delivery says itself. */
-const OWN_HEADERS = new Set(['content-type', 'content-length', 'host', 'x-firecrawl-signature']);
+const OWN_HEADERS = new Set(['content-type', 'content-length', 'host', ...SIGNATURE_HEADERS]);
 const TIMEOUT_MS = 10_000;
 const PER_HOST = 5;
 /** Shorter than the idle time of common servers, so that none closes a connection just when it is used again. */
@@ -45,10 +46,15 @@ export class Receivers {
     return this.hosts.pass(url.hostname, work);
   }
 
-  /** Never rejects. @param headers of the caller; the names that a delivery owns are left out */
-  async post(url: URL, headers: Record<string, string>, body: Buffer, signature: string | null): Promise<Answer> {
+  /** Never rejects. @param headers of the caller; the names that a delivery owns are left out @param signatures headers */
+  async post(
+    url: URL,
+    headers: Record<string, string>,
+    body: Buffer,
+    signatures: Record<string, string>,
+  ): Promise<Answer> {
     const startedAt = performance.now();
-    const answer = await this.exchange(url, this.headersFor(url, headers, signature), body);
+    const answer = await this.exchange(url, this.headersFor(url, headers, signatures), body);
     this.options.onAnswer?.(answer, performance.now() - startedAt);
     return answer;
   }
@@ -92,16 +98,18 @@ export class Receivers {
     }
   }
 
-  private headersFor(url: URL, own: Record<string, string>, signature: string | null): Record<string, string> {
+  private headersFor(
+    url: URL,
+    own: Record<string, string>,
+    signatures: Record<string, string>,
+  ): Record<string, string> {
     const headers: Record<string, string> = { 'user-agent': this.options.userAgent };
     if (url.username !== '') headers.authorization = basicAuth(url);
     for (const [name, value] of Object.entries(own)) {
       const key = name.toLowerCase();
       if (!OWN_HEADERS.has(key)) headers[key] = value;
     }
-    headers['content-type'] = 'application/json';
-    if (signature !== null) headers['x-firecrawl-signature'] = signature;
-    return headers;
+    return { ...headers, 'content-type': 'application/json', ...signatures };
   }
 
   /** Shown to the owner of the job: never the address, which may hold a password. */

@@ -1,6 +1,6 @@
 /** Secrets that deliveries are signed with, as the teams have them now. */
 import type { Uuid } from '@troupe/contracts';
-import type { DeliveryRepository } from '@troupe/persistence';
+import type { DeliveryRepository, WebhookSecrets } from '@troupe/persistence';
 import { LRUCache } from 'lru-cache';
 
 /** How long a rotated secret may still be used. */
@@ -8,15 +8,15 @@ const FRESH_MS = 30_000;
 const MAX_TEAMS = 1_000;
 
 export class TeamSecrets {
-  private readonly known = new LRUCache<Uuid, { secret: string | null }>({ max: MAX_TEAMS, ttl: FRESH_MS });
+  private readonly known = new LRUCache<Uuid, WebhookSecrets>({ max: MAX_TEAMS, ttl: FRESH_MS });
 
-  constructor(private readonly deliveries: Pick<DeliveryRepository, 'webhookSecret'>) {}
+  constructor(private readonly deliveries: Pick<DeliveryRepository, 'webhookSecrets'>) {}
 
-  async of(team: Uuid): Promise<string | null> {
+  async of(team: Uuid): Promise<WebhookSecrets> {
     const known = this.known.get(team);
-    if (known !== undefined) return known.secret;
-    const secret = await this.deliveries.webhookSecret(team);
-    this.known.set(team, { secret });
-    return secret;
+    if (known !== undefined) return known;
+    const secrets = await this.deliveries.webhookSecrets(team);
+    this.known.set(team, secrets);
+    return secrets;
   }
 }

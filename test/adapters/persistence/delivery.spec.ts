@@ -125,12 +125,19 @@ describe('what a dispatcher reads', () => {
     expect(await deliveries.pageCount(jobNoOf(1, 1n))).toBe(0);
   });
 
-  it('is the secret of a team, or none', async () => {
+  it('are the secrets of a team: the former one for a day, or none', async () => {
     const { rows } = await db.pool.query<{ id: string }>(
-      `INSERT INTO team (name, concurrency, webhook_secret) VALUES ($1, 1, 's'), ($2, 1, NULL) RETURNING id`,
-      [randomUUID(), randomUUID()],
+      `INSERT INTO team (name, concurrency, webhook_secret, webhook_secret_previous, webhook_secret_rotated_at)
+        VALUES ($1, 1, 's', NULL, now()), ($2, 1, NULL, NULL, NULL), ($3, 1, 's', 'former', now() - interval '23 hours'),
+          ($4, 1, 's', 'former', now() - interval '25 hours') RETURNING id`,
+      Array.from({ length: 4 }, () => randomUUID()),
     );
-    expect(await Promise.all(rows.map(({ id }) => deliveries.webhookSecret(id)))).toEqual(['s', null]);
-    expect(await deliveries.webhookSecret(randomUUID())).toBeNull();
+    expect(await Promise.all(rows.map(({ id }) => deliveries.webhookSecrets(id)))).toEqual([
+      { current: 's', previous: null },
+      { current: null, previous: null },
+      { current: 's', previous: 'former' },
+      { current: 's', previous: null },
+    ]);
+    expect(await deliveries.webhookSecrets(randomUUID())).toEqual({ current: null, previous: null });
   });
 });

@@ -3,6 +3,16 @@ import type { JobNo, JobStatus, Uuid } from '@troupe/contracts';
 import type pg from 'pg';
 import { groupBy } from '../actor-store/statement.js';
 
+/** How long a webhook secret that has been replaced still signs. */
+export const FORMER_SECRET_HOURS = 24;
+
+export interface WebhookSecrets {
+  /** null: the team signs nothing. */
+  current: string | null;
+  /** The one before, while it signs too. */
+  previous: string | null;
+}
+
 /** A stored page that is to be posted. */
 export interface PostedPage {
   ord: number;
@@ -65,14 +75,15 @@ export class DeliveryRepository {
     return rows.map(toAttempt);
   }
 
-  /** null: the team signs nothing. */
-  async webhookSecret(team: Uuid): Promise<string | null> {
-    const { rows } = await this.pool.query<{ webhook_secret: string | null }>({
-      name: 'webhook-secret',
-      text: 'SELECT webhook_secret FROM team WHERE id = $1',
-      values: [team],
+  async webhookSecrets(team: Uuid): Promise<WebhookSecrets> {
+    const { rows } = await this.pool.query<WebhookSecrets>({
+      name: 'webhook-secrets',
+      text: `SELECT webhook_secret AS current,
+          CASE WHEN webhook_secret_rotated_at > now() - make_interval(hours => $2) THEN webhook_secret_previous END AS previous
+        FROM team WHERE id = $1`,
+      values: [team, FORMER_SECRET_HOURS],
     });
-    return rows[0]?.webhook_secret ?? null;
+    return rows[0] ?? { current: null, previous: null };
   }
 
   async pageCount(jobNo: JobNo): Promise<number> {

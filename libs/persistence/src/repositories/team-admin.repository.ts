@@ -68,7 +68,7 @@ const LIST_KEYS = `SELECT ${KEY_COLUMNS} FROM api_key WHERE team_id = $1 ORDER B
 const REVOKE_KEY = `UPDATE api_key SET revoked_at = coalesce(revoked_at, now()) WHERE team_id = $1 AND id = $2
   RETURNING ${KEY_COLUMNS}`;
 
-/** The former secret stays beside the new one: receivers may check by it for a day. */
+/** The former secret stays beside the new one, for receivers that check by it still. */
 const SET_SECRET = `UPDATE team SET webhook_secret_previous = webhook_secret, webhook_secret = $2,
     webhook_secret_rotated_at = now() WHERE id = $1 RETURNING id`;
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put } from '@nestjs/common';
 import { shownProxy, type ProxyLists, type Uuid } from '@troupe/contracts';
 import {
+  FORMER_SECRET_HOURS,
   TeamAdminRepository,
   type AuditAuthor,
   type KeyRecord,
@@ -15,8 +16,6 @@ import { readBody, type ReadBody } from '../validation/read-body.js';
 import { AdminOnly, AsAuthor } from './admin.guard.js';
 import { KeyDto, ModelDto, ProxiesDto, TeamDto, TeamPatchDto, WebhookSecretDto } from './teams.dto.js';
 
-/** How long the former webhook secret is still good for. */
-const OLD_SECRET_HOURS = 24;
 const TEAM_ID = new IdPipe('team');
 const KEY_ID = new IdPipe('key');
 
@@ -96,7 +95,9 @@ export class AdminTeamsController {
     const { hasWebhookSecret } = await this.teamOf(id);
     const secret = body.secret ?? randomBytes(32).toString('hex');
     if (!(await this.teams.setWebhookSecret(id, secret, by))) throw teamNotFound();
-    const oldValidUntil = hasWebhookSecret ? new Date(Date.now() + OLD_SECRET_HOURS * 3_600_000).toISOString() : null;
+    const oldValidUntil = hasWebhookSecret
+      ? new Date(Date.now() + FORMER_SECRET_HOURS * 3_600_000).toISOString()
+      : null;
     return { success: true, secret, oldValidUntil };
   }
 

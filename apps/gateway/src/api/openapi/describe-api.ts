@@ -156,6 +156,12 @@ function describeWebhooks(): Record<string, object> {
       description: 'sha256= and the HMAC-SHA256 of the body in hex, when the team has a webhook secret',
       schema: { type: 'string' },
     },
+    {
+      name: 'X-Troupe-Signature-Previous',
+      in: 'header',
+      description: 'the same with the secret before the present one, for 24 h after it was replaced',
+      schema: { type: 'string' },
+    },
   ];
   const responses = { '2XX': { description: 'Received; anything else is sent again' } };
   return Object.fromEntries(

@@ -129,7 +129,10 @@ export const OPERATION_SCHEMAS = {
   ApiKeys: object({ success, keys: listOf(key) }),
   WebhookSecret: object(
     { success, secret: text, oldValidUntil: orNull(time) },
-    { description: 'The secret is told this once.' },
+    {
+      description:
+        'The secret is told this once. The one before signs too until `oldValidUntil`: `X-Troupe-Signature-Previous`.',
+    },
   ),
   Usage: object({
     success,

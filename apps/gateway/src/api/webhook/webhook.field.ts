@@ -20,7 +20,13 @@ const MAX_URL_CHARS = 2_048;
 const MAX_HEADER_CHARS = 16_384;
 const MAX_METADATA_BYTES = 8 * 1024;
 const MAX_EVENTS = 50;
-const OVERRIDDEN = new Set(['content-type', 'content-length', 'host', 'x-firecrawl-signature']);
+const OVERRIDDEN = new Set([
+  'content-type',
+  'content-length',
+  'host',
+  'x-firecrawl-signature',
+  'x-troupe-signature-previous',
+]);
 /** Crawls and batches take each other's events. */
 const PAGE_JOBS: readonly JobKind[] = ['crawl', 'batch'];
 
