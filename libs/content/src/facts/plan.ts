@@ -1,6 +1,5 @@
 /** A schema of selectors, made ready: every selector compiled and every name hashed once, however many elements are read. */
 import type { SelectorSchema } from '@troupe/contracts';
-import { LRUCache } from 'lru-cache';
 import { hashName } from '../tags.js';
 import type { Query } from './node-search.js';
 import { IndexKeys } from './page-index.js';
@@ -12,6 +11,7 @@ export interface Attribute {
 }
 
 interface Found {
+  selector: string | null;
   /** null: the place itself. */
   query: Query | null;
   /** Attribute that the query ends with; null: it ends with elements. */
@@ -27,6 +27,7 @@ export interface ObjectPlan extends Found {
 
 export interface ListPlan {
   type: 'list';
+  selector: string;
   query: Query;
   end: Attribute | null;
   item: Plan;
@@ -48,38 +49,39 @@ export interface CompiledFacts {
   readonly keys: IndexKeys;
 }
 
-/** Of the texts of all schemas that are kept. */
-const MAX_KEPT_CHARS = 2_000_000;
-const MAX_KEPT = 500;
-const kept = new LRUCache<string, CompiledFacts>({
-  max: MAX_KEPT,
-  maxSize: MAX_KEPT_CHARS,
-  sizeCalculation: (_, text) => text.length,
-});
+/** Most of them that are kept: what costs most, reading a selector, is kept longer (query.ts). */
+const MAX_KEPT = 30;
+/** Those that were asked for last come first. */
+const kept: CompiledFacts[] = [];
 
 /** A schema comes with every page of its job, as a copy each time. @throws TroupeError BAD_REQUEST for a bad selector */
 export function compileFacts(schema: SelectorSchema): CompiledFacts {
-  const text = textOf(schema);
-  const known = kept.get(text);
-  if (known !== undefined) return known;
-  const plan = planOf(schema);
-  const compiled = { plan, keys: new IndexKeys(queriesOf(plan).flatMap(({ keys }) => keys)) };
-  kept.set(text, compiled);
+  const place = kept.findIndex(({ plan }) => isPlanOf(plan, schema));
+  if (place === 0) return kept[0]!;
+  const [known] = place < 0 ? [] : kept.splice(place, 1);
+  const compiled = known ?? compile(schema);
+  kept.unshift(compiled);
+  if (kept.length > MAX_KEPT) kept.pop();
   return compiled;
 }
 
-/** No other schema has the same; written in a quarter of the time that its JSON takes. */
-function textOf(schema: SelectorSchema): string {
-  const found = partOf(schema.selector);
-  if (schema.type === 'value') return `=${found}${partOf(schema.attribute)}${schema.as}`;
-  if (schema.type === 'list') return `[${found}${textOf(schema.item)}`;
-  let text = `{${found}`;
-  for (const name of Object.keys(schema.fields)) text += `${partOf(name)}${textOf(schema.fields[name]!)}`;
-  return `${text}}`;
+function compile(schema: SelectorSchema): CompiledFacts {
+  const plan = planOf(schema);
+  return { plan, keys: new IndexKeys(queriesOf(plan).flatMap(({ keys }) => keys)) };
 }
 
-function partOf(text: string | null): string {
-  return text === null ? '-' : `${text.length}:${text}`;
+/** Whether the schema is the one that the plan was made of. */
+function isPlanOf(plan: Plan, schema: SelectorSchema): boolean {
+  if (plan.selector !== schema.selector) return false;
+  if (schema.type === 'list') return plan.type === 'list' && isPlanOf(plan.item, schema.item);
+  if (schema.type === 'value')
+    return plan.type === 'value' && plan.as === schema.as && (plan.attribute?.name ?? null) === schema.attribute;
+  if (plan.type !== 'object') return false;
+  const names = Object.keys(schema.fields);
+  return (
+    names.length === plan.names.length &&
+    names.every((name, i) => name === plan.names[i] && isPlanOf(plan.fields[i]!, schema.fields[name]!))
+  );
 }
 
 function planOf(schema: SelectorSchema): Plan {
@@ -93,7 +95,13 @@ function planOf(schema: SelectorSchema): Plan {
       };
     case 'list': {
       const query = compileQuery(schema.selector);
-      return { type: 'list', query, end: attributeOf(query.attribute), item: planOf(schema.item) };
+      return {
+        type: 'list',
+        selector: schema.selector,
+        query,
+        end: attributeOf(query.attribute),
+        item: planOf(schema.item),
+      };
     }
     case 'value':
       return {
@@ -114,7 +122,7 @@ function queriesOf(plan: Plan): Query[] {
 
 function foundBy(selector: string | null): Found {
   const query = selector === null ? null : compileQuery(selector);
-  return { query, end: attributeOf(query?.attribute ?? null) };
+  return { selector, query, end: attributeOf(query?.attribute ?? null) };
 }
 
 function attributeOf(name: string | null): Attribute | null {
