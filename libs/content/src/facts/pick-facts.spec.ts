@@ -160,3 +160,37 @@ describe('work of selectors', () => {
     expect(warnings).toEqual([expect.stringContaining('10000 items')]);
   });
 });
+
+describe('schemas one after the other', () => {
+  it('are told apart by any part of them, and found again after many others', () => {
+    const html = '<p id="7" class="x">1.5</p><i>2</i>';
+    const cases: [wire: unknown, expected: unknown][] = [
+      [
+        { a: 'p', b: 'i' },
+        { a: '1.5', b: '2' },
+      ],
+      [
+        { b: 'i', a: 'p' },
+        { b: '2', a: '1.5' },
+      ],
+      [{ a: 'p' }, { a: '1.5' }],
+      [{ b: 'p' }, { b: '1.5' }],
+      [{ a: 'i' }, { a: '2' }],
+      [{ a: ['p'] }, { a: ['1.5'] }],
+      [{ a: { selector: 'p', type: 'number' } }, { a: 1.5 }],
+      [{ a: { selector: 'p', attribute: 'id' } }, { a: '7' }],
+      [{ a: { selector: 'p', attribute: 'class' } }, { a: 'x' }],
+      [{ a: { b: 'p' } }, { a: { b: '1.5' } }],
+      [{ a: { $: 'p', b: '.' } }, { a: { b: '1.5' } }],
+      [[{ $: 'p', b: '.' }], [{ b: '1.5' }]],
+      [[{ $: 'i', b: '.' }], [{ b: '2' }]],
+      ['p', '1.5'],
+    ];
+    const others = Array.from({ length: 40 }, (_, i): [unknown, unknown] => [
+      `p:nth-child(${i + 1})`,
+      i === 0 ? '1.5' : null,
+    ]);
+    for (const [wire, expected] of [...cases, ...cases.toReversed(), ...others, ...cases])
+      expect(JSON.stringify(facts(wire, html))).toBe(JSON.stringify(expected));
+  });
+});
