@@ -767,9 +767,10 @@ export class CrawlWorld {
     }
     const finals = tables.pages.map((page) => page.finalUrl);
     if (new Set(finals).size !== finals.length) fail('I2', `a page came twice: ${finals.join(' ')}`);
-    const hasHistory = job.tracks === true && tables.row!.status === 'completed';
+    const lost = this.lostPages(job);
+    const hasHistory = job.tracks === true && !lost.has(this.site.base);
     const tracked = hasHistory ? this.store.tracked.map(({ url }) => url) : [];
-    const expected = expectedPages(this.site, this.lostPages(job), tracked);
+    const expected = expectedPages(this.site, lost, tracked);
     this.checkHidden(job, fail);
     if (tables.outcomes.size < job.limit && tables.frontier.size > 0)
       fail('I10', `${tables.frontier.size} URLs left over`);

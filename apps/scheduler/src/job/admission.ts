@@ -74,14 +74,13 @@ export class Admission {
     return true;
   }
 
-  /** As entries of a sitemap: they are found where links begin. */
+  /** As entries of a sitemap, they begin at depth 0. What this crawl would ask for without its query is another page. */
   history(pages: readonly TrackedPage[]): void {
     const whole = this.state.scope!;
     const scope = compileScope(whole);
     const links = pages
-      .map(({ url }) => fetchUrl(url, whole))
-      .filter((url) => scope.check(url, 0) === null)
-      .map((url) => ({ url, h: fingerprintUrl(url, whole) }));
+      .filter(({ url }) => fetchUrl(url, whole) === url && scope.check(url, 0) === null)
+      .map(({ url }) => ({ url, h: fingerprintUrl(url, whole) }));
     this.add(links, { depth: 0, parent: FROM_HISTORY });
   }
 

@@ -63,7 +63,7 @@ describe('a crawl that tracks changes', () => {
 
   it('takes from its histories only what it would follow as a link, and each page once', () => {
     const tracked = [
-      ...at('/docs/a', '/docs/a?page=2', '/docs/private', '/blog', '/docs/file.zip'),
+      ...at('/docs/a', '/docs/b?page=2', '/docs/private', '/blog', '/docs/file.zip'),
       { urlH: 'h 8080', url: 'http://h.test:8080/docs/b' },
       { urlH: 'h sub', url: 'http://www2.h.test/docs/b' },
     ];
@@ -135,12 +135,45 @@ describe('a crawl that tracks changes', () => {
     expect(runOut(run, {})).toEqual(['/old']);
   });
 
-  it('is over at once when it is cancelled before it has read them', () => {
-    const run = crawl(at('/old'));
-    run.runAll((item) => pageOf(item));
-    run.turn({ type: 'Cancel', job: 'j' });
-    expect(run.last).toMatchObject({ status: 'cancelled', finished: true });
-    expect(run.lanes).toEqual([]);
+  it('is over at once when it is cancelled before it has read them, or while it visits them', () => {
+    const early = crawl(at('/old'));
+    const lane = early.lanes.shift()!;
+    early.turn({ type: 'Pause', job: 'j', cmd: 'c1', v: 1, paused: true });
+    early.runLane(lane, (item) => pageOf(item));
+    early.turn({ type: 'Cancel', job: 'j' });
+    expect(early.last).toMatchObject({ status: 'cancelled', completed: 1, finished: true });
+    expect(early.historyRanges).toEqual([]);
+
+    const late = crawl(at('/old', '/older'));
+    late.runLane(late.lanes.shift()!, (item) => pageOf(item));
+    late.wait(0);
+    expect(late.lanes.flatMap(({ items }) => items)).toHaveLength(2);
+    late.turn({ type: 'Cancel', job: 'j' });
+    expect(late.last).toMatchObject({ status: 'cancelled', completed: 1, finished: true });
+    expect(late.state.discovered).toBe(3);
+  });
+
+  it('asks for none when links were left out for want of room: they may lead there', () => {
+    const paths = Array.from({ length: 1_200 }, (_, i) => `/p${i}`);
+    const run = crawl(at('/old'), { limit: 50 });
+    const forbidden = (item: LaneItem) =>
+      item.url === ROOT ? pageOf(item) : pageOf(item, { outcome: 'robots', statusCode: 0, inline: null, credits: 0 });
+    expect(runOut(run, { '/': paths }, forbidden)).toEqual([]);
+    expect(run.last).toMatchObject({
+      status: 'completed',
+      completed: 1,
+      warning: expect.stringContaining('could be kept'),
+    });
+  });
+
+  it('asks for none when its start page could not be read, whatever a sitemap names', () => {
+    const run = crawl(at('/old'), { scope: { sitemap: 'include' } });
+    const noStart = (item: LaneItem) => (item.url === ROOT ? failedPage(item) : pageOf(item));
+    run.turn({ type: 'RobotsDone', host: 'h.test', status: 200, crawlDelayMs: null, sitemaps: [], error: null });
+    const chunk = { children: [], excluded: null, last: true, more: false, error: null };
+    run.turn({ type: 'SitemapChunk', file: 1, chunk: 0, urls: linksTo('/named'), ...chunk });
+    expect(runOut(run, {}, noStart)).toEqual([]);
+    expect(run.last).toMatchObject({ status: 'completed', completed: 2 });
   });
 
   it('fails as any other when its start page gives nothing', () => {

@@ -9,10 +9,13 @@ import { isKickoffDone } from './kickoff.js';
 
 const PAGES_AT_ONCE = 500;
 
-/** The crawl is not over before it has looked into its histories. One whose start page is not to be had looks into none. */
+/**
+ * The crawl is not over before it has looked into its histories. It looks into none when it cannot tell what is linked: its
+ * start page was not to be had, or links were left out for want of room.
+ */
 export function owesHistory(state: JobState): boolean {
-  const hasBegun = state.startError === null || state.ord > 0;
-  return tagOf(state) !== undefined && state.history?.isOver !== true && hasBegun;
+  const hasSeenLinks = state.startError === null && !state.truncated;
+  return hasSeenLinks && tagOf(state) !== undefined && state.history?.isOver !== true;
 }
 
 /** Everything that was linked or named has been fetched, and there is something left of the limit. */
