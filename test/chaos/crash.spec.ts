@@ -16,6 +16,9 @@ const PAGES = 2_200;
 /** Of the crawls that see one kind of trouble. */
 const SMALL = 500;
 const BATCH = 500;
+/** Pages whose changes are tracked: each is given 5 s to settle. */
+const TRACKED = 40;
+const TRACKING = { formats: ['markdown', 'changeTracking'], timeout: 60_000 };
 /** A crawl that is not over by then hangs. */
 const PATIENCE_MS = 180_000;
 const TEST_MS = PATIENCE_MS + 90_000;
@@ -252,6 +255,36 @@ describe('a cluster whose processes are killed', () => {
       const books = await readBooks(cluster, id);
       expectSameUrls(books.finalUrls, new Set(urls));
       expectBalanced(books, BATCH);
+    },
+    TEST_MS,
+  );
+
+  it(
+    'visits what a history knows once, whoever dies on the way',
+    async () => {
+      small.latencyMs = FAST_MS;
+      const batches = new JobClient(cluster, 'batch/scrape');
+      const urls = Array.from({ length: TRACKED }, (_, i) => small.leaf('history', i));
+      await batches.end(await batches.start({ urls, ...TRACKING }), PATIENCE_MS);
+      const [url] = urls;
+      const rules = { url, limit: 1_000, sitemap: 'skip', crawlEntireDomain: true };
+      const id = await crawls.start({ ...rules, scrapeOptions: TRACKING });
+      await sleep(500);
+      const returns = [await kill(await ownerOf(id))];
+      await untilCompleted(id, 1);
+      returns.push(await kill('nats-server'), await kill(await ownerOf(id)));
+      await untilCompleted(id, 5);
+      returns.push(await kill(await ownerOf(id)));
+      await Promise.all(returns.map((wait) => wait()));
+      await crawls.end(id, PATIENCE_MS);
+      const books = await readBooks(cluster, id);
+      expectSameUrls(books.finalUrls, new Set(urls));
+      expectBalanced(books, TRACKED);
+      for (const { metadata, changeTracking } of await crawls.documents(id))
+        expect([metadata.url, changeTracking]).toMatchObject([
+          metadata.url,
+          { changeStatus: 'same', visibility: metadata.url === url ? 'visible' : 'hidden' },
+        ]);
     },
     TEST_MS,
   );
