@@ -27,8 +27,8 @@ export function isHistoryDue(state: JobState): boolean {
 
 /** What to read next: of the site of the start page only, whatever other sites the crawl may follow links to. */
 export function nextHistory(state: JobState): HistoryRange | null {
-  const tag = tagOf(state);
-  if (tag === undefined || !isHistoryDue(state)) return null;
+  const tag = isHistoryDue(state) ? tagOf(state) : undefined;
+  if (tag === undefined) return null;
   const { team, scope, history } = state;
   return { team, tag, siteH: siteOf(scope!.base), after: history?.after ?? null, limit: PAGES_AT_ONCE };
 }
