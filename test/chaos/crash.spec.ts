@@ -16,6 +16,9 @@ const PAGES = 2_200;
 /** Of the crawls that see one kind of trouble. */
 const SMALL = 500;
 const BATCH = 500;
+/** Pages whose changes are tracked: each is given 5 s to settle. */
+const TRACKED = 40;
+const TRACKING = { formats: ['markdown', 'changeTracking'], timeout: 60_000 };
 /** A crawl that is not over by then hangs. */
 const PATIENCE_MS = 180_000;
 const TEST_MS = PATIENCE_MS + 90_000;
@@ -46,12 +49,15 @@ const OPTIONS = { formats: ['markdown'], timeout: 10_000 };
 
 let site: KnownSite;
 let small: KnownSite;
+/** A host of its own: lanes of one that was quick before would be too long for pages that take 5 s. */
+let tracked: KnownSite;
 let cluster: TestCluster;
 let crawls: JobClient;
 
 beforeAll(async () => {
   site = await KnownSite.start({ pages: PAGES });
   small = await KnownSite.start({ pages: SMALL });
+  tracked = await KnownSite.start({ pages: 1 });
   cluster = await startCluster({
     args: ['--schedulers', '2', '--fetchers', '2', '--converters', '1'],
     // Kept when named, for a look at its logs.
@@ -72,6 +78,7 @@ afterAll(async () => {
   await cluster?.stop();
   await site?.stop();
   await small?.stop();
+  await tracked?.stop();
 }, 90_000);
 
 const say = (text: string): void => void process.stderr.write(`    ${text}\n`);
@@ -252,6 +259,35 @@ describe('a cluster whose processes are killed', () => {
       const books = await readBooks(cluster, id);
       expectSameUrls(books.finalUrls, new Set(urls));
       expectBalanced(books, BATCH);
+    },
+    TEST_MS,
+  );
+
+  it(
+    'visits what a history knows once, whoever dies on the way',
+    async () => {
+      const batches = new JobClient(cluster, 'batch/scrape');
+      const urls = Array.from({ length: TRACKED }, (_, i) => tracked.leaf('history', i));
+      await batches.end(await batches.start({ urls, ...TRACKING }), PATIENCE_MS);
+      const [url] = urls;
+      const rules = { url, limit: 1_000, sitemap: 'skip', crawlEntireDomain: true };
+      const id = await crawls.start({ ...rules, scrapeOptions: TRACKING });
+      await sleep(500);
+      const returns = [await kill(await ownerOf(id))];
+      await untilCompleted(id, 1);
+      returns.push(await kill('nats-server'), await kill(await ownerOf(id)));
+      await untilCompleted(id, 5);
+      returns.push(await kill(await ownerOf(id)));
+      await Promise.all(returns.map((wait) => wait()));
+      await crawls.end(id, PATIENCE_MS);
+      const books = await readBooks(cluster, id);
+      expectSameUrls(books.finalUrls, new Set(urls));
+      expectBalanced(books, TRACKED);
+      for (const { metadata, changeTracking } of await crawls.documents(id))
+        expect([metadata.url, changeTracking]).toMatchObject([
+          metadata.url,
+          { changeStatus: 'same', visibility: metadata.url === url ? 'visible' : 'hidden' },
+        ]);
     },
     TEST_MS,
   );

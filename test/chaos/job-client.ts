@@ -24,6 +24,7 @@ export interface ExtractStatus {
 
 export interface PageDocument {
   markdown?: string;
+  changeTracking?: { changeStatus: string; visibility: string };
   metadata: { sourceURL: string; url: string; statusCode: number; error?: string };
 }
 

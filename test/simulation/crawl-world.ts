@@ -20,6 +20,7 @@ import {
   type WorkItem,
 } from '@troupe/actors';
 import {
+  FROM_HISTORY,
   actorKey,
   parseActorKey,
   partitionOf,
@@ -71,6 +72,8 @@ export interface SimJob {
   jobNo: string;
   key: ActorKey;
   limit: number;
+  /** It tracks changes: what earlier crawls have tracked belongs to it. */
+  tracks?: boolean;
   startAt: number;
   cancelAt: number | null;
   /** When it is paused and resumed in turn, soonest first. */
@@ -153,6 +156,7 @@ export class CrawlWorld {
     this.store = new SimStore(this.clock, { ...STORE_RULES, ...this.storeRules(), ...this.ackEarly() });
     this.defs = this.makeDefs();
     this.site = makeSite(this.random, this.random.int(8, 26));
+    this.addHistory();
     this.addJobs();
     this.store.faults = {
       ...NO_FAULTS,
@@ -204,6 +208,12 @@ export class CrawlWorld {
     return new Map(all.map((def) => [def.kind, def]));
   }
 
+  /** Some pages of the site, those that nothing names among them. */
+  private addHistory(): void {
+    const urls = [...this.site.pages.keys()].filter(() => this.random.chance(0.3));
+    this.store.tracked.push(...[...urls, ...this.site.forgotten].map((url) => ({ url, urlH: this.link(url).h })));
+  }
+
   protected addJobs(): void {
     const count = this.random.int(1, 3);
     for (let i = 0; i < count; i++) {
@@ -223,6 +233,7 @@ export class CrawlWorld {
         jobNo,
         key: actorKey(kind, id),
         limit: kind === 'batch' ? seeds.length : limit,
+        tracks: kind === 'crawl' && this.random.chance(0.5),
         startAt: this.random.int(0, 5_000),
         cancelAt,
         pausesAt,
@@ -451,6 +462,8 @@ export class CrawlWorld {
   }
 
   private specOf(job: SimJob): CrawlSpec {
+    const scrape = plainScrape({ formats: [{ type: 'markdown' }], timeoutMs: 30_000, onlyMainContent: true });
+    const changeTracking = { tag: null, diff: false, diffShape: 'string', json: null } as const;
     return {
       url: this.site.base,
       scope: SCOPE(this.site.base),
@@ -459,7 +472,7 @@ export class CrawlWorld {
       maxConcurrency: null,
       ignoreRobots: false,
       robotsAgent: null,
-      scrape: plainScrape({ formats: [{ type: 'markdown' }], timeoutMs: 30_000, onlyMainContent: true }),
+      scrape: job.tracks === true ? { ...scrape, changeTracking } : scrape,
       webhook: null,
     };
   }
@@ -754,12 +767,30 @@ export class CrawlWorld {
     }
     const finals = tables.pages.map((page) => page.finalUrl);
     if (new Set(finals).size !== finals.length) fail('I2', `a page came twice: ${finals.join(' ')}`);
-    const expected = expectedPages(this.site, this.lostPages(job));
+    const lost = this.lostPages(job);
+    const hasHistory = job.tracks === true && !lost.has(this.site.base);
+    const tracked = hasHistory ? this.store.tracked.map(({ url }) => url) : [];
+    const expected = expectedPages(this.site, lost, tracked);
+    this.checkHidden(job, fail);
     if (tables.outcomes.size < job.limit && tables.frontier.size > 0)
       fail('I10', `${tables.frontier.size} URLs left over`);
     const reachable = finals.length + (tables.row!.completed - finals.length);
     if (reachable >= job.limit) return;
     for (const url of expected.discovered) if (!this.ended(job, url)) fail('I1', `${url} is missing`);
+  }
+
+  /** What came from the histories came when everything else had, and pages that nothing names come from nowhere else. */
+  private checkHidden(job: SimJob, fail: (invariant: string, detail: string) => never): void {
+    const outcomes = [...this.store.job(job.jobNo).outcomes.values()];
+    const hidden = outcomes.filter(({ parent }) => parent === FROM_HISTORY);
+    if (job.tracks !== true && hidden.length > 0) fail('I12', `${hidden[0]!.url} came from histories`);
+    const named = expectedPages(this.site, this.lostPages(job)).discovered;
+    const first = Math.min(...hidden.map(({ item }) => item));
+    for (const { url, parent, item } of outcomes) {
+      if (parent === FROM_HISTORY && this.gentle && named.has(url))
+        fail('I12', `${url} is named, and came from histories`);
+      if (parent !== FROM_HISTORY && !named.has(url) && item < first) fail('I12', `${url} came from nowhere`);
+    }
   }
 
   /** Pages that failed because their lanes were lost too often, which only a troubled world may do. */

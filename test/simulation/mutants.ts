@@ -22,6 +22,9 @@ export const CRAWL_MUTANTS: Record<string, Mutation> = {
         state.phase === 'running' && state.inflight === 0 && (state.counted >= state.limit || state.ready === 0),
     },
   },
+  'completion ignoring histories': {
+    job: { isDone: (state) => JOB_RULES.isDone({ ...state, history: { after: null, isOver: true } }) },
+  },
   'completion ignoring items in flight': { job: { isDone: (state) => JOB_RULES.isDone({ ...state, inflight: 0 }) } },
 };
 

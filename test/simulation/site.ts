@@ -15,6 +15,8 @@ export interface SimSite {
   pages: Map<string, SimPage>;
   /** Chunks of the one sitemap file. */
   sitemap: string[][];
+  /** URLs of pages that no page and no sitemap names; some link to one another. */
+  forgotten: string[];
 }
 
 export function makeSite(random: Random, count: number): SimSite {
@@ -45,18 +47,26 @@ export function makeSite(random: Random, count: number): SimSite {
   }
   const inSitemap = [...pages.keys()].slice(count - islands).concat([...pages.keys()].slice(0, 3));
   const middle = Math.ceil(inSitemap.length / 2);
-  return { base, pages, sitemap: [inSitemap.slice(0, middle), inSitemap.slice(middle)] };
+  const forgotten = Array.from({ length: random.int(0, 4) }, (_, i) => `${base}old/${i}`);
+  forgotten.forEach((url, i) => {
+    const links = [`${base}new/${i}`, forgotten[(i + 1) % forgotten.length]!, base].filter(() => random.chance(0.5));
+    const plain = { kind: 'ok', flaky: 0, redirectTo: null } as const;
+    pages.set(url, { ...plain, url, links });
+    pages.set(`${base}new/${i}`, { ...plain, url: `${base}new/${i}`, links: [] });
+  });
+  return { base, pages, sitemap: [inSitemap.slice(0, middle), inSitemap.slice(middle)], forgotten };
 }
 
 /**
- * Final pages of a full crawl: reachable by links from ok pages, or named by the sitemap.
+ * Final pages of a full crawl: reachable by links from ok pages, or named by the sitemap or by histories.
  * @param lost pages whose tries were used up: nobody saw their links
  */
 export function expectedPages(
   site: SimSite,
   lost: ReadonlySet<string> = new Set(),
+  tracked: readonly string[] = [],
 ): { ok: Set<string>; failed: Set<string>; discovered: Set<string> } {
-  const discovered = new Set<string>([site.base, ...site.sitemap.flat()]);
+  const discovered = new Set<string>([site.base, ...site.sitemap.flat(), ...tracked]);
   const ok = new Set<string>();
   const failed = new Set<string>();
   const queue = [...discovered];

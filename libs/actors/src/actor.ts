@@ -10,6 +10,7 @@ import type {
   ActorKind,
   ActorMessage,
   Candidate,
+  HistoryRange,
   JobMemory,
   JobNo,
   RowOp,
@@ -66,6 +67,7 @@ export interface Answers {
 export interface MemoryNeed {
   jobNo: JobNo;
   ready: number;
+  history?: HistoryRange;
 }
 
 export interface Activation<S, M> {

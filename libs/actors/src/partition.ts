@@ -480,7 +480,8 @@ export class Partition {
   private async remember(living: Living, def: ActorDef<unknown, unknown>): Promise<void> {
     const need = def.need(living);
     if (need === null && living.memory !== null) return;
-    const loaded = need === null ? null : await this.deps.store.loadJobMemory(need.jobNo, need.ready);
+    const { store } = this.deps;
+    const loaded = need === null ? null : await store.loadJobMemory(need.jobNo, need.ready, need.history);
     living.memory = def.remember(living.state, loaded, living.memory, this.deps.clock.now());
   }
 

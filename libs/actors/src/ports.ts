@@ -3,6 +3,7 @@ import type {
   ActorKey,
   Candidate,
   Envelope,
+  HistoryRange,
   JobMemory,
   JobNo,
   Mail,
@@ -107,7 +108,8 @@ export interface ActorStore {
   activate(part: number, epoch: number, keys: ActorKey[]): Promise<ActorRow[]>;
   /** Pair cursors of these receivers. */
   loadCursors(keys: ActorKey[]): Promise<{ to: ActorKey; from: Sender; n: number }[]>;
-  loadJobMemory(jobNo: JobNo, readyLimit: number): Promise<JobMemory>;
+  /** @param history read along with it */
+  loadJobMemory(jobNo: JobNo, readyLimit: number, history?: HistoryRange): Promise<JobMemory>;
   /**
    * One transaction: fence (first statement, keys sorted), admit candidates and seeds, `decide`, write everything.
    * Throws `FencedError` or `TurnConflictError`; nothing is written then.

@@ -7,6 +7,9 @@ import type { Outcome } from './outcomes.js';
 import type { JobStatus } from './jobs/job.js';
 import type { PostResult } from './messages/actor.js';
 
+/** In place of a parent: no page of the job named the URL, a history of earlier scrapes did. No item has this number. */
+export const FROM_HISTORY = 0;
+
 /** A URL that may be new to a job. */
 export interface Candidate {
   jobNo: JobNo;
@@ -16,6 +19,7 @@ export interface Candidate {
   host: string;
   url: string;
   h: Fingerprint;
+  /** Item of the page that named it, or `FROM_HISTORY`; null for start pages, seeds and sitemaps. */
   parent: number | null;
 }
 
@@ -120,6 +124,25 @@ export type RowOp =
   /** The event is tried once more: its last attempt is not final after all. */
   | { op: 'delivery.reopen'; jobNo: JobNo; eventNo: number; attempt: number };
 
+/** Pages of one site that a team's scrapes have tracked under one tag, in the order of their histories. */
+export interface HistoryRange {
+  team: Uuid;
+  /** null = the default histories. */
+  tag: string | null;
+  /** Of the `siteKey` that their URLs share. */
+  siteH: Fingerprint;
+  /** Place of the last page that is known already; null = from the first one on. */
+  after: Fingerprint | null;
+  limit: number;
+}
+
+export interface TrackedPage {
+  /** Its place among the histories. */
+  urlH: Fingerprint;
+  /** Canonical. */
+  url: string;
+}
+
 /** What a job actor keeps in memory beside its state, rebuilt from tables when it is activated. */
 export interface JobMemory {
   lanes: LaneRow[];
@@ -127,4 +150,6 @@ export interface JobMemory {
   running: FrontierRow[];
   /** First undispatched rows by (depth, item), at most the asked number. */
   ready: FrontierRow[];
+  /** The asked range of histories; fewer than its limit: there are no more. */
+  history?: TrackedPage[];
 }

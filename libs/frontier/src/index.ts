@@ -6,5 +6,5 @@ export { compileScope, type CompiledScope } from './scope/compile-scope.js';
 export { pathDepth } from './scope/depth.rule.js';
 export { SitemapReader } from './sitemap/sitemap-reader.js';
 export type { SitemapItem } from './sitemap/sitemap-syntax.js';
-export { siteKey } from './site-key.js';
+export { siteKey, siteOf } from './site-key.js';
 export { hostKey, withoutWww } from './url-parts.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Outcome, RowOp } from '@troupe/contracts';
+import { FROM_HISTORY, type Outcome, type RowOp } from '@troupe/contracts';
 import { JobRepository, LedgerRepository, PgActorStore, type LedgerOutcome } from '@troupe/persistence';
 import { randomUUID } from 'node:crypto';
 import { testDatabase, type TestDatabase } from './database.js';
@@ -120,6 +120,7 @@ describe('the ledger of a job', () => {
         rule: 'SCRAPE_TIMEOUT',
         depth: 1,
         parent: 'http://a/1',
+        fromHistory: false,
         status: null,
         bytes: 12_345_678_901,
         ms: 3,
@@ -127,6 +128,25 @@ describe('the ledger of a job', () => {
         attempts: 2,
         at: expect.any(Date),
       },
+    ]);
+  });
+
+  it('says which URLs a history has named, decided or not', async () => {
+    const jobNo = await crawl();
+    await write(
+      [decided(jobNo, 1, 'ok'), decided(jobNo, 2, 'ok', FROM_HISTORY), decided(jobNo, 3, 'ok', 2)],
+      [
+        [jobNo, 4, 'http://a/4'],
+        [jobNo, 5, 'http://a/5', 0, FROM_HISTORY],
+      ],
+    );
+    const { entries } = (await ledgers.read(jobNo, { skip: 0, limit: 10, outcome: null }))!;
+    expect(entries.map(({ item, parent, fromHistory }) => [item, parent, fromHistory])).toEqual([
+      [1, null, false],
+      [2, null, true],
+      [3, 'http://a/2', false],
+      [4, null, false],
+      [5, null, true],
     ]);
   });
 

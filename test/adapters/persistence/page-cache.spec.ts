@@ -115,6 +115,7 @@ describe('the index of the page cache', () => {
 
 describe('the history of a page', () => {
   const text = (n: number) => ({ hash: Buffer.from([n]), blob: `blob-${n}` });
+  const kept = (n: number) => ({ ...text(n), url: `http://site.test/${n}`, siteH: SITE });
   let history: ChangeHistory;
   beforeAll(() => {
     history = new ChangeHistory(db.pool);
@@ -122,43 +123,107 @@ describe('the history of a page', () => {
 
   it('hands out what was there before, per team, URL and tag', async () => {
     const key = { team: randomUUID(), urlH: 'fffffffffffffffe', tag: null };
-    expect(await history.replace(key, randomUUID(), text(1))).toBeNull();
-    expect(await history.replace(key, randomUUID(), text(2))).toMatchObject({ ...text(1), at: expect.any(Date) });
-    expect(await history.replace(key, randomUUID(), text(3))).toMatchObject(text(2));
+    expect(await history.replace(key, randomUUID(), kept(1))).toBeNull();
+    expect(await history.replace(key, randomUUID(), kept(2))).toMatchObject({ ...text(1), at: expect.any(Date) });
+    expect(await history.replace(key, randomUUID(), kept(3))).toMatchObject(text(2));
     for (const other of [
       { ...key, tag: 'x' },
       { ...key, team: randomUUID() },
       { ...key, urlH: '0000000000000009' },
     ])
-      expect(await history.replace(other, randomUUID(), text(4))).toBeNull();
+      expect(await history.replace(other, randomUUID(), kept(4))).toBeNull();
     expect(await history.find(key, randomUUID())).toMatchObject(text(3));
   });
 
   it('gives a scrape that runs again the same answer', async () => {
     const key = { team: randomUUID(), urlH: '00000000000000aa', tag: null };
     const [first, second] = [randomUUID(), randomUUID()];
-    expect(await history.replace(key, first, text(1))).toBeNull();
-    expect(await history.replace(key, first, text(1))).toBeNull();
-    const before = await history.replace(key, second, text(2));
+    expect(await history.replace(key, first, kept(1))).toBeNull();
+    expect(await history.replace(key, first, kept(1))).toBeNull();
+    const before = await history.replace(key, second, kept(2));
     expect(before).toMatchObject(text(1));
-    expect(await history.replace(key, second, text(2))).toEqual(before);
+    expect(await history.replace(key, second, kept(2))).toEqual(before);
     expect(await history.find(key, second)).toEqual(before);
   });
 
   it('gives each of several scrapes at once another predecessor', async () => {
     const key = { team: randomUUID(), urlH: '00000000000000bb', tag: null };
-    await history.replace(key, randomUUID(), text(0));
-    const before = await Promise.all([1, 2, 3, 4].map((n) => history.replace(key, randomUUID(), text(n))));
+    await history.replace(key, randomUUID(), kept(0));
+    const before = await Promise.all([1, 2, 3, 4].map((n) => history.replace(key, randomUUID(), kept(n))));
     expect(new Set(before.map((snapshot) => snapshot?.blob)).size).toBe(4);
   });
 
   it('ends when the page has not been scraped for long', async () => {
     const [old, young] = [randomUUID(), randomUUID()].map((team) => ({ team, urlH: '00000000000000cc', tag: null }));
-    await history.replace(old!, randomUUID(), text(1));
-    await history.replace(young!, randomUUID(), text(1));
+    await history.replace(old!, randomUUID(), kept(1));
+    await history.replace(young!, randomUUID(), kept(1));
     await db.pool.query(`UPDATE change_snapshot SET at = now() - interval '25 hours' WHERE team_id = $1`, [old!.team]);
     await new Retention(db.pool).dropHistories(24);
     expect(await history.find(old!, randomUUID())).toBeNull();
     expect(await history.find(young!, randomUUID())).not.toBeNull();
+  });
+
+  describe('of a site', () => {
+    const rangeOf = (team: string, more: object = {}) => ({
+      team,
+      tag: null,
+      siteH: SITE,
+      after: null,
+      limit: 10,
+      ...more,
+    });
+    const put = (team: string, urlH: string, more: { tag?: string; siteH?: string } = {}) =>
+      history.replace({ team, urlH, tag: more.tag ?? null }, randomUUID(), {
+        ...text(1),
+        url: `http://site.test/${urlH}`,
+        siteH: more.siteH ?? SITE,
+      });
+    const hashes = ['8000000000000000', 'ffffffffffffffff', '0000000000000001', '7fffffffffffffff'];
+
+    it('are listed part by part, every page once, as far as the ends of the numbers', async () => {
+      const team = randomUUID();
+      for (const urlH of hashes.toReversed()) await put(team, urlH);
+      const first = await history.pagesOf(rangeOf(team, { limit: 3 }));
+      expect(first).toEqual(hashes.slice(0, 3).map((urlH) => ({ urlH, url: `http://site.test/${urlH}` })));
+      const second = await history.pagesOf(rangeOf(team, { limit: 3, after: first.at(-1)!.urlH }));
+      expect(second.map(({ urlH }) => urlH)).toEqual(hashes.slice(3));
+      expect(await history.pagesOf(rangeOf(team, { after: hashes.at(-1) }))).toEqual([]);
+    });
+
+    it('are those of one team, one tag and one site, and of versions that kept no URL none', async () => {
+      const [team, other] = [randomUUID(), randomUUID()];
+      await put(team, '0000000000000001');
+      await put(team, '0000000000000002', { tag: 'daily' });
+      await put(team, '0000000000000003', { siteH: '00000000000000bb' });
+      await put(team, '0000000000000004');
+      await put(other, '0000000000000005');
+      await db.pool.query(`UPDATE change_snapshot SET url = NULL, site_h = NULL WHERE team_id = $1 AND url_h = 4`, [
+        team,
+      ]);
+      const listed = async (range: object) => (await history.pagesOf(rangeOf(team, range))).map(({ urlH }) => urlH);
+      expect(await listed({})).toEqual(['0000000000000001']);
+      expect(await listed({ tag: 'daily' })).toEqual(['0000000000000002']);
+      expect(await listed({ tag: 'weekly' })).toEqual([]);
+      expect(await listed({ siteH: '00000000000000bb' })).toEqual(['0000000000000003']);
+      await put(team, '0000000000000004');
+      expect(await listed({})).toEqual(['0000000000000001', '0000000000000004']);
+    });
+
+    it('are found by an index in their order', async () => {
+      const team = randomUUID();
+      await db.pool.query(
+        `INSERT INTO change_snapshot (team_id, url_h, tag, by_id, at, hash, blob, url, site_h)
+          SELECT $1, n, '', $1, now(), '', '', 'http://site.test/' || n, n % 2 FROM generate_series(1, 20000) n`,
+        [team],
+      );
+      await db.pool.query('ANALYZE change_snapshot');
+      const { rows } = await db.pool.query<{ 'QUERY PLAN': string }>(
+        `EXPLAIN (COSTS OFF) SELECT url_h, url FROM change_snapshot
+          WHERE team_id = '${team}' AND tag = '' AND site_h = 1 AND url_h > 9000 ORDER BY url_h LIMIT 500`,
+      );
+      const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+      expect(plan).toContain('change_snapshot_by_site');
+      expect(plan).not.toContain('Sort');
+    });
   });
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { FencedError, TurnConflictError, type OutboxRow, type TurnAnswers } from '@troupe/actors';
 import {
+  FROM_HISTORY,
   dayOf,
   fingerprintFromInt64,
   jobNoOf,
@@ -9,7 +10,7 @@ import {
   type JobNo,
   type RowOp,
 } from '@troupe/contracts';
-import { createPool, JobRepository, LedgerRepository, PgActorStore } from '@troupe/persistence';
+import { ChangeHistory, createPool, JobRepository, LedgerRepository, PgActorStore } from '@troupe/persistence';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { testDatabase, type TestDatabase } from './database.js';
@@ -363,7 +364,7 @@ describe('admission', () => {
 
   it('brings back every field of an admitted URL, breadth first', async () => {
     await activated();
-    const deep = candidate(jobNo, 1, 'http://b:81/deep', 2);
+    const deep = candidate(jobNo, 1, 'http://b:81/deep', 2, FROM_HISTORY);
     const shallow = { ...candidate(jobNo, 2, 'http://a/shallow', 1), h: 'fedcba9876543210', parent: null };
     await turn(0, [], { candidates: [deep, shallow] });
     const memory = await store.loadJobMemory(jobNo, 10);
@@ -385,7 +386,7 @@ describe('admission', () => {
         host: 'b:81',
         url: 'http://b:81/deep',
         h: deep.h,
-        parent: 0,
+        parent: FROM_HISTORY,
         attempt: 0,
         st: 0,
         browser: false,
@@ -463,6 +464,16 @@ describe('frontier and lanes', () => {
     ]);
     const after = await store.loadJobMemory(jobNo, 1);
     expect(after).toMatchObject({ lanes: [], running: [], ready: [{ item: 2, attempt: 4, st: 0, browser: true }] });
+  });
+
+  it('reads a part of the histories with the memory of a job that asks for it, and none otherwise', async () => {
+    const team = randomUUID();
+    const [urlH, siteH, url] = ['00000000000000a1', '00000000000000b1', 'http://a/tracked'];
+    const snapshot = { hash: Buffer.from([1]), blob: 'blob', url, siteH };
+    await new ChangeHistory(db.pool).replace({ team, urlH, tag: null }, randomUUID(), snapshot);
+    const range = { team, tag: null, siteH, after: null, limit: 5 };
+    expect(await store.loadJobMemory(jobNo, 10, range)).toMatchObject({ ready: [], history: [{ urlH, url }] });
+    expect(await store.loadJobMemory(jobNo, 10)).not.toHaveProperty('history');
   });
 
   it('reads lanes that run nothing', async () => {

@@ -17,7 +17,7 @@ export function step(key: ActorKey, rev: number, state: unknown = { rev }): Turn
   return { key, rev, state, terminal: false };
 }
 
-export function candidate(jobNo: JobNo, item: number, url: string, depth = 1): Candidate {
+export function candidate(jobNo: JobNo, item: number, url: string, depth = 1, parent: number | null = null): Candidate {
   const h = createHash('sha256').update(url).digest('hex').slice(0, 16);
-  return { jobNo, item, url, depth, h, host: new URL(url).host, parent: 0 };
+  return { jobNo, item, url, depth, h, host: new URL(url).host, parent };
 }

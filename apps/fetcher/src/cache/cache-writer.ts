@@ -3,8 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { brotliCompress, brotliCompressSync, constants } from 'node:zlib';
 import { hourOf, putTogether, type BlobStore } from '@troupe/blob-store';
+import { siteOf } from '@troupe/frontier';
 import type { CachedPageMeta, PageCacheKey, PageCacheRepository } from '@troupe/persistence';
-import { siteOf } from './known-urls.js';
 
 const compressInThread = promisify(brotliCompress);
 /** What is compressed in place takes a third of the time that handing it to a thread takes in all. */

@@ -1,13 +1,9 @@
 /** URLs that the team's cache knows of a site: one more source of links for its map (spec/map.md). */
-import type { Fingerprint, Uuid } from '@troupe/contracts';
-import { fingerprint, siteKey } from '@troupe/frontier';
+import type { Uuid } from '@troupe/contracts';
+import { siteOf } from '@troupe/frontier';
 import type { PageCacheRepository } from '@troupe/persistence';
 
 const MAX_URLS = 100_000;
-
-export function siteOf(url: string): Fingerprint {
-  return fingerprint(siteKey(url));
-}
 
 export interface KnownUrlsParts {
   index: Pick<PageCacheRepository, 'urlsOf'>;

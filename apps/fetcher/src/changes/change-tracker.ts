@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { hourOf, type BlobStore } from '@troupe/blob-store';
 import type { ChangeTracking, ChangeTrackingSpec, PageDocument, ScrapeSpec, Uuid } from '@troupe/contracts';
-import { canonicalize, fingerprint } from '@troupe/frontier';
+import { canonicalize, fingerprint, siteOf } from '@troupe/frontier';
 import type { ChangeHistory, HistoryKey, Snapshot } from '@troupe/persistence';
 import type { FetchedPage } from '../pages/page-fetcher.js';
 import type { Differ } from './diff-thread.js';
@@ -32,6 +32,8 @@ export interface TrackedScrape {
   /** Stays the same when the scrape is run again. */
   scrape: Uuid;
   spec: ScrapeSpec;
+  /** A crawl has the page from its history, and met no link to it. @default false */
+  fromHistory?: boolean;
 }
 
 /** What is added to a document. */
@@ -73,7 +75,7 @@ export class ChangeTracker {
   /** An error page is no part of the history. */
   async #removed(scrape: TrackedScrape, spec: ChangeTrackingSpec): Promise<ChangeReport> {
     const before = await this.parts.history.find(keyOf(scrape, spec), scrape.scrape);
-    return { changeTracking: findingOf('removed', before) };
+    return { changeTracking: findingOf('removed', before, scrape) };
   }
 
   async #compared(markdown: string, scrape: TrackedScrape, spec: ChangeTrackingSpec): Promise<ChangeReport> {
@@ -81,10 +83,12 @@ export class ChangeTracker {
     const hash = identityOf(markdown);
     const hour = hourOf(Date.now() + (historyHours + 1) * HOUR_MS);
     const blob = await blobs.put(await pack(markdown), hour);
-    const before = await history.replace(keyOf(scrape, spec), scrape.scrape, { hash, blob });
-    if (before === null) return { changeTracking: findingOf('new', null) };
-    if (isSameText(before.hash, hash)) return { changeTracking: findingOf('same', before) };
-    const changed = { changeTracking: findingOf('changed', before) };
+    const url = historyUrl(scrape);
+    const now = { hash, blob, url, siteH: siteOf(url) };
+    const before = await history.replace(keyOf(scrape, spec), scrape.scrape, now);
+    if (before === null) return { changeTracking: findingOf('new', null, scrape) };
+    if (isSameText(before.hash, hash)) return { changeTracking: findingOf('same', before, scrape) };
+    const changed = { changeTracking: findingOf('changed', before, scrape) };
     if (!spec.diff && spec.json === null) return changed;
     const previous = await this.#textOf(before);
     if (previous === null) return { ...changed, warning: LOST_TEXT };
@@ -113,11 +117,19 @@ export class ChangeTracker {
   }
 }
 
-function keyOf({ team, url }: TrackedScrape, { tag }: ChangeTrackingSpec): HistoryKey {
-  return { team, urlH: fingerprint(canonicalize(url) ?? url), tag };
+function keyOf(scrape: TrackedScrape, { tag }: ChangeTrackingSpec): HistoryKey {
+  return { team: scrape.team, urlH: fingerprint(historyUrl(scrape)), tag };
 }
 
-/** Every page comes from a request or a link of today, so none is hidden. */
-function findingOf(changeStatus: ChangeTracking['changeStatus'], before: Snapshot | null): ChangeTracking {
-  return { previousScrapeAt: before?.at.toISOString() ?? null, changeStatus, visibility: 'visible' };
+function historyUrl({ url }: TrackedScrape): string {
+  return canonicalize(url) ?? url;
+}
+
+function findingOf(
+  changeStatus: ChangeTracking['changeStatus'],
+  before: Snapshot | null,
+  { fromHistory = false }: TrackedScrape,
+): ChangeTracking {
+  const visibility = fromHistory ? 'hidden' : 'visible';
+  return { previousScrapeAt: before?.at.toISOString() ?? null, changeStatus, visibility };
 }

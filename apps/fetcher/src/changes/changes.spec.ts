@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { PageDocument, ScrapeSpec } from '@troupe/contracts';
+import { siteOf } from '@troupe/frontier';
 import type { Snapshot } from '@troupe/persistence';
 import { CACHED_SPEC } from '../cache/memory-cache.fixture.js';
 import type { FetchedPage } from '../pages/page-fetcher.js';
@@ -103,7 +104,7 @@ describe('change tracking', () => {
       history: {
         replace: async (key, scrape, now) => {
           if (isAway) throw new Error('no Postgres');
-          written.push({ key, scrape, blob: now.blob });
+          written.push({ key, scrape, ...now });
           return before;
         },
         find: async () => before,
@@ -132,6 +133,7 @@ describe('change tracking', () => {
       document?: Partial<PageDocument>;
       page?: Partial<FetchedPage>;
       isPacked?: boolean;
+      fromHistory?: boolean;
     } = {},
   ) {
     const json = Buffer.from(JSON.stringify({ markdown: TEXT, metadata: { statusCode: 200 }, ...more.document }));
@@ -152,7 +154,8 @@ describe('change tracking', () => {
         return { parts: {}, tokens: 30, warnings: [], failures: [], ...named };
       },
     };
-    const scrape = { team: 'team', url: 'http://site.test/', scrape: 'id', spec };
+    const { fromHistory } = more;
+    const scrape = { team: 'team', url: 'http://site.test/a#top', scrape: 'id', spec, fromHistory };
     const limits = { leftMs: 1000, signal: new AbortController().signal };
     const result = await new PageFinisher({ changes: tracker, models }).finish(page, scrape, limits);
     const bytes = more.isPacked ? gunzipSync(result.document) : result.document;
@@ -170,6 +173,7 @@ describe('change tracking', () => {
     expect(document.markdown).toBe(TEXT);
     expect(result.documentBytes).toBe(result.document.byteLength);
     expect(written).toMatchObject([{ key: { team: 'team', tag: 'daily' }, scrape: 'id', blob: 'new' }]);
+    expect(written).toMatchObject([{ url: 'http://site.test/a', siteH: siteOf('http://other.site.test/') }]);
     expect(gunzipSync(blobs.get('new')!).toString()).toBe(TEXT);
   });
 
@@ -204,6 +208,16 @@ describe('change tracking', () => {
     expect(broken.document).not.toHaveProperty('changeTracking');
     expect(broken.document.warning).toContain('500');
     expect(written).toEqual([]);
+  });
+
+  it.each([
+    ['the same', {}, 'same'],
+    ['gone', { page: { statusCode: 404 } }, 'removed'],
+    ['another one', { document: { markdown: 'else' } }, 'changed'],
+  ])('says of a page that a crawl has from its history that it is hidden when it is %s', async (_, more, status) => {
+    before = earlier(TEXT);
+    const { document } = await track({ ...more, fromHistory: true });
+    expect(document.changeTracking).toMatchObject({ changeStatus: status, visibility: 'hidden' });
   });
 
   it('says what it could not do, before what was said already', async () => {

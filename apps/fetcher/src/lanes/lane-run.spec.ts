@@ -306,6 +306,21 @@ describe('a lane', () => {
     });
   });
 
+  it('tells the last step of a page which pages its job has from a history', async () => {
+    const told: unknown[] = [];
+    around.finish = async (page, { url: address, fromHistory }) => {
+      told.push([address, fromHistory]);
+      return page;
+    };
+    const lane = laneOf(['a', 'b'].map(url));
+    lane.items[1]!.fromHistory = true;
+    await around.run(lane);
+    expect(told).toEqual([
+      [url('a'), undefined],
+      [url('b'), true],
+    ]);
+  });
+
   describe('on a fetcher without a browser', () => {
     const needsBrowser = (address: string) => new NeedsBrowserError(address, () => Promise.reject(new Error('kept')));
 

@@ -380,7 +380,8 @@ export class LaneRun {
   async #finishPage(context: Visit, page: FetchedPage): Promise<void> {
     const { item, ms, span } = context;
     const { team, jobNo } = this.lane;
-    const scrape = { team, url: item.url, scrape: scrapeIdOf(jobNo, item.item), spec: this.#spec };
+    const { url, fromHistory } = item;
+    const scrape = { team, url, scrape: scrapeIdOf(jobNo, item.item), spec: this.#spec, fromHistory };
     const limits = { leftMs: this.#spec.timeoutMs - ms, signal: this.#abort.signal, trace: span.context };
     const finished = await this.parts.finisher.finish(page, scrape, limits);
     this.#abort.signal.throwIfAborted();

@@ -1,6 +1,15 @@
 /** Which URLs a job would like to know: outlinks, sitemap entries and redirect targets become candidates. */
-import type { Candidate, ExcludedLinks, Fingerprint, Outlink, PageResult, SitemapChunk } from '@troupe/contracts';
-import { compileScope, fingerprint, fingerprintUrl, hostKey } from '@troupe/frontier';
+import {
+  FROM_HISTORY,
+  type Candidate,
+  type ExcludedLinks,
+  type Fingerprint,
+  type Outlink,
+  type PageResult,
+  type SitemapChunk,
+  type TrackedPage,
+} from '@troupe/contracts';
+import { compileScope, fetchUrl, fingerprint, fingerprintUrl, hostKey } from '@troupe/frontier';
 import type { JobMemory, JobState } from './job.state.js';
 import type { TurnScratch } from './turn-scratch.js';
 
@@ -63,6 +72,16 @@ export class Admission {
     this.add(chunk.urls, { depth: 0, parent: null });
     for (const url of chunk.children) this.sitemapFile(url, level + 1);
     return true;
+  }
+
+  /** As entries of a sitemap, they begin at depth 0. What this crawl would ask for without its query is another page. */
+  history(pages: readonly TrackedPage[]): void {
+    const whole = this.state.scope!;
+    const scope = compileScope(whole);
+    const links = pages
+      .filter(({ url }) => fetchUrl(url, whole) === url && scope.check(url, 0) === null)
+      .map(({ url }) => ({ url, h: fingerprintUrl(url, whole) }));
+    this.add(links, { depth: 0, parent: FROM_HISTORY });
   }
 
   /** Each sitemap file is read once per job: its marker in `url_seen` says whether it is new. */

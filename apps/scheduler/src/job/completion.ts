@@ -1,6 +1,7 @@
 /** When a job ends, how, and what it shows on the way (design/frontier.md §6, spec/crawl.md "States"). */
 import { progressSubject, type CrawlSpec, type JobProgress } from '@troupe/contracts';
 import type { Effect } from '@troupe/actors';
+import { owesHistory } from './history.js';
 import { isKickoffDone } from './kickoff.js';
 import { remainingBudget } from './admission.js';
 import type { JobMemory, JobState } from './job.state.js';
@@ -11,9 +12,8 @@ const PROGRESS_EVERY_MS = 250;
 /** Neither early nor never: evaluated at the end of every turn from counters of the same transaction. */
 export function isDone(state: JobState): boolean {
   if (state.phase !== 'running' || state.inflight > 0) return false;
-  return (
-    state.counted >= state.limit || (isKickoffDone(state) && state.ready === 0 && state.seeds.next >= state.seeds.total)
-  );
+  if (state.counted >= state.limit) return true;
+  return isKickoffDone(state) && state.ready === 0 && state.seeds.next >= state.seeds.total && !owesHistory(state);
 }
 
 export function shownTotal(state: JobState): number {

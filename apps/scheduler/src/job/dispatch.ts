@@ -2,7 +2,8 @@
  * Puts ready URLs into lanes. A lane needs a unit of budget per URL, a slot of its host and a token of its team; the
  * job asks for host slots first and only for as many team tokens as it can use (design/politeness.md §3).
  */
-import type { ActorKey, BatchSpec, CrawlSpec, FrontierRow, Lane, Token } from '@troupe/contracts';
+import { FROM_HISTORY, type ActorKey, type BatchSpec, type CrawlSpec } from '@troupe/contracts';
+import type { FrontierRow, Lane, Token } from '@troupe/contracts';
 import type { Effect } from '@troupe/actors';
 import { canonicalize } from '@troupe/frontier';
 import { dropIdleTokens, laneSize, returnToken, takeableTokens, takeToken, type Claim } from '@troupe/politeness';
@@ -211,6 +212,7 @@ export class Dispatch {
         depth: row.depth,
         sourceUrl: this.sourceUrlOf(row),
         ...(row.browser ? { browser: true } : {}),
+        ...(row.parent === FROM_HISTORY ? { fromHistory: true } : {}),
       })),
       scope: state.scope,
       robotsAgent: this.robotsAgent,

@@ -7,6 +7,7 @@ import {
   type Demand,
   type FrontierRow,
   type Grant,
+  type HistoryRange,
   type JobEvent,
   type PageJobKind,
   type Kick,
@@ -18,6 +19,7 @@ import {
   type ScopeSpec,
   type ScrapeSpec,
   type Start,
+  type TrackedPage,
   type WebhookSpec,
   type WorkClass,
 } from '@troupe/contracts';
@@ -63,6 +65,7 @@ export interface CrawlWish {
   delayMs?: number;
   maxConcurrency?: number | null;
   scope?: Partial<ScopeSpec>;
+  scrape?: Partial<ScrapeSpec>;
 }
 
 export function startOfCrawl({
@@ -70,6 +73,7 @@ export function startOfCrawl({
   delayMs = 0,
   maxConcurrency = null,
   scope = {},
+  scrape = {},
   webhook,
   parent,
 }: CrawlWish = {}): Start {
@@ -82,7 +86,7 @@ export function startOfCrawl({
     maxConcurrency,
     ignoreRobots: false,
     robotsAgent: null,
-    scrape: SCRAPE,
+    scrape: { ...SCRAPE, ...scrape },
     webhook: webhook ?? null,
     ...(parent === undefined ? {} : { parent }),
   };
@@ -156,6 +160,9 @@ export class JobRun {
   readonly leftOut: Row<'excluded.insert'>[] = [];
   readonly seedRanges: [number, number][] = [];
   seeds: string[] = [];
+  /** What earlier scrapes have tracked, in order; and what the job asked for of it. */
+  tracked: TrackedPage[] = [];
+  readonly historyRanges: HistoryRange[] = [];
   /** In ms from the newest turn that set it. */
   tickInMs: number | null = null;
   readonly state: JobState;
@@ -248,7 +255,12 @@ export class JobRun {
         .sort((a, b) => a.depth - b.depth || a.item - b.item);
       activation.memory = def.remember(
         state,
-        { lanes: [], running: [], ready: ready.slice(0, need.ready) },
+        {
+          lanes: [],
+          running: [],
+          ready: ready.slice(0, need.ready),
+          ...(need.history === undefined ? {} : { history: this.readHistory(need.history) }),
+        },
         activation.memory,
         this.now,
       );
@@ -259,6 +271,12 @@ export class JobRun {
     const answers: Answers = { admitted: this.admit(plan.admit), seeds: this.takeSeeds(plan.seeds) };
     for (const effect of def.finish(activation, batch, answers, ctx)) this.apply(effect);
     this.checkBudget();
+  }
+
+  private readHistory(range: HistoryRange): TrackedPage[] {
+    this.historyRanges.push(range);
+    const from = this.tracked.findIndex(({ urlH }) => urlH === range.after) + 1;
+    return this.tracked.slice(from, from + range.limit);
   }
 
   private admit(candidates: ReturnType<typeof this.def.plan>['admit']): Set<number> {

@@ -4,7 +4,7 @@
  * `plan` accepts results that are in flight and collects candidates; `finish` settles, dispatches, and may end the
  * job. Duplicate, late and reordered messages find nothing in flight and change nothing.
  */
-import type { ActorDef, Activation, Answers, Effect, Incoming, Plan, TurnContext } from '@troupe/actors';
+import type { ActorDef, Activation, Answers, Effect, Incoming, MemoryNeed, Plan, TurnContext } from '@troupe/actors';
 import type {
   ActorKey,
   Candidate,
@@ -26,6 +26,7 @@ import { append, LATE_COMMANDS, notePause, receipts, startReceipt } from './comm
 import { billRows, cancel, failJob, finish, isDone, jobRow, progress } from './completion.js';
 import { Dispatch, fetchUrlOf, QUEUE_PATIENCE_MS } from './dispatch.js';
 import { needsRefill, pushReady, refill, takesNewRows, WINDOW_ROWS } from './frontier-window.js';
+import { isHistoryDue, nextHistory, noteHistory } from './history.js';
 import { emptyState, JobMemory, type JobState, type LiveLane } from './job.state.js';
 import { Kickoff } from './kickoff.js';
 import { Pools, poolOfTeam } from './pools.js';
@@ -87,15 +88,17 @@ export function jobActor(
 
 const NO_ANSWERS: Answers = { admitted: new Set(), seeds: [] };
 
-function need(state: JobState, memory: JobMemory | null): { jobNo: string; ready: number } | null {
+function need(state: JobState, memory: JobMemory | null): MemoryNeed | null {
   if (state.phase === 'idle' || state.phase === 'over') return null;
-  if (memory !== null && !needsRefill(state, memory)) return null;
-  return { jobNo: state.jobNo, ready: WINDOW_ROWS };
+  const history = nextHistory(state);
+  if (memory !== null && !needsRefill(state, memory) && history === null) return null;
+  return { jobNo: state.jobNo, ready: WINDOW_ROWS, ...(history === null ? {} : { history }) };
 }
 
 function remember(state: JobState, loaded: StoredMemory | null, memory: JobMemory | null, now: number): JobMemory {
   const target = memory ?? new JobMemory();
   if (loaded === null) return target;
+  target.history = loaded.history ?? null;
   refill(target, loaded.ready);
   if (memory === null) restoreLanes(target, loaded, now);
   return target;
@@ -135,6 +138,7 @@ function plan({ state, memory }: JobActivation, batch: readonly Incoming[], rule
   const admission = new Admission(state, memory, scratch);
   const proposals = new Proposals(state, memory, scratch, admission, rules);
   for (const { body } of batch) proposals.consider(body);
+  proposals.considerHistory();
   return {
     admit: state.phase === 'running' ? [...scratch.markers, ...scratch.links] : [],
     seeds: seedRange(state, memory),
@@ -179,6 +183,14 @@ class Proposals {
         this.scratch.chunks.push(body);
       }
     }
+  }
+
+  considerHistory(): void {
+    const { history } = this.memory;
+    this.memory.history = null;
+    if (history === null || this.scratch.cancelled) return;
+    this.admission.history(history);
+    noteHistory(this.state, history);
   }
 
   private start(start: PageJobStart): void {
@@ -551,6 +563,7 @@ class JobTurn {
     if (hasUntoldPages(state)) due.push(memory.tellAt);
     due.push(...this.dispatch.idleDeadlines());
     if (state.seeds.next < state.seeds.total && memory.windowSize < WINDOW_ROWS / 2) due.push(ctx.now);
+    if (isHistoryDue(state)) due.push(ctx.now);
     if (due.length === 0) return;
     const at = Math.max(ctx.now, Math.min(...due));
     if (memory.tickAt !== null && memory.tickAt > ctx.now && memory.tickAt <= at + TICK_SLACK_MS) return;

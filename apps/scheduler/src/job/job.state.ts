@@ -5,6 +5,7 @@
 import type {
   BatchSpec,
   CrawlSpec,
+  Fingerprint,
   FrontierRow,
   PageJobKind,
   JobNo,
@@ -12,6 +13,7 @@ import type {
   LaneRow,
   Outcome,
   ScopeSpec,
+  TrackedPage,
   Uuid,
 } from '@troupe/contracts';
 import type { Claim } from '@troupe/politeness';
@@ -89,6 +91,8 @@ export interface JobState {
   demandV: number;
   /** Of a job that fetches pages for another one: why the first page without a document has none. */
   lostReason?: string;
+  /** How far its histories were read, and whether that was all; absent: not at all. */
+  history?: { after: Fingerprint | null; isOver: boolean };
   /** Newest ordinal that the listener was told of; -1 = not even the start. Unused while nobody listens. */
   told: number;
 }
@@ -182,6 +186,8 @@ export class JobMemory {
   readonly repeats = new Map<string, Repeat>();
   /** Kickoff work without an answer yet, by `robots` or file number. */
   readonly kicks = new Map<string, { at: number; tries: number }>();
+  /** Pages of the histories that were read for this turn. */
+  history: readonly TrackedPage[] | null = null;
   /** Start of the newest page, for `delay`. */
   nextStartAt = 0;
   progressAt = 0;

@@ -7,11 +7,13 @@ import type {
   Candidate,
   Envelope,
   FrontierRow,
+  HistoryRange,
   JobMemory,
   JobNo,
   LaneRow,
   RowOp,
   Sender,
+  TrackedPage,
 } from '@troupe/contracts';
 import type { Clock } from '../clock.js';
 import {
@@ -80,6 +82,8 @@ export class SimStore implements ActorStore {
   private readonly cursors = new Map<string, number>();
   private readonly epochs = new Map<number, number>();
   private readonly createdAt = new Map<OutboxRow, number>();
+  /** What earlier scrapes have tracked; one team, one site and one tag. */
+  readonly tracked: TrackedPage[] = [];
   faults: FaultPoints = NO_FAULTS;
   commits = 0;
 
@@ -126,7 +130,7 @@ export class SimStore implements ActorStore {
     return Promise.resolve(rows.filter((row) => wanted.has(row.to)));
   }
 
-  loadJobMemory(jobNo: JobNo, readyLimit: number): Promise<JobMemory> {
+  loadJobMemory(jobNo: JobNo, readyLimit: number, history?: HistoryRange): Promise<JobMemory> {
     const tables = this.job(jobNo);
     const rows = [...tables.frontier.values()].map((row) => ({ ...row }));
     return Promise.resolve({
@@ -136,7 +140,15 @@ export class SimStore implements ActorStore {
         .filter((row) => row.st === 0)
         .sort((a, b) => a.depth - b.depth || a.item - b.item)
         .slice(0, readyLimit),
+      ...(history === undefined ? {} : { history: this.trackedPages(history) }),
     });
+  }
+
+  private trackedPages({ after, limit }: HistoryRange): TrackedPage[] {
+    return this.tracked
+      .filter(({ urlH }) => after === null || urlH > after)
+      .sort((a, b) => (a.urlH < b.urlH ? -1 : 1))
+      .slice(0, limit);
   }
 
   async commitTurn(head: TurnHead, decide: (answers: TurnAnswers) => TurnWrites): Promise<void> {

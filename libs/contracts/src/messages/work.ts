@@ -34,6 +34,8 @@ export interface LaneItem {
   sourceUrl: string;
   /** A fetcher without a browser has handed it back: only a browser can show it. @default false */
   browser?: boolean;
+  /** Nothing that the job has read names it, a history of earlier scrapes does. @default false */
+  fromHistory?: boolean;
 }
 
 /** URLs of one job and one host, run one after another by one fetcher on one host slot. */

@@ -19,6 +19,7 @@ import {
   type ActorKey,
   type Envelope,
   type FrontierRow,
+  type HistoryRange,
   type JobMemory,
   type JobNo,
   type LaneRow,
@@ -26,6 +27,7 @@ import {
 } from '@troupe/contracts';
 import type pg from 'pg';
 import { sqlState, withConnection } from '../pool.js';
+import { ChangeHistory } from '../repositories/change-history.js';
 import { admissionQueries, distinctProbes, readAdmission } from './admission.js';
 import { INSERT_FRONTIER, RowWriter, type FrontierInsert } from './row-writes.js';
 import { bulkQuery, commitAll, runAll } from './statement.js';
@@ -111,12 +113,14 @@ interface LaneRecord {
 
 export class PgActorStore implements ActorStore {
   private readonly rows: RowWriter;
+  private readonly histories: ChangeHistory;
 
   constructor(
     private readonly pool: pg.Pool,
     { resultTtlHours, zeroRetentionGraceMinutes = 30 }: PgActorStoreOptions,
   ) {
     this.rows = new RowWriter({ resultTtlHours, zeroRetentionGraceMinutes });
+    this.histories = new ChangeHistory(pool);
   }
 
   async mintEpoch(part: number, owner: string): Promise<number> {
@@ -146,7 +150,7 @@ export class PgActorStore implements ActorStore {
     return rows.map((row) => ({ to: row.to_key, from: row.from_key, n: Number(row.n) }));
   }
 
-  async loadJobMemory(jobNo: JobNo, readyLimit: number): Promise<JobMemory> {
+  async loadJobMemory(jobNo: JobNo, readyLimit: number, history?: HistoryRange): Promise<JobMemory> {
     const lanes = (await this.pool.query<LaneRecord>(LOAD_LANES, [jobNo])).rows.map(toLane);
     const items = lanes.flatMap((lane) => lane.items);
     const running = await this.pool.query<FrontierRecord>(LOAD_RUNNING, [
@@ -155,7 +159,12 @@ export class PgActorStore implements ActorStore {
       items.map(({ item }) => item),
     ]);
     const ready = await this.pool.query<FrontierRecord>(LOAD_READY, [jobNo, readyLimit]);
-    return { lanes, running: running.rows.map(toFrontierRow), ready: ready.rows.map(toFrontierRow) };
+    return {
+      lanes,
+      running: running.rows.map(toFrontierRow),
+      ready: ready.rows.map(toFrontierRow),
+      ...(history === undefined ? {} : { history: await this.histories.pagesOf(history) }),
+    };
   }
 
   async commitTurn(head: TurnHead, decide: (answers: TurnAnswers) => TurnWrites): Promise<void> {

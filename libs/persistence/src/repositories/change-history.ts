@@ -1,5 +1,11 @@
 /** The newest text of each tracked page, and the one before it (spec/formats.md, "changeTracking"). */
-import type { Fingerprint, Uuid } from '@troupe/contracts';
+import {
+  fingerprintFromInt64,
+  type Fingerprint,
+  type HistoryRange,
+  type TrackedPage,
+  type Uuid,
+} from '@troupe/contracts';
 import type pg from 'pg';
 import { int64 } from '../actor-store/row-writes.js';
 import { storable } from '../actor-store/statement.js';
@@ -18,6 +24,13 @@ export interface Snapshot {
   blob: string;
 }
 
+/** What a scrape puts on top of the history of its page. */
+export interface NewSnapshot extends Omit<Snapshot, 'at'> {
+  url: string;
+  /** Of the `siteKey` of the URL. */
+  siteH: Fingerprint;
+}
+
 const OLD = `SELECT by_id, at, hash, blob, prev_at, prev_hash, prev_blob FROM change_snapshot
   WHERE team_id = $1 AND url_h = $2 AND tag = $3`;
 /** A scrape that is run again is not compared with itself. */
@@ -30,21 +43,33 @@ export class ChangeHistory {
   constructor(private readonly pool: pg.Pool) {}
 
   /** Puts `now` on top and returns what was there before this scrape; null = nothing. Repeating it changes nothing. */
-  async replace(key: HistoryKey, scrape: Uuid, now: Omit<Snapshot, 'at'>): Promise<Snapshot | null> {
+  async replace(key: HistoryKey, scrape: Uuid, now: NewSnapshot): Promise<Snapshot | null> {
     return this.read(
       `WITH old AS (${OLD} FOR UPDATE),
-        written AS (INSERT INTO change_snapshot AS s (team_id, url_h, tag, by_id, at, hash, blob)
-          VALUES ($1, $2, $3, $4, now(), $5, $6)
+        written AS (INSERT INTO change_snapshot AS s (team_id, url_h, tag, by_id, at, hash, blob, url, site_h)
+          VALUES ($1, $2, $3, $4, now(), $5, $6, $7, $8)
           ON CONFLICT (team_id, url_h, tag) DO UPDATE SET ${['at', 'hash', 'blob'].map(KEPT).join(', ')},
-            by_id = EXCLUDED.by_id, at = EXCLUDED.at, hash = EXCLUDED.hash, blob = EXCLUDED.blob)
+            by_id = EXCLUDED.by_id, at = EXCLUDED.at, hash = EXCLUDED.hash, blob = EXCLUDED.blob,
+            url = EXCLUDED.url, site_h = EXCLUDED.site_h)
         ${EARLIER}`,
-      [...keyValues(key), scrape, now.hash, now.blob],
+      [...keyValues(key), scrape, now.hash, now.blob, storable(now.url), int64(now.siteH)],
     );
   }
 
   /** What a scrape would be compared with. */
   async find(key: HistoryKey, scrape: Uuid): Promise<Snapshot | null> {
     return this.read(`WITH old AS (${OLD}) ${EARLIER}`, [...keyValues(key), scrape]);
+  }
+
+  /** Histories that were last written by versions that kept no URL are left out. */
+  async pagesOf({ team, tag, siteH, after, limit }: HistoryRange): Promise<TrackedPage[]> {
+    const [from, values] = after === null ? ['', []] : ['AND url_h > $5', [int64(after)]];
+    const { rows } = await this.pool.query<{ url_h: string; url: string }>(
+      `SELECT url_h, url FROM change_snapshot WHERE team_id = $1 AND tag = $2 AND site_h = $3 ${from}
+        ORDER BY url_h LIMIT $4`,
+      [team, storable(tag ?? ''), int64(siteH), limit, ...values],
+    );
+    return rows.map((row) => ({ urlH: fingerprintFromInt64(BigInt(row.url_h)), url: row.url }));
   }
 
   private async read(text: string, values: unknown[]): Promise<Snapshot | null> {

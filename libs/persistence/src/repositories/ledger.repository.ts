@@ -1,5 +1,5 @@
 /** What became of every URL of a job, read as one consistent snapshot (spec: `GET …/ledger`). */
-import type { JobNo, Outcome } from '@troupe/contracts';
+import { FROM_HISTORY, type JobNo, type Outcome } from '@troupe/contracts';
 import type pg from 'pg';
 import { withTransaction } from '../pool.js';
 
@@ -14,6 +14,8 @@ export interface LedgerEntry {
   depth: number;
   /** URL of the page that named it, null for start pages, seeds and sitemaps. */
   parent: string | null;
+  /** Named by a history of earlier scrapes, by nothing that the job had read before. */
+  fromHistory: boolean;
   status: number | null;
   bytes: number | null;
   ms: number | null;
@@ -74,8 +76,10 @@ function page(source: string, order: string, offset: string): string {
     LEFT JOIN url_outcome p ON p.job_no = $1 AND p.item = e.parent_item ORDER BY ${order.replaceAll(/\w+/g, 'e.$&')}`;
 }
 
-interface EntryRecord extends Omit<LedgerEntry, 'item' | 'bytes'> {
+interface EntryRecord extends Omit<LedgerEntry, 'item' | 'bytes' | 'fromHistory'> {
   item: string;
+  /** Not told of links that were left out. */
+  parent_item?: string | null;
   bytes: string | null;
 }
 
@@ -141,5 +145,20 @@ function addUp(rows: readonly { outcome: LedgerOutcome; n: number }[]): Ledger['
 function toEntry(row: EntryRecord): LedgerEntry {
   const { url, outcome, rule, depth, parent, status, ms, engine, attempts, at } = row;
   const bytes = row.bytes === null ? null : Number(row.bytes);
-  return { item: Number(row.item), url, outcome, rule, depth, parent, status, bytes, ms, engine, attempts, at };
+  const fromHistory = row.parent_item === String(FROM_HISTORY);
+  return {
+    item: Number(row.item),
+    url,
+    outcome,
+    rule,
+    depth,
+    parent,
+    fromHistory,
+    status,
+    bytes,
+    ms,
+    engine,
+    attempts,
+    at,
+  };
 }

@@ -34,6 +34,7 @@ const LEDGER_ENTRY = object({
   'rule?': text,
   depth: count,
   'parent?': text,
+  'source?': { type: 'string', const: 'history', description: 'No page or sitemap named it, an earlier scrape did.' },
   'status?': count,
   'bytes?': count,
   'ms?': count,

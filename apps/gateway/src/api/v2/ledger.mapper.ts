@@ -46,6 +46,7 @@ function entryToV2(jobNo: JobNo, entry: LedgerEntry) {
     outcome,
     ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== null)),
     depth,
+    ...(entry.fromHistory ? { source: 'history' } : {}),
     attempts,
     at: at.toISOString(),
     ...(outcome === 'ok' ? { scrapeId: scrapeIdOf(jobNo, entry.item) } : {}),
