@@ -8,7 +8,7 @@ import os from 'node:os';
 const MEMORY = {
   gateway: { oldSpaceMb: 256, semiSpaceMb: 8 },
   scheduler: { oldSpaceMb: 512, semiSpaceMb: 8 },
-  fetcher: { oldSpaceMb: 768, semiSpaceMb: 16 },
+  fetcher: { oldSpaceMb: 768, semiSpaceMb: 8 },
   converter: { oldSpaceMb: 512, semiSpaceMb: 16 },
   extractor: { oldSpaceMb: 512, semiSpaceMb: 8 },
   dispatcher: { oldSpaceMb: 256, semiSpaceMb: 8 },

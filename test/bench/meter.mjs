@@ -1,6 +1,6 @@
 /** Measures process trees from one moment to another: time, CPU, memory, and who else used the machine meanwhile. */
-import os from 'node:os';
-import { machineBusyS, readProcesses, treeCpuS, treePssMb } from './proc.mjs';
+import { cpuAboveIdleS, cpuBetween, lookAtMachine } from './machine.mjs';
+import { readProcesses, treeCpuS, treePssMb } from './proc.mjs';
 import { round } from './numbers.mjs';
 
 /** The kernel walks every page table to answer, so each look costs the machine that is measured some tens of milliseconds. */
@@ -13,6 +13,9 @@ const SAMPLE_MS = 2_000;
  * @property {Record<string, number>} cpuPartsS of its named parts
  * @property {number} siteCpuS of the site that was crawled
  * @property {number} benchCpuS of the bench itself
+ * @property {number} idleShare share of the machine that was in use before, as it was given
+ * @property {number} machineCpuS of the machine without the site, the bench and what the idle machine uses: of the whole
+ *   with the processes that left it unreaped, as long as nobody else works
  * @property {number} foreignShare share of the machine that others used, 0 … 1
  * @property {number} peakPssMb
  * @property {Record<string, number>} peakPssPartsMb
@@ -22,8 +25,6 @@ const SAMPLE_MS = 2_000;
 export class Meter {
   #startedMs = performance.now();
   #table = readProcesses();
-  #busyS = machineBusyS();
-  #ownCpu = process.cpuUsage();
   /** @type {Reading['trace']} */
   #trace = [];
   /** Most that the tree had used whenever it was looked at: what leaves it unreaped is missing at the end. */
@@ -39,13 +40,16 @@ export class Meter {
    * @param {number} what.pid root of the tree that is measured
    * @param {Record<string, number>} [what.parts] processes of that tree to be shown one by one
    * @param {number} what.sitePid
+   * @param {number} [what.idleShare] share of the machine that the idle one uses, see `measureIdle`
    * @param {() => number} [what.pagesSoFar]
    * @param {boolean} [what.withMemory] false: memory is not sampled
    */
-  constructor({ pid, parts = {}, sitePid, pagesSoFar = () => 0, withMemory = true }) {
+  constructor({ pid, parts = {}, sitePid, idleShare = 0, pagesSoFar = () => 0, withMemory = true }) {
     this.pid = pid;
     this.parts = parts;
     this.sitePid = sitePid;
+    this.idleShare = idleShare;
+    this.firstLook = lookAtMachine(sitePid, this.#table);
     this.pagesSoFar = pagesSoFar;
     if (!withMemory) return;
     this.sampleMemory();
@@ -73,17 +77,17 @@ export class Meter {
     const now = readProcesses();
     const used = (/** @type {number} */ pid) => Math.max(0, treeCpuS(now, pid) - treeCpuS(this.#table, pid));
     const wholeS = Math.max(cpuS ?? used(this.pid), this.#seenCpuS);
-    const siteCpuS = used(this.sitePid);
-    const own = process.cpuUsage(this.#ownCpu);
-    const benchCpuS = (own.user + own.system) / 1e6;
-    const foreignS = machineBusyS() - this.#busyS - wholeS - siteCpuS - benchCpuS;
+    const lastLook = lookAtMachine(this.sitePid, now);
+    const { siteS, benchS, othersS, machineS } = cpuBetween(this.firstLook, lastLook);
     return {
       wallS: round(wallS, 3),
       cpuS: round(wholeS, 2),
       cpuPartsS: mapValues(this.parts, (pid) => round(used(pid), 2)),
-      siteCpuS: round(siteCpuS, 2),
-      benchCpuS: round(benchCpuS, 2),
-      foreignShare: round(Math.max(0, foreignS / wallS / os.cpus().length), 3),
+      siteCpuS: round(siteS, 2),
+      benchCpuS: round(benchS, 2),
+      idleShare: round(this.idleShare, 3),
+      machineCpuS: round(cpuAboveIdleS(this.firstLook, lastLook, this.idleShare), 2),
+      foreignShare: round(Math.max(0, (othersS - wholeS) / machineS), 3),
       peakPssMb: Math.round(this.#peakPssMb),
       peakPssPartsMb: mapValues(this.#peakPssPartsMb, Math.round),
       trace: this.#trace,

@@ -63,16 +63,21 @@ function browserArguments(site, file, { concurrency }) {
 /**
  * Crawls the whole site with a peer, or what scripts make of it in a browser.
  *
- * @param {{ kit: string, peer: string, site: import('./site.mjs').Site, browser?: { concurrency: number } }} what
+ * @param {object} what
+ * @param {string} what.kit
+ * @param {string} what.peer
+ * @param {import('./site.mjs').Site} what.site
+ * @param {{ concurrency: number }} [what.browser]
+ * @param {number} [what.idleShare] see `measureIdle`
  */
-export async function crawlWithPeer({ kit, peer, site, browser }) {
+export async function crawlWithPeer({ kit, peer, site, browser, idleShare }) {
   const work = mkdtempSync(path.join(os.tmpdir(), 'troupe-bench-peer-'));
   const file = path.join(work, 'pages.jsonl');
   try {
     const reapedBeforeS = reapedCpuS();
     const args = browser === undefined ? [site.start, file, CONCURRENCY] : browserArguments(site, file, browser);
     const { pid, ended } = runDriver(kit, peer, args);
-    const meter = new Meter({ pid, sitePid: site.pid });
+    const meter = new Meter({ pid, sitePid: site.pid, idleShare });
     const { code, said } = await ended;
     const reading = meter.stop({ cpuS: reapedCpuS() - reapedBeforeS });
     if (code !== 0) throw new Error(`the peer ${peer} ended with exit code ${code}`);

@@ -7,6 +7,18 @@ import { EXIT_BAD_CONFIG, type ReadyMessage } from './run-service.js';
 const LIBRARY = new URL('./index.js', import.meta.url).href;
 const CONFIG = "{ logLevel: 'info', logFormat: 'json', metricsPort: 0, host: '127.0.0.1' }";
 const RUNNING = "{ checks: { db: async () => undefined }, drain: async () => console.log('drained') }";
+/** Says when it drains how many MB the young generation had before and after. */
+const STARTS_WITH_GARBAGE = `async () => {
+  const { getHeapSpaceStatistics } = await import('node:v8');
+  const young = () => Math.round(getHeapSpaceStatistics().find((space) => space.space_name === 'new_space').space_size / 2 ** 20);
+  let kept = [];
+  for (let i = 0; i < 400_000; i++) {
+    kept.push({ i, of: [i] });
+    if (kept.length > 100_000) kept = kept.slice(50_000);
+  }
+  const before = young();
+  return { checks: {}, drain: async () => console.log('young', before, young()) };
+}`;
 
 const children: ChildProcess[] = [];
 afterEach(() => children.splice(0).forEach((child) => child.kill('SIGKILL')));
@@ -46,6 +58,15 @@ describe('runService', () => {
     const message = await ready;
     expect(message.instance).toMatch(/^demo-[0-9a-f]{8}$/);
     expect((await fetch(`${message.health}/health/readiness`)).status).toBe(200);
+  });
+
+  it('gives back the memory that starting took, the young generation included', async () => {
+    const { child, ready, ended } = runInProcess(STARTS_WITH_GARBAGE);
+    await ready;
+    child.kill('SIGTERM');
+    const [, before, after] = /young (\d+) (\d+)/.exec((await ended).output) ?? [];
+    expect(Number(before)).toBeGreaterThanOrEqual(16);
+    expect(Number(after)).toBeLessThanOrEqual(8);
   });
 
   it('drains on SIGTERM and ends with 0', async () => {

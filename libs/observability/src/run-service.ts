@@ -6,8 +6,7 @@
  * `EXIT_BAD_CONFIG` when the settings are not usable and a restart cannot help.
  */
 import { randomBytes } from 'node:crypto';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { Session } from 'node:inspector/promises';
 import { type Tracer } from '@troupe/contracts';
 import { watchEventLoop } from './event-loop.js';
 import { Health, serveHealth, type HealthChecks } from './health.js';
@@ -75,8 +74,8 @@ class ServiceProcess<C extends ServiceSettings> {
     watchEventLoop(log);
     const { url: health } = await serveHealth({ health: this.health, metrics }, config.metricsPort, config.host);
     this.running = await start(this.context);
+    await releaseStartMemory();
     if (this.ending) return;
-    releaseStartMemory();
     this.health.running(this.running.checks);
     log.info({ health, url: this.running.url }, `${this.name} is ready`);
     const ready: ReadyMessage = { type: 'ready', health, instance, url: this.running.url };
@@ -123,12 +122,18 @@ class ServiceProcess<C extends ServiceSettings> {
   }
 }
 
-/** What loading the program left behind: V8 would keep it until the service has work. Nobody waits for this process yet. */
-function releaseStartMemory(): void {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  setFlagsFromString('--no-expose-gc');
-  collect();
+/**
+ * What loading the program left behind: V8 would keep it until the service has work. Only when it is asked like this does
+ * it also give back the young generation, which starting has made large. Nobody waits for this process yet.
+ */
+async function releaseStartMemory(): Promise<void> {
+  const session = new Session();
+  session.connect();
+  try {
+    await session.post('HeapProfiler.collectGarbage');
+  } finally {
+    session.disconnect();
+  }
 }
 
 /**
