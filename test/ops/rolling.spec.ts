@@ -78,7 +78,7 @@ class Scrapes {
   private async scrape(url: string): Promise<void> {
     const { status, text, ms } = await this.api
       .post('/v2/scrape', { url, formats: ['markdown'], timeout: 25_000 })
-      .catch((error: unknown) => ({ status: 599, text: String(error), ms: 0 }));
+      .catch((error: Error) => ({ status: 599, text: `${error.message}: ${String(error.cause)}`, ms: 0 }));
     this.times.push(ms);
     if (status !== 200) this.failures.push(`${url}: ${status} ${text.slice(0, 300)}`);
   }

@@ -13,6 +13,8 @@ export interface Balancer {
 
 /** As often as a cautious balancer asks. */
 const LOOK_MS = 100;
+/** Longer than clients keep a connection that they do not use, so that none is closed just when it is used again. */
+const KEEP_ALIVE_MS = 60_000;
 
 export async function startBalancer(cluster: RunningCluster): Promise<Balancer> {
   const { gateways } = await cluster.record();
@@ -30,6 +32,7 @@ export async function startBalancer(cluster: RunningCluster): Promise<Balancer> 
     if (target === undefined) return void response.writeHead(503).end('{"error":"no gateway is ready"}');
     pass(request, response, target);
   });
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
