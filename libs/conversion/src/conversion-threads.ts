@@ -163,10 +163,7 @@ export class ConversionThreads implements Converter {
 
   private startClock(thread: Thread, job: Job): void {
     const limitMs = this.options.timeoutMs(job.request);
-    const { url } = job.request;
-    const message = `Converting the page took longer than ${limitMs} ms`;
-    const error = new TroupeError('SCRAPE_TIMEOUT', message, { details: { url } });
-    thread.timer = setTimeout(() => void this.discard(thread, error), limitMs);
+    thread.timer = setTimeout(() => void this.discard(thread, tookTooLong(job.request, limitMs)), limitMs);
   }
 
   private onReply(thread: Thread, message: WorkerReply): void {
@@ -213,6 +210,11 @@ export class ConversionThreads implements Converter {
     this.queue.unshift(...thread.jobs.filter((job) => !job.isSettled));
     this.dispatch();
   }
+}
+
+function tookTooLong({ url }: ConvertRequest, limitMs: number): TroupeError {
+  const message = `Converting the page took longer than ${limitMs} ms`;
+  return new TroupeError('SCRAPE_TIMEOUT', message, { details: { url } });
 }
 
 function deathOf(cause: Error): TroupeError {

@@ -88,8 +88,9 @@ export class ArrivingBody implements AsyncIterable<Buffer> {
     return this.#untilOver();
   }
 
-  destroy(reason: Error = new Error('The body is not wanted')): void {
+  destroy(cause?: Error): void {
     if (this.#isOver) return;
+    const reason = cause ?? new Error('The body is not wanted');
     this.end(reason);
     this.#controller?.abort(reason);
     this.onEnded(reason);
