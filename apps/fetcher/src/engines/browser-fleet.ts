@@ -68,6 +68,8 @@ const KEPT_WHILE_DRAINING = { handleSIGINT: false, handleSIGTERM: false, handleS
 const LAUNCH_TIMEOUT_SECS = 30;
 /** For a tab in a browser that runs already. */
 const OPEN_LIMIT_MS = 10_000;
+/** As that, when a renderer of the browser has died meanwhile: it may have been the tab's. */
+const CRASHED_OPEN_LIMIT_MS = 2_500;
 /** Longer than any page may take. */
 const RETIRED_LIMIT_SECS = 900;
 const CHECK_EVERY_MS = 3_000;
@@ -80,6 +82,8 @@ const NEVER = 1_000_000_000;
 export class BrowserFleet {
   private readonly guards = new Map<string, BrowserGuard>();
   private readonly members = new Map<Browser, Member>();
+  /** Where tabs are being opened now, by their ids in the pool. */
+  private readonly openings = new Map<string, Browser>();
   /** Root cannot have Chromium's sandbox; neither can most containers, which the first launch finds out. */
   private isSandboxed = process.getuid?.() !== 0;
   private opened = 0;
@@ -99,7 +103,6 @@ export class BrowserFleet {
       throw error;
     });
     const id = `page-${++this.opened}`;
-    const watch = this.watchOpening();
     try {
       const page = (await pool.newPage({ id, pageOptions: { ...context } })) as Page;
       this.countTab(page);
@@ -112,17 +115,29 @@ export class BrowserFleet {
       await this.close();
       return this.openPage(context);
     } finally {
-      clearTimeout(watch);
+      this.openings.delete(id);
     }
   }
 
   /**
-   * A tab whose renderer dies while it is opened is never opened, and the pool opens none before it: what runs now is ended
-   * then, and the next one is opened in a new browser.
+   * A tab whose renderer dies while it is opened is never opened, and the pool opens none before it: its browser is ended
+   * then, and the next one is opened in another.
    */
-  private watchOpening(): NodeJS.Timeout {
-    const running = [...this.members].filter(([, { isRetired }]) => !isRetired).map(([browser]) => browser);
-    return setTimeout(() => running.forEach((browser) => this.kill(browser)), OPEN_LIMIT_MS);
+  private endUnlessOpened(id: string, limitMs: number): void {
+    const browser = this.openings.get(id);
+    const end = (): void => {
+      if (browser !== undefined && this.openings.get(id) === browser) this.kill(browser);
+    };
+    setTimeout(end, limitMs).unref();
+  }
+
+  /** Playwright tells of no renderer that dies before its tab is open. */
+  private async watchCrashes(browser: Browser): Promise<void> {
+    const session = await browser.newBrowserCDPSession();
+    session.on('Target.targetCrashed', () => {
+      for (const [id, where] of this.openings) if (where === browser) this.endUnlessOpened(id, CRASHED_OPEN_LIMIT_MS);
+    });
+    await session.send('Target.setDiscoverTargets', { discover: true, filter: [{ type: 'page' }] });
   }
 
   private countTab(page: Page): void {
@@ -205,7 +220,9 @@ export class BrowserFleet {
       preLaunchHooks: [(id, launch) => this.guardLaunch(id, launch)],
       postLaunchHooks: [(id, controller) => this.enlist(id, controller)],
       prePageCreateHooks: [
-        (_id, controller, pageOptions) => {
+        (id, controller, pageOptions) => {
+          this.openings.set(id, controller.browser as Browser);
+          this.endUnlessOpened(id, OPEN_LIMIT_MS);
           const asked = (pageOptions ?? {}) as BrowserContextOptions;
           const version = (controller.browser as Browser).version();
           const own = asked.userAgent ?? this.options.userAgent;
@@ -225,7 +242,7 @@ export class BrowserFleet {
     launch.launchOptions = { ...launch.launchOptions, executablePath, env, artifactsDir };
   }
 
-  private enlist(id: string, controller: Controller): void {
+  private async enlist(id: string, controller: Controller): Promise<void> {
     const browser = controller.browser as Browser;
     const guard = this.guards.get(id);
     if (guard === undefined) return;
@@ -245,6 +262,7 @@ export class BrowserFleet {
       void this.retire(member, 'lost');
       this.members.delete(browser);
     });
+    await this.watchCrashes(browser).catch(() => undefined);
   }
 
   private releaseGuard(id: string): void {

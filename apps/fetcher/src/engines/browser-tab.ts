@@ -91,9 +91,7 @@ export class BrowserTab {
   /** @throws TabLost when it died before it was ready; what `openPage` throws */
   static async open(fleet: BrowserFleet, context: BrowserContextOptions): Promise<BrowserTab> {
     const page = await fleet.openPage(context);
-    // Who asks a renderer that was just killed is never answered.
-    const died = new Promise<null>((resolve) => page.once('crash', () => resolve(null)));
-    const tab = await within(Promise.race([BrowserTab.attach(page, fleet), died]), OPEN_LIMIT_MS);
+    const tab = await within(BrowserTab.attach(page, fleet), OPEN_LIMIT_MS);
     if (tab !== null) return tab;
     const browser = page.context().browser();
     const isClosed = await within(
@@ -104,8 +102,16 @@ export class BrowserTab {
     throw new TabLost();
   }
 
-  private static async attach(page: Page, fleet: BrowserFleet): Promise<BrowserTab> {
+  /** null: its renderer has died. Who asks one that was just killed is never answered. */
+  private static async attach(page: Page, fleet: BrowserFleet): Promise<BrowserTab | null> {
     const session = await page.context().newCDPSession(page);
+    const died = new Promise<null>((resolve) => session.once('Inspector.targetCrashed', () => resolve(null)));
+    // It is told of a death before, too.
+    session.send('Inspector.enable').catch(() => undefined);
+    return Promise.race([BrowserTab.describe(page, session, fleet), died]);
+  }
+
+  private static async describe(page: Page, session: CDPSession, fleet: BrowserFleet): Promise<BrowserTab> {
     const { frameTree } = await session.send('Page.getFrameTree');
     const { product } = await session.send('Browser.getVersion');
     return new BrowserTab(page, session, frameTree.frame.id, product.startsWith('Headless'), fleet);
