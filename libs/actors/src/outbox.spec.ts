@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { partitionOf, type Envelope } from '@troupe/contracts';
+import type { Envelope } from '@troupe/contracts';
 import { message, SILENT } from './note-actor.fixture.js';
 import { Outbox } from './outbox.js';
 import type { ActorStore, Bus, OutboxRow } from './ports.js';
@@ -192,27 +192,5 @@ describe('pair messages in the outbox', () => {
     now += 5_000;
     await outbox.tend();
     expect(published).toHaveLength(1);
-  });
-});
-
-describe('level messages', () => {
-  it('are sent once and never kept', async () => {
-    isDown = true;
-    outbox.publishLevel([{ ...(pair(1).payload as { envelope: Envelope }).envelope, id: 'v.1', n: null }]);
-    await settle();
-    now += 60_000;
-    await outbox.tend(true);
-    expect(published).toEqual(['v.1']);
-    expect(deleted).toEqual([]);
-  });
-
-  it('to one partition travel in one piece of mail, a lonely one as it is', async () => {
-    const { envelope } = pair(1).payload as { envelope: Envelope };
-    const host = (id: string, to: string) => ({ ...envelope, id, n: null, to: to as Envelope['to'] });
-    const hosts = Array.from({ length: 400 }, (_, i) => `domain/host${i}`);
-    outbox.publishLevel(hosts.map((to) => host(to, to)));
-    await settle();
-    const parts = new Set(hosts.map((to) => partitionOf(to as Envelope['to'])));
-    expect(published).toHaveLength(parts.size);
   });
 });

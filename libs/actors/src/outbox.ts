@@ -2,13 +2,10 @@
  * Publishes what a partition's turns committed. Work rows are deleted once the stream has them; pair messages stay
  * until the receiver's cursor in the store has passed them, and are sent again while it has not (design/actors.md §6).
  */
-import { partitionOf, type Envelope, type Mail, type Sack } from '@troupe/contracts';
 import type { RuntimeLog } from './clock.js';
 import type { ActorStore, Bus, OutboxRow } from './ports.js';
 
 const DELETE_BATCH = 64;
-/** Level messages are small: so many stay far below what a stream takes. */
-const MAX_LETTERS = 128;
 const RETRY_MS = 1_000;
 const RESEND_AFTER_MS = 30_000;
 const RESEND_LIMIT = 500;
@@ -60,15 +57,6 @@ export class Outbox {
     }
   }
 
-  /** Level messages: sent once, never kept. Those of a drain to the same partition travel together. */
-  publishLevel(envelopes: readonly Envelope[]): void {
-    for (const mail of sacked(envelopes)) {
-      this.deps.bus.publishActor(mail).catch((error: unknown) => {
-        this.deps.log.debug({ to: mail.to, type: mail.type, err: String(error) }, 'level message not sent');
-      });
-    }
-  }
-
   /** Housekeeping between drains. */
   async tend(force = false): Promise<void> {
     if (this.acked.length >= DELETE_BATCH || (force && this.acked.length > 0)) {
@@ -105,27 +93,4 @@ export class Outbox {
       return this.deps.bus.publishWork(payload.cls, payload.prio, id, payload.msg, payload.trace);
     return this.deps.bus.publishActor({ ...payload.envelope, id: `${id}.${tries}` });
   }
-}
-
-/** In order per receiver; a letter that is alone travels as it is. */
-function sacked(envelopes: readonly Envelope[]): Mail[] {
-  const sacks = new Map<number, Envelope[]>();
-  const full: Envelope[][] = [];
-  for (const envelope of envelopes) {
-    const part = partitionOf(envelope.to);
-    const sack = sacks.get(part);
-    if (sack === undefined) sacks.set(part, [envelope]);
-    else if (sack.push(envelope) === MAX_LETTERS) {
-      full.push(sack);
-      sacks.delete(part);
-    }
-  }
-  return [...full, ...sacks.values()].map(mailOf);
-}
-
-function mailOf(letters: Envelope[]): Mail {
-  const first = letters[0]!;
-  if (letters.length === 1) return first;
-  const body: Sack = { type: 'Sack', letters };
-  return { ...first, type: body.type, body };
 }

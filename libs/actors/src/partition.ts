@@ -9,6 +9,7 @@ import { NO_SPAN, NO_TRACES, parseActorKey } from '@troupe/contracts';
 import { Activations, type Living } from './activations.js';
 import type { ActorDef, Incoming, TurnContext } from './actor.js';
 import type { Clock, RuntimeLog } from './clock.js';
+import { LevelPost } from './level-post.js';
 import { Outbox } from './outbox.js';
 import {
   TurnConflictError,
@@ -57,6 +58,8 @@ export interface PartitionDeps {
   options: PartitionOptions;
   /** @default nothing is recorded */
   tracer?: Tracer;
+  /** Shared by the partitions of a process. @default one of its own, in which nothing waits */
+  levels?: LevelPost;
 }
 
 /** One thing to handle: a delivered message or a timer that fired. */
@@ -122,6 +125,7 @@ export class Partition {
   private readonly actors: Activations;
   private readonly timers = new TimerHeap();
   private readonly outbox: Outbox;
+  private readonly levels: LevelPost;
   private mailbox: Mailbox | null = null;
   private counter = 0;
   private carried: Item[] = [];
@@ -136,6 +140,7 @@ export class Partition {
   ) {
     this.actors = new Activations(deps.options.maxActors);
     this.outbox = new Outbox(part, { store: deps.store, bus: deps.bus, log: deps.log, now: () => deps.clock.now() });
+    this.levels = deps.levels ?? new LevelPost({ bus: deps.bus, log: deps.log, clock: deps.clock, paceMs: 0 });
   }
 
   /** Consumer of this epoch, due timers, unconfirmed outbox rows; nothing is consumed before. */
@@ -351,7 +356,7 @@ export class Partition {
       else this.timers.clear(key, name);
     }
     this.outbox.publish(turn.aftermath.outbox);
-    this.outbox.publishLevel(turn.aftermath.level);
+    this.levels.publish(turn.aftermath.level);
     for (const note of turn.aftermath.notes) this.deps.bus.notify(note.subject, note.msg);
   }
 

@@ -8,6 +8,7 @@ import { PARTITIONS, type ActorKind, type Tracer } from '@troupe/contracts';
 import type { ActorDef } from './actor.js';
 import type { Clock, RuntimeLog } from './clock.js';
 import { FencedError, type ActorStore, type Bus, type LeaseBoard } from './ports.js';
+import { LevelPost } from './level-post.js';
 import { Partition, PARTITION_DEFAULTS, type PartitionOptions } from './partition.js';
 
 export interface RuntimeDeps {
@@ -29,6 +30,8 @@ const RELEASE_EVERY_MS = 200;
 const LEASE_LOST_MS = 2_000;
 const STORE_LOST_MS = 10_000;
 const ACQUIRE_AT_ONCE = 8;
+/** Many hosts answer one job, each from its own partition: what they say in this time is one message. */
+const LEVEL_PACE_MS = 20;
 
 interface Held {
   partition: Partition | null;
@@ -41,12 +44,15 @@ interface Held {
 export class ActorRuntime {
   private readonly held = new Map<number, Held>();
   private readonly defs: ReadonlyMap<ActorKind, ActorDef<unknown, unknown>>;
+  private readonly levels: LevelPost;
   private running = false;
   private loop: Promise<void> = Promise.resolve();
   private releaseAt = 0;
 
   constructor(private readonly deps: RuntimeDeps) {
     this.defs = new Map(deps.defs.map((def) => [def.kind, def as unknown as ActorDef<unknown, unknown>]));
+    const { bus, log, clock } = deps;
+    this.levels = new LevelPost({ bus, log, clock, paceMs: LEVEL_PACE_MS });
   }
 
   async start(): Promise<void> {
@@ -60,6 +66,7 @@ export class ActorRuntime {
     this.running = false;
     await this.loop;
     await Promise.all([...this.held.keys()].map((part) => this.letGo(part, true)));
+    this.levels.flush();
     await this.deps.leases.stop();
   }
 
@@ -146,6 +153,7 @@ export class ActorRuntime {
         defs: this.defs,
         options: { ...PARTITION_DEFAULTS, ...this.deps.options },
         tracer: this.deps.tracer,
+        levels: this.levels,
       });
       entry.partition = partition;
       await partition.open();

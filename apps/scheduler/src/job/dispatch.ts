@@ -20,6 +20,8 @@ const IDLE_SLOT_MS = 250;
 const IDLE_TOKEN_MS = 500;
 /** Hosts with a claim at once; bounds the state of jobs over thousands of hosts. */
 const MAX_CLAIMED_HOSTS = 150;
+/** More than there are tokens for, when these are scarce: as many as may have their turn before an idle slot goes back. */
+const CLAIMED_AHEAD = 24;
 const MAX_WANT = 256;
 /** A browser takes its time over a page: two seconds hold no more. */
 const BROWSER_PAGES_PER_LANE = 2;
@@ -140,7 +142,7 @@ export class Dispatch {
     if ('delayMs' in spec && spec.delayMs > 0) return 1;
     const view = this.memory.hosts.get(host);
     const size = laneSize(view?.meanMs ?? null, view?.gapMs ?? 0);
-    const tokens = Math.ceil(this.state.tokens.held.length / Math.max(1, this.memory.window.size));
+    const tokens = Math.floor(this.state.tokens.held.length / this.hostsInPlay());
     const share = Math.ceil(readyOn(this.memory, host) / Math.max(1, Math.min(slots, tokens)));
     const most = cls === 'browser' ? BROWSER_PAGES_PER_LANE : Infinity;
     return Math.max(1, Math.min(size, share, most, remainingBudget(this.state)));
@@ -276,15 +278,22 @@ export class Dispatch {
 
   /** Many hosts share what a job can use at all: then one lane with all its URLs serves a host better than several. */
   private lanesPerHost(): number {
-    return Math.max(1, Math.floor(MAX_WANT / Math.max(1, this.memory.window.size)));
+    return Math.max(1, Math.floor(MAX_WANT / this.hostsInPlay()));
+  }
+
+  /** Hosts that wait or are visited, whichever are more: at least 1. What the last of many have is not cut into pieces. */
+  private hostsInPlay(): number {
+    return Math.max(1, this.memory.window.size, this.memory.lanesByHost.size);
   }
 
   private claimHosts(): void {
     const { state, memory, pools } = this;
     if (remainingBudget(state) === 0) return;
+    const { held, want } = state.tokens;
+    const most = held.length < want ? Math.min(MAX_CLAIMED_HOSTS, held.length + CLAIMED_AHEAD) : MAX_CLAIMED_HOSTS;
     let claimed = Object.keys(state.hosts).length;
     for (const host of memory.window.keys()) {
-      if (claimed >= MAX_CLAIMED_HOSTS) return;
+      if (claimed >= most) return;
       if (state.hosts[host] !== undefined) continue;
       pools.hostClaim(host);
       claimed += 1;

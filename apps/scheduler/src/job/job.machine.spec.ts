@@ -540,6 +540,22 @@ describe('a batch', () => {
     expect(run.last).toMatchObject({ status: 'completed', total: 3, completed: 3 });
   });
 
+  it('of many hosts visits each in one lane, the last ones too', () => {
+    const run = new JobRun('batch', { host: 32, team: 10 });
+    run.seeds = Array.from({ length: 120 }, (_, i) => `http://h${i % 30}.test/${i}`);
+    run.turn(startOfBatch(run.seeds.length));
+    const sizes: number[] = [];
+    while (run.last.status === 'scraping') {
+      for (let lane = run.lanes.shift(); lane !== undefined; lane = run.lanes.shift()) {
+        sizes.push(lane.items.length);
+        run.runLane(lane, (item) => pageOf(item));
+      }
+      run.wait(2_000);
+    }
+    expect(run.last).toMatchObject({ status: 'completed', completed: 120 });
+    expect(sizes).toEqual(Array.from({ length: 30 }, () => 4));
+  });
+
   it('is completed though every page failed', () => {
     const run = batch([ROOT]);
     run.runAll((item) => failedPage(item));

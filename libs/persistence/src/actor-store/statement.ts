@@ -1,11 +1,17 @@
 /** Set-based statements: one text, rows handed over as parallel arrays, named so that a connection parses it once. */
 import type pg from 'pg';
 
+interface JsonColumn<Row> {
+  text: (row: Row) => string;
+}
+
+type Column<Row> = ((row: Row) => unknown) | JsonColumn<Row>;
+
 export interface BulkStatement<Row> {
   name: string;
-  /** `$1 … $n` are arrays, one per column; further parameters are single values. */
+  /** `$1 … $n` are arrays, one per column (texts for `jsonTexts` where it is one of JSON); further parameters are single values. */
   text: string;
-  columns: readonly ((row: Row) => unknown)[];
+  columns: readonly Column<Row>[];
 }
 
 export function bulkQuery<Row>(
@@ -13,7 +19,22 @@ export function bulkQuery<Row>(
   rows: readonly Row[],
   ...more: unknown[]
 ): pg.QueryConfig {
-  return { name, text, values: [...columns.map((column) => rows.map(column)), ...more] };
+  return { name, text, values: [...columns.map((column) => parameterOf(column, rows)), ...more] };
+}
+
+function parameterOf<Row>(column: Column<Row>, rows: readonly Row[]): unknown {
+  return typeof column === 'function' ? rows.map(column) : rows.map(column.text).join(RECORD_SEPARATOR);
+}
+
+/** Between texts of JSON, in which it never stands by itself (RFC 7464). */
+const RECORD_SEPARATOR = '\x1e';
+
+/** A parameter of `jsonColumn` as `text[]`. */
+export const jsonTexts = (parameter: string): string => `string_to_array(${parameter}, E'\\x1e')`;
+
+/** All the JSON of a column in one text: an array would have each of its quotes escaped and read back. */
+export function jsonColumn<Row>(text: (row: Row) => string): JsonColumn<Row> {
+  return { text };
 }
 
 const COMMIT: pg.QueryConfig = { text: 'COMMIT' };

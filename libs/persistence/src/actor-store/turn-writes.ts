@@ -2,7 +2,15 @@
 import { actorSubject, parseActorKey, workSubject, type ActorKey } from '@troupe/contracts';
 import type { OutboxPayload, TurnHead, TurnWrites } from '@troupe/actors';
 import type pg from 'pg';
-import { bulkQuery, lastByKey, storable, storableJson, type BulkStatement } from './statement.js';
+import {
+  bulkQuery,
+  jsonColumn,
+  jsonTexts,
+  lastByKey,
+  storable,
+  storableJson,
+  type BulkStatement,
+} from './statement.js';
 
 type ActorWrite = TurnWrites['actors'][number];
 type TimerWrite = TurnWrites['timers'][number];
@@ -16,10 +24,10 @@ const ALL_OR_ERROR = (rows: string, expected: string): string =>
 const UPDATE_ACTORS: BulkStatement<ActorWrite> = {
   name: 'actor-update',
   text: `WITH updated AS (UPDATE actor a SET rev = a.rev + 1, state = x.state::jsonb, terminal = x.terminal, updated_at = now()
-    FROM unnest($1::text[], $2::bigint[], $3::text[], $4::boolean[]) AS x(key, rev, state, terminal)
+    FROM unnest($1::text[], $2::bigint[], ${jsonTexts('$3')}, $4::boolean[]) AS x(key, rev, state, terminal)
     WHERE a.key = x.key AND a.rev = x.rev AND a.epoch = $5 RETURNING 1)
     ${ALL_OR_ERROR('updated', '$6')}`,
-  columns: [(r) => r.key, (r) => r.rev, (r) => storableJson(r.state), (r) => r.terminal],
+  columns: [(r) => r.key, (r) => r.rev, jsonColumn((r) => storableJson(r.state)), (r) => r.terminal],
 };
 
 const LOCK_ACTORS: BulkStatement<TurnHead['fences'][number]> = {
@@ -34,14 +42,15 @@ const INSERT_OUTBOX: BulkStatement<TurnWrites['outbox'][number]> = {
   name: 'outbox-insert',
   text: `INSERT INTO outbox (part, id, from_key, to_key, n, subject, body, created_at)
     SELECT $7, id, from_key, to_key, n, subject, convert_to(body, 'UTF8'), now()
-    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[]) AS x(id, from_key, to_key, n, subject, body)`,
+    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], ${jsonTexts('$6')})
+      AS x(id, from_key, to_key, n, subject, body)`,
   columns: [
     (r) => r.id,
     (r) => r.from,
     (r) => r.to,
     (r) => r.n,
     (r) => subjectOf(r.payload),
-    (r) => JSON.stringify(r.payload),
+    jsonColumn((r) => JSON.stringify(r.payload)),
   ],
 };
 

@@ -1,0 +1,67 @@
+/** Level messages: sent once, never kept; the newest of them is enough. Those to the same partition travel together. */
+import { partitionOf, type Envelope, type Mail, type Sack } from '@troupe/contracts';
+import type { Clock, RuntimeLog } from './clock.js';
+import type { Bus } from './ports.js';
+
+/** They are small: so many stay far below what a stream takes. */
+const MAX_LETTERS = 128;
+
+export interface LevelPostDeps {
+  bus: Bus;
+  log: RuntimeLog;
+  clock: Clock;
+  /**
+   * From one mail to the next at least: what partitions of this process say meanwhile goes together. What comes after a
+   * rest does not wait.
+   */
+  paceMs: number;
+}
+
+export class LevelPost {
+  private waiting: Envelope[] = [];
+  private nextAt = 0;
+
+  constructor(private readonly deps: LevelPostDeps) {}
+
+  publish(envelopes: readonly Envelope[]): void {
+    if (envelopes.length === 0) return;
+    const { clock, paceMs } = this.deps;
+    const isFirst = this.waiting.length === 0;
+    this.waiting.push(...envelopes);
+    const restMs = Math.min(paceMs, this.nextAt - clock.now());
+    if (restMs <= 0) this.flush();
+    else if (isFirst) void clock.sleep(restMs).then(() => this.flush());
+  }
+
+  flush(): void {
+    this.nextAt = this.deps.clock.now() + this.deps.paceMs;
+    for (const mail of sacked(this.waiting.splice(0))) {
+      this.deps.bus.publishActor(mail).catch((error: unknown) => {
+        this.deps.log.debug({ to: mail.to, type: mail.type, err: String(error) }, 'level message not sent');
+      });
+    }
+  }
+}
+
+/** In order per receiver; a letter that is alone travels as it is. */
+function sacked(envelopes: readonly Envelope[]): Mail[] {
+  const sacks = new Map<number, Envelope[]>();
+  const full: Envelope[][] = [];
+  for (const envelope of envelopes) {
+    const part = partitionOf(envelope.to);
+    const sack = sacks.get(part);
+    if (sack === undefined) sacks.set(part, [envelope]);
+    else if (sack.push(envelope) === MAX_LETTERS) {
+      full.push(sack);
+      sacks.delete(part);
+    }
+  }
+  return [...full, ...sacks.values()].map(mailOf);
+}
+
+function mailOf(letters: Envelope[]): Mail {
+  const first = letters[0]!;
+  if (letters.length === 1) return first;
+  const body: Sack = { type: 'Sack', letters };
+  return { ...first, type: body.type, body };
+}
