@@ -142,8 +142,7 @@ export class Dispatch {
     if ('delayMs' in spec && spec.delayMs > 0) return 1;
     const view = this.memory.hosts.get(host);
     const size = laneSize(view?.meanMs ?? null, view?.gapMs ?? 0);
-    const tokens = Math.floor(this.state.tokens.held.length / this.hostsInPlay());
-    const share = Math.ceil(readyOn(this.memory, host) / Math.max(1, Math.min(slots, tokens)));
+    const share = Math.ceil(readyOn(this.memory, host) / Math.max(1, Math.min(slots, this.tokensPerHost())));
     const most = cls === 'browser' ? BROWSER_PAGES_PER_LANE : Infinity;
     return Math.max(1, Math.min(size, share, most, remainingBudget(this.state)));
   }
@@ -278,12 +277,16 @@ export class Dispatch {
 
   /** Many hosts share what a job can use at all: then one lane with all its URLs serves a host better than several. */
   private lanesPerHost(): number {
-    return Math.max(1, Math.floor(MAX_WANT / this.hostsInPlay()));
+    return Math.max(1, Math.floor(MAX_WANT / Math.max(1, this.memory.window.size)));
   }
 
-  /** Hosts that wait or are visited, whichever are more: at least 1. What the last of many have is not cut into pieces. */
-  private hostsInPlay(): number {
-    return Math.max(1, this.memory.window.size, this.memory.lanesByHost.size);
+  /** A fair part of all, or of those at rest: the last of many hosts are not cut into pieces while others are visited. */
+  private tokensPerHost(): number {
+    const { lanesByHost, window } = this.memory;
+    const { tokens } = this.state;
+    const ofAll = tokens.held.length / Math.max(1, window.size, lanesByHost.size);
+    const ofIdle = takeableTokens(tokens) / Math.max(1, window.size);
+    return Math.floor(Math.max(ofAll, ofIdle));
   }
 
   private claimHosts(): void {
