@@ -77,6 +77,15 @@ describe('level messages', () => {
     expect(wake).toEqual([]);
   });
 
+  it('that this process receives itself do not leave it, nor wait', () => {
+    const handed: string[] = [];
+    const hand = ({ id, to }: Envelope) => to === 'team/here' && !!handed.push(id);
+    const levels = new LevelPost({ bus, log: SILENT, clock, paceMs: 10, hand });
+    levels.publish([level('v.1', 'team/away'), level('v.2', 'team/here')]);
+    levels.publish([level('v.3', 'team/here'), level('v.4', 'team/away')]);
+    expect([handed, mail.map(idsOf)]).toEqual([['v.2', 'v.3'], [['v.1']]]);
+  });
+
   it('of which there are very many are several pieces of mail', () => {
     post(0).publish(Array.from({ length: 300 }, (_, i) => level(`v.${i}`, 'batch/j')));
     expect(mail.map((sent) => idsOf(sent).length)).toEqual([128, 128, 44]);

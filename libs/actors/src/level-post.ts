@@ -1,4 +1,7 @@
-/** Level messages: sent once, never kept; the newest of them is enough. Those to the same partition travel together. */
+/**
+ * Level messages: sent once, never kept; the newest of them is enough. What this process receives itself does not leave
+ * it; the rest goes over the bus, those to the same partition together.
+ */
 import { partitionOf, type Envelope, type Mail, type Sack } from '@troupe/contracts';
 import type { Clock, RuntimeLog } from './clock.js';
 import type { Bus } from './ports.js';
@@ -15,6 +18,8 @@ export interface LevelPostDeps {
    * rest does not wait.
    */
   paceMs: number;
+  /** Hands a message to its partition if this process holds that; false when it does not. @default none is held */
+  hand?(envelope: Envelope): boolean;
 }
 
 export class LevelPost {
@@ -24,10 +29,11 @@ export class LevelPost {
   constructor(private readonly deps: LevelPostDeps) {}
 
   publish(envelopes: readonly Envelope[]): void {
-    if (envelopes.length === 0) return;
-    const { clock, paceMs } = this.deps;
+    const { clock, paceMs, hand } = this.deps;
+    const abroad = hand === undefined ? envelopes : envelopes.filter((envelope) => !hand(envelope));
+    if (abroad.length === 0) return;
     const isFirst = this.waiting.length === 0;
-    this.waiting.push(...envelopes);
+    this.waiting.push(...abroad);
     const restMs = Math.min(paceMs, this.nextAt - clock.now());
     if (restMs <= 0) this.flush();
     else if (isFirst) void clock.sleep(restMs).then(() => this.flush());

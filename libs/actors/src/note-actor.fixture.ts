@@ -21,6 +21,7 @@ import type { StoredState } from './turn.js';
 export type Order =
   | { type: 'Note'; text: string }
   | { type: 'Tell'; to: ActorKey; text: string }
+  | { type: 'Shout'; to: ActorKey; text: string }
   | { type: 'Remind'; name: string; inMs: number }
   | { type: 'Start'; bad: boolean }
   | { type: 'Bad' }
@@ -74,6 +75,8 @@ function obey(state: Notes, { body }: Incoming, onTry: (order: Order) => void): 
       return [];
     case 'Tell':
       return [{ t: 'send', to: order.to, cls: 'pair', msg: message({ type: 'Note', text: order.text }) }];
+    case 'Shout':
+      return [{ t: 'send', to: order.to, cls: 'level', msg: message({ type: 'Note', text: order.text }) }];
     case 'Remind':
       return [{ t: 'timer', name: order.name, inMs: order.inMs }];
     case 'Work':

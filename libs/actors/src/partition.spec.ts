@@ -338,6 +338,44 @@ describe('level messages of one drain', () => {
   });
 });
 
+describe('level messages of the own process', () => {
+  const note = (text: string) => {
+    const body = message({ type: 'Note', text });
+    return { id: text, type: 'Note', v: 2, from: BOB, to: ALICE, n: null, body } as Envelope;
+  };
+
+  it('are handled as they were when they were sent', async () => {
+    const partition = await world.own(ALICE);
+    const letter = note('1');
+    expect(partition.receive(letter)).toBe(true);
+    (letter.body as unknown as { text: string }).text = 'changed by its sender';
+    await world.send(ALICE, { type: 'Note', text: 'from afar' });
+    await world.run(partition);
+    expect(world.stateOf(ALICE).notes.sort()).toEqual(['1', 'from afar']);
+    expect(world.bus.sent).toHaveLength(1);
+  });
+
+  it('go over the bus when they have not been read at the end', async () => {
+    const [former, next] = [await world.own(ALICE), await world.own(ALICE)];
+    expect(former.receive(note('1'))).toBe(true);
+    await former.close();
+    expect(former.receive(note('2'))).toBe(false);
+    expect(world.bus.sent.map(({ id }) => id)).toEqual(['1']);
+    await world.run(next);
+    expect(world.stateOf(ALICE).notes).toEqual(['1']);
+  });
+
+  it('are taken only until there are very many, and drained in parts', async () => {
+    const partition = await world.own(ALICE);
+    const taken = Array.from({ length: 5_000 }, (_, i) => partition.receive(note(String(i)))).filter(Boolean).length;
+    expect(taken).toBe(4_096);
+    await partition.step();
+    expect(world.stateOf(ALICE).notes).toHaveLength(256);
+    for (let steps = 0; steps < 16; steps++) await partition.step();
+    expect(world.stateOf(ALICE).notes).toHaveLength(4_096);
+  });
+});
+
 describe('a message of a version that nobody knows', () => {
   const MINUTE_MS = 60_000;
   const strange = { v: 9 };

@@ -80,6 +80,11 @@ interface Letter {
   ack(): void;
 }
 
+/** What came from this process is lost with it, and said again. */
+function fromHere(envelope: Envelope, sentAt: number): Delivery {
+  return { envelope, sentAt, ack: () => {}, nack: () => {} };
+}
+
 /** A delivery of several messages is acknowledged when the last of them has been handled. */
 function unpack({ envelope, ack }: Delivery): Letter[] {
   const envelopes = envelopesOf(envelope);
@@ -115,6 +120,8 @@ const UNKNOWN_VERSION_MS = 15 * 60_000;
 const UNKNOWN_VERSION_RETRY_MS = 5_000;
 /** Fencing numbers: epoch * 2^32 + n stays exact below 2^21 epochs. */
 const EPOCH_STRIDE = 2 ** 32;
+/** Level messages of this process that wait for a drain; more of them take the way of all others. */
+const MAX_AT_HAND = 4_096;
 const PRIORITY_TYPES = new Set(['Cancel', 'Pause']);
 
 function wakes(group: readonly Item[], { wakesOn = [] }: ActorDef<unknown, unknown>): boolean {
@@ -127,8 +134,11 @@ export class Partition {
   private readonly outbox: Outbox;
   private readonly levels: LevelPost;
   private mailbox: Mailbox | null = null;
+  private isOpen = false;
   private counter = 0;
   private carried: Item[] = [];
+  /** Level messages from this process. */
+  private atHand: Envelope[] = [];
   private nextDrainAt = 0;
   private timersReloadAt = 0;
   private passivateAt = 0;
@@ -148,11 +158,25 @@ export class Partition {
     this.mailbox = await this.deps.bus.openMailbox(this.part, this.epoch);
     await this.reloadTimers();
     await this.outbox.recover();
+    this.isOpen = true;
   }
 
   async close(): Promise<void> {
+    this.isOpen = false;
+    this.levels.publish(this.atHand.splice(0));
     await this.mailbox?.close();
     await this.outbox.tend(true).catch(() => undefined);
+  }
+
+  /**
+   * Takes a level message that an actor of this process has sent, as a copy. False: not open, or more than it can hold;
+   * the message has to go over the bus.
+   */
+  receive(envelope: Envelope): boolean {
+    if (!this.isOpen || this.atHand.length >= MAX_AT_HAND) return false;
+    this.atHand.push(JSON.parse(JSON.stringify(envelope)) as Envelope);
+    this.mailbox!.wake();
+    return true;
   }
 
   /**
@@ -177,7 +201,8 @@ export class Partition {
     const now = clock.now();
     const nextTimer = this.timers.nextAt();
     const idleMs = nextTimer === null ? options.idleMs : Math.max(0, Math.min(options.idleMs, nextTimer - now));
-    const deliveries = await this.mailbox!.take(options.maxDrain, idleMs);
+    const deliveries = await this.mailbox!.take(options.maxDrain, this.atHand.length > 0 ? 0 : idleMs);
+    for (const envelope of this.atHand.splice(0, options.maxDrain)) deliveries.push(fromHere(envelope, clock.wall()));
     const items: Item[] = [];
     for (const delivery of deliveries) this.sort(delivery, items);
     for (const { key, name } of this.timers.takeDue(clock.now(), options.maxDrain))

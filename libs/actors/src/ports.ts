@@ -140,6 +140,8 @@ export interface Delivery {
 export interface Mailbox {
   /** Resolves with what is buffered, at least one message, or with [] after `idleMs` or when closed. */
   take(max: number, idleMs: number): Promise<Delivery[]>;
+  /** Ends a `take` that waits. */
+  wake(): void;
   close(): Promise<void>;
 }
 

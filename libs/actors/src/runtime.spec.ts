@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { PARTITIONS } from '@troupe/contracts';
+import { PARTITIONS, partitionOf, type Envelope, type Mail } from '@troupe/contracts';
 import type { Clock } from './clock.js';
-import { noteActor, SILENT } from './note-actor.fixture.js';
+import { message, noteActor, SILENT, twoHomes, type Order } from './note-actor.fixture.js';
 import { FencedError, type Bus, type LeaseBoard, type Mailbox } from './ports.js';
 import { ActorRuntime } from './runtime.js';
 import { SimClock } from './simulation/sim-clock.js';
@@ -45,21 +45,27 @@ const running: ActorRuntime[] = [];
 const fenced = new Set<string>();
 const closed = new Set<string>();
 let cannotOpen: number | null = null;
+/** Waits for the owner of its actor. */
+const mail: Envelope[] = [];
+const published: string[] = [];
 
 function mailboxOf(id: string, part: number): Mailbox {
   return {
     take: async () => {
       await pause(5);
       if (fenced.has(`${id} ${part}`)) throw new FencedError('another owner');
-      return [];
+      const at = mail.findIndex(({ to }) => partitionOf(to) === part);
+      return at < 0 ? [] : [{ envelope: mail.splice(at, 1)[0]!, sentAt: 0, ack: () => {}, nack: () => {} }];
     },
+    wake: () => {},
     close: async () => void closed.add(`${id} ${part}`),
   };
 }
 
-async function startReplica(id: string): Promise<ActorRuntime> {
+async function startReplica(id: string, onTry: (order: Order) => void = () => {}): Promise<ActorRuntime> {
   const clock = new QuickClock();
   const bus = {
+    publishActor: async ({ to }: Mail) => void published.push(to),
     openMailbox: async (part: number) => {
       if (part === cannotOpen) throw new Error('no consumer');
       return mailboxOf(id, part);
@@ -72,7 +78,7 @@ async function startReplica(id: string): Promise<ActorRuntime> {
     leases: leases.board(id),
     clock,
     log: SILENT,
-    defs: [noteActor('crawl', false)] as never[],
+    defs: [noteActor('crawl', false, onTry)] as never[],
   });
   running.push(runtime);
   await runtime.start();
@@ -92,6 +98,8 @@ afterEach(async () => {
   fenced.clear();
   closed.clear();
   cannotOpen = null;
+  mail.length = 0;
+  published.length = 0;
 });
 
 describe('replicas of the runtime', () => {
@@ -120,6 +128,30 @@ describe('replicas of the runtime', () => {
     expect(leases.heldBy('two')).toEqual([]);
     expect(left.every((part) => closed.has(`two ${part}`))).toBe(true);
     await until(() => one.partitions.length === PARTITIONS);
+  });
+});
+
+describe('level messages', () => {
+  const [ALICE, BOB] = twoHomes('crawl');
+  const shout = (text: string): Envelope => {
+    const body = message({ type: 'Shout', to: BOB, text });
+    return { id: text, type: 'Shout', v: 2, from: 'gw/test', to: ALICE, n: null, body } as Envelope;
+  };
+
+  it('leave the process only while another one has their receiver', async () => {
+    const heard: string[] = [];
+    const onTry = (order: Order) => void (order.type === 'Note' && heard.push(order.text));
+    const one = await startReplica('one', onTry);
+    await until(() => one.partitions.length === PARTITIONS);
+    mail.push(shout('at home'));
+    await until(() => heard.length === 1);
+    expect([heard, published]).toEqual([['at home'], []]);
+
+    leases.holders.set(partitionOf(BOB), 'somebody else');
+    await until(() => !one.partitions.includes(partitionOf(BOB)));
+    mail.push(shout('abroad'));
+    await until(() => published.length === 1);
+    expect([heard, published]).toEqual([['at home'], [BOB]]);
   });
 });
 

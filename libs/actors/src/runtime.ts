@@ -4,7 +4,7 @@
  *
  * The lease only says who *should* run a partition; `Partition` commits are fenced in the store.
  */
-import { PARTITIONS, type ActorKind, type Tracer } from '@troupe/contracts';
+import { PARTITIONS, partitionOf, type ActorKind, type Envelope, type Tracer } from '@troupe/contracts';
 import type { ActorDef } from './actor.js';
 import type { Clock, RuntimeLog } from './clock.js';
 import { FencedError, type ActorStore, type Bus, type LeaseBoard } from './ports.js';
@@ -52,7 +52,7 @@ export class ActorRuntime {
   constructor(private readonly deps: RuntimeDeps) {
     this.defs = new Map(deps.defs.map((def) => [def.kind, def as unknown as ActorDef<unknown, unknown>]));
     const { bus, log, clock } = deps;
-    this.levels = new LevelPost({ bus, log, clock, paceMs: LEVEL_PACE_MS });
+    this.levels = new LevelPost({ bus, log, clock, paceMs: LEVEL_PACE_MS, hand: (envelope) => this.hand(envelope) });
   }
 
   async start(): Promise<void> {
@@ -73,6 +73,11 @@ export class ActorRuntime {
   /** Partitions held now. */
   get partitions(): number[] {
     return [...this.held.keys()].sort((a, b) => a - b);
+  }
+
+  private hand(envelope: Envelope): boolean {
+    const entry = this.held.get(partitionOf(envelope.to));
+    return entry !== undefined && !entry.stopping && entry.partition !== null && entry.partition.receive(envelope);
   }
 
   private async run(): Promise<void> {

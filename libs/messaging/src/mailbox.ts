@@ -87,11 +87,15 @@ export class PartitionMailbox implements Mailbox {
     return taken.flatMap((message) => this.#deliver(message) ?? []);
   }
 
+  wake(): void {
+    this.#wake?.();
+  }
+
   /** Ends consuming and removes the consumer, so that the next owner finds everything unacknowledged. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#shut();
-    this.#wake?.();
+    this.wake();
     if (this.#name !== '' && this.link.isUp()) {
       await deleteConsumer(this.link, this.#name).catch((error: unknown) =>
         this.link.problem(`consumer ${this.#name} left behind`, error),
@@ -131,7 +135,7 @@ export class PartitionMailbox implements Mailbox {
     }
     this.#expected++;
     this.#buffer.push(message);
-    this.#wake?.();
+    this.wake();
   }
 
   /** A consumer that ended, or that the server no longer knows, is replaced. */
@@ -176,7 +180,7 @@ export class PartitionMailbox implements Mailbox {
   #fence(error: FencedError): void {
     this.#fenced = error;
     this.#shut();
-    this.#wake?.();
+    this.wake();
   }
 
   #shut(): void {

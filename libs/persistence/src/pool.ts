@@ -85,7 +85,11 @@ export async function withTransaction<T>(
   });
 }
 
-/** One connection for `work`, which begins and commits by itself; what it leaves open when it throws is rolled back. */
+/**
+ * One connection for `work`, which begins and commits by itself; what it leaves open when it throws is rolled back. The
+ * connection goes when it was not the server that refused: with a value that could not be sent node-postgres has closed a
+ * prepared statement that it believes to be there.
+ */
 export async function withConnection<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   client.on('error', ignoreLostConnection);
@@ -93,7 +97,7 @@ export async function withConnection<T>(pool: pg.Pool, work: (client: pg.PoolCli
   try {
     return await work(client);
   } catch (error) {
-    usable = await rollback(client);
+    usable = (await rollback(client)) && sqlState(error) !== null;
     throw error;
   } finally {
     client.off('error', ignoreLostConnection);

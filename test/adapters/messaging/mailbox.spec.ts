@@ -160,6 +160,16 @@ describe('mailboxes on a real server', () => {
     await mailbox.close();
   });
 
+  it('returns at once when it is woken', async () => {
+    const mailbox = await new ActorBus(link).openMailbox(PART, epoch);
+    const taking = mailbox.take(10, 10_000);
+    const since = performance.now();
+    mailbox.wake();
+    expect(await taking).toEqual([]);
+    expect(performance.now() - since).toBeLessThan(2_000);
+    await mailbox.close();
+  });
+
   it('returns nothing after the idle time', async () => {
     const mailbox = await new ActorBus(link).openMailbox(partitionOf(CRAWL), epoch);
     expect(await mailbox.take(10, 50)).toEqual([]);

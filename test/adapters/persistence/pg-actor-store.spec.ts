@@ -92,6 +92,48 @@ describe('a turn with a value that cannot be sent', () => {
   });
 });
 
+describe('turns of several partitions', () => {
+  const OTHER = PART + 1;
+  const hosts = Array.from({ length: 4 }, (_, i): ActorKey => `domain/h${i}.test`);
+  const transactions = async (): Promise<number> =>
+    (
+      await db.pool.query<{ n: number }>(
+        'SELECT count(DISTINCT xmin::text)::int AS n FROM actor WHERE key = ANY($1::text[])',
+        [hosts],
+      )
+    ).rows[0]!.n;
+
+  it('that come together share a transaction; one that is fenced does not hold up the others', async () => {
+    const epochs = [epoch, await store.mintEpoch(OTHER, 'me')];
+    for (const [i, host] of hosts.entries()) await store.activate(PART + (i % 2), epochs[i % 2]!, [host]);
+    const commit = (i: number, rev: number) => {
+      const [host, own] = [hosts[i]!, { part: PART + (i % 2), epoch: epochs[i % 2]! }];
+      const timers = [{ key: host, name: 'heartbeat', inMs: 1_000 }];
+      const outbox = [{ ...pair(1_000_000 + 10 * rev + i, rev + 1, key), from: host }];
+      return store.commitTurn({ ...head(0, [{ key: host, rev }]), ...own }, () =>
+        writes([step(host, rev)], { timers, outbox }),
+      );
+    };
+    await Promise.all(hosts.map((_, i) => commit(i, 0)));
+    expect(await transactions()).toBe(1);
+    const homes = async (table: string, column: string) =>
+      (await db.pool.query(`SELECT ${column} AS key, part FROM ${table} WHERE ${column} = ANY($1) ORDER BY 1`, [hosts]))
+        .rows;
+    const expected = hosts.map((host, i) => ({ key: host, part: PART + (i % 2) }));
+    expect([await homes('actor_timer', 'key'), await homes('outbox', 'from_key')]).toEqual([expected, expected]);
+
+    epochs[1] = await store.mintEpoch(OTHER, 'somebody else');
+    await store.activate(OTHER, epochs[1], [hosts[1]!]);
+    epochs[1] -= 1;
+    const ends = await Promise.allSettled(hosts.map((_, i) => commit(i, 1)));
+    expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
+    expect(ends[1]).toMatchObject({ reason: expect.any(FencedError) as unknown });
+    expect(await store.activate(OTHER, epochs[1] + 1, [hosts[1]!, hosts[3]!])).toMatchObject([{ rev: 1 }, { rev: 2 }]);
+    const sent = await db.pool.query('SELECT from_key FROM outbox WHERE from_key = ANY($1) AND n = 2', [hosts]);
+    expect(sent.rows).toHaveLength(3);
+  });
+});
+
 describe('activation', () => {
   it('makes an absent actor with revision 0 and no state', async () => {
     expect(await store.activate(PART, epoch, [key])).toEqual([{ key, rev: 0, state: null, terminal: false }]);

@@ -130,6 +130,9 @@ class SimMailbox implements Mailbox {
     return Promise.resolve(fresh.map((stored) => this.deliver(stored)));
   }
 
+  /** Nobody waits here. */
+  wake(): void {}
+
   ackTaken(): void {
     for (const stored of this.taken) stored.acked = true;
   }

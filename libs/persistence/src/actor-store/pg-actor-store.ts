@@ -1,6 +1,7 @@
 /**
  * The actors' store on Postgres. A turn is one transaction of one or two round trips: fence and questions, if there are
- * any, then everything that was decided and COMMIT, which commits nothing once a statement before it has failed. Needs nothing but a pool from `createPool` (or a data source's).
+ * any, then everything that was decided and COMMIT, which commits nothing once a statement before it has failed. Turns
+ * that touch no job share one with those of other partitions. Needs nothing but a pool from `createPool` (or a data source's).
  */
 import {
   FencedError,
@@ -31,7 +32,8 @@ import { ChangeHistory } from '../repositories/change-history.js';
 import { admissionQueries, distinctProbes, readAdmission } from './admission.js';
 import { INSERT_FRONTIER, RowWriter, type FrontierInsert } from './row-writes.js';
 import { bulkQuery, commitAll, runAll } from './statement.js';
-import { FENCED, kindOf, lockActors, mailQueries, updateActors } from './turn-writes.js';
+import { TurnGroups } from './turn-groups.js';
+import { FENCED, kindOf, lockActors, mailQueries, updateActors, type OwnedTurn } from './turn-writes.js';
 
 export interface PgActorStoreOptions {
   /** How long results stay readable after the end of a job. */
@@ -114,6 +116,7 @@ interface LaneRecord {
 export class PgActorStore implements ActorStore {
   private readonly rows: RowWriter;
   private readonly histories: ChangeHistory;
+  private readonly groups = new TurnGroups((turns: readonly OwnedTurn[]) => this.write(turns));
 
   constructor(
     private readonly pool: pg.Pool,
@@ -170,8 +173,8 @@ export class PgActorStore implements ActorStore {
   async commitTurn(head: TurnHead, decide: (answers: TurnAnswers) => TurnWrites): Promise<void> {
     const asks = head.candidates.length > 0 || head.seeds.length > 0;
     if (asks) return mapErrors(withConnection(this.pool, (client) => this.askThenWrite(client, head, decide)));
-    const statements = this.statements(head, decide(noAnswers()), []);
-    return mapErrors(withConnection(this.pool, (client) => commitAll(client, [BEGIN_TURN, ...statements])));
+    const turn = { head, writes: decide(noAnswers()) };
+    return mapErrors(turn.writes.rows.length > 0 ? this.write([turn]) : this.groups.commit(turn));
   }
 
   async loadTimers(part: number, horizonMs: number): Promise<TimerRow[]> {
@@ -241,15 +244,20 @@ export class PgActorStore implements ActorStore {
     const questions = [BEGIN_TURN, lockActors(head), ...admissionQueries(probes, head.seeds)];
     const [, , ...results] = await runAll(client, questions);
     const { answers, frontier } = readAdmission(probes, head.seeds, results);
-    await commitAll(client, this.statements(head, decide(answers), frontier));
+    await commitAll(client, this.statements([{ head, writes: decide(answers) }], frontier));
   }
 
-  private statements(head: TurnHead, writes: TurnWrites, frontier: FrontierInsert[]): pg.QueryConfig[] {
+  private write(turns: readonly OwnedTurn[]): Promise<void> {
+    const statements = [BEGIN_TURN, ...this.statements(turns, [])];
+    return withConnection(this.pool, (client) => commitAll(client, statements));
+  }
+
+  private statements(turns: readonly OwnedTurn[], frontier: FrontierInsert[]): pg.QueryConfig[] {
     return [
-      updateActors(writes.actors, head.epoch),
+      updateActors(turns),
       ...(frontier.length > 0 ? [bulkQuery(INSERT_FRONTIER, frontier)] : []),
-      ...this.rows.queries(writes.rows),
-      ...mailQueries(head, writes),
+      ...this.rows.queries(turns.flatMap(({ writes }) => writes.rows)),
+      ...mailQueries(turns),
     ];
   }
 }

@@ -12,8 +12,14 @@ import {
   type BulkStatement,
 } from './statement.js';
 
-type ActorWrite = TurnWrites['actors'][number];
-type TimerWrite = TurnWrites['timers'][number];
+/** What a turn has decided, with the partition and the epoch in which it was computed. */
+export interface OwnedTurn {
+  head: Pick<TurnHead, 'part' | 'epoch' | 'fences'>;
+  writes: TurnWrites;
+}
+
+type ActorWrite = TurnWrites['actors'][number] & { epoch: number };
+type TimerWrite = TurnWrites['timers'][number] & { part: number };
 
 /** SQLSTATE of a fence that did not match: its statement divides by zero, so that nothing issued behind it runs. */
 export const FENCED = '22012';
@@ -24,10 +30,10 @@ const ALL_OR_ERROR = (rows: string, expected: string): string =>
 const UPDATE_ACTORS: BulkStatement<ActorWrite> = {
   name: 'actor-update',
   text: `WITH updated AS (UPDATE actor a SET rev = a.rev + 1, state = x.state::jsonb, terminal = x.terminal, updated_at = now()
-    FROM unnest($1::text[], $2::bigint[], ${jsonTexts('$3')}, $4::boolean[]) AS x(key, rev, state, terminal)
-    WHERE a.key = x.key AND a.rev = x.rev AND a.epoch = $5 RETURNING 1)
+    FROM unnest($1::text[], $2::bigint[], ${jsonTexts('$3')}, $4::boolean[], $5::bigint[]) AS x(key, rev, state, terminal, epoch)
+    WHERE a.key = x.key AND a.rev = x.rev AND a.epoch = x.epoch RETURNING 1)
     ${ALL_OR_ERROR('updated', '$6')}`,
-  columns: [(r) => r.key, (r) => r.rev, jsonColumn((r) => storableJson(r.state)), (r) => r.terminal],
+  columns: [(r) => r.key, (r) => r.rev, jsonColumn((r) => storableJson(r.state)), (r) => r.terminal, (r) => r.epoch],
 };
 
 const LOCK_ACTORS: BulkStatement<TurnHead['fences'][number]> = {
@@ -38,12 +44,12 @@ const LOCK_ACTORS: BulkStatement<TurnHead['fences'][number]> = {
   columns: [(r) => r.key, (r) => r.rev],
 };
 
-const INSERT_OUTBOX: BulkStatement<TurnWrites['outbox'][number]> = {
+const INSERT_OUTBOX: BulkStatement<TurnWrites['outbox'][number] & { part: number }> = {
   name: 'outbox-insert',
   text: `INSERT INTO outbox (part, id, from_key, to_key, n, subject, body, created_at)
-    SELECT $7, id, from_key, to_key, n, subject, convert_to(body, 'UTF8'), now()
-    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], ${jsonTexts('$6')})
-      AS x(id, from_key, to_key, n, subject, body)`,
+    SELECT part, id, from_key, to_key, n, subject, convert_to(body, 'UTF8'), now()
+    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], ${jsonTexts('$6')}, $7::int[])
+      AS x(id, from_key, to_key, n, subject, body, part)`,
   columns: [
     (r) => r.id,
     (r) => r.from,
@@ -51,6 +57,7 @@ const INSERT_OUTBOX: BulkStatement<TurnWrites['outbox'][number]> = {
     (r) => r.n,
     (r) => subjectOf(r.payload),
     jsonColumn((r) => JSON.stringify(r.payload)),
+    (r) => r.part,
   ],
 };
 
@@ -64,10 +71,10 @@ const UPSERT_CURSORS: BulkStatement<TurnWrites['cursors'][number]> = {
 const UPSERT_TIMERS: BulkStatement<TimerWrite> = {
   name: 'timer-upsert',
   text: `INSERT INTO actor_timer (key, name, part, due_at)
-    SELECT key, name, $4, now() + in_ms * interval '1 millisecond'
-    FROM unnest($1::text[], $2::text[], $3::float8[]) AS x(key, name, in_ms)
+    SELECT key, name, part, now() + in_ms * interval '1 millisecond'
+    FROM unnest($1::text[], $2::text[], $3::float8[], $4::int[]) AS x(key, name, in_ms, part)
     ON CONFLICT (key, name) DO UPDATE SET part = EXCLUDED.part, due_at = EXCLUDED.due_at`,
-  columns: [(r) => r.key, (r) => r.name, (r) => r.inMs],
+  columns: [(r) => r.key, (r) => r.name, (r) => r.inMs, (r) => r.part],
 };
 
 const DELETE_TIMERS: BulkStatement<TimerWrite> = {
@@ -76,17 +83,19 @@ const DELETE_TIMERS: BulkStatement<TimerWrite> = {
   columns: [(r) => r.key, (r) => r.name],
 };
 
-const INSERT_DEAD_LETTERS: BulkStatement<TurnWrites['deadLetters'][number] & { rev: number | null }> = {
+const INSERT_DEAD_LETTERS: BulkStatement<TurnWrites['deadLetters'][number] & { rev: number | null; part: number }> = {
   name: 'dead-letter-insert',
   text: `INSERT INTO dead_letter (at, part, key, type, envelope, error, actor_rev)
-    SELECT now(), $6, key, type, envelope::jsonb, error, rev
-    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[]) AS x(key, type, envelope, error, rev)`,
+    SELECT now(), part, key, type, envelope::jsonb, error, rev
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::int[])
+      AS x(key, type, envelope, error, rev, part)`,
   columns: [
     (r) => r.key,
     (r) => r.type,
     (r) => storableJson(r.envelope ?? null),
     (r) => storable(r.error),
     (r) => r.rev,
+    (r) => r.part,
   ],
 };
 
@@ -94,23 +103,27 @@ export function lockActors({ fences, epoch }: TurnHead): pg.QueryConfig {
   return bulkQuery(LOCK_ACTORS, sortedByKey(fences), epoch, fences.length);
 }
 
-export function updateActors(actors: TurnWrites['actors'], epoch: number): pg.QueryConfig {
-  return bulkQuery(UPDATE_ACTORS, sortedByKey(actors), epoch, actors.length);
+export function updateActors(turns: readonly OwnedTurn[]): pg.QueryConfig {
+  const actors = turns.flatMap(({ head: { epoch }, writes }) => writes.actors.map((actor) => ({ ...actor, epoch })));
+  return bulkQuery(UPDATE_ACTORS, sortedByKey(actors), actors.length);
 }
 
-export function mailQueries(head: TurnHead, writes: TurnWrites): pg.QueryConfig[] {
+export function mailQueries(turns: readonly OwnedTurn[]): pg.QueryConfig[] {
   const queries: pg.QueryConfig[] = [];
-  const add = <Row>(statement: BulkStatement<Row>, rows: readonly Row[], ...more: unknown[]): void => {
-    if (rows.length > 0) queries.push(bulkQuery(statement, rows, ...more));
+  const add = <Row>(statement: BulkStatement<Row>, rows: readonly Row[]): void => {
+    if (rows.length > 0) queries.push(bulkQuery(statement, rows));
   };
-  const timers = lastByKey(writes.timers, (timer) => `${timer.key} ${timer.name}`);
-  const revs = new Map<ActorKey, number>(head.fences.map(({ key, rev }) => [key, rev]));
-  add(INSERT_OUTBOX, writes.outbox, head.part);
-  add(UPSERT_CURSORS, furthest(writes.cursors));
+  const changes = inTheirPartition(turns, ({ timers }) => timers);
+  const timers = lastByKey(changes, (timer) => `${timer.key} ${timer.name}`);
+  const revs = new Map<ActorKey, number>(turns.flatMap(({ head }) => head.fences.map(({ key, rev }) => [key, rev])));
+  add(
+    INSERT_OUTBOX,
+    inTheirPartition(turns, ({ outbox }) => outbox),
+  );
+  add(UPSERT_CURSORS, furthest(turns.flatMap(({ writes }) => writes.cursors)));
   add(
     UPSERT_TIMERS,
     timers.filter((timer) => timer.inMs !== null),
-    head.part,
   );
   add(
     DELETE_TIMERS,
@@ -118,10 +131,19 @@ export function mailQueries(head: TurnHead, writes: TurnWrites): pg.QueryConfig[
   );
   add(
     INSERT_DEAD_LETTERS,
-    writes.deadLetters.map((letter) => ({ ...letter, rev: revs.get(letter.key) ?? null })),
-    head.part,
+    inTheirPartition(turns, ({ deadLetters }) => deadLetters).map((letter) => ({
+      ...letter,
+      rev: revs.get(letter.key) ?? null,
+    })),
   );
   return queries;
+}
+
+function inTheirPartition<Row>(
+  turns: readonly OwnedTurn[],
+  rowsOf: (writes: TurnWrites) => readonly Row[],
+): (Row & { part: number })[] {
+  return turns.flatMap(({ head: { part }, writes }) => rowsOf(writes).map((row) => ({ ...row, part })));
 }
 
 /** Locks are taken in one order everywhere, so that an owner and a zombie cannot deadlock. */

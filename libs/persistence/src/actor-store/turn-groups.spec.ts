@@ -1,0 +1,62 @@
+import { describe, expect, it } from '@jest/globals';
+import { setTimeout as pause } from 'node:timers/promises';
+import { TurnGroups } from './turn-groups.js';
+
+/** As node-postgres reports what the server has refused. */
+const refusal = (code: string): Error => Object.assign(new Error(`refused: ${code}`), { severity: 'ERROR', code });
+
+/** Each transaction takes 5 ms; one with a bad turn fails. */
+function groupsOf(failure: Error, bad: string[] = []): { groups: TurnGroups<string>; transactions: string[][] } {
+  const transactions: string[][] = [];
+  const groups = new TurnGroups<string>(async (turns) => {
+    transactions.push([...turns]);
+    await pause(5);
+    if (turns.some((turn) => bad.includes(turn))) throw failure;
+  });
+  return { groups, transactions };
+}
+
+const endsOf = async (ends: Promise<void>[]) => (await Promise.allSettled(ends)).map(({ status }) => status);
+
+describe('turns of several partitions', () => {
+  it('that come at once are one transaction, and those that come while it runs are the next', async () => {
+    const { groups, transactions } = groupsOf(refusal('22012'));
+    const first = [groups.commit('a'), groups.commit('b')];
+    await pause(1);
+    const second = [groups.commit('c'), groups.commit('d')];
+    await Promise.all(first);
+    expect(transactions[0]).toEqual(['a', 'b']);
+    await Promise.all(second);
+    expect(transactions).toEqual([
+      ['a', 'b'],
+      ['c', 'd'],
+    ]);
+    await groups.commit('e');
+    expect(transactions).toHaveLength(3);
+  });
+
+  it('fail alone: the others are written without the one that is refused', async () => {
+    const { groups, transactions } = groupsOf(refusal('22012'), ['b']);
+    const ends = ['a', 'b', 'c'].map((turn) => groups.commit(turn));
+    expect(await endsOf(ends)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(transactions).toEqual([['a', 'b', 'c'], ['a'], ['b'], ['c']]);
+  });
+
+  it('are not repeated here when nobody knows what became of them', async () => {
+    const lost = [new Error('Connection terminated unexpectedly'), refusal('57P01'), refusal('08006')];
+    for (const failure of lost) {
+      const { groups, transactions } = groupsOf(failure, ['b']);
+      expect(await endsOf(['a', 'b'].map((turn) => groups.commit(turn)))).toEqual(['rejected', 'rejected']);
+      expect(transactions).toEqual([['a', 'b']]);
+      await groups.commit('c');
+    }
+  });
+
+  it('are not all one transaction when there are very many', async () => {
+    const { groups, transactions } = groupsOf(refusal('22012'));
+    const turns = Array.from({ length: 150 }, (_, i) => String(i));
+    await Promise.all(turns.map((turn) => groups.commit(turn)));
+    expect(transactions.map(({ length }) => length)).toEqual([64, 64, 22]);
+    expect(transactions.flat()).toEqual(turns);
+  });
+});
