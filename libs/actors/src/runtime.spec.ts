@@ -135,7 +135,7 @@ describe('level messages', () => {
   const [ALICE, BOB] = twoHomes('crawl');
   const shout = (text: string): Envelope => {
     const body = message({ type: 'Shout', to: BOB, text });
-    return { id: text, type: 'Shout', v: 2, from: 'gw/test', to: ALICE, n: null, body } as Envelope;
+    return { id: text, type: 'Shout', v: 2, from: 'gw/test', to: ALICE, n: null, body };
   };
 
   it('leave the process only while another one has their receiver', async () => {

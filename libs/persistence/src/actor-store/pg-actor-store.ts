@@ -30,9 +30,9 @@ import type pg from 'pg';
 import { sqlState, withConnection } from '../pool.js';
 import { ChangeHistory } from '../repositories/change-history.js';
 import { admissionQueries, distinctProbes, readAdmission } from './admission.js';
+import { Groups } from './groups.js';
 import { INSERT_FRONTIER, RowWriter, type FrontierInsert } from './row-writes.js';
-import { bulkQuery, commitAll, runAll } from './statement.js';
-import { TurnGroups } from './turn-groups.js';
+import { bulkQuery, commitAll, groupBy, runAll } from './statement.js';
 import { FENCED, kindOf, lockActors, mailQueries, updateActors, type OwnedTurn } from './turn-writes.js';
 
 export interface PgActorStoreOptions {
@@ -59,12 +59,16 @@ const CONFLICTS = new Set(['40P01', '40001', '55P03']);
 const MINT_EPOCH = `INSERT INTO part_lease (part, epoch, owner, taken_at) VALUES ($1, 1, $2, now())
   ON CONFLICT (part) DO UPDATE SET epoch = part_lease.epoch + 1, owner = EXCLUDED.owner, taken_at = now() RETURNING epoch`;
 
-const ACTIVATE = `WITH fresh AS (
+/** The planner cannot foresee that few are asked for, and would read all there are. */
+const ACTIVATE = `WITH asked AS (SELECT * FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[]) AS x(key, kind, part, epoch)),
+  fresh AS (
     INSERT INTO actor (key, part, kind, epoch, rev, state, terminal, updated_at)
-    SELECT key, $1, kind, $2, 0, NULL, false, now() FROM unnest($3::text[], $4::text[]) AS x(key, kind)
-    ON CONFLICT DO NOTHING RETURNING key, rev, state, terminal),
+    SELECT key, part, kind, epoch, 0, NULL, false, now() FROM asked
+    ON CONFLICT DO NOTHING RETURNING key, epoch, rev, state, terminal),
   claimed AS (
-    UPDATE actor SET epoch = $2 WHERE key = ANY($3::text[]) AND epoch <= $2 RETURNING key, rev, state, terminal)
+    UPDATE actor a SET epoch = asked.epoch FROM asked
+    WHERE a.key = ANY($1::text[]) AND a.key = asked.key AND a.epoch <= asked.epoch
+    RETURNING a.key, a.epoch, a.rev, a.state, a.terminal)
   SELECT * FROM fresh UNION ALL SELECT * FROM claimed`;
 
 const FRONTIER_COLUMNS = 'f.depth, f.seq, f.host, f.url, f.h, f.from_item, f.attempt, f.st, f.browser';
@@ -113,10 +117,30 @@ interface LaneRecord {
   run: string | null;
 }
 
+interface CursorRow {
+  to: ActorKey;
+  from: Sender;
+  n: number;
+}
+
+/** An actor for an owner. */
+interface Claim {
+  key: ActorKey;
+  part: number;
+  epoch: number;
+}
+
+const nameOf = ({ key, epoch }: Pick<Claim, 'key' | 'epoch'>): string => `${key} ${epoch}`;
+
 export class PgActorStore implements ActorStore {
   private readonly rows: RowWriter;
   private readonly histories: ChangeHistory;
-  private readonly groups = new TurnGroups((turns: readonly OwnedTurn[]) => this.write(turns));
+  private readonly turns = new Groups(async (turns: readonly OwnedTurn[]) => {
+    await this.write(turns);
+    return turns.map(() => undefined);
+  });
+  private readonly activations = new Groups((asks: readonly Claim[][]) => this.activateAll(asks));
+  private readonly cursors = new Groups((asks: readonly ActorKey[][]) => this.readCursors(asks));
 
   constructor(
     private readonly pool: pg.Pool,
@@ -134,23 +158,14 @@ export class PgActorStore implements ActorStore {
   async activate(part: number, epoch: number, keys: ActorKey[]): Promise<ActorRow[]> {
     const distinct = [...new Set(keys)].sort();
     if (distinct.length === 0) return [];
-    const found = new Map<ActorKey, ActorRow>();
-    for (let attempt = 0; attempt < 2 && found.size < distinct.length; attempt++) {
-      const missing = distinct.filter((key) => !found.has(key));
-      for (const row of await this.claim(part, epoch, missing)) found.set(row.key, row);
-    }
+    const found = await mapErrors(this.activations.join(distinct.map((key) => ({ key, part, epoch }))));
     const lost = distinct.filter((key) => !found.has(key));
     if (lost.length > 0) throw new FencedError(`a later epoch than ${epoch} owns ${lost.join(', ')}`);
     return distinct.map((key) => found.get(key)!);
   }
 
-  async loadCursors(keys: ActorKey[]): Promise<{ to: ActorKey; from: Sender; n: number }[]> {
-    const { rows } = await this.pool.query<{ to_key: ActorKey; from_key: Sender; n: string }>({
-      name: 'cursor-load',
-      text: 'SELECT to_key, from_key, n FROM inbox_cursor WHERE to_key = ANY($1::text[])',
-      values: [keys],
-    });
-    return rows.map((row) => ({ to: row.to_key, from: row.from_key, n: Number(row.n) }));
+  loadCursors(keys: ActorKey[]): Promise<CursorRow[]> {
+    return this.cursors.join(keys);
   }
 
   async loadJobMemory(jobNo: JobNo, readyLimit: number, history?: HistoryRange): Promise<JobMemory> {
@@ -174,7 +189,7 @@ export class PgActorStore implements ActorStore {
     const asks = head.candidates.length > 0 || head.seeds.length > 0;
     if (asks) return mapErrors(withConnection(this.pool, (client) => this.askThenWrite(client, head, decide)));
     const turn = { head, writes: decide(noAnswers()) };
-    return mapErrors(turn.writes.rows.length > 0 ? this.write([turn]) : this.groups.commit(turn));
+    return mapErrors(turn.writes.rows.length > 0 ? this.write([turn]) : this.turns.join(turn));
   }
 
   async loadTimers(part: number, horizonMs: number): Promise<TimerRow[]> {
@@ -223,15 +238,51 @@ export class PgActorStore implements ActorStore {
     await this.pool.query(SWEEP_PAIRS, [part]);
   }
 
-  private async claim(part: number, epoch: number, keys: ActorKey[]): Promise<ActorRow[]> {
-    const { rows } = await mapErrors(
-      this.pool.query<{ key: ActorKey; rev: string; state: unknown; terminal: boolean }>({
-        name: 'actor-activate',
-        text: ACTIVATE,
-        values: [part, epoch, keys, keys.map(kindOf)],
-      }),
+  /** To each what it asks for and may have. Twice: a row that another owner is about to make is seen the second time. */
+  private async activateAll(asks: readonly Claim[][]): Promise<Map<ActorKey, ActorRow>[]> {
+    const claims = asks.flat().sort((a, b) => (a.key < b.key ? -1 : 1));
+    const found = new Map<string, ActorRow>();
+    for (let attempt = 0; attempt < 2 && found.size < claims.length; attempt++) {
+      const missing = claims.filter((claim) => !found.has(nameOf(claim)));
+      for (const { epoch, ...row } of await this.claim(missing)) found.set(nameOf({ key: row.key, epoch }), row);
+    }
+    return asks.map((ask) => {
+      const rows = ask.map((claim) => found.get(nameOf(claim))).filter((row) => row !== undefined);
+      return new Map(rows.map((row) => [row.key, row]));
+    });
+  }
+
+  private async claim(claims: readonly Claim[]): Promise<(ActorRow & { epoch: number })[]> {
+    const { rows } = await this.pool.query<{
+      key: ActorKey;
+      epoch: string;
+      rev: string;
+      state: unknown;
+      terminal: boolean;
+    }>({
+      name: 'actor-activate',
+      text: ACTIVATE,
+      values: [
+        claims.map(({ key }) => key),
+        claims.map(({ key }) => kindOf(key)),
+        claims.map(({ part }) => part),
+        claims.map(({ epoch }) => epoch),
+      ],
+    });
+    return rows.map((row) => ({ ...row, epoch: Number(row.epoch), rev: Number(row.rev) }));
+  }
+
+  private async readCursors(asks: readonly ActorKey[][]): Promise<CursorRow[][]> {
+    const { rows } = await this.pool.query<{ to_key: ActorKey; from_key: Sender; n: string }>({
+      name: 'cursor-load',
+      text: 'SELECT to_key, from_key, n FROM inbox_cursor WHERE to_key = ANY($1::text[])',
+      values: [asks.flat()],
+    });
+    const found = groupBy(
+      rows.map((row) => ({ to: row.to_key, from: row.from_key, n: Number(row.n) })),
+      ({ to }) => to,
     );
-    return rows.map((row) => ({ ...row, rev: Number(row.rev) }));
+    return asks.map((keys) => keys.flatMap((key) => found.get(key) ?? []));
   }
 
   /** Questions are answered under the fence: a former owner must not mark URLs as seen. */

@@ -1,43 +1,44 @@
 import { describe, expect, it } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
-import { TurnGroups } from './turn-groups.js';
+import { Groups } from './groups.js';
 
 /** As node-postgres reports what the server has refused. */
 const refusal = (code: string): Error => Object.assign(new Error(`refused: ${code}`), { severity: 'ERROR', code });
 
 /** Each transaction takes 5 ms; one with a bad turn fails. */
-function groupsOf(failure: Error, bad: string[] = []): { groups: TurnGroups<string>; transactions: string[][] } {
+function groupsOf(failure: Error, bad: string[] = []): { groups: Groups<string, string>; transactions: string[][] } {
   const transactions: string[][] = [];
-  const groups = new TurnGroups<string>(async (turns) => {
+  const groups = new Groups<string, string>(async (turns) => {
     transactions.push([...turns]);
     await pause(5);
     if (turns.some((turn) => bad.includes(turn))) throw failure;
+    return turns.map((turn) => turn.toUpperCase());
   });
   return { groups, transactions };
 }
 
-const endsOf = async (ends: Promise<void>[]) => (await Promise.allSettled(ends)).map(({ status }) => status);
+const endsOf = async (ends: Promise<string>[]) => (await Promise.allSettled(ends)).map(({ status }) => status);
 
-describe('turns of several partitions', () => {
+describe('what several partitions ask', () => {
   it('that come at once are one transaction, and those that come while it runs are the next', async () => {
     const { groups, transactions } = groupsOf(refusal('22012'));
-    const first = [groups.commit('a'), groups.commit('b')];
+    const first = [groups.join('a'), groups.join('b')];
     await pause(1);
-    const second = [groups.commit('c'), groups.commit('d')];
-    await Promise.all(first);
+    const second = [groups.join('c'), groups.join('d')];
+    expect(await Promise.all(first)).toEqual(['A', 'B']);
     expect(transactions[0]).toEqual(['a', 'b']);
-    await Promise.all(second);
+    expect(await Promise.all(second)).toEqual(['C', 'D']);
     expect(transactions).toEqual([
       ['a', 'b'],
       ['c', 'd'],
     ]);
-    await groups.commit('e');
+    await groups.join('e');
     expect(transactions).toHaveLength(3);
   });
 
   it('fail alone: the others are written without the one that is refused', async () => {
     const { groups, transactions } = groupsOf(refusal('22012'), ['b']);
-    const ends = ['a', 'b', 'c'].map((turn) => groups.commit(turn));
+    const ends = ['a', 'b', 'c'].map((turn) => groups.join(turn));
     expect(await endsOf(ends)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(transactions).toEqual([['a', 'b', 'c'], ['a'], ['b'], ['c']]);
   });
@@ -46,16 +47,16 @@ describe('turns of several partitions', () => {
     const lost = [new Error('Connection terminated unexpectedly'), refusal('57P01'), refusal('08006')];
     for (const failure of lost) {
       const { groups, transactions } = groupsOf(failure, ['b']);
-      expect(await endsOf(['a', 'b'].map((turn) => groups.commit(turn)))).toEqual(['rejected', 'rejected']);
+      expect(await endsOf(['a', 'b'].map((turn) => groups.join(turn)))).toEqual(['rejected', 'rejected']);
       expect(transactions).toEqual([['a', 'b']]);
-      await groups.commit('c');
+      await groups.join('c');
     }
   });
 
   it('are not all one transaction when there are very many', async () => {
     const { groups, transactions } = groupsOf(refusal('22012'));
     const turns = Array.from({ length: 150 }, (_, i) => String(i));
-    await Promise.all(turns.map((turn) => groups.commit(turn)));
+    await Promise.all(turns.map((turn) => groups.join(turn)));
     expect(transactions.map(({ length }) => length)).toEqual([64, 64, 22]);
     expect(transactions.flat()).toEqual(turns);
   });

@@ -1,0 +1,51 @@
+/**
+ * One piece of work for what several partitions ask at a time. What waits while one is under way is the next; nobody
+ * waits for company that is not there yet. Failures stay alone: when a group is refused, each of it is tried by itself.
+ */
+import { sqlState } from '../pool.js';
+
+const MAX_TOGETHER = 64;
+
+/** Data, integrity, rollback, lock: the server has answered that nothing of the transaction was kept. */
+const REFUSALS = /^(?:22|23|40|55)/;
+
+interface Waiting<Ask, Answer> {
+  ask: Ask;
+  resolve(answer: Answer): void;
+  reject(error: unknown): void;
+}
+
+export class Groups<Ask, Answer> {
+  private waiting: Waiting<Ask, Answer>[] = [];
+  private isBusy = false;
+
+  /** @param work an answer to each, in their order, from one transaction; rejects when nothing is kept, or when nobody knows */
+  constructor(private readonly work: (asks: readonly Ask[]) => Promise<readonly Answer[]>) {}
+
+  /** Rejects with what `work` says of it. */
+  join(ask: Ask): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ ask, resolve, reject });
+      if (this.isBusy) return;
+      this.isBusy = true;
+      // One cause often moves several partitions in the same round of the event loop.
+      setImmediate(() => void this.run());
+    });
+  }
+
+  private async run(): Promise<void> {
+    while (this.waiting.length > 0) await this.serve(this.waiting.splice(0, MAX_TOGETHER));
+    this.isBusy = false;
+  }
+
+  private async serve(group: readonly Waiting<Ask, Answer>[]): Promise<void> {
+    try {
+      const answers = await this.work(group.map(({ ask }) => ask));
+      for (const [i, { resolve }] of group.entries()) resolve(answers[i]!);
+    } catch (error) {
+      if (group.length > 1 && REFUSALS.test(sqlState(error) ?? '')) {
+        for (const alone of group) await this.serve([alone]);
+      } else for (const { reject } of group) reject(error);
+    }
+  }
+}
