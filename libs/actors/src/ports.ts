@@ -91,8 +91,8 @@ export interface TimerChange {
 }
 
 export interface TurnWrites {
-  /** `rev` is the revision before the turn; the store writes rev + 1. */
-  actors: { key: ActorKey; rev: number; state: unknown; terminal: boolean }[];
+  /** `rev` is the revision before the turn, the store writes rev + 1; `state` is JSON. */
+  actors: { key: ActorKey; rev: number; state: string; terminal: boolean }[];
   outbox: OutboxRow[];
   /** Highest pair number accepted per (receiver, sender). */
   cursors: { to: ActorKey; from: Sender; n: number }[];

@@ -112,7 +112,7 @@ describe('messages of a turn', () => {
       ['crawl/b', 2, 2],
       ['crawl/b', 3, 3],
     ]);
-    expect((second.writes.actors[0]!.state as StoredState).sent).toEqual({ 'crawl/b': 3, 'crawl/c': 1 });
+    expect((JSON.parse(second.writes.actors[0]!.state) as StoredState).sent).toEqual({ 'crawl/b': 3, 'crawl/c': 1 });
     expect(first.turn.aftermath.outbox).toEqual(first.writes.outbox);
   });
 

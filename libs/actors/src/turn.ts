@@ -209,17 +209,18 @@ const traceFrom = (trace: TraceParent | undefined) => (trace === undefined ? {} 
 const NO_ITEMS: ReadonlySet<number> = new Set();
 const NOTHING: Plan = { admit: [], seeds: null };
 
-function storedState(living: Living, version: number): StoredState {
+/** JSON of a `StoredState`. */
+function storedState(living: Living, version: number): string {
   const stored: StoredState = {
     v: version,
     s: living.state,
     sent: Object.fromEntries(living.sent),
     ...(living.trace === null ? {} : { trace: living.trace }),
   };
-  const bytes = JSON.stringify(stored).length;
-  if (bytes > STATE_LIMIT_BYTES)
-    throw new HandlerError(living.key, { cause: new Error(`state of ${bytes} bytes is above the limit`) });
-  return stored;
+  const json = JSON.stringify(stored);
+  if (json.length > STATE_LIMIT_BYTES)
+    throw new HandlerError(living.key, { cause: new Error(`state of ${json.length} bytes is above the limit`) });
+  return json;
 }
 
 function guarded<T>(entry: ActorBatch, run: () => T): T {

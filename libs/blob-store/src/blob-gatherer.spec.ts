@@ -25,16 +25,28 @@ describe('puts at about the same time', () => {
 
   it('share a blob', async () => {
     const keys = Promise.all([gatherer.put(bytes(3), HOUR), gatherer.put(bytes(4), HOUR)]);
-    await jest.advanceTimersByTimeAsync(25);
+    await jest.advanceTimersByTimeAsync(1);
     expect(await keys).toEqual([`${HOUR}/1@0-3`, `${HOUR}/1@3-7`]);
-    const later = gatherer.put(bytes(5), HOUR);
-    await jest.advanceTimersByTimeAsync(25);
-    expect(await later).toBe(`${HOUR}/2`);
+  });
+
+  it('wait after another one for what comes meanwhile, and after a rest do not wait', async () => {
+    void gatherer.put(bytes(1), HOUR);
+    await jest.advanceTimersByTimeAsync(1);
+    void gatherer.put(bytes(2), HOUR);
+    await jest.advanceTimersByTimeAsync(30);
+    void gatherer.put(bytes(3), HOUR);
+    expect(stored.map(({ length }) => length)).toEqual([1]);
+    await jest.advanceTimersByTimeAsync(20);
+    expect(stored.map(({ length }) => length)).toEqual([1, 5]);
+    await jest.advanceTimersByTimeAsync(1_000);
+    void gatherer.put(bytes(4), HOUR);
+    await jest.advanceTimersByTimeAsync(1);
+    expect(stored.map(({ length }) => length)).toEqual([1, 5, 4]);
   });
 
   it('of different hours do not', async () => {
     const keys = Promise.all([gatherer.put(bytes(3), HOUR), gatherer.put(bytes(4), '2026112111')]);
-    await jest.advanceTimersByTimeAsync(25);
+    await jest.advanceTimersByTimeAsync(50);
     await keys;
     expect(stored).toEqual([
       { length: 3, hour: HOUR },
@@ -50,10 +62,10 @@ describe('puts at about the same time', () => {
   it('fail together, and later ones do not', async () => {
     failures = 1;
     const results = Promise.allSettled([gatherer.put(bytes(3), HOUR), gatherer.put(bytes(4), HOUR)]);
-    await jest.advanceTimersByTimeAsync(25);
+    await jest.advanceTimersByTimeAsync(50);
     expect((await results).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     const later = gatherer.put(bytes(5), HOUR);
-    await jest.advanceTimersByTimeAsync(25);
+    await jest.advanceTimersByTimeAsync(50);
     expect(await later).toBe(`${HOUR}/1`);
   });
 });

@@ -1,7 +1,7 @@
 import { putTogether, type BlobStore } from './blob-store.js';
 
-/** Pieces that come within this time are stored as one blob. */
-const GATHER_MS = 25;
+/** From one blob to the next at least: what comes meanwhile shares one. What comes after a rest does not wait. */
+const PACE_MS = 50;
 const MAX_BYTES = 1024 * 1024;
 
 interface Waiting {
@@ -16,6 +16,7 @@ export class BlobGatherer implements Pick<BlobStore, 'put'> {
   #bytes = 0;
   #hour = '';
   #timer: NodeJS.Timeout | null = null;
+  #nextAt = 0;
 
   constructor(private readonly store: Pick<BlobStore, 'put'>) {}
 
@@ -27,7 +28,7 @@ export class BlobGatherer implements Pick<BlobStore, 'put'> {
       this.#waiting.push({ bytes, settle, fail });
       this.#bytes += bytes.byteLength;
       if (this.#bytes >= MAX_BYTES) void this.#flush();
-      else this.#timer ??= setTimeout(() => void this.#flush(), GATHER_MS);
+      else this.#timer ??= setTimeout(() => void this.#flush(), Math.max(0, this.#nextAt - performance.now()));
     });
   }
 
@@ -38,6 +39,7 @@ export class BlobGatherer implements Pick<BlobStore, 'put'> {
     if (waiting.length === 0) return;
     this.#waiting = [];
     this.#bytes = 0;
+    this.#nextAt = performance.now() + PACE_MS;
     try {
       const pieces = waiting.map(({ bytes }) => bytes);
       const keys = await putTogether(this.store, pieces, this.#hour);

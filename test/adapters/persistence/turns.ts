@@ -14,7 +14,7 @@ export function writes(actors: TurnWrites['actors'], more: Partial<TurnWrites> =
 }
 
 export function step(key: ActorKey, rev: number, state: unknown = { rev }): TurnWrites['actors'][number] {
-  return { key, rev, state, terminal: false };
+  return { key, rev, state: JSON.stringify(state), terminal: false };
 }
 
 export function candidate(jobNo: JobNo, item: number, url: string, depth = 1, parent: number | null = null): Candidate {

@@ -270,7 +270,7 @@ export class SimStore implements ActorStore {
     for (const { key, rev, state, terminal } of writes.actors) {
       const row = this.actors.get(key)!;
       row.rev = rev + 1;
-      row.state = JSON.stringify(state);
+      row.state = state;
       row.terminal = terminal;
       this.checkAlive(key, row);
     }

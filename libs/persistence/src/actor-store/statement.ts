@@ -86,7 +86,11 @@ export function storable(text: string): string {
 
 /** JSON as `jsonb` can hold it: without NUL and lone surrogates, which it refuses. */
 export function storableJson(value: unknown): string {
-  const json = JSON.stringify(value);
+  return storableText(JSON.stringify(value));
+}
+
+/** As `storableJson`, of what is JSON already. */
+export function storableText(json: string): string {
   if (!json.includes('\\u')) return json;
   return json.replace(/\\(?:u0000|ud[89a-f][0-9a-f]{2}|.)/g, (escape) =>
     /^\\u(?:0000|d)/.test(escape) ? '\\ufffd' : escape,

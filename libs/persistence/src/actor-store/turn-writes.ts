@@ -9,6 +9,7 @@ import {
   lastByKey,
   storable,
   storableJson,
+  storableText,
   type BulkStatement,
 } from './statement.js';
 
@@ -33,7 +34,7 @@ const UPDATE_ACTORS: BulkStatement<ActorWrite> = {
     FROM unnest($1::text[], $2::bigint[], ${jsonTexts('$3')}, $4::boolean[], $5::bigint[]) AS x(key, rev, state, terminal, epoch)
     WHERE a.key = x.key AND a.rev = x.rev AND a.epoch = x.epoch RETURNING 1)
     ${ALL_OR_ERROR('updated', '$6')}`,
-  columns: [(r) => r.key, (r) => r.rev, jsonColumn((r) => storableJson(r.state)), (r) => r.terminal, (r) => r.epoch],
+  columns: [(r) => r.key, (r) => r.rev, jsonColumn((r) => storableText(r.state)), (r) => r.terminal, (r) => r.epoch],
 };
 
 const LOCK_ACTORS: BulkStatement<TurnHead['fences'][number]> = {
