@@ -153,7 +153,7 @@ export class Cluster {
       command: part.command,
       args: part.args,
       cwd: '/',
-      env: bareEnvironment({ GOMEMLIMIT: '256MiB' }),
+      env: bareEnvironment({ GOMEMLIMIT: '256MiB', GOGC: '50' }),
       graceMs: PART_GRACE_MS,
       launch: launchGuarded({ signal: 'TERM', isReady: () => isNatsReady(port) }),
     });
