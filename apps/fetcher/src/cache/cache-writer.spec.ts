@@ -65,6 +65,26 @@ describe('pages on their way into the cache', () => {
     expect(stored).toHaveLength(1);
   });
 
+  it('are gathered again while others are being stored', async () => {
+    writer.keep(page(1));
+    const until = performance.now() + 700;
+    for (let n = 2; performance.now() < until; n++) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      if (n < 60) writer.keep(page(n));
+    }
+    await writer.drain();
+    expect(stored.length).toBeLessThanOrEqual(4);
+  });
+
+  it('are stored at once when they are many', async () => {
+    for (let n = 0; n < 200; n++) writer.keep(page(n));
+    for (let tries = 0; tries < 20 && stored.length < 3; tries++)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(stored.map(({ urls }) => urls.length)).toEqual([64, 64, 64]);
+    await writer.drain();
+    expect(stored.map(({ urls }) => urls.length)).toEqual([64, 64, 64, 8]);
+  });
+
   it('are renewed without being stored', async () => {
     writer.renew(key(1));
     await writer.drain();

@@ -71,8 +71,14 @@ export class CacheWriter {
 
   /** Resolves when everything that was kept is stored, or has failed. */
   async drain(): Promise<void> {
-    this.#write();
-    await this.#writing;
+    while (this.#isWaiting() || this.#writing !== null) {
+      this.#write();
+      await this.#writing;
+    }
+  }
+
+  #isWaiting(): boolean {
+    return this.#pages.length + this.#renewals.length > 0;
   }
 
   #nowMs(): number {
@@ -88,23 +94,24 @@ export class CacheWriter {
   #write(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    this.#writing ??= this.#writeAll().finally(() => (this.#writing = null));
+    this.#writing ??= this.#writeSome().finally(() => {
+      this.#writing = null;
+      if (this.#isWaiting()) this.#schedule();
+    });
   }
 
-  async #writeAll(): Promise<void> {
-    while (this.#pages.length + this.#renewals.length > 0) {
-      const pages = this.#takePages();
-      const renewals = this.#renewals;
-      this.#renewals = [];
-      try {
-        if (pages.length > 0) await this.#store(pages);
-        if (renewals.length > 0) await this.parts.index.renew(renewals);
-        this.#isFailing = false;
-      } catch (error) {
-        this.#report(error);
-      }
-      for (const { body } of pages) this.#waitingBytes -= body.byteLength;
+  async #writeSome(): Promise<void> {
+    const pages = this.#takePages();
+    const renewals = this.#renewals;
+    this.#renewals = [];
+    try {
+      if (pages.length > 0) await this.#store(pages);
+      if (renewals.length > 0) await this.parts.index.renew(renewals);
+      this.#isFailing = false;
+    } catch (error) {
+      this.#report(error);
     }
+    for (const { body } of pages) this.#waitingBytes -= body.byteLength;
   }
 
   #takePages(): FetchedBody[] {

@@ -53,6 +53,22 @@ describe('what several partitions ask', () => {
     }
   });
 
+  it('keeps a pace when much follows each other, and not after a rest', async () => {
+    let transactions = 0;
+    const groups = new Groups<number, number>(async (asks) => (transactions++, asks), 40);
+    const ask = async (forMs: number) => {
+      for (const until = performance.now() + forMs; performance.now() < until; await pause(2)) void groups.join(1);
+    };
+    await ask(400);
+    expect(transactions).toBeGreaterThanOrEqual(4);
+    expect(transactions).toBeLessThanOrEqual(4 + 400 / 40 + 2);
+    await pause(300);
+    for (const since = performance.now(), before = transactions; transactions < before + 4;) {
+      await groups.join(1);
+      expect(performance.now() - since).toBeLessThan(100);
+    }
+  });
+
   it('are not all one transaction when there are very many', async () => {
     const { groups, transactions } = groupsOf(refusal('22012'));
     const turns = Array.from({ length: 150 }, (_, i) => String(i));

@@ -1,10 +1,13 @@
 /**
- * One piece of work for what several partitions ask at a time. What waits while one is under way is the next; nobody
- * waits for company that is not there yet. Failures stay alone: when a group is refused, each of it is tried by itself.
+ * One piece of work for what several partitions ask at a time. What waits while one is under way is the next. Failures
+ * stay alone: when a group is refused, each of it is tried by itself.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sqlState } from '../pool.js';
 
 const MAX_TOGETHER = 64;
+/** Groups after a rest that keep no pace: what a new job has to wait for. */
+const UNPACED = 4;
 
 /** Data, integrity, rollback, lock: the server has answered that nothing of the transaction was kept. */
 const REFUSALS = /^(?:22|23|40|55)/;
@@ -18,9 +21,16 @@ interface Waiting<Ask, Answer> {
 export class Groups<Ask, Answer> {
   private waiting: Waiting<Ask, Answer>[] = [];
   private isBusy = false;
+  private nextAt = 0;
 
-  /** @param work an answer to each, in their order, from one transaction; rejects when nothing is kept, or when nobody knows */
-  constructor(private readonly work: (asks: readonly Ask[]) => Promise<readonly Answer[]>) {}
+  /**
+   * @param work an answer to each, in their order, from one transaction; rejects when nothing is kept, or when nobody knows
+   * @param paceMs from one group to the next, when many follow each other
+   */
+  constructor(
+    private readonly work: (asks: readonly Ask[]) => Promise<readonly Answer[]>,
+    private readonly paceMs = 0,
+  ) {}
 
   /** Rejects with what `work` says of it. */
   join(ask: Ask): Promise<Answer> {
@@ -34,8 +44,18 @@ export class Groups<Ask, Answer> {
   }
 
   private async run(): Promise<void> {
-    while (this.waiting.length > 0) await this.serve(this.waiting.splice(0, MAX_TOGETHER));
+    while (this.waiting.length > 0) {
+      await this.keepPace();
+      await this.serve(this.waiting.splice(0, MAX_TOGETHER));
+    }
     this.isBusy = false;
+  }
+
+  private async keepPace(): Promise<void> {
+    const now = performance.now();
+    const restMs = this.nextAt - now;
+    this.nextAt = Math.max(this.nextAt, now - UNPACED * this.paceMs) + this.paceMs;
+    if (restMs > 0 && this.waiting.length < MAX_TOGETHER) await sleep(restMs);
   }
 
   private async serve(group: readonly Waiting<Ask, Answer>[]): Promise<void> {

@@ -53,6 +53,9 @@ const BEGIN_TURN: pg.QueryConfig = {
   SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL enable_seqscan = off; SET LOCAL jit = off`,
 };
 
+/** Nobody waits for the pools of hosts and teams: jobs ask ahead. */
+const TURN_PACE_MS = 40;
+
 /** Deadlock, serialisation failure, lock timeout: the same drain may run again. */
 const CONFLICTS = new Set(['40P01', '40001', '55P03']);
 
@@ -138,7 +141,7 @@ export class PgActorStore implements ActorStore {
   private readonly turns = new Groups(async (turns: readonly OwnedTurn[]) => {
     await this.write(turns);
     return turns.map(() => undefined);
-  });
+  }, TURN_PACE_MS);
   private readonly activations = new Groups((asks: readonly Claim[][]) => this.activateAll(asks));
   private readonly cursors = new Groups((asks: readonly ActorKey[][]) => this.readCursors(asks));
 
