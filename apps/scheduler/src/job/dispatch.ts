@@ -292,8 +292,9 @@ export class Dispatch {
   private claimHosts(): void {
     const { state, memory, pools } = this;
     if (remainingBudget(state) === 0) return;
-    const { held, want } = state.tokens;
-    const most = held.length < want ? Math.min(MAX_CLAIMED_HOSTS, held.length + CLAIMED_AHEAD) : MAX_CLAIMED_HOSTS;
+    const { held, want, uses } = state.tokens;
+    const isScarce = held.length < want || uses !== null;
+    const most = isScarce ? Math.min(MAX_CLAIMED_HOSTS, held.length + CLAIMED_AHEAD) : MAX_CLAIMED_HOSTS;
     let claimed = Object.keys(state.hosts).length;
     for (const host of memory.window.keys()) {
       if (claimed >= most) return;

@@ -8,6 +8,7 @@ import { TeamProxies1763950008000 } from './1763950008000-team-proxies.js';
 import { Models1763950009000 } from './1763950009000-models.js';
 import { BrowserItems1763950010000 } from './1763950010000-browser-items.js';
 import { CacheSites1763950012000 } from './1763950012000-cache-sites.js';
+import { ActorCompression1763950016000 } from './1763950016000-actor-compression.js';
 import { TrackedPages1763950014000 } from './1763950014000-tracked-pages.js';
 
 export const MIGRATIONS_TABLE = 'schema_migration';
@@ -24,4 +25,5 @@ export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
   BrowserItems1763950010000,
   CacheSites1763950012000,
   TrackedPages1763950014000,
+  ActorCompression1763950016000,
 ];
