@@ -161,10 +161,10 @@ export class PgActorStore implements ActorStore {
   async activate(part: number, epoch: number, keys: ActorKey[]): Promise<ActorRow[]> {
     const distinct = [...new Set(keys)].sort();
     if (distinct.length === 0) return [];
-    const found = await mapErrors(this.activations.join(distinct.map((key) => ({ key, part, epoch }))));
-    const lost = distinct.filter((key) => !found.has(key));
+    const rows = await mapErrors(this.activations.join(distinct.map((key) => ({ key, part, epoch }))));
+    const lost = distinct.filter((_, i) => rows[i] === null);
     if (lost.length > 0) throw new FencedError(`a later epoch than ${epoch} owns ${lost.join(', ')}`);
-    return distinct.map((key) => found.get(key)!);
+    return rows.filter((row) => row !== null);
   }
 
   loadCursors(keys: ActorKey[]): Promise<CursorRow[]> {
@@ -241,18 +241,15 @@ export class PgActorStore implements ActorStore {
     await this.pool.query(SWEEP_PAIRS, [part]);
   }
 
-  /** To each what it asks for and may have. Twice: a row that another owner is about to make is seen the second time. */
-  private async activateAll(asks: readonly Claim[][]): Promise<Map<ActorKey, ActorRow>[]> {
+  /** To each the rows of its claims, null for what it may not have. Twice: a row that another owner is about to make is seen the second time. */
+  private async activateAll(asks: readonly Claim[][]): Promise<(ActorRow | null)[][]> {
     const claims = asks.flat().sort((a, b) => (a.key < b.key ? -1 : 1));
     const found = new Map<string, ActorRow>();
     for (let attempt = 0; attempt < 2 && found.size < claims.length; attempt++) {
       const missing = claims.filter((claim) => !found.has(nameOf(claim)));
       for (const { epoch, ...row } of await this.claim(missing)) found.set(nameOf({ key: row.key, epoch }), row);
     }
-    return asks.map((ask) => {
-      const rows = ask.map((claim) => found.get(nameOf(claim))).filter((row) => row !== undefined);
-      return new Map(rows.map((row) => [row.key, row]));
-    });
+    return asks.map((ask) => ask.map((claim) => found.get(nameOf(claim)) ?? null));
   }
 
   private async claim(claims: readonly Claim[]): Promise<(ActorRow & { epoch: number })[]> {

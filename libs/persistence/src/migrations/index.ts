@@ -8,8 +8,8 @@ import { TeamProxies1763950008000 } from './1763950008000-team-proxies.js';
 import { Models1763950009000 } from './1763950009000-models.js';
 import { BrowserItems1763950010000 } from './1763950010000-browser-items.js';
 import { CacheSites1763950012000 } from './1763950012000-cache-sites.js';
-import { ActorCompression1763950016000 } from './1763950016000-actor-compression.js';
 import { TrackedPages1763950014000 } from './1763950014000-tracked-pages.js';
+import { ActorCompression1763950016000 } from './1763950016000-actor-compression.js';
 
 export const MIGRATIONS_TABLE = 'schema_migration';
 
