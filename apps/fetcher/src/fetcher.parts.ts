@@ -250,10 +250,10 @@ function createEngines(
   const identity = { userAgent: config.userAgent, contactUrl: config.contactUrl ?? null };
   const proxy = new EgressProxy(resolver);
   const browsers = browsersOf(config);
-  const concurrency = browserConcurrency(config.browserConcurrency);
+  const places = browserConcurrency(config.browserConcurrency);
   const observer = browserCounts(metrics);
   const userAgent = userAgentText(identity);
-  const pool = new BrowserPool({ browsers, concurrency, proxy, userAgent, observer });
+  const pool = new BrowserPool({ browsers, ...places, proxy, userAgent, observer });
   if (browsers !== null) watchBrowsers(metrics, pool);
   const http = new HttpEngine({ resolver, allow, identity });
   const got = new GotEngine({ resolver, allow, proxy });
@@ -273,7 +273,7 @@ function createEngines(
     await proxy.close();
   };
   const engines = { http: outward('http', http), got: outward('got', got), browser: outward('browser', browser) };
-  return { engines, proxies, browserPages: browser.isAvailable ? concurrency : 0, closeEngines };
+  return { engines, proxies, browserPages: browser.isAvailable ? places.concurrency : 0, closeEngines };
 }
 
 async function startBoards({ config, link, instance }: FetcherContext, hasBrowser: boolean) {

@@ -126,7 +126,7 @@ export class TroupeConfig {
   @toList @IsIn(['http', 'browser'], { each: true }) readonly fetcherClasses: ('http' | 'browser')[] = [];
   /** Fetchers with a browser are started when there is work for them: it waits even while none of them is alive. */
   @toBoolean @IsBoolean() readonly browserOnDemand: boolean = false;
-  /** 0 = by cores and memory. */
+  /** 0 = one a core, and up to two while cores are idle and memory carries them. */
   @toInt @IsInt() @Min(0) @Max(256) readonly browserConcurrency: number = 0;
   /** Folder of filter lists (`*.txt`, EasyList's syntax) that add to the built-in one. */
   @IsOptional() @IsString() readonly adListsDir?: string;

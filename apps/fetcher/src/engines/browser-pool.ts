@@ -13,12 +13,15 @@ import type { Deadline } from './deadline.js';
 import type { EgressProxy } from './egress-proxy.js';
 import type { UpstreamProxy } from './engine.js';
 import { PlaceQueue } from './place-queue.js';
+import { loadReader } from './processors.js';
 
 export interface BrowserPoolOptions {
   /** null = no browser on this machine. */
   browsers: Browsers | null;
   /** Pages open at once; more wait, first in, first out. */
   concurrency: number;
+  /** While the processors are busy, so many at once. @default `concurrency` */
+  least?: number;
   proxy: EgressProxy;
   /** Appended to Chromium's own user agent. */
   userAgent: string;
@@ -82,7 +85,8 @@ export class BrowserPool {
   private timer: NodeJS.Timeout | null = null;
 
   constructor(private readonly options: BrowserPoolOptions) {
-    this.places = new PlaceQueue(options.concurrency);
+    const { concurrency: most, least = most } = options;
+    this.places = new PlaceQueue({ least, most, readLoad: loadReader() });
     this.programs = options.browsers === null ? null : this.programsOf(options.browsers);
   }
 

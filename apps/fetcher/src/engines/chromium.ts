@@ -1,14 +1,25 @@
 /** How many pages the browser may have open, and what it may hold; how it is found and started. */
 import os from 'node:os';
+import { usableProcessors } from './processors.js';
 
 export { CHROMIUM_ARGS, findBrowsers, NO_BROWSER, type Browsers } from '@troupe/chromium';
 
 const BYTES_PER_PAGE = 200 * 1024 * 1024;
 
-/** `BROWSER_CONCURRENCY`, or two pages a core as far as half of the memory carries them. */
-export function browserConcurrency(configured: number): number {
-  if (configured > 0) return configured;
-  return Math.max(1, Math.min(os.availableParallelism() * 2, Math.floor(usableMemory() / 2 / BYTES_PER_PAGE)));
+/** Pages open at once. */
+export interface BrowserConcurrency {
+  /** As many in any case. */
+  least: number;
+  /** More than the least only while processors are idle. */
+  concurrency: number;
+}
+
+/** `BROWSER_CONCURRENCY`, or one page a core and up to two, as far as half of the memory carries them. */
+export function browserConcurrency(configured: number): BrowserConcurrency {
+  if (configured > 0) return { least: configured, concurrency: configured };
+  const cores = Math.max(1, Math.round(usableProcessors()));
+  const concurrency = Math.max(1, Math.min(cores * 2, Math.floor(usableMemory() / 2 / BYTES_PER_PAGE)));
+  return { least: Math.min(cores, concurrency), concurrency };
 }
 
 /**
