@@ -119,7 +119,7 @@ export class NodeStore {
 
   finish(customTags: readonly string[]): Tree {
     const arrays = this.links === null ? this.a : this.renumber(this.links);
-    return new Tree(this.html, this.count, customTags, arrays);
+    return new Tree(this.html, this.count, this.attrs, customTags, arrays);
   }
 
   private create(tag: number, parent: number, from: number, to: number): number {

@@ -48,6 +48,8 @@ export class Tree {
   constructor(
     readonly source: string,
     readonly count: number,
+    /** Of attributes; the arrays may be longer. */
+    readonly attrCount: number,
     readonly customTags: readonly string[],
     arrays: TreeArrays,
   ) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseHtml } from '../parse.js';
+import { hashName } from '../tags.js';
 import { IndexKeys, PageIndex, firstAtLeast } from './page-index.js';
 
 const PAGE =
@@ -27,6 +28,23 @@ describe('index of a page', () => {
   it('has elements by id and by the name of an attribute', () => {
     expect(textsAt({ type: 'id', name: 'a' })).toEqual(['2']);
     expect(textsAt({ type: 'attribute', name: 'data-x' })).toEqual(['2', '5']);
+  });
+
+  it('has elements that a parser makes twice or moves, in document order', () => {
+    const html =
+      '<p class=x id=1>a<b class=price id=2>b<i class=x id=3>c<p class=x id=4>d</b>e</i>' +
+      '<table class=x id=5><tr class=price id=6><td>f</td></tr><div class=price id=7><p class=x id=8>g</div></table>' +
+      '<a class=x id=9><a class=price id=10>h';
+    const tree = parseHtml(html);
+    const elements = Array.from({ length: tree.count }, (_, node) => node).slice(1);
+    for (const name of ['x', 'price']) {
+      const found = new PageIndex(tree, new IndexKeys([{ type: 'class', name }])).at({ type: 'class', name });
+      const wanted = elements.filter(
+        (node) => !tree.isText(node) && tree.classes(node, hashName('class')).includes(name),
+      );
+      expect(found).toEqual(wanted);
+      expect(wanted.length).toBeGreaterThan(4);
+    }
   });
 
   it('says when it was not told to look for something', () => {

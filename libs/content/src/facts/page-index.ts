@@ -1,6 +1,6 @@
 /** Where tags, classes, ids and other attributes stand on a page: lists in document order, made in one look at the page. */
 import type { SelectorKey } from '../selector.js';
-import { A, FIRST_CUSTOM_TAG, TEXT, hashName } from '../tags.js';
+import { A, FIRST_CUSTOM_TAG, TEXT, hashName, lookupTag } from '../tags.js';
 import type { Tree } from '../tree.js';
 import { WordSet } from './word-set.js';
 
@@ -8,15 +8,20 @@ type Places = Map<string, number[]>;
 
 /** A power of two, so large that few attributes share one with those that are asked for. */
 const FLAGS = 512;
+const MAY = { name: 1, class: 2, id: 4 };
 
 /** All that queries ever ask of an index: made ready once, for as many pages as they are asked of. */
 export class IndexKeys {
   readonly tags: readonly string[];
+  /** Of each known tag its place among `tags`, from 1; 0: none. */
+  readonly placeOfTag = new Uint16Array(FIRST_CUSTOM_TAG);
+  /** `tags` that HTML does not know. */
+  readonly customTags: readonly string[];
   /** Names, each with its hash. */
   readonly attributes: readonly (readonly [name: string, hash: number])[];
   readonly classes: WordSet;
   readonly ids: WordSet;
-  /** By the low bits of an attribute's hash: 1 when it may matter. */
+  /** By the low bits of an attribute's hash: what it may be, 0 when it does not matter. */
   readonly attributeFlags = new Uint8Array(FLAGS);
 
   constructor(keys: readonly SelectorKey[]) {
@@ -24,12 +29,19 @@ export class IndexKeys {
       ...new Set(keys.filter((key) => key.type === type).map(({ name }) => name)),
     ];
     this.tags = named('tag');
+    const numbers = this.tags.map((name) => lookupTag(name, 0, name.length));
+    numbers.forEach((number, i) => number > 0 && (this.placeOfTag[number] = i + 1));
+    this.customTags = this.tags.filter((_, i) => numbers[i]! <= 0);
     this.attributes = named('attribute').map((name) => [name, hashName(name)]);
     this.classes = new WordSet(named('class'));
     this.ids = new WordSet(named('id'));
-    for (const [, hash] of this.attributes) this.attributeFlags[hash & (FLAGS - 1)] = 1;
-    if (this.classes.words.length > 0) this.attributeFlags[A.class & (FLAGS - 1)] = 1;
-    if (this.ids.words.length > 0) this.attributeFlags[A.id & (FLAGS - 1)] = 1;
+    for (const [, hash] of this.attributes) this.flag(hash, MAY.name);
+    if (this.classes.words.length > 0) this.flag(A.class, MAY.class);
+    if (this.ids.words.length > 0) this.flag(A.id, MAY.id);
+  }
+
+  private flag(hash: number, bit: number): void {
+    this.attributeFlags[hash & (FLAGS - 1)]! |= bit;
   }
 }
 
@@ -48,11 +60,17 @@ export class PageIndex {
   }
 }
 
-/** Finds the places of all keys at once. */
+/**
+ * Finds the places of all keys at once: first the attributes, one after the other as they lie, then the elements. Most have
+ * attributes, few have one that matters, and to look at them element by element takes three times as long.
+ */
 class PageLook {
   readonly places: Record<SelectorKey['type'], Places>;
   private readonly holders = new Map<number, number[]>();
   private readonly references: References;
+  /** Attributes that matter, ascending, and beside each a list that elements with it belong to. */
+  private readonly notedAt: number[] = [];
+  private readonly noted: number[][] = [];
 
   constructor(
     private readonly tree: Tree,
@@ -67,50 +85,79 @@ class PageLook {
     };
     for (const [name, hash] of attributes) this.holders.set(hash, this.places.attribute.get(name)!);
     this.references = new References(tree.source);
-    this.search();
+    this.readAttributes();
+    this.readElements();
   }
 
-  private search(): void {
-    const { attrHash, count, from, tag, to } = this.tree;
+  private readAttributes(): void {
+    const { attrCount, attrHash } = this.tree;
     const { attributeFlags } = this.keys;
-    const { lists, placeOfTag } = this.byTag();
-    for (let node = 1; node < count; node++) {
-      const number = tag[node]!;
-      if (number === TEXT) continue;
-      const place = placeOfTag[number]!;
-      if (place > 0) lists[place - 1]!.push(node);
-      for (let i = from[node]!, end = to[node]!; i < end; i++)
-        if (attributeFlags[attrHash[i]! & (FLAGS - 1)] === 1) this.noteAttribute(node, i);
+    for (let i = 0; i < attrCount; i++) {
+      const flags = attributeFlags[attrHash[i]! & (FLAGS - 1)]!;
+      if (flags !== 0) this.noteAttribute(i, flags);
     }
   }
 
-  /** For each tag the place of its list, from 1; 0: none. */
-  private byTag(): { lists: number[][]; placeOfTag: Uint16Array } {
-    const { tree, places } = this;
-    const lists: number[][] = [];
-    const placeOfTag = new Uint16Array(FIRST_CUSTOM_TAG + tree.customTags.length);
-    for (const [name, list] of places.tag) placeOfTag[tree.tagNumber(name)] = lists.push(list);
-    return { lists, placeOfTag };
+  private readElements(): void {
+    const { count, from, tag, to } = this.tree;
+    const { notedAt } = this;
+    const placeOfTag = this.placesOfTags();
+    const lists = this.keys.tags.map((name) => this.places.tag.get(name)!);
+    /** The next noted attribute, and the end of the attributes that were passed. */
+    let next = 0;
+    let nextAt = notedAt[0] ?? Infinity;
+    let passed = 0;
+    for (let node = 1; node < count; node++) {
+      const number = tag[node]!;
+      if (number === TEXT) continue;
+      const place = number < placeOfTag.length ? placeOfTag[number]! : 0;
+      if (place > 0) lists[place - 1]!.push(node);
+      const begin = from[node]!;
+      const end = to[node]!;
+      if (nextAt < end || begin < passed) {
+        // Elements that a parser has moved or made twice do not come in the order of their attributes.
+        if (begin < passed) next = firstAtLeast(notedAt, begin);
+        for (; (nextAt = notedAt[next] ?? Infinity) < end; next++)
+          if (nextAt >= begin) addOnce(this.noted[next]!, node);
+      }
+      passed = end;
+    }
   }
 
-  private noteAttribute(node: number, index: number): void {
+  /** As `IndexKeys.placeOfTag`, with the tags that this page alone knows. */
+  private placesOfTags(): Uint16Array {
+    const { customTags, placeOfTag, tags } = this.keys;
+    if (customTags.length === 0) return placeOfTag;
+    const places = new Uint16Array(FIRST_CUSTOM_TAG + this.tree.customTags.length);
+    places.set(placeOfTag);
+    for (const name of customTags) places[this.tree.tagNumber(name)] = tags.indexOf(name) + 1;
+    return places;
+  }
+
+  private noteAttribute(index: number, flags: number): void {
+    const { keys, places } = this;
     const hash = this.tree.attrHash[index]!;
-    if (hash === A.class) this.noteWords(node, index, this.keys.classes, this.places.class);
-    else if (hash === A.id) this.noteWords(node, index, this.keys.ids, this.places.id);
-    if (this.holders.size === 0) return;
+    if ((flags & MAY.class) !== 0 && hash === A.class) this.noteWords(index, keys.classes, places.class);
+    else if ((flags & MAY.id) !== 0 && hash === A.id) this.noteWords(index, keys.ids, places.id);
+    if ((flags & MAY.name) === 0) return;
     const holders = this.holders.get(hash);
-    if (holders !== undefined) addOnce(holders, node);
+    if (holders !== undefined) this.note(index, holders);
   }
 
   /** Under the words that the value may hold: it holds them, or longer ones that begin so. */
-  private noteWords(node: number, index: number, set: WordSet, places: Places): void {
+  private noteWords(index: number, set: WordSet, places: Places): void {
     const { attrFrom, attrTo, source } = this.tree;
     const from = attrFrom[index]!;
     const to = attrTo[index]!;
     if (to - from < set.width) return;
     // Decoded it may say anything.
     const words = this.references.isIn(from, to) ? set.words : set.in(source, from, to);
-    for (const word of words) addOnce(places.get(word)!, node);
+    for (const word of words) this.note(index, places.get(word)!);
+  }
+
+  private note(index: number, list: number[]): void {
+    this.notedAt.push(index);
+    this.noted.push(list);
   }
 }
 

@@ -114,6 +114,23 @@ describe('facts by XPath', () => {
     expect(facts(['//li[1]'])).toEqual([expect.stringContaining('Lamp'), 'new']);
   });
 
+  it.each([
+    ['string-length() > 4', ['a &amp; b', 'x']],
+    ['string-length() >= 5', ['a &amp; b', 'x']],
+    ['string-length(.) > 5', []],
+    ['string-length(normalize-space()) > 2', ['a &amp; b', 'abcd']],
+    ['string-length(normalize-space(.)) >= 4', ['a &amp; b', 'abcd']],
+    ['string-length(normalize-space(.)) > 4', ['a &amp; b']],
+    ['string-length() < 5', ['abcd']],
+    ['string-length(b) > 1', []],
+    ['string-length(@id) >= 3', ['a &amp; b']],
+    ['string-length() > 0', ['a &amp; b', 'abcd', 'x']],
+  ])('compares lengths of what is read, not of what is written: %s', (condition, texts) => {
+    const html = `<p id="one">a &amp; b</p><p>ab<b>c</b>d</p><pre>  x  </pre>`;
+    const found = facts([{ selector: `//*[self::p or self::pre][${condition}]`, attribute: 'html' }], html);
+    expect(found).toEqual(texts.map((text) => text.replace('abcd', 'ab<b>c</b>d')));
+  });
+
   it('gives each node once and in order', () => {
     expect(facts(['//li//a | //a | //h1'])).toEqual(['Fine things', 'Lamp', 'Chair']);
     expect(facts(['//ul//li/@data-code'])).toEqual(['A1', 'B2']);

@@ -1,27 +1,28 @@
 /**
- * Some words that are looked for in many short texts at once. Of a text only every so many characters are looked at, as far
- * apart as the shortest word is long, until one may end the beginning of a word (Horspool's search, for a set).
+ * Some words that are looked for in many short texts at once. Of a text only pairs of characters are looked at, nearly as
+ * far apart as the shortest word is long, until one may be in the beginning of a word (Horspool's search, for a set).
  */
 const SPACE = 32;
-/** Characters are told apart by their low bits: mistaken ones cost a second look. */
-const CODES = 128;
+/** Pairs are told apart by some bits of them: mistaken ones cost a second look. */
+const PAIRS = 1024;
 const MAX_WIDTH = 255;
 const NONE: readonly string[] = [];
 
 export class WordSet {
   /** Shorter texts hold no word of the set. */
   readonly width: number;
-  /** By the character at the end of a window: how far the next one is; 0: a word may begin with this one. */
+  /** By the pair at the end of a window: how far the next one is; 0: a word may begin with this one. */
   private readonly shifts: Uint8Array;
 
   /** @param words each not empty and without white space */
   constructor(readonly words: readonly string[]) {
     this.width = Math.min(MAX_WIDTH, ...words.map(({ length }) => length));
-    this.shifts = new Uint8Array(CODES).fill(this.width);
+    const last = this.width - 1;
+    this.shifts = new Uint8Array(PAIRS).fill(last);
     for (const word of words) {
-      for (let i = 0; i < this.width; i++) {
-        const code = word.charCodeAt(i) % CODES;
-        this.shifts[code] = Math.min(this.shifts[code]!, this.width - 1 - i);
+      for (let i = 1; i <= last; i++) {
+        const pair = pairOf(word.charCodeAt(i - 1), word.charCodeAt(i));
+        this.shifts[pair] = Math.min(this.shifts[pair]!, last - i);
       }
     }
   }
@@ -31,7 +32,7 @@ export class WordSet {
     const { width, shifts } = this;
     let found: string[] | null = null;
     for (let last = from + width - 1; last < to;) {
-      const shift = shifts[text.charCodeAt(last) % CODES]!;
+      const shift = shifts[pairOf(text.charCodeAt(last - 1), text.charCodeAt(last))]!;
       if (shift > 0) {
         last += shift;
         continue;
@@ -44,4 +45,8 @@ export class WordSet {
     }
     return found ?? NONE;
   }
+}
+
+function pairOf(before: number, last: number): number {
+  return ((before << 5) ^ last) & (PAIRS - 1);
 }

@@ -243,6 +243,8 @@ interface Context extends FactsSource {
 /** Strings: of the nodes or attributes that a path leads to. */
 type Value = string | number | boolean | string[];
 
+type Comparison = Extract<Expression, { type: 'compare' }>;
+
 function holds(predicate: Expression, context: Context): boolean {
   const value = evaluate(predicate, context);
   return typeof value === 'number' ? value === context.place : truth(value);
@@ -278,6 +280,7 @@ function evaluate(expression: Expression, context: Context): Value {
     case 'and':
       return truth(evaluate(expression.left, context)) && truth(evaluate(expression.right, context));
     case 'compare':
+      if (asksForLonger(expression, context)) return false;
       return compares(expression.operator, evaluate(expression.left, context), evaluate(expression.right, context));
     case 'path':
       return stringsAt(expression.steps, context);
@@ -300,6 +303,33 @@ function content(tree: Tree, node: number): string {
   const text = tree.textContent(node);
   tree.search.spend(tree.end[node]! - node + (text.length >> CHARS_PER_STEP_LOG2));
   return text;
+}
+
+/** Whether the node's text must be longer than it is even as written: reading it makes it no longer. */
+function asksForLonger({ operator, left, right }: Comparison, { tree, node }: Context): boolean {
+  if (right.type !== 'number' || (operator !== '>' && operator !== '>=') || !isOwnLength(left)) return false;
+  const enough = operator === '>' ? right.value + 1 : right.value;
+  let length = 0;
+  let at = node;
+  for (const end = tree.end[node]!; at < end && length < enough; at++)
+    if (tree.tag[at] === TEXT) length += tree.to[at]! - tree.from[at]!;
+  tree.search.spend(at - node);
+  return length < enough;
+}
+
+/** `string-length()` of the node, its white space normalised or not. */
+function isOwnLength(expression: Expression): boolean {
+  if (expression.type !== 'call' || expression.name !== 'string-length') return false;
+  const [text] = expression.args;
+  return isSelf(text) || (text?.type === 'call' && text.name === 'normalize-space' && isSelf(text.args[0]));
+}
+
+/** The node itself, as an argument: left out, or a dot. */
+function isSelf(text: Expression | undefined): boolean {
+  if (text === undefined) return true;
+  if (text.type !== 'path' || text.steps.length !== 1) return false;
+  const { axis, test, predicates } = text.steps[0]!;
+  return axis === 'self' && test === 'node()' && predicates.length === 0;
 }
 
 /** With strings of a path: whether any of them fits. */
