@@ -126,6 +126,12 @@ describe('tables', () => {
       `<table><tr><td><ul>${'<li>a'.repeat(4)}</ul><td><ul>${'<li>b'.repeat(3)}</ul></table>`,
       '- a\n- a\n- a\n- a\n\n* b\n* b\n* b',
     ],
+    [
+      'columns as their data is aligned, or their header where it says nothing',
+      '<table><tr><th>a<th style="color:red; text-align: Center">b<th align=right>c<th align=center>d' +
+        '<tr><td colspan=4 align=center>e<tr><td align=left>f<td>g<td align=center>h<td style="text-align:end">i</table>',
+      '| a | b | c | d |\n| --- | :-: | :-: | --: |\n| e |  |  |  |\n| f | g | h | i |',
+    ],
     ['tables for layout as blocks', '<table role=presentation><tr><td>a<td>b</table>', 'a\n\nb'],
   ]);
 });

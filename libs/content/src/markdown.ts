@@ -694,9 +694,11 @@ function isEdgeSpace(text: string, at: number): boolean {
   );
 }
 
-function tableLines(rows: string[][], { columns, hasHeader }: TableCells): string[] {
+const RULES = { center: ':-:', right: '--:', none: '---' };
+
+function tableLines(rows: string[][], { columns, hasHeader, alignments }: TableCells): string[] {
   const line = (cells: string[]): string => `| ${cells.join(' | ')} |`;
-  const divider = line(new Array<string>(columns).fill('---'));
+  const divider = line(alignments.map((alignment) => RULES[alignment ?? 'none']));
   const head = hasHeader ? rows[0]! : new Array<string>(columns).fill('');
   return [line(head), divider, ...rows.slice(hasHeader ? 1 : 0).map(line)];
 }

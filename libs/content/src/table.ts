@@ -15,7 +15,11 @@ export interface TableCells {
   /** Every row has as many entries. */
   columns: number;
   hasHeader: boolean;
+  /** Of each column as its cells ask for it; null: none asks, or to the left, as everywhere. */
+  alignments: Alignment[];
 }
+
+export type Alignment = 'center' | 'right' | null;
 
 export class SpanBudget {
   cells = MAX_SPAN_CELLS;
@@ -28,7 +32,25 @@ export function readTable(tree: Tree, mask: Mask, table: number, budget: SpanBud
   const columns = rows.reduce((most, row) => Math.max(most, row.length), 0);
   if (columns < 2 || columns > MAX_COLUMNS || rows.length === 0) return null;
   for (const row of rows) while (row.length < columns) row.push(-1);
-  return { rows, columns, hasHeader: hasHeader(tree, rows) };
+  const isHeaded = hasHeader(tree, rows);
+  return { rows, columns, hasHeader: isHeaded, alignments: alignmentsOf(tree, rows, isHeaded) };
+}
+
+/** As the first row of data has it, and where that says nothing, the header; one cell across is no row of data. */
+function alignmentsOf(tree: Tree, rows: readonly number[][], isHeaded: boolean): Alignment[] {
+  const head = rows[0]!;
+  const data = rows.find((row, i) => (i > 0 || !isHeaded) && row.some((cell) => cell !== row[0])) ?? head;
+  return head.map((cell, column) => alignmentOf(tree, data[column]!) ?? alignmentOf(tree, cell));
+}
+
+const TEXT_ALIGN = /(?:^|;)\s*text-align\s*:\s*([a-z]+)/i;
+
+function alignmentOf(tree: Tree, cell: number): Alignment {
+  if (cell < 0 || tree.from[cell] === tree.to[cell]) return null;
+  const asked = TEXT_ALIGN.exec(tree.attr(cell, A.style) ?? '')?.[1] ?? tree.attr(cell, A.align);
+  const alignment = asked?.trim().toLowerCase();
+  if (alignment === 'center' || alignment === 'right') return alignment;
+  return alignment === 'end' ? 'right' : null;
 }
 
 /** Row headers alone name rows, not columns; without any header cell the first row is the best guess. */

@@ -312,6 +312,7 @@ export const A = {
   hidden: hashName('hidden'),
   style: hashName('style'),
   ariaHidden: hashName('aria-hidden'),
+  align: hashName('align'),
   colspan: hashName('colspan'),
   rowspan: hashName('rowspan'),
   start: hashName('start'),
