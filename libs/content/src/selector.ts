@@ -36,6 +36,8 @@ export interface KeyedMatcher {
   readonly test: Matcher;
   /** null: any element may match. */
   readonly key: SelectorKey | null;
+  /** A tag that comes before each of them, as an ancestor or otherwise; null: none is known. */
+  readonly before: SelectorKey | null;
 }
 
 /**
@@ -46,7 +48,7 @@ export function compileScoped(text: string): KeyedMatcher[] {
   return compiling(text, () => {
     const groups = parse(text).map((tokens) => (isLeading(tokens[0]) ? [SCOPE, ...tokens] : tokens));
     if (groups.length === 0) throw badSelector('', 'is empty');
-    return groups.map((tokens) => ({ test: compileComplex(tokens), key: keyOf(tokens) }));
+    return groups.map((tokens) => ({ test: compileComplex(tokens), key: keyOf(tokens), before: tagBefore(tokens) }));
   });
 }
 
@@ -62,8 +64,7 @@ function keyOf(tokens: readonly Selector[]): KeyedMatcher['key'] {
   for (let i = tokens.length - 1; i >= 0 && !isLeading(tokens[i]); i--) {
     const token = tokens[i]!;
     // Tags are found without looking at any attribute.
-    if (token.type === SelectorType.Tag && token.name.toLowerCase() !== 'iframe' && isAttributeKey(key))
-      key = { type: 'tag', name: token.name.toLowerCase() };
+    if (isAttributeKey(key)) key = tagOf(token) ?? key;
     if (token.type !== SelectorType.Attribute) continue;
     if (token.action !== AttributeAction.Not) key ??= { type: 'attribute', name: token.name.toLowerCase() };
     if (token.value === '' || token.ignoreCase === true) continue;
@@ -71,6 +72,18 @@ function keyOf(tokens: readonly Selector[]): KeyedMatcher['key'] {
     if (token.name === 'class' && token.action === AttributeAction.Element) key = { type: 'class', name: token.value };
   }
   return key;
+}
+
+/** What a selector says in front of its last combinator comes earlier in the document than what matches. */
+function tagBefore(tokens: readonly Selector[]): SelectorKey | null {
+  const last = tokens.findLastIndex(isLeading);
+  return tokens.slice(0, Math.max(0, last)).reduce<SelectorKey | null>((found, token) => found ?? tagOf(token), null);
+}
+
+/** null: the token asks for no tag, or for one that other elements may stand for. */
+function tagOf(token: Selector): SelectorKey | null {
+  if (token.type !== SelectorType.Tag || token.name.toLowerCase() === 'iframe') return null;
+  return { type: 'tag', name: token.name.toLowerCase() };
 }
 
 function isAttributeKey(key: KeyedMatcher['key']): boolean {

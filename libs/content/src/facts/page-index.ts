@@ -4,40 +4,63 @@ import { A, FIRST_CUSTOM_TAG, TEXT, hashName, lookupTag } from '../tags.js';
 import type { Tree } from '../tree.js';
 import { WordSet } from './word-set.js';
 
-type Places = Map<string, number[]>;
-
 /** A power of two, so large that few attributes share one with those that are asked for. */
 const FLAGS = 512;
 const MAY = { name: 1, class: 2, id: 4 };
+const TYPES = ['tag', 'class', 'id', 'attribute'] as const satisfies readonly SelectorKey['type'][];
 
-/** All that queries ever ask of an index: made ready once, for as many pages as they are asked of. */
+/** All that queries ever ask of an index: made ready once, for as many pages as they are asked of. Each key has a number. */
 export class IndexKeys {
-  readonly tags: readonly string[];
-  /** Of each known tag its place among `tags`, from 1; 0: none. */
-  readonly placeOfTag = new Uint16Array(FIRST_CUSTOM_TAG);
-  /** `tags` that HTML does not know. */
-  readonly customTags: readonly string[];
-  /** Names, each with its hash. */
-  readonly attributes: readonly (readonly [name: string, hash: number])[];
+  readonly count: number;
+  /** Of each known tag the number of its key and 1 more; 0: it is none. */
+  readonly keyOfTag = new Uint16Array(FIRST_CUSTOM_TAG);
+  /** Tags that HTML does not know, each with the number of its key and 1 more. */
+  readonly customTags: readonly (readonly [name: string, key: number])[];
   readonly classes: WordSet;
   readonly ids: WordSet;
+  /** Of the first class and of the first id: the others follow, as in their sets. */
+  readonly firstClass: number;
+  readonly firstId: number;
   /** By the low bits of an attribute's hash: what it may be, 0 when it does not matter. */
   readonly attributeFlags = new Uint8Array(FLAGS);
+  private readonly keyOfAttribute = new Map<number, number>();
+  private readonly numbers: Record<SelectorKey['type'], ReadonlyMap<string, number>>;
 
   constructor(keys: readonly SelectorKey[]) {
-    const named = (type: SelectorKey['type']): string[] => [
-      ...new Set(keys.filter((key) => key.type === type).map(({ name }) => name)),
-    ];
-    this.tags = named('tag');
-    const numbers = this.tags.map((name) => lookupTag(name, 0, name.length));
-    numbers.forEach((number, i) => number > 0 && (this.placeOfTag[number] = i + 1));
-    this.customTags = this.tags.filter((_, i) => numbers[i]! <= 0);
-    this.attributes = named('attribute').map((name) => [name, hashName(name)]);
-    this.classes = new WordSet(named('class'));
-    this.ids = new WordSet(named('id'));
-    for (const [, hash] of this.attributes) this.flag(hash, MAY.name);
-    if (this.classes.words.length > 0) this.flag(A.class, MAY.class);
-    if (this.ids.words.length > 0) this.flag(A.id, MAY.id);
+    let count = 0;
+    const numbered = (type: SelectorKey['type']): ReadonlyMap<string, number> => {
+      const names = new Set(keys.filter((key) => key.type === type).map(({ name }) => name));
+      return new Map([...names].map((name) => [name, count++]));
+    };
+    const [tags, classes, ids, attributes] = TYPES.map(numbered) as [Names, Names, Names, Names];
+    this.numbers = { tag: tags, class: classes, id: ids, attribute: attributes };
+    this.count = count;
+    this.customTags = [...tags].flatMap(([name, key]) => {
+      const number = lookupTag(name, 0, name.length);
+      if (number <= 0) return [[name, key + 1] as const];
+      this.keyOfTag[number] = key + 1;
+      return [];
+    });
+    this.classes = new WordSet([...classes.keys()]);
+    this.ids = new WordSet([...ids.keys()]);
+    this.firstClass = tags.size;
+    this.firstId = tags.size + classes.size;
+    for (const [name, key] of attributes) {
+      this.keyOfAttribute.set(hashName(name), key);
+      this.flag(hashName(name), MAY.name);
+    }
+    if (classes.size > 0) this.flag(A.class, MAY.class);
+    if (ids.size > 0) this.flag(A.id, MAY.id);
+  }
+
+  /** undefined: it is none of the keys. */
+  numberOf({ type, name }: SelectorKey): number | undefined {
+    return this.numbers[type].get(name);
+  }
+
+  /** Number of the key that asks for an attribute by its name; undefined: none does. */
+  numberOfAttribute(hash: number): number | undefined {
+    return this.keyOfAttribute.get(hash);
   }
 
   private flag(hash: number, bit: number): void {
@@ -45,8 +68,10 @@ export class IndexKeys {
   }
 }
 
+type Names = ReadonlyMap<string, number>;
+
 export class PageIndex {
-  private look: PageLook | null = null;
+  private places: readonly number[][] | null = null;
 
   constructor(
     private readonly tree: Tree,
@@ -55,8 +80,10 @@ export class PageIndex {
 
   /** Elements in document order; those that have what the key says are among them. null: it is none of the index's keys. */
   at(key: SelectorKey): readonly number[] | null {
-    this.look ??= new PageLook(this.tree, this.keys);
-    return this.look.places[key.type].get(key.name) ?? null;
+    const number = this.keys.numberOf(key);
+    if (number === undefined) return null;
+    this.places ??= new PageLook(this.tree, this.keys).places;
+    return this.places[number]!;
   }
 }
 
@@ -65,25 +92,18 @@ export class PageIndex {
  * attributes, few have one that matters, and to look at them element by element takes three times as long.
  */
 class PageLook {
-  readonly places: Record<SelectorKey['type'], Places>;
-  private readonly holders = new Map<number, number[]>();
+  /** By the number of the key. */
+  readonly places: number[][] = [];
   private readonly references: References;
-  /** Attributes that matter, ascending, and beside each a list that elements with it belong to. */
+  /** Attributes that matter, ascending, and beside each the number of the key that elements with it belong to. */
   private readonly notedAt: number[] = [];
-  private readonly noted: number[][] = [];
+  private readonly noted: number[] = [];
 
   constructor(
     private readonly tree: Tree,
     private readonly keys: IndexKeys,
   ) {
-    const { attributes, classes, ids, tags } = keys;
-    this.places = {
-      tag: nowhere(tags),
-      class: nowhere(classes.words),
-      id: nowhere(ids.words),
-      attribute: nowhere(attributes.map(([name]) => name)),
-    };
-    for (const [name, hash] of attributes) this.holders.set(hash, this.places.attribute.get(name)!);
+    for (let key = 0; key < keys.count; key++) this.places.push([]);
     this.references = new References(tree.source);
     this.readAttributes();
     this.readElements();
@@ -100,9 +120,8 @@ class PageLook {
 
   private readElements(): void {
     const { count, from, tag, to } = this.tree;
-    const { notedAt } = this;
-    const placeOfTag = this.placesOfTags();
-    const lists = this.keys.tags.map((name) => this.places.tag.get(name)!);
+    const { noted, notedAt, places } = this;
+    const keyOfTag = this.keysOfTags();
     /** The next noted attribute, and the end of the attributes that were passed. */
     let next = 0;
     let nextAt = notedAt[0] ?? Infinity;
@@ -110,59 +129,55 @@ class PageLook {
     for (let node = 1; node < count; node++) {
       const number = tag[node]!;
       if (number === TEXT) continue;
-      const place = number < placeOfTag.length ? placeOfTag[number]! : 0;
-      if (place > 0) lists[place - 1]!.push(node);
+      const key = number < keyOfTag.length ? keyOfTag[number]! : 0;
+      if (key > 0) places[key - 1]!.push(node);
       const begin = from[node]!;
       const end = to[node]!;
       if (nextAt < end || begin < passed) {
         // Elements that a parser has moved or made twice do not come in the order of their attributes.
         if (begin < passed) next = firstAtLeast(notedAt, begin);
         for (; (nextAt = notedAt[next] ?? Infinity) < end; next++)
-          if (nextAt >= begin) addOnce(this.noted[next]!, node);
+          if (nextAt >= begin) addOnce(places[noted[next]!]!, node);
       }
       passed = end;
     }
   }
 
-  /** As `IndexKeys.placeOfTag`, with the tags that this page alone knows. */
-  private placesOfTags(): Uint16Array {
-    const { customTags, placeOfTag, tags } = this.keys;
-    if (customTags.length === 0) return placeOfTag;
-    const places = new Uint16Array(FIRST_CUSTOM_TAG + this.tree.customTags.length);
-    places.set(placeOfTag);
-    for (const name of customTags) places[this.tree.tagNumber(name)] = tags.indexOf(name) + 1;
-    return places;
+  /** As `IndexKeys.keyOfTag`, with the tags that this page alone knows. */
+  private keysOfTags(): Uint16Array {
+    const { customTags, keyOfTag } = this.keys;
+    if (customTags.length === 0) return keyOfTag;
+    const all = new Uint16Array(FIRST_CUSTOM_TAG + this.tree.customTags.length);
+    all.set(keyOfTag);
+    for (const [name, key] of customTags) all[this.tree.tagNumber(name)] = key;
+    return all;
   }
 
   private noteAttribute(index: number, flags: number): void {
-    const { keys, places } = this;
+    const { keys } = this;
     const hash = this.tree.attrHash[index]!;
-    if ((flags & MAY.class) !== 0 && hash === A.class) this.noteWords(index, keys.classes, places.class);
-    else if ((flags & MAY.id) !== 0 && hash === A.id) this.noteWords(index, keys.ids, places.id);
+    if ((flags & MAY.class) !== 0 && hash === A.class) this.noteWords(index, keys.classes, keys.firstClass);
+    else if ((flags & MAY.id) !== 0 && hash === A.id) this.noteWords(index, keys.ids, keys.firstId);
     if ((flags & MAY.name) === 0) return;
-    const holders = this.holders.get(hash);
-    if (holders !== undefined) this.note(index, holders);
+    const key = keys.numberOfAttribute(hash);
+    if (key !== undefined) this.note(index, key);
   }
 
   /** Under the words that the value may hold: it holds them, or longer ones that begin so. */
-  private noteWords(index: number, set: WordSet, places: Places): void {
+  private noteWords(index: number, set: WordSet, firstKey: number): void {
     const { attrFrom, attrTo, source } = this.tree;
     const from = attrFrom[index]!;
     const to = attrTo[index]!;
     if (to - from < set.width) return;
     // Decoded it may say anything.
-    const words = this.references.isIn(from, to) ? set.words : set.in(source, from, to);
-    for (const word of words) this.note(index, places.get(word)!);
+    const words = this.references.isIn(from, to) ? set.all : set.in(source, from, to);
+    for (const word of words) this.note(index, firstKey + word);
   }
 
-  private note(index: number, list: number[]): void {
+  private note(index: number, key: number): void {
     this.notedAt.push(index);
-    this.noted.push(list);
+    this.noted.push(key);
   }
-}
-
-function nowhere(names: readonly string[]): Places {
-  return new Map(names.map((name) => [name, []]));
 }
 
 function addOnce(nodes: number[], node: number): void {

@@ -156,7 +156,7 @@ describe('facts by XPath', () => {
 describe('work of selectors', () => {
   const WIDE = `<div>${'<p>x</p>'.repeat(40_000)}</div>`;
 
-  it.each([['p:nth-last-child(3n+1)'], ['b ~ p'], ['//p[following-sibling::b]'], ['//p[count(../p) = 1]']])(
+  it.each([['p:nth-last-child(3n+1)'], ['.b ~ p'], ['//p[following-sibling::b]'], ['//p[count(../p) = 1]']])(
     '%s over tens of thousands of siblings ends, with a warning',
     (selector) => {
       const read = readSelectors({ a: [selector], b: 'p' });

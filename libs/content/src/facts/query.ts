@@ -36,37 +36,50 @@ class CssQuery implements Query {
   readonly keys: readonly SelectorKey[];
 
   constructor(private readonly matchers: readonly KeyedMatcher[]) {
-    this.keys = matchers.flatMap(({ key }) => key ?? []);
+    this.keys = matchers.flatMap(({ key, before }) => [key, before]).filter((key) => key !== null);
   }
 
   find(source: FactsSource, scope: number, enough: number): number[] {
     source.tree.search.scope = scope;
-    const found = matching(source, scope, this.matchers[0]!, enough);
-    if (this.matchers.length === 1) return found;
-    const nodes = new Set(found);
-    for (let i = 1; i < this.matchers.length; i++)
-      for (const node of matching(source, scope, this.matchers[i]!, enough)) nodes.add(node);
-    return [...nodes].sort((a, b) => a - b);
+    let found: number[] = [];
+    for (const matcher of this.matchers) {
+      const more = matching(source, scope, matcher, enough);
+      if (more.length > 0) found = found.length === 0 ? more : inOrder([...found, ...more]);
+    }
+    return found;
   }
 }
 
-function matching(source: FactsSource, scope: number, { key, test }: KeyedMatcher, enough: number): number[] {
+/** Each once. */
+function inOrder(nodes: number[]): number[] {
+  return [...new Set(nodes)].sort((a, b) => a - b);
+}
+
+function matching(source: FactsSource, scope: number, matcher: KeyedMatcher, enough: number): number[] {
   const { tree, index } = source;
+  const { key, test } = matcher;
+  const from = Math.max(scope + 1, firstPlace(source, matcher));
   const to = tree.end[scope]!;
   const places = key === null ? null : index.at(key);
   const found: number[] = [];
   if (places === null) {
-    for (let node = scope + 1; node < to && found.length < enough; node++) {
+    for (let node = from; node < to && found.length < enough; node++) {
       tree.search.spend(1);
       if (tree.tag[node] !== TEXT && test(tree, node)) found.push(node);
     }
     return found;
   }
-  for (let i = firstAtLeast(places, scope + 1); i < places.length && found.length < enough; i++) {
+  for (let i = firstAtLeast(places, from); i < places.length && found.length < enough; i++) {
     const node = places[i]!;
     if (node >= to) break;
     tree.search.spend(1);
     if (test(tree, node)) found.push(node);
   }
   return found;
+}
+
+/** Where elements that match may begin; Infinity: there are none. */
+function firstPlace({ index }: FactsSource, { before }: KeyedMatcher): number {
+  const places = before === null ? null : index.at(before);
+  return places === null ? 0 : (places[0] ?? Infinity);
 }

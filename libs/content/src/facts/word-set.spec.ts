@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { WordSet } from './word-set.js';
 
 function wordsIn(words: string[], text: string, from = 0, to = text.length): readonly string[] {
-  return new WordSet(words).in(text, from, to);
+  return new WordSet(words).in(text, from, to).map((place) => words[place]!);
 }
 
 describe('words of a set', () => {
