@@ -23,6 +23,16 @@ export default tseslint.config(
     },
   },
   {
+    files: ['apps/**/*.ts', 'libs/**/*.ts'],
+    ignores: ['**/*.spec.ts'],
+    rules: {
+      'no-restricted-properties': [
+        'error',
+        { object: 'AbortSignal', property: 'timeout', message: 'Use timeoutSignal of @troupe/contracts (ADR 0034).' },
+      ],
+    },
+  },
+  {
     files: ['**/*.mjs'],
     languageOptions: {
       globals: Object.fromEntries(

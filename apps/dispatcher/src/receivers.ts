@@ -1,7 +1,7 @@
 /**
  * One POST to a receiver: to a checked address, within ten seconds, redirects not followed, the answer's body ignored.
  */
-import { isTroupeError } from '@troupe/contracts';
+import { isTroupeError, timeoutSignal } from '@troupe/contracts';
 import { basicAuth, connectOf, Connector, type Resolver } from '@troupe/egress';
 import type { Agent } from 'undici';
 import { KeyedGates } from './gate.js';
@@ -81,7 +81,7 @@ export class Receivers {
 
   private async exchange(url: URL, headers: Record<string, string>, body: Buffer): Promise<Answer> {
     const agent = await (this.agent ??= this.createAgent());
-    const signal = AbortSignal.timeout(this.timeoutMs);
+    const signal = timeoutSignal(this.timeoutMs);
     try {
       const answer = await agent.request({
         origin: url.origin,

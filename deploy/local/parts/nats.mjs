@@ -121,10 +121,16 @@ async function download(url) {
     () => giveUp.abort(new Error('no answer, this machine seems to be offline')),
     OFFLINE_AFTER_MS,
   );
-  const response = await fetch(url, { signal: AbortSignal.any([giveUp.signal, AbortSignal.timeout(DOWNLOAD_MS)]) });
-  clearTimeout(unanswered);
-  if (!response.ok) throw new Error(`status ${response.status}`);
-  return Buffer.from(await response.arrayBuffer());
+  const unfinished = setTimeout(() => giveUp.abort(new Error('the download takes too long')), DOWNLOAD_MS);
+  try {
+    const response = await fetch(url, { signal: giveUp.signal });
+    clearTimeout(unanswered);
+    if (!response.ok) throw new Error(`status ${response.status}`);
+    return Buffer.from(await response.arrayBuffer());
+  } finally {
+    clearTimeout(unanswered);
+    clearTimeout(unfinished);
+  }
 }
 
 /** @returns {Promise<Buffer | null>} */

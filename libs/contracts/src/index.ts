@@ -19,3 +19,4 @@ export * from './messages/model.js';
 export * from './messages/work.js';
 export * from './messages/actor.js';
 export * from './proxies.js';
+export * from './timeout-signal.js';

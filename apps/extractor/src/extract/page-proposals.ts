@@ -1,5 +1,5 @@
 /** Pages for a question that names none: by search, else as the model remembers them. */
-import type { ExtractSpec, JsonSchema, ModelTask } from '@troupe/contracts';
+import { timeoutSignal, type ExtractSpec, type JsonSchema, type ModelTask } from '@troupe/contracts';
 import type { SearchProvider } from '@troupe/search';
 import type { LanguageModel, Models } from '../models/model.js';
 import { distinctPages } from './page-plan.js';
@@ -48,7 +48,7 @@ export class PageProposals {
   private async search(question: string, signal: AbortSignal): Promise<string[]> {
     if (this.parts.search === null) return [];
     const text = question.replace(/\s+/g, ' ').trim().slice(0, MAX_QUERY_CHARS);
-    const until = AbortSignal.any([signal, AbortSignal.timeout(SEARCH_TIMEOUT_MS)]);
+    const until = AbortSignal.any([signal, timeoutSignal(SEARCH_TIMEOUT_MS)]);
     const query = { text, source: 'web', language: null, maxAge: null, page: 1 } as const;
     const { hits } = await this.parts.search.search(query, until);
     return distinctPages(hits.map(({ url }) => url)).slice(0, MAX_PROPOSALS);

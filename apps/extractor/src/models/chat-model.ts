@@ -2,7 +2,7 @@
  * A language model behind langchain's clients. A question becomes a prompt; the answer is asked for at the best rung that
  * the server offers, brought into form, checked, and asked for again with what is wrong with it.
  */
-import type { ModelAccess, Uuid } from '@troupe/contracts';
+import { timeoutSignal, type ModelAccess, type Uuid } from '@troupe/contracts';
 import { estimateTokens } from '@troupe/extraction';
 import { SchemaError } from '@troupe/json-schema';
 import { AnswerForm } from './answer-form.js';
@@ -92,7 +92,7 @@ export class ChatModel implements LanguageModel {
   }
 
   async ask(question: ModelQuestion, limits: { deadlineMs: number; signal: AbortSignal }): Promise<ModelAnswer> {
-    const timeout = AbortSignal.timeout(Math.max(1, Math.floor(limits.deadlineMs)));
+    const timeout = timeoutSignal(Math.max(1, Math.floor(limits.deadlineMs)));
     const asking: Asking = {
       question,
       form: formOf(question),

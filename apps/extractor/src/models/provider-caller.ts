@@ -1,5 +1,5 @@
 /** One call of a provider, until it is answered, refused for good, or time is up: waits and tries again as its gate says. */
-import { inSpan, NO_TRACES, type ModelAccess, type Tracer, type Uuid } from '@troupe/contracts';
+import { inSpan, NO_TRACES, timeoutSignal, type ModelAccess, type Tracer, type Uuid } from '@troupe/contracts';
 import { CallFailure, failureOf, unwritten } from './call-failure.js';
 import { GateClosedError, type ProviderGate } from './provider-gate.js';
 import { openClient } from './providers/open-client.js';
@@ -97,7 +97,7 @@ export class ProviderCaller {
   ): Promise<ChatReply> {
     const { access, transport, gate, timeoutMs } = this.options;
     const { fetch, trace } = transport.open();
-    const timeout = AbortSignal.timeout(timeoutMs);
+    const timeout = timeoutSignal(timeoutMs);
     const signal = AbortSignal.any([ending, timeout]);
     try {
       const reply = await withinSignal(client.ask({ ...request, fetch, signal }), signal);

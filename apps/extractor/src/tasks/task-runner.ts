@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import {
   errorToWire,
   isTroupeError,
+  timeoutSignal,
   TroupeError,
   type ModelBusy,
   type ModelDone,
@@ -87,7 +88,7 @@ export class TaskRunner {
   private async work(task: ModelTask, signal: AbortSignal): Promise<TaskEnd> {
     const known = await this.parts.steps.find(task.jobNo, task.step);
     if (known !== null) return this.tellRecorded(task, known);
-    const timeout = AbortSignal.timeout(Math.max(1, Math.min(task.deadlineMs, MAX_TIMER_MS)));
+    const timeout = timeoutSignal(Math.max(1, Math.min(task.deadlineMs, MAX_TIMER_MS)));
     const until = AbortSignal.any([signal, timeout]);
     const done = await this.whileTelling(task, () => this.attempt(task, until));
     if (signal.aborted) return signal.reason instanceof Draining ? { retryMs: HANDED_BACK_MS } : undefined;

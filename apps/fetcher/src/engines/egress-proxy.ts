@@ -5,7 +5,7 @@
  */
 import { Agent, Server as HttpServer, type IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';
-import { isTroupeError } from '@troupe/contracts';
+import { isTroupeError, timeoutSignal } from '@troupe/contracts';
 import { pinnedLookup, type Resolver } from '@troupe/egress';
 import { LRUCache } from 'lru-cache';
 import { RequestError, Server, type PrepareRequestFunctionOpts, type PrepareRequestFunctionResult } from 'proxy-chain';
@@ -78,7 +78,7 @@ export class EgressProxy {
     const addresses = await this.resolve(request);
     dropProxyHeaders(request.request);
     const client = request.request.socket;
-    const signal = AbortSignal.timeout(TUNNEL_TIMEOUT_MS);
+    const signal = timeoutSignal(TUNNEL_TIMEOUT_MS);
     const tunnel = await upstream.open({ addresses, port: request.port }, signal).catch(() => {
       throw new RequestError('no way through the proxy', NO_WAY_THROUGH);
     });
@@ -88,7 +88,7 @@ export class EgressProxy {
   }
 
   private async resolve(request: PrepareRequestFunctionOpts): Promise<string[]> {
-    const signal = AbortSignal.timeout(CONNECT_TIMEOUT_MS);
+    const signal = timeoutSignal(CONNECT_TIMEOUT_MS);
     return this.resolver.resolve(request.hostname, request.port, signal).catch((error: unknown) => {
       throw refusal(error);
     });

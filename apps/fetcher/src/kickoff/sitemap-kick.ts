@@ -1,6 +1,7 @@
 /** One sitemap file as `SitemapChunk`s: in scope, canonical, fingerprinted. */
 import {
   isTroupeError,
+  timeoutSignal,
   type ExcludedLinks,
   type Kick,
   type Outlink,
@@ -73,7 +74,7 @@ export class SitemapKick {
       timeoutMs: TIMEOUT_MS,
       maxBytes: MAX_SITEMAP_BYTES,
       skipTlsVerification: true,
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: timeoutSignal(TIMEOUT_MS),
       robots: isAnnounced ? null : { agent: task.agent, rules: this.robots },
       trace,
     });

@@ -2,6 +2,7 @@
 import {
   errorToWire,
   plainScrape,
+  timeoutSignal,
   TroupeError,
   type ErrorCode,
   type MapReply,
@@ -75,7 +76,7 @@ export class SiteMapper {
   /** Never rejects: failures are replies. */
   async answer(request: MapRequest, signal: AbortSignal, trace?: TraceParent): Promise<MapAnswer> {
     const timeoutMs = Math.min(request.deadlineMs, request.spec.timeoutMs, MAX_TIMEOUT_MS);
-    const deadline = AbortSignal.timeout(timeoutMs);
+    const deadline = timeoutSignal(timeoutMs);
     const endsAt = performance.now() + timeoutMs;
     try {
       const body = await this.#map({

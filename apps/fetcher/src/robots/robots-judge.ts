@@ -1,5 +1,5 @@
 /** Verdicts of robots.txt for URLs that nobody fetches: rules from the cache, else asked for as politely as ever. */
-import type { RobotsReply, RobotsRequest } from '@troupe/contracts';
+import { timeoutSignal, type RobotsReply, type RobotsRequest } from '@troupe/contracts';
 import { hostKey } from '@troupe/frontier';
 import type { RobotsFile } from '@troupe/politeness';
 import type { RobotsRules } from './robots-rules.js';
@@ -16,7 +16,7 @@ export class RobotsJudge {
 
   /** Never rejects: what cannot be read in time allows nothing, as a crawl would fetch nothing there. */
   async judge({ agent, urls, deadlineMs }: RobotsRequest, caller: AbortSignal): Promise<RobotsReply> {
-    const signal = AbortSignal.any([caller, AbortSignal.timeout(Math.min(deadlineMs, MAX_TIME_MS))]);
+    const signal = AbortSignal.any([caller, timeoutSignal(Math.min(deadlineMs, MAX_TIME_MS))]);
     const files = await this.#readAll(urls, signal);
     return { allowed: urls.map((url) => files.get(hostKey(url))?.isAllowed(url, agent ?? this.agent) ?? false) };
   }

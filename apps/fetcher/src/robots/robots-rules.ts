@@ -2,7 +2,7 @@
  * robots.txt of any host, from memory, from the cluster's cache in Postgres, or fetched on an express place
  * (RFC 9309). One load per host and process at a time.
  */
-import { isTroupeError, TroupeError } from '@troupe/contracts';
+import { isTroupeError, timeoutSignal, TroupeError } from '@troupe/contracts';
 import { hostKey } from '@troupe/frontier';
 import { robotsForStatus, type RobotsFile } from '@troupe/politeness';
 import { LRUCache } from 'lru-cache';
@@ -109,7 +109,7 @@ export class RobotsRules {
   }
 
   #fetch(url: string) {
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const signal = timeoutSignal(TIMEOUT_MS);
     return this.options.fetch.get({
       url,
       headers: {},

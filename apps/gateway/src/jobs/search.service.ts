@@ -1,6 +1,6 @@
 /** Searches: a provider's results, each scraped if asked for, all within one timeout. */
 import { randomUUID } from 'node:crypto';
-import { isTroupeError, TroupeError, type ScrapeSpec, type Uuid } from '@troupe/contracts';
+import { isTroupeError, timeoutSignal, TroupeError, type ScrapeSpec, type Uuid } from '@troupe/contracts';
 import { type SearchHit, type SearchProvider, type SearchSource } from '@troupe/search';
 import { type Caller } from '../auth/caller.js';
 import { ApiError, unavailable } from '../errors/api-error.js';
@@ -76,7 +76,7 @@ export class SearchService {
     if (!this.parts.link.isUp()) throw unavailable(null);
     await this.parts.credits.charge(caller, CREDITS_PER_TEN);
     const id = randomUUID();
-    const deadline = AbortSignal.timeout(spec.timeoutMs);
+    const deadline = timeoutSignal(spec.timeoutMs);
     const signal = AbortSignal.any([clientSignal, deadline]);
     const task: Task = { caller, spec, startedMs: performance.now(), signal };
     const found = await this.findAll(task).catch((error: unknown) => {
