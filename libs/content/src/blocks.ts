@@ -6,6 +6,7 @@
  */
 import { DROP, type Mask } from './mask.js';
 import { A, F, FNV_OFFSET, FNV_PRIME, T, TEXT, flagsOf } from './tags.js';
+import { SIGNS, type OwnTexts } from './text-scan.js';
 import type { Tree } from './tree.js';
 
 /** What stands around a node, one bit each. */
@@ -89,12 +90,12 @@ export class Blocks {
   titleWords: Int32Array;
   private readonly hashes = new Int32Array(MAX_HASHED_CHARS);
 
-  constructor(tree: Tree, mask: Mask, ownText: Int32Array) {
+  constructor(tree: Tree, mask: Mask, own: OwnTexts) {
     const { count } = tree;
     this.context = new Int32Array(count);
     this.ofNode = new Int32Array(count).fill(-1);
     this.before = new Int32Array(count + 1);
-    const capacity = countTexts(tree, ownText);
+    const capacity = countTexts(tree, own.ownText);
     const column = (): Int32Array => new Int32Array(capacity);
     this.first = column();
     this.parent = column();
@@ -108,10 +109,10 @@ export class Blocks {
     this.endsSentence = new Uint8Array(capacity);
     this.currency = new Uint8Array(capacity);
     this.titleWords = column();
-    this.cut(tree, mask, ownText, titleWordsOf(tree));
+    this.cut(tree, mask, own, titleWordsOf(tree));
   }
 
-  private cut(tree: Tree, mask: Mask, ownText: Int32Array, title: WordSet): void {
+  private cut(tree: Tree, mask: Mask, texts: OwnTexts, title: WordSet): void {
     const { tag, parent, end } = tree;
     const { context, before } = this;
     const blockParent = new Int32Array(tree.count);
@@ -138,13 +139,13 @@ export class Blocks {
         continue;
       }
       context[node] = context[up]!;
-      if (ownText[node]! > 0) {
+      if (texts.ownText[node]! > 0) {
         if (!isOpen || this.parent[this.count - 1] !== blockParent[up]) this.open(node, blockParent[up]!, seen);
         isOpen = true;
         seen.breaks = 0;
         this.links[this.count - 1]! += seen.links;
         seen.links = 0;
-        this.addText(tree, node, ownText[node]!, title);
+        this.addText(tree, node, texts, title);
       }
       node++;
     }
@@ -160,7 +161,10 @@ export class Blocks {
     seen.images = 0;
   }
 
-  private addText(tree: Tree, node: number, chars: number, title: WordSet): void {
+  private addText(tree: Tree, node: number, texts: OwnTexts, title: WordSet): void {
+    const chars = texts.ownText[node]!;
+    const words = texts.ownWords[node]!;
+    const signs = texts.ownSigns[node]!;
     const block = this.count - 1;
     const from = tree.from[node]!;
     const to = tree.to[node]!;
@@ -169,29 +173,10 @@ export class Blocks {
       this.readWords(tree.source, from, Math.min(to, from + MAX_HASHED_CHARS), title);
     this.chars[block]! += chars;
     if (this.context[node]! & CONTEXT.link) this.linkChars[block]! += chars;
-    this.readRuns(tree.source, from, to);
-  }
-
-  /** Counts what stands between white space; without a branch per character. */
-  private readRuns(source: string, from: number, to: number): void {
-    const block = this.count - 1;
-    let runs = 0;
-    let sentences = 0;
-    let found = 0;
-    let before: number = SPACE;
-    for (let i = from; i < to; i++) {
-      const one = MEANINGS[source.charCodeAt(i)]!;
-      runs += one & ~before & SPACE;
-      sentences += (one & (before >>> 1) & SPACE) + (one >>> STOP_BIT);
-      found |= one;
-      before = one;
-    }
-    runs += ~before & SPACE;
-    sentences += (before >>> 1) & SPACE;
-    this.words[block]! += runs;
-    this.sentences[block]! += sentences;
-    if (found & CURRENCY) this.currency[block] = 1;
-    if (runs > 0) this.endsSentence[block] = endsSentence(source, to) ? 1 : 0;
+    this.words[block]! += words;
+    this.sentences[block]! += texts.ownSentences[node]!;
+    if (signs & SIGNS.currency) this.currency[block] = 1;
+    if (words > 0) this.endsSentence[block] = signs & SIGNS.endsSentence ? 1 : 0;
   }
 
   private readWords(source: string, from: number, to: number, title: WordSet): void {
@@ -207,31 +192,6 @@ export class Blocks {
     this.hash[block] = hash;
     this.titleWords[block]! += titleWords;
   }
-}
-
-const SPACE = 1;
-/** Ends a sentence when a space follows. */
-const END = 2;
-const CURRENCY = 4;
-/** Ends a sentence, whatever follows. */
-const STOP_BIT = 3;
-const STOP = 1 << STOP_BIT;
-
-/** Bits of each UTF-16 unit. */
-const MEANINGS = new Uint8Array(65536).fill(SPACE, 0, 33);
-for (const [meaning, chars] of [
-  [SPACE, '\u00a0'],
-  [END, '.!?'],
-  [STOP, '\u3002\uff01\uff1f\u0964'],
-  [CURRENCY, '$\u20ac\u00a3\u00a5\u20b9'],
-] as const)
-  for (const char of chars) MEANINGS[char.charCodeAt(0)] = meaning;
-
-/** The last character before `to` that is no white space ends a sentence. */
-function endsSentence(source: string, to: number): boolean {
-  let last = to - 1;
-  while (MEANINGS[source.charCodeAt(last)] === SPACE) last--;
-  return (MEANINGS[source.charCodeAt(last)]! & (END | STOP)) !== 0;
 }
 
 /** Of each UTF-16 unit: itself, ASCII letters in lower case, 0 for what is no part of a word. */

@@ -21,7 +21,7 @@ const story = (topic: string): string => `<p>${sentence(topic).repeat(3)}</p>`;
 function blocksOf(html: string): { tree: Tree; blocks: Blocks; texts: string[] } {
   const tree = parseHtml(html);
   const mask = wholePage(tree);
-  const blocks = new Blocks(tree, mask, measure(tree, mask).ownText);
+  const blocks = new Blocks(tree, mask, measure(tree, mask));
   const texts = Array.from({ length: blocks.count }, () => '');
   for (let node = 0; node < tree.count; node++) {
     const block = blocks.ofNode[node]!;

@@ -9,8 +9,8 @@ import { FeatureReader, TYPES, headingLevels } from './block-features.js';
 import { BLOCKS, PAGE_TYPES } from './block-model.data.js';
 import { Forest, probability } from './block-model.js';
 import { DROP, KEEP, type Mask } from './mask.js';
-import type { Measures } from './measures.js';
 import { F, T, TEXT, flagsOf } from './tags.js';
+import type { OwnTexts } from './text-scan.js';
 import type { Tree } from './tree.js';
 import { keepPartsWhole } from './whole-parts.js';
 
@@ -66,10 +66,10 @@ function outsideChrome(blocks: Blocks): Uint8Array {
 export function selectMainContent(
   tree: Tree,
   mask: Mask,
-  { ownText }: Pick<Measures, 'ownText'>,
+  texts: OwnTexts,
   model: BlockModel = trainedModel(),
 ): MainContent | null {
-  const blocks = new Blocks(tree, mask, ownText);
+  const blocks = new Blocks(tree, mask, texts);
   if (blocks.count === 0) return null;
   const unjudged = (): MainContent => {
     return { mask: maskOf(tree, mask, blocks, outsideChrome(blocks)), estimate: 0, isFuller: true };

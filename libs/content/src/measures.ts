@@ -1,26 +1,19 @@
 import { F, T, TEXT, flagsOf } from './tags.js';
-import { scanNode } from './text-scan.js';
+import { scanNode, type OwnTexts } from './text-scan.js';
 import type { Tree } from './tree.js';
 
-/** Text in characters that are no white space, per subtree, of what a mask shows. */
-export interface Measures {
-  /** Of each text node by itself, whatever the mask. */
-  readonly ownText: Int32Array;
-  /** What `scanText` found in each text node between its white space, 0 for other nodes and for what is never shown. */
-  readonly ownFound: Uint8Array;
+/** Text in characters that are no white space, per subtree, of what a mask shows; and the text nodes, whatever the mask. */
+export interface Measures extends OwnTexts {
   readonly text: Int32Array;
   /** Text inside links. */
   readonly linkText: Int32Array;
   readonly links: Int32Array;
 }
 
-/** What a text node is by itself. */
-export type OwnText = Pick<Measures, 'ownText' | 'ownFound'>;
-
 /** One pass forward to skip what is dropped, one backward to add children to parents. */
-export function measure(tree: Tree, mask: Uint8Array, known?: OwnText): Measures {
+export function measure(tree: Tree, mask: Uint8Array): Measures {
   const { count, tag, end, parent } = tree;
-  const { ownText, ownFound } = known ?? scanTexts(tree);
+  const own = scanTexts(tree);
   const text = new Int32Array(count);
   const linkText = new Int32Array(count);
   const links = new Int32Array(count);
@@ -29,7 +22,7 @@ export function measure(tree: Tree, mask: Uint8Array, known?: OwnText): Measures
       node = end[node]!;
       continue;
     }
-    if (tag[node] === TEXT && mask[node] === 1) text[node] = ownText[node]!;
+    if (tag[node] === TEXT && mask[node] === 1) text[node] = own.ownText[node]!;
     if (tag[node] === T.a) links[node] = 1;
     node++;
   }
@@ -40,16 +33,21 @@ export function measure(tree: Tree, mask: Uint8Array, known?: OwnText): Measures
     linkText[up]! += linkText[node]!;
     links[up]! += links[node]!;
   }
-  return { ownText, ownFound, text, linkText, links };
+  return { ...own, text, linkText, links };
 }
 
-function scanTexts(tree: Tree): OwnText {
+function scanTexts(tree: Tree): OwnTexts {
   const { count, tag, source, from, to, parent } = tree;
-  const ownText = new Int32Array(count);
-  const ownFound = new Uint8Array(count);
+  const own: OwnTexts = {
+    ownText: new Int32Array(count),
+    ownFound: new Uint8Array(count),
+    ownWords: new Int32Array(count),
+    ownSentences: new Int32Array(count),
+    ownSigns: new Uint8Array(count),
+  };
   for (let node = 0; node < count; node++) {
     if (tag[node] !== TEXT || flagsOf(tag[parent[node]!]!) & F.invisible) continue;
-    ownFound[node] = scanNode(source, from[node]!, to[node]!, node, ownText);
+    scanNode(source, from[node]!, to[node]!, node, own);
   }
-  return { ownText, ownFound };
+  return own;
 }

@@ -1,4 +1,4 @@
-/** What the characters of a text ask of a writer, found in one look at each of them. */
+/** What the characters of a text ask of a writer, and what they tell a reader. */
 
 /** As bits. */
 export const FOUND = {
@@ -16,64 +16,120 @@ export const FOUND = {
   scanned: 64,
 } as const;
 
-const SPACE = 128;
+/** Signs of a text node, as bits. */
+export const SIGNS = {
+  /** It names a price. */
+  currency: 1,
+  /** Its last character that is no white space ends a sentence. */
+  endsSentence: 2,
+} as const;
+
+/** What text nodes are by themselves: one number per node, 0 for other nodes and for what is never shown. */
+export interface OwnTexts {
+  /** Characters that are no white space. */
+  readonly ownText: Int32Array;
+  /** `FOUND` between the white space at the ends. */
+  readonly ownFound: Uint8Array;
+  /** Runs of characters without white space. */
+  readonly ownWords: Int32Array;
+  readonly ownSentences: Int32Array;
+  /** Bits of `SIGNS`. */
+  readonly ownSigns: Uint8Array;
+}
+
+/** Characters that count as white space between words: one bit, so that comparing neighbours counts runs. */
+const SPACE = 1;
+/** Ends a sentence when a space follows. */
+const END = 2;
+const CURRENCY = 4;
+/** Ends a sentence, whatever follows. */
+const STOP_BIT = 3;
+const STOP = 1 << STOP_BIT;
+/** From here on the bits of `FOUND`. */
+const FOUND_BIT = 4;
+const BLANK = 1 << 11;
+/** Moves `BLANK` to the bit of `wideSpace`. */
+const BLANK_TO_WIDE = 7;
 const NO_BREAK_SPACE = 0xa0;
 const SOFT_HYPHEN = 0xad;
-/** Bits of each UTF-16 unit, and `SPACE`. */
-const CLASS_OF = new Uint8Array(65536);
-CLASS_OF[32] = SPACE;
-for (const c of '\t\n\v\f\r') CLASS_OF[c.charCodeAt(0)] = FOUND.wideSpace;
-for (const c of '\\`*_[]<~') CLASS_OF[c.charCodeAt(0)] = FOUND.markup;
-CLASS_OF[38] = FOUND.entity;
-CLASS_OF[36] = FOUND.tex;
-CLASS_OF[92] = FOUND.markup | FOUND.tex;
-CLASS_OF[NO_BREAK_SPACE] = FOUND.wideSpace | FOUND.other;
-CLASS_OF[SOFT_HYPHEN] = FOUND.other;
+/** Bits of each UTF-16 unit. */
+const BITS_OF = new Uint16Array(65536).fill(SPACE, 0, 33);
+const mark = (chars: string, bits: number): void => {
+  for (const char of chars) BITS_OF[char.charCodeAt(0)]! |= bits;
+};
+mark(' ', BLANK);
+mark('\u00a0', SPACE);
+mark('.!?', END);
+mark('\u3002\uff01\uff1f\u0964', STOP);
+mark('$\u20ac\u00a3\u00a5\u20b9', CURRENCY);
+mark('\t\n\v\f\r\u00a0', FOUND.wideSpace << FOUND_BIT);
+mark('\\`*_[]<~', FOUND.markup << FOUND_BIT);
+mark('&', FOUND.entity << FOUND_BIT);
+mark('$\\', FOUND.tex << FOUND_BIT);
 /** Spaces, invisible and wide characters. */
 for (const [from, to] of [
+  [NO_BREAK_SPACE, NO_BREAK_SPACE + 1],
+  [SOFT_HYPHEN, SOFT_HYPHEN + 1],
   [0x2000, 0x2010],
   [0x2028, 0x2030],
   [0x205f, 0x2070],
   [0x3000, 0xac00],
   [0xf900, 0x10000],
 ] as const)
-  CLASS_OF.fill(FOUND.other, from, to);
+  for (let c = from; c < to; c++) BITS_OF[c]! |= FOUND.other << FOUND_BIT;
 
-/** Bits of a range that begins and ends with something else than white space. */
+const ANY_FOUND = FOUND.wideSpace | FOUND.markup | FOUND.entity | FOUND.tex | FOUND.other;
+
+const foundOf = (bits: number): number => ((bits >>> FOUND_BIT) & ANY_FOUND) | FOUND.scanned;
+
+/** `FOUND` of a range that begins and ends with something else than white space. */
 export function scanText(text: string, from: number, to: number): number {
-  let found = 0;
+  let bits = 0;
   let previous = 0;
   for (let i = from; i < to; i++) {
-    const one = CLASS_OF[text.charCodeAt(i)]!;
-    // A space behind a space: the bit of `SPACE` moves to that of `wideSpace`.
-    found |= one | ((one & previous) >>> 7);
+    const one = BITS_OF[text.charCodeAt(i)]!;
+    // A space behind a space.
+    bits |= one | ((one & previous & BLANK) >>> BLANK_TO_WIDE);
     previous = one;
   }
-  return (found & (SPACE - 1)) | FOUND.scanned;
+  return foundOf(bits);
 }
 
-/**
- * `scanText` of a text node without the white space at its ends, and its length in characters that are no white space.
- *
- * @param lengths what `lengths[node]` is set in
- */
-export function scanNode(text: string, from: number, to: number, node: number, lengths: Int32Array): number {
+/** Everything about a text node in one look at each of its characters; without a branch, that takes half the time. */
+export function scanNode(text: string, from: number, to: number, node: number, own: OwnTexts): void {
   const first = skipWhite(text, from, to);
   const last = trimWhite(text, first, to);
-  if (first === last) return FOUND.blank | FOUND.scanned;
-  let found = 0;
-  let previous = 0;
-  let length = 0;
+  if (first === last) {
+    own.ownFound[node] = FOUND.blank | FOUND.scanned;
+    return;
+  }
+  let bits = 0;
+  let previous = SPACE;
+  let chars = 0;
+  let words = 0;
+  let sentences = 0;
   for (let i = first; i < last; i++) {
     const c = text.charCodeAt(i);
-    const one = CLASS_OF[c]!;
-    found |= one | ((one & previous) >>> 7);
+    const one = BITS_OF[c]!;
+    bits |= one | ((one & previous & BLANK) >>> BLANK_TO_WIDE);
+    words += one & ~previous & SPACE;
+    sentences += (one & (previous >>> 1) & SPACE) + ((one >>> STOP_BIT) & 1);
+    // 1 above code 32, else 0.
+    chars += (32 - c) >>> 31;
     previous = one;
-    // 1 above code 32, else 0: without a branch it takes half the time.
-    length += (32 - c) >>> 31;
   }
-  lengths[node] = length;
-  return (found & (SPACE - 1)) | FOUND.scanned;
+  own.ownFound[node] = foundOf(bits);
+  own.ownText[node] = chars;
+  own.ownWords[node] = words + (~previous & SPACE);
+  own.ownSentences[node] = sentences + ((previous >>> 1) & SPACE);
+  own.ownSigns[node] =
+    (bits & CURRENCY ? SIGNS.currency : 0) | (endsSentence(text, first, last) ? SIGNS.endsSentence : 0);
+}
+
+function endsSentence(text: string, from: number, to: number): boolean {
+  let at = to - 1;
+  while (at > from && BITS_OF[text.charCodeAt(at)]! & SPACE) at--;
+  return (BITS_OF[text.charCodeAt(at)]! & (END | STOP)) !== 0;
 }
 
 /** White space of HTML, and vertical tabs. */

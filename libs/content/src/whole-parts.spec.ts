@@ -12,7 +12,7 @@ const LONG = 'a long line of text that goes on for quite a while here';
 function settle(html: string, estimates: number[], isCollection = false): string {
   const tree = parseHtml(html);
   const mask = wholePage(tree);
-  const blocks = new Blocks(tree, mask, measure(tree, mask).ownText);
+  const blocks = new Blocks(tree, mask, measure(tree, mask));
   const headingLevel = headingLevels(tree, blocks);
   expect(blocks.count).toBe(estimates.length);
   const kept = Uint8Array.from(estimates, (value) => (value >= 0.5 ? 1 : 0));
