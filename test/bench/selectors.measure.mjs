@@ -86,7 +86,7 @@ function pageOf(body, url, selectors, isCrawled) {
     timeoutMs: 30_000,
     metadata: { sourceURL: url, url, statusCode: 200 },
     discover: isCrawled ? crawlOf(url) : null,
-    encoding: isCrawled ? 'gzip' : 'json',
+    encoding: isCrawled ? 'packed' : 'json',
   });
   const { schema } = readSelectors(selectors);
   const json = { type: 'json', prompt: null, schema: null, selectors: schema, learn: false };

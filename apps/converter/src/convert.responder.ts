@@ -29,7 +29,7 @@ function parseHead(head: unknown): Omit<ConvertRequest, 'body'> {
     typeof request.url === 'string' &&
     parseUrl(request.url) !== null &&
     Array.isArray(request.spec?.formats) &&
-    (request.encoding === 'json' || request.encoding === 'gzip');
+    (request.encoding === 'json' || request.encoding === 'packed');
   if (!isUsable) throw new TroupeError('BAD_REQUEST', 'The conversion request cannot be read');
   return request as Omit<ConvertRequest, 'body'>;
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { isGzip, packDocument } from '@troupe/contracts';
 import { gzipSync } from 'node:zlib';
 import { type StoredDocument } from './stored-document.js';
 import { readDocuments } from './stored-documents.js';
@@ -43,6 +44,19 @@ describe('readDocuments', () => {
     const list = await readDocuments(noBlobs, jsons.map(inline));
     expect(String(list.bytes)).toBe(jsons.join(','));
     expect(textsOf(list)).toEqual(jsons);
+  });
+
+  it('reads short documents among long ones, which are packed otherwise', async () => {
+    const jsons = [1, 2, 1900, 3, 1901, 1902, 4, 5].map(jsonOf);
+    const documents = jsons.map((json) => ({ ...inline(json), inline: packDocument(Buffer.from(json)) }));
+    expect(documents.map((document) => isGzip(document.inline))).toEqual(
+      [1, 1, 0, 1, 0, 0, 1, 1].map((each) => each === 1),
+    );
+    const list = await readDocuments(noBlobs, documents);
+    expect(String(list.bytes)).toBe(jsons.join(','));
+    expect(textsOf(list)).toEqual(jsons);
+    documents[2]!.bytes -= 5;
+    expect(textsOf(await readDocuments(noBlobs, documents))).toEqual(jsons);
   });
 
   it('reads documents that lie behind one another in a blob in one go', async () => {

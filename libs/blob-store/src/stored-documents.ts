@@ -1,12 +1,14 @@
 /**
  * Many documents at once, as the members of one list.
  *
- * Every stored document is a gzip of its own, and gzips behind one another are a gzip of their contents: with a packed
- * comma between them, zlib makes the whole list in one go, at a quarter of what it costs to unpack them one by one.
+ * Short documents are gzips, and gzips behind one another are a gzip of their contents: with a packed comma between them,
+ * zlib makes the whole list in one go, at a quarter of what it costs to unpack them one by one. Long ones are not (see
+ * `packDocument`): there one by one costs the same.
  */
 import { gzipSync } from 'node:zlib';
+import { isGzip, unpackDocument } from '@troupe/contracts';
 import { parseBlobKey, type BlobStore } from './blob-store.js';
-import { gzipOf, readDocument, unpack, type StoredDocument } from './stored-document.js';
+import { packedOf, readDocument, type StoredDocument } from './stored-document.js';
 
 /** Documents that follow one another. */
 export interface DocumentList {
@@ -28,9 +30,32 @@ export async function readDocuments(blobs: Blobs, documents: readonly StoredDocu
   const ends = endsOf(documents.map(({ bytes }) => bytes));
   const size = ends.at(-1) ?? 0;
   if (size === 0) return { bytes: Buffer.alloc(0), ends };
-  const gzips = await readGzips(blobs, documents);
-  const bytes = await unpack(joined(gzips, PACKED_COMMA), size);
+  const packed = await readPacked(blobs, documents);
+  const parts = await Promise.all(
+    partsOf(packed, documents).map(async (part) => unpackDocument(part.packed, part.bytes)),
+  );
+  const bytes = parts.length === 1 ? parts[0]! : joined(parts, COMMA);
   return bytes.byteLength === size ? { bytes, ends } : readOneByOne(blobs, documents);
+}
+
+/** Neighbours that are unpacked together. */
+function partsOf(
+  packed: readonly Uint8Array[],
+  documents: readonly StoredDocument[],
+): { packed: Uint8Array; bytes: number }[] {
+  const runs: { members: Uint8Array[]; bytes: number }[] = [];
+  for (const [i, { bytes }] of documents.entries()) {
+    const one = packed[i]!;
+    const run = runs.at(-1);
+    if (run !== undefined && isGzip(one) && isGzip(run.members[0]!)) {
+      run.members.push(one);
+      run.bytes += COMMA.byteLength + bytes;
+    } else runs.push({ members: [one], bytes });
+  }
+  return runs.map(({ members, bytes }) => ({
+    packed: members.length === 1 ? members[0]! : joined(members, PACKED_COMMA),
+    bytes,
+  }));
 }
 
 /** For lists with a row that is wrong about its size. */
@@ -56,7 +81,7 @@ interface Span {
   place: { blob: string; from: number; to: number } | null;
 }
 
-async function readGzips(blobs: Blobs, documents: readonly StoredDocument[]): Promise<Uint8Array[]> {
+async function readPacked(blobs: Blobs, documents: readonly StoredDocument[]): Promise<Uint8Array[]> {
   const spans = spansOf(documents);
   const read: Uint8Array[][] = new Array<Uint8Array[]>(spans.length);
   const waiting = spans.entries();
@@ -83,7 +108,7 @@ function spansOf(documents: readonly StoredDocument[]): Span[] {
 }
 
 async function readSpan(blobs: Blobs, { documents, place }: Span): Promise<Uint8Array[]> {
-  if (place === null || documents.length === 1) return [await gzipOf(blobs, documents[0]!)];
+  if (place === null || documents.length === 1) return [await packedOf(blobs, documents[0]!)];
   const all = await blobs.get(`${place.blob}@${place.from}-${place.to}`);
   return documents.map(({ blob }) => {
     const { from, to } = parseBlobKey(blob!)!.part!;

@@ -33,8 +33,8 @@ export interface ConvertRequest {
   timeoutMs: number;
   /** Discover outlinks; null for scrapes and batches. `obeyNofollow` is false when robots are ignored. */
   discover: { scope: ScopeSpec; depth: number; maxLinks: number; obeyNofollow: boolean } | null;
-  /** `gzip` for storing, `json` for answering at once. */
-  encoding: 'json' | 'gzip';
+  /** `packed` for storing (`packDocument`), `json` for answering at once. */
+  encoding: 'json' | 'packed';
   /** Of the page, when it is recorded. */
   trace?: TraceParent;
 }

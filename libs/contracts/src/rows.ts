@@ -63,7 +63,7 @@ export type RowOp =
       depth: number;
       bytes: number;
       blob: string | null;
-      /** base64 of the gzip. */
+      /** base64 of the packed document. */
       inline: string | null;
       credits: number;
     }

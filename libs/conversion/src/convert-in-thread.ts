@@ -9,16 +9,13 @@ import {
   type CompiledScope,
 } from '@troupe/frontier';
 import { LRUCache } from 'lru-cache';
-import { constants, gzipSync } from 'node:zlib';
-import type { ConvertRequest, ConvertResult, ScopeSpec } from '@troupe/contracts';
+import { packDocument, type ConvertRequest, type ConvertResult, type ScopeSpec } from '@troupe/contracts';
 import type { Ocr } from '@troupe/documents';
 import { convertFile } from './convert-file.js';
 import { kindOfFile } from './file-kind.js';
 
 /** Crawls whose compiled scopes a thread remembers: about as many as share a fetcher at one time. */
 const MAX_SCOPES = 64;
-/** zlib's default memory costs more to set up than a page's text costs to compress, and gains nothing. */
-const GZIP = { level: constants.Z_BEST_SPEED, memLevel: 6 };
 
 const scopes = new LRUCache<string, CompiledScope>({ max: MAX_SCOPES });
 
@@ -69,5 +66,5 @@ export async function convertInThread(request: ConvertRequest, ocr: Ocr | null):
   const rules = needsSchemas(request) ? { ...RULES, fitSchema: await schemaFitter() } : RULES;
   const result = kind === null ? convertPage(request, rules) : await convertFile(request, kind, { rules, ocr });
   if (request.encoding === 'json') return result;
-  return { ...result, document: gzipSync(result.document, GZIP) };
+  return { ...result, document: packDocument(result.document) };
 }

@@ -86,7 +86,7 @@ export class LaneResults {
     this.#publish({ type: 'LaneStarted', lane: this.lane.lane, run: this.run });
   }
 
-  /** @param document gzip of the page's document, null when it has none */
+  /** @param document the page's document, packed, null when it has none */
   add(page: PageResult, document: Uint8Array | null, trace?: TraceParent): void {
     if (document !== null) this.#take({ page, document, trace });
     this.#pages.push(page);

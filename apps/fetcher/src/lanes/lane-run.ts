@@ -398,7 +398,7 @@ export class LaneRun {
         scrapeId: scrapeIdOf(this.lane.jobNo, item.item),
         ...metadata,
       },
-      encoding: 'gzip',
+      encoding: 'packed',
       trace: span.context,
     };
   }

@@ -1,6 +1,6 @@
-import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import {
+  packDocument,
   plainScrape,
   TroupeError,
   type ConvertRequest,
@@ -66,7 +66,7 @@ class Workshop {
     const json = Buffer.from(JSON.stringify({ markdown: this.markdown, metadata: request.metadata }));
     return {
       verdict: this.verdicts[engine] ?? 'content',
-      document: request.encoding === 'gzip' ? gzipSync(json) : json,
+      document: request.encoding === 'packed' ? packDocument(json) : json,
       documentBytes: json.byteLength,
       title: null,
       outlinks: [],
@@ -95,7 +95,7 @@ function requestOf(more: Partial<PageRequest> = {}): PageRequest {
     keepsBusyAnswers: false,
     discover: () => null,
     metadata: { sourceURL: 'a' },
-    encoding: 'gzip',
+    encoding: 'packed',
     reportsShells: false,
     handsOver: false,
     cache: null,

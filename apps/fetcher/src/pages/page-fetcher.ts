@@ -3,12 +3,13 @@
  * redirect. Knows nothing of lanes, slots or jobs: who may ask whom and when is the caller's `onHop`.
  */
 import { STATUS_CODES } from 'node:http';
-import { gunzipSync } from 'node:zlib';
 import {
   TroupeError,
   asksForBrowser,
+  isPacked,
   isTroupeError,
   pageCredits,
+  unpackDocument,
   type Converter,
   type ConvertRequest,
   type ConvertResult,
@@ -422,12 +423,12 @@ function answerOf(outcome: Outcome): Answer {
 
 /** A page whose scripts did not run, if it has something to read all the same. */
 async function keepShell(answer: Answer, spec: ScrapeSpec): Promise<FetchedPage> {
-  if (!hasText(answer.converted)) throw emptyPage(answer.response, true);
+  if (!(await hasText(answer.converted))) throw emptyPage(answer.response, true);
   return finish(answer, spec);
 }
 
-function hasText({ document, title }: ConvertResult): boolean {
-  const bytes = document[0] === 0x1f && document[1] === 0x8b ? gunzipSync(document) : document;
+async function hasText({ document, documentBytes, title }: ConvertResult): Promise<boolean> {
+  const bytes = isPacked(document) ? await unpackDocument(document, documentBytes) : document;
   const { markdown, html, rawHtml } = JSON.parse(Buffer.from(bytes).toString('utf8')) as PageDocument;
   const markup = html ?? rawHtml;
   const text = markdown ?? (markup === undefined ? title : visibleText(markup));

@@ -3,12 +3,14 @@
  * is unpacked and packed at most once, and not at all when nothing is added.
  */
 import { promisify } from 'node:util';
-import { gunzip, gzip } from 'node:zlib';
+import { gzip } from 'node:zlib';
 import {
   errorFromWire,
   isModelFormat,
+  isPacked,
   modelPartCredits,
   TroupeError,
+  unpackDocument,
   type ModelPart,
   type PageDocument,
 } from '@troupe/contracts';
@@ -17,8 +19,8 @@ import { mayNeedModel, modelFormatsOf, withoutReading } from '../models/model-wi
 import type { AskLimits, PageAnswer, PageModels } from '../models/page-models.js';
 import type { FetchedPage } from './page-fetcher.js';
 
+/** In a thread, however long it is: a gzip is a packed document too. */
 const pack = promisify(gzip);
-const unpack = promisify(gunzip);
 
 export interface PageFinisherParts {
   changes: Pick<ChangeTracker, 'examine'>;
@@ -40,12 +42,12 @@ export class PageFinisher {
     const formats = modelFormatsOf(spec);
     if (spec.changeTracking === null && formats.length === 0) return page;
     const startedAt = performance.now();
-    const { document, isPacked } = await read(page);
+    const { document, wasPacked } = await read(page);
     const changes = await this.parts.changes.examine(page, document, scrape);
     const leftMs = limits.leftMs - (performance.now() - startedAt);
     const answer = await this.#write({ page, document, changes }, scrape, { ...limits, leftMs });
     if (answer !== null) refuseNothing(answer, scrape);
-    return written(page, amended(document, { changes, answer }, scrape), { answer, isPacked });
+    return written(page, amended(document, { changes, answer }, scrape), { answer, wasPacked });
   }
 
   /** null: there is nothing to write. */
@@ -75,10 +77,10 @@ export class PageFinisher {
   }
 }
 
-async function read({ document }: FetchedPage): Promise<{ document: PageDocument; isPacked: boolean }> {
-  const isPacked = document[0] === 0x1f && document[1] === 0x8b;
-  const json = isPacked ? await unpack(document) : document;
-  return { document: JSON.parse(Buffer.from(json).toString('utf8')) as PageDocument, isPacked };
+async function read({ document }: FetchedPage): Promise<{ document: PageDocument; wasPacked: boolean }> {
+  const wasPacked = isPacked(document);
+  const json = wasPacked ? await unpackDocument(document) : document;
+  return { document: JSON.parse(Buffer.from(json).toString('utf8')) as PageDocument, wasPacked };
 }
 
 /** Nothing that was asked for is there. A summary that fails costs the summary only (spec/formats.md). */
@@ -150,12 +152,12 @@ function creditsOf(answer: PageAnswer | null): number {
 async function written(
   page: FetchedPage,
   document: PageDocument,
-  { answer, isPacked }: { answer: PageAnswer | null; isPacked: boolean },
+  { answer, wasPacked }: { answer: PageAnswer | null; wasPacked: boolean },
 ): Promise<FetchedPage> {
   const bytes = Buffer.from(JSON.stringify(document));
   return {
     ...page,
-    document: isPacked ? await pack(bytes) : bytes,
+    document: wasPacked ? await pack(bytes) : bytes,
     documentBytes: bytes.byteLength,
     credits: page.credits + creditsOf(answer),
   };

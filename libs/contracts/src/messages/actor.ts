@@ -97,7 +97,7 @@ export interface PageResult {
   retryAfterMs: number | null;
   /** Uncompressed bytes of the stored JSON. */
   bytes: number;
-  /** Exactly one of the two is set for `ok`: gzip of the document as base64, or the key of its blob. */
+  /** Exactly one of the two is set for `ok`: the packed document as base64, or the key of its blob. */
   inline: string | null;
   blob: string | null;
   credits: number;

@@ -110,7 +110,7 @@ export interface PageRow {
   url: string;
   /** Of the uncompressed JSON. */
   bytes: number;
-  /** Exactly one of the two: key of the gzip in the blob store, or the gzip itself. */
+  /** Exactly one of the two: key of the packed document in the blob store, or the packed document itself. */
   blob: string | null;
   inline: Buffer | null;
 }

@@ -1,0 +1,48 @@
+/**
+ * How documents are packed for storing. Long ones by Brotli at its fastest: less than half the time of the fastest gzip, and 7 %
+ * larger. Short ones by gzip: gzips behind one another are a gzip of their contents, so a list of them is unpacked in one go.
+ */
+import { promisify } from 'node:util';
+import {
+  brotliCompressSync,
+  brotliDecompress,
+  brotliDecompressSync,
+  constants,
+  gunzip,
+  gunzipSync,
+  gzipSync,
+} from 'node:zlib';
+
+const LONG_BYTES = 8 * 1024;
+/** zlib's default memory costs more to set up than a page's text costs to compress, and gains nothing. */
+const GZIP = { level: constants.Z_BEST_SPEED, memLevel: 6 };
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 0, [constants.BROTLI_PARAM_LGWIN]: 18 } };
+/** What takes less time than handing it to a thread: most documents. */
+const SMALL_BYTES = 8 * 1024;
+const MIN_CHUNK_BYTES = 64;
+const OPENING_BRACE = 0x7b;
+const gunzipInThread = promisify(gunzip);
+const brotliInThread = promisify(brotliDecompress);
+
+/** @param json of an object */
+export function packDocument(json: Uint8Array): Buffer {
+  return json.byteLength < LONG_BYTES ? gzipSync(json, GZIP) : brotliCompressSync(json, BROTLI);
+}
+
+/** False for the JSON itself: neither form begins like an object (Brotli's first four bits tell the size of its window). */
+export function isPacked(document: Uint8Array): boolean {
+  return document[0] !== OPENING_BRACE;
+}
+
+export function isGzip(packed: Uint8Array): boolean {
+  return packed[0] === 0x1f && packed[1] === 0x8b;
+}
+
+/** @param bytes that it becomes, as far as known */
+export function unpackDocument(packed: Uint8Array, bytes?: number): Buffer | Promise<Buffer> {
+  // One more byte is room for zlib to see that it is through.
+  const options = bytes === undefined ? {} : { chunkSize: Math.max(MIN_CHUNK_BYTES, bytes + 1) };
+  const isSmall = packed.byteLength <= SMALL_BYTES;
+  if (isGzip(packed)) return isSmall ? gunzipSync(packed, options) : gunzipInThread(packed, options);
+  return isSmall ? brotliDecompressSync(packed, options) : brotliInThread(packed, options);
+}
