@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { gzipSync } from 'node:zlib';
-import { isGzip, isPacked, packDocument, unpackDocument } from './packed-document.js';
+import { isGzip, isPacked, packDocument, packDocumentAside, unpackDocument } from './packed-document.js';
 
 const jsonOf = (bytes: number): Buffer =>
   Buffer.from(JSON.stringify({ markdown: Array.from({ length: bytes / 8 }, (_, i) => `word${i % 997}`).join(' ') }));
@@ -11,6 +11,7 @@ describe('a packed document', () => {
     async (bytes) => {
       const json = jsonOf(bytes);
       const packed = packDocument(json);
+      expect(await packDocumentAside(json)).toEqual(packed);
       expect([isPacked(json), isPacked(packed)]).toEqual([false, true]);
       if (bytes >= 8_000) expect(packed.byteLength).toBeLessThan(json.byteLength / 2);
       expect((await unpackDocument(packed, json.byteLength)).equals(json)).toBe(true);

@@ -79,11 +79,11 @@ describe('documents of single scrapes', () => {
     const [id, team, late] = [randomUUID(), randomUUID(), randomUUID()];
     const expiresAt = new Date(Date.now() + 60_000);
     await scrapes.store([
-      { id, team, gzip: Buffer.from([31, 139]), expiresAt },
-      { id: late, team, gzip: Buffer.from('x'), expiresAt: new Date(Date.now() - 1) },
+      { id, team, packed: Buffer.from([31, 139]), expiresAt },
+      { id: late, team, packed: Buffer.from('x'), expiresAt: new Date(Date.now() - 1) },
     ]);
-    await scrapes.store([{ id, team, gzip: Buffer.from('again'), expiresAt }]);
-    expect(await scrapes.find(id)).toEqual({ team, gzip: Buffer.from([31, 139]), expiresAt });
+    await scrapes.store([{ id, team, packed: Buffer.from('again'), expiresAt }]);
+    expect(await scrapes.find(id)).toEqual({ team, packed: Buffer.from([31, 139]), expiresAt });
     expect([await scrapes.find(late), await scrapes.find(randomUUID())]).toEqual([null, null]);
   });
 });

@@ -2,13 +2,12 @@
  * The last step of a page: what its history and a language model add to the document that the converter wrote. The document
  * is unpacked and packed at most once, and not at all when nothing is added.
  */
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import {
   errorFromWire,
   isModelFormat,
   isPacked,
   modelPartCredits,
+  packDocumentAside,
   TroupeError,
   unpackDocument,
   type ModelPart,
@@ -18,9 +17,6 @@ import type { ChangeReport, ChangeTracker, TrackedScrape } from '../changes/chan
 import { mayNeedModel, modelFormatsOf, withoutReading } from '../models/model-wish.js';
 import type { AskLimits, PageAnswer, PageModels } from '../models/page-models.js';
 import type { FetchedPage } from './page-fetcher.js';
-
-/** In a thread, however long it is: a gzip is a packed document too. */
-const pack = promisify(gzip);
 
 export interface PageFinisherParts {
   changes: Pick<ChangeTracker, 'examine'>;
@@ -157,7 +153,7 @@ async function written(
   const bytes = Buffer.from(JSON.stringify(document));
   return {
     ...page,
-    document: wasPacked ? await pack(bytes) : bytes,
+    document: wasPacked ? await packDocumentAside(bytes) : bytes,
     documentBytes: bytes.byteLength,
     credits: page.credits + creditsOf(answer),
   };

@@ -1,14 +1,9 @@
 /** Keeps the documents of sync scrapes for `GET scrape/{id}`, off the path of the answer. */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import { constants, gzip } from 'node:zlib';
-import { type Uuid } from '@troupe/contracts';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { packDocumentAside, type Uuid } from '@troupe/contracts';
 import { type Logger } from '@troupe/observability';
 import { type Documents, type NewScrape } from './ports.js';
 
-const compress = promisify(gzip);
-/** zlib's default memory costs more to set up than a page's text costs to compress, and gains nothing. */
-const COMPRESSION = { level: constants.Z_BEST_SPEED, memLevel: 6 };
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** Documents that come within this time are stored by one statement. */
 const GATHER_MS = 25;
@@ -64,7 +59,7 @@ export class ScrapeArchive {
 
   private async store(batch: Waiting[]): Promise<void> {
     try {
-      await this.documents.store(await Promise.all(batch.map(pack)));
+      await this.documents.store(await pack(batch));
     } catch (error) {
       this.log.warn({ err: error, scrapes: batch.map(({ id }) => id) }, 'the documents of scrapes were not kept');
     }
@@ -77,6 +72,12 @@ export class ScrapeArchive {
   }
 }
 
-async function pack({ document, ...row }: Waiting): Promise<NewScrape> {
-  return { ...row, gzip: await compress(document, COMPRESSION) };
+/** One after the other, and others in between: nobody waits for it. */
+async function pack(batch: readonly Waiting[]): Promise<NewScrape[]> {
+  const packed: NewScrape[] = [];
+  for (const { document, ...row } of batch) {
+    await nextTurn();
+    packed.push({ ...row, packed: await packDocumentAside(document) });
+  }
+  return packed;
 }

@@ -121,7 +121,7 @@ describe('ScrapeService', () => {
   });
 
   it('does not find another team’s document', async () => {
-    const stored = { team: 'team-b', gzip: Buffer.alloc(0), expiresAt: new Date() };
+    const stored = { team: 'team-b', packed: Buffer.alloc(0), expiresAt: new Date() };
     const { service } = fixture(() => OK, { documents: { find: () => Promise.resolve(stored) } });
     await expect(service.find(CALLER, '0a6c0000-0000-4000-8000-000000000000')).rejects.toMatchObject({
       status: 404,

@@ -1,7 +1,5 @@
 /** Sync scrapes: request/reply with a fetcher, no table on the path (design/messages.md §4). */
 import { randomUUID } from 'node:crypto';
-import { gunzip } from 'node:zlib';
-import { promisify } from 'node:util';
 import {
   errorFromWire,
   inSpan,
@@ -10,6 +8,7 @@ import {
   parseScrapeId,
   RPC,
   TroupeError,
+  unpackDocument,
   type FetchReply,
   type FetchRequest,
   type ScrapeSpec,
@@ -26,7 +25,6 @@ import { type TargetPolicy } from './target-policy.js';
 import { type TeamTokens, type TokenLease } from './team-tokens.js';
 import { type UsageLog } from './usage-log.js';
 
-const unpack = promisify(gunzip);
 /** Share of the timeout that may be spent waiting for a place. */
 const QUEUE_SHARE = 2 / 3;
 
@@ -102,7 +100,7 @@ export class ScrapeService {
   private async findSync(caller: Caller, id: Uuid): Promise<Uint8Array | null> {
     const stored = await this.parts.documents.find(id);
     if (stored === null || stored.team !== caller.team) return null;
-    return unpack(stored.gzip);
+    return unpackDocument(stored.packed);
   }
 
   private async fetch(attempt: Attempt, lease: TokenLease): Promise<ScrapeAnswer> {

@@ -3,8 +3,8 @@ import type pg from 'pg';
 
 export interface StoredScrape {
   team: Uuid;
-  /** gzip of the document's JSON. */
-  gzip: Buffer;
+  /** The document, packed. */
+  packed: Buffer;
   expiresAt: Date;
 }
 
@@ -26,7 +26,7 @@ export class ScrapeRepository {
       text: `INSERT INTO scrape_document (id, day, team_id, inline, expires_at)
         SELECT id, (extract(epoch FROM now())::bigint / 86400 - 19723)::int, team, document, expires
         FROM (VALUES ${rows.join(', ')}) AS new (id, team, document, expires) ON CONFLICT DO NOTHING`,
-      values: scrapes.flatMap(({ id, team, gzip, expiresAt }) => [id, team, gzip, expiresAt]),
+      values: scrapes.flatMap(({ id, team, packed, expiresAt }) => [id, team, packed, expiresAt]),
     });
   }
 
@@ -34,7 +34,7 @@ export class ScrapeRepository {
   async find(id: Uuid): Promise<StoredScrape | null> {
     const { rows } = await this.pool.query<StoredScrape>({
       name: 'scrape-find',
-      text: `SELECT team_id AS team, inline AS gzip, expires_at AS "expiresAt" FROM scrape_document WHERE id = $1 AND expires_at > now()`,
+      text: `SELECT team_id AS team, inline AS packed, expires_at AS "expiresAt" FROM scrape_document WHERE id = $1 AND expires_at > now()`,
       values: [id],
     });
     return rows[0] ?? null;
