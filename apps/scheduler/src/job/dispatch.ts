@@ -9,15 +9,13 @@ import { canonicalize } from '@troupe/frontier';
 import { dropIdleTokens, laneSize, returnToken, takeableTokens, takeToken, type Claim } from '@troupe/politeness';
 import { remainingBudget } from './admission.js';
 import { plainOn, plainReady, readyOn, takeReady } from './frontier-window.js';
-import { SEED_ITEM, UNKNOWN_HOST, type JobMemory, type JobState, type LiveLane } from './job.state.js';
+import { SEED_ITEM, type JobMemory, type JobState, type LiveLane } from './job.state.js';
 import { poolOfHost, poolOfTeam, type Pools } from './pools.js';
 
 /** No LaneStarted within this time: the same lane is published again, with growing patience. */
 export const QUEUE_PATIENCE_MS = 60_000;
 /** Beyond the timeout of the running item. */
 const LANE_GRACE_MS = 30_000;
-/** Of the newest lane in what is known of the pace of its host. */
-const PACE_WEIGHT = 0.2;
 const IDLE_SLOT_MS = 250;
 const IDLE_TOKEN_MS = 500;
 /** Hosts with a claim at once; bounds the state of jobs over thousands of hosts. */
@@ -54,15 +52,6 @@ export class Dispatch {
     const lanes = this.fillLanes();
     this.returnIdle();
     return [...lanes, ...this.demands()];
-  }
-
-  /** Pools are silent while nothing changes, and know of fetching only: a job learns from its lanes how long its pages take. */
-  learnPace({ row, left }: LiveLane, ranMs: number): void {
-    const pages = row.items.length - left.size;
-    const view = this.memory.hosts.get(row.host);
-    if (pages === 0 || view === undefined) return;
-    const ms = Math.max(0, ranMs / pages - view.gapMs);
-    view.paceMs = view.paceMs === null ? ms : view.paceMs + (ms - view.paceMs) * PACE_WEIGHT;
   }
 
   /** A lane is over: its slot and token are free for the next one, or handed back when `lost`. */
@@ -151,8 +140,8 @@ export class Dispatch {
   private pagesPerLane(host: string, cls: LiveLane['cls'], slots: number): number {
     const spec = this.state.spec!;
     if ('delayMs' in spec && spec.delayMs > 0) return 1;
-    const { paceMs, meanMs, gapMs } = this.memory.hosts.get(host) ?? UNKNOWN_HOST;
-    const size = laneSize(paceMs ?? meanMs, gapMs);
+    const view = this.memory.hosts.get(host);
+    const size = laneSize(view?.meanMs ?? null, view?.gapMs ?? 0);
     const share = Math.ceil(readyOn(this.memory, host) / Math.max(1, Math.min(slots, this.tokensPerHost())));
     const most = cls === 'browser' ? BROWSER_PAGES_PER_LANE : Infinity;
     return Math.max(1, Math.min(size, share, most, remainingBudget(this.state)));
