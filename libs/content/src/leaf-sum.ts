@@ -5,7 +5,7 @@
 import { LEAF_SUM_WASM } from './leaf-sum.data.js';
 
 /** Questions per tree. */
-export const DEPTH = 4;
+const DEPTH = 4;
 const LEAVES = 1 << DEPTH;
 /** Bits of a positive float that no value exceeds: the answer is no. */
 const NEVER = 0x7f800000;

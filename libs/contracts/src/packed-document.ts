@@ -22,19 +22,25 @@ const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 0, [constants.BROTL
 const SMALL_BYTES = 8 * 1024;
 const MIN_CHUNK_BYTES = 64;
 const OPENING_BRACE = 0x7b;
+/** What is packed in place takes a third of the time that handing it to a thread takes in all. */
 const PACKED_IN_PLACE_BYTES = 64 * 1024;
-const packInThread = promisify(brotliCompress);
+const brotliInThread = promisify(brotliCompress);
 const gunzipInThread = promisify(gunzip);
-const brotliInThread = promisify(brotliDecompress);
+const unbrotliInThread = promisify(brotliDecompress);
 
 /** @param json of an object */
 export function packDocument(json: Uint8Array): Buffer {
   return json.byteLength < LONG_BYTES ? gzipSync(json, GZIP) : brotliCompressSync(json, BROTLI);
 }
 
-/** The same; what is large in a thread, because handing it over takes three times as long as packing what is not. */
+/** The same where an event loop must not wait: what is large is packed in a thread. */
 export function packDocumentAside(json: Uint8Array): Buffer | Promise<Buffer> {
-  return json.byteLength <= PACKED_IN_PLACE_BYTES ? packDocument(json) : packInThread(json, BROTLI);
+  return json.byteLength < LONG_BYTES ? packDocument(json) : brotliAside(json);
+}
+
+/** By Brotli, whatever the bytes are and however few: at its fastest a third of the time of the fastest gzip on web pages. */
+export function brotliAside(bytes: Uint8Array): Buffer | Promise<Buffer> {
+  return bytes.byteLength <= PACKED_IN_PLACE_BYTES ? brotliCompressSync(bytes, BROTLI) : brotliInThread(bytes, BROTLI);
 }
 
 /** False for the JSON itself: neither form begins like an object (Brotli's first four bits tell the size of its window). */
@@ -52,5 +58,5 @@ export function unpackDocument(packed: Uint8Array, bytes?: number): Buffer | Pro
   const options = bytes === undefined ? {} : { chunkSize: Math.max(MIN_CHUNK_BYTES, bytes + 1) };
   const isSmall = packed.byteLength <= SMALL_BYTES;
   if (isGzip(packed)) return isSmall ? gunzipSync(packed, options) : gunzipInThread(packed, options);
-  return isSmall ? brotliDecompressSync(packed, options) : brotliInThread(packed, options);
+  return isSmall ? brotliDecompressSync(packed, options) : unbrotliInThread(packed, options);
 }

@@ -1,16 +1,10 @@
 /** Pages on their way into the cache: gathered, compressed and stored together, off the path of whoever fetched them. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import { brotliCompress, brotliCompressSync, constants } from 'node:zlib';
 import { hourOf, putTogether, type BlobStore } from '@troupe/blob-store';
+import { brotliAside } from '@troupe/contracts';
 import { siteOf } from '@troupe/frontier';
 import type { CachedPageMeta, PageCacheKey, PageCacheRepository } from '@troupe/persistence';
 
-const compressInThread = promisify(brotliCompress);
-/** What is compressed in place takes a third of the time that handing it to a thread takes in all. */
-const SMALL_BYTES = 64 * 1024;
-/** A third of the time of the fastest gzip on web pages, and 5 % larger. */
-const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 0, [constants.BROTLI_PARAM_LGWIN]: 18 } };
 const GATHER_MS = 250;
 /** Stored by one blob and one statement. */
 const MAX_PAGES = 64;
@@ -145,8 +139,7 @@ async function pack(pages: readonly FetchedBody[]): Promise<Buffer[]> {
   const packed: Buffer[] = [];
   for (const { body } of pages) {
     await nextTurn();
-    const isSmall = body.byteLength <= SMALL_BYTES;
-    packed.push(isSmall ? brotliCompressSync(body, BROTLI) : await compressInThread(body, BROTLI));
+    packed.push(await brotliAside(body));
   }
   return packed;
 }
