@@ -78,6 +78,7 @@ async function measureTroupe(notebook, options, site) {
     await take('scrape-overhead', () => measureOverhead(setting, options.scrapes));
     await take('scrape-rates', () => measureRates(setting, options.scrapes));
     await take('batch', () => measureBatch(setting, options.batch));
+    await take('crawl-again', () => measureCrawl(setting, 'markdown'));
   } finally {
     await troupe.stop();
   }

@@ -14,7 +14,7 @@ run, checks what came out, and prints a table. Needs Linux and the bench kit (a 
   --rounds N      how often everything is measured, interleaved (default 3); the table shows medians
   --hosts K       addresses 127.0.0.1 … 127.0.0.K of the site, at most 250 (default 250)
   --batch N       URLs of a batch (default 2000, at most N of --pages - 1)
-  --scrapes N     requests per scrape measure (default 500)
+  --scrapes N     requests per scrape measure, five times as many for a rate (default 500)
   --out DIR       where the JSON lines go (default bench-results)
   --no-build      use the compiled sources as they are
   --keep          keep the data folders of the clusters

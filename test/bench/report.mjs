@@ -22,6 +22,8 @@ const CRAWL_ROWS = [
   ['markdown crawl, CPU ms/page', 'crawl-markdown', cpuMsPerPage, 2, '<= 0.55 x'],
   ['  and reading all, CPU ms/page', 'crawl-markdown', (r) => cpuMsPerPage(r) + (readCpuMsPerPage(r) || 0), 2, ''],
   ['markdown crawl, peak PSS MB', 'crawl-markdown', (r) => r.peakPssMb, 0, '<= 1000'],
+  ['markdown crawl again, pages/s', 'crawl-again', pagesPerS, 1, ''],
+  ['markdown crawl again, CPU ms/page', 'crawl-again', cpuMsPerPage, 2, ''],
   ['rawHtml crawl, pages/s', 'crawl-rawHtml', pagesPerS, 1, ''],
   ['rawHtml crawl, CPU ms/page', 'crawl-rawHtml', cpuMsPerPage, 2, ''],
   ['  and reading all, CPU ms/page', 'crawl-rawHtml', (r) => cpuMsPerPage(r) + readCpuMsPerPage(r), 2, ''],

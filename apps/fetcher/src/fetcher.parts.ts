@@ -317,6 +317,7 @@ function createConverter({ config, link, metrics, tracer }: FetcherContext): {
       threads: config.converterThreads,
       ocrCommand: config.ocrCommand ?? null,
     });
+    converter.start();
     return { converter: new MeteredConverter(converter, metrics, tracer), stopConverter: () => converter.stop() };
   }
   const rpc = new Rpc(link);

@@ -47,8 +47,8 @@ const MAX_AHEAD_PAGES = 4;
 const MAX_AHEAD_BYTES = 512 * 1024;
 
 /**
- * Worker threads of this process. They start when pages come and stay; a page that keeps its thread beyond the time
- * limit, or kills it, fails alone and the thread is replaced.
+ * Worker threads of this process. They start when pages come, the first one when it is asked for, and stay; a page that
+ * keeps its thread beyond the time limit, or kills it, fails alone and the thread is replaced.
  */
 export class ConversionThreads implements Converter {
   private readonly threads = new Set<Thread>();
@@ -57,6 +57,11 @@ export class ConversionThreads implements Converter {
   private isStopped = false;
 
   constructor(private readonly options: ConversionThreadsOptions) {}
+
+  /** Has a first thread, so that no page waits until one has loaded its code. */
+  start(): void {
+    if (!this.isStopped && this.threads.size === 0) this.startThread();
+  }
 
   convert(request: ConvertRequest, signal?: AbortSignal): Promise<ConvertResult> {
     if (signal?.aborted) return Promise.reject(abortReason(signal));

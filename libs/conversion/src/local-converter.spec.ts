@@ -21,6 +21,30 @@ describe('LocalConverter', () => {
   });
 });
 
+describe('LocalConverter before its first page', () => {
+  /** Threads that keep this process alive: those that are busy, and those that start. */
+  const busyThreads = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'MessagePort').length;
+
+  it('starts one thread, once', async () => {
+    const before = busyThreads();
+    const converter = new LocalConverter({ threads: 2 });
+    expect(busyThreads()).toBe(before);
+    converter.start();
+    converter.start();
+    expect(busyThreads()).toBe(before + 1);
+    await expect(converter.convert(conversionRequest('<title>x</title>'))).resolves.toMatchObject({ title: 'x' });
+    await converter.stop();
+  });
+
+  it('starts none when it is stopped', async () => {
+    const before = busyThreads();
+    const converter = new LocalConverter({ threads: 1 });
+    await converter.stop();
+    converter.start();
+    expect(busyThreads()).toBe(before);
+  });
+});
+
 describe('LocalConverter under stress', () => {
   it('ends a page that keeps its thread too long, replaces the thread and goes on', async () => {
     // A new thread takes a while to be there, and longer on a busy machine.

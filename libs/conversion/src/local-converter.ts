@@ -46,6 +46,11 @@ export class LocalConverter implements Converter {
     });
   }
 
+  /** Has a thread for pages before the first one comes. */
+  start(): void {
+    this.pages.start();
+  }
+
   convert(request: ConvertRequest, signal?: AbortSignal): Promise<ConvertResult> {
     const threads = kindOfFile(request) === null ? this.pages : this.files;
     return threads.convert(request, signal);
