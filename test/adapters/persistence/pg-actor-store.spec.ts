@@ -6,6 +6,7 @@ import {
   fingerprintFromInt64,
   jobNoOf,
   type ActorKey,
+  type Candidate,
   type Envelope,
   type JobNo,
   type RowOp,
@@ -692,6 +693,20 @@ describe('odd contents', () => {
       candidates.map(({ depth, item }) => ({ op: 'frontier.delete', jobNo, depth, item })),
     );
     expect(await count('frontier')).toBe(0);
+  });
+
+  it('loses a turn that stands still, and gives one with thousands of answers longer', async () => {
+    await activated();
+    const standStill = (candidates: Candidate[]): Promise<void> =>
+      store.commitTurn(head(epoch, [{ key, rev: 0 }], { candidates }), () => {
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2500);
+        return writes([step(key, 0)]);
+      });
+    const candidates = Array.from({ length: 15_000 }, (_, item) => candidate(jobNo, item, `http://a/${item}`));
+    await expect(standStill(candidates.slice(0, 10))).rejects.toThrow();
+    expect(await count('frontier')).toBe(0);
+    await standStill(candidates);
+    expect(await count('frontier')).toBe(15_000);
   });
 });
 

@@ -46,12 +46,16 @@ export interface PgActorStoreOptions {
  * Every statement of a turn reaches its rows by whole primary keys, so nested loops over index scans are the right
  * plan at any size; the planner, which cannot foresee that all but one partition are skipped, would choose full scans.
  * A process that stands still in the middle of a turn must not keep its rows from the next owner: it loses its
- * transaction.
+ * transaction. One that has thousands of answers to read does not stand still.
  */
-const BEGIN_TURN: pg.QueryConfig = {
-  text: `BEGIN; SET LOCAL statement_timeout = 10000; SET LOCAL idle_in_transaction_session_timeout = 2000;
+const beginTurn = (questions: number): pg.QueryConfig => ({
+  text: `BEGIN; SET LOCAL statement_timeout = 10000;
+  SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS + IDLE_MS_OF_QUESTIONS * Math.floor(questions / MANY_QUESTIONS)};
   SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL enable_seqscan = off; SET LOCAL jit = off`,
-};
+});
+const IDLE_MS = 2000;
+const IDLE_MS_OF_QUESTIONS = 1000;
+const MANY_QUESTIONS = 5000;
 
 /** Nobody waits for the pools of hosts and teams: jobs ask ahead. */
 const TURN_PACE_MS = 40;
@@ -292,14 +296,14 @@ export class PgActorStore implements ActorStore {
     decide: (answers: TurnAnswers) => TurnWrites,
   ): Promise<void> {
     const probes = distinctProbes(head.candidates);
-    const questions = [BEGIN_TURN, lockActors(head), ...admissionQueries(probes, head.seeds)];
+    const questions = [beginTurn(probes.length), lockActors(head), ...admissionQueries(probes, head.seeds)];
     const [, , ...results] = await runAll(client, questions);
     const { answers, frontier } = readAdmission(probes, head.seeds, results);
     await commitAll(client, this.statements([{ head, writes: decide(answers) }], frontier));
   }
 
   private write(turns: readonly OwnedTurn[]): Promise<void> {
-    const statements = [BEGIN_TURN, ...this.statements(turns, [])];
+    const statements = [beginTurn(0), ...this.statements(turns, [])];
     return withConnection(this.pool, (client) => commitAll(client, statements));
   }
 
