@@ -9,13 +9,15 @@ import { canonicalize } from '@troupe/frontier';
 import { dropIdleTokens, laneSize, returnToken, takeableTokens, takeToken, type Claim } from '@troupe/politeness';
 import { remainingBudget } from './admission.js';
 import { plainOn, plainReady, readyOn, takeReady } from './frontier-window.js';
-import { SEED_ITEM, type JobMemory, type JobState, type LiveLane } from './job.state.js';
+import { SEED_ITEM, UNKNOWN_HOST, type JobMemory, type JobState, type LiveLane } from './job.state.js';
 import { poolOfHost, poolOfTeam, type Pools } from './pools.js';
 
 /** No LaneStarted within this time: the same lane is published again, with growing patience. */
 export const QUEUE_PATIENCE_MS = 60_000;
 /** Beyond the timeout of the running item. */
 const LANE_GRACE_MS = 30_000;
+/** Of the newest lane in what is known of the pace of its host. */
+const PACE_WEIGHT = 0.2;
 const IDLE_SLOT_MS = 250;
 const IDLE_TOKEN_MS = 500;
 /** Hosts with a claim at once; bounds the state of jobs over thousands of hosts. */
@@ -23,6 +25,8 @@ const MAX_CLAIMED_HOSTS = 150;
 /** More than there are tokens for, when these are scarce: as many as may have their turn before an idle slot goes back. */
 const CLAIMED_AHEAD = 24;
 const MAX_WANT = 256;
+/** More lanes than most hosts get. */
+const MANY_LANES = 64;
 /** A browser takes its time over a page: two seconds hold no more. */
 const BROWSER_PAGES_PER_LANE = 2;
 
@@ -52,6 +56,15 @@ export class Dispatch {
     const lanes = this.fillLanes();
     this.returnIdle();
     return [...lanes, ...this.demands()];
+  }
+
+  /** Pools are silent while nothing changes, and know of fetching only: a job learns from its lanes how long its pages take. */
+  learnPace({ row, left }: LiveLane, ranMs: number): void {
+    const pages = row.items.length - left.size;
+    const view = this.memory.hosts.get(row.host);
+    if (pages === 0 || view === undefined) return;
+    const ms = Math.max(0, ranMs / pages - view.gapMs);
+    view.paceMs = view.paceMs === null ? ms : view.paceMs + (ms - view.paceMs) * PACE_WEIGHT;
   }
 
   /** A lane is over: its slot and token are free for the next one, or handed back when `lost`. */
@@ -140,11 +153,22 @@ export class Dispatch {
   private pagesPerLane(host: string, cls: LiveLane['cls'], slots: number): number {
     const spec = this.state.spec!;
     if ('delayMs' in spec && spec.delayMs > 0) return 1;
-    const view = this.memory.hosts.get(host);
-    const size = laneSize(view?.meanMs ?? null, view?.gapMs ?? 0);
-    const share = Math.ceil(readyOn(this.memory, host) / Math.max(1, Math.min(slots, this.tokensPerHost())));
+    const ready = readyOn(this.memory, host);
+    const share = Math.ceil(ready / Math.max(1, Math.min(slots, this.tokensPerHost())));
     const most = cls === 'browser' ? BROWSER_PAGES_PER_LANE : Infinity;
-    return Math.max(1, Math.min(size, share, most, remainingBudget(this.state)));
+    return Math.max(1, Math.min(this.twoSeconds(host, ready), share, most, remainingBudget(this.state)));
+  }
+
+  /**
+   * Pages of two seconds. Earlier lanes of the job know best; but more than its pool has spoken of only where enough is ready
+   * for all the lanes that may still come: a crawl that holds one slot when links come must not give them all to one lane.
+   */
+  private twoSeconds(host: string, ready: number): number {
+    const { paceMs, meanMs, gapMs } = this.memory.hosts.get(host) ?? UNKNOWN_HOST;
+    const size = laneSize(meanMs, gapMs);
+    if (paceMs === null) return size;
+    const deep = Math.floor(ready / (2 * Math.min(this.maxLanes(), MANY_LANES)));
+    return Math.min(laneSize(paceMs, gapMs), Math.max(size, deep));
   }
 
   private startLane({ host, cls, slot, token }: LaneStart, pages: number): Effect[] {

@@ -217,11 +217,11 @@ export class JobRun {
   }
 
   /** A lane from its start to its end. */
-  runLane(lane: Lane, fetch: (item: LaneItem) => PageResult): void {
+  runLane(lane: Lane, fetch: (item: LaneItem) => PageResult, ranMs = 100): void {
     const run = `run-${lane.lane}`;
     this.turn({ type: 'LaneStarted', lane: lane.lane, run });
     const pages = lane.items.map(fetch);
-    this.turn({ type: 'LaneEnd', lane: lane.lane, run, reason: 'done', ranMs: 100, unrun: [], pages });
+    this.turn({ type: 'LaneEnd', lane: lane.lane, run, reason: 'done', ranMs, unrun: [], pages });
   }
 
   /** A lane on a fetcher without a browser, which hands back what needs one. */

@@ -322,6 +322,32 @@ describe('a lane', () => {
     expect(run.lanes[0]!.items).toHaveLength(1);
   });
 
+  it('holds two seconds of work, as earlier lanes of its host have shown', () => {
+    const run = crawl({ maxConcurrency: 2 }, { host: 1, team: 1 });
+    const links = linksTo(...Array.from({ length: 1500 }, (_, i) => `/${i}`));
+    const sizes: number[] = [];
+    const runNext = (pageMs: number): void => {
+      const lane = run.lanes.shift()!;
+      sizes.push(lane.items.length);
+      run.runLane(lane, siteOf(links), lane.items.length * pageMs);
+    };
+    runNext(500);
+    for (let i = 0; i < 25; i++) runNext(80);
+    for (let i = 0; i < 25; i++) runNext(400);
+    expect([sizes[1], sizes[25], sizes[50]]).toEqual([4, 24, 5]);
+    expect(sizes.slice(1, 26)).toEqual([...sizes.slice(1, 26)].sort((a, b) => a - b));
+  });
+
+  it('is not long while what is ready is little for all that may come', () => {
+    const run = crawl({}, { host: 1, team: 1 });
+    const links = linksTo(...Array.from({ length: 120 }, (_, i) => `/${i}`));
+    for (let i = 0; i < 10; i++) {
+      const lane = run.lanes.shift()!;
+      expect(lane.items.length).toBeLessThanOrEqual(6);
+      run.runLane(lane, siteOf(links), lane.items.length * 20);
+    }
+  });
+
   it('is one of at most maxConcurrency', () => {
     for (const maxConcurrency of [1, 2, 3]) {
       const run = crawl({ maxConcurrency });

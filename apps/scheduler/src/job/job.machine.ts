@@ -27,7 +27,7 @@ import { billRows, cancel, failJob, finish, isDone, jobRow, progress } from './c
 import { Dispatch, fetchUrlOf, QUEUE_PATIENCE_MS } from './dispatch.js';
 import { needsRefill, pushReady, refill, takesNewRows, WINDOW_ROWS } from './frontier-window.js';
 import { isHistoryDue, nextHistory, noteHistory } from './history.js';
-import { emptyState, JobMemory, type JobState, type LiveLane } from './job.state.js';
+import { emptyState, JobMemory, UNKNOWN_HOST, type JobState, type LiveLane } from './job.state.js';
 import { Kickoff } from './kickoff.js';
 import { Pools, poolOfTeam } from './pools.js';
 import { leaveOut } from './exclusion.js';
@@ -363,7 +363,7 @@ class JobTurn {
   /** A host that asked for time gets it at once, before its pool's next Grant says so. */
   private pauseHost({ page, row }: Settled): void {
     if (!page.retryable || page.retryAfterMs === null) return;
-    const view = this.memory.hosts.get(row.host) ?? { pauseUntil: 0, gapMs: 0, meanMs: null };
+    const view = this.memory.hosts.get(row.host) ?? { ...UNKNOWN_HOST };
     view.pauseUntil = Math.max(view.pauseUntil, this.ctx.now + page.retryAfterMs);
     this.memory.hosts.set(row.host, view);
   }
@@ -448,6 +448,7 @@ class JobTurn {
     const live = this.memory.lanes.get(end.lane);
     if (live === undefined) return;
     this.noteDelay(end);
+    this.dispatch.learnPace(live, end.ranMs);
     this.dropLane(live, end.ranMs, end.reason === 'refused');
     this.takeBack(end, live);
     for (const item of live.left) this.release(item, false);

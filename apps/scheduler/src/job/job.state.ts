@@ -166,8 +166,13 @@ export interface Repeat {
 export interface HostView {
   pauseUntil: number;
   gapMs: number;
+  /** What a page of it takes to fetch, as its pool has heard; null: unknown. */
   meanMs: number | null;
+  /** What a page has taken in lanes of this job, conversion included and the gap not; null before the first one has ended. */
+  paceMs: number | null;
 }
+
+export const UNKNOWN_HOST: Readonly<HostView> = { pauseUntil: 0, gapMs: 0, meanMs: null, paceMs: null };
 
 export class JobMemory {
   /** Undispatched rows by host, each in frontier order; hosts in round-robin order. */

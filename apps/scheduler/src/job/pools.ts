@@ -2,7 +2,7 @@
 import { actorKey, type ActorKey, type Demand, type Grant } from '@troupe/contracts';
 import type { Effect } from '@troupe/actors';
 import { applyGrant, createClaim, demandFor, setWant, type Claim, type ClaimRules } from '@troupe/politeness';
-import type { JobMemory, JobState } from './job.state.js';
+import { UNKNOWN_HOST, type JobMemory, type JobState } from './job.state.js';
 
 const UNMET_MS = 2_000;
 const UNMET_MAX_MS = 30_000;
@@ -55,7 +55,9 @@ export class Pools {
   private note(grant: Grant, claim: Claim): void {
     if (grant.pool !== poolOfTeam(this.state)) {
       const host = grant.pool.slice('domain/'.length);
-      this.memory.hosts.set(host, { gapMs: grant.gapMs, meanMs: grant.meanMs, pauseUntil: this.now + grant.pauseMs });
+      const { gapMs, meanMs, pauseMs } = grant;
+      const { paceMs } = this.memory.hosts.get(host) ?? UNKNOWN_HOST;
+      this.memory.hosts.set(host, { gapMs, meanMs, paceMs, pauseUntil: this.now + pauseMs });
     }
     const repeat = this.memory.repeats.get(grant.pool);
     if (repeat !== undefined && claim.held.length >= claim.want) repeat.at = this.now + KEEP_ALIVE_MS;
