@@ -3,6 +3,7 @@
  * per page, so it is WebAssembly that takes sixteen rows at a time (`leaf-sum.wat`), a seventh of the time of a loop here.
  */
 import { LEAF_SUM_WASM } from './leaf-sum.data.js';
+import { instantiate, reserve, type Memory } from './wasm.js';
 
 /** Questions per tree. */
 const DEPTH = 4;
@@ -10,7 +11,6 @@ const LEAVES = 1 << DEPTH;
 /** Bits of a positive float that no value exceeds: the answer is no. */
 const NEVER = 0x7f800000;
 const TREE_BYTES = 64;
-const PAGE_BYTES = 65536;
 /** Rows are taken sixteen at a time: so many bytes behind the last one are touched. */
 const SLACK_BYTES = 64;
 
@@ -39,23 +39,12 @@ export function packTrees(trees: readonly SymmetricTree[]): Uint8Array {
   return bytes;
 }
 
-/** The part of it that is used here; TypeScript knows it from browsers only. */
-declare const WebAssembly: {
-  Module: new (bytes: Uint8Array) => object;
-  Instance: new (module: object) => { exports: unknown };
-};
-
 interface Loop {
-  memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
+  memory: Memory;
   sum(first: number, end: number, columns: number, rows: number, sums: number): void;
 }
 
 let loaded: Loop | null = null;
-
-function loop(): Loop {
-  const module = new WebAssembly.Module(Buffer.from(LEAF_SUM_WASM, 'base64'));
-  return new WebAssembly.Instance(module).exports as Loop;
-}
 
 /**
  * @param trees of `packTrees`, at least one
@@ -63,11 +52,11 @@ function loop(): Loop {
  * @returns one sum per row; it belongs to the next call
  */
 export function sumLeaves(trees: Uint8Array, columns: Float32Array, rows: number): Int32Array {
-  const { memory, sum } = (loaded ??= loop());
+  const { memory, sum } = (loaded ??= instantiate<Loop>(LEAF_SUM_WASM));
   const columnsAt = trees.byteLength;
   const sumsAt = columnsAt + columns.byteLength + SLACK_BYTES;
   const bytes = sumsAt + rows * 4 + SLACK_BYTES;
-  if (bytes > memory.buffer.byteLength) memory.grow(Math.ceil((bytes - memory.buffer.byteLength) / PAGE_BYTES));
+  reserve(memory, bytes);
   new Uint8Array(memory.buffer).set(trees);
   new Float32Array(memory.buffer, columnsAt).set(columns);
   sum(0, trees.byteLength, columnsAt, rows, sumsAt);

@@ -1,5 +1,5 @@
 import { F, T, TEXT, flagsOf } from './tags.js';
-import { scanNode, type OwnTexts } from './text-scan.js';
+import { scanNodes, type OwnTexts } from './text-scan.js';
 import type { Tree } from './tree.js';
 
 /** Text in characters that are no white space, per subtree, of what a mask shows; and the text nodes, whatever the mask. */
@@ -37,7 +37,7 @@ export function measure(tree: Tree, mask: Uint8Array): Measures {
 }
 
 function scanTexts(tree: Tree): OwnTexts {
-  const { count, tag, source, from, to, parent } = tree;
+  const { count, tag, source, parent } = tree;
   const own: OwnTexts = {
     ownText: new Int32Array(count),
     ownFound: new Uint8Array(count),
@@ -45,9 +45,10 @@ function scanTexts(tree: Tree): OwnTexts {
     ownSentences: new Int32Array(count),
     ownSigns: new Uint8Array(count),
   };
-  for (let node = 0; node < count; node++) {
-    if (tag[node] !== TEXT || flagsOf(tag[parent[node]!]!) & F.invisible) continue;
-    scanNode(source, from[node]!, to[node]!, node, own);
-  }
+  const texts = new Int32Array(count);
+  let found = 0;
+  for (let node = 0; node < count; node++)
+    if (tag[node] === TEXT && !(flagsOf(tag[parent[node]!]!) & F.invisible)) texts[found++] = node;
+  scanNodes(source, tree, texts.subarray(0, found), own);
   return own;
 }

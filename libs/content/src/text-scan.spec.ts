@@ -1,6 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { readFileSync } from 'node:fs';
+import wabt from 'wabt';
 import { decodeOrdinary } from './references.js';
-import { FOUND, SIGNS, scanNode, scanText, type OwnTexts } from './text-scan.js';
+import { TEXT_SCAN_WASM } from './text-scan.data.js';
+import { FOUND, SIGNS, scanNode, scanNodes, scanText, type OwnTexts } from './text-scan.js';
 
 const scan = (text: string): number => scanText(text, 0, text.length) & ~FOUND.scanned;
 
@@ -19,17 +23,24 @@ describe('scanText', () => {
   });
 });
 
-describe('scanNode', () => {
+const ownTexts = (nodes: number): OwnTexts => ({
+  ownText: new Int32Array(nodes),
+  ownFound: new Uint8Array(nodes),
+  ownWords: new Int32Array(nodes),
+  ownSentences: new Int32Array(nodes),
+  ownSigns: new Uint8Array(nodes),
+});
+
+type Scan = (source: string, ranges: { from: Int32Array; to: Int32Array }, own: OwnTexts) => void;
+
+describe.each<[string, Scan]>([
+  ['scanNode', (source, ranges, own) => scanNode(source, ranges, 0, own)],
+  ['scanNodes', (source, ranges, own) => scanNodes(source, ranges, Int32Array.of(0), own)],
+])('%s', (_, scanOne) => {
   const own = (text: string): { found: number; chars: number; words: number; sentences: number; signs: number } => {
-    const texts: OwnTexts = {
-      ownText: new Int32Array(1),
-      ownFound: new Uint8Array(1),
-      ownWords: new Int32Array(1),
-      ownSentences: new Int32Array(1),
-      ownSigns: new Uint8Array(1),
-    };
+    const texts = ownTexts(1);
     const source = `<p>${text}</p>`;
-    scanNode(source, 3, source.length - 4, 0, texts);
+    scanOne(source, { from: Int32Array.of(3), to: Int32Array.of(source.length - 4) }, texts);
     return {
       found: texts.ownFound[0]! & ~FOUND.scanned,
       chars: texts.ownText[0]!,
@@ -57,6 +68,60 @@ describe('scanNode', () => {
 
   it('takes a no-break space for a character of the text, but for no word', () => {
     expect(own('\u00a0')).toMatchObject({ chars: 1, words: 0, sentences: 0, signs: 0 });
+  });
+});
+
+describe('scanNodes of many texts', () => {
+  const unit = fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom(...'abz. ') },
+    { weight: 2, arbitrary: fc.integer({ min: 0, max: 127 }).map((c) => String.fromCharCode(c)) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom('\u00a0', '\u00ad', '\u20ac', '\u3002', '\u4e2d', '\u00fc', '\ud83d', '\uffff'),
+    },
+  );
+  const text = fc.array(unit, { maxLength: 70 }).map((units) => units.join(''));
+
+  /** Nodes 0, 2, 4, … are the texts, in an order of their own. */
+  const scanAll = (texts: readonly string[]): { together: OwnTexts; alone: OwnTexts } => {
+    const source = texts.map((one) => `<${one}>`).join('');
+    const ranges = { from: new Int32Array(2 * texts.length), to: new Int32Array(2 * texts.length) };
+    let at = 0;
+    texts.forEach((one, i) => {
+      ranges.from[2 * i] = at + 1;
+      ranges.to[2 * i] = at + 1 + one.length;
+      at += one.length + 2;
+    });
+    const nodes = Int32Array.from(texts, (_, i) => 2 * i).sort((a, b) => ((a * 7) % 11) - ((b * 7) % 11) || a - b);
+    const together = ownTexts(2 * texts.length);
+    const alone = ownTexts(2 * texts.length);
+    scanNodes(source, ranges, nodes, together);
+    for (const node of nodes) scanNode(source, ranges, node, alone);
+    return { together, alone };
+  };
+
+  it('says of each what `scanNode` says', () => {
+    fc.assert(
+      fc.property(fc.array(text, { maxLength: 30 }), (texts) => {
+        const { together, alone } = scanAll(texts);
+        expect(together).toEqual(alone);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('says it of long texts and of more than fit into its memory at once', () => {
+    const sentences = Array.from({ length: 3000 }, (_, i) => `Sentence ${i} costs $5.\u00a0 `).join('');
+    const texts = ['first', sentences.repeat(5), 'second.', sentences, ...Array.from({ length: 40_000 }, () => 'a b')];
+    const { together, alone } = scanAll(texts);
+    expect(together).toEqual(alone);
+    expect([together.ownWords[2], together.ownWords[6], together.ownWords.at(-2)]).toEqual([60_000, 12_000, 2]);
+  });
+
+  it('is what text-scan.wat says', async () => {
+    const source = readFileSync(new URL('../../../../libs/content/src/text-scan.wat', import.meta.url), 'utf8');
+    const { buffer } = (await wabt()).parseWat('text-scan.wat', source).toBinary({});
+    expect(Buffer.from(buffer).toString('base64')).toBe(TEXT_SCAN_WASM);
   });
 });
 

@@ -1,4 +1,9 @@
-/** What the characters of a text ask of a writer, and what they tell a reader. */
+/**
+ * What the characters of a text ask of a writer, and what they tell a reader. Every character that a page shows is looked at:
+ * WebAssembly does so sixteen at a time (`text-scan.wat`).
+ */
+import { TEXT_SCAN_WASM } from './text-scan.data.js';
+import { instantiate, reserve, type Memory } from './wasm.js';
 
 /** As bits. */
 export const FOUND = {
@@ -95,10 +100,89 @@ export function scanText(text: string, from: number, to: number): number {
   return foundOf(bits);
 }
 
-/** Everything about a text node in one look at each of its characters; without a branch, that takes half the time. */
-export function scanNode(text: string, from: number, to: number, node: number, own: OwnTexts): void {
-  const first = skipWhite(text, from, to);
-  const last = trimWhite(text, first, to);
+/** Ranges of a source, by node. */
+export interface Ranges {
+  readonly from: Int32Array;
+  readonly to: Int32Array;
+}
+
+/** Units of a source that are looked at together: bounds the memory, which never shrinks. */
+const MAX_UNITS = 1 << 18;
+const MAX_TEXTS = 1 << 14;
+const ASCII_AT = BITS_OF.byteLength;
+const TEXT_AT = ASCII_AT + 128;
+/** Behind the last text so many bytes are touched. */
+const SLACK_BYTES = 32;
+const RANGE_BYTES = 8;
+const RESULT_BYTES = 16;
+const IS_TEXT = 0x10000;
+const ENDS_SENTENCE = 0x20000;
+
+interface Scanner {
+  memory: Memory;
+  scan(ranges: number, end: number, text: number, results: number): void;
+}
+
+let loaded: Scanner | null = null;
+
+function load(): Scanner {
+  const scanner = instantiate<Scanner>(TEXT_SCAN_WASM);
+  new Uint16Array(scanner.memory.buffer, 0, BITS_OF.length).set(BITS_OF);
+  new Uint8Array(scanner.memory.buffer, ASCII_AT, 128).set(BITS_OF.subarray(0, 128));
+  return scanner;
+}
+
+/** Writes what text nodes are. @param texts their numbers */
+export function scanNodes(source: string, ranges: Ranges, texts: Int32Array, own: OwnTexts): void {
+  for (let first = 0; first < texts.length;) {
+    let start = source.length;
+    let stop = 0;
+    let last = first;
+    for (; last < texts.length && last - first < MAX_TEXTS; last++) {
+      const node = texts[last]!;
+      const from = Math.min(start, ranges.from[node]!);
+      const to = Math.max(stop, ranges.to[node]!);
+      if (to - from > MAX_UNITS) break;
+      start = from;
+      stop = to;
+    }
+    if (last === first) scanNode(source, ranges, texts[last++]!, own);
+    else scanTogether(source.slice(start, stop), start, ranges, texts.subarray(first, last), own);
+    first = last;
+  }
+}
+
+/** @param source from its unit `start` on */
+function scanTogether(source: string, start: number, ranges: Ranges, texts: Int32Array, own: OwnTexts): void {
+  const { memory, scan } = (loaded ??= load());
+  const textBytes = source.length * 2;
+  const rangesAt = TEXT_AT + ((textBytes + SLACK_BYTES + 15) & ~15);
+  const resultsAt = rangesAt + texts.length * RANGE_BYTES;
+  const bytes = resultsAt + texts.length * RESULT_BYTES;
+  reserve(memory, bytes);
+  Buffer.from(memory.buffer, TEXT_AT, textBytes).write(source, 'utf16le');
+  const places = new Int32Array(memory.buffer, rangesAt, texts.length * 2);
+  for (let i = 0; i < texts.length; i++) {
+    places[2 * i] = ranges.from[texts[i]!]! - start;
+    places[2 * i + 1] = ranges.to[texts[i]!]! - start;
+  }
+  scan(rangesAt, resultsAt, TEXT_AT, resultsAt);
+  const results = new Int32Array(memory.buffer, resultsAt, texts.length * 4);
+  for (let i = 0; i < texts.length; i++) {
+    const node = texts[i]!;
+    const bits = results[4 * i + 3]!;
+    own.ownText[node] = results[4 * i]!;
+    own.ownWords[node] = results[4 * i + 1]!;
+    own.ownSentences[node] = results[4 * i + 2]!;
+    own.ownFound[node] = bits & IS_TEXT ? foundOf(bits) : FOUND.blank | FOUND.scanned;
+    own.ownSigns[node] = (bits & CURRENCY ? SIGNS.currency : 0) | (bits & ENDS_SENTENCE ? SIGNS.endsSentence : 0);
+  }
+}
+
+/** The same of one node, of any length. */
+export function scanNode(text: string, ranges: Ranges, node: number, own: OwnTexts): void {
+  const first = skipWhite(text, ranges.from[node]!, ranges.to[node]!);
+  const last = trimWhite(text, first, ranges.to[node]!);
   if (first === last) {
     own.ownFound[node] = FOUND.blank | FOUND.scanned;
     return;
