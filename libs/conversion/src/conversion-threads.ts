@@ -1,6 +1,6 @@
 import { TroupeError, errorFromWire, type ConvertRequest, type ConvertResult, type Converter } from '@troupe/contracts';
 import { Worker } from 'node:worker_threads';
-import { ownBytes, type Task, type WorkerReply, type WorkerSettings } from './worker-protocol.js';
+import { ownBytes, resultFromWire, type Task, type WorkerReply, type WorkerSettings } from './worker-protocol.js';
 
 export interface ConversionThreadsOptions {
   threads: number;
@@ -175,7 +175,9 @@ export class ConversionThreads implements Converter {
     if (message.type === 'ready') thread.isReady = true;
     else
       this.finish(thread, (job) =>
-        message.type === 'done' ? job.resolve(message.result) : job.reject(errorFromWire(message.error)),
+        message.type === 'done'
+          ? job.resolve(resultFromWire(message.result))
+          : job.reject(errorFromWire(message.error)),
       );
     const [next] = thread.jobs;
     if (next !== undefined) this.startClock(thread, next);
