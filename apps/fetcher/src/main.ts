@@ -1,6 +1,8 @@
 import 'reflect-metadata';
 import { readConfig } from '@troupe/config';
 import { runService } from '@troupe/observability';
+import { giveWayToThreads } from './giving-way.js';
 import { startFetcher } from './start.js';
 
 await runService('fetcher', startFetcher, { readConfig });
+giveWayToThreads();

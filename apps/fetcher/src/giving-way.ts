@@ -1,0 +1,18 @@
+import { getPriority, setPriority } from 'node:os';
+
+/** Steps of niceness: where both want to run, a loop gets two fifths of what a thread gets. */
+const STEPS = 4;
+const NICEST = 19;
+
+/**
+ * The event loop, which only feeds the conversion threads, gives way to them: where processors are scarce it interrupts
+ * them less often and does more at each turn (docs/adr/0038). Threads keep the priority with which they have begun, and
+ * programs that are started later get that of the loop.
+ *
+ * Nothing happens where the system knows priorities of whole processes only.
+ */
+export function giveWayToThreads(): void {
+  if (process.platform !== 'linux') return;
+  // Of the main thread alone: on Linux its number is that of the process.
+  setPriority(process.pid, Math.min(NICEST, getPriority(process.pid) + STEPS));
+}
