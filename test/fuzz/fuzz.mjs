@@ -8,15 +8,44 @@ import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { buildSources } from '../../deploy/local/prepare.mjs';
 
-const { values: options } = parseArgs({
-  options: {
-    inputs: { type: 'string', default: '2000' },
-    from: { type: 'string', default: '0' },
-    seed: { type: 'string', default: '1' },
-    'no-giants': { type: 'boolean', default: false },
-    'no-build': { type: 'boolean', default: false },
-  },
-});
+const USAGE = `npm run fuzz [-- options]
+
+  --inputs N    how many (default 2000); from 1000 on the giants of 60 MB follow
+  --seed N      another seed, other inputs (default 1)
+  --from N      number of the first one (default 0): --from N --inputs 1 repeats one
+  --no-giants   leave them out
+  --no-build    use the compiled sources as they are
+  --help`;
+
+const options = readOptions();
+
+function readOptions() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        inputs: { type: 'string', default: '2000' },
+        from: { type: 'string', default: '0' },
+        seed: { type: 'string', default: '1' },
+        'no-giants': { type: 'boolean', default: false },
+        'no-build': { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
+    });
+    if (values.help) return end(0, USAGE);
+    for (const name of /** @type {const} */ (['inputs', 'from', 'seed']))
+      if (!/^\d{1,9}$/.test(values[name])) return end(2, `--${name} takes a whole number, not "${values[name]}".`);
+    return values;
+  } catch (error) {
+    return end(2, `${/** @type {Error} */ (error).message}\n\n${USAGE}`);
+  }
+}
+
+/** @param {number} code @param {string} text @returns {never} */
+function end(code, text) {
+  (code === 0 ? console.log : console.error)(text);
+  process.exit(code);
+}
+
 /** An input that takes this many times what it may is not coming back. */
 const PATIENCE = 5;
 /** While pages are of ordinary size; the 60 MB pages have a bound of their own. */
