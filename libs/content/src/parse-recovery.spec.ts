@@ -1,5 +1,6 @@
 /** Recovery from broken HTML: what parse5 makes of a page is what is expected of ours. */
 import { describe, expect, it } from '@jest/globals';
+import { parseHtml } from './parse.js';
 import { outlineOf, outlineOfParse5 } from './parse5-fixture.js';
 
 const CASES: Record<string, string[]> = {
@@ -117,5 +118,20 @@ const DOCTYPE = '<!doctype html>';
 describe.each(Object.entries(CASES))('%s', (_name, pages) => {
   it.each(pages)('%s', (html) => {
     expect(outlineOf(DOCTYPE + html)).toBe(outlineOfParse5(DOCTYPE + html));
+  });
+});
+
+describe('parts of a table in a template, without a table', () => {
+  it.each([
+    '<template><a><tbody>5<form><a>',
+    '<template><tbody><a>x<form>y<a>z',
+    '<template><tr><td>a</td><b>c<p>d</b>e</p></tr></template>f',
+    '<template><object><tr><nobr>x<button>y<nobr>z',
+  ])('%s: every node is in one place', (html) => {
+    const { count, parent, end } = parseHtml(DOCTYPE + html);
+    for (let node = 1; node < count; node++) {
+      const up = parent[node]!;
+      expect([node, up < node, end[node]! > node, end[node]! <= end[up]!]).toEqual([node, true, true, true]);
+    }
   });
 });

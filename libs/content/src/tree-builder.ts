@@ -441,7 +441,7 @@ export class TreeBuilder {
 
   private moveInto(node: number, parent: number): void {
     if ((flagsOf(this.store.a.tag[parent]!) & F.fosters) === 0) return this.store.move(node, parent);
-    const table = this.innermostTable();
+    const table = this.innermostTable(parent);
     this.store.move(node, this.store.a.parent[table]!, table);
   }
 
@@ -489,12 +489,13 @@ export class TreeBuilder {
   private insert(tag: number, from: number, to: number): number {
     const { store } = this;
     if ((flagsOf(this.topTag()) & F.fosters) === 0) return store.add(tag, this.top(), from, to);
-    return store.addBefore(this.innermostTable(), tag, from, to);
+    return store.addBefore(this.innermostTable(this.top()), tag, from, to);
   }
 
-  private innermostTable(): number {
+  /** In a template there may be parts of a table without one: then the part itself. */
+  private innermostTable(part: number): number {
     for (let level = this.depth - 1; level > 0; level--) if (this.tagAt(level) === T.table) return this.stack[level]!;
-    return this.top();
+    return part;
   }
 
   private isBlank(from: number, to: number): boolean {
