@@ -102,6 +102,18 @@ describe('a host of which three pages in a row needed a browser', () => {
 });
 
 describe('while no fetcher has a browser', () => {
+  it.each([
+    { host: 1, team: 1 },
+    { host: 4, team: 4 },
+  ])('pages of a site that has shown some without one do not wait behind those that need one: %j', (sizes) => {
+    const plain = pages('plain', 6 * sizes.host);
+    const more = pages('more', 24);
+    start([...plain, ...pages('app', 5), ...more], sizes);
+    for (const lane of takeLanes('http')) run.runLane(lane, (item) => pageOf(item), 500 * lane.items.length);
+    runPlain();
+    expect(run.pages.map(({ url }) => url).sort()).toEqual([...plain, ...more].sort());
+  });
+
   it('the lanes that wait for one hold half of the places at most, until nothing else is left to do', () => {
     const mixed = pages('app', 40, 'a').flatMap((url, i) => [url, pages('plain', 40, 'a')[i]!]);
     start([...mixed, ...pages('plain', 40, 'b')]);

@@ -18,9 +18,15 @@ describe('the need for a browser', () => {
     for (let i = 0; i < 3; i++) need.handedBack('a', SCRAPE);
     need.sufficed('a', SCRAPE);
     expect(need.isOfWholeHost('a', SCRAPE)).toBe(false);
-    need.handedBack('a', SCRAPE);
-    need.handedBack('a', SCRAPE);
+  });
+
+  it('is certain after twelve in a row only of a host that has shown a page without one', () => {
+    const need = new BrowserNeed();
+    need.sufficed('a', SCRAPE);
+    for (let i = 0; i < 11; i++) need.handedBack('a', SCRAPE);
     expect(need.isOfWholeHost('a', SCRAPE)).toBe(false);
+    need.handedBack('a', SCRAPE);
+    expect(need.isOfWholeHost('a', SCRAPE)).toBe(true);
   });
 
   it.each([{ engine: 'browser' as const }, { engine: 'browserIfAny' as const }, { waitForMs: 500 }])(
@@ -31,6 +37,10 @@ describe('the need for a browser', () => {
       expect(need.isOfWholeHost('a', spec)).toBe(false);
       need.handedBack('a', spec);
       expect(need.isOfWholeHost('b', spec)).toBe(true);
+      need.sufficed('a', spec);
+      expect(need.isOfWholeHost('a', spec)).toBe(false);
+      need.handedBack('a', spec);
+      expect(need.isOfWholeHost('a', spec)).toBe(true);
     },
   );
 

@@ -129,7 +129,7 @@ export class Dispatch {
   /** Whose turn it is on a host; null: what is ready waits until fetchers with a browser have taken earlier lanes. */
   private classOf(host: string, claim: Claim): LiveLane['cls'] | null {
     const plain = this.isBrowserHost(host) ? 0 : plainOn(this.memory, host);
-    if (readyOn(this.memory, host) > plain && this.mayQueueForBrowser(host, claim)) return 'browser';
+    if (readyOn(this.memory, host) > plain && this.mayQueueForBrowser(host, claim, plain)) return 'browser';
     return plain > 0 ? 'http' : null;
   }
 
@@ -139,13 +139,13 @@ export class Dispatch {
 
   /**
    * Fetchers with a browser may be few, or none for the moment. Lanes that wait for one hold places of their host and their
-   * team: no more than half of them while a fetcher without one has something to do.
+   * team: about half of them while a fetcher without one has something to do, and never the only place of a host.
    */
-  private mayQueueForBrowser(host: string, claim: Claim): boolean {
+  private mayQueueForBrowser(host: string, claim: Claim, plain: number): boolean {
     const { memory, state } = this;
     const waiting = [...memory.lanes.values()].filter(({ cls, row }) => cls === 'browser' && row.run === null);
     const onHost = waiting.filter(({ row }) => row.host === host).length;
-    const isRoomOnHost = plainOn(memory, host) === 0 || 2 * onHost < claim.held.length;
+    const isRoomOnHost = plain === 0 || 2 * (onHost + 1) <= claim.held.length;
     return isRoomOnHost && (plainReady(memory) === 0 || 2 * waiting.length < state.tokens.held.length);
   }
 
