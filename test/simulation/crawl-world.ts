@@ -152,6 +152,7 @@ export class CrawlWorld {
         loss: this.random.pick([0, 0.01, 0.05]),
         duplication: this.random.pick([0, 0.05, 0.2]),
         reordering: this.random.pick([0, 0.1, 0.3]),
+        lateness: this.random.pick([0, 0.3, 0.6]),
       };
     this.store = new SimStore(this.clock, { ...STORE_RULES, ...this.storeRules(), ...this.ackEarly() });
     this.defs = this.makeDefs();
@@ -267,7 +268,7 @@ export class CrawlWorld {
   /** After the storm everything works: whatever is still owed must arrive. */
   private calm(): void {
     this.faulty = false;
-    this.bus.troubles = { loss: 0, duplication: 0, reordering: 0 };
+    this.bus.troubles = { loss: 0, duplication: 0, reordering: 0, lateness: 0 };
   }
 
   private maybeCrash(where: string): void {

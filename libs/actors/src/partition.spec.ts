@@ -59,7 +59,7 @@ describe('messages between two actors', () => {
   });
 
   it('are ignored when they come again, also by the next owner', async () => {
-    world.bus.troubles = { loss: 0, duplication: 1, reordering: 0 };
+    world.bus.troubles = { loss: 0, duplication: 1, reordering: 0, lateness: 0 };
     const alice = await world.own(ALICE);
     const bob = await world.own(BOB);
     await world.send(ALICE, { type: 'Tell', to: BOB, text: 'x' }, { from: 'crawl/z', n: 1 });
@@ -442,10 +442,9 @@ describe('a message of a version that nobody knows', () => {
 describe('a message in the wrong mailbox', () => {
   it('is dropped', async () => {
     const partition = await world.own(ALICE);
-    const mailbox = world.bus as unknown as { stream(part: number): { envelope: object; acked: boolean }[] };
-    mailbox
-      .stream(partition.part)
-      .push({ envelope: { id: 'x', type: 'Note', v: 2, from: 'gw/x', to: BOB, n: null, body: {} }, acked: false });
+    const mailbox = world.bus as unknown as { stream(part: number): object[] };
+    const envelope = { id: 'x', type: 'Note', v: 2, from: 'gw/x', to: BOB, n: null, body: {} };
+    mailbox.stream(partition.part).push({ envelope, sentAt: 0, arrivesAt: 0, acked: false });
     await world.run(partition);
     expect([world.revOf(BOB), world.bus.hasMail(partition.part)]).toEqual([0, false]);
   });

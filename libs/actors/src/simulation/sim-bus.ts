@@ -10,11 +10,16 @@ export interface BusTroubles {
   loss: number;
   duplication: number;
   reordering: number;
+  /** Of the mail, how much is under way for up to `MAX_LATE_MS`, while what is sent later arrives. */
+  lateness: number;
 }
+
+const MAX_LATE_MS = 3_000;
 
 interface Stored {
   envelope: Envelope;
   sentAt: number;
+  arrivesAt: number;
   acked: boolean;
 }
 
@@ -31,7 +36,7 @@ export class SimBus implements Bus {
   readonly publishedWork = new Set<string>();
   wiped = false;
   faults: FaultPoints = NO_FAULTS;
-  troubles: BusTroubles = { loss: 0, duplication: 0, reordering: 0 };
+  troubles: BusTroubles = { loss: 0, duplication: 0, reordering: 0, lateness: 0 };
   /** Sees core messages (progress, grants of gateways). */
   onNotify: (subject: string, msg: unknown) => void = () => {};
 
@@ -49,6 +54,7 @@ export class SimBus implements Bus {
       const stored = {
         envelope: JSON.parse(JSON.stringify(envelope)) as Envelope,
         sentAt: this.clock.wall(),
+        arrivesAt: this.clock.wall() + this.delay(),
         acked: false,
       };
       const at = this.random.chance(this.troubles.reordering)
@@ -57,6 +63,11 @@ export class SimBus implements Bus {
       stream.splice(at, 0, stored);
     }
     return Promise.resolve();
+  }
+
+  private delay(): number {
+    const { lateness } = this.troubles;
+    return lateness > 0 && this.random.chance(lateness) ? this.random.int(1, MAX_LATE_MS) : 0;
   }
 
   publishWork(_cls: WorkClass, _prio: WorkPriority, id: string, msg: WorkMessage): Promise<void> {
@@ -81,6 +92,7 @@ export class SimBus implements Bus {
       epoch,
       this.stream(part),
       this.random,
+      this.clock,
       () => this.mailboxes.get(part) === mailbox,
     );
     this.mailboxes.set(part, mailbox);
@@ -118,6 +130,7 @@ class SimMailbox implements Mailbox {
     readonly epoch: number,
     private readonly stream: Stored[],
     private readonly random: Random,
+    private readonly clock: Pick<Clock, 'wall'>,
     private readonly isCurrent: () => boolean,
   ) {}
 
@@ -125,7 +138,7 @@ class SimMailbox implements Mailbox {
     if (!this.isCurrent()) return Promise.resolve([]);
     for (let i = this.stream.length - 1; i >= 0; i--) if (this.stream[i]!.acked) this.stream.splice(i, 1);
     const fresh = this.stream
-      .filter((stored) => !this.taken.has(stored))
+      .filter((stored) => !this.taken.has(stored) && stored.arrivesAt <= this.clock.wall())
       .slice(0, Math.min(max, this.random.int(1, 6)));
     return Promise.resolve(fresh.map((stored) => this.deliver(stored)));
   }
