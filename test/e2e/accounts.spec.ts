@@ -55,7 +55,7 @@ beforeAll(async () => {
     mostInFlight = Math.max(mostInFlight, ++inFlight);
     setTimeout(() => {
       inFlight--;
-      html(`<p>Slow text of ${pathname}.</p><a href="/slow/${Math.random()}">more</a>`);
+      html(`<p>Slow text of ${pathname}.</p><a href="${pathname}/${Math.random()}">more</a>`);
     }, 300);
   });
   cluster = await startCluster({

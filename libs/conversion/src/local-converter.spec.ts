@@ -57,9 +57,10 @@ describe('LocalConverter under stress', () => {
   });
 
   it('converts the pages that lay ready behind one that kept its thread too long', async () => {
-    const converter = new LocalConverter({ threads: 1, timeoutMs: 400 });
+    const converter = new LocalConverter({ threads: 1, timeoutMs: 2000 });
     await converter.convert(conversionRequest('x'));
-    const hanging = converter.convert(endlessPage(60_000));
+    // As large as a page may be behind which others lie ready.
+    const hanging = converter.convert(endlessPage(125_000));
     const client = new AbortController();
     const left = converter.convert(conversionRequest('x'), client.signal);
     const behind = Array.from({ length: 12 }, (_, i) => converter.convert(conversionRequest(`<title>${i}</title>x`)));
