@@ -18,6 +18,18 @@ describe('loose JSON', () => {
     expect(parseLooseJson('{"a":"x\ny","b":"the "best" one"}')).toEqual({ a: 'x y', b: 'the "best" one' });
   });
 
+  it.each([
+    ['the first half alone', String.raw`"a\ud83e b"`, 'a\ufffd b'],
+    ['the second half alone', String.raw`"a\uDD14"`, 'a\ufffd'],
+    ['two first halves', String.raw`"\ud83e\ud83e\udd14"`, '\ufffd🤔'],
+    ['a whole pair', String.raw`"\ud83e\udd14"`, '🤔'],
+    ['an escaped backslash', String.raw`"\\ud83e"`, String.raw`\ud83e`],
+    ['one behind an escaped backslash', String.raw`"\\\ud83e"`, '\\\ufffd'],
+    ['one in a text to be repaired', String.raw`"a\ud83e",`, 'a\ufffd'],
+  ])('holds no half of a surrogate pair: %s', (_name, text, value) => {
+    expect(parseLooseJson(`{"a":${text}}`)).toEqual({ a: value });
+  });
+
   it.each(['', 'var x;', '{]', '<html>'])('is undefined or empty for "%s"', (text) => {
     expect(parseLooseJson(text) ?? {}).toEqual({});
   });

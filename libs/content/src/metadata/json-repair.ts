@@ -4,8 +4,14 @@
  */
 const QUOTE = 34;
 const BACKSLASH = 92;
+const MAY_HOLD_HALF_A_PAIR = /\\ud[89a-f]/i;
+/** Every escape, so that what is escaped itself is no beginning of one; the first group is half a surrogate pair. */
+const ESCAPE = /\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|(\\ud[89a-f][0-9a-f]{2})|\\[^]/gi;
 
-/** Value of a JSON text, repaired when it must be; undefined when there is none. Linear in the text. */
+/**
+ * Value of a JSON text, repaired when it must be; undefined when there is none. Linear in the text. Halves of surrogate
+ * pairs, which JSON may name (RFC 8259, section 8.2) and UTF-8 cannot hold, become U+FFFD.
+ */
 export function parseLooseJson(text: string): unknown {
   const strict = parseJson(text);
   return strict === undefined ? parseJson(new Repair(text).run()) : strict;
@@ -13,10 +19,14 @@ export function parseLooseJson(text: string): unknown {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return JSON.parse(MAY_HOLD_HALF_A_PAIR.test(text) ? wholePairs(text) : text) as unknown;
   } catch {
     return undefined;
   }
+}
+
+function wholePairs(text: string): string {
+  return text.replace(ESCAPE, (escape, half?: string) => (half === undefined ? escape : '\\ufffd'));
 }
 
 /** Rewrites the first value of a text into JSON: one look at each character, brackets closed at the end. */
