@@ -18,6 +18,9 @@ describe('the need for a browser', () => {
     for (let i = 0; i < 3; i++) need.handedBack('a', SCRAPE);
     need.sufficed('a', SCRAPE);
     expect(need.isOfWholeHost('a', SCRAPE)).toBe(false);
+    need.handedBack('a', SCRAPE);
+    need.handedBack('a', SCRAPE);
+    expect(need.isOfWholeHost('a', SCRAPE)).toBe(false);
   });
 
   it('is certain after twelve in a row only of a host that has shown a page without one', () => {

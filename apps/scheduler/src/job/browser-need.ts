@@ -34,8 +34,8 @@ export class BrowserNeed {
   isOfWholeHost(host: string, spec: ScrapeSpec): boolean {
     const known = this.hosts.get(keyOf(host, spec));
     if (known === undefined) return false;
-    const mostWithout = known.didWithout ? AFTER_PAGES_WHERE_MIXED : AFTER_PAGES;
-    return known.handedBackInRow >= (asksForBrowser(spec) ? 1 : mostWithout);
+    const enough = known.didWithout ? AFTER_PAGES_WHERE_MIXED : AFTER_PAGES;
+    return known.handedBackInRow >= (asksForBrowser(spec) ? 1 : enough);
   }
 
   /** The host was heard of now. */
