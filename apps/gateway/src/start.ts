@@ -36,7 +36,7 @@ import { Accounts } from './auth/accounts.js';
 import { ApiExceptionFilter } from './errors/api-exception.filter.js';
 import { createStatusLane, GatewayModule, serveDocs, type GatewayParts } from './gateway.module.js';
 import { Readiness } from './health/readiness.js';
-import { BODY_LIMIT_BYTES, createEdge, refuseBadBody, type EdgeState } from './http/edge.js';
+import { BODY_LIMIT_BYTES, createEdge, hasJsonBody, refuseBadBody, type EdgeState } from './http/edge.js';
 import { createRequestMetrics } from './http/request-metrics.js';
 import { createRequestTraces } from './http/request-traces.js';
 import { BatchAppendService } from './jobs/batch-append.service.js';
@@ -245,7 +245,7 @@ async function listen(
   app.use(createEdge(state));
   if (tracer !== NO_TRACES) app.use(createRequestTraces(tracer));
   app.use(createStatusLane(parts, new ApiExceptionFilter(parts.log)));
-  app.useBodyParser('json', { limit: BODY_LIMIT_BYTES, strict: false });
+  app.useBodyParser('json', { limit: BODY_LIMIT_BYTES, strict: false, type: hasJsonBody });
   app.use(refuseBadBody);
   if (config.apiDocs) serveDocs(app);
   await app.listen(config.port, config.host);

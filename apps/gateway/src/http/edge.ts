@@ -4,6 +4,7 @@
  * One function instead of a row of middlewares: this is on the path of every sync scrape.
  */
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import { ApiError } from '../errors/api-error.js';
 
@@ -14,6 +15,8 @@ const PREFLIGHT_AGE_S = '86400';
 const EXPOSED = 'x-request-id, retry-after';
 /** Clients send a file there: the call itself has to say that it is not offered. */
 const UPLOAD_PATH = '/v2/parse';
+/** Where a DELETE may say what goes. */
+const ADMIN_PATHS = '/admin/';
 const ALL_METHODS = 'GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS';
 
 export const BODY_LIMIT_BYTES = 10 * 1024 * 1024;
@@ -49,6 +52,18 @@ function answerPreflight(request: Request, response: Response): void {
   response.setHeader('access-control-allow-headers', request.headers['access-control-request-headers'] ?? '*');
   response.setHeader('access-control-max-age', PREFLIGHT_AGE_S);
   response.status(204).end();
+}
+
+/** Some clients send a body where none has a meaning; whatever it is, nobody reads it. */
+export function readsBody({ method, path }: Pick<Request, 'method' | 'path'>): boolean {
+  if (method === 'DELETE') return path.startsWith(ADMIN_PATHS);
+  return method !== 'GET' && method !== 'HEAD';
+}
+
+/** For the body parser. */
+export function hasJsonBody(request: IncomingMessage): boolean {
+  const { method, originalUrl, headers } = request as Request;
+  return readsBody({ method, path: originalUrl }) && JSON_TYPE.test(headers['content-type'] ?? '');
 }
 
 function hasForeignBody(request: Request): boolean {

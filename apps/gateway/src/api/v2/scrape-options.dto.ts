@@ -14,7 +14,15 @@ import {
   TextListField,
   textIssues,
 } from '../validation/fields.js';
-import { customIssue, noUnionMember, notInEnum, under, wrongType, type Issue } from '../validation/issue.js';
+import {
+  customIssue,
+  noUnionMember,
+  notInEnum,
+  notOffered,
+  under,
+  wrongType,
+  type Issue,
+} from '../validation/issue.js';
 import { ACTIONS_SCHEMA, actionsIssues } from './actions.dto.js';
 import { FORMATS_SCHEMA, formatsIssues, type FormatInput } from './formats.dto.js';
 
@@ -111,7 +119,7 @@ function pdfIssues(parser: Record<string, unknown>): Issue[] {
     ...PDF_SWITCHES.filter((key) => parser[key] !== undefined && typeof parser[key] !== 'boolean').map((key) =>
       wrongType('boolean', parser[key], [key]),
     ),
-    ...(blocks === true ? [customIssue('Layout blocks of a PDF are not supported', ['blocks'])] : []),
+    ...(blocks === true ? [notOffered('The option blocks of the PDF parser', ['blocks'])] : []),
   ];
 }
 

@@ -154,18 +154,32 @@ describe('readBody', () => {
     expect(crawl({ ...ignored, scrapeOptions: { ...ignored, origin: 'mcp', integration: null } })).toEqual([]);
   });
 
-  it.each(['redactPII', 'lockdown', 'safeMode', 'checkPromptInjection', 'threatProtection'])(
-    'refuses the protective option %s',
-    (name) => {
-      expect(scrape({ [name]: true })).toEqual([
-        expect.objectContaining({ code: 'custom', path: [name], message: expect.stringContaining(name) }),
-      ]);
-    },
-  );
+  it.each([
+    ...['redactPII', 'lockdown', 'safeMode', 'checkPromptInjection', 'threatProtection'],
+    ...['profile', 'onlyCleanContent', 'alexandria'],
+  ])('answers 501 for the option %s, whose silence would mislead', (name) => {
+    expect(scrape({ [name]: true })).toEqual([
+      { code: 'not_supported', path: [name], message: `${name} is not supported by this version` },
+    ]);
+    expect(() => readBody(ScrapeDto, { url: 'x.com', [name]: true })).toThrow(
+      expect.objectContaining({ httpStatus: 501, message: `${name} is not supported by this version` }),
+    );
+  });
+
+  it('says first what is not offered, and what else is wrong beside it', () => {
+    expect(() => readBody(ScrapeDto, { urll: 1, alexandria: { provider: 'p' } })).toThrow(
+      expect.objectContaining({ httpStatus: 501, message: 'alexandria is not supported by this version' }),
+    );
+    expect(issuesOf(ScrapeDto, { urll: 1, alexandria: {} }).map(({ code }) => code)).toEqual([
+      'not_supported',
+      'unrecognized_keys',
+      'invalid_type',
+    ]);
+  });
 
   it('mentions options without effect that a caller would miss', () => {
-    const { warnings } = readBody(ScrapeDto, { url: 'x.com', profile: { name: 'p' }, onlyCleanContent: true });
-    expect(warnings).toEqual(['The option profile has no effect.', 'The option onlyCleanContent has no effect.']);
+    const { warnings } = readBody(ScrapeDto, { url: 'x.com', domainTools: true });
+    expect(warnings).toEqual(['The option domainTools has no effect.']);
   });
 
   it('names the index of a pattern that does not compile or needs look-around', () => {
@@ -212,7 +226,7 @@ describe('readBody', () => {
     [{ formats: [{ type: 'json', prompt: ' ' }] }, 'custom', ['formats', 0]],
     [{ formats: ['changeTracking'] }, 'custom', ['formats']],
     [{ formats: ['screenshot', { type: 'screenshot', fullPage: true }] }, 'custom', ['formats']],
-    [{ formats: ['audio'] }, 'custom', ['formats', 0]],
+    [{ formats: ['audio'] }, 'not_supported', ['formats', 0]],
     [{ formats: 'markdown' }, 'invalid_type', ['formats']],
     [{ timeout: 999 }, 'too_small', ['timeout']],
     [{ proxy: 'fast' }, 'invalid_enum_value', ['proxy']],

@@ -3,7 +3,7 @@ import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { TroupeError } from '@troupe/contracts';
 import { fieldChecks, isPlainObject, isPrivateKey, nestedFields, verbatimFields, type Check } from './fields.js';
-import { customIssue, InvalidBodyError, under, unknownKeys, wrongType, type Issue, type IssuePath } from './issue.js';
+import { InvalidBodyError, notOffered, under, unknownKeys, wrongType, type Issue, type IssuePath } from './issue.js';
 
 /** Valid in current clients, without effect here (spec/README.md). */
 export const IGNORED_KEYS: ReadonlySet<string> = new Set([
@@ -23,27 +23,35 @@ export const IGNORED_KEYS: ReadonlySet<string> = new Set([
   'useIndex',
   'ignoreCache',
   'urlTrace',
+  'alexandria',
 ]);
 
-/** Ignoring these would return what the caller asked to be protected from. */
-const PROTECTIVE: Record<string, (value: unknown) => boolean> = {
+const isTrue = (value: unknown) => value === true;
+
+/** Ignoring these would mislead: into trust in a protection, a login or a content that was never there. */
+const NOT_OFFERED: Record<string, (value: unknown) => boolean> = {
   redactPII: Boolean,
-  lockdown: (value) => value === true,
-  safeMode: (value) => value === true,
-  checkPromptInjection: (value) => value === true,
+  lockdown: isTrue,
+  safeMode: isTrue,
+  checkPromptInjection: isTrue,
   threatProtection: () => true,
+  profile: () => true,
+  onlyCleanContent: isTrue,
+  alexandria: Boolean,
 };
 
 const WARNED: Record<string, (value: unknown) => boolean> = {
-  domainTools: (value) => value === true,
-  profile: () => true,
-  onlyCleanContent: (value) => value === true,
+  domainTools: isTrue,
 };
 
 export interface ReadBody<T> {
   body: T;
   /** Options that were accepted without effect and should be mentioned in the reply. */
   warnings: string[];
+}
+
+export function withoutEffect(option: string): string {
+  return `The option ${option} has no effect.`;
 }
 
 /** Warnings as the key of a reply; absent without any. */
@@ -118,9 +126,8 @@ function pickKnown(shape: Shape, raw: Record<string, unknown>, path: IssuePath, 
 }
 
 function judgeIgnored(key: string, value: unknown, path: IssuePath, found: Found): void {
-  if (PROTECTIVE[key]?.(value))
-    found.issues.push(customIssue(`${key} is not supported and cannot be ignored safely`, [...path, key]));
-  else if (WARNED[key]?.(value)) found.warnings.push(`The option ${key} has no effect.`);
+  if (NOT_OFFERED[key]?.(value)) found.issues.push(notOffered(key, [...path, key]));
+  else if (WARNED[key]?.(value)) found.warnings.push(withoutEffect(key));
 }
 
 /** Optional keys of nested objects (format objects, location) may be null too; array items may not. */
