@@ -242,7 +242,7 @@ async function listen(
   app.disable('etag');
   app.set('query parser', 'simple');
   app.use(createRequestMetrics(metrics));
-  app.use(createEdge(state));
+  app.use(createEdge(state, config));
   if (tracer !== NO_TRACES) app.use(createRequestTraces(tracer));
   app.use(createStatusLane(parts, new ApiExceptionFilter(parts.log)));
   app.useBodyParser('json', { limit: BODY_LIMIT_BYTES, strict: false, type: hasJsonBody });

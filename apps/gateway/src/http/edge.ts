@@ -1,5 +1,5 @@
 /**
- * What every request meets first: an id, CORS, and the refusal of bodies that are no JSON.
+ * What every request meets first: an id, CORS, and the refusal of foreign pages and of bodies that are no JSON.
  *
  * One function instead of a row of middlewares: this is on the path of every sync scrape.
  */
@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import { ApiError } from '../errors/api-error.js';
+import { foreignPage, type PageRules } from './foreign-pages.js';
 
 const REQUEST_ID = 'x-request-id';
 const SANE_ID = /^[\w.:-]{1,128}$/;
@@ -29,14 +30,17 @@ export interface EdgeState {
   draining: boolean;
 }
 
-export function createEdge(state: EdgeState) {
+export function createEdge(state: EdgeState, rules: PageRules) {
   return (request: Request, response: Response, next: NextFunction): void => {
     const asked = request.headers[REQUEST_ID];
     const id = typeof asked === 'string' && SANE_ID.test(asked) ? asked : randomUUID();
     Object.assign(request, { id });
     response.setHeader(REQUEST_ID, id);
-    response.setHeader('access-control-allow-origin', '*');
     if (state.draining) response.setHeader('connection', 'close');
+    const refusal = foreignPage(request, rules);
+    if (refusal !== null) return next(new ApiError(403, refusal));
+    // Without keys only pages of its own may read what it answers, and they need no leave.
+    if (rules.authMode !== 'none') response.setHeader('access-control-allow-origin', '*');
     if (request.method === 'OPTIONS') return answerPreflight(request, response);
     response.setHeader('access-control-expose-headers', EXPOSED);
     next(
