@@ -39,6 +39,7 @@ import { Readiness } from './health/readiness.js';
 import { BODY_LIMIT_BYTES, createEdge, hasJsonBody, refuseBadBody, type EdgeState } from './http/edge.js';
 import { createRequestMetrics } from './http/request-metrics.js';
 import { createRequestTraces } from './http/request-traces.js';
+import { TimedExpress } from './http/timed-server.js';
 import { BatchAppendService } from './jobs/batch-append.service.js';
 import { CommandPublisher } from './jobs/command-publisher.js';
 import { DeliveriesService } from './jobs/deliveries.service.js';
@@ -233,7 +234,7 @@ async function listen(
   parts: GatewayParts,
   state: EdgeState,
 ): Promise<NestExpressApplication> {
-  const app = await NestFactory.create<NestExpressApplication>(GatewayModule.of(parts), {
+  const app = await NestFactory.create<NestExpressApplication>(GatewayModule.of(parts), new TimedExpress(config), {
     logger: ['error', 'warn'],
     bodyParser: false,
     abortOnError: false,

@@ -263,8 +263,19 @@ describe('readBody', () => {
   it('answers a body nested without end with an error instead of a crash', () => {
     let deep: unknown = [];
     for (let level = 0; level < 100_000; level++) deep = [deep];
-    expect(() => readBody(ScrapeDto, { url: 'x.com', includeTags: deep })).toThrow('nested too deeply');
+    expect(() => readBody(ScrapeDto, { url: 'x.com', includeTags: deep })).toThrow('nested deeper than 100 levels');
   });
+
+  it.each(['__proto__', 'constructor', 'toString', 'then', 'hasOwnProperty', 'toJSON'])(
+    'keeps a property %s of a schema as the caller wrote it',
+    (name) => {
+      const schema = JSON.parse(`{"type":"object","properties":{"${name}":{"type":"string"}}}`) as object;
+      const { body } = readBody(ScrapeDto, { url: 'x.com', formats: [{ type: 'json', schema }] });
+      expect(JSON.stringify(body.formats)).toBe(JSON.stringify([{ type: 'json', schema }]));
+      const odd = JSON.parse(`{"url":"x.com","location":{"${name}":1},"headers":{"${name}":{}}}`) as object;
+      expect(issuesOf(ScrapeDto, odd)).toContainEqual(expect.objectContaining({ path: ['headers', name] }));
+    },
+  );
 
   it.each([undefined, 'text', 5, [], true])('refuses %p as a body', (raw) => {
     expect(issuesOf(ScrapeDto, raw)[0]).toMatchObject({ code: 'invalid_type', expected: 'object', path: [] });

@@ -1,5 +1,4 @@
 /** From parsed JSON to a checked instance of a body class. */
-import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { TroupeError } from '@troupe/contracts';
 import { fieldChecks, isPlainObject, isPrivateKey, nestedFields, verbatimFields, type Check } from './fields.js';
@@ -64,6 +63,7 @@ export function warningOf(warnings: readonly string[]): { warning?: string } {
  * converted. @throws InvalidBodyError with all issues
  */
 export function readBody<T extends object>(type: new () => T, raw: unknown): ReadBody<T> {
+  checkDepth(raw);
   const found: Found = { issues: [], warnings: [] };
   const body = readObject(type, raw, [], found);
   if (body === null || found.issues.length > 0) throw new InvalidBodyError(found.issues);
@@ -82,7 +82,8 @@ function readObject<T extends object>(type: new () => T, raw: unknown, path: Iss
   }
   const shape = shapeOf(type);
   const { flat, nested } = pickKnown(shape, raw, path, found);
-  const instance = instantiate(type, flat);
+  // Nothing is converted, so nothing is copied either: names such as `__proto__` inside a value are the caller's.
+  const instance = Object.assign(new type(), flat);
   for (const { property, value } of validateSync(instance)) {
     found.issues.push(...under([...path, property], shape.checks.get(property)!(value, instance)));
   }
@@ -139,13 +140,15 @@ function withoutNulls(value: unknown, depth: number): unknown {
   return Object.fromEntries(entries.map(([key, entry]) => [key, withoutNulls(entry, depth - 1)]));
 }
 
-/** A body nested thousands of levels deep exhausts the stack of any recursive reader. */
-function instantiate<T extends object>(type: new () => T, flat: Record<string, unknown>): T {
-  try {
-    return plainToInstance(type, flat);
-  } catch (error) {
-    if (error instanceof RangeError)
-      throw new TroupeError('BAD_REQUEST', 'Bad Request: the body is nested too deeply', { cause: error });
-    throw error;
+/** What reads values further on calls itself for each level, and so does JSON.stringify. */
+const MAX_DEPTH = 100;
+
+/** Level by level, so that no depth is too much for this. @throws TroupeError BAD_REQUEST */
+function checkDepth(raw: unknown): void {
+  let level: unknown[] = [raw];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH)
+      throw new TroupeError('BAD_REQUEST', `Bad Request: the body is nested deeper than ${MAX_DEPTH} levels`);
+    level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []));
   }
 }
