@@ -6,7 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc, { type Arbitrary } from 'fast-check';
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { startDns, startSite, type DnsServer, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { ApiClient } from '../support/api-client.js';
 import { startCluster, workspace, type TestCluster } from '../support/cluster.js';
@@ -23,6 +25,7 @@ const FACTOR = Number(process.env.FUZZ_FACTOR ?? 1);
 const RUNS = 25 * FACTOR;
 const RUNS_WITH_BODY = 60 * FACTOR;
 const SEED = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31));
+const HEADERS_TIMEOUT_MS = 3_000;
 const ADMIN_KEY = 'operator-0123456789abcdef';
 /** Said of pages, sites and providers by the calls that ask them; never a fault of the gateway. */
 const OF_OTHERS = /^(?:SCRAPE_|MAP_FAILED|SEARCH_FAILED|CONCURRENCY_)/;
@@ -72,6 +75,7 @@ beforeAll(async () => {
     ALLOW_PRIVATE_TARGETS: `127.0.0.1:${site.port}`,
     DNS_SERVERS: dns.address,
     SEARXNG_URL: searxng.url,
+    HEADERS_TIMEOUT_MS: String(HEADERS_TIMEOUT_MS),
     HOST_GAP_MS: '0',
     HOST_MAX_CONN: '32',
     HOST_EXPRESS_CONN: '32',
@@ -177,18 +181,18 @@ function queryOf({ parameters = [] }: Operation): Arbitrary<string> {
 }
 
 function headers(): Arbitrary<Record<string, string>> {
-  const text = fc.constantFrom('x', '', '*', 'a'.repeat(400), '\xff\xfe', '{}', ';q=', '-1', 'bytes=0-');
+  const word = fc.constantFrom('x', '', '*', 'a'.repeat(400), '\xff\xfe', '{}', ';q=', '-1', 'bytes=0-');
   const optional = fc.record(
     {
-      'x-idempotency-key': text,
-      'x-request-id': text,
-      'x-forwarded-host': text,
-      'x-forwarded-for': text,
-      accept: text,
-      range: text,
-      'if-none-match': text,
-      traceparent: text,
-      origin: text,
+      'x-idempotency-key': word,
+      'x-request-id': word,
+      'x-forwarded-host': word,
+      'x-forwarded-for': word,
+      accept: word,
+      range: word,
+      'if-none-match': word,
+      traceparent: word,
+      origin: word,
       'content-type': fc.constantFrom(
         'application/json; charset=utf-8',
         'application/json; charset=utf-16',
@@ -213,15 +217,15 @@ async function expectUsable(line: string, { path: place, headers: sent, body }: 
     body: method === 'GET' ? undefined : body,
     signal: AbortSignal.timeout(PATIENCE_MS),
   });
-  const text = await response.text();
-  const answer = JSON.parse(text) as { success?: boolean; error?: string; code?: string };
+  const said = await response.text();
+  const answer = JSON.parse(said) as { success?: boolean; error?: string; code?: string };
   if (response.status < 400) return;
   expect({ status: response.status, answer }).toEqual({
     status: response.status,
     answer: expect.objectContaining({ success: false, error: expect.any(String) }),
   });
   const isOurs = response.status >= 500 && response.status !== 501 && !OF_OTHERS.test(answer.code ?? '');
-  if (isOurs) throw new Error(`${response.status} ${text}`);
+  if (isOurs) throw new Error(`${response.status} ${said}`);
 }
 
 describe('any request is answered without a fault', () => {
@@ -241,6 +245,17 @@ describe('any request is answered without a fault', () => {
     },
     OPERATION_TIMEOUT_MS,
   );
+
+  it('nor does a head that never ends hold the gateway', async () => {
+    const startedMs = performance.now();
+    const { port } = new URL(cluster.url);
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write('GET /v2/health/liveness HTTP/1.1\r\nhost: x\r\nx-slow: ');
+    const timer = setInterval(() => socket.write('a'), 100);
+    socket.on('close', () => clearInterval(timer));
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 408 /);
+    expect(performance.now() - startedMs).toBeLessThan(3 * HEADERS_TIMEOUT_MS);
+  });
 
   it('and the cluster is well afterwards', async () => {
     expect(await api.post('/v2/scrape', { url: site.origin })).toMatchObject({ status: 200 });

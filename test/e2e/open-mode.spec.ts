@@ -66,7 +66,7 @@ async function watch(id: string, headers: Record<string, string>): Promise<'open
   const opened = once(socket, 'open').then(() => 'open' as const);
   socket.on('error', () => undefined);
   const outcome = await Promise.race([refused, opened]);
-  [refused, opened].forEach((one) => one.catch(() => undefined));
+  void Promise.allSettled([refused, opened]);
   socket.terminate();
   return outcome;
 }

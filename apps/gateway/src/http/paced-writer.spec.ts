@@ -15,14 +15,16 @@ async function serve<T>(
   let sent = 0;
   let done: (finished: boolean) => void;
   const finished = new Promise<boolean>((resolve) => (done = resolve));
-  const server = createServer(async (_, response) => {
-    const out = new PacedWriter(response as unknown as Response, 'text/plain');
+  const send = async (out: PacedWriter): Promise<boolean> => {
     for (const size of pieces) {
-      if (!(await out.write(Buffer.alloc(size, 'a')))) return done(false);
+      if (!(await out.write(Buffer.alloc(size, 'a')))) return false;
       sent += size;
     }
     out.end();
-    done(true);
+    return true;
+  };
+  const server = createServer((_, response) => {
+    void send(new PacedWriter(response as unknown as Response, 'text/plain')).then((isWhole) => done(isWhole));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   try {

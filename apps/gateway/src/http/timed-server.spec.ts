@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
-import { readConfig } from '@troupe/config';
+import { TroupeConfig } from '@troupe/config';
 import { createTimedServer } from './timed-server.js';
 
 const TIMEOUT_MS = 400;
@@ -51,7 +51,7 @@ describe('a server with times', () => {
   });
 
   it('gives a head thirty seconds and a request five minutes unless told otherwise', () => {
-    server = createTimedServer(() => undefined, readConfig({}));
+    server = createTimedServer(() => undefined, new TroupeConfig());
     expect({ head: server.headersTimeout, request: server.requestTimeout }).toEqual({ head: 30_000, request: 300_000 });
   });
 });
