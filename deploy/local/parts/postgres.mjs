@@ -7,7 +7,6 @@ import {
   chmodSync,
   existsSync,
   lchownSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
