@@ -20,6 +20,7 @@ const MAX_CONN = 4;
 const CRAWL_MS = 12_000;
 const SCRAPE_MS = 10_000;
 const KILLS = Number(process.env.TROUPE_TEST_KILLS ?? 2);
+const VICTIMS = ['fetcher', 'fetcher-2'];
 const PATIENCE_MS = 90_000;
 
 let site: KnownSite;
@@ -101,6 +102,33 @@ async function scrape(url: string, rest: object = {}): Promise<Scraped> {
   return { ms: Math.round(performance.now() - startedAt), status: response.status, code };
 }
 
+/** Four pages of one host, asked for at once; half way through the first answer one of the two fetchers is killed. */
+async function killUnderScrapes(folder: string, victim: string, rest: object) {
+  const urls = Array.from({ length: 4 }, (_, i) => slow.leaf(folder, i));
+  const startedAt = performance.now();
+  const asked = urls.map((url) => scrape(url, rest));
+  await untilAsked(folder, urls.length);
+  await sleep(SLOW_MS / 2);
+  const pid = await cluster.signal(victim, 'SIGKILL');
+  const killedMs = performance.now() - startedAt;
+  const answers = await Promise.all(asked);
+  const again = slow.hitsOf(folder).length - urls.length;
+  const times = answers.map(({ ms }) => Math.round(ms - killedMs));
+  const words = answers.map(({ status, code }, i) => `${status} ${code ?? ''}`.trim() + ` after ${times[i]} ms`);
+  say(`${victim} killed under 4 scrapes: ${words.join(', ')}; ${again} requests again`);
+  expect(Math.max(...times)).toBeLessThan(SCRAPE_MS);
+  await cluster.waitForRestart(victim, pid);
+  return { answers, again };
+}
+
+async function untilAsked(folder: string, requests: number): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (slow.hitsOf(folder).length < requests) {
+    if (performance.now() > deadline) throw new Error(`the site was not asked for ${requests} pages of ${folder}`);
+    await sleep(20);
+  }
+}
+
 describe('a fetcher that is killed', () => {
   it(
     'costs a crawl seconds and no page',
@@ -110,7 +138,7 @@ describe('a fetcher that is killed', () => {
       for (let n = 1; n <= KILLS; n++) {
         const crawl = await startCrawl(`killed-${n}`);
         await untilUnderWay(crawl, 30);
-        const victim = n % 2 === 0 ? 'fetcher' : 'fetcher-2';
+        const victim = VICTIMS[n % 2]!;
         const killedMs = Math.round(performance.now() - crawl.startedAt);
         const pid = await cluster.signal(victim, 'SIGKILL');
         const ms = await untilOver(crawl);
@@ -129,40 +157,66 @@ describe('a fetcher that is killed', () => {
     'keeps nobody waiting for a page that it was to scrape',
     async () => {
       for (let n = 1; n <= KILLS; n++) {
-        const urls = Array.from({ length: 4 }, (_, i) => slow.leaf(`scrape-${n}`, i));
-        const startedAt = performance.now();
-        const answers = urls.map((url) => scrape(url));
-        await sleep(SLOW_MS / 2);
-        const victim = n % 2 === 0 ? 'fetcher' : 'fetcher-2';
-        const pid = await cluster.signal(victim, 'SIGKILL');
-        const killedAt = performance.now();
-        const all = await Promise.all(answers);
-        const again = slow.hitsOf(`scrape-${n}`).length - urls.length;
-        const times = all.map(({ ms }) => Math.round(ms - (killedAt - startedAt)));
-        say(`${victim} killed under ${again} of 4 scrapes: answers ${times.join(', ')} ms later`);
-        expect(all.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-        expect(Math.max(...times)).toBeLessThan(SCRAPE_MS);
-        await cluster.waitForRestart(victim, pid);
+        const { answers, again } = await killUnderScrapes(`scrape-${n}`, VICTIMS[n % 2]!, {});
+        expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+        expect(again).toBeGreaterThanOrEqual(0);
       }
     },
     (KILLS + 1) * PATIENCE_MS,
   );
+
+  it(
+    'repeats no actions: who asked for them hears that they may have been performed',
+    async () => {
+      const actions = [
+        { type: 'click', selector: 'h1' },
+        { type: 'wait', milliseconds: 3_000 },
+      ];
+      let lost = 0;
+      // Which fetcher is asked is chance: with four scrapes one in eight kills meets none of them, or all.
+      for (let n = 1; n <= 2 * KILLS && lost === 0; n++) {
+        const { answers, again } = await killUnderScrapes(`actions-${n}`, VICTIMS[n % 2]!, { actions });
+        const refused = answers.filter(({ status }) => status !== 200);
+        lost += refused.length;
+        expect(refused).toEqual(
+          refused.map(() => expect.objectContaining({ status: 500, code: 'SCRAPE_ACTION_ERROR' })),
+        );
+        expect(again).toBe(0);
+      }
+      expect(lost).toBeGreaterThan(0);
+    },
+    (2 * KILLS + 1) * PATIENCE_MS,
+  );
 });
 
 describe('a fetcher that stands still', () => {
+  async function standStill(folder: string, forMs: number): Promise<Crawl> {
+    const crawl = await startCrawl(folder);
+    await untilUnderWay(crawl, 30);
+    await cluster.signal('fetcher', 'SIGSTOP');
+    await sleep(forMs);
+    await cluster.signal('fetcher', 'SIGCONT');
+    const ms = await untilOver(crawl);
+    const again = site.repeats(folder);
+    say(`stopped for ${forMs} ms: over after ${ms} ms, ${again} requests again, at most ${site.peak} at once`);
+    await expectExact(crawl);
+    return crawl;
+  }
+
   it(
     'for 3 s changes nothing of a crawl but its time',
     async () => {
-      const crawl = await startCrawl('stopped');
-      await untilUnderWay(crawl, 30);
-      await cluster.signal('fetcher', 'SIGSTOP');
-      await sleep(3_000);
-      await cluster.signal('fetcher', 'SIGCONT');
-      const ms = await untilOver(crawl);
-      say(`over after ${ms} ms, ${site.repeats(crawl.folder)} requests again, at most ${site.peak} at once`);
-      await expectExact(crawl);
-      expect(site.repeats(crawl.folder)).toBe(0);
+      const { folder } = await standStill('stopped', 3_000);
+      expect(site.repeats(folder)).toBe(0);
     },
     2 * PATIENCE_MS,
+  );
+
+  it(
+    'for so long that it is taken for dead asks for nothing on a place that is no longer its own',
+    async () => {
+      for (let n = 1; n <= KILLS; n++) await standStill(`zombie-${n}`, 6_000);
+    },
+    (KILLS + 1) * PATIENCE_MS,
   );
 });
