@@ -8,7 +8,7 @@
  */
 import type { Subscription } from '@nats-io/nats-core';
 import { BUCKETS } from '@troupe/contracts';
-import { BucketWatch } from './bucket-watch.js';
+import { BucketWatch, type BucketChange } from './bucket-watch.js';
 import type { NatsLink } from './nats-link.js';
 import { ABSENCES, bePresent, isAbsent } from './presence.js';
 
@@ -30,6 +30,8 @@ export interface MemberBoardOptions {
 interface Seen {
   kind: string;
   at: number;
+  /** False: all there is of it was in the bucket before we came, and may be minutes old. */
+  isHeard: boolean;
   /** How often in a row NATS has not found it since. */
   absences: number;
 }
@@ -66,7 +68,7 @@ export class MemberBoard {
     this.#now = options.now ?? (() => performance.now());
     this.#watch = new BucketWatch(link, BUCKETS.members, {
       onReset: () => (this.#hearingSince = null),
-      onChange: ({ key, value }) => this.#note(key, value),
+      onChange: (change) => this.#note(change),
       onSynced: () => (this.#hearingSince = this.#now()),
     });
   }
@@ -141,7 +143,8 @@ export class MemberBoard {
     if (!this.#isHearing()) return;
     for (const [id, seen] of this.#seen) {
       const silenceMs = this.#silenceMs(seen);
-      if (silenceMs > DOUBT * this.#beatMs && silenceMs < this.#ttlMs) void this.#askFor(id, seen);
+      const isDoubtful = !seen.isHeard || silenceMs > DOUBT * this.#beatMs;
+      if (isDoubtful && silenceMs < this.#ttlMs) void this.#askFor(id, seen);
     }
   }
 
@@ -151,9 +154,9 @@ export class MemberBoard {
     if (seen.at === at) seen.absences = isGone ? seen.absences + 1 : 0;
   }
 
-  #note(id: string, value: Uint8Array | null): void {
-    if (value === null) this.#seen.delete(id);
-    else this.#seen.set(id, { kind: Buffer.from(value).toString(), at: this.#now(), absences: 0 });
+  #note({ key, value, isUpdate }: BucketChange): void {
+    if (value === null) this.#seen.delete(key);
+    else this.#seen.set(key, { kind: Buffer.from(value).toString(), at: this.#now(), isHeard: isUpdate, absences: 0 });
   }
 
   async #beat(): Promise<void> {

@@ -53,8 +53,13 @@ describe('a process that is gone', () => {
     expect(ms).toBeGreaterThan(1_000);
     await sleep(2_000);
     expect(board.isAlive('still')).toBe(true);
+    // Who comes later finds its last beat, and learns as soon that nobody is behind it.
+    const late = new MemberBoard(await process('late'), { ttlMs });
+    await late.start({ id: 'late', kind: 'fetcher' });
+    expect(await eventually(() => !late.isAlive('dying'))).toBeLessThan(3_000);
+    expect(late.isAlive('still')).toBe(true);
     expect(board.list().map(({ id }) => id)).toEqual(expect.arrayContaining(['watcher', 'still']));
-    for (const each of [board, silent, killed]) await each.stop();
+    for (const each of [board, silent, killed, late]) await each.stop();
   });
 
   it('is still a member when it is back within a second', async () => {
