@@ -122,7 +122,7 @@ export class FetcherParts {
     if (!servesHttp) await loadBrowserStack();
     const boards = await startBoards(context, hasBrowser);
     const { converter, stopConverter } = createConverter(context);
-    const { slots, penalties, cancels, pauses, browsers } = boards;
+    const { slots, standing, penalties, cancels, pauses, browsers } = boards;
     const mailboxes = new ActorBus(context.link);
     const reports = new HostReports({ mailboxes, penalties, instance, log });
     const express = new ExpressSlots({ board: slots, perHost: config.hostExpressConn, instance, log });
@@ -151,6 +151,7 @@ export class FetcherParts {
           ...common,
           mailboxes: new MailBundler(mailboxes, instance),
           slots,
+          standing,
           penalties,
           express,
           reports,
@@ -295,6 +296,7 @@ async function startBoards({ config, link, instance }: FetcherContext, hasBrowse
     areOnDemand: config.browserOnDemand,
   });
   return {
+    standing: members,
     penalties,
     cancels,
     pauses,

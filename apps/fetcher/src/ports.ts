@@ -3,7 +3,7 @@
  * `@troupe/persistence` fit as they are, and tests put small fakes in their place.
  */
 import type { Envelope } from '@troupe/contracts';
-import type { CancelBoard, PauseBoard, PenaltyBoard, SlotBoard } from '@troupe/messaging';
+import type { CancelBoard, MemberBoard, PauseBoard, PenaltyBoard, SlotBoard } from '@troupe/messaging';
 import type { RobotsCache } from '@troupe/persistence';
 import type { RobotsFile } from '@troupe/politeness';
 
@@ -12,6 +12,8 @@ export interface Mailboxes {
   publishActor(envelope: Envelope, text?: number): Promise<void>;
 }
 export type LaneSlots = Pick<SlotBoard, 'claim' | 'renew' | 'release'>;
+/** What the others know of this process. */
+export type Standing = Pick<MemberBoard, 'isSurelySeen'>;
 export type ExpressBoard = Pick<SlotBoard, 'claimExpress' | 'release'>;
 export type Penalties = Pick<PenaltyBoard, 'pauseMs' | 'gapMs' | 'put'>;
 export type Cancels = Pick<CancelBoard, 'isCancelled' | 'onCancel'>;

@@ -60,6 +60,11 @@ export function abortSubject(request: Uuid): string {
   return `ctl.abort.${request}`;
 }
 
+/** Of a process or a server of requests: whoever listens there is connected. */
+export function presenceSubject(id: string): string {
+  return `ctl.present.${token(id)}`;
+}
+
 /** Grants for a gateway, which is a claimant without a mailbox. */
 export function gatewayGrantSubject(gateway: string): string {
   return `grant.${gateway}`;

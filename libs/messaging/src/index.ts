@@ -9,7 +9,7 @@ export { KvLeaseBoard, type KvLeaseBoardOptions } from './kv-lease-board.js';
 export { WorkQueue, type WorkFeed, type WorkDelivery, type WorkFeedOptions, type WorkHandler } from './work-queue.js';
 export { publishPatiently } from './publish-patiently.js';
 export { MailBundler, type MailBundlerOptions } from './mail-bundler.js';
-export { SlotBoard, type SlotClaim, type SlotTaken, type SlotVerdict } from './slot-board.js';
+export { SlotBoard, type SlotClaim, type SlotRenewal, type SlotTaken, type SlotVerdict } from './slot-board.js';
 export type { SlotHold } from './slot-hold.js';
 export { PenaltyBoard, type Penalty, type PenaltyListener } from './penalty-board.js';
 export { CancelBoard } from './cancel-board.js';

@@ -85,10 +85,10 @@ describe('boards on a real server', () => {
     alive.delete('f1');
     expect(await two.claim('h.test', claim('f2', 1, 1))).toMatchObject({ previousFetcher: 'f1', isRerun: true });
     alive.add('f1');
-    expect(await one.renew((first as { held: SlotHold }).held)).toBe(false);
+    expect(await one.renew((first as { held: SlotHold }).held)).toBe('moved');
     const next = (await one.claim('h.test', claim('f1', 1, 2))) as SlotTaken;
     expect(next).toMatchObject({ previousFetcher: 'f2', isRerun: false });
-    expect(await one.renew(next.held)).toBe(true);
+    expect(await one.renew(next.held)).toBe('kept');
     expect(await two.claim('h.test', claim('f2', 1, 1))).toBe('stale');
     await one.release(next.held);
     expect(await two.claim('h.test', claim('f2', 1, 2))).toBe('stale');

@@ -14,7 +14,7 @@ import {
   type SpanAttributes,
   type Tracer,
 } from '@troupe/contracts';
-import type { SlotHold, SlotVerdict } from '@troupe/messaging';
+import type { SlotHold, SlotRenewal, SlotVerdict } from '@troupe/messaging';
 import { parseRobots, RobotsFile } from '@troupe/politeness';
 import { NeedsBrowserError, type FetchedPage, type PageRequest } from '../pages/page-fetcher.js';
 import type { PageFinisher } from '../pages/page-finisher.js';
@@ -99,7 +99,9 @@ class Surroundings {
   pauseNews: PauseNews = { v: 0, paused: false };
   publishFailures = 0;
   storeFailures = 0;
-  renews = true;
+  renewal: SlotRenewal = 'kept';
+  isSurelySeen = true;
+  renewals = 0;
   readonly sent: Envelope[] = [];
   readonly fetched: { url: string; at: number }[] = [];
   readonly troubles: { host: string; trouble: Trouble }[] = [];
@@ -122,9 +124,13 @@ class Surroundings {
     },
     slots: {
       claim: async () => this.verdict,
-      renew: async () => this.renews,
+      renew: async () => {
+        this.renewals++;
+        return this.renewal;
+      },
       release: async () => void this.released++,
     },
+    standing: { isSurelySeen: () => this.isSurelySeen },
     penalties: { pauseMs: (host) => this.pauses.get(host) ?? 0, gapMs: () => 0, put: async () => undefined },
     cancels: {
       isCancelled: () => this.isCancelled,
@@ -229,7 +235,7 @@ describe('a lane', () => {
       const ended = around.run(laneOf([url('a'), url('b')]));
       await jest.advanceTimersByTimeAsync(20_000);
       expect(around.types()).toEqual(['LaneStarted']);
-      around.renews = false;
+      around.renewal = 'lost';
       await jest.advanceTimersByTimeAsync(5_000);
       expect(await ended).toMatchObject({ reason: 'refused', unrun: [1, 2], pages: [] });
     });
@@ -381,10 +387,43 @@ describe('a lane', () => {
 
   it('says and fetches nothing when another fetcher runs the lane', async () => {
     around.verdict = 'duplicate';
-    await new LaneRun(laneOf([url('a')]), around.parts).execute();
+    const again = await new LaneRun(laneOf([url('a')]), around.parts).execute();
+    expect(again).toEqual({ retryMs: 500 });
     expect(around.sent).toEqual([]);
     expect(around.fetched).toEqual([]);
     expect(around.released).toBe(0);
+  });
+
+  it('proves its slot before a page when others may take its process for dead', async () => {
+    around.fetch = async (request) => {
+      around.isSurelySeen = around.fetched.length !== 1;
+      return pageOf(request.url);
+    };
+    expect(await around.run(laneOf([url('a'), url('b'), url('c')]))).toMatchObject({ reason: 'done', unrun: [] });
+    expect([around.fetched.length, around.renewals]).toEqual([3, 1]);
+  });
+
+  it('fetches nothing more, and leaves the end to its successor, when it has been followed on its slot meanwhile', async () => {
+    around.fetch = async (request) => {
+      around.isSurelySeen = false;
+      around.renewal = 'moved';
+      return pageOf(request.url);
+    };
+    const again = await new LaneRun(laneOf([url('a'), url('b')]), around.parts).execute();
+    expect(again).toEqual({ retryMs: 500 });
+    expect(around.types()).toEqual(['LaneStarted', 'PagesDone']);
+    expect(around.results().map(({ item }) => item)).toEqual([1]);
+    expect(around.fetched).toHaveLength(1);
+  });
+
+  it('proves its slot before a redirect of a page, too', async () => {
+    around.fetch = async (request) => {
+      around.isSurelySeen = false;
+      around.renewal = 'lost';
+      await request.onHop(url('b'));
+      return pageOf(url('b'));
+    };
+    expect(await around.run(laneOf([url('a')]))).toMatchObject({ reason: 'refused', unrun: [1], pages: [] });
   });
 
   it('gives everything back without touching the slot when its job is cancelled before it starts', async () => {

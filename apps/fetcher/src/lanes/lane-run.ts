@@ -28,10 +28,10 @@ import {
 } from '@troupe/contracts';
 import { blobHour, type BlobStore, type ErasableBlobs } from '@troupe/blob-store';
 import { canonicalize, compileScope, fingerprintUrl, type CompiledScope } from '@troupe/frontier';
-import type { SlotHold } from '@troupe/messaging';
+import type { SlotHold, SlotRenewal } from '@troupe/messaging';
 import { spanUrl } from '@troupe/observability';
 import type { OpenItems } from '@troupe/persistence';
-import type { Cancels, LaneSlots, Mailboxes, Pauses, Penalties, RobotsLookup } from '../ports.js';
+import type { Cancels, LaneSlots, Mailboxes, Pauses, Penalties, RobotsLookup, Standing } from '../ports.js';
 import type { CacheView, PageCache } from '../cache/index.js';
 import { mayNeedModel, readingSpec } from '../models/model-wish.js';
 import {
@@ -54,6 +54,7 @@ export interface LaneParts {
   instance: string;
   mailboxes: Mailboxes;
   slots: LaneSlots;
+  standing: Standing;
   penalties: Penalties;
   cancels: Cancels;
   pauses: Pauses;
@@ -87,6 +88,8 @@ type EndReason = LaneEnd['reason'];
 /** Results of a lane may be late by this much before its actor dispatches the items again. */
 const ACTOR_GRACE_MS = 30_000;
 const RENEW_MS = 5000;
+/** The lane of another fetcher comes back so often, until that one has ended it or is dead. */
+const ELSEWHERE_RETRY_MS = 500;
 /** A gap that somebody asked for, by crawl-delay or by an answer: it is kept to the millisecond. */
 const STRICT_GAP_MS = 1000;
 const MAX_OUTLINKS = 2000;
@@ -105,7 +108,10 @@ export class LaneRun {
   /** Items that somebody with a browser must take. */
   readonly #forBrowser: number[] = [];
   #draining = false;
-  #stop: EndReason | 'lost' | null = null;
+  #stop: EndReason | 'lost' | 'moved' | null = null;
+  #held: SlotHold | null = null;
+  /** The renewal of the slot that is under way. */
+  #renewing: Promise<void> | null = null;
 
   constructor(
     private readonly lane: Lane,
@@ -143,8 +149,11 @@ export class LaneRun {
     this.#interrupt('drain');
   }
 
-  /** Resolves when the job knows the end of the lane, or when another fetcher runs it. Throws to ask for redelivery. */
-  async execute(): Promise<void> {
+  /**
+   * Resolves when the job knows the end of the lane, or to when to look at it again when another fetcher runs it. Throws
+   * to ask for redelivery.
+   */
+  async execute(): Promise<void | { retryMs: number }> {
     const startedAt = performance.now();
     if (this.parts.cancels.isCancelled(this.lane.job)) return this.#end('cancel', startedAt, this.lane.items);
     const { host, slot, lane } = this.lane;
@@ -157,16 +166,18 @@ export class LaneRun {
         fetcher: this.parts.instance,
       }),
     );
-    // Another fetcher runs this lane and will tell the job.
-    if (claim === 'duplicate') return;
+    // Another fetcher runs this lane and will tell the job, if it lives.
+    if (claim === 'duplicate') return { retryMs: ELSEWHERE_RETRY_MS };
     // The lane's right is used up. If the job still waits for it, all news of it were lost: this answer frees it.
     if (claim === 'stale') return this.#end('refused', startedAt, this.lane.items);
-    const renewal = this.#keep(claim.held);
+    this.#held = claim.held;
+    const renewal = setInterval(() => void this.#renewSlot(), RENEW_MS);
     try {
       this.#results.started();
       await inSpan(this.#tracer, ['wait for handover', this.trace], () => this.#handover(claim.previousFetcher));
       const items = claim.isRerun ? await this.#unsettled() : this.lane.items;
       const { reason, unrun } = await this.#runItems(items);
+      if (this.#stop === 'moved') return await this.#leave();
       await this.#end(reason, startedAt, unrun);
     } finally {
       clearInterval(renewal);
@@ -187,13 +198,27 @@ export class LaneRun {
     });
   }
 
-  #keep(held: SlotHold): NodeJS.Timeout {
-    return setInterval(() => {
-      this.parts.slots.renew(held).then(
-        (kept) => kept || this.#interrupt('refused'),
-        () => this.#interrupt('refused'),
-      );
-    }, RENEW_MS);
+  /** What this run has made counts; the end is told by the run that follows it. */
+  async #leave(): Promise<{ retryMs: number }> {
+    await this.#results.leave();
+    return { retryMs: ELSEWHERE_RETRY_MS };
+  }
+
+  /** One at a time: each goes on from the revision that the last one wrote. Resolves when the lane is interrupted, or kept. */
+  #renewSlot(): Promise<void> {
+    this.#renewing ??= this.parts.slots
+      .renew(this.#held!)
+      .catch((): SlotRenewal => 'lost')
+      .then((renewal) => {
+        this.#renewing = null;
+        if (renewal !== 'kept') this.#interrupt(renewal === 'moved' ? 'moved' : 'refused');
+      });
+    return this.#renewing;
+  }
+
+  /** Before each request: who may be taken for dead makes sure first that nobody has followed it on the slot. */
+  async #proveSlot(): Promise<void> {
+    if (!this.parts.standing.isSurelySeen()) await this.#renewSlot();
   }
 
   async #release(held: SlotHold): Promise<void> {
@@ -248,7 +273,7 @@ export class LaneRun {
 
   #reasonToStop(): EndReason | null {
     if (this.parts.cancels.isCancelled(this.lane.job)) return 'cancel';
-    if (this.#stop !== null) return this.#stop === 'lost' ? 'refused' : this.#stop;
+    if (this.#stop !== null) return this.#stop === 'lost' || this.#stop === 'moved' ? 'refused' : this.#stop;
     if (this.#pauseNews() !== null) return 'pause';
     return this.#draining ? 'drain' : null;
   }
@@ -271,6 +296,7 @@ export class LaneRun {
       if (this.parts.penalties.pauseMs(this.lane.host) > 0) return 'penalty';
       await inSpan(this.#tracer, ['check robots', span.context], () => guard.checkStart(item.url));
       await inSpan(this.#tracer, ['wait for host', span.context], () => this.#waitForGap());
+      await this.#proveSlot();
       const reason = this.#reasonToStop();
       if (reason !== null) return reason;
       if (this.parts.penalties.pauseMs(this.lane.host) > 0) return 'penalty';
@@ -508,6 +534,8 @@ export class LaneRun {
     await this.#pause(Math.min(dueMs, this.lane.spec.timeoutMs / 2));
     const pauseMs = this.parts.penalties.pauseMs(this.lane.host);
     if (pauseMs > 0) throw new HostPausedError(this.lane.host, pauseMs);
+    await this.#proveSlot();
+    this.#abort.signal.throwIfAborted();
     this.parts.clock.begin(this.lane.host, this.lane.slot.i, this.#gapMs());
   }
 
@@ -528,7 +556,7 @@ export class LaneRun {
     this.#interrupt('lost');
   }
 
-  #interrupt(reason: EndReason | 'lost'): void {
+  #interrupt(reason: EndReason | 'lost' | 'moved'): void {
     this.#stop ??= reason;
     this.#abort.abort();
   }

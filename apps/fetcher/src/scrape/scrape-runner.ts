@@ -1,6 +1,8 @@
 /** Sync scrapes over request/reply: one page, answered at once (design/messages.md §4). */
 import {
+  actionsLost,
   errorToWire,
+  isRepeatable,
   NO_SPAN,
   NO_TRACES,
   RPC,
@@ -185,6 +187,7 @@ export class ScrapeRunner {
         signal,
         trace,
         isServed: () => this.#forwards(),
+        ...(isRepeatable(request.spec) ? {} : { whenLost: actionsLost }),
       });
     } catch (error) {
       // A process that was killed stays on the board for some seconds: nobody was left to wait for.
