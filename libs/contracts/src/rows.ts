@@ -2,6 +2,7 @@
  * Table effects of a turn: what an actor wants written, in job-model words. The persistence adapter groups the rows
  * of all actors of a drain and runs one set-based statement per kind (design/data-model.md §3).
  */
+import type { HostRecord } from './hosts.js';
 import type { Fingerprint, JobNo, Uuid } from './ids.js';
 import type { Outcome } from './outcomes.js';
 import type { JobStatus } from './jobs/job.js';
@@ -102,6 +103,8 @@ export type RowOp =
       /** Sets finished_at and expires_at (now + result TTL) and fixes the final numbers. */
       finished: boolean;
     }
+  /** How a host is treated from now on. */
+  | ({ op: 'host.upsert' } & HostRecord)
   /** The receipt of a recorded command: it is not sent again. */
   | { op: 'command.delete'; id: Uuid }
   /** Cumulative per job. `pages`: documents delivered. */
