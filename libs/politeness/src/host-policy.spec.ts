@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { HostFeedback } from '@troupe/contracts';
+import type { HostFeedback, HostTrouble, TroubleKind } from '@troupe/contracts';
 import * as fc from 'fast-check';
 import {
   applyFeedback,
@@ -15,12 +15,11 @@ const NOTHING: HostFeedback = {
   host: 'h',
   ok: 0,
   meanMs: 0,
-  rateLimited: 0,
-  unavailable: 0,
-  refused: 0,
-  timeouts: 0,
-  retryMs: null,
+  troubles: [],
 };
+
+const some = (kind: TroubleKind, count: number, retryMs: number | null = null): HostTrouble[] =>
+  Array.from({ length: count }, (_, n) => ({ kind, status: 0, urlH: `${n}`, team: null, retryMs }));
 
 let policy: HostPolicy;
 
@@ -56,7 +55,7 @@ describe('limits of a host', () => {
   });
 
   it('survive a JSON round trip', () => {
-    see(0, { rateLimited: 1, retryMs: 500, ok: 3, meanMs: 80 });
+    see(0, { troubles: some('rateLimited', 1, 500), ok: 3, meanMs: 80 });
     expect(JSON.parse(JSON.stringify(policy))).toEqual(policy);
   });
 });
@@ -65,45 +64,45 @@ describe('back-off', () => {
   it.each(['rateLimited', 'unavailable', 'refused'] as const)(
     'halves the connections and doubles the gap on %s',
     (kind) => {
-      see(0, { [kind]: 1 });
+      see(0, { troubles: some(kind, 1) });
       expect(hostLimits(policy, 0)).toMatchObject({ maxConn: 4, gapMs: 1000 });
-      see(5_000, { [kind]: 1 });
+      see(5_000, { troubles: some(kind, 1) });
       expect(hostLimits(policy, 5_000)).toMatchObject({ maxConn: 2, gapMs: 2000 });
     },
   );
 
   it('takes the reports of one burst for one', () => {
-    for (let i = 0; i < 10; i++) see(i * 90, { rateLimited: 20 });
+    for (let i = 0; i < 10; i++) see(i * 90, { troubles: some('rateLimited', 20) });
     expect(hostLimits(policy, 900).maxConn).toBe(4);
-    see(1000, { rateLimited: 1 });
+    see(1000, { troubles: some('rateLimited', 1) });
     expect(hostLimits(policy, 1000).maxConn).toBe(2);
   });
 
   it('ends at one connection and a gap of two minutes', () => {
-    for (let i = 0; i < 50; i++) see(i * 2_000, { unavailable: 1 });
+    for (let i = 0; i < 50; i++) see(i * 2_000, { troubles: some('unavailable', 1) });
     expect(hostLimits(policy, 100_000)).toMatchObject({ maxConn: 1, gapMs: 120_000 });
   });
 
   it('doubles the crawl-delay when that is the gap', () => {
     applyRobotsDelay(policy, 5000);
-    see(0, { rateLimited: 1 });
+    see(0, { troubles: some('rateLimited', 1) });
     expect(hostLimits(policy, 0).gapMs).toBe(10_000);
   });
 
   it('answers to timeouts when more than a fifth of about the last twenty answers were some', () => {
-    see(0, { ok: 15, timeouts: 4 });
+    see(0, { ok: 15, troubles: some('timeout', 4) });
     expect(hostLimits(policy, 0).maxConn).toBe(8);
-    see(0, { timeouts: 1 });
+    see(0, { troubles: some('timeout', 1) });
     expect(hostLimits(policy, 0).maxConn).toBe(4);
   });
 
   it('overlooks a few timeouts among many answers', () => {
-    for (let i = 0; i < 20; i++) see(i * 2_000, { ok: 9, timeouts: 1 });
+    for (let i = 0; i < 20; i++) see(i * 2_000, { ok: 9, troubles: some('timeout', 1) });
     expect(hostLimits(policy, 0).maxConn).toBe(8);
   });
 
   it('lets the gap down first, then gives connections back one by one, a step per fifty clean pages', () => {
-    see(0, { rateLimited: 1 });
+    see(0, { troubles: some('rateLimited', 1) });
     const seen: [number, number][] = [];
     for (let step = 0; step < 20; step++) {
       see(10_000 + step, { ok: 50, meanMs: 10 });
@@ -123,9 +122,9 @@ describe('back-off', () => {
   });
 
   it('begins its recovery anew after the next overload', () => {
-    see(0, { rateLimited: 1 });
+    see(0, { troubles: some('rateLimited', 1) });
     see(5_000, { ok: 49 });
-    see(10_000, { rateLimited: 1 });
+    see(10_000, { troubles: some('rateLimited', 1) });
     see(15_000, { ok: 1 });
     expect(hostLimits(policy, 15_000)).toMatchObject({ maxConn: 2, gapMs: 2000 });
   });
@@ -134,11 +133,16 @@ describe('back-off', () => {
     const reports = fc.record({
       ok: fc.nat({ max: 200 }),
       meanMs: fc.nat({ max: 60_000 }),
-      rateLimited: fc.nat({ max: 3 }),
-      unavailable: fc.nat({ max: 3 }),
-      refused: fc.nat({ max: 3 }),
-      timeouts: fc.nat({ max: 30 }),
-      retryMs: fc.option(fc.integer({ min: -1_000, max: 10_000_000 }), { nil: null }),
+      troubles: fc.array(
+        fc.record({
+          kind: fc.constantFrom<TroubleKind>('rateLimited', 'unavailable', 'refused', 'timeout'),
+          status: fc.constant(0),
+          urlH: fc.constantFrom('a', 'b', 'c', 'd'),
+          team: fc.constant(null),
+          retryMs: fc.option(fc.integer({ min: -1_000, max: 10_000_000 }), { nil: null }),
+        }),
+        { maxLength: 8 },
+      ),
     });
     fc.assert(
       fc.property(
@@ -163,24 +167,24 @@ describe('back-off', () => {
 
 describe('a penalty', () => {
   it('lasts as long as the host asked for, up to fifteen minutes', () => {
-    see(1_000, { rateLimited: 1, retryMs: 5_000 });
+    see(1_000, { troubles: some('rateLimited', 1, 5_000) });
     expect(hostLimits(policy, 1_000).pauseMs).toBe(5_000);
     expect(hostLimits(policy, 4_000).pauseMs).toBe(2_000);
     expect(hostLimits(policy, 6_000).pauseMs).toBe(0);
-    see(10_000, { rateLimited: 1, retryMs: 86_400_000 });
+    see(10_000, { troubles: some('rateLimited', 1, 86_400_000) });
     expect(hostLimits(policy, 10_000).pauseMs).toBe(900_000);
   });
 
   it('is extended by a longer one and not cut short by a shorter one', () => {
-    see(0, { retryMs: 10_000 });
-    see(1_000, { retryMs: 2_000 });
+    see(0, { troubles: some('timeout', 1, 10_000) });
+    see(1_000, { troubles: some('timeout', 1, 2_000) });
     expect(hostLimits(policy, 1_000).pauseMs).toBe(9_000);
-    see(2_000, { retryMs: 20_000 });
+    see(2_000, { troubles: some('timeout', 1, 20_000) });
     expect(hostLimits(policy, 2_000).pauseMs).toBe(20_000);
   });
 
   it('does not grow when the clock is that of another process', () => {
-    see(1_000_000, { retryMs: 5_000 });
+    see(1_000_000, { troubles: some('timeout', 1, 5_000) });
     expect(hostLimits(policy, 0).pauseMs).toBe(5_000);
   });
 });
@@ -191,7 +195,7 @@ describe('the mean duration of a page', () => {
     expect(hostLimits(policy, 0).meanMs).toBe(200);
     see(0, { ok: 1, meanMs: 1200 });
     expect(hostLimits(policy, 0).meanMs).toBeCloseTo(300);
-    see(0, { timeouts: 1, meanMs: 9_999 });
+    see(0, { troubles: some('timeout', 1), meanMs: 9_999 });
     expect(hostLimits(policy, 0).meanMs).toBeCloseTo(300);
     see(0, { ok: 100, meanMs: 500 });
     expect(hostLimits(policy, 0).meanMs).toBeCloseTo(500, 0);

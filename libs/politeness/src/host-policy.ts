@@ -72,7 +72,7 @@ export function applyRobotsDelay(policy: HostPolicy, crawlDelayMs: number | null
 /** Learns from what a fetcher saw since its last report. */
 export function applyFeedback(policy: HostPolicy, feedback: HostFeedback, now: number): void {
   learnMean(policy, feedback);
-  if (feedback.retryMs !== null) extendPause(policy, feedback.retryMs, now);
+  for (const { retryMs } of feedback.troubles) if (retryMs !== null) extendPause(policy, retryMs, now);
   if (isOverloaded(policy, feedback)) backOff(policy, now);
   else recover(policy, feedback.ok);
 }
@@ -101,12 +101,13 @@ function learnMean(policy: HostPolicy, { ok, meanMs }: HostFeedback): void {
 
 function isOverloaded(policy: HostPolicy, feedback: HostFeedback): boolean {
   const { window } = policy;
-  window.answers += feedback.ok + feedback.timeouts;
-  window.timeouts += feedback.timeouts;
+  const timeouts = feedback.troubles.filter(({ kind }) => kind === 'timeout').length;
+  window.answers += feedback.ok + timeouts;
+  window.timeouts += timeouts;
   const share = window.answers === 0 ? 0 : window.timeouts / window.answers;
   if (window.answers > TIMEOUT_WINDOW) policy.window = { answers: TIMEOUT_WINDOW, timeouts: share * TIMEOUT_WINDOW };
   const timedOut = window.answers >= TIMEOUT_WINDOW && share > TIMEOUT_SHARE;
-  return timedOut || feedback.rateLimited + feedback.unavailable + feedback.refused > 0;
+  return timedOut || feedback.troubles.length > timeouts;
 }
 
 function backOff(policy: HostPolicy, now: number): void {

@@ -29,6 +29,7 @@ export class KickRunner {
   /** Resolves when the actor has the answer; throws to ask for redelivery. */
   async run(kick: Kick, trace?: TraceParent): Promise<void> {
     if (this.#isPaused(kick)) return;
+    if (kick.task === 'probe') return;
     if (kick.task === 'robots') return this.#send({ kick, trace }, await this.#robots(kick), 0);
     if (this.parts.cancels.isCancelled(kick.job)) return;
     const run = randomUUID();

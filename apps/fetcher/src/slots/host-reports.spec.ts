@@ -34,7 +34,7 @@ describe('reports of a host', () => {
     reports.clean('b.test:81', 5);
     await reports.flush();
     expect(sent.map(({ to }) => to)).toEqual(['domain/a.test', 'domain/b.test:81']);
-    expect(bodies()[0]).toMatchObject({ host: 'a.test', ok: 2, meanMs: 20, rateLimited: 0 });
+    expect(bodies()[0]).toMatchObject({ host: 'a.test', ok: 2, meanMs: 20, troubles: [] });
     await reports.flush();
     expect(sent).toHaveLength(2);
   });
@@ -68,10 +68,10 @@ describe('reports of a host', () => {
     expect(penalties[0]?.[1]).toEqual({ retryMs: 1000, gapMs: 100 });
   });
 
-  it('keep the longest Retry-After', async () => {
+  it('name each trouble with its Retry-After', async () => {
     reports.trouble('a.test', { kind: 'rateLimited', retryMs: 7000, gapMs: 0 });
     reports.trouble('a.test', { kind: 'rateLimited', retryMs: 2000, gapMs: 0 });
     await reports.flush();
-    expect(bodies()[0]).toMatchObject({ rateLimited: 2, retryMs: 7000, ok: 0 });
+    expect(bodies()[0]).toMatchObject({ ok: 0, troubles: [{ kind: 'rateLimited', retryMs: 7000 }, { retryMs: 2000 }] });
   });
 });

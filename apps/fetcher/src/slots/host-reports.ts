@@ -3,7 +3,7 @@
  * goes, summed up, to the host's actor at most once a second (design/politeness.md §5). Of many hosts without trouble only
  * a few are told each second: their actors learn nothing urgent, and each report costs one of them a turn.
  */
-import { actorKey, type HostFeedback } from '@troupe/contracts';
+import { actorKey, MAX_TROUBLES, type HostFeedback, type HostTrouble } from '@troupe/contracts';
 import type { Mailboxes, Penalties } from '../ports.js';
 
 export type TroubleKind = 'rateLimited' | 'unavailable' | 'refused' | 'timeouts';
@@ -35,6 +35,7 @@ export class HostReports {
   readonly #pending = new Map<string, HostFeedback>();
   #timer: NodeJS.Timeout | null = null;
   #sent = 0;
+  #seen = 0;
 
   constructor(private readonly options: HostReportsOptions) {}
 
@@ -47,8 +48,7 @@ export class HostReports {
   /** Pauses the host for every fetcher and returns the pause in ms. */
   trouble(host: string, trouble: Trouble): number {
     const report = this.#report(host);
-    report[trouble.kind]++;
-    if (trouble.retryMs !== null) report.retryMs = Math.max(report.retryMs ?? 0, trouble.retryMs);
+    if (report.troubles.length < MAX_TROUBLES) report.troubles.push(seen(trouble, this.#seen++));
     const retryMs = Math.min(trouble.retryMs ?? DEFAULT_PAUSE_MS, MAX_PAUSE_MS);
     this.options.penalties.put(host, { retryMs, gapMs: backoffGap(trouble) }).catch((error: unknown) => {
       this.options.log.warn({ host, err: error }, 'penalty not shared with the other fetchers');
@@ -71,8 +71,8 @@ export class HostReports {
     await this.#sendAll(reports.filter((report) => !waiting.has(report)));
   }
 
-  #isCalm({ host, rateLimited, unavailable, refused, timeouts }: HostFeedback): boolean {
-    return rateLimited + unavailable + refused + timeouts === 0 && this.options.penalties.gapMs(host) === 0;
+  #isCalm({ host, troubles }: HostFeedback): boolean {
+    return troubles.length === 0 && this.options.penalties.gapMs(host) === 0;
   }
 
   async #sendAll(reports: HostFeedback[]): Promise<void> {
@@ -92,11 +92,7 @@ export class HostReports {
         host,
         ok: 0,
         meanMs: 0,
-        rateLimited: 0,
-        unavailable: 0,
-        refused: 0,
-        timeouts: 0,
-        retryMs: null,
+        troubles: [],
       };
       this.#pending.set(host, report);
     }
@@ -120,4 +116,16 @@ export class HostReports {
 function backoffGap({ kind, gapMs }: Trouble): number {
   if (kind === 'timeouts') return gapMs;
   return Math.min(MAX_GAP_MS, Math.max(2 * gapMs, MIN_BACKOFF_GAP_MS));
+}
+
+const STATUS = { rateLimited: 429, unavailable: 503, refused: 0, timeouts: 0 } as const;
+
+function seen({ kind, retryMs }: Trouble, no: number): HostTrouble {
+  return {
+    kind: kind === 'timeouts' ? 'timeout' : kind,
+    status: STATUS[kind],
+    urlH: no.toString(16).padStart(16, '0'),
+    team: null,
+    retryMs,
+  };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { HostFeedback, RobotsDone } from '@troupe/contracts';
+import type { HostFeedback, HostTrouble, RobotsDone, TroubleKind } from '@troupe/contracts';
 import { grantsOf, PoolTurns } from '../pool/turns.fixture.js';
 import { domainActor } from './domain.actor.js';
 
@@ -17,14 +17,18 @@ function feedback(rest: Partial<HostFeedback>): HostFeedback {
     host: HOST,
     ok: 0,
     meanMs: 0,
-    rateLimited: 0,
-    unavailable: 0,
-    refused: 0,
-    timeouts: 0,
-    retryMs: null,
+    troubles: [],
     ...rest,
   };
 }
+
+const trouble = (kind: TroubleKind, retryMs: number | null = null): HostTrouble => ({
+  kind,
+  status: 0,
+  urlH: '00000000000000aa',
+  team: null,
+  retryMs,
+});
 
 describe('a host', () => {
   it('grants at once to those who do not consult robots.txt', () => {
@@ -93,7 +97,7 @@ describe('a host', () => {
   it('tells every claimant of a penalty, and of its end', () => {
     const host = hostOf();
     host.turn(host.demand('crawl/a', 1), host.demand('batch/b', 1));
-    const grants = grantsOf(host.turn(feedback({ rateLimited: 1, retryMs: 5_000 })));
+    const grants = grantsOf(host.turn(feedback({ troubles: [trouble('rateLimited', 5_000)] })));
     for (const name of ['crawl/a', 'batch/b'])
       expect(grants[name]).toMatchObject({ gapMs: 1_000, pauseMs: 5_000, tokens: [{}] });
     expect(grantsOf(host.turn(feedback({ ok: 1, meanMs: 50 })))).toEqual({});
@@ -105,7 +109,9 @@ describe('a host', () => {
     const host = hostOf();
     const { tokens } = grantsOf(host.turn(host.demand('crawl/a', 4)))['crawl/a']!;
     expect(tokens).toHaveLength(4);
-    expect(grantsOf(host.turn(feedback({ unavailable: 1 })))['crawl/a']).toMatchObject({ revoke: [2, 3] });
+    expect(grantsOf(host.turn(feedback({ troubles: [trouble('unavailable')] })))['crawl/a']).toMatchObject({
+      revoke: [2, 3],
+    });
   });
 
   it('gives the slots of a claimant that fell silent to others', () => {

@@ -349,6 +349,7 @@ export class SimStore implements ActorStore {
         for (const tables of this.jobs.values()) tables.commands.delete(row.id);
         return;
       case 'excluded.insert':
+      case 'host.upsert':
       case 'scrape.insert':
       case 'delivery.attempt':
       case 'delivery.end':

@@ -75,7 +75,7 @@ export type Kick =
       pauseV?: number;
     }
   /** One request that finds out whether a host that was down answers again; told to its actor by `HostFeedback.probe`. */
-  | { type: 'Kick'; task: 'probe'; actor: ActorKey; host: string; url: string }
+  | { type: 'Kick'; task: 'probe'; actor: ActorKey; host: string; url: string; pauseV?: undefined }
   | {
       type: 'Kick';
       task: 'sitemap';

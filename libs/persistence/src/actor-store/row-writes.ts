@@ -175,6 +175,30 @@ const STATEMENTS: Statements = {
       (r) => r.tokens ?? null,
     ],
   }),
+  'host.upsert': () => ({
+    name: 'host-upsert',
+    text: `INSERT INTO host (host, state, rate, max_conn, gap_ms, since, until, plateau_rate, plateau_ms, last, updated_at)
+      SELECT host, state, rate, max_conn, gap_ms, to_timestamp(since_ms / 1000), to_timestamp(until_ms / 1000), plateau_rate,
+        plateau_ms, last::jsonb, now()
+      FROM unnest($1::text[], $2::text[], $3::float8[], $4::int[], $5::int[], $6::float8[], $7::float8[], $8::float8[],
+        $9::int[], $10::text[])
+        AS x(host, state, rate, max_conn, gap_ms, since_ms, until_ms, plateau_rate, plateau_ms, last)
+      ON CONFLICT (host) DO UPDATE SET state = EXCLUDED.state, rate = EXCLUDED.rate, max_conn = EXCLUDED.max_conn,
+        gap_ms = EXCLUDED.gap_ms, since = EXCLUDED.since, until = EXCLUDED.until, plateau_rate = EXCLUDED.plateau_rate,
+        plateau_ms = EXCLUDED.plateau_ms, last = EXCLUDED.last, updated_at = EXCLUDED.updated_at`,
+    columns: [
+      (r) => r.host,
+      (r) => r.state,
+      (r) => r.pagesPerSecond,
+      (r) => r.maxConn,
+      (r) => whole(r.gapMs),
+      (r) => r.sinceMs,
+      (r) => r.untilMs,
+      (r) => r.plateau?.pagesPerSecond ?? null,
+      (r) => whole(r.plateau?.ms ?? null),
+      (r) => storableJson(r.reasons),
+    ],
+  }),
   'command.delete': () => ({
     name: 'command-delete',
     text: `DELETE FROM cmd_outbox c USING unnest($1::uuid[]) AS x(id) WHERE c.id = x.id`,
@@ -249,6 +273,7 @@ const REPLACED: { [K in RowOp['op']]?: (row: Op<K>) => string } = {
   'frontier.mark': (r) => `${r.jobNo} ${r.item}`,
   'lane.started': (r) => `${r.jobNo} ${r.lane}`,
   'job.update': (r) => r.jobNo,
+  'host.upsert': (r) => r.host,
   'ledger.upsert': (r) => `${r.jobNo} ${r.team} ${r.kind}`,
 };
 
