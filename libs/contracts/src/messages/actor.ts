@@ -131,6 +131,10 @@ export interface LaneEnd {
   unrun: number[];
   /** @default none */
   browser?: number[];
+  /** With `penalty`: no lane of this host before this many ms from receipt. @default 0 */
+  retryMs?: number;
+  /** With `penalty`: nobody knows what robots.txt of the host says, so its items wait. @default false */
+  robotsUnreadable?: boolean;
   pages: PageResult[];
 }
 
