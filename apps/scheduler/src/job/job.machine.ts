@@ -43,7 +43,7 @@ import { Pools, poolOfTeam } from './pools.js';
 import { leaveOut } from './exclusion.js';
 import { HOST_DOWN, putBack, settle } from './settlement.js';
 import { noteHosts, noteTrouble } from './slow-hosts.js';
-import { MAX_STRIKES, nextTry, untried, type Again } from './tries.js';
+import { MAX_STRIKES, nextTry, ROBOTS_UNREADABLE, untried, type Again } from './tries.js';
 import { TurnScratch, type Settled } from './turn-scratch.js';
 import { hasUntoldPages, tellListener } from './webhook-notice.js';
 
@@ -255,8 +255,8 @@ class Proposals {
 
   /** Rules that could not be read for so long forbid. A crawl whose start page cannot be had is to fail before long. */
   private withPatience(page: PageResult): PageResult {
-    if (!page.retryable || !page.robotsUnreadable) return page;
-    if (this.state.kind === 'crawl' && page.item === SEED_ITEM) return { ...page, robotsUnreadable: false };
+    if (!page.retryable || page.rule !== ROBOTS_UNREADABLE) return page;
+    if (this.state.kind === 'crawl' && page.item === SEED_ITEM) return { ...page, rule: 'SCRAPE_SITE_ERROR' };
     return isOutOfPatience(this.state, this.ctx) ? { ...page, outcome: 'robots', rule: null, retryable: false } : page;
   }
 }

@@ -177,7 +177,7 @@ describe('a host', () => {
 });
 
 describe('a robots.txt that cannot be read', () => {
-  const unread = (item: LaneItem) => busy(item, { statusCode: 0, robotsUnreadable: true, retryAfterMs: 5_000 });
+  const unread = (item: LaneItem) => busy(item, { statusCode: 0, rule: 'robots-unreadable', retryAfterMs: 5_000 });
 
   it('makes its pages wait without a try or a strike', () => {
     const run = crawl('/a', '/b');
@@ -215,6 +215,7 @@ describe('a robots.txt that cannot be read', () => {
     run.turn(startOfCrawl());
     run.runAll(unread);
     expect(run.last).toMatchObject({ status: 'failed', error: 'refused' });
+    expect(run.errors).toMatchObject([{ code: 'SCRAPE_SITE_ERROR' }]);
   });
 });
 

@@ -10,6 +10,8 @@ import type { HostView } from './job.state.js';
 export const MAX_STRIKES = 3;
 /** Strikes or not: so the job ends, whatever its hosts do. */
 export const MAX_TRIES = 30;
+/** Of a page that was not asked for, because nobody knows what its host's robots.txt says. */
+export const ROBOTS_UNREADABLE = 'robots-unreadable';
 
 const WAITS_MS = [2_000, 8_000] as const;
 /** A host that answers some URLs and fails others for long is asked rarely. */
@@ -35,7 +37,7 @@ export interface Again {
 /** null: it ends with this result. */
 export function nextTry(page: PageResult, row: FrontierRow, view: Readonly<HostView>, now: number): Again | null {
   if (!page.retryable) return null;
-  if (page.robotsUnreadable) return untried(row, page.retryAfterMs ?? undefined);
+  if (page.rule === ROBOTS_UNREADABLE) return untried(row, page.retryAfterMs ?? undefined);
   const tries = (row.tries ?? 0) + 1;
   const attempt = isExcused(page, view, now) ? page.attempt - 1 : page.attempt;
   if (attempt >= MAX_STRIKES || tries >= MAX_TRIES) return null;
@@ -44,7 +46,7 @@ export function nextTry(page: PageResult, row: FrontierRow, view: Readonly<HostV
 
 /** It was not asked for, because its host's robots.txt could not be read: neither a try nor a strike. */
 export function untried(row: FrontierRow, waitMs = ROBOTS_WAIT_MS): Again {
-  return { attempt: row.attempt, tries: row.tries ?? 0, waitMs: bounded(waitMs), rule: 'robots-unreadable' };
+  return { attempt: row.attempt, tries: row.tries ?? 0, waitMs: bounded(waitMs), rule: ROBOTS_UNREADABLE };
 }
 
 function isExcused(page: PageResult, view: Readonly<HostView>, now: number): boolean {
