@@ -163,6 +163,8 @@ export interface RobotsDone {
   /** The answer says what the host wants; otherwise the last known delay holds and the file is asked for again. @default true */
   ok?: boolean;
   crawlDelayMs: number | null;
+  /** Of an answer that is not `ok`: Retry-After in ms. @default null */
+  retryAfterMs?: number | null;
   sitemaps: string[];
   error: { code: ErrorCode; message: string } | null;
 }
