@@ -64,6 +64,8 @@ export interface RobotsRulesOptions {
   store: RobotsStore;
   fetch: Pick<ExpressFetch, 'get'>;
   log: { warn(context: object, message: string): void };
+  /** @default performance */
+  clock?: { now(): number };
 }
 
 const FRESH_MS = 24 * 60 * 60_000;
@@ -83,15 +85,18 @@ const MEMORY_BYTES = 32 * 1024 * 1024;
 const ENTRY_BYTES = 500;
 
 export class RobotsRules {
-  readonly #known = new LRUCache<string, Loaded>({
-    maxSize: MEMORY_BYTES,
-    sizeCalculation: ({ bytes }) => bytes + ENTRY_BYTES,
-  });
+  readonly #known: LRUCache<string, Loaded>;
   readonly #loading = new Map<string, Promise<Loaded>>();
   /** How often in a row a host gave no answer. */
   readonly #failures = new LRUCache<string, number>({ max: REMEMBERED_FAILURES });
 
-  constructor(private readonly options: RobotsRulesOptions) {}
+  constructor(private readonly options: RobotsRulesOptions) {
+    this.#known = new LRUCache({
+      maxSize: MEMORY_BYTES,
+      sizeCalculation: ({ bytes }) => bytes + ENTRY_BYTES,
+      perf: options.clock ?? performance,
+    });
+  }
 
   /**
    * Rules that hold for a URL.

@@ -108,12 +108,7 @@ export class SinglePages {
     return true;
   }
 
-  #guardFor(
-    host: string,
-    request: SinglePageRequest,
-    placeWaitMs: number,
-    onOwnHost: () => Promise<void>,
-  ): HopGuard {
+  #guardFor(host: string, request: SinglePageRequest, placeWaitMs: number, onOwnHost: () => Promise<void>): HopGuard {
     const { robots, penalties, express } = this.parts;
     const { robotsAgent, onlyHosts, signal } = request;
     return new HopGuard({

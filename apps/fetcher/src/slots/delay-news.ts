@@ -29,7 +29,15 @@ export class DelayNews {
     if (times >= MAX_TIMES) return false;
     this.#told.set(host, times + 1, { ttl: this.#told.getRemainingTTL(host) || PATIENCE_MS });
     try {
-      await this.#send(host, { type: 'RobotsDone', host, status: 200, ok: true, crawlDelayMs, sitemaps: [], error: null });
+      await this.#send(host, {
+        type: 'RobotsDone',
+        host,
+        status: 200,
+        ok: true,
+        crawlDelayMs,
+        sitemaps: [],
+        error: null,
+      });
       return true;
     } catch (error) {
       this.options.log.warn({ host, err: error }, 'crawl-delay not told to the actor of its host');

@@ -3,7 +3,14 @@
  * 100 ms, else once a second. Of many hosts without trouble only a few are told each second: their actors learn nothing
  * urgent, and each report costs one of them a turn. Nothing is decided here: one URL's trouble is not its host's.
  */
-import { actorKey, MAX_TROUBLES, type HostFeedback, type HostTrouble, type TroubleKind, type Uuid } from '@troupe/contracts';
+import {
+  actorKey,
+  MAX_TROUBLES,
+  type HostFeedback,
+  type HostTrouble,
+  type TroubleKind,
+  type Uuid,
+} from '@troupe/contracts';
 import { fingerprint } from '@troupe/frontier';
 import type { Mailboxes, Penalties } from '../ports.js';
 import { TroubleRows } from './trouble-rows.js';
@@ -78,7 +85,10 @@ export class HostReports {
       retryMs: retryMs === null ? null : Math.min(retryMs, MAX_RETRY_MS),
     };
     if (pending.report.troubles.length < MAX_TROUBLES) pending.report.troubles.push(trouble);
-    pending.dueAt = Math.min(pending.dueAt, Math.max(performance.now(), (this.#left.get(host) ?? -Infinity) + URGENT_MS));
+    pending.dueAt = Math.min(
+      pending.dueAt,
+      Math.max(performance.now(), (this.#left.get(host) ?? -Infinity) + URGENT_MS),
+    );
     this.#wakeAt(pending.dueAt);
     return this.#rows.trouble(host, { url, retryMs: trouble.retryMs });
   }
