@@ -96,6 +96,8 @@ export interface PageResult {
   retryable: boolean;
   /** With `retryable`: do not repeat before this many ms. */
   retryAfterMs: number | null;
+  /** With `retryable`: it was not asked for, because nobody knows what robots.txt says. @default false */
+  robotsUnreadable?: boolean;
   /** Uncompressed bytes of the stored JSON. */
   bytes: number;
   /** Exactly one of the two is set for `ok`: the packed document as base64, or the key of its blob. */
@@ -310,6 +312,8 @@ export interface JobProgress {
   total: number;
   completed: number;
   ord: number;
+  /** As in the job's row. @default none */
+  slowHosts?: string[];
 }
 
 /** Several messages of one worker to one actor in one piece of mail; each keeps its own identity class. */

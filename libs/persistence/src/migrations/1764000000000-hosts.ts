@@ -2,7 +2,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * `host`: how each host is treated and why. `host_setting`: what operators want for one, or for all below a suffix.
- * `frontier.not_before`, `frontier.rule`: an item that waits for its next try, and for what.
+ * `frontier.not_before`, `frontier.rule`: an item that waits for its next try, and for what. `frontier.tries`: how often it was
+ * tried. `job.slow_hosts`: names of hosts of a running job that are slowed, down, paused or held.
  */
 const CHANGES = `
 CREATE TABLE IF NOT EXISTS host (
@@ -32,7 +33,9 @@ CREATE TABLE IF NOT EXISTS host_setting (
   note text,
   updated_at timestamptz NOT NULL DEFAULT now()
 );
-ALTER TABLE frontier ADD COLUMN IF NOT EXISTS not_before timestamptz, ADD COLUMN IF NOT EXISTS rule text;`;
+ALTER TABLE frontier ADD COLUMN IF NOT EXISTS not_before timestamptz, ADD COLUMN IF NOT EXISTS rule text;
+ALTER TABLE frontier ADD COLUMN IF NOT EXISTS tries smallint NOT NULL DEFAULT 0;
+ALTER TABLE job ADD COLUMN IF NOT EXISTS slow_hosts jsonb NOT NULL DEFAULT '[]';`;
 
 export class Hosts1764000000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
