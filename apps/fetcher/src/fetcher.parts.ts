@@ -20,6 +20,7 @@ import {
   BlockedHosts,
   ChangeHistory,
   createPool,
+  HostSettings,
   OpenItems,
   PageCacheRepository,
   RobotsCache,
@@ -44,6 +45,7 @@ import {
   type Browsers,
   type FetchEngine,
 } from './engines/index.js';
+import { HostProbe } from './kickoff/host-probe.js';
 import { KickRunner } from './kickoff/kick-runner.js';
 import { SitemapKick } from './kickoff/sitemap-kick.js';
 import { LaneConsumer } from './lanes/lane.consumer.js';
@@ -62,9 +64,11 @@ import { RobotsJudge } from './robots/robots-judge.js';
 import { RobotsRules } from './robots/robots-rules.js';
 import { ScrapeRunner } from './scrape/scrape-runner.js';
 import { SinglePages } from './scrape/single-pages.js';
+import { DelayNews } from './slots/delay-news.js';
 import { ExpressFetch } from './slots/express-fetch.js';
 import { ExpressSlots } from './slots/express-slots.js';
 import { HostReports } from './slots/host-reports.js';
+import { HostTreatment } from './slots/host-treatment.js';
 import { SlotClock } from './slots/slot-clock.js';
 
 export interface FetcherContext {
@@ -122,11 +126,20 @@ export class FetcherParts {
     if (!servesHttp) await loadBrowserStack();
     const boards = await startBoards(context, hasBrowser);
     const { converter, stopConverter } = createConverter(context);
-    const { slots, standing, penalties, cancels, pauses, browsers } = boards;
+    const { slots, standing, cancels, pauses, browsers } = boards;
+    const settings = await HostSettings.watch(pool, (error) =>
+      log.warn({ err: error }, 'the settings of hosts were not read'),
+    );
+    const penalties = new HostTreatment({
+      board: boards.penalties,
+      settings,
+      expressConn: config.hostExpressConn,
+      maxCrawlDelayMs: config.hostMaxCrawlDelay * 1000,
+    });
     const mailboxes = new ActorBus(context.link);
     const reports = new HostReports({ mailboxes, penalties, instance, log });
-    const express = new ExpressSlots({ board: slots, perHost: config.hostExpressConn, instance, log });
-    const fetch = new ExpressFetch({ engine: engines.http, express, penalties });
+    const express = new ExpressSlots({ board: slots, penalties, instance, log });
+    const fetch = new ExpressFetch({ engine: engines.http, express, penalties, reports });
     const robots = new RobotsRules({ store: new RobotsCache(pool), fetch, log });
     const { cache, writer } = createCache({ config, log, metrics, pool, blobs: roots.cache });
     const differ = new DiffThread();
@@ -155,6 +168,7 @@ export class FetcherParts {
           penalties,
           express,
           reports,
+          delays: new DelayNews({ mailboxes, instance, log }),
           clock: new SlotClock(undefined, politenessCounts(metrics)),
           pages,
           cache,
@@ -169,7 +183,11 @@ export class FetcherParts {
         },
         config.fetcherConcurrency,
       ),
-      new KickRunner({ ...common, sitemaps: new SitemapKick(fetch, robots) }),
+      new KickRunner({
+        ...common,
+        sitemaps: new SitemapKick(fetch, robots),
+        probe: new HostProbe({ engine: engines.http, express, reports }),
+      }),
       new SiteMapper({
         single,
         sitemaps: new SitemapFinder(fetch, robots, productOf(config.userAgent)),
@@ -199,6 +217,7 @@ export class FetcherParts {
         await reports.flush();
         await boards.stop();
         blocklist.stop();
+        settings.stop();
         teamProxies.stop();
         await Promise.all([stopConverter(), closeEngines(), differ.stop(), writer.drain()]);
         roots.close();

@@ -121,6 +121,10 @@ export class TroupeConfig {
   /** From one page start to the next on each connection: a host is asked at most `hostMaxConn / hostGapMs` times, 40 a second. */
   @toInt @IsInt() @Min(0) @Max(120_000) readonly hostGapMs: number = 100;
   @toInt @IsInt() @Min(1) @Max(256) readonly hostExpressConn: number = 4;
+  /** Minutes without a clean answer after which the URLs of a host that is down are given up. */
+  @toInt @IsInt() @Min(1) @Max(10_080) readonly hostGiveUp: number = 30;
+  /** Seconds; a longer crawl-delay counts as this. */
+  @toInt @IsInt() @Min(1) @Max(86_400) readonly hostMaxCrawlDelay: number = 60;
   @toInt @IsInt() @Min(1) @Max(100_000) readonly teamConcurrency: number = 10;
   @toBoolean @IsBoolean() readonly rateLimits: boolean = false;
   @toBoolean @IsBoolean() readonly billing: boolean = false;

@@ -11,7 +11,7 @@ export { publishPatiently } from './publish-patiently.js';
 export { MailBundler, type MailBundlerOptions } from './mail-bundler.js';
 export { SlotBoard, type SlotClaim, type SlotRenewal, type SlotTaken, type SlotVerdict } from './slot-board.js';
 export type { SlotHold } from './slot-hold.js';
-export { PenaltyBoard, type Penalty, type PenaltyListener } from './penalty-board.js';
+export { PenaltyBoard, type HostView } from './penalty-board.js';
 export { CancelBoard } from './cancel-board.js';
 export { PauseBoard } from './pause-board.js';
 export { MemberBoard, type Member, type MemberBoardOptions } from './member-board.js';

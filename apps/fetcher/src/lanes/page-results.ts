@@ -2,6 +2,10 @@
 import type { LaneItem, PageResult, TroupeError } from '@troupe/contracts';
 import type { FetchedPage } from '../pages/page-fetcher.js';
 import type { Refusal } from '../pages/hop-guard.js';
+import type { RobotsUnreadableError } from '../robots/robots-rules.js';
+
+/** Rule of an item that waits for robots.txt; not an error code. */
+const ROBOTS_UNREADABLE = 'robots-unreadable';
 
 export interface PageContext {
   item: LaneItem;
@@ -71,6 +75,11 @@ export function failedResult(
     retryable: error.retryable,
     retryAfterMs: error.retryable ? retryAfterMs : null,
   };
+}
+
+/** Nobody knows yet whether the page may be fetched. */
+export function unreadableResult(context: PageContext, error: RobotsUnreadableError): PageResult {
+  return { ...failedResult(context, error, error.retryMs, 0), rule: ROBOTS_UNREADABLE, credits: 0 };
 }
 
 export function refusedResult(context: PageContext, refusal: Refusal): PageResult {

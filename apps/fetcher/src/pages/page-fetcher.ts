@@ -20,6 +20,7 @@ import {
   type ProxyClass,
   type ScrapeSpec,
   type TraceParent,
+  type TroubleKind,
   type Uuid,
 } from '@troupe/contracts';
 import type { CacheUse, Remembered } from '../cache/index.js';
@@ -36,7 +37,6 @@ import { timezoneOf } from '../engines/page-context.js';
 import { isClientFault, isTurnedAway, type Ladder, type RungResult } from '../engines/ladder.js';
 import { StealthHosts } from '../proxies/index.js';
 import { BusyAnswerError, busyKind, isBusy, TransportError } from './transport-error.js';
-import type { TroubleKind } from '../slots/host-reports.js';
 
 export interface PageRequest {
   url: string;

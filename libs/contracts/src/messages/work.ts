@@ -74,6 +74,8 @@ export type Kick =
       /** As in `Lane`; absent when a host asks. */
       pauseV?: number;
     }
+  /** One request that finds out whether a host that was down answers again; told to its actor by `HostFeedback.probe`. */
+  | { type: 'Kick'; task: 'probe'; actor: ActorKey; host: string; url: string; pauseV?: undefined }
   | {
       type: 'Kick';
       task: 'sitemap';

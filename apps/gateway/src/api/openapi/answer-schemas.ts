@@ -180,6 +180,8 @@ export const ANSWER_SCHEMAS = {
     completed: count,
     creditsUsed: count,
     expiresAt: time,
+    'paused?': flag,
+    'throttled?': listOf(inComponents('ThrottledHost')),
     'createdAt?': time,
     'completedAt?': time,
     'duration?': count,

@@ -39,7 +39,7 @@ export function ledgerToV2(ledger: JobLedger, { skip, limit, outcome }: LedgerQu
 
 /** What is not known is left out. */
 function entryToV2(jobNo: JobNo, entry: LedgerEntry) {
-  const { url, outcome, rule, depth, parent, status, bytes, ms, engine, attempts, at } = entry;
+  const { url, outcome, rule, depth, parent, status, bytes, ms, engine, attempts, notBefore, at } = entry;
   const optional = { rule, parent, status, bytes, ms, engine };
   return {
     url,
@@ -48,6 +48,7 @@ function entryToV2(jobNo: JobNo, entry: LedgerEntry) {
     depth,
     ...(entry.fromHistory ? { source: 'history' } : {}),
     attempts,
+    ...(notBefore === null ? {} : { notBefore: notBefore.toISOString() }),
     at: at.toISOString(),
     ...(outcome === 'ok' ? { scrapeId: scrapeIdOf(jobNo, entry.item) } : {}),
   };
