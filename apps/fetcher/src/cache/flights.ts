@@ -8,7 +8,7 @@ import { flightSubject, isTroupeError, type ScrapeSpec, type Uuid } from '@troup
 import type { FlightBoard, FlightClaim, FlightHold, FlightHolder, Rpc } from '@troupe/messaging';
 import type { CachedPageMeta } from '@troupe/persistence';
 import { LRUCache } from 'lru-cache';
-import { flightKeyOf, isPersonal, responseOf } from './cached-page.js';
+import { flightKeyOf, isFresh, isPersonal, responseOf } from './cached-page.js';
 import { Flight, type FlightNews, type Landed } from './flight.js';
 import type { Remembered, Sharing } from './page-cache.js';
 
@@ -70,6 +70,8 @@ export interface OwnFlight extends Sharing {
 export interface FlightQuestion {
   key: string;
   maxAgeMs: number;
+  /** null: any, and what is not there yet is waited for. */
+  minAgeMs: number | null;
   waitMs: number;
 }
 
@@ -108,8 +110,8 @@ export class Flights {
   }
 
   /** For waiters elsewhere. */
-  async answer({ key, maxAgeMs, waitMs }: FlightQuestion): Promise<{ head: FlightReply; body?: Uint8Array }> {
-    const answer = await this.#answerOwn(key, { maxAgeMs, waitMs: Math.min(waitMs, POLL_MS), signal: null });
+  async answer(question: FlightQuestion): Promise<{ head: FlightReply; body?: Uint8Array }> {
+    const answer = await this.#answerOwn({ ...question, waitMs: Math.min(question.waitMs, POLL_MS) }, null);
     if (answer.type !== 'landed') return { head: { type: answer.type } };
     const { meta, at, body } = answer.page;
     return { head: { type: 'landed', meta, at: at.toISOString() }, body };
@@ -193,14 +195,13 @@ export class Flights {
     await work(held, this.parts.board).catch((error: unknown) => this.#failed(error));
   }
 
-  async #answerOwn(
-    key: string,
-    { maxAgeMs, waitMs, signal }: { maxAgeMs: number; waitMs: number; signal: AbortSignal | null },
-  ): Promise<Answer> {
+  /** @param signal of somebody in this process */
+  async #answerOwn(question: FlightQuestion, signal: AbortSignal | null): Promise<Answer> {
+    const { key, minAgeMs, waitMs } = question;
     const page = this.#landed.get(key);
-    if (page !== undefined && performance.now() - page.landedMs < maxAgeMs) return { type: 'landed', page };
+    if (page !== undefined && isFresh(performance.now() - page.landedMs, question)) return { type: 'landed', page };
     const flight = this.#own.get(key);
-    if (flight === undefined) return { type: 'gone' };
+    if (flight === undefined || minAgeMs !== null) return { type: 'gone' };
     return (await flight.wait(waitMs, signal)) ?? { type: 'wait' };
   }
 
@@ -208,13 +209,14 @@ export class Flights {
   async #ask(fetcher: string, key: string, { spec, signal, from }: FlightWish, patienceMs: number): Promise<Answer> {
     // Whoever has handed the page over has looked into the index, and had nothing that is new enough.
     const maxAgeMs = from === undefined ? spec.cache.maxAgeMs : Number.MAX_SAFE_INTEGER;
+    const { minAgeMs } = spec.cache;
     if (fetcher === this.parts.board?.fetcher)
-      return this.#answerOwn(key, { maxAgeMs, waitMs: Math.max(0, patienceMs), signal });
+      return this.#answerOwn({ key, maxAgeMs, minAgeMs, waitMs: Math.max(0, patienceMs) }, signal);
     const endsAtMs = performance.now() + patienceMs;
     let heardAtMs = performance.now();
     for (;;) {
       const waitMs = Math.max(0, Math.min(POLL_MS, Math.round(endsAtMs - performance.now())));
-      const answer = await this.#poll(fetcher, { key, maxAgeMs, waitMs });
+      const answer = await this.#poll(fetcher, { key, maxAgeMs, minAgeMs, waitMs });
       if (answer !== null && answer.type !== 'wait') return answer;
       if (answer !== null) heardAtMs = performance.now();
       else if (performance.now() - heardAtMs > SILENCE_MS) return { type: 'gone' };
@@ -223,8 +225,8 @@ export class Flights {
   }
 
   #poll(fetcher: string, question: FlightQuestion): Promise<Answer | null> {
-    const { key, maxAgeMs, waitMs } = question;
-    const id = `${fetcher} ${key} ${maxAgeMs} ${waitMs === 0}`;
+    const { key, maxAgeMs, minAgeMs, waitMs } = question;
+    const id = [fetcher, key, maxAgeMs, minAgeMs, waitMs === 0].join(' ');
     let poll = this.#polls.get(id);
     if (poll === undefined) {
       poll = this.#question(fetcher, question).finally(() => this.#polls.delete(id));
@@ -258,8 +260,7 @@ export class Flights {
 
 /** A page that somebody else has fetched may stand for it. */
 function mayJoin({ spec, from }: FlightWish): boolean {
-  const { maxAgeMs, minAgeMs } = spec.cache;
-  return !isPersonal(spec) && minAgeMs === null && (maxAgeMs > 0 || from !== undefined);
+  return !isPersonal(spec) && (spec.cache.maxAgeMs > 0 || from !== undefined);
 }
 
 /** Its page may stand for others. */

@@ -328,8 +328,13 @@ export class PageFetcher {
     if (conditions === null) return null;
     const response = await this.#ask(climb, lowestRung(proxy), conditions);
     request.onAnswer();
-    const isUnchanged = !(response instanceof TransportError) && response.statusCode === 304;
-    const confirmed = isUnchanged ? await this.#confirm(response, request) : null;
+    if (response instanceof TransportError) {
+      await request.onClimb();
+      return null;
+    }
+    // A host that asks for less is not asked once more.
+    if (isPlainlyBusy(response)) return this.#convert(response, climb);
+    const confirmed = response.statusCode === 304 ? await this.#confirm(response, request) : null;
     if (confirmed !== null) return this.#convert(confirmed, climb);
     await request.onClimb();
     return null;
