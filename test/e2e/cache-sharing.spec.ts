@@ -119,7 +119,9 @@ describe('a page that is scraped again the moment its answer is there', () => {
       expect(statesOf(seconds)).toEqual(times(200, 'hit'));
       expect(asked('/again/')).toBe(200);
       expect(seconds.every(({ metadata }) => metadata.creditsUsed === 1)).toBe(true);
-      expect(seconds.every(({ metadata }) => Math.abs(Date.parse(metadata.cachedAt!) - Date.now()) < 60_000)).toBe(true);
+      expect(seconds.every(({ metadata }) => Math.abs(Date.parse(metadata.cachedAt!) - Date.now()) < 60_000)).toBe(
+        true,
+      );
     },
     TEST_TIMEOUT_MS,
   );

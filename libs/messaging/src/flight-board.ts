@@ -76,11 +76,7 @@ export class FlightBoard {
   }
 
   /** @param on `revision` null: whatever is there. @returns null: something else is there */
-  async #put(
-    key: string,
-    value: string,
-    on: { lifeMs: number; revision: number | null },
-  ): Promise<number | null> {
+  async #put(key: string, value: string, on: { lifeMs: number; revision: number | null }): Promise<number | null> {
     try {
       const { seq } = await this.link.js.publish(`$KV.${BUCKETS.flight}.${key}`, value, {
         timeout: TIMEOUT_MS,

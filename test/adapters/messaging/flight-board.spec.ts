@@ -15,9 +15,7 @@ describe('a page under way', () => {
 
   beforeAll(async () => {
     server = await TestNatsServer.start();
-    links = await Promise.all(
-      ['a', 'b'].map((name) => NatsLink.open({ server: { natsUrl: server.url }, name })),
-    );
+    links = await Promise.all(['a', 'b'].map((name) => NatsLink.open({ server: { natsUrl: server.url }, name })));
     await Promise.all(links.map((link) => link.ensureTopology()));
     a = new FlightBoard(links[0]!, 'fetcher-a');
     b = new FlightBoard(links[1]!, 'fetcher-b');

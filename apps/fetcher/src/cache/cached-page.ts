@@ -44,7 +44,10 @@ export function isConsulted({ cache }: ScrapeSpec): boolean {
   return cache.maxAgeMs > 0 || cache.minAgeMs !== null;
 }
 
-export function isFresh(ageMs: number, { maxAgeMs, minAgeMs }: Pick<ScrapeSpec['cache'], 'maxAgeMs' | 'minAgeMs'>): boolean {
+export function isFresh(
+  ageMs: number,
+  { maxAgeMs, minAgeMs }: Pick<ScrapeSpec['cache'], 'maxAgeMs' | 'minAgeMs'>,
+): boolean {
   return ageMs < maxAgeMs && (minAgeMs === null || ageMs >= minAgeMs);
 }
 

@@ -130,7 +130,7 @@ export class Flights {
       const holder = from === null ? await board.find(key) : null;
       return holder === null ? null : { holder };
     };
-    for (let next = await claim(null); next !== null; ) {
+    for (let next = await claim(null); next !== null;) {
       if ('held' in next) return { flight: this.#begin(key, Promise.resolve(next.held), wish.signal) };
       const { holder } = next;
       if (holder.fetcher === wish.from) {

@@ -433,7 +433,8 @@ function isSeen({ captured }: EngineResponse): boolean {
 function resultOf(rung: Rung): RungResult | null {
   if (rung.type === 'error') return { type: 'error', error: rung.error };
   const { response, converted, isBusy, head } = rung.answer;
-  if (isBusy || converted.isDocument || response.revalidated === true || refreshTarget(rung.answer) !== null) return null;
+  if (isBusy || converted.isDocument || response.revalidated === true || refreshTarget(rung.answer) !== null)
+    return null;
   return { type: 'answer', response: { ...response, body: head }, verdict: converted.verdict };
 }
 
