@@ -152,6 +152,8 @@ const SCRAPE_OPTIONS: Refused[] = [
     options: expect.arrayContaining(['basic', 'stealth', 'auto', 'enhanced']),
   }),
   wrongType({ proxy: 1 }, ['proxy'], 'string', 'number'),
+  row({ revalidate: 'page' }, ['revalidate'], 'invalid_enum_value', { received: 'page', options: ['source'] }),
+  wrongType({ revalidate: true }, ['revalidate'], 'string', 'boolean'),
   wrongType({ formats: 'markdown' }, ['formats'], 'array', 'string'),
   row({ formats: ['markdown', 'nope'] }, ['formats', 1], 'invalid_enum_value'),
   row({ formats: ['changeTracking'] }, ['formats'], 'custom'),
@@ -515,6 +517,7 @@ const LEGAL: Json = {
   blockAds: false,
   proxy: 'basic',
   storeInCache: false,
+  revalidate: 'source',
   zeroDataRetention: false,
 };
 const V2_LEGAL: Json = {

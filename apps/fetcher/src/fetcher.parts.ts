@@ -1,12 +1,13 @@
 /** The fetcher put together: adapters at the bottom, what the controllers call at the top. */
 import { Artifacts, BlobGatherer, openBlobs, type BlobStore } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
-import { RPC, type Converter, type EngineName, type Tracer } from '@troupe/contracts';
+import { flightSubject, RPC, type Converter, type EngineName, type Tracer } from '@troupe/contracts';
 import { LocalConverter, MeteredConverter, NatsConverter, type ConvertReplyHead } from '@troupe/conversion';
 import { isBlockedHost, parseAllowList, Resolver } from '@troupe/egress';
 import {
   ActorBus,
   CancelBoard,
+  FlightBoard,
   MailBundler,
   MemberBoard,
   PauseBoard,
@@ -28,7 +29,7 @@ import {
 } from '@troupe/persistence';
 import { AdLists } from './ads/index.js';
 import { ArtifactWriter } from './artifacts/artifact-writer.js';
-import { CacheLookups, CacheWriter, KnownUrls, PageCache } from './cache/index.js';
+import { CacheLookups, CacheWriter, Flights, KnownUrls, PageCache, type FlightQuestion } from './cache/index.js';
 import { ChangeTracker } from './changes/change-tracker.js';
 import { DiffThread } from './changes/diff-thread.js';
 import {
@@ -52,7 +53,7 @@ import { LaneConsumer } from './lanes/lane.consumer.js';
 import { SitemapFinder } from './map/sitemap-finder.js';
 import { SiteMapper } from './map/site-mapper.js';
 import { PageModels } from './models/page-models.js';
-import { cacheCounts } from './metrics/cache-counts.js';
+import { cacheCounts, flightCounts } from './metrics/cache-counts.js';
 import { browserCounts, watchBrowsers } from './metrics/browser-counts.js';
 import { FetchCounts, MeteredEngine } from './metrics/metered-engine.js';
 import { politenessCounts } from './metrics/politeness-counts.js';
@@ -82,6 +83,8 @@ export interface FetcherContext {
 
 /** robots.txt, the blocklist, the cache of pages and their histories. */
 const POOL_SIZE = 4;
+/** Of other fetchers, which wait for pages that are fetched here: each of them waits a moment and costs next to nothing. */
+const FLIGHT_QUESTIONS = 10_000;
 const CONVERT_TIMEOUT_MS = 30_000;
 /** Kind under which fetchers with a browser are members a second time. */
 const BROWSER_KIND = 'browser';
@@ -155,6 +158,16 @@ export class FetcherParts {
       hosts: new StealthHosts(),
     });
     const rpc = new Rpc(context.link);
+    const flights = new Flights({
+      board: config.cacheMaxMb > 0 ? new FlightBoard(context.link, instance) : null,
+      rpc,
+      onShared: flightCounts(metrics),
+      log,
+    });
+    const subject = flightSubject(instance);
+    const flightServer = await rpc.serve(subject, { queue: subject, capacity: FLIGHT_QUESTIONS }, (question) =>
+      flights.answer(question as FlightQuestion),
+    );
     const finisher = new PageFinisher({ changes, models: new PageModels(rpc) });
     const single = new SinglePages({ pages, express, penalties, reports, robots, tracer });
     const common = { instance, mailboxes, cancels, pauses, robots };
@@ -199,6 +212,8 @@ export class FetcherParts {
         single,
         pages,
         cache,
+        flights,
+        instance,
         finisher,
         rpc,
         hasBrowser,
@@ -214,6 +229,7 @@ export class FetcherParts {
         ...(serves(config, 'browser') ? { browser: { optional: async () => checkBrowser(hasBrowser) } } : {}),
       },
       async () => {
+        await flightServer.stop();
         await reports.flush();
         await boards.stop();
         blocklist.stop();
@@ -236,7 +252,7 @@ function createCache({ config, log, metrics, pool, blobs }: CacheContext): { cac
   const index = new PageCacheRepository(pool);
   const writer = new CacheWriter({ index, blobs, maxBytes: config.cacheMaxMb * 1_000_000, log });
   const lookups = config.cacheMaxMb > 0 ? new CacheLookups(index) : null;
-  return { cache: new PageCache({ lookups, writer, blobs, log, onLookUp: cacheCounts(metrics) }), writer };
+  return { cache: new PageCache({ lookups, writer, blobs, log, ...cacheCounts(metrics) }), writer };
 }
 
 interface EngineParts {

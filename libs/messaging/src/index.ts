@@ -12,6 +12,7 @@ export { MailBundler, type MailBundlerOptions } from './mail-bundler.js';
 export { SlotBoard, type SlotClaim, type SlotRenewal, type SlotTaken, type SlotVerdict } from './slot-board.js';
 export type { SlotHold } from './slot-hold.js';
 export { PenaltyBoard, type HostView } from './penalty-board.js';
+export { FlightBoard, type FlightClaim, type FlightHold, type FlightHolder } from './flight-board.js';
 export { CancelBoard } from './cancel-board.js';
 export { PauseBoard } from './pause-board.js';
 export { MemberBoard, type Member, type MemberBoardOptions } from './member-board.js';

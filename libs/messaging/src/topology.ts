@@ -38,6 +38,8 @@ interface DesiredBucket {
   storage: StorageType;
   /** Sweeps what nobody needs any more; only `penalty` relies on it. 0 = kept. */
   ttlMs: number;
+  /** Writers may say how long a value lives, and nothing is left of it afterwards. @default false */
+  hasShortLives?: boolean;
 }
 
 function workQueueStream(name: string, subjects: string[], maxAgeMs: number, replicas: number): DesiredStream {
@@ -62,6 +64,7 @@ const DESIRED_BUCKETS: Record<string, DesiredBucket> = {
   [BUCKETS.pause]: { storage: StorageType.File, ttlMs: 49 * HOUR_MS },
   [BUCKETS.partition]: { storage: StorageType.File, ttlMs: 0 },
   [BUCKETS.members]: { storage: StorageType.File, ttlMs: 10 * MINUTE_MS },
+  [BUCKETS.flight]: { storage: StorageType.Memory, ttlMs: HOUR_MS, hasShortLives: true },
 };
 
 export async function ensureStreams(jsm: JetStreamManager, replicas: number): Promise<void> {
@@ -70,10 +73,11 @@ export async function ensureStreams(jsm: JetStreamManager, replicas: number): Pr
 }
 
 export async function ensureBuckets(jsm: JetStreamManager, kvm: Kvm, replicas: number): Promise<void> {
-  for (const [bucket, { storage, ttlMs }] of Object.entries(DESIRED_BUCKETS)) {
+  for (const [bucket, { storage, ttlMs, hasShortLives = false }] of Object.entries(DESIRED_BUCKETS)) {
     const current = await currentStream(jsm, `KV_${bucket}`);
     if (current !== null) await keepBucket(jsm, current, { replicas, ttlMs });
     else await unlessTaken(() => kvm.create(bucket, { storage, ttl: ttlMs, history: 1, replicas, allow_direct: true }));
+    if (hasShortLives) await allowShortLives(jsm, `KV_${bucket}`);
   }
 }
 
@@ -91,6 +95,13 @@ async function keepBucket(
     max_age: maxAge,
     duplicate_window: window,
   });
+}
+
+/** The option of buckets leaves a marker of each value whose life is over: a key would not be as good as new. */
+async function allowShortLives(jsm: JetStreamManager, name: string): Promise<void> {
+  const current = await currentStream(jsm, name);
+  if (current !== null && current.allow_msg_ttl !== true)
+    await jsm.streams.update(name, { ...current, allow_msg_ttl: true });
 }
 
 /** The servers are there, but not enough of them for the copies that were asked for. */

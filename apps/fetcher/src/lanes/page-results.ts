@@ -1,5 +1,5 @@
 /** From what happened to an item to the `PageResult` its job is told. Pure. */
-import type { LaneItem, PageResult, TroupeError } from '@troupe/contracts';
+import { REVALIDATED, type LaneItem, type PageResult, type TroupeError } from '@troupe/contracts';
 import type { FetchedPage } from '../pages/page-fetcher.js';
 import type { Refusal } from '../pages/hop-guard.js';
 import type { RobotsUnreadableError } from '../robots/robots-rules.js';
@@ -48,6 +48,7 @@ export function okResult(
   return {
     ...blank(context),
     outcome: 'ok',
+    rule: page.revalidated === true ? REVALIDATED : null,
     statusCode: page.statusCode,
     ...place,
     credits: page.credits,

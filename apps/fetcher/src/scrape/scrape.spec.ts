@@ -187,6 +187,8 @@ describe('a sync scrape', () => {
         single,
         pages: { recall: () => Promise.resolve(null) },
         cache: new MemoryCache().cache,
+        flights: { find: () => Promise.resolve(null) },
+        instance: 'fetcher-a',
         finisher: { finish: (page) => Promise.resolve(page) },
         rpc,
         hasBrowser: false,

@@ -97,6 +97,8 @@ export interface CacheSpec {
   /** An entry at least this old must exist, no request is made; null: a page that is not in the cache is fetched. */
   minAgeMs: number | null;
   store: boolean;
+  /** A site's word that the source of a page has not changed stands for what scripts made of it. @default it does not */
+  revalidate?: 'source';
 }
 
 /** Comparison with the newest earlier scrape of the same team, URL and tag (spec/formats.md). */

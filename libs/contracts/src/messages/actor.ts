@@ -84,7 +84,7 @@ export interface PageResult {
   attempt: number;
   depth: number;
   outcome: Outcome;
-  /** Error code of `failed`; scope rule or target URL of dropped outcomes. */
+  /** Error code of `failed`; scope rule or target URL of dropped outcomes; `REVALIDATED` or nothing of `ok`. */
   rule: string | null;
   message: string | null;
   statusCode: number;

@@ -1,5 +1,5 @@
 /** What became of every URL of a job, read as one consistent snapshot (spec: `GET …/ledger`). */
-import { FROM_HISTORY, type JobNo, type Outcome } from '@troupe/contracts';
+import { FROM_HISTORY, REVALIDATED, type JobNo, type Outcome } from '@troupe/contracts';
 import type pg from 'pg';
 import { withTransaction } from '../pool.js';
 
@@ -38,6 +38,8 @@ export interface Ledger {
   /** By outcome, without zeros; their sum is `discovered`. */
   counts: Partial<Record<LedgerOutcome, number>>;
   discovered: number;
+  /** Of the good pages: not changed since the cache had them, as their sites said. */
+  revalidated: number;
   /** Links left out, by scope rule. */
   excluded: Partial<Record<string, number>>;
   entries: LedgerEntry[];
@@ -54,7 +56,8 @@ const JOB = `SELECT ${UNDECIDED} AS undecided, coalesce(finished_at, now()) AS a
     (SELECT count(*) FROM frontier WHERE job_no = $1)::int + (SELECT count(*) FROM job_seed WHERE job_no = $1)::int AS open
   FROM job WHERE job_no = $1`;
 
-const COUNTS = `SELECT outcome, count(*)::int AS n FROM url_outcome WHERE job_no = $1 GROUP BY outcome`;
+const COUNTS = `SELECT outcome, count(*)::int AS n, count(*) FILTER (WHERE outcome = 'ok' AND rule = '${REVALIDATED}')::int AS revalidated
+  FROM url_outcome WHERE job_no = $1 GROUP BY outcome`;
 
 const DECIDED = `SELECT item, url, parent_item, depth, outcome, rule, status, bytes, ms, engine, attempts, at,
     NULL::timestamptz AS not_before
@@ -114,7 +117,7 @@ export class LedgerRepository {
       async (client) => {
         const job = (await client.query<JobRecord>(JOB, [jobNo])).rows[0];
         if (job === undefined) return null;
-        const decided = await client.query<{ outcome: LedgerOutcome; n: number }>(COUNTS, [jobNo]);
+        const decided = await client.query<{ outcome: LedgerOutcome; n: number; revalidated: number }>(COUNTS, [jobNo]);
         const counts = addUp([...decided.rows, { outcome: job.undecided, n: job.open }]);
         const discovered = Object.values(counts).reduce((sum, n) => sum + n, 0);
         const { limit } = query;
@@ -122,6 +125,7 @@ export class LedgerRepository {
         return {
           counts,
           discovered,
+          revalidated: decided.rows.reduce((sum, { revalidated }) => sum + revalidated, 0),
           excluded: job.excluded,
           entries: rows.slice(0, limit).map(toEntry),
           hasMore: rows.length > limit,

@@ -34,6 +34,11 @@ const LEDGER_ENTRY = object({
   'rule?': text,
   depth: count,
   'parent?': text,
+  'revalidated?': {
+    type: 'boolean',
+    const: true,
+    description: 'Its site said that what the cache had of it has not changed.',
+  },
   'source?': { type: 'string', const: 'history', description: 'No page or sitemap named it, an earlier scrape did.' },
   'status?': count,
   'bytes?': count,
@@ -83,11 +88,15 @@ export const OPERATION_SCHEMAS = {
       success,
       counts: countsOf(outcome),
       discovered: count,
+      revalidated: count,
       excluded: countsOf(oneOf(SCOPE_RULES)),
       urls: listOf(inComponents('LedgerEntry')),
       'next?': address,
     },
-    { description: 'The counts sum to what was discovered; excluded are links that were left out, per rule.' },
+    {
+      description:
+        'The counts sum to what was discovered; of the good pages so many were revalidated: not changed since the cache had them. Excluded are links that were left out, per rule.',
+    },
   ),
   ExplainAnswer: object({ success, urls: listOf(EXPLANATION), 'warning?': text }),
   Delivery: DELIVERY,

@@ -50,6 +50,10 @@ export const LOCATION_SCHEMA = {
   additionalProperties: false,
 };
 
+/** Of our own. */
+const REVALIDATE =
+  'For a page in the cache that is older than maxAge and was made by scripts: when its site answers 304 to its source, what the scripts made of it stands. Without, such a page is always made again.';
+
 /** Fields that every body and `scrapeOptions` may carry. */
 export class OriginDto {
   @TextField() origin?: string;
@@ -74,6 +78,7 @@ export class SharedScrapeOptionsDto extends OriginDto {
   @BooleanField({ default: true }) blockAds?: boolean;
   @EnumField(['basic', 'stealth', 'auto', 'enhanced']) proxy?: string;
   @BooleanField({ default: true }) storeInCache?: boolean;
+  @EnumField(['source'], { description: REVALIDATE }) revalidate?: 'source';
   @BooleanField({ default: false }) zeroDataRetention?: boolean;
 }
 

@@ -173,12 +173,16 @@ export function numberIssues(value: unknown, rule: NumberRule): Issue[] {
   return [];
 }
 
-export function EnumField(options: readonly string[], rule: Default<string> = {}): PropertyDecorator {
+export function EnumField(
+  options: readonly string[],
+  { default: absent, description }: Default<string> & { description?: string } = {},
+): PropertyDecorator {
   const check: Check = (value) => {
     if (typeof value !== 'string') return [wrongType('string', value)];
     return options.includes(value) ? [] : [notInEnum(options, value)];
   };
-  return Field(check, { schema: { type: 'string', enum: options, default: rule.default } });
+  const schema = { type: 'string', enum: options, default: absent };
+  return Field(check, { schema: description === undefined ? schema : { ...schema, description } });
 }
 
 export interface ListRule extends Presence {
