@@ -14,6 +14,7 @@ describe('a process that is gone', () => {
   let server: TestNatsServer;
   let link: NatsLink;
   const opened: NatsLink[] = [];
+  const unended: { stop(): Promise<void> }[] = [];
   /** Lets go of what has no end of its own. */
   let release = (): void => undefined;
   const never = new Promise<void>((resolve) => (release = resolve));
@@ -32,6 +33,7 @@ describe('a process that is gone', () => {
   });
   afterAll(async () => {
     release();
+    await Promise.all(unended.map((feed) => feed.stop()));
     await Promise.all(opened.map((each) => each.close()));
     await server.stop();
   });
@@ -112,7 +114,7 @@ describe('a process that is gone', () => {
     expect(await eventually(() => seen.length > 0)).toBeLessThan(TAKEN_OVER_MS);
     expect(seen).toEqual([true]);
     await feed.stop();
-    lost.pause();
+    unended.push(lost);
   });
 
   it('finds the queues as an older version has made them, and changes them', async () => {
@@ -134,7 +136,7 @@ describe('a process that is gone', () => {
   it('leaves its requests to another server, but those that must not be done twice to their caller', async () => {
     const dying = await process('dying');
     const began: string[] = [];
-    await new Rpc(dying).serve('rpc.dying', { queue: 'q', capacity: 4 }, async (head) => {
+    const lost = await new Rpc(dying).serve('rpc.dying', { queue: 'q', capacity: 4 }, async (head) => {
       began.push((head as { id: string }).id);
       await never;
       return { head: {} };
@@ -160,5 +162,6 @@ describe('a process that is gone', () => {
     expect(performance.now() - diedAt).toBeLessThan(TAKEN_OVER_MS);
     expect(served).toEqual(['again']);
     await serving.stop();
+    unended.push(lost);
   });
 });
