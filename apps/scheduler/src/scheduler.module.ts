@@ -5,7 +5,15 @@ import type { TroupeConfig } from '@troupe/config';
 import type { Tracer } from '@troupe/contracts';
 import { ActorBus, KvLeaseBoard, NatsLink, readBacklog } from '@troupe/messaging';
 import { watchLink, watchPool, type Logger, type Metrics } from '@troupe/observability';
-import { Census, createPool, Housekeeping, PgActorStore, Retention, type TeamSizes } from '@troupe/persistence';
+import {
+  Census,
+  createPool,
+  Housekeeping,
+  PgActorStore,
+  Retention,
+  type HostSettings,
+  type TeamSizes,
+} from '@troupe/persistence';
 import { agentActor } from './agent/agent.actor.js';
 import { batchActor } from './batch/batch.actor.js';
 import { crawlActor } from './crawl/crawl.actor.js';
@@ -29,6 +37,7 @@ export interface SchedulerParts {
   pool: ReturnType<typeof createPool>;
   blobs: OpenBlobs;
   teams: Pick<TeamSizes, 'concurrencyOf'>;
+  hosts: Pick<HostSettings, 'settingOf'>;
 }
 
 /** The product token of the User-Agent is what robots.txt is matched against (RFC 9309, section 2.2.1). */
@@ -36,12 +45,23 @@ function robotsAgentOf(userAgent: string): string {
   return userAgent.split(/[/\s]/, 1)[0]!;
 }
 
-function actorsFor({ config, teams }: Pick<SchedulerParts, 'config' | 'teams'>): ActorDef<never, never>[] {
+function actorsFor({
+  config,
+  teams,
+  hosts,
+}: Pick<SchedulerParts, 'config' | 'teams' | 'hosts'>): ActorDef<never, never>[] {
   const job = { robotsAgent: robotsAgentOf(config.userAgent), limitCountsFailed: config.limitCountsFailed };
   return [
     crawlActor(job),
     batchActor(job),
-    domainActor({ maxConn: config.hostMaxConn, gapMs: config.hostGapMs }),
+    domainActor({
+      maxConn: config.hostMaxConn,
+      gapMs: config.hostGapMs,
+      giveUpMs: config.hostGiveUp * 60_000,
+      maxCrawlDelayMs: config.hostMaxCrawlDelay * 1000,
+      allowIgnoreRobots: config.allowIgnoreRobots,
+      settingOf: (host) => hosts.settingOf(host),
+    }),
     teamActor({ concurrencyOf: (team) => teams.concurrencyOf(team) ?? config.teamConcurrency }),
     deliveryActor({ retryMs: config.webhookRetryMs }),
     extractActor(),
@@ -52,17 +72,29 @@ function actorsFor({ config, teams }: Pick<SchedulerParts, 'config' | 'teams'>):
 /** The frontier's process: actors on leased partitions, and the housekeeping of tables and blobs. */
 @Module({})
 export class SchedulerModule {
-  static with({ config, log, metrics, tracer, instance, link, pool, blobs, teams }: SchedulerParts): DynamicModule {
+  static with({
+    config,
+    log,
+    metrics,
+    tracer,
+    instance,
+    link,
+    pool,
+    blobs,
+    teams,
+    hosts,
+  }: SchedulerParts): DynamicModule {
     const runtime = new ActorRuntime({
       id: instance,
       store: meteredStore(new PgActorStore(pool, config), metrics),
       bus: new ActorBus(link, {
         onPoison: async (poison) => log.error({ poison }, 'a message in a mailbox could not be read'),
+        onUntold: (host, error) => log.debug({ host, err: error }, 'a verdict was not told; it is told again'),
       }),
       leases: meteredLeases(new KvLeaseBoard(link, { id: instance }), metrics),
       clock: systemClock,
       log,
-      defs: actorsFor({ config, teams }),
+      defs: actorsFor({ config, teams, hosts }),
       tracer,
     });
     watchLink(metrics, link);

@@ -47,12 +47,13 @@ export class KickRunner {
   }
 
   async #robots(kick: Extract<Kick, { task: 'robots' }>): Promise<RobotsDone> {
-    const { file, isAnswer, status, error } = await this.parts.robots.describe(kick.url);
+    const { file, isAnswer, status, error, retryMs } = await this.parts.robots.describe(kick.url);
     return {
       type: 'RobotsDone',
       host: kick.host === '' ? hostKey(kick.url) : kick.host,
       status,
       ok: isAnswer,
+      retryAfterMs: retryMs,
       crawlDelayMs: file.crawlDelayMs(kick.agent),
       sitemaps: [...file.sitemaps],
       error: error === null ? null : { code: error.code, message: error.message },

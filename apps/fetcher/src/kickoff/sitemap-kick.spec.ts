@@ -51,7 +51,7 @@ async function read(answer: Partial<EngineResponse> | Error, more: Partial<Sitem
   };
   const robots = {
     rulesFor: async () => RobotsFile.allowAll,
-    describe: async () => ({ isAnswer: true, file: RobotsFile.allowAll, status: 404, error: null }),
+    describe: async () => ({ isAnswer: true, retryMs: null, file: RobotsFile.allowAll, status: 404, error: null }),
   };
   const chunks: SitemapChunk[] = [];
   for await (const chunk of new SitemapKick({ get }, robots).read(taskOf(more))) chunks.push(chunk);

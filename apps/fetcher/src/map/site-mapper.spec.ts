@@ -63,7 +63,7 @@ function fixture({ robots = '', files = {}, pages = {}, known = [] }: FakeSite) 
   const asked: string[] = [];
   const file = parseRobots(robots);
   const rules = {
-    describe: () => Promise.resolve({ file, isAnswer: true, status: 200, error: null }),
+    describe: () => Promise.resolve({ file, isAnswer: true, retryMs: null, status: 200, error: null }),
     rulesFor: () => Promise.resolve(file),
   };
   const get = async (request: { url: string; robots: { agent: string } | null }): Promise<EngineResponse> => {

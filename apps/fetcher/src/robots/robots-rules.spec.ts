@@ -75,7 +75,7 @@ describe('robots rules', () => {
   it('allow everything without a file', async () => {
     answer = { statusCode: 404 };
     expect((await rules.rulesFor(PAGE, signal)).isAllowed(PAGE, 'Troupe')).toBe(true);
-    expect(await rules.describe(PAGE)).toMatchObject({ isAnswer: true, status: 404, error: null });
+    expect(await rules.describe(PAGE)).toMatchObject({ isAnswer: true, status: 404, error: null, retryMs: null });
   });
 
   it.each([429, 500, 503])(
@@ -96,7 +96,12 @@ describe('robots rules', () => {
     expect(message).toBe(`robots.txt of ${HOST} cannot be read: refused`);
     expect(retryMs).toBeGreaterThan(4_000);
     expect(retryMs).toBeLessThanOrEqual(5_000);
-    expect(await rules.describe(PAGE)).toMatchObject({ isAnswer: false, status: 0, error: { message: 'refused' } });
+    expect(await rules.describe(PAGE)).toMatchObject({
+      isAnswer: false,
+      status: 0,
+      error: { message: 'refused' },
+      retryMs: expect.any(Number),
+    });
     expect(stored.size).toBe(0);
   });
 

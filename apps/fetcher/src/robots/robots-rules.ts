@@ -112,12 +112,13 @@ export class RobotsRules {
     return file;
   }
 
-  /** Everything known of the host of a URL; never rejects for what the host does. */
-  async describe(url: string): Promise<HostRobots> {
+  /** Everything known of the host of a URL, and in how many ms the file is asked for again; never rejects for what the host does. */
+  async describe(url: string): Promise<HostRobots & { retryMs: number | null }> {
     const host = hostKey(url);
     const known = this.#known.get(host);
-    if (known !== undefined && (known.isAnswer || this.#leftMs(host) > ALMOST_MS)) return known;
-    return this.#load(host, url);
+    const isLate = known === undefined || (!known.isAnswer && this.#leftMs(host) <= ALMOST_MS);
+    const { file, isAnswer, status, error } = isLate ? await this.#load(host, url) : known;
+    return { file, isAnswer, status, error, retryMs: isAnswer ? null : this.#leftMs(host) };
   }
 
   #leftMs(host: string): number {
