@@ -757,7 +757,9 @@ export class CrawlWorld {
       fail('I7', `credits ${row.credits}, billed ${tables.ledger}, pages say ${credits}`);
     const counts = new Map<string, number>();
     for (const { outcome } of tables.outcomes.values()) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
-    const counted = (counts.get('ok') ?? 0) + (counts.get('failed') ?? 0);
+    // What was given up with its host has had no unit of the limit.
+    const left = [...tables.outcomes.values()].filter(({ rule }) => rule === 'host-down').length;
+    const counted = (counts.get('ok') ?? 0) + (counts.get('failed') ?? 0) - left;
     if (counted !== row.completed) fail('I1', `completed ${row.completed}, outcomes say ${counted}`);
     if (counted > job.limit) fail('I1', `${counted} pages of at most ${job.limit}`);
     if (tables.pages.length !== (counts.get('ok') ?? 0))

@@ -10,7 +10,7 @@ import { CrawlWorld, type Mutation } from './crawl-world.js';
 export class TroubleWorld extends CrawlWorld {
   private readonly outage: { from: number; to: number };
   private readonly versions = new Map<string, number>();
-  /** What a turn of the host has decided; counted so that the worlds do not miss their purpose. */
+  /** What its actor has found: the worlds are to have seen all of it. */
   readonly states = new Set<string>();
 
   constructor(seed: number, mutation: Mutation = {}) {
@@ -32,6 +32,12 @@ export class TroubleWorld extends CrawlWorld {
       this.states.add(verdict.state);
       tell(host, verdict);
     };
+  }
+
+  /** URLs that were given up with their host. */
+  get leftUrls(): number {
+    const outcomes = this.jobs.flatMap(({ jobNo }) => [...this.store.job(jobNo).outcomes.values()]);
+    return outcomes.filter(({ rule }) => rule === 'host-down').length;
   }
 
   private get isOut(): boolean {
