@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SimulationThreads } from './simulation-threads.js';
 import { TroubleWorld } from './trouble-world.js';
 
-const SEEDS = Math.max(100, Math.ceil(Number(process.env.SIMULATION_SEEDS ?? 1_000) / 5));
+const SEEDS = Math.max(100, Math.ceil(Number(process.env.SIMULATION_SEEDS ?? 1_000) / 10));
 
 let threads: SimulationThreads;
 beforeAll(() => void (threads = new SimulationThreads('trouble')));
