@@ -145,9 +145,13 @@ export function limiter(perSecond: number, burst: number, status: number = 429):
   };
 }
 
-/** Longest time between two starts, in ms. */
-export function longestGap(asked: readonly Asked[]): number {
-  return Math.max(0, ...asked.slice(1).map(({ t }, i) => t - asked[i]!.t));
+/** Longest time between two starts, in ms; what of it lies in `excused` does not count. */
+export function longestGap(asked: readonly Asked[], excused = { from: 0, to: 0 }): number {
+  const gaps = asked.slice(1).map(({ t }, i) => {
+    const from = asked[i]!.t;
+    return t - from - Math.max(0, Math.min(t, excused.to) - Math.max(from, excused.from));
+  });
+  return Math.max(0, ...gaps);
 }
 
 /** Shortest time between two starts, in ms. */

@@ -151,7 +151,7 @@ export class HostReports {
     const from = `w/${this.options.instance}` as const;
     try {
       const to = actorKey('domain', report.host);
-      await this.options.mailboxes.publishActor({ id, type: 'HostFeedback', v: 2, from, to, n: null, body: report });
+      await this.options.mailboxes.publishActor({ id, type: 'HostFeedback', v: 1, from, to, n: null, body: report });
     } catch (error) {
       this.options.log.warn({ host: report.host, err: error }, 'host feedback not delivered');
     }
