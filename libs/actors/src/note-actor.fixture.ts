@@ -117,13 +117,34 @@ export const SILENT: RuntimeLog = { debug: () => {}, info: () => {}, warn: () =>
 /** Remembers dead letters, which the simulated tables do not keep. */
 export class NoteStore extends SimStore {
   readonly deadLetters: DeadLetter[] = [];
+  /** Why a turn is refused, null for one that is not. */
+  refuses: (writes: TurnWrites) => Error | null = () => null;
+  /** Transactions, refused ones included. */
+  transactions = 0;
+  isAway = false;
+  /** Why an actor cannot even be ended. */
+  refusesGrave: Error | null = null;
 
   override commitTurn(head: TurnHead, decide: (answers: TurnAnswers) => TurnWrites): Promise<void> {
-    return super.commitTurn(head, (answers) => {
-      const writes = decide(answers);
-      this.deadLetters.push(...writes.deadLetters);
-      return writes;
-    });
+    this.transactions += 1;
+    let writes: TurnWrites | null = null;
+    return super
+      .commitTurn(head, (answers) => {
+        writes = decide(answers);
+        const refusal = this.refuses(writes);
+        if (refusal !== null) throw refusal;
+        return writes;
+      })
+      .then(() => void this.deadLetters.push(...(writes?.deadLetters ?? [])));
+  }
+
+  override entomb(...[part, epoch, grave]: Parameters<SimStore['entomb']>): Promise<void> {
+    if (this.refusesGrave !== null) return Promise.reject(this.refusesGrave);
+    return super.entomb(part, epoch, grave);
+  }
+
+  override probe(): Promise<void> {
+    return this.isAway ? Promise.reject(new Error('the store is away')) : Promise.resolve();
   }
 }
 

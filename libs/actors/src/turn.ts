@@ -94,7 +94,7 @@ export class Turn {
     const writes: TurnWrites = { actors: [], outbox: [], cursors: [], timers: [], rows: [], deadLetters: [] };
     this.batches.forEach((entry, index) => {
       const effects = guarded(entry, () => this.effectsOf(entry, this.plans[index]!, answers));
-      this.collect(entry, effects, writes);
+      guarded(entry, () => this.collect(entry, effects, writes));
     });
     this.aftermath.outbox = writes.outbox;
     return writes;
@@ -224,10 +224,15 @@ function storedState(living: Living, version: number): string {
 }
 
 function guarded<T>(entry: ActorBatch, run: () => T): T {
+  return blaming(entry.living.key, run);
+}
+
+/** Whatever `run` throws is the actor's fault. @throws HandlerError */
+export function blaming<T>(key: ActorKey, run: () => T): T {
   try {
     return run();
   } catch (error) {
-    throw error instanceof HandlerError ? error : new HandlerError(entry.living.key, { cause: error });
+    throw error instanceof HandlerError ? error : new HandlerError(key, { cause: error });
   }
 }
 

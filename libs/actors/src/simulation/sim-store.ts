@@ -29,6 +29,9 @@ import {
 import { HEARTBEAT_MS } from '../turn.js';
 import { InvariantError, NO_FAULTS, type FaultPoints } from './faults.js';
 
+/** An owner that was followed within this time without a release has been lost. */
+const LOST_OWNER_MS = 10 * 60_000;
+
 interface StoredActor {
   part: number;
   epoch: number;
@@ -81,6 +84,10 @@ export class SimStore implements ActorStore {
   readonly owedWork = new Set<string>();
   private readonly cursors = new Map<string, number>();
   private readonly epochs = new Map<number, number>();
+  private readonly owners = new Map<number, { takenAt: number; released: boolean; lost: number }>();
+  private readonly marks = new Map<number, Map<ActorKey, number>>();
+  /** What was left of actors that could not be told anything. */
+  readonly graves: { key: ActorKey; type: string; error: string }[] = [];
   private readonly createdAt = new Map<OutboxRow, number>();
   /** What earlier scrapes have tracked; one team, one site and one tag. */
   readonly tracked: TrackedPage[] = [];
@@ -101,7 +108,50 @@ export class SimStore implements ActorStore {
   mintEpoch(part: number): Promise<number> {
     const epoch = (this.epochs.get(part) ?? 0) + 1;
     this.epochs.set(part, epoch);
+    const last = this.owners.get(part);
+    const takenAt = this.clock.now();
+    const isLost = last !== undefined && !last.released && takenAt - last.takenAt < LOST_OWNER_MS;
+    this.owners.set(part, { takenAt, released: false, lost: isLost ? last.lost + 1 : 0 });
     return Promise.resolve(epoch);
+  }
+
+  releasePartition(part: number, epoch: number): Promise<void> {
+    if (this.epochs.get(part) === epoch) {
+      this.owners.get(part)!.released = true;
+      this.marks.delete(part);
+    }
+    return Promise.resolve();
+  }
+
+  lostOwners(part: number): Promise<number> {
+    return Promise.resolve(this.owners.get(part)?.lost ?? 0);
+  }
+
+  loadMarks(part: number): Promise<Map<ActorKey, number>> {
+    return Promise.resolve(new Map(this.marks.get(part)));
+  }
+
+  mark(part: number, key: ActorKey, n: number | null): Promise<void> {
+    const marks = this.marks.get(part) ?? new Map<ActorKey, number>();
+    if (n === null) marks.delete(key);
+    else marks.set(key, n);
+    this.marks.set(part, marks);
+    return Promise.resolve();
+  }
+
+  entomb(_part: number, epoch: number, grave: { key: ActorKey; type: string; error: string }): Promise<void> {
+    const row = this.actors.get(grave.key);
+    if (row === undefined || row.epoch !== epoch) throw new FencedError(`${grave.key} is not of epoch ${epoch}`);
+    row.state = null;
+    row.terminal = true;
+    row.rev += 1;
+    for (const [id, timer] of this.timers) if (timer.key === grave.key) this.timers.delete(id);
+    this.graves.push(grave);
+    return Promise.resolve();
+  }
+
+  probe(): Promise<void> {
+    return Promise.resolve();
   }
 
   activate(part: number, epoch: number, keys: ActorKey[]): Promise<ActorRow[]> {
