@@ -9,7 +9,7 @@ import {
   type Tracer,
 } from '@troupe/contracts';
 import type { ActorDef, Effect, Incoming } from './actor.js';
-import type { RuntimeLog } from './clock.js';
+import type { Clock, RuntimeLog } from './clock.js';
 import { Partition, PARTITION_DEFAULTS } from './partition.js';
 import type { DeadLetter, TurnAnswers, TurnHead, TurnWrites } from './ports.js';
 import { Random } from './simulation/random.js';
@@ -26,6 +26,7 @@ export type Order =
   | { type: 'Start'; bad: boolean }
   | { type: 'Bad' }
   | { type: 'Cancel' }
+  | { type: 'Look' }
   | { type: 'Work'; id: string }
   | { type: 'End' }
   | { type: 'Wake' };
@@ -34,6 +35,8 @@ export interface Notes {
   notes: string[];
   failed: string | null;
   over: boolean;
+  /** Of its looks at the clock. */
+  times?: number[];
 }
 
 /** `onTry` hears of every message that a handler sees. */
@@ -52,7 +55,7 @@ export function noteActor(
     need: () => null,
     remember: () => null,
     plan: () => ({ admit: [], seeds: null }),
-    finish: ({ state }, batch) => batch.flatMap((incoming) => obey(state, incoming, onTry)),
+    finish: ({ state }, batch, _answers, { now }) => batch.flatMap((incoming) => obey(state, incoming, onTry, now)),
     isTerminal: (state) => state.over,
     fail: ({ state }, reason) => {
       state.failed = reason;
@@ -62,7 +65,7 @@ export function noteActor(
   };
 }
 
-function obey(state: Notes, { body }: Incoming, onTry: (order: Order) => void): Effect[] {
+function obey(state: Notes, { body }: Incoming, onTry: (order: Order) => void, now: number): Effect[] {
   if (body.type === 'Timer') {
     if (body.name !== 'heartbeat') state.notes.push(`timer ${body.name}`);
     return [];
@@ -75,6 +78,9 @@ function obey(state: Notes, { body }: Incoming, onTry: (order: Order) => void): 
       return [];
     case 'Tell':
       return [{ t: 'send', to: order.to, cls: 'pair', msg: message({ type: 'Note', text: order.text }) }];
+    case 'Look':
+      state.times = [...(state.times ?? []), now];
+      return [];
     case 'Shout':
       return [{ t: 'send', to: order.to, cls: 'level', msg: message({ type: 'Note', text: order.text }) }];
     case 'Remind':
@@ -171,7 +177,7 @@ export class NoteWorld {
   private sequence = 0;
 
   /** A new owner of the actor's partition; its version may be that of an older release. */
-  async own(key: ActorKey, version = 2): Promise<Partition> {
+  async own(key: ActorKey, version = 2, clock: Clock = this.clock): Promise<Partition> {
     const part = partitionOf(key);
     const onTry = (order: Order) => void this.tried.push(order);
     const defs = [noteActor('crawl', false, onTry), noteActor('domain', true, onTry)].map((def) => ({
@@ -182,7 +188,7 @@ export class NoteWorld {
     const partition = new Partition(part, await this.store.mintEpoch(part), {
       store: this.store,
       bus: this.bus,
-      clock: this.clock,
+      clock,
       log: SILENT,
       defs: new Map(defs.map((def) => [def.kind, def as never])),
       options: { ...PARTITION_DEFAULTS, paceMs: this.paceMs },

@@ -12,7 +12,15 @@ import type { Clock, RuntimeLog } from './clock.js';
 import { LevelPost } from './level-post.js';
 import { Outbox } from './outbox.js';
 import { Drain, type DrainItem, type PoisonNote } from './drain.js';
-import { ContentError, type ActorStore, type Bus, type Delivery, type Mailbox, type TimerChange } from './ports.js';
+import {
+  ContentError,
+  type ActorRow,
+  type ActorStore,
+  type Bus,
+  type Delivery,
+  type Mailbox,
+  type TimerChange,
+} from './ports.js';
 import { TimerHeap } from './timers.js';
 import { blaming, HandlerError, isHome, Turn, type ActorBatch, type StoredState } from './turn.js';
 import { turnSpan } from './turn-traces.js';
@@ -68,8 +76,8 @@ interface Letter {
 }
 
 /** What came from this process is lost with it, and said again. */
-function fromHere(envelope: Envelope, sentAt: number): Delivery {
-  return { envelope, sentAt, ack: () => {}, nack: () => {} };
+function fromHere(envelope: Envelope): Delivery {
+  return { envelope, ack: () => {}, nack: () => {} };
 }
 
 /** A delivery of several messages is acknowledged when the last of them has been handled. */
@@ -127,6 +135,10 @@ const UNKNOWN_VERSION_RETRY_MS = 5_000;
 const EPOCH_STRIDE = 2 ** 32;
 /** Level messages of this process that wait for a drain; more of them take the way of all others. */
 const MAX_AT_HAND = 4_096;
+/** Longest time without an owner that an actor is told of. */
+const MAX_AGE_MS = 60 * 60_000;
+/** Messages of unknown versions whose first sight is remembered. */
+const MAX_STRANGERS = 10_000;
 const PRIORITY_TYPES = new Set(['Cancel', 'Pause']);
 
 function wakes(group: readonly Item[], { wakesOn = [] }: ActorDef<unknown, unknown>): boolean {
@@ -150,6 +162,8 @@ export class Partition {
   /** Of turns that former owners did not end. */
   private marks = new Map<ActorKey, number>();
   private carefulItems = 0;
+  /** Messages of unknown versions, by id: when they were first seen. */
+  private readonly strangers = new Map<string, number>();
   private timersReloadAt = 0;
   private passivateAt = 0;
 
@@ -159,7 +173,7 @@ export class Partition {
     private readonly deps: PartitionDeps,
   ) {
     this.actors = new Activations(deps.options.maxActors);
-    this.outbox = new Outbox(part, { store: deps.store, bus: deps.bus, log: deps.log, now: () => deps.clock.now() });
+    this.outbox = new Outbox(part, { store: deps.store, bus: deps.bus, log: deps.log, clock: deps.clock });
     this.levels = deps.levels ?? new LevelPost({ bus: deps.bus, log: deps.log, clock: deps.clock, paceMs: 0 });
     this.handler = new Drain<Item>({
       commit: (items, poison) => this.commit(items, poison),
@@ -232,7 +246,7 @@ export class Partition {
     const nextTimer = this.timers.nextAt();
     const idleMs = nextTimer === null ? options.idleMs : Math.max(0, Math.min(options.idleMs, nextTimer - now));
     const deliveries = await this.mailbox!.take(options.maxDrain, this.atHand.length > 0 ? 0 : idleMs);
-    for (const envelope of this.atHand.splice(0, options.maxDrain)) deliveries.push(fromHere(envelope, clock.wall()));
+    for (const envelope of this.atHand.splice(0, options.maxDrain)) deliveries.push(fromHere(envelope));
     const items: Item[] = [];
     for (const delivery of deliveries) this.sort(delivery, items);
     for (const { key, name } of this.timers.takeDue(clock.now(), options.maxDrain))
@@ -243,7 +257,7 @@ export class Partition {
   private sort(delivery: Delivery, items: Item[]): void {
     const letters = unpack(delivery);
     const stranger = letters.find(({ envelope }) => !this.isReadable(envelope));
-    if (stranger !== undefined && this.deps.clock.wall() - delivery.sentAt < UNKNOWN_VERSION_MS) {
+    if (stranger !== undefined && this.knownForMs(stranger.envelope) < UNKNOWN_VERSION_MS) {
       const { to, type, v } = stranger.envelope;
       this.deps.log.warn({ to, type, v }, 'unknown message version, will be delivered again');
       delivery.nack(UNKNOWN_VERSION_RETRY_MS);
@@ -254,6 +268,15 @@ export class Partition {
       if (this.livesHere(mail.envelope)) items.push({ key, type, mail, timer: null });
       else mail.ack();
     }
+  }
+
+  /** Since this owner first saw it: the clocks of the stream and of this machine are not compared. */
+  private knownForMs({ id }: Envelope): number {
+    const now = this.deps.clock.now();
+    if (this.strangers.size >= MAX_STRANGERS) this.strangers.clear();
+    const since = this.strangers.get(id) ?? now;
+    this.strangers.set(id, since);
+    return now - since;
   }
 
   private livesHere({ to, type }: Envelope): boolean {
@@ -526,11 +549,20 @@ export class Partition {
     for (const row of rows) {
       const stored = row.state as StoredState | null;
       const state = stored === null ? blaming(row.key, () => this.defOf(row.key)!.init(row.key)) : stored.s;
-      const living = this.actors.add(row, state, now);
+      const living = this.actors.add(row, state, now, this.timeOf(row, stored));
       for (const [to, n] of Object.entries(stored?.sent ?? {})) living.sent.set(to as ActorKey, n);
       living.trace = stored?.trace ?? null;
     }
     for (const { to, from, n } of cursors) this.actors.get(to)?.cursors.set(from, n);
+  }
+
+  /**
+   * An actor's time goes on from its last turn, by what the store's clock says has passed since, in bounds: a store whose clock
+   * was set makes it jump by an hour at most, never back.
+   */
+  private timeOf({ ageMs }: ActorRow, stored: StoredState | null): number {
+    if (stored?.t === undefined) return this.deps.clock.wall();
+    return stored.t + Math.max(0, Math.min(ageMs, MAX_AGE_MS));
   }
 
   /** What the store refuses because of an actor's data is that actor's fault. @throws HandlerError */
@@ -547,7 +579,9 @@ export class Partition {
     if (need === null && living.memory !== null) return;
     const { store } = this.deps;
     const loaded = need === null ? null : await store.loadJobMemory(need.jobNo, need.ready, need.history);
-    living.memory = blaming(living.key, () => def.remember(living.state, loaded, living.memory, this.deps.clock.now()));
+    living.memory = blaming(living.key, () =>
+      def.remember(living.state, loaded, living.memory, this.deps.clock.now() + living.timeOffset),
+    );
   }
 
   private async tend(): Promise<void> {

@@ -62,6 +62,8 @@ export interface ActorRow {
   /** null: this actor has never committed. */
   state: unknown;
   terminal: boolean;
+  /** Since its last commit, by the store's clock; may be anything when that clock was set. */
+  ageMs: number;
 }
 
 /** One message of a turn that must survive a crash between commit and publish. */
@@ -159,6 +161,8 @@ export interface ActorStore {
   loadTimers(part: number, horizonMs: number): Promise<TimerRow[]>;
   /** Every outbox row of the partition that is older than `minAgeMs`, in id order. */
   loadOutbox(part: number, minAgeMs: number, limit: number): Promise<OutboxRow[]>;
+  /** Those among them that are pair messages, with an id above `after`. */
+  loadOpenPairs(part: number, minAgeMs: number, after: number, limit: number): Promise<OutboxRow[]>;
   /** Pair messages to `to` from `from` with n > after, in order: what the bus may have lost. */
   loadPairs(to: ActorKey, from: Sender, after: number): Promise<Envelope[]>;
   /** Work rows whose publish was acknowledged. */
@@ -169,8 +173,6 @@ export interface ActorStore {
 
 export interface Delivery {
   envelope: Mail;
-  /** When it was first in the mailbox, by the wall clock. */
-  sentAt: number;
   ack(): void;
   /** Ask for redelivery after a while (unknown schema version). */
   nack(delayMs: number): void;

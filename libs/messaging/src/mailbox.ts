@@ -275,7 +275,6 @@ export class PartitionMailbox implements Mailbox {
     }
     return {
       envelope,
-      sentAt: message.info.timestampNanos / 1e6,
       ack: () => {
         settle();
         message.ack();

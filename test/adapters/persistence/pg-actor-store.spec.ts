@@ -226,7 +226,7 @@ describe('turns of several partitions', () => {
 
 describe('activation', () => {
   it('makes an absent actor with revision 0 and no state', async () => {
-    expect(await store.activate(PART, epoch, [key])).toEqual([{ key, rev: 0, state: null, terminal: false }]);
+    expect(await store.activate(PART, epoch, [key])).toEqual([{ key, rev: 0, state: null, terminal: false, ageMs: 0 }]);
   });
 
   it('answers several actors at once, old and new, in order of their keys', async () => {
@@ -234,8 +234,8 @@ describe('activation', () => {
     await activated([other]);
     await store.commitTurn(head(epoch, [{ key: other, rev: 0 }]), () => writes([step(other, 0, { n: 5 })]));
     expect(await store.activate(PART, epoch, [other, key])).toEqual([
-      { key, rev: 0, state: null, terminal: false },
-      { key: other, rev: 1, state: { n: 5 }, terminal: false },
+      { key, rev: 0, state: null, terminal: false, ageMs: 0 },
+      { key: other, rev: 1, state: { n: 5 }, terminal: false, ageMs: expect.any(Number) },
     ]);
   });
 

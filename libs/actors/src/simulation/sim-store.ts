@@ -38,6 +38,7 @@ interface StoredActor {
   rev: number;
   state: string | null;
   terminal: boolean;
+  updatedAt: number;
 }
 
 export type PageRow = Extract<RowOp, { op: 'page.insert' }>;
@@ -156,7 +157,14 @@ export class SimStore implements ActorStore {
 
   activate(part: number, epoch: number, keys: ActorKey[]): Promise<ActorRow[]> {
     const rows = keys.map((key) => {
-      const found = this.actors.get(key) ?? { part, epoch, rev: 0, state: null, terminal: false };
+      const found = this.actors.get(key) ?? {
+        part,
+        epoch,
+        rev: 0,
+        state: null,
+        terminal: false,
+        updatedAt: this.clock.now(),
+      };
       if (this.rules.fence && found.epoch > epoch) throw new FencedError(`${key} belongs to epoch ${found.epoch}`);
       found.epoch = Math.max(found.epoch, epoch);
       this.actors.set(key, found);
@@ -165,6 +173,7 @@ export class SimStore implements ActorStore {
         rev: found.rev,
         state: found.state === null ? null : (JSON.parse(found.state) as unknown),
         terminal: found.terminal,
+        ageMs: this.clock.now() - found.updatedAt,
       };
     });
     return Promise.resolve(rows);
@@ -226,6 +235,11 @@ export class SimStore implements ActorStore {
       (row) => this.clock.now() - (this.createdAt.get(row) ?? 0) >= minAgeMs,
     );
     return Promise.resolve(rows.sort((a, b) => a.id - b.id).slice(0, limit));
+  }
+
+  async loadOpenPairs(part: number, minAgeMs: number, after: number, limit: number): Promise<OutboxRow[]> {
+    const rows = await this.loadOutbox(part, minAgeMs, Infinity);
+    return rows.filter((row) => row.to !== null && row.id > after).slice(0, limit);
   }
 
   loadPairs(to: ActorKey, from: Sender, after: number): Promise<Envelope[]> {
@@ -322,6 +336,7 @@ export class SimStore implements ActorStore {
       row.rev = rev + 1;
       row.state = state;
       row.terminal = terminal;
+      row.updatedAt = this.clock.now();
       this.checkAlive(key, row);
     }
   }

@@ -85,8 +85,8 @@ const ACTIVATE = `WITH asked AS (SELECT * FROM unnest($1::text[], $2::text[], $3
   claimed AS (
     UPDATE actor a SET epoch = asked.epoch FROM asked
     WHERE a.key = ANY($1::text[]) AND a.key = asked.key AND a.epoch <= asked.epoch
-    RETURNING a.key, a.epoch, a.rev, a.state, a.terminal)
-  SELECT * FROM fresh UNION ALL SELECT * FROM claimed`;
+    RETURNING a.key, a.epoch, a.rev, a.state, a.terminal, (extract(epoch FROM now() - a.updated_at) * 1000)::float8)
+  SELECT *, 0::float8 AS age FROM fresh UNION ALL SELECT * FROM claimed`;
 
 const FRONTIER_COLUMNS = 'f.depth, f.seq, f.host, f.url, f.h, f.from_item, f.attempt, f.st, f.browser';
 
@@ -105,6 +105,10 @@ const LOAD_TIMERS = `SELECT key, name, (extract(epoch FROM due_at - now()) * 100
 const LOAD_OUTBOX = `SELECT id, from_key, to_key, n, body FROM outbox
   WHERE part = $1 AND created_at <= now() - $2::float8 * interval '1 millisecond' ORDER BY id LIMIT $3`;
 
+const LOAD_OPEN_PAIRS = `SELECT id, from_key, to_key, n, body FROM outbox
+  WHERE part = $1 AND to_key IS NOT NULL AND created_at <= now() - $2::float8 * interval '1 millisecond' AND id > $3
+  ORDER BY id LIMIT $4`;
+
 const LOAD_PAIRS = `SELECT body FROM outbox WHERE to_key = $1 AND from_key = $2 AND n > $3 ORDER BY n`;
 
 const SWEEP_PAIRS = `DELETE FROM outbox o USING inbox_cursor c
@@ -120,6 +124,14 @@ interface FrontierRecord {
   attempt: number;
   st: 0 | 1;
   browser: boolean;
+}
+
+interface OutboxRecord {
+  id: string;
+  from_key: ActorKey;
+  to_key: ActorKey | null;
+  n: string | null;
+  body: Buffer;
 }
 
 interface LaneRecord {
@@ -258,20 +270,12 @@ export class PgActorStore implements ActorStore {
   }
 
   async loadOutbox(part: number, minAgeMs: number, limit: number): Promise<OutboxRow[]> {
-    const { rows } = await this.pool.query<{
-      id: string;
-      from_key: ActorKey;
-      to_key: ActorKey | null;
-      n: string | null;
-      body: Buffer;
-    }>(LOAD_OUTBOX, [part, minAgeMs, limit]);
-    return rows.map((row) => ({
-      id: Number(row.id),
-      from: row.from_key,
-      to: row.to_key,
-      n: row.n === null ? null : Number(row.n),
-      payload: parsePayload(row.body),
-    }));
+    return (await this.pool.query<OutboxRecord>(LOAD_OUTBOX, [part, minAgeMs, limit])).rows.map(toOutboxRow);
+  }
+
+  async loadOpenPairs(part: number, minAgeMs: number, after: number, limit: number): Promise<OutboxRow[]> {
+    const values = [part, minAgeMs, after, limit];
+    return (await this.pool.query<OutboxRecord>(LOAD_OPEN_PAIRS, values)).rows.map(toOutboxRow);
   }
 
   async loadPairs(to: ActorKey, from: Sender, after: number): Promise<Envelope[]> {
@@ -313,6 +317,7 @@ export class PgActorStore implements ActorStore {
       rev: string;
       state: unknown;
       terminal: boolean;
+      age: number;
     }>({
       name: 'actor-activate',
       text: ACTIVATE,
@@ -323,7 +328,7 @@ export class PgActorStore implements ActorStore {
         claims.map(({ epoch }) => epoch),
       ],
     });
-    return rows.map((row) => ({ ...row, epoch: Number(row.epoch), rev: Number(row.rev) }));
+    return rows.map(({ age, ...row }) => ({ ...row, epoch: Number(row.epoch), rev: Number(row.rev), ageMs: age }));
   }
 
   private async readCursors(asks: readonly ActorKey[][]): Promise<CursorRow[][]> {
@@ -374,6 +379,16 @@ function noAnswers(): TurnAnswers {
 
 function parsePayload(body: Buffer): OutboxPayload {
   return JSON.parse(body.toString('utf8')) as OutboxPayload;
+}
+
+function toOutboxRow(row: OutboxRecord): OutboxRow {
+  return {
+    id: Number(row.id),
+    from: row.from_key,
+    to: row.to_key,
+    n: row.n === null ? null : Number(row.n),
+    payload: parsePayload(row.body),
+  };
 }
 
 function toLane(row: LaneRecord): LaneRow {

@@ -4,7 +4,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 const CHANGES = `
 ALTER TABLE part_lease ADD COLUMN IF NOT EXISTS released boolean NOT NULL DEFAULT true,
   ADD COLUMN IF NOT EXISTS lost int NOT NULL DEFAULT 0;
-CREATE TABLE IF NOT EXISTS turn_mark (part smallint, key text, n int NOT NULL, PRIMARY KEY (part, key));`;
+CREATE TABLE IF NOT EXISTS turn_mark (part smallint, key text, n int NOT NULL, PRIMARY KEY (part, key));
+CREATE INDEX IF NOT EXISTS outbox_open_pairs ON outbox (part, id) WHERE to_key IS NOT NULL;`;
 
 export class SafeTurns1764000100000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
