@@ -140,7 +140,7 @@ export class SimStore implements ActorStore {
     return Promise.resolve();
   }
 
-  entomb(_part: number, epoch: number, grave: { key: ActorKey; type: string; error: string }): Promise<void> {
+  async entomb(_part: number, epoch: number, grave: { key: ActorKey; type: string; error: string }): Promise<void> {
     const row = this.actors.get(grave.key);
     if (row === undefined || row.epoch !== epoch) throw new FencedError(`${grave.key} is not of epoch ${epoch}`);
     row.state = null;
@@ -148,15 +148,14 @@ export class SimStore implements ActorStore {
     row.rev += 1;
     for (const [id, timer] of this.timers) if (timer.key === grave.key) this.timers.delete(id);
     this.graves.push(grave);
-    return Promise.resolve();
   }
 
   probe(): Promise<void> {
     return Promise.resolve();
   }
 
-  activate(part: number, epoch: number, keys: ActorKey[]): Promise<ActorRow[]> {
-    const rows = keys.map((key) => {
+  async activate(part: number, epoch: number, keys: ActorKey[]): Promise<ActorRow[]> {
+    return keys.map((key) => {
       const found = this.actors.get(key) ?? {
         part,
         epoch,
@@ -176,7 +175,6 @@ export class SimStore implements ActorStore {
         ageMs: this.clock.now() - found.updatedAt,
       };
     });
-    return Promise.resolve(rows);
   }
 
   loadCursors(keys: ActorKey[]): Promise<{ to: ActorKey; from: Sender; n: number }[]> {
@@ -297,14 +295,15 @@ export class SimStore implements ActorStore {
       const items = admitted.get(candidate.jobNo) ?? new Set<number>();
       admitted.set(candidate.jobNo, items.add(candidate.item));
     }
-    const seeds = new Map(
-      head.seeds.map(({ jobNo, fromOrd, toOrd }) => [
-        jobNo,
-        this.job(jobNo)
-          .seeds.slice(fromOrd, toOrd)
-          .map((url, i) => ({ ord: fromOrd + i, url })),
-      ]),
-    );
+    const seeds: TurnAnswers['seeds'] = new Map();
+    for (const { jobNo, fromOrd, toOrd } of head.seeds) {
+      const urls = this.job(jobNo).seeds.slice(fromOrd, toOrd);
+      if (urls.length > 0)
+        seeds.set(
+          jobNo,
+          urls.map((url, i) => ({ ord: fromOrd + i, url })),
+        );
+    }
     return { admitted, seeds };
   }
 
@@ -329,7 +328,8 @@ export class SimStore implements ActorStore {
     }
     for (const row of writes.rows) this.applyRow(row);
     for (const row of writes.outbox) this.addOutbox(head.part, row);
-    for (const { to, from, n } of writes.cursors) this.cursors.set(`${to} ${from}`, n);
+    for (const { to, from, n } of writes.cursors)
+      this.cursors.set(`${to} ${from}`, Math.max(n, this.cursors.get(`${to} ${from}`) ?? 0));
     for (const { key, name, inMs } of writes.timers) this.setTimer(head.part, key, name, inMs);
     for (const { key, rev, state, terminal } of writes.actors) {
       const row = this.actors.get(key)!;

@@ -92,9 +92,9 @@ const FRONTIER_COLUMNS = 'f.depth, f.seq, f.host, f.url, f.h, f.from_item, f.att
 
 const LOAD_LANES = `SELECT lane, host, slot, slot_gen, token, token_gen, items, depths, run FROM lane WHERE job_no = $1 ORDER BY lane`;
 
-const LOAD_RUNNING = `SELECT ${FRONTIER_COLUMNS} FROM frontier f
+const LOAD_RUNNING = `SELECT DISTINCT ${FRONTIER_COLUMNS} FROM frontier f
   JOIN unnest($2::int[], $3::bigint[]) AS x(depth, seq) ON f.depth = x.depth AND f.seq = x.seq
-  WHERE f.job_no = $1 AND f.shard = 0 ORDER BY f.depth, f.seq`;
+  WHERE f.job_no = $1 AND f.shard = 0 AND f.st = 1 ORDER BY f.depth, f.seq`;
 
 const LOAD_READY = `SELECT ${FRONTIER_COLUMNS} FROM frontier f
   WHERE f.job_no = $1 AND f.shard = 0 AND f.st = 0 ORDER BY f.depth, f.seq LIMIT $2`;
