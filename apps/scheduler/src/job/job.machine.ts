@@ -19,6 +19,7 @@ import type {
   PageResult,
   PageJobStart,
 } from '@troupe/contracts';
+import { boundedResult } from '@troupe/contracts';
 import { CLAIM_RULES, type ClaimRules } from '@troupe/politeness';
 import { hostKey } from '@troupe/frontier';
 import { Admission } from './admission.js';
@@ -172,7 +173,7 @@ class Proposals {
       case 'PagesDone':
       case 'LaneEnd':
         if (body.type === 'LaneEnd' && body.pause !== undefined) notePause(this.state, this.memory, body.pause);
-        for (const page of body.pages) this.page(page);
+        for (const page of body.pages) this.page(boundedResult(page));
         return;
       case 'SitemapChunk': {
         const file = this.state.openSitemaps[body.file];
