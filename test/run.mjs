@@ -10,6 +10,7 @@ import path from 'node:path';
 import { EXIT, StartFailure } from '../deploy/local/failure.mjs';
 import { findBrowsers } from '../deploy/local/parts/chromium.mjs';
 import { findNatsServer } from '../deploy/local/parts/nats.mjs';
+import { ensureNode } from '../deploy/local/parts/node.mjs';
 import { dataFolders, root } from '../deploy/local/places.mjs';
 import { buildSources, installPackages } from '../deploy/local/prepare.mjs';
 import { say } from '../deploy/local/say.mjs';
@@ -85,6 +86,7 @@ async function runLots(lots, flags, env, work) {
 }
 
 async function main() {
+  await ensureNode();
   const work = mkdtempSync(path.join(os.tmpdir(), 'troupe-test-'));
   chmodSync(work, 0o755); // as root, Postgres runs as another user that must get in
   const held = { cluster: /** @type {Cluster | null} */ (null) };

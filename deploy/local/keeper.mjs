@@ -2,9 +2,11 @@
  * Keeps one process alive: start, wait until it is ready, restart with backoff when it ends unasked, stop in order.
  */
 import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LogFile, readLines } from './logs.mjs';
+import { withDoor } from './parts/owner.mjs';
 import { birthOf } from './records.mjs';
 
 const FIRST_BACKOFF_MS = 250;
@@ -61,22 +63,42 @@ export function launchService(recipe) {
 }
 
 /**
+ * @typedef {object} GuardedHow
+ * @property {string} signal that ends it in good order
+ * @property {{ uid: number, gid: number }} [owner]
+ * @property {string | null} [door] of its folder, see `ownedFolder`
+ * @property {() => Promise<boolean>} isReady
+ */
+
+/** The guard is read from an open file: its user may have no way to this folder. @param {GuardedHow} how @param {Recipe} recipe */
+function spawnGuard(how, recipe) {
+  const grace = String(Math.ceil(recipe.graceMs / 1000));
+  const guard = openSync(GUARD, 'r');
+  try {
+    return withDoor(how.door ?? null, [guard, 'pipe', 'pipe', 'pipe', 'pipe'], (stdio) =>
+      spawn('/bin/sh', ['-s', how.signal, grace, recipe.command, ...recipe.args], {
+        cwd: recipe.cwd,
+        env: recipe.env,
+        uid: how.owner?.uid,
+        gid: how.owner?.gid,
+        detached: true,
+        stdio,
+      }),
+    );
+  } finally {
+    closeSync(guard);
+  }
+}
+
+/**
  * A server that knows nothing of us (Postgres, NATS), under `guard.sh`.
  *
- * @param {{ signal: string, owner?: { uid: number, gid: number }, isReady: () => Promise<boolean> }} how
+ * @param {GuardedHow} how
  * @returns {(recipe: Recipe) => Launched}
  */
 export function launchGuarded(how) {
   return (recipe) => {
-    const grace = String(Math.ceil(recipe.graceMs / 1000));
-    const child = spawn('/bin/sh', [GUARD, how.signal, grace, recipe.command, ...recipe.args], {
-      cwd: recipe.cwd,
-      env: recipe.env,
-      uid: how.owner?.uid,
-      gid: how.owner?.gid,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
-    });
+    const child = spawnGuard(how, recipe);
     const lifeline = /** @type {import('node:stream').Writable} */ (child.stdio[3]);
     lifeline.on('error', () => undefined);
     let pid = /** @type {number | undefined} */ (undefined);

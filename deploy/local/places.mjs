@@ -1,16 +1,36 @@
 /** Where things are: the workspace, the cache of downloads, the data folder of a cluster. */
 import { createHash } from 'node:crypto';
+import { accessSync, constants } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
-/** Downloads that several clusters share. `TROUPE_CACHE_DIR`, else the user's cache folder. */
+/** Of this user, told by HOME or the system; empty where neither knows one. */
+export function homeDir() {
+  try {
+    return process.env.HOME || os.userInfo().homedir;
+  } catch {
+    return '';
+  }
+}
+
+/** @param {string} dir */
+function canWrite(dir) {
+  try {
+    accessSync(dir, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Downloads that several clusters share. `TROUPE_CACHE_DIR`, else the user's cache folder, else one of this workspace. */
 export function cacheDir() {
   if (process.env.TROUPE_CACHE_DIR) return path.resolve(process.env.TROUPE_CACHE_DIR);
-  const base = process.env.XDG_CACHE_HOME || path.join(process.env.HOME || os.tmpdir(), '.cache');
-  return path.join(base, 'troupe');
+  if (process.env.XDG_CACHE_HOME) return path.join(process.env.XDG_CACHE_HOME, 'troupe');
+  return canWrite(homeDir()) ? path.join(homeDir(), '.cache/troupe') : path.join(root, '.troupe/cache');
 }
 
 /**

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { StartFailure } from './failure.mjs';
+import { npmCall } from './npm.mjs';
 import { root } from './places.mjs';
 import { say } from './say.mjs';
 
@@ -15,10 +16,17 @@ function readOr(file, otherwise = '') {
   return existsSync(file) ? readFileSync(file, 'utf8') : otherwise;
 }
 
-/** Runs a command with its output on standard error. @param {string} command @param {string[]} args @returns {Promise<number>} */
-export function run(command, args, env = process.env) {
+/**
+ * Runs a command with its output on standard error.
+ *
+ * @param {string} command
+ * @param {string[]} args
+ * @param {{ errorsOnly?: boolean }} [options] `errorsOnly`: what it writes to its standard output is dropped
+ * @returns {Promise<number>} exit code
+ */
+export function run(command, args, { errorsOnly = false } = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 2, 2] });
+    const child = spawn(command, args, { cwd: root, stdio: ['ignore', errorsOnly ? 'ignore' : 2, 2] });
     child.once('error', reject);
     child.once('exit', (code) => resolve(code ?? 1));
   });
@@ -45,9 +53,8 @@ export async function installPackages() {
   if (readOr(INSTALL_STAMP) === stamp) return;
   if (!isInstalledByHand()) {
     say('installing packages (npm ci) …');
-    const npm = process.env.npm_execpath;
-    const isScript = npm !== undefined && /\.[cm]?js$/.test(npm);
-    const code = isScript ? await run(process.execPath, [npm, 'ci']) : await run('npm', ['ci']);
+    const { command, args } = npmCall(['ci', '--loglevel=error', '--no-update-notifier']);
+    const code = await run(command, args, { errorsOnly: true });
     if (code !== 0) {
       throw new StartFailure(
         `npm ci failed (exit code ${code}); its own message stands above. Check the network or the registry that npm uses ` +

@@ -127,7 +127,8 @@ export class Cluster {
   async #startPostgres(port) {
     if (process.env.DATABASE_URL) return say('Postgres: the one of DATABASE_URL');
     const part = await preparePostgres({ dir: this.folders.postgres, port, password: this.secrets.postgresPassword });
-    const launch = launchGuarded({ signal: 'INT', owner: part.owner, isReady: () => isPostgresReady(port) });
+    const { owner, door } = part;
+    const launch = launchGuarded({ signal: 'INT', owner, door, isReady: () => isPostgresReady(port) });
     const keeper = this.#keep({
       name: 'postgres',
       command: part.command,

@@ -37,6 +37,12 @@ export function addresses(site: KnownSite, list: readonly string[]): string[] {
   return list.map((path) => site.url(path)).sort();
 }
 
+/** Addresses of the site's documentation pages in a text, sorted, each once. */
+export function docsIn(text: string): string[] {
+  const found = text.match(/http:\/\/[\w.:-]+\/docs(?:\/\d+)?(?![\w/])/g) ?? [];
+  return [...new Set(found)].sort();
+}
+
 export interface ClientStage {
   site: KnownSite;
   cluster: TestCluster;

@@ -1,5 +1,8 @@
 /** spec/errors.md and the conventions of spec/README.md, row by row. Nothing in here fetches a page. */
 import { describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import http from 'node:http';
+import { text } from 'node:stream/consumers';
 import { api, call, post, useGateway } from './api.js';
 
 useGateway();
@@ -140,17 +143,23 @@ describe('validation', () => {
 });
 
 describe('options', () => {
-  it('a format beyond scope answers 400 naming it', async () => {
+  it('a format beyond scope answers 501 naming it', async () => {
     const { status, body } = await post('/v2/scrape', { url: 'x.example', formats: ['audio'] });
-    expect(status).toBe(400);
-    expect(body.error).toContain('audio');
+    expect({ status, code: body.code, error: body.error }).toEqual({
+      status: 501,
+      code: 'NOT_SUPPORTED',
+      error: 'Format audio is not supported by this version',
+    });
   });
 
-  it.each(['redactPII', 'lockdown', 'safeMode', 'checkPromptInjection'])('%s is refused, not ignored', async (name) => {
-    const { status, body } = await post('/v2/scrape', { url: 'x.example', [name]: true });
-    expect(status).toBe(400);
-    expect(body).toMatchObject({ code: 'BAD_REQUEST', error: expect.stringContaining(name) });
-  });
+  it.each(['redactPII', 'lockdown', 'safeMode', 'checkPromptInjection', 'profile'])(
+    '%s answers 501 naming it, not silence',
+    async (name) => {
+      const { status, body } = await post('/v2/scrape', { url: 'x.example', [name]: true });
+      expect(status).toBe(501);
+      expect(body).toMatchObject({ code: 'NOT_SUPPORTED', error: `${name} is not supported by this version` });
+    },
+  );
 
   it('zero data retention answers 403', async () => {
     expect((await post('/v2/scrape', { url: 'x.example', zeroDataRetention: true })).status).toBe(403);
@@ -213,6 +222,15 @@ const NOT_OFFERED = [
   `GET /v1/llmstxt/${UNKNOWN_ID}`,
   'POST /v1/deep-research',
   `GET /v1/deep-research/${UNKNOWN_ID}`,
+  'POST /v2/llmstxt',
+  `GET /v2/llmstxt/${UNKNOWN_ID}`,
+  'POST /v2/deep-research',
+  `GET /v2/deep-research/${UNKNOWN_ID}`,
+  'POST /v2/support/ask',
+  'POST /v2/support/docs-search',
+  'PUT /v2/team/threat-protection',
+  'GET /v2/mcp/action-logs',
+  'GET /v2/keyless/eligibility',
 ];
 
 describe('paths and ids', () => {
@@ -258,7 +276,11 @@ describe('paths and ids', () => {
     const json = method === 'POST' || method === 'PATCH' ? {} : undefined;
     expect(await call(path, { method, json })).toMatchObject({
       status: 501,
-      body: { success: false, code: 'NOT_SUPPORTED', error: expect.any(String) },
+      body: {
+        success: false,
+        code: 'NOT_SUPPORTED',
+        error: `${line.replace(/\?.*/, '')} is not supported by this version`,
+      },
     });
     expect((await call(path, { method, json, headers: { authorization: '' } })).status).toBe(401);
   });
@@ -276,6 +298,28 @@ describe('paths and ids', () => {
     const headers = { 'content-type': 'multipart/form-data; boundary=x' };
     const raw = '--x\r\nContent-Disposition: form-data; name="options"\r\n\r\n{}\r\n--x--\r\n';
     expect(await call('/v2/parse', { raw, headers })).toMatchObject({ status: 501, body: { code: 'NOT_SUPPORTED' } });
+    const large = `${raw}${' '.repeat(20_000_000)}`;
+    expect(await call('/v2/parse', { raw: large, headers })).toMatchObject({ status: 501 });
+  });
+
+  it.each(['GET', 'DELETE'])('a body of a %s is ignored, whatever it is', async (method) => {
+    const bodies = ['{"integration":"n8n"}', '{"broken":', '', 'x'.repeat(11_000_000)];
+    for (const body of bodies) {
+      for (const type of ['application/json', 'text/plain', undefined]) {
+        const answer = await sendWithBody(method, `/v2/crawl/${UNKNOWN_ID}`, { body, type });
+        expect(answer).toEqual({ status: 404, body: { success: false, error: 'Job not found' } });
+      }
+    }
+  });
+
+  it('a POST may have neither a body nor a content type', async () => {
+    for (const [path, status] of [
+      ['/v2/monitor/x/run', 501],
+      [`/v2/crawl/${UNKNOWN_ID}/pause`, 404],
+      ['/v2/scrape', 400],
+    ] as const) {
+      expect(await sendWithBody('POST', path, { body: '' })).toMatchObject({ status, body: { success: false } });
+    }
   });
 
   it.each(['/v0', '/v0/scrape', '/v0/crawl/status/x'])('%s answers 410 in JSON, without a key too', async (path) => {
@@ -300,3 +344,16 @@ describe('paths and ids', () => {
     expect(headers.get('access-control-allow-origin')).toBe('*');
   });
 });
+
+/** `fetch` sends no body with a GET; some clients do. */
+async function sendWithBody(method: string, path: string, { body, type }: { body: string; type?: string }) {
+  const headers = {
+    authorization: `Bearer ${api().key}`,
+    'content-length': Buffer.byteLength(body),
+    ...(type === undefined ? {} : { 'content-type': type }),
+  };
+  const request = http.request(api().url + path, { method, headers });
+  request.on('error', () => undefined).end(body);
+  const [answer] = (await once(request, 'response')) as [http.IncomingMessage];
+  return { status: answer.statusCode, body: JSON.parse(await text(answer)) as object };
+}

@@ -115,13 +115,13 @@ describe.each(VERSIONS)('through %s', (version) => {
   });
 
   it('a scrape for the website has an id, one with an effectless option a warning', async () => {
-    const options = { url: `${origin}/p/1`, origin: 'website-replay', profile: { name: 'x' } };
+    const options = { url: `${origin}/p/1`, origin: 'website-replay', domainTools: true };
     const { body } = await post(`/${version}/scrape`, options);
     const { metadata } = body.data as Document;
     expect(body).toMatchObject({
       success: true,
       scrape_id: metadata.scrapeId,
-      warning: expect.stringContaining('profile'),
+      warning: expect.stringContaining('domainTools'),
     });
   });
 

@@ -87,9 +87,13 @@ async function expectRefusal({ path, wrap, prefix }: Place, { options, issue }: 
   const { status, body } = await post(path, wrap(options));
   const details = body.details as (Json & { message: string })[];
   const expected = { message: expect.any(String), ...issue, path: [...prefix, ...issue.path] };
-  expect({ status, details }).toEqual({ status: 400, details: [expect.objectContaining(expected)] });
-  const error = issue.code === 'custom' ? details[0]!.message : 'Bad Request';
-  expect(body).toEqual({ success: false, code: 'BAD_REQUEST', error, details });
+  const isMissing = issue.code === 'not_supported';
+  expect({ status, details }).toEqual({
+    status: isMissing ? 501 : 400,
+    details: [expect.objectContaining(expected)],
+  });
+  const error = isMissing || issue.code === 'custom' ? details[0]!.message : 'Bad Request';
+  expect(body).toEqual({ success: false, code: isMissing ? 'NOT_SUPPORTED' : 'BAD_REQUEST', error, details });
 }
 
 const WAITS = Array.from({ length: 51 }, () => ({ type: 'wait', milliseconds: 1 }));
@@ -148,17 +152,36 @@ const SCRAPE_OPTIONS: Refused[] = [
     options: expect.arrayContaining(['basic', 'stealth', 'auto', 'enhanced']),
   }),
   wrongType({ proxy: 1 }, ['proxy'], 'string', 'number'),
+  row({ revalidate: 'page' }, ['revalidate'], 'invalid_enum_value', { received: 'page', options: ['source'] }),
+  wrongType({ revalidate: true }, ['revalidate'], 'string', 'boolean'),
   wrongType({ formats: 'markdown' }, ['formats'], 'array', 'string'),
   row({ formats: ['markdown', 'nope'] }, ['formats', 1], 'invalid_enum_value'),
   row({ formats: ['changeTracking'] }, ['formats'], 'custom'),
-  unknownKey({ urll: 1, alexandria: true }, [], 'urll', 'alexandria'),
+  unknownKey({ urll: 1, alexandriaa: true }, [], 'urll', 'alexandriaa'),
   wrongType({ origin: 5 }, ['origin'], 'string', 'number'),
   tooBig({ integration: 'x'.repeat(65) }, ['integration'], 64, 'string'),
-  ...['redactPII', 'lockdown', 'safeMode', 'checkPromptInjection'].map((name) =>
-    row({ [name]: true }, [name], 'custom', { message: expect.stringContaining(name) }),
+];
+
+const notOffered = (options: Json, path: Path): Refused =>
+  row(options, path, 'not_supported', { message: expect.stringContaining('is not supported by this version') });
+const NOT_OFFERED: Refused[] = [
+  ...['redactPII', 'lockdown', 'safeMode', 'checkPromptInjection', 'onlyCleanContent', 'alexandria'].map((name) =>
+    notOffered({ [name]: true }, [name]),
   ),
-  row({ redactPII: { mode: 'x' } }, ['redactPII'], 'custom'),
-  row({ threatProtection: {} }, ['threatProtection'], 'custom'),
+  notOffered({ redactPII: { mode: 'fast' } }, ['redactPII']),
+  notOffered({ threatProtection: {} }, ['threatProtection']),
+  notOffered({ profile: { name: 'p' } }, ['profile']),
+];
+const V2_NOT_OFFERED: Refused[] = [
+  notOffered({ parsers: [{ type: 'pdf', blocks: true }] }, ['parsers', 0, 'blocks']),
+  notOffered({ formats: [{ type: 'json', prompt: 'x', checkPromptInjection: true }] }, [
+    'formats',
+    0,
+    'checkPromptInjection',
+  ]),
+  ...['rawBase64', 'deterministicJson', 'product', 'menu', 'audio', 'video'].map((name) =>
+    notOffered({ formats: ['markdown', name] }, ['formats', 1]),
+  ),
 ];
 
 const V2_SCRAPE_OPTIONS: Refused[] = [
@@ -169,7 +192,6 @@ const V2_SCRAPE_OPTIONS: Refused[] = [
   row({ parsers: [{ type: 'pdf', mode: 'slow' }] }, ['parsers', 0, 'mode'], 'invalid_enum_value'),
   tooBig({ parsers: [{ type: 'pdf', maxPages: 10_001 }] }, ['parsers', 0, 'maxPages'], 10_000),
   wrongType({ parsers: [{ type: 'pdf', pages: 1 }] }, ['parsers', 0, 'pages'], 'boolean', 'number'),
-  row({ parsers: [{ type: 'pdf', blocks: true }] }, ['parsers', 0, 'blocks'], 'custom'),
   row({ formats: [5] }, ['formats', 0], 'invalid_union'),
   wrongType({ formats: [{}] }, ['formats', 0, 'type'], 'string', 'undefined'),
   row({ formats: [{ type: 'nope' }] }, ['formats', 0, 'type'], 'invalid_enum_value'),
@@ -198,9 +220,6 @@ const V2_SCRAPE_OPTIONS: Refused[] = [
     { formats: ['markdown', { type: 'changeTracking', modes: ['x'] }] },
     ['formats', 1, 'modes', 0],
     'invalid_enum_value',
-  ),
-  ...['rawBase64', 'deterministicJson', 'product', 'menu', 'audio', 'video'].map((name) =>
-    row({ formats: [name] }, ['formats', 0], 'custom', { message: expect.stringContaining(name) }),
   ),
   ...[
     'summary',
@@ -258,6 +277,16 @@ describe('scrape options are refused', () => {
     ),
   )('%s', (_name, place, refused) => expectRefusal(place, refused));
 
+  it.each(cases([...SCRAPE_PLACES, V2_CRAWL, V1_CRAWL, V2_MAP, V1_MAP], NOT_OFFERED))('%s', (_name, place, refused) =>
+    expectRefusal(place, refused),
+  );
+  it.each(
+    cases(
+      SCRAPE_PLACES.filter(({ version }) => version === 'v2'),
+      V2_NOT_OFFERED,
+    ),
+  )('%s', (_name, place, refused) => expectRefusal(place, refused));
+
   it.each(['json', 'extract'])('v1 format %s needs its options', async (format) => {
     const { status, body } = await post('/v1/scrape', { url: UNKNOWN_HOST, formats: [format] });
     expect({ status, error: body.error }).toEqual({ status: 400, error: expect.stringContaining('requires') });
@@ -306,7 +335,6 @@ const CRAWL_OPTIONS: Refused[] = [
   wrongType({ scrapeOptions: [] }, ['scrapeOptions'], 'object', 'array'),
   unknownKey({ scrapeOptions: { url: UNKNOWN_HOST } }, ['scrapeOptions'], 'url'),
   unknownKey({ formats: ['markdown'] }, [], 'formats'),
-  row({ lockdown: true }, ['lockdown'], 'custom'),
 ];
 
 describe('crawl bodies are refused', () => {
@@ -380,7 +408,6 @@ const MAP_OPTIONS: Refused[] = [
   tooBig({ limit: 100_001 }, ['limit'], 100_000),
   tooSmall({ timeout: 0 }, ['timeout'], 0, false),
   unknownKey({ formats: [] }, [], 'formats'),
-  row({ safeMode: true }, ['safeMode'], 'custom'),
 ];
 
 describe('map bodies are refused', () => {
@@ -458,6 +485,7 @@ const EFFECTLESS = {
   redactPII: false,
   auditMetadata: { user: 'x' },
   domainTools: false,
+  alexandria: false,
   toolDetail: 'full',
   lockdown: false,
   checkPromptInjection: false,
@@ -489,6 +517,7 @@ const LEGAL: Json = {
   blockAds: false,
   proxy: 'basic',
   storeInCache: false,
+  revalidate: 'source',
   zeroDataRetention: false,
 };
 const V2_LEGAL: Json = {
@@ -540,7 +569,7 @@ describe('bodies are accepted', () => {
   it.each([V2_CRAWL, V1_CRAWL, V2_BATCH, V1_BATCH])(
     '$name, with a warning about options that would be missed',
     async (place) => {
-      const options: Json = { domainTools: true, profile: { name: 'p' }, onlyCleanContent: true };
+      const options: Json = { domainTools: true };
       const { warning } = await expectAccepted(place, options);
       for (const name of Object.keys(options)) expect(warning).toContain(name);
     },

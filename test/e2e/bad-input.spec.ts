@@ -43,12 +43,12 @@ const scrape = (url: string, options: object = {}): Promise<Answer> => api.post(
 const dataOf = (answer: Answer): PageData => answer.body.data as PageData;
 const verdictOf = ({ status, body }: Answer) => ({ status, code: body.code ?? (body.success === true ? 'ok' : null) });
 
-async function runJob(path: string, body: object): Promise<{ status: JobStatus; problems: Problems }> {
+async function runJob(path: string, body: object): Promise<{ job: string; status: JobStatus; problems: Problems }> {
   const started = await api.post(path, body);
   expect(started).toMatchObject({ status: 200, body: { success: true } });
   const job = `${path}/${started.body.id as string}`;
   const status = await api.finished<JobStatus>(job, 150_000);
-  return { status, problems: (await api.call(`${job}/errors`)).body as unknown as Problems };
+  return { job, status, problems: (await api.call(`${job}/errors`)).body as unknown as Problems };
 }
 
 const SITEMAP_HEAD = '<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">';
@@ -78,7 +78,7 @@ const SITEMAPS: Record<string, (origin: string) => { body: string | Buffer; head
   }),
   '/huge.xml': (origin) => ({ body: SITEMAP_HEAD + loc(`${origin}/from-huge`).repeat(1_200_000) }),
   '/odd.xml': (origin) => ({
-    body: `${SITEMAP_HEAD}${['javascript:x', 'ftp://x.test/', 'file:///etc/passwd', 'http://', 'x'.repeat(9000), `${origin}/from-odd`].map(loc).join('')}</urlset>`,
+    body: `${SITEMAP_HEAD}${['javascript:x', 'ftp://x.test/', 'file:///etc/passwd', 'http://', 'x'.repeat(9000), '/relative', `${origin}/from-odd`].map(loc).join('')}</urlset>`,
   }),
 };
 
@@ -615,7 +615,7 @@ describe('bad pages in a job', () => {
 
 describe('a site with bad files beside its pages', () => {
   it('is crawled as far as its sitemaps can be read, and says what is wrong with them', async () => {
-    const { status, problems } = await runJob('/v2/crawl', {
+    const { job, status, problems } = await runJob('/v2/crawl', {
       url: site.url('robots-sitemaps'),
       sitemap: 'include',
       limit: 50,
@@ -623,6 +623,9 @@ describe('a site with bad files beside its pages', () => {
     expect(status.status).toBe('completed');
     const paths = status.data.map(({ metadata }) => new URL(metadata.url).pathname).sort();
     expect(paths).toEqual(expect.arrayContaining(['/', '/from-good', '/from-cut', '/from-odd']));
+    expect(paths).not.toContain('/relative');
+    const { body: ledger } = await api.call(`${job}/ledger?outcome=out_of_scope&limit=1000`);
+    expect(ledger.urls).toContainEqual(expect.objectContaining({ url: '/relative', rule: 'scheme' }));
     expect(new Set(problems.errors.map(({ code }) => code))).toEqual(new Set(['SCRAPE_SITEMAP_ERROR']));
     const told = problems.errors.map(({ error }) => error).join('\n');
     for (const file of ['/page.xml', '/bomb.xml.gz', '/cut.xml.gz', '/missing.xml', '/huge.xml'])
@@ -640,6 +643,7 @@ describe('a site with bad files beside its pages', () => {
     const urls = (body.links as { url: string }[]).map(({ url }) => new URL(url).pathname);
     expect(urls).toEqual(expect.arrayContaining(['/from-good', '/from-odd']));
     expect(urls.length).toBeLessThan(30);
+    expect(body.warning).toMatch(/no absolute http/);
   }, 90_000);
 
   it.each(['robots-garbage', 'robots-endless'])(

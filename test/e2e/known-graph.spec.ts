@@ -211,7 +211,7 @@ it(
 );
 
 it(
-  'pages of a host that is busy are waited for, and kept as they are when it stays busy',
+  'pages that a host is too busy for are waited for, and fail when it stays so',
   () =>
     withSite(
       () => [

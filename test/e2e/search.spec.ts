@@ -121,7 +121,17 @@ describe('a search', () => {
     expect(told).toMatchObject({ q: 'troupe', language: 'de-AT', time_range: 'month', format: 'json' });
   });
 
+  it('tells the provider whether everybody may see the results', async () => {
+    await search({ query: 'troupe', safe: true });
+    expect(searxng.queries.at(-1)!.get('safesearch')).toBe('2');
+    await search({ query: 'troupe' });
+    expect(searxng.queries.at(-1)!.get('safesearch')).toBe('0');
+  });
+
   it('keeps to domains and categories', async () => {
+    expect((await search({ query: 'troupe', categories: ['developer'] })).web).toEqual([
+      expect.objectContaining({ url: 'https://github.com/troupe/troupe', category: 'developer' }),
+    ]);
     expect((await search({ query: 'troupe', categories: ['github'] })).web).toEqual([
       expect.objectContaining({ url: 'https://github.com/troupe/troupe', category: 'github' }),
     ]);
@@ -147,20 +157,26 @@ describe('a search', () => {
   });
 
   it('keeps results that cannot be scraped without any key of a document', async () => {
-    const { web } = await search({ query: 'fruit', scrapeOptions: { formats: ['markdown', 'links'] } });
-    expect(
-      web.map(({ url, metadata, markdown }) => [new URL(url).pathname, metadata?.statusCode, markdown === undefined]),
-    ).toEqual([
-      ['/', 403, true],
-      ['/', 500, true],
-      ['/fruit', 200, false],
+    const { web, body } = await search({ query: 'fruit', scrapeOptions: { formats: ['markdown', 'links'] } });
+    expect(web.map((item) => [item.title, Object.keys(item).length])).toEqual([
+      ['Inner', 4],
+      ['Gone', 4],
+      ['Fruit', expect.any(Number)],
     ]);
     expect(web[0]).toEqual({
       url: 'http://10.1.2.3/',
       title: 'Inner',
       description: 'forbidden fruit',
       position: 1,
-      metadata: { statusCode: 403, error: expect.any(String), proxyUsed: 'basic' },
+    });
+    expect(web[2]).toMatchObject({ markdown: expect.any(String), metadata: { statusCode: 200 } });
+    const failures = [
+      { url: 'http://10.1.2.3/', code: 'SCRAPE_TARGET_FORBIDDEN', error: expect.any(String) },
+      { url: 'http://no-such-host.test/', code: 'SCRAPE_DNS_RESOLUTION_ERROR', error: expect.any(String) },
+    ];
+    expect(body).toMatchObject({
+      errors: expect.arrayContaining(failures),
+      warning: expect.stringMatching(/^2 pages/),
     });
     const { web: legal } = await search({ query: 'fruit', ignoreInvalidURLs: true });
     expect(legal.map(({ title }) => title)).toEqual(['Gone', 'Fruit']);

@@ -125,7 +125,7 @@ describe('the Dockerfile', () => {
   it('is built on a version of Node that the project accepts', () => {
     const [base = ''] = readDockerfile(text).stages.map(({ from }) => from);
     const [, major, minor] = /^node:(\d+)\.(\d+)\./.exec(base) ?? [];
-    expect(Number(major) * 100 + Number(minor)).toBeGreaterThanOrEqual(2019);
+    expect(Number(major) * 100 + Number(minor)).toBeGreaterThanOrEqual(2213);
   });
 });
 

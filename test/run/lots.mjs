@@ -54,7 +54,7 @@ const KINDS = [
   },
   { match: /\/test\/e2e\/bad-input\./, places: 1 },
   { match: /\/test\/e2e\/known-graph\./, places: 1 },
-  { match: /\/test\/contract\/(?!operation)/, lot: 'contract', places: 1, shares: true },
+  { match: /\/test\/contract\/(?!operation|any-request)/, lot: 'contract', places: 1, shares: true },
   { match: /\/test\/(clients\/tools|e2e\/(sdk|real-pages))/, lot: 'clients', places: 1, shares: true },
   { match: /\/test\/e2e\/(no-fetcher|accounts)\./, places: 1 },
   { match: /\/test\/e2e\/(webhooks|browser)\./, places: Math.min(2, PLACES) },

@@ -516,6 +516,11 @@ export class CrawlWorld {
   private kick(kick: Kick): void {
     const news = this.pauses.get(parseActorKey(kick.actor).id);
     if (kick.pauseV !== undefined && news !== undefined && news.v > kick.pauseV) return;
+    if (kick.task === 'probe') {
+      const { host } = kick;
+      this.send(kick.actor, { type: 'HostFeedback', host, ok: 0, meanMs: 0, troubles: [], probe: { clean: true } });
+      return;
+    }
     if (kick.task === 'robots') {
       const sitemaps = [`${this.site.base}sitemap.xml`];
       this.send(kick.actor, {

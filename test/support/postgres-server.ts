@@ -28,11 +28,15 @@ interface PreparedPostgres {
   args: string[];
   data: string;
   owner: Owner | undefined;
+  door: string | null;
   url: string;
 }
 /** How `npm start` sets up its own. */
 interface PostgresPart {
   preparePostgres(wish: { dir: string; port: number; password: string }): Promise<PreparedPostgres>;
+}
+interface OwnerPart {
+  withDoor<T>(door: string | null, stdio: ('ignore' | number)[], start: (stdio: ('ignore' | number)[]) => T): T;
 }
 
 const PASSWORD = 'pg-s3cret';
@@ -59,6 +63,10 @@ async function end(child: ChildProcess | null, signal: NodeJS.Signals): Promise<
   await left;
 }
 
+async function load<T>(part: string): Promise<T> {
+  return (await import(pathToFileURL(path.join(workspace, 'deploy/local/parts', part)).href)) as T;
+}
+
 export class TlsPostgres {
   private child: ChildProcess | null = null;
 
@@ -67,11 +75,11 @@ export class TlsPostgres {
     readonly port: number,
     readonly caFile: string,
     readonly prepared: PreparedPostgres,
+    private readonly part: OwnerPart,
   ) {}
 
   static async start(): Promise<TlsPostgres> {
-    const file = pathToFileURL(path.join(workspace, 'deploy/local/parts/postgres.mjs')).href;
-    const part = (await import(file)) as PostgresPart;
+    const part = await load<PostgresPart>('postgres.mjs');
     const dir = mkdtempSync(path.join(tmpdir(), 'troupe-postgres-'));
     chmodSync(dir, 0o755);
     const port = await freePort();
@@ -84,7 +92,7 @@ export class TlsPostgres {
     appendFileSync(path.join(data, 'troupe.conf'), 'ssl = on\n');
     const rules = path.join(data, 'pg_hba.conf');
     writeFileSync(rules, readFileSync(rules, 'utf8').replaceAll(/^host /gm, 'hostssl '));
-    const server = new TlsPostgres(dir, port, caFile, prepared);
+    const server = new TlsPostgres(dir, port, caFile, prepared, await load<OwnerPart>('owner.mjs'));
     await server.up();
     return server;
   }
@@ -95,9 +103,11 @@ export class TlsPostgres {
   }
 
   async up(): Promise<void> {
-    const { command, args, owner } = this.prepared;
+    const { command, args, owner, door } = this.prepared;
     const env = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
-    this.child = spawn(command, args, { uid: owner?.uid, gid: owner?.gid, cwd: '/', env, stdio: 'ignore' });
+    this.child = this.part.withDoor(door, ['ignore', 'ignore', 'ignore'], (stdio) =>
+      spawn(command, args, { uid: owner?.uid, gid: owner?.gid, cwd: '/', env, stdio }),
+    );
     const { child } = this;
     await until(
       () => !gone(child) && answers(this.port),

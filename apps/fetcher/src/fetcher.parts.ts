@@ -1,12 +1,13 @@
 /** The fetcher put together: adapters at the bottom, what the controllers call at the top. */
 import { Artifacts, BlobGatherer, openBlobs, type BlobStore } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
-import { RPC, type Converter, type EngineName, type Tracer } from '@troupe/contracts';
+import { flightSubject, RPC, type Converter, type EngineName, type Tracer } from '@troupe/contracts';
 import { LocalConverter, MeteredConverter, NatsConverter, type ConvertReplyHead } from '@troupe/conversion';
 import { isBlockedHost, parseAllowList, Resolver } from '@troupe/egress';
 import {
   ActorBus,
   CancelBoard,
+  FlightBoard,
   MailBundler,
   MemberBoard,
   PauseBoard,
@@ -20,6 +21,7 @@ import {
   BlockedHosts,
   ChangeHistory,
   createPool,
+  HostSettings,
   OpenItems,
   PageCacheRepository,
   RobotsCache,
@@ -27,7 +29,7 @@ import {
 } from '@troupe/persistence';
 import { AdLists } from './ads/index.js';
 import { ArtifactWriter } from './artifacts/artifact-writer.js';
-import { CacheLookups, CacheWriter, KnownUrls, PageCache } from './cache/index.js';
+import { CacheLookups, CacheWriter, Flights, KnownUrls, PageCache, type FlightQuestion } from './cache/index.js';
 import { ChangeTracker } from './changes/change-tracker.js';
 import { DiffThread } from './changes/diff-thread.js';
 import {
@@ -44,13 +46,14 @@ import {
   type Browsers,
   type FetchEngine,
 } from './engines/index.js';
+import { HostProbe } from './kickoff/host-probe.js';
 import { KickRunner } from './kickoff/kick-runner.js';
 import { SitemapKick } from './kickoff/sitemap-kick.js';
 import { LaneConsumer } from './lanes/lane.consumer.js';
 import { SitemapFinder } from './map/sitemap-finder.js';
 import { SiteMapper } from './map/site-mapper.js';
 import { PageModels } from './models/page-models.js';
-import { cacheCounts } from './metrics/cache-counts.js';
+import { cacheCounts, flightCounts } from './metrics/cache-counts.js';
 import { browserCounts, watchBrowsers } from './metrics/browser-counts.js';
 import { FetchCounts, MeteredEngine } from './metrics/metered-engine.js';
 import { politenessCounts } from './metrics/politeness-counts.js';
@@ -62,9 +65,11 @@ import { RobotsJudge } from './robots/robots-judge.js';
 import { RobotsRules } from './robots/robots-rules.js';
 import { ScrapeRunner } from './scrape/scrape-runner.js';
 import { SinglePages } from './scrape/single-pages.js';
+import { DelayNews } from './slots/delay-news.js';
 import { ExpressFetch } from './slots/express-fetch.js';
 import { ExpressSlots } from './slots/express-slots.js';
 import { HostReports } from './slots/host-reports.js';
+import { HostTreatment } from './slots/host-treatment.js';
 import { SlotClock } from './slots/slot-clock.js';
 
 export interface FetcherContext {
@@ -78,6 +83,8 @@ export interface FetcherContext {
 
 /** robots.txt, the blocklist, the cache of pages and their histories. */
 const POOL_SIZE = 4;
+/** Of other fetchers, which wait for pages that are fetched here: each of them waits a moment and costs next to nothing. */
+const FLIGHT_QUESTIONS = 10_000;
 const CONVERT_TIMEOUT_MS = 30_000;
 /** Kind under which fetchers with a browser are members a second time. */
 const BROWSER_KIND = 'browser';
@@ -122,11 +129,20 @@ export class FetcherParts {
     if (!servesHttp) await loadBrowserStack();
     const boards = await startBoards(context, hasBrowser);
     const { converter, stopConverter } = createConverter(context);
-    const { slots, penalties, cancels, pauses, browsers } = boards;
+    const { slots, standing, cancels, pauses, browsers } = boards;
+    const settings = await HostSettings.watch(pool, (error) =>
+      log.warn({ err: error }, 'the settings of hosts were not read'),
+    );
+    const penalties = new HostTreatment({
+      board: boards.penalties,
+      settings,
+      expressConn: config.hostExpressConn,
+      maxCrawlDelayMs: config.hostMaxCrawlDelay * 1000,
+    });
     const mailboxes = new ActorBus(context.link);
     const reports = new HostReports({ mailboxes, penalties, instance, log });
-    const express = new ExpressSlots({ board: slots, perHost: config.hostExpressConn, instance, log });
-    const fetch = new ExpressFetch({ engine: engines.http, express, penalties });
+    const express = new ExpressSlots({ board: slots, penalties, instance, log });
+    const fetch = new ExpressFetch({ engine: engines.http, express, penalties, reports });
     const robots = new RobotsRules({ store: new RobotsCache(pool), fetch, log });
     const { cache, writer } = createCache({ config, log, metrics, pool, blobs: roots.cache });
     const differ = new DiffThread();
@@ -142,6 +158,16 @@ export class FetcherParts {
       hosts: new StealthHosts(),
     });
     const rpc = new Rpc(context.link);
+    const flights = new Flights({
+      board: config.cacheMaxMb > 0 ? new FlightBoard(context.link, instance) : null,
+      rpc,
+      onShared: flightCounts(metrics),
+      log,
+    });
+    const subject = flightSubject(instance);
+    const flightServer = await rpc.serve(subject, { queue: subject, capacity: FLIGHT_QUESTIONS }, (question) =>
+      flights.answer(question as FlightQuestion),
+    );
     const finisher = new PageFinisher({ changes, models: new PageModels(rpc) });
     const single = new SinglePages({ pages, express, penalties, reports, robots, tracer });
     const common = { instance, mailboxes, cancels, pauses, robots };
@@ -151,9 +177,11 @@ export class FetcherParts {
           ...common,
           mailboxes: new MailBundler(mailboxes, instance),
           slots,
+          standing,
           penalties,
           express,
           reports,
+          delays: new DelayNews({ mailboxes, instance, log }),
           clock: new SlotClock(undefined, politenessCounts(metrics)),
           pages,
           cache,
@@ -168,7 +196,11 @@ export class FetcherParts {
         },
         config.fetcherConcurrency,
       ),
-      new KickRunner({ ...common, sitemaps: new SitemapKick(fetch, robots) }),
+      new KickRunner({
+        ...common,
+        sitemaps: new SitemapKick(fetch, robots),
+        probe: new HostProbe({ engine: engines.http, express, reports }),
+      }),
       new SiteMapper({
         single,
         sitemaps: new SitemapFinder(fetch, robots, productOf(config.userAgent)),
@@ -180,6 +212,8 @@ export class FetcherParts {
         single,
         pages,
         cache,
+        flights,
+        instance,
         finisher,
         rpc,
         hasBrowser,
@@ -195,9 +229,11 @@ export class FetcherParts {
         ...(serves(config, 'browser') ? { browser: { optional: async () => checkBrowser(hasBrowser) } } : {}),
       },
       async () => {
+        await flightServer.stop();
         await reports.flush();
         await boards.stop();
         blocklist.stop();
+        settings.stop();
         teamProxies.stop();
         await Promise.all([stopConverter(), closeEngines(), differ.stop(), writer.drain()]);
         roots.close();
@@ -216,7 +252,7 @@ function createCache({ config, log, metrics, pool, blobs }: CacheContext): { cac
   const index = new PageCacheRepository(pool);
   const writer = new CacheWriter({ index, blobs, maxBytes: config.cacheMaxMb * 1_000_000, log });
   const lookups = config.cacheMaxMb > 0 ? new CacheLookups(index) : null;
-  return { cache: new PageCache({ lookups, writer, blobs, log, onLookUp: cacheCounts(metrics) }), writer };
+  return { cache: new PageCache({ lookups, writer, blobs, log, ...cacheCounts(metrics) }), writer };
 }
 
 interface EngineParts {
@@ -295,6 +331,7 @@ async function startBoards({ config, link, instance }: FetcherContext, hasBrowse
     areOnDemand: config.browserOnDemand,
   });
   return {
+    standing: members,
     penalties,
     cancels,
     pauses,

@@ -17,6 +17,7 @@ import {
   type ActorMessage,
   type FetchReply,
   type FetchRequest,
+  type HostFeedback,
   type Lane,
   type LaneEnd,
   type MapLink,
@@ -125,6 +126,11 @@ suite('a fetcher on a real bus', () => {
   let rpc: Rpc;
   let fetcher: RunningService;
   let lanes = 0;
+
+  const reports = (): HostFeedback[] => heard.flatMap(({ body }) => (body.type === 'HostFeedback' ? [body] : []));
+  async function until(condition: () => boolean): Promise<void> {
+    for (let tries = 0; tries < 400 && !condition(); tries++) await sleep(25);
+  }
 
   beforeAll(async () => {
     const port = await freePort();
@@ -275,20 +281,45 @@ suite('a fetcher on a real bus', () => {
     ]);
   });
 
-  it('ends a lane at the first 429 and pauses the host for everybody', async () => {
+  it('goes on after a 429, and tells the actor of the host at once', async () => {
     const { end, pages } = await run(lane(['/busy', '/a']));
-    expect(end).toMatchObject({ reason: 'penalty' });
-    expect(end.unrun).toHaveLength(1);
+    expect(end).toMatchObject({ reason: 'done' });
+    expect(pages.get('/a')).toMatchObject({ outcome: 'ok' });
     expect(pages.get('/busy')).toMatchObject({
       outcome: 'failed',
       retryable: true,
       retryAfterMs: 2000,
       statusCode: 429,
     });
-    const next = await run(lane(['/b']));
-    expect(next.end).toMatchObject({ reason: 'penalty', unrun: [expect.any(Number)] });
+    const url = `${site.origin}/busy`;
+    const trouble = { kind: 'rateLimited', status: 429, url, retryMs: 2000 };
+    await until(() => reports().some(({ troubles }) => troubles.length > 0));
+    expect(reports().flatMap(({ troubles }) => troubles)).toMatchObject([trouble]);
+  });
+
+  it('asks nothing of a host that its actor has paused', async () => {
+    const host = new URL(site.origin).host;
+    bus.tell(host, { v: 1, state: 'paused', restMs: 60_000, gapMs: 0, share: 1 });
+    await sleep(300);
+    const paused = await run(lane(['/b']));
+    expect(paused.end).toMatchObject({ reason: 'penalty', unrun: [expect.any(Number)] });
+    expect(paused.end.retryMs).toBeGreaterThan(50_000);
     expect(site.paths()).not.toContain('/b');
-    await sleep(2100);
+    bus.tell(host, { v: 2, state: 'open', restMs: 0, gapMs: 0, share: 1 });
+    await sleep(300);
+    expect((await run(lane(['/b']))).end).toMatchObject({ reason: 'done' });
+  });
+
+  it('sends one probe to a host that is down, and says how it was answered', async () => {
+    const host = new URL(site.origin).host;
+    bus.tell(host, { v: 3, state: 'down', restMs: 60_000, gapMs: 0, share: 0 });
+    const probe = { type: 'Kick' as const, task: 'probe' as const, actor: `domain/${host}` as const, host };
+    await bus.publishWork('kick', 'hi', `probe.${Math.random()}`, { ...probe, url: `${site.origin}/a` });
+    await until(() => reports().some((report) => report.probe !== undefined));
+    expect(reports().filter((report) => report.probe !== undefined)).toMatchObject([{ host, probe: { clean: true } }]);
+    expect(site.paths()).toEqual(['/a']);
+    bus.tell(host, { v: 4, state: 'open', restMs: 0, gapMs: 0, share: 1 });
+    await sleep(300);
   });
 
   it('starts no page of a cancelled job', async () => {
@@ -420,8 +451,7 @@ suite('a fetcher on a real bus', () => {
 
   it('reports what it saw of the host', async () => {
     await run(lane(['/a', '/b']));
-    for (let tries = 0; tries < 100 && !heard.some(({ body }) => body.type === 'HostFeedback'); tries++)
-      await sleep(25);
+    await until(() => reports().some(({ ok }) => ok > 0));
     expect(heard.map(({ body }) => body)).toContainEqual(
       expect.objectContaining({ type: 'HostFeedback', host: new URL(site.origin).host }),
     );

@@ -5,6 +5,7 @@ import { type Logger } from '@troupe/observability';
 import { AuditLog, BlocklistRepository, TeamAdminRepository, UsageRepository } from '@troupe/persistence';
 import { AccountController } from './api/account.controller.js';
 import { AdminGuard } from './api/admin/admin.guard.js';
+import { AdminHostsController } from './api/admin/hosts.controller.js';
 import { AdminRecordsController } from './api/admin/records.controller.js';
 import { AdminTeamsController } from './api/admin/teams.controller.js';
 import { ArtifactsController } from './api/artifacts.controller.js';
@@ -24,6 +25,7 @@ import { CrawlController } from './api/v2/crawl.controller.js';
 import { DeliveriesController } from './api/v2/deliveries.controller.js';
 import { ExplainController } from './api/v2/explain.controller.js';
 import { ExtractController } from './api/v2/extract.controller.js';
+import { HostsController } from './api/v2/hosts.controller.js';
 import { LedgerController } from './api/v2/ledger.controller.js';
 import { MapController } from './api/v2/map.controller.js';
 import { ParamsPreviewController } from './api/v2/params-preview.controller.js';
@@ -34,6 +36,7 @@ import { WatchServer } from './api/watch/watch.server.js';
 import { UsageController } from './api/v2/usage.controller.js';
 import { AccountService } from './accounts/account.service.js';
 import { DeadLettersService } from './admin/dead-letters.service.js';
+import { HostsService } from './admin/hosts.service.js';
 import { ArtifactService } from './artifacts/artifact.service.js';
 import { Accounts } from './auth/accounts.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
@@ -45,6 +48,7 @@ import { CrawlExplainService } from './jobs/crawl-explain.service.js';
 import { CrawlWishesService } from './jobs/crawl-wishes.service.js';
 import { CrawlPauseService } from './jobs/crawl-pause.service.js';
 import { JobCancelService } from './jobs/job-cancel.service.js';
+import { JobHostsService } from './jobs/job-hosts.service.js';
 import { JobLedgerService } from './jobs/job-ledger.service.js';
 import { JobStatusService } from './jobs/job-status.service.js';
 import { JobSubmitService } from './jobs/job-submit.service.js';
@@ -75,6 +79,7 @@ export interface GatewayParts {
   appends: BatchAppendService;
   pauses: CrawlPauseService;
   ledgers: JobLedgerService;
+  jobHosts: JobHostsService;
   explains: CrawlExplainService;
   modelJobs: ModelJobs;
   crawlWishes: CrawlWishesService;
@@ -92,6 +97,7 @@ export interface AdminParts {
   audit: AuditLog;
   blocklist: BlocklistRepository;
   deadLetters: DeadLettersService;
+  hosts: HostsService;
 }
 
 /** Providers too: the controllers of v1 translate their bodies and hand them over. */
@@ -111,6 +117,7 @@ export class GatewayModule {
         ExplainController,
         PauseController,
         LedgerController,
+        HostsController,
         CrawlV1Controller,
         BatchV1Controller,
         MapV1Controller,
@@ -126,6 +133,7 @@ export class GatewayModule {
         UsageV1Controller,
         ArtifactsController,
         AdminTeamsController,
+        AdminHostsController,
         AdminRecordsController,
         // Last: what is offered wins.
         GoneController,
@@ -154,6 +162,7 @@ function providersOf(parts: GatewayParts): Provider[] {
     { provide: BatchAppendService, useValue: parts.appends },
     { provide: CrawlPauseService, useValue: parts.pauses },
     { provide: JobLedgerService, useValue: parts.ledgers },
+    { provide: JobHostsService, useValue: parts.jobHosts },
     { provide: CrawlExplainService, useValue: parts.explains },
     { provide: ModelJobs, useValue: parts.modelJobs },
     { provide: CrawlWishesService, useValue: parts.crawlWishes },
@@ -176,7 +185,7 @@ function rateLimitProviders(limits: RateLimits | null): Provider[] {
   ];
 }
 
-function adminProviders({ teams, usage, audit, blocklist, deadLetters }: AdminParts): Provider[] {
+function adminProviders({ teams, usage, audit, blocklist, deadLetters, hosts }: AdminParts): Provider[] {
   return [
     AdminGuard,
     { provide: TeamAdminRepository, useValue: teams },
@@ -184,5 +193,6 @@ function adminProviders({ teams, usage, audit, blocklist, deadLetters }: AdminPa
     { provide: AuditLog, useValue: audit },
     { provide: BlocklistRepository, useValue: blocklist },
     { provide: DeadLettersService, useValue: deadLetters },
+    { provide: HostsService, useValue: hosts },
   ];
 }

@@ -16,6 +16,8 @@ import {
   createPool,
   DeliveryRepository,
   DeadLetterRepository,
+  HostRepository,
+  HostSettingRepository,
   Housekeeping,
   JobCommandRepository,
   JobRepository,
@@ -31,14 +33,16 @@ import { createSearchProvider } from '@troupe/search';
 import { AccountService } from './accounts/account.service.js';
 import { TeamActivity, type Activity } from './accounts/team-activity.js';
 import { DeadLettersService } from './admin/dead-letters.service.js';
+import { HostsService } from './admin/hosts.service.js';
 import { ArtifactService } from './artifacts/artifact.service.js';
 import { Accounts } from './auth/accounts.js';
 import { ApiExceptionFilter } from './errors/api-exception.filter.js';
 import { createStatusLane, GatewayModule, serveDocs, type GatewayParts } from './gateway.module.js';
 import { Readiness } from './health/readiness.js';
-import { BODY_LIMIT_BYTES, createEdge, refuseBadBody, type EdgeState } from './http/edge.js';
+import { BODY_LIMIT_BYTES, createEdge, hasJsonBody, refuseBadBody, type EdgeState } from './http/edge.js';
 import { createRequestMetrics } from './http/request-metrics.js';
 import { createRequestTraces } from './http/request-traces.js';
+import { TimedExpress } from './http/timed-server.js';
 import { BatchAppendService } from './jobs/batch-append.service.js';
 import { CommandPublisher } from './jobs/command-publisher.js';
 import { DeliveriesService } from './jobs/deliveries.service.js';
@@ -47,6 +51,7 @@ import { CrawlWishesService } from './jobs/crawl-wishes.service.js';
 import { CrawlPauseService } from './jobs/crawl-pause.service.js';
 import { JobCancelService } from './jobs/job-cancel.service.js';
 import { JobFeeds } from './jobs/job-feeds.js';
+import { JobHostsService } from './jobs/job-hosts.service.js';
 import { JobLedgerService } from './jobs/job-ledger.service.js';
 import { JobStatusService } from './jobs/job-status.service.js';
 import { JobSubmitService } from './jobs/job-submit.service.js';
@@ -131,6 +136,8 @@ function buildServices(
 ) {
   const jobs = new JobRepository(pool, { resultTtlHours: config.resultTtlHours });
   const documents = new ScrapeRepository(pool);
+  const hosts = new HostRepository(pool);
+  const audit = new AuditLog(pool);
   const publisher = new ActorBus(link);
   const calls = new Rpc(link);
   const listener = new NatsListener(link);
@@ -201,6 +208,7 @@ function buildServices(
     appends: new BatchAppendService({ ...jobCommands, submit }),
     pauses: new CrawlPauseService({ ...jobCommands, pauses: new PauseBoard(link) }),
     ledgers: new JobLedgerService({ status, ledgers: new LedgerRepository(pool) }),
+    jobHosts: new JobHostsService({ status, hosts }),
     crawlWishes: new CrawlWishesService({ calls, link, targets }),
     explains: new CrawlExplainService({ calls, link, targets }),
     targets,
@@ -210,9 +218,10 @@ function buildServices(
     admin: {
       teams: new TeamAdminRepository(pool),
       usage: consumption,
-      audit: new AuditLog(pool),
+      audit,
       blocklist: new BlocklistRepository(pool),
       deadLetters: new DeadLettersService({ letters: new DeadLetterRepository(pool), publisher }),
+      hosts: new HostsService({ hosts, settings: new HostSettingRepository(pool), audit, publisher, instance }),
     },
   };
   const start = () => {
@@ -233,7 +242,7 @@ async function listen(
   parts: GatewayParts,
   state: EdgeState,
 ): Promise<NestExpressApplication> {
-  const app = await NestFactory.create<NestExpressApplication>(GatewayModule.of(parts), {
+  const app = await NestFactory.create<NestExpressApplication>(GatewayModule.of(parts), new TimedExpress(config), {
     logger: ['error', 'warn'],
     bodyParser: false,
     abortOnError: false,
@@ -242,10 +251,10 @@ async function listen(
   app.disable('etag');
   app.set('query parser', 'simple');
   app.use(createRequestMetrics(metrics));
-  app.use(createEdge(state));
+  app.use(createEdge(state, config));
   if (tracer !== NO_TRACES) app.use(createRequestTraces(tracer));
   app.use(createStatusLane(parts, new ApiExceptionFilter(parts.log)));
-  app.useBodyParser('json', { limit: BODY_LIMIT_BYTES, strict: false });
+  app.useBodyParser('json', { limit: BODY_LIMIT_BYTES, strict: false, type: hasJsonBody });
   app.use(refuseBadBody);
   if (config.apiDocs) serveDocs(app);
   await app.listen(config.port, config.host);

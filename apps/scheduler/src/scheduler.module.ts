@@ -13,6 +13,7 @@ import {
   Housekeeping,
   PgActorStore,
   Retention,
+  type HostSettings,
   type TeamSizes,
   type UnreadableMail,
 } from '@troupe/persistence';
@@ -39,6 +40,7 @@ export interface SchedulerParts {
   pool: ReturnType<typeof createPool>;
   blobs: OpenBlobs;
   teams: Pick<TeamSizes, 'concurrencyOf'>;
+  hosts: Pick<HostSettings, 'settingOf'>;
 }
 
 /** The product token of the User-Agent is what robots.txt is matched against (RFC 9309, section 2.2.1). */
@@ -46,12 +48,23 @@ function robotsAgentOf(userAgent: string): string {
   return userAgent.split(/[/\s]/, 1)[0]!;
 }
 
-function actorsFor({ config, teams }: Pick<SchedulerParts, 'config' | 'teams'>): ActorDef<never, never>[] {
+function actorsFor({
+  config,
+  teams,
+  hosts,
+}: Pick<SchedulerParts, 'config' | 'teams' | 'hosts'>): ActorDef<never, never>[] {
   const job = { robotsAgent: robotsAgentOf(config.userAgent), limitCountsFailed: config.limitCountsFailed };
   return [
     crawlActor(job),
     batchActor(job),
-    domainActor({ maxConn: config.hostMaxConn, gapMs: config.hostGapMs }),
+    domainActor({
+      maxConn: config.hostMaxConn,
+      gapMs: config.hostGapMs,
+      giveUpMs: config.hostGiveUp * 60_000,
+      maxCrawlDelayMs: config.hostMaxCrawlDelay * 1000,
+      allowIgnoreRobots: config.allowIgnoreRobots,
+      settingOf: (host) => hosts.settingOf(host),
+    }),
     teamActor({ concurrencyOf: (team) => teams.concurrencyOf(team) ?? config.teamConcurrency }),
     deliveryActor({ retryMs: config.webhookRetryMs }),
     extractActor(),
@@ -68,7 +81,18 @@ function describePoison({ subject, headers, data, error }: Poison): UnreadableMa
 /** The frontier's process: actors on leased partitions, and the housekeeping of tables and blobs. */
 @Module({})
 export class SchedulerModule {
-  static with({ config, log, metrics, tracer, instance, link, pool, blobs, teams }: SchedulerParts): DynamicModule {
+  static with({
+    config,
+    log,
+    metrics,
+    tracer,
+    instance,
+    link,
+    pool,
+    blobs,
+    teams,
+    hosts,
+  }: SchedulerParts): DynamicModule {
     const letters = new DeadLetterRepository(pool);
     const runtime = new ActorRuntime({
       id: instance,
@@ -78,11 +102,12 @@ export class SchedulerModule {
           const letter = await letters.addUnreadable(poison.part, describePoison(poison));
           log.error({ letter, subject: poison.subject }, 'a message in a mailbox could not be read: dead letter');
         },
+        onUntold: (host, error) => log.debug({ host, err: error }, 'a verdict was not told; it is told again'),
       }),
       leases: meteredLeases(new KvLeaseBoard(link, { id: instance }), metrics),
       clock: systemClock,
       log,
-      defs: actorsFor({ config, teams }),
+      defs: actorsFor({ config, teams, hosts }),
       tracer,
     });
     watchLink(metrics, link);

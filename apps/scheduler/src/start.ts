@@ -4,7 +4,7 @@ import { openBlobs } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
 import { NatsLink } from '@troupe/messaging';
 import type { RunningService, ServiceContext } from '@troupe/observability';
-import { createPool, TeamSizes } from '@troupe/persistence';
+import { createPool, HostSettings, TeamSizes } from '@troupe/persistence';
 import { HousekeepingRounds } from './housekeeping/housekeeping-rounds.js';
 import { RetentionRounds } from './housekeeping/retention-rounds.js';
 import { SchedulerModule } from './scheduler.module.js';
@@ -22,9 +22,12 @@ export async function startScheduler(context: ServiceContext<Readonly<TroupeConf
   await link.ensureTopology();
   const pool = createPool({ ...config, poolSize: POOL_SIZE, name: instance });
   const teams = await TeamSizes.watch(pool, (error) => log.warn({ err: error }, 'the sizes of teams were not read'));
+  const hosts = await HostSettings.watch(pool, (error) =>
+    log.warn({ err: error }, 'the settings of hosts were not read'),
+  );
   const blobs = await openBlobs(config);
   const app = await NestFactory.createApplicationContext(
-    SchedulerModule.with({ config, log, metrics, tracer, instance, link, pool, blobs, teams }),
+    SchedulerModule.with({ config, log, metrics, tracer, instance, link, pool, blobs, teams, hosts }),
     {
       logger: ['error', 'warn'],
       abortOnError: false,
@@ -46,6 +49,7 @@ export async function startScheduler(context: ServiceContext<Readonly<TroupeConf
       await app.close();
       await link.close();
       teams.stop();
+      hosts.stop();
       blobs.close();
       await pool.end();
     },

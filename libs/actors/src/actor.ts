@@ -13,6 +13,7 @@ import type {
   HistoryRange,
   JobMemory,
   JobNo,
+  HostVerdict,
   RowOp,
   Sender,
   WorkMessage,
@@ -38,6 +39,8 @@ export type Effect =
   | { t: 'send'; to: ActorKey; cls: 'pair' | 'level'; msg: ActorMessage }
   /** A level message to a process without a mailbox (a gateway), on a core subject. */
   | { t: 'notify'; subject: string; msg: unknown }
+  /** How fetchers must treat a host, told after the commit; lossy, the newest is enough. */
+  | { t: 'tell'; host: string; verdict: HostVerdict }
   /** `id` becomes part of the message id; a repeat of the same work carries a new one. */
   | { t: 'work'; cls: WorkClass; prio: WorkPriority; id: string; msg: WorkMessage }
   /** `inMs` null removes the timer. */
@@ -94,7 +97,8 @@ export interface ActorDef<S, M = null> {
   version: number;
   /** Types whose loss of meaning would leave a job hanging: their dead letter fails the job. */
   vital: readonly string[];
-  init(key: ActorKey): S;
+  /** @param before what it was when it ended, if it starts anew */
+  init(key: ActorKey, before?: S): S;
   /** What must be read from tables before the next turn, null when memory suffices. */
   need(activation: { state: S; memory: M | null }): MemoryNeed | null;
   remember(state: S, loaded: JobMemory | null, memory: M | null, now: number): M;

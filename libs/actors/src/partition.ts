@@ -436,6 +436,7 @@ export class Partition {
     this.outbox.publish(turn.aftermath.outbox);
     this.levels.publish(turn.aftermath.level);
     for (const note of turn.aftermath.notes) this.deps.bus.notify(note.subject, note.msg);
+    for (const { host, verdict } of turn.aftermath.verdicts) this.deps.bus.tell(host, verdict);
   }
 
   private turnDeps(): ConstructorParameters<typeof Turn>[1] {
@@ -491,7 +492,7 @@ export class Partition {
 
   private revive(living: Living, def: ActorDef<unknown, unknown>): boolean {
     if (!def.restarts) return false;
-    living.state = def.init(living.key);
+    living.state = def.init(living.key, living.state);
     living.memory = null;
     living.terminal = false;
     return true;

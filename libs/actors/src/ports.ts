@@ -4,6 +4,7 @@ import type {
   Candidate,
   Envelope,
   HistoryRange,
+  HostVerdict,
   JobMemory,
   JobNo,
   Mail,
@@ -193,6 +194,8 @@ export interface Bus {
   publishWork(cls: WorkClass, prio: WorkPriority, id: string, msg: WorkMessage, cause?: TraceParent): Promise<void>;
   /** Core NATS, lossy. */
   notify(subject: string, msg: unknown): void;
+  /** Shows every fetcher how to treat a host; lossy, repeated by the host's actor. */
+  tell(host: string, verdict: HostVerdict): void;
   /** Replaces the partition's consumer by one of this epoch. Throws `FencedError` when a higher epoch exists. */
   openMailbox(part: number, epoch: number): Promise<Mailbox>;
 }

@@ -117,7 +117,8 @@ describe('messages of a turn', () => {
     expect(first.turn.aftermath.outbox).toEqual(first.writes.outbox);
   });
 
-  it('of class level are not stored, notes neither; work is', () => {
+  it('of class level are not stored, notes and verdicts neither; work is', () => {
+    const verdict = { v: 1, state: 'down', restMs: 2_000, gapMs: 0, share: 0 } as const;
     const msg = {
       type: 'Kick',
       task: 'robots',
@@ -130,11 +131,13 @@ describe('messages of a turn', () => {
       effects: [
         { t: 'send', to: 'crawl/b', cls: 'level', msg: note('x') },
         { t: 'notify', subject: 's', msg: 1 },
+        { t: 'tell', host: 'h', verdict },
         { t: 'work', cls: 'kick', prio: 'hi', id: 'w', msg },
       ],
     });
     expect(turn.aftermath.level).toMatchObject([{ from: 'crawl/a', to: 'crawl/b', n: null, v: 2 }]);
     expect(turn.aftermath.notes).toEqual([{ subject: 's', msg: 1 }]);
+    expect(turn.aftermath.verdicts).toEqual([{ host: 'h', verdict }]);
     expect(writes.outbox).toMatchObject([{ from: 'crawl/a', to: null, n: null, payload: { kind: 'work', id: 'w' } }]);
   });
 

@@ -4,7 +4,14 @@
  * The handlers run inside `decide`, between the admission of candidates and the writes, so their effects, state, rows
  * and outgoing messages live or die together.
  */
-import { partitionOf, type ActorKey, type Envelope, type TraceSpan, type TraceParent } from '@troupe/contracts';
+import {
+  partitionOf,
+  type ActorKey,
+  type Envelope,
+  type HostVerdict,
+  type TraceSpan,
+  type TraceParent,
+} from '@troupe/contracts';
 import type { ActorDef, Effect, Incoming, Plan, TurnContext } from './actor.js';
 import type { KeptTrace, Living } from './activations.js';
 import type { DeadLetter, OutboxRow, TurnAnswers, TurnHead, TurnWrites } from './ports.js';
@@ -47,6 +54,7 @@ export interface Aftermath {
   outbox: OutboxRow[];
   level: Envelope[];
   notes: { subject: string; msg: unknown }[];
+  verdicts: { host: string; verdict: HostVerdict }[];
 }
 
 export interface TurnDeps {
@@ -71,7 +79,7 @@ export interface StoredState {
 
 export class Turn {
   private readonly plans: Plan[];
-  aftermath: Aftermath = { outbox: [], level: [], notes: [] };
+  aftermath: Aftermath = { outbox: [], level: [], notes: [], verdicts: [] };
 
   constructor(
     private readonly batches: ActorBatch[],
@@ -165,6 +173,9 @@ export class Turn {
         return;
       case 'notify':
         this.aftermath.notes.push({ subject: effect.subject, msg: effect.msg });
+        return;
+      case 'tell':
+        this.aftermath.verdicts.push({ host: effect.host, verdict: effect.verdict });
         return;
       case 'work':
         writes.outbox.push({

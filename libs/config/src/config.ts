@@ -58,6 +58,8 @@ export class TroupeConfig {
    */
   @IsIn(['auto', 'on', 'off']) readonly artifactUrls: 'auto' | 'on' | 'off' = 'auto';
   @toBoolean @IsBoolean() readonly trustProxy: boolean = false;
+  /** For the head of a request to arrive whole; who is slower is cut off with 408. */
+  @toInt @IsInt() @Min(100) @Max(300_000) readonly headersTimeoutMs: number = 30_000;
   /** How long a gateway that is told to end still takes requests while its readiness says no. */
   @toInt @IsInt() @Min(0) @Max(20_000) readonly drainNoticeMs: number = 0;
   @IsString() @IsNotEmpty() readonly troupeDataDir: string = '.troupe';
@@ -114,9 +116,15 @@ export class TroupeConfig {
   /** Identity shown to sites; its product name is matched against robots.txt. */
   @IsString() @IsNotEmpty() readonly userAgent: string = 'Troupe/0.1';
   @IsOptional() @url(['http', 'https', 'mailto']) readonly contactUrl?: string;
+  /** Connections per host. */
   @toInt @IsInt() @Min(1) @Max(1024) readonly hostMaxConn: number = 4;
+  /** From one page start to the next on each connection: a host is asked at most `hostMaxConn / hostGapMs` times, 40 a second. */
   @toInt @IsInt() @Min(0) @Max(120_000) readonly hostGapMs: number = 100;
   @toInt @IsInt() @Min(1) @Max(256) readonly hostExpressConn: number = 4;
+  /** Minutes without a clean answer after which the URLs of a host that is down are given up. */
+  @toInt @IsInt() @Min(1) @Max(10_080) readonly hostGiveUp: number = 30;
+  /** Seconds; a longer crawl-delay counts as this. */
+  @toInt @IsInt() @Min(1) @Max(86_400) readonly hostMaxCrawlDelay: number = 60;
   @toInt @IsInt() @Min(1) @Max(100_000) readonly teamConcurrency: number = 10;
   @toBoolean @IsBoolean() readonly rateLimits: boolean = false;
   @toBoolean @IsBoolean() readonly billing: boolean = false;

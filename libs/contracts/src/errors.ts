@@ -4,6 +4,8 @@
 export const ERROR_HTTP_STATUS = {
   SCRAPE_TIMEOUT: 408,
   CONCURRENCY_QUEUE_TIMEOUT: 408,
+  /** The host rests, is down, or is held by an operator: nothing is asked of it now. */
+  HOST_PAUSED: 503,
   MAP_TIMEOUT: 408,
   SCRAPE_DNS_RESOLUTION_ERROR: 200,
   SCRAPE_SSL_ERROR: 500,
@@ -51,17 +53,26 @@ export class TroupeError extends Error {
   readonly retryable: boolean;
   readonly httpStatus: number;
   readonly details: unknown;
+  /** The same request may succeed after this many ms. */
+  readonly retryAfterMs: number | undefined;
 
   constructor(
     readonly code: ErrorCode,
     message: string,
-    options: { cause?: unknown; retryable?: boolean; httpStatus?: number; details?: unknown } = {},
+    options: {
+      cause?: unknown;
+      retryable?: boolean;
+      httpStatus?: number;
+      details?: unknown;
+      retryAfterMs?: number;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'TroupeError';
     this.retryable = options.retryable ?? false;
     this.httpStatus = options.httpStatus ?? ERROR_HTTP_STATUS[code];
     this.details = options.details;
+    this.retryAfterMs = options.retryAfterMs;
   }
 }
 
@@ -75,16 +86,20 @@ export interface ErrorWire {
   message: string;
   retryable: boolean;
   httpStatus: number;
+  /** @default unknown */
+  retryAfterMs?: number;
 }
 
 export function errorToWire(error: unknown): ErrorWire {
   if (isTroupeError(error)) {
-    return { code: error.code, message: error.message, retryable: error.retryable, httpStatus: error.httpStatus };
+    const { code, message, retryable, httpStatus, retryAfterMs } = error;
+    return { code, message, retryable, httpStatus, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   }
   const message = error instanceof Error ? error.message : String(error);
   return { code: 'UNKNOWN_ERROR', message, retryable: false, httpStatus: 500 };
 }
 
 export function errorFromWire(wire: ErrorWire): TroupeError {
-  return new TroupeError(wire.code, wire.message, { retryable: wire.retryable, httpStatus: wire.httpStatus });
+  const { code, message, ...options } = wire;
+  return new TroupeError(code, message, options);
 }

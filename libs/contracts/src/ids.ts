@@ -78,6 +78,8 @@ export function scrapeIdOf(jobNo: JobNo, item: number): Uuid {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
+const MAX_JOB_NO = 2n ** 63n - 1n;
+
 /** Inverse of `scrapeIdOf`; null for any UUID that is not one of its values. */
 export function parseScrapeId(id: Uuid): { jobNo: JobNo; item: number } | null {
   const hex = id.replaceAll('-', '');
@@ -86,6 +88,7 @@ export function parseScrapeId(id: Uuid): { jobNo: JobNo; item: number } | null {
   const mid = BigInt(`0x${hex.slice(13, 16)}`);
   const lo = BigInt(`0x${hex.slice(16)}`) & 0x3fffffffffffffffn;
   const bits = (hi << 74n) | (mid << 62n) | lo;
+  if (bits >> 53n > MAX_JOB_NO) return null;
   return { jobNo: (bits >> 53n).toString(), item: Number(bits & 0x1fffffffffffffn) };
 }
 

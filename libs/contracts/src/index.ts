@@ -1,3 +1,4 @@
+export * from './hosts.js';
 export * from './ids.js';
 export * from './outcomes.js';
 export * from './errors.js';

@@ -2,6 +2,7 @@
  * Table effects of a turn: what an actor wants written, in job-model words. The persistence adapter groups the rows
  * of all actors of a drain and runs one set-based statement per kind (design/data-model.md §3).
  */
+import type { HostRecord } from './hosts.js';
 import type { Fingerprint, JobNo, Uuid } from './ids.js';
 import type { Outcome } from './outcomes.js';
 import type { JobStatus } from './jobs/job.js';
@@ -23,6 +24,10 @@ export interface Candidate {
   parent: number | null;
 }
 
+/** Why an undispatched URL is not fetched now; the ledger says it. Those of a host come from the state of the host. */
+export const WAIT_RULES = ['retry-later', 'robots-unreadable', 'host-slowed', 'host-paused', 'host-down'] as const;
+export type WaitRule = (typeof WAIT_RULES)[number];
+
 /** An undispatched or running URL. `st` 0 ready, 1 in a lane. `browser`: a fetcher without one has handed it back. */
 export interface FrontierRow {
   depth: number;
@@ -31,9 +36,14 @@ export interface FrontierRow {
   url: string;
   h: Fingerprint | null;
   parent: number | null;
+  /** Failures that count: the third one ends it. */
   attempt: number;
   st: 0 | 1;
   browser: boolean;
+  /** How often it was tried. @default 0 */
+  tries?: number;
+  /** Left of its wait for the next try, ms. A duration: no clock of another process matters. @default null: it does not wait */
+  waitMs?: number | null;
 }
 
 export interface LaneRow {
@@ -46,7 +56,21 @@ export interface LaneRow {
 }
 
 export type RowOp =
-  | { op: 'frontier.mark'; jobNo: JobNo; depth: number; item: number; st: 0 | 1; attempt: number; browser: boolean }
+  | {
+      op: 'frontier.mark';
+      jobNo: JobNo;
+      depth: number;
+      item: number;
+      st: 0 | 1;
+      attempt: number;
+      browser: boolean;
+      /** @default 0 */
+      tries?: number;
+      /** Not to be tried before so many ms from now. @default null: at any time */
+      waitMs?: number | null;
+      /** What it waits for. @default null */
+      rule?: WaitRule | null;
+    }
   | { op: 'frontier.delete'; jobNo: JobNo; depth: number; item: number }
   | ({ op: 'lane.insert'; jobNo: JobNo } & LaneRow)
   | { op: 'lane.started'; jobNo: JobNo; lane: number; run: Uuid }
@@ -99,9 +123,13 @@ export type RowOp =
       excluded: Partial<Record<string, number>>;
       /** Tokens that models used for the job. @default unchanged */
       tokens?: number;
+      /** Hosts of the job that are not treated as their settings allow, worst first. @default none */
+      slowHosts?: string[];
       /** Sets finished_at and expires_at (now + result TTL) and fixes the final numbers. */
       finished: boolean;
     }
+  /** How a host is treated from now on. */
+  | ({ op: 'host.upsert' } & HostRecord)
   /** The receipt of a recorded command: it is not sent again. */
   | { op: 'command.delete'; id: Uuid }
   /** Cumulative per job. `pages`: documents delivered. */

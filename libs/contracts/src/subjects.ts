@@ -12,6 +12,7 @@ export const BUCKETS = {
   pause: 'pause',
   partition: 'part',
   members: 'members',
+  flight: 'flight',
 } as const;
 
 /** Ids may hold characters that a subject token cannot (`.`, `:`, `*`): they travel base64url-encoded. */
@@ -58,6 +59,16 @@ export const SUBJECTS = {
 
 export function abortSubject(request: Uuid): string {
   return `ctl.abort.${request}`;
+}
+
+/** Of a process or a server of requests: whoever listens there is connected. */
+export function presenceSubject(id: string): string {
+  return `ctl.present.${token(id)}`;
+}
+
+/** To a fetcher: pages that it fetches now or has just fetched. */
+export function flightSubject(fetcher: string): string {
+  return `flight.${token(fetcher)}`;
 }
 
 /** Grants for a gateway, which is a claimant without a mailbox. */

@@ -2,12 +2,14 @@
 import type { Bus, Mailbox } from '@troupe/actors';
 import {
   actorSubject,
+  BUCKETS,
   inSpan,
   parseActorKey,
   STREAM_ACT,
   STREAM_WORK,
   TroupeError,
   workSubject,
+  type HostVerdict,
   type Mail,
   type SpanOptions,
   type TraceParent,
@@ -16,6 +18,7 @@ import {
   type WorkPriority,
 } from '@troupe/contracts';
 import { encodeBody, encodeEnvelope, TRACE_HEADER, type EncodedMessage } from './envelope.js';
+import { hostToken } from './host-token.js';
 import { PartitionMailbox, type PoisonHandler } from './mailbox.js';
 import type { NatsLink } from './nats-link.js';
 
@@ -25,6 +28,8 @@ export interface ActorBusOptions {
    * message is delivered again every 30 s.
    */
   onPoison?: PoisonHandler;
+  /** A verdict on a host was not written; the next one is. @default nothing is said */
+  onUntold?(host: string, error: unknown): void;
   /** Longest wait for the stream's answer. @default 5000 */
   publishTimeoutMs?: number;
 }
@@ -89,6 +94,15 @@ export class ActorBus implements Bus {
 
   notify(subject: string, msg: unknown): void {
     if (this.link.isUp()) this.link.nc.publish(subject, JSON.stringify(msg));
+  }
+
+  tell(host: string, verdict: HostVerdict): void {
+    if (this.link.isUp()) this.#tell(host, verdict).catch((error: unknown) => this.options.onUntold?.(host, error));
+  }
+
+  async #tell(host: string, verdict: HostVerdict): Promise<void> {
+    const bucket = await this.link.kv(BUCKETS.penalty);
+    await bucket.put(hostToken(host), JSON.stringify({ host, ...verdict }));
   }
 
   openMailbox(part: number, epoch: number): Promise<Mailbox> {

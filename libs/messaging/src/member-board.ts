@@ -1,11 +1,16 @@
 /**
  * Who is alive: every process beats once a second into one bucket and watches it. Aliveness is judged on this process's
- * own clock, from the moment a beat arrives; no clock is compared between machines. While this process is cut off it
- * hears nobody, which says nothing about the others: they count as alive until `ttlMs` after it is back.
+ * own clock, from the moment a beat arrives; no clock is compared between machines. While this process is cut off, or stands
+ * still, it hears nobody, which says nothing about the others: they count as alive until `ttlMs` after it is back.
+ *
+ * A member that misses a beat is asked for: when NATS says several times that it is not connected it is dead before `ttlMs`
+ * (docs/adr/0043).
  */
+import type { Subscription } from '@nats-io/nats-core';
 import { BUCKETS } from '@troupe/contracts';
-import { BucketWatch } from './bucket-watch.js';
+import { BucketWatch, type BucketChange } from './bucket-watch.js';
 import type { NatsLink } from './nats-link.js';
+import { ABSENCES, bePresent, isAbsent } from './presence.js';
 
 export interface Member {
   id: string;
@@ -25,7 +30,18 @@ export interface MemberBoardOptions {
 interface Seen {
   kind: string;
   at: number;
+  /** False: all there is of it was in the bucket before we came, and may be minutes old. */
+  isHeard: boolean;
+  /** How often in a row NATS has not found it since. */
+  absences: number;
 }
+
+/** Beats. A member that is silent for this long is asked for. */
+const DOUBT = 1.5;
+/** Beats. A process that has not looked around for this long cannot say who is silent. */
+const STANDSTILL = 2;
+/** Beats. Nobody takes a process for dead whose beat was stored so lately: doubt and absences last longer. */
+const SURE = 2;
 
 export class MemberBoard {
   readonly #seen = new Map<string, Seen>();
@@ -34,7 +50,12 @@ export class MemberBoard {
   readonly #beatMs: number;
   readonly #now: () => number;
   #self: Member | null = null;
-  #timer: NodeJS.Timeout | null = null;
+  #timers: NodeJS.Timeout[] = [];
+  #presence: Subscription | null = null;
+  #lookedAt = 0;
+  /** When the newest beat that was stored was sent. */
+  #beatAt = -Infinity;
+  #unlisten: (() => void) | null = null;
   /** Since when beats are heard without a break; null while they are not. */
   #hearingSince: number | null = null;
 
@@ -47,7 +68,7 @@ export class MemberBoard {
     this.#now = options.now ?? (() => performance.now());
     this.#watch = new BucketWatch(link, BUCKETS.members, {
       onReset: () => (this.#hearingSince = null),
-      onChange: ({ key, value }) => this.#note(key, value),
+      onChange: (change) => this.#note(change),
       onSynced: () => (this.#hearingSince = this.#now()),
     });
   }
@@ -55,15 +76,26 @@ export class MemberBoard {
   /** Joins under this id and resolves when the other members are known. */
   async start(member: Member): Promise<void> {
     this.#self = member;
+    this.#presence = bePresent(this.link, member.id);
     await this.#beat();
     await this.#watch.start();
-    this.#timer = setInterval(() => void this.#beat(), this.#beatMs);
+    this.#unlisten = this.link.onRestored(() => void this.#beat());
+    this.#lookedAt = this.#now();
+    this.#timers = [
+      setInterval(() => void this.#beat(), this.#beatMs),
+      setInterval(() => this.#look(), this.#beatMs / 2),
+    ];
+  }
+
+  /** False when this process may have stood still, or been cut off, for so long that others take it for dead. */
+  isSurelySeen(): boolean {
+    return this.#now() - this.#beatAt < SURE * this.#beatMs;
   }
 
   /** True for ourselves, and for everybody while nobody can be heard. */
   isAlive(id: string): boolean {
     if (id === this.#self?.id) return true;
-    if (this.#hearingSince === null || !this.link.isUp()) return true;
+    if (!this.#isHearing()) return true;
     const seen = this.#seen.get(id);
     return seen !== undefined && this.#isFresh(seen);
   }
@@ -76,7 +108,9 @@ export class MemberBoard {
 
   /** Leaves; the others know at once. */
   async stop(): Promise<void> {
-    if (this.#timer !== null) clearInterval(this.#timer);
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#unlisten?.();
+    if (!this.link.nc.isClosed()) this.#presence?.unsubscribe();
     await this.#watch.stop();
     if (this.#self === null || !this.link.isUp()) return;
     const bucket = await this.link.kv(BUCKETS.members);
@@ -85,21 +119,53 @@ export class MemberBoard {
   }
 
   #isFresh(seen: Seen): boolean {
-    const now = this.#now();
-    if (this.#hearingSince === null || !this.link.isUp()) return true;
-    return now - Math.max(seen.at, this.#hearingSince) < this.#ttlMs;
+    if (!this.#isHearing()) return true;
+    return seen.absences < ABSENCES && this.#silenceMs(seen) < this.#ttlMs;
   }
 
-  #note(id: string, value: Uint8Array | null): void {
-    if (value === null) this.#seen.delete(id);
-    else this.#seen.set(id, { kind: Buffer.from(value).toString(), at: this.#now() });
+  #silenceMs({ at }: Seen): number {
+    return this.#now() - Math.max(at, this.#hearingSince ?? Infinity);
+  }
+
+  #isHearing(): boolean {
+    return this.#hearingSince !== null && this.link.isUp() && !this.#stoodStill();
+  }
+
+  #stoodStill(): boolean {
+    return this.#now() - this.#lookedAt > STANDSTILL * this.#beatMs;
+  }
+
+  #look(): void {
+    // Until the watch is made anew after a break, nothing that was missed has been heard.
+    if (!this.link.isUp()) this.#hearingSince = null;
+    else if (this.#hearingSince !== null && this.#stoodStill()) this.#hearingSince = this.#now();
+    this.#lookedAt = this.#now();
+    if (!this.#isHearing()) return;
+    for (const [id, seen] of this.#seen) {
+      const silenceMs = this.#silenceMs(seen);
+      const isDoubtful = !seen.isHeard || silenceMs > DOUBT * this.#beatMs;
+      if (isDoubtful && silenceMs < this.#ttlMs) void this.#askFor(id, seen);
+    }
+  }
+
+  async #askFor(id: string, seen: Seen): Promise<void> {
+    const { at } = seen;
+    const isGone = await isAbsent(this.link, id, this.#beatMs / 2);
+    if (seen.at === at) seen.absences = isGone ? seen.absences + 1 : 0;
+  }
+
+  #note({ key, value, isUpdate }: BucketChange): void {
+    if (value === null) this.#seen.delete(key);
+    else this.#seen.set(key, { kind: Buffer.from(value).toString(), at: this.#now(), isHeard: isUpdate, absences: 0 });
   }
 
   async #beat(): Promise<void> {
     const { id, kind } = this.#self!;
     if (!this.link.isUp()) return;
+    const sentAt = this.#now();
     try {
       await (await this.link.kv(BUCKETS.members)).put(id, kind, { timeout: this.#beatMs });
+      this.#beatAt = Math.max(this.#beatAt, sentAt);
     } catch (error) {
       this.link.problem('heartbeat not written', error);
     }

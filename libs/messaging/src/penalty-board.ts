@@ -1,40 +1,43 @@
 /**
- * Hosts that asked us to slow down, told to every fetcher at once (design/politeness.md §5). Durations count from the
- * moment a penalty is received here; no clock is shared.
+ * How hosts are to be treated, as their actors decided it and told every fetcher at once (KV `pen`). Only read here.
+ * Durations count from the moment a verdict is received; no clock is shared. A verdict that is in force is told again
+ * each 30 s: one that nobody repeats is no longer believed.
  */
-import { BUCKETS } from '@troupe/contracts';
+import { BUCKETS, type HostState, type HostVerdict } from '@troupe/contracts';
 import { LRUCache } from 'lru-cache';
 import { BucketWatch, type BucketChange } from './bucket-watch.js';
 import { hostToken } from './host-token.js';
 import type { NatsLink } from './nats-link.js';
 
-export interface Penalty {
-  /** No request before this many ms. */
-  retryMs: number;
-  /** Least time between requests afterwards. */
+/** A host at this moment. */
+export interface HostView {
+  state: HostState;
+  /** What is left of its rest in ms, 0 = none. */
+  restMs: number;
+  /** Least ms between starts on a slot, 0 = none. */
   gapMs: number;
+  /** Of its usual rate, 0 … 1. */
+  share: number;
 }
 
-export type PenaltyListener = (host: string, penalty: Penalty) => void;
-
-interface Active {
-  pauseUntil: number;
-  gapMs: number;
-  gapUntil: number;
+interface Heard extends Omit<HostView, 'restMs'> {
+  v: number;
   revision: number;
+  restUntil: number;
+  believedUntil: number;
 }
 
-/** By then the host's actor has put the larger gap into its grants. */
-const GAP_STAYS_MS = 60_000;
+const OPEN: HostView = { state: 'open', restMs: 0, gapMs: 0, share: 1 };
+/** A verdict counts so long after its rest, unless it is told again. */
+const SILENCE_MS = 90_000;
 const REMEMBERED_HOSTS = 20_000;
 
 export class PenaltyBoard {
-  readonly #active = new LRUCache<string, Active>({ max: REMEMBERED_HOSTS });
-  readonly #listeners = new Set<PenaltyListener>();
+  readonly #heard = new LRUCache<string, Heard>({ max: REMEMBERED_HOSTS });
   readonly #watch: BucketWatch;
 
   constructor(
-    private readonly link: NatsLink,
+    link: NatsLink,
     private readonly now: () => number = () => performance.now(),
   ) {
     this.#watch = new BucketWatch(link, BUCKETS.penalty, {
@@ -52,43 +55,26 @@ export class PenaltyBoard {
     return this.#watch.stop();
   }
 
-  /** Milliseconds until the host may be asked again, 0 = now. */
-  pauseMs(host: string): number {
-    const active = this.#active.get(hostToken(host));
-    return active === undefined ? 0 : Math.max(0, active.pauseUntil - this.now());
-  }
-
-  /** Least gap this penalty asks for, 0 = none. */
-  gapMs(host: string): number {
-    const active = this.#active.get(hostToken(host));
-    return active === undefined || active.gapUntil < this.now() ? 0 : active.gapMs;
-  }
-
-  /** Holds here at once and everywhere as soon as the bucket has it. */
-  async put(host: string, penalty: Penalty): Promise<void> {
-    this.#apply(hostToken(host), penalty, 0);
-    const value = JSON.stringify({ host, retryMs: penalty.retryMs, gapMs: penalty.gapMs });
-    await (await this.link.kv(BUCKETS.penalty)).put(hostToken(host), value);
-  }
-
-  /** Called for every penalty that arrives, our own included. */
-  onPenalty(listener: PenaltyListener): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  /** A new watcher repeats what is in the bucket: the same revision is not a new penalty. */
-  #receive({ key, value, revision }: BucketChange): void {
-    if (value === null || this.#active.peek(key)?.revision === revision) return;
-    const { host, retryMs, gapMs } = JSON.parse(Buffer.from(value).toString()) as Penalty & { host: string };
-    this.#apply(key, { retryMs, gapMs }, revision);
-    for (const listener of this.#listeners) listener(host, { retryMs, gapMs });
-  }
-
-  #apply(key: string, { retryMs, gapMs }: Penalty, revision: number): void {
+  of(host: string): HostView {
+    const heard = this.#heard.get(hostToken(host));
     const now = this.now();
-    const before = this.#active.peek(key);
-    const pauseUntil = Math.max(before?.pauseUntil ?? 0, now + retryMs);
-    this.#active.set(key, { pauseUntil, gapMs, gapUntil: pauseUntil + GAP_STAYS_MS, revision });
+    if (heard === undefined || heard.believedUntil < now) return OPEN;
+    const { state, gapMs, share, restUntil } = heard;
+    return { state, gapMs, share, restMs: Math.max(0, restUntil - now) };
   }
+
+  /** A new watcher repeats what is in the bucket: the same revision is no news. An earlier version's entry has no `v`. */
+  #receive({ key, value, revision }: BucketChange): void {
+    if (value === null) return;
+    const known = this.#heard.peek(key);
+    const verdict = JSON.parse(Buffer.from(value).toString()) as Partial<HostVerdict>;
+    const { v, state = 'open', restMs = 0, gapMs = 0, share = 1 } = verdict;
+    if (v === undefined || (known !== undefined && (v < known.v || isRepeat(known, v, revision)))) return;
+    const restUntil = this.now() + restMs;
+    this.#heard.set(key, { v, revision, state, gapMs, share, restUntil, believedUntil: restUntil + SILENCE_MS });
+  }
+}
+
+function isRepeat(known: Heard, v: number, revision: number): boolean {
+  return known.v === v && known.revision === revision;
 }

@@ -9,6 +9,7 @@ import {
   BEAT_MS,
   BUSY_HEADER,
   ERROR_HEADER,
+  FIRST_BEAT_MS,
   packFrame,
   unpackFrame,
   type PackedFrame,
@@ -38,6 +39,8 @@ export interface RpcServiceOptions extends RpcServeOptions {
   subject: string;
   handler: RpcHandler;
   aborts: RpcAborts;
+  /** Where this process is present, see `bePresent`. */
+  presence: string;
 }
 
 export class RpcService implements RpcServer {
@@ -101,10 +104,12 @@ export class RpcService implements RpcServer {
   }
 
   async #answer(msg: Msg): Promise<void> {
-    const beat = setInterval(
-      () => this.#respond(msg, () => msg.respond(undefined, { headers: flag(BEAT_HEADER, '1') })),
-      BEAT_MS,
-    );
+    const { presence } = this.options;
+    const beat = () => {
+      this.#respond(msg, () => msg.respond(undefined, { headers: flag(BEAT_HEADER, presence) }));
+      next = setTimeout(beat, BEAT_MS);
+    };
+    let next = setTimeout(beat, FIRST_BEAT_MS);
     try {
       await this.#handle(msg);
     } catch (error) {
@@ -112,7 +117,7 @@ export class RpcService implements RpcServer {
         msg.respond(undefined, { headers: flag(ERROR_HEADER, JSON.stringify(errorToWire(error))) }),
       );
     } finally {
-      clearInterval(beat);
+      clearTimeout(next);
     }
   }
 

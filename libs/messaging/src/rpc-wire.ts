@@ -8,11 +8,13 @@ import { decodeFrame, encodeFrame, type RpcFrame } from './rpc-frame.js';
 
 /** A reply that is an error, as JSON of `ErrorWire`. */
 export const ERROR_HEADER = 'T-Error';
-/** The server works on it; more follows. */
+/** The server works on it; more follows. Its value is where the server is present. */
 export const BEAT_HEADER = 'T-Beat';
 /** The server was full when the request came in. */
 export const BUSY_HEADER = 'T-Busy';
-export const BEAT_MS = 2_000;
+/** Most requests are answered before that. */
+export const FIRST_BEAT_MS = 250;
+export const BEAT_MS = 1_000;
 
 const ENCODING_HEADER = 'T-Enc';
 const MAX_UNFOLDED_BYTES = 256 * 1024 * 1024;

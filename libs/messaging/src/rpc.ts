@@ -5,8 +5,10 @@
 import type { Subscription } from '@nats-io/nats-core';
 import { createInbox, type Msg } from '@nats-io/nats-core';
 import { abortSubject, errorFromWire, inSpan, TroupeError, type ErrorWire, type TraceParent } from '@troupe/contracts';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsLink } from './nats-link.js';
+import { ABSENCES, ASK_EVERY_MS, bePresent, isAbsent } from './presence.js';
 import type { RpcFrame } from './rpc-frame.js';
 import { RpcAborts } from './rpc-aborts.js';
 import { RpcService, type RpcHandler, type RpcServeOptions, type RpcServer } from './rpc-service.js';
@@ -28,6 +30,8 @@ export interface RpcCallOptions {
   signal?: AbortSignal;
   /** Asked while nobody takes the request; false ends the wait for a free place. @default always true */
   isServed?: () => boolean;
+  /** For work that must not be done twice: what the call rejects with when its server is gone. @default another is asked */
+  whenLost?: () => TroupeError;
   /** Of what the call is made for, when it is recorded. @default that of the running code */
   trace?: TraceParent;
 }
@@ -39,13 +43,16 @@ const NO_RESPONDERS = 503;
 const RETRY_MIN_MS = 25;
 const RETRY_MAX_MS = 100;
 /** A server that stops beating for this long is taken for dead. */
-const SILENCE_MS = 2.5 * BEAT_MS;
+const SILENCE_MS = 5_000;
+/** One that misses a beat is asked for. */
+const DOUBT_MS = 1.5 * BEAT_MS;
 
 export class Rpc {
   readonly #pending = new Map<string, PendingCall>();
   readonly #aborts: RpcAborts;
   #inbox = '';
   #replies: Subscription | null = null;
+  #presence: string | null = null;
   #calls = 0;
 
   constructor(private readonly link: NatsLink) {
@@ -55,7 +62,8 @@ export class Rpc {
   /**
    * Rejects with what the server threw; with CONCURRENCY_QUEUE_TIMEOUT when no server had a free place for two thirds
    * of the time, or nobody serves the subject any more; with SCRAPE_TIMEOUT when the time is up; with the signal's reason
-   * when it aborts. When a server falls silent another is asked, once; the silent one may still answer first.
+   * when it aborts. When a server falls silent, or is gone from NATS, another is asked, once; the silent one may still
+   * answer first.
    */
   async call<H>(subject: string, head: object, body: Uint8Array | null, options: RpcCallOptions): Promise<RpcFrame<H>> {
     const { signal, trace = this.link.tracer.active() } = options;
@@ -67,9 +75,9 @@ export class Rpc {
   }
 
   async #call<H>(subject: string, head: object, frame: PackedFrame, options: RpcCallOptions): Promise<RpcFrame<H>> {
-    const { signal, timeoutMs } = options;
+    const { signal, timeoutMs, whenLost } = options;
     const patience = performance.now() + (timeoutMs * 2) / 3;
-    const call = new PendingCall(timeoutMs, signal);
+    const call = new PendingCall(timeoutMs, signal, (server) => isAbsent(this.link, server));
     let silences = 0;
     let isAnswered = false;
     try {
@@ -79,6 +87,7 @@ export class Rpc {
         isAnswered = typeof heard === 'object';
         if (typeof heard === 'object') return await this.#read<H>(heard.answer);
         if (heard === 'timeout') throw timedOut(subject, timeoutMs);
+        if (heard === 'silent' && whenLost !== undefined) throw whenLost();
         if (heard === 'silent' && ++silences > 1) throw serverLost(subject);
         if (heard === 'nobody') await this.#waitForRoom(subject, patience, options);
       }
@@ -90,7 +99,9 @@ export class Rpc {
 
   /** Handles at most `capacity` requests at a time and takes part in the queue group only below that. */
   async serve(subject: string, options: RpcServeOptions, handler: RpcHandler): Promise<RpcServer> {
-    const service = new RpcService(this.link, { subject, ...options, handler, aborts: this.#aborts });
+    if (this.#presence === null) bePresent(this.link, (this.#presence = randomUUID()));
+    const presence = this.#presence;
+    const service = new RpcService(this.link, { subject, ...options, handler, aborts: this.#aborts, presence });
     await service.start();
     return service;
   }
@@ -146,7 +157,7 @@ export class Rpc {
   #onReply(msg: Msg): void {
     const pending = this.#pending.get(msg.subject.slice(this.#inbox.length + 1));
     if (pending === undefined) return;
-    if (msg.headers?.has(BEAT_HEADER)) return pending.beat();
+    if (msg.headers?.has(BEAT_HEADER)) return pending.beat(msg.headers.get(BEAT_HEADER));
     const isUnserved =
       (msg.headers?.code === NO_RESPONDERS && msg.data.length === 0) || msg.headers?.has(BUSY_HEADER) === true;
     pending.hear(isUnserved ? 'nobody' : { answer: msg });
@@ -159,12 +170,15 @@ class PendingCall {
   readonly #heard: Heard[] = [];
   readonly #timeout: NodeJS.Timeout;
   #silence: NodeJS.Timeout | undefined;
+  #doubt: NodeJS.Timeout | undefined;
+  #isClosed = false;
   #wake: (() => void) | null = null;
   readonly #onAbort = () => this.#wake?.();
 
   constructor(
     timeoutMs: number,
     private readonly signal: AbortSignal | undefined,
+    private readonly isAbsent: (server: string) => Promise<boolean>,
   ) {
     this.#timeout = setTimeout(() => this.hear('timeout'), timeoutMs);
     signal?.addEventListener('abort', this.#onAbort, { once: true });
@@ -176,9 +190,24 @@ class PendingCall {
     this.beat();
   }
 
-  beat(): void {
+  /** @param server where the server that works on it is present; null: not known yet */
+  beat(server: string | null = null): void {
     clearTimeout(this.#silence);
+    clearTimeout(this.#doubt);
     this.#silence = setTimeout(() => this.hear('silent'), SILENCE_MS);
+    if (server !== null) this.#doubt = setTimeout(() => void this.#askFor(server, ABSENCES), DOUBT_MS);
+  }
+
+  /** @param left absences that are still missing before it counts as gone */
+  async #askFor(server: string, left: number): Promise<void> {
+    const doubt = this.#doubt;
+    const isAbsent = await this.isAbsent(server);
+    if (doubt !== this.#doubt || this.#isClosed) return;
+    if (isAbsent && left === 1) {
+      clearTimeout(this.#silence);
+      return this.hear('silent');
+    }
+    this.#doubt = setTimeout(() => void this.#askFor(server, isAbsent ? left - 1 : ABSENCES), ASK_EVERY_MS);
   }
 
   hear(heard: Heard): void {
@@ -200,8 +229,10 @@ class PendingCall {
 
   /** The tokens that it was known by. */
   close(): readonly string[] {
+    this.#isClosed = true;
     clearTimeout(this.#timeout);
     clearTimeout(this.#silence);
+    clearTimeout(this.#doubt);
     this.signal?.removeEventListener('abort', this.#onAbort);
     return this.#tokens;
   }

@@ -31,6 +31,8 @@ export interface SlotTaken {
   /** The lane has run before, in a process that died, and this is what the bus delivers again. */
   isRerun: boolean;
 }
+/** `moved`: another run of the same lane has the slot now and tells the job. `lost`: a later lane has it, or nobody answers. */
+export type SlotRenewal = 'kept' | 'moved' | 'lost';
 export type SlotVerdict = SlotTaken | 'stale' | 'duplicate';
 
 interface KnownSlot {
@@ -88,15 +90,30 @@ export class SlotBoard {
     });
   }
 
-  /** False when the slot is no longer ours or nobody answers: the lane must end. */
-  async renew(hold: SlotHold): Promise<boolean> {
+  /** Anything but `kept`: the lane must end. */
+  async renew(hold: SlotHold): Promise<SlotRenewal> {
     try {
       hold.revision = await this.#put(hold.key, hold.value, hold.revision);
-      return true;
+      return 'kept';
     } catch (error) {
       this.#known.delete(hold.key);
-      if (!isRevisionConflict(error)) this.link.problem('slot not renewed', error);
-      return false;
+      if (isRevisionConflict(error)) return this.#successorOf(hold);
+      this.link.problem('slot not renewed', error);
+      return 'lost';
+    }
+  }
+
+  /** An earlier renewal may have been written although its answer was lost. */
+  async #successorOf(hold: SlotHold): Promise<SlotRenewal> {
+    try {
+      const { value, revision } = await this.#read(hold.key);
+      if (value === null || value.gen !== hold.value.gen || value.lane !== hold.value.lane) return 'lost';
+      if (value.run !== hold.value.run) return 'moved';
+      hold.revision = revision;
+      return 'kept';
+    } catch (error) {
+      this.link.problem('slot not read', error);
+      return 'lost';
     }
   }
 

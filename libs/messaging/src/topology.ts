@@ -36,8 +36,10 @@ type DesiredStream = Pick<
 
 interface DesiredBucket {
   storage: StorageType;
-  /** Sweeps what nobody needs any more; nothing relies on it. 0 = kept. */
+  /** Sweeps what nobody needs any more; only `penalty` relies on it. 0 = kept. */
   ttlMs: number;
+  /** Writers may say how long a value lives, and nothing is left of it afterwards. @default false */
+  hasShortLives?: boolean;
 }
 
 function workQueueStream(name: string, subjects: string[], maxAgeMs: number, replicas: number): DesiredStream {
@@ -56,11 +58,13 @@ function workQueueStream(name: string, subjects: string[], maxAgeMs: number, rep
 
 const DESIRED_BUCKETS: Record<string, DesiredBucket> = {
   [BUCKETS.slot]: { storage: StorageType.Memory, ttlMs: HOUR_MS },
-  [BUCKETS.penalty]: { storage: StorageType.Memory, ttlMs: 20 * MINUTE_MS },
+  // Verdicts in force are written again each 30 s: who starts late must not read one that nobody stands by.
+  [BUCKETS.penalty]: { storage: StorageType.Memory, ttlMs: 1.5 * MINUTE_MS },
   [BUCKETS.cancel]: { storage: StorageType.File, ttlMs: 48 * HOUR_MS },
   [BUCKETS.pause]: { storage: StorageType.File, ttlMs: 49 * HOUR_MS },
   [BUCKETS.partition]: { storage: StorageType.File, ttlMs: 0 },
   [BUCKETS.members]: { storage: StorageType.File, ttlMs: 10 * MINUTE_MS },
+  [BUCKETS.flight]: { storage: StorageType.Memory, ttlMs: HOUR_MS, hasShortLives: true },
 };
 
 export async function ensureStreams(jsm: JetStreamManager, replicas: number): Promise<void> {
@@ -69,13 +73,35 @@ export async function ensureStreams(jsm: JetStreamManager, replicas: number): Pr
 }
 
 export async function ensureBuckets(jsm: JetStreamManager, kvm: Kvm, replicas: number): Promise<void> {
-  for (const [bucket, { storage, ttlMs }] of Object.entries(DESIRED_BUCKETS)) {
+  for (const [bucket, { storage, ttlMs, hasShortLives = false }] of Object.entries(DESIRED_BUCKETS)) {
     const current = await currentStream(jsm, `KV_${bucket}`);
-    if (current !== null && current.num_replicas !== replicas)
-      await jsm.streams.update(current.name, { ...current, num_replicas: replicas });
-    if (current !== null) continue;
-    await unlessTaken(() => kvm.create(bucket, { storage, ttl: ttlMs, history: 1, replicas, allow_direct: true }));
+    if (current !== null) await keepBucket(jsm, current, { replicas, ttlMs });
+    else await unlessTaken(() => kvm.create(bucket, { storage, ttl: ttlMs, history: 1, replicas, allow_direct: true }));
+    if (hasShortLives) await allowShortLives(jsm, `KV_${bucket}`);
   }
+}
+
+async function keepBucket(
+  jsm: JetStreamManager,
+  current: StreamConfig,
+  { replicas, ttlMs }: { replicas: number; ttlMs: number },
+): Promise<void> {
+  const maxAge = nanos(ttlMs);
+  if (current.num_replicas === replicas && current.max_age === maxAge) return;
+  const window = maxAge === 0 ? current.duplicate_window : Math.min(current.duplicate_window, maxAge);
+  await jsm.streams.update(current.name, {
+    ...current,
+    num_replicas: replicas,
+    max_age: maxAge,
+    duplicate_window: window,
+  });
+}
+
+/** The option of buckets leaves a marker of each value whose life is over: a key would not be as good as new. */
+async function allowShortLives(jsm: JetStreamManager, name: string): Promise<void> {
+  const current = await currentStream(jsm, name);
+  if (current !== null && current.allow_msg_ttl !== true)
+    await jsm.streams.update(name, { ...current, allow_msg_ttl: true });
 }
 
 /** The servers are there, but not enough of them for the copies that were asked for. */

@@ -4,7 +4,7 @@
  * A worker asks for as many messages as it has free places and no more, so that work waits in the stream, where an idle
  * replica can take it, and never behind a busy one.
  */
-import { AckPolicy, DeliverPolicy } from '@nats-io/jetstream';
+import { AckPolicy, DeliverPolicy, JetStreamApiError, type ConsumerConfig } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/nats-core';
 import {
   inSpan,
@@ -41,8 +41,21 @@ export interface WorkFeed {
   stop(): Promise<void>;
 }
 
-const ACK_WAIT_MS = 30_000;
-const PROGRESS_MS = 10_000;
+interface Patience {
+  /** Silence of a worker after which its message goes to another one. */
+  ackWaitMs: number;
+  /** How often a worker says that it is not done. */
+  progressMs: number;
+}
+
+/** A second run is found out by the lane's slot, or by the number of a chunk: what a dead worker held may move on quickly. */
+const QUICK: Patience = { ackWaitMs: 4_000, progressMs: 1_250 };
+/** A second run is a second call of a model or a webhook: a worker may stand still for a while first. */
+const SLOW: Patience = { ackWaitMs: 30_000, progressMs: 10_000 };
+const PATIENCE: Record<WorkClass, Patience> = { http: QUICK, browser: QUICK, kick: QUICK, llm: SLOW, post: SLOW };
+
+/** JetStream's word for "there is one of this name, but different". */
+const CONSUMER_EXISTS = 10148;
 const FAILED_RETRY_MS = 1_000;
 const UNREADABLE_RETRY_MS = 30_000;
 const MAX_UNACKED = 20_000;
@@ -52,16 +65,17 @@ export class WorkQueue {
 
   /**
    * Acknowledged when the handler resolves, handed back for `retryMs` when it says so, for 1 s when it throws. While
-   * it runs the server hears of progress every 10 s.
+   * it runs the server hears of its progress; what a silent worker had goes to another one after 4 s, model calls and
+   * webhooks after 30 s.
    */
   async consume(cls: WorkClass, prio: WorkPriority, options: WorkFeedOptions, handler: WorkHandler): Promise<WorkFeed> {
-    const consumer = `w-${cls}-${prio}`;
+    const consumer = consumerName(cls, prio);
     const subscription = new PullSubscription(this.link, {
       stream: STREAM_WORK,
       consumer,
       maxInFlight: options.maxInFlight,
-      ensure: () => this.#ensureConsumer(consumer, workSubject(cls, prio)),
-      handle: (message) => this.#work(message, handler),
+      ensure: () => this.#ensureConsumer(cls, prio),
+      handle: (message) => this.#work(message, handler, PATIENCE[cls].progressMs),
     });
     await subscription.start();
     return subscription;
@@ -69,22 +83,32 @@ export class WorkQueue {
 
   /** Makes the queues of a class exist, so that work which nobody takes yet can be counted. */
   async prepare(cls: WorkClass): Promise<void> {
-    for (const prio of ['hi', 'lo'] as const) await this.#ensureConsumer(`w-${cls}-${prio}`, workSubject(cls, prio));
+    for (const prio of ['hi', 'lo'] as const) await this.#ensureConsumer(cls, prio);
   }
 
-  async #ensureConsumer(name: string, filter: string): Promise<void> {
-    await this.link.jsm.consumers.add(STREAM_WORK, {
+  /** One that a service of another version has made is changed to what this one needs. */
+  async #ensureConsumer(cls: WorkClass, prio: WorkPriority): Promise<void> {
+    const name = consumerName(cls, prio);
+    const ackWait = { ack_wait: nanos(PATIENCE[cls].ackWaitMs) };
+    const desired: Partial<ConsumerConfig> = {
       durable_name: name,
-      filter_subject: filter,
+      filter_subject: workSubject(cls, prio),
       deliver_policy: DeliverPolicy.All,
       ack_policy: AckPolicy.Explicit,
-      ack_wait: nanos(ACK_WAIT_MS),
+      ...ackWait,
       max_ack_pending: MAX_UNACKED,
       max_deliver: -1,
-    });
+    };
+    const { consumers } = this.link.jsm;
+    try {
+      await consumers.add(STREAM_WORK, desired);
+    } catch (error) {
+      if (!(error instanceof JetStreamApiError && error.code === CONSUMER_EXISTS)) throw error;
+      await consumers.update(STREAM_WORK, name, ackWait);
+    }
   }
 
-  async #work(message: PulledMessage, handler: WorkHandler): Promise<void> {
+  async #work(message: PulledMessage, handler: WorkHandler, progressMs: number): Promise<void> {
     let body: WorkMessage;
     try {
       body = decodeBody(message.headers, message.data) as WorkMessage;
@@ -92,7 +116,7 @@ export class WorkQueue {
       this.link.problem(`unreadable message on ${message.subject}`, error);
       return message.nak(UNREADABLE_RETRY_MS);
     }
-    const progress = setInterval(() => message.working(), PROGRESS_MS);
+    const progress = setInterval(() => message.working(), progressMs);
     try {
       const result = await this.#handle(message, body, handler);
       if (result === undefined) message.ack();
@@ -114,4 +138,8 @@ export class WorkQueue {
       ({ context: trace }) => handler(body, { redelivered, trace }),
     );
   }
+}
+
+function consumerName(cls: WorkClass, prio: WorkPriority): string {
+  return `w-${cls}-${prio}`;
 }

@@ -23,6 +23,7 @@ const SWEEPS = [
   `DELETE FROM actor WHERE terminal AND updated_at < now() - interval '14 days'`,
   `DELETE FROM inbox_cursor c WHERE NOT EXISTS (SELECT FROM actor a WHERE a.key = c.to_key)`,
   `DELETE FROM admin_audit WHERE at < now() - interval '400 days'`,
+  `DELETE FROM host WHERE updated_at < now() - interval '7 days'`,
   `DELETE FROM robots_cache WHERE at < now() - interval '7 days'`,
 ];
 

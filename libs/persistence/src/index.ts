@@ -18,6 +18,9 @@ export { AuditLog, type AuditAuthor, type AuditEntry, type AuditQuery } from './
 export * from './repositories/blocked-hosts.js';
 export * from './repositories/blocklist.repository.js';
 export * from './repositories/dead-letter.repository.js';
+export * from './repositories/host.repository.js';
+export { HostSettingRepository } from './repositories/host-setting.repository.js';
+export { HostSettings, settingOf } from './repositories/host-settings.js';
 export * from './repositories/model-steps.js';
 export {
   SelectorRecipes,

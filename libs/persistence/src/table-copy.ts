@@ -10,6 +10,7 @@ export class TableCopy<T> {
     private copy: T,
     private readonly read: (known: T) => Promise<T>,
     private readonly onProblem: (error: unknown) => void,
+    private readonly reloadMs: number,
   ) {}
 
   /** Rejects when the table cannot be read now; later the last copy stands until it can be read again. */
@@ -17,8 +18,9 @@ export class TableCopy<T> {
     empty: T,
     read: (known: T) => Promise<T>,
     onProblem: (error: unknown) => void,
+    reloadMs = RELOAD_MS,
   ): Promise<TableCopy<T>> {
-    const table = new TableCopy(await read(empty), read, onProblem);
+    const table = new TableCopy(await read(empty), read, onProblem, reloadMs);
     table.schedule();
     return table;
   }
@@ -33,7 +35,7 @@ export class TableCopy<T> {
   }
 
   private schedule(): void {
-    this.timer = setTimeout(() => void this.reload(), RELOAD_MS);
+    this.timer = setTimeout(() => void this.reload(), this.reloadMs);
     this.timer.unref();
   }
 

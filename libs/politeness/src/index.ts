@@ -18,11 +18,22 @@ export type { Account, Claimant, Pool, PoolToken } from './pool-state.js';
 export {
   applyFeedback,
   applyRobotsDelay,
+  configureHost,
   createHostPolicy,
   hostLimits,
+  hostPlateau,
+  hostRecord,
+  hostVerdict,
   laneSize,
+  nextChangeMs,
+  releaseHost,
+  resumeHost,
+  settleHost,
+  takeProbe,
+  type HostConfig,
   type HostLimits,
   type HostPolicy,
+  type Moment,
 } from './host-policy.js';
 export {
   POOL_RULES,
@@ -38,4 +49,5 @@ export {
   type PoolRules,
 } from './pool.js';
 export { RobotsFile, parseRobots, robotsForStatus } from './robots.js';
+export { advanceClock, createWakingClock, type WakingClock } from './waking-clock.js';
 export { compareSlotPairs, decideSlotClaim, type SlotDecision, type SlotPair, type SlotValue } from './slot-claim.js';

@@ -10,6 +10,8 @@ export interface ProviderQuery {
   /** `en`, `en-US`; null: any. */
   language: string | null;
   maxAge: SearchAge | null;
+  /** What is not fit for everybody is left out. */
+  safe: boolean;
   /** From 1. */
   page: number;
 }

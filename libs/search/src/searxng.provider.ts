@@ -63,13 +63,14 @@ export class SearxngProvider implements SearchProvider {
   }
 }
 
-function addressOf(address: URL, { text, source, language, maxAge, page }: ProviderQuery): URL {
+function addressOf(address: URL, { text, source, language, maxAge, safe, page }: ProviderQuery): URL {
   const url = new URL(address);
   url.searchParams.set('q', text);
   url.searchParams.set('format', 'json');
   url.searchParams.set('categories', CATEGORIES[source]);
   url.searchParams.set('pageno', String(page));
   url.searchParams.set('language', language ?? 'all');
+  url.searchParams.set('safesearch', safe ? '2' : '0');
   if (maxAge !== null) url.searchParams.set('time_range', maxAge);
   return url;
 }

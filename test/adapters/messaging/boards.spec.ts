@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   type SlotTaken,
+  ActorBus,
   CancelBoard,
   KvLeaseBoard,
   MemberBoard,
@@ -10,6 +11,7 @@ import {
   SlotBoard,
   type SlotHold,
 } from '@troupe/messaging';
+import { BUCKETS, type HostVerdict } from '@troupe/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from './fixtures.js';
 import { TestNatsServer } from './nats-server.js';
@@ -85,10 +87,10 @@ describe('boards on a real server', () => {
     alive.delete('f1');
     expect(await two.claim('h.test', claim('f2', 1, 1))).toMatchObject({ previousFetcher: 'f1', isRerun: true });
     alive.add('f1');
-    expect(await one.renew((first as { held: SlotHold }).held)).toBe(false);
+    expect(await one.renew((first as { held: SlotHold }).held)).toBe('moved');
     const next = (await one.claim('h.test', claim('f1', 1, 2))) as SlotTaken;
     expect(next).toMatchObject({ previousFetcher: 'f2', isRerun: false });
-    expect(await one.renew(next.held)).toBe(true);
+    expect(await one.renew(next.held)).toBe('kept');
     expect(await two.claim('h.test', claim('f2', 1, 1))).toBe('stale');
     await one.release(next.held);
     expect(await two.claim('h.test', claim('f2', 1, 2))).toBe('stale');
@@ -189,27 +191,60 @@ describe('boards on a real server', () => {
     await a.stop();
   });
 
-  it('penalties and cancels reach the other processes', async () => {
-    const here = new PenaltyBoard(link);
-    const there = new PenaltyBoard(other);
-    const cancelHere = new CancelBoard(link);
-    const cancelThere = new CancelBoard(other);
-    await Promise.all([here.start(), there.start(), cancelHere.start(), cancelThere.start()]);
+  it('cancels reach the other processes, and those that start later', async () => {
+    const here = new CancelBoard(link);
+    const there = new CancelBoard(other);
+    await Promise.all([here.start(), there.start()]);
     const heard: string[] = [];
-    there.onPenalty((host) => heard.push(host));
-    cancelThere.onCancel((job) => heard.push(job));
-    await here.put('slow.test:81', { retryMs: 5_000, gapMs: 700 });
-    await cancelHere.cancel('job-1');
-    await eventually(() => there.pauseMs('slow.test:81') > 0 && cancelThere.isCancelled('job-1'));
-    expect(there.pauseMs('slow.test:81')).toBeGreaterThan(4_000);
-    expect(there.gapMs('slow.test:81')).toBe(700);
-    expect(there.pauseMs('other.test')).toBe(0);
-    // Two streams: either may be first.
-    expect(heard.toSorted()).toEqual(['job-1', 'slow.test:81']);
+    there.onCancel((job) => heard.push(job));
+    await here.cancel('job-1');
+    await eventually(() => there.isCancelled('job-1'));
+    expect(heard).toEqual(['job-1']);
     const late = new CancelBoard(other);
     await late.start();
     expect(late.isCancelled('job-1')).toBe(true);
-    await Promise.all([here.stop(), there.stop(), cancelHere.stop(), cancelThere.stop(), late.stop()]);
+    await Promise.all([here.stop(), there.stop(), late.stop()]);
+  });
+
+  it('verdicts on hosts reach the fetchers, older ones change nothing, and rests count from receipt', async () => {
+    let now = 0;
+    const board = new PenaltyBoard(other, () => now);
+    await board.start();
+    const bus = new ActorBus(link);
+    const slowed: HostVerdict = { v: 5, state: 'slowed', restMs: 0, gapMs: 700, share: 0.25 };
+    bus.tell('slow.test:81', slowed);
+    await eventually(() => board.of('slow.test:81').state === 'slowed');
+    expect(board.of('slow.test:81')).toEqual({ state: 'slowed', restMs: 0, gapMs: 700, share: 0.25 });
+    expect(board.of('other.test')).toEqual({ state: 'open', restMs: 0, gapMs: 0, share: 1 });
+    bus.tell('slow.test:81', { ...slowed, v: 4, gapMs: 1 });
+    bus.tell('fence.test', { ...slowed, v: 1 });
+    await eventually(() => board.of('fence.test').gapMs === 700);
+    expect(board.of('slow.test:81').gapMs).toBe(700);
+    bus.tell('slow.test:81', { ...slowed, v: 6, state: 'paused', restMs: 5_000 });
+    await eventually(() => board.of('slow.test:81').state === 'paused');
+    now = 2_000;
+    expect(board.of('slow.test:81').restMs).toBe(3_000);
+    now = 94_000;
+    expect(board.of('slow.test:81').state).toBe('paused');
+    now = 96_000;
+    expect(board.of('slow.test:81').state).toBe('open');
+    await board.stop();
+  });
+
+  it('a fetcher that starts late reads no verdict that nobody stands by, also where an earlier version kept them longer', async () => {
+    const old = await TestNatsServer.start();
+    const first = await NatsLink.open({ server: { natsUrl: old.url }, name: 'old' });
+    await first.ensureTopology();
+    const name = `KV_${BUCKETS.penalty}`;
+    const { config } = await first.jsm.streams.info(name);
+    const ttlMs = (nanos: number) => nanos / 1_000_000;
+    expect(ttlMs(config.max_age)).toBe(90_000);
+    await first.jsm.streams.update(name, { ...config, max_age: config.max_age * 10 });
+    await first.ensureTopology();
+    const again = (await first.jsm.streams.info(name)).config;
+    expect([ttlMs(again.max_age), again.duplicate_window <= again.max_age]).toEqual([90_000, true]);
+    await first.close();
+    await old.stop();
   });
 
   it('a pause is known everywhere at once, and older news written later change nothing', async () => {

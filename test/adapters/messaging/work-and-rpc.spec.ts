@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { STREAM_WORK, TroupeError } from '@troupe/contracts';
+import { BUCKETS, STREAM_WORK, TroupeError } from '@troupe/contracts';
 import { ActorBus, GroupCall, HandlerPatternError, NatsLink, NatsStrategy, Rpc, WorkQueue } from '@troupe/messaging';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually, kick } from './fixtures.js';
@@ -202,6 +202,19 @@ describe('work and requests on a real server', () => {
     });
     await eventually(() => aborted === 2);
     await serving.stop();
+  });
+
+  it('verdicts on hosts are shown to every fetcher, the newest of each', async () => {
+    const verdict = { v: 7, state: 'paused', restMs: 2_000, gapMs: 250, share: 0.2 } as const;
+    bus.tell('h.test:81', { ...verdict, v: 6 });
+    bus.tell('h.test:81', verdict);
+    const bucket = await other.kv(BUCKETS.penalty);
+    const written: unknown[] = [];
+    for await (const entry of await bucket.watch()) {
+      written.push(entry.json());
+      if (entry.json<{ v: number }>().v === 7) break;
+    }
+    expect(written.at(-1)).toEqual({ host: 'h.test:81', ...verdict });
   });
 
   it('Nest handlers are bound to work, requests and events, and a second handler of a pattern is refused', async () => {

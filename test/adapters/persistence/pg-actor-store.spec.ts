@@ -525,6 +525,8 @@ describe('admission', () => {
         attempt: 0,
         st: 0,
         browser: false,
+        tries: 0,
+        waitMs: null,
       },
       {
         depth: 2,
@@ -536,6 +538,8 @@ describe('admission', () => {
         attempt: 0,
         st: 0,
         browser: false,
+        tries: 0,
+        waitMs: null,
       },
     ]);
     expect(fingerprintFromInt64(-1n)).toBe('ffffffffffffffff');
@@ -610,6 +614,20 @@ describe('frontier and lanes', () => {
     ]);
     const after = await store.loadJobMemory(jobNo, 1);
     expect(after).toMatchObject({ lanes: [], running: [], ready: [{ item: 2, attempt: 4, st: 0, browser: true }] });
+  });
+
+  it('keeps how often an item was tried and how long it still waits, until it is in a lane again', async () => {
+    await activated();
+    await turn(0, [], { candidates: [candidate(jobNo, 1, 'http://a/1')] });
+    const place = { op: 'frontier.mark' as const, jobNo, depth: 1, item: 1, attempt: 1, browser: false, tries: 4 };
+    await turn(1, [{ ...place, st: 0, waitMs: 5_000, rule: 'retry-later' }]);
+    const [row] = (await store.loadJobMemory(jobNo, 10)).ready;
+    expect(row).toMatchObject({ item: 1, attempt: 1, tries: 4 });
+    expect(row!.waitMs).toBeGreaterThan(4_000);
+    expect(row!.waitMs).toBeLessThanOrEqual(5_000);
+    await turn(2, [{ ...place, st: 1 }]);
+    const { rows } = await db.pool.query('SELECT not_before, rule, tries FROM frontier WHERE job_no = $1', [jobNo]);
+    expect(rows).toEqual([{ not_before: null, rule: null, tries: 4 }]);
   });
 
   it('reads a part of the histories with the memory of a job that asks for it, and none otherwise', async () => {

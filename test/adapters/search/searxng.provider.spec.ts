@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { createSearchProvider, type OpenProvider, type ProviderQuery } from '@troupe/search';
 import { startSearxng, type SearxngServer } from '../../support/searxng-server.js';
 
-const QUERY: ProviderQuery = { text: 'nats', source: 'web', language: 'en-US', maxAge: null, page: 1 };
+const QUERY: ProviderQuery = { text: 'nats', source: 'web', language: 'en-US', maxAge: null, safe: false, page: 1 };
 const NEVER = new AbortController().signal;
 
 let server: SearxngServer;
@@ -62,13 +62,14 @@ describe('SearXNG', () => {
   });
 
   it('is told the query, category, language, age and page', async () => {
-    await provider.search({ text: 'a b', source: 'news', language: null, maxAge: 'week', page: 3 }, NEVER);
+    await provider.search({ text: 'a b', source: 'news', language: null, maxAge: 'week', safe: true, page: 3 }, NEVER);
     expect(Object.fromEntries(server.queries.at(-1)!)).toEqual({
       q: 'a b',
       format: 'json',
       categories: 'news',
       language: 'all',
       time_range: 'week',
+      safesearch: '2',
       pageno: '3',
     });
   });

@@ -184,7 +184,9 @@ class Walk {
       case 'page':
         return this.readPage(url, resource);
       case 'busy':
-        return resource.times < MAX_ATTEMPTS ? this.readPage(url, resource.page) : document(resource.status);
+        return resource.times < MAX_ATTEMPTS
+          ? this.readPage(url, resource.page)
+          : { type: 'failed', code: 'SCRAPE_SITE_ERROR' };
       case 'error':
         return document(resource.status);
       case 'file':

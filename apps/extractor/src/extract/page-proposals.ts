@@ -49,7 +49,7 @@ export class PageProposals {
     if (this.parts.search === null) return [];
     const text = question.replace(/\s+/g, ' ').trim().slice(0, MAX_QUERY_CHARS);
     const until = AbortSignal.any([signal, timeoutSignal(SEARCH_TIMEOUT_MS)]);
-    const query = { text, source: 'web', language: null, maxAge: null, page: 1 } as const;
+    const query = { text, source: 'web', language: null, maxAge: null, safe: false, page: 1 } as const;
     const { hits } = await this.parts.search.search(query, until);
     return distinctPages(hits.map(({ url }) => url)).slice(0, MAX_PROPOSALS);
   }

@@ -34,9 +34,17 @@ export interface FetchedBody {
   body: Uint8Array;
 }
 
+/** Told when it is in the index, or will not come there. */
+type OnSettled = () => void;
+type Kept = FetchedBody & { onSettled: OnSettled };
+interface Renewal {
+  key: PageCacheKey;
+  onSettled: OnSettled;
+}
+
 export class CacheWriter {
-  #pages: FetchedBody[] = [];
-  #renewals: PageCacheKey[] = [];
+  #pages: Kept[] = [];
+  #renewals: Renewal[] = [];
   #waitingBytes = 0;
   #fullUntil = 0;
   #timer: NodeJS.Timeout | null = null;
@@ -50,16 +58,16 @@ export class CacheWriter {
     return this.#waitingBytes + bytes <= MAX_WAITING_BYTES && this.#nowMs() >= this.#fullUntil;
   }
 
-  /** Forgets the page when there is no room. `body` belongs to the writer now. */
-  keep(page: FetchedBody): void {
-    if (!this.hasRoom(page.body.byteLength)) return;
-    this.#pages.push(page);
+  /** Forgets the page when there is no room. `body` stays as it is from now on. */
+  keep(page: FetchedBody, onSettled: OnSettled = () => undefined): void {
+    if (!this.hasRoom(page.body.byteLength)) return onSettled();
+    this.#pages.push({ ...page, onSettled });
     this.#waitingBytes += page.body.byteLength;
     this.#schedule();
   }
 
-  renew(key: PageCacheKey): void {
-    this.#renewals.push(key);
+  renew(key: PageCacheKey, onSettled: OnSettled = () => undefined): void {
+    this.#renewals.push({ key, onSettled });
     this.#schedule();
   }
 
@@ -100,15 +108,16 @@ export class CacheWriter {
     this.#renewals = [];
     try {
       if (pages.length > 0) await this.#store(pages);
-      if (renewals.length > 0) await this.parts.index.renew(renewals);
+      if (renewals.length > 0) await this.parts.index.renew(renewals.map(({ key }) => key));
       this.#isFailing = false;
     } catch (error) {
       this.#report(error);
     }
     for (const { body } of pages) this.#waitingBytes -= body.byteLength;
+    for (const { onSettled } of [...pages, ...renewals]) onSettled();
   }
 
-  #takePages(): FetchedBody[] {
+  #takePages(): Kept[] {
     let bytes = 0;
     const count = this.#pages.findIndex(
       ({ body }, index) => index >= MAX_PAGES || (bytes += body.byteLength) > MAX_BATCH_BYTES,

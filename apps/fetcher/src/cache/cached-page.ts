@@ -1,7 +1,8 @@
 /** What the cache tells of a page, and what a page must be to get into it (spec/limits.md, "Cache"). Pure. */
-import type { ScrapeSpec, Uuid } from '@troupe/contracts';
+import { createHash } from 'node:crypto';
+import { asksForBrowser, type ScrapeSpec, type Uuid } from '@troupe/contracts';
 import { canonicalize, fingerprint } from '@troupe/frontier';
-import type { CachedPageMeta, PageCacheKey } from '@troupe/persistence';
+import type { CachedPage, CachedPageMeta, PageCacheKey } from '@troupe/persistence';
 import type { EngineResponse } from '../engines/engine.js';
 
 /** Larger bodies are not worth their room. */
@@ -9,9 +10,30 @@ export const MAX_CACHED_BYTES = 5 * 1024 * 1024;
 /** Longest validator that is kept. */
 const MAX_VALIDATOR_CHARS = 1024;
 
-/** Everything but its URL that makes another page of a request: how it is fetched, not what is made of it. */
-function variantOf({ waitForMs, skipTlsVerification, mobile, location, blockAds, proxy }: ScrapeSpec): string {
-  return JSON.stringify({ waitForMs, skipTlsVerification, mobile, location, blockAds, proxy });
+/** Entries that are older are not asked about. */
+const MAX_ASKED_MS = 7 * 24 * 3_600_000;
+
+/**
+ * Everything but its URL that makes another page of a request: how it is fetched, not what is made of it. All headers that
+ * we send by ourselves follow from it.
+ */
+function variantOf(spec: ScrapeSpec): string {
+  const { waitForMs, skipTlsVerification, mobile, location, blockAds, proxy } = spec;
+  const browser = asksForBrowser(spec);
+  return JSON.stringify({ waitForMs, skipTlsVerification, mobile, location, blockAds, proxy, browser });
+}
+
+/** The key of a page under way: of nobody's use but to tell pages apart. */
+export function flightKeyOf(team: Uuid, url: string, spec: ScrapeSpec): string {
+  return createHash('sha256')
+    .update(`${team}\n${url}\n${variantOf(spec)}`)
+    .digest('base64url')
+    .slice(0, 22);
+}
+
+/** Made for its caller, or to leave no trace: nobody else may have it, and nothing that others have stands for it. */
+export function isPersonal({ headers, actions, zeroRetention }: ScrapeSpec): boolean {
+  return zeroRetention || Object.keys(headers).length > 0 || actions.length > 0;
 }
 
 export function cacheKeyOf(team: Uuid, url: string, spec: ScrapeSpec): PageCacheKey {
@@ -22,13 +44,30 @@ export function isConsulted({ cache }: ScrapeSpec): boolean {
   return cache.maxAgeMs > 0 || cache.minAgeMs !== null;
 }
 
-export function isFresh(ageMs: number, { maxAgeMs, minAgeMs }: ScrapeSpec['cache']): boolean {
+export function isFresh(
+  ageMs: number,
+  { maxAgeMs, minAgeMs }: Pick<ScrapeSpec['cache'], 'maxAgeMs' | 'minAgeMs'>,
+): boolean {
   return ageMs < maxAgeMs && (minAgeMs === null || ageMs >= minAgeMs);
 }
 
-/** Only good answers of a size that is worth keeping. */
-export function isCacheable({ statusCode, body }: Pick<EngineResponse, 'statusCode' | 'body'>): boolean {
-  return statusCode >= 200 && statusCode < 300 && body.byteLength <= MAX_CACHED_BYTES;
+/** Only good answers of a size that is worth keeping, which their site lets be kept. `private` ones are: entries are a team's. */
+export function isCacheable(response: EngineResponse): boolean {
+  const { statusCode, body, headers } = response;
+  if (statusCode < 200 || statusCode >= 300 || body.byteLength > MAX_CACHED_BYTES) return false;
+  if (namesIn(headers['cache-control']).includes('no-store')) return false;
+  const varies = namesIn(headers['vary']);
+  return !varies.includes('*') && (!varies.includes('cookie') || sentNoCookie(response));
+}
+
+/** Cookies come from answers on the way, and a browser may have some of other pages. */
+function sentNoCookie({ rendered, redirects }: EngineResponse): boolean {
+  return !rendered && redirects.length === 0;
+}
+
+/** Of a list such as `Vary` or `Cache-Control`, without what follows `=`. */
+function namesIn(list: string | undefined): string[] {
+  return (list ?? '').split(',').map((part) => part.replace(/=.*$/s, '').trim().toLowerCase());
 }
 
 export function metaOf(response: EngineResponse): CachedPageMeta {
@@ -46,9 +85,14 @@ export function metaOf(response: EngineResponse): CachedPageMeta {
   };
 }
 
-/** A serialised DOM is made by scripts at their time: no validator of its source speaks for it. */
-export function conditionsOf({ etag, lastModified, rendered }: CachedPageMeta): Record<string, string> | null {
-  if (rendered || (etag === null && lastModified === null)) return null;
+/** A serialised DOM is made by scripts at their time: its source's validators speak for it only where the caller says so. */
+export function conditionsOf(
+  { meta, ageMs }: Pick<CachedPage, 'meta' | 'ageMs'>,
+  { revalidate }: ScrapeSpec['cache'],
+): Record<string, string> | null {
+  const { etag, lastModified, rendered } = meta;
+  if (ageMs > MAX_ASKED_MS || (rendered && revalidate !== 'source') || (etag === null && lastModified === null))
+    return null;
   return {
     ...(etag === null ? {} : { 'if-none-match': etag }),
     ...(lastModified === null ? {} : { 'if-modified-since': lastModified }),

@@ -27,8 +27,14 @@ export class MemoryCache {
   readonly cache = new PageCache({
     lookups: new CacheLookups({ find: (keys) => this.#find(keys) }),
     writer: {
-      keep: (page) => void this.kept.push(page),
-      renew: (key) => void this.renewed.push(key),
+      keep: (page, onSettled) => {
+        this.kept.push(page);
+        onSettled?.();
+      },
+      renew: (key, onSettled) => {
+        this.renewed.push(key);
+        onSettled?.();
+      },
       hasRoom: () => this.hasRoom,
     },
     blobs: {
@@ -41,8 +47,13 @@ export class MemoryCache {
     log: { warn: (_, message) => void this.warnings.push(message) },
   });
 
-  put(team: string, url: string, page: { body: string | null; ageMs: number; meta?: Partial<CachedPageMeta> }): void {
-    const key = cacheKeyOf(team, url, CACHED_SPEC);
+  put(
+    team: string,
+    url: string,
+    page: { body: string | null; ageMs: number; meta?: Partial<CachedPageMeta> },
+    spec = CACHED_SPEC,
+  ): void {
+    const key = cacheKeyOf(team, url, spec);
     const blob = `blob of ${url}`;
     if (page.body !== null) this.#bodies.set(blob, brotliCompressSync(page.body));
     const meta: CachedPageMeta = {

@@ -81,6 +81,7 @@ describe('the page cache', () => {
   it('keeps teams and kinds of requests apart', async () => {
     expect((await memory.cache.lookUp('other', [URL_A], specOf({}))).holds(URL_A)).toBe(false);
     expect((await lookUp({ ...specOf({}), waitForMs: 100 })).holds(URL_A)).toBe(false);
+    expect((await lookUp({ ...specOf({}), engine: 'browser' })).holds(URL_A)).toBe(false);
     expect((await lookUp({ ...specOf({}), skipTlsVerification: false })).holds(URL_A)).toBe(false);
     expect((await lookUp({ ...specOf({}), onlyMainContent: true, formats: [] })).holds(URL_A)).toBe(true);
   });
@@ -140,6 +141,52 @@ describe('the page cache', () => {
         },
       ]);
       expect(Buffer.from(memory.kept[0]!.body).toString()).toBe('body');
+    });
+
+    it('asks nothing about what is older than a week', async () => {
+      memory.put(TEAM, URL_A, { body: 'text', ageMs: 7 * 24 * 3_600_000 + 1, meta: { etag: '"1"' } });
+      expect((await lookUp(specOf({ maxAgeMs: 1 }))).use(URL_A).conditions).toBeNull();
+    });
+
+    it('hands the page to those who wait for it, and says when it is stored', async () => {
+      const told: string[] = [];
+      const sharing = {
+        land: ({ finalUrl }: { finalUrl: string }, body: Uint8Array) =>
+          void told.push(`${finalUrl} ${Buffer.from(body).toString()}`),
+        stored: () => void told.push('stored'),
+      };
+      const use = (await lookUp(specOf({}))).use(URL_A, sharing);
+      const response = responseOf();
+      use.keep(response, use.copy(response)!);
+      expect(told).toEqual([`${URL_B} body`, 'stored']);
+      const again = (await lookUp(specOf({ maxAgeMs: 1 }))).use(URL_A, sharing);
+      const confirmed = (await again.confirm(URL_B))!;
+      expect(memory.renewed).toEqual([]);
+      again.keep(confirmed, again.copy(confirmed)!);
+      expect(told.slice(2)).toEqual([`${URL_B} text`, 'stored']);
+      expect(memory.renewed).toHaveLength(1);
+    });
+
+    it.each<[string, Partial<EngineResponse>, boolean]>([
+      ['no-store', { headers: { 'cache-control': 'private, No-Store' } }, false],
+      ['private', { headers: { 'cache-control': 'private="set-cookie", max-age=0' } }, true],
+      ['that differs by anything', { headers: { vary: 'accept, *' } }, false],
+      ['that differs by headers that we send by ourselves', { headers: { vary: 'User-Agent, Accept-Language' } }, true],
+      ['that differs by cookies, and got none', { headers: { vary: 'Cookie' } }, true],
+      [
+        'that differs by cookies, and may have got some on the way',
+        { headers: { vary: 'Cookie' }, redirects: [URL_B] },
+        false,
+      ],
+      ['that differs by cookies, which a browser may have', { headers: { vary: 'Cookie' }, rendered: true }, false],
+    ])('of a page %s', async (_, response, isKept) => {
+      const copy = (await lookUp(specOf({}))).use(URL_A).copy(responseOf(response));
+      expect(copy !== null).toBe(isKept);
+    });
+
+    it('never keeps what was made for its caller, whatever its spec says', async () => {
+      for (const personal of [{ headers: { cookie: 'a=b' } }, { zeroRetention: true }] as const)
+        expect((await lookUp({ ...specOf({}), ...personal })).use(URL_A).copy(responseOf())).toBeNull();
     });
 
     it.each<[string, Partial<EngineResponse>, Partial<ScrapeSpec['cache']>, boolean]>([

@@ -6,10 +6,19 @@ import { promisify } from 'node:util';
 import { brotliDecompress } from 'node:zlib';
 import { BlobNotFoundError, type BlobStore } from '@troupe/blob-store';
 import { TroupeError, type ScrapeSpec, type Uuid } from '@troupe/contracts';
-import type { CachedPage, PageCacheKey } from '@troupe/persistence';
+import type { CachedPage, CachedPageMeta, PageCacheKey } from '@troupe/persistence';
 import type { EngineResponse } from '../engines/engine.js';
 import { keyText, type CacheLookups } from './cache-lookups.js';
-import { cacheKeyOf, conditionsOf, isCacheable, isConsulted, isFresh, metaOf, responseOf } from './cached-page.js';
+import {
+  cacheKeyOf,
+  conditionsOf,
+  isCacheable,
+  isConsulted,
+  isFresh,
+  isPersonal,
+  metaOf,
+  responseOf,
+} from './cached-page.js';
 import type { CacheWriter } from './cache-writer.js';
 
 const unpack = promisify(brotliDecompress);
@@ -24,7 +33,17 @@ export interface PageCacheParts {
   blobs: Pick<BlobStore, 'get'>;
   /** Told what each page that the cache was asked for got. @default nobody */
   onLookUp?: (result: 'hit' | 'miss' | 'away') => void;
+  /** Told of each page whose site says that it has not changed. @default nobody */
+  onConfirm?: () => void;
   log: { warn(context: object, message: string): void };
+}
+
+/** Others who may have a page before it is in the index. */
+export interface Sharing {
+  /** The page is there. `body` stays as it is. */
+  land(meta: CachedPageMeta, body: Uint8Array): void;
+  /** It is in the index, or will not come there. */
+  stored(): void;
 }
 
 /** What the cache may do for one page that is fetched. */
@@ -116,28 +135,42 @@ export class CacheView {
     throw new TroupeError('SCRAPE_NO_CACHED_DATA', `${url} is not in the cache, or not old enough`);
   }
 
-  /** For a page that is fetched now. */
-  use(url: string): CacheUse {
+  /** For a page that is fetched now, for its caller alone or for others too. */
+  use(url: string, sharing: Sharing | null = null): CacheUse {
     const entry = this.#entry(url);
-    const { writer } = this.parts;
+    const { writer, onConfirm } = this.parts;
+    const conditions = entry === null ? null : conditionsOf(entry, this.spec.cache);
+    const stored = () => sharing?.stored();
     let isConfirmed = false;
     return {
-      conditions: entry === null ? null : conditionsOf(entry.meta),
+      conditions,
       confirm: async (finalUrl) => {
         if (entry === null || finalUrl !== entry.meta.finalUrl) return null;
         const body = await this.#body(entry);
         if (body === null) return null;
-        writer.renew(entry);
         isConfirmed = true;
+        onConfirm?.();
+        if (sharing === null) writer.renew(entry);
         return responseOf(entry.meta, body);
       },
       copy: (response) => {
-        if (isConfirmed || !this.spec.cache.store || this.parts.lookups === null) return null;
-        return isCacheable(response) && writer.hasRoom(response.body.byteLength) ? new Uint8Array(response.body) : null;
+        const isWanted = isConfirmed ? sharing !== null : this.#mayKeep(response, sharing !== null);
+        return isWanted ? new Uint8Array(response.body) : null;
       },
-      keep: (response, body) =>
-        writer.keep({ key: cacheKeyOf(this.team, url, this.spec), url, meta: metaOf(response), body }),
+      keep: (response, body) => {
+        const meta = isConfirmed && entry !== null ? entry.meta : metaOf(response);
+        sharing?.land(meta, body);
+        if (isConfirmed && entry !== null) writer.renew(entry, stored);
+        else writer.keep({ key: cacheKeyOf(this.team, url, this.spec), url, meta, body }, stored);
+      },
     };
+  }
+
+  /** What finds no room in the store may still be had by those who wait for it. */
+  #mayKeep(response: EngineResponse, isShared: boolean): boolean {
+    const { lookups, writer } = this.parts;
+    if (lookups === null || !this.spec.cache.store || isPersonal(this.spec) || !isCacheable(response)) return false;
+    return isShared || writer.hasRoom(response.body.byteLength);
   }
 
   #entry(url: string): CachedPage | null {

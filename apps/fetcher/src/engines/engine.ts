@@ -77,6 +77,8 @@ export interface EngineResponse {
   captured: Captured | null;
   /** Of the emulated location; null without one. */
   timezone: string | null;
+  /** What was stored earlier: its site says that it has not changed. @default false */
+  revalidated?: boolean;
 }
 
 export const PLAIN_VIEW: PageView = {

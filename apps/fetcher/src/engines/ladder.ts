@@ -151,7 +151,7 @@ export class Ladder {
 }
 
 /** The plain client is what it is: stealth begins with the one that looks like a browser. */
-function lowestRung(proxy: ProxyClass): EngineName {
+export function lowestRung(proxy: ProxyClass): EngineName {
   return proxy === 'stealth' ? 'got' : 'http';
 }
 

@@ -1,4 +1,4 @@
-/** Kickoff work of crawls and hosts: robots.txt, and sitemap files chunk by chunk (design/frontier.md §5). */
+/** Small work of crawls and hosts: robots.txt, probes, and sitemap files chunk by chunk (design/frontier.md §5). */
 import { randomUUID } from 'node:crypto';
 import {
   parseActorKey,
@@ -12,6 +12,7 @@ import { hostKey } from '@troupe/frontier';
 import { publishPatiently } from '@troupe/messaging';
 import type { Cancels, Mailboxes, Pauses } from '../ports.js';
 import type { RobotsRules } from '../robots/robots-rules.js';
+import type { HostProbe } from './host-probe.js';
 import type { SitemapKick } from './sitemap-kick.js';
 
 export interface KickParts {
@@ -21,6 +22,7 @@ export interface KickParts {
   pauses: Pauses;
   robots: Pick<RobotsRules, 'describe'>;
   sitemaps: Pick<SitemapKick, 'read'>;
+  probe: Pick<HostProbe, 'run'>;
 }
 
 export class KickRunner {
@@ -29,6 +31,7 @@ export class KickRunner {
   /** Resolves when the actor has the answer; throws to ask for redelivery. */
   async run(kick: Kick, trace?: TraceParent): Promise<void> {
     if (this.#isPaused(kick)) return;
+    if (kick.task === 'probe') return this.parts.probe.run(kick);
     if (kick.task === 'robots') return this.#send({ kick, trace }, await this.#robots(kick), 0);
     if (this.parts.cancels.isCancelled(kick.job)) return;
     const run = randomUUID();
@@ -44,11 +47,13 @@ export class KickRunner {
   }
 
   async #robots(kick: Extract<Kick, { task: 'robots' }>): Promise<RobotsDone> {
-    const { file, status, error } = await this.parts.robots.describe(kick.url);
+    const { file, isAnswer, status, error, retryMs } = await this.parts.robots.describe(kick.url);
     return {
       type: 'RobotsDone',
       host: kick.host === '' ? hostKey(kick.url) : kick.host,
       status,
+      ok: isAnswer,
+      retryAfterMs: retryMs,
       crawlDelayMs: file.crawlDelayMs(kick.agent),
       sitemaps: [...file.sitemaps],
       error: error === null ? null : { code: error.code, message: error.message },

@@ -51,7 +51,7 @@ async function read(answer: Partial<EngineResponse> | Error, more: Partial<Sitem
   };
   const robots = {
     rulesFor: async () => RobotsFile.allowAll,
-    describe: async () => ({ file: RobotsFile.allowAll, status: 404, error: null }),
+    describe: async () => ({ isAnswer: true, retryMs: null, file: RobotsFile.allowAll, status: 404, error: null }),
   };
   const chunks: SitemapChunk[] = [];
   for await (const chunk of new SitemapKick({ get }, robots).read(taskOf(more))) chunks.push(chunk);
@@ -97,7 +97,7 @@ describe('a sitemap', () => {
   });
 
   it('lists the files of an index, down to the fifth level', async () => {
-    const body = Buffer.from('<sitemapindex><sitemap><loc>/child.xml</loc></sitemap></sitemapindex>');
+    const body = Buffer.from('<sitemapindex><sitemap><loc>http://site.test/child.xml</loc></sitemap></sitemapindex>');
     expect((await read({ body }))[0]?.children).toEqual(['http://site.test/child.xml']);
     expect((await read({ body }, { level: 5 }))[0]?.children).toEqual([]);
   });
@@ -109,6 +109,24 @@ describe('a sitemap', () => {
     const [chunk] = await read({ body, contentType: 'text/plain' });
     expect(chunk?.urls.map(({ url }) => url)).toEqual(['http://site.test/a']);
     expect(chunk?.excluded?.byRule).toEqual({ exclude: 1, external: 1 });
+  });
+
+  it('leaves out and counts what is no absolute address, of pages and of files', async () => {
+    const locs = ['/a', 'b.html', '//site.test/c', 'site.test/d', 'mailto:x@site.test', 'http://site.test/e'];
+    const list = locs.map((loc) => `<url><loc>${loc}</loc></url>`).join('');
+    const [pages] = await read({ body: Buffer.from(`<urlset>${list}</urlset>`) });
+    expect(pages?.urls.map(({ url }) => url)).toEqual(['http://site.test/e']);
+    expect(pages?.excluded).toEqual({
+      byRule: { scheme: 5 },
+      sample: locs.slice(0, 5).map((url) => ({ url, h: expect.any(String), rule: 'scheme' })),
+    });
+    const body = Buffer.from('<sitemapindex><sitemap><loc>/child.xml</loc></sitemap></sitemapindex>');
+    expect(await read({ body })).toMatchObject([{ children: [], excluded: { byRule: { scheme: 1 } } }]);
+  });
+
+  it('may be a feed, whose addresses may be relative to it', async () => {
+    const [chunk] = await read({ body: Buffer.from('<feed><entry><link href="/a"/></entry></feed>') });
+    expect(chunk?.urls.map(({ url }) => url)).toEqual(['http://site.test/a']);
   });
 
   it('that nobody announced may be absent', async () => {

@@ -17,6 +17,7 @@ import {
   fingerprintUrl,
   whyNotCanonical,
   type CompiledScope,
+  type SitemapItem,
 } from '@troupe/frontier';
 import type { EngineResponse } from '../engines/engine.js';
 import type { RobotsRules } from '../robots/robots-rules.js';
@@ -118,9 +119,9 @@ function emptyChunk({ file, fromChunk }: SitemapTask, problem: string | null): S
 
 function chunkOf(task: SitemapTask, part: SitemapPart, scope: CompiledScope, more: boolean): SitemapChunk {
   const sorted = new ChunkSorter(task, scope);
-  for (const { type, loc } of part.items) {
-    if (type === 'url') sorted.addUrl(loc);
-    else sorted.addChild(loc);
+  for (const item of part.items) {
+    if (item.type === 'url') sorted.addUrl(item);
+    else sorted.addChild(item);
   }
   const error =
     part.problem === null ? null : { code: 'SCRAPE_SITEMAP_ERROR' as const, message: `${task.url}: ${part.problem}` };
@@ -139,7 +140,7 @@ function chunkOf(task: SitemapTask, part: SitemapPart, scope: CompiledScope, mor
   };
 }
 
-/** Tells the entries of one chunk apart: in scope, out of it, further files. */
+/** Tells the entries of one chunk apart: in scope, out of it or no address, further files. */
 class ChunkSorter {
   readonly urls = new Map<string, Outlink>();
   readonly children = new Set<string>();
@@ -151,9 +152,10 @@ class ChunkSorter {
     private readonly scope: CompiledScope,
   ) {}
 
-  addUrl(loc: string): void {
-    const canonical = canonicalize(loc, this.task.url);
-    if (canonical === null) return this.#exclude(loc, whyNotCanonical(loc, this.task.url));
+  addUrl({ loc, inFeed }: SitemapItem): void {
+    const base = inFeed ? this.task.url : undefined;
+    const canonical = canonicalize(loc, base);
+    if (canonical === null) return this.#exclude(loc, whyNotCanonical(loc, base));
     const url = fetchUrl(canonical, this.task.scope);
     const rule = this.scope.check(url, 0);
     if (rule !== null) return this.#exclude(url, rule);
@@ -161,9 +163,10 @@ class ChunkSorter {
     if (!this.urls.has(h)) this.urls.set(h, { url, h });
   }
 
-  addChild(loc: string): void {
-    const url = canonicalize(loc, this.task.url);
-    if (url !== null && this.task.level < MAX_LEVEL) this.children.add(url);
+  addChild({ loc }: SitemapItem): void {
+    const url = canonicalize(loc);
+    if (url === null) return this.#exclude(loc, whyNotCanonical(loc));
+    if (this.task.level < MAX_LEVEL) this.children.add(url);
   }
 
   #exclude(url: string, rule: ScopeRule): void {

@@ -121,6 +121,12 @@ export class LaneResults {
     await this.#tail;
   }
 
+  /** Another run of the lane will tell its end: what there is rides alone. Resolves like `end`. */
+  async leave(): Promise<void> {
+    this.#flush();
+    await this.#tail;
+  }
+
   #flush(): void {
     const batch = this.#takeBatch();
     const { pages } = batch;

@@ -14,12 +14,13 @@ import {
   type SpanAttributes,
   type Tracer,
 } from '@troupe/contracts';
-import type { SlotHold, SlotVerdict } from '@troupe/messaging';
+import type { SlotHold, SlotRenewal, SlotVerdict } from '@troupe/messaging';
 import { parseRobots, RobotsFile } from '@troupe/politeness';
 import { NeedsBrowserError, type FetchedPage, type PageRequest } from '../pages/page-fetcher.js';
 import type { PageFinisher } from '../pages/page-finisher.js';
 import { BusyAnswerError, TransportError } from '../pages/transport-error.js';
-import type { Trouble } from '../slots/host-reports.js';
+import { RobotsUnreadableError } from '../robots/robots-rules.js';
+import type { SeenTrouble } from '../slots/host-reports.js';
 import { CACHED_SPEC, MemoryCache } from '../cache/memory-cache.fixture.js';
 import { SlotClock } from '../slots/slot-clock.js';
 import { LaneConsumer } from './lane.consumer.js';
@@ -93,16 +94,24 @@ class Surroundings {
   fetch: (request: PageRequest) => Promise<FetchedPage> = async (request) => pageOf(request.url);
   finish: PageFinisher['finish'] = async (page) => page;
   rules: RobotsFile = RobotsFile.allowAll;
+  readRules = (): RobotsFile => this.rules;
   pauses = new Map<string, number>();
   isCancelled = false;
   handsOver = false;
   pauseNews: PauseNews = { v: 0, paused: false };
   publishFailures = 0;
   storeFailures = 0;
-  renews = true;
+  renewal: SlotRenewal = 'kept';
+  isSurelySeen = true;
+  renewals = 0;
   readonly sent: Envelope[] = [];
   readonly fetched: { url: string; at: number }[] = [];
-  readonly troubles: { host: string; trouble: Trouble }[] = [];
+  /** Of a trouble, as the reports judge it. */
+  restMs = 0;
+  readonly told: [string, number | null][] = [];
+  isHeard = true;
+  hostGapMs = 0;
+  readonly troubles: { host: string; trouble: SeenTrouble }[] = [];
   readonly cleanHosts: string[] = [];
   readonly places: string[] = [];
   readonly blobs: Uint8Array[] = [];
@@ -122,10 +131,26 @@ class Surroundings {
     },
     slots: {
       claim: async () => this.verdict,
-      renew: async () => this.renews,
+      renew: async () => {
+        this.renewals++;
+        return this.renewal;
+      },
       release: async () => void this.released++,
     },
-    penalties: { pauseMs: (host) => this.pauses.get(host) ?? 0, gapMs: () => 0, put: async () => undefined },
+    standing: { isSurelySeen: () => this.isSurelySeen },
+    penalties: {
+      stateOf: () => 'paused',
+      pauseMs: (host) => this.pauses.get(host) ?? 0,
+      gapMs: () => this.hostGapMs,
+      expressPlaces: () => 4,
+      crawlDelayMs: (_host, rules, agent) => rules.crawlDelayMs(agent) ?? 0,
+    },
+    delays: {
+      tell: async (host, delayMs) => {
+        this.told.push([host, delayMs]);
+        return this.isHeard;
+      },
+    },
     cancels: {
       isCancelled: () => this.isCancelled,
       onCancel: (listener) => {
@@ -134,7 +159,7 @@ class Surroundings {
       },
     },
     pauses: { newsSince: (_job, knownV) => (this.pauseNews.v > knownV ? this.pauseNews : null) },
-    robots: { rulesFor: async () => this.rules },
+    robots: { rulesFor: async () => this.readRules() },
     express: {
       acquire: async (host) => {
         this.places.push(host);
@@ -146,7 +171,7 @@ class Surroundings {
       clean: (host) => void this.cleanHosts.push(host),
       trouble: (host, trouble) => {
         this.troubles.push({ host, trouble });
-        return trouble.retryMs ?? 1000;
+        return this.restMs;
       },
     },
     clock: new SlotClock(),
@@ -229,7 +254,7 @@ describe('a lane', () => {
       const ended = around.run(laneOf([url('a'), url('b')]));
       await jest.advanceTimersByTimeAsync(20_000);
       expect(around.types()).toEqual(['LaneStarted']);
-      around.renews = false;
+      around.renewal = 'lost';
       await jest.advanceTimersByTimeAsync(5_000);
       expect(await ended).toMatchObject({ reason: 'refused', unrun: [1, 2], pages: [] });
     });
@@ -381,10 +406,43 @@ describe('a lane', () => {
 
   it('says and fetches nothing when another fetcher runs the lane', async () => {
     around.verdict = 'duplicate';
-    await new LaneRun(laneOf([url('a')]), around.parts).execute();
+    const again = await new LaneRun(laneOf([url('a')]), around.parts).execute();
+    expect(again).toEqual({ retryMs: 500 });
     expect(around.sent).toEqual([]);
     expect(around.fetched).toEqual([]);
     expect(around.released).toBe(0);
+  });
+
+  it('proves its slot before a page when others may take its process for dead', async () => {
+    around.fetch = async (request) => {
+      around.isSurelySeen = around.fetched.length !== 1;
+      return pageOf(request.url);
+    };
+    expect(await around.run(laneOf([url('a'), url('b'), url('c')]))).toMatchObject({ reason: 'done', unrun: [] });
+    expect([around.fetched.length, around.renewals]).toEqual([3, 1]);
+  });
+
+  it('fetches nothing more, and leaves the end to its successor, when it has been followed on its slot meanwhile', async () => {
+    around.fetch = async (request) => {
+      around.isSurelySeen = false;
+      around.renewal = 'moved';
+      return pageOf(request.url);
+    };
+    const again = await new LaneRun(laneOf([url('a'), url('b')]), around.parts).execute();
+    expect(again).toEqual({ retryMs: 500 });
+    expect(around.types()).toEqual(['LaneStarted', 'PagesDone']);
+    expect(around.results().map(({ item }) => item)).toEqual([1]);
+    expect(around.fetched).toHaveLength(1);
+  });
+
+  it('proves its slot before a redirect of a page, too', async () => {
+    around.fetch = async (request) => {
+      around.isSurelySeen = false;
+      around.renewal = 'lost';
+      await request.onHop(url('b'));
+      return pageOf(url('b'));
+    };
+    expect(await around.run(laneOf([url('a')]))).toMatchObject({ reason: 'refused', unrun: [1], pages: [] });
   });
 
   it('gives everything back without touching the slot when its job is cancelled before it starts', async () => {
@@ -492,7 +550,7 @@ describe('a lane', () => {
 
   it('asks nothing of a host under penalty', async () => {
     around.pauses.set(HOST, 900);
-    expect(await around.run(laneOf([url('a')]))).toMatchObject({ reason: 'penalty', unrun: [1] });
+    expect(await around.run(laneOf([url('a')]))).toMatchObject({ reason: 'penalty', unrun: [1], retryMs: 900 });
     expect(around.fetched).toEqual([]);
   });
 
@@ -584,38 +642,71 @@ describe('a lane', () => {
   it.each([
     [429, 'rateLimited'],
     [503, 'unavailable'],
-  ] as const)('ends with a penalty at a %i and asks for a repeat of the page', async (statusCode, kind) => {
-    around.fetch = async () => Promise.reject(new BusyAnswerError(url('a'), statusCode, 4000));
+  ] as const)('asks for a repeat of a page that answers %i, and goes on', async (statusCode, kind) => {
+    around.fetch = async (request) => {
+      expect(request.keepsBusyAnswers).toBe(false);
+      if (request.url === url('a')) throw new BusyAnswerError(url('a'), statusCode, 4000);
+      return pageOf(request.url);
+    };
     const end = await around.run(laneOf([url('a'), url('b')]));
-    expect(end).toMatchObject({ reason: 'penalty', unrun: [2] });
+    expect(end).toMatchObject({ reason: 'done', unrun: [] });
     expect(around.results()).toMatchObject([
       { outcome: 'failed', statusCode, retryable: true, retryAfterMs: 4000, rule: 'SCRAPE_SITE_ERROR' },
+      { outcome: 'ok' },
     ]);
-    expect(around.troubles).toMatchObject([{ host: HOST, trouble: { kind, retryMs: 4000 } }]);
-  });
-
-  it('takes a 503 for the document at the last attempt, and still leaves the host alone', async () => {
-    const asked: boolean[] = [];
-    around.fetch = async ({ keepsBusyAnswers }) => {
-      asked.push(keepsBusyAnswers);
-      return pageOf(url('a'), { statusCode: 503, busy: { kind: 'unavailable', retryMs: null } });
-    };
-    const lane = laneOf([url('a'), url('b')]);
-    const end = await around.run({ ...lane, items: lane.items.map((item) => ({ ...item, attempt: 3 })) });
-    expect(asked).toEqual([true]);
-    expect(end).toMatchObject({ reason: 'penalty', unrun: [2] });
-    expect(around.results()).toMatchObject([{ outcome: 'ok', statusCode: 503 }]);
+    expect(around.troubles).toEqual([
+      {
+        host: HOST,
+        trouble: { kind, status: statusCode, retryMs: 4000, url: url('a'), team: 'team', isSecret: false },
+      },
+    ]);
+    expect(around.cleanHosts).toEqual([HOST]);
   });
 
   it.each([
     ['SCRAPE_SITE_ERROR', 'refused'],
-    ['SCRAPE_TIMEOUT', 'timeouts'],
-  ] as const)('ends with a penalty at %s', async (code, kind) => {
+    ['SCRAPE_TIMEOUT', 'timeout'],
+  ] as const)('blames its host for %s, and leaves the time of the repeat to the job', async (code, kind) => {
     around.fetch = async () =>
       Promise.reject(new TransportError(new TroupeError(code, 'no answer', { retryable: true })));
-    expect(await around.run(laneOf([url('a'), url('b')]))).toMatchObject({ reason: 'penalty', unrun: [2] });
-    expect(around.results()).toMatchObject([{ outcome: 'failed', rule: code, retryable: true }]);
-    expect(around.troubles[0]?.trouble.kind).toBe(kind);
+    expect(await around.run(laneOf([url('a')]))).toMatchObject({ reason: 'done' });
+    expect(around.results()).toMatchObject([{ outcome: 'failed', rule: code, retryable: true, retryAfterMs: null }]);
+    expect(around.troubles).toMatchObject([{ trouble: { kind, status: 0 } }]);
+  });
+
+  it('ends when its host is to be left alone, after the page that showed it, and says for how long', async () => {
+    around.fetch = async (request) => {
+      around.restMs = request.url === url('b') ? 1500 : 0;
+      throw new BusyAnswerError(request.url, 503, null);
+    };
+    const end = await around.run(laneOf([url('a'), url('b'), url('c')]));
+    expect(end).toMatchObject({ reason: 'penalty', unrun: [3], retryMs: 1500 });
+    expect(around.results().map(({ item }) => item)).toEqual([1, 2]);
+  });
+
+  it('goes on when it is another host that is to be left alone', async () => {
+    around.restMs = 1500;
+    around.fetch = async (request) => {
+      if (request.url !== url('a')) return pageOf(request.url);
+      await request.onHop('http://other.test/x');
+      throw new BusyAnswerError('http://other.test/x', 429, null);
+    };
+    expect(await around.run(laneOf([url('a'), url('b')]))).toMatchObject({ reason: 'done' });
+    expect(around.troubles).toMatchObject([{ host: 'other.test', trouble: { url: 'http://other.test/x' } }]);
+  });
+
+  it('keeps the addresses of pages to itself of which nothing may be kept', async () => {
+    around.fetch = async () => Promise.reject(new BusyAnswerError(url('a'), 429, null));
+    const { spec } = laneOf([]);
+    await around.run(laneOf([url('a')], { spec: { ...spec, zeroRetention: true } }));
+    expect(around.troubles).toMatchObject([{ trouble: { isSecret: true } }]);
+  });
+
+  it('keeps the gap that the answers of its host have led to', async () => {
+    around.hostGapMs = 80;
+    await around.run(laneOf([url('a'), url('b')]));
+    const [a, b] = around.fetched.map(({ at }) => at);
+    expect(b! - a!).toBeGreaterThanOrEqual(75);
   });
 
   it.each(['SCRAPE_BLOCKED', 'SCRAPE_EMPTY', 'SCRAPE_TARGET_FORBIDDEN', 'SCRAPE_DNS_RESOLUTION_ERROR'] as const)(
@@ -677,6 +768,86 @@ describe('a lane', () => {
     await around.run(laneOf([url('a')]));
     expect(around.types()).toEqual(['LaneStarted', 'LaneEnd']);
     expect(around.results()).toHaveLength(1);
+  });
+});
+
+describe('a crawl-delay that the job of a lane does not know of', () => {
+  let around: Surroundings;
+  beforeEach(() => {
+    around = new Surroundings();
+    around.rules = parseRobots('User-agent: *\nCrawl-delay: 0.2');
+  });
+
+  it('ends the lane before its first page, and is told to the actor of the host', async () => {
+    const end = await around.run(laneOf([url('a'), url('b')], { slot: { i: 0, gen: 2 } }));
+    expect(end).toMatchObject({ reason: 'penalty', unrun: [1, 2], retryMs: 1000 });
+    expect(around.told).toEqual([[HOST, 200]]);
+    expect(around.fetched).toEqual([]);
+  });
+
+  it('is kept all the same when nobody listens', async () => {
+    around.isHeard = false;
+    await around.run(laneOf([url('a'), url('b')], { slot: { i: 0, gen: 2 } }));
+    const [a, b] = around.fetched.map(({ at }) => at);
+    expect(b! - a!).toBeGreaterThanOrEqual(195);
+  });
+
+  it('counts from the first page after another fetcher, too', async () => {
+    around.isHeard = false;
+    around.verdict = { held: {} as SlotHold, previousFetcher: 'other', isRerun: false };
+    const startedAt = performance.now();
+    await around.run(laneOf([url('a')], { slot: { i: 0, gen: 2 } }));
+    expect(around.fetched[0]!.at - startedAt).toBeGreaterThanOrEqual(195);
+  });
+
+  it('leaves nothing to do for all but one connection', async () => {
+    around.isHeard = false;
+    const end = await around.run(laneOf([url('a')], { gapMs: 200 }));
+    expect(end).toMatchObject({ reason: 'penalty', unrun: [1] });
+    expect(around.told).toEqual([[HOST, 200]]);
+    expect(await around.run(laneOf([url('a')], { lane: 8, gapMs: 200, robotsAgent: null }))).toBeDefined();
+    expect(around.fetched).toHaveLength(1);
+  });
+});
+
+describe('a lane whose robots.txt cannot be read', () => {
+  const unreadable = (host: string) => {
+    throw new RobotsUnreadableError(host, 4200, new TroupeError('SCRAPE_SITE_ERROR', 'refused', { retryable: true }));
+  };
+
+  it('asks for nothing, and says when it may be readable', async () => {
+    const around = new Surroundings();
+    around.readRules = () => unreadable(HOST);
+    const end = await around.run(laneOf([url('a'), url('b')]));
+    expect(end).toMatchObject({ reason: 'penalty', unrun: [2], retryMs: 4200, robotsUnreadable: true });
+    expect(around.results()).toMatchObject([
+      {
+        outcome: 'failed',
+        rule: 'robots-unreadable',
+        retryable: true,
+        retryAfterMs: 4200,
+        message: expect.stringContaining('refused'),
+      },
+    ]);
+    expect(around.fetched).toEqual([]);
+    expect(around.troubles).toEqual([]);
+  });
+
+  it('goes on when it is that of a host to which a page leads', async () => {
+    const around = new Surroundings();
+    around.fetch = async (request) => {
+      if (request.url !== url('a')) return pageOf(request.url);
+      around.readRules = () => unreadable('other.test');
+      return request.onHop('http://other.test/x').then(
+        () => pageOf(''),
+        (error: unknown) => {
+          around.readRules = () => around.rules;
+          throw error;
+        },
+      );
+    };
+    expect(await around.run(laneOf([url('a'), url('b')]))).toMatchObject({ reason: 'done' });
+    expect(around.results()).toMatchObject([{ rule: 'robots-unreadable' }, { outcome: 'ok' }]);
   });
 });
 

@@ -25,13 +25,14 @@ import {
   type TraceSpan,
   type TraceParent,
   type Tracer,
+  type TroubleKind,
 } from '@troupe/contracts';
 import { blobHour, type BlobStore, type ErasableBlobs } from '@troupe/blob-store';
 import { canonicalize, compileScope, fingerprintUrl, type CompiledScope } from '@troupe/frontier';
-import type { SlotHold } from '@troupe/messaging';
+import type { SlotHold, SlotRenewal } from '@troupe/messaging';
 import { spanUrl } from '@troupe/observability';
 import type { OpenItems } from '@troupe/persistence';
-import type { Cancels, LaneSlots, Mailboxes, Pauses, Penalties, RobotsLookup } from '../ports.js';
+import type { Cancels, LaneSlots, Mailboxes, Pauses, Penalties, RobotsLookup, Standing } from '../ports.js';
 import type { CacheView, PageCache } from '../cache/index.js';
 import { mayNeedModel, readingSpec } from '../models/model-wish.js';
 import {
@@ -44,22 +45,26 @@ import type { PageFinisher } from '../pages/page-finisher.js';
 import { BusyAnswerError, TransportError } from '../pages/transport-error.js';
 import { HopGuard, HostPausedError } from '../pages/hop-guard.js';
 import type { ExpressSlots } from '../slots/express-slots.js';
-import type { HostReports, TroubleKind } from '../slots/host-reports.js';
+import { RobotsUnreadableError } from '../robots/robots-rules.js';
+import type { DelayNews } from '../slots/delay-news.js';
+import { MAX_RETRY_MS, type HostReports } from '../slots/host-reports.js';
 import type { SlotClock } from '../slots/slot-clock.js';
 import { LaneResults } from './lane-results.js';
-import { failedResult, okResult, refusedResult, type PageContext } from './page-results.js';
+import { failedResult, okResult, refusedResult, unreadableResult, type PageContext } from './page-results.js';
 import { PagesInWriting } from './pages-in-writing.js';
 
 export interface LaneParts {
   instance: string;
   mailboxes: Mailboxes;
   slots: LaneSlots;
+  standing: Standing;
   penalties: Penalties;
   cancels: Cancels;
   pauses: Pauses;
   robots: RobotsLookup;
   express: Pick<ExpressSlots, 'acquire'>;
   reports: Pick<HostReports, 'clean' | 'trouble'>;
+  delays: Pick<DelayNews, 'tell'>;
   clock: SlotClock;
   pages: Pick<PageFetcher, 'fetch' | 'recall'>;
   cache: Pick<PageCache, 'lookUp'>;
@@ -84,14 +89,19 @@ interface Visit extends PageContext {
 
 type EndReason = LaneEnd['reason'];
 
+/** What came of an item: null: it has its result and the next may run. A reason: it was not run, or not to its end. */
+type ItemEnd = EndReason | 'penalty-after-page' | null;
+
 /** Results of a lane may be late by this much before its actor dispatches the items again. */
 const ACTOR_GRACE_MS = 30_000;
 const RENEW_MS = 5000;
+/** The lane of another fetcher comes back so often, until that one has ended it or is dead. */
+const ELSEWHERE_RETRY_MS = 500;
 /** A gap that somebody asked for, by crawl-delay or by an answer: it is kept to the millisecond. */
 const STRICT_GAP_MS = 1000;
 const MAX_OUTLINKS = 2000;
-/** Tries of a page; a 429 or 503 on the last one is the page's document. */
-const MAX_ATTEMPTS = 3;
+/** The job knows of a crawl-delay by then. */
+const NEWS_MS = 1000;
 
 export class LaneRun {
   readonly #run = randomUUID();
@@ -104,8 +114,15 @@ export class LaneRun {
   readonly #writing = new PagesInWriting();
   /** Items that somebody with a browser must take. */
   readonly #forBrowser: number[] = [];
+  /** Crawl-delay of the rules that this process holds. */
+  #delayMs = 0;
+  /** How long the job is to leave the host alone, told with `penalty`. */
+  #rest: Pick<LaneEnd, 'retryMs' | 'robotsUnreadable'> = {};
   #draining = false;
-  #stop: EndReason | 'lost' | null = null;
+  #stop: EndReason | 'lost' | 'moved' | null = null;
+  #held: SlotHold | null = null;
+  /** The renewal of the slot that is under way. */
+  #renewing: Promise<void> | null = null;
 
   constructor(
     private readonly lane: Lane,
@@ -143,8 +160,11 @@ export class LaneRun {
     this.#interrupt('drain');
   }
 
-  /** Resolves when the job knows the end of the lane, or when another fetcher runs it. Throws to ask for redelivery. */
-  async execute(): Promise<void> {
+  /**
+   * Resolves when the job knows the end of the lane, or to when to look at it again when another fetcher runs it. Throws
+   * to ask for redelivery.
+   */
+  async execute(): Promise<void | { retryMs: number }> {
     const startedAt = performance.now();
     if (this.parts.cancels.isCancelled(this.lane.job)) return this.#end('cancel', startedAt, this.lane.items);
     const { host, slot, lane } = this.lane;
@@ -157,16 +177,20 @@ export class LaneRun {
         fetcher: this.parts.instance,
       }),
     );
-    // Another fetcher runs this lane and will tell the job.
-    if (claim === 'duplicate') return;
+    // Another fetcher runs this lane and will tell the job, if it lives.
+    if (claim === 'duplicate') return { retryMs: ELSEWHERE_RETRY_MS };
     // The lane's right is used up. If the job still waits for it, all news of it were lost: this answer frees it.
     if (claim === 'stale') return this.#end('refused', startedAt, this.lane.items);
-    const renewal = this.#keep(claim.held);
+    this.#held = claim.held;
+    const renewal = setInterval(() => void this.#renewSlot(), RENEW_MS);
     try {
       this.#results.started();
-      await inSpan(this.#tracer, ['wait for handover', this.trace], () => this.#handover(claim.previousFetcher));
       const items = claim.isRerun ? await this.#unsettled() : this.lane.items;
+      if (await this.#isTooFast(items[0]).catch(() => false))
+        return await this.#end(this.#penalty(NEWS_MS), startedAt, items);
+      await inSpan(this.#tracer, ['wait for handover', this.trace], () => this.#handover(claim.previousFetcher));
       const { reason, unrun } = await this.#runItems(items);
+      if (this.#stop === 'moved') return await this.#leave();
       await this.#end(reason, startedAt, unrun);
     } finally {
       clearInterval(renewal);
@@ -183,17 +207,32 @@ export class LaneRun {
       ranMs: Math.round(performance.now() - startedAt),
       unrun: unrun.map(({ item }) => item),
       ...(this.#forBrowser.length > 0 ? { browser: this.#forBrowser } : {}),
+      ...(reason === 'penalty' ? this.#rest : {}),
       ...(reason === 'pause' ? { pause: this.#pauseNews() ?? undefined } : {}),
     });
   }
 
-  #keep(held: SlotHold): NodeJS.Timeout {
-    return setInterval(() => {
-      this.parts.slots.renew(held).then(
-        (kept) => kept || this.#interrupt('refused'),
-        () => this.#interrupt('refused'),
-      );
-    }, RENEW_MS);
+  /** What this run has made counts; the end is told by the run that follows it. */
+  async #leave(): Promise<{ retryMs: number }> {
+    await this.#results.leave();
+    return { retryMs: ELSEWHERE_RETRY_MS };
+  }
+
+  /** One at a time: each goes on from the revision that the last one wrote. Resolves when the lane is interrupted, or kept. */
+  #renewSlot(): Promise<void> {
+    this.#renewing ??= this.parts.slots
+      .renew(this.#held!)
+      .catch((): SlotRenewal => 'lost')
+      .then((renewal) => {
+        this.#renewing = null;
+        if (renewal !== 'kept') this.#interrupt(renewal === 'moved' ? 'moved' : 'refused');
+      });
+    return this.#renewing;
+  }
+
+  /** Before each request: who may be taken for dead makes sure first that nobody has followed it on the slot. */
+  async #proveSlot(): Promise<void> {
+    if (!this.parts.standing.isSurelySeen()) await this.#renewSlot();
   }
 
   async #release(held: SlotHold): Promise<void> {
@@ -223,7 +262,31 @@ export class LaneRun {
   }
 
   #gapMs(): number {
-    return Math.max(this.lane.gapMs, this.parts.penalties.gapMs(this.lane.host));
+    return Math.max(this.lane.gapMs, this.parts.penalties.gapMs(this.lane.host), this.#delayMs);
+  }
+
+  /**
+   * A crawl-delay is kept from the moment at which it is read, on one connection, whoever else knows of it. True: the lane
+   * ends, and the job's next one will know.
+   */
+  async #isTooFast(item: LaneItem | undefined): Promise<boolean> {
+    const { host, robotsAgent, slot, gapMs } = this.lane;
+    if (robotsAgent === null || item === undefined) return false;
+    const rules = await this.parts.robots.rulesFor(item.url, this.#abort.signal);
+    this.#delayMs = this.parts.penalties.crawlDelayMs(host, rules, robotsAgent);
+    if (this.#delayMs === 0 || (slot.i === 0 && gapMs >= this.#delayMs)) return false;
+    const isHeard = await this.parts.delays.tell(host, rules.crawlDelayMs(robotsAgent));
+    return slot.i > 0 || isHeard;
+  }
+
+  #penalty(retryMs: number): 'penalty' {
+    this.#rest = { retryMs: Math.ceil(retryMs) };
+    return 'penalty';
+  }
+
+  #pausedHost(): 'penalty' | null {
+    const pauseMs = this.parts.penalties.pauseMs(this.lane.host);
+    return pauseMs > 0 ? this.#penalty(pauseMs) : null;
   }
 
   async #runItems(items: LaneItem[]): Promise<{ reason: EndReason; unrun: LaneItem[] }> {
@@ -248,7 +311,7 @@ export class LaneRun {
 
   #reasonToStop(): EndReason | null {
     if (this.parts.cancels.isCancelled(this.lane.job)) return 'cancel';
-    if (this.#stop !== null) return this.#stop === 'lost' ? 'refused' : this.#stop;
+    if (this.#stop !== null) return this.#stop === 'lost' || this.#stop === 'moved' ? 'refused' : this.#stop;
     if (this.#pauseNews() !== null) return 'pause';
     return this.#draining ? 'drain' : null;
   }
@@ -258,8 +321,7 @@ export class LaneRun {
     return this.parts.pauses.newsSince(this.lane.job, this.lane.pauseV ?? 0);
   }
 
-  /** null: the item has its result and the next may run. A reason: the item was not run, or not to its end. */
-  async #runItem(item: LaneItem, cached: CacheView): Promise<EndReason | 'penalty-after-page' | null> {
+  async #runItem(item: LaneItem, cached: CacheView): Promise<ItemEnd> {
     const guard = this.#guardFor(item);
     const span = this.#pageSpan(item);
     const context: Visit = { item, scopeVersion: this.lane.scope?.version ?? 0, ms: 0, span };
@@ -268,18 +330,20 @@ export class LaneRun {
       if (cached.holds(item.url) && (await this.#recallItem(context, guard, cached))) return null;
       cached.checkMayFetch(item.url);
       if (this.#startsInBrowser(item) && this.parts.handsOver()) return this.#handOver(item);
-      if (this.parts.penalties.pauseMs(this.lane.host) > 0) return 'penalty';
+      const paused = this.#pausedHost();
+      if (paused !== null) return paused;
       await inSpan(this.#tracer, ['check robots', span.context], () => guard.checkStart(item.url));
+      if (await this.#isTooFast(item)) return this.#penalty(NEWS_MS);
       await inSpan(this.#tracer, ['wait for host', span.context], () => this.#waitForGap());
-      const reason = this.#reasonToStop();
+      await this.#proveSlot();
+      const reason = this.#reasonToStop() ?? this.#pausedHost();
       if (reason !== null) return reason;
-      if (this.parts.penalties.pauseMs(this.lane.host) > 0) return 'penalty';
       return await this.#fetchItem(context, guard, cached);
     } catch (error) {
       const reason = this.#abort.signal.aborted ? this.#reasonToStop() : null;
       if (reason !== null) return reason;
       if (error instanceof NeedsBrowserError) return this.#handOver(item);
-      if (error instanceof HostPausedError && error.host === this.lane.host) return 'penalty';
+      if (error instanceof HostPausedError && error.host === this.lane.host) return this.#penalty(error.pauseMs);
       return this.#settleError({ ...context, ms: performance.now() - startedAt }, guard, error);
     } finally {
       guard.release();
@@ -334,7 +398,7 @@ export class LaneRun {
     return true;
   }
 
-  async #fetchItem(context: Visit, guard: HopGuard, cached: CacheView): Promise<'penalty-after-page' | null> {
+  async #fetchItem(context: Visit, guard: HopGuard, cached: CacheView): Promise<null> {
     const { item } = context;
     const startedAt = performance.now();
     this.parts.clock.begin(this.lane.host, this.lane.slot.i, this.#gapMs());
@@ -346,7 +410,7 @@ export class LaneRun {
       onHop: (target) => guard.checkHop(target),
       onAnswer: () => this.#markAnswer(),
       onClimb: () => this.#waitForHopGap(),
-      keepsBusyAnswers: item.attempt >= MAX_ATTEMPTS,
+      keepsBusyAnswers: false,
       reportsShells: false,
       handsOver: this.parts.handsOver(),
       cache: cached.use(item.url),
@@ -354,8 +418,9 @@ export class LaneRun {
       contextKey: this.lane.job,
     });
     await this.#settlePage({ ...context, ms: performance.now() - startedAt }, page);
-    if (page.busy === null) return this.#reportClean(guard.host, page.fetchMs);
-    return this.#reportTrouble(guard.host, page.busy.kind, page.busy.retryMs).endsLane;
+    const { fetchMs: ms, finalUrl } = page;
+    this.parts.reports.clean(guard.host, { ms, url: this.#spec.zeroRetention ? null : finalUrl });
+    return null;
   }
 
   /** A model thinks for seconds: the lane goes on meanwhile. Anything else of a page is done before the next one. */
@@ -414,7 +479,7 @@ export class LaneRun {
     if (this.#gapMs() >= STRICT_GAP_MS) this.parts.clock.mark(this.lane.host, this.lane.slot.i);
   }
 
-  #settleError(context: Visit, guard: HopGuard, error: unknown): 'penalty-after-page' | null {
+  #settleError(context: Visit, guard: HopGuard, error: unknown): ItemEnd {
     if (guard.refusal !== null) {
       this.#tell(context, refusedResult(context, guard.refusal), null);
       return null;
@@ -424,11 +489,20 @@ export class LaneRun {
       this.#tell(context, failedResult(context, paused, paused.pauseMs, 0), null);
       return null;
     }
+    if (error instanceof RobotsUnreadableError) return this.#waitForRobots(context, error);
     const failure = isTroupeError(error) ? error : this.#unexpected(context.item, error);
     const trouble = troubleOf(failure);
-    const outcome = trouble === null ? null : this.#reportTrouble(guard.host, trouble.kind, trouble.retryMs);
-    this.#tell(context, failedResult(context, failure, outcome?.pauseMs ?? null, trouble?.statusCode ?? 0), null);
-    return outcome?.endsLane ?? null;
+    const retryMs = trouble?.retryMs == null ? null : Math.min(trouble.retryMs, MAX_RETRY_MS);
+    this.#tell(context, failedResult(context, failure, retryMs, trouble?.status ?? 0), null);
+    return trouble === null ? null : this.#reportTrouble(guard, trouble);
+  }
+
+  /** Without the rules of the lane's host nothing of it may be asked for. */
+  #waitForRobots(context: Visit, error: RobotsUnreadableError): ItemEnd {
+    this.#tell(context, unreadableResult(context, error), null);
+    if (error.host !== this.lane.host) return null;
+    this.#rest = { retryMs: Math.ceil(error.retryMs), robotsUnreadable: true };
+    return 'penalty-after-page';
   }
 
   #unexpected(item: LaneItem, error: unknown): TroupeError {
@@ -440,19 +514,13 @@ export class LaneRun {
     });
   }
 
-  #reportClean(host: string, ms: number): null {
-    this.parts.reports.clean(host, ms);
-    return null;
-  }
-
-  /** Trouble of the lane's own host ends the lane; that of a host it was redirected to does not. */
-  #reportTrouble(
-    host: string,
-    kind: TroubleKind,
-    retryMs: number | null,
-  ): { pauseMs: number; endsLane: 'penalty-after-page' | null } {
-    const pauseMs = this.parts.reports.trouble(host, { kind, retryMs, gapMs: this.#gapMs() });
-    return { pauseMs, endsLane: host === this.lane.host ? 'penalty-after-page' : null };
+  /** One URL's trouble is not its host's; a second one in a row ends the lane, if its own host is to be left alone. */
+  #reportTrouble({ host, url }: HopGuard, seen: Trouble): ItemEnd {
+    const { team } = this.lane;
+    const restMs = this.parts.reports.trouble(host, { ...seen, url, team, isSecret: this.#spec.zeroRetention });
+    if (restMs === 0 || host !== this.lane.host) return null;
+    this.#penalty(restMs);
+    return 'penalty-after-page';
   }
 
   #guardFor(item: LaneItem): HopGuard {
@@ -507,7 +575,9 @@ export class LaneRun {
     const dueMs = this.parts.clock.waitMs(this.lane.host, this.lane.slot.i, this.#gapMs());
     await this.#pause(Math.min(dueMs, this.lane.spec.timeoutMs / 2));
     const pauseMs = this.parts.penalties.pauseMs(this.lane.host);
-    if (pauseMs > 0) throw new HostPausedError(this.lane.host, pauseMs);
+    if (pauseMs > 0) throw new HostPausedError(this.lane.host, pauseMs, this.parts.penalties.stateOf(this.lane.host));
+    await this.#proveSlot();
+    this.#abort.signal.throwIfAborted();
     this.parts.clock.begin(this.lane.host, this.lane.slot.i, this.#gapMs());
   }
 
@@ -528,16 +598,21 @@ export class LaneRun {
     this.#interrupt('lost');
   }
 
-  #interrupt(reason: EndReason | 'lost'): void {
+  #interrupt(reason: EndReason | 'lost' | 'moved'): void {
     this.#stop ??= reason;
     this.#abort.abort();
   }
 }
 
-function troubleOf(error: TroupeError): { kind: TroubleKind; retryMs: number | null; statusCode: number } | null {
-  if (error instanceof BusyAnswerError)
-    return { kind: error.kind, retryMs: error.retryMs, statusCode: error.statusCode };
+interface Trouble {
+  kind: TroubleKind;
+  status: number;
+  retryMs: number | null;
+}
+
+function troubleOf(error: TroupeError): Trouble | null {
+  if (error instanceof BusyAnswerError) return { kind: error.kind, retryMs: error.retryMs, status: error.statusCode };
   if (error instanceof TransportError && error.trouble !== null)
-    return { kind: error.trouble, retryMs: null, statusCode: 0 };
+    return { kind: error.trouble, retryMs: null, status: 0 };
   return null;
 }

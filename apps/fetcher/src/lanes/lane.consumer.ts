@@ -9,7 +9,7 @@ const BUSY_RETRY_MS = 100;
 
 /** Every lane that runs in this process: cancelled by job, drained together. */
 export class LaneConsumer {
-  readonly #running = new Set<{ job: Uuid; run: LaneRun; ended: Promise<void> }>();
+  readonly #running = new Set<{ job: Uuid; run: LaneRun; ended: ReturnType<LaneRun['execute']> }>();
   readonly #unsubscribe: () => void;
   #draining = false;
 
@@ -21,7 +21,7 @@ export class LaneConsumer {
     this.#unsubscribe = parts.cancels.onCancel((job) => this.#cancel(job));
   }
 
-  /** Resolves when the lane is over and its job knows; throws to ask for redelivery. */
+  /** Resolves when the lane is over and its job knows, or to when it is to come back; throws to ask for redelivery. */
   async handle(lane: Lane, trace?: TraceParent): Promise<void | { retryMs: number }> {
     if (this.#running.size >= this.concurrency) return { retryMs: BUSY_RETRY_MS };
     const run = new LaneRun(lane, this.parts, trace);
@@ -30,7 +30,7 @@ export class LaneConsumer {
     const entry = { job: lane.job, run, ended };
     this.#running.add(entry);
     try {
-      await ended;
+      return await ended;
     } finally {
       this.#running.delete(entry);
     }

@@ -1,7 +1,11 @@
 /** From what happened to an item to the `PageResult` its job is told. Pure. */
-import type { LaneItem, PageResult, TroupeError } from '@troupe/contracts';
+import { REVALIDATED, type LaneItem, type PageResult, type TroupeError } from '@troupe/contracts';
 import type { FetchedPage } from '../pages/page-fetcher.js';
 import type { Refusal } from '../pages/hop-guard.js';
+import type { RobotsUnreadableError } from '../robots/robots-rules.js';
+
+/** Rule of an item that waits for robots.txt; not an error code. */
+const ROBOTS_UNREADABLE = 'robots-unreadable';
 
 export interface PageContext {
   item: LaneItem;
@@ -44,6 +48,7 @@ export function okResult(
   return {
     ...blank(context),
     outcome: 'ok',
+    rule: page.revalidated === true ? REVALIDATED : null,
     statusCode: page.statusCode,
     ...place,
     credits: page.credits,
@@ -71,6 +76,11 @@ export function failedResult(
     retryable: error.retryable,
     retryAfterMs: error.retryable ? retryAfterMs : null,
   };
+}
+
+/** Nobody knows yet whether the page may be fetched. */
+export function unreadableResult(context: PageContext, error: RobotsUnreadableError): PageResult {
+  return { ...failedResult(context, error, error.retryMs, 0), rule: ROBOTS_UNREADABLE, credits: 0 };
 }
 
 export function refusedResult(context: PageContext, refusal: Refusal): PageResult {

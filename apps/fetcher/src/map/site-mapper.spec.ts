@@ -63,7 +63,7 @@ function fixture({ robots = '', files = {}, pages = {}, known = [] }: FakeSite) 
   const asked: string[] = [];
   const file = parseRobots(robots);
   const rules = {
-    describe: () => Promise.resolve({ file, status: 200, error: null }),
+    describe: () => Promise.resolve({ file, isAnswer: true, retryMs: null, status: 200, error: null }),
     rulesFor: () => Promise.resolve(file),
   };
   const get = async (request: { url: string; robots: { agent: string } | null }): Promise<EngineResponse> => {
@@ -123,6 +123,16 @@ async function map(site: FakeSite, more: Partial<MapSpec> = {}) {
 }
 
 describe('a map', () => {
+  it('leaves out what is no absolute address in a sitemap, and says how many', async () => {
+    const loc = (text: string) => `<url><loc>${text}</loc></url>`;
+    const file = `<urlset>${['/relative', 'page.html', '//site.test/x', `${ORIGIN}/absolute`].map(loc).join('')}</urlset>`;
+    const files = { '/sitemap.xml': file };
+    const { head, paths } = await map({ files, pages: { '/': {} } });
+    expect(paths).toEqual(['/', '/absolute']);
+    expect(head).toEqual({ ok: true, warning: expect.stringMatching(/absolute.*: 3\.$/) });
+    expect((await map({ pages: { '/': {} } })).head).toEqual({ ok: true });
+  });
+
   it('lists the start first, then what sitemaps, indexes and packed files name, then its links', async () => {
     const { paths } = await map({
       robots: `Sitemap: ${ORIGIN}/index.xml`,

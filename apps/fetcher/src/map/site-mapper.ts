@@ -57,6 +57,8 @@ interface Task {
   /** Canonical address that was asked for. */
   url: string;
   search: LinkSearch | null;
+  /** Entries of sitemaps so far that are no absolute address. */
+  unusable: number;
   endsAt: number;
   signal: AbortSignal;
   /** Of the call, when it is recorded. */
@@ -79,23 +81,21 @@ export class SiteMapper {
     const deadline = timeoutSignal(timeoutMs);
     const endsAt = performance.now() + timeoutMs;
     try {
-      const body = await this.#map({
-        ...taskOf(request, endsAt, AbortSignal.any([signal, deadline])),
-        trace,
-      });
-      return { head: { ok: true }, body };
+      const task = taskOf(request, endsAt, AbortSignal.any([signal, deadline]));
+      return await this.#map({ ...task, trace });
     } catch (error) {
       const isLate = isOver(endsAt) && !signal.aborted;
       return { head: { ok: false, error: errorToWire(isLate ? tooLate(request.spec.url, timeoutMs) : error) } };
     }
   }
 
-  async #map(task: Task): Promise<Uint8Array> {
+  async #map(task: Task): Promise<MapAnswer> {
     const site = await this.#explore(task, task.endsAt - performance.now());
     site.links.addStart(site.base);
     if (site.page !== null) await this.#fillUp(task, site, site.page);
     task.signal.throwIfAborted();
-    return encodeLinks(await site.links.best(task.spec.limit));
+    const body = await encodeLinks(await site.links.best(task.spec.limit));
+    return { head: { ok: true, ...leftOutWarning(task.unusable) }, body };
   }
 
   /** Start page and sitemaps, read at the same time. */
@@ -127,8 +127,9 @@ export class SiteMapper {
   async #readSitemaps(task: Task, url: string, links: LinkCollection): Promise<boolean> {
     if (task.spec.sitemap === 'skip') return false;
     const { spec, endsAt, signal } = task;
-    return this.parts.sitemaps.collect(url, { headers: spec.headers, endsAt, signal }, async (locs, file) => {
-      await links.addAll(locs, file);
+    return this.parts.sitemaps.collect(url, { headers: spec.headers, endsAt, signal }, async ({ urls, unusable }) => {
+      task.unusable += unusable;
+      await links.addAll(urls);
       return wantsMore(task, links);
     });
   }
@@ -192,12 +193,17 @@ function wantsMore({ spec, search }: Task, links: LinkCollection): boolean {
   return !links.isFull && (search !== null || links.size < spec.limit);
 }
 
+function leftOutWarning(count: number): { warning?: string } {
+  if (count === 0) return {};
+  return { warning: `Entries of sitemaps that are no absolute http(s) address and were left out: ${count}.` };
+}
+
 /** @throws TroupeError BAD_REQUEST */
 function taskOf({ spec, team }: MapRequest, endsAt: number, signal: AbortSignal): Task {
   const url = canonicalize(spec.url);
   if (url === null) throw new TroupeError('BAD_REQUEST', 'Invalid URL', { details: { path: ['url'] } });
   const search = spec.search === null || spec.search.trim() === '' ? null : new LinkSearch(spec.search);
-  return { spec, team, url, search, endsAt, signal };
+  return { spec, team, url, search, unusable: 0, endsAt, signal };
 }
 
 function pageSpec(spec: MapSpec, timeoutMs: number): ScrapeSpec {

@@ -1,5 +1,5 @@
 /** Sitemaps of a site: those that robots.txt names, `/sitemap.xml`, and the files their indexes lead to. */
-import { canonicalize } from '@troupe/frontier';
+import { canonicalize, type SitemapItem } from '@troupe/frontier';
 import { MAX_SITEMAP_BYTES, readSitemap } from '../kickoff/sitemap-source.js';
 import type { RobotsRules } from '../robots/robots-rules.js';
 import type { ExpressFetch } from '../slots/express-fetch.js';
@@ -16,8 +16,16 @@ export interface FinderRequest {
   signal: AbortSignal;
 }
 
-/** Takes addresses as they are written in a file; answers whether more are wanted. */
-export type TakeUrls = (locs: string[], file: string) => Promise<boolean>;
+/** What one piece of a file names. */
+export interface FoundUrls {
+  /** Canonical. */
+  urls: string[];
+  /** Entries that are no absolute http(s) address. */
+  unusable: number;
+}
+
+/** Answers whether more are wanted. */
+export type TakeUrls = (found: FoundUrls) => Promise<boolean>;
 
 /** Of one map; the protocol allows 50,000 URLs a file, but many sites cut theirs smaller. */
 const MAX_FILES = 500;
@@ -39,9 +47,9 @@ export class SitemapFinder {
     let isFound = false;
     let isOver = false;
     const read = async (address: string): Promise<void> => {
-      for await (const locs of this.#read(search, address, request)) {
-        isFound ||= locs.length > 0;
-        isOver ||= !(await take(locs, address));
+      for await (const found of this.#read(search, address, request)) {
+        isFound ||= found.urls.length > 0;
+        isOver ||= !(await take(found));
         if (isOver) return;
       }
     };
@@ -62,13 +70,12 @@ export class SitemapFinder {
     return found;
   }
 
-  async *#read(search: FileSearch, address: string, request: FinderRequest): AsyncGenerator<string[]> {
+  async *#read(search: FileSearch, address: string, request: FinderRequest): AsyncGenerator<FoundUrls> {
     const isAnnounced = search.isAnnounced(address);
     const body = await this.#get(address, { maxBytes: MAX_SITEMAP_BYTES, isAnnounced }, request);
     if (body === null) return;
     for await (const { items } of readSitemap(body)) {
-      for (const { type, loc } of items) if (type === 'sitemap') search.offer(loc, address);
-      yield items.filter(({ type }) => type === 'url').map(({ loc }) => loc);
+      yield sortOut(items, address, (file) => search.offer(file));
       if (request.signal.aborted) return;
     }
   }
@@ -99,6 +106,17 @@ export class SitemapFinder {
   }
 }
 
+function sortOut(items: readonly SitemapItem[], file: string, offer: (file: string) => void): FoundUrls {
+  const found: FoundUrls = { urls: [], unusable: 0 };
+  for (const { type, loc, inFeed } of items) {
+    const url = canonicalize(loc, inFeed ? file : undefined);
+    if (url === null) found.unusable++;
+    else if (type === 'url') found.urls.push(url);
+    else offer(url);
+  }
+  return found;
+}
+
 /** Files still to read, each once. */
 class FileSearch {
   readonly #announced: Set<string>;
@@ -115,8 +133,8 @@ class FileSearch {
     return this.#announced.has(file);
   }
 
-  offer(address: string, base?: string): void {
-    const url = canonicalize(address, base);
+  offer(address: string): void {
+    const url = canonicalize(address);
     if (url === null || this.#seen.has(url) || this.#seen.size >= MAX_FILES) return;
     this.#seen.add(url);
     this.#queue.push(url);

@@ -1,11 +1,25 @@
 import type { Metrics } from '@troupe/observability';
+import type { PageCacheParts } from '../cache/page-cache.js';
 
 /** What the cache of pages is good for. */
-export function cacheCounts(metrics: Metrics): (result: 'hit' | 'miss' | 'away') => void {
+export function cacheCounts(metrics: Metrics): Required<Pick<PageCacheParts, 'onLookUp' | 'onConfirm'>> {
   const naming = {
     name: 'troupe_cache_lookups_total',
     help: 'Pages that the cache was asked for; away: it did not answer',
   } as const;
   const lookups = metrics.counterOf(naming, 'result', ['hit', 'miss', 'away']);
-  return (result) => lookups.inc(result);
+  const confirmed = metrics.counter({
+    name: 'troupe_cache_revalidated_total',
+    help: 'Pages of the cache that were too old and of which their site said that they have not changed',
+  });
+  return { onLookUp: (result) => lookups.inc(result), onConfirm: () => confirmed.inc() };
+}
+
+/** Scrapes that had their page from another one. */
+export function flightCounts(metrics: Metrics): () => void {
+  const shared = metrics.counter({
+    name: 'troupe_scrapes_shared_total',
+    help: 'Scrapes that were given the page of another scrape, under way or just ended',
+  });
+  return () => shared.inc();
 }

@@ -2,7 +2,7 @@
  * Asked before every request of a page: may it start, on whose connection. One guard lives as long as one page
  * (design/politeness.md §7, frontier.md §5); express places taken for hops into other hosts are given back with it.
  */
-import { TroupeError } from '@troupe/contracts';
+import { TroupeError, type HostState } from '@troupe/contracts';
 import { canonicalize, hostKey, withoutWww, type CompiledScope } from '@troupe/frontier';
 import type { ExpressPlace, ExpressSlots } from '../slots/express-slots.js';
 import type { Penalties, RobotsLookup } from '../ports.js';
@@ -21,14 +21,36 @@ export class RequestRefusedError extends TroupeError {
   }
 }
 
-/** Thrown when a host asked every fetcher to stay away for a while. */
+/** Thrown when nothing may be asked of a host for a while. */
 export class HostPausedError extends TroupeError {
   constructor(
     readonly host: string,
     readonly pauseMs: number,
+    state: HostState = 'paused',
   ) {
-    super('SCRAPE_SITE_ERROR', `${host} asked for a pause of ${Math.round(pauseMs)} ms`, { retryable: true });
+    super('HOST_PAUSED', `${host} ${REASONS[state]} it is not asked for anything in the next ${seconds(pauseMs)} s`, {
+      retryable: true,
+      retryAfterMs: pauseMs,
+    });
   }
+}
+
+const REASONS: Record<HostState, string> = {
+  open: 'is at rest:',
+  slowed: 'is at rest:',
+  paused: 'has asked for a rest (Retry-After):',
+  down: 'gives no good answer at the moment:',
+  held: 'is held by the operator:',
+};
+
+function seconds(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1000));
+}
+
+/** @throws HostPausedError */
+export function checkPause(host: string, penalties: Pick<Penalties, 'pauseMs' | 'stateOf'>): void {
+  const pauseMs = penalties.pauseMs(host);
+  if (pauseMs > 0) throw new HostPausedError(host, pauseMs, penalties.stateOf(host));
 }
 
 export interface HopGuardOptions {
@@ -41,7 +63,7 @@ export interface HopGuardOptions {
   scope: { rules: CompiledScope; depth: number } | null;
   /** Requests to other hosts are refused; `www.` makes no difference. @default any */
   onlyHosts?: readonly string[];
-  penalties: Pick<Penalties, 'pauseMs'>;
+  penalties: Pick<Penalties, 'pauseMs' | 'stateOf'>;
   express: Pick<ExpressSlots, 'acquire'>;
   /** Longest wait for a place on another host. */
   placeWaitMs: number;
@@ -53,6 +75,8 @@ export interface HopGuardOptions {
 export class HopGuard {
   /** Host of the request that runs or ran last: its troubles are that host's. */
   host: string;
+  /** Its URL; empty before the first. */
+  url = '';
   /** Set when a request was refused, whatever the engine made of the error. */
   refusal: Refusal | null = null;
   /** Set when another host was under penalty. */
@@ -67,6 +91,7 @@ export class HopGuard {
   /** Before the first request. @throws RequestRefusedError */
   async checkStart(url: string): Promise<void> {
     this.#checkHost(url);
+    this.url = url;
     await this.#checkRobots(url);
   }
 
@@ -75,6 +100,7 @@ export class HopGuard {
     this.#checkHost(target);
     this.#checkScope(target);
     this.host = hostKey(target);
+    this.url = target;
     await this.#checkRobots(target);
     if (this.host === this.options.host) await this.options.onOwnHost();
     else await this.#enter(this.host);
@@ -114,8 +140,12 @@ export class HopGuard {
   }
 
   async #enter(host: string): Promise<void> {
-    const pauseMs = this.options.penalties.pauseMs(host);
-    if (pauseMs > 0) throw (this.paused = new HostPausedError(host, pauseMs));
+    try {
+      checkPause(host, this.options.penalties);
+    } catch (error) {
+      this.paused = error as HostPausedError;
+      throw error;
+    }
     if (this.#places.has(host)) return;
     const place = await this.options.express.acquire(host, this.options.placeWaitMs, this.options.signal);
     // The engine may have given up meanwhile.

@@ -365,7 +365,7 @@ describe('a page with a cache', () => {
     shop.answers = { http: { statusCode: 304, body: Buffer.alloc(0) } };
     const page = await fetchCached();
     expect(shop.requests[0]?.headers).toEqual({ 'if-none-match': '"1"' });
-    expect(page).toMatchObject({ statusCode: 200, fetchMs: 3 });
+    expect(page).toMatchObject({ statusCode: 200, fetchMs: 3, revalidated: true });
     expect(shop.converted.map(({ body }) => Buffer.from(body).toString())).toEqual(['from the cache']);
     expect(memory.renewed).toHaveLength(1);
     expect(memory.kept).toEqual([]);
@@ -386,6 +386,58 @@ describe('a page with a cache', () => {
     ]);
     expect(turns).toBe(1);
     expect(memory.kept).toHaveLength(1);
+  });
+
+  it('is asked for once more when its site says, unasked, that it has not changed; not when its caller had asked', async () => {
+    shop.answers = { http: { statusCode: 304, body: Buffer.alloc(0) } };
+    const onClimb = async () => void (shop.answers = {});
+    expect(await fetchCached({ onClimb })).toMatchObject({ statusCode: 200 });
+    expect(shop.asked).toEqual(['http', 'http']);
+    shop.answers = { http: { statusCode: 304, body: Buffer.alloc(0) } };
+    const own = requestOf({ spec: { ...spec, headers: { 'If-None-Match': '"7"' } } });
+    expect(await shop.fetcher().fetch(own)).toMatchObject({ statusCode: 304 });
+    expect(shop.asked).toHaveLength(3);
+  });
+
+  describe('that scripts have made', () => {
+    const rendering = {
+      body: 'made by scripts',
+      ageMs: 10,
+      meta: { etag: '"1"', rendered: true, engine: 'browser' },
+    } as const;
+    const bySource = { ...spec, engine: 'browser' as const, cache: { ...spec.cache, revalidate: 'source' as const } };
+    const fetchRendering = async (wanted = bySource, more: Partial<PageRequest> = {}) => {
+      memory.put('team', URL_A, rendering, wanted);
+      const cached = await memory.cache.lookUp('team', [URL_A], wanted);
+      return shop.fetcher().fetch(requestOf({ spec: wanted, cache: cached.use(URL_A), ...more }));
+    };
+
+    it('is what it was when its source has not changed and the caller trusts that: no browser is needed', async () => {
+      shop.answers = { http: { statusCode: 304, body: Buffer.alloc(0) } };
+      expect(await fetchRendering()).toMatchObject({ engine: 'browser', statusCode: 200, revalidated: true });
+      expect(shop.asked).toEqual(['http']);
+      expect(shop.converted.map(({ body }) => Buffer.from(body).toString())).toEqual(['made by scripts']);
+      expect(memory.renewed).toHaveLength(1);
+    });
+
+    it('is made again, in its turn, when its source has changed', async () => {
+      let turns = 0;
+      const page = await fetchRendering(bySource, { onClimb: async () => void turns++ });
+      expect({ asked: shop.asked, turns }).toEqual({ asked: ['http', 'browser'], turns: 1 });
+      expect(page.revalidated).toBeUndefined();
+    });
+
+    it('is made again without a question when the caller does not say so', async () => {
+      const { cache } = spec;
+      await fetchRendering({ ...bySource, cache } as typeof bySource);
+      expect(shop.asked).toEqual(['browser']);
+    });
+
+    it('is not asked for once more when the host asks for less', async () => {
+      shop.answers = { http: { statusCode: 429 } };
+      await expect(fetchRendering()).rejects.toBeInstanceOf(BusyAnswerError);
+      expect(shop.asked).toEqual(['http']);
+    });
   });
 
   it('is converted as it was, with what the cache says of it', async () => {

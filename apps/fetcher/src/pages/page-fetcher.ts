@@ -20,6 +20,7 @@ import {
   type ProxyClass,
   type ScrapeSpec,
   type TraceParent,
+  type TroubleKind,
   type Uuid,
 } from '@troupe/contracts';
 import type { CacheUse, Remembered } from '../cache/index.js';
@@ -33,10 +34,9 @@ import {
   type PageView,
 } from '../engines/engine.js';
 import { timezoneOf } from '../engines/page-context.js';
-import { isClientFault, isTurnedAway, type Ladder, type RungResult } from '../engines/ladder.js';
+import { isClientFault, isTurnedAway, lowestRung, type Ladder, type RungResult } from '../engines/ladder.js';
 import { StealthHosts } from '../proxies/index.js';
 import { BusyAnswerError, busyKind, isBusy, TransportError } from './transport-error.js';
-import type { TroubleKind } from '../slots/host-reports.js';
 
 export interface PageRequest {
   url: string;
@@ -89,6 +89,8 @@ export interface FetchedPage {
   busy: { kind: TroubleKind; retryMs: number | null } | null;
   /** What it costs. */
   credits: number;
+  /** It is what the cache had: its site was asked and says that it has not changed. @default false */
+  revalidated?: boolean;
 }
 
 /** Thrown when only a browser would get further and none is at hand. `keep` gives what there is, if it can be read. */
@@ -244,6 +246,8 @@ export class PageFetcher {
   async #climb(climb: Climb): Promise<Answer> {
     const { request, url } = climb;
     const from = climb.from ?? this.ladder.start(url, request.spec, climb.proxy);
+    const confirmed = from === 'browser' ? await this.#confirmFirst(climb) : null;
+    if (confirmed !== null) return this.#judge(confirmed, request);
     let best: Answer | null = null;
     let failure: TransportError | null = null;
     let isFile = false;
@@ -279,6 +283,10 @@ export class PageFetcher {
   async #rung(climb: Climb, engine: EngineName): Promise<Rung> {
     const response = await this.#askOrConfirm(climb, engine);
     if (response instanceof TransportError) return { type: 'error', error: response };
+    return { type: 'answer', answer: await this.#convert(response, climb) };
+  }
+
+  async #convert(response: EngineResponse, climb: Climb): Promise<Answer> {
     const busy = isPlainlyBusy(response);
     if (busy && !climb.request.keepsBusyAnswers) {
       throw new BusyAnswerError(response.finalUrl, response.statusCode, response.retryAfterMs);
@@ -291,25 +299,50 @@ export class PageFetcher {
       convertRequest(response, climb.request, timeoutMs),
       climb.request.signal,
     );
-    return {
-      type: 'answer',
-      answer: { response: { ...response, body: NO_BYTES }, converted, isBusy: busy, head, copy },
-    };
+    return { response: { ...response, body: NO_BYTES }, converted, isBusy: busy, head, copy };
   }
 
-  /** A page whose site says that it has not changed is the one in the cache; when that is gone, it is asked for again. */
+  /**
+   * A page whose site says that it has not changed is the one in the cache. When that is gone or another one, or nobody had
+   * asked, the page is asked for once more.
+   */
   async #askOrConfirm(climb: Climb, engine: EngineName): Promise<EngineResponse | TransportError> {
-    const { request, url } = climb;
-    const conditions = engine === 'http' && url === request.url ? (request.cache?.conditions ?? null) : null;
+    const { request } = climb;
+    const conditions = engine === 'browser' ? null : conditionsFor(climb);
     const response = await this.#ask(climb, engine, conditions ?? {});
     request.onAnswer();
-    if (conditions === null || response instanceof TransportError || response.statusCode !== 304) return response;
-    const confirmed = (await request.cache?.confirm(response.finalUrl)) ?? null;
-    if (confirmed !== null) return { ...confirmed, ms: response.ms };
+    const isUnchanged = !(response instanceof TransportError) && response.statusCode === 304 && engine !== 'browser';
+    if (!isUnchanged || asksItself(request)) return response;
+    const confirmed = conditions === null ? null : await this.#confirm(response, request);
+    if (confirmed !== null) return confirmed;
     await request.onClimb();
     const again = await this.#ask(climb, engine, {});
     request.onAnswer();
     return again;
+  }
+
+  /** What a browser once made of the page, when a plain client hears that it has not changed: no browser is needed. */
+  async #confirmFirst(climb: Climb): Promise<Answer | null> {
+    const { request, proxy } = climb;
+    const conditions = conditionsFor(climb);
+    if (conditions === null) return null;
+    const response = await this.#ask(climb, lowestRung(proxy), conditions);
+    request.onAnswer();
+    if (response instanceof TransportError) {
+      await request.onClimb();
+      return null;
+    }
+    // A host that asks for less is not asked once more.
+    if (isPlainlyBusy(response)) return this.#convert(response, climb);
+    const confirmed = response.statusCode === 304 ? await this.#confirm(response, request) : null;
+    if (confirmed !== null) return this.#convert(confirmed, climb);
+    await request.onClimb();
+    return null;
+  }
+
+  async #confirm({ finalUrl, ms }: EngineResponse, { cache }: PageRequest): Promise<EngineResponse | null> {
+    const confirmed = (await cache?.confirm(finalUrl)) ?? null;
+    return confirmed === null ? null : { ...confirmed, ms, revalidated: true };
   }
 
   /** Rejects with what `onHop` rejected with and when the caller gave up; other failures are results. */
@@ -363,7 +396,7 @@ export class PageFetcher {
   }
 
   async #judgeAndLearn(answer: Answer, climb: Climb, from: EngineName): Promise<Answer> {
-    const wasAsked = asksForBrowser(climb.request.spec);
+    const wasAsked = asksForBrowser(climb.request.spec) || answer.response.revalidated === true;
     const learn = (isGood: boolean) => {
       if (!wasAsked) this.ladder.learn(climb.url, { from, to: answer.response.engine, isGood, proxy: climb.proxy });
     };
@@ -400,8 +433,19 @@ function isSeen({ captured }: EngineResponse): boolean {
 function resultOf(rung: Rung): RungResult | null {
   if (rung.type === 'error') return { type: 'error', error: rung.error };
   const { response, converted, isBusy, head } = rung.answer;
-  if (isBusy || converted.isDocument || refreshTarget(rung.answer) !== null) return null;
+  if (isBusy || converted.isDocument || response.revalidated === true || refreshTarget(rung.answer) !== null)
+    return null;
   return { type: 'answer', response: { ...response, body: head }, verdict: converted.verdict };
+}
+
+/** Whether the entry of the cache still holds, of the address that it is of; null: there is nothing to ask. */
+function conditionsFor({ request, url }: Climb): Record<string, string> | null {
+  return url === request.url ? (request.cache?.conditions ?? null) : null;
+}
+
+/** The caller's own headers ask whether the page has changed. */
+function asksItself({ spec }: PageRequest): boolean {
+  return Object.keys(spec.headers).some((name) => /^if-/i.test(name));
 }
 
 /** The browser was about to save the answer. */
@@ -512,11 +556,24 @@ function kept(answer: Answer, { cache }: PageRequest): Answer {
 }
 
 function finish({ response, converted }: Pick<Answer, 'response' | 'converted'>, spec: ScrapeSpec): FetchedPage {
-  const { statusCode, finalUrl, engine, ms: fetchMs, retryAfterMs, proxyUsed } = response;
+  const { statusCode, finalUrl, engine, ms: fetchMs, retryAfterMs, proxyUsed, revalidated } = response;
   const { document, documentBytes, title, outlinks, excluded, numPages } = converted;
   const credits = pageCredits(spec, { proxyUsed, numPages });
   const busy = isBusy(statusCode) ? { kind: busyKind(statusCode), retryMs: retryAfterMs } : null;
-  return { statusCode, finalUrl, engine, fetchMs, document, documentBytes, title, outlinks, excluded, busy, credits };
+  return {
+    statusCode,
+    finalUrl,
+    engine,
+    fetchMs,
+    document,
+    documentBytes,
+    title,
+    outlinks,
+    excluded,
+    busy,
+    credits,
+    ...(revalidated === true ? { revalidated } : {}),
+  };
 }
 
 function blockedPage({ finalUrl }: EngineResponse): TroupeError {

@@ -1,14 +1,13 @@
-import { TroupeError } from '@troupe/contracts';
-import type { TroubleKind } from '../slots/host-reports.js';
+import { TroupeError, type TroubleKind } from '@troupe/contracts';
 
 /** Thrown when a request got no answer. `trouble` is what the host is charged with, null when it is not to blame. */
 export class TransportError extends TroupeError {
   readonly trouble: TroubleKind | null;
 
-  constructor(cause: TroupeError, message: string = cause.message) {
-    const { code, retryable, httpStatus, details } = cause;
+  constructor(cause: TroupeError) {
+    const { code, message, retryable, httpStatus, details } = cause;
     super(code, message, { cause, retryable, httpStatus, details });
-    this.trouble = blame(cause);
+    this.trouble = blameOf(cause);
   }
 }
 
@@ -36,7 +35,8 @@ export function isBusy(statusCode: number): boolean {
   return statusCode === 429 || statusCode === 503;
 }
 
-function blame({ code, retryable }: TroupeError): TroubleKind | null {
-  if (code === 'SCRAPE_TIMEOUT') return 'timeouts';
+/** What a host is charged with for a request that failed so; null: DNS, TLS and the like are nobody's overload. */
+export function blameOf({ code, retryable }: TroupeError): TroubleKind | null {
+  if (code === 'SCRAPE_TIMEOUT') return 'timeout';
   return code === 'SCRAPE_SITE_ERROR' && retryable ? 'refused' : null;
 }

@@ -1,42 +1,82 @@
 /**
  * robots.txt of any host, from memory, from the cluster's cache in Postgres, or fetched on an express place
  * (RFC 9309). One load per host and process at a time.
+ *
+ * Only 2xx, 3xx and 4xx without 429 are answers. Until there is one the file is asked for again and again, ever more
+ * rarely; meanwhile the last answer holds if it is not too old.
  */
 import { isTroupeError, timeoutSignal, TroupeError } from '@troupe/contracts';
 import { hostKey } from '@troupe/frontier';
-import { robotsForStatus, type RobotsFile } from '@troupe/politeness';
+import { RobotsFile, robotsForStatus } from '@troupe/politeness';
 import { LRUCache } from 'lru-cache';
 import { HostPausedError } from '../pages/hop-guard.js';
-import { TransportError } from '../pages/transport-error.js';
+import { blameOf, TransportError } from '../pages/transport-error.js';
 import type { RobotsStore } from '../ports.js';
 import type { ExpressFetch } from '../slots/express-fetch.js';
+import { MAX_RETRY_MS } from '../slots/host-reports.js';
 
 /** What is known of a host's robots.txt. */
 export interface HostRobots {
   file: RobotsFile;
+  /** The file says what its host wants now; else it is an earlier one, or what holds without any. */
+  isAnswer: boolean;
   /** HTTP status of robots.txt, 0 when it could not be fetched. */
   status: number;
   /** Why it could not be fetched. */
   error: TroupeError | null;
 }
 
+/** Thrown while nobody knows what robots.txt of a host says. */
+export class RobotsUnreadableError extends TroupeError {
+  constructor(
+    readonly host: string,
+    /** When the file is asked for again. */
+    readonly retryMs: number,
+    cause: TroupeError,
+  ) {
+    super(cause.code, unreadable(host, cause), { cause, retryable: true, retryAfterMs: retryMs });
+  }
+}
+
 interface Loaded extends HostRobots {
   bytes: number;
   ttlMs: number;
+  /** There is nothing to judge a page by: it fails, or waits, with this. */
+  refusal: TroupeError | null;
+}
+
+/** An answer of the past, as the cluster keeps it. */
+interface Kept {
+  status: number;
+  text: string;
+  ageMs: number;
+}
+
+/** What came of asking. */
+interface Failure {
+  status: number;
+  error: TroupeError | null;
+  /** Retry-After. */
+  retryMs: number | null;
 }
 
 export interface RobotsRulesOptions {
   store: RobotsStore;
   fetch: Pick<ExpressFetch, 'get'>;
   log: { warn(context: object, message: string): void };
-  /** Tells the age of stored rules. @default Date.now */
-  wallMs?: () => number;
+  /** @default performance */
+  clock?: { now(): number };
 }
 
-const DAY_MS = 24 * 60 * 60_000;
-/** A server error forbids everything, so it is asked again soon; what cannot be reached at all, sooner. */
-const SERVER_ERROR_TTL_MS = 10 * 60_000;
-const UNREACHABLE_TTL_MS = 1000;
+const FRESH_MS = 24 * 60 * 60_000;
+/** How long an answer holds that cannot be renewed. */
+const LAST_RESORT_MS = 7 * FRESH_MS;
+/** Without an answer it is asked again after these, the last one for ever, unless the host names a time. */
+const RETRY_MS = [5_000, 30_000, 120_000, 600_000] as const;
+const PAUSED_MS = 1000;
+/** Who asks on behalf of others comes at the very moment that they were told, and must not be too early. */
+const ALMOST_MS = 1000;
+const REMEMBERED_FAILURES = 10_000;
 /** RFC 9309: at least 500 KiB must be parsed; what follows is not. */
 const PARSED_BYTES = 500 * 1024;
 const MAX_BYTES = 5 * 1024 * 1024;
@@ -45,29 +85,44 @@ const MEMORY_BYTES = 32 * 1024 * 1024;
 const ENTRY_BYTES = 500;
 
 export class RobotsRules {
-  readonly #known = new LRUCache<string, Loaded>({
-    maxSize: MEMORY_BYTES,
-    sizeCalculation: ({ bytes }) => bytes + ENTRY_BYTES,
-  });
+  readonly #known: LRUCache<string, Loaded>;
   readonly #loading = new Map<string, Promise<Loaded>>();
+  /** How often in a row a host gave no answer. */
+  readonly #failures = new LRUCache<string, number>({ max: REMEMBERED_FAILURES });
 
-  constructor(private readonly options: RobotsRulesOptions) {}
+  constructor(private readonly options: RobotsRulesOptions) {
+    this.#known = new LRUCache({
+      maxSize: MEMORY_BYTES,
+      sizeCalculation: ({ bytes }) => bytes + ENTRY_BYTES,
+      perf: options.clock ?? performance,
+    });
+  }
 
   /**
    * Rules that hold for a URL.
-   * @throws TransportError when robots.txt cannot be reached: the page could not be fetched either; HostPausedError
+   * @throws RobotsUnreadableError, HostPausedError: they may be known later; TransportError: they will not be (DNS, TLS, an
+   * address that is not allowed), nor could the page be fetched
    */
   async rulesFor(url: string, signal: AbortSignal): Promise<RobotsFile> {
     const host = hostKey(url);
-    const known = this.#known.get(host) ?? (await untilAborted(this.#load(host, url), signal));
-    if (known.error !== null) throw known.error;
-    return known.file;
+    const { refusal, file } = this.#known.get(host) ?? (await untilAborted(this.#load(host, url), signal));
+    if (refusal instanceof RobotsUnreadableError)
+      throw new RobotsUnreadableError(host, this.#leftMs(host), refusal.cause as TroupeError);
+    if (refusal !== null) throw refusal;
+    return file;
   }
 
-  /** Everything known of the host of a URL; never rejects for what the host does. */
-  async describe(url: string): Promise<HostRobots> {
+  /** Everything known of the host of a URL, and in how many ms the file is asked for again; never rejects for what the host does. */
+  async describe(url: string): Promise<HostRobots & { retryMs: number | null }> {
     const host = hostKey(url);
-    return this.#known.get(host) ?? (await this.#load(host, url));
+    const known = this.#known.get(host);
+    const isLate = known === undefined || (!known.isAnswer && this.#leftMs(host) <= ALMOST_MS);
+    const { file, isAnswer, status, error } = isLate ? await this.#load(host, url) : known;
+    return { file, isAnswer, status, error, retryMs: isAnswer ? null : this.#leftMs(host) };
+  }
+
+  #leftMs(host: string): number {
+    return this.#known.getRemainingTTL(host);
   }
 
   #load(host: string, url: string): Promise<Loaded> {
@@ -79,33 +134,56 @@ export class RobotsRules {
   }
 
   async #loadNow(host: string, url: string): Promise<Loaded> {
-    const loaded = (await this.#fromStore(host)) ?? (await this.#fromHost(host, url));
-    this.#known.set(host, loaded, { ttl: loaded.ttlMs });
+    const kept = await this.#fromStore(host);
+    const loaded = kept !== null && kept.ageMs < FRESH_MS ? answer(kept) : await this.#fromHost({ host, url, kept });
+    this.#known.set(host, loaded, { ttl: Math.max(1, loaded.ttlMs) });
     return loaded;
   }
 
-  async #fromStore(host: string): Promise<Loaded | null> {
+  async #fromStore(host: string): Promise<Kept | null> {
     try {
       const row = await this.options.store.get(host);
-      const ageMs = row === null ? 0 : (this.options.wallMs ?? Date.now)() - row.atMs;
-      if (row === null || ageMs > row.ttlS * 1000) return null;
-      return parsed(row.status, row.body.toString('utf8'), row.ttlS * 1000 - ageMs);
+      if (row === null || !isAnswer(row.status)) return null;
+      return { status: row.status, text: row.body.toString('utf8'), ageMs: Math.max(0, row.ageMs) };
     } catch (error) {
       this.options.log.warn({ host, err: error }, 'robots cache not readable');
       return null;
     }
   }
 
-  async #fromHost(host: string, url: string): Promise<Loaded> {
-    try {
-      const { statusCode, body } = await this.#fetch(new URL('/robots.txt', url).href);
-      const text = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, PARSED_BYTES));
-      const ttlMs = statusCode >= 500 ? SERVER_ERROR_TTL_MS : DAY_MS;
-      this.#remember(host, statusCode, text, ttlMs);
-      return parsed(statusCode, text.toString('utf8'), ttlMs);
-    } catch (error) {
-      return unreachable(host, error);
+  async #fromHost({ host, url, kept }: { host: string; url: string; kept: Kept | null }): Promise<Loaded> {
+    const came = await this.#ask(url);
+    if ('text' in came) {
+      this.#failures.delete(host);
+      this.#remember(host, came.status, came.text);
+      return answer({ status: came.status, text: came.text.toString('utf8'), ageMs: 0 });
     }
+    const waitMs = this.#waitMs(host, came);
+    return kept !== null && kept.ageMs < LAST_RESORT_MS
+      ? { ...answer(kept), ...came, isAnswer: false, ttlMs: waitMs }
+      : withoutFile(host, came, waitMs);
+  }
+
+  async #ask(url: string): Promise<{ status: number; text: Buffer } | Failure> {
+    try {
+      const { statusCode, body, retryAfterMs } = await this.#fetch(new URL('/robots.txt', url).href);
+      if (!isAnswer(statusCode)) return { status: statusCode, error: null, retryMs: retryAfterMs };
+      const text = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, PARSED_BYTES));
+      return { status: statusCode, text };
+    } catch (cause) {
+      const options = { cause, retryable: true };
+      const error = isTroupeError(cause) ? cause : new TroupeError('UNKNOWN_ERROR', String(cause), options);
+      return { status: 0, error, retryMs: null };
+    }
+  }
+
+  /** Nothing was asked of a host that rests: that is no failure. */
+  #waitMs(host: string, { error, retryMs }: Failure): number {
+    if (error instanceof HostPausedError) return Math.min(error.pauseMs, PAUSED_MS);
+    const failures = this.#failures.get(host) ?? 0;
+    this.#failures.set(host, failures + 1);
+    const usualMs = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]!;
+    return retryMs === null ? usualMs : Math.min(Math.max(retryMs, PAUSED_MS), MAX_RETRY_MS);
   }
 
   #fetch(url: string) {
@@ -121,29 +199,37 @@ export class RobotsRules {
     });
   }
 
-  #remember(host: string, status: number, body: Buffer, ttlMs: number): void {
+  #remember(host: string, status: number, body: Buffer): void {
     const isText = status >= 200 && status < 300;
-    const row = { status, body: isText ? body : Buffer.alloc(0), ttlS: Math.round(ttlMs / 1000) };
+    const row = { status, body: isText ? body : Buffer.alloc(0), ttlS: FRESH_MS / 1000 };
     this.options.store.put(host, row).catch((error: unknown) => {
       this.options.log.warn({ host, err: error }, 'robots cache not written');
     });
   }
 }
 
-function parsed(status: number, text: string, ttlMs: number): Loaded {
-  return { file: robotsForStatus(status, text), status, error: null, bytes: text.length, ttlMs: Math.max(1, ttlMs) };
+/** It says what the host wants, be it nothing at all. */
+function isAnswer(status: number): boolean {
+  return status >= 200 && status < 500 && status !== 429;
 }
 
-function unreachable(host: string, cause: unknown): Loaded {
-  const nothing = { file: robotsForStatus(0, ''), status: 0, bytes: 0, ttlMs: UNREACHABLE_TTL_MS };
-  // The host answers, only not now: that is no new trouble.
-  if (cause instanceof HostPausedError)
-    return { ...nothing, error: cause, ttlMs: Math.min(cause.pauseMs, UNREACHABLE_TTL_MS) };
-  const failure = isTroupeError(cause)
-    ? cause
-    : new TroupeError('UNKNOWN_ERROR', String(cause), { cause, retryable: true });
-  const error = new TransportError(failure, `robots.txt of ${host} cannot be read: ${failure.message}`);
-  return { ...nothing, error };
+function answer({ status, text, ageMs }: Kept): Loaded {
+  const file = robotsForStatus(status, text);
+  return { file, isAnswer: true, status, error: null, refusal: null, bytes: text.length, ttlMs: FRESH_MS - ageMs };
+}
+
+/** A server that is broken or busy forbids everything; one that cannot be reached has said nothing. */
+function withoutFile(host: string, { status, error }: Failure, ttlMs: number): Loaded {
+  const nothing = { file: RobotsFile.disallowAll, isAnswer: false, status, error, bytes: 0, ttlMs };
+  if (error === null || error instanceof HostPausedError) return { ...nothing, refusal: error };
+  const isPassing = blameOf(error) !== null || error.code === 'CONCURRENCY_QUEUE_TIMEOUT';
+  const failure = new TroupeError(error.code, unreadable(host, error), { cause: error, retryable: error.retryable });
+  const refusal = isPassing ? new RobotsUnreadableError(host, ttlMs, error) : new TransportError(failure);
+  return { ...nothing, refusal };
+}
+
+function unreadable(host: string, { message }: TroupeError): string {
+  return `robots.txt of ${host} cannot be read: ${message}`;
 }
 
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -1,6 +1,8 @@
 /** Sync scrapes over request/reply: one page, answered at once (design/messages.md §4). */
 import {
+  actionsLost,
   errorToWire,
+  isRepeatable,
   NO_SPAN,
   NO_TRACES,
   RPC,
@@ -12,7 +14,7 @@ import {
 } from '@troupe/contracts';
 import type { Rpc } from '@troupe/messaging';
 import { spanUrl } from '@troupe/observability';
-import type { CacheView, PageCache } from '../cache/index.js';
+import type { CacheView, Flights, OwnFlight, PageCache, Remembered } from '../cache/index.js';
 import { readingSpec } from '../models/model-wish.js';
 import {
   NeedsBrowserError,
@@ -32,6 +34,8 @@ export interface ScrapeParts {
   single: Pick<SinglePages, 'fetch'>;
   pages: Pick<PageFetcher, 'recall'>;
   cache: Pick<PageCache, 'lookUp'>;
+  flights: Pick<Flights, 'find'>;
+  instance: string;
   finisher: Pick<PageFinisher, 'finish'>;
   rpc: Pick<Rpc, 'call'>;
   /** This process has a browser of its own. */
@@ -48,6 +52,10 @@ interface Running {
   startedAt: number;
   signal: AbortSignal;
   trace: TraceParent | undefined;
+  /** What another scrape of the page got. */
+  shared: Remembered | null;
+  /** The right to fetch the page for all that want it now; null: it is fetched for its caller alone. */
+  flight: OwnFlight | null;
 }
 
 export class ScrapeRunner {
@@ -56,24 +64,49 @@ export class ScrapeRunner {
   /** Answers `rpc.fetch.http`. Never rejects: failures are replies. */
   http(request: FetchRequest, signal: AbortSignal, cause?: TraceParent): Promise<ScrapeAnswer> {
     return this.#visit(request, cause, async (trace) => {
-      const running: Running = { request, startedAt: performance.now(), signal, trace };
-      const cached = await this.parts.cache.lookUp(request.team, [request.url], request.spec);
-      const remembered = await this.#recall(running, cached);
-      if (remembered !== null) return this.#answer(remembered, running);
-      cached.checkMayFetch(request.url);
-      return this.#http({ ...running, request: consulted(request, cached) }, cached);
+      const looking = this.parts.cache.lookUp(request.team, [request.url], request.spec);
+      const alone = runningOf(request, signal, trace);
+      const running = await this.#join(alone, async () => (await looking).holds(request.url));
+      try {
+        const cached = await looking;
+        const remembered = (await this.#recallShared(running)) ?? (await this.#recall(running, cached));
+        if (remembered !== null) return await this.#answer(remembered, running);
+        cached.checkMayFetch(request.url);
+        return await this.#http({ ...running, request: consulted(request, cached) }, cached);
+      } finally {
+        running.flight?.end();
+      }
     });
   }
 
   /** Answers `rpc.fetch.browser`: another fetcher found that the page needs a browser, or the caller asked for it. */
   browser(request: FetchRequest, signal: AbortSignal, cause?: TraceParent): Promise<ScrapeAnswer> {
     return this.#visit(request, cause, async (trace) => {
-      const running: Running = { request, startedAt: performance.now(), signal, trace };
-      const { team, url, spec } = request;
-      const cached = await this.parts.cache.lookUp(team, [url], spec);
-      const asked = { ...request, spec: { ...spec, engine: 'browser' as const } };
-      return this.#answer(await this.#fetch({ ...running, request: asked }, cached), running);
+      const alone = runningOf(request, signal, trace);
+      // Handed over without a flight: nobody else wants it.
+      const running = request.flight === undefined ? alone : await this.#join(alone, () => Promise.resolve(false));
+      try {
+        const remembered = await this.#recallShared(running);
+        if (remembered !== null) return await this.#answer(remembered, running);
+        const { team, url, spec } = request;
+        const cached = await this.parts.cache.lookUp(team, [url], spec);
+        const asked = { ...request, spec: { ...spec, engine: 'browser' as const } };
+        return await this.#answer(await this.#fetch({ ...running, request: asked }, cached), running);
+      } finally {
+        running.flight?.end();
+      }
     });
+  }
+
+  /** With what other scrapes of the page have, or with the right to fetch it for them. */
+  async #join(running: Running, isServed: () => Promise<boolean>): Promise<Running> {
+    const { request, signal } = running;
+    const { team, url, spec, deadlineMs, onlyHosts, flight: from } = request;
+    // Where it may lead is this caller's own rule.
+    if (onlyHosts !== undefined) return running;
+    const found = await this.parts.flights.find({ team, url, spec, leftMs: deadlineMs, signal, from, isServed });
+    if (found === null) return running;
+    return 'page' in found ? { ...running, shared: found.page } : { ...running, flight: found.flight };
   }
 
   async #visit(
@@ -120,29 +153,34 @@ export class ScrapeRunner {
     return remembered === null ? null : this.parts.pages.recall(remembered, conversionOf(running));
   }
 
+  async #recallShared(running: Running): Promise<FetchedPage | null> {
+    return running.shared === null ? null : this.parts.pages.recall(running.shared, conversionOf(running));
+  }
+
+  /** For as long as anybody wants the page. */
   #fetch(running: Running, cached: CacheView): Promise<FetchedPage> {
-    const { request } = running;
+    const { request, flight } = running;
     return this.parts.single.fetch({
       ...conversionOf(running),
+      signal: flight?.signal ?? running.signal,
       url: request.url,
-      budgetMs: request.deadlineMs,
+      budgetMs: leftMsOf(running),
       robotsAgent: null,
       ...(request.onlyHosts === undefined ? {} : { onlyHosts: request.onlyHosts }),
       reportsShells: true,
       handsOver: this.#forwards(),
-      cache: cached.use(request.url),
+      cache: cached.use(request.url, flight),
       team: request.team,
       contextKey: null,
     });
   }
 
-  async #answer(
-    page: FetchedPage,
-    { request, startedAt, signal, trace }: Running,
-    warning?: string,
-  ): Promise<ScrapeAnswer> {
-    const { team, url, id, spec, deadlineMs } = request;
-    const leftMs = deadlineMs - (performance.now() - startedAt);
+  async #answer(page: FetchedPage, running: Running, warning?: string): Promise<ScrapeAnswer> {
+    const { request, startedAt, signal, trace, flight } = running;
+    // What is still to be done is this caller's own.
+    flight?.end();
+    const { team, url, id, spec } = request;
+    const leftMs = leftMsOf(running);
     const scrape = { team, url, scrape: id, spec };
     const { statusCode, finalUrl, engine, credits, document } = await this.parts.finisher.finish(page, scrape, {
       leftMs,
@@ -176,22 +214,35 @@ export class ScrapeRunner {
   }
 
   /** Null when no other fetcher has a browser, or the last one goes away before it takes the request. */
-  async #forward({ request, startedAt, signal, trace }: Running): Promise<ScrapeAnswer | null> {
+  async #forward(running: Running): Promise<ScrapeAnswer | null> {
     if (!this.#forwards()) return null;
-    const deadlineMs = Math.max(1, Math.round(request.deadlineMs - (performance.now() - startedAt)));
+    const { request, signal, trace, flight } = running;
+    const deadlineMs = Math.max(1, Math.round(leftMsOf(running)));
+    const handedOver = { ...request, deadlineMs, ...(flight === null ? {} : { flight: this.parts.instance }) };
+    flight?.move();
     try {
-      return await this.parts.rpc.call<FetchReply>(RPC.fetchBrowser, { ...request, deadlineMs }, null, {
+      return await this.parts.rpc.call<FetchReply>(RPC.fetchBrowser, handedOver, null, {
         timeoutMs: deadlineMs,
         signal,
         trace,
         isServed: () => this.#forwards(),
+        ...(isRepeatable(request.spec) ? {} : { whenLost: actionsLost }),
       });
     } catch (error) {
       // A process that was killed stays on the board for some seconds: nobody was left to wait for.
-      if (errorToWire(error).code === 'CONCURRENCY_QUEUE_TIMEOUT' && !this.#forwards()) return null;
-      throw error;
+      if (errorToWire(error).code !== 'CONCURRENCY_QUEUE_TIMEOUT' || this.#forwards()) throw error;
+      flight?.comeBack();
+      return null;
     }
   }
+}
+
+function runningOf(request: FetchRequest, signal: AbortSignal, trace: TraceParent | undefined): Running {
+  return { request, startedAt: performance.now(), signal, trace, shared: null, flight: null };
+}
+
+function leftMsOf({ request, startedAt }: Running): number {
+  return request.deadlineMs - (performance.now() - startedAt);
 }
 
 function conversionOf({ request, signal, trace }: Running): ConversionRequest {
@@ -206,9 +257,10 @@ function conversionOf({ request, signal, trace }: Running): ConversionRequest {
   };
 }
 
-/** Nobody asks the cache again, whoever fetches the page in the end. */
+/** Nobody asks the cache again, whoever fetches the page in the end, unless it has something to ask the site about. */
 function consulted(request: FetchRequest, { metadata }: CacheView): FetchRequest {
-  const cache = { ...request.spec.cache, maxAgeMs: 0, minAgeMs: null };
+  const { cache: asked } = request.spec;
+  const cache = { ...asked, maxAgeMs: asked.revalidate === undefined ? 0 : asked.maxAgeMs, minAgeMs: null };
   return { ...request, spec: { ...request.spec, cache }, metadata: { ...request.metadata, ...metadata } };
 }
 

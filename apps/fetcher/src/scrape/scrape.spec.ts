@@ -3,7 +3,8 @@ import { TroupeError, type FetchRequest } from '@troupe/contracts';
 import { CACHED_SPEC, MemoryCache } from '../cache/memory-cache.fixture.js';
 import { NeedsBrowserError, type FetchedPage, type PageRequest } from '../pages/page-fetcher.js';
 import { TransportError } from '../pages/transport-error.js';
-import type { Trouble } from '../slots/host-reports.js';
+import type { HostState } from '@troupe/contracts';
+import type { SeenTrouble } from '../slots/host-reports.js';
 import { ScrapeRunner, type ScrapeParts } from './scrape-runner.js';
 import { SinglePages } from './single-pages.js';
 
@@ -41,7 +42,9 @@ describe('a single page', () => {
   let pauseMs: number;
   let open: number;
   let during: (request: PageRequest) => Promise<void>;
-  let troubles: Trouble[];
+  let state: HostState;
+  let troubles: SeenTrouble[];
+  let probes: boolean[];
   let single: SinglePages;
 
   beforeEach(() => {
@@ -51,6 +54,8 @@ describe('a single page', () => {
     open = 0;
     during = () => Promise.resolve();
     troubles = [];
+    probes = [];
+    state = 'open';
     single = new SinglePages({
       pages: {
         fetch: async (request) => {
@@ -67,8 +72,12 @@ describe('a single page', () => {
           return { release: () => void open-- };
         },
       },
-      penalties: { pauseMs: () => pauseMs, gapMs: () => 0 },
-      reports: { clean: () => undefined, trouble: (_host, trouble) => troubles.push(trouble) },
+      penalties: { pauseMs: () => pauseMs, stateOf: () => state },
+      reports: {
+        clean: () => undefined,
+        trouble: (_host, trouble) => troubles.push(trouble),
+        probed: async (_host, clean) => void probes.push(clean),
+      },
       robots: { rulesFor: () => Promise.reject(new Error('robots were asked')) },
     });
   });
@@ -115,23 +124,36 @@ describe('a single page', () => {
     expect(open).toBe(0);
   });
 
-  it('waits for a short pause of its host, and names the host when the pause is too long', async () => {
+  it('is refused at once while its host rests, with when to come back', async () => {
     pauseMs = 40;
-    const startedAt = performance.now();
-    await fetch();
-    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(35);
-    pauseMs = 5000;
+    state = 'paused';
     await expect(fetch()).rejects.toMatchObject({
-      code: 'CONCURRENCY_QUEUE_TIMEOUT',
+      code: 'HOST_PAUSED',
+      httpStatus: 503,
+      retryAfterMs: 40,
       message: expect.stringContaining('site.test'),
     });
+    expect(asked).toEqual([]);
+  });
+
+  it('asks once in a while whether a host that is down answers again', async () => {
+    pauseMs = 60_000;
+    state = 'down';
+    answers = [new TransportError(new TroupeError('SCRAPE_SITE_ERROR', 'refused', { retryable: true }))];
+    await expect(fetch()).rejects.toMatchObject({ code: 'SCRAPE_SITE_ERROR' });
+    await expect(fetch()).rejects.toMatchObject({ code: 'HOST_PAUSED' });
+    expect(asked).toHaveLength(1);
+    expect(probes).toEqual([false]);
+    expect(troubles).toEqual([]);
   });
 
   it('asks again after a 429 when that fits into its time', async () => {
     const busy = { ...PAGE, statusCode: 429, busy: { kind: 'rateLimited' as const, retryMs: 20 } };
     answers = [busy, PAGE];
     expect(await fetch()).toMatchObject({ statusCode: 200 });
-    expect(troubles).toMatchObject([{ kind: 'rateLimited', retryMs: 20 }]);
+    expect(troubles).toMatchObject([
+      { kind: 'rateLimited', status: 429, retryMs: 20, url: PAGE.finalUrl, team: 'team' },
+    ]);
     answers = [{ ...busy, busy: { kind: 'rateLimited', retryMs: 60_000 } }, PAGE];
     expect(await fetch()).toMatchObject({ statusCode: 429 });
   });
@@ -165,6 +187,8 @@ describe('a sync scrape', () => {
         single,
         pages: { recall: () => Promise.resolve(null) },
         cache: new MemoryCache().cache,
+        flights: { find: () => Promise.resolve(null) },
+        instance: 'fetcher-a',
         finisher: { finish: (page) => Promise.resolve(page) },
         rpc,
         hasBrowser: false,

@@ -1,22 +1,23 @@
 /**
  * Pages that somebody waits for: on an express place of the host, without a lane and without robots. The place is held
- * while a request is in flight and given on while its answer is converted.
+ * while a request is in flight and given on while its answer is converted. Nobody waits for a host that rests.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inSpan, isTroupeError, NO_TRACES, TroupeError, type Tracer } from '@troupe/contracts';
+import { inSpan, isTroupeError, NO_TRACES, type Tracer } from '@troupe/contracts';
 import { hostKey } from '@troupe/frontier';
-import { HopGuard } from '../pages/hop-guard.js';
+import { LRUCache } from 'lru-cache';
+import { checkPause, HopGuard } from '../pages/hop-guard.js';
 import type { FetchedPage, PageFetcher, PageRequest } from '../pages/page-fetcher.js';
 import { TransportError } from '../pages/transport-error.js';
 import type { Penalties, RobotsLookup } from '../ports.js';
 import type { ExpressPlace, ExpressSlots } from '../slots/express-slots.js';
-import type { HostReports } from '../slots/host-reports.js';
+import type { HostReports, SeenTrouble } from '../slots/host-reports.js';
 
 export interface SinglePageParts {
   pages: Pick<PageFetcher, 'fetch'>;
   express: Pick<ExpressSlots, 'acquire'>;
-  penalties: Pick<Penalties, 'pauseMs' | 'gapMs'>;
-  reports: Pick<HostReports, 'clean' | 'trouble'>;
+  penalties: Pick<Penalties, 'pauseMs' | 'stateOf'>;
+  reports: Pick<HostReports, 'clean' | 'trouble' | 'probed'>;
   robots: RobotsLookup;
   /** @default nothing is recorded */
   tracer?: Tracer;
@@ -34,30 +35,50 @@ const QUEUE_SHARE = 2 / 3;
 /** A 429 or 503 becomes the document after this many tries, or when the host wants a longer pause than anybody waits. */
 const MAX_TRIES = 3;
 const MAX_BUSY_WAIT_MS = 5000;
+/** Of a host that is down: one scrape in this time, or until its next probe is due, asks whether it is. */
+const PROBE_MS = 2000;
+const REMEMBERED_PROBES = 1000;
 
 export class SinglePages {
+  /** When the next scrape may ask a host that is down. */
+  readonly #probes = new LRUCache<string, number>({ max: REMEMBERED_PROBES });
+
   constructor(private readonly parts: SinglePageParts) {}
 
-  /** @throws TroupeError, CONCURRENCY_QUEUE_TIMEOUT naming the host when it had no place in time */
+  /**
+   * @throws TroupeError, CONCURRENCY_QUEUE_TIMEOUT naming the host when it had no place in time, HostPausedError at once
+   * while nothing may be asked of it
+   */
   async fetch(request: SinglePageRequest): Promise<FetchedPage> {
     const endsAt = performance.now() + request.budgetMs;
     for (let tries = 1; ; tries++) {
       const page = await this.#fetchOnce(request, endsAt);
-      if (page.busy === null || tries >= MAX_TRIES) return page;
-      const host = hostKey(page.finalUrl);
-      const waitMs = this.parts.penalties.pauseMs(host) || (page.busy.retryMs ?? 1000);
+      const isPaused = () => this.parts.penalties.pauseMs(hostKey(page.finalUrl)) > 0;
+      if (page.busy === null || tries >= MAX_TRIES || isPaused()) return page;
+      const waitMs = page.busy.retryMs ?? 1000;
       if (waitMs > Math.min(MAX_BUSY_WAIT_MS, QUEUE_SHARE * (endsAt - performance.now()))) return page;
       await sleep(waitMs, undefined, { signal: request.signal });
+      if (isPaused()) return page;
     }
   }
 
   async #fetchOnce(request: SinglePageRequest, endsAt: number): Promise<FetchedPage> {
     const host = hostKey(request.url);
+    const isProbe = this.#mayProbe(host);
+    const checkHost = () => isProbe || checkPause(host, this.parts.penalties);
+    checkHost();
     const patienceMs = QUEUE_SHARE * (endsAt - performance.now());
-    await this.#outlastPenalty(host, patienceMs, request.signal);
-    const place = new HeldPlace(() => this.parts.express.acquire(host, patienceMs, request.signal));
+    const place = new HeldPlace(async () => {
+      const taken = await this.parts.express.acquire(host, patienceMs, request.signal);
+      return checked(taken, checkHost);
+    });
     await inSpan(this.parts.tracer ?? NO_TRACES, ['wait for host', request.trace], () => place.take());
-    const guard = this.#guardFor(host, request, patienceMs, place);
+    const onOwnHost = async () => {
+      checkHost();
+      await place.take();
+    };
+    const guard = this.#guardFor(host, request, patienceMs, onOwnHost);
+    const report = isProbe ? this.#probeReport(guard) : this.#reportOf(guard, request);
     try {
       await guard.checkStart(request.url);
       const page = await this.parts.pages.fetch({
@@ -68,32 +89,28 @@ export class SinglePages {
         onAnswer: () => place.give(),
         onClimb: () => place.take(),
       });
-      this.#report(guard.host, page);
+      report.answered(page);
       return page;
     } catch (error) {
-      if (guard.refusal === null && guard.paused === null && error instanceof TransportError)
-        this.#blame(guard.host, error);
-      throw isTroupeError(guard.paused) ? queueTimeout(guard.host, guard.paused.pauseMs) : error;
+      report.failed(error);
+      throw guard.paused ?? error;
     } finally {
       place.give();
       guard.release();
     }
   }
 
-  async #outlastPenalty(host: string, patienceMs: number, signal: AbortSignal): Promise<void> {
-    const pauseMs = this.parts.penalties.pauseMs(host);
-    if (pauseMs <= 0) return;
-    if (pauseMs > patienceMs) throw queueTimeout(host, pauseMs);
-    await sleep(pauseMs, undefined, { signal });
+  #mayProbe(host: string): boolean {
+    const { penalties } = this.parts;
+    const now = performance.now();
+    if (penalties.stateOf(host) !== 'down' || (this.#probes.get(host) ?? 0) > now) return false;
+    this.#probes.set(host, now + Math.max(PROBE_MS, penalties.pauseMs(host)));
+    return true;
   }
 
-  #guardFor(host: string, request: SinglePageRequest, placeWaitMs: number, place: HeldPlace): HopGuard {
+  #guardFor(host: string, request: SinglePageRequest, placeWaitMs: number, onOwnHost: () => Promise<void>): HopGuard {
     const { robots, penalties, express } = this.parts;
     const { robotsAgent, onlyHosts, signal } = request;
-    const onOwnHost = async () => {
-      await this.#outlastPenalty(host, placeWaitMs, signal);
-      await place.take();
-    };
     return new HopGuard({
       host,
       robotsAgent,
@@ -108,16 +125,42 @@ export class SinglePages {
     });
   }
 
-  #report(host: string, page: FetchedPage): void {
-    if (page.busy === null) this.parts.reports.clean(host, page.fetchMs);
-    else this.parts.reports.trouble(host, { ...page.busy, gapMs: this.parts.penalties.gapMs(host) });
+  #reportOf(guard: HopGuard, { team, spec }: SinglePageRequest): SingleReport {
+    const { reports } = this.parts;
+    const trouble = (seen: Pick<SeenTrouble, 'kind' | 'status' | 'retryMs'>) =>
+      reports.trouble(guard.host, { ...seen, url: guard.url, team, isSecret: spec.zeroRetention });
+    return {
+      answered: ({ busy, statusCode, fetchMs, finalUrl }) => {
+        if (busy !== null) trouble({ ...busy, status: statusCode });
+        else reports.clean(guard.host, { ms: fetchMs, url: spec.zeroRetention ? null : finalUrl });
+      },
+      failed: (error) => {
+        if (guard.refusal !== null || guard.paused !== null || !(error instanceof TransportError)) return;
+        // How long a caller is willing to wait says nothing about the host.
+        if (error.trouble === null || error.trouble === 'timeout') return;
+        trouble({ kind: error.trouble, status: 0, retryMs: null });
+      },
+    };
   }
 
-  #blame(host: string, { trouble }: TransportError): void {
-    // How long a caller is willing to wait says nothing about the host.
-    if (trouble === null || trouble === 'timeouts') return;
-    this.parts.reports.trouble(host, { kind: trouble, retryMs: null, gapMs: this.parts.penalties.gapMs(host) });
+  #probeReport(guard: HopGuard): SingleReport {
+    const { host } = guard;
+    const tell = (clean: boolean) => void this.parts.reports.probed(host, clean);
+    return {
+      answered: ({ busy }) => tell(busy === null),
+      failed: (error) => {
+        if (guard.refusal !== null) return;
+        // Whatever else is wrong with a page, it came.
+        tell(isTroupeError(error) && !(error instanceof TransportError) && !error.retryable);
+      },
+    };
   }
+}
+
+/** What the host's actor hears of a page. */
+interface SingleReport {
+  answered(page: FetchedPage): void;
+  failed(error: unknown): void;
 }
 
 /** The page's express place on its host, taken again before each of its requests. */
@@ -137,12 +180,13 @@ class HeldPlace {
   }
 }
 
-function queueTimeout(host: string, pauseMs: number): TroupeError {
-  return new TroupeError(
-    'CONCURRENCY_QUEUE_TIMEOUT',
-    `${host} asked for a pause of ${Math.ceil(pauseMs / 1000)} s, longer than this request may wait`,
-    {
-      retryable: true,
-    },
-  );
+/** The host may have come under penalty while this one waited for its place. */
+function checked(place: ExpressPlace, check: () => void): ExpressPlace {
+  try {
+    check();
+    return place;
+  } catch (error) {
+    place.release();
+    throw error;
+  }
 }

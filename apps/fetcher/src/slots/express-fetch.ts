@@ -1,14 +1,16 @@
 /**
- * Small fetches beside the pages: robots.txt, sitemaps, feeds, pages of a map. On an express place of the host, never
- * while the host is under penalty, addresses checked by the engine on every hop.
+ * Small fetches beside the pages: robots.txt, sitemaps, feeds. On an express place of the host, never while the
+ * host is under penalty, addresses checked by the engine on every hop. Their troubles are told to the host's actor.
  */
 import { isTroupeError, TroupeError, type TraceParent } from '@troupe/contracts';
 import { hostKey } from '@troupe/frontier';
 import { faultOf } from '../engines/engine-errors.js';
 import { PLAIN_VIEW, type EngineResponse, type FetchEngine } from '../engines/engine.js';
-import { HopGuard, HostPausedError } from '../pages/hop-guard.js';
+import { checkPause, HopGuard } from '../pages/hop-guard.js';
+import { blameOf, busyKind, isBusy } from '../pages/transport-error.js';
 import type { Penalties, RobotsLookup } from '../ports.js';
 import type { ExpressSlots } from './express-slots.js';
+import type { HostReports, SeenTrouble } from './host-reports.js';
 
 export interface ExpressRequest {
   url: string;
@@ -27,7 +29,8 @@ export interface ExpressRequest {
 export interface ExpressFetchParts {
   engine: Pick<FetchEngine, 'fetch'>;
   express: Pick<ExpressSlots, 'acquire'>;
-  penalties: Pick<Penalties, 'pauseMs'>;
+  penalties: Pick<Penalties, 'pauseMs' | 'stateOf'>;
+  reports: Pick<HostReports, 'trouble'>;
 }
 
 const NO_ROBOTS: RobotsLookup = {
@@ -41,21 +44,36 @@ export class ExpressFetch {
   async get(request: ExpressRequest): Promise<EngineResponse> {
     const startedAt = performance.now();
     const host = hostKey(request.url);
-    this.#checkPenalty(host);
+    checkPause(host, this.parts.penalties);
     const guard = this.#guardFor(host, request);
     await guard.checkStart(request.url);
     const place = await this.parts.express.acquire(host, request.timeoutMs, request.signal);
     try {
-      this.#checkPenalty(host);
-      const ask = () => this.#ask(request, guard, startedAt);
-      return await ask().catch((error: unknown) => {
-        if (!wasCut(error) || request.signal.aborted) throw error;
-        return ask();
-      });
+      checkPause(host, this.parts.penalties);
+      const response = await this.#askTwice(request, guard, startedAt);
+      const { statusCode: status, retryAfterMs: retryMs } = response;
+      if (isBusy(status)) this.#report(guard, { kind: busyKind(status), status, retryMs });
+      return response;
+    } catch (error) {
+      const kind = isTroupeError(error) && guard.refusal === null && !request.signal.aborted ? blameOf(error) : null;
+      if (kind !== null) this.#report(guard, { kind, status: 0, retryMs: null });
+      throw error;
     } finally {
       place.release();
       guard.release();
     }
+  }
+
+  #askTwice(request: ExpressRequest, guard: HopGuard, startedAt: number): Promise<EngineResponse> {
+    const ask = () => this.#ask(request, guard, startedAt);
+    return ask().catch((error: unknown) => {
+      if (!wasCut(error) || request.signal.aborted) throw error;
+      return ask();
+    });
+  }
+
+  #report({ host, url }: HopGuard, seen: Pick<SeenTrouble, 'kind' | 'status' | 'retryMs'>): void {
+    this.parts.reports.trouble(host, { ...seen, url, team: null, isSecret: false });
   }
 
   #ask(request: ExpressRequest, guard: HopGuard, startedAt: number): Promise<EngineResponse> {
@@ -72,11 +90,6 @@ export class ExpressFetch {
       },
       request.signal,
     );
-  }
-
-  #checkPenalty(host: string): void {
-    const pauseMs = this.parts.penalties.pauseMs(host);
-    if (pauseMs > 0) throw new HostPausedError(host, pauseMs);
   }
 
   #guardFor(host: string, request: ExpressRequest): HopGuard {

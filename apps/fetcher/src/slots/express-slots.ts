@@ -1,10 +1,12 @@
 /**
  * Express places of hosts: the few connections beyond a host's lanes, for sync scrapes, kickoff work and redirect hops
- * into another host (design/politeness.md §7).
+ * into another host (design/politeness.md §7). A host that is slowed has fewer, and a gap between their requests.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { TroupeError } from '@troupe/contracts';
 import type { SlotHold } from '@troupe/messaging';
-import type { ExpressBoard } from '../ports.js';
+import { LRUCache } from 'lru-cache';
+import type { ExpressBoard, Penalties } from '../ports.js';
 
 export interface ExpressPlace {
   /** Gives the place on, in the background. Calling it twice does nothing. */
@@ -13,13 +15,17 @@ export interface ExpressPlace {
 
 export interface ExpressOptions {
   board: ExpressBoard;
-  /** Express places per host, over the whole cluster. */
-  perHost: number;
+  penalties: Pick<Penalties, 'expressPlaces' | 'gapMs'>;
   instance: string;
   log: { warn(context: object, message: string): void };
 }
 
+const REMEMBERED_HOSTS = 10_000;
+
 export class ExpressSlots {
+  /** When this process last used a place of a host that is slowed. */
+  readonly #starts = new LRUCache<string, number>({ max: REMEMBERED_HOSTS });
+
   constructor(private readonly options: ExpressOptions) {}
 
   /** @throws TroupeError CONCURRENCY_QUEUE_TIMEOUT naming the host when no place is free within `waitMs` */
@@ -30,14 +36,33 @@ export class ExpressSlots {
     const timer = setTimeout(stop, waitMs);
     signal.addEventListener('abort', stop, { once: true });
     try {
-      const { board, perHost, instance } = this.options;
-      const hold = await board.claimExpress(host, perHost, instance, patience.signal);
-      if (hold !== null) return this.#place(host, hold);
+      const { board, penalties, instance } = this.options;
+      const hold = await board.claimExpress(host, penalties.expressPlaces(host), instance, patience.signal);
+      const place = hold === null ? null : this.#place(host, hold);
+      if (place !== null && (await this.#keepPace(host, patience.signal))) return place;
+      place?.release();
       signal.throwIfAborted();
       throw noPlace(host, waitMs);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);
+    }
+  }
+
+  /** A slowed host has its gap between the single requests of this process, too. False: it lasts too long. */
+  async #keepPace(host: string, signal: AbortSignal): Promise<boolean> {
+    const gapMs = this.options.penalties.gapMs(host);
+    if (gapMs === 0) return true;
+    const now = performance.now();
+    const last = this.#starts.get(host) ?? -Infinity;
+    const at = Math.max(now, last + gapMs);
+    this.#starts.set(host, at);
+    try {
+      await sleep(at - now, undefined, { signal });
+      return true;
+    } catch {
+      if (this.#starts.get(host) === at) this.#starts.set(host, last);
+      return false;
     }
   }
 

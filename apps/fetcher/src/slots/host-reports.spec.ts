@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { Envelope, HostFeedback } from '@troupe/contracts';
-import type { Penalty } from '@troupe/messaging';
-import { HostReports } from './host-reports.js';
+import { MAX_TROUBLES, type Envelope, type HostFeedback, type HostState } from '@troupe/contracts';
+import { HostReports, type SeenTrouble } from './host-reports.js';
 
 describe('reports of a host', () => {
   let sent: Envelope[];
-  let penalties: [string, Penalty][];
+  let state: HostState;
   let reports: HostReports;
 
   afterEach(() => void jest.useRealTimers());
@@ -13,65 +12,105 @@ describe('reports of a host', () => {
   beforeEach(() => {
     jest.useFakeTimers();
     sent = [];
-    penalties = [];
+    state = 'open';
     reports = new HostReports({
       mailboxes: { publishActor: async (envelope) => void sent.push(envelope) },
-      penalties: {
-        put: async (host, penalty) => void penalties.push([host, penalty]),
-        pauseMs: () => 0,
-        gapMs: () => 0,
-      },
+      penalties: { stateOf: () => state },
       instance: 'me',
       log: { warn: () => undefined },
     });
   });
 
   const bodies = () => sent.map(({ body }) => body as HostFeedback);
+  const clean = (host: string, ms: number) => reports.clean(host, { ms, url: `http://${host}/${ms}` });
+  const trouble = (host: string, path: string, more: Partial<SeenTrouble> = {}) =>
+    reports.trouble(host, {
+      kind: 'rateLimited',
+      status: 429,
+      retryMs: null,
+      url: `http://${host}/${path}`,
+      team: 'team',
+      isSecret: false,
+      ...more,
+    });
 
-  it('are summed up, one message a host', async () => {
-    reports.clean('a.test', 10);
-    reports.clean('a.test', 30);
-    reports.clean('b.test:81', 5);
+  it('are summed up, one message a host, with the newest address that was clean', async () => {
+    clean('a.test', 10);
+    clean('a.test', 30);
+    clean('b.test:81', 5);
     await reports.flush();
     expect(sent.map(({ to }) => to)).toEqual(['domain/a.test', 'domain/b.test:81']);
-    expect(bodies()[0]).toMatchObject({ host: 'a.test', ok: 2, meanMs: 20, rateLimited: 0 });
+    expect(bodies()[0]).toEqual({
+      type: 'HostFeedback',
+      host: 'a.test',
+      ok: 2,
+      meanMs: 20,
+      okUrl: 'http://a.test/30',
+      troubles: [],
+    });
     await reports.flush();
     expect(sent).toHaveLength(2);
   });
 
-  it('of many calm hosts are told a few a second, trouble at once', async () => {
-    for (let host = 0; host < 20; host++) reports.clean(`${host}.test`, 10);
-    reports.trouble('late.test', { kind: 'refused', retryMs: null, gapMs: 0 });
-    await jest.advanceTimersByTimeAsync(1000);
-    expect(bodies().map(({ host }) => host)).toEqual([
-      ...[0, 1, 2, 3, 4, 5, 6, 7].map((n) => `${n}.test`),
-      'late.test',
+  it('leave at once with trouble, with what was clean before, and then not more often than every 100 ms', async () => {
+    clean('a.test', 10);
+    trouble('a.test', 'x');
+    await jest.advanceTimersByTimeAsync(5);
+    expect(bodies()).toMatchObject([
+      { ok: 1, troubles: [{ url: 'http://a.test/x', kind: 'rateLimited', status: 429 }] },
     ]);
-    reports.clean('19.test', 30);
+    trouble('a.test', 'y');
+    trouble('b.test', 'y');
+    await jest.advanceTimersByTimeAsync(80);
+    expect(bodies().map(({ host }) => host)).toEqual(['a.test', 'b.test']);
+    trouble('a.test', 'z');
+    await jest.advanceTimersByTimeAsync(20);
+    expect(bodies()[2]).toMatchObject({ host: 'a.test', ok: 0, troubles: [{}, {}] });
+  });
+
+  it('of many calm hosts are told a few a second, those of a slowed one always', async () => {
+    for (let host = 0; host < 20; host++) clean(`${host}.test`, 10);
+    await jest.advanceTimersByTimeAsync(1005);
+    expect(bodies()).toHaveLength(8);
+    clean('19.test', 30);
     await jest.advanceTimersByTimeAsync(2000);
-    expect(bodies()).toHaveLength(21);
+    expect(bodies()).toHaveLength(20);
     expect(bodies().at(-1)).toMatchObject({ host: '19.test', ok: 2, meanMs: 20 });
+    state = 'slowed';
+    for (let host = 0; host < 20; host++) clean(`${host}.test`, 10);
+    await jest.advanceTimersByTimeAsync(1005);
+    expect(bodies()).toHaveLength(40);
   });
 
-  it('of trouble pause the host at once', () => {
-    expect(reports.trouble('a.test', { kind: 'rateLimited', retryMs: 7000, gapMs: 900 })).toBe(7000);
-    expect(penalties).toEqual([['a.test', { retryMs: 7000, gapMs: 1800 }]]);
-  });
-
-  it('never ask for a pause above 15 minutes or a gap above 2', () => {
-    reports.trouble('a.test', { kind: 'unavailable', retryMs: 3_600_000, gapMs: 100_000 });
-    expect(penalties[0]?.[1]).toEqual({ retryMs: 900_000, gapMs: 120_000 });
-  });
-
-  it('of a timeout pause the host without slowing it down', () => {
-    reports.trouble('a.test', { kind: 'timeouts', retryMs: null, gapMs: 100 });
-    expect(penalties[0]?.[1]).toEqual({ retryMs: 1000, gapMs: 100 });
-  });
-
-  it('keep the longest Retry-After', async () => {
-    reports.trouble('a.test', { kind: 'rateLimited', retryMs: 7000, gapMs: 0 });
-    reports.trouble('a.test', { kind: 'rateLimited', retryMs: 2000, gapMs: 0 });
+  it('name no address of which nothing may be kept, and still tell URLs apart', async () => {
+    trouble('a.test', 'x', { isSecret: true });
+    trouble('a.test', 'y', { isSecret: true });
+    reports.clean('a.test', { ms: 1, url: null });
     await reports.flush();
-    expect(bodies()[0]).toMatchObject({ rateLimited: 2, retryMs: 7000, ok: 0 });
+    const [{ troubles, okUrl }] = bodies() as [HostFeedback];
+    expect(JSON.stringify(troubles)).not.toContain('a.test');
+    expect(new Set(troubles.map(({ urlH }) => urlH)).size).toBe(2);
+    expect(okUrl).toBeUndefined();
+  });
+
+  it('hold so many troubles and no more, and never a Retry-After above 15 minutes', async () => {
+    for (let n = 0; n < 50; n++) trouble('a.test', String(n), { retryMs: 3_600_000 });
+    await reports.flush();
+    expect(bodies()[0]!.troubles).toHaveLength(MAX_TROUBLES);
+    expect(bodies()[0]!.troubles[0]!.retryMs).toBe(900_000);
+  });
+
+  it('say when two URLs in a row are reason to leave a host alone', () => {
+    expect([trouble('a.test', 'x'), trouble('a.test', 'x'), trouble('a.test', 'y')]).toEqual([0, 0, 1000]);
+    clean('a.test', 1);
+    expect(trouble('a.test', 'z')).toBe(0);
+  });
+
+  it('of a probe are told by themselves', async () => {
+    trouble('a.test', 'x');
+    await reports.probed('a.test', true);
+    expect(bodies()).toEqual([
+      { type: 'HostFeedback', host: 'a.test', ok: 0, meanMs: 0, troubles: [], probe: { clean: true } },
+    ]);
   });
 });

@@ -1,107 +1,149 @@
 /**
- * What this process sees of hosts. Trouble is told to the other fetchers at once through the penalty board; everything
- * goes, summed up, to the host's actor at most once a second (design/politeness.md §5). Of many hosts without trouble only
- * a few are told each second: their actors learn nothing urgent, and each report costs one of them a turn.
+ * What this process sees of hosts, told to their actors: at once when there is trouble, though not more often than every
+ * 100 ms, else once a second. Of many hosts without trouble only a few are told each second: their actors learn nothing
+ * urgent, and each report costs one of them a turn. Nothing is decided here: one URL's trouble is not its host's.
  */
-import { actorKey, type HostFeedback } from '@troupe/contracts';
+import {
+  actorKey,
+  MAX_TROUBLES,
+  type HostFeedback,
+  type HostTrouble,
+  type TroubleKind,
+  type Uuid,
+} from '@troupe/contracts';
+import { fingerprint } from '@troupe/frontier';
 import type { Mailboxes, Penalties } from '../ports.js';
+import { TroubleRows } from './trouble-rows.js';
 
-export type TroubleKind = 'rateLimited' | 'unavailable' | 'refused' | 'timeouts';
-
-export interface Trouble {
-  kind: TroubleKind;
-  /** Retry-After of the answer in ms, null when there was none. */
-  retryMs: number | null;
-  /** Gap under which the trouble came. */
-  gapMs: number;
+/** Of an answer: the URL that was asked for, null when nothing of it may be kept. */
+export interface SeenClean {
+  ms: number;
+  url: string | null;
 }
 
-const REPORT_MS = 1000;
+export interface SeenTrouble {
+  kind: TroubleKind;
+  /** HTTP status, 0 when there was no answer. */
+  status: number;
+  /** Retry-After of the answer in ms, null when there was none. */
+  retryMs: number | null;
+  url: string;
+  /** Who asked; null: the cluster itself. */
+  team: Uuid | null;
+  /** Its address is told to nobody. */
+  isSecret: boolean;
+}
+
+interface Pending {
+  report: HostFeedback;
+  /** When it may leave, by `performance.now()`. */
+  dueAt: number;
+}
+
+const CALM_MS = 1000;
+const URGENT_MS = 100;
 /** Reports a round of hosts that give no trouble; the others add up until it is their turn. */
 const MAX_CALM = 8;
-const DEFAULT_PAUSE_MS = 1000;
-const MAX_PAUSE_MS = 15 * 60_000;
-const MIN_BACKOFF_GAP_MS = 1000;
-const MAX_GAP_MS = 120_000;
+/** Longest Retry-After that is believed. */
+export const MAX_RETRY_MS = 15 * 60_000;
 
 export interface HostReportsOptions {
   mailboxes: Mailboxes;
-  penalties: Penalties;
+  penalties: Pick<Penalties, 'stateOf'>;
   instance: string;
   log: { warn(context: object, message: string): void };
 }
 
 export class HostReports {
-  readonly #pending = new Map<string, HostFeedback>();
-  #timer: NodeJS.Timeout | null = null;
+  readonly #pending = new Map<string, Pending>();
+  /** When a host's last report left; of those that left more than a moment ago nothing is kept. */
+  readonly #left = new Map<string, number>();
+  readonly #rows = new TroubleRows();
+  #timer: { at: number; handle: NodeJS.Timeout } | null = null;
   #sent = 0;
 
   constructor(private readonly options: HostReportsOptions) {}
 
-  clean(host: string, ms: number): void {
-    const report = this.#report(host);
+  clean(host: string, { ms, url }: SeenClean): void {
+    this.#rows.clean(host);
+    const { report, dueAt } = this.#of(host);
     report.meanMs = (report.meanMs * report.ok + ms) / (report.ok + 1);
     report.ok++;
+    if (url !== null) report.okUrl = url;
+    this.#wakeAt(dueAt);
   }
 
-  /** Pauses the host for every fetcher and returns the pause in ms. */
-  trouble(host: string, trouble: Trouble): number {
-    const report = this.#report(host);
-    report[trouble.kind]++;
-    if (trouble.retryMs !== null) report.retryMs = Math.max(report.retryMs ?? 0, trouble.retryMs);
-    const retryMs = Math.min(trouble.retryMs ?? DEFAULT_PAUSE_MS, MAX_PAUSE_MS);
-    this.options.penalties.put(host, { retryMs, gapMs: backoffGap(trouble) }).catch((error: unknown) => {
-      this.options.log.warn({ host, err: error }, 'penalty not shared with the other fetchers');
-    });
-    return retryMs;
+  /** Milliseconds for which this process should leave the host alone, 0: one URL's trouble is not its host's. */
+  trouble(host: string, { kind, status, retryMs, url, team, isSecret }: SeenTrouble): number {
+    const pending = this.#of(host);
+    const trouble: HostTrouble = {
+      kind,
+      status,
+      urlH: fingerprint(url),
+      ...(isSecret ? {} : { url }),
+      team,
+      retryMs: retryMs === null ? null : Math.min(retryMs, MAX_RETRY_MS),
+    };
+    if (pending.report.troubles.length < MAX_TROUBLES) pending.report.troubles.push(trouble);
+    pending.dueAt = Math.min(
+      pending.dueAt,
+      Math.max(performance.now(), (this.#left.get(host) ?? -Infinity) + URGENT_MS),
+    );
+    this.#wakeAt(pending.dueAt);
+    return this.#rows.trouble(host, { url, retryMs: trouble.retryMs });
+  }
+
+  /** A probe of a host that was down has ended. */
+  async probed(host: string, clean: boolean): Promise<void> {
+    await this.#send({ ...blank(host), probe: { clean } });
   }
 
   /** Sends all that is pending. Lossy: the next report repeats nothing, the host's policy only learns later. */
   async flush(): Promise<void> {
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    if (this.#timer !== null) clearTimeout(this.#timer.handle);
     this.#timer = null;
     await this.#sendAll([...this.#pending.values()]);
   }
 
   async #round(): Promise<void> {
     this.#timer = null;
-    const reports = [...this.#pending.values()];
-    const waiting = new Set(reports.filter((report) => this.#isCalm(report)).slice(MAX_CALM));
-    if (waiting.size > 0) this.#startTimer();
-    await this.#sendAll(reports.filter((report) => !waiting.has(report)));
+    const now = performance.now();
+    const due = [...this.#pending.values()].filter(({ dueAt }) => dueAt <= now);
+    const waiting = new Set(due.filter(({ report }) => this.#isCalm(report)).slice(MAX_CALM));
+    for (const pending of waiting) pending.dueAt = now + CALM_MS;
+    for (const [host, at] of this.#left) if (at < now - URGENT_MS) this.#left.delete(host);
+    const sending = this.#sendAll(due.filter((pending) => !waiting.has(pending)));
+    for (const { dueAt } of this.#pending.values()) this.#wakeAt(dueAt);
+    await sending;
   }
 
-  #isCalm({ host, rateLimited, unavailable, refused, timeouts }: HostFeedback): boolean {
-    return rateLimited + unavailable + refused + timeouts === 0 && this.options.penalties.gapMs(host) === 0;
+  #isCalm({ host, troubles }: HostFeedback): boolean {
+    return troubles.length === 0 && this.options.penalties.stateOf(host) === 'open';
   }
 
-  async #sendAll(reports: HostFeedback[]): Promise<void> {
-    for (const { host } of reports) this.#pending.delete(host);
-    await Promise.all(reports.map((report) => this.#send(report)));
-  }
-
-  #startTimer(): void {
-    this.#timer ??= setTimeout(() => void this.#round(), REPORT_MS).unref();
-  }
-
-  #report(host: string): HostFeedback {
-    let report = this.#pending.get(host);
-    if (report === undefined) {
-      report = {
-        type: 'HostFeedback',
-        host,
-        ok: 0,
-        meanMs: 0,
-        rateLimited: 0,
-        unavailable: 0,
-        refused: 0,
-        timeouts: 0,
-        retryMs: null,
-      };
-      this.#pending.set(host, report);
+  async #sendAll(all: readonly Pending[]): Promise<void> {
+    const now = performance.now();
+    for (const { report } of all) {
+      this.#pending.delete(report.host);
+      this.#left.set(report.host, now);
     }
-    this.#startTimer();
-    return report;
+    await Promise.all(all.map(({ report }) => this.#send(report)));
+  }
+
+  #wakeAt(at: number): void {
+    if (this.#timer !== null && this.#timer.at <= at) return;
+    if (this.#timer !== null) clearTimeout(this.#timer.handle);
+    const handle = setTimeout(() => void this.#round(), Math.max(0, at - performance.now())).unref();
+    this.#timer = { at, handle };
+  }
+
+  #of(host: string): Pending {
+    let pending = this.#pending.get(host);
+    if (pending === undefined) {
+      pending = { report: blank(host), dueAt: performance.now() + CALM_MS };
+      this.#pending.set(host, pending);
+    }
+    return pending;
   }
 
   async #send(report: HostFeedback): Promise<void> {
@@ -109,15 +151,13 @@ export class HostReports {
     const from = `w/${this.options.instance}` as const;
     try {
       const to = actorKey('domain', report.host);
-      await this.options.mailboxes.publishActor({ id, type: 'HostFeedback', v: 1, from, to, n: null, body: report });
+      await this.options.mailboxes.publishActor({ id, type: 'HostFeedback', v: 2, from, to, n: null, body: report });
     } catch (error) {
       this.options.log.warn({ host: report.host, err: error }, 'host feedback not delivered');
     }
   }
 }
 
-/** A single timeout says little about the host, so it pauses without slowing down what follows. */
-function backoffGap({ kind, gapMs }: Trouble): number {
-  if (kind === 'timeouts') return gapMs;
-  return Math.min(MAX_GAP_MS, Math.max(2 * gapMs, MIN_BACKOFF_GAP_MS));
+function blank(host: string): HostFeedback {
+  return { type: 'HostFeedback', host, ok: 0, meanMs: 0, troubles: [] };
 }

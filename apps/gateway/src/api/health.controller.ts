@@ -1,16 +1,42 @@
-import { Controller, Get, Res } from '@nestjs/common';
-import type { Response } from 'express';
+import { Controller, Get, Req, Res } from '@nestjs/common';
+import { type TroupeConfig } from '@troupe/config';
+import type { Request, Response } from 'express';
 import { Public } from '../auth/api-key.guard.js';
 import { Readiness } from '../health/readiness.js';
+import { publicBase } from '../http/public-address.js';
+import { InjectConfig } from '../settings.js';
+import { LANDING_POLICY, landingPage } from './landing-page.js';
 
 @Public()
 @Controller()
 export class HealthController {
-  constructor(private readonly readiness: Readiness) {}
+  constructor(
+    private readonly readiness: Readiness,
+    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+  ) {}
 
+  /** For people in a browser a page, for everybody else a line. */
   @Get()
-  index(@Res() response: Response): void {
-    response.type('text/plain').send('Troupe is running. The API lives under /v2.\n');
+  index(@Req() request: Request, @Res() response: Response): void {
+    response.vary('accept');
+    if (request.accepts(['text/plain', 'text/html']) !== 'text/html') {
+      response.type('text/plain').send('Troupe is running. The API lives under /v2.\n');
+      return;
+    }
+    response
+      .set({
+        'content-security-policy': LANDING_POLICY,
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+      })
+      .type('html')
+      .send(
+        landingPage({
+          base: publicBase(request, this.config),
+          needsKey: this.config.authMode !== 'none',
+          hasDocs: this.config.apiDocs,
+        }),
+      );
   }
 
   @Get('v2/health/liveness')

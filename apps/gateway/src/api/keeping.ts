@@ -5,6 +5,7 @@ export interface KeepingOptions {
   maxAge?: number;
   minAge?: number;
   storeInCache?: boolean;
+  revalidate?: 'source';
   headers?: Record<string, string>;
   actions?: unknown[];
 }
@@ -42,6 +43,7 @@ export function cacheSpecOf(
     maxAgeMs: isPersonal || isTracked || isShown || zeroRetention ? 0 : (options.maxAge ?? absent),
     minAgeMs: minAge ?? null,
     store: (options.storeInCache ?? true) && !isPersonal && !zeroRetention,
+    ...(options.revalidate === undefined ? {} : { revalidate: options.revalidate }),
   };
 }
 

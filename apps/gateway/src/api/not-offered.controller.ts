@@ -1,16 +1,25 @@
-import { All, Controller } from '@nestjs/common';
+import { All, Controller, Req } from '@nestjs/common';
 import { TroupeError } from '@troupe/contracts';
+import type { Request } from 'express';
 import { Public } from '../auth/api-key.guard.js';
 import { ApiError } from '../errors/api-error.js';
 
-/** Calls of current clients that this version does not answer yet (spec/beyond.md, spec/v1.md). */
+/** Calls of current clients that this version does not answer yet. */
 const LATER_PATHS = [
   'v1/llmstxt',
   'v1/llmstxt/:id',
+  'v2/llmstxt',
+  'v2/llmstxt/:id',
   'v1/deep-research',
   'v1/deep-research/:id',
+  'v2/deep-research',
+  'v2/deep-research/:id',
   'v2/search/*path',
   'v2/team/activity',
+  'v2/team/threat-protection',
+  'v2/support/*path',
+  'v2/mcp/action-logs',
+  'v2/keyless/eligibility',
   'v2/agent/threads/*path',
   'v2/agent/:id/trace',
   'v2/agent/:id/snapshots/*path',
@@ -32,8 +41,8 @@ const LATER_PATHS = [
 @Controller(LATER_PATHS)
 export class NotOfferedController {
   @All()
-  refuse(): never {
-    throw new TroupeError('NOT_SUPPORTED', 'This call is not supported by this version');
+  refuse(@Req() { method, path }: Request): never {
+    throw new TroupeError('NOT_SUPPORTED', `${method} ${path} is not supported by this version`);
   }
 }
 

@@ -81,7 +81,10 @@ function apiAnswer(error: ApiError): ErrorAnswer {
 
 function codedAnswer(error: TroupeError): ErrorAnswer {
   const details = error.details === undefined ? {} : { details: error.details };
-  return { status: error.httpStatus, body: { success: false, code: error.code, error: error.message, ...details } };
+  const { retryAfterMs } = error;
+  const retryAfter = retryAfterMs === undefined ? {} : { retryAfterS: Math.max(1, Math.ceil(retryAfterMs / 1000)) };
+  const body = { success: false as const, code: error.code, error: error.message, ...details };
+  return { status: error.httpStatus, ...retryAfter, body };
 }
 
 /** Nest's own refusals: no route, a path that is not valid percent-encoding. */

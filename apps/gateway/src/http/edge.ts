@@ -1,11 +1,13 @@
 /**
- * What every request meets first: an id, CORS, and the refusal of bodies that are no JSON.
+ * What every request meets first: an id, CORS, and the refusal of foreign pages and of bodies that are no JSON.
  *
  * One function instead of a row of middlewares: this is on the path of every sync scrape.
  */
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import { ApiError } from '../errors/api-error.js';
+import { foreignPage, type PageRules } from './foreign-pages.js';
 
 const REQUEST_ID = 'x-request-id';
 const SANE_ID = /^[\w.:-]{1,128}$/;
@@ -14,6 +16,8 @@ const PREFLIGHT_AGE_S = '86400';
 const EXPOSED = 'x-request-id, retry-after';
 /** Clients send a file there: the call itself has to say that it is not offered. */
 const UPLOAD_PATH = '/v2/parse';
+/** Where a DELETE may say what goes. */
+const ADMIN_PATHS = '/admin/';
 const ALL_METHODS = 'GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS';
 
 export const BODY_LIMIT_BYTES = 10 * 1024 * 1024;
@@ -26,14 +30,17 @@ export interface EdgeState {
   draining: boolean;
 }
 
-export function createEdge(state: EdgeState) {
+export function createEdge(state: EdgeState, rules: PageRules) {
   return (request: Request, response: Response, next: NextFunction): void => {
     const asked = request.headers[REQUEST_ID];
     const id = typeof asked === 'string' && SANE_ID.test(asked) ? asked : randomUUID();
     Object.assign(request, { id });
     response.setHeader(REQUEST_ID, id);
-    response.setHeader('access-control-allow-origin', '*');
     if (state.draining) response.setHeader('connection', 'close');
+    const refusal = foreignPage(request, rules);
+    if (refusal !== null) return next(new ApiError(403, refusal));
+    // Without keys only pages of its own may read what it answers, and they need no leave.
+    if (rules.authMode !== 'none') response.setHeader('access-control-allow-origin', '*');
     if (request.method === 'OPTIONS') return answerPreflight(request, response);
     response.setHeader('access-control-expose-headers', EXPOSED);
     next(
@@ -49,6 +56,18 @@ function answerPreflight(request: Request, response: Response): void {
   response.setHeader('access-control-allow-headers', request.headers['access-control-request-headers'] ?? '*');
   response.setHeader('access-control-max-age', PREFLIGHT_AGE_S);
   response.status(204).end();
+}
+
+/** Some clients send a body where none has a meaning; whatever it is, nobody reads it. */
+export function readsBody({ method, path }: Pick<Request, 'method' | 'path'>): boolean {
+  if (method === 'DELETE') return path.startsWith(ADMIN_PATHS);
+  return method !== 'GET' && method !== 'HEAD';
+}
+
+/** For the body parser. */
+export function hasJsonBody(request: IncomingMessage): boolean {
+  const { method, originalUrl, headers } = request as Request;
+  return readsBody({ method, path: originalUrl }) && JSON_TYPE.test(headers['content-type'] ?? '');
 }
 
 function hasForeignBody(request: Request): boolean {

@@ -34,8 +34,8 @@ export class PacedWriter {
     const { response } = this;
     if (response.destroyed) return false;
     this.begin();
-    this.send();
-    return !response.writableNeedDrain || this.drained();
+    await this.send();
+    return !response.destroyed;
   }
 
   /** What was never flushed is sent in one piece. */
@@ -51,25 +51,26 @@ export class PacedWriter {
     if (!this.response.headersSent) this.response.setHeader('content-type', this.contentType);
   }
 
-  private send(): void {
+  /**
+   * Resolves when the last part has left, or the client is gone. Not by `drain`: with Node 22 a corked answer may say that it
+   * needs one and never tell of it.
+   */
+  private send(): Promise<void> {
     const { response, parts } = this;
+    const last = parts.pop();
+    if (last === undefined) return Promise.resolve();
     this.parts = [];
     this.size = 0;
-    response.cork();
-    for (const part of parts) response.write(part);
-    response.uncork();
-  }
-
-  private drained(): Promise<boolean> {
-    const { response } = this;
     return new Promise((resolve) => {
       const settle = () => {
-        response.off('drain', settle);
         response.off('close', settle);
-        resolve(!response.destroyed);
+        resolve();
       };
-      response.on('drain', settle);
       response.on('close', settle);
+      response.cork();
+      for (const part of parts) response.write(part);
+      response.write(last, settle);
+      response.uncork();
     });
   }
 }

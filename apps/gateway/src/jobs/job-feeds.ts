@@ -32,6 +32,8 @@ class JobFeed {
   private countedAt: number | null = null;
   private isLooking = false;
   private mustLookAgain = false;
+  /** Names of its hosts that are slowed, as last heard of. */
+  private slowHosts = '';
   private readonly id: Uuid;
   private readonly waiting = new Set<Waiting>();
   private readonly stopListening: () => void;
@@ -92,8 +94,10 @@ class JobFeed {
     if (!this.isOver) void this.look();
   }
 
-  private hear({ status, total, completed, ord }: JobProgress): void {
+  private hear({ status, total, completed, ord, slowHosts = [] }: JobProgress): void {
     this.results = Math.max(this.results, ord);
+    if (this.slowHosts !== slowHosts.join()) void this.look();
+    this.slowHosts = slowHosts.join();
     if (status !== 'scraping') void this.look();
     else if (this.job !== null && completed >= this.job.completed) {
       this.job = { ...this.job, total, completed };

@@ -28,6 +28,8 @@ export class JobFixture {
   results = 0;
   status: JobStatus = 'scraping';
   error: string | null = null;
+  throttled: JobView['throttled'] = null;
+  slowHosts: string[] = [];
   kind: 'crawl' | 'batch' = 'crawl';
   exists = true;
   zdr = false;
@@ -89,6 +91,7 @@ export class JobFixture {
       zdr: this.zdr,
       tokens: 0,
       parent: null,
+      throttled: this.throttled,
     };
   }
 
@@ -106,7 +109,7 @@ export class JobFixture {
   tell(): void {
     const { status, results } = this;
     for (const listen of this.listeners)
-      listen({ job: JOB_ID, status, total: results, completed: results, ord: results });
+      listen({ job: JOB_ID, status, total: results, completed: results, ord: results, slowHosts: this.slowHosts });
   }
 
   private listen(listener: (progress: JobProgress) => void): () => void {

@@ -1,8 +1,10 @@
 /** Sync scrapes: request/reply with a fetcher, no table on the path (design/messages.md §4). */
 import { randomUUID } from 'node:crypto';
 import {
+  actionsLost,
   errorFromWire,
   inSpan,
+  isRepeatable,
   isTroupeError,
   NO_TRACES,
   parseScrapeId,
@@ -121,6 +123,7 @@ export class ScrapeService {
       return await this.parts.calls.call<FetchReply>(RPC.fetchHttp, request, null, {
         timeoutMs: request.deadlineMs,
         signal,
+        ...(isRepeatable(request.spec) ? {} : { whenLost: actionsLost }),
       });
     } catch (error) {
       throw isTroupeError(error) && error.code === 'SCRAPE_TIMEOUT' ? timedOut(request.spec.timeoutMs, error) : error;

@@ -24,6 +24,7 @@ const SPEC: SearchSpec = {
   includeDomains: [],
   excludeDomains: [],
   dropsForbidden: false,
+  safe: false,
   scrape: null,
   timeoutMs: 5000,
 };
@@ -97,7 +98,8 @@ describe('SearchService', () => {
     expect(log.scraped).toHaveLength(20);
     expect(log.most).toBe(8);
     expect(answer.creditsUsed).toBe(2 * 6 + 20);
-    expect(answer.results.get('news')![0]!.page).toHaveProperty('document');
+    expect(answer.results.get('news')![0]!.page).toBeInstanceOf(Uint8Array);
+    expect(answer).toMatchObject({ failures: [], warnings: [] });
     expect(answer.results.get('images')![0]!.page).toBeNull();
   });
 
@@ -107,10 +109,12 @@ describe('SearchService', () => {
       new TroupeError(url.endsWith('0') ? 'SCRAPE_DNS_RESOLUTION_ERROR' : 'SCRAPE_TARGET_FORBIDDEN', 'why');
     const { service } = fixture(({ page }) => (page === 1 ? hits(0, 2) : []), { scrapes });
     const answer = await service.search(CALLER, { ...SPEC, scrape: SCRAPE }, never);
-    expect(answer.results.get('web')!.map(({ page }) => page)).toEqual([
-      { statusCode: 500, error: 'why' },
-      { statusCode: 403, error: 'why' },
+    expect(answer.results.get('web')!.map(({ page }) => page)).toEqual([null, null]);
+    expect(answer.failures).toEqual([
+      { url: 'http://h.test/0', code: 'SCRAPE_DNS_RESOLUTION_ERROR', error: 'why' },
+      { url: 'http://h.test/1', code: 'SCRAPE_TARGET_FORBIDDEN', error: 'why' },
     ]);
+    expect(answer.warnings).toEqual(['2 pages could not be scraped: errors says why.']);
     expect(answer.creditsUsed).toBe(2 + 1);
   });
 
@@ -129,7 +133,8 @@ describe('SearchService', () => {
     ).rejects.toMatchObject({ code: 'SCRAPE_TIMEOUT', httpStatus: 408 });
     const { service, log } = fixture(({ page }) => (page === 1 ? hits(0, 1) : []));
     const late = await service.search(CALLER, { ...SPEC, timeoutMs: 400, scrape: SCRAPE }, never);
-    expect(late.results.get('web')![0]!.page).toMatchObject({ statusCode: 408 });
+    expect(late.results.get('web')![0]!.page).toBeNull();
+    expect(late.failures).toMatchObject([{ code: 'SCRAPE_TIMEOUT' }]);
     expect(log.scraped).toEqual([]);
   });
 

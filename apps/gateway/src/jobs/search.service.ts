@@ -12,15 +12,19 @@ import { type ScrapeService } from './scrape.service.js';
 import { type TargetPolicy } from './target-policy.js';
 import { type UsageLog } from './usage-log.js';
 
-/** What became of a result that was to be scraped: its document as JSON, or why there is none. */
-export type ScrapedResult = { document: Uint8Array } | { statusCode: number; error: string };
+/** Why a result that was to be scraped has no document. */
+export interface ScrapeFailure {
+  url: string;
+  code: string;
+  error: string;
+}
 
 export interface SearchResult extends SearchHit {
   /** From 1. */
   position: number;
   category: SearchCategory | null;
-  /** null: was not to be scraped. */
-  page: ScrapedResult | null;
+  /** Its document as JSON; null: was not to be scraped, or is among the failures. */
+  page: Uint8Array | null;
 }
 
 export interface SearchAnswer {
@@ -28,6 +32,8 @@ export interface SearchAnswer {
   creditsUsed: number;
   /** The sources that were asked for, in that order. */
   results: Map<SearchSource, SearchResult[]>;
+  /** Pages that could not be scraped, each once. */
+  failures: ScrapeFailure[];
   warnings: string[];
 }
 
@@ -92,7 +98,8 @@ export class SearchService {
       id,
       creditsUsed: credits + pages.credits,
       results: new Map(found.map(({ source, results }) => [source, results])),
-      warnings: [...new Set(found.flatMap(({ warning }) => warning ?? []))],
+      failures: pages.failures,
+      warnings: [...new Set(found.flatMap(({ warning }) => warning ?? [])), ...missedPages(pages.failures)],
     };
   }
 
@@ -107,7 +114,10 @@ export class SearchService {
     let warning: string | null = null;
     for (let page = 1; page <= MAX_PAGES && results.length < spec.limit; page++) {
       const text = queryText(spec);
-      const answer = await this.parts.provider!.search({ text, source, language, maxAge, page }, signal);
+      const answer = await this.parts.provider!.search(
+        { text, source, language, maxAge, safe: spec.safe, page },
+        signal,
+      );
       warning ??= answer.warning;
       const fresh = answer.hits.filter(({ url }) => !seen.has(url));
       if (fresh.length === 0) break;
@@ -151,8 +161,9 @@ function resultOf(hit: SearchHit, position: number, { categories }: SearchSpec):
 /** The scrapes of one search: a few at a time, each page once, none after the time is up. */
 class PageScrapes {
   credits = 0;
+  readonly failures: ScrapeFailure[] = [];
   private bytes = 0;
-  private readonly scraped = new Map<string, Promise<ScrapedResult>>();
+  private readonly scraped = new Map<string, Promise<Uint8Array | null>>();
 
   constructor(
     private readonly scrapes: Pick<ScrapeService, 'scrape'>,
@@ -169,7 +180,7 @@ class PageScrapes {
     this.task.signal.throwIfAborted();
   }
 
-  private once(url: string, spec: ScrapeSpec): Promise<ScrapedResult> {
+  private once(url: string, spec: ScrapeSpec): Promise<Uint8Array | null> {
     const known = this.scraped.get(url);
     if (known !== undefined) return known;
     const scrape = this.scrape(url, spec);
@@ -177,7 +188,7 @@ class PageScrapes {
     return scrape;
   }
 
-  private async scrape(url: string, spec: ScrapeSpec): Promise<ScrapedResult> {
+  private async scrape(url: string, spec: ScrapeSpec): Promise<Uint8Array | null> {
     const { caller, signal, startedMs, spec: search } = this.task;
     try {
       signal.throwIfAborted();
@@ -188,21 +199,25 @@ class PageScrapes {
       const { document, credits } = await this.scrapes.scrape(caller, order, signal);
       this.credits += credits;
       this.bytes += document.byteLength;
-      return { document };
+      return document;
     } catch (error) {
-      return this.failure(error);
-    }
-  }
-
-  private failure(error: unknown): ScrapedResult {
-    if (isTroupeError(error)) {
       // An unknown host is the one failure that costs something (ScrapeService).
-      if (error.code === 'SCRAPE_DNS_RESOLUTION_ERROR') this.credits++;
-      return { statusCode: error.httpStatus < 400 ? 500 : error.httpStatus, error: error.message };
+      if (isTroupeError(error) && error.code === 'SCRAPE_DNS_RESOLUTION_ERROR') this.credits++;
+      this.failures.push({ url, ...reasonOf(error) });
+      return null;
     }
-    if (error instanceof ApiError) return { statusCode: error.status, error: error.message };
-    return { statusCode: 500, error: 'The page could not be scraped' };
   }
+}
+
+function reasonOf(error: unknown): Omit<ScrapeFailure, 'url'> {
+  if (isTroupeError(error)) return { code: error.code, error: error.message };
+  if (error instanceof ApiError) return { code: error.code ?? 'UNKNOWN_ERROR', error: error.message };
+  return { code: 'UNKNOWN_ERROR', error: 'The page could not be scraped' };
+}
+
+function missedPages({ length }: readonly ScrapeFailure[]): string[] {
+  if (length === 0) return [];
+  return [`${length} page${length === 1 ? '' : 's'} could not be scraped: errors says why.`];
 }
 
 function timedOut(timeoutMs: number, cause?: unknown): TroupeError {

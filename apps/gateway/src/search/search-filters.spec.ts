@@ -26,6 +26,7 @@ describe('the filters of a search', () => {
     expect(categoryOf('https://github.com/a/b', asked)).toBe('github');
     expect(categoryOf('https://arxiv.org/abs/1', asked)).toBe('research');
     expect(categoryOf('https://a.test/x.PDF', asked)).toBe('pdf');
+    expect(categoryOf('https://docs.python.readthedocs.io/x', ['developer'])).toBe('developer');
     expect(categoryOf('https://a.test/', asked)).toBeNull();
     expect(categoryOf('https://github.com/a/b', ['pdf'])).toBeNull();
   });

@@ -21,10 +21,22 @@ const RESEARCH_HOSTS = [
   'researchgate.net',
 ];
 
+const DEVELOPER_HOSTS = [
+  'github.com',
+  'gitlab.com',
+  'stackoverflow.com',
+  'readthedocs.io',
+  'docs.rs',
+  'pypi.org',
+  'npmjs.com',
+  'developer.mozilla.org',
+];
+
 const OPERATORS: Record<SearchCategory, string[]> = {
   github: ['site:github.com'],
   research: RESEARCH_HOSTS.map(onSite),
   pdf: ['filetype:pdf'],
+  developer: DEVELOPER_HOSTS.map(onSite),
 };
 
 type Filters = Pick<SearchSpec, 'query' | 'categories' | 'includeDomains' | 'excludeDomains'>;
@@ -55,6 +67,7 @@ const BELONGS: Record<SearchCategory, (url: URL) => boolean> = {
   github: ({ hostname }) => isUnder(hostname, ['github.com']),
   research: ({ hostname }) => isUnder(hostname, RESEARCH_HOSTS),
   pdf: ({ pathname }) => /\.pdf$|\/pdf\//i.test(pathname),
+  developer: ({ hostname }) => isUnder(hostname, DEVELOPER_HOSTS),
 };
 
 /** Whether a result is what the filters ask for. */

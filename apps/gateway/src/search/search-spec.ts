@@ -2,7 +2,7 @@
 import { type ScrapeSpec } from '@troupe/contracts';
 import { type SearchAge, type SearchSource } from '@troupe/search';
 
-export type SearchCategory = 'github' | 'research' | 'pdf';
+export type SearchCategory = 'github' | 'research' | 'pdf' | 'developer';
 
 export interface SourceSpec {
   source: SearchSource;
@@ -23,6 +23,8 @@ export interface SearchSpec {
   excludeDomains: string[];
   /** Results that would be refused to a scrape are left out. */
   dropsForbidden: boolean;
+  /** What is not fit for everybody is left out by the provider. */
+  safe: boolean;
   /** null: results are not scraped. */
   scrape: ScrapeSpec | null;
   timeoutMs: number;

@@ -5,6 +5,7 @@ import { owesHistory } from './history.js';
 import { isKickoffDone } from './kickoff.js';
 import { remainingBudget } from './admission.js';
 import type { JobMemory, JobState } from './job.state.js';
+import { shownHosts, slowWarnings } from './slow-hosts.js';
 import { isChild } from './webhook-notice.js';
 
 const PROGRESS_EVERY_MS = 250;
@@ -46,7 +47,7 @@ export function failJob(state: JobState, reason: string): void {
   state.error = reason;
 }
 
-export function jobRow(state: JobState, finished: boolean): Effect {
+export function jobRow(state: JobState, finished: boolean, wallMs: number): Effect {
   return {
     t: 'row',
     row: {
@@ -57,9 +58,10 @@ export function jobRow(state: JobState, finished: boolean): Effect {
       completed: state.counted,
       credits: state.credits,
       error: state.error,
-      warning: finished ? warningOf(state) : null,
+      warning: finished ? warningOf(state, wallMs) : null,
       seeds: state.seeds.total,
       excluded: state.excluded,
+      slowHosts: shownHosts(state),
       finished,
     },
   };
@@ -72,7 +74,7 @@ export function billRows(state: JobState): Effect[] {
   return [{ t: 'row', row: { op: 'ledger.upsert', jobNo, team, kind, keyId, credits, pages } }];
 }
 
-function warningOf(state: JobState): string | null {
+function warningOf(state: JobState, wallMs: number): string | null {
   const warnings: string[] = [];
   if (state.truncated && state.ready === 0 && state.counted < state.limit) {
     warnings.push('More links were found than could be kept; some pages may be missing.');
@@ -89,6 +91,7 @@ function warningOf(state: JobState): string | null {
   ) {
     warnings.push('At most one page was found. The start URL is not the root of its site: consider crawlEntireDomain.');
   }
+  warnings.push(...slowWarnings(state, wallMs));
   return warnings.length === 0 ? null : warnings.join(' ');
 }
 
@@ -111,6 +114,7 @@ export function progress(state: JobState, memory: JobMemory, now: number, force:
     total: state.shownTotal,
     completed: state.counted,
     ord: state.ord,
+    slowHosts: shownHosts(state),
   };
   return [{ t: 'notify', subject: progressSubject(state.job), msg }];
 }

@@ -9,7 +9,7 @@ import { canonicalize } from '@troupe/frontier';
 import { dropIdleTokens, laneSize, returnToken, takeableTokens, takeToken, type Claim } from '@troupe/politeness';
 import { remainingBudget } from './admission.js';
 import { plainOn, plainReady, readyOn, takeReady } from './frontier-window.js';
-import { SEED_ITEM, UNKNOWN_HOST, type JobMemory, type JobState, type LiveLane } from './job.state.js';
+import { isAtRest, SEED_ITEM, UNKNOWN_HOST, type JobMemory, type JobState, type LiveLane } from './job.state.js';
 import { poolOfHost, poolOfTeam, type Pools } from './pools.js';
 
 /** No LaneStarted within this time: the same lane is published again, with growing patience. */
@@ -103,8 +103,7 @@ export class Dispatch {
     const effects: Effect[] = [];
     if (!mayDispatch(state) || memory.nextStartAt > this.now) return effects;
     for (const host of [...memory.window.keys()]) {
-      const view = memory.hosts.get(host);
-      if (view !== undefined && view.pauseUntil > this.now) continue;
+      if (isAtRest(memory.hosts.get(host), this.now)) continue;
       while (memory.lanes.size < this.maxLanes() && remainingBudget(state) > 0 && readyOn(memory, host) > 0) {
         const lane = this.tryLane(host);
         if (lane === null) break;
@@ -192,9 +191,9 @@ export class Dispatch {
     memory.lanesByHost.set(host, (memory.lanesByHost.get(host) ?? 0) + 1);
     return [
       { t: 'row', row: { op: 'lane.insert', jobNo: state.jobNo, ...live.row } },
-      ...rows.map(({ depth, item, attempt, browser }): Effect => ({
+      ...rows.map(({ depth, item, attempt, browser, tries }): Effect => ({
         t: 'row',
-        row: { op: 'frontier.mark', jobNo: state.jobNo, depth, item, st: 1, attempt, browser },
+        row: { op: 'frontier.mark', jobNo: state.jobNo, depth, item, st: 1, attempt, browser, tries },
       })),
       this.work(live),
     ];
@@ -290,7 +289,8 @@ export class Dispatch {
       const want = Math.min(this.maxLanes(), Math.max(live, Math.min(live + more, this.lanesPerHost())));
       effects.push(...pools.demand(pool, want, this.changed.has(pool)));
       usable += Math.min(Math.max(0, claim.held.length - live), more);
-      if (live === 0 && more === 0 && memory.released.has(pool)) pools.forget(pool);
+      const isDone = live === 0 && more === 0 && !memory.waitingOn.has(host);
+      if (isDone && memory.released.has(pool)) pools.forget(pool);
     }
     // One token ahead of the first slot saves a round trip when a job begins; where tokens are scarce it would keep them
     // from those that have a slot.

@@ -1,6 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import type { FrontierRow } from '@troupe/contracts';
-import { needsRefill, pushReady, refill, takeReady, takesNewRows, WINDOW_ROWS } from './frontier-window.js';
+import {
+  bringBack,
+  needsRefill,
+  nextBack,
+  pushReady,
+  readyOn,
+  refill,
+  takeAny,
+  takeReady,
+  takesNewRows,
+  WINDOW_ROWS,
+} from './frontier-window.js';
 import { emptyState, JobMemory } from './job.state.js';
 
 const rowOf = (item: number, host = 'a.test'): FrontierRow => ({
@@ -59,7 +70,7 @@ describe('the window of a frontier', () => {
     expect(needsRefill(frontier.state, frontier.memory)).toBe(false);
     frontier.take(1);
     expect(needsRefill(frontier.state, frontier.memory)).toBe(true);
-    refill(frontier.memory, rowsOf(frontier.state.ready));
+    refill(frontier.memory, rowsOf(frontier.state.ready), 0);
     expect(takesNewRows(frontier.state, frontier.memory)).toBe(true);
   });
 
@@ -70,6 +81,19 @@ describe('the window of a frontier', () => {
     expect(takeReady(frontier.memory, 'a.test', 2, isOdd).map(({ item }) => item)).toEqual([1, 3]);
     expect(frontier.take(9).map(({ item }) => item)).toEqual([0, 2, 4, 5]);
     expect(frontier.memory.window.size).toBe(0);
+  });
+
+  it('counts rows that wait as known, and lets nobody stand behind them', () => {
+    const { memory, state } = new Frontier();
+    state.ready = 3;
+    refill(memory, [{ ...rowOf(1), waitMs: 500 }, { ...rowOf(2), waitMs: 100 }, rowOf(3)], 1_000);
+    expect(readyOn(memory, 'a.test')).toBe(1);
+    expect(takesNewRows(state, memory)).toBe(true);
+    expect(nextBack(memory)).toBe(1_100);
+    bringBack(memory, 1_100);
+    expect(takeReady(memory, 'a.test', 9, () => true).map(({ item }) => item)).toEqual([2, 3]);
+    expect(takeAny(memory, 'a.test', 9).map(({ item }) => item)).toEqual([1]);
+    expect(nextBack(memory)).toBeNull();
   });
 
   it('lets hosts take turns', () => {

@@ -176,8 +176,14 @@ export class JobRun {
   readonly listeners = new Set<ActorKey>();
   readonly billed: Row<'ledger.upsert'>[] = [];
   private readonly demands: { to: string; demand: Demand }[] = [];
+  /** What grants of hosts say besides slots; a lane is granted in any case. */
+  host: Partial<Grant> = {};
   private gen = 0;
   private mayReopen = false;
+  private isCold = false;
+  private readonly waits = new Map<number, number>();
+  /** What each mark said of a wait, in order. */
+  readonly marks: Pick<Row<'frontier.mark'>, 'item' | 'tries' | 'waitMs' | 'rule'>[] = [];
 
   constructor(
     kind: PageJobKind,
@@ -210,6 +216,24 @@ export class JobRun {
     return { type: 'Append', job: 'j', cmd: `append-${this.seeds.length}`, toOrd: this.seeds.length };
   }
 
+  /** The host's actor tells everybody how it is treated from now on. */
+  tellHost(news: Partial<Grant>): void {
+    this.host = news;
+    for (const [to, pool] of this.pools) {
+      if (to.startsWith('team/')) continue;
+      const [claimant] = Object.keys(pool.claimants);
+      if (claimant === undefined) continue;
+      const grant = { ...this.grantOf(to, pool, claimant), v: (pool.v += 1) };
+      pool.claimants[claimant]!.grantV = grant.v;
+      this.turn(grant);
+    }
+  }
+
+  /** Another process takes over: what was in memory is read again. */
+  restart(): void {
+    this.isCold = true;
+  }
+
   /** Time passes, the timer fires when it is due. */
   wait(ms: number): void {
     this.now += ms;
@@ -235,7 +259,18 @@ export class JobRun {
 
   /** All lanes, and those that follow, until nothing is left to run. */
   runAll(fetch: (item: LaneItem) => PageResult): void {
-    for (let lane = this.lanes.shift(); lane !== undefined; lane = this.lanes.shift()) this.runLane(lane, fetch);
+    for (;;) {
+      for (let lane = this.lanes.shift(); lane !== undefined; lane = this.lanes.shift()) this.runLane(lane, fetch);
+      const next = this.nextTryAt();
+      if (next === null) return;
+      this.wait(next - this.now);
+    }
+  }
+
+  /** When the next item that waits may be tried; null: none waits. */
+  private nextTryAt(): number | null {
+    const times = [...this.frontier.keys()].map((item) => this.waits.get(item) ?? 0).filter((at) => at > this.now);
+    return times.length === 0 || this.state.phase !== 'running' ? null : Math.min(...times);
   }
 
   get last(): Row<'job.update'> {
@@ -248,10 +283,13 @@ export class JobRun {
 
   private step(bodies: Incoming['body'][]): void {
     const { def, activation, state } = this;
-    const need = def.need(activation);
+    const memory = this.isCold ? null : activation.memory;
+    this.isCold = false;
+    const need = def.need({ state, memory });
     if (need !== null) {
       const ready = [...this.frontier.values()]
         .filter(({ st }) => st === 0)
+        .map((row) => ({ ...row, waitMs: Math.max(0, (this.waits.get(row.item) ?? 0) - this.now) }))
         .sort((a, b) => a.depth - b.depth || a.item - b.item);
       activation.memory = def.remember(
         state,
@@ -261,7 +299,7 @@ export class JobRun {
           ready: ready.slice(0, need.ready),
           ...(need.history === undefined ? {} : { history: this.readHistory(need.history) }),
         },
-        activation.memory,
+        memory,
         this.now,
       );
     }
@@ -344,8 +382,10 @@ export class JobRun {
     if (row.op === 'job.update') this.show(row);
   }
 
-  private mark({ item, st, attempt, browser }: Row<'frontier.mark'>): void {
-    Object.assign(this.frontier.get(item)!, { st, attempt, browser });
+  private mark({ item, st, attempt, browser, tries = 0, waitMs = null, rule = null }: Row<'frontier.mark'>): void {
+    Object.assign(this.frontier.get(item)!, { st, attempt, browser, tries });
+    this.marks.push({ item, tries, waitMs, rule });
+    this.waits.set(item, this.now + (waitMs ?? 0));
   }
 
   /** What a client sees grows until the job ends, and ends once. */
@@ -373,13 +413,18 @@ export class JobRun {
     const ctx = { now: this.now, nextGen: () => ++this.gen };
     applyDemand(pool, demand, ctx);
     rebalance(pool, ctx);
+    return this.grantOf(to, pool, demand.claimant);
+  }
+
+  private grantOf(to: string, pool: Pool, claimant: string): Grant {
     return {
       type: 'Grant',
       pool: to as Grant['pool'],
-      ...grantFor(pool, demand.claimant),
+      ...grantFor(pool, claimant),
       gapMs: 0,
       meanMs: null,
       pauseMs: 0,
+      ...(to.startsWith('team/') ? {} : this.host),
     };
   }
 }

@@ -26,13 +26,25 @@ import { Admission } from './admission.js';
 import { append, LATE_COMMANDS, notePause, receipts, startReceipt } from './commands.js';
 import { billRows, cancel, failJob, finish, isDone, jobRow, progress } from './completion.js';
 import { Dispatch, fetchUrlOf, QUEUE_PATIENCE_MS } from './dispatch.js';
-import { needsRefill, pushReady, refill, takesNewRows, WINDOW_ROWS } from './frontier-window.js';
+import {
+  bringBack,
+  needsRefill,
+  nextBack,
+  pushReady,
+  refill,
+  refillRows,
+  takeAny,
+  takesNewRows,
+  WINDOW_ROWS,
+} from './frontier-window.js';
 import { isHistoryDue, nextHistory, noteHistory } from './history.js';
-import { emptyState, JobMemory, UNKNOWN_HOST, type JobState, type LiveLane } from './job.state.js';
+import { emptyState, JobMemory, SEED_ITEM, UNKNOWN_HOST, type JobState, type LiveLane } from './job.state.js';
 import { Kickoff } from './kickoff.js';
 import { Pools, poolOfTeam } from './pools.js';
 import { leaveOut } from './exclusion.js';
-import { MAX_ATTEMPTS, putBack, settle } from './settlement.js';
+import { HOST_DOWN, putBack, settle } from './settlement.js';
+import { noteHosts, noteTrouble } from './slow-hosts.js';
+import { MAX_STRIKES, nextTry, ROBOTS_UNREADABLE, untried, type Again } from './tries.js';
 import { TurnScratch, type Settled } from './turn-scratch.js';
 import { hasUntoldPages, tellListener } from './webhook-notice.js';
 
@@ -57,6 +69,9 @@ export interface JobOptions {
 
 const SEEDS_PER_TURN = 1_000;
 const MAX_LIFE_MS = 48 * 3_600_000;
+/** At this age of a job what still waits for a robots.txt that cannot be read counts as forbidden. */
+const ROBOTS_PATIENCE_MS = 24 * 3_600_000;
+const GIVEN_UP_PER_TURN = 1_000;
 const CLOSING_PATIENCE_MS = 10_000;
 const CLOSING_LIMIT_MS = 30_000;
 const TICK = 'tick';
@@ -80,7 +95,7 @@ export function jobActor(
     init: () => emptyState(kind),
     need: ({ state, memory }) => need(state, memory),
     remember,
-    plan: (activation, batch) => plan(activation, batch, rules),
+    plan: (activation, batch, ctx) => plan(activation, batch, ctx, rules),
     finish: (activation, batch, answers, ctx) => new JobTurn(activation, answers, ctx, options, rules).run(batch),
     isTerminal: (state) => state.phase === 'over',
     fail: (activation, reason, ctx) => new JobTurn(activation, NO_ANSWERS, ctx, options, rules).fail(reason),
@@ -93,14 +108,14 @@ function need(state: JobState, memory: JobMemory | null): MemoryNeed | null {
   if (state.phase === 'idle' || state.phase === 'over') return null;
   const history = nextHistory(state);
   if (memory !== null && !needsRefill(state, memory) && history === null) return null;
-  return { jobNo: state.jobNo, ready: WINDOW_ROWS, ...(history === null ? {} : { history }) };
+  return { jobNo: state.jobNo, ready: refillRows(memory), ...(history === null ? {} : { history }) };
 }
 
 function remember(state: JobState, loaded: StoredMemory | null, memory: JobMemory | null, now: number): JobMemory {
   const target = memory ?? new JobMemory();
   if (loaded === null) return target;
   target.history = loaded.history ?? null;
-  refill(target, loaded.ready);
+  refill(target, loaded.ready, now);
   if (memory === null) restoreLanes(target, loaded, now);
   return target;
 }
@@ -133,11 +148,11 @@ function restoreLanes(memory: JobMemory, loaded: StoredMemory, now: number): voi
 
 // ------------------------------------------------------------------------------------------------ plan
 
-function plan({ state, memory }: JobActivation, batch: readonly Incoming[], rules: JobRules): Plan {
+function plan({ state, memory }: JobActivation, batch: readonly Incoming[], ctx: TurnContext, rules: JobRules): Plan {
   const scratch = new TurnScratch();
   memory.scratch = scratch;
   const admission = new Admission(state, memory, scratch);
-  const proposals = new Proposals(state, memory, scratch, admission, rules);
+  const proposals = new Proposals({ state, memory, scratch, admission, ctx, rules });
   for (const { body } of batch) proposals.consider(body);
   proposals.considerHistory();
   return {
@@ -146,17 +161,34 @@ function plan({ state, memory }: JobActivation, batch: readonly Incoming[], rule
   };
 }
 
+interface ProposalParts {
+  state: JobState;
+  memory: JobMemory;
+  scratch: TurnScratch;
+  admission: Admission;
+  ctx: TurnContext;
+  rules: JobRules;
+}
+
 /** A crawl may begin and go on in one drain; the order of messages is kept. */
 class Proposals {
   private readonly open = new Map<number, number>();
 
-  constructor(
-    private readonly state: JobState,
-    private readonly memory: JobMemory,
-    private readonly scratch: TurnScratch,
-    private readonly admission: Admission,
-    private readonly rules: JobRules,
-  ) {}
+  private readonly state: JobState;
+  private readonly memory: JobMemory;
+  private readonly scratch: TurnScratch;
+  private readonly admission: Admission;
+  private readonly ctx: TurnContext;
+  private readonly rules: JobRules;
+
+  constructor(parts: ProposalParts) {
+    this.state = parts.state;
+    this.memory = parts.memory;
+    this.scratch = parts.scratch;
+    this.admission = parts.admission;
+    this.ctx = parts.ctx;
+    this.rules = parts.rules;
+  }
 
   consider(body: Incoming['body']): void {
     switch (body.type) {
@@ -211,11 +243,27 @@ class Proposals {
     memory.inflight.delete(page.item);
     if (found !== undefined) noteResult(memory.lanes.get(found.lane), page);
     if (this.state.phase !== 'running' || scratch.cancelled) return;
-    const again = page.retryable && page.attempt < MAX_ATTEMPTS;
-    const redirectItem = again ? null : this.admission.redirectTarget(page);
-    scratch.settled.push({ page, row, redirectItem });
-    if (!again) this.admission.outlinks(page);
+    scratch.settled.push(this.verdict(this.withPatience(page), row));
   }
+
+  private verdict(page: PageResult, row: FrontierRow): Settled {
+    const again = nextTry(page, row, this.memory.hosts.get(row.host) ?? UNKNOWN_HOST, this.ctx.now);
+    if (again !== null) return { page, row, redirectItem: null, again };
+    const redirectItem = this.admission.redirectTarget(page);
+    this.admission.outlinks(page);
+    return { page, row, redirectItem, again };
+  }
+
+  /** Rules that could not be read for so long forbid. A crawl whose start page cannot be had is to fail before long. */
+  private withPatience(page: PageResult): PageResult {
+    if (!page.retryable || page.rule !== ROBOTS_UNREADABLE) return page;
+    if (this.state.kind === 'crawl' && page.item === SEED_ITEM) return { ...page, rule: 'SCRAPE_SITE_ERROR' };
+    return isOutOfPatience(this.state, this.ctx) ? { ...page, outcome: 'robots', rule: null, retryable: false } : page;
+  }
+}
+
+function isOutOfPatience({ createdMs }: JobState, { wallMs }: TurnContext): boolean {
+  return wallMs - createdMs > ROBOTS_PATIENCE_MS;
 }
 
 function noteResult(live: LiveLane | undefined, page: PageResult): void {
@@ -311,6 +359,8 @@ class JobTurn {
     this.admit();
     for (const { body } of batch) this.apply(body);
     this.checkLanes();
+    if (this.state.phase === 'running') this.leaveLostHosts();
+    bringBack(this.memory, this.ctx.now);
     if (this.state.phase === 'running' && this.ctx.wallMs - this.state.createdMs > MAX_LIFE_MS) this.expire();
     if (this.state.phase === 'running' && this.rules.isDone(this.state)) finish(this.state);
     if (this.state.phase === 'running') this.effects.push(...this.kickoff.ask());
@@ -350,9 +400,9 @@ class JobTurn {
   private settle(entry: Settled): void {
     this.changed = true;
     const { state, memory, options, answers } = this;
-    this.pauseHost(entry);
     this.learnEngine(entry);
-    this.effects.push(...settle(state, memory, entry, answers.admitted, options));
+    noteTrouble(state, entry.row.host, entry.page);
+    this.effects.push(...settle(state, memory, entry, answers.admitted, { ...options, now: this.ctx.now }));
   }
 
   private exclude(excluded: ExcludedLinks | null, parent: number | null): void {
@@ -361,12 +411,31 @@ class JobTurn {
     this.effects.push(...leaveOut(this.state, this.memory, excluded, parent));
   }
 
-  /** A host that asked for time gets it at once, before its pool's next Grant says so. */
-  private pauseHost({ page, row }: Settled): void {
-    if (!page.retryable || page.retryAfterMs === null) return;
+  /** A lane that met nothing but trouble: its host gets time at once, before its pool's next Grant says so. */
+  private holdHost({ row }: LiveLane, { reason, retryMs = 0 }: LaneEnd): void {
+    if (reason !== 'penalty' || retryMs <= 0) return;
     const view = this.memory.hosts.get(row.host) ?? { ...UNKNOWN_HOST };
-    view.pauseUntil = Math.max(view.pauseUntil, this.ctx.now + page.retryAfterMs);
+    view.holdUntil = Math.max(view.holdUntil, this.ctx.now + retryMs);
     this.memory.hosts.set(row.host, view);
+  }
+
+  /** What is ready on hosts that have been down for too long ends, in portions. */
+  private leaveLostHosts(): void {
+    let left = GIVEN_UP_PER_TURN;
+    for (const [host, { givenUp }] of this.memory.hosts) {
+      if (!givenUp || left === 0) continue;
+      const rows = takeAny(this.memory, host, left);
+      left -= rows.length;
+      for (const row of rows) this.leave(row);
+    }
+  }
+
+  /** The unit of the limit goes to a URL that can be had. */
+  private leave(row: FrontierRow): void {
+    this.state.ready -= 1;
+    const message = `${row.host} has given no good answer for long`;
+    const page = { ...failedResult(row, row.attempt), rule: HOST_DOWN, message };
+    this.endWith(row, page, { ...this.options, limitCountsFailed: false });
   }
 
   private learnEngine({ page, row }: Settled): void {
@@ -449,10 +518,11 @@ class JobTurn {
     const live = this.memory.lanes.get(end.lane);
     if (live === undefined) return;
     this.noteDelay(end);
+    this.holdHost(live, end);
     this.dispatch.learnPace(live, end.ranMs);
     this.dropLane(live, end.ranMs, end.reason === 'refused');
     this.takeBack(end, live);
-    for (const item of live.left) this.release(item, false);
+    for (const item of live.left) this.handBackItem(item, end);
   }
 
   /**
@@ -481,22 +551,48 @@ class JobTurn {
     this.effects.push({ t: 'row', row: { op: 'lane.delete', jobNo: this.state.jobNo, lane: live.row.lane } });
   }
 
+  private handBackItem(item: number, { robotsUnreadable = false, retryMs }: LaneEnd): void {
+    const found = this.memory.inflight.get(item);
+    if (!robotsUnreadable || found === undefined) return this.release(item, false);
+    this.endFlight(item);
+    if (this.state.phase !== 'running') return;
+    const { row } = found;
+    if (!isOutOfPatience(this.state, this.ctx)) return this.putBack(row, untried(row, retryMs));
+    this.endWith(row, { ...failedResult(row, row.attempt), outcome: 'robots', rule: null });
+  }
+
   /** An item without a result goes back; one that was running when its lane died has spent an attempt. */
   private release(item: number, spent: boolean): void {
-    const { state, memory } = this;
-    const found = memory.inflight.get(item);
+    const found = this.memory.inflight.get(item);
     if (found === undefined) return;
-    memory.inflight.delete(item);
-    state.inflight -= 1;
-    this.changed = true;
-    const attempt = found.row.attempt + (spent ? 1 : 0);
-    if (state.phase !== 'running') return;
-    if (attempt < MAX_ATTEMPTS) {
-      this.effects.push(...putBack(state, memory, { row: found.row }, attempt));
-      return;
+    this.endFlight(item);
+    const { row } = found;
+    const attempt = row.attempt + (spent ? 1 : 0);
+    if (this.state.phase !== 'running') return;
+    if (attempt < MAX_STRIKES) {
+      const tries = (row.tries ?? 0) + (spent ? 1 : 0);
+      return this.putBack(row, { attempt, tries, waitMs: 0, rule: null });
     }
+    this.endWith(row, failedResult(row, attempt));
+  }
+
+  private endFlight(item: number): void {
+    this.memory.inflight.delete(item);
+    this.state.inflight -= 1;
+    this.changed = true;
+  }
+
+  private putBack(row: FrontierRow, again: Again): void {
+    this.effects.push(...putBack(this.state, this.memory, row, again, this.ctx.now));
+  }
+
+  /** The end of an item that no lane has any more. */
+  private endWith(row: FrontierRow, page: PageResult, options = this.options): void {
+    const { state, memory, ctx } = this;
     state.inflight += 1;
-    this.effects.push(...settle(state, memory, lostPage(found.row, attempt), new Set(), this.options));
+    this.changed = true;
+    const entry = { page, row, redirectItem: null, again: null };
+    this.effects.push(...settle(state, memory, entry, new Set(), { ...options, now: ctx.now }));
   }
 
   private checkLanes(): void {
@@ -530,8 +626,9 @@ class JobTurn {
   private close(before: JobState['status']): void {
     const { state, memory, ctx } = this;
     const ended = before === 'scraping' && state.status !== 'scraping';
+    if (noteHosts(state, memory, ctx.wallMs)) this.changed = true;
     if (ended || (this.changed && state.status === 'scraping'))
-      this.effects.push(jobRow(state, ended), ...billRows(state));
+      this.effects.push(jobRow(state, ended, ctx.wallMs), ...billRows(state));
     if (ended || this.changed || memory.progressDue) this.effects.push(...progress(state, memory, ctx.now, ended));
     this.effects.push(...tellListener(state, memory, ctx.now, ended));
     if (state.phase !== 'closing') return;
@@ -558,8 +655,14 @@ class JobTurn {
     const due = [...memory.lanes.values()].map((live) => live.deadlineAt);
     for (const repeat of memory.repeats.values()) due.push(repeat.at);
     if (state.phase === 'running' && !state.paused) for (const kick of memory.kicks.values()) due.push(kick.at);
-    for (const [host, view] of memory.hosts)
-      if (view.pauseUntil > ctx.now && memory.window.has(host)) due.push(view.pauseUntil);
+    const isRunning = state.phase === 'running';
+    for (const [host, view] of memory.hosts) {
+      if (isRunning && view.givenUp && (memory.window.has(host) || memory.waitingOn.has(host))) due.push(ctx.now);
+      const restUntil = Math.max(view.pauseUntil, view.holdUntil);
+      if (restUntil > ctx.now && memory.window.has(host)) due.push(restUntil);
+    }
+    const back = nextBack(memory);
+    if (isRunning && back !== null) due.push(back);
     if (memory.nextStartAt > ctx.now) due.push(memory.nextStartAt);
     if (memory.progressDue) due.push(memory.progressAt);
     if (hasUntoldPages(state)) due.push(memory.tellAt);
@@ -579,8 +682,8 @@ function rowOfCandidate(candidate: Candidate): FrontierRow {
   return { depth, item, host, url, h, parent, attempt: 0, st: 0, browser: false };
 }
 
-function lostPage(row: FrontierRow, attempt: number): Settled {
-  const page: PageResult = {
+function failedResult(row: FrontierRow, attempt: number): PageResult {
+  return {
     item: row.item,
     attempt,
     depth: row.depth,
@@ -603,5 +706,4 @@ function lostPage(row: FrontierRow, attempt: number): Settled {
     outlinks: [],
     excluded: null,
   };
-  return { page, row, redirectItem: null };
 }

@@ -7,6 +7,7 @@ import type {
   CrawlSpec,
   Fingerprint,
   FrontierRow,
+  HostState,
   PageJobKind,
   JobNo,
   JobStatus,
@@ -20,6 +21,7 @@ import type { Claim } from '@troupe/politeness';
 import { createClaim } from '@troupe/politeness';
 import { FingerprintSet } from '@troupe/frontier';
 import { BrowserNeed } from './browser-need.js';
+import type { SlowHost } from './slow-hosts.js';
 import type { TurnScratch } from './turn-scratch.js';
 
 /**
@@ -95,6 +97,8 @@ export interface JobState {
   history?: { after: Fingerprint | null; isOver: boolean };
   /** Newest ordinal that the listener was told of; -1 = not even the start. Unused while nobody listens. */
   told: number;
+  /** Hosts that are or were slowed, paused, held or down while it ran; absent: none. */
+  slow?: Record<string, SlowHost>;
 }
 
 export const SEED_ITEM = 1;
@@ -164,7 +168,17 @@ export interface Repeat {
 
 /** What is known of a host besides the claim on its slots. */
 export interface HostView {
+  /** Its pool has told it to rest so long. */
   pauseUntil: number;
+  /** A lane of this job met nothing but trouble: none starts before, whatever the pool may know. */
+  holdUntil: number;
+  state: HostState;
+  /** When its rate was last cut for 429s; null: not lately. */
+  limitedAt: number | null;
+  /** Nothing that is ready on it will be fetched any more. */
+  givenUp: boolean;
+  /** It answers some URLs and fails others, for long. */
+  deaf: boolean;
   gapMs: number;
   /** What a page of it takes to fetch, as its pool has heard; null: unknown. */
   meanMs: number | null;
@@ -172,12 +186,32 @@ export interface HostView {
   paceMs: number | null;
 }
 
-export const UNKNOWN_HOST: Readonly<HostView> = { pauseUntil: 0, gapMs: 0, meanMs: null, paceMs: null };
+export const UNKNOWN_HOST: Readonly<HostView> = {
+  pauseUntil: 0,
+  holdUntil: 0,
+  state: 'open',
+  limitedAt: null,
+  givenUp: false,
+  deaf: false,
+  gapMs: 0,
+  meanMs: null,
+  paceMs: null,
+};
+
+/** No lane may start there now. */
+export function isAtRest(view: Readonly<HostView> | undefined, now: number): boolean {
+  if (view === undefined) return false;
+  return view.state === 'down' || view.state === 'held' || view.pauseUntil > now || view.holdUntil > now;
+}
 
 export class JobMemory {
   /** Undispatched rows by host, each in frontier order; hosts in round-robin order. */
   readonly window = new Map<string, FrontierRow[]>();
   windowSize = 0;
+  /** Ready rows that wait for their next try, by item, and when that may be. Not in the window: nobody stands behind them. */
+  readonly waiting = new Map<number, { row: FrontierRow; until: number }>();
+  /** How many of them are of a host. */
+  readonly waitingOn = new Map<string, number>();
   /** How many of them only a fetcher with a browser may have, by host. */
   readonly browserRows = new Map<string, number>();
   readonly browserNeed = new BrowserNeed();

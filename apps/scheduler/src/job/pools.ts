@@ -2,7 +2,7 @@
 import { actorKey, type ActorKey, type Demand, type Grant } from '@troupe/contracts';
 import type { Effect } from '@troupe/actors';
 import { applyGrant, createClaim, demandFor, setWant, type Claim, type ClaimRules } from '@troupe/politeness';
-import { UNKNOWN_HOST, type JobMemory, type JobState } from './job.state.js';
+import { UNKNOWN_HOST, type HostView, type JobMemory, type JobState } from './job.state.js';
 
 const UNMET_MS = 2_000;
 const UNMET_MAX_MS = 30_000;
@@ -55,12 +55,26 @@ export class Pools {
   private note(grant: Grant, claim: Claim): void {
     if (grant.pool !== poolOfTeam(this.state)) {
       const host = grant.pool.slice('domain/'.length);
-      const { gapMs, meanMs, pauseMs } = grant;
-      const { paceMs } = this.memory.hosts.get(host) ?? UNKNOWN_HOST;
-      this.memory.hosts.set(host, { gapMs, meanMs, paceMs, pauseUntil: this.now + pauseMs });
+      this.memory.hosts.set(host, this.viewOf(grant, this.memory.hosts.get(host) ?? UNKNOWN_HOST));
     }
     const repeat = this.memory.repeats.get(grant.pool);
     if (repeat !== undefined && claim.held.length >= claim.want) repeat.at = this.now + KEEP_ALIVE_MS;
+  }
+
+  /** A host that is open again after all is not held any longer, whatever a lane has met before. */
+  private viewOf(grant: Grant, { paceMs, holdUntil, state: before }: Readonly<HostView>): HostView {
+    const { gapMs, meanMs, pauseMs, state = 'open', limitedMs = null, givenUp = false, deaf = false } = grant;
+    return {
+      gapMs,
+      meanMs,
+      paceMs,
+      pauseUntil: this.now + pauseMs,
+      holdUntil: state === 'open' && before !== 'open' ? 0 : holdUntil,
+      state,
+      limitedAt: limitedMs === null ? null : this.now - limitedMs,
+      givenUp,
+      deaf,
+    };
   }
 
   /** Sets the wish; answers with a Demand when it changed, when holdings changed, or when it is time to repeat. */
@@ -76,8 +90,12 @@ export class Pools {
   }
 
   forget(pool: ActorKey): void {
+    const host = pool.slice('domain/'.length);
     this.memory.repeats.delete(pool);
-    delete this.state.hosts[pool.slice('domain/'.length)];
+    delete this.state.hosts[host];
+    // Nobody tells the job of it any more: when it comes back it asks anew.
+    const view = this.memory.hosts.get(host);
+    if (view !== undefined) Object.assign(view, { state: 'open', givenUp: false, deaf: false, limitedAt: null });
   }
 
   private demandMessage(pool: ActorKey, claim: Claim): Demand {

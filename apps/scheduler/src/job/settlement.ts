@@ -1,13 +1,15 @@
 /** Ends items: every admitted URL ends once, with one outcome, and counters change in the same turn as the rows. */
-import { COUNTED_OUTCOMES, scrapeIdOf, type Outcome, type PageResult } from '@troupe/contracts';
+import { COUNTED_OUTCOMES, scrapeIdOf, type FrontierRow, type Outcome, type PageResult } from '@troupe/contracts';
 import type { Effect } from '@troupe/actors';
 import { leaveOut } from './exclusion.js';
-import { unshiftReady } from './frontier-window.js';
+import { setAside, unshiftReady } from './frontier-window.js';
 import { SEED_ITEM, type JobMemory, type JobState } from './job.state.js';
+import type { Again } from './tries.js';
 import type { Settled } from './turn-scratch.js';
 import { isChild } from './webhook-notice.js';
 
-export const MAX_ATTEMPTS = 3;
+/** Of an item whose host was down too long. */
+export const HOST_DOWN = 'host-down';
 const MAX_REASON_CHARS = 500;
 
 export interface SettleOptions {
@@ -21,11 +23,11 @@ export function settle(
   memory: JobMemory,
   entry: Settled,
   admitted: ReadonlySet<number>,
-  options: SettleOptions,
+  options: SettleOptions & { now: number },
 ): Effect[] {
   const { page, row } = entry;
   state.inflight -= 1;
-  if (page.retryable && page.attempt < MAX_ATTEMPTS) return putBack(state, memory, entry, page.attempt);
+  if (entry.again !== null) return putBack(state, memory, row, entry.again, options.now);
   const raced = entry.redirectItem !== null && !admitted.has(entry.redirectItem);
   const outcome: Outcome = raced ? 'redirected' : page.outcome;
   const rule = raced ? page.finalUrl : page.rule;
@@ -38,14 +40,22 @@ export function settle(
   ];
 }
 
-/** Back into the frontier: a transport failure with attempts left, or an item that its lane never started. */
-export function putBack(state: JobState, memory: JobMemory, entry: Pick<Settled, 'row'>, attempt: number): Effect[] {
-  const row = { ...entry.row, attempt, st: 0 as const };
+/** Back into the frontier: a failure with tries left, or an item that its lane never started. */
+export function putBack(
+  state: JobState,
+  memory: JobMemory,
+  { waitMs: _, ...known }: FrontierRow,
+  { attempt, tries, waitMs, rule }: Again,
+  now: number,
+): Effect[] {
+  const row: FrontierRow = { ...known, attempt, tries, st: 0 };
   const { jobNo } = state;
   const { depth, item, browser } = row;
   state.ready += 1;
-  unshiftReady(memory, row);
-  return [{ t: 'row', row: { op: 'frontier.mark', jobNo, depth, item, st: 0, attempt, browser } }];
+  if (waitMs > 0) setAside(memory, row, now + waitMs);
+  else unshiftReady(memory, row);
+  const wait = waitMs > 0 ? { waitMs, rule } : {};
+  return [{ t: 'row', row: { op: 'frontier.mark', jobNo, depth, item, st: 0, attempt, browser, tries, ...wait } }];
 }
 
 function noteLoss(state: JobState, page: PageResult, outcome: Outcome): void {
@@ -89,10 +99,15 @@ function close(
         bytes: page.bytes,
         ms: page.ms,
         engine: page.engine,
-        attempts: page.attempt,
+        attempts: attemptsOf(row, page),
       },
     },
   ];
+}
+
+/** Tries that were made; what was given up was not tried once more. */
+function attemptsOf({ tries = 0 }: FrontierRow, { attempt, rule }: PageResult): number {
+  return rule === HOST_DOWN ? tries : Math.max(attempt, tries + 1);
 }
 
 function stored(state: JobState, page: PageResult, outcome: Outcome): Effect[] {
@@ -107,7 +122,7 @@ function stored(state: JobState, page: PageResult, outcome: Outcome): Effect[] {
           jobNo,
           id: scrapeIdOf(jobNo, page.item),
           url: page.url,
-          code: page.rule ?? 'UNKNOWN_ERROR',
+          code: page.rule === HOST_DOWN ? 'SCRAPE_SITE_ERROR' : (page.rule ?? 'UNKNOWN_ERROR'),
           message: page.message ?? '',
         },
       },

@@ -1,4 +1,5 @@
 /** What `plan` found out and `finish` needs: results that count, and what each candidate stands for. */
+import type { Again } from './tries.js';
 import type { Candidate, ExcludedLinks, FrontierRow, PageResult, SitemapChunk, PageJobStart } from '@troupe/contracts';
 
 export interface Settled {
@@ -6,6 +7,8 @@ export interface Settled {
   row: FrontierRow;
   /** Item number of the candidate that stands for the page's redirect target, null without a redirect. */
   redirectItem: number | null;
+  /** null: the item ends with this result. */
+  again: Again | null;
 }
 
 export class TurnScratch {

@@ -5,8 +5,10 @@ import type { ActorKey } from '@troupe/contracts';
 
 export class PoolTurns<S> {
   now = 1_000_000;
-  readonly state: S;
+  state: S;
   private gen = 0;
+  private wallMs = 1_764_000_000_000;
+  private seenNow = this.now;
   private v = 0;
 
   constructor(
@@ -18,7 +20,9 @@ export class PoolTurns<S> {
 
   turn(...bodies: (ActorMessage | { type: 'Timer'; name: string })[]): Effect[] {
     const batch = bodies.map((body) => ({ from: 'w/x', body }) as Incoming);
-    const ctx = { now: this.now, wallMs: this.now, nextGen: () => ++this.gen };
+    this.wallMs += this.now - this.seenNow;
+    this.seenNow = this.now;
+    const ctx = { now: this.now, wallMs: this.wallMs, nextGen: () => ++this.gen };
     return this.def.finish(
       { key: this.key, state: this.state, memory: null },
       batch,
@@ -33,6 +37,28 @@ export class PoolTurns<S> {
       this.now += 30_000;
       this.turn({ type: 'Timer', name: 'check' });
     }
+  }
+
+  /** Its own timer until then, with something else at each step; what came of it. */
+  wait(ms: number, timer: string, more: () => ActorMessage): Effect[] {
+    const effects: Effect[] = [];
+    for (const end = this.now + ms; this.now < end;) {
+      this.now = Math.min(end, this.now + 30_000);
+      effects.push(...this.turn(more(), { type: 'Timer', name: timer }));
+    }
+    return effects;
+  }
+
+  /** Another process owns it from here on, with a clock of its own. */
+  moveTo(now: number): void {
+    this.gen = Math.floor(this.gen / 2 ** 32 + 1) * 2 ** 32;
+    this.now = now;
+    this.seenNow = now;
+  }
+
+  /** A message has come to an actor that had ended. */
+  startAnew(): void {
+    this.state = this.def.init(this.key, JSON.parse(JSON.stringify(this.state)) as S);
   }
 
   get isOver(): boolean {

@@ -1,5 +1,12 @@
 /** The transport side of a simulation: loses, repeats and reorders, and never tells. */
-import { partitionOf, type Envelope, type WorkClass, type WorkMessage, type WorkPriority } from '@troupe/contracts';
+import {
+  partitionOf,
+  type Envelope,
+  type HostVerdict,
+  type WorkClass,
+  type WorkMessage,
+  type WorkPriority,
+} from '@troupe/contracts';
 import type { Clock } from '../clock.js';
 import type { Bus, Delivery, Mailbox } from '../ports.js';
 import { FencedError } from '../ports.js';
@@ -31,6 +38,8 @@ export class SimBus implements Bus {
   private readonly streams = new Map<number, Stored[]>();
   private readonly mailboxes = new Map<number, SimMailbox>();
   readonly work: WorkItem[] = [];
+  /** What fetchers see of hosts. */
+  readonly verdicts = new Map<string, HostVerdict>();
   /** Ids the stream has seen: it takes each once (`Nats-Msg-Id`). */
   readonly publishedWork = new Set<string>();
   wiped = false;
@@ -80,6 +89,10 @@ export class SimBus implements Bus {
 
   notify(subject: string, msg: unknown): void {
     this.onNotify(subject, msg);
+  }
+
+  tell(host: string, verdict: HostVerdict): void {
+    this.verdicts.set(host, verdict);
   }
 
   openMailbox(part: number, epoch: number): Promise<Mailbox> {

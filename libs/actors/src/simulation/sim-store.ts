@@ -84,6 +84,8 @@ export class SimStore implements ActorStore {
   /** Every work row that was ever committed, as `o.<part>.<id>`. */
   readonly owedWork = new Set<string>();
   private readonly cursors = new Map<string, number>();
+  /** When items that were marked may be tried again. */
+  private readonly waits = new Map<string, number>();
   private readonly epochs = new Map<number, number>();
   private readonly owners = new Map<number, { takenAt: number; released: boolean; lost: number }>();
   private readonly marks = new Map<number, Map<ActorKey, number>>();
@@ -189,7 +191,10 @@ export class SimStore implements ActorStore {
 
   loadJobMemory(jobNo: JobNo, readyLimit: number, history?: HistoryRange): Promise<JobMemory> {
     const tables = this.job(jobNo);
-    const rows = [...tables.frontier.values()].map((row) => ({ ...row }));
+    const rows = [...tables.frontier.values()].map((row) => ({
+      ...row,
+      waitMs: Math.max(0, (this.waits.get(`${jobNo} ${row.item}`) ?? 0) - this.clock.now()),
+    }));
     return Promise.resolve({
       lanes: [...tables.lanes.values()].map((lane) => structuredCloneRow(lane)),
       running: rows.filter((row) => row.st === 1),
@@ -378,6 +383,8 @@ export class SimStore implements ActorStore {
         found.st = row.st;
         found.attempt = row.attempt;
         found.browser = row.browser;
+        found.tries = row.tries ?? 0;
+        this.waits.set(`${row.jobNo} ${row.item}`, this.clock.now() + (row.waitMs ?? 0));
         return;
       }
       case 'frontier.delete':
@@ -414,6 +421,7 @@ export class SimStore implements ActorStore {
         for (const tables of this.jobs.values()) tables.commands.delete(row.id);
         return;
       case 'excluded.insert':
+      case 'host.upsert':
       case 'scrape.insert':
       case 'delivery.attempt':
       case 'delivery.end':

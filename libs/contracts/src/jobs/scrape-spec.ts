@@ -1,4 +1,5 @@
 /** What a page should become. The core's own words: no optionals, no defaults, no wire version. */
+import { TroupeError } from '../errors.js';
 import type { JsonSchema, ModelFormat } from './model-spec.js';
 
 export type Format =
@@ -96,6 +97,8 @@ export interface CacheSpec {
   /** An entry at least this old must exist, no request is made; null: a page that is not in the cache is fetched. */
   minAgeMs: number | null;
   store: boolean;
+  /** A site's word that the source of a page has not changed stands for what scripts made of it. @default it does not */
+  revalidate?: 'source';
 }
 
 /** Comparison with the newest earlier scrape of the same team, URL and tag (spec/formats.md). */
@@ -168,6 +171,21 @@ export const PLAIN_PAGE: Pick<
 /** Its caller wants what only a browser does; any other page is asked for without one first. */
 export function asksForBrowser({ engine, waitForMs }: Pick<ScrapeSpec, 'engine' | 'waitForMs'>): boolean {
   return engine !== 'auto' || waitForMs > 0;
+}
+
+/** Actions that look without touching. */
+const HARMLESS: ReadonlySet<Action['type']> = new Set(['wait', 'scroll', 'screenshot', 'scrape', 'pdf']);
+
+/** It may be done twice unseen: none of its actions may change something at the site. */
+export function isRepeatable({ actions }: Pick<ScrapeSpec, 'actions'>): boolean {
+  return actions.every(({ type }) => HARMLESS.has(type));
+}
+
+/** Of a scrape that may not be done twice: the process that did it is gone. */
+export function actionsLost(): TroupeError {
+  const text =
+    'The process that performed the actions has died: some of them may have been performed. They were not repeated; ask again if they may be';
+  return new TroupeError('SCRAPE_ACTION_ERROR', text, { retryable: true });
 }
 
 /** A scrape of which nothing special is asked: the whole page, by whatever engine gets it. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { isUuid } from '../ids.js';
-import { endEventOf, placeOf, webhookIdOf } from './webhook-spec.js';
+import { endEventOf, placeOf, webhookIdOf, meansEvent } from './webhook-spec.js';
 
 describe('webhookIdOf', () => {
   it('is the UUIDv5 of RFC 9562: the DNS name space and www.example.com give the known value', () => {
@@ -31,4 +31,16 @@ describe('placeOf', () => {
     expect(places.map((_, eventNo) => placeOf(eventNo, ends))).toEqual(places);
     expect(placeOf(7, [])).toEqual(page(7));
   });
+});
+
+describe('a word of a list of events', () => {
+  it.each(['monitor.check.completed', 'check.completed', 'completed'])('%s means monitor.check.completed', (word) => {
+    expect(meansEvent(word, 'monitor.check.completed')).toBe(true);
+  });
+
+  it.each(['monitor', 'check', 'monitor.check', 'leted', 'crawl.completed'])('%s does not', (word) => {
+    expect(meansEvent(word, 'monitor.check.completed')).toBe(false);
+  });
+
+  it.each(['crawl.page', 'page'])('%s means crawl.page', (word) => expect(meansEvent(word, 'crawl.page')).toBe(true));
 });

@@ -43,6 +43,12 @@ export const WEBHOOK_SUBJECTS: Record<JobKind, string> = {
   agent: 'agent',
 };
 
+/** Whether a word of a list means an event: its full name, or the last one or two parts of it. */
+export function meansEvent(word: string, fullName: string): boolean {
+  const parts = fullName.split('.');
+  return [parts.length, 2, 1].some((count) => word === parts.slice(-count).join('.'));
+}
+
 /**
  * Events of a job are numbered in their order: 0 is its start, its pages follow by ordinal, then comes its end. A completed
  * batch that is appended to goes on with further pages and another end. So an event's number follows from the counts of

@@ -5,6 +5,7 @@ import type { ExcludedLinks, Outlink } from '../convert.js';
 import type { BatchSpec, CrawlSpec } from '../jobs/crawl-spec.js';
 import type { JobKind } from '../jobs/job.js';
 import type { JobEnd, WebhookSpec } from '../jobs/webhook-spec.js';
+import type { HostState, HostTrouble } from '../hosts.js';
 import type { Outcome } from '../outcomes.js';
 import type { Span } from '../spans.js';
 import type { TraceParent } from '../tracing.js';
@@ -83,7 +84,7 @@ export interface PageResult {
   attempt: number;
   depth: number;
   outcome: Outcome;
-  /** Error code of `failed`; scope rule or target URL of dropped outcomes. */
+  /** Error code of `failed`; scope rule or target URL of dropped outcomes; `REVALIDATED` or nothing of `ok`. */
   rule: string | null;
   message: string | null;
   statusCode: number;
@@ -130,6 +131,10 @@ export interface LaneEnd {
   unrun: number[];
   /** @default none */
   browser?: number[];
+  /** With `penalty`: no lane of this host before this many ms from receipt. @default 0 */
+  retryMs?: number;
+  /** With `penalty`: nobody knows what robots.txt of the host says, so its items wait. @default false */
+  robotsUnreadable?: boolean;
   pages: PageResult[];
 }
 
@@ -155,7 +160,11 @@ export interface RobotsDone {
   host: string;
   /** HTTP status of robots.txt, 0 when it could not be fetched. */
   status: number;
+  /** The answer says what the host wants; otherwise the last known delay holds and the file is asked for again. @default true */
+  ok?: boolean;
   crawlDelayMs: number | null;
+  /** Of an answer that is not `ok`: Retry-After in ms. @default null */
+  retryAfterMs?: number | null;
   sitemaps: string[];
   error: { code: ErrorCode; message: string } | null;
 }
@@ -195,23 +204,37 @@ export interface Grant {
   gapMs: number;
   /** Mean duration of one page on this host, for the size of lanes; null = unknown. */
   meanMs: number | null;
-  /** Host is under penalty: no lane before this many ms from receipt. */
+  /** Host rests: no lane before this many ms from receipt. */
   pauseMs: number;
+  /** Domain only: how the host is treated. @default open */
+  state?: HostState;
+  /** Domain only: ms since the rate was last cut for 429s, null = not lately. */
+  limitedMs?: number | null;
+  /** Domain only: the host was down so long that its URLs are given up. @default false */
+  givenUp?: boolean;
+  /** Domain only: the host answers some URLs and fails others for long: tries are spread (30 s, 120 s). @default false */
+  deaf?: boolean;
 }
 
-/** Seen by a fetcher on a host since its last report. Advisory. */
+/** Seen by a fetcher on a host since its last report. Lossy: nothing is repeated. */
 export interface HostFeedback {
   type: 'HostFeedback';
   host: string;
-  /** Clean answers and their mean duration. */
+  /** Clean answers (any status but 429 and 503) and their mean duration. */
   ok: number;
   meanMs: number;
-  rateLimited: number;
-  unavailable: number;
-  refused: number;
-  timeouts: number;
-  /** Largest Retry-After seen, ms. */
-  retryMs: number | null;
+  /** One of the URLs that answered: what a probe may ask for. Absent for zero data retention and when there is none. */
+  okUrl?: string;
+  /** At most `MAX_TROUBLES`, in the order in which they were seen. */
+  troubles: HostTrouble[];
+  /** A probe of a host that is down has ended: whether it was clean. Its answer is not among the others. */
+  probe?: { clean: boolean };
+}
+
+/** An operator's command: verdicts, votes and pauses of the host are forgotten, its rate is its settings' again. */
+export interface HostRelease {
+  type: 'HostRelease';
+  host: string;
 }
 
 /** Credits of one sync scrape. Natural key: scrape id. */
@@ -276,7 +299,7 @@ export type JobMessage =
   PageJobStart | Append | Pause | Cancel | LaneStarted | PagesDone | LaneEnd | SitemapChunk | RobotsDone | Grant;
 /** To `extract` and `agent` actors; `JobEvent` comes from the jobs that fetch pages for them. */
 export type ModelJobMessage = ModelJobStart | Cancel | JobEvent | ModelDone | ModelBusy;
-export type DomainMessage = Demand | HostFeedback | RobotsDone;
+export type DomainMessage = Demand | HostFeedback | HostRelease | RobotsDone;
 export type TeamMessage = Demand | ScrapeUsage;
 export type ActorMessage = JobMessage | ModelJobMessage | DomainMessage | TeamMessage | DeliveryMessage;
 
@@ -287,6 +310,8 @@ export interface JobProgress {
   total: number;
   completed: number;
   ord: number;
+  /** As in the job's row. @default none */
+  slowHosts?: string[];
 }
 
 /** Several messages of one worker to one actor in one piece of mail; each keeps its own identity class. */

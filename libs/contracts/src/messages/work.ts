@@ -74,6 +74,8 @@ export type Kick =
       /** As in `Lane`; absent when a host asks. */
       pauseV?: number;
     }
+  /** One request that finds out whether a host that was down answers again; told to its actor by `HostFeedback.probe`. */
+  | { type: 'Kick'; task: 'probe'; actor: ActorKey; host: string; url: string; pauseV?: undefined }
   | {
       type: 'Kick';
       task: 'sitemap';
@@ -126,6 +128,8 @@ export interface FetchRequest {
   metadata: Record<string, unknown>;
   /** Keys of the only hosts that the page and its redirects may be of; `www.` makes no difference. @default any */
   onlyHosts?: string[];
+  /** The fetcher that hands the page over, and with it what others wait for. @default nobody does */
+  flight?: string;
 }
 
 export type FetchReply =

@@ -150,12 +150,12 @@ describe('an article of a feed', () => {
       <item><link>https://example.com/b</link><media:group><media:title>Image</media:title></media:group></item>
       <item><link>https://example.com/c</link><title><![CDATA[Third]]></title></item></channel></rss>`;
     expect(read(text).items).toEqual([
-      { type: 'url', loc: 'https://example.com/a', title: 'First & foremost' },
-      { type: 'url', loc: 'https://example.com/b' },
-      { type: 'url', loc: 'https://example.com/c', title: 'Third' },
+      { type: 'url', loc: 'https://example.com/a', inFeed: true, title: 'First & foremost' },
+      { type: 'url', loc: 'https://example.com/b', inFeed: true },
+      { type: 'url', loc: 'https://example.com/c', inFeed: true, title: 'Third' },
     ]);
     const atom = `<feed><entry><link href="https://example.com/a"/><title type="html">One</title></entry></feed>`;
-    expect(read(atom).items).toEqual([{ type: 'url', loc: 'https://example.com/a', title: 'One' }]);
+    expect(read(atom).items).toEqual([{ type: 'url', loc: 'https://example.com/a', inFeed: true, title: 'One' }]);
   });
 
   it('is not told when the feed ends in its middle', () => {

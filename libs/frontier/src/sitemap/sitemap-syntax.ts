@@ -8,6 +8,8 @@ export interface SitemapItem {
   type: 'url' | 'sitemap';
   /** As written, trimmed; not yet resolved or canonical. */
   loc: string;
+  /** An article of a feed, whose address may be relative to the feed; those of sitemaps must be absolute. */
+  inFeed?: true;
   /** What a feed calls the article, where it does. */
   title?: string;
 }

@@ -91,7 +91,7 @@ export class XmlSitemapReader implements SitemapSyntax {
 
   private reportArticle(): void {
     const { locs, title } = this.article;
-    for (const loc of locs) this.report({ type: 'url', loc, ...(title === '' ? {} : { title }) });
+    for (const loc of locs) this.report({ type: 'url', loc, inFeed: true, ...(title === '' ? {} : { title }) });
     this.article = { locs: [], title: '' };
   }
 

@@ -88,7 +88,8 @@ const ACTIVATE = `WITH asked AS (SELECT * FROM unnest($1::text[], $2::text[], $3
     RETURNING a.key, a.epoch, a.rev, a.state, a.terminal, (extract(epoch FROM now() - a.updated_at) * 1000)::float8)
   SELECT *, 0::float8 AS age FROM fresh UNION ALL SELECT * FROM claimed`;
 
-const FRONTIER_COLUMNS = 'f.depth, f.seq, f.host, f.url, f.h, f.from_item, f.attempt, f.st, f.browser';
+const FRONTIER_COLUMNS = `f.depth, f.seq, f.host, f.url, f.h, f.from_item, f.attempt, f.st, f.browser, f.tries,
+  greatest(0, extract(epoch FROM f.not_before - now()) * 1000)::float8 AS wait_ms`;
 
 const LOAD_LANES = `SELECT lane, host, slot, slot_gen, token, token_gen, items, depths, run FROM lane WHERE job_no = $1 ORDER BY lane`;
 
@@ -124,6 +125,8 @@ interface FrontierRecord {
   attempt: number;
   st: 0 | 1;
   browser: boolean;
+  tries: number;
+  wait_ms: number | null;
 }
 
 interface OutboxRecord {
@@ -413,5 +416,7 @@ function toFrontierRow(row: FrontierRecord): FrontierRow {
     attempt: row.attempt,
     st: row.st,
     browser: row.browser,
+    tries: row.tries,
+    waitMs: row.wait_ms || null,
   };
 }

@@ -51,11 +51,22 @@ type Statements = { [K in RowOp['op']]: (terms: ResultTerms) => BulkStatement<Op
 const STATEMENTS: Statements = {
   'frontier.mark': () => ({
     name: 'frontier-mark',
-    text: `UPDATE frontier f SET st = x.st, attempt = x.attempt, browser = x.browser
-      FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::smallint[], $5::smallint[], $6::boolean[])
-        AS x(job_no, depth, seq, st, attempt, browser)
+    text: `UPDATE frontier f SET st = x.st, attempt = x.attempt, browser = x.browser, tries = x.tries, rule = x.rule,
+        not_before = now() + x.wait_ms * interval '1 millisecond'
+      FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::smallint[], $5::smallint[], $6::boolean[], $7::smallint[],
+        $8::float8[], $9::text[]) AS x(job_no, depth, seq, st, attempt, browser, tries, wait_ms, rule)
       WHERE f.job_no = x.job_no AND f.shard = 0 AND f.depth = x.depth AND f.seq = x.seq`,
-    columns: [(r) => r.jobNo, (r) => r.depth, (r) => r.item, (r) => r.st, (r) => r.attempt, (r) => r.browser],
+    columns: [
+      (r) => r.jobNo,
+      (r) => r.depth,
+      (r) => r.item,
+      (r) => r.st,
+      (r) => r.attempt,
+      (r) => r.browser,
+      (r) => r.tries ?? 0,
+      (r) => r.waitMs ?? null,
+      (r) => r.rule ?? null,
+    ],
   }),
   'frontier.delete': () => ({
     name: 'frontier-delete',
@@ -152,14 +163,14 @@ const STATEMENTS: Statements = {
     name: `job-update-${resultTtlHours}-${zeroRetentionGraceMinutes}`,
     text: `UPDATE job j SET status = CASE WHEN ${HAS_MORE_SEEDS} THEN 'scraping' ELSE x.status END,
         total = x.total + greatest(j.seeds - x.seeds, 0), completed = x.completed, credits = x.credits, error = x.error,
-        warning = x.warning, excluded = x.excluded::jsonb, tokens = coalesce(x.tokens, j.tokens),
+        warning = x.warning, excluded = x.excluded::jsonb, slow_hosts = x.slow_hosts::jsonb, tokens = coalesce(x.tokens, j.tokens),
         finished_at = CASE WHEN x.finished AND NOT (${HAS_MORE_SEEDS}) THEN now() END,
         expires_at = CASE WHEN NOT x.finished OR ${HAS_MORE_SEEDS} THEN j.expires_at
           WHEN j.zdr THEN now() + interval '${zeroRetentionGraceMinutes} minutes'
           ELSE now() + interval '${resultTtlHours} hours' END
       FROM unnest($1::bigint[], $2::text[], $3::int[], $4::int[], $5::int[], $6::text[], $7::text[], $8::boolean[], $9::int[],
-        $10::text[], $11::bigint[])
-        AS x(job_no, status, total, completed, credits, error, warning, finished, seeds, excluded, tokens)
+        $10::text[], $11::bigint[], $12::text[])
+        AS x(job_no, status, total, completed, credits, error, warning, finished, seeds, excluded, tokens, slow_hosts)
       WHERE j.job_no = x.job_no AND j.finished_at IS NULL`,
     columns: [
       (r) => r.jobNo,
@@ -173,6 +184,31 @@ const STATEMENTS: Statements = {
       (r) => r.seeds,
       (r) => storableJson(r.excluded),
       (r) => r.tokens ?? null,
+      (r) => JSON.stringify(r.slowHosts ?? []),
+    ],
+  }),
+  'host.upsert': () => ({
+    name: 'host-upsert',
+    text: `INSERT INTO host (host, state, rate, max_conn, gap_ms, since, until, plateau_rate, plateau_ms, last, updated_at)
+      SELECT host, state, rate, max_conn, gap_ms, to_timestamp(since_ms / 1000), to_timestamp(until_ms / 1000), plateau_rate,
+        plateau_ms, last::jsonb, now()
+      FROM unnest($1::text[], $2::text[], $3::float8[], $4::int[], $5::int[], $6::float8[], $7::float8[], $8::float8[],
+        $9::int[], $10::text[])
+        AS x(host, state, rate, max_conn, gap_ms, since_ms, until_ms, plateau_rate, plateau_ms, last)
+      ON CONFLICT (host) DO UPDATE SET state = EXCLUDED.state, rate = EXCLUDED.rate, max_conn = EXCLUDED.max_conn,
+        gap_ms = EXCLUDED.gap_ms, since = EXCLUDED.since, until = EXCLUDED.until, plateau_rate = EXCLUDED.plateau_rate,
+        plateau_ms = EXCLUDED.plateau_ms, last = EXCLUDED.last, updated_at = EXCLUDED.updated_at`,
+    columns: [
+      (r) => r.host,
+      (r) => r.state,
+      (r) => r.pagesPerSecond,
+      (r) => r.maxConn,
+      (r) => whole(r.gapMs),
+      (r) => r.sinceMs,
+      (r) => r.untilMs,
+      (r) => r.plateau?.pagesPerSecond ?? null,
+      (r) => whole(r.plateau?.ms ?? null),
+      (r) => storableJson(r.reasons),
     ],
   }),
   'command.delete': () => ({
@@ -249,6 +285,7 @@ const REPLACED: { [K in RowOp['op']]?: (row: Op<K>) => string } = {
   'frontier.mark': (r) => `${r.jobNo} ${r.item}`,
   'lane.started': (r) => `${r.jobNo} ${r.lane}`,
   'job.update': (r) => r.jobNo,
+  'host.upsert': (r) => r.host,
   'ledger.upsert': (r) => `${r.jobNo} ${r.team} ${r.kind}`,
 };
 

@@ -47,6 +47,11 @@ export async function recordAudit(
 export class AuditLog {
   constructor(private readonly pool: pg.Pool) {}
 
+  /** Of what changes no table. */
+  record(by: AuditAuthor, change: AuditChange): Promise<void> {
+    return recordAudit(this.pool, by, change);
+  }
+
   /** Newest first. */
   async list({ from, to, limit }: AuditQuery): Promise<AuditEntry[]> {
     const { rows } = await this.pool.query<AuditEntry>(

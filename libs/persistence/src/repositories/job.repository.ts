@@ -11,6 +11,8 @@ import {
   type CrawlSpec,
   type Envelope,
   type ExtractSpec,
+  type HostReason,
+  type HostState,
   type JobKind,
   type JobNo,
   type JobStatus,
@@ -95,6 +97,21 @@ export interface JobView {
   tokens: number;
   /** The job for which it fetches pages; null: it is a client's own. */
   parent: Uuid | null;
+  /** While it runs: its hosts that are not treated as their settings allow, worst first; null: none. */
+  throttled: ThrottledHost[] | null;
+}
+
+export interface ThrottledHost {
+  host: string;
+  state: HostState;
+  /** Page starts a second; null = unlimited. */
+  pagesPerSecond: number | null;
+  /** ISO 8601, as are all times here. */
+  since: string;
+  /** null: not known. */
+  until: string | null;
+  /** The newest; its URL is for the eyes of its team only. */
+  reason: HostReason | null;
 }
 
 /** An agent's run in the list of them. */
@@ -141,9 +158,15 @@ const PAGES = `SELECT ord, item, url, bytes, blob, inline FROM (
     WHERE job_no = $1 AND shard = 0 AND ord > $2 ORDER BY ord LIMIT $3) p
   WHERE upto <= $4 OR upto = bytes ORDER BY ord`;
 
+/** The actor of a host has the last word: what the job calls slow may be open again. */
+const THROTTLED = `SELECT jsonb_agg(jsonb_build_object('host', h.host, 'state', h.state, 'pagesPerSecond', h.rate, 'since', h.since,
+      'until', h.until, 'reason', h.last->0) ORDER BY array_position('{down,held,paused,slowed}'::text[], h.state), h.host)
+    FROM host h WHERE h.host = ANY(ARRAY(SELECT jsonb_array_elements_text(slow_hosts))) AND h.state <> 'open'`;
+
 const VIEW = `SELECT id AS job, job_no AS "jobNo", team_id AS team, kind, status, paused, total, completed,
     credits AS "creditsUsed", created_at AS "createdAt", finished_at AS "finishedAt", expires_at AS "expiresAt", error, warning,
-    origin_url AS "originUrl", options->'wire' AS "wireOptions", zdr, tokens::float8 AS tokens, parent
+    origin_url AS "originUrl", options->'wire' AS "wireOptions", zdr, tokens::float8 AS tokens, parent,
+    CASE WHEN status = 'scraping' AND slow_hosts <> '[]' THEN (${THROTTLED}) END AS throttled
   FROM job`;
 
 const FIND_JOB = `${VIEW} WHERE job_no = (SELECT r.job_no FROM job_id r WHERE r.id = $1)

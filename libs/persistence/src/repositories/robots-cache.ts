@@ -5,8 +5,8 @@ export interface CachedRobots {
   /** HTTP status, 0 when it could not be fetched. */
   status: number;
   body: Buffer;
-  /** When it was stored, by the database's clock. */
-  atMs: number;
+  /** How long ago it was stored, by the database's clock alone. */
+  ageMs: number;
   ttlS: number;
 }
 
@@ -17,7 +17,7 @@ export class RobotsCache {
   async get(host: string): Promise<CachedRobots | null> {
     const { rows } = await this.pool.query<CachedRobots>({
       name: 'robots-get',
-      text: `SELECT status, rules AS body, (extract(epoch FROM at) * 1000)::float8 AS "atMs", ttl AS "ttlS" FROM robots_cache WHERE host = $1`,
+      text: `SELECT status, rules AS body, (extract(epoch FROM now() - at) * 1000)::float8 AS "ageMs", ttl AS "ttlS" FROM robots_cache WHERE host = $1`,
       values: [host],
     });
     return rows[0] ?? null;

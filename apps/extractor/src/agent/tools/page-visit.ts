@@ -1,7 +1,9 @@
 /** One page for an agent, from a fetcher, whose address policy, blocklist and politeness hold. */
 import { randomUUID } from 'node:crypto';
 import {
+  actionsLost,
   errorFromWire,
+  isRepeatable,
   isTroupeError,
   RPC,
   type FetchReply,
@@ -55,6 +57,7 @@ export class PageVisits {
     const { head, body } = await this.calls.call<FetchReply>(RPC.fetchHttp, request, null, {
       timeoutMs: deadlineMs,
       signal,
+      ...(isRepeatable(request.spec) ? {} : { whenLost: actionsLost }),
     });
     if (!head.ok) throw errorFromWire(head.error);
     return readPage(head, body);

@@ -25,7 +25,7 @@ export class SearchTool implements AgentTool {
   async run(input: Record<string, unknown>, { leftMs, signal }: ToolContext): Promise<ToolResult> {
     const text = textArgument(input, 'query');
     const limit = AbortSignal.any([signal, timeoutSignal(Math.max(1, Math.floor(leftMs())))]);
-    const query = { text, source: 'web' as const, language: null, maxAge: null, page: 1 };
+    const query = { text, source: 'web' as const, language: null, maxAge: null, safe: false, page: 1 };
     const { hits } = await this.provider.search(query, limit);
     const shown = hits.slice(0, MAX_HITS);
     const lines = shown.map(

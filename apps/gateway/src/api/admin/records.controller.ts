@@ -34,7 +34,7 @@ export class UnblockDto {
 }
 
 export class BlockDto extends UnblockDto {
-  @TextField({ maxLength: 500 }) reason?: string;
+  @TextField({ maxLength: 500, stored: true }) reason?: string;
 }
 
 interface Span {

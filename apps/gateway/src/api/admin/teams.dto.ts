@@ -12,24 +12,24 @@ const PERMISSIONS = ['zeroDataRetention', 'ignoreRobots'];
 
 /** What can be set on a team; `null` for concurrency or creditsLimit takes its own number away again. */
 export class TeamPatchDto {
-  @TextField({ minLength: 1, maxLength: MAX_NAME }) name?: string;
+  @TextField({ minLength: 1, maxLength: MAX_NAME, stored: true }) name?: string;
   @NumberField({ min: 1, max: MAX_CONCURRENCY }) concurrency?: number;
   @NumberField({ min: 0 }) creditsLimit?: number;
   @Field(flagsIssues) flags?: TeamFlags;
 }
 
 export class TeamDto extends TeamPatchDto {
-  @TextField({ required: true, minLength: 1, maxLength: MAX_NAME }) declare name: string;
+  @TextField({ required: true, minLength: 1, maxLength: MAX_NAME, stored: true }) declare name: string;
 }
 
 export class KeyDto {
-  @TextField({ required: true, minLength: 1, maxLength: MAX_NAME }) name!: string;
+  @TextField({ required: true, minLength: 1, maxLength: MAX_NAME, stored: true }) name!: string;
   @Field(futureIssues) expiresAt?: string;
 }
 
 export class WebhookSecretDto {
   /** @default a random one */
-  @TextField({ minLength: 16, maxLength: 256 }) secret?: string;
+  @TextField({ minLength: 16, maxLength: 256, stored: true }) secret?: string;
 }
 
 /** A list that is absent is empty: those of the installation are used. */
@@ -43,7 +43,7 @@ export class ModelDto {
   @Field(providerIssues, { required: true, schema: { type: 'string', enum: MODEL_PROVIDERS } })
   provider!: ModelAccess['provider'];
   /** With `azure` the name of the deployment. */
-  @TextField({ required: true, minLength: 1, maxLength: MAX_NAME }) model!: string;
+  @TextField({ required: true, minLength: 1, maxLength: MAX_NAME, stored: true }) model!: string;
   /** @default the provider's own address */
   @Field(baseUrlIssues, { schema: { type: 'string', format: 'uri' } }) baseUrl?: string;
   @Field(apiKeyIssues, { schema: { type: 'string', maxLength: MAX_API_KEY } }) apiKey?: string;

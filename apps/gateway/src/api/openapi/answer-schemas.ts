@@ -32,6 +32,8 @@ const crawlWishes = {
   'delay?': count,
   'limit?': count,
 };
+/** What a search says beside its results. */
+const searchNotes = { 'errors?': listOf(object({ url: address, code: errorCode, error: text })), 'warning?': text };
 const scraped = { 'markdown?': text, 'html?': text, 'rawHtml?': text, 'links?': listOf(text) };
 
 export const ANSWER_SCHEMAS = {
@@ -178,6 +180,8 @@ export const ANSWER_SCHEMAS = {
     completed: count,
     creditsUsed: count,
     expiresAt: time,
+    'paused?': flag,
+    'throttled?': listOf(inComponents('ThrottledHost')),
     'createdAt?': time,
     'completedAt?': time,
     'duration?': count,
@@ -270,9 +274,9 @@ export const ANSWER_SCHEMAS = {
       'news?': listOf(inComponents('NewsResult')),
       'images?': listOf(inComponents('ImageResult')),
     }),
-    'warning?': text,
+    ...searchNotes,
   }),
-  SearchAnswerV1: object({ success, data: listOf(inComponents('WebResult')), 'warning?': text }),
+  SearchAnswerV1: object({ success, data: listOf(inComponents('WebResult')), ...searchNotes }),
   WebResult: object({
     ...found,
     description: text,

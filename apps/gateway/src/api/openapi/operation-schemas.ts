@@ -1,5 +1,5 @@
 /** Answers of the calls of our own, of the account and of the operator (spec: own, account). */
-import { MODEL_PROVIDERS, OUTCOMES, SCOPE_RULES } from '@troupe/contracts';
+import { HOST_STATES, MODEL_PROVIDERS, OUTCOMES, SCOPE_RULES } from '@troupe/contracts';
 import { type Schema } from '../validation/fields.js';
 import {
   address,
@@ -34,15 +34,35 @@ const LEDGER_ENTRY = object({
   'rule?': text,
   depth: count,
   'parent?': text,
+  'revalidated?': {
+    type: 'boolean',
+    const: true,
+    description: 'Its site said that what the cache had of it has not changed.',
+  },
   'source?': { type: 'string', const: 'history', description: 'No page or sitemap named it, an earlier scrape did.' },
   'status?': count,
   'bytes?': count,
   'ms?': count,
   'engine?': text,
   attempts: count,
+  'notBefore?': time,
   at: time,
   'scrapeId?': uuid,
 });
+
+/** null = unlimited. */
+const perSecond: Schema = { type: ['number', 'null'] };
+const HOST = {
+  host: text,
+  state: oneOf(HOST_STATES),
+  pagesPerSecond: perSecond,
+  maxConn: count,
+  gapMs: count,
+  since: time,
+  'until?': time,
+  reasons: listOf(inComponents('HostReason')),
+};
+const nullOr = (name: string): Schema => ({ anyOf: [inComponents(name), { type: 'null' }] });
 
 const DELIVERY = object({
   webhookId: uuid,
@@ -68,11 +88,15 @@ export const OPERATION_SCHEMAS = {
       success,
       counts: countsOf(outcome),
       discovered: count,
+      revalidated: count,
       excluded: countsOf(oneOf(SCOPE_RULES)),
       urls: listOf(inComponents('LedgerEntry')),
       'next?': address,
     },
-    { description: 'The counts sum to what was discovered; excluded are links that were left out, per rule.' },
+    {
+      description:
+        'The counts sum to what was discovered; of the good pages so many were revalidated: not changed since the cache had them. Excluded are links that were left out, per rule.',
+    },
   ),
   ExplainAnswer: object({ success, urls: listOf(EXPLANATION), 'warning?': text }),
   Delivery: DELIVERY,
@@ -163,6 +187,61 @@ export const OPERATION_SCHEMAS = {
       }),
     ),
   }),
+  HostReason: object(
+    {
+      at: time,
+      kind: oneOf(['rateLimited', 'unavailable', 'refused', 'timeout', 'slow']),
+      'status?': count,
+      'url?': address,
+      'retryAfterMs?': count,
+      effect: text,
+    },
+    { description: 'What led to a verdict on a host. The URL is shown to the team that asked for it.' },
+  ),
+  ThrottledHost: object(
+    {
+      host: text,
+      state: oneOf(HOST_STATES.filter((state) => state !== 'open')),
+      pagesPerSecond: perSecond,
+      since: time,
+      'until?': time,
+      'reason?': inComponents('HostReason'),
+    },
+    { description: 'A host of a running job that is not treated as its settings allow. At most ten, worst first.' },
+  ),
+  Host: object({ ...HOST, updatedAt: time }),
+  JobHosts: object({
+    success,
+    hosts: listOf(
+      object({
+        host: text,
+        state: oneOf(HOST_STATES),
+        'pagesPerSecond?': perSecond,
+        'maxConn?': count,
+        'gapMs?': count,
+        'since?': time,
+        'until?': time,
+        reasons: listOf(inComponents('HostReason')),
+        'updatedAt?': time,
+        urls: object({ pending: count, ok: count, failed: count, other: count }),
+      }),
+    ),
+    'next?': address,
+  }),
+  HostSetting: object({
+    pattern: text,
+    'maxConn?': count,
+    'gapMs?': count,
+    'maxRate?': { type: 'number' },
+    'expressConn?': count,
+    'crawlDelay?': { type: ['string', 'number'] },
+    'giveUpMin?': count,
+    'hold?': flag,
+    'note?': text,
+  }),
+  Hosts: object({ success, hosts: listOf(inComponents('Host')), settings: listOf(inComponents('HostSetting')) }),
+  HostAnswer: object({ success, host: nullOr('Host'), setting: nullOr('HostSetting') }),
+  HostSettingAnswer: object({ success, setting: inComponents('HostSetting') }),
   Blocklist: object({ success, hosts: listOf(object({ host: text, reason: orNull(text), at: time })) }),
   Blocked: object({ success, hosts: listOf(text) }),
   Unblocked: object({ success, removed: count }),

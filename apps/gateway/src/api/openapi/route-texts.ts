@@ -64,6 +64,12 @@ export const ROUTE_TEXTS: Record<string, RouteText> = {
     answer: 'Ledger',
     query: PAGED,
   },
+  'GET /v2/crawl/{id}/hosts': { summary: 'Hosts of a crawl, worst first, and why', answer: 'JobHosts', query: PAGED },
+  'GET /v2/batch/scrape/{id}/hosts': {
+    summary: 'Hosts of a batch, worst first, and why',
+    answer: 'JobHosts',
+    query: PAGED,
+  },
   'GET /v2/crawl/{id}/deliveries': { summary: 'Webhook deliveries of a crawl', answer: 'Deliveries', query: PAGED },
   'POST /v2/crawl/{id}/deliveries/replay': { summary: 'Deliver webhooks of a crawl again', answer: 'ReplayAnswer' },
   'GET /v2/batch/scrape/{id}/deliveries': {
@@ -106,6 +112,22 @@ export const ROUTE_TEXTS: Record<string, RouteText> = {
   'GET /admin/blocklist': { summary: 'Hosts that are never fetched', answer: 'Blocklist' },
   'PUT /admin/blocklist': { summary: 'Block hosts', answer: 'Blocked' },
   'DELETE /admin/blocklist': { summary: 'Take hosts off the blocklist', answer: 'Unblocked' },
+  'GET /admin/hosts': {
+    summary: 'Hosts in a `state` (all but open), worst first, and what is set for hosts',
+    answer: 'Hosts',
+    query: PAGED,
+  },
+  'GET /admin/hosts/{pattern}': { summary: 'How a host is treated, and what is set for it', answer: 'HostAnswer' },
+  'PUT /admin/hosts/{pattern}': {
+    summary: 'Set how a host, or everything below *.suffix, is treated',
+    answer: 'HostSettingAnswer',
+    example: { maxRate: 2, note: 'as agreed' },
+  },
+  'DELETE /admin/hosts/{pattern}': { summary: 'Forget what was set for a host', answer: 'Success' },
+  'POST /admin/hosts/{host}/release': {
+    summary: 'Forget what led to a slowdown, a pause or an outage',
+    answer: 'Success',
+  },
   'GET /admin/dead-letters': { summary: 'Messages that no actor could handle', answer: 'DeadLetters' },
   'POST /admin/dead-letters/{id}/replay': { summary: 'Send a dead letter again', answer: 'Success' },
   'POST /v1/search': { answer: 'SearchAnswerV1', example: { query: 'web crawler', limit: 5 } },

@@ -1,7 +1,7 @@
 import { type SearchAnswer, type SearchResult } from '../../jobs/search.service.js';
 import { type ReadBody } from '../validation/read-body.js';
 import { type SearchDto } from '../v2/search.dto.js';
-import { itemsOf } from '../v2/search.mapper.js';
+import { itemsOf, notesOf } from '../v2/search.mapper.js';
 import { scrapeOptionsFromV1, scrapeWarningsOf } from './scrape.mapper.js';
 import { type SearchV1Dto } from './search.dto.js';
 
@@ -16,10 +16,10 @@ export function searchFromV1({ body, warnings }: ReadBody<SearchV1Dto>): ReadBod
 }
 
 /** A flat list in v1. */
-export function* searchAnswerToV1({ results, warnings }: SearchAnswer): Generator<Uint8Array | string> {
+export function* searchAnswerToV1({ results, failures, warnings }: SearchAnswer): Generator<Uint8Array | string> {
   yield '{"success":true,"data":[';
   yield* itemsOf(results.get('web') ?? [], itemToV1);
-  yield warnings.length === 0 ? ']}' : `],"warning":${JSON.stringify(warnings.join(' '))}}`;
+  yield `]${notesOf({ failures, warnings })}}`;
 }
 
 function itemToV1({ url, title, text }: SearchResult): object {

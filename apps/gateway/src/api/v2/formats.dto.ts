@@ -11,7 +11,16 @@ import {
   textIssues,
 } from '../validation/fields.js';
 import { jsonSchemaIssues } from '../validation/json-schema.js';
-import { customIssue, noModel, noUnionMember, notInEnum, under, wrongType, type Issue } from '../validation/issue.js';
+import {
+  customIssue,
+  noModel,
+  noUnionMember,
+  notInEnum,
+  notOffered,
+  under,
+  wrongType,
+  type Issue,
+} from '../validation/issue.js';
 
 export type FormatInput = string | { type: string; [option: string]: unknown };
 
@@ -93,7 +102,7 @@ export function formatIssues(format: unknown): Issue[] {
 }
 
 function nameIssues(name: string, path: string[]): Issue[] | null {
-  if (BEYOND_SCOPE.includes(name)) return [customIssue(`Format ${name} is not supported`, path)];
+  if (BEYOND_SCOPE.includes(name)) return [notOffered(`Format ${name}`, path)];
   return KNOWN_FORMATS.includes(name) ? null : [notInEnum(KNOWN_FORMATS, name, path)];
 }
 
@@ -128,11 +137,7 @@ function optionIssues(name: string, format: Record<string, unknown>): Issue[] {
 }
 
 function jsonIssues(format: Record<string, unknown>): Issue[] {
-  if (format.checkPromptInjection === true) {
-    return [
-      customIssue('checkPromptInjection is not supported and cannot be ignored safely', ['checkPromptInjection']),
-    ];
-  }
+  if (format.checkPromptInjection === true) return [notOffered('checkPromptInjection', ['checkPromptInjection'])];
   if (hasSelectors(format)) return factsIssues(format);
   if (isBlank(format.prompt) && format.schema === undefined)
     return [customIssue('Format json needs a prompt, a schema or selectors')];

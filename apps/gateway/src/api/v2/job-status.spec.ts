@@ -27,6 +27,7 @@ const JOB: JobView = {
   zdr: false,
   tokens: 0,
   parent: null,
+  throttled: null,
 };
 
 /** As much of a response as is written to; `slow` makes every write wait for a drain. */

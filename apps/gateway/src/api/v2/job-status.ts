@@ -5,6 +5,7 @@ import { PacedWriter } from '../../http/paced-writer.js';
 import { type StatusQuery } from '../../jobs/job-status.service.js';
 import { isOver, type JobView } from '../../jobs/ports.js';
 import { type ResultPage } from '../../jobs/result-page.js';
+import { throttledBody } from '../hosts.mapper.js';
 
 const COMMA = Buffer.from(',');
 
@@ -29,6 +30,7 @@ export function statusHead(job: JobView) {
     success: true,
     status: job.status,
     ...(!hasEnded && job.paused ? { paused: true } : {}),
+    ...(hasEnded ? {} : throttledBody(job)),
     total: job.total,
     completed: job.completed,
     creditsUsed: job.creditsUsed,

@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { OUTCOMES, scrapeIdOf, type JobNo } from '@troupe/contracts';
+import { OUTCOMES, REVALIDATED, scrapeIdOf, type JobNo } from '@troupe/contracts';
 import { ApiError } from '../../errors/api-error.js';
 import { type JobLedger } from '../../jobs/job-ledger.service.js';
 import { type LedgerEntry, type LedgerOutcome, type LedgerQuery } from '../../jobs/ports.js';
@@ -25,12 +25,13 @@ function readOutcome(value: unknown): LedgerOutcome | null {
 
 /** `base`: this ledger's own address without a query. */
 export function ledgerToV2(ledger: JobLedger, { skip, limit, outcome }: LedgerQuery, base: string) {
-  const { counts, discovered, excluded, entries, hasMore, jobNo } = ledger;
+  const { counts, discovered, revalidated, excluded, entries, hasMore, jobNo } = ledger;
   const filter = outcome === null ? '' : `&outcome=${outcome}`;
   return {
     success: true,
     counts,
     discovered,
+    revalidated,
     excluded,
     urls: entries.map((entry) => entryToV2(jobNo, entry)),
     ...(hasMore ? { next: `${base}?skip=${skip + entries.length}&limit=${limit}${filter}` } : {}),
@@ -39,15 +40,18 @@ export function ledgerToV2(ledger: JobLedger, { skip, limit, outcome }: LedgerQu
 
 /** What is not known is left out. */
 function entryToV2(jobNo: JobNo, entry: LedgerEntry) {
-  const { url, outcome, rule, depth, parent, status, bytes, ms, engine, attempts, at } = entry;
-  const optional = { rule, parent, status, bytes, ms, engine };
+  const { url, outcome, rule, depth, parent, status, bytes, ms, engine, attempts, notBefore, at } = entry;
+  const isRevalidated = outcome === 'ok' && rule === REVALIDATED;
+  const optional = { rule: isRevalidated ? null : rule, parent, status, bytes, ms, engine };
   return {
     url,
     outcome,
     ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== null)),
     depth,
+    ...(isRevalidated ? { revalidated: true } : {}),
     ...(entry.fromHistory ? { source: 'history' } : {}),
     attempts,
+    ...(notBefore === null ? {} : { notBefore: notBefore.toISOString() }),
     at: at.toISOString(),
     ...(outcome === 'ok' ? { scrapeId: scrapeIdOf(jobNo, entry.item) } : {}),
   };

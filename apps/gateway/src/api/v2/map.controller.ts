@@ -28,7 +28,7 @@ export class MapController {
   async answer(caller: Caller, { body, warnings }: ReadBody<MapDto>, signal: AbortSignal) {
     const spec = mapSpecFromV2(body);
     const { id, links, warning } = await this.maps.map(caller, spec, signal);
-    const text = [warning ?? mapWarning(spec, links), ...warnings].filter(Boolean).join(' ');
+    const text = [warning, mapWarning(spec, links), ...warnings].filter(Boolean).join(' ');
     return { success: true, id, ...(text === '' ? {} : { warning: text }), links };
   }
 }

@@ -109,6 +109,10 @@ describe('the cache in v2 words', () => {
     [{ headers: {} }, { maxAgeMs: 172_800_000, minAgeMs: null, store: true }],
     [{ zeroDataRetention: true }, { maxAgeMs: 0, minAgeMs: null, store: false }],
     [{ formats: ['markdown', 'changeTracking'] }, { maxAgeMs: 0, minAgeMs: null, store: true }],
+    [
+      { maxAge: 5, revalidate: 'source' },
+      { maxAgeMs: 5, minAgeMs: null, store: true, revalidate: 'source' },
+    ],
     [{ minAge: 7 }, { maxAgeMs: Number.MAX_SAFE_INTEGER, minAgeMs: 7, store: true }],
     [
       { minAge: 7, maxAge: 9 },

@@ -14,7 +14,15 @@ import {
   TextListField,
   textIssues,
 } from '../validation/fields.js';
-import { customIssue, noUnionMember, notInEnum, under, wrongType, type Issue } from '../validation/issue.js';
+import {
+  customIssue,
+  noUnionMember,
+  notInEnum,
+  notOffered,
+  under,
+  wrongType,
+  type Issue,
+} from '../validation/issue.js';
 import { ACTIONS_SCHEMA, actionsIssues } from './actions.dto.js';
 import { FORMATS_SCHEMA, formatsIssues, type FormatInput } from './formats.dto.js';
 
@@ -42,6 +50,10 @@ export const LOCATION_SCHEMA = {
   additionalProperties: false,
 };
 
+/** Of our own. */
+const REVALIDATE =
+  'For a page in the cache that is older than maxAge and was made by scripts: when its site answers 304 to its source, what the scripts made of it stands. Without, such a page is always made again.';
+
 /** Fields that every body and `scrapeOptions` may carry. */
 export class OriginDto {
   @TextField() origin?: string;
@@ -66,6 +78,7 @@ export class SharedScrapeOptionsDto extends OriginDto {
   @BooleanField({ default: true }) blockAds?: boolean;
   @EnumField(['basic', 'stealth', 'auto', 'enhanced']) proxy?: string;
   @BooleanField({ default: true }) storeInCache?: boolean;
+  @EnumField(['source'], { description: REVALIDATE }) revalidate?: 'source';
   @BooleanField({ default: false }) zeroDataRetention?: boolean;
 }
 
@@ -111,7 +124,7 @@ function pdfIssues(parser: Record<string, unknown>): Issue[] {
     ...PDF_SWITCHES.filter((key) => parser[key] !== undefined && typeof parser[key] !== 'boolean').map((key) =>
       wrongType('boolean', parser[key], [key]),
     ),
-    ...(blocks === true ? [customIssue('Layout blocks of a PDF are not supported', ['blocks'])] : []),
+    ...(blocks === true ? [notOffered('The option blocks of the PDF parser', ['blocks'])] : []),
   ];
 }
 

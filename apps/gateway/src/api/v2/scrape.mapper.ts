@@ -103,6 +103,7 @@ export function scrapeSpecToV2(stored: ScrapeSpec) {
     maxAge: spec.cache.maxAgeMs,
     ...(spec.cache.minAgeMs === null ? {} : { minAge: spec.cache.minAgeMs }),
     storeInCache: spec.cache.store,
+    ...(spec.cache.revalidate === undefined ? {} : { revalidate: spec.cache.revalidate }),
   };
 }
 

@@ -11,11 +11,23 @@ import {
   textIssues,
   type Schema,
 } from '../validation/fields.js';
-import { customIssue, noUnionMember, notInEnum, under, unknownKeys, type Issue } from '../validation/issue.js';
+import {
+  customIssue,
+  noUnionMember,
+  notInEnum,
+  notOffered,
+  under,
+  unknownKeys,
+  type Issue,
+} from '../validation/issue.js';
 import { OriginDto, ScrapeOptionsDto } from './scrape-options.dto.js';
 
-const SOURCES = ['web', 'news', 'images'];
-const CATEGORIES = ['github', 'research', 'pdf'];
+/** An index of the hosted service. Its MCP server names it in every search beside the web, and nobody asked for it. */
+export const HOSTED_SOURCES: readonly string[] = ['alexandria', 'exchange'];
+const SOURCES = ['web', 'news', 'images', ...HOSTED_SOURCES];
+const CATEGORIES = ['github', 'research', 'pdf', 'developer'];
+/** Known to clients, and answered from an index that there is not. */
+const MISSING_CATEGORY = 'gov';
 /** A source of its own words; they win over those of the body. */
 const WEB_KEYS = ['tbs', 'filter', 'lang', 'country', 'location'] as const;
 const MAX_ITEMS = 20;
@@ -53,12 +65,15 @@ export class SearchWordsDto extends OriginDto {
 export class SearchDto extends SearchWordsDto {
   @ListField((value) => typedIssues(value, SOURCES, WEB_KEYS), { maxItems: MAX_ITEMS, items: typedSchema(SOURCES) })
   sources?: TypedInput[];
-  @ListField((value) => typedIssues(value, CATEGORIES, []), { maxItems: MAX_ITEMS, items: typedSchema(CATEGORIES) })
+  @Field(categoriesIssues, { schema: { type: 'array', items: typedSchema(CATEGORIES), maxItems: MAX_ITEMS } })
   categories?: TypedInput[];
   @ListField(domainIssues, { maxItems: MAX_DOMAINS, items: { type: 'string' } }) includeDomains?: string[];
   @Field(excludedIssues, { schema: DOMAINS_SCHEMA }) excludeDomains?: string[];
   @NestedField(() => ScrapeOptionsDto) scrapeOptions?: ScrapeOptionsDto;
+  /** true: what is not fit for everybody is left out. */
+  @BooleanField({ default: false }) safe?: boolean;
   @Field(() => []) highlights?: unknown;
+  @Field(() => []) domainTools?: unknown;
   @Field(enterpriseIssues) enterprise?: unknown;
 }
 
@@ -80,6 +95,23 @@ function typedIssues(value: unknown, names: string[], keysOfWeb: readonly string
   return unknown.length > 0 ? [unknownKeys(unknown), ...wrong] : wrong;
 }
 
+/** The name of a source or a category, however it was said. */
+export function nameOf(input: unknown): unknown {
+  return isPlainObject(input) ? input.type : input;
+}
+
+function categoriesIssues(value: unknown): Issue[] {
+  const issues = listIssues(value, categoryIssues, { maxItems: MAX_ITEMS });
+  if (issues.length > 0) return issues;
+  const names = new Set((value as TypedInput[]).map(nameOf));
+  const isMixed = names.has('developer') && names.size > 1;
+  return isMixed ? [customIssue('The category developer cannot be combined with others')] : [];
+}
+
+function categoryIssues(value: unknown): Issue[] {
+  return nameOf(value) === MISSING_CATEGORY ? [notOffered('The category gov')] : typedIssues(value, CATEGORIES, []);
+}
+
 function domainIssues(value: unknown): Issue[] {
   const issues = textIssues(value, {});
   if (issues.length > 0) return issues;
@@ -97,7 +129,5 @@ function excludedIssues(value: unknown, body: object): Issue[] {
 function enterpriseIssues(value: unknown): Issue[] {
   const asked = (Array.isArray(value) ? value : [value]) as unknown[];
   const promise = UNKEPT_PROMISES.find((name) => asked.includes(name));
-  return promise === undefined
-    ? []
-    : [customIssue(`enterprise ${promise} is not supported and cannot be ignored safely`)];
+  return promise === undefined ? [] : [notOffered(`enterprise ${promise}`)];
 }

@@ -31,6 +31,7 @@ describe('searchSpecFromV2', () => {
       includeDomains: [],
       excludeDomains: [],
       dropsForbidden: false,
+      safe: false,
       scrape: null,
       timeoutMs: 60_000,
     });
@@ -54,6 +55,28 @@ describe('searchSpecFromV2', () => {
     expect(specOf({ scrapeOptions: { formats: ['links'] } }).scrape).toMatchObject({ formats: [{ type: 'links' }] });
   });
 
+  it('leaves out the hosted source that the MCP server names beside the web, and all that comes with it', () => {
+    const sent = { sources: ['web', 'alexandria'], domainTools: true, toolDetail: 'compact' };
+    expect(specOf(sent).sources).toEqual([{ source: 'web', language: 'en-US', maxAge: null }]);
+    expect(searchWarnings(bodyOf(sent))).toEqual([]);
+    expect(searchWarnings(bodyOf({ domainTools: true }))).toEqual(['The option domainTools has no effect.']);
+  });
+
+  it.each(['alexandria', { type: 'alexandria' }, 'exchange'])(
+    'refuses %j alone in the words clients know',
+    (source) => {
+      expect(() => specOf({ sources: [source] })).toThrow(
+        expect.objectContaining({ status: 403, message: 'This endpoint is not enabled for this team.' }),
+      );
+    },
+  );
+
+  it('answers 501 by name for what is not offered', () => {
+    expect(() => bodyOf({ enterprise: ['anon'] })).toThrow(
+      expect.objectContaining({ httpStatus: 501, message: 'enterprise anon is not supported by this version' }),
+    );
+  });
+
   it('warns of words that the provider cannot be told', () => {
     expect(searchWarnings(bodyOf({ tbs: 'qdr:h' }))).toEqual([]);
     expect(searchWarnings(bodyOf({ tbs: 'sbd:1', sources: [{ type: 'web', filter: '0' }] }))).toEqual([
@@ -67,17 +90,19 @@ describe('searchSpecFromV2', () => {
     [{ query: '  ' }, 'custom', ['query']],
     [{ limit: 0 }, 'too_small', ['limit']],
     [{ limit: 101 }, 'too_big', ['limit']],
-    [{ sources: ['alexandria'] }, 'invalid_enum_value', ['sources', 0]],
+    [{ sources: ['library'] }, 'invalid_enum_value', ['sources', 0]],
     [{ sources: [{ type: 'news', tbs: 'x' }] }, 'unrecognized_keys', ['sources', 0]],
     [{ sources: [{ type: 'web', lang: 5 }] }, 'invalid_type', ['sources', 0, 'lang']],
-    [{ categories: ['gov'] }, 'invalid_enum_value', ['categories', 0]],
-    [{ categories: [{ type: 'developer' }] }, 'invalid_enum_value', ['categories', 0, 'type']],
+    [{ categories: ['gov'] }, 'not_supported', ['categories', 0]],
+    [{ categories: [{ type: 'law' }] }, 'invalid_enum_value', ['categories', 0, 'type']],
+    [{ categories: ['pdf', { type: 'developer' }] }, 'custom', ['categories']],
+    [{ safe: 'yes' }, 'invalid_type', ['safe']],
     [{ includeDomains: ['https://a.test'] }, 'custom', ['includeDomains', 0]],
     [{ includeDomains: ['a.test'], excludeDomains: ['b.test'] }, 'custom', ['excludeDomains']],
     [{ timeout: 0 }, 'too_small', ['timeout']],
     [{ scrapeOptions: { formats: ['markdown', { type: 'changeTracking' }] } }, 'custom', ['scrapeOptions', 'formats']],
     [{ scrapeOptions: { nope: 1 } }, 'unrecognized_keys', ['scrapeOptions']],
-    [{ enterprise: ['zdr'] }, 'custom', ['enterprise']],
+    [{ enterprise: ['zdr'] }, 'not_supported', ['enterprise']],
     [{ nope: 1 }, 'unrecognized_keys', []],
   ])('refuses %j with %s at %j', (rest, code, path) => {
     expect(issuesOf(rest)[0]).toMatchObject({ code, path });
@@ -108,6 +133,7 @@ describe('the answer of a search', () => {
     id: 'x',
     creditsUsed: 2,
     warnings,
+    failures: [],
     results: new Map([
       ['web', [{ ...result, ...over }, result]],
       ['images', [result]],
@@ -153,30 +179,25 @@ describe('the answer of a search', () => {
     });
   });
 
-  it('carries documents beside the keys of the result, and metadata alone for a failed scrape', () => {
+  it('carries documents beside the keys of the result, and says beside the data what could not be scraped', () => {
     const document = Buffer.from('{"markdown":"# M","metadata":{"statusCode":200}}');
-    const { data } = parse(searchAnswerToV2(answer({ page: { document } }))) as { data: { web: object[] } };
+    const { data } = parse(searchAnswerToV2(answer({ page: document }))) as { data: { web: object[] } };
     expect(data.web[0]).toMatchObject({
       url: 'http://a.test/',
       position: 1,
       markdown: '# M',
       metadata: { statusCode: 200 },
     });
-    const failed = parse(searchAnswerToV2(answer({ page: { statusCode: 403, error: 'no' } }))) as typeof data & {
-      data: { web: object[] };
-    };
-    expect(failed.data.web[0]).toEqual({
-      url: 'http://a.test/',
-      title: 'A "title"',
-      description: 'text',
-      position: 1,
-      metadata: { statusCode: 403, error: 'no', proxyUsed: 'basic' },
-    });
+    const failures = [{ url: 'http://a.test/', code: 'SCRAPE_TIMEOUT', error: 'late' }];
+    const failed = parse(searchAnswerToV2({ ...answer({}, ['w']), failures })) as { data: { web: object[] } };
+    expect(Object.keys(failed.data.web[0]!)).toEqual(['url', 'title', 'description', 'position']);
+    expect(failed).toMatchObject({ errors: failures, warning: 'w' });
+    expect(parse(searchAnswerToV1({ ...answer({}), failures }))).toMatchObject({ errors: failures });
   });
 
   it('is a flat list in v1', () => {
     const document = Buffer.from('{"markdown":"# M"}');
-    expect(parse(searchAnswerToV1(answer({ page: { document } })))).toEqual({
+    expect(parse(searchAnswerToV1(answer({ page: document })))).toEqual({
       success: true,
       data: [
         { url: 'http://a.test/', title: 'A "title"', description: 'text', markdown: '# M' },

@@ -2,11 +2,13 @@ import { type ScrapeSpec } from '@troupe/contracts';
 import { type SearchAge, type SearchSource } from '@troupe/search';
 import { type SearchAnswer, type SearchResult } from '../../jobs/search.service.js';
 import { type SearchCategory, type SearchSpec, type SourceSpec } from '../../search/search-spec.js';
+import { ApiError } from '../../errors/api-error.js';
 import { customIssue, InvalidBodyError } from '../validation/issue.js';
+import { warningOf, withoutEffect } from '../validation/read-body.js';
 import { formatName } from './formats.dto.js';
 import { type ScrapeOptionsDto } from './scrape-options.dto.js';
 import { scrapeSpecFromV2, type ScrapeRules } from './scrape.mapper.js';
-import { type SearchDto, type TypedInput } from './search.dto.js';
+import { HOSTED_SOURCES, nameOf, type SearchDto, type TypedInput } from './search.dto.js';
 
 const DEFAULT_LIMIT = 10;
 const DEFAULT_TIMEOUT_MS = 60_000;
@@ -25,10 +27,11 @@ export function searchSpecFromV2(body: SearchDto, limits: ScrapeRules): SearchSp
     query: body.query.trim(),
     limit: body.limit ?? DEFAULT_LIMIT,
     sources: sourcesOf(body),
-    categories: [...new Set((body.categories ?? []).map(typeOf))] as SearchCategory[],
+    categories: [...new Set((body.categories ?? []).map(nameOf))] as SearchCategory[],
     includeDomains: hosts(body.includeDomains),
     excludeDomains: hosts(body.excludeDomains),
     dropsForbidden: body.ignoreInvalidURLs ?? false,
+    safe: body.safe ?? false,
     scrape: scrapeOf(body.scrapeOptions, limits),
     timeoutMs: Math.min(body.timeout ?? DEFAULT_TIMEOUT_MS, limits.maxScrapeTimeoutMs),
   };
@@ -49,25 +52,31 @@ export function searchWarnings(body: SearchDto): string[] {
   const words: Words[] = [{ ...body }, ...(body.sources ?? []).filter((source) => typeof source === 'object')];
   const unheard = (['filter', 'location'] as const).filter((name) => words.some((said) => said[name] !== undefined));
   const unknownAges = words.flatMap(({ tbs }) => (typeof tbs === 'string' && ageOf(tbs) === null ? [tbs] : []));
+  // Sent by the same clients as the hosted source, and as little meant.
+  const isMissed = body.domainTools === true && !(body.sources ?? []).some(isHosted);
   return [
+    ...(isMissed ? [withoutEffect('domainTools')] : []),
     ...unheard.map((name) => `The option ${name} has no effect with this search provider.`),
     ...unknownAges.map((tbs) => `The search provider does not know tbs ${tbs}.`),
   ];
 }
 
-function sourcesOf(body: SearchDto): SourceSpec[] {
-  const asked: TypedInput[] = body.sources?.length ? body.sources : ['web'];
-  const specs = new Map<string, SourceSpec>();
-  for (const input of asked) {
-    const own: Words = typeof input === 'string' ? {} : input;
-    const source = typeOf(input);
-    if (!specs.has(source)) specs.set(source, sourceSpec(source as SearchSource, { ...body, ...own }));
-  }
-  return [...specs.values()];
+function isHosted(input: TypedInput): boolean {
+  return HOSTED_SOURCES.includes(nameOf(input) as string);
 }
 
-function typeOf(input: TypedInput): string {
-  return typeof input === 'string' ? input : input.type;
+/** @throws ApiError 403 for a hosted source alone: from these very words clients know that the web is to be searched */
+function sourcesOf(body: SearchDto): SourceSpec[] {
+  const sent: TypedInput[] = body.sources?.length ? body.sources : ['web'];
+  const asked = sent.filter((input) => !isHosted(input));
+  if (asked.length === 0) throw new ApiError(403, 'This endpoint is not enabled for this team.');
+  const specs = new Map<SearchSource, SourceSpec>();
+  for (const input of asked) {
+    const own: Words = typeof input === 'string' ? {} : input;
+    const source = nameOf(input) as SearchSource;
+    if (!specs.has(source)) specs.set(source, sourceSpec(source, { ...body, ...own }));
+  }
+  return [...specs.values()];
 }
 
 function sourceSpec(source: SearchSource, { tbs, lang, country, location }: Words): SourceSpec {
@@ -92,6 +101,7 @@ export function* searchAnswerToV2({
   id,
   creditsUsed,
   results,
+  failures,
   warnings,
 }: SearchAnswer): Generator<Uint8Array | string> {
   yield `{"success":true,"id":"${id}","creditsUsed":${creditsUsed},"data":{`;
@@ -102,7 +112,17 @@ export function* searchAnswerToV2({
     yield ']';
     isFirst = false;
   }
-  yield warnings.length === 0 ? '}}' : `},"warning":${JSON.stringify(warnings.join(' '))}}`;
+  yield `}${notesOf({ failures, warnings })}}`;
+}
+
+/** Keys at the end of an answer, after a comma. */
+export function notesOf({ failures, warnings }: Pick<SearchAnswer, 'failures' | 'warnings'>): string {
+  const notes = {
+    ...(failures.length === 0 ? {} : { errors: failures }),
+    ...warningOf(warnings),
+  };
+  const keys = JSON.stringify(notes).slice(1, -1);
+  return keys === '' ? '' : `,${keys}`;
 }
 
 /** Results as items of a JSON list, without its brackets. */
@@ -119,9 +139,8 @@ export function* itemsOf(
 /** Clients tell scraped results by the presence of keys: without a document there must be none of a document. */
 function* withPage(item: object, page: SearchResult['page']): Generator<Uint8Array | string> {
   if (page === null) return yield JSON.stringify(item);
-  if (!('document' in page)) return yield JSON.stringify({ ...item, metadata: { ...page, proxyUsed: 'basic' } });
   yield `${JSON.stringify(item).slice(0, -1)},`;
-  yield page.document.subarray(1);
+  yield page.subarray(1);
 }
 
 const ITEMS: Record<SearchSource, (result: SearchResult) => object> = {

@@ -93,7 +93,12 @@ export const MAX_PROMPT_CHARS = 10_000;
 export interface TextRule extends Presence {
   minLength?: number;
   maxLength?: number;
+  /** Goes into a table or the audit log as it is. @default false */
+  stored?: boolean;
 }
+
+/** No table takes NUL, and no UTF-8 half a surrogate pair; other control characters are no part of a name. */
+const NOT_STORABLE = /[\u0000-\u001f\u007f]|\p{Surrogate}/u;
 
 export function TextField(rule: TextRule = {}): PropertyDecorator {
   const { minLength, maxLength } = rule;
@@ -104,7 +109,8 @@ export function textIssues(value: unknown, rule: TextRule): Issue[] {
   if (typeof value !== 'string') return [wrongType('string', value)];
   if (rule.minLength !== undefined && value.length < rule.minLength) return [tooSmall('string', rule.minLength)];
   if (rule.maxLength !== undefined && value.length > rule.maxLength) return [tooBig('string', rule.maxLength)];
-  return [];
+  const isWrong = rule.stored === true && NOT_STORABLE.test(value);
+  return isWrong ? [customIssue('Control characters and halves of a surrogate pair cannot be stored')] : [];
 }
 
 /** Absent, or a text that says no more than an absent one. */
@@ -167,12 +173,16 @@ export function numberIssues(value: unknown, rule: NumberRule): Issue[] {
   return [];
 }
 
-export function EnumField(options: readonly string[], rule: Default<string> = {}): PropertyDecorator {
+export function EnumField(
+  options: readonly string[],
+  { default: absent, description }: Default<string> & { description?: string } = {},
+): PropertyDecorator {
   const check: Check = (value) => {
     if (typeof value !== 'string') return [wrongType('string', value)];
     return options.includes(value) ? [] : [notInEnum(options, value)];
   };
-  return Field(check, { schema: { type: 'string', enum: options, default: rule.default } });
+  const schema = { type: 'string', enum: options, default: absent };
+  return Field(check, { schema: description === undefined ? schema : { ...schema, description } });
 }
 
 export interface ListRule extends Presence {

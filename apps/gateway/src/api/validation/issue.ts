@@ -12,17 +12,24 @@ export interface Issue {
     | 'invalid_enum_value'
     | 'invalid_string'
     | 'invalid_union'
+    | 'not_supported'
     | 'custom';
   path: IssuePath;
   message: string;
   [extra: string]: unknown;
 }
 
-/** Thrown when a body does not fit its schema; carries every issue, not only the first. */
+/**
+ * Thrown when a body does not fit its schema; carries every issue, not only the first. What is not offered here comes first,
+ * as 501: it is no mistake of the caller's, and whatever else is mended would not help.
+ */
 export class InvalidBodyError extends TroupeError {
   constructor(readonly issues: Issue[]) {
-    const first = issues[0];
-    super('BAD_REQUEST', first?.code === 'custom' ? first.message : 'Bad Request', { details: issues });
+    const missing = issues.find(({ code }) => code === 'not_supported');
+    const telling = missing ?? (issues[0]?.code === 'custom' ? issues[0] : undefined);
+    super(missing === undefined ? 'BAD_REQUEST' : 'NOT_SUPPORTED', telling?.message ?? 'Bad Request', {
+      details: issues,
+    });
     this.name = 'InvalidBodyError';
   }
 }
@@ -83,6 +90,11 @@ export function noUnionMember(message: string, path: IssuePath = []): Issue {
 
 export function customIssue(message: string, path: IssuePath = []): Issue {
   return { code: 'custom', path, message };
+}
+
+/** A known option, at a value that asks for what there is not: it is never ignored in silence. */
+export function notOffered(what: string, path: IssuePath = []): Issue {
+  return { code: 'not_supported', path, message: `${what} is not supported by this version` };
 }
 
 /** Neither the installation nor the team has a language model (spec/formats.md). */

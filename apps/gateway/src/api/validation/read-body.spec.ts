@@ -154,18 +154,32 @@ describe('readBody', () => {
     expect(crawl({ ...ignored, scrapeOptions: { ...ignored, origin: 'mcp', integration: null } })).toEqual([]);
   });
 
-  it.each(['redactPII', 'lockdown', 'safeMode', 'checkPromptInjection', 'threatProtection'])(
-    'refuses the protective option %s',
-    (name) => {
-      expect(scrape({ [name]: true })).toEqual([
-        expect.objectContaining({ code: 'custom', path: [name], message: expect.stringContaining(name) }),
-      ]);
-    },
-  );
+  it.each([
+    ...['redactPII', 'lockdown', 'safeMode', 'checkPromptInjection', 'threatProtection'],
+    ...['profile', 'onlyCleanContent', 'alexandria'],
+  ])('answers 501 for the option %s, whose silence would mislead', (name) => {
+    expect(scrape({ [name]: true })).toEqual([
+      { code: 'not_supported', path: [name], message: `${name} is not supported by this version` },
+    ]);
+    expect(() => readBody(ScrapeDto, { url: 'x.com', [name]: true })).toThrow(
+      expect.objectContaining({ httpStatus: 501, message: `${name} is not supported by this version` }),
+    );
+  });
+
+  it('says first what is not offered, and what else is wrong beside it', () => {
+    expect(() => readBody(ScrapeDto, { urll: 1, alexandria: { provider: 'p' } })).toThrow(
+      expect.objectContaining({ httpStatus: 501, message: 'alexandria is not supported by this version' }),
+    );
+    expect(issuesOf(ScrapeDto, { urll: 1, alexandria: {} }).map(({ code }) => code)).toEqual([
+      'not_supported',
+      'unrecognized_keys',
+      'invalid_type',
+    ]);
+  });
 
   it('mentions options without effect that a caller would miss', () => {
-    const { warnings } = readBody(ScrapeDto, { url: 'x.com', profile: { name: 'p' }, onlyCleanContent: true });
-    expect(warnings).toEqual(['The option profile has no effect.', 'The option onlyCleanContent has no effect.']);
+    const { warnings } = readBody(ScrapeDto, { url: 'x.com', domainTools: true });
+    expect(warnings).toEqual(['The option domainTools has no effect.']);
   });
 
   it('names the index of a pattern that does not compile or needs look-around', () => {
@@ -212,7 +226,7 @@ describe('readBody', () => {
     [{ formats: [{ type: 'json', prompt: ' ' }] }, 'custom', ['formats', 0]],
     [{ formats: ['changeTracking'] }, 'custom', ['formats']],
     [{ formats: ['screenshot', { type: 'screenshot', fullPage: true }] }, 'custom', ['formats']],
-    [{ formats: ['audio'] }, 'custom', ['formats', 0]],
+    [{ formats: ['audio'] }, 'not_supported', ['formats', 0]],
     [{ formats: 'markdown' }, 'invalid_type', ['formats']],
     [{ timeout: 999 }, 'too_small', ['timeout']],
     [{ proxy: 'fast' }, 'invalid_enum_value', ['proxy']],
@@ -249,8 +263,19 @@ describe('readBody', () => {
   it('answers a body nested without end with an error instead of a crash', () => {
     let deep: unknown = [];
     for (let level = 0; level < 100_000; level++) deep = [deep];
-    expect(() => readBody(ScrapeDto, { url: 'x.com', includeTags: deep })).toThrow('nested too deeply');
+    expect(() => readBody(ScrapeDto, { url: 'x.com', includeTags: deep })).toThrow('nested deeper than 100 levels');
   });
+
+  it.each(['__proto__', 'constructor', 'toString', 'then', 'hasOwnProperty', 'toJSON'])(
+    'keeps a property %s of a schema as the caller wrote it',
+    (name) => {
+      const schema = JSON.parse(`{"type":"object","properties":{"${name}":{"type":"string"}}}`) as object;
+      const { body } = readBody(ScrapeDto, { url: 'x.com', formats: [{ type: 'json', schema }] });
+      expect(JSON.stringify(body.formats)).toBe(JSON.stringify([{ type: 'json', schema }]));
+      const odd = JSON.parse(`{"url":"x.com","location":{"${name}":1},"headers":{"${name}":{}}}`) as object;
+      expect(issuesOf(ScrapeDto, odd)).toContainEqual(expect.objectContaining({ path: ['headers', name] }));
+    },
+  );
 
   it.each([undefined, 'text', 5, [], true])('refuses %p as a body', (raw) => {
     expect(issuesOf(ScrapeDto, raw)[0]).toMatchObject({ code: 'invalid_type', expected: 'object', path: [] });

@@ -1,9 +1,8 @@
 /** From parsed JSON to a checked instance of a body class. */
-import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { TroupeError } from '@troupe/contracts';
 import { fieldChecks, isPlainObject, isPrivateKey, nestedFields, verbatimFields, type Check } from './fields.js';
-import { customIssue, InvalidBodyError, under, unknownKeys, wrongType, type Issue, type IssuePath } from './issue.js';
+import { InvalidBodyError, notOffered, under, unknownKeys, wrongType, type Issue, type IssuePath } from './issue.js';
 
 /** Valid in current clients, without effect here (spec/README.md). */
 export const IGNORED_KEYS: ReadonlySet<string> = new Set([
@@ -23,27 +22,35 @@ export const IGNORED_KEYS: ReadonlySet<string> = new Set([
   'useIndex',
   'ignoreCache',
   'urlTrace',
+  'alexandria',
 ]);
 
-/** Ignoring these would return what the caller asked to be protected from. */
-const PROTECTIVE: Record<string, (value: unknown) => boolean> = {
+const isTrue = (value: unknown) => value === true;
+
+/** Ignoring these would mislead: into trust in a protection, a login or a content that was never there. */
+const NOT_OFFERED: Record<string, (value: unknown) => boolean> = {
   redactPII: Boolean,
-  lockdown: (value) => value === true,
-  safeMode: (value) => value === true,
-  checkPromptInjection: (value) => value === true,
+  lockdown: isTrue,
+  safeMode: isTrue,
+  checkPromptInjection: isTrue,
   threatProtection: () => true,
+  profile: () => true,
+  onlyCleanContent: isTrue,
+  alexandria: Boolean,
 };
 
 const WARNED: Record<string, (value: unknown) => boolean> = {
-  domainTools: (value) => value === true,
-  profile: () => true,
-  onlyCleanContent: (value) => value === true,
+  domainTools: isTrue,
 };
 
 export interface ReadBody<T> {
   body: T;
   /** Options that were accepted without effect and should be mentioned in the reply. */
   warnings: string[];
+}
+
+export function withoutEffect(option: string): string {
+  return `The option ${option} has no effect.`;
 }
 
 /** Warnings as the key of a reply; absent without any. */
@@ -56,6 +63,7 @@ export function warningOf(warnings: readonly string[]): { warning?: string } {
  * converted. @throws InvalidBodyError with all issues
  */
 export function readBody<T extends object>(type: new () => T, raw: unknown): ReadBody<T> {
+  checkDepth(raw);
   const found: Found = { issues: [], warnings: [] };
   const body = readObject(type, raw, [], found);
   if (body === null || found.issues.length > 0) throw new InvalidBodyError(found.issues);
@@ -74,7 +82,8 @@ function readObject<T extends object>(type: new () => T, raw: unknown, path: Iss
   }
   const shape = shapeOf(type);
   const { flat, nested } = pickKnown(shape, raw, path, found);
-  const instance = instantiate(type, flat);
+  // Nothing is converted, so nothing is copied either: names such as `__proto__` inside a value are the caller's.
+  const instance = Object.assign(new type(), flat);
   for (const { property, value } of validateSync(instance)) {
     found.issues.push(...under([...path, property], shape.checks.get(property)!(value, instance)));
   }
@@ -118,9 +127,8 @@ function pickKnown(shape: Shape, raw: Record<string, unknown>, path: IssuePath, 
 }
 
 function judgeIgnored(key: string, value: unknown, path: IssuePath, found: Found): void {
-  if (PROTECTIVE[key]?.(value))
-    found.issues.push(customIssue(`${key} is not supported and cannot be ignored safely`, [...path, key]));
-  else if (WARNED[key]?.(value)) found.warnings.push(`The option ${key} has no effect.`);
+  if (NOT_OFFERED[key]?.(value)) found.issues.push(notOffered(key, [...path, key]));
+  else if (WARNED[key]?.(value)) found.warnings.push(withoutEffect(key));
 }
 
 /** Optional keys of nested objects (format objects, location) may be null too; array items may not. */
@@ -132,13 +140,15 @@ function withoutNulls(value: unknown, depth: number): unknown {
   return Object.fromEntries(entries.map(([key, entry]) => [key, withoutNulls(entry, depth - 1)]));
 }
 
-/** A body nested thousands of levels deep exhausts the stack of any recursive reader. */
-function instantiate<T extends object>(type: new () => T, flat: Record<string, unknown>): T {
-  try {
-    return plainToInstance(type, flat);
-  } catch (error) {
-    if (error instanceof RangeError)
-      throw new TroupeError('BAD_REQUEST', 'Bad Request: the body is nested too deeply', { cause: error });
-    throw error;
+/** What reads values further on calls itself for each level, and so does JSON.stringify. */
+const MAX_DEPTH = 100;
+
+/** Level by level, so that no depth is too much for this. @throws TroupeError BAD_REQUEST */
+function checkDepth(raw: unknown): void {
+  let level: unknown[] = [raw];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH)
+      throw new TroupeError('BAD_REQUEST', `Bad Request: the body is nested deeper than ${MAX_DEPTH} levels`);
+    level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []));
   }
 }

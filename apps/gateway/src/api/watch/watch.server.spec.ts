@@ -39,7 +39,7 @@ async function start(document?: Document, authMode: 'keys' | 'none' = 'keys') {
   const adapters = { httpAdapter: { getHttpServer: () => http } } as unknown as HttpAdapterHost;
   logged = [];
   admit = () => undefined;
-  server = new WatchServer(adapters, accounts, job.service, log, {
+  server = new WatchServer(adapters, accounts, job.service, log, { authMode, host: '127.0.0.1' }, {
     admit: (...use: unknown[]) => admit(...use),
   } as never);
   server.onApplicationBootstrap();

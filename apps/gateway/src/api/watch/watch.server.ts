@@ -2,7 +2,8 @@
  * WebSockets of those who watch jobs, on the port of the HTTP API (spec/crawl.md, "WebSocket").
  *
  * Every upgrade on the path of a job is completed, and what is wrong is said by the close code: clients cannot read the
- * answer to a refused one. Any other upgrade is offered back to HTTP, which ignores it.
+ * answer to a refused one. Any other upgrade, those of foreign pages among them, is offered back to HTTP, which ignores the
+ * offer and answers the request.
  */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -19,7 +20,8 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import { Accounts } from '../../auth/accounts.js';
 import { JobStatusService } from '../../jobs/job-status.service.js';
 import { RateLimits } from '../../limits/rate-limits.js';
-import { InjectLog } from '../../settings.js';
+import { foreignPage, type PageRules } from '../../http/foreign-pages.js';
+import { InjectConfig, InjectLog } from '../../settings.js';
 import { handBack } from './hand-back.js';
 import { readHandshake, type Handshake } from './handshake.js';
 import { watchJob } from './watch-job.js';
@@ -49,13 +51,15 @@ export class WatchServer implements OnApplicationBootstrap, BeforeApplicationShu
     private readonly accounts: Accounts,
     private readonly status: JobStatusService,
     @InjectLog() private readonly log: Logger,
+    @InjectConfig() private readonly config: PageRules,
     @Optional() @Inject(RateLimits) private readonly rateLimits?: RateLimits,
   ) {}
 
   onApplicationBootstrap(): void {
     const http = this.adapters.httpAdapter.getHttpServer() as Server;
     http.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      const handshake = isWebSocket(request) ? readHandshake(request) : null;
+      const isTaken = isWebSocket(request) && foreignPage(request, this.config) === null;
+      const handshake = isTaken ? readHandshake(request) : null;
       if (handshake === null) handBack(http, { request, socket, head });
       else this.server.handleUpgrade(request, socket, head, (webSocket) => this.serve(webSocket, handshake));
     });

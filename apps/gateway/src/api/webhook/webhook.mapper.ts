@@ -1,5 +1,6 @@
 import {
   defaultWebhookEvents,
+  meansEvent,
   WEBHOOK_EVENTS_OF,
   WEBHOOK_SUBJECTS,
   type JobKind,
@@ -24,5 +25,5 @@ export function webhookSpecFrom(input: WebhookInput | undefined, kind: JobKind):
 function wantedEvents(names: readonly string[], kind: JobKind): readonly WebhookEvent[] {
   if (names.length === 0) return defaultWebhookEvents(kind);
   const subject = WEBHOOK_SUBJECTS[kind];
-  return WEBHOOK_EVENTS_OF[kind].filter((event) => names.includes(event) || names.includes(`${subject}.${event}`));
+  return WEBHOOK_EVENTS_OF[kind].filter((event) => names.some((name) => meansEvent(name, `${subject}.${event}`)));
 }

@@ -1,0 +1,279 @@
+/**
+ * Scrapes of one page at one time, in the whole cluster: one of them fetches it, the others get what it got. The page stays
+ * at hand until nobody can have missed it in the index, so that a scrape finds what the one before it has answered.
+ * Without a word from NATS everybody fetches for himself.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { flightSubject, isTroupeError, type ScrapeSpec, type Uuid } from '@troupe/contracts';
+import type { FlightBoard, FlightClaim, FlightHold, FlightHolder, Rpc } from '@troupe/messaging';
+import type { CachedPageMeta } from '@troupe/persistence';
+import { LRUCache } from 'lru-cache';
+import { flightKeyOf, isFresh, isPersonal, responseOf } from './cached-page.js';
+import { Flight, type FlightNews, type Landed } from './flight.js';
+import type { Remembered, Sharing } from './page-cache.js';
+
+/** Bodies in memory. */
+const MAX_BYTES = 64 * 1024 * 1024;
+/** How long a page can be had from here after it has come into the index: longer than a look into the index takes. */
+const KEPT_MS = 5_000;
+/** The key of a fetcher that died is forgotten this long after its scrape would have ended. */
+const LIFE_AFTER_MS = 10_000;
+/** How long one question waits: whoever is dead is found out by the next one. */
+const POLL_MS = 250;
+const POLL_GRACE_MS = 250;
+/** A fetcher that is connected and does not answer for this long is as good as gone. */
+const SILENCE_MS = 3_000;
+const MOVING_MS = 100;
+/** Share of the time that is left which may be spent waiting for others. */
+const PATIENCE_SHARE = 2 / 3;
+/** After a failure nobody asks NATS for this long. */
+const AWAY_MS = 2_000;
+
+export interface FlightsParts {
+  /** null: there is no cache, and pages are not shared. */
+  board: Pick<FlightBoard, 'fetcher' | 'claim' | 'seize' | 'find' | 'keep' | 'free'> | null;
+  rpc: Pick<Rpc, 'call'>;
+  /** Told of each page that was had from another scrape. @default nobody */
+  onShared?: () => void;
+  log: { warn(context: object, message: string): void };
+}
+
+/** A scrape that begins. */
+export interface FlightWish {
+  team: Uuid;
+  url: string;
+  spec: ScrapeSpec;
+  /** Time that is left for all of it. */
+  leftMs: number;
+  signal: AbortSignal;
+  /** Whose key may be taken: the fetcher that has handed the page over. */
+  from?: string;
+  /** What the index has may be served, so nothing is waited for. */
+  isServed(): Promise<boolean>;
+}
+
+/** What there is for it: another scrape's page, or the right to fetch it for all. null: neither. */
+export type Found = { page: Remembered } | { flight: OwnFlight } | null;
+
+/** The right to fetch a page for all. */
+export interface OwnFlight extends Sharing {
+  /** Fires when nobody wants the page any more. */
+  readonly signal: AbortSignal;
+  /** Another fetcher is asked to go on with it. */
+  move(): void;
+  /** It was not taken there. */
+  comeBack(): void;
+  /** Nothing more comes: whoever still waits fetches for himself. May be called again. */
+  end(): void;
+}
+
+export interface FlightQuestion {
+  key: string;
+  maxAgeMs: number;
+  /** null: any, and what is not there yet is waited for. */
+  minAgeMs: number | null;
+  waitMs: number;
+}
+
+/** `gone`: there is no such page here. `wait`: not yet. The body of a landed page is that of the reply. */
+export type FlightReply =
+  { type: 'landed'; meta: CachedPageMeta; at: string } | { type: 'failed' | 'moved' | 'gone' | 'wait' };
+
+type Answer = FlightNews | { type: 'gone' | 'wait' };
+
+export class Flights {
+  readonly #own = new Map<string, Flight>();
+  readonly #landed = new LRUCache<string, Landed>({
+    maxSize: MAX_BYTES,
+    sizeCalculation: ({ body }) => Math.max(1, body.byteLength),
+  });
+  /** Questions that are on their way, by whom and what they ask: those who wait in this process ask together. */
+  readonly #polls = new Map<string, Promise<Answer | null>>();
+  #awayUntilMs = 0;
+
+  constructor(private readonly parts: FlightsParts) {}
+
+  /** Never rejects. */
+  async find(wish: FlightWish): Promise<Found> {
+    const { board } = this.parts;
+    if (board === null || performance.now() < this.#awayUntilMs) return null;
+    const key = flightKeyOf(wish.team, wish.url, wish.spec);
+    if (!mayJoin(wish)) return mayShare(wish) ? { flight: this.#seize(board, key, wish) } : null;
+    try {
+      const found = await this.#search(board, key, wish);
+      if (found !== null && 'page' in found) this.parts.onShared?.();
+      return found;
+    } catch (error) {
+      this.#failed(error);
+      return null;
+    }
+  }
+
+  /** For waiters elsewhere. */
+  async answer(question: FlightQuestion): Promise<{ head: FlightReply; body?: Uint8Array }> {
+    const answer = await this.#answerOwn({ ...question, waitMs: Math.min(question.waitMs, POLL_MS) }, null);
+    if (answer.type !== 'landed') return { head: { type: answer.type } };
+    const { meta, at, body } = answer.page;
+    return { head: { type: 'landed', meta, at: at.toISOString() }, body };
+  }
+
+  /** Newer than whatever others fetch; nobody waits for the key. */
+  #seize(board: NonNullable<FlightsParts['board']>, key: string, wish: FlightWish): OwnFlight {
+    const hold = board.seize(key, lifeMsOf(wish)).catch((error: unknown) => this.#failed(error));
+    return this.#begin(key, hold, wish.signal);
+  }
+
+  async #search(board: NonNullable<FlightsParts['board']>, key: string, wish: FlightWish): Promise<Found> {
+    const endsAtMs = performance.now() + PATIENCE_SHARE * wish.leftMs;
+    const claim = async (from: FlightHolder | null): Promise<FlightClaim | null> => {
+      if (mayShare(wish)) return board.claim(key, lifeMsOf(wish), from);
+      const holder = from === null ? await board.find(key) : null;
+      return holder === null ? null : { holder };
+    };
+    for (let next = await claim(null); next !== null;) {
+      if ('held' in next) return { flight: this.#begin(key, Promise.resolve(next.held), wish.signal) };
+      const { holder } = next;
+      if (holder.fetcher === wish.from) {
+        next = await claim(holder);
+        continue;
+      }
+      const patienceMs = (await wish.isServed()) ? 0 : endsAtMs - performance.now();
+      const answer = await this.#ask(holder.fetcher, key, wish, patienceMs);
+      if (answer.type === 'landed') return { page: rememberedOf(answer.page) };
+      if (answer.type === 'wait' || wish.signal.aborted || performance.now() >= endsAtMs) return null;
+      if (answer.type === 'moved') {
+        await sleep(MOVING_MS);
+        next = await claim(null);
+        continue;
+      }
+      next = await claim(holder);
+      // One of those who waited for a page that failed has the key now. A failure that lasts is not waited for again.
+      if (answer.type === 'failed' && next !== null && 'holder' in next) return null;
+    }
+    return null;
+  }
+
+  #begin(key: string, hold: Promise<FlightHold | undefined>, caller: AbortSignal): OwnFlight {
+    const flight = new Flight(caller);
+    this.#own.set(key, flight);
+    const forget = (): void => {
+      if (this.#own.get(key) === flight) this.#own.delete(key);
+    };
+    let page: Landed | null = null;
+    let isOver = false;
+    return {
+      signal: flight.signal,
+      land: (meta, body) => {
+        page = { meta, body, at: new Date(), landedMs: performance.now() };
+        // A newer fetch of the same page may be under way here: this one is not found any more.
+        if (this.#own.get(key) === flight) this.#landed.set(key, page);
+        forget();
+        flight.tell({ type: 'landed', page });
+      },
+      stored: () => {
+        void this.#settle(hold, (held, board) => board.keep(held, KEPT_MS));
+        setTimeout(() => this.#landed.peek(key) === page && this.#landed.delete(key), KEPT_MS + POLL_MS).unref();
+      },
+      move: () => flight.tell({ type: 'moved' }),
+      comeBack: () => flight.comeBack(),
+      end: () => {
+        if (page !== null || isOver) return;
+        isOver = true;
+        forget();
+        if (!flight.hasNews) flight.tell({ type: 'failed' });
+        void this.#settle(hold, (held, board) => board.free(held));
+      },
+    };
+  }
+
+  async #settle(
+    hold: Promise<FlightHold | undefined>,
+    work: (held: FlightHold, board: NonNullable<FlightsParts['board']>) => Promise<void>,
+  ): Promise<void> {
+    const held = await hold;
+    if (held === undefined || this.parts.board === null) return;
+    await work(held, this.parts.board).catch((error: unknown) => this.#failed(error));
+  }
+
+  /** @param signal of somebody in this process */
+  async #answerOwn(question: FlightQuestion, signal: AbortSignal | null): Promise<Answer> {
+    const { key, minAgeMs, waitMs } = question;
+    const page = this.#landed.get(key);
+    if (page !== undefined && isFresh(performance.now() - page.landedMs, question)) return { type: 'landed', page };
+    const flight = this.#own.get(key);
+    if (flight === undefined || minAgeMs !== null) return { type: 'gone' };
+    return (await flight.wait(waitMs, signal)) ?? { type: 'wait' };
+  }
+
+  /** `wait`: still not, when the patience is over. */
+  async #ask(fetcher: string, key: string, { spec, signal, from }: FlightWish, patienceMs: number): Promise<Answer> {
+    // Whoever has handed the page over has looked into the index, and had nothing that is new enough.
+    const maxAgeMs = from === undefined ? spec.cache.maxAgeMs : Number.MAX_SAFE_INTEGER;
+    const { minAgeMs } = spec.cache;
+    if (fetcher === this.parts.board?.fetcher)
+      return this.#answerOwn({ key, maxAgeMs, minAgeMs, waitMs: Math.max(0, patienceMs) }, signal);
+    const endsAtMs = performance.now() + patienceMs;
+    let heardAtMs = performance.now();
+    for (;;) {
+      const waitMs = Math.max(0, Math.min(POLL_MS, Math.round(endsAtMs - performance.now())));
+      const answer = await this.#poll(fetcher, { key, maxAgeMs, minAgeMs, waitMs });
+      if (answer !== null && answer.type !== 'wait') return answer;
+      if (answer !== null) heardAtMs = performance.now();
+      else if (performance.now() - heardAtMs > SILENCE_MS) return { type: 'gone' };
+      if (performance.now() >= endsAtMs || signal.aborted) return { type: 'wait' };
+    }
+  }
+
+  #poll(fetcher: string, question: FlightQuestion): Promise<Answer | null> {
+    const { key, maxAgeMs, minAgeMs, waitMs } = question;
+    const id = [fetcher, key, maxAgeMs, minAgeMs, waitMs === 0].join(' ');
+    let poll = this.#polls.get(id);
+    if (poll === undefined) {
+      poll = this.#question(fetcher, question).finally(() => this.#polls.delete(id));
+      this.#polls.set(id, poll);
+    }
+    return poll;
+  }
+
+  /** null: it did not answer in time. */
+  async #question(fetcher: string, question: FlightQuestion): Promise<Answer | null> {
+    const timeoutMs = question.waitMs + POLL_GRACE_MS;
+    try {
+      const options = { timeoutMs, isServed: () => false };
+      const { head, body } = await this.parts.rpc.call<FlightReply>(flightSubject(fetcher), question, null, options);
+      if (head.type !== 'landed') return { type: head.type };
+      return { type: 'landed', page: { meta: head.meta, body, at: new Date(head.at), landedMs: performance.now() } };
+    } catch (error) {
+      if (!isTroupeError(error)) return { type: 'failed' };
+      if (error.code === 'SCRAPE_TIMEOUT') return null;
+      // Nobody listens there: its process has ended.
+      return { type: error.code === 'CONCURRENCY_QUEUE_TIMEOUT' ? 'gone' : 'failed' };
+    }
+  }
+
+  #failed(error: unknown): undefined {
+    if (performance.now() >= this.#awayUntilMs)
+      this.parts.log.warn({ err: error }, 'pages under way are not known; scrapes of the same page are not shared');
+    this.#awayUntilMs = performance.now() + AWAY_MS;
+  }
+}
+
+/** A page that somebody else has fetched may stand for it. */
+function mayJoin({ spec, from }: FlightWish): boolean {
+  return !isPersonal(spec) && (spec.cache.maxAgeMs > 0 || from !== undefined);
+}
+
+/** Its page may stand for others. */
+function mayShare({ spec }: FlightWish): boolean {
+  return !isPersonal(spec) && spec.cache.store && spec.cache.minAgeMs === null;
+}
+
+function lifeMsOf({ leftMs }: FlightWish): number {
+  return leftMs + LIFE_AFTER_MS;
+}
+
+function rememberedOf({ meta, body, at }: Landed): Remembered {
+  // The converter takes the bytes away.
+  const response = responseOf(meta, new Uint8Array(body));
+  return { response, metadata: { cacheState: 'hit', cachedAt: at.toISOString() } };
+}

@@ -1,0 +1,60 @@
+/** One request to a host that is down: does it answer again? Whatever it answers, there is no page in it. */
+import { isTroupeError, timeoutSignal, TroupeError, type Kick } from '@troupe/contracts';
+import { PLAIN_VIEW, type FetchEngine } from '../engines/engine.js';
+import { isBusy } from '../pages/transport-error.js';
+import type { ExpressSlots } from '../slots/express-slots.js';
+import type { HostReports } from '../slots/host-reports.js';
+
+export type ProbeTask = Extract<Kick, { task: 'probe' }>;
+
+export interface HostProbeParts {
+  engine: Pick<FetchEngine, 'fetch'>;
+  express: Pick<ExpressSlots, 'acquire'>;
+  reports: Pick<HostReports, 'probed'>;
+}
+
+const TIMEOUT_MS = 15_000;
+const MAX_BYTES = 1024 * 1024;
+/** It answers, and says that the page is elsewhere: nobody needs to go there. */
+const MOVED = new TroupeError('UNKNOWN_ERROR', 'the probe was redirected');
+
+export class HostProbe {
+  constructor(private readonly parts: HostProbeParts) {}
+
+  /** Resolves when the host's actor has been told. @throws TroupeError CONCURRENCY_QUEUE_TIMEOUT: nothing was asked */
+  async run({ host, url }: ProbeTask): Promise<void> {
+    const signal = timeoutSignal(TIMEOUT_MS);
+    const place = await this.parts.express.acquire(host, TIMEOUT_MS / 2, signal);
+    let isClean: boolean;
+    try {
+      isClean = await this.#answersClean(url, signal);
+    } finally {
+      place.release();
+    }
+    await this.parts.reports.probed(host, isClean);
+  }
+
+  async #answersClean(url: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      const { statusCode } = await this.parts.engine.fetch(
+        {
+          url,
+          headers: {},
+          timeoutMs: TIMEOUT_MS,
+          maxBytes: MAX_BYTES,
+          skipTlsVerification: true,
+          waitForMs: 0,
+          view: PLAIN_VIEW,
+          proxy: 'basic',
+          team: null,
+          contextKey: null,
+          onRedirect: () => Promise.reject(MOVED),
+        },
+        signal,
+      );
+      return !isBusy(statusCode);
+    } catch (error) {
+      return error === MOVED || (isTroupeError(error) && error.code === 'SCRAPE_BODY_TOO_LARGE');
+    }
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * Web pages that may not speak to a gateway which asks for no key (`AUTH_MODE=none`, ADR 0041).
+ *
+ * Any page in the browser of somebody on this machine reaches the loopback, so there the browser's own word is what tells
+ * callers apart: `Origin` names the page that asks, and `Host` the name it used, which a page of somebody else's domain may
+ * have pointed here (DNS rebinding). Programs send no `Origin`. Where keys are asked for, a page needs one like anybody.
+ */
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import { type TroupeConfig } from '@troupe/config';
+import { parseUrl } from '@troupe/frontier';
+
+export type PageRules = Pick<TroupeConfig, 'authMode' | 'host' | 'publicBaseUrl'>;
+
+/** Why a request is refused, for the caller to read; null: it is not. */
+export function foreignPage({ headers }: Pick<IncomingMessage, 'headers'>, rules: PageRules): string | null {
+  if (rules.authMode !== 'none') return null;
+  const { host, origin } = headers;
+  if (host !== undefined && !isOwnHost(host, rules)) {
+    return `This gateway asks for no key, so it answers to its own names only, not to ${quoted(host)}: set PUBLIC_BASE_URL to the address it shall have, or AUTH_MODE=keys`;
+  }
+  if (origin === undefined || isOwnOrigin(origin, host, rules)) return null;
+  return `This gateway asks for no key, so it answers no web pages but its own, not those of ${quoted(origin)}: with AUTH_MODE=keys, pages of any origin may use a key`;
+}
+
+/** A name without a dot is of this machine or network; nobody outside can have it, nor an address. */
+function isOwnHost(host: string, { host: listening, publicBaseUrl }: PageRules): boolean {
+  const name = nameOf(host);
+  if (name === null) return false;
+  const isLocal = !name.includes('.') || name.endsWith('.localhost');
+  return isLocal || isAddress(name) || name === nameOf(listening) || name === hostOf(publicBaseUrl);
+}
+
+function isAddress(name: string): boolean {
+  return isIP(name.replace(/^\[|\]$/g, '')) !== 0;
+}
+
+/** `localhost:3002` -> `localhost`, null for what is no host. */
+function nameOf(host: string): string | null {
+  const url = parseUrl(`http://${isIP(host) === 6 ? `[${host}]` : host}/`);
+  const isHost = url !== null && url.pathname === '/' && url.username === '' && url.search === '' && url.hash === '';
+  return isHost ? url.hostname.replace(/\.$/, '') : null;
+}
+
+function hostOf(address: string | undefined): string | undefined {
+  return address === undefined ? undefined : parseUrl(address)?.hostname;
+}
+
+function isOwnOrigin(origin: string, host: string | undefined, { publicBaseUrl }: PageRules): boolean {
+  if (publicBaseUrl !== undefined && origin === parseUrl(publicBaseUrl)?.origin) return true;
+  if (host === undefined) return false;
+  return ['http:', 'https:'].some((scheme) => origin === parseUrl(`${scheme}//${host}`)?.origin);
+}
+
+const MAX_QUOTED_CHARS = 200;
+
+function quoted(text: string): string {
+  return JSON.stringify(text.slice(0, MAX_QUOTED_CHARS));
+}

@@ -1,0 +1,107 @@
+/** How hosts are treated, as their actors last wrote it. */
+import type { HostRecord, HostReason, HostState, JobNo } from '@troupe/contracts';
+import type pg from 'pg';
+
+export interface StoredHost extends HostRecord {
+  updatedAt: Date;
+}
+
+/** A host with open or ended URLs of a job. */
+export interface HostOfJob {
+  host: string;
+  /** Not decided yet. */
+  pending: number;
+  ok: number;
+  failed: number;
+  /** Whatever else became of URLs. */
+  other: number;
+  /** null: nothing has been noted of it within seven days. */
+  record: StoredHost | null;
+}
+
+interface Row {
+  host: string;
+  state: HostState;
+  rate: number | null;
+  max_conn: number;
+  gap_ms: number;
+  since_ms: number;
+  until_ms: number | null;
+  plateau_rate: number | null;
+  plateau_ms: number | null;
+  last: HostReason[];
+  updated_at: Date;
+}
+
+const COLUMNS = `host, state, rate, max_conn, gap_ms, (extract(epoch FROM since) * 1000)::float8 AS since_ms,
+  (extract(epoch FROM until) * 1000)::float8 AS until_ms, plateau_rate, plateau_ms, last, updated_at`;
+
+/** Worst first. */
+const ORDER = `array_position('{down,held,paused,slowed,open}'::text[], state), rate NULLS LAST, host`;
+
+/** Hosts are named as everywhere: a port only where it is neither 80 nor 443. */
+const HOST_OF_URL = `regexp_replace(lower(substring(url from '^[a-zA-Z]+://(?:[^/?#@]*@)?([^/?#]*)')), ':(80|443)$', '')`;
+
+const OF_JOB = `WITH counts AS (
+    SELECT host, count(*)::int AS pending, 0 AS ok, 0 AS failed, 0 AS other FROM frontier WHERE job_no = $1 GROUP BY host
+    UNION ALL
+    SELECT ${HOST_OF_URL}, 0, count(*) FILTER (WHERE outcome = 'ok')::int, count(*) FILTER (WHERE outcome = 'failed')::int,
+      count(*) FILTER (WHERE outcome NOT IN ('ok', 'failed'))::int FROM url_outcome WHERE job_no = $1 GROUP BY 1)
+  SELECT host, sum(pending)::int AS pending, sum(ok)::int AS ok, sum(failed)::int AS failed, sum(other)::int AS other
+  FROM counts WHERE host <> '' GROUP BY host`;
+
+export class HostRepository {
+  constructor(private readonly pool: pg.Pool) {}
+
+  /** In these states, worst first. */
+  async inStates(states: readonly HostState[], limit: number, skip = 0): Promise<StoredHost[]> {
+    return this.select(`state = ANY($1::text[]) ORDER BY ${ORDER} OFFSET $2 LIMIT $3`, [states, skip, limit]);
+  }
+
+  /** Worst first; hosts of which nothing is known are left out. */
+  async ofNames(hosts: readonly string[]): Promise<StoredHost[]> {
+    if (hosts.length === 0) return [];
+    return this.select(`host = ANY($1::text[]) ORDER BY ${ORDER}`, [hosts]);
+  }
+
+  /** Those of a job that have open URLs and are not `open`, worst first. */
+  async troubledOfJob(jobNo: JobNo, limit: number): Promise<StoredHost[]> {
+    return this.select(
+      `state <> 'open' AND EXISTS (SELECT FROM frontier f WHERE f.job_no = $1 AND f.host = host.host) ORDER BY ${ORDER} LIMIT $2`,
+      [jobNo, limit],
+    );
+  }
+
+  /** Every host of a job with its counts, worst first. */
+  async ofJob(jobNo: JobNo, limit: number, skip = 0): Promise<HostOfJob[]> {
+    const { rows } = await this.pool.query<Omit<HostOfJob, 'record'> & { state: HostState | null }>(
+      `SELECT c.*, host.state FROM (${OF_JOB}) c LEFT JOIN host USING (host)
+       ORDER BY array_position('{down,held,paused,slowed,open}'::text[], host.state), c.pending DESC, c.host OFFSET $2 LIMIT $3`,
+      [jobNo, skip, limit],
+    );
+    const records = await this.ofNames(rows.map(({ host }) => host));
+    const byHost = new Map(records.map((record) => [record.host, record]));
+    return rows.map(({ state: _state, ...counts }) => ({ ...counts, record: byHost.get(counts.host) ?? null }));
+  }
+
+  private async select(where: string, values: unknown[]): Promise<StoredHost[]> {
+    const { rows } = await this.pool.query<Row>(`SELECT ${COLUMNS} FROM host WHERE ${where}`, values);
+    return rows.map(storedHost);
+  }
+}
+
+function storedHost(row: Row): StoredHost {
+  const { plateau_rate: rate, plateau_ms: ms } = row;
+  return {
+    host: row.host,
+    state: row.state,
+    pagesPerSecond: row.rate,
+    maxConn: row.max_conn,
+    gapMs: row.gap_ms,
+    sinceMs: row.since_ms,
+    untilMs: row.until_ms,
+    plateau: rate === null || ms === null ? null : { pagesPerSecond: rate, ms },
+    reasons: row.last,
+    updatedAt: row.updated_at,
+  };
+}
