@@ -191,7 +191,13 @@ function buildServices(
     pages,
     tracer,
   });
-  const cancel = new JobCancelService({ status, cancels: new CancelBoard(link), children: jobs, publisher, instance });
+  const cancel = new JobCancelService({
+    status,
+    cancels: new CancelBoard(link),
+    children: jobs,
+    jobs: jobCommands.jobs,
+    commands,
+  });
   const parts: GatewayParts = {
     config,
     log,

@@ -1,18 +1,21 @@
+import { createHash } from 'node:crypto';
 import { Module, type DynamicModule } from '@nestjs/common';
 import { ActorRuntime, systemClock, type ActorDef } from '@troupe/actors';
 import type { OpenBlobs } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
 import type { Tracer } from '@troupe/contracts';
-import { ActorBus, KvLeaseBoard, NatsLink, readBacklog } from '@troupe/messaging';
+import { ActorBus, KvLeaseBoard, NatsLink, readBacklog, type Poison } from '@troupe/messaging';
 import { watchLink, watchPool, type Logger, type Metrics } from '@troupe/observability';
 import {
   Census,
   createPool,
+  DeadLetterRepository,
   Housekeeping,
   PgActorStore,
   Retention,
   type HostSettings,
   type TeamSizes,
+  type UnreadableMail,
 } from '@troupe/persistence';
 import { agentActor } from './agent/agent.actor.js';
 import { batchActor } from './batch/batch.actor.js';
@@ -69,6 +72,12 @@ function actorsFor({
   ] as unknown as ActorDef<never, never>[];
 }
 
+/** The name of its error, not its text, which may quote the body. */
+function describePoison({ subject, headers, data, error }: Poison): UnreadableMail {
+  const hash = createHash('sha256').update(data).digest('hex');
+  return { subject, headers, bytes: data.byteLength, hash, error: error.name };
+}
+
 /** The frontier's process: actors on leased partitions, and the housekeeping of tables and blobs. */
 @Module({})
 export class SchedulerModule {
@@ -84,11 +93,15 @@ export class SchedulerModule {
     teams,
     hosts,
   }: SchedulerParts): DynamicModule {
+    const letters = new DeadLetterRepository(pool);
     const runtime = new ActorRuntime({
       id: instance,
       store: meteredStore(new PgActorStore(pool, config), metrics),
       bus: new ActorBus(link, {
-        onPoison: async (poison) => log.error({ poison }, 'a message in a mailbox could not be read'),
+        onPoison: async (poison) => {
+          const letter = await letters.addUnreadable(poison.part, describePoison(poison));
+          log.error({ letter, subject: poison.subject }, 'a message in a mailbox could not be read: dead letter');
+        },
         onUntold: (host, error) => log.debug({ host, err: error }, 'a verdict was not told; it is told again'),
       }),
       leases: meteredLeases(new KvLeaseBoard(link, { id: instance }), metrics),

@@ -3,7 +3,7 @@ import type { ActorKey } from '@troupe/contracts';
 import { Activations } from './activations.js';
 
 function activate(actors: Activations, key: ActorKey, now: number) {
-  return actors.add({ key, rev: 3, state: null, terminal: false }, { notes: [] }, now);
+  return actors.add({ key, rev: 3, state: null, terminal: false, ageMs: 0 }, { notes: [] }, now, now);
 }
 
 describe('living actors', () => {

@@ -20,6 +20,8 @@ export interface Living extends Activation<unknown, unknown> {
   /** When the runtime's heartbeat timer fires; 0 = not known. */
   heartbeatAt: number;
   usedAt: number;
+  /** Its own time less this process's clock. */
+  timeOffset: number;
   /** Of the message that began it; null: not recorded, or nothing it keeps. */
   trace: KeptTrace | null;
 }
@@ -33,7 +35,8 @@ export class Activations {
     return this.living.get(key);
   }
 
-  add(row: ActorRow, state: unknown, now: number): Living {
+  /** @param time the actor's own, at `now` */
+  add(row: ActorRow, state: unknown, now: number, time: number): Living {
     const living: Living = {
       key: row.key,
       state,
@@ -44,6 +47,7 @@ export class Activations {
       sent: new Map(),
       heartbeatAt: 0,
       usedAt: now,
+      timeOffset: time - now,
       trace: null,
     };
     this.living.set(row.key, living);

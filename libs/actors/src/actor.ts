@@ -80,7 +80,10 @@ export interface Activation<S, M> {
 }
 
 export interface TurnContext {
-  /** Milliseconds on this process's clock; only differences mean anything. */
+  /**
+   * Milliseconds of the actor's own time; only differences mean anything. It never goes back and compares no machines, so it
+   * may be kept in the state: a new owner goes on from it.
+   */
   now: number;
   /** Wall clock, for what is shown to people. */
   wallMs: number;

@@ -1,6 +1,6 @@
 /** Time as a dependency, so that the simulation owns it. */
 export interface Clock {
-  /** Milliseconds; only differences mean anything. */
+  /** Milliseconds of a monotonic clock; only differences mean anything, and only in this process. */
   now(): number;
   /** Milliseconds since 1970, for what is shown to people. */
   wall(): number;
@@ -8,7 +8,7 @@ export interface Clock {
 }
 
 export const systemClock: Clock = {
-  now: () => Date.now(),
+  now: () => performance.now(),
   wall: () => Date.now(),
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };

@@ -9,7 +9,7 @@ import {
   type Tracer,
 } from '@troupe/contracts';
 import type { ActorDef, Effect, Incoming } from './actor.js';
-import type { RuntimeLog } from './clock.js';
+import type { Clock, RuntimeLog } from './clock.js';
 import { Partition, PARTITION_DEFAULTS } from './partition.js';
 import type { DeadLetter, TurnAnswers, TurnHead, TurnWrites } from './ports.js';
 import { Random } from './simulation/random.js';
@@ -26,6 +26,7 @@ export type Order =
   | { type: 'Start'; bad: boolean }
   | { type: 'Bad' }
   | { type: 'Cancel' }
+  | { type: 'Look' }
   | { type: 'Work'; id: string }
   | { type: 'End' }
   | { type: 'Wake' };
@@ -34,6 +35,8 @@ export interface Notes {
   notes: string[];
   failed: string | null;
   over: boolean;
+  /** Of its looks at the clock. */
+  times?: number[];
 }
 
 /** `onTry` hears of every message that a handler sees. */
@@ -52,7 +55,7 @@ export function noteActor(
     need: () => null,
     remember: () => null,
     plan: () => ({ admit: [], seeds: null }),
-    finish: ({ state }, batch) => batch.flatMap((incoming) => obey(state, incoming, onTry)),
+    finish: ({ state }, batch, _answers, { now }) => batch.flatMap((incoming) => obey(state, incoming, onTry, now)),
     isTerminal: (state) => state.over,
     fail: ({ state }, reason) => {
       state.failed = reason;
@@ -62,7 +65,7 @@ export function noteActor(
   };
 }
 
-function obey(state: Notes, { body }: Incoming, onTry: (order: Order) => void): Effect[] {
+function obey(state: Notes, { body }: Incoming, onTry: (order: Order) => void, now: number): Effect[] {
   if (body.type === 'Timer') {
     if (body.name !== 'heartbeat') state.notes.push(`timer ${body.name}`);
     return [];
@@ -75,6 +78,9 @@ function obey(state: Notes, { body }: Incoming, onTry: (order: Order) => void): 
       return [];
     case 'Tell':
       return [{ t: 'send', to: order.to, cls: 'pair', msg: message({ type: 'Note', text: order.text }) }];
+    case 'Look':
+      state.times = [...(state.times ?? []), now];
+      return [];
     case 'Shout':
       return [{ t: 'send', to: order.to, cls: 'level', msg: message({ type: 'Note', text: order.text }) }];
     case 'Remind':
@@ -117,13 +123,34 @@ export const SILENT: RuntimeLog = { debug: () => {}, info: () => {}, warn: () =>
 /** Remembers dead letters, which the simulated tables do not keep. */
 export class NoteStore extends SimStore {
   readonly deadLetters: DeadLetter[] = [];
+  /** Why a turn is refused, null for one that is not. */
+  refuses: (writes: TurnWrites) => Error | null = () => null;
+  /** Transactions, refused ones included. */
+  transactions = 0;
+  isAway = false;
+  /** Why an actor cannot even be ended. */
+  refusesGrave: Error | null = null;
 
   override commitTurn(head: TurnHead, decide: (answers: TurnAnswers) => TurnWrites): Promise<void> {
-    return super.commitTurn(head, (answers) => {
-      const writes = decide(answers);
-      this.deadLetters.push(...writes.deadLetters);
-      return writes;
-    });
+    this.transactions += 1;
+    let writes: TurnWrites | null = null;
+    return super
+      .commitTurn(head, (answers) => {
+        writes = decide(answers);
+        const refusal = this.refuses(writes);
+        if (refusal !== null) throw refusal;
+        return writes;
+      })
+      .then(() => void this.deadLetters.push(...(writes?.deadLetters ?? [])));
+  }
+
+  override entomb(...[part, epoch, grave]: Parameters<SimStore['entomb']>): Promise<void> {
+    if (this.refusesGrave !== null) return Promise.reject(this.refusesGrave);
+    return super.entomb(part, epoch, grave);
+  }
+
+  override probe(): Promise<void> {
+    return this.isAway ? Promise.reject(new Error('the store is away')) : Promise.resolve();
   }
 }
 
@@ -150,7 +177,7 @@ export class NoteWorld {
   private sequence = 0;
 
   /** A new owner of the actor's partition; its version may be that of an older release. */
-  async own(key: ActorKey, version = 2): Promise<Partition> {
+  async own(key: ActorKey, version = 2, clock: Clock = this.clock): Promise<Partition> {
     const part = partitionOf(key);
     const onTry = (order: Order) => void this.tried.push(order);
     const defs = [noteActor('crawl', false, onTry), noteActor('domain', true, onTry)].map((def) => ({
@@ -161,7 +188,7 @@ export class NoteWorld {
     const partition = new Partition(part, await this.store.mintEpoch(part), {
       store: this.store,
       bus: this.bus,
-      clock: this.clock,
+      clock,
       log: SILENT,
       defs: new Map(defs.map((def) => [def.kind, def as never])),
       options: { ...PARTITION_DEFAULTS, paceMs: this.paceMs },

@@ -14,6 +14,7 @@ let sweeps: number;
 /** Ids in the order of publishing. */
 let published: string[];
 let isDown: boolean;
+let isStoreAway: boolean;
 let outbox: Outbox;
 
 function work(id: number): OutboxRow {
@@ -54,6 +55,7 @@ async function settle(): Promise<void> {
 
 beforeEach(async () => {
   now = 1_000;
+  isStoreAway = false;
   [stored, young, deleted, sweeps, published, isDown] = [[], [], [], 0, [], false];
   const publish = async (id: string): Promise<void> => {
     published.push(id);
@@ -62,14 +64,21 @@ beforeEach(async () => {
   const store = {
     loadOutbox: async (_part: number, minAgeMs: number, limit: number) =>
       (minAgeMs === 0 ? [...stored, ...young] : stored).slice(0, limit),
-    deleteOutbox: async (_part: number, ids: number[]) => void deleted.push(ids),
+    loadOpenPairs: async (_part: number, minAgeMs: number, after: number, limit: number) =>
+      (minAgeMs === 0 ? [...stored, ...young] : stored)
+        .filter(({ id, to }) => to !== null && id > after)
+        .slice(0, limit),
+    deleteOutbox: async (_part: number, ids: number[]) => {
+      if (isStoreAway) throw new Error('no store');
+      deleted.push(ids);
+    },
     sweepPairs: async () => void sweeps++,
   } as unknown as ActorStore;
   const bus = {
     publishActor: (envelope: Envelope) => publish(envelope.id),
     publishWork: (_cls: string, _prio: string, id: string) => publish(id),
   } as unknown as Bus;
-  outbox = new Outbox(PART, { store, bus, log: SILENT, now: () => now });
+  outbox = new Outbox(PART, { store, bus, log: SILENT, clock: { now: () => now, wall: () => now } });
   await outbox.recover();
 });
 
@@ -115,6 +124,16 @@ describe('work in the outbox', () => {
     expect(published).toHaveLength(4);
   });
 
+  it('is deleted later when the store could not', async () => {
+    outbox.publish([work(1), work(2)]);
+    await settle();
+    isStoreAway = true;
+    await expect(outbox.tend(true)).rejects.toThrow('no store');
+    isStoreAway = false;
+    await outbox.tend(true);
+    expect(deleted).toEqual([[1, 2]]);
+  });
+
   it('of an earlier owner is published when the partition is opened', async () => {
     stored = [work(1), pair(2), work(3)];
     await outbox.recover();
@@ -153,6 +172,17 @@ describe('pair messages in the outbox', () => {
     expect(published).toHaveLength(4);
     expect(new Set(published).size).toBe(4);
     expect(deleted).toEqual([]);
+  });
+
+  it('are sent again however many they are, and whatever work lies between them', async () => {
+    stored = Array.from({ length: 1_300 }, (_, i) => (i % 2 === 0 ? work(i + 1) : pair(i + 1)));
+    await outbox.recover();
+    published = [];
+    now += 30_000;
+    await outbox.tend();
+    await settle();
+    expect(new Set(published).size).toBe(650);
+    expect(published.every((id) => Number(id.split('.')[2]) % 2 === 0)).toBe(true);
   });
 
   it('are asked about every thirty seconds while some are open, and no longer', async () => {

@@ -2,7 +2,7 @@
  * Publishes what a partition's turns committed. Work rows are deleted once the stream has them; pair messages stay
  * until the receiver's cursor in the store has passed them, and are sent again while it has not (design/actors.md §6).
  */
-import type { RuntimeLog } from './clock.js';
+import type { Clock, RuntimeLog } from './clock.js';
 import type { ActorStore, Bus, OutboxRow } from './ports.js';
 
 const DELETE_BATCH = 64;
@@ -16,7 +16,7 @@ export interface OutboxDeps {
   store: ActorStore;
   bus: Bus;
   log: RuntimeLog;
-  now(): number;
+  clock: Pick<Clock, 'now' | 'wall'>;
 }
 
 export class Outbox {
@@ -35,7 +35,7 @@ export class Outbox {
     const rows = await this.deps.store.loadOutbox(this.part, 0, RECOVER_LIMIT);
     this.publish(rows, 1);
     this.pairsOpen = rows.some((row) => row.to !== null);
-    this.resendAt = this.deps.now() + RESEND_AFTER_MS;
+    this.resendAt = this.deps.clock.now() + RESEND_AFTER_MS;
   }
 
   /** In the order of the calls; returns at once. */
@@ -51,7 +51,7 @@ export class Outbox {
             { part: this.part, outbox: row.id, err: String(error) },
             'publish failed, will be repeated',
           );
-          if (row.to === null) this.failed.set(row.id, { row, tries: tries + 1, at: this.deps.now() + RETRY_MS });
+          if (row.to === null) this.failed.set(row.id, { row, tries: tries + 1, at: this.deps.clock.now() + RETRY_MS });
         },
       );
     }
@@ -61,9 +61,14 @@ export class Outbox {
   async tend(force = false): Promise<void> {
     if (this.acked.length >= DELETE_BATCH || (force && this.acked.length > 0)) {
       const ids = this.acked.splice(0);
-      await this.deps.store.deleteOutbox(this.part, ids);
+      try {
+        await this.deps.store.deleteOutbox(this.part, ids);
+      } catch (error) {
+        this.acked.push(...ids);
+        throw error;
+      }
     }
-    const now = this.deps.now();
+    const now = this.deps.clock.now();
     for (const [id, entry] of this.failed) {
       if (entry.at > now) continue;
       this.failed.delete(id);
@@ -77,12 +82,16 @@ export class Outbox {
   private async resendPairs(): Promise<void> {
     if (!this.pairsOpen) return;
     await this.deps.store.sweepPairs(this.part);
-    const rows = (await this.deps.store.loadOutbox(this.part, RESEND_AFTER_MS, RESEND_LIMIT)).filter(
-      (row) => row.to !== null,
-    );
-    const waiting = await this.deps.store.loadOutbox(this.part, 0, RESEND_LIMIT);
-    this.pairsOpen = waiting.some((row) => row.to !== null);
-    this.publish(rows, Math.floor(this.deps.now() / RESEND_AFTER_MS));
+    const waiting = await this.deps.store.loadOpenPairs(this.part, 0, 0, 1);
+    this.pairsOpen = waiting.length > 0;
+    // A round of its own: within the window of duplicates an id that comes again is not stored again.
+    const round = Math.floor(this.deps.clock.wall() / RESEND_AFTER_MS);
+    for (let after = 0; ;) {
+      const rows = await this.deps.store.loadOpenPairs(this.part, RESEND_AFTER_MS, after, RESEND_LIMIT);
+      this.publish(rows, round);
+      if (rows.length < RESEND_LIMIT) return;
+      after = rows.at(-1)!.id;
+    }
   }
 
   private send(row: OutboxRow, tries: number): Promise<void> {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { partitionOf, type ActorKey, type Envelope } from '@troupe/contracts';
+import type { Clock } from './clock.js';
 import { message, NoteWorld, twoHomes, type Order } from './note-actor.fixture.js';
 import { PARTITION_DEFAULTS, type Partition } from './partition.js';
 import { FencedError } from './ports.js';
@@ -376,6 +377,43 @@ describe('level messages of the own process', () => {
   });
 });
 
+describe("an actor's own time", () => {
+  /** A machine whose clocks say something else. */
+  const clockOf = (offsetMs: number): Clock => ({
+    now: () => world.clock.now() + offsetMs,
+    wall: () => world.clock.wall() + 2 * offsetMs,
+    sleep: (ms) => world.clock.sleep(ms),
+  });
+
+  async function look(partition: Partition, afterMs: number): Promise<number> {
+    world.clock.advance(afterMs);
+    await world.send(ALICE, { type: 'Look' });
+    await world.run(partition);
+    return world.stateOf(ALICE).times!.at(-1)!;
+  }
+
+  it('goes on from owner to owner, whatever their clocks say', async () => {
+    const times: number[] = [];
+    for (const offsetMs of [0, 3_600_000, -7_200_000, 5]) {
+      const partition = await world.own(ALICE, 2, clockOf(offsetMs));
+      times.push(await look(partition, 1_000), await look(partition, 500));
+    }
+    const steps = times.slice(1).map((time, i) => time - times[i]!);
+    // The store is asked when the actor is activated, which is when it is told something.
+    expect(steps).toEqual([500, 1_000, 500, 1_000, 500, 1_000, 500]);
+  });
+
+  it('jumps by an hour at most, and never back, when the clock of the store is set', async () => {
+    const first = await look(await world.own(ALICE), 1_000);
+    const row = world.store.actors.get(ALICE)!;
+    row.updatedAt = world.clock.now() + 86_400_000;
+    const second = await look(await world.own(ALICE), 0);
+    row.updatedAt = world.clock.now() - 86_400_000;
+    const third = await look(await world.own(ALICE), 0);
+    expect([second - first, third - second]).toEqual([0, 3_600_000]);
+  });
+});
+
 describe('a message of a version that nobody knows', () => {
   const MINUTE_MS = 60_000;
   const strange = { v: 9 };
@@ -388,6 +426,7 @@ describe('a message of a version that nobody knows', () => {
   it('waits for an owner that knows it, and becomes a dead letter after 15 minutes', async () => {
     const partition = await world.own(ALICE);
     await world.send(ALICE, { type: 'Note', text: 'from the future' }, strange);
+    await waitFor(partition, 0);
     await waitFor(partition, 14);
     expect([world.store.deadLetters, world.bus.hasMail(partition.part)]).toEqual([[], true]);
     await waitFor(partition, 1);
@@ -418,6 +457,7 @@ describe('a message of a version that nobody knows', () => {
     };
     const letters = [letter('1'), letter('2', strange), letter('3')];
     await world.bus.publishActor({ ...letters[0]!, type: 'Sack', body: { type: 'Sack', letters } } as never);
+    await waitFor(partition, 0);
     await waitFor(partition, 15);
     expect(world.stateOf(ALICE).notes).toEqual(['1', '3']);
     expect(world.store.deadLetters).toHaveLength(1);
@@ -427,11 +467,13 @@ describe('a message of a version that nobody knows', () => {
   it('keeps its place between two actors: what follows it is handled, what came before it is not lost', async () => {
     const partition = await world.own(ALICE);
     await world.send(ALICE, { type: 'Note', text: '2' }, { ...strange, from: BOB, n: 2 });
+    await waitFor(partition, 0);
     await waitFor(partition, 15);
     expect([world.store.deadLetters, world.bus.hasMail(partition.part)]).toEqual([[], false]);
     await world.send(ALICE, { type: 'Note', text: '1' }, { from: BOB, n: 1 });
     await world.run(partition);
     await world.send(ALICE, { type: 'Note', text: '2' }, { ...strange, from: BOB, n: 2 });
+    await waitFor(partition, 0);
     await waitFor(partition, 15);
     await world.send(ALICE, { type: 'Note', text: '3' }, { from: BOB, n: 3 });
     await world.run(partition);

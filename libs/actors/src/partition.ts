@@ -11,8 +11,10 @@ import type { ActorDef, Incoming, TurnContext } from './actor.js';
 import type { Clock, RuntimeLog } from './clock.js';
 import { LevelPost } from './level-post.js';
 import { Outbox } from './outbox.js';
+import { Drain, type DrainItem, type PoisonNote } from './drain.js';
 import {
-  TurnConflictError,
+  ContentError,
+  type ActorRow,
   type ActorStore,
   type Bus,
   type Delivery,
@@ -20,7 +22,7 @@ import {
   type TimerChange,
 } from './ports.js';
 import { TimerHeap } from './timers.js';
-import { HandlerError, isHome, Turn, type ActorBatch, type StoredState } from './turn.js';
+import { blaming, HandlerError, isHome, Turn, type ActorBatch, type StoredState } from './turn.js';
 import { turnSpan } from './turn-traces.js';
 
 export interface PartitionOptions {
@@ -63,16 +65,9 @@ export interface PartitionDeps {
 }
 
 /** One thing to handle: a delivered message or a timer that fired. */
-interface Item {
-  key: ActorKey;
+interface Item extends DrainItem {
   mail: Letter | null;
   timer: string | null;
-}
-
-/** What an actor was told and cannot take. */
-interface PoisonNote {
-  type: string;
-  error: string;
 }
 
 interface Letter {
@@ -81,8 +76,8 @@ interface Letter {
 }
 
 /** What came from this process is lost with it, and said again. */
-function fromHere(envelope: Envelope, sentAt: number): Delivery {
-  return { envelope, sentAt, ack: () => {}, nack: () => {} };
+function fromHere(envelope: Envelope): Delivery {
+  return { envelope, ack: () => {}, nack: () => {} };
 }
 
 /** A delivery of several messages is acknowledged when the last of them has been handled. */
@@ -103,6 +98,16 @@ function envelopesOf({ body, ...mail }: Mail): Envelope[] {
   return body.messages.map((message) => ({ ...mail, type: message.type, body: message }));
 }
 
+function groupByKey(items: readonly Item[]): Map<ActorKey, Item[]> {
+  const groups = new Map<ActorKey, Item[]>();
+  for (const item of items) {
+    const group = groups.get(item.key);
+    if (group === undefined) groups.set(item.key, [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
 async function ended(work: Promise<void>, spans: readonly TraceSpan[]): Promise<void> {
   if (spans.length === 0) return work;
   try {
@@ -114,7 +119,15 @@ async function ended(work: Promise<void>, spans: readonly TraceSpan[]): Promise<
   }
 }
 
-const POISON_TRIES = 3;
+/** Items of an actor that cannot even be ended are dropped so long. */
+const QUARANTINE_MS = 10 * 60_000;
+/** Owners in a row that did not release the partition, from which on its mail is opened carefully. */
+const SUSPICIOUS_OWNERS = 2;
+/** Items that are handled carefully; by then what has killed the owners has come by. */
+const CAREFUL_ITEMS = 1_024;
+/** Turns of an actor that killed their process, from which on its messages come alone, and at which one is not handled. */
+const KILLS_BEFORE_ALONE = 2;
+const KILLS_BEFORE_BURIAL = 4;
 /** During a rolling upgrade an owner that knows the version takes over within this time. */
 const UNKNOWN_VERSION_MS = 15 * 60_000;
 const UNKNOWN_VERSION_RETRY_MS = 5_000;
@@ -122,6 +135,10 @@ const UNKNOWN_VERSION_RETRY_MS = 5_000;
 const EPOCH_STRIDE = 2 ** 32;
 /** Level messages of this process that wait for a drain; more of them take the way of all others. */
 const MAX_AT_HAND = 4_096;
+/** Longest time without an owner that an actor is told of. */
+const MAX_AGE_MS = 60 * 60_000;
+/** Messages of unknown versions whose first sight is remembered. */
+const MAX_STRANGERS = 10_000;
 const PRIORITY_TYPES = new Set(['Cancel', 'Pause']);
 
 function wakes(group: readonly Item[], { wakesOn = [] }: ActorDef<unknown, unknown>): boolean {
@@ -140,6 +157,13 @@ export class Partition {
   /** Level messages from this process. */
   private atHand: Envelope[] = [];
   private nextDrainAt = 0;
+  private readonly handler: Drain<Item>;
+  private readonly quarantined = new Map<ActorKey, number>();
+  /** Of turns that former owners did not end. */
+  private marks = new Map<ActorKey, number>();
+  private carefulItems = 0;
+  /** Messages of unknown versions, by id: when they were first seen. */
+  private readonly strangers = new Map<string, number>();
   private timersReloadAt = 0;
   private passivateAt = 0;
 
@@ -149,16 +173,35 @@ export class Partition {
     private readonly deps: PartitionDeps,
   ) {
     this.actors = new Activations(deps.options.maxActors);
-    this.outbox = new Outbox(part, { store: deps.store, bus: deps.bus, log: deps.log, now: () => deps.clock.now() });
+    this.outbox = new Outbox(part, { store: deps.store, bus: deps.bus, log: deps.log, clock: deps.clock });
     this.levels = deps.levels ?? new LevelPost({ bus: deps.bus, log: deps.log, clock: deps.clock, paceMs: 0 });
+    this.handler = new Drain<Item>({
+      commit: (items, poison) => this.commit(items, poison),
+      forget: (items) => this.forget(items),
+      entomb: (item, error) => this.entomb(item, error),
+      quarantine: (item) => this.quarantine(item),
+      probe: () => deps.store.probe(),
+      clock: deps.clock,
+      log: deps.log,
+    });
   }
 
   /** Consumer of this epoch, due timers, unconfirmed outbox rows; nothing is consumed before. */
   async open(): Promise<void> {
+    await this.lookBack();
     this.mailbox = await this.deps.bus.openMailbox(this.part, this.epoch);
     await this.reloadTimers();
     await this.outbox.recover();
     this.isOpen = true;
+  }
+
+  private async lookBack(): Promise<void> {
+    const { store, log } = this.deps;
+    const lost = await store.lostOwners(this.part, this.epoch);
+    if (lost < SUSPICIOUS_OWNERS) return;
+    log.warn({ part: this.part, lost }, 'owners of this partition have ended without releasing it: opened carefully');
+    this.marks = await store.loadMarks(this.part);
+    this.carefulItems = CAREFUL_ITEMS;
   }
 
   async close(): Promise<void> {
@@ -166,6 +209,7 @@ export class Partition {
     this.levels.publish(this.atHand.splice(0));
     await this.mailbox?.close();
     await this.outbox.tend(true).catch(() => undefined);
+    await this.deps.store.releasePartition(this.part, this.epoch).catch(() => undefined);
   }
 
   /**
@@ -202,27 +246,37 @@ export class Partition {
     const nextTimer = this.timers.nextAt();
     const idleMs = nextTimer === null ? options.idleMs : Math.max(0, Math.min(options.idleMs, nextTimer - now));
     const deliveries = await this.mailbox!.take(options.maxDrain, this.atHand.length > 0 ? 0 : idleMs);
-    for (const envelope of this.atHand.splice(0, options.maxDrain)) deliveries.push(fromHere(envelope, clock.wall()));
+    for (const envelope of this.atHand.splice(0, options.maxDrain)) deliveries.push(fromHere(envelope));
     const items: Item[] = [];
     for (const delivery of deliveries) this.sort(delivery, items);
     for (const { key, name } of this.timers.takeDue(clock.now(), options.maxDrain))
-      items.push({ key, mail: null, timer: name });
+      items.push({ key, type: `timer ${name}`, mail: null, timer: name });
     return items;
   }
 
   private sort(delivery: Delivery, items: Item[]): void {
     const letters = unpack(delivery);
     const stranger = letters.find(({ envelope }) => !this.isReadable(envelope));
-    if (stranger !== undefined && this.deps.clock.wall() - delivery.sentAt < UNKNOWN_VERSION_MS) {
+    if (stranger !== undefined && this.knownForMs(stranger.envelope) < UNKNOWN_VERSION_MS) {
       const { to, type, v } = stranger.envelope;
       this.deps.log.warn({ to, type, v }, 'unknown message version, will be delivered again');
       delivery.nack(UNKNOWN_VERSION_RETRY_MS);
       return;
     }
     for (const mail of letters) {
-      if (this.livesHere(mail.envelope)) items.push({ key: mail.envelope.to, mail, timer: null });
+      const { to: key, type } = mail.envelope;
+      if (this.livesHere(mail.envelope)) items.push({ key, type, mail, timer: null });
       else mail.ack();
     }
+  }
+
+  /** Since this owner first saw it: the clocks of the stream and of this machine are not compared. */
+  private knownForMs({ id }: Envelope): number {
+    const now = this.deps.clock.now();
+    if (this.strangers.size >= MAX_STRANGERS) this.strangers.clear();
+    const since = this.strangers.get(id) ?? now;
+    this.strangers.set(id, since);
+    return now - since;
   }
 
   private livesHere({ to, type }: Envelope): boolean {
@@ -241,11 +295,46 @@ export class Partition {
     return this.deps.defs.get(parseActorKey(key).kind);
   }
 
-  /** One transaction for everything; when a handler fails, first for everything but its actor. */
+  /** One transaction for everything; what is refused goes alone, and the partition goes on in every case. */
   private async drain(items: Item[]): Promise<void> {
-    const strangers = items.filter(({ mail }) => mail !== null && !this.isReadable(mail.envelope));
-    for (const stranger of strangers) await this.refuse(stranger);
-    await this.handle(strangers.length === 0 ? items : items.filter((item) => !strangers.includes(item)));
+    const readable: Item[] = [];
+    for (const item of items) {
+      if (this.isQuarantined(item.key)) item.mail?.ack();
+      else if (item.mail !== null && !this.isReadable(item.mail.envelope)) await this.refuse(item);
+      else readable.push(item);
+    }
+    if (this.carefulItems > 0) await this.drainCarefully(readable);
+    else await this.handler.handle(readable);
+  }
+
+  /**
+   * Somebody has ended the owners before this one, perhaps a message: each actor's turn is marked before it begins. A mark that
+   * is found names the turn in which an owner died.
+   */
+  private async drainCarefully(items: Item[]): Promise<void> {
+    const { store } = this.deps;
+    for (const [key, group] of groupByKey(items)) {
+      const kills = this.marks.get(key) ?? 0;
+      for (const turn of kills < KILLS_BEFORE_ALONE ? [group] : group.map((item) => [item])) {
+        await store.mark(this.part, key, kills + 1);
+        try {
+          if (kills >= KILLS_BEFORE_BURIAL) await this.buryUnread(turn[0]!, kills);
+          else await this.handler.handle(turn);
+        } finally {
+          // This process is alive: whatever went wrong, it was no killer.
+          await store.mark(this.part, key, null);
+        }
+        this.marks.delete(key);
+        this.carefulItems -= turn.length;
+      }
+    }
+  }
+
+  private async buryUnread(item: Item, kills: number): Promise<void> {
+    const { key, type } = item;
+    const error = `${kills} processes ended while they handled it`;
+    this.deps.log.error({ key, type, kills }, 'message ends the processes that handle it: dead letter');
+    await this.handler.inter(item, { type, error }, 'INTERNAL_KILLER');
   }
 
   /** What no owner could read in all that time becomes a dead letter, which an operator may send again. */
@@ -258,74 +347,38 @@ export class Partition {
       // A pair message out of its order has come before, or comes again: its sender repeats what is not confirmed.
       if (n !== null && n !== last + 1) return mail.ack();
       this.deps.log.error({ key: item.key, type, v }, 'message of an unknown version: dead letter');
-      await this.commit([item], { type, error: `version ${v} of ${type} was known to nobody for 15 minutes` });
+      const error = `version ${v} of ${type} was known to nobody for 15 minutes`;
+      await this.handler.inter(item, { type, error }, 'INTERNAL_VERSION');
     } catch (error) {
       this.forget([item]);
       throw error;
     }
   }
 
-  private async handle(items: Item[]): Promise<void> {
-    for (let attempt = 0; items.length > 0; attempt++) {
-      try {
-        await this.commit(items, null);
-        return;
-      } catch (error) {
-        this.forget(items);
-        if (error instanceof HandlerError) return this.isolate(items, error);
-        if (!(error instanceof TurnConflictError) || attempt >= 5) throw error;
-        await this.deps.clock.sleep(5 << attempt);
-      }
-    }
+  /** The actor's own row, its timers and its job say that it is over; nothing of its data is needed for that. */
+  private async entomb(item: Item, error: string): Promise<void> {
+    await this.deps.store.entomb(this.part, this.epoch, { key: item.key, type: item.type, error });
+    item.mail?.ack();
   }
 
-  private async isolate(items: Item[], error: HandlerError): Promise<void> {
-    const rest = items.filter((item) => item.key !== error.key);
-    const own = items.filter((item) => item.key === error.key);
-    await this.handle(rest);
-    await this.bisect(own, error);
+  private quarantine(item: Item): void {
+    this.quarantined.set(item.key, this.deps.clock.now() + QUARANTINE_MS);
+    item.mail?.ack();
   }
 
-  /** Finds the messages that cannot be handled, keeping the order of the others. */
-  private async bisect(items: Item[], error: HandlerError): Promise<void> {
-    if (items.length === 1) return this.bury(items[0]!, error);
-    const middle = items.length >> 1;
-    for (const half of [items.slice(0, middle), items.slice(middle)]) {
-      try {
-        await this.commit(half, null);
-      } catch (failure) {
-        this.forget(half);
-        if (!(failure instanceof HandlerError)) throw failure;
-        await this.bisect(half, failure);
-      }
-    }
+  private isQuarantined(key: ActorKey): boolean {
+    const until = this.quarantined.get(key);
+    if (until === undefined) return false;
+    if (until > this.deps.clock.now()) return true;
+    this.quarantined.delete(key);
+    return false;
   }
 
-  /** Three failures alone make a dead letter; for vital types the actor is told to fail visibly. */
-  private async bury(item: Item, first: HandlerError): Promise<void> {
-    let error = first;
-    for (let attempt = 1; attempt < POISON_TRIES; attempt++) {
-      try {
-        return await this.commit([item], null);
-      } catch (failure) {
-        this.forget([item]);
-        if (!(failure instanceof HandlerError)) throw failure;
-        error = failure;
-      }
-    }
-    const type = item.mail?.envelope.type ?? `timer ${item.timer}`;
-    this.deps.log.error({ key: item.key, type, err: error.cause }, 'message cannot be handled: dead letter');
-    await this.commit([item], {
-      type,
-      error: error.cause instanceof Error ? (error.cause.stack ?? error.cause.message) : String(error.cause),
-    });
-  }
-
-  private forget(items: Item[]): void {
+  private forget(items: readonly Item[]): void {
     this.actors.discard(items.map((item) => item.key));
   }
 
-  private async commit(items: Item[], poison: PoisonNote | null): Promise<void> {
+  private async commit(items: readonly Item[], poison: PoisonNote | null): Promise<void> {
     const batches = await this.prepare(items, poison);
     const turn = batches.length === 0 ? null : new Turn(batches, this.turnDeps());
     let timers: TimerChange[] = [];
@@ -399,13 +452,8 @@ export class Partition {
   }
 
   /** Activates the actors of a drain and turns its items into batches; drops what needs no turn. */
-  private async prepare(items: Item[], poison: PoisonNote | null): Promise<ActorBatch[]> {
-    const groups = new Map<ActorKey, Item[]>();
-    for (const item of items) {
-      const group = groups.get(item.key);
-      if (group === undefined) groups.set(item.key, [item]);
-      else group.push(item);
-    }
+  private async prepare(items: readonly Item[], poison: PoisonNote | null): Promise<ActorBatch[]> {
+    const groups = groupByKey(items);
     await this.activate([...groups.keys()]);
     const batches: ActorBatch[] = [];
     for (const [key, group] of groups) {
@@ -422,7 +470,7 @@ export class Partition {
         deadLetters: [],
         span: NO_SPAN,
       };
-      if (poison === null) await this.fill(entry, group);
+      if (poison === null) await this.blaming(key, () => this.fill(entry, group));
       else this.fillPoison(entry, group, poison);
       if (
         entry.batch.length === 0 &&
@@ -431,7 +479,7 @@ export class Partition {
         entry.firedTimers.length === 0
       )
         continue;
-      await this.remember(living, def);
+      await this.blaming(key, () => this.remember(living, def));
       entry.span = turnSpan(
         this.tracer,
         entry,
@@ -501,19 +549,40 @@ export class Partition {
     const now = this.deps.clock.now();
     for (const row of rows) {
       const stored = row.state as StoredState | null;
-      const living = this.actors.add(row, stored === null ? this.defOf(row.key)!.init(row.key) : stored.s, now);
+      const state = stored === null ? blaming(row.key, () => this.defOf(row.key)!.init(row.key)) : stored.s;
+      const living = this.actors.add(row, state, now, this.timeOf(row, stored));
       for (const [to, n] of Object.entries(stored?.sent ?? {})) living.sent.set(to as ActorKey, n);
       living.trace = stored?.trace ?? null;
     }
     for (const { to, from, n } of cursors) this.actors.get(to)?.cursors.set(from, n);
   }
 
+  /**
+   * An actor's time goes on from its last turn, by what the store's clock says has passed since, in bounds: a store whose clock
+   * was set makes it jump by an hour at most, never back.
+   */
+  private timeOf({ ageMs }: ActorRow, stored: StoredState | null): number {
+    if (stored?.t === undefined) return this.deps.clock.wall();
+    return stored.t + Math.max(0, Math.min(ageMs, MAX_AGE_MS));
+  }
+
+  /** What the store refuses because of an actor's data is that actor's fault. @throws HandlerError */
+  private async blaming(key: ActorKey, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      throw error instanceof ContentError ? new HandlerError(key, { cause: error }) : error;
+    }
+  }
+
   private async remember(living: Living, def: ActorDef<unknown, unknown>): Promise<void> {
-    const need = def.need(living);
+    const need = blaming(living.key, () => def.need(living));
     if (need === null && living.memory !== null) return;
     const { store } = this.deps;
     const loaded = need === null ? null : await store.loadJobMemory(need.jobNo, need.ready, need.history);
-    living.memory = def.remember(living.state, loaded, living.memory, this.deps.clock.now());
+    living.memory = blaming(living.key, () =>
+      def.remember(living.state, loaded, living.memory, this.deps.clock.now() + living.timeOffset),
+    );
   }
 
   private async tend(): Promise<void> {

@@ -33,12 +33,38 @@ export class TurnConflictError extends Error {
   }
 }
 
+/**
+ * Thrown by the store for what is wrong with the data of a turn, or of an actor: out of range, too long, badly encoded, too
+ * complex. Nothing was written, and the same turn fails again.
+ */
+export class ContentError extends Error {
+  constructor(
+    message: string,
+    /** SQLSTATE, or `BUILD` when no statement could be made of it. */
+    readonly state: string,
+    options?: { cause?: unknown },
+  ) {
+    super(message, options);
+    this.name = 'ContentError';
+  }
+}
+
+/** Thrown by the store when a turn took too long: it holds too much, something in it is wrong, or the store is slow. */
+export class TurnTimeoutError extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'TurnTimeoutError';
+  }
+}
+
 export interface ActorRow {
   key: ActorKey;
   rev: number;
   /** null: this actor has never committed. */
   state: unknown;
   terminal: boolean;
+  /** Since its last commit, by the store's clock; may be anything when that clock was set. */
+  ageMs: number;
 }
 
 /** One message of a turn that must survive a crash between commit and publish. */
@@ -105,6 +131,14 @@ export interface TurnWrites {
 export interface ActorStore {
   /** Takes the partition in Postgres and returns its new epoch (> every earlier one). */
   mintEpoch(part: number, owner: string): Promise<number>;
+  /** The owner of this epoch ends in good order: nothing in the partition has killed it. */
+  releasePartition(part: number, epoch: number): Promise<void>;
+  /** How many owners before this epoch did not release the partition, each within ten minutes of the next. */
+  lostOwners(part: number, epoch: number): Promise<number>;
+  /** Actors that are in a turn which may kill its process: how often each has been begun and not ended. */
+  loadMarks(part: number): Promise<Map<ActorKey, number>>;
+  /** `n` null: the turn has ended. */
+  mark(part: number, key: ActorKey, n: number | null): Promise<void>;
   /** Claims the actors for this epoch (inserting rows that are absent) and returns them with state and revision. */
   activate(part: number, epoch: number, keys: ActorKey[]): Promise<ActorRow[]>;
   /** Pair cursors of these receivers. */
@@ -116,10 +150,20 @@ export interface ActorStore {
    * Throws `FencedError` or `TurnConflictError`; nothing is written then.
    */
   commitTurn(head: TurnHead, decide: (answers: TurnAnswers) => TurnWrites): Promise<void>;
+  /**
+   * Ends an actor whose messages cannot even be buried: it is terminal and forgets its state, its timers are gone, its job is
+   * failed with `error`, and a dead letter without any of its data is left. All of it is text of ours, so this always can be
+   * written. Throws `FencedError`.
+   */
+  entomb(part: number, epoch: number, grave: { key: ActorKey; type: string; error: string }): Promise<void>;
+  /** Resolves when the store answers within a second, rejects otherwise. */
+  probe(): Promise<void>;
   /** Timers due within the horizon, earliest first. */
   loadTimers(part: number, horizonMs: number): Promise<TimerRow[]>;
   /** Every outbox row of the partition that is older than `minAgeMs`, in id order. */
   loadOutbox(part: number, minAgeMs: number, limit: number): Promise<OutboxRow[]>;
+  /** Those among them that are pair messages, with an id above `after`. */
+  loadOpenPairs(part: number, minAgeMs: number, after: number, limit: number): Promise<OutboxRow[]>;
   /** Pair messages to `to` from `from` with n > after, in order: what the bus may have lost. */
   loadPairs(to: ActorKey, from: Sender, after: number): Promise<Envelope[]>;
   /** Work rows whose publish was acknowledged. */
@@ -130,8 +174,6 @@ export interface ActorStore {
 
 export interface Delivery {
   envelope: Mail;
-  /** When it was first in the mailbox, by the wall clock. */
-  sentAt: number;
   ack(): void;
   /** Ask for redelivery after a while (unknown schema version). */
   nack(delayMs: number): void;

@@ -55,7 +55,7 @@ function mailboxOf(id: string, part: number): Mailbox {
       await pause(5);
       if (fenced.has(`${id} ${part}`)) throw new FencedError('another owner');
       const at = mail.findIndex(({ to }) => partitionOf(to) === part);
-      return at < 0 ? [] : [{ envelope: mail.splice(at, 1)[0]!, sentAt: 0, ack: () => {}, nack: () => {} }];
+      return at < 0 ? [] : [{ envelope: mail.splice(at, 1)[0]!, ack: () => {}, nack: () => {} }];
     },
     wake: () => {},
     close: async () => void closed.add(`${id} ${part}`),

@@ -18,8 +18,9 @@ interface Setting {
 
 function living(key: ActorKey = 'crawl/a'): Living {
   return new Activations(10).add(
-    { key, rev: 4, state: null, terminal: false },
+    { key, rev: 4, state: null, terminal: false, ageMs: 0 },
     { notes: [], failed: null, over: false },
+    0,
     0,
   );
 }

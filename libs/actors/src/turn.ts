@@ -60,6 +60,7 @@ export interface Aftermath {
 export interface TurnDeps {
   part: number;
   epoch: number;
+  /** `now` is this process's clock; handlers get their actor's own. */
   ctx: TurnContext;
   nextOutboxId(): number;
   nextLevelId(): string;
@@ -71,6 +72,8 @@ export interface StoredState {
   s: unknown;
   /** Highest pair number sent, by receiver. */
   sent: Record<string, number>;
+  /** The actor's own time. @default the wall clock's, before states had a time */
+  t?: number;
   trace?: KeptTrace;
 }
 
@@ -83,7 +86,9 @@ export class Turn {
     private readonly deps: TurnDeps,
   ) {
     this.plans = batches.map((entry) =>
-      guarded(entry, () => (entry.failure === null ? entry.def.plan(entry.living, entry.batch, deps.ctx) : NOTHING)),
+      guarded(entry, () =>
+        entry.failure === null ? entry.def.plan(entry.living, entry.batch, this.contextOf(entry)) : NOTHING,
+      ),
     );
   }
 
@@ -102,7 +107,7 @@ export class Turn {
     const writes: TurnWrites = { actors: [], outbox: [], cursors: [], timers: [], rows: [], deadLetters: [] };
     this.batches.forEach((entry, index) => {
       const effects = guarded(entry, () => this.effectsOf(entry, this.plans[index]!, answers));
-      this.collect(entry, effects, writes);
+      guarded(entry, () => this.collect(entry, effects, writes));
     });
     this.aftermath.outbox = writes.outbox;
     return writes;
@@ -110,7 +115,7 @@ export class Turn {
 
   private effectsOf(entry: ActorBatch, plan: Plan, answers: TurnAnswers): Effect[] {
     const { def, living, batch, failure } = entry;
-    if (failure !== null) return def.fail(living, failure, this.deps.ctx);
+    if (failure !== null) return def.fail(living, failure, this.contextOf(entry));
     const jobNo = plan.admit[0]?.jobNo ?? plan.seeds?.jobNo;
     return def.finish(
       living,
@@ -119,8 +124,13 @@ export class Turn {
         admitted: (jobNo === undefined ? undefined : answers.admitted.get(jobNo)) ?? NO_ITEMS,
         seeds: (jobNo === undefined ? undefined : answers.seeds.get(jobNo)) ?? [],
       },
-      this.deps.ctx,
+      this.contextOf(entry),
     );
+  }
+
+  private contextOf({ living }: ActorBatch): TurnContext {
+    const { ctx } = this.deps;
+    return { ...ctx, now: ctx.now + living.timeOffset };
   }
 
   private collect(entry: ActorBatch, effects: Effect[], writes: TurnWrites): void {
@@ -135,7 +145,7 @@ export class Turn {
     writes.actors.push({
       key: living.key,
       rev: living.rev,
-      state: storedState(living, def.version),
+      state: storedState(living, def.version, this.deps.ctx.now + living.timeOffset),
       terminal: living.terminal,
     });
   }
@@ -221,11 +231,12 @@ const NO_ITEMS: ReadonlySet<number> = new Set();
 const NOTHING: Plan = { admit: [], seeds: null };
 
 /** JSON of a `StoredState`. */
-function storedState(living: Living, version: number): string {
+function storedState(living: Living, version: number, time: number): string {
   const stored: StoredState = {
     v: version,
     s: living.state,
     sent: Object.fromEntries(living.sent),
+    t: Math.ceil(time),
     ...(living.trace === null ? {} : { trace: living.trace }),
   };
   const json = JSON.stringify(stored);
@@ -235,10 +246,15 @@ function storedState(living: Living, version: number): string {
 }
 
 function guarded<T>(entry: ActorBatch, run: () => T): T {
+  return blaming(entry.living.key, run);
+}
+
+/** Whatever `run` throws is the actor's fault. @throws HandlerError */
+export function blaming<T>(key: ActorKey, run: () => T): T {
   try {
     return run();
   } catch (error) {
-    throw error instanceof HandlerError ? error : new HandlerError(entry.living.key, { cause: error });
+    throw error instanceof HandlerError ? error : new HandlerError(key, { cause: error });
   }
 }
 

@@ -39,6 +39,8 @@ export const ERROR_HTTP_STATUS = {
   NOT_SUPPORTED: 501,
   BAD_REQUEST: 400,
   BAD_REQUEST_INVALID_JSON: 400,
+  /** Its numbers or texts are beyond what can be kept. */
+  RESULT_OUT_OF_RANGE: 500,
   UNKNOWN_ERROR: 500,
 } as const;
 export type ErrorCode = keyof typeof ERROR_HTTP_STATUS;

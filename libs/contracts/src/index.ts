@@ -4,6 +4,7 @@ export * from './outcomes.js';
 export * from './errors.js';
 export * from './convert.js';
 export * from './rows.js';
+export { boundedResult, breachOf } from './bounded-result.js';
 export * from './subjects.js';
 export * from './spans.js';
 export * from './team.js';

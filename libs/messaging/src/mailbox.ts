@@ -15,6 +15,8 @@ import type { NatsLink } from './nats-link.js';
 
 /** A message nobody can read. */
 export interface Poison {
+  /** Partition of the mailbox. */
+  part: number;
   subject: string;
   headers: Record<string, string[]>;
   data: Uint8Array;
@@ -275,7 +277,6 @@ export class PartitionMailbox implements Mailbox {
     }
     return {
       envelope,
-      sentAt: message.info.timestampNanos / 1e6,
       ack: () => {
         settle();
         message.ack();
@@ -309,7 +310,13 @@ export class PartitionMailbox implements Mailbox {
     );
     try {
       if (this.options.onPoison === undefined) throw error;
-      await this.options.onPoison({ subject: message.subject, headers, data: message.data, error });
+      await this.options.onPoison({
+        part: this.options.part,
+        subject: message.subject,
+        headers,
+        data: message.data,
+        error,
+      });
       message.ack();
     } catch (failure) {
       this.link.problem(`unreadable message on ${message.subject}`, failure);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { FencedError, TurnConflictError, type OutboxRow, type TurnAnswers } from '@troupe/actors';
+import { ContentError, FencedError, TurnConflictError, type OutboxRow, type TurnAnswers } from '@troupe/actors';
 import {
   FROM_HISTORY,
   dayOf,
@@ -7,6 +7,7 @@ import {
   jobNoOf,
   type ActorKey,
   type Candidate,
+  type CrawlSpec,
   type Envelope,
   type JobNo,
   type RowOp,
@@ -65,6 +66,94 @@ function pair(id: number, n: number, to: ActorKey): OutboxRow {
   } as Envelope;
   return { id, from: key, to, n, payload: { kind: 'actor', envelope } };
 }
+
+const PAGE: Omit<Extract<RowOp, { op: 'page.insert' }>, 'jobNo'> = {
+  op: 'page.insert',
+  ord: 1,
+  item: 5,
+  url: 'u',
+  finalUrl: 'u',
+  statusCode: 200,
+  depth: 0,
+  bytes: 1,
+  blob: 'b',
+  inline: null,
+  credits: 1,
+};
+
+describe('the end of an actor that cannot be told anything', () => {
+  const grave = () => ({ key, type: 'PagesDone', error: 'INTERNAL_22003' });
+
+  it('fails its job, ends its timers and commands, and leaves a dead letter without its data', async () => {
+    const jobs = new JobRepository(db.pool, { resultTtlHours: 24 });
+    const created = await jobs.create({
+      kind: 'crawl',
+      team: randomUUID(),
+      keyId: null,
+      spec: { url: 'http://a/', limit: 5 } as CrawlSpec,
+      originUrl: 'http://a/',
+      wireOptions: {},
+      origin: 'api',
+      integration: null,
+      idempotencyKey: null,
+      zdr: false,
+    });
+    jobNo = created.jobNo;
+    key = `crawl/${created.job}`;
+    await activated();
+    await store.commitTurn(head(epoch, [{ key, rev: 0 }]), () =>
+      writes([step(key, 0)], { timers: [{ key, name: 'heartbeat', inMs: 1000 }] }),
+    );
+    await store.entomb(PART, epoch, grave());
+    expect(await count('actor_timer', `key = '${key}'`)).toBe(0);
+    expect(await count('cmd_outbox', 'true')).toBe(0);
+    expect(
+      await count(
+        'job',
+        `job_no = ${jobNo} AND status = 'failed' AND error LIKE 'INTERNAL_22003%' AND expires_at > now()`,
+      ),
+    ).toBe(1);
+    expect(await count('dead_letter', `key = '${key}' AND envelope IS NULL AND error = 'INTERNAL_22003'`)).toBe(1);
+    const [row] = await store.activate(PART, epoch, [key]);
+    expect(row).toMatchObject({ state: null, terminal: true, rev: 2 });
+  });
+
+  it('is refused to a former owner', async () => {
+    await activated();
+    await store.activate(PART, await store.mintEpoch(PART, 'other'), [key]);
+    await expect(store.entomb(PART, epoch, grave())).rejects.toThrow(FencedError);
+    expect(await count('dead_letter', `key = '${key}'`)).toBe(0);
+  });
+});
+
+describe('owners that end', () => {
+  const MINE = 11;
+  const next = async () => store.lostOwners(MINE, await store.mintEpoch(MINE, 'x'));
+
+  it('without a release are counted, until one is in good order', async () => {
+    expect([await next(), await next(), await next()]).toEqual([0, 1, 2]);
+    const last = await store.mintEpoch(MINE, 'x');
+    await store.mark(MINE, key, 2);
+    await store.releasePartition(MINE, last - 1);
+    expect(await store.loadMarks(MINE)).toEqual(new Map([[key, 2]]));
+    await store.releasePartition(MINE, last);
+    expect([await next(), await store.loadMarks(MINE)]).toEqual([0, new Map()]);
+  });
+
+  it('long before the next one are not counted', async () => {
+    await store.mintEpoch(MINE, 'x');
+    await db.pool.query(`UPDATE part_lease SET taken_at = now() - interval '11 minutes' WHERE part = ${MINE}`);
+    expect(await next()).toBe(0);
+  });
+
+  it('leave marks of the turns that they had begun', async () => {
+    await store.mark(MINE, key, 1);
+    await store.mark(MINE, key, 2);
+    expect(await store.loadMarks(MINE)).toEqual(new Map([[key, 2]]));
+    await store.mark(MINE, key, null);
+    expect(await store.loadMarks(MINE)).toEqual(new Map());
+  });
+});
 
 describe('epochs', () => {
   it('grow with every minting, whoever asks', async () => {
@@ -137,7 +226,7 @@ describe('turns of several partitions', () => {
 
 describe('activation', () => {
   it('makes an absent actor with revision 0 and no state', async () => {
-    expect(await store.activate(PART, epoch, [key])).toEqual([{ key, rev: 0, state: null, terminal: false }]);
+    expect(await store.activate(PART, epoch, [key])).toEqual([{ key, rev: 0, state: null, terminal: false, ageMs: 0 }]);
   });
 
   it('answers several actors at once, old and new, in order of their keys', async () => {
@@ -145,8 +234,8 @@ describe('activation', () => {
     await activated([other]);
     await store.commitTurn(head(epoch, [{ key: other, rev: 0 }]), () => writes([step(other, 0, { n: 5 })]));
     expect(await store.activate(PART, epoch, [other, key])).toEqual([
-      { key, rev: 0, state: null, terminal: false },
-      { key: other, rev: 1, state: { n: 5 }, terminal: false },
+      { key, rev: 0, state: null, terminal: false, ageMs: 0 },
+      { key: other, rev: 1, state: { n: 5 }, terminal: false, ageMs: expect.any(Number) },
     ]);
   });
 
@@ -274,6 +363,33 @@ describe('a turn that fails', () => {
     expect((await turn(0, [], asks)).admitted.get(jobNo)).toEqual(new Set([1]));
   });
 
+  it.each<[string, string, Partial<Extract<RowOp, { op: 'page.insert' }>>]>([
+    ['a number out of range', '22003', { credits: 32_768 }],
+    ['a text that is no base64', '22023', { inline: '!' }],
+    ['a value that no statement takes', 'BUILD', { url: null as never }],
+    ['a broken rule of the table', '23502', { bytes: null as never }],
+  ])('because of its content says so: %s', async (_, state, wrong) => {
+    await activated();
+    const failing = turn(0, [{ ...PAGE, jobNo, ...wrong }]);
+    await expect(failing).rejects.toMatchObject({ name: ContentError.name, state });
+    expect(await count('page')).toBe(0);
+    await turn(0, [{ ...PAGE, jobNo }]);
+    expect(await count('page')).toBe(1);
+  });
+
+  it('does not hold up those of other partitions with which it shares a transaction', async () => {
+    const hosts = Array.from({ length: 8 }, () => `domain/${randomUUID()}` as ActorKey);
+    await store.activate(PART, epoch, hosts);
+    const commits = hosts.map((host, i) =>
+      store.commitTurn(head(epoch, [{ key: host, rev: 0 }]), () =>
+        writes([step(host, 0)], { timers: [{ key: host, name: 't', inMs: i === 3 ? NaN : 1000 }] }),
+      ),
+    );
+    const ends = await Promise.allSettled(commits);
+    expect(ends.map(({ status }) => status)).toEqual(hosts.map((_, i) => (i === 3 ? 'rejected' : 'fulfilled')));
+    expect((ends[3] as PromiseRejectedResult).reason).toBeInstanceOf(ContentError);
+  });
+
   it('leaves nothing when decide throws', async () => {
     await activated();
     const failing = store.commitTurn(
@@ -288,20 +404,7 @@ describe('a turn that fails', () => {
 
   it('fails loudly when a page is written twice', async () => {
     await activated();
-    const page = (ord: number): RowOp => ({
-      op: 'page.insert',
-      jobNo,
-      ord,
-      item: 5,
-      url: 'u',
-      finalUrl: 'u',
-      statusCode: 200,
-      depth: 0,
-      bytes: 1,
-      blob: 'b',
-      inline: null,
-      credits: 1,
-    });
+    const page = (ord: number): RowOp => ({ ...PAGE, jobNo, ord });
     await turn(0, [page(1)]);
     await expect(turn(1, [page(2)])).rejects.toThrow(/duplicate key/);
     expect(await count('page')).toBe(1);

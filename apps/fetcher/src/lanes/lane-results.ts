@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BlobStore } from '@troupe/blob-store';
 import {
+  boundedResult,
   inSpan,
   NO_TRACES,
   type JobMessage,
@@ -87,8 +88,9 @@ export class LaneResults {
   }
 
   /** @param document the page's document, packed, null when it has none */
-  add(page: PageResult, document: Uint8Array | null, trace?: TraceParent): void {
-    if (document !== null) this.#take({ page, document, trace });
+  add(result: PageResult, document: Uint8Array | null, trace?: TraceParent): void {
+    const page = boundedResult(result);
+    if (document !== null && page === result) this.#take({ page, document, trace });
     this.#pages.push(page);
     this.#text += textOf(page);
     const isFull = this.#pages.length >= MAX_PAGES || this.#text >= MAX_TEXT || this.#waitingBytes >= MAX_WAITING_BYTES;

@@ -30,18 +30,26 @@ export class CommandPublisher {
     await Promise.allSettled(this.sending);
   }
 
-  /** Publishes what no actor has taken up within 10 s; the message id keeps a repeat from being handled twice at once. */
+  /**
+   * Publishes what no actor has taken up within 10 s, each by itself: one that cannot be published does not hold back the others.
+   * The message id keeps a repeat from being handled twice at once.
+   */
   async sweep(): Promise<void> {
     for (const command of await this.jobs.pendingCommands(OVERDUE_MS)) await this.publish(command);
   }
 
   private async publish({ envelope }: RecordedCommand): Promise<void> {
-    await this.publisher.publishActor(envelope);
+    try {
+      await this.publisher.publishActor(envelope);
+    } catch (error) {
+      const { to, type } = envelope;
+      this.log.warn({ err: error, to, type }, 'a job command was not published; it will be repeated');
+    }
   }
 
   private track(work: Promise<void>): void {
     const tracked = work
-      .catch((error: unknown) => this.log.warn({ err: error }, 'a job command was not published; it will be repeated'))
+      .catch((error: unknown) => this.log.warn({ err: error }, 'pending job commands could not be read; tried again'))
       .finally(() => this.sending.delete(tracked));
     this.sending.add(tracked);
   }

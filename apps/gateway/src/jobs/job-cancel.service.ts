@@ -1,13 +1,13 @@
-import { randomUUID } from 'node:crypto';
-import { actorKey, type JobKind, type Uuid } from '@troupe/contracts';
+import { type JobKind, type Uuid } from '@troupe/contracts';
 import type { JobRepository } from '@troupe/persistence';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Caller } from '../auth/caller.js';
 import { jobFinished } from '../errors/api-error.js';
+import { type CommandPublisher } from './command-publisher.js';
 import { type JobStatusService } from './job-status.service.js';
-import { PAGE_JOBS, type Cancels, type JobView, type Publisher } from './ports.js';
+import { PAGE_JOBS, type Cancels, type JobCommands, type JobView } from './ports.js';
 
-/** How long a DELETE waits to see its effect; the cancel itself is durable from the start. */
+/** How long a DELETE waits to see its effect; the cancel itself is recorded before. */
 const SETTLE_MS = 2_000;
 const POLL_MS = 50;
 
@@ -16,8 +16,8 @@ export interface JobCancelParts {
   cancels: Cancels;
   /** Jobs that fetch pages for another one. */
   children: Pick<JobRepository, 'runningChildren'>;
-  publisher: Publisher;
-  instance: string;
+  jobs: Pick<JobCommands, 'cancel'>;
+  commands: Pick<CommandPublisher, 'send'>;
 }
 
 export class JobCancelService {
@@ -28,7 +28,8 @@ export class JobCancelService {
     const job = await this.parts.status.findOf(caller, id, kinds);
     if (job.status === 'cancelled') return;
     if (job.status !== 'scraping') throw jobFinished();
-    await Promise.all([this.stopFetching(job), this.publish(job)]);
+    this.parts.commands.send(await this.parts.jobs.cancel(job.job, job.kind));
+    await this.stopFetching(job);
     const settled = await this.settle(caller, job);
     if (settled.status === 'completed' || settled.status === 'failed') throw jobFinished();
   }
@@ -37,18 +38,6 @@ export class JobCancelService {
   private async stopFetching({ job, kind, team }: JobView): Promise<void> {
     const fetching = kind === 'extract' ? await this.parts.children.runningChildren(team, job) : [];
     await Promise.all([job, ...fetching].map((id) => this.parts.cancels.cancel(id)));
-  }
-
-  private publish({ job, kind }: JobView): Promise<void> {
-    return this.parts.publisher.publishActor({
-      id: `c.${randomUUID()}`,
-      type: 'Cancel',
-      v: 1,
-      from: `gw/${this.parts.instance}`,
-      to: actorKey(kind, job),
-      n: null,
-      body: { type: 'Cancel', job },
-    });
   }
 
   private async settle(caller: Caller, asked: JobView): Promise<JobView> {

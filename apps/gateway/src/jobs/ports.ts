@@ -36,7 +36,7 @@ export type Jobs = Pick<
   | 'pendingCommands'
 >;
 export type OpenWork = Pick<UsageRepository, 'openPages'>;
-export type JobCommands = Pick<JobCommandRepository, 'append' | 'setPaused'>;
+export type JobCommands = Pick<JobCommandRepository, 'append' | 'setPaused' | 'cancel'>;
 export type Ledgers = Pick<LedgerRepository, 'read'>;
 export type Documents = Pick<ScrapeRepository, 'store' | 'find'>;
 

@@ -4,7 +4,11 @@ import type { Effect, Incoming } from '@troupe/actors';
 import type { JobMemory, JobState } from './job.state.js';
 
 /** Reach a job that is over, too: a completed batch opens again, and every command wants its receipt. */
-export const LATE_COMMANDS = ['Append', 'Pause'] as const;
+export const LATE_COMMANDS = ['Append', 'Pause', 'Cancel'] as const;
+
+/** A cancel that came before its job waits so long for the start. */
+const START_PATIENCE_MS = 3_600_000;
+export const EARLY_CANCEL = 'early-cancel';
 
 /** True when there are new seeds for a batch that takes some. One that has not begun remembers them. */
 export function append(state: JobState, memory: JobMemory, { toOrd }: Append): boolean {
@@ -35,8 +39,17 @@ export function notePause(state: JobState, memory: JobMemory, { v, paused }: Pau
 export function receipts(key: ActorKey, batch: readonly Incoming[]): Effect[] {
   return batch.flatMap(({ body }): Effect[] => {
     if (body.type === 'Start') return [startReceipt(key)];
+    if (body.type === 'Cancel') return body.cmd === undefined ? [] : [receipt(body.cmd)];
     return body.type === 'Append' || body.type === 'Pause' ? [receipt(body.cmd)] : [];
   });
+}
+
+/** An actor that was told to end before it has begun: it ends with its start, or when that does not come for an hour. */
+export function restUntilStart(state: { phase: string; cancelled?: boolean }, batch: readonly Incoming[]): Effect[] {
+  const isTooLate = batch.some(({ body }) => body.type === 'Timer' && body.name === EARLY_CANCEL);
+  if (state.cancelled === true && isTooLate) state.phase = 'over';
+  const isNew = batch.some(({ body }) => body.type === 'Cancel');
+  return isNew ? [{ t: 'timer', name: EARLY_CANCEL, inMs: START_PATIENCE_MS }] : [];
 }
 
 export function startReceipt(key: ActorKey): Effect {

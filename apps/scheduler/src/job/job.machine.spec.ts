@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { LaneItem, Outlink, PageResult, SitemapChunk } from '@troupe/contracts';
+import type { ActorMessage, LaneEnd, LaneItem, Outlink, PageResult, SitemapChunk } from '@troupe/contracts';
 import {
   failedPage,
   JobRun,
@@ -368,6 +368,35 @@ describe('a lane', () => {
   });
 });
 
+describe('a result that is told again', () => {
+  it('of an earlier lane does not settle a page that is under way again, unless it is one for good', () => {
+    const run = crawl();
+    const first = run.lanes.shift()!;
+    const [item] = first.items;
+    const failure = pageOf(item!, { outcome: 'failed', rule: 'SCRAPE_SITE_ERROR', retryable: true, outlinks: [] });
+    const end: LaneEnd = {
+      ...{ type: 'LaneEnd', lane: first.lane, run: 'r', reason: 'done' },
+      ...{ ranMs: 1, unrun: [], pages: [failure] },
+    };
+    run.turn(end);
+    for (let i = 0; run.lanes.length === 0 && i < 20; i++) run.wait(1_000);
+    const second = run.lanes.shift()!;
+    expect(second.items).toMatchObject([{ item: item!.item }]);
+    run.turn(end);
+    expect([run.lanes, run.outcomes]).toEqual([[], []]);
+    run.turn({ ...end, lane: second.lane, pages: [pageOf(second.items[0]!)] });
+    expect(run.outcomes).toMatchObject([{ item: item!.item, outcome: 'ok' }]);
+  });
+
+  it('for good counts whichever lane it comes from', () => {
+    const run = crawl();
+    const [lane] = run.lanes;
+    const [item] = lane!.items;
+    run.turn({ type: 'PagesDone', lane: 99, run: 'r', pages: [pageOf(item!)] });
+    expect(run.outcomes).toMatchObject([{ item: item!.item, outcome: 'ok' }]);
+  });
+});
+
 describe('a cancel', () => {
   it('ends the job at once; results that come later are thrown away, and everything held is handed back', () => {
     const run = crawl();
@@ -391,6 +420,35 @@ describe('a cancel', () => {
       1, 0, 1,
     ]);
     expect(run.state.phase).toBe('over');
+  });
+
+  it.each([
+    ['before the start', [[{ type: 'Cancel', job: 'j', cmd: 'c' }], [startOfCrawl()]]],
+    ['in the drain of the start, which it leads', [[{ type: 'Cancel', job: 'j', cmd: 'c' }, startOfCrawl()]]],
+    ['in the drain of the start, behind it', [[startOfCrawl(), { type: 'Cancel', job: 'j', cmd: 'c' }]]],
+  ] as [string, ActorMessage[][]][])('%s ends the job as soon as it begins, and nothing is fetched', (_, turns) => {
+    const run = new JobRun('crawl');
+    for (const bodies of turns) run.turn(...bodies);
+    expect(run.last).toMatchObject({ status: 'cancelled', finished: true, completed: 0 });
+    expect([run.lanes, run.kicks, run.receipts.sort()]).toEqual([[], [], ['c', 'j']]);
+    for (let i = 0; i < 5; i++) run.wait(10_000);
+    expect(run.state.phase).toBe('over');
+  });
+
+  it('whose job never begins is forgotten after an hour', () => {
+    const run = new JobRun('crawl');
+    run.turn({ type: 'Cancel', job: 'j', cmd: 'c' });
+    expect(run.state.phase).toBe('idle');
+    run.turn({ type: 'Timer', name: 'early-cancel' });
+    expect(run.state.phase).toBe('over');
+  });
+
+  it('that was lost is heard of from a fetcher, which knows of it from the gateway', () => {
+    const run = crawl();
+    const [lane] = run.lanes;
+    const unrun = lane!.items.map(({ item }) => item);
+    run.turn({ type: 'LaneEnd', lane: lane!.lane, run: 'r', reason: 'cancel', ranMs: 1, unrun, pages: [] });
+    expect(run.last).toMatchObject({ status: 'cancelled', finished: true });
   });
 
   it('does not wait for ever for lanes that nobody ends', () => {

@@ -19,10 +19,11 @@ import type {
   PageResult,
   PageJobStart,
 } from '@troupe/contracts';
+import { boundedResult } from '@troupe/contracts';
 import { CLAIM_RULES, type ClaimRules } from '@troupe/politeness';
 import { hostKey } from '@troupe/frontier';
 import { Admission } from './admission.js';
-import { append, LATE_COMMANDS, notePause, receipts, startReceipt } from './commands.js';
+import { append, LATE_COMMANDS, notePause, receipts, restUntilStart, startReceipt } from './commands.js';
 import { billRows, cancel, failJob, finish, isDone, jobRow, progress } from './completion.js';
 import { Dispatch, fetchUrlOf, QUEUE_PATIENCE_MS } from './dispatch.js';
 import {
@@ -49,13 +50,22 @@ import { hasUntoldPages, tellListener } from './webhook-notice.js';
 
 /** Decisive checks by name, so that the simulation can plant a wrong one and see that it is caught. */
 export interface JobRules {
-  isInFlight(memory: JobMemory, page: PageResult): boolean;
+  isInFlight(memory: JobMemory, page: PageResult, lane: number): boolean;
   isDone(state: JobState): boolean;
   claims: ClaimRules;
 }
 
+/**
+ * A result that wants another try belongs to the lane that has the item: of an earlier lane it was taken in before, and is
+ * told again. A result for good is one whichever lane it comes from.
+ */
+function isInFlight(memory: JobMemory, page: PageResult, lane: number): boolean {
+  const found = memory.inflight.get(page.item);
+  return found !== undefined && (!page.retryable || found.lane === lane);
+}
+
 export const JOB_RULES: JobRules = {
-  isInFlight: (memory, page) => memory.inflight.has(page.item),
+  isInFlight,
   isDone,
   claims: CLAIM_RULES,
 };
@@ -194,8 +204,7 @@ class Proposals {
       case 'Start':
         return body.kind === 'crawl' || body.kind === 'batch' ? this.start(body) : undefined;
       case 'Cancel':
-        if (this.state.phase === 'running') this.scratch.cancelled = true;
-        return;
+        return this.cancel();
       case 'Append':
         if (append(this.state, this.memory, body)) this.scratch.appended = true;
         return;
@@ -204,7 +213,9 @@ class Proposals {
       case 'PagesDone':
       case 'LaneEnd':
         if (body.type === 'LaneEnd' && body.pause !== undefined) notePause(this.state, this.memory, body.pause);
-        for (const page of body.pages) this.page(page);
+        for (const page of body.pages) this.page(boundedResult(page), body.lane);
+        // Fetchers know of a cancel from the gateway: it was said, whatever became of the command.
+        if (body.type === 'LaneEnd' && body.reason === 'cancel') this.cancel();
         return;
       case 'SitemapChunk': {
         const file = this.state.openSitemaps[body.file];
@@ -230,12 +241,19 @@ class Proposals {
     if (state.phase !== 'idle') return;
     begin(state, start);
     scratch.start = start;
+    if (state.cancelled === true) return this.cancel();
     if (start.kind === 'crawl') this.admission.seed(start.spec.scope.base);
   }
 
-  private page(page: PageResult): void {
+  /** Before the start it is remembered: the job ends as soon as it begins. */
+  private cancel(): void {
+    if (this.state.phase === 'idle') this.state.cancelled = true;
+    if (this.state.phase === 'running') this.scratch.cancelled = true;
+  }
+
+  private page(page: PageResult, lane: number): void {
     const { memory, scratch } = this;
-    if (!this.rules.isInFlight(memory, page)) return;
+    if (!this.rules.isInFlight(memory, page, lane)) return;
     const found = memory.inflight.get(page.item);
     if (found === undefined && this.state.phase !== 'running') return;
     const row = found?.row ?? rowOf(page);
@@ -352,7 +370,7 @@ class JobTurn {
 
   run(batch: readonly Incoming[]): Effect[] {
     this.effects.push(...receipts(this.key, batch));
-    if (this.state.phase === 'idle') return this.effects;
+    if (this.state.phase === 'idle') return [...this.effects, ...restUntilStart(this.state, batch)];
     const before = this.state.status;
     if (this.memory.scratch!.cancelled) cancel(this.state);
     this.admit();

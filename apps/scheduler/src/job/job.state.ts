@@ -43,6 +43,8 @@ export interface OpenSitemap {
 }
 
 export interface JobState {
+  /** It was cancelled before its start came. @default false */
+  cancelled?: boolean;
   phase: Phase;
   kind: PageJobKind;
   job: Uuid;

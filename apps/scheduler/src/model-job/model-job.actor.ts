@@ -16,7 +16,7 @@ import {
   type ModelWork,
   type WorkPriority,
 } from '@troupe/contracts';
-import { receipts, startReceipt } from '../job/commands.js';
+import { receipts, restUntilStart, startReceipt } from '../job/commands.js';
 import { warn, type ModelJobState } from './model-job.state.js';
 import { StepDesk, type StepEnd } from './step-desk.js';
 
@@ -58,8 +58,8 @@ export function modelJobActor<S extends ModelJobState>(course: Course<S>): Actor
     kind: course.kind,
     version: 1,
     vital: ['Start', 'ModelDone', 'JobEvent'],
-    // News of children are kept by their senders until they are taken in.
-    wakesOn: ['JobEvent'],
+    // News of children are kept by their senders until they are taken in; a command wants its receipt.
+    wakesOn: ['JobEvent', 'Cancel'],
     restarts: false,
     keepsTrace: true,
     init: () => course.empty(),
@@ -112,7 +112,12 @@ class ModelJobTurn<S extends ModelJobState> {
 
   private restUnlessNew(batch: readonly Incoming[]): Effect[] {
     if (batch.some(({ body }) => body.type === 'JobEvent')) this.state.phase = 'over';
-    return this.effects;
+    return [...this.effects, ...restUntilStart(this.state, batch)];
+  }
+
+  private cancel(): void {
+    if (this.state.phase === 'idle') this.state.cancelled = true;
+    else this.end({ status: 'cancelled', error: null });
   }
 
   private apply(from: Incoming['from'], body: Incoming['body']): void {
@@ -120,7 +125,7 @@ class ModelJobTurn<S extends ModelJobState> {
       case 'Start':
         return body.kind === this.course.kind ? this.start(body) : undefined;
       case 'Cancel':
-        return this.end({ status: 'cancelled', error: null });
+        return this.cancel();
       case 'ModelBusy':
         return this.desk.busy(body);
       case 'ModelDone':
@@ -147,6 +152,7 @@ class ModelJobTurn<S extends ModelJobState> {
     this.tell({ type: 'JobEvent', event: 'started', job, jobNo, team, kind: this.course.kind, webhook: spec.webhook! });
     state.told = 0;
     if (isTooLarge) this.end({ status: 'failed', error: tooLargeText(chars) });
+    if (state.cancelled === true) this.cancel();
   }
 
   private settle(end: StepEnd | null): void {

@@ -23,6 +23,8 @@ export interface ModelJobState<Spec extends ExtractSpec | AgentSpec = ExtractSpe
    * - `closing`: the client sees a terminal status; what was begun elsewhere is being ended. `over`: terminal.
    */
   phase: 'idle' | 'running' | 'closing' | 'over';
+  /** It was cancelled before its start came. @default false */
+  cancelled?: boolean;
   job: Uuid;
   jobNo: JobNo;
   team: Uuid;

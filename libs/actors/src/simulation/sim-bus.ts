@@ -25,7 +25,6 @@ const MAX_LATE_MS = 3_000;
 
 interface Stored {
   envelope: Envelope;
-  sentAt: number;
   arrivesAt: number;
   acked: boolean;
 }
@@ -62,7 +61,6 @@ export class SimBus implements Bus {
     for (let i = 0; i < copies; i++) {
       const stored = {
         envelope: JSON.parse(JSON.stringify(envelope)) as Envelope,
-        sentAt: this.clock.wall(),
         arrivesAt: this.clock.wall() + this.delay(),
         acked: false,
       };
@@ -171,7 +169,6 @@ class SimMailbox implements Mailbox {
     this.taken.add(stored);
     return {
       envelope: JSON.parse(JSON.stringify(stored.envelope)) as Envelope,
-      sentAt: stored.sentAt,
       ack: () => {
         if (this.isCurrent()) stored.acked = true;
       },

@@ -29,12 +29,16 @@ import {
 import { HEARTBEAT_MS } from '../turn.js';
 import { InvariantError, NO_FAULTS, type FaultPoints } from './faults.js';
 
+/** An owner that was followed within this time without a release has been lost. */
+const LOST_OWNER_MS = 10 * 60_000;
+
 interface StoredActor {
   part: number;
   epoch: number;
   rev: number;
   state: string | null;
   terminal: boolean;
+  updatedAt: number;
 }
 
 export type PageRow = Extract<RowOp, { op: 'page.insert' }>;
@@ -83,6 +87,10 @@ export class SimStore implements ActorStore {
   /** When items that were marked may be tried again. */
   private readonly waits = new Map<string, number>();
   private readonly epochs = new Map<number, number>();
+  private readonly owners = new Map<number, { takenAt: number; released: boolean; lost: number }>();
+  private readonly marks = new Map<number, Map<ActorKey, number>>();
+  /** What was left of actors that could not be told anything. */
+  readonly graves: { key: ActorKey; type: string; error: string }[] = [];
   private readonly createdAt = new Map<OutboxRow, number>();
   /** What earlier scrapes have tracked; one team, one site and one tag. */
   readonly tracked: TrackedPage[] = [];
@@ -103,12 +111,61 @@ export class SimStore implements ActorStore {
   mintEpoch(part: number): Promise<number> {
     const epoch = (this.epochs.get(part) ?? 0) + 1;
     this.epochs.set(part, epoch);
+    const last = this.owners.get(part);
+    const takenAt = this.clock.now();
+    const isLost = last !== undefined && !last.released && takenAt - last.takenAt < LOST_OWNER_MS;
+    this.owners.set(part, { takenAt, released: false, lost: isLost ? last.lost + 1 : 0 });
     return Promise.resolve(epoch);
   }
 
-  activate(part: number, epoch: number, keys: ActorKey[]): Promise<ActorRow[]> {
-    const rows = keys.map((key) => {
-      const found = this.actors.get(key) ?? { part, epoch, rev: 0, state: null, terminal: false };
+  releasePartition(part: number, epoch: number): Promise<void> {
+    if (this.epochs.get(part) === epoch) {
+      this.owners.get(part)!.released = true;
+      this.marks.delete(part);
+    }
+    return Promise.resolve();
+  }
+
+  lostOwners(part: number): Promise<number> {
+    return Promise.resolve(this.owners.get(part)?.lost ?? 0);
+  }
+
+  loadMarks(part: number): Promise<Map<ActorKey, number>> {
+    return Promise.resolve(new Map(this.marks.get(part)));
+  }
+
+  mark(part: number, key: ActorKey, n: number | null): Promise<void> {
+    const marks = this.marks.get(part) ?? new Map<ActorKey, number>();
+    if (n === null) marks.delete(key);
+    else marks.set(key, n);
+    this.marks.set(part, marks);
+    return Promise.resolve();
+  }
+
+  async entomb(_part: number, epoch: number, grave: { key: ActorKey; type: string; error: string }): Promise<void> {
+    const row = this.actors.get(grave.key);
+    if (row === undefined || row.epoch !== epoch) throw new FencedError(`${grave.key} is not of epoch ${epoch}`);
+    row.state = null;
+    row.terminal = true;
+    row.rev += 1;
+    for (const [id, timer] of this.timers) if (timer.key === grave.key) this.timers.delete(id);
+    this.graves.push(grave);
+  }
+
+  probe(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async activate(part: number, epoch: number, keys: ActorKey[]): Promise<ActorRow[]> {
+    return keys.map((key) => {
+      const found = this.actors.get(key) ?? {
+        part,
+        epoch,
+        rev: 0,
+        state: null,
+        terminal: false,
+        updatedAt: this.clock.now(),
+      };
       if (this.rules.fence && found.epoch > epoch) throw new FencedError(`${key} belongs to epoch ${found.epoch}`);
       found.epoch = Math.max(found.epoch, epoch);
       this.actors.set(key, found);
@@ -117,9 +174,9 @@ export class SimStore implements ActorStore {
         rev: found.rev,
         state: found.state === null ? null : (JSON.parse(found.state) as unknown),
         terminal: found.terminal,
+        ageMs: this.clock.now() - found.updatedAt,
       };
     });
-    return Promise.resolve(rows);
   }
 
   loadCursors(keys: ActorKey[]): Promise<{ to: ActorKey; from: Sender; n: number }[]> {
@@ -183,6 +240,11 @@ export class SimStore implements ActorStore {
     return Promise.resolve(rows.sort((a, b) => a.id - b.id).slice(0, limit));
   }
 
+  async loadOpenPairs(part: number, minAgeMs: number, after: number, limit: number): Promise<OutboxRow[]> {
+    const rows = await this.loadOutbox(part, minAgeMs, Infinity);
+    return rows.filter((row) => row.to !== null && row.id > after).slice(0, limit);
+  }
+
   loadPairs(to: ActorKey, from: Sender, after: number): Promise<Envelope[]> {
     const found: Envelope[] = [];
     for (const rows of this.outbox.values()) {
@@ -238,14 +300,15 @@ export class SimStore implements ActorStore {
       const items = admitted.get(candidate.jobNo) ?? new Set<number>();
       admitted.set(candidate.jobNo, items.add(candidate.item));
     }
-    const seeds = new Map(
-      head.seeds.map(({ jobNo, fromOrd, toOrd }) => [
-        jobNo,
-        this.job(jobNo)
-          .seeds.slice(fromOrd, toOrd)
-          .map((url, i) => ({ ord: fromOrd + i, url })),
-      ]),
-    );
+    const seeds: TurnAnswers['seeds'] = new Map();
+    for (const { jobNo, fromOrd, toOrd } of head.seeds) {
+      const urls = this.job(jobNo).seeds.slice(fromOrd, toOrd);
+      if (urls.length > 0)
+        seeds.set(
+          jobNo,
+          urls.map((url, i) => ({ ord: fromOrd + i, url })),
+        );
+    }
     return { admitted, seeds };
   }
 
@@ -270,13 +333,15 @@ export class SimStore implements ActorStore {
     }
     for (const row of writes.rows) this.applyRow(row);
     for (const row of writes.outbox) this.addOutbox(head.part, row);
-    for (const { to, from, n } of writes.cursors) this.cursors.set(`${to} ${from}`, n);
+    for (const { to, from, n } of writes.cursors)
+      this.cursors.set(`${to} ${from}`, Math.max(n, this.cursors.get(`${to} ${from}`) ?? 0));
     for (const { key, name, inMs } of writes.timers) this.setTimer(head.part, key, name, inMs);
     for (const { key, rev, state, terminal } of writes.actors) {
       const row = this.actors.get(key)!;
       row.rev = rev + 1;
       row.state = state;
       row.terminal = terminal;
+      row.updatedAt = this.clock.now();
       this.checkAlive(key, row);
     }
   }

@@ -51,6 +51,8 @@ export type Start = PageJobStart | ModelJobStart;
 export interface Cancel {
   type: 'Cancel';
   job: Uuid;
+  /** Of the recorded command, which its receipt names; absent from a parent, which repeats it itself. */
+  cmd?: Uuid;
 }
 /**
  * More seeds of a batch, recorded before the command was: seeds 0 … toOrd-1 are in `job_seed` or were taken from it.

@@ -86,6 +86,9 @@ interface Order {
   clock: ReadingClock;
 }
 
+/** More are not read, whatever is asked for. */
+const MAX_PAGES = 10_000;
+
 class PdfReading {
   private readonly pages: RawPage[] = [];
   private readonly scanned: number[] = [];
@@ -99,7 +102,7 @@ class PdfReading {
     private readonly order: Order,
   ) {
     this.total = file.numPages;
-    this.wanted = Math.min(this.total, order.spec.maxPages ?? this.total);
+    this.wanted = Math.min(this.total, order.spec.maxPages ?? this.total, MAX_PAGES);
   }
 
   async read(): Promise<DocumentContent> {
@@ -192,6 +195,9 @@ class PdfReading {
     const said = [
       empty.length === 0 ? null : `${pagesText(empty)} scanned and left empty: ${why}.`,
       this.damaged.length === 0 ? null : `${pagesText(this.damaged)} damaged and left empty.`,
+      this.wanted === MAX_PAGES && this.total > MAX_PAGES && (spec.maxPages ?? Infinity) > MAX_PAGES
+        ? `Only the first ${MAX_PAGES} of ${this.total} pages were read.`
+        : null,
       this.pages.length < this.wanted ? `Reading ended after page ${this.pages.length}: the text is too long.` : null,
     ].filter((sentence) => sentence !== null);
     return said.length === 0 ? null : said.join(' ');

@@ -40,7 +40,15 @@ describe('what several partitions ask', () => {
     const { groups, transactions } = groupsOf(refusal('22012'), ['b']);
     const ends = ['a', 'b', 'c'].map((turn) => groups.join(turn));
     expect(await endsOf(ends)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-    expect(transactions).toEqual([['a', 'b', 'c'], ['a'], ['b'], ['c']]);
+    expect(transactions).toEqual([['a', 'b', 'c'], ['a'], ['b', 'c'], ['b'], ['c']]);
+  });
+
+  it('of 64 that come together cost twelve more transactions when one is refused', async () => {
+    const all = Array.from({ length: 64 }, (_, i) => String(i));
+    const { groups, transactions } = groupsOf(refusal('22003'), ['37']);
+    const ends = await endsOf(all.map((turn) => groups.join(turn)));
+    expect(ends.filter((end) => end === 'rejected')).toHaveLength(1);
+    expect(transactions).toHaveLength(13);
   });
 
   it('are not repeated here when nobody knows what became of them', async () => {

@@ -1,16 +1,13 @@
 /**
  * One piece of work for what several partitions ask at a time. What waits while one is under way is the next. Failures
- * stay alone: when a group is refused, each of it is tried by itself.
+ * stay alone: a group that is refused is halved until the guilty ones are found.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sqlState } from '../pool.js';
+import { isRefused } from './store-errors.js';
 
 const MAX_TOGETHER = 64;
 /** Groups after a rest that keep no pace: what a new job has to wait for. */
 const UNPACED = 4;
-
-/** Data, integrity, rollback, lock: the server has answered that nothing of the transaction was kept. */
-const REFUSALS = /^(?:22|23|40|55)/;
 
 interface Waiting<Ask, Answer> {
   ask: Ask;
@@ -63,8 +60,10 @@ export class Groups<Ask, Answer> {
       const answers = await this.work(group.map(({ ask }) => ask));
       for (const [i, { resolve }] of group.entries()) resolve(answers[i]!);
     } catch (error) {
-      if (group.length > 1 && REFUSALS.test(sqlState(error) ?? '')) {
-        for (const alone of group) await this.serve([alone]);
+      if (group.length > 1 && isRefused(error)) {
+        const middle = group.length >> 1;
+        await this.serve(group.slice(0, middle));
+        await this.serve(group.slice(middle));
       } else for (const { reject } of group) reject(error);
     }
   }

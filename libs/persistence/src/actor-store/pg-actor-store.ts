@@ -5,7 +5,6 @@
  */
 import {
   FencedError,
-  TurnConflictError,
   type ActorRow,
   type ActorStore,
   type OutboxPayload,
@@ -17,6 +16,7 @@ import {
 } from '@troupe/actors';
 import {
   fingerprintFromInt64,
+  timeoutSignal,
   type ActorKey,
   type Envelope,
   type FrontierRow,
@@ -27,13 +27,15 @@ import {
   type Sender,
 } from '@troupe/contracts';
 import type pg from 'pg';
-import { sqlState, withConnection } from '../pool.js';
+import { withConnection } from '../pool.js';
 import { ChangeHistory } from '../repositories/change-history.js';
 import { admissionQueries, distinctProbes, readAdmission } from './admission.js';
 import { Groups } from './groups.js';
-import { INSERT_FRONTIER, RowWriter, type FrontierInsert } from './row-writes.js';
+import { entombQueries, type Grave } from './entomb.js';
+import { INSERT_FRONTIER, RowWriter, type FrontierInsert, type ResultTerms } from './row-writes.js';
 import { bulkQuery, commitAll, groupBy, runAll } from './statement.js';
-import { FENCED, kindOf, lockActors, mailQueries, updateActors, type OwnedTurn } from './turn-writes.js';
+import { building, mapErrors } from './store-errors.js';
+import { kindOf, lockActors, mailQueries, updateActors, type OwnedTurn } from './turn-writes.js';
 
 export interface PgActorStoreOptions {
   /** How long results stay readable after the end of a job. */
@@ -53,6 +55,7 @@ const beginTurn = (questions: number): pg.QueryConfig => ({
   SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS + IDLE_MS_OF_QUESTIONS * Math.floor(questions / MANY_QUESTIONS)};
   SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL enable_seqscan = off; SET LOCAL jit = off`,
 });
+const PROBE_MS = 1000;
 const IDLE_MS = 2000;
 const IDLE_MS_OF_QUESTIONS = 1000;
 const MANY_QUESTIONS = 5000;
@@ -60,11 +63,18 @@ const MANY_QUESTIONS = 5000;
 /** Nobody waits for the pools of hosts and teams: jobs ask ahead. */
 const TURN_PACE_MS = 40;
 
-/** Deadlock, serialisation failure, lock timeout: the same drain may run again. */
-const CONFLICTS = new Set(['40P01', '40001', '55P03']);
+/** An owner that another one followed within ten minutes, without having released the partition, was lost. */
+const MINT_EPOCH = `INSERT INTO part_lease (part, epoch, owner, taken_at, released) VALUES ($1, 1, $2, now(), false)
+  ON CONFLICT (part) DO UPDATE SET epoch = part_lease.epoch + 1, owner = EXCLUDED.owner, taken_at = now(), released = false,
+    lost = CASE WHEN part_lease.released OR part_lease.taken_at < now() - interval '10 minutes' THEN 0 ELSE part_lease.lost + 1 END
+  RETURNING epoch`;
 
-const MINT_EPOCH = `INSERT INTO part_lease (part, epoch, owner, taken_at) VALUES ($1, 1, $2, now())
-  ON CONFLICT (part) DO UPDATE SET epoch = part_lease.epoch + 1, owner = EXCLUDED.owner, taken_at = now() RETURNING epoch`;
+const RELEASE_PARTITION = `WITH released AS (
+    UPDATE part_lease SET released = true WHERE part = $1 AND epoch = $2 RETURNING part)
+  DELETE FROM turn_mark m USING released r WHERE m.part = r.part`;
+
+const MARK = `INSERT INTO turn_mark (part, key, n) VALUES ($1, $2, $3)
+  ON CONFLICT (part, key) DO UPDATE SET n = EXCLUDED.n`;
 
 /** The planner cannot foresee that few are asked for, and would read all there are. */
 const ACTIVATE = `WITH asked AS (SELECT * FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[]) AS x(key, kind, part, epoch)),
@@ -75,17 +85,17 @@ const ACTIVATE = `WITH asked AS (SELECT * FROM unnest($1::text[], $2::text[], $3
   claimed AS (
     UPDATE actor a SET epoch = asked.epoch FROM asked
     WHERE a.key = ANY($1::text[]) AND a.key = asked.key AND a.epoch <= asked.epoch
-    RETURNING a.key, a.epoch, a.rev, a.state, a.terminal)
-  SELECT * FROM fresh UNION ALL SELECT * FROM claimed`;
+    RETURNING a.key, a.epoch, a.rev, a.state, a.terminal, (extract(epoch FROM now() - a.updated_at) * 1000)::float8)
+  SELECT *, 0::float8 AS age FROM fresh UNION ALL SELECT * FROM claimed`;
 
 const FRONTIER_COLUMNS = `f.depth, f.seq, f.host, f.url, f.h, f.from_item, f.attempt, f.st, f.browser, f.tries,
   greatest(0, extract(epoch FROM f.not_before - now()) * 1000)::float8 AS wait_ms`;
 
 const LOAD_LANES = `SELECT lane, host, slot, slot_gen, token, token_gen, items, depths, run FROM lane WHERE job_no = $1 ORDER BY lane`;
 
-const LOAD_RUNNING = `SELECT ${FRONTIER_COLUMNS} FROM frontier f
+const LOAD_RUNNING = `SELECT DISTINCT ${FRONTIER_COLUMNS} FROM frontier f
   JOIN unnest($2::int[], $3::bigint[]) AS x(depth, seq) ON f.depth = x.depth AND f.seq = x.seq
-  WHERE f.job_no = $1 AND f.shard = 0 ORDER BY f.depth, f.seq`;
+  WHERE f.job_no = $1 AND f.shard = 0 AND f.st = 1 ORDER BY f.depth, f.seq`;
 
 const LOAD_READY = `SELECT ${FRONTIER_COLUMNS} FROM frontier f
   WHERE f.job_no = $1 AND f.shard = 0 AND f.st = 0 ORDER BY f.depth, f.seq LIMIT $2`;
@@ -95,6 +105,10 @@ const LOAD_TIMERS = `SELECT key, name, (extract(epoch FROM due_at - now()) * 100
 
 const LOAD_OUTBOX = `SELECT id, from_key, to_key, n, body FROM outbox
   WHERE part = $1 AND created_at <= now() - $2::float8 * interval '1 millisecond' ORDER BY id LIMIT $3`;
+
+const LOAD_OPEN_PAIRS = `SELECT id, from_key, to_key, n, body FROM outbox
+  WHERE part = $1 AND to_key IS NOT NULL AND created_at <= now() - $2::float8 * interval '1 millisecond' AND id > $3
+  ORDER BY id LIMIT $4`;
 
 const LOAD_PAIRS = `SELECT body FROM outbox WHERE to_key = $1 AND from_key = $2 AND n > $3 ORDER BY n`;
 
@@ -113,6 +127,14 @@ interface FrontierRecord {
   browser: boolean;
   tries: number;
   wait_ms: number | null;
+}
+
+interface OutboxRecord {
+  id: string;
+  from_key: ActorKey;
+  to_key: ActorKey | null;
+  n: string | null;
+  body: Buffer;
 }
 
 interface LaneRecord {
@@ -144,6 +166,7 @@ const nameOf = ({ key, epoch }: Pick<Claim, 'key' | 'epoch'>): string => `${key}
 
 export class PgActorStore implements ActorStore {
   private readonly rows: RowWriter;
+  private readonly terms: ResultTerms;
   private readonly histories: ChangeHistory;
   private readonly turns = new Groups(async (turns: readonly OwnedTurn[]) => {
     await this.write(turns);
@@ -156,13 +179,48 @@ export class PgActorStore implements ActorStore {
     private readonly pool: pg.Pool,
     { resultTtlHours, zeroRetentionGraceMinutes = 30 }: PgActorStoreOptions,
   ) {
-    this.rows = new RowWriter({ resultTtlHours, zeroRetentionGraceMinutes });
+    this.terms = { resultTtlHours, zeroRetentionGraceMinutes };
+    this.rows = new RowWriter(this.terms);
     this.histories = new ChangeHistory(pool);
   }
 
   async mintEpoch(part: number, owner: string): Promise<number> {
     const { rows } = await this.pool.query<{ epoch: string }>(MINT_EPOCH, [part, owner]);
     return Number(rows[0]!.epoch);
+  }
+
+  async releasePartition(part: number, epoch: number): Promise<void> {
+    await this.pool.query(RELEASE_PARTITION, [part, epoch]);
+  }
+
+  async lostOwners(part: number, epoch: number): Promise<number> {
+    const text = 'SELECT lost FROM part_lease WHERE part = $1 AND epoch = $2';
+    const { rows } = await this.pool.query<{ lost: number }>(text, [part, epoch]);
+    return rows[0]?.lost ?? 0;
+  }
+
+  async loadMarks(part: number): Promise<Map<ActorKey, number>> {
+    const text = 'SELECT key, n FROM turn_mark WHERE part = $1';
+    const { rows } = await this.pool.query<{ key: ActorKey; n: number }>(text, [part]);
+    return new Map(rows.map(({ key, n }) => [key, n]));
+  }
+
+  async mark(part: number, key: ActorKey, n: number | null): Promise<void> {
+    if (n === null) await this.pool.query('DELETE FROM turn_mark WHERE part = $1 AND key = $2', [part, key]);
+    else await this.pool.query(MARK, [part, key, n]);
+  }
+
+  entomb(part: number, epoch: number, grave: Grave): Promise<void> {
+    const statements = [beginTurn(0), ...entombQueries({ part, epoch, ...grave }, this.terms)];
+    return mapErrors(withConnection(this.pool, (client) => commitAll(client, statements)));
+  }
+
+  async probe(): Promise<void> {
+    const timeout = timeoutSignal(PROBE_MS);
+    const late = new Promise<never>((_, reject) => {
+      timeout.addEventListener('abort', () => reject(new Error(`Postgres did not answer within ${PROBE_MS} ms`)));
+    });
+    await Promise.race([this.pool.query('SELECT 1'), late]);
   }
 
   async activate(part: number, epoch: number, keys: ActorKey[]): Promise<ActorRow[]> {
@@ -175,10 +233,14 @@ export class PgActorStore implements ActorStore {
   }
 
   loadCursors(keys: ActorKey[]): Promise<CursorRow[]> {
-    return this.cursors.join(keys);
+    return mapErrors(this.cursors.join(keys));
   }
 
-  async loadJobMemory(jobNo: JobNo, readyLimit: number, history?: HistoryRange): Promise<JobMemory> {
+  loadJobMemory(jobNo: JobNo, readyLimit: number, history?: HistoryRange): Promise<JobMemory> {
+    return mapErrors(this.readJobMemory(jobNo, readyLimit, history));
+  }
+
+  private async readJobMemory(jobNo: JobNo, readyLimit: number, history?: HistoryRange): Promise<JobMemory> {
     const lanes = (await this.pool.query<LaneRecord>(LOAD_LANES, [jobNo])).rows.map(toLane);
     const items = lanes.flatMap((lane) => lane.items);
     const running = await this.pool.query<FrontierRecord>(LOAD_RUNNING, [
@@ -211,24 +273,16 @@ export class PgActorStore implements ActorStore {
   }
 
   async loadOutbox(part: number, minAgeMs: number, limit: number): Promise<OutboxRow[]> {
-    const { rows } = await this.pool.query<{
-      id: string;
-      from_key: ActorKey;
-      to_key: ActorKey | null;
-      n: string | null;
-      body: Buffer;
-    }>(LOAD_OUTBOX, [part, minAgeMs, limit]);
-    return rows.map((row) => ({
-      id: Number(row.id),
-      from: row.from_key,
-      to: row.to_key,
-      n: row.n === null ? null : Number(row.n),
-      payload: parsePayload(row.body),
-    }));
+    return (await this.pool.query<OutboxRecord>(LOAD_OUTBOX, [part, minAgeMs, limit])).rows.map(toOutboxRow);
+  }
+
+  async loadOpenPairs(part: number, minAgeMs: number, after: number, limit: number): Promise<OutboxRow[]> {
+    const values = [part, minAgeMs, after, limit];
+    return (await this.pool.query<OutboxRecord>(LOAD_OPEN_PAIRS, values)).rows.map(toOutboxRow);
   }
 
   async loadPairs(to: ActorKey, from: Sender, after: number): Promise<Envelope[]> {
-    const { rows } = await this.pool.query<{ body: Buffer }>(LOAD_PAIRS, [to, from, after]);
+    const { rows } = await mapErrors(this.pool.query<{ body: Buffer }>(LOAD_PAIRS, [to, from, after]));
     return rows.flatMap(({ body }) => {
       const payload = parsePayload(body);
       return payload.kind === 'actor' ? [payload.envelope] : [];
@@ -266,6 +320,7 @@ export class PgActorStore implements ActorStore {
       rev: string;
       state: unknown;
       terminal: boolean;
+      age: number;
     }>({
       name: 'actor-activate',
       text: ACTIVATE,
@@ -276,7 +331,7 @@ export class PgActorStore implements ActorStore {
         claims.map(({ epoch }) => epoch),
       ],
     });
-    return rows.map((row) => ({ ...row, epoch: Number(row.epoch), rev: Number(row.rev) }));
+    return rows.map(({ age, ...row }) => ({ ...row, epoch: Number(row.epoch), rev: Number(row.rev), ageMs: age }));
   }
 
   private async readCursors(asks: readonly ActorKey[][]): Promise<CursorRow[][]> {
@@ -305,29 +360,19 @@ export class PgActorStore implements ActorStore {
     await commitAll(client, this.statements([{ head, writes: decide(answers) }], frontier));
   }
 
-  private write(turns: readonly OwnedTurn[]): Promise<void> {
+  private async write(turns: readonly OwnedTurn[]): Promise<void> {
     const statements = [beginTurn(0), ...this.statements(turns, [])];
-    return withConnection(this.pool, (client) => commitAll(client, statements));
+    await withConnection(this.pool, (client) => commitAll(client, statements));
   }
 
+  /** @throws ContentError when no statement can be made of a turn */
   private statements(turns: readonly OwnedTurn[], frontier: FrontierInsert[]): pg.QueryConfig[] {
-    return [
+    return building(() => [
       updateActors(turns),
       ...(frontier.length > 0 ? [bulkQuery(INSERT_FRONTIER, frontier)] : []),
       ...this.rows.queries(turns.flatMap(({ writes }) => writes.rows)),
       ...mailQueries(turns),
-    ];
-  }
-}
-
-async function mapErrors<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    const state = sqlState(error);
-    if (state === FENCED) throw new FencedError('an actor of the turn has another revision or epoch');
-    if (state === null || !CONFLICTS.has(state)) throw error;
-    throw new TurnConflictError(`the turn collided with another transaction (${state})`, { cause: error });
+    ]);
   }
 }
 
@@ -337,6 +382,16 @@ function noAnswers(): TurnAnswers {
 
 function parsePayload(body: Buffer): OutboxPayload {
   return JSON.parse(body.toString('utf8')) as OutboxPayload;
+}
+
+function toOutboxRow(row: OutboxRecord): OutboxRow {
+  return {
+    id: Number(row.id),
+    from: row.from_key,
+    to: row.to_key,
+    n: row.n === null ? null : Number(row.n),
+    payload: parsePayload(row.body),
+  };
 }
 
 function toLane(row: LaneRecord): LaneRow {

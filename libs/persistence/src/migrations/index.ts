@@ -11,6 +11,7 @@ import { CacheSites1763950012000 } from './1763950012000-cache-sites.js';
 import { TrackedPages1763950014000 } from './1763950014000-tracked-pages.js';
 import { ActorCompression1763950016000 } from './1763950016000-actor-compression.js';
 import { Hosts1764000000000 } from './1764000000000-hosts.js';
+import { SafeTurns1764000100000 } from './1764000100000-safe-turns.js';
 
 export const MIGRATIONS_TABLE = 'schema_migration';
 
@@ -28,4 +29,5 @@ export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
   TrackedPages1763950014000,
   ActorCompression1763950016000,
   Hosts1764000000000,
+  SafeTurns1764000100000,
 ];

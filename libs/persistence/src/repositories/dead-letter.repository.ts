@@ -1,6 +1,7 @@
 /** Messages that no actor could handle (design/actors.md §7). Kept 14 days. */
 import type { ActorKey, Envelope } from '@troupe/contracts';
 import type pg from 'pg';
+import { storable, storableJson } from '../actor-store/statement.js';
 import { withTransaction } from '../pool.js';
 import { recordAudit, type AuditAuthor } from './audit-log.js';
 
@@ -12,14 +13,39 @@ export interface DeadLetter {
   error: string;
   /** Revision of the actor that failed on it. */
   actorRev: string | null;
-  /** False for a timer, which has no message. */
+  /** False for a timer, which has no message, and for mail that nobody can read. */
   canReplay: boolean;
 }
 
 const COLUMNS = `id, at, key, type, error, actor_rev AS "actorRev", coalesce(jsonb_typeof(envelope) = 'object', false) AS "canReplay"`;
 
+/** Mail that nobody can read. Its body is not kept: nobody knows whether it may be. */
+export interface UnreadableMail {
+  subject: string;
+  headers: Record<string, string[]>;
+  bytes: number;
+  /** SHA-256 of the body, hex. */
+  hash: string;
+  error: string;
+}
+
+const MAX_HEADERS_CHARS = 4_096;
+const MAX_ERROR_CHARS = 300;
+
 export class DeadLetterRepository {
   constructor(private readonly pool: pg.Pool) {}
+
+  /** @param part partition of the mailbox; returns the letter's id */
+  async addUnreadable(part: number, { subject, headers, bytes, hash, error }: UnreadableMail): Promise<string> {
+    const about = storableJson({ subject, headers }).slice(0, MAX_HEADERS_CHARS);
+    const text = `unreadable mail of ${bytes} bytes, sha256 ${hash}: ${error.slice(0, MAX_ERROR_CHARS)}; ${about}`;
+    const { rows } = await this.pool.query<{ id: string }>(
+      `INSERT INTO dead_letter (at, part, key, type, envelope, error, actor_rev)
+        VALUES (now(), $1, $2, 'unreadable', NULL, $3, NULL) RETURNING id`,
+      [part, storable(subject), storable(text)],
+    );
+    return rows[0]!.id;
+  }
 
   /** Newest first; `before`: id of the last one seen. */
   async list(limit: number, before: string | null): Promise<DeadLetter[]> {

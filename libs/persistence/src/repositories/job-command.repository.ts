@@ -1,6 +1,6 @@
 /** Changes of a job that is there already: recorded with their command in one transaction, like the job itself. */
 import { randomUUID } from 'node:crypto';
-import { actorKey, type JobNo, type PauseNews, type Uuid } from '@troupe/contracts';
+import { actorKey, type JobKind, type JobNo, type PauseNews, type Uuid } from '@troupe/contracts';
 import type pg from 'pg';
 import { withTransaction } from '../pool.js';
 import {
@@ -73,6 +73,17 @@ export class JobCommandRepository {
       const command = { id: cmd, envelope: commandEnvelope(`append.${cmd}`, actorKey('batch', job), body) };
       await recordCommand(client, command);
       return { command };
+    });
+  }
+
+  /** A cancel; kept until the job's actor has taken it up. */
+  async cancel(job: Uuid, kind: JobKind): Promise<RecordedCommand> {
+    const cmd = randomUUID();
+    const body = { type: 'Cancel', job, cmd } as const;
+    const command = { id: cmd, envelope: commandEnvelope(`cancel.${cmd}`, actorKey(kind, job), body) };
+    return withTransaction(this.pool, async (client) => {
+      await recordCommand(client, command);
+      return command;
     });
   }
 
