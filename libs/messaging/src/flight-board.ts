@@ -59,9 +59,10 @@ export class FlightBoard {
     return stored?.fetcher === NOBODY ? null : stored;
   }
 
-  /** It ends by itself after this time. A key that others have taken stays theirs. */
+  /** It lives for this time from now. A key that others have taken stays theirs. */
   async keep(hold: FlightHold, lifeMs: number): Promise<void> {
-    await this.#put(hold.key, this.fetcher, { lifeMs, revision: hold.revision });
+    const revision = await this.#put(hold.key, this.fetcher, { lifeMs, revision: hold.revision });
+    if (revision !== null) hold.revision = revision;
   }
 
   /** Anybody may take it at once. A key that others have taken stays theirs. */

@@ -9,15 +9,12 @@ import type { FlightBoard, FlightClaim, FlightHold, FlightHolder, Rpc } from '@t
 import type { CachedPageMeta } from '@troupe/persistence';
 import { LRUCache } from 'lru-cache';
 import { flightKeyOf, isFresh, isPersonal, responseOf } from './cached-page.js';
+import { FlightKey, LIFE_MS } from './flight-key.js';
 import { Flight, type FlightNews, type Landed } from './flight.js';
 import type { Remembered, Sharing } from './page-cache.js';
 
 /** Bodies in memory. */
 const MAX_BYTES = 64 * 1024 * 1024;
-/** How long a page can be had from here after it has come into the index: longer than a look into the index takes. */
-const KEPT_MS = 5_000;
-/** The key of a fetcher that died is forgotten this long after its scrape would have ended. */
-const LIFE_AFTER_MS = 10_000;
 /** How long one question waits: whoever is dead is found out by the next one. */
 const POLL_MS = 250;
 const POLL_GRACE_MS = 250;
@@ -52,13 +49,15 @@ export interface FlightWish {
   isServed(): Promise<boolean>;
 }
 
-/** What there is for it: another scrape's page, or the right to fetch it for all. null: neither. */
+/** What there is for it: another scrape's page, or its own, which others may have. null: its page is for its caller alone. */
 export type Found = { page: Remembered } | { flight: OwnFlight } | null;
 
-/** The right to fetch a page for all. */
+/** A page that is fetched for all that want it, or that others may have once it is there. */
 export interface OwnFlight extends Sharing {
   /** Fires when nobody wants the page any more. */
   readonly signal: AbortSignal;
+  /** Others wait for it. */
+  readonly isAwaited: boolean;
   /** Another fetcher is asked to go on with it. */
   move(): void;
   /** It was not taken there. */
@@ -79,6 +78,7 @@ export interface FlightQuestion {
 export type FlightReply =
   { type: 'landed'; meta: CachedPageMeta; at: string } | { type: 'failed' | 'moved' | 'gone' | 'wait' };
 
+type Board = NonNullable<FlightsParts['board']>;
 type Answer = FlightNews | { type: 'gone' | 'wait' };
 
 export class Flights {
@@ -98,11 +98,10 @@ export class Flights {
     const { board } = this.parts;
     if (board === null || performance.now() < this.#awayUntilMs) return null;
     const key = flightKeyOf(wish.team, wish.url, wish.spec);
-    if (!mayJoin(wish)) return mayShare(wish) ? { flight: this.#seize(board, key, wish) } : null;
     try {
-      const found = await this.#search(board, key, wish);
+      const found = mayJoin(wish) ? await this.#search(board, key, wish) : null;
       if (found !== null && 'page' in found) this.parts.onShared?.();
-      return found;
+      return found ?? (mayShare(wish) ? { flight: this.#alone(board, key, wish) } : null);
     } catch (error) {
       this.#failed(error);
       return null;
@@ -117,21 +116,49 @@ export class Flights {
     return { head: { type: 'landed', meta, at: at.toISOString() }, body };
   }
 
-  /** Newer than whatever others fetch; nobody waits for the key. */
-  #seize(board: NonNullable<FlightsParts['board']>, key: string, wish: FlightWish): OwnFlight {
-    const hold = board.seize(key, lifeMsOf(wish)).catch((error: unknown) => this.#failed(error));
-    return this.#begin(key, hold, wish.signal);
+  /** Nobody waits for what it fetches. Once it is there it is newer than what others have, and takes the key. */
+  #alone(board: Board, key: string, { signal }: FlightWish): OwnFlight {
+    let stored = (): void => undefined;
+    return {
+      signal,
+      isAwaited: false,
+      land: (meta, body) => {
+        const hold = board.seize(key, LIFE_MS).catch((error: unknown) => this.#failed(error));
+        stored = this.#keep(key, { meta, body, at: new Date(), landedMs: performance.now() }, this.#keyOf(board, hold));
+      },
+      stored: () => stored(),
+      move: () => undefined,
+      comeBack: () => undefined,
+      end: () => undefined,
+    };
   }
 
-  async #search(board: NonNullable<FlightsParts['board']>, key: string, wish: FlightWish): Promise<Found> {
+  #keyOf(board: Board, hold: Promise<FlightHold | undefined>): FlightKey {
+    return new FlightKey({ board, hold, onError: (error) => this.#failed(error) });
+  }
+
+  /**
+   * What has landed since this page was asked for is newer.
+   * @returns to be called when the page is in the index, or will not come there
+   */
+  #keep(key: string, page: Landed, flightKey: FlightKey, askedMs = page.landedMs): () => void {
+    const known = this.#landed.peek(key);
+    if (known === undefined || known.landedMs <= askedMs) this.#landed.set(key, page);
+    return () => {
+      const leftMs = flightKey.stored();
+      setTimeout(() => this.#landed.peek(key) === page && this.#landed.delete(key), leftMs + POLL_MS).unref();
+    };
+  }
+
+  async #search(board: Board, key: string, wish: FlightWish): Promise<Found> {
     const endsAtMs = performance.now() + PATIENCE_SHARE * wish.leftMs;
     const claim = async (from: FlightHolder | null): Promise<FlightClaim | null> => {
-      if (mayShare(wish)) return board.claim(key, lifeMsOf(wish), from);
+      if (mayShare(wish)) return board.claim(key, LIFE_MS, from);
       const holder = from === null ? await board.find(key) : null;
       return holder === null ? null : { holder };
     };
     for (let next = await claim(null); next !== null;) {
-      if ('held' in next) return { flight: this.#begin(key, Promise.resolve(next.held), wish.signal) };
+      if ('held' in next) return { flight: this.#begin(board, key, next.held, wish.signal) };
       const { holder } = next;
       if (holder.fetcher === wish.from) {
         next = await claim(holder);
@@ -153,46 +180,36 @@ export class Flights {
     return null;
   }
 
-  #begin(key: string, hold: Promise<FlightHold | undefined>, caller: AbortSignal): OwnFlight {
+  #begin(board: Board, key: string, held: FlightHold, caller: AbortSignal): OwnFlight {
     const flight = new Flight(caller);
+    const flightKey = this.#keyOf(board, Promise.resolve(held));
     this.#own.set(key, flight);
     const forget = (): void => {
       if (this.#own.get(key) === flight) this.#own.delete(key);
     };
-    let page: Landed | null = null;
+    let stored: (() => void) | null = null;
     let isOver = false;
+    const startedMs = performance.now();
     return {
       signal: flight.signal,
+      isAwaited: true,
       land: (meta, body) => {
-        page = { meta, body, at: new Date(), landedMs: performance.now() };
-        // A newer fetch of the same page may be under way here: this one is not found any more.
-        if (this.#own.get(key) === flight) this.#landed.set(key, page);
+        const page = { meta, body, at: new Date(), landedMs: performance.now() };
+        stored = this.#keep(key, page, flightKey, startedMs);
         forget();
         flight.tell({ type: 'landed', page });
       },
-      stored: () => {
-        void this.#settle(hold, (held, board) => board.keep(held, KEPT_MS));
-        setTimeout(() => this.#landed.peek(key) === page && this.#landed.delete(key), KEPT_MS + POLL_MS).unref();
-      },
+      stored: () => stored?.(),
       move: () => flight.tell({ type: 'moved' }),
       comeBack: () => flight.comeBack(),
       end: () => {
-        if (page !== null || isOver) return;
+        if (stored !== null || isOver) return;
         isOver = true;
         forget();
         if (!flight.hasNews) flight.tell({ type: 'failed' });
-        void this.#settle(hold, (held, board) => board.free(held));
+        flightKey.free();
       },
     };
-  }
-
-  async #settle(
-    hold: Promise<FlightHold | undefined>,
-    work: (held: FlightHold, board: NonNullable<FlightsParts['board']>) => Promise<void>,
-  ): Promise<void> {
-    const held = await hold;
-    if (held === undefined || this.parts.board === null) return;
-    await work(held, this.parts.board).catch((error: unknown) => this.#failed(error));
   }
 
   /** @param signal of somebody in this process */
@@ -266,10 +283,6 @@ function mayJoin({ spec, from }: FlightWish): boolean {
 /** Its page may stand for others. */
 function mayShare({ spec }: FlightWish): boolean {
   return !isPersonal(spec) && spec.cache.store && spec.cache.minAgeMs === null;
-}
-
-function lifeMsOf({ leftMs }: FlightWish): number {
-  return leftMs + LIFE_AFTER_MS;
 }
 
 function rememberedOf({ meta, body, at }: Landed): Remembered {

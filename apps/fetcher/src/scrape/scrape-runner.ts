@@ -82,9 +82,7 @@ export class ScrapeRunner {
   /** Answers `rpc.fetch.browser`: another fetcher found that the page needs a browser, or the caller asked for it. */
   browser(request: FetchRequest, signal: AbortSignal, cause?: TraceParent): Promise<ScrapeAnswer> {
     return this.#visit(request, cause, async (trace) => {
-      const alone = runningOf(request, signal, trace);
-      // Handed over without a flight: nobody else wants it.
-      const running = request.flight === undefined ? alone : await this.#join(alone, () => Promise.resolve(false));
+      const running = await this.#join(runningOf(request, signal, trace), () => Promise.resolve(false));
       try {
         const remembered = await this.#recallShared(running);
         if (remembered !== null) return await this.#answer(remembered, running);
@@ -218,7 +216,7 @@ export class ScrapeRunner {
     if (!this.#forwards()) return null;
     const { request, signal, trace, flight } = running;
     const deadlineMs = Math.max(1, Math.round(leftMsOf(running)));
-    const handedOver = { ...request, deadlineMs, ...(flight === null ? {} : { flight: this.parts.instance }) };
+    const handedOver = { ...request, deadlineMs, ...(flight?.isAwaited ? { flight: this.parts.instance } : {}) };
     flight?.move();
     try {
       return await this.parts.rpc.call<FetchReply>(RPC.fetchBrowser, handedOver, null, {

@@ -1,0 +1,50 @@
+/** The key of a page that is fetched here, kept alive until the page is in the index and can be found there by everybody. */
+import type { FlightBoard, FlightHold } from '@troupe/messaging';
+
+/** Of a key that is not renewed: a scrape that is over sooner needs no second write, and a fetcher that died leaves it so long. */
+export const LIFE_MS = 10_000;
+/** How long a page can be had after it has come into the index: longer than a look into the index takes. */
+export const KEPT_MS = 5_000;
+const RENEW_MS = 4_000;
+
+export interface FlightKeyParts {
+  board: Pick<FlightBoard, 'keep' | 'free'>;
+  /** undefined: it could not be taken. */
+  hold: Promise<FlightHold | undefined>;
+  onError(error: unknown): void;
+}
+
+export class FlightKey {
+  readonly #renewal: NodeJS.Timeout;
+  #writtenMs = performance.now();
+
+  constructor(private readonly parts: FlightKeyParts) {
+    this.#renewal = setInterval(() => this.#keep(LIFE_MS), RENEW_MS).unref();
+  }
+
+  /** The page is in the index, or will not come there. @returns how long the key lives, in ms */
+  stored(): number {
+    clearInterval(this.#renewal);
+    const leftMs = LIFE_MS - (performance.now() - this.#writtenMs);
+    if (leftMs >= KEPT_MS) return leftMs;
+    this.#keep(KEPT_MS);
+    return KEPT_MS;
+  }
+
+  /** There is no page to be had. Nobody waits for that to be known. */
+  free(): void {
+    clearInterval(this.#renewal);
+    setImmediate(() => this.#write((hold) => this.parts.board.free(hold)));
+  }
+
+  #keep(lifeMs: number): void {
+    this.#writtenMs = performance.now();
+    this.#write((hold) => this.parts.board.keep(hold, lifeMs));
+  }
+
+  #write(work: (hold: FlightHold) => Promise<void>): void {
+    this.parts.hold
+      .then((hold) => (hold === undefined ? undefined : work(hold)))
+      .catch((error: unknown) => this.parts.onError(error));
+  }
+}
