@@ -29,7 +29,7 @@ export interface SiteRules {
 }
 
 /** A page may link to so many others and no more. */
-const LINKS_PER_PAGE = 500;
+export const LINKS_PER_PAGE = 500;
 const ERROR_MS = 15;
 
 export class TroubledSite {
