@@ -5,6 +5,7 @@ import {
   isTroupeError,
   type CrawlSpec,
   type ExtractSpec,
+  type HostState,
   type RowOp,
   type ScrapeSpec,
   type Uuid,
@@ -201,6 +202,45 @@ describe('finding a job', () => {
     const { job, jobNo } = await jobs.create(crawl());
     await db.pool.query(`UPDATE job SET expires_at = now() - interval '1 second' WHERE job_no = $1`, [jobNo]);
     expect(await jobs.find(job)).not.toBeNull();
+  });
+
+  it('shows hosts of a running job that are not open, worst first, as their actors last wrote them', async () => {
+    const { job, jobNo } = await jobs.create(crawl());
+    expect((await jobs.find(job))!.throttled).toBeNull();
+    const reason = {
+      at: '2026-01-01T00:00:00.000Z',
+      kind: 'rateLimited' as const,
+      status: 429,
+      url: 'http://slow.test/a',
+      team: randomUUID(),
+      retryAfterMs: null,
+      effect: 'rate cut to 2 pages/s',
+    };
+    const host = (name: string, state: HostState): RowOp => ({
+      op: 'host.upsert',
+      host: name,
+      state,
+      pagesPerSecond: 2,
+      maxConn: 1,
+      gapMs: 500,
+      sinceMs: 1_700_000_000_000,
+      untilMs: state === 'down' ? 1_700_000_060_000 : null,
+      plateau: null,
+      reasons: [reason],
+    });
+    const running = { ...end(jobNo, 'completed'), status: 'scraping' as const, finished: false } as RowOp;
+    const slowHosts = ['slow.test', 'well.test', 'dead.test', 'unknown.test'];
+    await writeRows([host('slow.test', 'slowed'), host('well.test', 'open'), host('dead.test', 'down')]);
+    await writeRows([{ ...running, slowHosts } as RowOp]);
+    const { throttled } = (await jobs.find(job))!;
+    expect(throttled).toMatchObject([
+      { host: 'dead.test', state: 'down' },
+      { host: 'slow.test', state: 'slowed', pagesPerSecond: 2, until: null, reason },
+    ]);
+    expect(throttled!.map(({ since }) => Date.parse(since))).toEqual([1_700_000_000_000, 1_700_000_000_000]);
+    expect(Date.parse(throttled![0]!.until!)).toBe(1_700_000_060_000);
+    await writeRows([end(jobNo, 'completed')]);
+    expect((await jobs.find(job))!.throttled).toBeNull();
   });
 
   it('lists running jobs of the team and kind, newest first', async () => {

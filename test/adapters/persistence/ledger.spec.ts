@@ -126,9 +126,60 @@ describe('the ledger of a job', () => {
         ms: 3,
         engine: 'http',
         attempts: 2,
+        notBefore: null,
         at: expect.any(Date),
       },
     ]);
+  });
+
+  it('says what pending URLs wait for, and until when that is known', async () => {
+    const jobNo = await crawl();
+    const untilMs = Date.now() + 60_000;
+    const states = {
+      'down.test': 'down',
+      'paused.test': 'paused',
+      'held.test': 'held',
+      'slowed.test': 'slowed',
+    } as const;
+    const hostRows = Object.entries(states).map(([host, state]): RowOp => ({
+      op: 'host.upsert',
+      host,
+      state,
+      pagesPerSecond: 2,
+      maxConn: 1,
+      gapMs: 500,
+      sinceMs: Date.now(),
+      untilMs: state === 'paused' ? untilMs : null,
+      plateau: null,
+      reasons: [],
+    }));
+    const hosts = ['a', 'a', ...Object.keys(states), 'slowed.test', 'down.test'];
+    await write(
+      hostRows,
+      hosts.map((host, i) => [jobNo, i, `http://${host}/${i}`]),
+    );
+    const mark = { op: 'frontier.mark' as const, jobNo, depth: 1, attempt: 1, browser: false, tries: 2 };
+    await write([
+      { ...mark, item: 1, st: 0, waitMs: 30_000, rule: 'retry-later' },
+      { ...mark, item: 6, st: 0, waitMs: 30_000, rule: 'robots-unreadable' },
+      { ...mark, item: 7, st: 1 },
+    ]);
+    const { entries } = (await ledgers.read(jobNo, { skip: 0, limit: 10, outcome: 'pending' }))!;
+    expect(entries.map(({ rule, notBefore }) => [rule, notBefore !== null])).toEqual([
+      [null, false],
+      ['retry-later', true],
+      ['host-down', false],
+      ['host-paused', true],
+      ['host-paused', false],
+      ['host-slowed', false],
+      ['robots-unreadable', true],
+      [null, false],
+    ]);
+    expect(entries[1]).toMatchObject({ attempts: 2 });
+    expect(entries[3]!.notBefore!.getTime()).toBe(untilMs);
+    await write([ended(jobNo, 'cancelled')]);
+    const after = (await ledgers.read(jobNo, { skip: 0, limit: 10, outcome: 'cancelled' }))!;
+    expect(after.entries.map(({ rule, notBefore }) => rule ?? notBefore)).toEqual(hosts.map(() => null));
   });
 
   it('says which URLs a history has named, decided or not', async () => {

@@ -49,7 +49,7 @@ export function readHost(text: string): string {
 
 function normalHost(text: string): string | null {
   const url = `http://${text}/`;
-  return HOST_NAME.test(text) && URL.canParse(url) ? hostKey(url) : null;
+  return HOST_NAME.test(text) && URL.canParse(url) ? hostKey(new URL(url).href) : null;
 }
 
 /** A list with commas; without one, every state but `open`. @throws InvalidBodyError */

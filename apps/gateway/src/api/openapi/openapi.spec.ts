@@ -125,8 +125,10 @@ describe('the description of the interface', () => {
       JSON.stringify(operation.responses['200']).includes('/schemas/Success"'),
     );
     expect(shapeless.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
+      'delete /admin/hosts/{pattern}',
       'delete /v2/agent/{id}',
       'post /admin/dead-letters/{id}/replay',
+      'post /admin/hosts/{host}/release',
     ]);
   });
 
