@@ -29,7 +29,7 @@ export interface SiteRules {
 }
 
 /** A page may link to so many others and no more. */
-const LINKS_PER_PAGE = 500;
+export const LINKS_PER_PAGE = 500;
 const ERROR_MS = 15;
 
 export class TroubledSite {
@@ -94,9 +94,10 @@ export class TroubledSite {
     later(ERROR_MS, () => response.writeHead(status, { 'content-type': 'text/plain', ...headers }).end('not now'));
   }
 
+  /** Addresses that are no pages lead nowhere, unless the spec makes something of them. */
   #reactionTo(asked: Pick<Asked, 't' | 'path' | 'times'>): Reaction | null {
     const isPage = asked.path === '/' || /^\/p\/\d+$/.test(asked.path);
-    return isPage ? (this.rules.react?.(asked) ?? null) : 404;
+    return this.rules.react?.(asked) ?? (isPage ? null : 404);
   }
 
   #latency(path: string): number {

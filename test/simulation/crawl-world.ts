@@ -202,11 +202,19 @@ export class CrawlWorld {
     const defs = [
       crawlActor(job, rules),
       batchActor(job, rules),
-      domainActor({ maxConn: this.maxConn, gapMs: 0, rules: pool }),
+      this.domain(),
       teamActor({ concurrencyOf: () => this.teamSize, rules: pool }),
     ];
     const all = [...(defs as unknown as ActorDef<unknown, unknown>[]), ...this.moreDefs()];
     return new Map(all.map((def) => [def.kind, def]));
+  }
+
+  protected domainOptions(): Parameters<typeof domainActor>[0] {
+    return { maxConn: this.maxConn, gapMs: 0, rules: this.mutation.pool ?? POOL_RULES };
+  }
+
+  protected domain(): ReturnType<typeof domainActor> {
+    return domainActor(this.domainOptions());
   }
 
   /** Some pages of the site, those that nothing names among them. */
@@ -518,7 +526,8 @@ export class CrawlWorld {
     if (kick.pauseV !== undefined && news !== undefined && news.v > kick.pauseV) return;
     if (kick.task === 'probe') {
       const { host } = kick;
-      this.send(kick.actor, { type: 'HostFeedback', host, ok: 0, meanMs: 0, troubles: [], probe: { clean: true } });
+      const clean = this.isProbeClean(kick);
+      this.send(kick.actor, { type: 'HostFeedback', host, ok: 0, meanMs: 0, troubles: [], probe: { clean } });
       return;
     }
     if (kick.task === 'robots') {
@@ -550,6 +559,10 @@ export class CrawlWorld {
         error: null,
       });
     }
+  }
+
+  protected isProbeClean(_kick: Kick): boolean {
+    return true;
   }
 
   private startLane(lane: Lane): void {
@@ -667,7 +680,7 @@ export class CrawlWorld {
     if (this.isEntitled(lane)) this.slots.get(lane.slotKey)!.st = 'free';
   }
 
-  private result({ scope }: Lane, item: LaneItem, ms: number): PageResult {
+  protected result({ scope }: Lane, item: LaneItem, ms: number): PageResult {
     const page = this.site.pages.get(item.url)!;
     const target = page.redirectTo === null ? page : this.site.pages.get(page.redirectTo)!;
     const tried = (this.tries.get(item.url) ?? 0) + 1;
@@ -712,7 +725,7 @@ export class CrawlWorld {
     return base;
   }
 
-  private link(url: string): Outlink {
+  protected link(url: string): Outlink {
     return { url, h: fingerprintUrl(url, SCOPE(this.site.base)) };
   }
 
@@ -744,7 +757,9 @@ export class CrawlWorld {
       fail('I7', `credits ${row.credits}, billed ${tables.ledger}, pages say ${credits}`);
     const counts = new Map<string, number>();
     for (const { outcome } of tables.outcomes.values()) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
-    const counted = (counts.get('ok') ?? 0) + (counts.get('failed') ?? 0);
+    // What was given up with its host has had no unit of the limit.
+    const left = [...tables.outcomes.values()].filter(({ rule }) => rule === 'host-down').length;
+    const counted = (counts.get('ok') ?? 0) + (counts.get('failed') ?? 0) - left;
     if (counted !== row.completed) fail('I1', `completed ${row.completed}, outcomes say ${counted}`);
     if (counted > job.limit) fail('I1', `${counted} pages of at most ${job.limit}`);
     if (tables.pages.length !== (counts.get('ok') ?? 0))
@@ -756,7 +771,7 @@ export class CrawlWorld {
   }
 
   /** What a crash of schedulers may cost is time, not requests: nothing was acknowledged before it was committed. */
-  private checkFetches(job: SimJob, fail: (invariant: string, detail: string) => never): void {
+  protected checkFetches(job: SimJob, fail: (invariant: string, detail: string) => never): void {
     for (const [id, count] of this.fetches) {
       const [owner, url] = id.split(' ') as [string, string];
       const needed = 1 + this.site.pages.get(url)!.flaky;
@@ -800,7 +815,7 @@ export class CrawlWorld {
   }
 
   /** Pages that failed because their lanes were lost too often, which only a troubled world may do. */
-  private lostPages(job: SimJob): Set<string> {
+  protected lostPages(job: SimJob): Set<string> {
     const failed = [...this.store.job(job.jobNo).outcomes.values()].filter(({ outcome }) => outcome === 'failed');
     return this.gentle ? new Set() : new Set(failed.map(({ url }) => url));
   }

@@ -7,8 +7,9 @@ import { InvariantError } from '@troupe/actors';
 import { CrawlWorld } from './crawl-world.js';
 import { ExtractWorld } from './extract-world.js';
 import { CRAWL_MUTANTS, EXTRACT_MUTANTS } from './mutants.js';
+import { TroubleWorld } from './trouble-world.js';
 
-export type WorldKind = 'crawl' | 'extract';
+export type WorldKind = 'crawl' | 'extract' | 'trouble';
 
 export interface SeedSpan {
   /** Name of a planted error, null for none. */
@@ -38,6 +39,7 @@ function planted<M>(mutants: Record<string, M>, name: string | null): M | undefi
 
 const MAKERS: Record<WorldKind, Maker> = {
   crawl: (seed, mutant) => new CrawlWorld(seed, planted(CRAWL_MUTANTS, mutant)),
+  trouble: (seed) => new TroubleWorld(seed),
   extract: (seed, mutant) => new ExtractWorld(seed, planted(EXTRACT_MUTANTS, mutant)),
 };
 

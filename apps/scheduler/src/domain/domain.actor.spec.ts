@@ -286,6 +286,13 @@ describe('a host', () => {
     expect(grant).toMatchObject({ tokens, gapMs: 100, state: 'open' });
   });
 
+  it('takes clean answers from a fetcher of the version before, whose troubles have no URLs', () => {
+    const host = hostOf();
+    const { troubles: _none, ...old } = feedback({ ok: 3, meanMs: 50 });
+    const effects = host.turn(host.demand('crawl/a', 1), { ...old, rateLimited: 1 } as unknown as HostFeedback);
+    expect(grantsOf(effects)['crawl/a']).toMatchObject({ state: 'open', meanMs: 50 });
+  });
+
   it('gives the slots of a claimant that fell silent to others', () => {
     const host = hostOf();
     host.turn(host.demand('crawl/dead', 4));

@@ -247,9 +247,10 @@ class DomainTurn {
 
   /** Its own probes do not keep a host from being forgotten. */
   private feedback(feedback: HostFeedback): void {
-    const { ok, troubles } = feedback;
+    // Fetchers of the version before have counts instead of troubles, which say nothing here.
+    const { ok, troubles = [] } = feedback as Omit<HostFeedback, 'troubles'> & Partial<HostFeedback>;
     if (ok + troubles.length > 0) this.state.usedAt = this.moment.now;
-    applyFeedback(this.state.policy, feedback, this.moment);
+    applyFeedback(this.state.policy, { ...feedback, troubles }, this.moment);
   }
 
   /** Without a good answer the last known delay holds. */

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { SimulationThreads } from './simulation-threads.js';
+import { TroubleWorld } from './trouble-world.js';
+
+const SEEDS = Math.max(100, Math.ceil(Number(process.env.SIMULATION_SEEDS ?? 1_000) / 10));
+
+let threads: SimulationThreads;
+beforeAll(() => void (threads = new SimulationThreads('trouble')));
+afterAll(() => threads.stop());
+
+describe('crawls of a host that is out of order, under loss, repetition, crashes and double owners', () => {
+  it(`keep every invariant and end, over ${SEEDS} seeds`, async () => {
+    const failures = await threads.failures(null, SEEDS, 5);
+    expect(failures.map(({ seed, message }) => `seed ${seed}: ${message}`)).toEqual([]);
+  }, 600_000);
+
+  it('see their host down, slowed and open again, and given up', async () => {
+    const states = new Set<string>();
+    let left = 0;
+    for (let seed = 1; seed <= 12; seed++) {
+      const world = new TroubleWorld(seed);
+      await world.run();
+      world.states.forEach((state) => states.add(state));
+      left += world.leftUrls;
+    }
+    expect([...states].sort()).toEqual(['down', 'open', 'slowed']);
+    expect(left).toBeGreaterThan(0);
+  }, 60_000);
+
+  it('fail when verdicts of a new owner do not count on from the last', async () => {
+    const world = new TroubleWorld(4);
+    const tell = world.bus.tell.bind(world.bus);
+    world.bus.tell = (host, verdict) => tell(host, { ...verdict, v: 1 });
+    await expect(world.run()).rejects.toThrow('I13');
+  });
+});
