@@ -81,6 +81,8 @@ export class TroupeConfig {
   @toInt @IsIn([0, 1, 3, 5]) readonly natsReplicas: number = 0;
   /** Where results are kept: a folder below the data folder (`fs`), which all services must share, or a bucket (`s3`). */
   @IsIn(['fs', 's3']) readonly blobStore: 'fs' | 's3' = 'fs';
+  /** Whether what `fs` stores is on the disk before a row names it; off = a power cut may cost documents of listed results. */
+  @toBoolean @IsBoolean() readonly blobSync: boolean = true;
   /** Address of a server that speaks as S3 does; unset = Amazon's. */
   @IsOptional() @url(['http', 'https']) readonly s3Endpoint?: string;
   @IsOptional() @IsString() readonly s3Bucket?: string;
@@ -128,6 +130,8 @@ export class TroupeConfig {
   @toBoolean @IsBoolean() readonly browserOnDemand: boolean = false;
   /** 0 = one a core, and up to two while cores are idle and memory carries them. */
   @toInt @IsInt() @Min(0) @Max(256) readonly browserConcurrency: number = 0;
+  /** Chromium's sandbox: `require` = no browser without it, `auto` = aloud without it, `off` = not tried. */
+  @IsIn(['require', 'auto', 'off']) readonly browserSandbox: 'require' | 'auto' | 'off' = 'auto';
   /** Folder of filter lists (`*.txt`, EasyList's syntax) that add to the built-in one. */
   @IsOptional() @IsString() readonly adListsDir?: string;
   /** Worker threads of the converter; 0 = by cores. */
