@@ -112,6 +112,8 @@ export class TroupeConfig {
   @Min(1, { each: true })
   @Max(86_400_000, { each: true })
   readonly webhookRetryMs: number[] = [60_000, 300_000, 900_000];
+  /** How long a receiver that did not answer five times in a row rests, from one trial post to the next. */
+  @toInt @IsInt() @Min(100) @Max(3_600_000) readonly webhookRestMs: number = 60_000;
   @toBoolean @IsBoolean() readonly allowIgnoreRobots: boolean = false;
   /** Identity shown to sites; its product name is matched against robots.txt. */
   @IsString() @IsNotEmpty() readonly userAgent: string = 'Troupe/0.1';

@@ -56,6 +56,7 @@ function workQueueStream(name: string, subjects: string[], maxAgeMs: number, rep
 
 const DESIRED_BUCKETS: Record<string, DesiredBucket> = {
   [BUCKETS.slot]: { storage: StorageType.Memory, ttlMs: HOUR_MS },
+  [BUCKETS.receiver]: { storage: StorageType.Memory, ttlMs: HOUR_MS },
   [BUCKETS.penalty]: { storage: StorageType.Memory, ttlMs: 20 * MINUTE_MS },
   [BUCKETS.cancel]: { storage: StorageType.File, ttlMs: 48 * HOUR_MS },
   [BUCKETS.pause]: { storage: StorageType.File, ttlMs: 49 * HOUR_MS },
