@@ -37,7 +37,8 @@ function watch(root: string, kept: string): void {
     if (place !== root && !place.startsWith(root + path.sep)) return handle;
     const { ino } = await handle.stat();
     // The number of a file that is gone may be given to a new one.
-    if (typeof args[1] === 'string' && /^[wa]/.test(args[1])) rmSync(path.join(kept, 'bytes', String(ino)), { force: true });
+    if (typeof args[1] === 'string' && /^[wa]/.test(args[1]))
+      rmSync(path.join(kept, 'bytes', String(ino)), { force: true });
     return watched(handle, () => keep(kept, place));
   };
   syncBuiltinESMExports();

@@ -61,6 +61,8 @@ export class TroupeConfig {
   /** How long a gateway that is told to end still takes requests while its readiness says no. */
   @toInt @IsInt() @Min(0) @Max(20_000) readonly drainNoticeMs: number = 0;
   @IsString() @IsNotEmpty() readonly troupeDataDir: string = '.troupe';
+  /** Folder with secrets in files of their names; each may also have a `<NAME>_FILE` of its own. */
+  @IsOptional() @IsString() readonly troupeSecretsDir?: string;
   /** `team:key` pairs made at start when missing. */
   @toList @IsString({ each: true }) readonly troupeBootstrapKeys: string[] = [];
   @IsString() @IsNotEmpty() readonly databaseUrl: string = '';
