@@ -22,6 +22,28 @@ export function readRecord(file) {
   }
 }
 
+/** A secret that was given, in the environment or in the file that it names. @param {string} name */
+export function givenSecret(name) {
+  const file = process.env[`${name}_FILE`];
+  if (process.env[name] || !file) return process.env[name] || '';
+  try {
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+  } catch (error) {
+    throw new StartFailure(`${name}_FILE: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+/**
+ * Secrets of services, each in a file of its name that its owner alone can read. @param {string} folder
+ * @param {Record<string, string>} secrets
+ */
+export function writeSecrets(folder, secrets) {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const [name, value] of Object.entries(secrets))
+    if (value !== '') writeFileSync(path.join(folder, name), value, { mode: 0o600 });
+}
+
 /**
  * @typedef {object} Secrets
  * @property {string} apiKey

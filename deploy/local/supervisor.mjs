@@ -5,6 +5,7 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { StartFailure } from './failure.mjs';
 import { Keeper, launchGuarded, launchService } from './keeper.mjs';
 import { endLeftovers } from './leftovers.mjs';
@@ -14,7 +15,7 @@ import { isNatsReady, prepareNats } from './parts/nats.mjs';
 import { clearStalePid, isPostgresReady, preparePostgres } from './parts/postgres.mjs';
 import { root } from './places.mjs';
 import { choosePort, isPortFree } from './ports.mjs';
-import { loadSecrets, readRecord, writeRecord } from './records.mjs';
+import { givenSecret, loadSecrets, readRecord, writeRecord, writeSecrets } from './records.mjs';
 import { say } from './say.mjs';
 
 const LOOPBACK = '127.0.0.1';
@@ -36,8 +37,8 @@ export class Cluster {
   #keepers = [];
   #state = 'starting';
   #recordDue = false;
-  #postgresUrl = process.env.DATABASE_URL ?? '';
-  #natsUrl = process.env.NATS_URL ?? '';
+  #postgresUrl = givenSecret('DATABASE_URL');
+  #natsUrl = givenSecret('NATS_URL');
 
   /**
    * @param {object} options
@@ -82,7 +83,7 @@ export class Cluster {
   }
 
   get apiKey() {
-    const given = process.env.TROUPE_BOOTSTRAP_KEYS?.split(',')[0]?.trim();
+    const given = givenSecret('TROUPE_BOOTSTRAP_KEYS').split(',')[0]?.trim();
     return given ? given.slice(given.indexOf(':') + 1) : this.secrets.apiKey;
   }
 
@@ -125,7 +126,7 @@ export class Cluster {
 
   /** @param {number} port */
   async #startPostgres(port) {
-    if (process.env.DATABASE_URL) return say('Postgres: the one of DATABASE_URL');
+    if (this.#postgresUrl !== '') return say('Postgres: the one of DATABASE_URL');
     const part = await preparePostgres({ dir: this.folders.postgres, port, password: this.secrets.postgresPassword });
     const { owner, door } = part;
     const launch = launchGuarded({ signal: 'INT', owner, door, isReady: () => isPostgresReady(port) });
@@ -147,7 +148,7 @@ export class Cluster {
 
   /** @param {number} port */
   async #startNats(port) {
-    if (process.env.NATS_URL) return say('NATS: the one of NATS_URL');
+    if (this.#natsUrl !== '') return say('NATS: the one of NATS_URL');
     const part = await prepareNats({ dir: this.folders.nats, port, password: this.secrets.natsPassword });
     const keeper = this.#keep({
       name: 'nats-server',
@@ -166,7 +167,7 @@ export class Cluster {
     const log = new LogFile(path.join(this.folders.logs, 'migrate.log'));
     const child = spawn(process.execPath, [path.join(root, 'dist/libs/persistence/src/migrate.main.js')], {
       cwd: root,
-      env: this.#serviceEnvironment(),
+      env: { ...process.env, DATABASE_URL: this.#postgresUrl },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     for (const stream of [child.stdout, child.stderr]) readLines(stream, (line) => log.write(line));
@@ -176,33 +177,57 @@ export class Cluster {
     throw new StartFailure(['The migrations of the database failed:', ...log.lastLines().slice(-12)].join('\n    '));
   }
 
-  #serviceEnvironment() {
+  /**
+   * Without secrets: what stands in the environment of a process, other processes of its user can read. They are in files,
+   * the operator's key in a folder of its own, since nobody but gateways needs it.
+   *
+   * @param {readonly string[]} secretNames
+   */
+  #serviceEnvironment(secretNames) {
+    /** @type {Record<string, string>} */
+    const secrets = Object.fromEntries(secretNames.map((name) => [name, givenSecret(name)]));
+    secrets.DATABASE_URL = this.#postgresUrl;
+    secrets.NATS_URL = this.#natsUrl;
+    secrets.TROUPE_BOOTSTRAP_KEYS ||= `default:${this.secrets.apiKey}`;
+    writeSecrets(this.#secretsOf('gateway'), secrets);
+    writeSecrets(this.#secretsOf('others'), { ...secrets, ADMIN_KEY: '' });
+    const inherited = { ...process.env };
+    for (const name of secretNames) {
+      delete inherited[name];
+      delete inherited[`${name}_FILE`];
+    }
     return {
       LOG_FORMAT: this.logFormat,
-      ...process.env,
-      DATABASE_URL: this.#postgresUrl,
-      NATS_URL: this.#natsUrl,
+      ...inherited,
       TROUPE_DATA_DIR: this.folders.data,
-      TROUPE_BOOTSTRAP_KEYS: process.env.TROUPE_BOOTSTRAP_KEYS || `default:${this.secrets.apiKey}`,
       METRICS_PORT: '0',
       // glibc keeps an arena per thread otherwise, which doubles the memory of idle services.
       MALLOC_ARENA_MAX: process.env.MALLOC_ARENA_MAX ?? '2',
     };
   }
 
+  /** @param {'gateway' | 'others'} whose */
+  #secretsOf(whose) {
+    return path.join(this.folders.run, 'secrets', whose);
+  }
+
   /** @param {number[]} gatewayPorts @param {import('./parts/chromium.mjs').BrowserSettings} browsers */
   async #startServices(gatewayPorts, browsers) {
     const ports = [...gatewayPorts];
+    const { SECRET_SETTINGS } = await import(
+      pathToFileURL(path.join(root, 'dist/libs/config/src/secret-names.js')).href
+    );
+    const environment = this.#serviceEnvironment(SECRET_SETTINGS);
     const keepers = this.services.map(({ name, app, flags }) =>
       this.#keep({
         name,
         command: process.execPath,
         args: [...flags, path.join(root, `dist/apps/${app}/src/main.js`)],
         env: {
-          ...this.#serviceEnvironment(),
+          ...environment,
           ...browsers,
-          // Nobody else needs the operator's key.
-          ...(app === 'gateway' ? { PORT: String(ports.shift()) } : { ADMIN_KEY: '' }),
+          TROUPE_SECRETS_DIR: this.#secretsOf(app === 'gateway' ? 'gateway' : 'others'),
+          ...(app === 'gateway' ? { PORT: String(ports.shift()) } : {}),
         },
         graceMs: SERVICE_GRACE_MS,
         launch: launchService,
@@ -269,5 +294,6 @@ export class Cluster {
   #forget() {
     this.#state = 'stopped';
     rmSync(this.folders.clusterFile, { force: true });
+    rmSync(path.join(this.folders.run, 'secrets'), { recursive: true, force: true });
   }
 }

@@ -54,6 +54,7 @@ beforeAll(async () => {
       ALLOW_PRIVATE_TARGETS: '127.0.0.1',
       ALLOW_PRIVATE_WEBHOOKS: `${receiver.address},${slow.address}`,
       WEBHOOK_RETRY_MS: RETRY_MS.join(),
+      WEBHOOK_REST_MS: '1000',
       DNS_SERVERS: dns.address,
       HOST_GAP_MS: '0',
       HOST_MAX_CONN: '16',

@@ -67,11 +67,14 @@ function workloadOf(manifest: Manifest): Workload[] {
   return [{ name, kind, labels: template.metadata.labels, pod: template.spec }];
 }
 
-function podProblems({ kind, pod }: Workload): string[] {
+function podProblems({ kind, labels, pod }: Workload): string[] {
   const containers = [...pod.containers, ...(pod.initContainers ?? [])];
   const problems = containers.flatMap((container) => containerProblems(container, pod));
   const say = (isWrong: boolean, problem: string) => void (isWrong && problems.push(problem));
-  say(pod.securityContext?.seccompProfile?.type !== 'RuntimeDefault', 'has no seccomp profile RuntimeDefault');
+  // Chromium's sandbox needs user namespaces, which the default of runtimes denies.
+  const profiles =
+    labels['app.kubernetes.io/component'] === 'fetcher-browser' ? ['RuntimeDefault', 'Localhost'] : ['RuntimeDefault'];
+  say(!profiles.includes(pod.securityContext?.seccompProfile?.type ?? ''), 'has no seccomp profile RuntimeDefault');
   say(pod.automountServiceAccountToken !== false, 'is given a token of the API server');
   say(Boolean(pod.hostNetwork ?? pod.hostPID ?? pod.hostIPC), 'shares a namespace with its node');
   for (const { name, hostPath, emptyDir } of pod.volumes ?? []) {

@@ -5,6 +5,8 @@ import { workspace, type TestCluster } from './cluster.js';
 
 export interface ServiceProcess {
   pid: number;
+  /** Base of its health endpoints. */
+  health: string;
   /** What it wrote so far. */
   output(): string;
   /** Drains and ends it. */
@@ -17,7 +19,7 @@ const START_MS = 60_000;
 /** Starts one more process of an app on the Postgres and NATS of `cluster`; resolves when it is ready. */
 export async function startService(
   cluster: TestCluster,
-  app: 'fetcher' | 'scheduler' | 'converter',
+  app: 'fetcher' | 'scheduler' | 'converter' | 'dispatcher',
   env: Record<string, string> = {},
 ): Promise<ServiceProcess> {
   const { postgres, nats } = await cluster.record();
@@ -37,11 +39,11 @@ export async function startService(
   let output = '';
   const keep = (text: string) => (output = (output + text).slice(-KEPT_OUTPUT));
   for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', keep);
-  await untilReady(child, () => `${app} did not become ready:\n${output}`);
-  return { pid: child.pid!, output: () => output, stop: () => end(child) };
+  const health = await untilReady(child, () => `${app} did not become ready:\n${output}`);
+  return { pid: child.pid!, health, output: () => output, stop: () => end(child) };
 }
 
-function untilReady(child: ChildProcess, complaint: () => string): Promise<void> {
+function untilReady(child: ChildProcess, complaint: () => string): Promise<string> {
   return new Promise((resolve, reject) => {
     const fail = () => reject(new Error(complaint()));
     const timer = setTimeout(() => {
@@ -52,10 +54,10 @@ function untilReady(child: ChildProcess, complaint: () => string): Promise<void>
       clearTimeout(timer);
       fail();
     });
-    child.on('message', (message: { type?: string }) => {
+    child.on('message', (message: { type?: string; health?: string }) => {
       if (message.type !== 'ready') return;
       clearTimeout(timer);
-      resolve();
+      resolve(message.health ?? '');
     });
   });
 }

@@ -3,12 +3,13 @@ import type { BlobStore } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
 import type { Tracer } from '@troupe/contracts';
 import { parseAllowList, Resolver } from '@troupe/egress';
-import { ActorBus, MemberBoard, type NatsLink } from '@troupe/messaging';
+import { ActorBus, ReceiverBoard, SlotBoard, type MemberBoard, type NatsLink } from '@troupe/messaging';
 import { createPool, DeliveryRepository } from '@troupe/persistence';
 import type { Metrics } from '@troupe/observability';
 import { PostController } from './post.controller.js';
 import { postCounts } from './post-counts.js';
 import { PostRunner } from './post-runner.js';
+import { ReceiverPlaces } from './receiver-places.js';
 import { Receivers } from './receivers.js';
 import { TeamSecrets } from './team-secrets.js';
 
@@ -18,6 +19,7 @@ export interface DispatcherParts {
   tracer: Tracer;
   instance: string;
   link: NatsLink;
+  members: MemberBoard;
   pool: ReturnType<typeof createPool>;
   /** Of page results. */
   blobs: Pick<BlobStore, 'get'>;
@@ -26,12 +28,14 @@ export interface DispatcherParts {
 /** The dispatcher: consumer of webhook posts. */
 @Module({})
 export class DispatcherModule {
-  static with({ config, metrics, tracer, instance, link, pool, blobs }: DispatcherParts): DynamicModule {
+  static with({ config, metrics, tracer, instance, link, members, pool, blobs }: DispatcherParts): DynamicModule {
     const resolver = new Resolver({
       servers: config.dnsServers,
       allow: parseAllowList(config.allowPrivateWebhooks),
     });
     const receivers = new Receivers({ resolver, userAgent: config.userAgent, onAnswer: postCounts(metrics) });
+    const slots = new SlotBoard(link, members);
+    const board = new ReceiverBoard(link, { restMs: config.webhookRestMs });
     const deliveries = new DeliveryRepository(pool);
     const runner = new PostRunner({
       instance,
@@ -40,6 +44,7 @@ export class DispatcherModule {
       blobs,
       secrets: new TeamSecrets(deliveries),
       receivers,
+      places: new ReceiverPlaces({ instance, slots, board }),
       tracer,
     });
     return {
@@ -48,14 +53,7 @@ export class DispatcherModule {
       providers: [
         { provide: PostRunner, useValue: runner },
         { provide: Receivers, useValue: receivers },
-        {
-          provide: MemberBoard,
-          useFactory: async (): Promise<MemberBoard> => {
-            const members = new MemberBoard(link);
-            await members.start({ id: instance, kind: 'dispatcher' });
-            return members;
-          },
-        },
+        { provide: SlotBoard, useValue: slots },
       ],
     };
   }

@@ -40,11 +40,11 @@ export class KeyedGates {
 
   constructor(private readonly capacity: number) {}
 
-  async pass<T>(key: string, work: () => Promise<T>): Promise<T> {
+  async pass<T>(key: string, work: () => Promise<T>, weight = 1): Promise<T> {
     let gate = this.gates.get(key);
     if (gate === undefined) this.gates.set(key, (gate = new Gate(this.capacity)));
     try {
-      return await gate.pass(work);
+      return await gate.pass(work, weight);
     } finally {
       if (gate.isIdle) this.gates.delete(key);
     }

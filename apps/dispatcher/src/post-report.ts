@@ -30,10 +30,15 @@ export class PostReport {
     this.results.push(result);
   }
 
-  /** Resolves when everything is with the actor. @throws the error of the publish that failed to the end */
-  async end(): Promise<void> {
+  /**
+   * Resolves when everything is with the actor.
+   *
+   * @param waitMs the run is handed back, and this is when its other events should be tried @throws the error of the publish
+   * that failed to the end
+   */
+  async end(waitMs: number | null = null): Promise<void> {
     clearInterval(this.timer);
-    if (this.results.length > 0) this.send();
+    if (this.results.length > 0 || waitMs !== null) this.send(waitMs);
     await this.sending;
   }
 
@@ -43,9 +48,10 @@ export class PostReport {
     this.send();
   }
 
-  private send(): void {
+  private send(waitMs: number | null = null): void {
     const { run, attempt, actor } = this.post;
-    const body: PostDone = { type: 'PostDone', run, attempt, results: this.results };
+    const handedBack = waitMs === null ? {} : { waitMs };
+    const body: PostDone = { type: 'PostDone', run, attempt, results: this.results, ...handedBack };
     this.results = [];
     const id = `w.${this.id}.${this.parts++}`;
     const from = `w/${this.instance}` as const;

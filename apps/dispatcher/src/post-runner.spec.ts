@@ -4,7 +4,7 @@ import type { DeliveryAttempt, PostedPage, StoredModelResult } from '@troupe/per
 import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { PostRunner, type PostParts } from './post-runner.js';
+import { MAX_TEAM_RUNS, PostRunner, type PostParts } from './post-runner.js';
 import type { Answer } from './receivers.js';
 
 const JOB = '6f0c0000-0000-4000-8000-000000000001';
@@ -29,6 +29,7 @@ const NO_RESULTS = {
 };
 
 let posted: { url: string; body: string; signatures: Record<string, string> }[];
+let told: (boolean | null)[];
 let mail: PostDone[];
 let recorded: DeliveryAttempt[];
 let result: StoredModelResult | null;
@@ -55,10 +56,16 @@ function runner(rest: Partial<PostParts> = {}): PostRunner {
     blobs: { get: () => Promise.reject(new Error('gone')) },
     secrets: { of: () => Promise.resolve({ current: 'secret', previous: null }) },
     receivers: {
-      visit: (_url, work) => work(),
       post: (url, _headers, body, signatures) => {
         posted.push({ url: url.href, body: body.toString(), signatures });
         return answer(body.toString());
+      },
+    },
+    places: {
+      enter: () => Promise.resolve({ server: 'h.example', holds: [] }),
+      leave: (_place, answered) => {
+        told.push(answered);
+        return Promise.resolve();
       },
     },
     ...rest,
@@ -67,6 +74,7 @@ function runner(rest: Partial<PostParts> = {}): PostRunner {
 
 beforeEach(() => {
   posted = [];
+  told = [];
   mail = [];
   recorded = [];
   result = { creditsUsed: 7, data: '{"n": 1.0}', sources: null };
@@ -158,6 +166,41 @@ describe('a run of posts', () => {
     };
     await runner().run(POST);
     expect([tries, results().length]).toEqual([2, 3]);
+  });
+
+  it('ends with when to come again when its receiver has no place for it', async () => {
+    let places = 2;
+    const enter = () =>
+      Promise.resolve(places-- > 0 ? { server: 'h.example', holds: [] } : { waitMs: places > -3 ? 5_000 : 70 });
+    answer = () => Promise.resolve({ status: null, error: 'no answer within 10 s' });
+    const leave = (_place: unknown, answered: boolean | null) => Promise.resolve(void told.push(answered));
+    expect(await runner({ places: { enter, leave } }).run({ ...POST, events: [[1, 40]] })).toBeUndefined();
+    expect(posted).toHaveLength(2);
+    expect(told).toEqual([false, false]);
+    expect(results()).toHaveLength(2);
+    expect(mail.at(-1)).toMatchObject({ run: 3, waitMs: 5_000 });
+  });
+
+  it('works on no more than a share of one team', async () => {
+    const open: (() => void)[] = [];
+    answer = () => new Promise((resolve) => open.push(() => resolve({ status: 200, error: null })));
+    const subject = runner();
+    const events: Post['events'] = [[1, 1]];
+    const all = Array.from({ length: MAX_TEAM_RUNS + 1 }, (_, run) => subject.run({ ...POST, events, run }));
+    await all.at(-1);
+    expect(mail).toMatchObject([{ run: MAX_TEAM_RUNS, results: [], waitMs: 1_000 }]);
+    const other = subject.run({ ...POST, events, team: 'other' });
+    while (open.length <= MAX_TEAM_RUNS) await sleep(1);
+    for (const end of open) end();
+    await Promise.all([...all, other]);
+    await subject.run({ ...POST, events: [] });
+    expect(results()).toHaveLength(MAX_TEAM_RUNS + 1);
+  });
+
+  it('reports events that are too old without a post', async () => {
+    await runner().run({ ...POST, staleUpTo: 2 });
+    expect(posted).toHaveLength(1);
+    expect(results()).toContainEqual([2, null, 'not sent: the event is older than 24 hours']);
   });
 
   it('hands back what it has not begun when the process stops, and reports the rest', async () => {

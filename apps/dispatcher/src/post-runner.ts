@@ -8,13 +8,15 @@ import {
   type PostResult,
   type TraceParent,
   type Tracer,
+  type Uuid,
 } from '@troupe/contracts';
 import { eventBody, eventOf, MAX_BODY_BYTES } from './event-body.js';
 import { dataOfEvents, type EventData } from './event-data.js';
-import { Gate } from './gate.js';
+import { Gate, KeyedGates } from './gate.js';
 import { PostReport } from './post-report.js';
 import type { WebhookSecrets } from '@troupe/persistence';
 import type { Blobs, Deliveries, Mailboxes, Secrets } from './ports.js';
+import { PER_HOST, type ReceiverPlaces } from './receiver-places.js';
 import type { Answer, Receivers } from './receivers.js';
 import { signaturesOf } from './sign.js';
 
@@ -24,7 +26,8 @@ export interface PostParts {
   deliveries: Deliveries;
   blobs: Blobs;
   secrets: Secrets;
-  receivers: Pick<Receivers, 'visit' | 'post'>;
+  receivers: Pick<Receivers, 'post'>;
+  places: Pick<ReceiverPlaces, 'enter' | 'leave'>;
   /** @default nothing is recorded */
   tracer?: Tracer;
 }
@@ -40,29 +43,65 @@ interface PostRun {
 
 /** Rows of pages held for one run at a time. */
 const SLICE = 25;
-/** Bytes of pages that are being posted by this process at a time. */
+/** Bytes of pages that are being posted by this process at a time; one team has half of them at most. */
 const PAGE_MEMORY_BYTES = 8 * MAX_BODY_BYTES;
+/** Runs of one team that this process works on at a time; it takes several times as many in all. */
+export const MAX_TEAM_RUNS = 40;
+/** When a run that found its team's share used up is tried again. */
+const TEAM_WAIT_MS = 1_000;
+const STALE = 'not sent: the event is older than 24 hours';
 /** Another dispatcher takes up what a stopping one leaves. */
 const HANDED_BACK_MS = 500;
 
 export class PostRunner {
   private readonly memory = new Gate(PAGE_MEMORY_BYTES);
+  private readonly teamMemory = new KeyedGates(PAGE_MEMORY_BYTES / 2);
+  private readonly teamRuns = new Map<Uuid, number>();
   private draining = false;
 
   constructor(private readonly parts: PostParts) {}
 
-  /** Resolves when every event was attempted and the actor knows; throws to ask for redelivery. */
+  /**
+   * Resolves when the actor knows of every event what came of it, or when to hand it over again; throws to ask for
+   * redelivery.
+   */
   async run(post: Post, trace?: TraceParent): Promise<void | { retryMs: number }> {
     const report = new PostReport(post, this.parts.mailboxes, this.parts.instance, trace);
+    const { team } = post;
+    const runs = this.teamRuns.get(team) ?? 0;
+    if (runs >= MAX_TEAM_RUNS) return report.end(TEAM_WAIT_MS);
+    this.teamRuns.set(team, runs + 1);
+    let waitMs: number | null = null;
     try {
-      const left = await this.withoutAttempted(post, report);
-      const secrets = await this.parts.secrets.of(post.team);
-      for (let i = 0; i < left.length && !this.draining; i += SLICE)
-        await this.postSlice({ post, secrets, report, trace }, left.slice(i, i + SLICE));
+      waitMs = await this.postAll(post, report, trace);
     } finally {
-      await report.end();
+      this.leaveTeam(team);
+      await report.end(waitMs);
     }
-    if (this.draining) return { retryMs: HANDED_BACK_MS };
+    if (this.draining && waitMs === null) return { retryMs: HANDED_BACK_MS };
+  }
+
+  private leaveTeam(team: Uuid): void {
+    const left = this.teamRuns.get(team)! - 1;
+    if (left === 0) this.teamRuns.delete(team);
+    else this.teamRuns.set(team, left);
+  }
+
+  /** When to try what was not posted, null when all was, or nothing more is because this process ends. */
+  private async postAll(post: Post, report: PostReport, trace?: TraceParent): Promise<number | null> {
+    const left = this.withoutStale(post, await this.withoutAttempted(post, report), report);
+    const secrets = await this.parts.secrets.of(post.team);
+    let waitMs: number | null = null;
+    for (let i = 0; i < left.length && !this.draining && waitMs === null; i += SLICE)
+      waitMs = await this.postSlice({ post, secrets, report, trace }, left.slice(i, i + SLICE));
+    return waitMs;
+  }
+
+  private withoutStale({ staleUpTo = -1 }: Post, events: number[], report: PostReport): number[] {
+    const atMs = Date.now();
+    for (const eventNo of events)
+      if (eventNo <= staleUpTo) report.add({ eventNo, status: null, error: STALE, ms: 0, atMs });
+    return events.filter((eventNo) => eventNo > staleUpTo);
   }
 
   /** Starts no further post; what is under way ends within the time of a post. */
@@ -80,17 +119,37 @@ export class PostRunner {
     return events.filter((eventNo) => !done.has(eventNo));
   }
 
-  private async postSlice(run: PostRun, events: number[]): Promise<void> {
-    const { post, report } = run;
-    const data = await dataOfEvents(this.parts.deliveries, post, events);
-    const url = new URL(post.webhook.url);
-    const postOne = async (eventNo: number): Promise<void> => {
-      if (this.draining) return;
-      const told = data.get(eventNo);
-      const work = (): Promise<PostResult> => this.postEvent(run, eventNo, told);
-      report.add(await this.memory.pass(work, bytesOf(told)));
+  /** As many posts at a time as the receiver has places for; when none is to be had, the rest is for later. */
+  private async postSlice(run: PostRun, events: number[]): Promise<number | null> {
+    const data = await dataOfEvents(this.parts.deliveries, run.post, events);
+    const url = new URL(run.post.webhook.url);
+    const waiting = [...events];
+    let waitMs = 0;
+    const work = async (): Promise<void> => {
+      while (waiting.length > 0 && !this.draining) {
+        const place = await this.parts.places.enter(url, run.post.team);
+        if ('waitMs' in place) return void (waitMs = Math.max(waitMs, place.waitMs));
+        const eventNo = waiting.shift();
+        let answered: boolean | null = null;
+        try {
+          if (eventNo !== undefined) answered = await this.postOne(run, eventNo, data.get(eventNo));
+        } finally {
+          await this.parts.places.leave(place, answered);
+        }
+      }
     };
-    await Promise.all(events.map((eventNo) => this.parts.receivers.visit(url, () => postOne(eventNo))));
+    await Promise.all(Array.from({ length: Math.min(PER_HOST, events.length) }, work));
+    return waiting.length > 0 && !this.draining ? waitMs : null;
+  }
+
+  /** Whether the receiver answered; null when nothing was posted. */
+  private async postOne(run: PostRun, eventNo: number, data: EventData): Promise<boolean | null> {
+    const bytes = bytesOf(data);
+    const post = (): Promise<PostResult> => this.postEvent(run, eventNo, data);
+    const shared = (): Promise<PostResult> => this.memory.pass(post, bytes);
+    const result = await this.teamMemory.pass(run.post.team, shared, bytes);
+    run.report.add(result);
+    return data === undefined ? null : result.status !== null;
   }
 
   private async postEvent(run: PostRun, eventNo: number, data: EventData): Promise<PostResult> {

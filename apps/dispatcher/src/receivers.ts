@@ -4,7 +4,7 @@
 import { isTroupeError, timeoutSignal } from '@troupe/contracts';
 import { basicAuth, connectOf, Connector, type Resolver } from '@troupe/egress';
 import type { Agent } from 'undici';
-import { KeyedGates } from './gate.js';
+import { PER_HOST } from './receiver-places.js';
 import { SIGNATURE_HEADERS } from './sign.js';
 
 export interface ReceiverOptions {
@@ -12,8 +12,6 @@ export interface ReceiverOptions {
   userAgent: string;
   /** For the whole exchange. @default 10_000 */
   timeoutMs?: number;
-  /** Posts to one host at a time, from this process. @default 5 */
-  perHost?: number;
   /** Told of every exchange. @default nobody */
   onAnswer?: (answer: Answer, ms: number) => void;
 }
@@ -23,7 +21,6 @@ export type Answer = { status: number; error: null } | { status: null; error: st
 /** What a delivery says itself. */
 const OWN_HEADERS = new Set(['content-type', 'content-length', 'host', ...SIGNATURE_HEADERS]);
 const TIMEOUT_MS = 10_000;
-const PER_HOST = 5;
 /** Shorter than the idle time of common servers, so that none closes a connection just when it is used again. */
 const KEEP_ALIVE_MS = 2_000;
 /** The rest of an answer up to this size is read, so that its connection stays usable. */
@@ -33,17 +30,10 @@ const MAX_ERROR_CHARS = 300;
 
 export class Receivers {
   private agent: Promise<Agent> | null = null;
-  private readonly hosts: KeyedGates;
   private readonly timeoutMs: number;
 
   constructor(private readonly options: ReceiverOptions) {
     this.timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
-    this.hosts = new KeyedGates(options.perHost ?? PER_HOST);
-  }
-
-  /** Runs `work` when the receiver's host has a place; at most `perHost` at a time. */
-  visit<T>(url: URL, work: () => Promise<T>): Promise<T> {
-    return this.hosts.pass(url.hostname, work);
   }
 
   /** Never rejects. @param headers of the caller; the names that a delivery owns are left out @param signatures headers */
@@ -66,11 +56,11 @@ export class Receivers {
   /** Deadlines are ours: undici's own timers are off. Without cookies, redirects or interceptors by nature. */
   private async createAgent(): Promise<Agent> {
     const { Agent } = await import('undici');
-    const { resolver, perHost: connections = PER_HOST } = this.options;
+    const { resolver } = this.options;
     const connector = new Connector({ resolver, verifyTls: true, timeoutMs: this.timeoutMs });
     return new Agent({
       connect: connectOf(connector),
-      connections,
+      connections: PER_HOST,
       pipelining: 1,
       headersTimeout: 0,
       bodyTimeout: 0,

@@ -2,7 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import type { MicroserviceOptions } from '@nestjs/microservices';
 import { openBlobs } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
-import { MemberBoard, NatsLink, NatsStrategy } from '@troupe/messaging';
+import { MemberBoard, NatsLink, NatsStrategy, SlotBoard } from '@troupe/messaging';
 import { watchLink, watchPool, type RunningService, type ServiceContext } from '@troupe/observability';
 import { createPool } from '@troupe/persistence';
 import { DispatcherModule } from './dispatcher.module.js';
@@ -21,8 +21,10 @@ export async function startDispatcher(context: ServiceContext<Readonly<TroupeCon
   const blobs = await openBlobs(config);
   watchLink(metrics, link);
   watchPool(metrics, pool);
+  const members = new MemberBoard(link);
+  await members.start({ id: instance, kind: 'dispatcher' });
   const app = await NestFactory.createMicroservice<MicroserviceOptions>(
-    DispatcherModule.with({ config, metrics, tracer, instance, link, pool, blobs: blobs.results }),
+    DispatcherModule.with({ config, metrics, tracer, instance, link, members, pool, blobs: blobs.results }),
     { strategy: new NatsStrategy({ link, expects: EXPECTED }), logger: ['error', 'warn'], abortOnError: false },
   );
   await app.listen();
@@ -36,7 +38,8 @@ export async function startDispatcher(context: ServiceContext<Readonly<TroupeCon
       app.get(PostRunner).drain();
       await app.close();
       await app.get(Receivers).close();
-      await app.get(MemberBoard).stop();
+      await app.get(SlotBoard).stop();
+      await members.stop();
       await link.close();
       await pool.end();
       blobs.close();

@@ -1,6 +1,6 @@
 /** The fetcher put together: adapters at the bottom, what the controllers call at the top. */
 import { Artifacts, BlobGatherer, openBlobs, type BlobStore } from '@troupe/blob-store';
-import type { TroupeConfig } from '@troupe/config';
+import { secretsInEnvironment, type TroupeConfig } from '@troupe/config';
 import { flightSubject, RPC, type Converter, type EngineName, type Tracer } from '@troupe/contracts';
 import { LocalConverter, MeteredConverter, NatsConverter, type ConvertReplyHead } from '@troupe/conversion';
 import { isBlockedHost, parseAllowList, Resolver } from '@troupe/egress';
@@ -28,6 +28,7 @@ import {
   TeamProxies,
 } from '@troupe/persistence';
 import { AdLists } from './ads/index.js';
+import { findBrowsersHere, serves, type BrowsersHere } from './browsers-here.js';
 import { ArtifactWriter } from './artifacts/artifact-writer.js';
 import { CacheLookups, CacheWriter, Flights, KnownUrls, PageCache, type FlightQuestion } from './cache/index.js';
 import { ChangeTracker } from './changes/change-tracker.js';
@@ -37,13 +38,11 @@ import {
   BrowserPool,
   browserConcurrency,
   EgressProxy,
-  findBrowsers,
   GotEngine,
   HttpEngine,
   Ladder,
   loadBrowserStack,
   userAgentText,
-  type Browsers,
   type FetchEngine,
 } from './engines/index.js';
 import { HostProbe } from './kickoff/host-probe.js';
@@ -86,6 +85,10 @@ const POOL_SIZE = 4;
 /** Of other fetchers, which wait for pages that are fetched here: each of them waits a moment and costs next to nothing. */
 const FLIGHT_QUESTIONS = 10_000;
 const CONVERT_TIMEOUT_MS = 30_000;
+const EXPOSED =
+  'secrets in the environment of a process that starts browsers can be read by all processes of its user; give them as files ' +
+  '(<NAME>_FILE, TROUPE_SECRETS_DIR)';
+const UNSYNCED = 'BLOB_SYNC=off: a power cut may cost documents of results that are listed already';
 /** Kind under which fetchers with a browser are members a second time. */
 const BROWSER_KIND = 'browser';
 
@@ -117,7 +120,12 @@ export class FetcherParts {
       log.warn({ err: error }, 'the proxies of the teams were not read'),
     );
     const roots = await openBlobs(config);
+    const here = await findBrowsersHere(config, log);
+    const exposed = here.browsers === null ? [] : secretsInEnvironment();
+    if (exposed.length > 0) log.warn(`${exposed.join(', ')}: ${EXPOSED}`);
+    if (config.blobStore === 'fs' && !config.blobSync) log.warn(UNSYNCED);
     const { engines, proxies, browserPages, closeEngines } = createEngines(context, {
+      here,
       blocklist,
       teamProxies,
       adLists,
@@ -126,7 +134,7 @@ export class FetcherParts {
     const hasBrowser = browserPages > 0;
     const servesHttp = serves(config, 'http');
     // Who shows pages and does nothing else will need it at once; nobody waits for this process yet.
-    if (!servesHttp) await loadBrowserStack();
+    if (!servesHttp && hasBrowser) await loadBrowserStack();
     const boards = await startBoards(context, hasBrowser);
     const { converter, stopConverter } = createConverter(context);
     const { slots, standing, cancels, pauses, browsers } = boards;
@@ -226,7 +234,7 @@ export class FetcherParts {
       {
         postgres: async () => void (await pool.query('SELECT 1')),
         blobs: () => roots.check(),
-        ...(serves(config, 'browser') ? { browser: { optional: async () => checkBrowser(hasBrowser) } } : {}),
+        ...(serves(config, 'browser') ? { browser: browserCheck(here.absence, servesHttp) } : {}),
       },
       async () => {
         await flightServer.stop();
@@ -256,6 +264,7 @@ function createCache({ config, log, metrics, pool, blobs }: CacheContext): { cac
 }
 
 interface EngineParts {
+  here: BrowsersHere;
   blocklist: BlockedHosts;
   teamProxies: TeamProxies;
   adLists: AdLists;
@@ -273,7 +282,7 @@ function createArtifactWriter(config: Readonly<TroupeConfig>, blobs: BlobStore):
 
 function createEngines(
   { config, log, metrics, tracer }: FetcherContext,
-  { blocklist, teamProxies, adLists, files }: EngineParts,
+  { here, blocklist, teamProxies, adLists, files }: EngineParts,
 ): {
   engines: Engines;
   proxies: ProxyPools;
@@ -285,11 +294,19 @@ function createEngines(
   const resolver = new Resolver({ servers: config.dnsServers, allow });
   const identity = { userAgent: config.userAgent, contactUrl: config.contactUrl ?? null };
   const proxy = new EgressProxy(resolver);
-  const browsers = browsersOf(config);
+  const { browsers, absence, sandbox } = here;
   const places = browserConcurrency(config.browserConcurrency);
-  const observer = browserCounts(metrics);
+  const observer = browserCounts(metrics, sandbox?.isOn ?? null, log);
   const userAgent = userAgentText(identity);
-  const pool = new BrowserPool({ browsers, ...places, proxy, userAgent, observer });
+  const pool = new BrowserPool({
+    browsers,
+    absence,
+    ...(sandbox === null ? {} : { sandbox: { isOn: sandbox.isOn, isRequired: config.browserSandbox === 'require' } }),
+    ...places,
+    proxy,
+    userAgent,
+    observer,
+  });
   if (browsers !== null) watchBrowsers(metrics, pool);
   const http = new HttpEngine({ resolver, allow, identity });
   const got = new GotEngine({ resolver, allow, proxy });
@@ -367,24 +384,12 @@ function createConverter({ config, link, metrics, tracer }: FetcherContext): {
   return { converter: new MeteredConverter(converter, metrics, tracer), stopConverter: () => Promise.resolve() };
 }
 
-/** None named: whatever it can. */
-function serves({ fetcherClasses }: Readonly<TroupeConfig>, cls: 'http' | 'browser'): boolean {
-  return fetcherClasses.length === 0 || fetcherClasses.includes(cls);
-}
-
-/** null: this fetcher has none, or is to leave browser work to others. @throws Error when it was to do nothing else */
-function browsersOf(config: Readonly<TroupeConfig>): Browsers | null {
-  if (!serves(config, 'browser')) return null;
-  const found = findBrowsers(config);
-  if (found === null && config.fetcherClasses.length > 0)
-    throw new Error(
-      'FETCHER_CLASSES names browser, and there is no browser: set CHROMIUM_PATH, install Chromium, or leave browser out',
-    );
-  return found;
-}
-
-function checkBrowser(hasBrowser: boolean): void {
-  if (!hasBrowser) throw new Error('none found: set CHROMIUM_PATH, or install Chromium');
+/** A fetcher that is to do nothing but show pages is of no use without a browser. */
+function browserCheck(absence: string, servesHttp: boolean): HealthChecks[string] {
+  const check = async (): Promise<void> => {
+    if (absence !== '') throw new Error(absence);
+  };
+  return servesHttp ? { optional: check } : check;
 }
 
 /** `Troupe/0.1` -> `Troupe`: the name that robots.txt is matched against. */

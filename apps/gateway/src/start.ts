@@ -55,6 +55,7 @@ import { JobHostsService } from './jobs/job-hosts.service.js';
 import { JobLedgerService } from './jobs/job-ledger.service.js';
 import { JobStatusService } from './jobs/job-status.service.js';
 import { JobSubmitService } from './jobs/job-submit.service.js';
+import { lostDocuments } from './jobs/lost-documents.js';
 import { MapService } from './jobs/map.service.js';
 import { ModelJobs } from './jobs/model-jobs.service.js';
 import { NatsListener } from './jobs/nats-listener.js';
@@ -130,7 +131,7 @@ async function connect({ config, instance, log, metrics, tracer }: Context) {
 type Connections = Awaited<ReturnType<typeof connect>>;
 
 function buildServices(
-  { config, instance, log, tracer }: Context,
+  { config, instance, log, metrics, tracer }: Context,
   { link, pool, housekeeping, blocklist, members, provider, blobs }: Connections,
   state: EdgeState,
 ) {
@@ -161,7 +162,7 @@ function buildServices(
     tokens,
     gateways: () => members.list().filter(({ kind }) => kind === 'gateway').length,
   });
-  const pages = new PageBytes(blobs.results, jobs);
+  const pages = new PageBytes(blobs.results, jobs, lostDocuments(metrics, log));
   const runs = new ResultRuns(jobs, pages, config.statusCacheMb * 1024 * 1024);
   const status = new JobStatusService({ jobs, runs, feeds });
   const accounts = new Accounts(new AccountRepository(pool), {

@@ -86,6 +86,23 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
+{{/*
+Secrets as files of their names: what stands in the environment of a process, every other process of its user can read,
+such as a browser. Later sources win.
+*/}}
+{{- define "troupe.secretsVolume" -}}
+- name: secrets
+  projected:
+    defaultMode: 0440
+    sources:
+      - secret: { name: {{ include "troupe.secretName" . | quote }} }
+      {{- range $key, $from := .Values.secrets.from }}
+      - secret:
+          name: {{ $from.name | quote }}
+          items: [{ key: {{ $from.key | quote }}, path: {{ $key }} }]
+      {{- end }}
+{{- end }}
+
 {{/* Single keys of Secrets that others made, such as a database operator. */}}
 {{- define "troupe.secretEnv" -}}
 {{- range $key, $from := .Values.secrets.from }}
@@ -99,8 +116,6 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "troupe.envFrom" -}}
 - configMapRef:
     name: {{ include "troupe.fullname" . }}-config
-- secretRef:
-    name: {{ include "troupe.secretName" . }}
 {{- with .Values.extraEnvFrom }}
 {{ toYaml . }}
 {{- end }}
@@ -115,9 +130,10 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
   value: '9464'
 - name: TROUPE_DATA_DIR
   value: /data
+- name: TROUPE_SECRETS_DIR
+  value: /run/secrets/troupe
 - name: HOME
   value: /tmp
-{{- include "troupe.secretEnv" . }}
 {{- with .Values.extraEnv }}
 {{ toYaml . }}
 {{- end }}

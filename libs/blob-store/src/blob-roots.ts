@@ -2,6 +2,7 @@
 import { access, constants, mkdir, readdir, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { BlobNotFoundError, type BlobStore } from './blob-store.js';
+import { DurableFolders } from './durable-folders.js';
 import { FsBlobStore } from './fs.store.js';
 import { S3BlobStore, S3Bucket } from './s3.store.js';
 
@@ -34,6 +35,8 @@ export interface BlobRoots {
 export interface BlobSettings {
   blobStore: 'fs' | 's3';
   troupeDataDir: string;
+  /** false: what `fs` has stored may be lost with the power. @default true */
+  blobSync?: boolean;
   s3Bucket?: string;
   s3Endpoint?: string;
   s3Region: string;
@@ -75,7 +78,7 @@ export async function openBlobs(settings: BlobSettings, patience = S3_PATIENCE):
   if (settings.blobStore === 's3') return openS3(settings, patience);
   const folder = path.join(settings.troupeDataDir, 'blobs');
   const check = (): Promise<void> => access(settings.troupeDataDir, constants.R_OK | constants.W_OK);
-  return { ...openBlobRoots(folder), check, space: () => spaceAt(folder), close: () => undefined };
+  return { ...openBlobRoots(folder, settings.blobSync), check, space: () => spaceAt(folder), close: () => undefined };
 }
 
 /** The folder may be a disk of its own; before the first blob it is made, to know. */
@@ -85,18 +88,22 @@ async function spaceAt(folder: string): Promise<DiskSpace> {
   return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
 }
 
-/** Everything below one folder: a single machine, or a shared volume. */
-export function openBlobRoots(folder: string): BlobRoots {
+/** Everything below one folder: a single machine, or a shared volume. @param sync what is stored outlives a power cut */
+export function openBlobRoots(folder: string, sync = true): BlobRoots {
+  const folders = new DurableFolders(path.dirname(folder), sync);
   const erasable = new KeptApart({
-    storeOf: (job) => new FsBlobStore(path.join(folder, ERASED, job)),
+    storeOf: (job) => new FsBlobStore(path.join(folder, ERASED, job), folders),
     list: () => foldersIn(path.join(folder, ERASED)),
-    drop: (job) => rm(path.join(folder, ERASED, job), { recursive: true, force: true, maxRetries: 3 }),
+    drop: async (job) => {
+      await rm(path.join(folder, ERASED, job), { recursive: true, force: true, maxRetries: 3 });
+      folders.forget(path.join(folder, ERASED, job));
+    },
   });
   return {
-    results: new ResultBlobs(new FsBlobStore(folder), erasable),
-    cache: new FsBlobStore(path.join(folder, 'cache')),
-    snapshots: new FsBlobStore(path.join(folder, 'snap')),
-    artifacts: new FsBlobStore(path.join(folder, 'art')),
+    results: new ResultBlobs(new FsBlobStore(folder, folders), erasable),
+    cache: new FsBlobStore(path.join(folder, 'cache'), folders),
+    snapshots: new FsBlobStore(path.join(folder, 'snap'), folders),
+    artifacts: new FsBlobStore(path.join(folder, 'art'), folders),
     erasable,
   };
 }

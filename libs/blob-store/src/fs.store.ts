@@ -1,26 +1,33 @@
-/** Blobs as files under one root: a single machine, or a shared volume. */
+/**
+ * Blobs as files under one root: a single machine, or a shared volume.
+ *
+ * A row names a blob once `put` has resolved, and Postgres keeps that row through a power cut. So by then the bytes are on the
+ * disk, and so is every name on the way to them.
+ */
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { blobKey, BlobNotFoundError, isBlobHour, parseBlobKey, type BlobPlace, type BlobStore } from './blob-store.js';
-
-/** Folders remembered as made; forgotten all at once beyond this. */
-const MAX_KNOWN_FOLDERS = 4_096;
+import { DurableFolders } from './durable-folders.js';
 
 export class FsBlobStore implements BlobStore {
-  private readonly folders = new Set<string>();
-
-  constructor(private readonly root: string) {}
+  /** @param folders of the disk; stores on the same disk may share them */
+  constructor(
+    private readonly root: string,
+    private readonly folders = new DurableFolders(path.dirname(root), true),
+  ) {}
 
   /** Written beside its place and renamed, so that a reader never sees half a blob. */
   async put(bytes: Uint8Array, hour: string): Promise<string> {
     const key = blobKey(bytes, hour);
     const file = path.join(this.root, key);
     const temporary = `${file}.${randomUUID()}.tmp`;
-    await this.ensureFolder(path.dirname(file));
+    const folder = path.dirname(file);
+    await this.folders.ensure(folder);
     try {
       await this.write(temporary, bytes);
       await rename(temporary, file);
+      await this.folders.settle(folder);
     } catch (error) {
       await rm(temporary, { force: true });
       throw error;
@@ -43,9 +50,7 @@ export class FsBlobStore implements BlobStore {
     if (!isBlobHour(hour)) throw new RangeError(`not an hour (yyyymmddhh): ${JSON.stringify(hour)}`);
     const folder = path.join(this.root, hour);
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-    for (const known of this.folders) {
-      if (known.startsWith(folder)) this.folders.delete(known);
-    }
+    this.folders.forget(folder);
   }
 
   async listHours(): Promise<string[]> {
@@ -71,21 +76,26 @@ export class FsBlobStore implements BlobStore {
     }
   }
 
-  private async ensureFolder(folder: string): Promise<void> {
-    if (this.folders.has(folder)) return;
-    await mkdir(folder, { recursive: true });
-    if (this.folders.size >= MAX_KNOWN_FOLDERS) this.folders.clear();
-    this.folders.add(folder);
-  }
-
   /** Another process may have dropped the hour since its folder was made. */
   private async write(file: string, bytes: Uint8Array): Promise<void> {
     try {
-      await writeFile(file, bytes);
+      await this.writeOnce(file, bytes);
     } catch (error) {
       if (!isAbsent(error)) throw error;
-      await mkdir(path.dirname(file), { recursive: true });
-      await writeFile(file, bytes);
+      const folder = path.dirname(file);
+      this.folders.forget(path.dirname(folder));
+      await this.folders.ensure(folder);
+      await this.writeOnce(file, bytes);
+    }
+  }
+
+  private async writeOnce(file: string, bytes: Uint8Array): Promise<void> {
+    const handle = await open(file, 'w');
+    try {
+      await handle.writeFile(bytes);
+      if (this.folders.sync) await handle.datasync();
+    } finally {
+      await handle.close();
     }
   }
 }

@@ -4,5 +4,5 @@ export * from './blob-store.js';
 export * from './fs.store.js';
 export * from './blob-roots.js';
 export { S3BlobStore, S3Bucket, type S3Place } from './s3.store.js';
-export { readDocument, type StoredDocument } from './stored-document.js';
+export { isLost, readDocument, type StoredDocument } from './stored-document.js';
 export * from './stored-documents.js';

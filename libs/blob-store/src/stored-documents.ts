@@ -8,7 +8,7 @@
 import { gzipSync } from 'node:zlib';
 import { isGzip, unpackDocument } from '@troupe/contracts';
 import { parseBlobKey, type BlobStore } from './blob-store.js';
-import { packedOf, readDocument, type StoredDocument } from './stored-document.js';
+import { isLost, packedOf, readDocument, type StoredDocument } from './stored-document.js';
 
 /** Documents that follow one another. */
 export interface DocumentList {
@@ -25,8 +25,29 @@ const PACKED_COMMA = gzipSync(COMMA);
 /** Blobs, or parts of them, that are read at the same time. */
 const READ_AHEAD = 4;
 
-/** The JSON of the documents, in their order. @throws BlobNotFoundError */
-export async function readDocuments(blobs: Blobs, documents: readonly StoredDocument[]): Promise<DocumentList> {
+/** JSON bytes that stand for a document whose own are lost. */
+export type StandIn<D> = (document: D, error: unknown) => Buffer;
+
+/**
+ * The JSON of the documents, in their order.
+ *
+ * @param standIn without it one lost document fails all @throws what the store throws that is not answering
+ */
+export async function readDocuments<D extends StoredDocument>(
+  blobs: Blobs,
+  documents: readonly D[],
+  standIn?: StandIn<D>,
+): Promise<DocumentList> {
+  try {
+    return (await readTogether(blobs, documents)) ?? (await readOneByOne(blobs, documents, standIn));
+  } catch (error) {
+    if (standIn === undefined || !isLost(error)) throw error;
+    return readOneByOne(blobs, documents, standIn);
+  }
+}
+
+/** null: a row is wrong about its size, or what it names is no document. */
+async function readTogether(blobs: Blobs, documents: readonly StoredDocument[]): Promise<DocumentList | null> {
   const ends = endsOf(documents.map(({ bytes }) => bytes));
   const size = ends.at(-1) ?? 0;
   if (size === 0) return { bytes: Buffer.alloc(0), ends };
@@ -35,7 +56,7 @@ export async function readDocuments(blobs: Blobs, documents: readonly StoredDocu
     partsOf(packed, documents).map(async (part) => unpackDocument(part.packed, part.bytes)),
   );
   const bytes = parts.length === 1 ? parts[0]! : joined(parts, COMMA);
-  return bytes.byteLength === size ? { bytes, ends } : readOneByOne(blobs, documents);
+  return bytes.byteLength === size ? { bytes, ends } : null;
 }
 
 /** Neighbours that are unpacked together. */
@@ -58,11 +79,28 @@ function partsOf(
   }));
 }
 
-/** For lists with a row that is wrong about its size. */
-async function readOneByOne(blobs: Blobs, documents: readonly StoredDocument[]): Promise<DocumentList> {
+/** For lists with a row that is wrong about its size, or whose document is lost. */
+async function readOneByOne<D extends StoredDocument>(
+  blobs: Blobs,
+  documents: readonly D[],
+  standIn: StandIn<D> | undefined,
+): Promise<DocumentList> {
   const parts: Buffer[] = [];
-  for (const document of documents) parts.push(await readDocument(blobs, document));
+  for (const document of documents) parts.push(await readOrStandIn(blobs, document, standIn));
   return { bytes: joined(parts, COMMA), ends: endsOf(parts.map(({ byteLength }) => byteLength)) };
+}
+
+async function readOrStandIn<D extends StoredDocument>(
+  blobs: Blobs,
+  document: D,
+  standIn: StandIn<D> | undefined,
+): Promise<Buffer> {
+  try {
+    return await readDocument(blobs, document);
+  } catch (error) {
+    if (standIn === undefined || !isLost(error)) throw error;
+    return standIn(document, error);
+  }
 }
 
 function endsOf(sizes: readonly number[]): number[] {

@@ -63,6 +63,8 @@ export class TroupeConfig {
   /** How long a gateway that is told to end still takes requests while its readiness says no. */
   @toInt @IsInt() @Min(0) @Max(20_000) readonly drainNoticeMs: number = 0;
   @IsString() @IsNotEmpty() readonly troupeDataDir: string = '.troupe';
+  /** Folder with secrets in files of their names; each may also have a `<NAME>_FILE` of its own. */
+  @IsOptional() @IsString() readonly troupeSecretsDir?: string;
   /** `team:key` pairs made at start when missing. */
   @toList @IsString({ each: true }) readonly troupeBootstrapKeys: string[] = [];
   @IsString() @IsNotEmpty() readonly databaseUrl: string = '';
@@ -83,6 +85,8 @@ export class TroupeConfig {
   @toInt @IsIn([0, 1, 3, 5]) readonly natsReplicas: number = 0;
   /** Where results are kept: a folder below the data folder (`fs`), which all services must share, or a bucket (`s3`). */
   @IsIn(['fs', 's3']) readonly blobStore: 'fs' | 's3' = 'fs';
+  /** Whether what `fs` stores is on the disk before a row names it; off = a power cut may cost documents of listed results. */
+  @toBoolean @IsBoolean() readonly blobSync: boolean = true;
   /** Address of a server that speaks as S3 does; unset = Amazon's. */
   @IsOptional() @url(['http', 'https']) readonly s3Endpoint?: string;
   @IsOptional() @IsString() readonly s3Bucket?: string;
@@ -112,6 +116,8 @@ export class TroupeConfig {
   @Min(1, { each: true })
   @Max(86_400_000, { each: true })
   readonly webhookRetryMs: number[] = [60_000, 300_000, 900_000];
+  /** How long a receiver that did not answer five times in a row rests, from one trial post to the next. */
+  @toInt @IsInt() @Min(100) @Max(3_600_000) readonly webhookRestMs: number = 60_000;
   @toBoolean @IsBoolean() readonly allowIgnoreRobots: boolean = false;
   /** Identity shown to sites; its product name is matched against robots.txt. */
   @IsString() @IsNotEmpty() readonly userAgent: string = 'Troupe/0.1';
@@ -136,6 +142,8 @@ export class TroupeConfig {
   @toBoolean @IsBoolean() readonly browserOnDemand: boolean = false;
   /** 0 = one a core, and up to two while cores are idle and memory carries them. */
   @toInt @IsInt() @Min(0) @Max(256) readonly browserConcurrency: number = 0;
+  /** Chromium's sandbox: `require` = no browser without it, `auto` = aloud without it, `off` = not tried. */
+  @IsIn(['require', 'auto', 'off']) readonly browserSandbox: 'require' | 'auto' | 'off' = 'auto';
   /** Folder of filter lists (`*.txt`, EasyList's syntax) that add to the built-in one. */
   @IsOptional() @IsString() readonly adListsDir?: string;
   /** Worker threads of the converter; 0 = by cores. */

@@ -3,6 +3,8 @@ import { validateSync } from 'class-validator';
 import 'reflect-metadata';
 import { hasModel, TroupeConfig } from './config.js';
 import { modelOf, proxyOf, valueOf } from './firecrawl-settings.js';
+import { withSecretFiles } from './secret-files.js';
+import { SECRET_SETTINGS } from './secret-names.js';
 
 /** Thrown at boot; the message names every bad key at once. */
 export class ConfigError extends Error {
@@ -12,25 +14,9 @@ export class ConfigError extends Error {
   }
 }
 
-/** A bad value of these is not repeated. */
-const SECRETS = new Set([
-  'adminKey',
-  'databaseUrl',
-  'llmApiKey',
-  'llmBaseUrl',
-  'llmProxy',
-  'natsUrl',
-  'otelExporterOtlpEndpoint',
-  'otelExporterOtlpHeaders',
-  'proxyBasic',
-  'proxyStealth',
-  's3SecretAccessKey',
-  'searxngUrl',
-  'troupeBootstrapKeys',
-]);
-
+/** A bad value of a secret is not repeated. */
 function shown(field: string, plain: Record<string, string>): string {
-  return SECRETS.has(field) ? '' : ` (is ${JSON.stringify(plain[field] ?? null)})`;
+  return SECRET_SETTINGS.includes(environmentName(field)) ? '' : ` (is ${JSON.stringify(plain[field] ?? null)})`;
 }
 
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
@@ -44,8 +30,9 @@ export function configFields(): string[] {
   return Object.keys(new TroupeConfig());
 }
 
-/** Reads, validates and freezes the settings. An empty value counts as absent. @throws ConfigError */
-export function readConfig(env: Record<string, string | undefined> = process.env): Readonly<TroupeConfig> {
+/** Reads, validates and freezes the settings; secrets also from files. An empty value counts as absent. @throws ConfigError */
+export function readConfig(given: Record<string, string | undefined> = process.env): Readonly<TroupeConfig> {
+  const { env, problems } = withSecretFiles(given);
   const plain: Record<string, string> = {};
   for (const field of configFields()) {
     const value = valueOf(environmentName(field), env);
@@ -55,10 +42,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   if (plain.proxyBasic === undefined && proxy !== undefined) plain.proxyBasic = proxy;
   Object.assign(plain, modelOf(plain, env));
   const config = plainToInstance(TroupeConfig, plain, { exposeDefaultValues: true });
-  const problems = validateSync(config).map(
-    (issue) =>
-      `${environmentName(issue.property)}: ${Object.values(issue.constraints ?? {}).join(', ')}${shown(issue.property, plain)}`,
-  );
+  for (const { property, constraints = {} } of validateSync(config))
+    problems.push(`${environmentName(property)}: ${Object.values(constraints).join(', ')}${shown(property, plain)}`);
   if (config.authMode === 'none' && !LOOPBACK.has(config.host) && !config.authNoneIKnow) {
     problems.push('AUTH_MODE: none is accepted only while HOST is a loopback address, or with AUTH_NONE_I_KNOW=true');
   }

@@ -8,6 +8,7 @@ export const STREAM_WORK = 'WORK';
 export const BUCKETS = {
   slot: 'slot',
   penalty: 'pen',
+  receiver: 'receiver',
   cancel: 'cancel',
   pause: 'pause',
   partition: 'part',

@@ -13,6 +13,7 @@ export { SlotBoard, type SlotClaim, type SlotRenewal, type SlotTaken, type SlotV
 export type { SlotHold } from './slot-hold.js';
 export { PenaltyBoard, type HostView } from './penalty-board.js';
 export { FlightBoard, type FlightClaim, type FlightHold, type FlightHolder } from './flight-board.js';
+export { ReceiverBoard, type ReceiverBoardOptions } from './receiver-board.js';
 export { CancelBoard } from './cancel-board.js';
 export { PauseBoard } from './pause-board.js';
 export { MemberBoard, type Member, type MemberBoardOptions } from './member-board.js';

@@ -58,6 +58,7 @@ function workQueueStream(name: string, subjects: string[], maxAgeMs: number, rep
 
 const DESIRED_BUCKETS: Record<string, DesiredBucket> = {
   [BUCKETS.slot]: { storage: StorageType.Memory, ttlMs: HOUR_MS },
+  [BUCKETS.receiver]: { storage: StorageType.Memory, ttlMs: HOUR_MS },
   // Verdicts in force are written again each 30 s: who starts late must not read one that nobody stands by.
   [BUCKETS.penalty]: { storage: StorageType.Memory, ttlMs: 1.5 * MINUTE_MS },
   [BUCKETS.cancel]: { storage: StorageType.File, ttlMs: 48 * HOUR_MS },

@@ -1,4 +1,5 @@
 /** `node libs/persistence/src/migrate.main.js`: migrations and partitions of the database in `DATABASE_URL`. */
+import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { connectionAdvice } from './connection-advice.js';
 import { createDataSource, migrate } from './data-source.js';
@@ -18,8 +19,10 @@ async function main(databaseUrl: string, databasePooler: DatabasePooler): Promis
   }
 }
 
+const readSecret = (file: string | undefined): string => (file ? readFileSync(file, 'utf8').trim() : '');
+
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const databaseUrl = process.env['DATABASE_URL'] ?? '';
+  const databaseUrl = process.env['DATABASE_URL'] || readSecret(process.env['DATABASE_URL_FILE']);
   if (databaseUrl === '') {
     console.error('Migrations did not run. Set DATABASE_URL, e.g. postgres://user:password@127.0.0.1:5432/troupe.');
     process.exitCode = 1;

@@ -8,6 +8,7 @@ import {
   NatsLink,
   PauseBoard,
   PenaltyBoard,
+  ReceiverBoard,
   SlotBoard,
   type SlotHold,
 } from '@troupe/messaging';
@@ -67,6 +68,33 @@ describe('boards on a real server', () => {
     expect(await rival.renew(3)).toBe(false);
     await a.stop();
     await b.stop();
+  });
+
+  it('a receiver that does not answer rests everywhere, one post tries it after each rest, and an answer ends that', async () => {
+    let now = 1_000_000;
+    const options = { patience: 3, restMs: 60_000, wallMs: () => now };
+    const [a, b] = [new ReceiverBoard(link, options), new ReceiverBoard(other, options)];
+    const host = 'tarpit.example';
+    expect([await a.restMs(host), await b.restMs(host)]).toEqual([0, 0]);
+    await a.tell(host, true);
+    await Promise.all([a.tell(host, false), b.tell(host, false)]);
+    expect([await a.restMs(host), await b.restMs(host)]).toEqual([0, 0]);
+    await a.tell(host, true);
+    await Promise.all([a.tell(host, false), b.tell(host, false), a.tell(host, false)]);
+    expect([await a.restMs(host), await b.restMs(host)]).toEqual([60_000, 60_000]);
+    now += 59_000;
+    expect(await b.restMs(host)).toBe(1_000);
+    now += 2_000;
+    const trials = await Promise.all([a.restMs(host), b.restMs(host), a.restMs(host)]);
+    expect(trials.filter((restMs) => restMs === 0)).toHaveLength(1);
+    await b.tell(host, false);
+    now += 10_000;
+    expect(await a.restMs(host)).toBe(50_000);
+    now += 51_000;
+    expect(await a.restMs(host)).toBe(0);
+    await a.tell(host, true);
+    expect([await a.restMs(host), await b.restMs(host)]).toEqual([0, 0]);
+    expect(await a.restMs('other.example')).toBe(0);
   });
 
   it('a slot obeys the fencing pair: newer takes, older is stale, the same is a duplicate until its holder dies and stale once it has ended', async () => {

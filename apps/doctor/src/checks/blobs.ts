@@ -1,11 +1,12 @@
 import { openBlobs } from '@troupe/blob-store';
 import { randomBytes } from 'node:crypto';
 import { access, constants } from 'node:fs/promises';
-import { failure, fine, reasonOf, type Finding } from '../finding.js';
+import { failure, fine, reasonOf, warning, type Finding } from '../finding.js';
 import type { Patient } from '../patient.js';
 import { existingParent } from './folders.js';
 
 const SIZE = 4096;
+const SYNC = 'Set BLOB_SYNC=on, unless the pages can be fetched again.';
 /** Long gone: nothing of a job is ever kept under it. */
 const HOUR = '2000010100';
 
@@ -25,7 +26,10 @@ export async function checkBlobs({ config }: Patient): Promise<Finding[]> {
       await blobs.results.dropHour(HOUR);
       if (!isSame) return [failure('blob store', `${where}: what was read is not what was written`, mend())];
       const ms = Math.round(performance.now() - startedMs);
-      return [fine('blob store', `${where}: written, read and removed in ${ms} ms`)];
+      const found = `${where}: written, read and removed in ${ms} ms`;
+      return config.blobStore === 'fs' && !config.blobSync
+        ? [warning('blob store', `${found}; a power cut may cost documents that are listed (BLOB_SYNC=off)`, SYNC)]
+        : [fine('blob store', found)];
     } finally {
       blobs.close();
     }

@@ -1,4 +1,4 @@
-import { CHROMIUM_ARGS, findBrowsers } from '@troupe/chromium';
+import { browserEnvironment, CHROMIUM_ARGS, findBrowsers, type SandboxWish } from '@troupe/chromium';
 import type { Browser } from 'playwright-core';
 import { failure, fine, reasonOf, warning, type Finding } from '../finding.js';
 import type { Patient } from '../patient.js';
@@ -20,7 +20,8 @@ export async function checkChromium({ config }: Patient): Promise<Finding[]> {
     return [warning('chromium', found, INSTALL)];
   }
   const findings = [];
-  for (const program of new Set([browsers.whole, browsers.plain])) findings.push(await checkProgram(program));
+  for (const program of new Set([browsers.whole, browsers.plain]))
+    findings.push(await checkProgram(program, config.browserSandbox));
   if (chromiumShellPath !== undefined && browsers.plain !== chromiumShellPath) {
     const found = `CHROMIUM_SHELL_PATH is ${chromiumShellPath}, which cannot be run`;
     findings.push(failure('chromium', found, 'Correct it, or leave it out: the shell is then looked for on PATH.'));
@@ -28,24 +29,35 @@ export async function checkChromium({ config }: Patient): Promise<Finding[]> {
   return findings;
 }
 
-async function checkProgram(program: string): Promise<Finding> {
-  const isRoot = process.getuid?.() === 0;
-  const guarded = isRoot ? null : await tryToRun(program, true);
-  if (guarded !== null && 'version' in guarded) return describe(program, guarded.version, true);
+async function checkProgram(program: string, wish: SandboxWish): Promise<Finding> {
+  const isTried = process.getuid?.() !== 0 && wish !== 'off';
+  const guarded = isTried ? await tryToRun(program, true) : null;
+  if (guarded !== null && 'version' in guarded) return fine('chromium', `Chromium ${guarded.version} at ${program}`);
   const bare = await tryToRun(program, false);
-  if ('version' in bare) return describe(program, bare.version, false);
+  if ('version' in bare) return withoutSandbox(program, bare.version, wish);
   const mend =
     'Run it by hand to see more; on slim systems a library is missing (ldd names it), or /dev/shm is too small.';
   return failure('chromium', `${program} does not start: ${bare.refusal}`, mend);
 }
 
-function describe(program: string, version: string, isSandboxed: boolean): Finding {
+function withoutSandbox(program: string, version: string, wish: SandboxWish): Finding {
   const found = `Chromium ${version} at ${program}`;
-  if (isSandboxed) return fine('chromium', found);
+  if (wish === 'off')
+    return warning(
+      'chromium',
+      `${found}, its sandbox switched off (BROWSER_SANDBOX=off)`,
+      'Set it to require or auto.',
+    );
   const isRoot = process.getuid?.() === 0;
   const mend = isRoot
     ? 'Run fetchers as an ordinary user: as root Chromium has no sandbox.'
     : 'Allow user namespaces to this user (kernel.unprivileged_userns_clone, or a seccomp profile): Chromium’s sandbox needs them.';
+  if (wish === 'require')
+    return failure(
+      'chromium',
+      `${found} does not start with its sandbox, which BROWSER_SANDBOX=require asks for`,
+      mend,
+    );
   return warning('chromium', `${found}, without its sandbox`, mend);
 }
 
@@ -60,6 +72,7 @@ async function tryToRun(program: string, chromiumSandbox: boolean): Promise<Atte
       executablePath: program,
       args: [...CHROMIUM_ARGS],
       chromiumSandbox,
+      env: browserEnvironment(),
       timeout: LAUNCH_MS,
     });
     const page = await browser.newPage();

@@ -1,5 +1,5 @@
 /** Pages as the jobs that fetched them have stored them. */
-import { readDocument, type BlobStore } from '@troupe/blob-store';
+import { isLost, readDocument, type BlobStore } from '@troupe/blob-store';
 import { parseScrapeId, type JobNo, type PageDocument } from '@troupe/contracts';
 import type { DeliveryRepository } from '@troupe/persistence';
 
@@ -22,12 +22,17 @@ export class StoredPages {
     private readonly blobs: Pick<BlobStore, 'get'>,
   ) {}
 
-  /** null: it is not stored any more, or too long. @throws when the store cannot be read */
+  /** null: it is not stored any more, lost, or too long. @throws when the store cannot be read */
   async read(jobNo: JobNo, ord: number): Promise<StoredPage | null> {
     const row = (await this.pages.pages(jobNo, [ord])).get(ord);
     if (row === undefined || row.bytes > MAX_DOCUMENT_BYTES) return null;
-    const json = await readDocument(this.blobs, row);
-    return pageOf(ord, JSON.parse(json.toString('utf8')) as PageDocument);
+    try {
+      const json = await readDocument(this.blobs, row);
+      return pageOf(ord, JSON.parse(json.toString('utf8')) as PageDocument);
+    } catch (error) {
+      if (isLost(error)) return null;
+      throw error;
+    }
   }
 }
 

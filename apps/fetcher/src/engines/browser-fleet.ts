@@ -24,7 +24,14 @@ export interface BrowserFleetOptions {
   limits: BrowserLimits;
   /** A browser opens nothing more; it ends when its tabs are closed. */
   onRetired(browser: Browser): void;
-  observer: Pick<BrowserObserver, 'launched' | 'retired'>;
+  observer: Pick<BrowserObserver, 'launched' | 'retired' | 'unsandboxed'>;
+  sandbox: FleetSandbox;
+}
+
+export interface FleetSandbox {
+  isOn: boolean;
+  /** A browser that does not start with it does not start. */
+  isRequired: boolean;
 }
 
 /** Why a browser opens nothing more. `lost`: it ended by itself. */
@@ -37,6 +44,8 @@ export interface BrowserObserver {
   retired(reason: RetireReason): void;
   /** The tab of a page, or its browser, crashed. */
   crashed(): void;
+  /** A browser did not start with its sandbox, and from now on they start without. */
+  unsandboxed(why: string): void;
 }
 
 /** When a browser has served long enough. */
@@ -84,13 +93,14 @@ export class BrowserFleet {
   private readonly members = new Map<Browser, Member>();
   /** Where tabs are being opened now, by their ids in the pool. */
   private readonly openings = new Map<string, Browser>();
-  /** Root cannot have Chromium's sandbox; neither can most containers, which the first launch finds out. */
-  private isSandboxed = process.getuid?.() !== 0;
+  private isSandboxed: boolean;
   private opened = 0;
   private pool: Promise<Pool> | null = null;
   private timer: NodeJS.Timeout | null = null;
 
-  constructor(private readonly options: BrowserFleetOptions) {}
+  constructor(private readonly options: BrowserFleetOptions) {
+    this.isSandboxed = options.sandbox.isOn;
+  }
 
   /**
    * A tab of its own context, in a running browser or a new one.
@@ -110,8 +120,10 @@ export class BrowserFleet {
     } catch (error) {
       this.releaseGuard(id);
       if (!isRetry && namesDyingBrowser(error)) return this.openPage(context, true);
-      if (!this.isSandboxed || !namesSandbox(error)) throw launchFailed(error);
+      const mayGoWithout = this.isSandboxed && !this.options.sandbox.isRequired && namesSandbox(error);
+      if (!mayGoWithout) throw launchFailed(error);
       this.isSandboxed = false;
+      this.options.observer.unsandboxed(launchFailed(error).message);
       await this.close();
       return this.openPage(context);
     } finally {

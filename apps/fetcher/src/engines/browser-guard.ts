@@ -6,6 +6,7 @@
  * after a kill -9, the watcher kills the whole group: the browser first, then what it leaves behind, and removes the
  * profile once nobody writes to it any more. As a member it also keeps the group's number from being reused.
  */
+import { browserEnvironment } from '@troupe/chromium';
 import { spawnSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,9 +34,6 @@ echo $$ > "\${TROUPE_LIFELINE%/*}/pid"
 exec "$TROUPE_BROWSER" "$@"
 `;
 
-/** Of our own environment the browser gets only this: no keys, no addresses of databases. */
-const PASSED_ON = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'FONTCONFIG_PATH', 'FONTCONFIG_FILE', 'LD_LIBRARY_PATH'];
-
 export class BrowserGuard {
   /** For temporary files of the browser and of who drives it; removed with it. */
   readonly dir: string;
@@ -46,7 +44,7 @@ export class BrowserGuard {
   constructor(private readonly browserPath: string) {
     this.dir = mkdtempSync(path.join(tmpdir(), 'troupe-browser-'));
     writeFileSync(this.executablePath, GUARD_SCRIPT, { mode: 0o700 });
-    const made = spawnSync('mkfifo', ['-m', '600', this.fifoPath]);
+    const made = spawnSync('mkfifo', ['-m', '600', this.fifoPath], { env: browserEnvironment() });
     if (made.status !== 0) throw new Error('mkfifo failed; the browser cannot be supervised');
     this.lifeline = openSync(this.fifoPath, 'r+');
   }
@@ -68,12 +66,8 @@ export class BrowserGuard {
 
   /** Temporary files of the browser land in the guard's folder and go with it. */
   get env(): Record<string, string> {
-    const env: Record<string, string> = {};
-    for (const name of PASSED_ON) {
-      const value = process.env[name];
-      if (value !== undefined) env[name] = value;
-    }
-    return { ...env, TMPDIR: this.dir, TROUPE_BROWSER: this.browserPath, TROUPE_LIFELINE: this.fifoPath };
+    const own = { TMPDIR: this.dir, TROUPE_BROWSER: this.browserPath, TROUPE_LIFELINE: this.fifoPath };
+    return { ...browserEnvironment(), ...own };
   }
 
   /** Kills what is left of the browser's process group; safe to call twice. */

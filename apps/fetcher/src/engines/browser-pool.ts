@@ -6,7 +6,7 @@
  */
 import { TroupeError } from '@troupe/contracts';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
-import { BrowserFleet, type BrowserLimits, type BrowserObserver } from './browser-fleet.js';
+import { BrowserFleet, type BrowserLimits, type BrowserObserver, type FleetSandbox } from './browser-fleet.js';
 import { BrowserTab, TabLost } from './browser-tab.js';
 import { browserMemoryBytes, NO_BROWSER, type Browsers } from './chromium.js';
 import type { Deadline } from './deadline.js';
@@ -16,8 +16,12 @@ import { PlaceQueue } from './place-queue.js';
 import { loadReader } from './processors.js';
 
 export interface BrowserPoolOptions {
-  /** null = no browser on this machine. */
+  /** null = no browser here. */
   browsers: Browsers | null;
+  /** Why, when there is none. @default none is installed */
+  absence?: string;
+  /** @default on, except for root, who cannot have it; given up when a browser does not start with it */
+  sandbox?: FleetSandbox;
   /** Pages open at once; more wait, first in, first out. */
   concurrency: number;
   /** While the processors are busy, so many at once. @default `concurrency` */
@@ -37,7 +41,12 @@ export interface BrowserPoolOptions {
   observer?: BrowserObserver;
 }
 
-const NOBODY: BrowserObserver = { launched: () => undefined, retired: () => undefined, crashed: () => undefined };
+const NOBODY: BrowserObserver = {
+  launched: () => undefined,
+  retired: () => undefined,
+  crashed: () => undefined,
+  unsandboxed: () => undefined,
+};
 
 /** Which tab a page may have. */
 export interface TabRequest {
@@ -94,6 +103,11 @@ export class BrowserPool {
     return this.programs !== null;
   }
 
+  /** Why there is no browser, when there is none. */
+  get absence(): string {
+    return this.options.absence ?? NO_BROWSER;
+  }
+
   /**
    * Runs `use` on a tab and takes the tab back afterwards, also when `use` never ends: then the deadline decides.
    * `use` runs once more, on another tab, when its tab or the browser crashes.
@@ -101,7 +115,7 @@ export class BrowserPool {
    */
   async withTab<T>(asked: TabRequest, deadline: Deadline, use: (tab: BrowserTab) => Promise<T>): Promise<T> {
     const program = this.programs?.[asked.program ?? 'plain'];
-    if (program === undefined) throw new TroupeError('SCRAPE_ALL_ENGINES_FAILED', NO_BROWSER);
+    if (program === undefined) throw new TroupeError('SCRAPE_ALL_ENGINES_FAILED', this.absence);
     for (let attempt = 1; ; attempt++) {
       await this.places.enter(deadline.signal);
       let tab: BrowserTab | null = null;
@@ -142,6 +156,7 @@ export class BrowserPool {
   private programsOf({ plain, whole }: Browsers): Record<keyof Browsers, Program> {
     const isOne = plain === whole;
     const { concurrency, proxy, userAgent, limits, observer = NOBODY } = this.options;
+    const { sandbox = { isOn: process.getuid?.() !== 0, isRequired: false } } = this.options;
     const programOf = (executablePath: string): Program => ({
       fleet: new BrowserFleet({
         executablePath,
@@ -152,6 +167,7 @@ export class BrowserPool {
         limits: { ...defaultLimits(concurrency, isOne ? 1 : 2), ...limits },
         onRetired: (browser) => this.closeTabsOf(browser),
         observer,
+        sandbox,
       }),
       busy: 0,
       usedAt: performance.now(),

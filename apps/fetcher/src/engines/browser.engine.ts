@@ -8,7 +8,6 @@ import { readBranding } from './branding/index.js';
 import type { BrowserPool } from './browser-pool.js';
 import type { BrowserTab } from './browser-tab.js';
 import { CaptureRoom } from './capture-room.js';
-import { NO_BROWSER } from './chromium.js';
 import { Deadline } from './deadline.js';
 import { Disguises } from './disguise.js';
 import { isProxyFailure, REFUSAL_HEADER } from './egress-proxy.js';
@@ -67,7 +66,7 @@ export class BrowserEngine implements FetchEngine {
   async fetch(request: EngineRequest, signal: AbortSignal): Promise<EngineResponse> {
     const startedAt = performance.now();
     checkUrlTarget(request.url, this.options.allow);
-    if (!this.isAvailable && request.view.actions.length > 0) throw actionsNotSupported(NO_BROWSER);
+    if (!this.isAvailable && request.view.actions.length > 0) throw actionsNotSupported(this.options.pool.absence);
     const deadline = new Deadline(request.timeoutMs, signal);
     const disguise = request.proxy === 'stealth' ? await this.disguises.for(request) : null;
     const route = await this.options.pool.routeOf(request.upstream);

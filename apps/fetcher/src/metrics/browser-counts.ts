@@ -1,8 +1,20 @@
 import type { Metrics } from '@troupe/observability';
+import { WITHOUT } from '../browsers-here.js';
 import { RETIRE_REASONS, type BrowserObserver, type BrowserPool } from '../engines/index.js';
 
-/** What becomes of browsers and tabs. */
-export function browserCounts(metrics: Metrics): BrowserObserver {
+/**
+ * What becomes of browsers and tabs.
+ *
+ * @param sandboxed null: no browser is wanted here @param log told when browsers go without their sandbox after all
+ */
+export function browserCounts(
+  metrics: Metrics,
+  sandboxed: boolean | null,
+  log: { warn(message: string): void },
+): BrowserObserver {
+  const sandbox = { name: 'troupe_browser_sandboxed', help: 'Whether Chromium has its sandbox: 1, or 0' } as const;
+  let isSandboxed = sandboxed === true;
+  if (sandboxed !== null) metrics.watch(sandbox, () => Number(isSandboxed));
   const launched = metrics.counter({ name: 'troupe_browser_launches_total', help: 'Browsers that were started' });
   const retired = metrics.counterOf(
     {
@@ -20,6 +32,10 @@ export function browserCounts(metrics: Metrics): BrowserObserver {
     launched: () => launched.inc(),
     retired: (reason) => retired.inc(reason),
     crashed: () => crashed.inc(),
+    unsandboxed: (why) => {
+      isSandboxed = false;
+      log.warn(`${WITHOUT}: ${why}`);
+    },
   };
 }
 

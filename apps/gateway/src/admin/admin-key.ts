@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-const SHOWN_CHARS = 4;
+/** Of the hash: enough to tell keys apart, nothing of the key. */
+const SHOWN_HEX = 8;
 
 /** The operator's key (`ADMIN_KEY`). */
 export class AdminKey {
@@ -10,7 +11,7 @@ export class AdminKey {
 
   constructor(key: string) {
     this.digest = digestOf(key);
-    this.author = `${key.slice(0, SHOWN_CHARS)}…`;
+    this.author = this.digest.toString('hex').slice(0, SHOWN_HEX);
   }
 
   /** Takes as long for any key. */

@@ -62,7 +62,7 @@ export class JobFixture {
     };
     const noBlobs = { get: () => Promise.reject(new Error('no blobs here')) };
     this.feeds = new JobFeeds(jobs, { listen: (_subject, onMessage) => this.listen(onMessage as never) });
-    this.runs = new ResultRuns(jobs, new PageBytes(noBlobs, jobs), cacheBytes);
+    this.runs = new ResultRuns(jobs, new PageBytes(noBlobs, jobs, () => undefined), cacheBytes);
     this.service = new JobStatusService({ jobs, runs: this.runs, feeds: this.feeds });
   }
 

@@ -48,8 +48,8 @@ export function isOver({ status }: Pick<JobView, 'status'>): boolean {
   return status !== 'scraping';
 }
 
-/** Where the bytes of a stored page are, and how many. */
-export type StoredPage = Pick<PageRow, 'inline' | 'blob' | 'bytes'>;
+/** Where the bytes of a stored page are, how many, and whose they are. */
+export type StoredPage = Pick<PageRow, 'inline' | 'blob' | 'bytes' | 'url' | 'item'>;
 
 /** Core NATS messages, JSON decoded. */
 export interface Listener {

@@ -73,7 +73,7 @@ export class ResultRuns {
       if (isOver(job)) this.ends.set(endKeyOf(job), from);
       return null;
     }
-    const run = { count: rows.length, ...(await this.pages.documents(rows)) };
+    const run = { count: rows.length, ...(await this.pages.documents(job.jobNo, rows)) };
     if (job.zdr) return run;
     const isFinal = run.count === wanted || isOver(job);
     this.kept?.set(keyOf(job.jobNo, from), run, { ttl: isFinal ? KEPT_MS : UNFINISHED_KEPT_MS });

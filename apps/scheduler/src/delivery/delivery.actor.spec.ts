@@ -483,6 +483,98 @@ function pick<T>(from: T[], roll: number): T | undefined {
   return from.splice(Math.floor(roll * from.length), 1)[0];
 }
 
+describe('a run that is handed back because its receiver has no place', () => {
+  const back = (post: Post, waitMs: number, results: PostResult[] = []): void =>
+    world.turn({ type: 'PostDone', run: post.run, attempt: post.attempt, results, waitMs });
+
+  it('is handed over again after the wait, no attempt spent', () => {
+    world.start();
+    const [start] = world.take();
+    back(start!, 45_000);
+    world.wait(44_000);
+    expect(world.take()).toEqual([]);
+    world.wait(2_000);
+    expect(world.take()).toMatchObject([{ attempt: 1, events: [[0, 0]] }]);
+    expect(world.attempts()).toEqual([]);
+  });
+
+  it('asks less and less often, and as before once something was posted', () => {
+    world.start();
+    world.pages(2);
+    world.done(world.take()[0]!);
+    const waits: number[] = [];
+    const next = (): Post => {
+      const before = world.now;
+      while (world.posts.length === 0) world.wait(1_000);
+      waits.push((world.now - before) / 1_000);
+      return world.take()[0]!;
+    };
+    let post = next();
+    for (let n = 0; n < 6; n++) {
+      back(post, 5_000);
+      post = next();
+    }
+    expect(waits).toEqual([0, 5, 10, 20, 40, 60, 60]);
+    back(post, 5_000, [{ eventNo: 1, status: 200, error: null, ms: 5, atMs: world.now }]);
+    expect(next().events).toEqual([[2, 2]]);
+    expect(waits.at(-1)).toBe(5);
+  });
+
+  it('does not wait longer for a lost message because of that', () => {
+    world.start();
+    for (let n = 0; n < 8; n++) {
+      const [post] = world.take();
+      back(post!, 1_000);
+      while (world.posts.length === 0) world.wait(1_000);
+    }
+    world.take();
+    world.wait(21_000);
+    expect(world.take()).toHaveLength(1);
+  });
+});
+
+describe('events that are older than a day', () => {
+  const HOUR_MS = 3_600_000;
+
+  it('are named as too old, and dead with their first result', () => {
+    world.start();
+    world.pages(5);
+    world.wait(2 * HOUR_MS);
+    world.take();
+    world.pages(9);
+    world.wait(22.5 * HOUR_MS);
+    const start = world.take().at(-1)!;
+    expect(start).toMatchObject({ events: [[0, 0]], staleUpTo: 5 });
+    world.done(start, null);
+    expect(world.attempts()).toMatchObject([{ eventNo: 0, attempt: 1, final: true }]);
+    const pages = world.take()[0]!;
+    expect(pages).toMatchObject({ events: [[1, 9]], staleUpTo: 5 });
+    world.done(pages, null);
+    expect(world.attempts().filter(({ final }) => final)).toHaveLength(6);
+    world.wait(70_000);
+    expect(world.take()).toMatchObject([{ events: [[6, 9]], attempt: 2 }]);
+  });
+
+  it('are posted all the same when they are replayed', () => {
+    world.start(['started']);
+    world.deliverAll();
+    world.wait(30 * HOUR_MS);
+    world.turn({ type: 'Replay', id: 'r', groups: [{ attempt: 2, events: [[0, 0]] }] });
+    const [post] = world.take();
+    expect(post).toMatchObject({ attempt: 2, events: [[0, 0]] });
+    expect(post).not.toHaveProperty('staleUpTo');
+  });
+
+  it('are remembered in a few marks, however long a job takes', () => {
+    world.start();
+    for (let n = 1; n < 3_000; n++) {
+      world.wait(60_000);
+      world.pages(n);
+    }
+    expect(world.state.ages!.length).toBeLessThan(60);
+  }, 30_000);
+});
+
 describe('whatever happens to messages and dispatchers', () => {
   it('every event is attempted until it is delivered or dead, in the promised order, and each attempt is kept once', () => {
     fc.assert(

@@ -25,7 +25,7 @@ import {
   type Span,
   type WebhookEvent,
 } from '@troupe/contracts';
-import { emptyDelivery, type DeliveryState, type Run } from './delivery.state.js';
+import { emptyDelivery, type DeliveryState, type Due, type Run } from './delivery.state.js';
 
 export interface DeliveryOptions {
   /** Pauses before the second and further attempts, ms; an event that fails after the last one is dead. */
@@ -40,6 +40,12 @@ const QUEUE_PATIENCE_MS = 20_000;
 const MAX_PATIENCE_MS = 900_000;
 /** The dispatcher speaks at least every five seconds of a run in work. */
 const SILENCE_MS = 15_000;
+/** A run that was handed back again and again is not handed over more often than that, unless its receiver rests for longer. */
+const MAX_WAIT_MS = 60_000;
+/** Older events are dead. */
+const STALE_MS = 24 * 3_600_000;
+/** Exactness of the age of an event. */
+const AGE_MARK_MS = 30 * 60_000;
 /** Failures within this part of their pause are tried again together. */
 const JOINED_PART = 1 / 20;
 /** Failed events are kept as spans; beyond this many, new pages wait until some are delivered or dead. */
@@ -106,15 +112,33 @@ class DeliveryTurn {
     if (event.event === 'started') {
       const { job, jobNo, team, kind, webhook } = event;
       Object.assign(state, { phase: 'open', job, jobNo, team, kind, webhook });
-      return;
+      return this.noteAge();
     }
     state.known = Math.max(state.known, event.uptoOrd);
-    if (event.event !== 'terminal') return;
+    if (event.event !== 'terminal') return this.noteAge();
     const { status, error } = event;
     state.ends.push(state.known);
+    this.noteAge();
     const eventNo = endEventOf(state.ends, state.ends.length - 1);
     state.end = { status, error: storedText(error) };
     this.effects.push({ t: 'row', row: { op: 'delivery.end', jobNo: state.jobNo, eventNo, status } });
+  }
+
+  /** Whatever there is to tell of by now is not older than now. */
+  private noteAge(): void {
+    const { state, ctx } = this;
+    const ages = (state.ages ??= []);
+    const last = ages.at(-1);
+    const upto = this.lastEvent();
+    if (last !== undefined && ctx.now - last.since < AGE_MARK_MS) Object.assign(last, { upto, at: ctx.now });
+    else ages.push({ upto, at: ctx.now, since: ctx.now });
+    while (ages[1] !== undefined && ages[1].at <= ctx.now - STALE_MS) ages.shift();
+  }
+
+  /** The newest event that is dead by its age, -1 = none. */
+  private staleUpTo(): number {
+    const { state, ctx } = this;
+    return state.ages?.findLast(({ at }) => at <= ctx.now - STALE_MS)?.upto ?? -1;
   }
 
   // ---------------------------------------------------------------------------------------------- results
@@ -129,28 +153,38 @@ class DeliveryTurn {
       if (left.length === out.length && Number(no) !== done.run) continue;
       this.settle(
         out.flatMap((eventNo) => results.get(eventNo) ?? []),
-        run.attempt,
+        run,
       );
-      this.heard(no, run, spansOf(left));
+      const isHandedBack = Number(no) === done.run && done.waitMs !== undefined;
+      if (left.length < out.length) delete run.waits;
+      this.heard(no, run, spansOf(left), isHandedBack ? this.pauseOf(run, done.waitMs!) : null);
     }
   }
 
-  private heard(no: string, run: Run, left: Span[]): void {
+  /** Who finds no place again and again asks less often. */
+  private pauseOf(run: Run, waitMs: number): number {
+    const waits = (run.waits = (run.waits ?? 0) + 1);
+    return Math.max(waitMs, Math.min(MAX_WAIT_MS, waitMs * 2 ** (waits - 1)));
+  }
+
+  /** @param waitMs until the rest is handed over again, null while a dispatcher works on it */
+  private heard(no: string, run: Run, left: Span[], waitMs: number | null): void {
     if (left.length === 0) {
       delete this.state.runs[no];
       this.effects.push({ t: 'timer', name: `run.${no}`, inMs: null });
       return;
     }
     run.events = left;
-    run.sends = 1;
-    this.effects.push({ t: 'timer', name: `run.${no}`, inMs: SILENCE_MS });
+    run.sends = waitMs === null ? 1 : 0;
+    this.effects.push({ t: 'timer', name: `run.${no}`, inMs: waitMs ?? SILENCE_MS });
   }
 
-  private settle(results: PostResult[], attempt: number): void {
+  private settle(results: PostResult[], { attempt, isReplay }: Run): void {
+    const staleUpTo = isReplay ? -1 : this.staleUpTo();
     const pauseMs = this.options.retryMs[attempt - 1];
     const failed: number[] = [];
     for (const result of results) {
-      const final = isDelivered(result) || pauseMs === undefined;
+      const final = isDelivered(result) || pauseMs === undefined || result.eventNo <= staleUpTo;
       if (!final) failed.push(result.eventNo);
       const { jobNo } = this.state;
       this.effects.push({ t: 'row', row: { op: 'delivery.attempt', jobNo, attempt, final, ...result } });
@@ -177,7 +211,7 @@ class DeliveryTurn {
     const run = runs[no];
     if (what === 'run' && run !== undefined) {
       delete runs[no];
-      this.send(run.attempt, run.events, run.sends + 1);
+      this.send(run, run.sends + 1, run.waits);
     }
     const group = retries[no];
     if (what === 'retry' && group !== undefined) {
@@ -197,7 +231,7 @@ class DeliveryTurn {
       const wanted = [...numbersOf(events)].filter((eventNo) => eventNo < state.next && !pending.has(eventNo));
       const taken = spansOf(wanted).slice(0, Math.max(0, room));
       if (taken.length === 0) continue;
-      state.due.push({ attempt, events: taken });
+      state.due.push({ attempt, events: taken, isReplay: true });
       for (const eventNo of numbersOf(taken)) {
         pending.add(eventNo);
         const row = { op: 'delivery.reopen' as const, jobNo: state.jobNo, eventNo, attempt: attempt - 1 };
@@ -222,28 +256,28 @@ class DeliveryTurn {
     while (Object.keys(this.state.runs).length < MAX_RUNS) {
       const run = this.nextRun();
       if (run === null) return;
-      this.send(run.attempt, run.events, 1);
+      this.send(run, 1);
     }
   }
 
   /** One run is kept for second attempts: they must not starve behind a job that goes on for hours. */
-  private nextRun(): { attempt: number; events: Span[] } | null {
+  private nextRun(): Due | null {
     const isRetrying = Object.values(this.state.runs).some(({ attempt }) => attempt > 1);
     const retry = isRetrying ? null : this.takeDue();
     return retry ?? this.takeNew() ?? this.takeDue();
   }
 
-  private takeDue(): { attempt: number; events: Span[] } | null {
+  private takeDue(): Due | null {
     const { due } = this.state;
     const first = due[0];
     if (first === undefined) return null;
     const [events, rest] = splitSpans(first.events, RUN_EVENTS);
     if (rest.length === 0) due.shift();
     else first.events = rest;
-    return { attempt: first.attempt, events };
+    return { ...first, events };
   }
 
-  private takeNew(): { attempt: number; events: Span[] } | null {
+  private takeNew(): Due | null {
     const { state } = this;
     this.skipUnwanted();
     const from = state.next;
@@ -260,7 +294,7 @@ class DeliveryTurn {
     return Object.values(this.state.runs).filter(({ attempt }) => attempt === 1);
   }
 
-  private advance(to: number): { attempt: number; events: Span[] } {
+  private advance(to: number): Due {
     const from = this.state.next;
     this.state.next = to + 1;
     return { attempt: 1, events: [[from, to]] };
@@ -297,11 +331,12 @@ class DeliveryTurn {
     return this.state.webhook!.events.includes(event);
   }
 
-  private send(attempt: number, events: Span[], sends: number): void {
+  private send({ attempt, events, isReplay }: Due, sends: number, waits?: number): void {
     const { state, key } = this;
     const no = state.nextNo++;
-    state.runs[no] = { attempt, events, sends };
+    state.runs[no] = { attempt, events, sends, ...(waits && { waits }), ...(isReplay && { isReplay }) };
     const { job, jobNo, team, kind } = state;
+    const stale = isReplay ? -1 : this.staleUpTo();
     const { url, headers, metadata } = state.webhook!;
     const webhook = { url, headers, metadata };
     const msg: Post = {
@@ -318,6 +353,7 @@ class DeliveryTurn {
       events: events.map(([from, to]) => [from, to]),
       ends: [...state.ends],
       end: state.end,
+      ...(stale >= 0 && { staleUpTo: stale }),
     };
     const patienceMs = Math.min(MAX_PATIENCE_MS, QUEUE_PATIENCE_MS * 2 ** (sends - 1));
     this.effects.push(

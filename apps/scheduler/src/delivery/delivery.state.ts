@@ -10,6 +10,21 @@ export interface Run {
   events: Span[];
   /** Times this was handed over without a word from the dispatcher since. */
   sends: number;
+  /** Times in a row that a dispatcher handed it back because the receiver had no place for it. @default 0 */
+  waits?: number;
+  /** Asked for by the operator or the team: its events are posted whatever their age. */
+  isReplay?: true;
+}
+
+/** Failed events that are to be handed over. */
+export type Due = Pick<Run, 'attempt' | 'events' | 'isReplay'>;
+
+/** When events were known: those up to `upto` at `at` at the latest. */
+export interface AgeMark {
+  upto: number;
+  at: number;
+  /** Further events join a mark for a while. */
+  since: number;
 }
 
 /** Events that failed about the same time and are tried again together. */
@@ -40,8 +55,10 @@ export interface DeliveryState {
   runs: Record<string, Run>;
   retries: Record<string, RetryGroup>;
   /** Failed events whose time has come. */
-  due: { attempt: number; events: Span[] }[];
+  due: Due[];
   nextNo: number;
+  /** The oldest first. Absent in states of earlier releases. */
+  ages?: AgeMark[];
   /** Newest replay commands, to know a repeated one. */
   replays: Uuid[];
 }

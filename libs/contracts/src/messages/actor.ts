@@ -286,6 +286,8 @@ export interface PostDone {
   run: number;
   attempt: number;
   results: PostResult[];
+  /** Events of the run that are not reported were not tried, and should not be for so long. Nobody works on the run any more. */
+  waitMs?: number;
 }
 
 /** One more attempt at events that are over, from the gateway. Natural key: `id`. */

@@ -113,6 +113,8 @@ export interface Post {
   ends: number[];
   /** The newest of those ends; earlier ones were completions. */
   end: JobEnd | null;
+  /** Events up to this number are too old to be told of: they are reported without a post. @default none */
+  staleUpTo?: number;
 }
 
 export type WorkMessage = Lane | Kick | Post | ModelTask;

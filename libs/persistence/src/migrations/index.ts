@@ -10,6 +10,7 @@ import { BrowserItems1763950010000 } from './1763950010000-browser-items.js';
 import { CacheSites1763950012000 } from './1763950012000-cache-sites.js';
 import { TrackedPages1763950014000 } from './1763950014000-tracked-pages.js';
 import { ActorCompression1763950016000 } from './1763950016000-actor-compression.js';
+import { AuditActors1763950027000 } from './1763950027000-audit-actors.js';
 import { Hosts1764000000000 } from './1764000000000-hosts.js';
 import { SafeTurns1764000100000 } from './1764000100000-safe-turns.js';
 
@@ -28,6 +29,7 @@ export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
   CacheSites1763950012000,
   TrackedPages1763950014000,
   ActorCompression1763950016000,
+  AuditActors1763950027000,
   Hosts1764000000000,
   SafeTurns1764000100000,
 ];
