@@ -103,7 +103,9 @@ export class Dispatch {
     const effects: Effect[] = [];
     if (!mayDispatch(state) || memory.nextStartAt > this.now) return effects;
     for (const host of [...memory.window.keys()]) {
-      if (isAtRest(memory.hosts.get(host), this.now)) continue;
+      const view = memory.hosts.get(host);
+      // Slots outlive an owner of this job, what it knew of their gaps does not: the host's actor is asked first.
+      if (view === undefined || isAtRest(view, this.now)) continue;
       while (memory.lanes.size < this.maxLanes() && remainingBudget(state) > 0 && readyOn(memory, host) > 0) {
         const lane = this.tryLane(host);
         if (lane === null) break;

@@ -322,6 +322,19 @@ describe('a lane', () => {
     expect(run.lanes[0]!.items).toHaveLength(1);
   });
 
+  it('keeps the gap of its host, also when another process has taken the job over with its slots', () => {
+    const run = new JobRun('crawl', { host: 1, team: 10 });
+    run.turn(startOfCrawl());
+    const [first] = run.lanes.splice(0);
+    run.tellHost({ gapMs: 1000, pauseMs: 200 });
+    run.runLane(first!, (item) => pageOf(item, { outlinks: linksTo('/a', '/b') }));
+    expect(run.lanes).toEqual([]);
+    run.host = { gapMs: 1000, pauseMs: 0 };
+    run.restart();
+    run.wait(200);
+    expect(run.lanes.map(({ gapMs }) => gapMs)).toEqual([1000]);
+  });
+
   it('holds two seconds of work, as earlier lanes of its host have shown', () => {
     const run = crawl({ maxConcurrency: 2 }, { host: 1, team: 1 });
     const links = linksTo(...Array.from({ length: 1500 }, (_, i) => `/${i}`));

@@ -46,10 +46,15 @@ export class Pools {
     if (claim === undefined) return false;
     const isEmpty = claim.want === 0 && claim.held.length === 0 && grant.tokens.length === 0;
     if (isEmpty && grant.v >= claim.seenV) this.memory.released.add(grant.pool);
-    const isNews = grant.v > claim.seenV;
+    const isNews = grant.v > claim.seenV || (grant.v === claim.seenV && this.isForgotten(grant.pool));
     const handedBack = applyGrant(claim, grant, this.now, this.rules);
     if (isNews) this.note(grant, claim);
     return handedBack;
+  }
+
+  /** An owner of this job that is gone has heard the same. */
+  private isForgotten(pool: ActorKey): boolean {
+    return pool !== poolOfTeam(this.state) && !this.memory.hosts.has(pool.slice('domain/'.length));
   }
 
   private note(grant: Grant, claim: Claim): void {
