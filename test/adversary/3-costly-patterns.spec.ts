@@ -23,7 +23,8 @@ beforeAll(async () => {
   server = createServer((request, response) => {
     if (request.url === '/robots.txt') return void response.writeHead(404).end();
     if (request.url!.startsWith('/modest')) served.push(performance.now());
-    const links = Array.from({ length: 200 }, (_, i) => `<a href="/modest/${i}">${i}</a>`).join(' ');
+    const section = `/${request.url!.split('/')[1]}`;
+    const links = Array.from({ length: 200 }, (_, i) => `<a href="${section}/${i}">${i}</a>`).join(' ');
     response.writeHead(200, { 'content-type': 'text/html' }).end(`<title>x</title><main><p>A page.</p>${links}</main>`);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -123,9 +124,6 @@ describe('patterns and schemas that are costly to compile', () => {
     ends.abort();
     const { posts, jobs } = await attacking;
     const rates = { quiet: rateIn(quietFrom, attackFrom), busy: rateIn(attackFrom, attackTo) };
-    process.stdout.write(
-      `${JSON.stringify({ quietP99Ms: quiet, busyP99Ms: busy, rates, posts, taken: jobs.length })}\n`,
-    );
     expect(posts).toBeGreaterThan(0);
     // A machine that is busy with other things is slow on its own.
     expect(busy).toBeLessThan(Math.max(50, 3 * quiet));

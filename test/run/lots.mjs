@@ -60,7 +60,7 @@ const KINDS = [
   { match: /\/test\/e2e\/(webhooks|browser)\./, places: Math.min(2, PLACES) },
   { match: /\/test\/e2e\/(actions|job-calls)\./, places: 1 },
   { match: /\/test\/simulation\//, places: Math.min(2, PLACES) },
-  { match: /\/test\/(e2e|contract|clients|ops)\//, places: 1 },
+  { match: /\/test\/(e2e|contract|clients|ops|adversary)\//, places: 1 },
   { match: /./, lot: REST, places: WORKERS, workers: WORKERS },
 ];
 
