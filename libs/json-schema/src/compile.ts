@@ -35,10 +35,19 @@ const load = createRequire(import.meta.url);
 
 const compiled = new LRUCache<string, CompiledSchema>({ max: KEPT_SCHEMAS });
 
-/** Error text for a schema that cannot be used, null for a good one. */
+/** What is wrong with the size of a schema, null for one that may be compiled. Quick, however large it is. */
+export function schemaSizeProblem(schema: unknown): string | null {
+  return problemOf(() => void boundedText(schema));
+}
+
+/** Error text for a schema that cannot be used, null for a good one. Takes long for some: not for the loop of a server. */
 export function schemaProblem(schema: unknown): string | null {
+  return problemOf(() => void compileSchema(schema as JsonSchema));
+}
+
+function problemOf(check: () => void): string | null {
   try {
-    compileSchema(schema as JsonSchema);
+    check();
     return null;
   } catch (error) {
     if (error instanceof SchemaError) return error.message;
@@ -61,9 +70,12 @@ function boundedText(schema: unknown): string {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
     throw new SchemaError('A JSON Schema must be an object');
   let nodes = 0;
+  let chars = 0;
   const walk = (value: unknown, depth: number): void => {
     if (depth > MAX_DEPTH) throw new SchemaError(`The schema is nested deeper than ${MAX_DEPTH} levels`);
     if (++nodes > MAX_NODES) throw new SchemaError(`The schema has more than ${MAX_NODES} parts`);
+    if (typeof value === 'string') chars += value.length;
+    if (chars > MAX_CHARS) throw new SchemaError(`The schema is longer than ${MAX_CHARS} characters`);
     if (typeof value !== 'object' || value === null) return;
     if ((value as JsonSchema).$async !== undefined) throw new SchemaError('"$async" is not a keyword of JSON Schema');
     for (const inner of Object.values(value)) walk(inner, depth + 1);

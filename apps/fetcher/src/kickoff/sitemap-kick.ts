@@ -11,7 +11,6 @@ import {
 } from '@troupe/contracts';
 import {
   canonicalize,
-  compileScope,
   fetchUrl,
   fingerprint,
   fingerprintUrl,
@@ -19,9 +18,11 @@ import {
   type CompiledScope,
   type SitemapItem,
 } from '@troupe/frontier';
+import { TimeSlice } from '@troupe/observability';
 import type { EngineResponse } from '../engines/engine.js';
 import type { RobotsRules } from '../robots/robots-rules.js';
 import type { ExpressFetch } from '../slots/express-fetch.js';
+import { compileScopeInSlices } from '../scope-in-slices.js';
 import { MAX_SITEMAP_BYTES, readSitemap, type SitemapPart } from './sitemap-source.js';
 
 export type SitemapTask = Extract<Kick, { task: 'sitemap' }>;
@@ -45,12 +46,12 @@ export class SitemapKick {
       yield file;
       return;
     }
-    const scope = compileScope(task.scope);
+    const scope = await compileScopeInSlices(task.scope);
     const end = task.fromChunk + task.maxChunks;
     for await (const part of readSitemap(file)) {
       if (part.chunk < task.fromChunk) continue;
       const more = !part.last && part.chunk + 1 >= end;
-      yield chunkOf(task, part, scope, more);
+      yield await chunkOf(task, part, scope, more);
       if (more) return;
     }
   }
@@ -117,11 +118,18 @@ function emptyChunk({ file, fromChunk }: SitemapTask, problem: string | null): S
   };
 }
 
-function chunkOf(task: SitemapTask, part: SitemapPart, scope: CompiledScope, more: boolean): SitemapChunk {
+async function chunkOf(
+  task: SitemapTask,
+  part: SitemapPart,
+  scope: CompiledScope,
+  more: boolean,
+): Promise<SitemapChunk> {
   const sorted = new ChunkSorter(task, scope);
+  const slice = new TimeSlice();
   for (const item of part.items) {
     if (item.type === 'url') sorted.addUrl(item);
     else sorted.addChild(item);
+    if (slice.isOver) await slice.next();
   }
   const error =
     part.problem === null ? null : { code: 'SCRAPE_SITEMAP_ERROR' as const, message: `${task.url}: ${part.problem}` };

@@ -28,7 +28,8 @@ import {
   type TroubleKind,
 } from '@troupe/contracts';
 import { blobHour, type BlobStore, type ErasableBlobs } from '@troupe/blob-store';
-import { canonicalize, compileScope, fingerprintUrl, type CompiledScope } from '@troupe/frontier';
+import { canonicalize, fingerprintUrl, type CompiledScope } from '@troupe/frontier';
+import { compileScopeInSlices } from '../scope-in-slices.js';
 import type { SlotHold, SlotRenewal } from '@troupe/messaging';
 import { spanUrl } from '@troupe/observability';
 import type { OpenItems } from '@troupe/persistence';
@@ -107,7 +108,8 @@ export class LaneRun {
   readonly #run = randomUUID();
   readonly #abort = new AbortController();
   readonly #results: LaneResults;
-  readonly #scope: CompiledScope | null;
+  /** Compiled before the first item; null: everything belongs. */
+  #scope: CompiledScope | null = null;
   readonly #spec: ScrapeSpec;
   /** Of the pages; what a model reads included. */
   readonly #readingSpec: ScrapeSpec;
@@ -130,7 +132,6 @@ export class LaneRun {
     /** Of the lane, when it is recorded. */
     private readonly trace?: TraceParent,
   ) {
-    this.#scope = lane.scope === null ? null : compileScope(lane.scope);
     this.#spec = completeSpec(lane.spec);
     this.#readingSpec = readingSpec(this.#spec);
     this.#results = new LaneResults(lane, this.#run, {
@@ -167,7 +168,8 @@ export class LaneRun {
   async execute(): Promise<void | { retryMs: number }> {
     const startedAt = performance.now();
     if (this.parts.cancels.isCancelled(this.lane.job)) return this.#end('cancel', startedAt, this.lane.items);
-    const { host, slot, lane } = this.lane;
+    const { host, slot, lane, scope } = this.lane;
+    if (scope !== null) this.#scope = await compileScopeInSlices(scope);
     const claim = await inSpan(this.#tracer, ['claim slot', this.trace, { kind: 'client' }], () =>
       this.parts.slots.claim(host, {
         i: slot.i,

@@ -1,4 +1,5 @@
 /** All links of a site that can be found quickly, without a job (spec/map.md). */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   errorToWire,
   plainScrape,
@@ -12,7 +13,7 @@ import {
   type TraceParent,
   type Uuid,
 } from '@troupe/contracts';
-import { canonicalize } from '@troupe/frontier';
+import { canonicalize, preparePatterns } from '@troupe/frontier';
 import type { KnownUrls } from '../cache/index.js';
 import type { FetchedPage } from '../pages/page-fetcher.js';
 import type { SinglePages } from '../scrape/single-pages.js';
@@ -101,6 +102,7 @@ export class SiteMapper {
   /** Start page and sitemaps, read at the same time. */
   async #explore(task: Task, budgetMs: number): Promise<Site> {
     const { spec, url } = task;
+    await preparePatterns(spec, nextTurn);
     const scope = new MapScope(spec, url);
     const links = new LinkCollection(scope, task.search);
     const [start, isFound] = await Promise.all([

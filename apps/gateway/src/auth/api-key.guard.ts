@@ -1,8 +1,11 @@
 import { Injectable, SetMetadata, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import { hasModel, type TroupeConfig } from '@troupe/config';
 import type { Request } from 'express';
 import { ApiError } from '../errors/api-error.js';
+import { InjectConfig } from '../settings.js';
 import { Accounts } from './accounts.js';
+import { setOwner } from './body-owner.js';
 import { setCaller } from './caller.js';
 
 const PUBLIC = 'troupe:public';
@@ -21,6 +24,7 @@ export class ApiKeyGuard implements CanActivate {
   constructor(
     private readonly accounts: Accounts,
     private readonly reflector: Reflector,
+    @InjectConfig() private readonly config: Pick<TroupeConfig, 'llmProvider'>,
   ) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
@@ -29,7 +33,9 @@ export class ApiKeyGuard implements CanActivate {
   }
 
   private async identify(request: Request): Promise<boolean> {
-    setCaller(request, await this.accounts.identify(keyOf(request, this.accounts)));
+    const caller = await this.accounts.identify(keyOf(request, this.accounts));
+    setCaller(request, caller);
+    setOwner(request.body, { team: caller.team, hasModel: caller.hasModel || hasModel(this.config) });
     return true;
   }
 }

@@ -1,6 +1,8 @@
 /** A dry run of a crawl's rules: which URLs it would take, and what keeps the others out. Nothing but robots.txt is fetched. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RPC, type CrawlSpec, type RobotsReply, type RobotsRequest, type ScopeRule } from '@troupe/contracts';
-import { compileScope, fetchUrl } from '@troupe/frontier';
+import { compileScope, fetchUrl, preparePatterns } from '@troupe/frontier';
+import { TimeSlice } from '@troupe/observability';
 import { unavailable } from '../errors/api-error.js';
 import { type Link, type RemoteCalls } from './ports.js';
 import { type TargetPolicy } from './target-policy.js';
@@ -11,6 +13,8 @@ const GRACE_MS = 2_000;
 
 /** A URL to be judged: its canonical form, or why it has none. */
 export type ExplainUrl = { canonical: string } | { canonical: null; rule: ScopeRule };
+
+type Judged = Omit<Explanation, 'isAllowedByRobots'>;
 
 export interface Explanation {
   /** What a crawl would fetch. */
@@ -32,13 +36,20 @@ export class CrawlExplainService {
   /** In the order of `urls`. A redirect of the start page, which would move the scope, is not looked for. */
   async explain(spec: CrawlSpec, urls: readonly ExplainUrl[], signal: AbortSignal): Promise<Explanation[]> {
     this.parts.targets.check(spec.scope.base);
+    await preparePatterns(spec.scope, nextTurn);
     const scope = compileScope(spec.scope);
     const depth = leastDepth(spec);
-    const judged = urls.map((url) => {
+    const judge = (url: ExplainUrl): Judged => {
       if (url.canonical === null) return url;
       const canonical = fetchUrl(url.canonical, spec.scope);
       return { canonical, rule: scope.check(canonical, depth) };
-    });
+    };
+    const slice = new TimeSlice();
+    const judged: Judged[] = [];
+    for (const url of urls) {
+      judged.push(judge(url));
+      if (slice.isOver) await slice.next();
+    }
     const allowed = await this.askRobots(
       spec,
       [...new Set(judged.flatMap(({ canonical }) => canonical ?? []))],

@@ -6,6 +6,7 @@ import {
   type Fingerprint,
   type Outlink,
   type PageResult,
+  type ScopeSpec,
   type SitemapChunk,
   type TrackedPage,
 } from '@troupe/contracts';
@@ -25,6 +26,11 @@ export function remainingBudget(state: JobState): number {
 /** Room for candidates beyond the budget (design/frontier.md §3): what is over is neither stored nor marked seen. */
 export function spareRoom(state: JobState): number {
   return SPARE_FACTOR * remainingBudget(state) + SPARE_BASE - state.ready;
+}
+
+/** Compiling and matching patterns takes long. */
+function withoutPatterns(scope: ScopeSpec): ScopeSpec {
+  return { ...scope, includePaths: [], excludePaths: [] };
 }
 
 interface Origin {
@@ -51,9 +57,9 @@ export class Admission {
     this.add(links, { depth: page.depth + 1, parent: page.item });
   }
 
-  /** Links computed before the start page's redirect re-based the scope. */
+  /** Links computed before the start page's redirect re-based the scope: they have passed its patterns, which stay the same. */
   private refilter(page: PageResult): Outlink[] {
-    const scope = compileScope(this.state.scope!);
+    const scope = compileScope(withoutPatterns(this.state.scope!));
     const excluded: ExcludedLinks = { byRule: {}, sample: [] };
     const kept = page.outlinks.filter((link) => {
       const rule = scope.check(link.url, page.depth + 1);

@@ -1,33 +1,109 @@
-/** Patterns of users run in RE2: linear time whatever they write. */
-import { TroupeError } from '@troupe/contracts';
+/** Patterns of users run in RE2: linear time whatever they write, and what it costs to compile them is bounded. */
+import { TroupeError, type ScopeSpec } from '@troupe/contracts';
+import { LRUCache } from 'lru-cache';
 import { RE2JS } from 're2js';
+import { costBeforeCompiling } from './pattern-cost.js';
 
 const MAX_PATTERN_CHARS = 2000;
+/** Of one pattern, in instructions of its program; classes that are costly to build count as more (`pattern-cost.ts`). */
+export const MAX_PATTERN_COST = 2_000;
+/** Of all patterns of one request. */
+export const MAX_PATTERNS_COST = 20_000;
+/** Instructions that every program has. */
+const FRAME = 2;
 const LOOK_AROUND = /\(\?(?:[=!]|<[=!])/;
 const BACK_REFERENCE = /\\(?:[1-9]|k<)/;
 
-/** Error text for a pattern that cannot be used, null for a good one. */
+type Compiled = { pattern: RE2JS; cost: number; problem: null } | { pattern: null; cost: number; problem: string };
+
+/** Patterns that processes keep: as many as a few hundred crawls have between them. */
+const KEPT_PATTERNS = 5_000;
+
+/** The dearest patterns count most: some MB at the worst. */
+const compiled = new LRUCache<string, RE2JS>({
+  max: KEPT_PATTERNS,
+  maxSize: 100 * MAX_PATTERN_COST,
+  sizeCalculation: (pattern) => Math.max(1, pattern.programSize()),
+});
+
+/** Error text for a pattern that cannot be used, null for a good one. Busy for up to 50 ms with a good one, longer with others. */
 export function checkPattern(pattern: string): string | null {
-  if (pattern.length > MAX_PATTERN_CHARS) return `Pattern is longer than ${MAX_PATTERN_CHARS} characters`;
+  return compilePattern(pattern).problem;
+}
+
+export interface PatternProblem {
+  index: number;
+  message: string;
+}
+
+/**
+ * What is wrong with the patterns of one request; those after the one that breaks the budget are not looked at.
+ * @param onBegin is told the index of each pattern before it is compiled
+ */
+export function checkPatterns(patterns: readonly string[], onBegin?: (index: number) => void): PatternProblem[] {
+  const problems: PatternProblem[] = [];
+  let total = 0;
+  for (const [index, pattern] of patterns.entries()) {
+    onBegin?.(index);
+    const { problem, cost } = compilePattern(pattern);
+    if (problem !== null) problems.push({ index, message: problem });
+    total += cost;
+    if (total <= MAX_PATTERNS_COST) continue;
+    const message = `The patterns up to this one cost ${total} to compile, at most ${MAX_PATTERNS_COST} are allowed`;
+    return [...problems, { index, message }];
+  }
+  return problems;
+}
+
+/** Thrown with `details.path` = [field, index], as the request validation reports it. Each pattern is compiled once, and kept. */
+export function compilePatterns(field: 'includePaths' | 'excludePaths', patterns: string[]): RE2JS[] {
+  return patterns.map((text, index) => {
+    const { pattern, problem } = compilePattern(text);
+    if (pattern !== null) return pattern;
+    throw new TroupeError('BAD_REQUEST', problem, { details: { path: [field, index], message: problem } });
+  });
+}
+
+function compilePattern(text: string): Compiled {
+  if (text.length > MAX_PATTERN_CHARS) return refused(`Pattern is longer than ${MAX_PATTERN_CHARS} characters`);
+  const extra = costBeforeCompiling(text);
+  if (extra.least > MAX_PATTERN_COST) return refused(tooCostly(extra.least));
   try {
-    RE2JS.compile(pattern);
-    return null;
+    const pattern = compiled.get(text) ?? RE2JS.compile(text);
+    const cost = pattern.programSize() - FRAME + extra.classes;
+    if (cost > MAX_PATTERN_COST) return refused(tooCostly(cost));
+    compiled.set(text, pattern);
+    return { pattern, cost, problem: null };
   } catch (error) {
-    return `Invalid regular expression: ${explain(pattern, error)}`;
+    return refused(`Invalid regular expression: ${explain(text, error)}`);
   }
 }
 
-/** Thrown with `details.path` = [field, index], as the request validation reports it. */
-export function compilePatterns(field: 'includePaths' | 'excludePaths', patterns: string[]): RE2JS[] {
-  return patterns.map((pattern, index) => {
-    const problem = checkPattern(pattern);
-    if (problem === null) return RE2JS.compile(pattern);
-    throw new TroupeError('BAD_REQUEST', problem, { details: { path: [field, index], message: problem } });
-  });
+function refused(problem: string): Compiled {
+  return { pattern: null, cost: 0, problem };
+}
+
+function tooCostly(cost: number): string {
+  return `Pattern costs ${cost} to compile, at most ${MAX_PATTERN_COST} are allowed`;
 }
 
 function explain(pattern: string, error: unknown): string {
   if (LOOK_AROUND.test(pattern)) return 'look-around is not supported (RE2 syntax)';
   if (BACK_REFERENCE.test(pattern)) return 'back-references are not supported (RE2 syntax)';
   return error instanceof Error ? error.message : String(error);
+}
+
+/**
+ * The patterns of a scope compiled and kept, for `compileScope` to find. Nothing is held for longer than one of them takes
+ * (some 50 ms at the most): `giveWay` is awaited after each that was new.
+ */
+export async function preparePatterns(
+  { includePaths, excludePaths }: Pick<ScopeSpec, 'includePaths' | 'excludePaths'>,
+  giveWay: () => Promise<void>,
+): Promise<void> {
+  for (const pattern of [...includePaths, ...excludePaths]) {
+    if (compiled.has(pattern)) continue;
+    compilePattern(pattern);
+    await giveWay();
+  }
 }

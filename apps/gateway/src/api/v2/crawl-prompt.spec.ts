@@ -43,10 +43,8 @@ describe('options out of a sentence', () => {
     ['a pattern that does not compile', { excludePaths: ['('] }, 'excludePaths.0'],
     ['a number that is none', { limit: 2.5 }, 'limit'],
     ['a word that a crawl does not know', { maxPages: 5 }, 'maxPages'],
-  ])('are refused with %s', (_, wishes: object, path) => {
-    expect(() => checkedWishes('https://example.com', wishes)).toThrow(path);
-    expect(() => checkedWishes('https://example.com', wishes)).toThrow(
-      expect.objectContaining({ code: 'BAD_REQUEST' }),
-    );
+  ])('are refused with %s', async (_, wishes: object, path) => {
+    await expect(checkedWishes('https://example.com', wishes)).rejects.toThrow(path);
+    await expect(checkedWishes('https://example.com', wishes)).rejects.toMatchObject({ code: 'BAD_REQUEST' });
   });
 });

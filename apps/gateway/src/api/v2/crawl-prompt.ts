@@ -1,7 +1,8 @@
 /** A crawl that is asked for in a sentence: what a model makes of it, under what the body says itself (spec/crawl.md). */
 import { TroupeError, type CrawlSpec, type CrawlWishes } from '@troupe/contracts';
+import type { BodyOwner } from '../../auth/body-owner.js';
 import { InvalidBodyError } from '../validation/issue.js';
-import { readBody } from '../validation/read-body.js';
+import { checkBody } from '../validation/check-body.js';
 import { CrawlDto } from './crawl.dto.js';
 import { crawlSpecToV2 } from './crawl.mapper.js';
 
@@ -9,9 +10,9 @@ import { crawlSpecToV2 } from './crawl.mapper.js';
  * The wishes as a body could have said them.
  * @throws TroupeError BAD_REQUEST when one of them is not what a body may say
  */
-export function checkedWishes(url: string, wishes: CrawlWishes): CrawlWishes {
+export async function checkedWishes(url: string, wishes: CrawlWishes, owner?: BodyOwner): Promise<CrawlWishes> {
   try {
-    readBody(CrawlDto, { ...wishes, url });
+    await checkBody(CrawlDto, { ...wishes, url }, owner);
     return wishes;
   } catch (error) {
     if (!(error instanceof InvalidBodyError)) throw error;

@@ -60,7 +60,7 @@ export class CrawlController {
     const { scope } = permittedCrawl(body, caller, this.config);
     const sentence = { url: scope.base, prompt: body.prompt ?? '' };
     const { wishes, warning } = await this.wishes.read(caller, sentence, clientGone(response));
-    const checked = checkedWishes(body.url, wishes);
+    const checked = await checkedWishes(body.url, wishes, { team: caller.team, hasModel: true });
     return { wishes: checked, body: underBody(checked, body), warnings: warning === undefined ? [] : [warning] };
   }
 

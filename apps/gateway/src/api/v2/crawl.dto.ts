@@ -1,33 +1,44 @@
-import { checkPattern } from '@troupe/frontier';
 import {
   BooleanField,
   EnumField,
-  ListField,
+  Field,
+  listIssues,
   MAX_PROMPT_CHARS,
   NestedField,
   NumberField,
   TextField,
   textIssues,
 } from '../validation/fields.js';
-import { customIssue, type Issue } from '../validation/issue.js';
+import { customIssue, isToCompile, toCompile, type Issue } from '../validation/issue.js';
 import { OriginDto, ScrapeOptionsDto } from './scrape-options.dto.js';
 import { UrlField } from './scrape.dto.js';
 import { WebhookField, type WebhookInput } from '../webhook/webhook.field.js';
 
 const MAX_PATTERNS = 1000;
 const MAX_PATTERN_CHARS = 2000;
+/** Of one list. */
+const MAX_LIST_CHARS = 200_000;
 
 /** Regular expressions in RE2 syntax; a bad one is an issue at its index. */
 export function PatternListField(): PropertyDecorator {
   const items = { type: 'string', format: 'regex', maxLength: MAX_PATTERN_CHARS };
-  return ListField(patternIssues, { maxItems: MAX_PATTERNS, items });
+  const schema = { type: 'array', items, maxItems: MAX_PATTERNS };
+  return Field(patternListIssues, { schema });
+}
+
+function patternListIssues(value: unknown): Issue[] {
+  const issues = listIssues(value, patternIssues, { maxItems: MAX_PATTERNS });
+  if (issues.some((issue) => !isToCompile(issue))) return issues;
+  const chars = (value as string[]).reduce((sum, pattern) => sum + pattern.length, 0);
+  return chars <= MAX_LIST_CHARS
+    ? issues
+    : [customIssue(`The patterns have ${chars} characters, at most ${MAX_LIST_CHARS} are allowed`)];
 }
 
 function patternIssues(value: unknown): Issue[] {
   const issues = textIssues(value, { maxLength: MAX_PATTERN_CHARS });
   if (issues.length > 0) return issues;
-  const problem = checkPattern(value as string);
-  return problem === null ? [] : [customIssue(problem)];
+  return [toCompile({ kind: 'pattern', text: value as string })];
 }
 
 /** What v1 and v2 say in the same words. */

@@ -1,4 +1,3 @@
-import { schemaProblem } from '@troupe/json-schema';
 import {
   BooleanField,
   Field,
@@ -13,6 +12,7 @@ import {
   textIssues,
 } from '../validation/fields.js';
 import { customIssue, under, wrongType, type Issue } from '../validation/issue.js';
+import { jsonSchemaIssues } from '../validation/json-schema.js';
 import { OriginDto, ScrapeOptionsDto } from './scrape-options.dto.js';
 import { WebhookField, type WebhookInput } from '../webhook/webhook.field.js';
 
@@ -48,9 +48,7 @@ function promptIssues(value: unknown, body: object): Issue[] {
 }
 
 export function schemaIssues(value: unknown): Issue[] {
-  if (!isPlainObject(value)) return [wrongType('object', value)];
-  const problem = schemaProblem(value);
-  return problem === null ? [] : [customIssue(problem)];
+  return jsonSchemaIssues(value, { needsModel: true });
 }
 
 function agentIssues(value: unknown): Issue[] {

@@ -13,6 +13,7 @@ import {
 import { jsonSchemaIssues } from '../validation/json-schema.js';
 import {
   customIssue,
+  isToCompile,
   noModel,
   noUnionMember,
   notInEnum,
@@ -90,7 +91,9 @@ export function isOffered(name: string): name is FormatName {
 
 export function formatsIssues(value: unknown): Issue[] {
   const issues = listIssues(value, formatIssues, { maxItems: MAX_FORMATS });
-  return issues.length > 0 ? issues : combinationIssues(value as FormatInput[]);
+  return issues.some((issue) => !isToCompile(issue))
+    ? issues
+    : [...issues, ...combinationIssues(value as FormatInput[])];
 }
 
 export function formatIssues(format: unknown): Issue[] {
@@ -156,7 +159,7 @@ function factsIssues({ selectors, prompt, learn, schema }: Record<string, unknow
     ...under(['selectors'], problems),
     ...(prompt === undefined ? [] : [customIssue('Selectors answer without a model: a prompt has no use', ['prompt'])]),
     ...(learn === undefined ? [] : [customIssue('There is nothing to learn beside selectors', ['learn'])]),
-    ...wishIssues({ schema }),
+    ...wishIssues({ schema }, { needsModel: false }),
   ];
 }
 
@@ -167,10 +170,13 @@ function learnIssues({ learn, schema }: Record<string, unknown>): Issue[] {
 }
 
 /** `prompt` and `schema` of whatever a model fills in. */
-export function wishIssues({ prompt, schema }: Record<string, unknown>): Issue[] {
+export function wishIssues(
+  { prompt, schema }: Record<string, unknown>,
+  { needsModel } = { needsModel: true },
+): Issue[] {
   return [
     ...(prompt === undefined ? [] : under(['prompt'], textIssues(prompt, { maxLength: MAX_PROMPT_CHARS }))),
-    ...(schema === undefined ? [] : under(['schema'], jsonSchemaIssues(schema))),
+    ...(schema === undefined ? [] : under(['schema'], jsonSchemaIssues(schema, { needsModel }))),
   ];
 }
 

@@ -37,7 +37,8 @@ export class ParamsPreviewController {
     refusePrompt(caller, this.config);
     const sentence = { url: startUrl(body.url), prompt: body.prompt };
     const { wishes, warning } = await this.wishes.read(caller, sentence, clientGone(response));
-    const data = { url: body.url, ...checkedWishes(body.url, wishes) };
+    const checked = await checkedWishes(body.url, wishes, { team: caller.team, hasModel: true });
+    const data = { url: body.url, ...checked };
     return { success: true, data, ...warningOf([...(warning === undefined ? [] : [warning]), ...warnings]) };
   }
 }

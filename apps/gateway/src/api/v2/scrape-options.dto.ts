@@ -1,5 +1,4 @@
 /** Options of a scrape, shared by scrape, batch and crawl bodies (spec/scrape.md). */
-import { checkPattern } from '@troupe/frontier';
 import {
   isPlainObject,
   keyIssues,
@@ -19,6 +18,7 @@ import {
   noUnionMember,
   notInEnum,
   notOffered,
+  toCompile,
   under,
   wrongType,
   type Issue,
@@ -100,8 +100,7 @@ function excludeTagIssues(value: unknown): Issue[] {
   const issues = textIssues(value, {});
   if (issues.length > 0) return issues;
   const pattern = /^\*(.+)\*$/s.exec(value as string)?.[1];
-  const problem = pattern === undefined ? null : checkPattern(pattern);
-  return problem === null ? [] : [customIssue(problem)];
+  return pattern === undefined ? [] : [toCompile({ kind: 'pattern', text: pattern })];
 }
 
 const PDF_MODES = ['fast', 'auto', 'ocr'];

@@ -1,14 +1,16 @@
 import { Injectable, type PipeTransform } from '@nestjs/common';
 import { isUuid, type Uuid } from '@troupe/contracts';
 import { ApiError } from '../../errors/api-error.js';
-import { readBody, type ReadBody } from './read-body.js';
+import { ownerOf } from '../../auth/body-owner.js';
+import { checkBody } from './check-body.js';
+import { type ReadBody } from './read-body.js';
 
 /** `@Body(new BodyPipe(ScrapeDto))`: the checked body, or 400 with every issue. */
-export class BodyPipe<T extends object> implements PipeTransform<unknown, ReadBody<T>> {
+export class BodyPipe<T extends object> implements PipeTransform<unknown, Promise<ReadBody<T>>> {
   constructor(readonly type: new () => T) {}
 
-  transform(value: unknown): ReadBody<T> {
-    return readBody(this.type, value);
+  transform(value: unknown): Promise<ReadBody<T>> {
+    return checkBody(this.type, value, ownerOf(value));
   }
 }
 

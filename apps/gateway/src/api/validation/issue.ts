@@ -1,5 +1,6 @@
 /** Problems of a request body, in the spelling of zod 3 that clients know (spec/errors.md). */
 import { TroupeError } from '@troupe/contracts';
+import type { CompileTask } from '../../compile/compile.worker.js';
 
 export type IssuePath = (string | number)[];
 
@@ -13,6 +14,7 @@ export interface Issue {
     | 'invalid_string'
     | 'invalid_union'
     | 'not_supported'
+    | 'to_compile'
     | 'custom';
   path: IssuePath;
   message: string;
@@ -90,6 +92,25 @@ export function noUnionMember(message: string, path: IssuePath = []): Issue {
 
 export function customIssue(message: string, path: IssuePath = []): Issue {
   return { code: 'custom', path, message };
+}
+
+/**
+ * What only compiling can tell: no issue yet. Checks return it among their issues, and so it gets its path; `readBody` takes it
+ * out again.
+ */
+export interface ToCompile extends Issue {
+  code: 'to_compile';
+  task: CompileTask;
+  /** Of no use without a language model: not looked at where there is none. */
+  needsModel: boolean;
+}
+
+export function toCompile(task: CompileTask, needsModel = false): ToCompile {
+  return { code: 'to_compile', task, needsModel, path: [], message: 'not compiled yet' };
+}
+
+export function isToCompile(issue: Issue): issue is ToCompile {
+  return issue.code === 'to_compile';
 }
 
 /** A known option, at a value that asks for what there is not: it is never ignored in silence. */

@@ -4,6 +4,7 @@ import { BatchDto } from '../v2/batch.dto.js';
 import { CrawlDto } from '../v2/crawl.dto.js';
 import { MapDto } from '../v2/map.dto.js';
 import { ScrapeDto } from '../v2/scrape.dto.js';
+import { checkBody } from './check-body.js';
 import { InvalidBodyError, type Issue } from './issue.js';
 import { readBody } from './read-body.js';
 
@@ -182,11 +183,39 @@ describe('readBody', () => {
     expect(warnings).toEqual(['The option domainTools has no effect.']);
   });
 
-  it('names the index of a pattern that does not compile or needs look-around', () => {
-    const issues = crawl({ includePaths: ['^/a', '('], excludePaths: ['(?=a)'] });
-    expect(issues.map(({ path }) => path)).toEqual([
+  it('names the index of a pattern that does not compile or needs look-around', async () => {
+    const body = {
+      url: 'https://example.com',
+      includePaths: ['^/a', '('],
+      excludePaths: ['(?=a)'],
+      scrapeOptions: { excludeTags: ['nav', '*(*'] },
+    };
+    const refusal = await checkBody(CrawlDto, body).catch((error: unknown) => error);
+    expect((refusal as InvalidBodyError).issues.map(({ path }) => path)).toEqual([
       ['includePaths', 1],
       ['excludePaths', 0],
+      ['scrapeOptions', 'excludeTags', 1],
+    ]);
+  });
+
+  it('names the place of a schema that does not compile, unless there is no model to read it', async () => {
+    const body = { url: 'https://example.com', formats: ['markdown', { type: 'json', schema: { type: 'nothing' } }] };
+    await expect(checkBody(ScrapeDto, body, { team: 'a', hasModel: true })).rejects.toMatchObject({
+      issues: [
+        { code: 'custom', path: ['formats', 1, 'schema'], message: expect.stringContaining('does not compile') },
+      ],
+    });
+    await expect(checkBody(ScrapeDto, body, { team: 'a', hasModel: false })).resolves.toMatchObject({ warnings: [] });
+  });
+
+  it('refuses patterns that are too long together, with their length', () => {
+    const issues = crawl({ includePaths: Array.from({ length: 101 }, () => 'x'.repeat(2000)) });
+    expect(issues).toEqual([
+      {
+        code: 'custom',
+        path: ['includePaths'],
+        message: 'The patterns have 202000 characters, at most 200000 are allowed',
+      },
     ]);
   });
 
@@ -234,7 +263,6 @@ describe('readBody', () => {
     [{ headers: { a: 1 } }, 'invalid_type', ['headers', 'a']],
     [{ headers: { a: 'x\r\nb: y' } }, 'custom', ['headers', 'a']],
     [{ location: { country: 'xyz' } }, 'custom', ['location', 'country']],
-    [{ excludeTags: ['*(*'] }, 'custom', ['excludeTags', 0]],
   ])('refuses %j with %s at %j', (rest, code, path) => {
     expect(scrape(rest)[0]).toMatchObject({ code, path });
   });

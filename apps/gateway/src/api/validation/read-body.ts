@@ -2,7 +2,17 @@
 import { validateSync } from 'class-validator';
 import { TroupeError } from '@troupe/contracts';
 import { fieldChecks, isPlainObject, isPrivateKey, nestedFields, verbatimFields, type Check } from './fields.js';
-import { InvalidBodyError, notOffered, under, unknownKeys, wrongType, type Issue, type IssuePath } from './issue.js';
+import {
+  InvalidBodyError,
+  isToCompile,
+  notOffered,
+  under,
+  unknownKeys,
+  wrongType,
+  type Issue,
+  type IssuePath,
+  type ToCompile,
+} from './issue.js';
 
 /** Valid in current clients, without effect here (spec/README.md). */
 export const IGNORED_KEYS: ReadonlySet<string> = new Set([
@@ -49,6 +59,11 @@ export interface ReadBody<T> {
   warnings: string[];
 }
 
+export interface UncompiledBody<T> extends ReadBody<T> {
+  /** Patterns and schemas that nobody has looked at. */
+  toCompile: ToCompile[];
+}
+
 export function withoutEffect(option: string): string {
   return `The option ${option} has no effect.`;
 }
@@ -60,18 +75,19 @@ export function warningOf(warnings: readonly string[]): { warning?: string } {
 
 /**
  * Checks `raw` against a class of fields. `null` counts as absent, unknown keys are refused at every level, nothing is
- * converted. @throws InvalidBodyError with all issues
+ * converted. @throws InvalidBodyError with all issues but those that only compiling tells: `checkBody` asks for them too
  */
-export function readBody<T extends object>(type: new () => T, raw: unknown): ReadBody<T> {
+export function readBody<T extends object>(type: new () => T, raw: unknown): UncompiledBody<T> {
   checkDepth(raw);
-  const found: Found = { issues: [], warnings: [] };
+  const found: Found = { issues: [], toCompile: [], warnings: [] };
   const body = readObject(type, raw, [], found);
   if (body === null || found.issues.length > 0) throw new InvalidBodyError(found.issues);
-  return { body, warnings: found.warnings };
+  return { body, warnings: found.warnings, toCompile: found.toCompile };
 }
 
 interface Found {
   issues: Issue[];
+  toCompile: ToCompile[];
   warnings: string[];
 }
 
@@ -85,7 +101,10 @@ function readObject<T extends object>(type: new () => T, raw: unknown, path: Iss
   // Nothing is converted, so nothing is copied either: names such as `__proto__` inside a value are the caller's.
   const instance = Object.assign(new type(), flat);
   for (const { property, value } of validateSync(instance)) {
-    found.issues.push(...under([...path, property], shape.checks.get(property)!(value, instance)));
+    for (const issue of under([...path, property], shape.checks.get(property)!(value, instance))) {
+      if (isToCompile(issue)) found.toCompile.push(issue);
+      else found.issues.push(issue);
+    }
   }
   for (const [name, value] of nested) {
     const read = readObject(shape.nested.get(name)!(), value, [...path, name], found);

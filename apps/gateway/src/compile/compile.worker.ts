@@ -1,0 +1,47 @@
+/** Entry point of the thread that compiles what callers have written: it may be ended at any time. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { checkPatterns } from '@troupe/frontier';
+import { compileSchema, schemaProblem } from '@troupe/json-schema';
+import type { JsonSchema } from '@troupe/contracts';
+
+/** A pattern as it is, a schema as JSON. */
+export interface CompileTask {
+  kind: 'pattern' | 'schema';
+  text: string;
+}
+
+/** What is wrong with the task of that index. */
+export interface CompileProblem {
+  index: number;
+  message: string;
+}
+
+export type CompileReply = 'ready' | CompileProblem[];
+
+if (parentPort === null) throw new Error('compile.worker runs in a worker thread');
+const port = parentPort;
+/** Index of the task in hand, for whoever ends the thread. */
+const inHand = workerData as Int32Array;
+
+function compile(tasks: readonly CompileTask[]): CompileProblem[] {
+  const indexes = tasks.flatMap(({ kind }, index) => (kind === 'pattern' ? [index] : []));
+  const note = (at: number): void => void Atomics.store(inHand, 0, indexes[at]!);
+  const patterns = checkPatterns(
+    indexes.map((index) => tasks[index]!.text),
+    note,
+  ).map(({ index, message }) => ({ index: indexes[index]!, message }));
+  return [...patterns, ...tasks.flatMap(schemaProblems)];
+}
+
+function schemaProblems({ kind, text }: CompileTask, index: number): CompileProblem[] {
+  if (kind !== 'schema') return [];
+  Atomics.store(inHand, 0, index);
+  const message = schemaProblem(JSON.parse(text) as JsonSchema);
+  return message === null ? [] : [{ index, message }];
+}
+
+port.on('message', (tasks: CompileTask[]) => port.postMessage(compile(tasks) satisfies CompileReply));
+// Loads the validator: its time is nobody's.
+compileSchema({ type: 'object', properties: { text: { type: 'string', pattern: '^a' } } });
+checkPatterns(['^/a']);
+port.postMessage('ready' satisfies CompileReply);
