@@ -53,4 +53,5 @@ export function settleLooks(results, looks) {
 }
 
 /** @param {string[]} flaky names @returns {string} `2 flaky: e2e/map, e2e/cache`; their first failures stand above it */
-export const flakyLine = (flaky) => [`${flaky.length} flaky`, ...(flaky.length > 0 ? [flaky.join(', ')] : [])].join(': ');
+export const flakyLine = (flaky) =>
+  [`${flaky.length} flaky`, ...(flaky.length > 0 ? [flaky.join(', ')] : [])].join(': ');
