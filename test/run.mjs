@@ -18,7 +18,7 @@ import { Cluster } from '../deploy/local/supervisor.mjs';
 import { runLot, stopRuns } from './run/jest-lot.mjs';
 import { runInPlaces } from './run/places.mjs';
 import { timeTable } from './run/report.mjs';
-import { lotOfSecondLook, pickSecondLooks, settleLooks } from './run/second-look.mjs';
+import { flakyLine, lotOfSecondLook, pickSecondLooks, settleLooks } from './run/second-look.mjs';
 import { makeLots, PLACES } from './run/lots.mjs';
 
 /** @param {string} dir @returns {string[]} */
@@ -92,9 +92,9 @@ async function main() {
   const held = { cluster: /** @type {Cluster | null} */ (null) };
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => stopRuns());
   try {
-    const { tally, lines } = await runTests(process.argv.slice(2), work, held);
+    const tally = await runTests(process.argv.slice(2), work, held);
     if (process.env.TROUPE_TEST_TALLY) writeFileSync(process.env.TROUPE_TEST_TALLY, JSON.stringify(tally));
-    for (const line of lines) say(line);
+    say(flakyLine(tally.flaky));
     say(`tests: ${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped`);
     return tally.ok ? 0 : 1;
   } catch (error) {

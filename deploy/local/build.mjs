@@ -2,10 +2,10 @@
  * Compiles the workspace into dist/ and makes `@troupe/<lib>` resolvable there.
  *
  * tsc leaves `@troupe/*` imports as they are, so each lib gets a one-line package in dist/node_modules
- * that forwards to its compiled front door.
+ * that forwards to its compiled front door. Nor does tsc take away what it compiled from a source that is gone: that is done here.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -24,6 +24,17 @@ export function linkLibs() {
   writeFileSync(path.join(root, 'dist/package.json'), JSON.stringify({ type: 'module' }));
 }
 
+/** @param {string} dir compiled @param {string} sources the folder it was compiled from; where it is gone, all that is compiled goes */
+export function removeGhosts(dir, sources) {
+  if (!existsSync(dir)) return;
+  for (const entry of readdirSync(dir, { withFileTypes: true })) {
+    const compiled = path.join(dir, entry.name);
+    const name = /^(.+)\.js(?:\.map)?$/.exec(entry.name)?.[1];
+    if (entry.isDirectory()) removeGhosts(compiled, path.join(sources, entry.name));
+    else if (name !== undefined && !existsSync(path.join(sources, `${name}.ts`))) rmSync(compiled);
+  }
+}
+
 export function build() {
   mkdirSync(path.join(root, 'dist'), { recursive: true });
   const tsc = path.join(root, 'node_modules/typescript/bin/tsc');
@@ -31,6 +42,7 @@ export function build() {
     stdio: 'inherit',
     cwd: root,
   });
+  for (const top of ['apps', 'libs', 'test']) removeGhosts(path.join(root, 'dist', top), path.join(root, top));
   linkLibs();
   return run.status ?? 1;
 }

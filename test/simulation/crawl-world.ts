@@ -97,6 +97,8 @@ interface RunningLane {
   forBrowser: number[];
   fetching: { item: LaneItem; until: number; from: number } | null;
   startedAt: number;
+  /** When it last began or ended a request. */
+  stirredAt: number;
   slotKey: string;
 }
 
@@ -106,6 +108,8 @@ interface Owner {
   zombieSteps: number | null;
 }
 
+/** What a request may last. */
+const REQUEST_MS = 30_000;
 const FAULTY_MS = 120_000;
 const LIFE_MS = 3 * 3_600_000;
 const MAX_STEPS = 60_000;
@@ -140,6 +144,8 @@ export class CrawlWorld {
   constructor(
     seed: number,
     protected readonly mutation: Mutation = {},
+    /** Takes every event, a line each. */
+    private readonly trace: ((line: string) => void) | null = null,
   ) {
     this.random = new Random(seed);
     this.startedAt = this.clock.now();
@@ -165,6 +171,30 @@ export class CrawlWorld {
       afterCommit: () => this.maybeCrash('after commit'),
     };
     this.bus.faults = { ...NO_FAULTS, beforePublish: () => this.maybeCrash('before publish') };
+    if (trace !== null) this.listen();
+  }
+
+  private listen(): void {
+    this.note(this.gentle ? 'a gentle world:' : 'a world of troubles:', this.bus.troubles, {
+      maxConn: this.maxConn,
+      teamSize: this.teamSize,
+    });
+    for (const page of this.site.pages.values()) this.note('page', page);
+    for (const { commands: _commands, ...job } of this.jobs) this.note('job', job);
+    this.bus.onFate = (fate, message) => this.note(fate, message);
+    this.store.onCommit = ({ part, epoch }, { actors, rows, outbox }) =>
+      this.note(`committed by partition ${part}, epoch ${epoch}:`, {
+        actors: actors.map(({ key, rev }) => `${key} rev ${rev + 1}`),
+        rows,
+        outbox: outbox.map(({ id }) => id),
+      });
+  }
+
+  /** Tells the trace; costs nothing without one. */
+  private note(event: string, detail?: unknown, more?: unknown): void {
+    if (this.trace === null) return;
+    const details = [detail, more].filter((value) => value !== undefined).map((value) => JSON.stringify(value));
+    this.trace(`${String(this.elapsed()).padStart(8)} ms  ${[event, ...details].join(' ')}`);
   }
 
   /** Runs to the end and checks everything; throws `InvariantError`. */
@@ -275,6 +305,7 @@ export class CrawlWorld {
 
   /** After the storm everything works: whatever is still owed must arrive. */
   private calm(): void {
+    this.note('from here on nothing fails');
     this.faulty = false;
     this.bus.troubles = { loss: 0, duplication: 0, reordering: 0, lateness: 0 };
   }
@@ -334,8 +365,9 @@ export class CrawlWorld {
     try {
       await owner.partition.step();
     } catch (error) {
-      if (error instanceof CrashError || error instanceof FencedError) this.remove(part, owner);
-      else throw error;
+      if (!(error instanceof CrashError || error instanceof FencedError)) throw error;
+      this.note(`partition ${part}, epoch ${owner.partition.epoch} ends:`, error.message);
+      this.remove(part, owner);
     }
   }
 
@@ -348,6 +380,7 @@ export class CrawlWorld {
 
   private async takeOver(part: number): Promise<Owner[]> {
     const epoch = await this.store.mintEpoch(part);
+    this.note(`partition ${part}, epoch ${epoch} begins`);
     const deps = {
       store: this.store,
       bus: this.bus,
@@ -372,19 +405,31 @@ export class CrawlWorld {
     const roll = this.random.next();
     if (roll < 0.4 || this.gentle) return this.deposeOwner();
     if (roll < 0.75) return this.killFetcher();
-    if (roll < 0.8) return this.bus.wipe();
-    this.clock.advance(this.random.int(1_000, 30_000));
+    if (roll < 0.8) {
+      this.note('the bus loses all it holds');
+      return this.bus.wipe();
+    }
+    this.leap(this.random.int(1_000, 30_000));
+  }
+
+  /** Not so far that a fetcher would sit over one request for longer than it may last. */
+  private leap(ms: number): void {
+    const silentMs = this.lanes.map(({ stirredAt }) => this.clock.now() - stirredAt);
+    this.clock.advance(Math.min(ms, Math.max(0, REQUEST_MS - Math.max(0, ...silentMs))));
+    this.note('time has leapt');
   }
 
   /** A second owner appears while the first still believes in itself. */
   private async deposeOwner(): Promise<void> {
     const part = this.random.pick(this.parts());
+    this.note(`partition ${part} gets a second owner`);
     for (const owner of this.owners.get(part) ?? []) owner.zombieSteps ??= this.random.int(1, 20);
     await this.takeOver(part);
   }
 
   private killFetcher(): void {
     const victim = this.random.pick([...this.alive]);
+    this.note(`fetcher ${victim} dies`);
     this.alive.delete(victim);
     this.alive.add(`f${++this.fetchers}`);
     for (const lane of this.lanes.filter(({ fetcher }) => fetcher === victim)) {
@@ -471,7 +516,7 @@ export class CrawlWorld {
   }
 
   private specOf(job: SimJob): CrawlSpec {
-    const scrape = plainScrape({ formats: [{ type: 'markdown' }], timeoutMs: 30_000, onlyMainContent: true });
+    const scrape = plainScrape({ formats: [{ type: 'markdown' }], timeoutMs: REQUEST_MS, onlyMainContent: true });
     const changeTracking = { tag: null, diff: false, diffShape: 'string', json: null } as const;
     return {
       url: this.site.base,
@@ -572,6 +617,7 @@ export class CrawlWorld {
     const claim = { gen: lane.slot.gen, lane: lane.lane, fetcher };
     const holderAlive = stored !== null && this.alive.has(stored.fetcher);
     const decision = decideSlotClaim(stored, claim, holderAlive, this.mutation.slotOrder ?? compareSlotPairs);
+    this.note(`lane ${lane.lane} of ${lane.job} on ${slotKey}: ${decision}`, claim, stored);
     this.checkSlot(slotKey, claim, decision);
     if (decision === 'duplicate') return;
     const run = `run-${++this.runs}`;
@@ -597,6 +643,7 @@ export class CrawlWorld {
       forBrowser: [],
       fetching: null,
       startedAt: this.clock.now(),
+      stirredAt: this.clock.now(),
       slotKey,
     });
     this.checkTeam();
@@ -629,6 +676,7 @@ export class CrawlWorld {
       if (this.clock.now() < lane.fetching.until) return this.clock.advance(this.random.int(0, 50));
       const { item, from } = lane.fetching;
       lane.fetching = null;
+      lane.stirredAt = this.clock.now();
       lane.done.push(this.result(lane.lane, item, this.clock.now() - from));
       if (this.random.chance(0.4)) this.flush(lane);
       return;
@@ -639,8 +687,10 @@ export class CrawlWorld {
       return this.endLane(lane, item, news);
     if (needsBrowser(item) && item.browser !== true) return void lane.forBrowser.push(item.item);
     const ms = this.random.int(5, 800);
+    lane.stirredAt = this.clock.now();
     lane.fetching = { item, until: this.clock.now() + ms, from: this.clock.now() };
     const id = `${lane.lane.job} ${item.url} ${item.item}`;
+    this.note(`lane ${lane.lane.lane} of ${lane.lane.job} asks for ${item.url}`, item);
     this.fetches.set(id, (this.fetches.get(id) ?? 0) + 1);
     this.checkHost(lane.lane.host);
   }
@@ -805,7 +855,8 @@ export class CrawlWorld {
     const outcomes = [...this.store.job(job.jobNo).outcomes.values()];
     const hidden = outcomes.filter(({ parent }) => parent === FROM_HISTORY);
     if (job.tracks !== true && hidden.length > 0) fail('I12', `${hidden[0]!.url} came from histories`);
-    const named = expectedPages(this.site, this.lostPages(job)).discovered;
+    // Whatever anybody may have seen: links of a page that failed are known when a redirect led to it before.
+    const named = expectedPages(this.site).discovered;
     const first = Math.min(...hidden.map(({ item }) => item));
     for (const { url, parent, item } of outcomes) {
       if (parent === FROM_HISTORY && this.gentle && named.has(url))

@@ -72,8 +72,9 @@ export class ExtractWorld extends CrawlWorld {
   constructor(
     seed: number,
     private readonly extractMutation: ExtractMutation = {},
+    trace: ((line: string) => void) | null = null,
   ) {
-    super(seed, extractMutation);
+    super(seed, extractMutation, trace);
     this.errorChance = this.random.pick([0, 0.1]);
     this.deathChance = this.gentle ? 0 : this.random.pick([0, 0.05]);
     this.extracts.push(this.makeExtract(0));

@@ -1,7 +1,10 @@
 /** As many threads as there are cores, which share the seeds among them. */
 import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
+import path from 'node:path';
 import { Worker } from 'node:worker_threads';
+import type { SeedRange } from './seeds.js';
 import type { SeedFailure, SeedSpan, WorldKind } from './simulation.worker.js';
 
 const MAX_THREADS = 4;
@@ -17,26 +20,48 @@ export class SimulationThreads {
     this.threads = Array.from({ length: count }, () => new Worker(program, { workerData: world }));
   }
 
-  /** Failures of the seeds from 1 to `seeds`, lowest seed first; no further spans are begun after `maxFailures`. */
-  async failures(mutant: string | null, seeds: number, maxFailures: number): Promise<SeedFailure[]> {
+  /** Failures of these seeds, lowest seed first; no further spans are begun after `maxFailures`. */
+  async failures(mutant: string | null, seeds: SeedRange, maxFailures: number): Promise<SeedFailure[]> {
     const found: SeedFailure[] = [];
-    let next = 1;
+    let next = seeds.first;
     const drain = async (thread: Worker): Promise<void> => {
-      while (next <= seeds && found.length < maxFailures) {
+      while (next <= seeds.last && found.length < maxFailures) {
         const first = next;
         next += SPAN;
-        const span: SeedSpan = { mutant, first, last: Math.min(seeds, first + SPAN - 1), maxFailures };
-        thread.postMessage(span);
-        // Rejects when the thread fails.
-        const [failures] = (await once(thread, 'message')) as [SeedFailure[]];
-        found.push(...failures);
+        const last = Math.min(seeds.last, first + SPAN - 1);
+        found.push(...(await runSpan(thread, { mutant, first, last, maxFailures, traceFile: null })));
       }
     };
     await Promise.all(this.threads.map(drain));
     return found.sort((a, b) => a.seed - b.seed).slice(0, maxFailures);
   }
 
+  /** Runs one seed and hands its events to `print`, also those before an error that is no verdict. */
+  async trace(seed: number, print: (text: string) => void): Promise<SeedFailure[]> {
+    const folder = mkdtempSync(path.join(os.tmpdir(), 'troupe-trace-'));
+    const traceFile = path.join(folder, 'events');
+    writeFileSync(traceFile, '');
+    try {
+      return await runSpan(this.threads[0]!, { mutant: null, first: seed, last: seed, maxFailures: 1, traceFile });
+    } finally {
+      print(readFileSync(traceFile, 'utf8'));
+      rmSync(folder, { recursive: true });
+    }
+  }
+
   async stop(): Promise<void> {
     await Promise.all(this.threads.map((thread) => thread.terminate()));
   }
+}
+
+async function runSpan(thread: Worker, span: SeedSpan): Promise<SeedFailure[]> {
+  thread.postMessage(span);
+  // Rejects when the thread fails.
+  const [failures] = (await once(thread, 'message')) as [SeedFailure[]];
+  return failures;
+}
+
+/** As specs print them. */
+export function tell(failures: readonly SeedFailure[]): string[] {
+  return failures.map(({ seed, message }) => `seed ${seed}: ${message}`);
 }

@@ -2,6 +2,7 @@
  * Runs the worlds of a span of seeds in a thread of its own. Jest's sandbox makes every access to a global slow, which costs
  * a simulation three fifths of its time; and threads use all cores.
  */
+import { appendFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { InvariantError } from '@troupe/actors';
 import { CrawlWorld } from './crawl-world.js';
@@ -18,6 +19,8 @@ export interface SeedSpan {
   last: number;
   /** The span ends early with so many failures. */
   maxFailures: number;
+  /** File that gets every event, a line each; null: none does. */
+  traceFile: string | null;
 }
 
 export interface SeedFailure {
@@ -29,8 +32,10 @@ interface World {
   run(): Promise<void>;
 }
 
+type Trace = (line: string) => void;
+
 /** Makes the world of a seed, with one error planted or none. */
-type Maker = (seed: number, mutant: string | null) => World;
+type Maker = (seed: number, mutant: string | null, trace: Trace | null) => World;
 
 function planted<M>(mutants: Record<string, M>, name: string | null): M | undefined {
   if (name !== null && mutants[name] === undefined) throw new Error(`no planted error is called ${name}`);
@@ -38,15 +43,15 @@ function planted<M>(mutants: Record<string, M>, name: string | null): M | undefi
 }
 
 const MAKERS: Record<WorldKind, Maker> = {
-  crawl: (seed, mutant) => new CrawlWorld(seed, planted(CRAWL_MUTANTS, mutant)),
-  trouble: (seed) => new TroubleWorld(seed),
-  extract: (seed, mutant) => new ExtractWorld(seed, planted(EXTRACT_MUTANTS, mutant)),
+  crawl: (seed, mutant, trace) => new CrawlWorld(seed, planted(CRAWL_MUTANTS, mutant), trace),
+  trouble: (seed, _mutant, trace) => new TroubleWorld(seed, trace),
+  extract: (seed, mutant, trace) => new ExtractWorld(seed, planted(EXTRACT_MUTANTS, mutant), trace),
 };
 
 const makeWorld = MAKERS[workerData as WorldKind];
 
-async function failureOf(seed: number, mutant: string | null): Promise<string | null> {
-  const world = makeWorld(seed, mutant);
+async function failureOf(seed: number, mutant: string | null, trace: Trace | null): Promise<string | null> {
+  const world = makeWorld(seed, mutant, trace);
   try {
     await world.run();
     return null;
@@ -56,10 +61,11 @@ async function failureOf(seed: number, mutant: string | null): Promise<string | 
   }
 }
 
-async function runSpan({ mutant, first, last, maxFailures }: SeedSpan): Promise<SeedFailure[]> {
+async function runSpan({ mutant, first, last, maxFailures, traceFile }: SeedSpan): Promise<SeedFailure[]> {
   const failures: SeedFailure[] = [];
+  const trace = traceFile === null ? null : (line: string) => appendFileSync(traceFile, `${line}\n`);
   for (let seed = first; seed <= last && failures.length < maxFailures; seed++) {
-    const message = await failureOf(seed, mutant);
+    const message = await failureOf(seed, mutant, trace);
     if (message !== null) failures.push({ seed, message });
   }
   return failures;

@@ -5,7 +5,7 @@
 import { InvariantError } from '@troupe/actors';
 import { actorKey, type HostFeedback, type Kick, type Lane, type LaneItem, type PageResult } from '@troupe/contracts';
 import { domainActor } from '../../apps/scheduler/src/domain/domain.actor.js';
-import { CrawlWorld, type Mutation } from './crawl-world.js';
+import { CrawlWorld } from './crawl-world.js';
 
 export class TroubleWorld extends CrawlWorld {
   private readonly outage: { from: number; to: number };
@@ -13,8 +13,8 @@ export class TroubleWorld extends CrawlWorld {
   /** What its actor has found: the worlds are to have seen all of it. */
   readonly states = new Set<string>();
 
-  constructor(seed: number, mutation: Mutation = {}) {
-    super(seed, mutation);
+  constructor(seed: number, trace: ((line: string) => void) | null = null) {
+    super(seed, {}, trace);
     const from = this.random.int(0, 40_000);
     const isForGood = this.random.chance(0.2);
     this.outage = { from, to: isForGood ? Infinity : from + this.random.int(5_000, 90_000) };

@@ -21,6 +21,11 @@ class QuickClock extends SimClock implements Clock {
 class Leases {
   readonly holders = new Map<number, string>();
   readonly members = new Set<string>();
+  /** As `<replica> <partition>`, also what the replica no longer held. */
+  readonly released: string[] = [];
+  /** How many renewals of a partition get no answer yet. */
+  readonly unanswered = new Map<number, number>();
+  readonly renewals = new Map<number, number>();
 
   board(id: string): LeaseBoard {
     const { holders, members } = this;
@@ -29,8 +34,17 @@ class Leases {
       liveMembers: () => [...members],
       free: () => Array.from({ length: PARTITIONS }, (_, part) => part).filter((part) => !holders.has(part)),
       acquire: async (part) => !holders.has(part) && !!holders.set(part, id),
-      renew: async (part) => holders.get(part) === id,
-      release: async (part) => void (holders.get(part) === id && holders.delete(part)),
+      renew: async (part) => {
+        this.renewals.set(part, (this.renewals.get(part) ?? 0) + 1);
+        const unanswered = this.unanswered.get(part) ?? 0;
+        this.unanswered.set(part, Math.max(0, unanswered - 1));
+        if (unanswered > 0) throw new Error('no answer');
+        return holders.get(part) === id;
+      },
+      release: async (part) => {
+        this.released.push(`${id} ${part}`);
+        if (holders.get(part) === id) holders.delete(part);
+      },
       stop: async () => void members.delete(id),
     };
   }
@@ -44,6 +58,9 @@ const leases = new Leases();
 const running: ActorRuntime[] = [];
 const fenced = new Set<string>();
 const closed = new Set<string>();
+/** Says whether the store fails that a partition needs for what it takes. */
+let storeFails: (part: number) => boolean = () => false;
+let onClose: () => void = () => {};
 let cannotOpen: number | null = null;
 /** Waits for the owner of its actor. */
 const mail: Envelope[] = [];
@@ -54,16 +71,23 @@ function mailboxOf(id: string, part: number): Mailbox {
     take: async () => {
       await pause(5);
       if (fenced.has(`${id} ${part}`)) throw new FencedError('another owner');
+      if (storeFails(part)) throw new Error('the store does not answer');
       const at = mail.findIndex(({ to }) => partitionOf(to) === part);
       return at < 0 ? [] : [{ envelope: mail.splice(at, 1)[0]!, ack: () => {}, nack: () => {} }];
     },
     wake: () => {},
-    close: async () => void closed.add(`${id} ${part}`),
+    close: async () => {
+      onClose();
+      closed.add(`${id} ${part}`);
+    },
   };
 }
 
-async function startReplica(id: string, onTry: (order: Order) => void = () => {}): Promise<ActorRuntime> {
-  const clock = new QuickClock();
+async function startReplica(
+  id: string,
+  onTry: (order: Order) => void = () => {},
+  clock: Clock = new QuickClock(),
+): Promise<ActorRuntime> {
   const bus = {
     publishActor: async ({ to }: Mail) => void published.push(to),
     openMailbox: async (part: number) => {
@@ -95,8 +119,13 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((runtime) => runtime.stop()));
   expect(leases.members.size).toBe(0);
   leases.holders.clear();
+  leases.released.length = 0;
+  leases.unanswered.clear();
+  leases.renewals.clear();
   fenced.clear();
   closed.clear();
+  storeFails = () => false;
+  onClose = () => {};
   cannotOpen = null;
   mail.length = 0;
   published.length = 0;
@@ -164,15 +193,68 @@ describe('a partition', () => {
     expect(closed.has('one 5')).toBe(true);
     expect(leases.holders.get(5)).toBe('one');
     await pause(50);
+    expect(leases.released).toEqual([]);
     expect(runtime.partitions).toHaveLength(PARTITIONS - 1);
   });
 
-  it('whose lease is lost is let go', async () => {
+  it('whose lease is lost is let go, and a lease that is another one’s is not given back', async () => {
     const runtime = await startReplica('one');
     await until(() => runtime.partitions.length === PARTITIONS);
     leases.holders.set(7, 'somebody else');
     await until(() => !runtime.partitions.includes(7));
+    expect(closed.has('one 7')).toBe(true);
+    await pause(50);
+    expect(leases.released).toEqual([]);
     expect(leases.holders.get(7)).toBe('somebody else');
+  });
+
+  it('whose lease cannot be renewed for two seconds is let go and given back', async () => {
+    const runtime = await startReplica('one');
+    await until(() => runtime.partitions.length === PARTITIONS);
+    leases.unanswered.set(7, 3);
+    await until(() => leases.released.length > 0);
+    expect([leases.released, [...closed]]).toEqual([['one 7'], ['one 7']]);
+    await until(() => runtime.partitions.length === PARTITIONS);
+  });
+
+  it('whose lease could not be renewed once is kept', async () => {
+    const runtime = await startReplica('one');
+    await until(() => runtime.partitions.length === PARTITIONS);
+    leases.unanswered.set(7, 1);
+    leases.renewals.clear();
+    await until(() => leases.renewals.get(7)! >= 5);
+    expect([...closed]).toEqual([]);
+    expect(runtime.partitions).toContain(7);
+  });
+
+  it('whose store fails for ten seconds is let go and given back, not sooner', async () => {
+    const clock = new QuickClock();
+    const runtime = await startReplica('one', undefined, clock);
+    await until(() => runtime.partitions.length === PARTITIONS);
+    let failsSince: number | null = null;
+    let closedAtMs: number | null = null;
+    onClose = () => void (closedAtMs ??= clock.now());
+    storeFails = (part) => {
+      if (part !== 7 || closedAtMs !== null) return false;
+      failsSince ??= clock.now();
+      return true;
+    };
+    await until(() => leases.released.length > 0);
+    expect([leases.released, [...closed]]).toEqual([['one 7'], ['one 7']]);
+    expect(closedAtMs! - failsSince!).toBeGreaterThan(10_000);
+    expect(closedAtMs! - failsSince!).toBeLessThan(30_000);
+    await until(() => runtime.partitions.length === PARTITIONS);
+  });
+
+  it('whose store fails now and then is kept', async () => {
+    const clock = new QuickClock();
+    const runtime = await startReplica('one', undefined, clock);
+    await until(() => runtime.partitions.length === PARTITIONS);
+    let tries = 0;
+    storeFails = (part) => part === 7 && ++tries % 2 === 1;
+    const fromMs = clock.now();
+    await until(() => clock.now() - fromMs > 40_000 && tries > 10);
+    expect([...closed]).toEqual([]);
   });
 
   it('that cannot be opened is given back, and tried again', async () => {

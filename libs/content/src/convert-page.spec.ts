@@ -286,6 +286,14 @@ describe('outlinks', () => {
     expect(convert(html, { ...discover(), robotsTag }).outlinks).toHaveLength(count);
   });
 
+  it('are one hop further from the seed than their page', () => {
+    const scope = { ...SCOPE, maxDepth: 2 };
+    const found = (depth: number) => convert('<a href=/a>a</a>', discover({ scope, depth }));
+    expect(found(1).outlinks).toHaveLength(1);
+    expect(found(2).outlinks).toEqual([]);
+    expect(found(2).excluded.byRule).toEqual({ depth: 1 });
+  });
+
   it('are cut down by ignoreQueryParameters before they are compared', () => {
     const scope = { ...SCOPE, ignoreQueryParameters: true };
     const { outlinks } = convert('<a href="/a?x=1">1</a><a href="/a?x=2">2</a>', discover({ scope }));
@@ -429,6 +437,15 @@ describe('other content', () => {
     expect(codeOf(() => convert(body, { contentType }))).toBe('SCRAPE_UNSUPPORTED_FILE_ERROR');
   });
 
+  it('of a type of XML is a page when it is HTML, else one fenced block', () => {
+    const page = '<?xml version="1.0"?>\n<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "x"><body><h1>a</h1>';
+    for (const type of ['application/xml', 'text/xml; charset=utf-8', 'application/rdf+xml']) {
+      expect(markdown(page, type)).toBe('# a');
+      expect(markdown('<html xmlns="http://www.w3.org/1999/xhtml"><h1>a</h1></html>', type)).toBe('# a');
+      expect(markdown('<feed><headline>a</headline></feed>', type)).toContain('```xml');
+    }
+  });
+
   it('without a type is recognised by its first bytes', () => {
     expect(markdown('<!DOCTYPE html><h1>a</h1>', null)).toBe('# a');
     expect(markdown('{"a":1}', 'application/octet-stream')).toContain('```json');
@@ -443,6 +460,14 @@ describe('the charset', () => {
 
   it.each([
     ['BOM before header', Buffer.from('\ufeff<p>ä</p>'), 'text/html; charset=iso-8859-1', 'ä'],
+    [
+      'UTF-16 by BOM, high bytes first',
+      Buffer.concat([Buffer.from([0xfe, 0xff]), Buffer.from('<p>ä</p>', 'utf16le').swap16()]),
+      'text/html',
+      'ä',
+    ],
+    ['a label of UTF-16 that can be read as ASCII', Buffer.from('<meta charset=utf-16><p>ä</p>'), 'text/html', 'ä'],
+    ['UTF-16LE likewise', Buffer.from('<meta charset="UTF-16LE"><p>ä</p>'), 'text/html', 'ä'],
     ['UTF-16 by BOM', Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('<p>ä</p>', 'utf16le')]), 'text/html', 'ä'],
     ['header before meta', latin('<meta charset=utf-8><p>\xe4</p>'), 'text/html; charset="ISO-8859-1"', 'ä'],
     [

@@ -55,6 +55,19 @@ describe('a claim at its edges', () => {
     expect(takeToken(claim, 0)).toEqual({ i: 0, gen: 9 });
   });
 
+  it('remembers the highest generation that it handed back, also when an older one ends after it', () => {
+    const claim = claimOf(A);
+    const newer: Token = { i: A.i, gen: 9 };
+    const running = takeToken(claim, 0)!;
+    applyGrant(claim, grant(2, [newer]), 0);
+    setWant(claim, 0);
+    expect(demandFor(claim).held).toEqual([A]);
+    expect(returnToken(claim, running, 10, 0)).toBe(true);
+    applyGrant(claim, grant(3, [newer]), 0);
+    expect(takeToken(claim, 0)).toBeNull();
+    expect(demandFor(claim).held).toEqual([]);
+  });
+
   it('counts lane time for tokens it no longer holds, and never less than before', () => {
     const claim = claimOf(A);
     expect(returnToken(claim, { i: 5, gen: 5 }, 70, 0)).toBe(false);

@@ -10,7 +10,16 @@ import {
   takeToken,
   type Claim,
 } from './claim.js';
-import { applyDemand, createPool, expireClaimants, grantFor, isPoolIdle, rebalance, type PoolContext } from './pool.js';
+import {
+  applyDemand,
+  createPool,
+  expireClaimants,
+  grantFor,
+  isPoolIdle,
+  rebalance,
+  resizePool,
+  type PoolContext,
+} from './pool.js';
 import type { Pool } from './pool-state.js';
 
 interface Job {
@@ -194,6 +203,61 @@ describe('a pool that is asked', () => {
     expect(rebalance(pool, ctx(0))).toEqual([]);
   });
 
+  it.each([
+    ['two teams', {}],
+    ['one team', { team: 'both' }],
+  ])('revokes nothing that would only turn the difference of one round: %s', (_name, team) => {
+    const pool = createPool(3);
+    applyDemand(pool, demand('a', { want: 9, ...team }), ctx(0));
+    rebalance(pool, ctx(0));
+    applyDemand(pool, demand('b', { want: 9, ...team }), ctx(0));
+    rebalance(pool, ctx(0));
+    expect(grantFor(pool, 'a').tokens).toHaveLength(3);
+    expect(grantFor(pool, 'a').revoke).toHaveLength(1);
+  });
+
+  describe('charges lane time', () => {
+    const creditsOf = (pool: Pool, claimant: string): number[] => [
+      pool.claimants[claimant]!.creditMs,
+      pool.teams[`team-of-${claimant}`]!.creditMs,
+    ];
+    /** `a` and `b` have a token each since 0, and `b` waits for a second one. */
+    function contendedPool(): Pool {
+      const pool = createPool(2);
+      applyDemand(pool, demand('a', { want: 1 }), ctx(0));
+      applyDemand(pool, demand('b', { want: 2 }), ctx(0));
+      rebalance(pool, ctx(0));
+      expect([pool.contended, creditsOf(pool, 'b')]).toEqual([true, [1_000, 1_000]]);
+      return pool;
+    }
+    const report = (pool: Pool, claimant: 'a' | 'b', ranMs: number, now: number): void => {
+      const rest = { v: 2, want: claimant === 'a' ? 1 : 2, seenV: grantFor(pool, claimant).v, ranMs };
+      expect(applyDemand(pool, demand(claimant, rest), ctx(now))).toBe(true);
+    };
+
+    it('for as long as the tokens have been out at most, whatever is reported', () => {
+      const pool = contendedPool();
+      report(pool, 'b', 3_600_000, 5_000);
+      expect(creditsOf(pool, 'b')).toEqual([1_000 - 5_000, 1_000 - 5_000]);
+    });
+
+    it('for half a minute of debt at most', () => {
+      const pool = contendedPool();
+      report(pool, 'b', 50_000, 50_000);
+      expect(creditsOf(pool, 'b')).toEqual([-30_000, -30_000]);
+    });
+
+    it('and saves up no credit for those that wait for nothing while others earn their debts', () => {
+      const pool = contendedPool();
+      report(pool, 'a', 0, 50_000);
+      rebalance(pool, ctx(50_000));
+      report(pool, 'b', 50_000, 50_000);
+      rebalance(pool, ctx(50_000));
+      // `b` had to earn thirty seconds; `a`, whose new token counts for one quantum, keeps one beyond that.
+      expect(pool.teams['team-of-a']!.creditMs).toBe(2_000);
+    });
+  });
+
   it('ignores a Demand that is not newer than the last', () => {
     const pool = createPool(4);
     expect(applyDemand(pool, demand('a', { v: 5 }), ctx(0))).toBe(true);
@@ -234,6 +298,17 @@ describe('a pool that is asked', () => {
     expect(expireClaimants(pool, 9_000_000, 90_000)).toEqual([]);
     expect(expireClaimants(pool, 5, 90_000)).toEqual([]);
     expect(expireClaimants(pool, 40_005, 90_000)).toEqual(['a']);
+  });
+
+  it('is not idle while somebody wants what cannot be had', () => {
+    const pool = createPool(1);
+    resizePool(pool, 0);
+    applyDemand(pool, demand('a'), ctx(0));
+    rebalance(pool, ctx(0));
+    expect(pool.tokens).toEqual([]);
+    expect(isPoolIdle(pool)).toBe(false);
+    applyDemand(pool, demand('a', { v: 2, want: 0 }), ctx(0));
+    expect(isPoolIdle(pool)).toBe(true);
   });
 
   it('is idle when nobody holds or wants anything', () => {

@@ -232,6 +232,23 @@ describe('the text of robots.txt', () => {
     expect(parseRobots(`User-agent: *\nCrawl-delay: ${value}`).crawlDelayMs('x')).toBe(ms);
   });
 
+  it.each([[['2', '5']], [['5', '2']], [['5', '0', 'x']]])(
+    'of several groups of one agent takes the longest crawl-delay: %j',
+    (delays) => {
+      const group = (agent: string, delay: string): string => `User-agent: ${agent}\nCrawl-delay: ${delay}\n\n`;
+      const robots = parseRobots(`${group('other', '9')}${delays.map((delay) => group('troupe', delay)).join('')}`);
+      expect(robots.crawlDelayMs('troupe')).toBe(5000);
+    },
+  );
+
+  it('of one group takes the last crawl-delay that is a number', () => {
+    const delayOf = (...values: string[]): number | null =>
+      parseRobots(`User-agent: *\n${values.map((value) => `Crawl-delay: ${value}\n`).join('')}`).crawlDelayMs('x');
+    expect(delayOf('5', 'soon')).toBe(5000);
+    expect(delayOf('5', '2')).toBe(2000);
+    expect(delayOf('5', '0')).toBe(0);
+  });
+
   it("takes an agent's own crawl-delay, and everybody's only for agents without a group", () => {
     const robots = parseRobots('User-agent: *\nCrawl-delay: 5\n\nUser-agent: troupe\nDisallow: /a');
     expect(robots.crawlDelayMs('troupe')).toBeNull();

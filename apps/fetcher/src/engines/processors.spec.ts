@@ -46,14 +46,19 @@ describe('processors', () => {
   it('are busy when the control group has used what it may, however idle the machine is', async () => {
     write('cpu.max', '10000 100000\n');
     write('cpu.stat', 'usage_usec 5000000\nuser_usec 4000000\n');
+    const beforeMs = performance.now();
     const read = loadReader(groups);
     const startedMs = performance.now();
     await pause(300);
-    const ms = performance.now() - startedMs;
-    // Two tenths of a processor, twice what is allowed.
-    write('cpu.stat', `usage_usec ${5_000_000 + Math.round(ms * 200)}\nuser_usec 4000000\n`);
+    // One processor, ten times what is allowed.
+    const usedUs = Math.round((performance.now() - startedMs) * 1000);
+    write('cpu.stat', `usage_usec ${5_000_000 + usedUs}\nuser_usec 4000000\n`);
+    const leastMs = performance.now() - startedMs;
     const load = read();
-    expect(load).toBeGreaterThan(1.8);
-    expect(load).toBeLessThan(2.1);
+    const mostMs = performance.now() - beforeMs;
+    // The reader looked at its clock somewhere between: however late this process was, the load lies between the two.
+    const loadOver = (ms: number): number => usedUs / 1000 / ms / 0.1;
+    expect(load).toBeGreaterThanOrEqual(loadOver(mostMs));
+    expect(load).toBeLessThanOrEqual(loadOver(leastMs));
   });
 });

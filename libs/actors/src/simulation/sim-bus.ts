@@ -29,6 +29,8 @@ interface Stored {
   acked: boolean;
 }
 
+export type Fate = 'sent' | 'sent twice' | 'lost' | 'delivered';
+
 export interface WorkItem {
   id: string;
   msg: WorkMessage;
@@ -47,6 +49,8 @@ export class SimBus implements Bus {
   troubles: BusTroubles = { loss: 0, duplication: 0, reordering: 0, lateness: 0 };
   /** Sees core messages (progress, grants of gateways). */
   onNotify: (subject: string, msg: unknown) => void = () => {};
+  /** Sees what becomes of messages; for traces. */
+  onFate: (fate: Fate, message: Envelope | WorkItem) => void = () => {};
 
   constructor(
     private readonly random: Random,
@@ -55,7 +59,10 @@ export class SimBus implements Bus {
 
   publishActor(envelope: Envelope): Promise<void> {
     this.faults.beforePublish();
-    if (this.random.chance(this.troubles.loss)) return Promise.resolve();
+    if (this.random.chance(this.troubles.loss)) {
+      this.onFate('lost', envelope);
+      return Promise.resolve();
+    }
     const stream = this.stream(partitionOf(envelope.to));
     const copies = this.random.chance(this.troubles.duplication) ? 2 : 1;
     for (let i = 0; i < copies; i++) {
@@ -69,6 +76,7 @@ export class SimBus implements Bus {
         : stream.length;
       stream.splice(at, 0, stored);
     }
+    this.onFate(copies > 1 ? 'sent twice' : 'sent', envelope);
     return Promise.resolve();
   }
 
@@ -81,8 +89,12 @@ export class SimBus implements Bus {
     this.faults.beforePublish();
     if (this.publishedWork.has(id)) return Promise.resolve();
     this.publishedWork.add(id);
-    if (this.random.chance(this.troubles.loss)) return Promise.resolve();
+    if (this.random.chance(this.troubles.loss)) {
+      this.onFate('lost', { id, msg });
+      return Promise.resolve();
+    }
     const copies = this.random.chance(this.troubles.duplication) ? 2 : 1;
+    this.onFate(copies > 1 ? 'sent twice' : 'sent', { id, msg });
     for (let i = 0; i < copies; i++) this.work.push({ id, msg: JSON.parse(JSON.stringify(msg)) as WorkMessage });
     return Promise.resolve();
   }
@@ -105,6 +117,7 @@ export class SimBus implements Bus {
       this.random,
       this.clock,
       () => this.mailboxes.get(part) === mailbox,
+      (envelope) => this.onFate('delivered', envelope),
     );
     this.mailboxes.set(part, mailbox);
     return Promise.resolve(mailbox);
@@ -143,6 +156,7 @@ class SimMailbox implements Mailbox {
     private readonly random: Random,
     private readonly clock: Pick<Clock, 'wall'>,
     private readonly isCurrent: () => boolean,
+    private readonly onDelivery: (envelope: Envelope) => void,
   ) {}
 
   take(max: number): Promise<Delivery[]> {
@@ -167,6 +181,7 @@ class SimMailbox implements Mailbox {
 
   private deliver(stored: Stored): Delivery {
     this.taken.add(stored);
+    this.onDelivery(stored.envelope);
     return {
       envelope: JSON.parse(JSON.stringify(stored.envelope)) as Envelope,
       ack: () => {

@@ -95,6 +95,8 @@ export class SimStore implements ActorStore {
   /** What earlier scrapes have tracked; one team, one site and one tag. */
   readonly tracked: TrackedPage[] = [];
   faults: FaultPoints = NO_FAULTS;
+  /** Sees every turn that is committed; for traces. */
+  onCommit: (head: TurnHead, writes: TurnWrites) => void = () => {};
   commits = 0;
 
   constructor(
@@ -221,6 +223,7 @@ export class SimStore implements ActorStore {
     const writes = decide(answers);
     this.apply(head, answers, writes);
     this.commits += 1;
+    this.onCommit(head, writes);
     this.faults.afterCommit(head.part);
     await Promise.resolve();
   }

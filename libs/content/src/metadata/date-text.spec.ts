@@ -38,6 +38,13 @@ describe('a day in a text', () => {
     expect(dayIn('25/03/2024', 'en-US')).toBe('2024-03-25');
   });
 
+  it('with dots has its day first in every language, unless that is no month', () => {
+    for (const language of ['en-US', 'en-GB', 'de', null]) {
+      expect(dayIn('03.05.2024', language)).toBe('2024-05-03');
+      expect(dayIn('03.25.2024', language)).toBe('2024-03-25');
+    }
+  });
+
   it.each([
     'March 2024',
     '31.02.2024',
