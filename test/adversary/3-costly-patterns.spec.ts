@@ -17,7 +17,7 @@ let api: ApiClient;
 let server: Server;
 let origin: string;
 /** `performance.now()` of each page of the modest crawl. */
-let served: number[] = [];
+const served: number[] = [];
 
 beforeAll(async () => {
   server = createServer((request, response) => {

@@ -53,7 +53,7 @@ describe.each([2, 5])('a robots.txt whose connection is cut %i times, and that w
   it(
     'is obeyed from the first page on, also over the sudden death of the scheduler',
     () =>
-      withSite({ pages: PAGES, robots: (times) => (times < cuts ? 'reset' : RULES) }, async (site) => {
+      withSite({ pages: PAGES, robots: (times) => (times < cuts ? 'reset' : { text: RULES }) }, async (site) => {
         const id = await start(site);
         await until(() => site.pages().length >= 2, 'two pages');
         const pid = await cluster.signal('scheduler', 'SIGKILL');
@@ -79,7 +79,7 @@ describe('a robots.txt that answers 503 with a Retry-After', () => {
       withSite(
         {
           pages: PAGES,
-          robots: (times) => (times === 0 ? { status: 503, retryAfterS: 2 } : 'User-agent: *\nAllow: /'),
+          robots: (times) => (times === 0 ? { status: 503, retryAfterS: 2 } : { text: 'User-agent: *\nAllow: /' }),
         },
         async (site) => {
           const first = await start(site);

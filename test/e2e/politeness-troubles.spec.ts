@@ -170,7 +170,7 @@ describe('a host that is gone', () => {
         const rules = new Set(urls.map(({ rule }) => rule));
         const lateMs = performance.now() - goneAt;
         console.info(
-          `gone for good: ended ${Math.round(lateMs / 1000)} s after, ${status.data.length} documents, ${[...rules]}`,
+          `gone for good: ended ${Math.round(lateMs / 1000)} s after, ${status.data.length} documents, ${[...rules].join()}`,
         );
         expect(lateMs).toBeLessThan((GIVE_UP_MIN + 2) * 60_000);
         expect(status.status).toBe('completed');

@@ -23,7 +23,7 @@ export interface SiteRules {
   /** null: the page, as it should be. */
   react?(asked: Pick<Asked, 't' | 'path' | 'times'>): Reaction | null;
   /** null: a 404. */
-  robots?(times: number): Reaction | string | null;
+  robots?(times: number): Reaction | { text: string } | null;
   /** Time until the answer, of good pages. @default about 80 ms, and never the same */
   latencyMs?(path: string): number;
 }
@@ -87,8 +87,8 @@ export class TroubledSite {
     if (reaction === 'hang') return;
     if (reaction === 'reset') return void request.socket.destroy();
     if (reaction === null) return later(this.#latency(path), () => sendPage(response, path, this.#linksOf(path)));
-    if (typeof reaction === 'string')
-      return void response.writeHead(200, { 'content-type': 'text/plain' }).end(reaction);
+    if (typeof reaction === 'object' && 'text' in reaction)
+      return void response.writeHead(200, { 'content-type': 'text/plain' }).end(reaction.text);
     const { status, retryAfterS } = typeof reaction === 'number' ? { status: reaction, retryAfterS: null } : reaction;
     const headers = retryAfterS === null ? {} : { 'retry-after': String(retryAfterS) };
     later(ERROR_MS, () => response.writeHead(status, { 'content-type': 'text/plain', ...headers }).end('not now'));
@@ -115,10 +115,10 @@ export class TroubledSite {
   }
 }
 
-function statusOf(reaction: Reaction | string | null): number {
+function statusOf(reaction: Reaction | { text: string } | null): number {
   if (reaction === 'hang' || reaction === 'reset') return 0;
   if (typeof reaction === 'number') return reaction;
-  return typeof reaction === 'object' && reaction !== null ? reaction.status : 200;
+  return reaction !== null && 'status' in reaction ? reaction.status : 200;
 }
 
 function later(ms: number, work: () => void): void {

@@ -97,8 +97,8 @@ interface RunningLane {
   forBrowser: number[];
   fetching: { item: LaneItem; until: number; from: number } | null;
   startedAt: number;
-  /** When it last began or ended a request. */
-  stirredAt: number;
+  /** When its job last heard of it. */
+  spokeAt: number;
   slotKey: string;
 }
 
@@ -412,9 +412,9 @@ export class CrawlWorld {
     this.leap(this.random.int(1_000, 30_000));
   }
 
-  /** Not so far that a fetcher would sit over one request for longer than it may last. */
+  /** Not so far that a living fetcher would be silent for longer than a request may last. */
   private leap(ms: number): void {
-    const silentMs = this.lanes.map(({ stirredAt }) => this.clock.now() - stirredAt);
+    const silentMs = this.lanes.map(({ spokeAt }) => this.clock.now() - spokeAt);
     this.clock.advance(Math.min(ms, Math.max(0, REQUEST_MS - Math.max(0, ...silentMs))));
     this.note('time has leapt');
   }
@@ -643,7 +643,7 @@ export class CrawlWorld {
       forBrowser: [],
       fetching: null,
       startedAt: this.clock.now(),
-      stirredAt: this.clock.now(),
+      spokeAt: this.clock.now(),
       slotKey,
     });
     this.checkTeam();
@@ -676,7 +676,6 @@ export class CrawlWorld {
       if (this.clock.now() < lane.fetching.until) return this.clock.advance(this.random.int(0, 50));
       const { item, from } = lane.fetching;
       lane.fetching = null;
-      lane.stirredAt = this.clock.now();
       lane.done.push(this.result(lane.lane, item, this.clock.now() - from));
       if (this.random.chance(0.4)) this.flush(lane);
       return;
@@ -687,7 +686,6 @@ export class CrawlWorld {
       return this.endLane(lane, item, news);
     if (needsBrowser(item) && item.browser !== true) return void lane.forBrowser.push(item.item);
     const ms = this.random.int(5, 800);
-    lane.stirredAt = this.clock.now();
     lane.fetching = { item, until: this.clock.now() + ms, from: this.clock.now() };
     const id = `${lane.lane.job} ${item.url} ${item.item}`;
     this.note(`lane ${lane.lane.lane} of ${lane.lane.job} asks for ${item.url}`, item);
@@ -708,6 +706,7 @@ export class CrawlWorld {
 
   private flush(lane: RunningLane): void {
     const pages = lane.done.splice(0);
+    lane.spokeAt = this.clock.now();
     this.send(lane.lane.actor, { type: 'PagesDone', lane: lane.lane.lane, run: lane.run, pages });
   }
 

@@ -8,5 +8,6 @@ describeSimulation('extract', {
   title: 'extract jobs and their children under loss, repetition, crashes of schedulers, fetchers and extractors',
   seeds: SEEDS,
   mutants: Object.keys(EXTRACT_MUTANTS),
-  seedsWithError: SEEDS,
+  // The rarest error shows itself once in some hundred seeds; the search ends with the first.
+  seedsWithError: 5 * SEEDS,
 });

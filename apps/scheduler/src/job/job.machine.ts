@@ -44,8 +44,8 @@ import { Pools, poolOfTeam } from './pools.js';
 import { leaveOut } from './exclusion.js';
 import { HOST_DOWN, putBack, settle } from './settlement.js';
 import { noteHosts, noteTrouble } from './slow-hosts.js';
-import { MAX_STRIKES, nextTry, ROBOTS_UNREADABLE, untried, type Again } from './tries.js';
-import { TurnScratch, type Settled } from './turn-scratch.js';
+import { MAX_STRIKES, nextTry, ROBOTS_UNREADABLE, untried } from './tries.js';
+import { TurnScratch, type Again, type Settled } from './turn-scratch.js';
 import { hasUntoldPages, tellListener } from './webhook-notice.js';
 
 /** Decisive checks by name, so that the simulation can plant a wrong one and see that it is caught. */

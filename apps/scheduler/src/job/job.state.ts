@@ -21,7 +21,6 @@ import type { Claim } from '@troupe/politeness';
 import { createClaim } from '@troupe/politeness';
 import { FingerprintSet } from '@troupe/frontier';
 import { BrowserNeed } from './browser-need.js';
-import type { SlowHost } from './slow-hosts.js';
 import type { TurnScratch } from './turn-scratch.js';
 
 /**
@@ -40,6 +39,20 @@ export interface OpenSitemap {
   guessed: boolean;
   /** No room for more candidates: asked for again when the frontier has shrunk. */
   waiting: boolean;
+}
+
+/** A host is not treated as its settings allow. */
+export type SlowState = Exclude<HostState, 'open'>;
+
+/** What a job remembers of such a host. Times by the wall clock, ms. */
+export interface SlowHost {
+  /** null: as its settings allow, for the moment. */
+  state: SlowState | null;
+  since: number;
+  /** Spent in each state until `since`. */
+  ms: Partial<Record<SlowState, number>>;
+  /** The job's own newest trouble there, like `429 at https://…`; absent: it had none. */
+  trouble?: string;
 }
 
 export interface JobState {

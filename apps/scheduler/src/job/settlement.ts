@@ -4,8 +4,7 @@ import type { Effect } from '@troupe/actors';
 import { leaveOut } from './exclusion.js';
 import { setAside, unshiftReady } from './frontier-window.js';
 import { SEED_ITEM, type JobMemory, type JobState } from './job.state.js';
-import type { Again } from './tries.js';
-import type { Settled } from './turn-scratch.js';
+import type { Again, Settled } from './turn-scratch.js';
 import { isChild } from './webhook-notice.js';
 
 /** Of an item whose host was down too long. */

@@ -1,19 +1,6 @@
 /** Which hosts of a job are not treated as their settings allow, and for how long: what its status and its last warning say. */
 import { completeSpec, type HostState, type PageResult } from '@troupe/contracts';
-import type { JobMemory, JobState } from './job.state.js';
-
-type SlowState = Exclude<HostState, 'open'>;
-
-/** What a job remembers of such a host. Times by the wall clock, ms. */
-export interface SlowHost {
-  /** null: as its settings allow, for the moment. */
-  state: SlowState | null;
-  since: number;
-  /** Spent in each state until `since`. */
-  ms: Partial<Record<SlowState, number>>;
-  /** The job's own newest trouble there, like `429 at https://…`; absent: it had none. */
-  trouble?: string;
-}
+import type { JobMemory, JobState, SlowHost, SlowState } from './job.state.js';
 
 const MAX_SHOWN = 10;
 const MAX_REMEMBERED = 20;

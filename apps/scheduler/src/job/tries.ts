@@ -4,8 +4,9 @@
  * A failure counts (a strike, `attempt`) unless the host is known to be the reason: it is down, or its rate was just cut for
  * the 429s of which this is one. An outage costs its first pages one strike and loses none.
  */
-import type { FrontierRow, PageResult, WaitRule } from '@troupe/contracts';
+import type { FrontierRow, PageResult } from '@troupe/contracts';
 import type { HostView } from './job.state.js';
+import type { Again } from './turn-scratch.js';
 
 export const MAX_STRIKES = 3;
 /** Strikes or not: so the job ends, whatever its hosts do. */
@@ -23,16 +24,6 @@ const LONGEST_WAIT_MS = 15 * 60_000;
 const SHORTEST_WAIT_MS = 500;
 /** So long 429s are those of a cut that is under way. */
 const CUT_EXCUSES_MS = 60_000;
-
-/** The item goes back to the frontier. */
-export interface Again {
-  /** Strikes. */
-  attempt: number;
-  tries: number;
-  waitMs: number;
-  /** null: it does not wait. */
-  rule: WaitRule | null;
-}
 
 /** null: it ends with this result. */
 export function nextTry(page: PageResult, row: FrontierRow, view: Readonly<HostView>, now: number): Again | null {

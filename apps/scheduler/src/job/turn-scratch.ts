@@ -1,6 +1,23 @@
 /** What `plan` found out and `finish` needs: results that count, and what each candidate stands for. */
-import type { Again } from './tries.js';
-import type { Candidate, ExcludedLinks, FrontierRow, PageResult, SitemapChunk, PageJobStart } from '@troupe/contracts';
+import type {
+  Candidate,
+  ExcludedLinks,
+  FrontierRow,
+  PageJobStart,
+  PageResult,
+  SitemapChunk,
+  WaitRule,
+} from '@troupe/contracts';
+
+/** The item goes back to the frontier. */
+export interface Again {
+  /** Strikes. */
+  attempt: number;
+  tries: number;
+  waitMs: number;
+  /** null: it does not wait. */
+  rule: WaitRule | null;
+}
 
 export interface Settled {
   page: PageResult;
