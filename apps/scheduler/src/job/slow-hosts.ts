@@ -1,6 +1,6 @@
 /** Which hosts of a job are not treated as their settings allow, and for how long: what its status and its last warning say. */
 import { completeSpec, type HostState, type PageResult } from '@troupe/contracts';
-import type { JobMemory, JobState, SlowHost, SlowState } from './job.state.js';
+import type { JobMemory, JobState, SlowHost } from './job.state.js';
 
 const MAX_SHOWN = 10;
 const MAX_REMEMBERED = 20;
