@@ -35,7 +35,7 @@ const WORKERS = Math.max(1, Math.min(4, PLACES, Math.floor(CORES / 2)));
 const REST = 'units and adapters';
 
 /**
- * First match counts; lots start in this order, the longest first, as places become free. The first two read the time from
+ * First match counts; lots start in this order, the longest first, as places become free. The first three read the time from
  * page to page: nothing may run beside them. Some more need room, not silence.
  *
  * @type {Kind[]}
@@ -43,6 +43,7 @@ const REST = 'units and adapters';
 const KINDS = [
   { match: /\/test\/e2e\/politeness\./, places: PLACES },
   { match: /\/test\/e2e\/watch\./, places: PLACES },
+  { match: /\/test\/adversary\/3-/, places: PLACES },
   { match: /\/apps\/fetcher\/src\/engines\//, lot: 'browsers', places: Math.min(2, PLACES), workers: WORKERS },
   { match: /\/test\/ops\/(rolling|scaling)\./, places: Math.min(3, PLACES) },
   { match: /\/test\/chaos\//, places: 1 },

@@ -169,7 +169,16 @@ class Pair {
 
   mark(item: number, st: 0 | 1, attempt: number): RowOp {
     const { depth } = this.items.get(item)!;
-    return { op: 'frontier.mark', jobNo: this.jobNo, depth, item, st, attempt, browser: attempt > 1 };
+    return {
+      op: 'frontier.mark',
+      jobNo: this.jobNo,
+      depth,
+      item,
+      st,
+      attempt,
+      browser: attempt > 1,
+      tries: 2 * attempt,
+    };
   }
 }
 

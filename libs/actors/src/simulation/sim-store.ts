@@ -195,7 +195,7 @@ export class SimStore implements ActorStore {
     const tables = this.job(jobNo);
     const rows = [...tables.frontier.values()].map((row) => ({
       ...row,
-      waitMs: Math.max(0, (this.waits.get(`${jobNo} ${row.item}`) ?? 0) - this.clock.now()),
+      waitMs: Math.max(0, (this.waits.get(`${jobNo} ${row.item}`) ?? 0) - this.clock.now()) || null,
     }));
     return Promise.resolve({
       lanes: [...tables.lanes.values()].map((lane) => structuredCloneRow(lane)),
@@ -329,6 +329,7 @@ export class SimStore implements ActorStore {
           h: null,
           parent: null,
           attempt: 0,
+          tries: 0,
           st: 0,
           browser: false,
         });
@@ -353,7 +354,7 @@ export class SimStore implements ActorStore {
     const { jobNo, depth, item, host, url, h, parent } = candidate;
     const tables = this.job(jobNo);
     tables.seen.set(h, item);
-    tables.frontier.set(item, { depth, item, host, url, h, parent, attempt: 0, st: 0, browser: false });
+    tables.frontier.set(item, { depth, item, host, url, h, parent, attempt: 0, tries: 0, st: 0, browser: false });
   }
 
   private addOutbox(part: number, row: OutboxRow): void {
