@@ -23,7 +23,7 @@ export class HostSettingDto {
   crawlDelay?: 'obey' | number;
   @NumberField({ min: 1, max: MAX_GIVE_UP_MIN }) giveUpMin?: number;
   @BooleanField() hold?: boolean;
-  @TextField({ maxLength: 500 }) note?: string;
+  @TextField({ maxLength: 500, stored: true }) note?: string;
 }
 
 function delayIssues(value: unknown): Issue[] {
