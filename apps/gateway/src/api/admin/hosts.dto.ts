@@ -7,7 +7,8 @@ const MAX_CONN = 256;
 const MAX_GAP_MS = 3_600_000;
 const MAX_DELAY_S = 3_600;
 const MAX_GIVE_UP_MIN = 2_880;
-const HOST_NAME = /^[^\s/?#@*%]+$/;
+/** With a port; a longer one is no name of the DNS. */
+const HOST_NAME = /^[^\s/?#@*%]{1,259}$/;
 
 /** What an operator wants for a host, or for all below a suffix. What is absent is the installation's. */
 export class HostSettingDto {
