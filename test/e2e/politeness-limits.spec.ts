@@ -190,7 +190,6 @@ describe('one page a second, as an operator wants', () => {
         const least = shortestGap(site.pages());
         const seconds = (site.pages().at(-1)!.t - site.pages()[0]!.t) / 1000;
         console.info(`${site.pages().length} pages in ${seconds.toFixed(1)} s, no two within ${Math.round(least)} ms`);
-        console.info(JSON.stringify(site.log.map(({ t, path: asked, status }) => [Math.round(t - site.log[0]!.t), asked, status])), Math.round(restartedAt - site.log[0]!.t));
         expect(least).toBeGreaterThan(900);
         await cancel(id);
       } finally {
