@@ -11,24 +11,27 @@ const PAGES = 127;
 const QUICK_MS = 20_000;
 const TEST_MS = 120_000;
 
-/** Ten addresses of each kind of trouble, beside the pages that are crawled. */
+/** Kinds of trouble, each with addresses of its own beside the pages. */
 const TROUBLES: Record<string, Reaction> = { busy: 503, limited: 429, silent: 'hang', cut: 'reset' };
-const URLS_PER_KIND = 10;
+const URLS_PER_KIND = 3;
 
 const python = await findPythonSdk();
 
 let cluster: TestCluster;
 let site: TroubledSite;
 
-/** Single scrapes and a batch of addresses that are all in trouble. */
+/** As a suite of somebody's tests does it: addresses in trouble, one after the other, between pages that are well; then all at once. */
 async function makeTrouble(): Promise<void> {
   const api = new ApiClient(cluster.url, cluster.apiKey);
-  const urls = Object.keys(TROUBLES).flatMap((kind) =>
-    Array.from({ length: URLS_PER_KIND }, (_, n) => site.url(`/${kind}/${n}`)),
-  );
-  const scrapes = urls.filter((_, n) => n % 5 === 0).map((url) => api.post('/v2/scrape', { url, timeout: 3_000 }));
-  const { body } = await api.post('/v2/batch/scrape', { urls, timeout: 2_000 });
-  await Promise.all(scrapes);
+  const kinds = Object.keys(TROUBLES);
+  for (let n = 0; n < URLS_PER_KIND; n++) {
+    for (const kind of kinds) await api.post('/v2/scrape', { url: site.url(`/${kind}/${n}`), timeout: 3_000 });
+    const good = await api.post('/v2/scrape', { url: site.url(`/p/${n}`), timeout: 10_000 });
+    expect(good.status).toBe(200);
+  }
+  const bad = kinds.flatMap((kind) => Array.from({ length: URLS_PER_KIND }, (_, n) => site.url(`/${kind}/${n}`)));
+  const good = Array.from({ length: 30 }, (_, n) => site.url(`/p/${n}`));
+  const { body } = await api.post('/v2/batch/scrape', { urls: [...bad, ...good], timeout: 2_000 });
   await api.finished(`/v2/batch/scrape/${String(body.id)}`, TEST_MS);
 }
 

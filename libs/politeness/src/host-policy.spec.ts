@@ -342,13 +342,20 @@ describe('a host that is down', () => {
     expect(limits().state).toBe('down');
   });
 
-  it('is asked for a URL that failed when none was clean, and again when nothing is heard of a probe', () => {
+  it('is asked for its start page and for a URL that failed when none was clean, and again when nothing is heard of a probe', () => {
     fail();
     now += 2000;
-    expect(takeProbe(policy, now)).toEqual({ url: 'http://h/4' });
+    expect(takeProbe(policy, now)).toEqual({ url: null });
     expect(takeProbe(policy, now)).toBeNull();
     now += 60_000;
-    expect(takeProbe(policy, now)).not.toBeNull();
+    expect(takeProbe(policy, now)).toEqual({ url: null });
+    see({ probe: { clean: false } });
+    now += 4000;
+    expect(takeProbe(policy, now)).toEqual({ url: 'http://h/4' });
+    see({ probe: { clean: true }, okUrl: 'http://h/well' });
+    fail();
+    now += nextChangeMs(policy, now)!;
+    expect(takeProbe(policy, now)).toEqual({ url: 'http://h/well' });
   });
 
   it('is slowly asked again after a clean probe', () => {

@@ -232,13 +232,16 @@ export function releaseHost(policy: HostPolicy): void {
   policy.isNews = true;
 }
 
-/** Time for a request that finds out whether the host answers again; it counts as sent. */
+/**
+ * Time for a request that finds out whether the host answers again; it counts as sent. Where no URL was ever clean the start
+ * page (null) is asked for in turn with one that failed: a job may know nothing but broken addresses.
+ */
 export function takeProbe(policy: HostPolicy, now: number): { url: string | null } | null {
   const { down } = policy;
   if (down === null || policy.config.hold || now < down.probeAt) return null;
   down.probeAt = now + PROBE_PATIENCE_MS;
   down.restUntil = now + FIRST_PROBE_MS;
-  return { url: policy.cleanUrl ?? policy.troubledUrl };
+  return { url: policy.cleanUrl ?? (down.waits % 2 === 0 ? null : policy.troubledUrl) };
 }
 
 /** Ends a turn: what changes by time alone. True: the host's record is to be written. */

@@ -14,7 +14,7 @@ async function probe(answer: (request: EngineRequest) => Promise<Partial<EngineR
         return { release: () => void places-- };
       },
     },
-    reports: { probed: async (host, clean) => void told.push([host, clean]) },
+    reports: { probed: async (host, { clean }) => void told.push([host, clean]) },
   });
   await run.run({ type: 'Kick', task: 'probe', actor: 'domain/a.test', host: 'a.test', url: 'http://a.test/p' });
   expect(places).toBe(0);

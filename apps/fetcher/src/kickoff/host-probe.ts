@@ -31,7 +31,7 @@ export class HostProbe {
     } finally {
       place.release();
     }
-    await this.parts.reports.probed(host, isClean);
+    await this.parts.reports.probed(host, { clean: isClean, url });
   }
 
   async #answersClean(url: string, signal: AbortSignal): Promise<boolean> {

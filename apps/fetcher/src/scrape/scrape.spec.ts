@@ -76,7 +76,7 @@ describe('a single page', () => {
       reports: {
         clean: () => undefined,
         trouble: (_host, trouble) => troubles.push(trouble),
-        probed: async (_host, clean) => void probes.push(clean),
+        probed: async (_host, { clean }) => void probes.push(clean),
       },
       robots: { rulesFor: () => Promise.reject(new Error('robots were asked')) },
     });

@@ -78,7 +78,7 @@ export class SinglePages {
       await place.take();
     };
     const guard = this.#guardFor(host, request, patienceMs, onOwnHost);
-    const report = isProbe ? this.#probeReport(guard) : this.#reportOf(guard, request);
+    const report = isProbe ? this.#probeReport(guard, request) : this.#reportOf(guard, request);
     try {
       await guard.checkStart(request.url);
       const page = await this.parts.pages.fetch({
@@ -143,9 +143,10 @@ export class SinglePages {
     };
   }
 
-  #probeReport(guard: HopGuard): SingleReport {
+  #probeReport(guard: HopGuard, { url, spec }: SinglePageRequest): SingleReport {
     const { host } = guard;
-    const tell = (clean: boolean) => void this.parts.reports.probed(host, clean);
+    const shown = spec.zeroRetention ? null : url;
+    const tell = (clean: boolean) => void this.parts.reports.probed(host, { clean, url: shown });
     return {
       answered: ({ busy }) => tell(busy === null),
       failed: (error) => {

@@ -108,9 +108,15 @@ describe('reports of a host', () => {
 
   it('of a probe are told by themselves', async () => {
     trouble('a.test', 'x');
-    await reports.probed('a.test', true);
+    const url = 'http://a.test/p';
+    await reports.probed('a.test', { clean: true, url });
+    await reports.probed('a.test', { clean: false, url });
+    await reports.probed('a.test', { clean: true, url: null });
+    const blank = { type: 'HostFeedback', host: 'a.test', ok: 0, meanMs: 0, troubles: [] };
     expect(bodies()).toEqual([
-      { type: 'HostFeedback', host: 'a.test', ok: 0, meanMs: 0, troubles: [], probe: { clean: true } },
+      { ...blank, okUrl: url, probe: { clean: true } },
+      { ...blank, probe: { clean: false } },
+      { ...blank, probe: { clean: true } },
     ]);
   });
 });

@@ -93,9 +93,9 @@ export class HostReports {
     return this.#rows.trouble(host, { url, retryMs: trouble.retryMs });
   }
 
-  /** A probe of a host that was down has ended. */
-  async probed(host: string, clean: boolean): Promise<void> {
-    await this.#send({ ...blank(host), probe: { clean } });
+  /** A probe of a host that was down has ended. `url`: as of a clean answer. */
+  async probed(host: string, { clean, url }: { clean: boolean; url: string | null }): Promise<void> {
+    await this.#send({ ...blank(host), ...(clean && url !== null ? { okUrl: url } : {}), probe: { clean } });
   }
 
   /** Sends all that is pending. Lossy: the next report repeats nothing, the host's policy only learns later. */
