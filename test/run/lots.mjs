@@ -41,7 +41,7 @@ const REST = 'units and adapters';
  * @type {Kind[]}
  */
 const KINDS = [
-  { match: /\/test\/e2e\/politeness\./, places: PLACES },
+  { match: /\/test\/e2e\/politeness(-limits)?\./, places: PLACES },
   { match: /\/test\/e2e\/watch\./, places: PLACES },
   { match: /\/test\/adversary\/3-/, places: PLACES },
   { match: /\/apps\/fetcher\/src\/engines\//, lot: 'browsers', places: Math.min(2, PLACES), workers: WORKERS },
@@ -56,6 +56,7 @@ const KINDS = [
   { match: /\/test\/e2e\/bad-input\./, places: 1 },
   { match: /\/test\/e2e\/known-graph\./, places: 1 },
   { match: /\/test\/contract\/(?!operation|any-request)/, lot: 'contract', places: 1, shares: true },
+  { match: /\/test\/(clients\/troubles|e2e\/politeness-troubles)\./, places: Math.min(3, PLACES) },
   { match: /\/test\/(clients\/tools|e2e\/(sdk|real-pages))/, lot: 'clients', places: 1, shares: true },
   { match: /\/test\/e2e\/(no-fetcher|accounts)\./, places: 1 },
   { match: /\/test\/e2e\/(webhooks|browser)\./, places: Math.min(2, PLACES) },

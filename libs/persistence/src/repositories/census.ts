@@ -21,7 +21,7 @@ export interface SlowHost {
 export interface HostCount {
   /** Hosts that some job wants pages of. */
   active: number;
-  /** Of them: asked us to pause or to slow down. */
+  /** Of them: not treated as their settings allow, because of their answers or of an operator. */
   penalised: number;
   slowest: SlowHost[];
 }
@@ -47,12 +47,12 @@ const JOBS = `SELECT j.kind, count(*)::int AS running, coalesce(max(extract(epoc
   LEFT JOIN actor a ON a.key = j.kind || '/' || j.id
   WHERE j.status = 'scraping' GROUP BY j.kind`;
 
-const POLICY = `state -> 's' -> 'policy'`;
+const MEAN_MS = `(state -> 's' -> 'policy' -> 'conns' ->> 'meanMs')::float8`;
 const HOSTS = `SELECT count(*)::int AS active,
-    count(*) FILTER (WHERE (${POLICY} ->> 'backoffGapMs')::float8 > 0 OR (${POLICY} -> 'pause' ->> 'ms')::float8 > 0)::int AS penalised
+    count(*) FILTER (WHERE state -> 's' -> 'told' ->> 'state' <> 'open')::int AS penalised
   FROM actor WHERE kind = 'domain' AND NOT terminal`;
-const SLOWEST = `SELECT substr(key, 8) AS host, (${POLICY} ->> 'meanMs')::float8 / 1000 AS "meanS"
-  FROM actor WHERE kind = 'domain' AND NOT terminal AND ${POLICY} ->> 'meanMs' IS NOT NULL
+const SLOWEST = `SELECT substr(key, 8) AS host, ${MEAN_MS} / 1000 AS "meanS"
+  FROM actor WHERE kind = 'domain' AND NOT terminal AND ${MEAN_MS} IS NOT NULL
   ORDER BY 2 DESC LIMIT ${SLOWEST_HOSTS}`;
 /** A cursor over numbered events, and the numbers of those that are out or failed. */
 const OPEN_EVENTS = `SELECT (state -> 's' ->> 'known')::bigint + jsonb_array_length(state -> 's' -> 'ends') - (state -> 's' ->> 'next')::bigint + 1
