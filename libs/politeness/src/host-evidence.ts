@@ -101,6 +101,13 @@ export function cleanRate({ seconds, startedAt }: Evidence, now: number, windowM
   return (clean / Math.max(1000, spanMs)) * 1000;
 }
 
+/** Answers of any kind a second, as `cleanRate`. */
+export function answerRate({ seconds, startedAt }: Evidence, now: number): number {
+  const from = now - RATE_MS;
+  const all = seconds.reduce((sum, second) => sum + second.all * shareWithin(second.at, from), 0);
+  return (all / Math.max(1000, Math.min(RATE_MS, now - (startedAt ?? now)))) * 1000;
+}
+
 /** Of the last ten minutes, 0 when there was no clean answer. */
 export function bestCleanRate({ best }: Evidence): number {
   return best.reduce((most, { perS }) => Math.max(most, perS), 0);

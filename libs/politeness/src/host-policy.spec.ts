@@ -166,6 +166,37 @@ describe('a trouble of one URL', () => {
 });
 
 describe('a limit', () => {
+  it.each([
+    ['rateLimited', 100, 2],
+    ['rateLimited', 0, 2],
+    ['unavailable', 100, 3],
+  ] as const)(
+    '(%s) of a host that was hardly asked for anything (gap %i ms) only halves its rate',
+    (kind, gapMs, urls) => {
+      start({ gapMs, maxConn: 4 });
+      clean(1, 2);
+      now += 20_000;
+      clean(1, 1);
+      see({ troubles: some(kind, urls) });
+      expect(limits().state).toBe('slowed');
+      expect(policy.rate.perS).toBeGreaterThan(15);
+    },
+  );
+
+  it('that only URLs speak of which were refused before is none of the host', () => {
+    const always = some('rateLimited', 2);
+    clean(20, 10);
+    see({ ok: 20, troubles: always });
+    const { perS } = policy.rate;
+    for (let i = 0; i < 5; i++) {
+      clean(10, 5);
+      see({ ok: 10, troubles: always });
+      expect(policy.rate.perS).toBeGreaterThanOrEqual(perS!);
+    }
+    see({ ok: 10, troubles: [always[0]!, ...some('rateLimited', 1)] });
+    expect(policy.cut!.at).toBe(now);
+  });
+
   it('of two URLs cuts the rate to what was answered well', () => {
     clean(10, 20);
     expect(see({ troubles: some('rateLimited', 2) })).toBe(true);

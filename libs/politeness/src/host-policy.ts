@@ -16,6 +16,7 @@ import type {
 } from '@troupe/contracts';
 import { createConnections, learnDuration, type ConnectionChange, type HostConnections } from './host-connections.js';
 import {
+  answerRate,
   bestCleanRate,
   cleanRate,
   countClean,
@@ -131,6 +132,8 @@ const RATE_MS = 10_000;
 const LONGEST_RATE_MS = 120_000;
 /** An overload cuts to this part of the rate at least: what it shows is not a limit. */
 const OVERLOAD_CUT = 8;
+/** A host that gave this part of the answers it might have given was in use. */
+const IN_USE = 8;
 const TRIAL_ANSWERS = 12;
 const TRIAL_MS = 10_000;
 const TRIAL_GAIN = 0.5;
@@ -364,7 +367,9 @@ function judge(policy: HostPolicy, moment: Moment): void {
   if (cut !== null && now - cut.at < CUT_INTERVAL_MS) return;
   const since = cut?.n ?? 0;
   const limits = limitsSince(evidence, since, now);
-  if (speakers(limits) >= LIMITING_URLS) return cutForLimit(policy, limits, moment);
+  // Those that were refused before the last cut and are refused after it show that the rate is not their reason.
+  const isNews = limits.some(({ isFresh }) => isFresh);
+  if (isNews && speakers(limits) >= LIMITING_URLS) return cutForLimit(policy, limits, moment);
   const overloads = overloadsSince(evidence, since, now);
   const share = overloadShare(evidence, now);
   const part = isBeyondLimit(policy) ? KNOWN_LIMIT : 1;
@@ -398,10 +403,20 @@ function cutForLimit(policy: HostPolicy, limits: readonly SeenTrouble[], moment:
   if (isTold) policy.retryAt = now;
   policy.limitedAt = now;
   const share = isTold ? CUT_SHARE_RETRY : CUT_SHARE;
-  const current = currentRate(policy);
-  cut(policy, { bearable: Math.max(MIN_RATE, Math.min(current, clean || current / 2)), share }, now);
+  cut(policy, { bearable: bearableRate(policy, clean, now), share }, now);
   const pause = isTold ? `, paused for ${Math.ceil(pauseMs / 1000)} s` : '';
   note(policy, limits.at(-1)!, `rate cut to ${shown(policy.rate.perS)}${pause}`, moment);
+}
+
+/** What was answered well; but of a host that was hardly asked for anything that says little. */
+function bearableRate(policy: HostPolicy, clean: number, now: number): number {
+  const current = currentRate(policy);
+  const isTelling = clean > 0 && isInUse(policy, now);
+  return Math.max(MIN_RATE, Math.min(current, isTelling ? clean : Math.max(clean, current / 2)));
+}
+
+function isInUse(policy: HostPolicy, now: number): boolean {
+  return answerRate(policy.evidence, now) >= currentRate(policy) / IN_USE;
 }
 
 /** An experiment: the share of troubles must fall to half of it. */
@@ -412,7 +427,8 @@ function cutForOverload(policy: HostPolicy, why: { newest: SeenTrouble; share: n
   if (useless.cuts === 0) useless.before = policy.rate.perS;
   policy.trial = { at: now, n: evidence.answers, answers: 0, votes: 0, share: why.share };
   const current = currentRate(policy);
-  const bearable = Math.min(current, Math.max(cleanRate(evidence, now), current / OVERLOAD_CUT));
+  const least = current / (isInUse(policy, now) ? OVERLOAD_CUT : 2);
+  const bearable = Math.min(current, Math.max(cleanRate(evidence, now), least));
   cut(policy, { bearable, share: CUT_SHARE }, now);
   note(policy, why.newest, `rate cut to ${shown(policy.rate.perS)}`, moment);
 }
@@ -554,8 +570,8 @@ function topRate(policy: HostPolicy): number | null {
 
 /** As good as unlimited: twice what was seen in ten minutes, or what its connections can have done. */
 function unlimitedRate({ evidence, config, conns }: HostPolicy): number {
-  const seen = 2 * bestCleanRate(evidence);
-  return seen > 0 ? seen : (config.maxConn * 1000) / Math.max(LEAST_MEAN_MS, conns.meanMs ?? UNKNOWN_MEAN_MS);
+  const possible = (config.maxConn * 1000) / Math.max(LEAST_MEAN_MS, conns.meanMs ?? UNKNOWN_MEAN_MS);
+  return Math.max(2 * bestCleanRate(evidence), possible);
 }
 
 /** What it can be at most now. */

@@ -154,6 +154,9 @@ describe('a single page', () => {
     expect(troubles).toMatchObject([
       { kind: 'rateLimited', status: 429, retryMs: 20, url: PAGE.finalUrl, team: 'team' },
     ]);
+    answers = [busy, busy, busy];
+    expect(await fetch()).toMatchObject({ statusCode: 429 });
+    expect(troubles).toHaveLength(2);
     answers = [{ ...busy, busy: { kind: 'rateLimited', retryMs: 60_000 } }, PAGE];
     expect(await fetch()).toMatchObject({ statusCode: 429 });
   });

@@ -30,6 +30,13 @@ export interface SinglePageRequest extends Omit<PageRequest, 'onHop' | 'onAnswer
   onlyHosts?: readonly string[];
 }
 
+interface Try {
+  /** By `performance.now()`. */
+  endsAt: number;
+  /** The page was busy a moment ago. */
+  isRepeat: boolean;
+}
+
 /** Share of the budget that may pass before the first byte is asked for. */
 const QUEUE_SHARE = 2 / 3;
 /** A 429 or 503 becomes the document after this many tries, or when the host wants a longer pause than anybody waits. */
@@ -52,7 +59,7 @@ export class SinglePages {
   async fetch(request: SinglePageRequest): Promise<FetchedPage> {
     const endsAt = performance.now() + request.budgetMs;
     for (let tries = 1; ; tries++) {
-      const page = await this.#fetchOnce(request, endsAt);
+      const page = await this.#fetchOnce(request, { endsAt, isRepeat: tries > 1 });
       const isPaused = () => this.parts.penalties.pauseMs(hostKey(page.finalUrl)) > 0;
       if (page.busy === null || tries >= MAX_TRIES || isPaused()) return page;
       const waitMs = page.busy.retryMs ?? 1000;
@@ -62,7 +69,7 @@ export class SinglePages {
     }
   }
 
-  async #fetchOnce(request: SinglePageRequest, endsAt: number): Promise<FetchedPage> {
+  async #fetchOnce(request: SinglePageRequest, { endsAt, isRepeat }: Try): Promise<FetchedPage> {
     const host = hostKey(request.url);
     const isProbe = this.#mayProbe(host);
     const checkHost = () => isProbe || checkPause(host, this.parts.penalties);
@@ -78,7 +85,7 @@ export class SinglePages {
       await place.take();
     };
     const guard = this.#guardFor(host, request, patienceMs, onOwnHost);
-    const report = isProbe ? this.#probeReport(guard, request) : this.#reportOf(guard, request);
+    const report = isProbe ? this.#probeReport(guard, request) : this.#reportOf(guard, request, isRepeat);
     try {
       await guard.checkStart(request.url);
       const page = await this.parts.pages.fetch({
@@ -125,12 +132,14 @@ export class SinglePages {
     });
   }
 
-  #reportOf(guard: HopGuard, { team, spec }: SinglePageRequest): SingleReport {
+  /** That a page is busy still, a moment later, is no news of its host. */
+  #reportOf(guard: HopGuard, { team, spec }: SinglePageRequest, isRepeat: boolean): SingleReport {
     const { reports } = this.parts;
     const trouble = (seen: Pick<SeenTrouble, 'kind' | 'status' | 'retryMs'>) =>
       reports.trouble(guard.host, { ...seen, url: guard.url, team, isSecret: spec.zeroRetention });
     return {
       answered: ({ busy, statusCode, fetchMs, finalUrl }) => {
+        if (busy !== null && isRepeat) return;
         if (busy !== null) trouble({ ...busy, status: statusCode });
         else reports.clean(guard.host, { ms: fetchMs, url: spec.zeroRetention ? null : finalUrl });
       },

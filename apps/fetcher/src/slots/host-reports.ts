@@ -90,7 +90,7 @@ export class HostReports {
       Math.max(performance.now(), (this.#left.get(host) ?? -Infinity) + URGENT_MS),
     );
     this.#wakeAt(pending.dueAt);
-    return this.#rows.trouble(host, { url, retryMs: trouble.retryMs });
+    return this.#rows.trouble(host, trouble);
   }
 
   /** A probe of a host that was down has ended. `url`: as of a clean answer. */

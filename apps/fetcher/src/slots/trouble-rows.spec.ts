@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { TroubleRows } from './trouble-rows.js';
 
-const of = (url: string, retryMs: number | null = null) => ({ url, retryMs });
+const of = (urlH: string, retryMs: number | null = null) => ({ urlH, retryMs });
 
 describe('troubled URLs in a row', () => {
   it('leave a host alone from the second one on, ever longer, up to eight seconds', () => {
@@ -10,11 +10,12 @@ describe('troubled URLs in a row', () => {
     expect(rests).toEqual([0, 1000, 2000, 4000, 8000, 8000]);
   });
 
-  it('are none when it is the same URL again, or another host', () => {
+  it('are none when they are the same again, or of another host', () => {
     const rows = new TroubleRows();
-    expect([rows.trouble('x.test', of('a')), rows.trouble('x.test', of('a')), rows.trouble('y.test', of('b'))]).toEqual(
-      [0, 0, 0],
-    );
+    expect(rows.trouble('x.test', of('a'))).toBe(0);
+    expect([rows.trouble('x.test', of('a')), rows.trouble('y.test', of('b'))]).toEqual([0, 0]);
+    expect([rows.trouble('x.test', of('b')), rows.trouble('x.test', of('a'))]).toEqual([1000, 0]);
+    expect(rows.trouble('x.test', of('b'))).toBe(0);
   });
 
   it('end with a clean answer', () => {
