@@ -191,7 +191,7 @@ describe("an operator's setting of a host", () => {
   it(
     'limits the rate of the whole cluster',
     () =>
-      withSite({ pages: 300 }, async (site) => {
+      withSite({ pages: 1_000 }, async (site) => {
         await admin.call('PUT', hostPath(site), { maxRate: 1 });
         await sleep(KNOWN_BY_MS);
         const id = await crawl(teamA, site);

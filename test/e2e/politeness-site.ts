@@ -44,7 +44,7 @@ function delayed(): HostResources {
   };
 }
 
-/** Once all fetchers are at work, turns one request away. */
+/** Once all fetchers are at work, turns two pages away. */
 function busy(): HostResources {
   const deep = folder('busy/deep', BUSY_PAGES.then);
   const paths = Object.keys(deep).filter((path) => path.includes('/p/'));
@@ -53,6 +53,7 @@ function busy(): HostResources {
     ...deep,
     '/busy/p/0': page(paths),
     [paths[3]!]: { type: 'busy', status: 429, times: 1, retryAfterS: RETRY_AFTER_MS / 1000, page: page() },
+    [paths[4]!]: { type: 'busy', status: 429, times: 1, retryAfterS: RETRY_AFTER_MS / 1000, page: page() },
   };
 }
 
