@@ -318,7 +318,7 @@ export class Partition {
       for (const turn of kills < KILLS_BEFORE_ALONE ? [group] : group.map((item) => [item])) {
         await store.mark(this.part, key, kills + 1);
         try {
-          if (kills >= KILLS_BEFORE_BURIAL) await this.buryUnread(turn[0]!, kills);
+          if (kills >= KILLS_BEFORE_BURIAL && turn[0] === group[0]) await this.buryUnread(turn[0]!, kills);
           else await this.handler.handle(turn);
         } finally {
           // This process is alive: whatever went wrong, it was no killer.
