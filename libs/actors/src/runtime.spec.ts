@@ -45,6 +45,8 @@ class Leases {
         this.released.push(`${id} ${part}`);
         if (holders.get(part) === id) holders.delete(part);
       },
+      stepAside: async () => void members.delete(id),
+      stepIn: async () => void members.add(id),
       stop: async () => void members.delete(id),
     };
   }

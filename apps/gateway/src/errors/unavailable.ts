@@ -10,10 +10,10 @@ const SOCKET_CODES = new Set([
   'ENOENT',
   'EHOSTUNREACH',
 ]);
-/** Connection exceptions, insufficient resources, operator intervention, read-only after a failover. */
-const SQL_STATES = /^(08...|53...|57P0[1-5]|25006)$/;
+/** Connection exceptions, insufficient resources, operator intervention (a statement that took too long, too), read-only after a failover. */
+const SQL_STATES = /^(08...|53...|57014|57P0[1-5]|25006)$/;
 const POOL_MESSAGES =
-  /^(Connection terminated|timeout exceeded when trying to connect|Cannot use a pool after calling end|Client has encountered a connection error)/;
+  /^(Connection terminated|timeout exceeded when trying to connect|Cannot use a pool after calling end|Client has encountered a connection error|Query read timeout)/;
 const NATS_NAMES = new Set([
   'ConnectionError',
   'ClosedConnectionError',
