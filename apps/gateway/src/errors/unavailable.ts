@@ -1,4 +1,5 @@
 /** Recognises errors that mean "Postgres, NATS or the blob store is not there", whatever layer wrapped them. */
+import { isTroupeError } from '@troupe/contracts';
 
 const SOCKET_CODES = new Set([
   'ECONNREFUSED',
@@ -34,6 +35,7 @@ export function isDependencyDown(error: unknown): boolean {
 }
 
 function looksDown(error: Error): boolean {
+  if (isTroupeError(error) && error.httpStatus === 503) return true;
   // `$fault` is what a server of blobs says of its own answer.
   const { code, $fault: fault } = error as { code?: unknown; $fault?: unknown };
   if (typeof code === 'string' && (SOCKET_CODES.has(code) || SQL_STATES.test(code))) return true;
