@@ -194,7 +194,7 @@ describe('a gateway and a dispatcher whose Postgres says nothing', () => {
         ['GET', `/v2/crawl/${id}`],
         ['POST', '/v2/crawl', wishOf('refused')],
         ['DELETE', `/v2/crawl/${id}`],
-        ['GET', '/v2/team/credit-usage'],
+        ['GET', `/v2/crawl/${id}/errors`],
       ];
       const first = await Promise.all(calls.map((call) => ask(...call)));
       const second = await Promise.all(calls.map((call) => ask(...call)));
