@@ -8,7 +8,7 @@ import {
   type LivePool,
   type LivePoolOptions,
 } from '@troupe/persistence';
-import pg from 'pg';
+import type pg from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pulse } from '../../../libs/persistence/src/pulse.js';
 import { TcpRelay } from '../../support/tcp-relay.js';
