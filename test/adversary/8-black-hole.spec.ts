@@ -21,7 +21,7 @@ const HEALED_MS = 10_000;
 const PATIENCE_MS = 60_000;
 const TEST_MS = 2 * PATIENCE_MS;
 /** Slow enough that a crawl is still under way when its scheduler is taken for lost. */
-const SLOW_MS = 1_500;
+const SLOW_MS = 1_000;
 const FAST_MS = 3;
 const ENV = {
   HOST_GAP_MS: '0',
