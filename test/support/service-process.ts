@@ -7,6 +7,8 @@ export interface ServiceProcess {
   pid: number;
   /** Base of its health endpoints. */
   health: string;
+  /** Of a gateway. */
+  url: string | undefined;
   /** What it wrote so far. */
   output(): string;
   /** Drains and ends it. */
@@ -16,10 +18,13 @@ export interface ServiceProcess {
 const KEPT_OUTPUT = 50_000;
 const START_MS = 60_000;
 
-/** Starts one more process of an app on the Postgres and NATS of `cluster`; resolves when it is ready. */
+/**
+ * Starts one more process of an app on the Postgres and NATS of `cluster`, or those that `env` names; resolves when it is
+ * ready.
+ */
 export async function startService(
   cluster: TestCluster,
-  app: 'fetcher' | 'scheduler' | 'converter' | 'dispatcher',
+  app: 'fetcher' | 'scheduler' | 'converter' | 'dispatcher' | 'gateway',
   env: Record<string, string> = {},
 ): Promise<ServiceProcess> {
   const { postgres, nats } = await cluster.record();
@@ -29,9 +34,11 @@ export async function startService(
       ...process.env,
       LOG_FORMAT: 'json',
       METRICS_PORT: '0',
-      ...env,
+      PORT: '0',
       DATABASE_URL: postgres,
       NATS_URL: nats,
+      TROUPE_BOOTSTRAP_KEYS: `default:${cluster.apiKey}`,
+      ...env,
       TROUPE_DATA_DIR: cluster.dataDir,
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -39,11 +46,16 @@ export async function startService(
   let output = '';
   const keep = (text: string) => (output = (output + text).slice(-KEPT_OUTPUT));
   for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', keep);
-  const health = await untilReady(child, () => `${app} did not become ready:\n${output}`);
-  return { pid: child.pid!, health, output: () => output, stop: () => end(child) };
+  const { health, url } = await untilReady(child, () => `${app} did not become ready:\n${output}`);
+  return { pid: child.pid!, health, url, output: () => output, stop: () => end(child) };
 }
 
-function untilReady(child: ChildProcess, complaint: () => string): Promise<string> {
+interface Ready {
+  health: string;
+  url?: string;
+}
+
+function untilReady(child: ChildProcess, complaint: () => string): Promise<Ready> {
   return new Promise((resolve, reject) => {
     const fail = () => reject(new Error(complaint()));
     const timer = setTimeout(() => {
@@ -54,10 +66,10 @@ function untilReady(child: ChildProcess, complaint: () => string): Promise<strin
       clearTimeout(timer);
       fail();
     });
-    child.on('message', (message: { type?: string; health?: string }) => {
-      if (message.type !== 'ready') return;
+    child.on('message', ({ type, health = '', url }: { type?: string; health?: string; url?: string }) => {
+      if (type !== 'ready') return;
       clearTimeout(timer);
-      resolve(message.health ?? '');
+      resolve({ health, url });
     });
   });
 }

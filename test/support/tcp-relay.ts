@@ -1,9 +1,30 @@
-/** A way to a server of loopback that a test can cut and mend: for servers that lose what they hold when they are ended. */
+/** A way to a server of loopback that a test can cut, silence, slow down and mend. */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+
+/** Who is not heard: what clients send, what the server sends, or both. */
+export type Silence = 'clients' | 'server' | 'both';
+
+export interface Slowness {
+  /** Added to each way. */
+  latencyMs: number;
+  /** Of each connection and way. @default as many as there are */
+  bytesPerSecond?: number;
+}
+
+/** What a client or the server has sent, in its order; null: it has sent its last. */
+interface Piece {
+  bytes: Buffer | null;
+  dueMs: number;
+}
+
+/** What is under way in one direction of a connection at most, before its sender has to wait. */
+const WINDOW_BYTES = 1_000_000;
 
 export class TcpRelay {
   private server: Server | null = null;
-  private readonly sockets = new Set<Socket>();
+  private readonly streams = new Set<Stream>();
+  private silence: Silence | null = null;
+  private slowness: Slowness = { latencyMs: 0 };
 
   private constructor(
     private readonly target: number,
@@ -13,12 +34,24 @@ export class TcpRelay {
   /** @param target port of the server */
   static async start(target: number): Promise<TcpRelay> {
     const relay = new TcpRelay(target);
-    await relay.mend();
+    await relay.listen();
     return relay;
+  }
+
+  /** To the server of an address with a scheme and a port. */
+  static startTo(address: string): Promise<TcpRelay> {
+    return TcpRelay.start(Number(new URL(address).port));
   }
 
   get url(): string {
     return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** The address of the server, with its credentials, by way of this relay. */
+  addressOf(server: string): string {
+    const url = new URL(server);
+    url.host = `127.0.0.1:${this.port}`;
+    return url.href;
   }
 
   /** Connections end, and new ones are refused, as when the server is gone. */
@@ -27,13 +60,33 @@ export class TcpRelay {
     if (server === null) return;
     this.server = null;
     const closed = new Promise((resolve) => server.close(resolve));
-    for (const socket of this.sockets) socket.destroy();
+    for (const stream of this.streams) stream.destroy();
     await closed;
   }
 
-  /** On the same port as before. */
+  /**
+   * Nothing passes any more, not even the end of a connection, and nobody is told. New connections are accepted, as by the
+   * kernel of a machine whose program stands still, and not answered. What is sent meanwhile is kept for `mend`, as TCP does.
+   */
+  silent(who: Silence): void {
+    this.silence = who;
+  }
+
+  slow(slowness: Slowness): void {
+    this.slowness = slowness;
+  }
+
+  /** Everything passes as it comes. What was kept arrives late, also from connections that their clients have given up. */
   async mend(): Promise<void> {
-    const server = createServer((socket) => this.join(socket));
+    this.silence = null;
+    this.slowness = { latencyMs: 0 };
+    if (this.server === null) await this.listen();
+    for (const stream of this.streams) stream.move();
+  }
+
+  /** On the same port as before. */
+  private async listen(): Promise<void> {
+    const server = createServer({ allowHalfOpen: true }, (socket) => this.join(socket));
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen(this.port, '127.0.0.1', resolve);
@@ -43,18 +96,93 @@ export class TcpRelay {
   }
 
   private join(near: Socket): void {
-    const far = connect(this.target, '127.0.0.1');
-    for (const [one, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      this.sockets.add(one);
-      one.on('error', () => other.destroy());
-      one.once('close', () => {
-        this.sockets.delete(one);
-        other.destroy();
-      });
-      one.pipe(other);
+    const far = connect({ port: this.target, host: '127.0.0.1', allowHalfOpen: true });
+    this.lead(near, far, 'clients');
+    this.lead(far, near, 'server');
+  }
+
+  private lead(from: Socket, to: Socket, who: Silence): void {
+    const terms = {
+      isSilent: () => this.silence === 'both' || this.silence === who,
+      slowness: () => this.slowness,
+    };
+    const stream = new Stream(from, to, terms);
+    this.streams.add(stream);
+    from.once('close', () => stream.end());
+    to.once('close', () => this.streams.delete(stream));
+  }
+}
+
+/** One direction of a connection. */
+class Stream {
+  private readonly pieces: Piece[] = [];
+  private bytes = 0;
+  private lastDueMs = 0;
+  private timer: NodeJS.Timeout | null = null;
+  private hasEnded = false;
+
+  constructor(
+    private readonly from: Socket,
+    private readonly to: Socket,
+    private readonly terms: { isSilent(): boolean; slowness(): Slowness },
+  ) {
+    from.on('data', (bytes) => this.take(bytes));
+    from.once('end', () => this.end());
+    // Says `close` next.
+    from.on('error', () => undefined);
+    to.on('drain', () => from.resume());
+  }
+
+  destroy(): void {
+    this.from.destroy();
+    this.to.destroy();
+  }
+
+  /** The sender has said its last, or is gone. */
+  end(): void {
+    if (this.hasEnded) return;
+    this.hasEnded = true;
+    this.pieces.push({ bytes: null, dueMs: this.dueMs(0) });
+    this.move();
+  }
+
+  private take(bytes: Buffer): void {
+    this.bytes += bytes.length;
+    this.pieces.push({ bytes, dueMs: this.dueMs(bytes.length) });
+    if (this.bytes > WINDOW_BYTES) this.from.pause();
+    this.move();
+  }
+
+  private dueMs(bytes: number): number {
+    const { latencyMs, bytesPerSecond } = this.terms.slowness();
+    const sendingMs = bytesPerSecond === undefined ? 0 : (bytes / bytesPerSecond) * 1000;
+    this.lastDueMs = Math.max(performance.now() + latencyMs, this.lastDueMs) + sendingMs;
+    return this.lastDueMs;
+  }
+
+  /** Sends what is due. */
+  move(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+    while (this.pieces.length > 0 && !this.terms.isSilent()) {
+      const restMs = this.pieces[0]!.dueMs - performance.now();
+      if (restMs > 0) {
+        this.timer = setTimeout(() => this.move(), Math.ceil(restMs));
+        return;
+      }
+      this.pass(this.pieces.shift()!);
     }
+    if (this.bytes < WINDOW_BYTES && !this.to.writableNeedDrain) this.from.resume();
+  }
+
+  private pass({ bytes }: Piece): void {
+    if (bytes === null) {
+      // Of a sender that is gone nobody waits for an answer.
+      if (this.from.destroyed) this.to.destroy();
+      else this.to.end();
+      return;
+    }
+    this.bytes -= bytes.length;
+    if (!this.to.destroyed && !this.to.write(bytes)) this.from.pause();
   }
 }

@@ -25,7 +25,7 @@ export async function startExtractor(context: ServiceContext<Readonly<TroupeConf
   const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
   const link = await NatsLink.open({ server: config, name: instance, onProblem, tracer });
   await link.ensureTopology();
-  const pool = createPool({ ...config, poolSize: POOL_SIZE, name: instance });
+  const pool = createPool({ ...config, poolSize: POOL_SIZE, name: instance, log });
   const blobs = await openBlobs(config);
   watchLink(metrics, link);
   watchPool(metrics, pool);

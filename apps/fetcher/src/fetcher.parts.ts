@@ -110,7 +110,7 @@ export class FetcherParts {
 
   static async create(context: FetcherContext): Promise<FetcherParts> {
     const { config, instance, log, metrics, tracer } = context;
-    const pool = createPool({ ...config, poolSize: POOL_SIZE, name: instance });
+    const pool = createPool({ ...config, poolSize: POOL_SIZE, name: instance, log });
     watchLink(metrics, context.link);
     watchPool(metrics, pool);
     const blocklist = await BlockedHosts.watch(pool, (error) => log.warn({ err: error }, 'the blocklist was not read'));

@@ -107,7 +107,7 @@ async function connect({ config, instance, log, metrics, tracer }: Context) {
   const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
   const link = await NatsLink.open({ server: config, name: instance, onProblem, tracer });
   await link.ensureTopology();
-  const pool = createPool({ ...config, poolSize: POOL_SIZE, name: instance });
+  const pool = createPool({ ...config, poolSize: POOL_SIZE, name: instance, log });
   watchLink(metrics, link);
   watchPool(metrics, pool);
   const housekeeping = new Housekeeping(pool);

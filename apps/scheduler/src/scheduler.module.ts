@@ -8,12 +8,12 @@ import { ActorBus, KvLeaseBoard, NatsLink, readBacklog, type Poison } from '@tro
 import { watchLink, watchPool, type Logger, type Metrics } from '@troupe/observability';
 import {
   Census,
-  createPool,
   DeadLetterRepository,
   Housekeeping,
   PgActorStore,
   Retention,
   type HostSettings,
+  type LivePool,
   type TeamSizes,
   type UnreadableMail,
 } from '@troupe/persistence';
@@ -37,7 +37,9 @@ export interface SchedulerParts {
   tracer: Tracer;
   instance: string;
   link: NatsLink;
-  pool: ReturnType<typeof createPool>;
+  pool: LivePool;
+  /** For housekeeping. */
+  chores: LivePool;
   blobs: OpenBlobs;
   teams: Pick<TeamSizes, 'concurrencyOf'>;
   hosts: Pick<HostSettings, 'settingOf'>;
@@ -89,6 +91,7 @@ export class SchedulerModule {
     instance,
     link,
     pool,
+    chores,
     blobs,
     teams,
     hosts,
@@ -109,6 +112,7 @@ export class SchedulerModule {
       log,
       defs: actorsFor({ config, teams, hosts }),
       tracer,
+      storeSilentMs: () => pool.silentMs(),
     });
     watchLink(metrics, link);
     watchPool(metrics, pool);
@@ -118,13 +122,13 @@ export class SchedulerModule {
     );
     new ClusterGauges(metrics, {
       isLeader: () => runtime.partitions.includes(LEADER_PARTITION),
-      census: new Census(pool),
+      census: new Census(chores),
       backlog: () => readBacklog(link),
       disk: () => blobs.space(),
     });
-    const rounds = new HousekeepingRounds(new Housekeeping(pool, config.databasePooler), blobs.results, runtime, log);
+    const rounds = new HousekeepingRounds(new Housekeeping(chores, config.databasePooler), blobs.results, runtime, log);
     const retention = new RetentionRounds({
-      rows: new Retention(pool),
+      rows: new Retention(chores),
       blobs,
       runtime,
       cacheMaxBytes: config.cacheMaxMb * 1_000_000,

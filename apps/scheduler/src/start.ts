@@ -10,6 +10,8 @@ import { RetentionRounds } from './housekeeping/retention-rounds.js';
 import { SchedulerModule } from './scheduler.module.js';
 
 const POOL_SIZE = 4;
+/** What is done now and then: it may take its time, and no turn waits for it. */
+const CHORES = { poolSize: 2, statementMs: 300_000 };
 
 export async function startScheduler(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
   const { config, log, metrics, tracer, instance } = context;
@@ -20,14 +22,15 @@ export async function startScheduler(context: ServiceContext<Readonly<TroupeConf
     onProblem: (problem, error) => log.warn({ err: error }, problem),
   });
   await link.ensureTopology();
-  const pool = createPool({ ...config, poolSize: POOL_SIZE, name: instance });
+  const pool = createPool({ ...config, poolSize: POOL_SIZE, name: instance, log });
+  const chores = pool.beside(CHORES);
   const teams = await TeamSizes.watch(pool, (error) => log.warn({ err: error }, 'the sizes of teams were not read'));
   const hosts = await HostSettings.watch(pool, (error) =>
     log.warn({ err: error }, 'the settings of hosts were not read'),
   );
   const blobs = await openBlobs(config);
   const app = await NestFactory.createApplicationContext(
-    SchedulerModule.with({ config, log, metrics, tracer, instance, link, pool, blobs, teams, hosts }),
+    SchedulerModule.with({ config, log, metrics, tracer, instance, link, pool, chores, blobs, teams, hosts }),
     {
       logger: ['error', 'warn'],
       abortOnError: false,

@@ -203,6 +203,8 @@ export async function prepareNats({ dir, port, password }) {
 server_name: "troupe"
 listen: "${HOST}:${port}"
 max_payload: 8MB
+ping_interval: "5s"
+ping_max: 2
 max_pending: 64MB
 write_deadline: "10s"
 authorization { user: "${USER}", password: "${password}" }

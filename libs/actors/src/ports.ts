@@ -213,5 +213,8 @@ export interface LeaseBoard {
   renew(part: number): Promise<boolean>;
   /** Writes the empty value so that others need not wait. */
   release(part: number): Promise<void>;
+  /** This replica is no live member for the others until it steps in again; its leases stay as they are. */
+  stepAside(): Promise<void>;
+  stepIn(): Promise<void>;
   stop(): Promise<void>;
 }

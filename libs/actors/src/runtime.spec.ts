@@ -17,6 +17,30 @@ class QuickClock extends SimClock implements Clock {
   }
 }
 
+/** Time that passes only when it is told to. */
+class StepClock extends SimClock implements Clock {
+  private readonly sleepers = new Set<{ atMs: number; wake: () => void }>();
+
+  override sleep(ms: number): Promise<void> {
+    return new Promise((wake) => this.sleepers.add({ atMs: this.now() + ms, wake }));
+  }
+
+  /** In small steps; what wakes up gets to work in between. */
+  async pass(ms: number, isOver: () => boolean = () => false): Promise<void> {
+    for (const endMs = this.now() + ms; this.now() < endMs && !isOver();) {
+      this.advance(STEP_MS);
+      for (const sleeper of this.sleepers) {
+        if (sleeper.atMs > this.now()) continue;
+        this.sleepers.delete(sleeper);
+        sleeper.wake();
+      }
+      await pause(1);
+    }
+  }
+}
+
+const STEP_MS = 50;
+
 /** The bucket all replicas see. */
 class Leases {
   readonly holders = new Map<number, string>();
@@ -45,6 +69,8 @@ class Leases {
         this.released.push(`${id} ${part}`);
         if (holders.get(part) === id) holders.delete(part);
       },
+      stepAside: async () => void members.delete(id),
+      stepIn: async () => void members.add(id),
       stop: async () => void members.delete(id),
     };
   }
@@ -62,6 +88,18 @@ const closed = new Set<string>();
 let storeFails: (part: number) => boolean = () => false;
 let onClose: () => void = () => {};
 let cannotOpen: number | null = null;
+let storeSilentMs = 0;
+/** What has to be waited for, by what does so: `open <partition>`, `take <partition>`. */
+const gates = new Map<string, Promise<void>>();
+const opened = new Set<string>();
+
+/** Holds up what waits for `name`; the way to let it pass. */
+function closeGate(name: string): () => void {
+  let open = () => {};
+  gates.set(name, new Promise((resolve) => (open = resolve)));
+  return open;
+}
+
 /** Waits for the owner of its actor. */
 const mail: Envelope[] = [];
 const published: string[] = [];
@@ -70,6 +108,7 @@ function mailboxOf(id: string, part: number): Mailbox {
   return {
     take: async () => {
       await pause(5);
+      await gates.get(`take ${part}`);
       if (fenced.has(`${id} ${part}`)) throw new FencedError('another owner');
       if (storeFails(part)) throw new Error('the store does not answer');
       const at = mail.findIndex(({ to }) => partitionOf(to) === part);
@@ -92,6 +131,8 @@ async function startReplica(
     publishActor: async ({ to }: Mail) => void published.push(to),
     openMailbox: async (part: number) => {
       if (part === cannotOpen) throw new Error('no consumer');
+      await gates.get(`open ${part}`);
+      opened.add(`${id} ${part}`);
       return mailboxOf(id, part);
     },
   } as unknown as Bus;
@@ -103,10 +144,24 @@ async function startReplica(
     clock,
     log: SILENT,
     defs: [noteActor('crawl', false, onTry)] as never[],
+    storeSilentMs: () => storeSilentMs,
   });
   running.push(runtime);
   await runtime.start();
   return runtime;
+}
+
+const steppers: StepClock[] = [];
+
+/** A replica that holds everything, and its clock. */
+async function startStepped(): Promise<{ runtime: ActorRuntime; clock: StepClock }> {
+  const clock = new StepClock();
+  steppers.push(clock);
+  const runtime = await startReplica('one', undefined, clock);
+  await clock.pass(60_000, () => runtime.partitions.length === PARTITIONS);
+  await clock.pass(1_500);
+  expect(runtime.partitions).toHaveLength(PARTITIONS);
+  return { runtime, clock };
 }
 
 async function until(what: () => boolean): Promise<void> {
@@ -116,7 +171,10 @@ async function until(what: () => boolean): Promise<void> {
 }
 
 afterEach(async () => {
+  const clocks = steppers.splice(0);
+  const passing = setInterval(() => clocks.forEach((clock) => void clock.pass(STEP_MS)), 1);
   await Promise.all(running.splice(0).map((runtime) => runtime.stop()));
+  clearInterval(passing);
   expect(leases.members.size).toBe(0);
   leases.holders.clear();
   leases.released.length = 0;
@@ -127,6 +185,9 @@ afterEach(async () => {
   storeFails = () => false;
   onClose = () => {};
   cannotOpen = null;
+  storeSilentMs = 0;
+  gates.clear();
+  opened.clear();
   mail.length = 0;
   published.length = 0;
 });
@@ -263,5 +324,128 @@ describe('a partition', () => {
     await until(() => runtime.partitions.length >= PARTITIONS - 1);
     cannotOpen = null;
     await until(() => runtime.partitions.length === PARTITIONS);
+  });
+});
+
+describe('a lease', () => {
+  it('that cannot be renewed is given up after two seconds, not sooner, and not much later', async () => {
+    const { clock } = await startStepped();
+    leases.renewals.clear();
+    await clock.pass(5_000, () => leases.renewals.has(7));
+    const renewedAtMs = clock.now();
+    leases.unanswered.set(7, Infinity);
+    await clock.pass(20_000, () => closed.has('one 7'));
+    expect(clock.now() - renewedAtMs).toBeGreaterThan(2_000);
+    expect(clock.now() - renewedAtMs).toBeLessThan(3_500);
+    await clock.pass(5_000, () => leases.released.includes('one 7'));
+    expect(leases.released).toEqual(['one 7']);
+  });
+
+  it('that is lost is not given back because the replica stops meanwhile', async () => {
+    const runtime = await startReplica('one');
+    await until(() => runtime.partitions.length === PARTITIONS);
+    const goOn = closeGate('take 7');
+    leases.holders.set(7, 'somebody else');
+    await until(() => closed.has('one 7'));
+    // It still waits for its drain.
+    expect(runtime.partitions).toContain(7);
+    const stopped = runtime.stop();
+    await pause(20);
+    goOn();
+    await stopped;
+    expect(leases.released).toHaveLength(PARTITIONS - 1);
+    expect(leases.released).not.toContain('one 7');
+    running.splice(0);
+    expect(leases.holders.get(7)).toBe('somebody else');
+  });
+
+  it('that is lost while its partition is opened: the partition is closed again, and nothing of it is handled', async () => {
+    const goOn = closeGate('open 9');
+    const runtime = await startReplica('one');
+    await until(() => leases.holders.get(9) === 'one');
+    await pause(30);
+    leases.holders.set(9, 'somebody else');
+    leases.renewals.clear();
+    await until(() => leases.renewals.has(9));
+    closed.clear();
+    expect(opened.has('one 9')).toBe(false);
+    let taken = 0;
+    storeFails = (part) => part === 9 && ++taken > 0;
+    goOn();
+    await until(() => closed.has('one 9'));
+    await until(() => runtime.partitions.length === PARTITIONS - 1);
+    expect([opened.has('one 9'), runtime.partitions.includes(9), taken]).toEqual([true, false, 0]);
+    expect(leases.released).toEqual([]);
+  });
+
+  it('is renewed while another partition takes its time to open', async () => {
+    const goOn = closeGate('open 9');
+    const runtime = await startReplica('one');
+    await until(() => runtime.partitions.length > 8);
+    await pause(30);
+    leases.renewals.clear();
+    await until(() => [...leases.renewals.values()].some((n) => n >= 3));
+    goOn();
+    await until(() => runtime.partitions.length === PARTITIONS);
+  });
+});
+
+describe('a store', () => {
+  it('that fails a partition for ten seconds loses it then, and given back', async () => {
+    const { clock } = await startStepped();
+    let failsSinceMs: number | null = null;
+    storeFails = (part) => {
+      if (part !== 7 || closed.has('one 7')) return false;
+      failsSinceMs ??= clock.now();
+      return true;
+    };
+    await clock.pass(60_000, () => closed.has('one 7'));
+    expect(clock.now() - failsSinceMs!).toBeGreaterThan(10_000);
+    expect(clock.now() - failsSinceMs!).toBeLessThan(12_500);
+    await clock.pass(5_000, () => leases.released.includes('one 7'));
+    expect(leases.released).toEqual(['one 7']);
+  });
+
+  it('that is silent for ten seconds loses all partitions; their leases are not renewed, and not given back', async () => {
+    const { runtime, clock } = await startStepped();
+    storeSilentMs = 6_900;
+    leases.renewals.clear();
+    await clock.pass(3_000);
+    expect(leases.renewals.size).toBe(PARTITIONS);
+    expect([...leases.members]).toEqual(['one']);
+
+    storeSilentMs = 7_000;
+    await clock.pass(500);
+    leases.renewals.clear();
+    await clock.pass(1_000);
+    expect([leases.renewals.size, leases.members.size, closed.size]).toEqual([0, 0, 0]);
+
+    storeSilentMs = 9_990;
+    await clock.pass(1_000);
+    expect([closed.size, runtime.partitions.length]).toEqual([0, PARTITIONS]);
+    storeSilentMs = 10_000;
+    await clock.pass(10_000, () => runtime.partitions.length === 0);
+    expect([closed.size, runtime.partitions.length]).toEqual([PARTITIONS, 0]);
+    expect([leases.released, leases.heldBy('one').length]).toEqual([[], PARTITIONS]);
+
+    // Whoever finds them free may have them; this replica takes none.
+    leases.holders.clear();
+    await clock.pass(5_000);
+    expect(runtime.partitions).toEqual([]);
+    storeSilentMs = 0;
+    await clock.pass(60_000, () => runtime.partitions.length === PARTITIONS);
+    expect(runtime.partitions).toHaveLength(PARTITIONS);
+    expect([...leases.members]).toEqual(['one']);
+  });
+
+  it('that answers again before it counts as lost costs nothing', async () => {
+    const { runtime, clock } = await startStepped();
+    storeSilentMs = 8_000;
+    await clock.pass(1_500);
+    storeSilentMs = 0;
+    leases.renewals.clear();
+    await clock.pass(2_000);
+    expect([leases.renewals.size, [...leases.members], closed.size]).toEqual([PARTITIONS, ['one'], 0]);
+    expect(runtime.partitions).toHaveLength(PARTITIONS);
   });
 });

@@ -22,6 +22,8 @@ export interface RuntimeDeps {
   options?: Partial<PartitionOptions>;
   /** @default nothing is recorded */
   tracer?: Tracer;
+  /** How long the store has answered nobody in this process. @default it is never silent */
+  storeSilentMs?(): number;
 }
 
 const RENEW_MS = 1_000;
@@ -29,6 +31,8 @@ const RELEASE_EVERY_MS = 200;
 /** A replica that cannot renew for this long, or cannot commit for `STORE_LOST_MS`, stops believing in its leases. */
 const LEASE_LOST_MS = 2_000;
 const STORE_LOST_MS = 10_000;
+/** What a store that has been silent for so long holds is not renewed: it lapses when the store counts as lost. */
+const STORE_QUIET_MS = 7_000;
 const ACQUIRE_AT_ONCE = 8;
 /** Many hosts answer one job, each from its own partition: what they say in this time is one message. */
 const LEVEL_PACE_MS = 20;
@@ -38,6 +42,9 @@ interface Held {
   renewedAt: number;
   failingSince: number | null;
   stopping: boolean;
+  /** Resolves when it is no longer held; null while it is to be kept. */
+  left: Promise<void> | null;
+  /** Resolves when it is neither opened nor worked on. */
   done: Promise<void>;
 }
 
@@ -46,8 +53,9 @@ export class ActorRuntime {
   private readonly defs: ReadonlyMap<ActorKind, ActorDef<unknown, unknown>>;
   private readonly levels: LevelPost;
   private running = false;
-  private loop: Promise<void> = Promise.resolve();
+  private loops: Promise<unknown> = Promise.resolve();
   private releaseAt = 0;
+  private isAside = false;
 
   constructor(private readonly deps: RuntimeDeps) {
     this.defs = new Map(deps.defs.map((def) => [def.kind, def as unknown as ActorDef<unknown, unknown>]));
@@ -58,14 +66,24 @@ export class ActorRuntime {
   async start(): Promise<void> {
     await this.deps.leases.start();
     this.running = true;
-    this.loop = this.run();
+    // Apart: partitions take seconds to open where the store is slow, and leases do not wait.
+    this.loops = Promise.all([
+      this.repeat(
+        () => this.keepLeases(),
+        () => RENEW_MS / 4,
+      ),
+      this.repeat(
+        () => this.keepShare(),
+        () => (this.held.size >= this.share() ? RENEW_MS : RENEW_MS / 4),
+      ),
+    ]);
   }
 
   /** Finishes running drains, writes empty leases so that others take over at once. */
   async stop(): Promise<void> {
     this.running = false;
-    await this.loop;
-    await Promise.all([...this.held.keys()].map((part) => this.letGo(part, true)));
+    await this.loops;
+    await Promise.all([...this.held].map(([part, entry]) => this.letGo(part, entry, true)));
     this.levels.flush();
     await this.deps.leases.stop();
   }
@@ -80,19 +98,52 @@ export class ActorRuntime {
     return entry !== undefined && !entry.stopping && entry.partition !== null && entry.partition.receive(envelope);
   }
 
-  private async run(): Promise<void> {
+  private async repeat(round: () => Promise<void>, everyMs: () => number): Promise<void> {
+    const { clock, log } = this.deps;
     while (this.running) {
-      const started = this.deps.clock.now();
+      const started = clock.now();
       try {
-        await this.renewAll();
-        await this.rebalance();
-        await this.acquireFree();
+        await round();
       } catch (error) {
-        this.deps.log.warn({ err: String(error) }, 'lease round failed');
+        log.warn({ err: String(error) }, 'lease round failed');
       }
-      const idle = this.held.size >= this.share() ? RENEW_MS : RENEW_MS / 4;
-      await this.deps.clock.sleep(Math.max(50, idle - (this.deps.clock.now() - started)));
+      await clock.sleep(Math.max(50, everyMs() - (clock.now() - started)));
     }
+  }
+
+  private async keepLeases(): Promise<void> {
+    const silentMs = this.storeSilentMs();
+    if (silentMs < STORE_QUIET_MS) {
+      if (this.isAside) await this.stepIn();
+      return this.renewAll();
+    }
+    if (!this.isAside) this.stepAside(silentMs);
+    if (silentMs < STORE_LOST_MS) return;
+    for (const [part, entry] of this.held) if (!entry.stopping) void this.letGo(part, entry, false);
+  }
+
+  private storeSilentMs(): number {
+    return this.deps.storeSilentMs?.() ?? 0;
+  }
+
+  /** Without the store nothing can be done here: the others need not leave us our share. */
+  private stepAside(silentMs: number): void {
+    const { leases, log } = this.deps;
+    this.isAside = true;
+    log.warn({ silentMs: Math.round(silentMs) }, 'the store is silent: leases are not renewed');
+    leases.stepAside().catch((error: unknown) => log.warn({ err: String(error) }, 'not stepped aside'));
+  }
+
+  private async stepIn(): Promise<void> {
+    await this.deps.leases.stepIn();
+    this.isAside = false;
+    this.deps.log.info({}, 'the store answers: partitions are taken again');
+  }
+
+  private async keepShare(): Promise<void> {
+    if (this.isAside) return;
+    this.rebalance();
+    await this.acquireFree();
   }
 
   private share(): number {
@@ -115,16 +166,16 @@ export class ActorRuntime {
     const storeLost = entry.failingSince !== null && clock.now() - entry.failingSince > STORE_LOST_MS;
     if (kept === 'lost' || clock.now() - entry.renewedAt > LEASE_LOST_MS || storeLost) {
       log.warn({ part, kept, storeLost }, 'partition given up');
-      await this.letGo(part, kept !== 'lost');
+      void this.letGo(part, entry, kept !== 'lost');
     }
   }
 
-  private async rebalance(): Promise<void> {
+  private rebalance(): void {
     const { clock } = this.deps;
     if (this.held.size <= this.share() || clock.now() < this.releaseAt) return;
     this.releaseAt = clock.now() + RELEASE_EVERY_MS;
     const part = this.partitions.at(-1);
-    if (part !== undefined) await this.letGo(part, true);
+    if (part !== undefined) void this.letGo(part, this.held.get(part)!, true);
   }
 
   private async acquireFree(): Promise<void> {
@@ -138,16 +189,25 @@ export class ActorRuntime {
   }
 
   private async take(part: number): Promise<void> {
-    const { leases, store, log, id, clock } = this.deps;
+    const { leases, clock } = this.deps;
     if (!(await leases.acquire(part).catch(() => false))) return;
     const entry: Held = {
       partition: null,
       renewedAt: clock.now(),
       failingSince: null,
       stopping: false,
+      left: null,
       done: Promise.resolve(),
     };
     this.held.set(part, entry);
+    const opening = this.open(part, entry);
+    entry.done = opening.then((partition) => (partition === null ? undefined : this.work(part, entry, partition)));
+    await opening;
+  }
+
+  /** null: it could not be opened, or was given up meanwhile. */
+  private async open(part: number, entry: Held): Promise<Partition | null> {
+    const { store, log, id, clock } = this.deps;
     try {
       const epoch = await store.mintEpoch(part, id);
       const partition = new Partition(part, epoch, {
@@ -162,14 +222,15 @@ export class ActorRuntime {
       });
       entry.partition = partition;
       await partition.open();
-      // Given up while it was being opened.
-      if (entry.stopping) return await partition.close();
-      entry.done = this.work(part, entry, partition);
       log.debug({ part, epoch }, 'partition taken');
+      if (!entry.stopping) return partition;
+      // What was opened after it had been closed.
+      await partition.close();
     } catch (error) {
       log.warn({ part, err: String(error) }, 'partition could not be opened');
-      await this.letGo(part, true);
+      void this.letGo(part, entry, true);
     }
+    return null;
   }
 
   private async work(part: number, entry: Held, partition: Partition): Promise<void> {
@@ -181,8 +242,7 @@ export class ActorRuntime {
       } catch (error) {
         if (error instanceof FencedError) {
           log.warn({ part, epoch: partition.epoch, err: error.message }, 'fenced: another owner has this partition');
-          entry.stopping = true;
-          void this.letGo(part, false);
+          void this.letGo(part, entry, false);
           return;
         }
         entry.failingSince ??= clock.now();
@@ -192,15 +252,16 @@ export class ActorRuntime {
     }
   }
 
-  private async letGo(part: number, release: boolean): Promise<void> {
-    const entry = this.held.get(part);
-    if (entry === undefined) return;
+  /** Once, for the first reason: what is lost is not given back because something else comes up meanwhile. */
+  private letGo(part: number, entry: Held, release: boolean): Promise<void> {
     entry.stopping = true;
-    const closing = entry.partition?.close().catch(() => undefined);
-    await closing;
+    entry.left ??= this.leave(part, entry, release);
+    return entry.left;
+  }
+
+  private async leave(part: number, entry: Held, release: boolean): Promise<void> {
+    await entry.partition?.close().catch(() => undefined);
     await entry.done;
-    // A slower second caller must not remove what has been taken anew meanwhile.
-    if (this.held.get(part) !== entry) return;
     this.held.delete(part);
     if (release) await this.deps.leases.release(part).catch(() => undefined);
   }

@@ -99,6 +99,14 @@ export class KvLeaseBoard implements LeaseBoard {
     if (held !== undefined) await this.#compareAndSet(part, '', held);
   }
 
+  stepAside(): Promise<void> {
+    return this.#members.stepAside();
+  }
+
+  stepIn(): Promise<void> {
+    return this.#members.stepIn();
+  }
+
   async stop(): Promise<void> {
     await this.#watch.stop();
     await this.#members.stop();

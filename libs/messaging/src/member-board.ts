@@ -50,6 +50,7 @@ export class MemberBoard {
   readonly #beatMs: number;
   readonly #now: () => number;
   #self: Member | null = null;
+  #isAside = false;
   #timers: NodeJS.Timeout[] = [];
   #presence: Subscription | null = null;
   #lookedAt = 0;
@@ -106,16 +107,35 @@ export class MemberBoard {
     return this.#self === null ? others : [this.#self, ...others];
   }
 
+  /** For the others this process is gone until it steps in again; it goes on watching. */
+  async stepAside(): Promise<void> {
+    this.#isAside = true;
+    await this.#signOff();
+  }
+
+  stepIn(): Promise<void> {
+    this.#isAside = false;
+    return this.#beat();
+  }
+
   /** Leaves; the others know at once. */
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     this.#unlisten?.();
     if (!this.link.nc.isClosed()) this.#presence?.unsubscribe();
     await this.#watch.stop();
-    if (this.#self === null || !this.link.isUp()) return;
-    const bucket = await this.link.kv(BUCKETS.members);
-    await bucket.purge(this.#self.id).catch((error: unknown) => this.link.problem('member not signed off', error));
+    await this.#signOff();
     this.#self = null;
+  }
+
+  async #signOff(): Promise<void> {
+    if (this.#self === null || !this.link.isUp()) return;
+    const { id } = this.#self;
+    try {
+      await (await this.link.kv(BUCKETS.members)).purge(id);
+    } catch (error) {
+      this.link.problem('member not signed off', error);
+    }
   }
 
   #isFresh(seen: Seen): boolean {
@@ -161,7 +181,7 @@ export class MemberBoard {
 
   async #beat(): Promise<void> {
     const { id, kind } = this.#self!;
-    if (!this.link.isUp()) return;
+    if (this.#isAside || !this.link.isUp()) return;
     const sentAt = this.#now();
     try {
       await (await this.link.kv(BUCKETS.members)).put(id, kind, { timeout: this.#beatMs });

@@ -1,5 +1,6 @@
 /** Connections and transactions on bare node-postgres; nothing in here knows a table. */
 import pg from 'pg';
+import { DatabaseSilentError, Pulse, streamOf, type PulseLog } from './pulse.js';
 
 /** What stands between us and Postgres: nothing, or a pooler that lends a connection for one transaction. */
 export type DatabasePooler = 'none' | 'transaction';
@@ -15,8 +16,23 @@ export interface PoolOptions {
   name: string;
 }
 
+export interface LivePoolOptions extends PoolOptions {
+  /** For one statement: then the server ends it, or, `LATE_MS` later, this process its connection. @default 10000 */
+  statementMs?: number;
+  /** Told when Postgres falls silent and when it answers again. @default nobody */
+  log?: PulseLog;
+}
+
 const CONNECT_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 60_000;
+const KEEP_ALIVE_MS = 10_000;
+const STATEMENT_MS = 10_000;
+/** A server that lives has said by then that a statement took too long. */
+const LATE_MS = 5_000;
+/** For connections to be closed in good order. */
+const END_MS = 3_000;
+/** What node-postgres says when it has waited for `query_timeout` and closed the connection. */
+const TOO_LATE = 'Query read timeout';
 
 /**
  * Settings of every pool of ours. `pipeline` sends statements that were issued together without waiting for each
@@ -31,6 +47,7 @@ export function poolConfig({ databaseUrl, databasePooler, poolSize, name }: Pool
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     pipeline: true,
   };
 }
@@ -58,11 +75,105 @@ class UnnamedClient extends pg.Client {
   }
 }
 
-/** A pool for processes that only run turns and caches: it costs no TypeORM. Lost connections show at the next query. */
-export function createPool(options: PoolOptions): pg.Pool {
-  const pool = new pg.Pool(poolConfig(options));
-  pool.on('error', ignoreLostConnection);
-  return pool;
+/**
+ * A pool for processes that only run turns and caches: it costs no TypeORM. Lost connections show at the next query. Every
+ * statement has a deadline, and while Postgres says nothing at all whoever asks hears so at once.
+ */
+export function createPool(options: LivePoolOptions): LivePool {
+  const probe = poolConfig({ ...options, poolSize: 1, name: `${options.name} pulse` });
+  return new LivePool(options, new Pulse(probe, options.log ?? null));
+}
+
+export class LivePool extends pg.Pool {
+  private readonly clients = new Set<pg.PoolClient>();
+  private readonly siblings: LivePool[] = [];
+
+  constructor(
+    private readonly settings: LivePoolOptions,
+    private readonly pulse: Pulse,
+  ) {
+    const { statementMs = STATEMENT_MS } = settings;
+    const deadlines = {
+      query_timeout: statementMs + LATE_MS,
+      onConnect: (client: pg.ClientBase) => prepare(client, settings),
+    };
+    super({ ...poolConfig(settings), ...deadlines });
+    this.on('error', ignoreLostConnection);
+    this.on('connect', (client) => this.clients.add(client));
+    this.on('remove', (client) => this.clients.delete(client));
+    this.on('release', (error: unknown) => {
+      if (!isOfConnection(error)) pulse.heard();
+    });
+    pulse.whenLost(() => this.hangUp());
+  }
+
+  /** How long Postgres has answered nobody. */
+  silentMs(): number {
+    return this.pulse.silentMs();
+  }
+
+  /** One more pool that ends with this one: for statements that may take longer than others. */
+  beside(settings: Pick<LivePoolOptions, 'poolSize' | 'statementMs'>): LivePool {
+    const sibling = new LivePool({ ...this.settings, ...settings }, this.pulse);
+    this.siblings.push(sibling);
+    return sibling;
+  }
+
+  /** @throws DatabaseSilentError while Postgres says nothing */
+  override connect(): Promise<pg.PoolClient>;
+  override connect(callback: ConnectCallback): void;
+  override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | void {
+    if (!this.pulse.isLost()) return callback === undefined ? super.connect() : super.connect(callback);
+    const error = new DatabaseSilentError(this.pulse.silentMs());
+    if (callback === undefined) return Promise.reject(error);
+    process.nextTick(() => callback(error, undefined, () => undefined));
+  }
+
+  override end(): Promise<void>;
+  override end(callback: () => void): void;
+  override end(callback?: () => void): Promise<void> | void {
+    const ended = this.endAll();
+    if (callback === undefined) return ended;
+    void ended.then(callback);
+  }
+
+  /** Connections on which nobody answers are closed when they have had their time. */
+  private async endAll(): Promise<void> {
+    const impatience = setTimeout(() => this.hangUp(), END_MS);
+    await Promise.all([super.end(), this.pulse.stop(), ...this.siblings.map((sibling) => sibling.end())]);
+    clearTimeout(impatience);
+  }
+
+  /** What waits for an answer on one of them hears that it does not come. */
+  private hangUp(): void {
+    for (const client of this.clients) streamOf(client).destroy();
+  }
+}
+
+type ConnectCallback = (
+  error: Error | undefined,
+  client: pg.PoolClient | undefined,
+  done: (release?: unknown) => void,
+) => void;
+
+/** What only the server itself can keep: a pooler hands the next transaction to another of its connections. */
+async function prepare(
+  client: pg.ClientBase,
+  { databasePooler, statementMs = STATEMENT_MS }: LivePoolOptions,
+): Promise<void> {
+  if (databasePooler === 'transaction') return;
+  const text = `SET statement_timeout = ${statementMs}; SET tcp_user_timeout = ${KEEP_ALIVE_MS}`;
+  await client.query({ text, query_timeout: CONNECT_TIMEOUT_MS } as pg.QueryConfig);
+}
+
+/** Nobody knows what the server would have said. */
+function isOfConnection(error: unknown): boolean {
+  return error !== undefined && error !== null && error !== false && sqlState(error) === null;
+}
+
+/** The answer to a statement did not come in time; whether it was carried out nobody knows. */
+export function isTooLate(error: unknown): boolean {
+  return error instanceof Error && error.message === TOO_LATE;
 }
 
 /** A connection that dies while idle or between two statements is reported by the next query on it. */

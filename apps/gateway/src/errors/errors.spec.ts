@@ -3,6 +3,7 @@ import { BadRequestException, NotFoundException } from '@nestjs/common';
 import { TroupeError } from '@troupe/contracts';
 import { ApiError } from './api-error.js';
 import { answerFor } from './api-exception.filter.js';
+import { isDependencyDown } from './unavailable.js';
 
 describe('answerFor', () => {
   it('gives a coded error its status, code and details', () => {
@@ -38,9 +39,12 @@ describe('answerFor', () => {
     new AggregateError([Object.assign(new Error('x'), { code: 'ECONNREFUSED' })]),
     new TroupeError('UNKNOWN_ERROR', 'not stored', { httpStatus: 503 }),
     new Error('timeout exceeded when trying to connect'),
+    new Error('Query read timeout'),
+    Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' }),
     Object.assign(new Error('We encountered an internal error'), { name: 'InternalError', $fault: 'server' }),
   ])('answers 503 with Retry-After while a dependency is away: %s', (error) => {
     expect(answerFor(error, 'id')).toMatchObject({ status: 503, retryAfterS: 5, body: { code: 'UNKNOWN_ERROR' } });
+    expect(isDependencyDown(error)).toBe(true);
   });
 
   it('does not take an SQL mistake for an outage', () => {

@@ -1,4 +1,5 @@
 /** Recognises errors that mean "Postgres, NATS or the blob store is not there", whatever layer wrapped them. */
+import { isTroupeError } from '@troupe/contracts';
 
 const SOCKET_CODES = new Set([
   'ECONNREFUSED',
@@ -10,10 +11,10 @@ const SOCKET_CODES = new Set([
   'ENOENT',
   'EHOSTUNREACH',
 ]);
-/** Connection exceptions, insufficient resources, operator intervention, read-only after a failover. */
-const SQL_STATES = /^(08...|53...|57P0[1-5]|25006)$/;
+/** Connection exceptions, insufficient resources, operator intervention (a statement that took too long, too), read-only after a failover. */
+const SQL_STATES = /^(08...|53...|57014|57P0[1-5]|25006)$/;
 const POOL_MESSAGES =
-  /^(Connection terminated|timeout exceeded when trying to connect|Cannot use a pool after calling end|Client has encountered a connection error)/;
+  /^(Connection terminated|timeout exceeded when trying to connect|Cannot use a pool after calling end|Client has encountered a connection error|Query read timeout)/;
 const NATS_NAMES = new Set([
   'ConnectionError',
   'ClosedConnectionError',
@@ -34,6 +35,7 @@ export function isDependencyDown(error: unknown): boolean {
 }
 
 function looksDown(error: Error): boolean {
+  if (isTroupeError(error) && error.httpStatus === 503) return true;
   // `$fault` is what a server of blobs says of its own answer.
   const { code, $fault: fault } = error as { code?: unknown; $fault?: unknown };
   if (typeof code === 'string' && (SOCKET_CODES.has(code) || SQL_STATES.test(code))) return true;

@@ -84,6 +84,18 @@ describe('a stream of results', () => {
     await expect(follow()).rejects.toThrow(WatchEndedError);
   });
 
+  it('goes on where it was when Postgres answers again', async () => {
+    job.results = 2;
+    const stream = follow();
+    await pause();
+    job.isDown = true;
+    job.add(3);
+    await pause(700);
+    job.isDown = false;
+    job.end('completed');
+    expect(await stream).toEqual({ documents: wanted(0, 5), status: 'completed' });
+  });
+
   it('breaks off when the job expires', async () => {
     const stream = follow();
     await pause();

@@ -1,6 +1,7 @@
 /** Results of a job as they come, until it ends: what WebSockets and streams of lines have in common. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jobNotFound, unavailable } from '../errors/api-error.js';
+import { isDependencyDown } from '../errors/unavailable.js';
 import { type Follower, type JobFeeds } from './job-feeds.js';
 import { isOver, type JobView } from './ports.js';
 import { startOf, type ResultRuns, type Run } from './result-runs.js';
@@ -17,10 +18,13 @@ export class WatchEndedError extends Error {
 const PATIENCE_MS = 60_000;
 /** Between looks for a result that was announced and is not there. */
 const UNREADABLE_MS = 500;
+/** Without Postgres a stream stands still for so long before it ends. */
+const OUTAGE_MS = 60_000;
 
 export class JobStream {
   private known: JobView;
   private readonly follower: Follower | null;
+  private failingSince: number | null = null;
 
   /** @throws ApiError 503 when too many wait already @throws WatchEndedError when the gateway drains */
   constructor(
@@ -40,15 +44,17 @@ export class JobStream {
   /**
    * Runs of documents behind the first `from`, at most `limit` of them. Ends with the job, or early when the signal
    * aborts. A reader that takes its time costs the run it has.
-   * @throws WatchEndedError when the gateway drains @throws ApiError 404 when the job expires meanwhile
+   * @throws WatchEndedError when the gateway drains @throws ApiError 404 when the job expires meanwhile, 503 when its results
+   * cannot be read for a minute
    */
   async *runs(from: number, limit: number | null = null): AsyncGenerator<Run> {
     const last = limit === null ? Infinity : from + limit;
     let reached = from;
     while (reached < last && !this.signal.aborted) {
       const isEnd = this.refresh();
-      const run = this.isReadable(reached) ? await this.parts.runs.at(this.known, reached) : null;
-      if (run !== null) {
+      const run = this.isReadable(reached) ? await this.read(reached) : null;
+      if (run === 'unavailable') await sleep(UNREADABLE_MS);
+      else if (run !== null) {
         const part = startOf(run, last - reached);
         reached += part.count;
         yield part;
@@ -59,6 +65,19 @@ export class JobStream {
 
   close(): void {
     this.follower?.leave();
+  }
+
+  private async read(from: number): Promise<Run | null | 'unavailable'> {
+    try {
+      const run = await this.parts.runs.at(this.known, from);
+      this.failingSince = null;
+      return run;
+    } catch (error) {
+      if (!isDependencyDown(error)) throw error;
+      this.failingSince ??= performance.now();
+      if (performance.now() - this.failingSince > OUTAGE_MS) throw unavailable(error);
+      return 'unavailable';
+    }
   }
 
   /** Whether the job was over before its results are read: then nothing can be missed. */

@@ -32,6 +32,8 @@ export class JobFixture {
   slowHosts: string[] = [];
   kind: 'crawl' | 'batch' = 'crawl';
   exists = true;
+  /** Nothing can be read. */
+  isDown = false;
   zdr = false;
   expiresAt = new Date(Date.now() + DAY_MS);
   /** Reads of the tables. */
@@ -119,11 +121,13 @@ export class JobFixture {
 
   private find(id: string): Promise<JobView | null> {
     this.reads.find++;
+    if (this.isDown) return Promise.reject(new Error('Connection terminated unexpectedly'));
     return Promise.resolve(id === JOB_ID && this.exists ? this.view() : null);
   }
 
   private async pages(skip: number, limit: number | null, maxBytes: number): Promise<PageRow[]> {
     this.reads.pages++;
+    if (this.isDown) throw new Error('Connection terminated unexpectedly');
     const rows: PageRow[] = [];
     const last = Math.min(this.results, skip + (limit ?? Infinity));
     await Promise.resolve();

@@ -1,6 +1,6 @@
 /** What an error of Postgres means for the turn that met it (see `Drain`). */
 import { ContentError, FencedError, TurnConflictError, TurnTimeoutError } from '@troupe/actors';
-import { sqlState } from '../pool.js';
+import { isTooLate, sqlState } from '../pool.js';
 import { FENCED } from './turn-writes.js';
 
 /** Deadlock, serialisation failure, lock timeout: the same drain may run again. */
@@ -45,7 +45,8 @@ function mapped(error: unknown): unknown {
   if (state === FENCED) return new FencedError('an actor of the turn has another revision or epoch');
   if (state !== null && CONFLICTS.has(state))
     return new TurnConflictError(`the turn collided with another transaction (${state})`, options);
-  if (state === QUERY_CANCELED) return new TurnTimeoutError('a statement of the turn took too long', options);
+  if (state === QUERY_CANCELED || isTooLate(error))
+    return new TurnTimeoutError('a statement of the turn took too long', options);
   if (state !== null && CONTENT.test(state))
     return new ContentError(`Postgres refused a turn (${state}): ${(error as Error).message}`, state, options);
   if (isOfValues(error)) return new ContentError(`a value cannot be sent: ${String(error)}`, 'BUILD', options);

@@ -2,7 +2,8 @@
 import { type Logger } from '@troupe/observability';
 import { bearerToken } from '../../auth/api-key.guard.js';
 import { type Accounts } from '../../auth/accounts.js';
-import { ApiError } from '../../errors/api-error.js';
+import { ApiError, unavailable } from '../../errors/api-error.js';
+import { isDependencyDown } from '../../errors/unavailable.js';
 import { type JobStatusService } from '../../jobs/job-status.service.js';
 import { WatchEndedError, type JobStream } from '../../jobs/job-stream.js';
 import { isOver, type JobView } from '../../jobs/ports.js';
@@ -107,6 +108,7 @@ const FAULT: Ending = { type: 'brokenOff', code: CLOSE.fault, error: 'Internal e
 
 function endingOf(error: unknown): Ending {
   if (error instanceof WatchEndedError) return GOING_AWAY;
+  if (isDependencyDown(error)) return { type: 'brokenOff', code: CLOSE.tryLater, error: unavailable(error).message };
   if (!(error instanceof ApiError)) return FAULT;
   if (error.status === 401) return UNAUTHORIZED;
   if (error.status === 404) return JOB_NOT_FOUND;
