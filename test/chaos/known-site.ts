@@ -97,6 +97,12 @@ export class KnownSite {
     return new Set([...found].map((path) => this.origin + path));
   }
 
+  /** What a document of the page holds: its main content, without its list of links. */
+  markdownOf(url: string): string {
+    const path = url.slice(this.origin.length);
+    return [`# ${path}`, wordsOf(path).trimEnd(), ...noiseOf(path, this.options.noiseLines)].join('\n\n');
+  }
+
   /** Page requests of a folder. */
   hitsOf(folder: string): Hit[] {
     return this.hits.filter(({ path }) => path.split('/')[1] === folder);
@@ -161,13 +167,15 @@ export class KnownSite {
   }
 
   private page(response: ServerResponse, status: number, path: string, links: string[]): void {
-    const word = WORDS[path.length % WORDS.length]!;
-    const text = `${word} ${path} `.repeat(40);
     const anchors = links.map((link) => `<li><a href="${link}">${link}</a></li>`).join('');
     const noise = noiseOf(path, this.options.noiseLines).map((line) => `<p>${line}</p>`);
-    const body = `<!doctype html><html><head><title>${path}</title></head><body><main><h1>${path}</h1><p>${text}</p>${noise.join('')}<ul>${anchors}</ul></main></body></html>`;
+    const body = `<!doctype html><html><head><title>${path}</title></head><body><main><h1>${path}</h1><p>${wordsOf(path)}</p>${noise.join('')}<ul>${anchors}</ul></main></body></html>`;
     response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end(body);
   }
+}
+
+function wordsOf(path: string): string {
+  return `${WORDS[path.length % WORDS.length]!} ${path} `.repeat(40);
 }
 
 function placeOf(folder: string, page: number): string {
