@@ -8,7 +8,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 import { describeJob, openEnds, query, readBooks } from './evidence.js';
-import { expectBalanced, expectSameUrls } from './exactness.js';
+import { expectBalanced, expectDocuments, expectSameUrls } from './exactness.js';
 import { JobClient } from './job-client.js';
 import { KnownSite } from './known-site.js';
 
@@ -124,11 +124,7 @@ async function expectExact(on: KnownSite, id: string, folder: string): Promise<v
   const books = await readBooks(cluster, id);
   expectSameUrls(books.finalUrls, expected);
   expectBalanced(books, expected.size);
-  const documents = await crawls.documents(id);
-  expectSameUrls(
-    documents.map(({ metadata }) => metadata.url),
-    expected,
-  );
+  expectDocuments(on, await crawls.documents(id), expected);
   const again = on.repeats(folder);
   say(
     `${folder}: ${expected.size} pages, ${on.hitsOf(folder).length} requests, ${again} of them again, at most ${on.peak} at once`,
@@ -259,6 +255,7 @@ describe('a cluster whose processes are killed', () => {
       const books = await readBooks(cluster, id);
       expectSameUrls(books.finalUrls, new Set(urls));
       expectBalanced(books, BATCH);
+      expectDocuments(small, await batches.documents(id), new Set(urls));
     },
     TEST_MS,
   );
@@ -283,7 +280,9 @@ describe('a cluster whose processes are killed', () => {
       const books = await readBooks(cluster, id);
       expectSameUrls(books.finalUrls, new Set(urls));
       expectBalanced(books, TRACKED);
-      for (const { metadata, changeTracking } of await crawls.documents(id))
+      const documents = await crawls.documents(id);
+      expectDocuments(tracked, documents, new Set(urls));
+      for (const { metadata, changeTracking } of documents)
         expect([metadata.url, changeTracking]).toMatchObject([
           metadata.url,
           { changeStatus: 'same', visibility: metadata.url === url ? 'visible' : 'hidden' },

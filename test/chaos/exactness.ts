@@ -1,6 +1,8 @@
 /** What must hold of the results of a job, whatever happened while it ran. */
 import { expect } from '@jest/globals';
 import type { Books } from './evidence.js';
+import type { PageDocument } from './job-client.js';
+import type { KnownSite } from './known-site.js';
 
 /** Everything that must hold of a finished job, whatever happened to it. */
 export function expectBalanced(books: Books, pages: number): void {
@@ -32,4 +34,18 @@ export function expectSameUrls(found: readonly string[], expected: ReadonlySet<s
     unexpected: [...set].filter((url) => !expected.has(url)),
     twice: found.length - set.size,
   }).toEqual({ missing: [], unexpected: [], twice: 0 });
+}
+
+/** Each page once, with the whole text of its own and nothing else. */
+export function expectDocuments(
+  site: KnownSite,
+  documents: readonly PageDocument[],
+  expected: ReadonlySet<string>,
+): void {
+  expectSameUrls(
+    documents.map(({ metadata }) => metadata.url),
+    expected,
+  );
+  const wrong = documents.filter(({ metadata, markdown }) => markdown !== site.markdownOf(metadata.url));
+  expect(wrong.map(({ metadata, markdown }) => [metadata.url, markdown?.slice(0, 500)])).toEqual([]);
 }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 import { describeJob, readBooks } from './evidence.js';
-import { expectBalanced, expectSameUrls } from './exactness.js';
+import { expectBalanced, expectDocuments, expectSameUrls } from './exactness.js';
 import { JobClient } from './job-client.js';
 import { KnownSite } from './known-site.js';
 
@@ -82,6 +82,7 @@ async function expectExact({ id, folder }: Crawl): Promise<void> {
   const books = await readBooks(cluster, id);
   expectSameUrls(books.finalUrls, expected);
   expectBalanced(books, DOCUMENTS);
+  expectDocuments(site, await crawls.documents(id), expected);
   expect(site.peak).toBeLessThanOrEqual(MAX_CONN);
 }
 

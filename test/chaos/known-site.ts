@@ -25,6 +25,8 @@ export interface Hit {
   path: string;
   /** `performance.now()` of its arrival. */
   at: number;
+  /** Of the end of its answer, or of the connection; Infinity before. */
+  endedAt: number;
 }
 
 const DEFAULTS: KnownSiteOptions = {
@@ -97,9 +99,27 @@ export class KnownSite {
     return new Set([...found].map((path) => this.origin + path));
   }
 
+  /** What a document of the page holds: its main content, without its list of links. */
+  markdownOf(url: string): string {
+    const path = url.slice(this.origin.length);
+    return [`# ${path}`, wordsOf(path).trimEnd(), ...noiseOf(path, this.options.noiseLines)].join('\n\n');
+  }
+
   /** Page requests of a folder. */
   hitsOf(folder: string): Hit[] {
     return this.hits.filter(({ path }) => path.split('/')[1] === folder);
+  }
+
+  /** Moments (`performance.now()`) at which a request made more than `most` at once, and how many there were then. */
+  crowds(most: number): { at: number; requests: number }[] {
+    const crowds: { at: number; requests: number }[] = [];
+    let open: Hit[] = [];
+    for (const hit of this.hits) {
+      open = open.filter(({ endedAt }) => endedAt > hit.at);
+      open.push(hit);
+      if (open.length > most) crowds.push({ at: hit.at, requests: open.length });
+    }
+    return crowds;
   }
 
   /** Requests that a crawl without trouble would not have made: a page is asked for once, and once by each redirect to it. */
@@ -141,9 +161,13 @@ export class KnownSite {
 
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url ?? '/';
-    this.hits.push({ path, at: performance.now() });
+    const hit = { path, at: performance.now(), endedAt: Infinity };
+    this.hits.push(hit);
     this.peak = Math.max(this.peak, ++this.active);
-    response.once('close', () => this.active--);
+    response.once('close', () => {
+      this.active--;
+      hit.endedAt = performance.now();
+    });
     if (this.latencyMs > 0) await sleep(this.latencyMs);
     if (path === '/robots.txt') return void response.writeHead(200).end('User-agent: *\nAllow: /\n');
     if (path === '/sitemap.xml') return this.sitemap(response);
@@ -161,13 +185,15 @@ export class KnownSite {
   }
 
   private page(response: ServerResponse, status: number, path: string, links: string[]): void {
-    const word = WORDS[path.length % WORDS.length]!;
-    const text = `${word} ${path} `.repeat(40);
     const anchors = links.map((link) => `<li><a href="${link}">${link}</a></li>`).join('');
     const noise = noiseOf(path, this.options.noiseLines).map((line) => `<p>${line}</p>`);
-    const body = `<!doctype html><html><head><title>${path}</title></head><body><main><h1>${path}</h1><p>${text}</p>${noise.join('')}<ul>${anchors}</ul></main></body></html>`;
+    const body = `<!doctype html><html><head><title>${path}</title></head><body><main><h1>${path}</h1><p>${wordsOf(path)}</p>${noise.join('')}<ul>${anchors}</ul></main></body></html>`;
     response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end(body);
   }
+}
+
+function wordsOf(path: string): string {
+  return `${WORDS[path.length % WORDS.length]!} ${path} `.repeat(40);
 }
 
 function placeOf(folder: string, page: number): string {

@@ -12,9 +12,9 @@ import { startCluster, type TestCluster } from '../support/cluster.js';
 import { S3_KEYS, S3Server } from '../support/s3-server.js';
 import { TcpRelay } from '../support/tcp-relay.js';
 import { describeJob, query, readBooks } from './evidence.js';
-import { expectBalanced, expectSameUrls } from './exactness.js';
+import { expectBalanced, expectDocuments, expectSameUrls } from './exactness.js';
 import { JobClient } from './job-client.js';
-import { KnownSite, noiseOf } from './known-site.js';
+import { KnownSite } from './known-site.js';
 
 const PAGES = 300;
 /** More than a row takes, packed. */
@@ -139,7 +139,7 @@ suite('a cluster that keeps its results in a bucket', () => {
       const books = await readBooks(cluster, id);
       expectSameUrls(books.finalUrls, expected);
       expectBalanced(books, expected.size);
-      await expectDocuments(id, expected);
+      expectDocuments(site, await crawls.documents(id), expected);
       say(`${expected.size} pages, ${site.repeats('bucket')} requests again`);
     },
     PATIENCE_MS + 60_000,
@@ -174,17 +174,3 @@ suite('a cluster that keeps its results in a bucket', () => {
     await pool.end();
   }, 60_000);
 });
-
-/** Each page of the site once, with the text that only it has. */
-async function expectDocuments(id: string, expected: ReadonlySet<string>): Promise<void> {
-  const documents = await crawls.documents(id);
-  expectSameUrls(
-    documents.map(({ metadata }) => metadata.url),
-    expected,
-  );
-  const wrong = documents.filter(({ metadata, markdown = '' }) => {
-    const lines = noiseOf(new URL(metadata.url).pathname, NOISE_LINES);
-    return !lines.every((line) => markdown.includes(line));
-  });
-  expect(wrong.map(({ metadata }) => metadata.url)).toEqual([]);
-}

@@ -29,7 +29,7 @@ export function freshSeeds(count: number): SeedRange {
   return { first, last: first + count - 1 };
 }
 
-function commitHash(): string | null {
+export function commitHash(): string | null {
   const { status, stdout } = spawnSync('git', ['rev-parse', 'HEAD'], { cwd: workspace, encoding: 'utf8' });
   return status === 0 ? stdout.trim() : null;
 }

@@ -15,6 +15,17 @@ beforeEach(() => {
   world = new NoteWorld();
 });
 
+/** Whether there was mail that nobody had acknowledged, at each commit that is tried from now on. */
+function watchMail(part: number): boolean[] {
+  const seen: boolean[] = [];
+  const commitTurn = world.store.commitTurn.bind(world.store);
+  world.store.commitTurn = (head, decide) => {
+    seen.push(world.bus.hasMail(part));
+    return commitTurn(head, decide);
+  };
+  return seen;
+}
+
 async function tellBob(...texts: string[]): Promise<void> {
   for (const text of texts) await world.send(ALICE, { type: 'Tell', to: BOB, text });
 }
@@ -291,7 +302,11 @@ describe('several messages in one piece of mail', () => {
       n: null,
       body: bundle as never,
     });
+    const unread = watchMail(partition.part);
     await world.run(partition);
+    // What is acknowledged before the last one is committed is lost with the process.
+    expect(unread).toEqual(Array(unread.length).fill(true));
+    expect(unread.length).toBeGreaterThan(3);
     expect(world.stateOf(ALICE).notes).toEqual(['1', '2']);
     expect(world.store.deadLetters).toMatchObject([{ type: 'Bad', envelope: { type: 'Bad', body: { type: 'Bad' } } }]);
     expect(world.bus.hasMail(partition.part)).toBe(false);
@@ -309,11 +324,15 @@ describe('level messages of one drain', () => {
     const partition = await world.own(ALICE);
     const letters = [
       order({ type: 'Note', text: '1' }),
+      order({ type: 'Bad' }, { to: neighbour }),
       order({ type: 'Note', text: '2' }, { to: neighbour }),
       order({ type: 'Note', text: '3' }),
     ];
     await world.bus.publishActor(sackOf(...letters));
+    const unread = watchMail(partition.part);
     await world.run(partition);
+    expect(unread).toEqual(Array(unread.length).fill(true));
+    expect(unread.length).toBeGreaterThan(3);
     expect([world.stateOf(ALICE).notes, world.stateOf(neighbour).notes]).toEqual([['1', '3'], ['2']]);
     expect(world.bus.hasMail(partition.part)).toBe(false);
   });

@@ -85,6 +85,14 @@ describe('groups of robots.txt', () => {
     expect(robots.sitemaps).toEqual(['https://h/s.xml']);
   });
 
+  it('are not joined by lines that belong to none', () => {
+    const robots = parseRobots(
+      'User-agent: a\nDisallow: /x\nSitemap: https://h/s.xml\nHost: h\nUnknown: x\n\nUser-agent: b\nDisallow: /y',
+    );
+    const refused = (agent: string) => ['/x', '/y'].filter((path) => !robots.isAllowed(`https://h${path}`, agent));
+    expect([refused('a'), refused('b')]).toEqual([['/x'], ['/y']]);
+  });
+
   it('begin with an agent: rules before the first one mean nobody', () => {
     expect(parseRobots('Disallow: /\nUser-agent: x\nDisallow: /a').isAllowed('https://h/', 'troupe')).toBe(true);
   });
@@ -118,6 +126,8 @@ describe('rules of robots.txt', () => {
     ['/a*b*c', ['/abc', '/axbxc', '/abbcc', '/a/b/c/d'], ['/ab', '/acb']],
     ['/a**b', ['/ab', '/axb'], ['/b']],
     ['/a*$', ['/a', '/abc'], ['/b']],
+    ['/a*a$', ['/aa', '/aba', '/aaa'], ['/a', '/ab', '/aab']],
+    ['/a*bc*c$', ['/abcc', '/axbcxc'], ['/abc', '/abccx', '/acbc']],
     ['/*?', ['/a?x', '/?'], ['/a']],
     ['/a$b', ['/a$b', '/a$bc'], ['/a', '/ab']],
   ])('%s matches what it should', (pattern, matching, others) => {
