@@ -29,7 +29,7 @@ export class SimulationThreads {
         const first = next;
         next += SPAN;
         const last = Math.min(seeds.last, first + SPAN - 1);
-        found.push(...(await runSpan(thread, { mutant, first, last, maxFailures, traceFile: null })));
+        found.push(...(await runSpan(thread, { mutant, first, last, maxFailures, dropped: [], traceFile: null })));
       }
     };
     await Promise.all(this.threads.map(drain));
@@ -42,7 +42,14 @@ export class SimulationThreads {
     const traceFile = path.join(folder, 'events');
     writeFileSync(traceFile, '');
     try {
-      return await runSpan(this.threads[0]!, { mutant: null, first: seed, last: seed, maxFailures: 1, traceFile });
+      return await runSpan(this.threads[0]!, {
+        mutant: null,
+        first: seed,
+        last: seed,
+        maxFailures: 1,
+        dropped: [],
+        traceFile,
+      });
     } finally {
       print(readFileSync(traceFile, 'utf8'));
       rmSync(folder, { recursive: true });

@@ -28,9 +28,7 @@ describe('crawls of a host that is out of order, under loss, repetition, crashes
   }, 60_000);
 
   it('fail when verdicts of a new owner do not count on from the last', async () => {
-    const world = new TroubleWorld(4);
-    const tell = world.bus.tell.bind(world.bus);
-    world.bus.tell = (host, verdict) => tell(host, { ...verdict, v: 1 });
+    const world = new TroubleWorld(4, { mutation: { verdict: (verdict) => ({ ...verdict, v: 1 }) } });
     await expect(world.run()).rejects.toThrow('I13');
   });
 });

@@ -141,6 +141,11 @@ export class SimBus implements Bus {
     return this.stream(part).some((stored) => !stored.acked);
   }
 
+  get hasAnyMail(): boolean {
+    for (const part of this.streams.keys()) if (this.hasMail(part)) return true;
+    return false;
+  }
+
   private stream(part: number): Stored[] {
     let stream = this.streams.get(part);
     if (stream === undefined) this.streams.set(part, (stream = []));

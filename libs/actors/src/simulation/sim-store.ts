@@ -92,6 +92,20 @@ export const STORE_RULES: StoreRules = {
   beforeTransaction: () => {},
 };
 
+/** As a gateway records it. */
+const NEW_JOB: Omit<JobRow, 'jobNo'> = {
+  op: 'job.update',
+  status: 'scraping',
+  total: 0,
+  completed: 0,
+  credits: 0,
+  error: null,
+  warning: null,
+  seeds: 0,
+  excluded: {},
+  finished: false,
+};
+
 export class SimStore implements ActorStore {
   readonly jobs = new Map<JobNo, SimJobTables>();
   readonly actors = new Map<ActorKey, StoredActor>();
@@ -179,8 +193,9 @@ export class SimStore implements ActorStore {
 
   private failJob({ key, error }: { key: ActorKey; error: string }): void {
     const jobNo = this.jobNoOf(key);
-    const row = jobNo === undefined ? null : this.job(jobNo).row;
-    if (row !== null && !row.finished) this.job(jobNo!).row = { ...row, status: 'failed', error, finished: true };
+    if (jobNo === undefined) return;
+    const row = this.job(jobNo).row ?? { ...NEW_JOB, jobNo };
+    if (!row.finished) this.job(jobNo).row = { ...row, status: 'failed', error, finished: true };
   }
 
   probe(): Promise<void> {
@@ -260,7 +275,8 @@ export class SimStore implements ActorStore {
     await Promise.resolve();
   }
 
-  loadTimers(part: number, horizonMs: number): Promise<TimerRow[]> {
+  async loadTimers(part: number, horizonMs: number): Promise<TimerRow[]> {
+    this.faults.beforeRead(part);
     const now = this.clock.now();
     const rows = [...this.timers.values()].filter((timer) => timer.part === part && timer.at <= now + horizonMs);
     return Promise.resolve(
@@ -268,7 +284,8 @@ export class SimStore implements ActorStore {
     );
   }
 
-  loadOutbox(part: number, minAgeMs: number, limit: number): Promise<OutboxRow[]> {
+  async loadOutbox(part: number, minAgeMs: number, limit: number): Promise<OutboxRow[]> {
+    this.faults.beforeRead(part);
     if (!this.rules.findOutbox(part)) return Promise.resolve([]);
     const rows = [...this.partOutbox(part).values()].filter(
       (row) => this.clock.now() - (this.createdAt.get(row) ?? 0) >= minAgeMs,
@@ -292,12 +309,14 @@ export class SimStore implements ActorStore {
     return Promise.resolve(found.sort((a, b) => a.n! - b.n!));
   }
 
-  deleteOutbox(part: number, ids: number[]): Promise<void> {
+  async deleteOutbox(part: number, ids: number[]): Promise<void> {
+    this.faults.beforeRead(part);
     for (const id of ids) this.partOutbox(part).delete(id);
     return Promise.resolve();
   }
 
-  sweepPairs(part: number): Promise<void> {
+  async sweepPairs(part: number): Promise<void> {
+    this.faults.beforeRead(part);
     const rows = this.partOutbox(part);
     for (const [id, row] of rows) {
       if (row.to !== null && row.n! <= (this.cursors.get(`${row.to} ${row.from}`) ?? 0)) rows.delete(id);
