@@ -19,6 +19,9 @@ export interface RobotsAnswer {
   retryMs: number | null;
 }
 
+/** Half of them show it, and some of what is said of them may be lost. */
+const NOTORIOUS_PAGES = 8;
+
 /** Times are ms since the world began. */
 export class HostConduct {
   readonly maxConn: number;
@@ -32,15 +35,17 @@ export class HostConduct {
   private readonly robotsOut: Span | null;
   /** Starts of the last second. */
   private starts: number[] = [];
-  /** Requests that it has refused for coming too fast, by when. */
-  readonly refusedAt: number[] = [];
+  /** What it has refused, and when. */
+  private refusals: { url: string; at: number }[] = [];
+  /** It has refused so many pages within half a minute that everybody has to know. */
+  isNotorious = false;
 
   constructor(random: Random, faults: Faults, outage: Span | null) {
     this.maxConn = random.int(1, 2);
     this.maxRate = random.chance(0.1) ? random.int(2, 5) : null;
     this.held = random.chance(0.05) ? spanOf(random.int(0, 20_000), random.int(3_000, 20_000)) : null;
     const limits = faults.of('rate limit');
-    this.perS = faults.has('rate limit', 0.15) ? limits.int(1, 3) : null;
+    this.perS = faults.has('rate limit', 0.25) ? limits.int(1, 2) : null;
     this.retryMs = limits.chance(0.5) ? limits.int(1_000, 6_000) : null;
     const dice = faults.of('outage');
     this.outage = outage ?? (faults.has('outage', 0.1) ? spanOf(dice.int(0, 30_000), dice.int(3_000, 40_000)) : null);
@@ -65,15 +70,22 @@ export class HostConduct {
   }
 
   /** A request begins; null: it is answered well. */
-  refuse(now: number): Refusal | null {
+  refuse(url: string, now: number): Refusal | null {
     this.starts = [...this.starts.filter((at) => at > now - 1_000), now];
+    const refusal = this.refusalOf(now);
+    if (refusal === null) return null;
+    this.refusals = [...this.refusals.filter(({ at }) => at > now - 20_000), { url, at: now }];
+    this.isNotorious ||= new Set(this.refusals.map((one) => one.url)).size >= NOTORIOUS_PAGES;
+    return refusal;
+  }
+
+  private refusalOf(now: number): Refusal | null {
+    const isFast = this.perS !== null && this.starts.length > this.perS;
     if (this.isOut(now)) {
       const kind = this.outageStatus === 0 ? 'refused' : 'unavailable';
       return { kind, status: this.outageStatus, retryMs: null };
     }
-    if (this.perS === null || this.starts.length <= this.perS) return null;
-    this.refusedAt.push(now);
-    return { kind: 'rateLimited', status: 429, retryMs: this.retryMs };
+    return isFast ? { kind: 'rateLimited', status: 429, retryMs: this.retryMs } : null;
   }
 
   robots(now: number): RobotsAnswer {

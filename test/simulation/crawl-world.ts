@@ -154,8 +154,8 @@ export class CrawlWorld {
       deliveryActor({ retryMs: RETRY_MS }),
     ];
     const all = [...(defs as unknown as ActorDef<unknown, unknown>[]), ...this.moreDefs()];
-    const planted = mutation.actor === undefined ? all : all.map((def) => mutation.actor!(def));
-    return planted.map((def) => this.watch.over(this.troubles.over(def)));
+    const watched = all.map((def) => this.watch.over(this.troubles.over(def)));
+    return mutation.actor === undefined ? watched : watched.map((def) => mutation.actor!(def));
   }
 
   private release(defs: readonly ActorDef<unknown, unknown>[], version: number): Release {
@@ -330,6 +330,7 @@ export class CrawlWorld {
         this.dispatchers.checkJob(job, this.stage.store.job(job.jobNo).pages.length);
     }
     this.scrapers.check();
+    this.fetchers.checkNotorious();
     this.checkLetters();
   }
 

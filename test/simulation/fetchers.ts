@@ -50,8 +50,6 @@ export const REQUEST_MS = 30_000;
 /** A host is down or held no longer than that unless its actor says so again. */
 const SHUT_MS = 75_000;
 const LONGEST_REST_MS = 10_000;
-/** Of requests refused for coming too fast: so many of them in a minute show that nobody listens. */
-const MAX_REFUSED_A_MINUTE = 45;
 
 export interface FetcherNews {
   isCancelled(job: Uuid): boolean;
@@ -73,8 +71,8 @@ export class Fetchers {
   private readonly restUntil = new Map<string, number>();
   /** Newest verdicts by host. */
   private readonly verdicts = new Map<string, number>();
-  /** In which hosts have been seen. */
-  readonly states = new Set<HostState>();
+  /** As their actors have told of hosts. */
+  private readonly statesOf = new Map<string, Set<HostState>>();
   private born = 2;
   private runs = 0;
 
@@ -88,7 +86,7 @@ export class Fetchers {
       const verdict = stage.mutation.verdict?.(told) ?? told;
       tell(host, verdict);
       this.checkVerdict(host, verdict);
-      this.states.add(verdict.state);
+      this.statesOf.set(host, (this.statesOf.get(host) ?? new Set()).add(verdict.state));
       const isShut = verdict.state === 'down' || verdict.state === 'held';
       this.restUntil.set(host, stage.elapsed + (isShut ? SHUT_MS : verdict.restMs));
     };
@@ -235,7 +233,7 @@ export class Fetchers {
     const { stage } = this;
     const { lane } = running;
     const ms = stage.random.int(5, 800);
-    const refusal = this.conduct(lane.host).refuse(stage.elapsed);
+    const refusal = this.conduct(lane.host).refuse(item.url, stage.elapsed);
     const now = stage.time.now();
     running.fetching = { item, until: now + ms, from: now, refusal };
     running.nextStartAt = now + lane.gapMs;
@@ -389,13 +387,25 @@ export class Fetchers {
     if (order > 0) this.newestPair.set(slotKey, { gen: claim.gen, lane: claim.lane });
   }
 
-  /** I5: page requests in flight on each host. I19: whoever is refused for coming too fast comes slower. */
+  /** I5: page requests in flight on each host. */
   private checkHost(host: string): void {
-    const { maxConn, refusedAt } = this.conduct(host);
+    const { maxConn } = this.conduct(host);
     const live = this.lanes.filter((lane) => lane.lane.host === host && lane.fetching !== null).length;
     if (live > maxConn) this.stage.fail('I5', `${live} requests on ${host}, ${maxConn} allowed`);
-    const refused = refusedAt.filter((at) => at > this.stage.elapsed - 60_000).length;
-    if (refused > MAX_REFUSED_A_MINUTE) this.stage.fail('I19', `${host} refused ${refused} requests in a minute`);
+  }
+
+  /** In which hosts have been seen. */
+  get states(): Set<HostState> {
+    return new Set([...this.statesOf.values()].flatMap((states) => [...states]));
+  }
+
+  /** I19: of a host that has refused page after page everybody was told. */
+  checkNotorious(): void {
+    for (const [host, { isNotorious }] of this.stage.hosts) {
+      const states = this.statesOf.get(host) ?? new Set();
+      const isKnown = ['slowed', 'paused', 'down'].some((state) => states.has(state as HostState));
+      if (isNotorious && !isKnown) this.stage.fail('I19', `nobody was told that ${host} refuses page after page`);
+    }
   }
 
   /** I6: places of each team in use. */

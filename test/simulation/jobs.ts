@@ -59,7 +59,8 @@ export class Jobs {
   /** Some that clients have sent. */
   addSome(): void {
     const { random, web, teams, store } = this.stage;
-    const count = random.int(1, teams.size + 2);
+    if (teams.size > 1 && random.chance(0.15)) return this.addRivals();
+    const count = random.int(1, teams.size + 1);
     for (let i = 0; i < count; i++) {
       const kind = random.chance(0.2) ? 'batch' : 'crawl';
       const site = random.pick(web.sites);
@@ -84,6 +85,19 @@ export class Jobs {
       }
       this.all.push(job);
     }
+  }
+
+  /** A long batch of each team, all on one host: they have to share it. */
+  private addRivals(): void {
+    const { random, web, teams, store } = this.stage;
+    const urls = [...web.sites[0]!.pages.keys()];
+    [...teams.keys()].slice(0, 2).forEach((team, i) => {
+      const job = this.make(`00000000-0000-4000-8000-0000000000${10 + i}`, String(100 + i), 'batch');
+      const seeds = Array.from({ length: 60 }, () => random.pick(urls));
+      Object.assign(job, { team, seeds, limit: seeds.length, startAt: random.int(0, 1_000) });
+      store.job(job.jobNo).seeds.push(...seeds);
+      this.all.push(job);
+    });
   }
 
   /** A job of the first team that starts now. */

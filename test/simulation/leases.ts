@@ -58,7 +58,8 @@ export class Leases {
 
   private isFree(part: number): boolean {
     const lease = this.leases.get(part);
-    return lease === undefined || this.now - lease.changedAt >= LEASE_MS;
+    if (lease === undefined) return true;
+    return this.stage.mutation.keepsDead !== true && this.now - lease.changedAt >= LEASE_MS;
   }
 
   private acquire(owner: string, part: number): boolean {

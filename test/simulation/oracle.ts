@@ -34,9 +34,9 @@ class Verdict {
     if (!row.finished || row.status === 'scraping') this.fail('I3', `ended as ${row.status}`);
     if (isPoisoned) return this.checkPoisoned();
     if (row.status === 'failed' && !this.mayFail()) this.fail('I3', `failed: ${row.error}`);
-    this.checkCounts();
     this.checkDocuments();
     this.checkOutcomes();
+    this.checkCounts();
     if (row.status === 'cancelled') return;
     if (row.total !== row.completed) this.fail('I1', `total ${row.total}, completed ${row.completed}`);
     this.checkRequests();

@@ -5,6 +5,8 @@ import {
   Partition,
   PARTITION_DEFAULTS,
   ProcessClock,
+  TurnConflictError,
+  TurnTimeoutError,
   type ActorDef,
   type RuntimeLog,
 } from '@troupe/actors';
@@ -107,8 +109,9 @@ export class HandLedOwners implements Schedulers {
       await owner.partition.step();
     } catch (error) {
       // It goes on with what it has in hand, as in the runtime.
-      if (error instanceof StoreAwayError) return this.stage.note(`partition ${part}:`, error.message);
-      if (!(error instanceof CrashError || error instanceof FencedError)) throw error;
+      const isOver = error instanceof CrashError || error instanceof FencedError;
+      if (!isOver && isPassing(error)) return this.stage.note(`partition ${part}:`, (error as Error).message);
+      if (!isOver) throw error;
       this.stage.note(`partition ${part}, epoch ${owner.partition.epoch} ends:`, error.message);
       this.remove(part, owner);
     }
@@ -144,6 +147,10 @@ export class HandLedOwners implements Schedulers {
     const owners = this.of(part);
     return owners.length > 0 ? owners : this.takeOver(part);
   }
+}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof StoreAwayError || error instanceof TurnConflictError || error instanceof TurnTimeoutError;
 }
 
 /** Of a process that begins now. */

@@ -46,6 +46,8 @@ export interface Mutation {
   blamesStore?: boolean;
   /** A renewal that was refused is taken for one that was granted. */
   keepsLeases?: boolean;
+  /** Leases of replicas that died are never free. */
+  keepsDead?: boolean;
   /** Level messages to actors of the same process go nowhere. */
   losesOwnMail?: boolean;
 }

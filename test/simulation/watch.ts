@@ -1,6 +1,6 @@
 /** What is looked at in every turn that commits: actors' own time, and the fairness of pools. */
 import type { ActorDef, TurnHead, TurnWrites } from '@troupe/actors';
-import { parseActorKey, type ActorKey } from '@troupe/contracts';
+import type { ActorKey } from '@troupe/contracts';
 import type { Pool } from '@troupe/politeness';
 import type { Stage } from './stage.js';
 
@@ -11,21 +11,22 @@ interface Glance {
 }
 
 interface PoolView {
-  /** Tokens that are out, and of whom. */
-  tokens: Map<string, string>;
+  /** Who wants more than it has. */
   waiting: Set<string>;
+  /** Lane time so far, ms. */
+  ranMs: Map<string, number>;
 }
 
-/** Of places given to others while somebody waits: their lanes may be short, and his may have been long. */
-const MAX_PASSED_OVER = 12;
+/** Lane time of others while somebody waits: what it owes at most, in worlds without lost lanes, and a few lanes more. */
+const MAX_PASSED_OVER_MS = 20_000;
 
 export class Watch {
   private readonly glances = new Map<ActorKey, Glance>();
   private readonly times = new Map<ActorKey, number>();
   private readonly pools = new Map<ActorKey, PoolView>();
-  /** How often somebody who waits was passed over, by pool and name. */
+  /** Lane time of others since somebody began to wait, by pool and name. */
   private readonly passedOver = new Map<string, number>();
-  mostPassedOver = 0;
+  mostPassedOverMs = 0;
 
   constructor(private readonly stage: Stage) {
     stage.store.onCommit = (head, writes) => this.committed(head, writes);
@@ -70,25 +71,34 @@ export class Watch {
     const before = this.pools.get(key);
     this.pools.set(key, view);
     if (before === undefined) return;
-    const given = [...view.tokens].filter(([token]) => !before.tokens.has(token)).map(([, owner]) => owner);
-    for (const name of new Set([...before.waiting, ...view.waiting])) {
+    for (const name of view.waiting) {
       const id = `${key} ${name}`;
-      const isPassedOver = before.waiting.has(name) && view.waiting.has(name) && !given.includes(name);
-      const count = isPassedOver ? (this.passedOver.get(id) ?? 0) + given.length : 0;
-      this.passedOver.set(id, count);
-      this.mostPassedOver = Math.max(this.mostPassedOver, count);
-      if (this.stage.isGentle && count > MAX_PASSED_OVER)
-        this.stage.fail('I14', `${name} was passed over ${count} times by ${parseActorKey(key).kind} ${key}`);
+      const usedMs = usedByOthers(name, before, view);
+      const passedMs =
+        before.waiting.has(name) && ranSince(name, before, view) === 0 ? (this.passedOver.get(id) ?? 0) + usedMs : 0;
+      this.passedOver.set(id, passedMs);
+      this.mostPassedOverMs = Math.max(this.mostPassedOverMs, passedMs);
+      if (this.stage.isSparing && passedMs > MAX_PASSED_OVER_MS)
+        this.stage.fail('I14', `${name} waits for ${key} while others used it for ${passedMs} ms`);
     }
   }
 }
 
+function ranSince(name: string, before: PoolView, after: PoolView): number {
+  return Math.max(0, (after.ranMs.get(name) ?? 0) - (before.ranMs.get(name) ?? after.ranMs.get(name) ?? 0));
+}
+
+function usedByOthers(name: string, before: PoolView, after: PoolView): number {
+  const others = [...after.ranMs.keys()].filter((other) => other !== name);
+  return others.reduce((sum, other) => sum + ranSince(other, before, after), 0);
+}
+
 function viewOf({ tokens, claimants }: Pool, nameOf: (claimant: string, team: string) => string): PoolView {
-  const waiting = new Set<string>();
-  for (const [claimant, { want, team }] of Object.entries(claimants)) {
-    const held = tokens.filter(({ owner }) => owner === claimant).length;
-    if (want > held) waiting.add(nameOf(claimant, team));
+  const view: PoolView = { waiting: new Set(), ranMs: new Map() };
+  for (const [claimant, { want, team, ranMs }] of Object.entries(claimants)) {
+    const name = nameOf(claimant, team);
+    view.ranMs.set(name, (view.ranMs.get(name) ?? 0) + ranMs);
+    if (want > 0 && !tokens.some(({ owner }) => owner === claimant)) view.waiting.add(name);
   }
-  const owners = tokens.map(({ i, gen, owner }) => [`${i} ${gen}`, nameOf(owner, claimants[owner]!.team)] as const);
-  return { tokens: new Map(owners), waiting };
+  return view;
 }
