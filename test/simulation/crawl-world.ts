@@ -323,9 +323,9 @@ export class CrawlWorld {
 
   protected checkAll(): void {
     const oracle = new Oracle(this.stage, this.fetchers);
+    const { poisoned } = this.troubles;
     for (const job of this.jobs.all) {
-      const isPoisoned = this.troubles.poisoned === job;
-      oracle.check(job, isPoisoned);
+      oracle.check(job, poisoned?.job === job && poisoned.mustFail);
       if (job.webhook !== null && !this.isEntombed(job))
         this.dispatchers.checkJob(job, this.stage.store.job(job.jobNo).pages.length);
     }
@@ -338,7 +338,7 @@ export class CrawlWorld {
   private checkLetters(): void {
     if (this.strangeAt !== null && this.strangeLetters.length !== 1)
       this.stage.fail('I16', `${this.strangeLetters.length} dead letters of a version that nobody knows`);
-    const others = this.stage.store.deadLetters.filter(({ key }) => key !== this.troubles.poisoned?.key);
+    const others = this.stage.store.deadLetters.filter(({ key }) => key !== this.troubles.poisoned?.job.key);
     const bad = others.find(({ envelope }) => (envelope as Envelope | null)?.v !== STRANGE);
     if (bad !== undefined) this.stage.fail('I15', `${bad.type} of ${bad.key} became a dead letter: ${bad.error}`);
   }

@@ -189,6 +189,7 @@ export const MODEL_MUTANTS: Record<string, Mutant> = {
     caughtBy: 'I9',
     store: () => ({ keepOutbox: (row) => row.payload.kind !== 'work' || row.payload.msg.type !== 'ModelTask' }),
   },
+  'what a commit without an answer has left, not looked for': { caughtBy: 'I3', hasNoDoubt: true },
   'an agent that forgets its last move': {
     caughtBy: 'I12',
     actor: before<AgentState>('agent', (state, types) => {

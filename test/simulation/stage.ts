@@ -44,6 +44,8 @@ export interface Mutation {
   readsAll?: boolean;
   /** Turns that the store refuses for their content are taken for a store that is away. */
   blamesStore?: boolean;
+  /** What a commit without an answer has left in the outbox is not looked for. */
+  hasNoDoubt?: boolean;
   /** A renewal that was refused is taken for one that was granted. */
   keepsLeases?: boolean;
   /** Leases of replicas that died are never free. */

@@ -37,11 +37,13 @@ export class StoreTroubles {
   private readonly poisonFrom: number;
   private victim: SimJob | null = null;
   private url = '';
+  private wasOver = false;
   /** Refusals of what the poisoned job brings. */
   refusals = 0;
 
   constructor(private readonly stage: Stage) {
     const { faults } = stage;
+    const lostAnswers = faults.level('lost answer', [0, 0.004, 0.1]);
     const dice = faults.of('poison');
     this.poison = faults.has('poison', 0.1) ? dice.pick(POISONS) : null;
     this.poisonFrom = dice.int(0, 20_000);
@@ -60,7 +62,8 @@ export class StoreTroubles {
       },
       afterCommit: () => {
         this.maybeCrash('after commit');
-        if (stage.faults.happens('lost answer', 0.004)) throw new StoreAwayError('has committed and does not say so');
+        if (stage.faults.happens('lost answer', lostAnswers))
+          throw new StoreAwayError('has committed and does not say so');
       },
     };
   }
@@ -76,9 +79,9 @@ export class StoreTroubles {
     this.stage.note(`poison (${this.poison}) in ${this.url} of`, this.victim.key);
   }
 
-  /** The job that failed for it, if it has met it. */
-  get poisoned(): SimJob | null {
-    return this.refusals > 0 ? this.victim : null;
+  /** The job that has met it, and whether it had to fail: it may have been over by then. */
+  get poisoned(): { job: SimJob; mustFail: boolean } | null {
+    return this.refusals === 0 ? null : { job: this.victim!, mustFail: !this.wasOver };
   }
 
   /** The actors, one of which stumbles. */
@@ -115,6 +118,7 @@ export class StoreTroubles {
 
   /** I15: what cannot be handled is not tried for ever. */
   private count(): void {
+    if (this.refusals === 0) this.wasOver = this.stage.store.job(this.victim!.jobNo).row?.finished === true;
     this.refusals += 1;
     if (this.refusals > MAX_REFUSALS)
       this.stage.fail('I15', `what ${this.victim!.key} brings was refused ${this.refusals} times`);
