@@ -94,8 +94,10 @@ export class CrawlWorld {
       this.stage.note(fate, message);
       if (fate === 'acknowledged') this.checkVersion(message as Envelope, epoch!);
     };
-    const noteOwner = (epoch: number, part: number, version: number) =>
-      void this.ownerVersions.set(`${part} ${epoch}`, version);
+    const noteOwner = (epoch: number, part: number, version: number): void => {
+      this.ownerVersions.set(`${part} ${epoch}`, version);
+      this.troubles.begin(part);
+    };
     this.schedulers = isShared
       ? new Replicas(this.stage, () => this.releaseNow(), noteOwner)
       : new HandLedOwners(
@@ -213,7 +215,8 @@ export class CrawlWorld {
 
   protected isOver(): boolean {
     const isTold = this.strangeAt === null || this.strangeLetters.length > 0;
-    return this.jobs.all.every((job) => this.jobs.isOver(job) && this.hasTold(job)) && isTold;
+    const isOver = (job: SimJob) => this.troubles.isBeyondHelp(job) || (this.jobs.isOver(job) && this.hasTold(job));
+    return this.jobs.all.every(isOver) && isTold;
   }
 
   private hasTold(job: SimJob): boolean {
@@ -324,7 +327,7 @@ export class CrawlWorld {
   protected checkAll(): void {
     const oracle = new Oracle(this.stage, this.fetchers);
     const { poisoned } = this.troubles;
-    for (const job of this.jobs.all) {
+    for (const job of this.jobs.all.filter((one) => !this.troubles.isBeyondHelp(one))) {
       oracle.check(job, poisoned?.job === job && poisoned.mustFail);
       if (job.webhook !== null && !this.isEntombed(job))
         this.dispatchers.checkJob(job, this.stage.store.job(job.jobNo).pages.length);

@@ -93,7 +93,7 @@ export class Jobs {
     const urls = [...web.sites[0]!.pages.keys()];
     [...teams.keys()].slice(0, 2).forEach((team, i) => {
       const job = this.make(`00000000-0000-4000-8000-0000000000${10 + i}`, String(100 + i), 'batch');
-      const seeds = Array.from({ length: 60 }, () => random.pick(urls));
+      const seeds = Array.from({ length: 120 }, () => random.pick(urls));
       Object.assign(job, { team, seeds, limit: seeds.length, startAt: random.int(0, 1_000) });
       store.job(job.jobNo).seeds.push(...seeds);
       this.all.push(job);

@@ -117,14 +117,13 @@ export class Replicas implements Schedulers {
   async succeed(): Promise<void> {
     const old = this.replicas;
     this.replicas = [];
-    const stopping = Promise.all(
-      old.map((replica) => {
-        replica.gate.open();
-        return replica.runtime.stop();
-      }),
-    );
-    await this.settle(2_000, () => old.every(({ runtime }) => runtime.partitions.length === 0));
-    await stopping;
+    let left = old.length;
+    for (const { gate, runtime } of old) {
+      gate.open();
+      void runtime.stop().then(() => (left -= 1));
+    }
+    await this.settle(30_000, () => left === 0);
+    if (left > 0) this.stage.fail('I3', `${left} replicas do not come to their end`);
     await this.start();
     await this.settle(60_000, () => this.replicas[0]!.runtime.partitions.length === PARTITIONS);
     await this.settle(1_000, () => false);

@@ -23,9 +23,10 @@ export class StoreAwayError extends Error {
 
 /**
  * - `rows`: the document of one page cannot be stored. `slow`: storing it takes for ever.
- * - `state`: nothing of the job can be stored any more. `handler`: its actor stumbles over the page.
+ * - `state`: nothing of the job can be stored any more. `grave`: not even that it has ended.
+ * - `handler`: its actor stumbles over the page. `killer`: whoever handles the page ends with it.
  */
-const POISONS = ['rows', 'slow', 'state', 'handler'] as const;
+const POISONS = ['rows', 'slow', 'state', 'grave', 'handler', 'killer'] as const;
 
 /** Of a drain of any size, of its halves, and once more after every change of owner. */
 const MAX_REFUSALS = 80;
@@ -38,6 +39,8 @@ export class StoreTroubles {
   private victim: SimJob | null = null;
   private url = '';
   private wasOver = false;
+  /** Partitions whose owner has died of its mail. */
+  private readonly killed = new Set<number | null>();
   /** Refusals of what the poisoned job brings. */
   refusals = 0;
 
@@ -50,15 +53,21 @@ export class StoreTroubles {
     stage.bus.faults = { ...NO_FAULTS, beforePublish: () => this.maybeCrash('before publish') };
     stage.store.faults = {
       ...NO_FAULTS,
-      beforeRead: () => this.beAway('is away'),
+      beforeRead: (part) => {
+        if (this.killed.has(part)) throw new CrashError('killed by its mail');
+        this.beAway('is away');
+      },
       beforeCommit: () => {
         this.maybeCrash('before commit');
         this.beAway('is away');
         if (stage.faults.happens('conflict', 0.01)) throw new TurnConflictError('deadlock detected');
       },
-      beforeWrite: (_head, writes) => {
+      beforeWrite: ({ part }, writes) => {
         if (stage.faults.happens('slow turn', 0.003)) throw new TurnTimeoutError('statement timeout');
-        this.refuse(writes);
+        this.refuse(part, writes);
+      },
+      beforeGrave: (key) => {
+        if (this.poison === 'grave' && key === this.victim?.key) throw new ContentError('no grave', '22021');
       },
       afterCommit: () => {
         this.maybeCrash('after commit');
@@ -102,16 +111,30 @@ export class StoreTroubles {
     return pages.some(({ url, outcome }) => url === this.url && outcome === 'ok');
   }
 
-  private refuse(writes: TurnWrites): void {
+  /** Nobody can do anything for it, and nobody is told. */
+  isBeyondHelp({ key }: SimJob): boolean {
+    return this.poison === 'grave' && this.refusals > 0 && this.victim?.key === key;
+  }
+
+  /** The partition has another owner. */
+  begin(part: number): void {
+    this.killed.delete(part);
+  }
+
+  private refuse(part: number, writes: TurnWrites): void {
     if (this.victim === null || this.poison === 'handler') return;
     const { jobNo, key } = this.victim;
     const isBad =
-      this.poison === 'state'
+      this.poison === 'state' || this.poison === 'grave'
         ? this.stage.elapsed > this.poisonFrom && writes.actors.some((actor) => actor.key === key)
         : writes.rows.some((row) => row.op === 'page.insert' && row.jobNo === jobNo && row.url === this.url);
     if (!isBad) return;
     this.count();
     if (this.stage.mutation.blamesStore === true) throw new StoreAwayError('is said to be away');
+    if (this.poison === 'killer') {
+      this.killed.add(part);
+      throw new CrashError('killed by its mail');
+    }
     if (this.poison === 'slow') throw new TurnTimeoutError('statement timeout');
     throw new ContentError('invalid byte sequence', '22021');
   }

@@ -16,7 +16,7 @@ describe('crawls of hosts that are out of order', () => {
   it('see their hosts down, slowed and open again, and given up', async () => {
     const states = new Set<string>();
     let left = 0;
-    for (let seed = 1; seed <= 12; seed++) {
+    for (let seed = 1; seed <= 24; seed++) {
       const world = new TroubleWorld(seed);
       await world.run();
       world.states.forEach((state) => states.add(state));

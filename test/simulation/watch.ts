@@ -17,8 +17,8 @@ interface PoolView {
   ranMs: Map<string, number>;
 }
 
-/** Lane time of others while somebody waits: what it owes at most, in worlds without lost lanes, and a few lanes more. */
-const MAX_PASSED_OVER_MS = 20_000;
+/** Lane time of others while somebody waits: the 30 s that it may owe, and a few lanes. */
+const MAX_PASSED_OVER_MS = 35_000;
 
 export class Watch {
   private readonly glances = new Map<ActorKey, Glance>();

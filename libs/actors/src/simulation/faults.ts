@@ -1,3 +1,4 @@
+import type { ActorKey } from '@troupe/contracts';
 import type { TurnHead, TurnWrites } from '../ports.js';
 
 /** Where a simulated process may die. The simulation throws `CrashError` there and forgets the process. */
@@ -28,6 +29,8 @@ export interface FaultPoints {
   beforeWrite(head: TurnHead, writes: TurnWrites): void;
   /** All of it is written, and nobody knows. */
   afterCommit(part: number): void;
+  /** An actor is to be ended by the store alone. */
+  beforeGrave(key: ActorKey): void;
   beforePublish(): void;
 }
 
@@ -36,5 +39,6 @@ export const NO_FAULTS: FaultPoints = {
   beforeCommit: () => {},
   beforeWrite: () => {},
   afterCommit: () => {},
+  beforeGrave: () => {},
   beforePublish: () => {},
 };

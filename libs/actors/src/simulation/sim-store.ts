@@ -172,7 +172,8 @@ export class SimStore implements ActorStore {
     return Promise.resolve(new Map(this.marks.get(part)));
   }
 
-  mark(part: number, key: ActorKey, n: number | null): Promise<void> {
+  async mark(part: number, key: ActorKey, n: number | null): Promise<void> {
+    this.faults.beforeRead(part);
     const marks = this.marks.get(part) ?? new Map<ActorKey, number>();
     if (n === null) marks.delete(key);
     else marks.set(key, n);
@@ -181,6 +182,7 @@ export class SimStore implements ActorStore {
   }
 
   async entomb(_part: number, epoch: number, grave: { key: ActorKey; type: string; error: string }): Promise<void> {
+    this.faults.beforeGrave(grave.key);
     const row = this.actors.get(grave.key);
     if (row === undefined || row.epoch !== epoch) throw new FencedError(`${grave.key} is not of epoch ${epoch}`);
     row.state = null;
