@@ -214,7 +214,7 @@ export class CrawlWorld {
   }
 
   protected isOver(): boolean {
-    const isTold = this.strangeAt === null || this.strangeLetters.length > 0;
+    const isTold = !this.dispatchers.areAwaited && (this.strangeAt === null || this.strangeLetters.length > 0);
     const isOver = (job: SimJob) => this.troubles.isBeyondHelp(job) || (this.jobs.isOver(job) && this.hasTold(job));
     return this.jobs.all.every(isOver) && isTold;
   }

@@ -7,6 +7,9 @@ import type { Stage } from './stage.js';
 /** Pauses of the delivery actors in these worlds. */
 export const RETRY_MS = [2_000, 10_000];
 
+/** Until a command has arrived, been put back or been lost. */
+const REPLAY_MS = 120_000;
+
 interface RunningPost {
   post: Post;
   work: WorkItem;
@@ -20,7 +23,8 @@ export class Dispatchers {
   private readonly firsts = new Map<string, number[]>();
   private readonly heard = new Map<string, Set<number>>();
   private readonly deafness: number;
-  private readonly replayed = new Set<string>();
+  /** Attempts that operators want, and until when they may be under way; their commands may be lost. */
+  private readonly replays = new Map<SimJob, { attempt: number; until: number }>();
 
   constructor(private readonly stage: Stage) {
     this.deafness = stage.faults.level('deaf receiver', [0, 0.1, 0.5]);
@@ -52,11 +56,18 @@ export class Dispatchers {
 
   /** An operator wants the first event of a job that is over once more. */
   replay(job: SimJob): void {
-    if (this.replayed.has(job.id)) return;
-    this.replayed.add(job.id);
+    if (this.replays.has(job)) return;
     const attempt = Math.max(0, ...this.rowsOf(job, 0).map((row) => row.attempt)) + 1;
+    this.replays.set(job, { attempt, until: this.stage.elapsed + REPLAY_MS });
     const groups = [{ attempt, events: [[0, 0]] as Span[] }];
     this.stage.send(actorKey('delivery', job.id), { type: 'Replay', id: `replay-${job.id}`, groups });
+  }
+
+  get areAwaited(): boolean {
+    const { elapsed } = this.stage;
+    return [...this.replays].some(
+      ([job, { attempt, until }]) => elapsed < until && !this.rowsOf(job, 0).some((row) => row.attempt >= attempt),
+    );
   }
 
   private die(running: RunningPost): void {

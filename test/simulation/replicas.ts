@@ -97,6 +97,7 @@ export class Replicas implements Schedulers {
   async trouble(): Promise<void> {
     const { faults, random, note } = this.stage;
     const roll = random.next();
+    if (this.replicas.length === 0) return;
     const replica = random.pick(this.replicas);
     if (roll < 0.25 && faults.happens('dead replica', 1)) return this.kill(replica);
     if (roll < 0.5 && faults.happens('frozen replica', 1)) {

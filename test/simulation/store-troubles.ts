@@ -9,7 +9,7 @@ import {
   type Incoming,
   type TurnWrites,
 } from '@troupe/actors';
-import type { PageResult } from '@troupe/contracts';
+import type { ActorKey, PageResult } from '@troupe/contracts';
 import type { SimJob } from './jobs.js';
 import type { Stage } from './stage.js';
 
@@ -67,6 +67,7 @@ export class StoreTroubles {
         this.refuse(part, writes);
       },
       beforeGrave: (key) => {
+        stage.note('to be ended by the store alone:', key);
         if (this.poison === 'grave' && key === this.victim?.key) throw new ContentError('no grave', '22021');
       },
       afterCommit: () => {
@@ -111,6 +112,11 @@ export class StoreTroubles {
     return pages.some(({ url, outcome }) => url === this.url && outcome === 'ok');
   }
 
+  /** Nothing of its state is left, nor of what was bad in it. */
+  private isBuried(key: ActorKey): boolean {
+    return this.stage.store.graves.some((grave) => grave.key === key);
+  }
+
   /** Nobody can do anything for it, and nobody is told. */
   isBeyondHelp({ key }: SimJob): boolean {
     return this.poison === 'grave' && this.refusals > 0 && this.victim?.key === key;
@@ -126,7 +132,9 @@ export class StoreTroubles {
     const { jobNo, key } = this.victim;
     const isBad =
       this.poison === 'state' || this.poison === 'grave'
-        ? this.stage.elapsed > this.poisonFrom && writes.actors.some((actor) => actor.key === key)
+        ? this.stage.elapsed > this.poisonFrom &&
+          !this.isBuried(key) &&
+          writes.actors.some((actor) => actor.key === key)
         : writes.rows.some((row) => row.op === 'page.insert' && row.jobNo === jobNo && row.url === this.url);
     if (!isBad) return;
     this.count();
@@ -143,6 +151,7 @@ export class StoreTroubles {
   private count(): void {
     if (this.refusals === 0) this.wasOver = this.stage.store.job(this.victim!.jobNo).row?.finished === true;
     this.refusals += 1;
+    this.stage.note('refused: what', this.victim!.key, 'brings');
     if (this.refusals > MAX_REFUSALS)
       this.stage.fail('I15', `what ${this.victim!.key} brings was refused ${this.refusals} times`);
   }
