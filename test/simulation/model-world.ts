@@ -90,7 +90,7 @@ export class ModelWorld extends CrawlWorld {
   protected override addJobs(): void {}
 
   protected override moreDefs(): ActorDef<unknown, unknown>[] {
-    return [extractActor(), agentActor({ maxCredits: 100 })] as unknown as ActorDef<unknown, unknown>[];
+    return [extractActor(), agentActor({ maxCredits: 100 })];
   }
 
   protected override isOver(): boolean {

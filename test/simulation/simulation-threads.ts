@@ -41,13 +41,13 @@ export class SimulationThreads {
    * Runs one seed and hands its events to `print`, also those before an error that is no verdict; of one that fails, with no
    * more kinds of faults than it takes.
    */
-  async trace(seed: number, print: (text: string) => void): Promise<SeedFailure[]> {
-    const dropped = await this.shrink(seed, print);
+  async trace(seed: number, print: (text: string) => void, mutant: string | null = null): Promise<SeedFailure[]> {
+    const dropped = await this.shrink(seed, print, mutant);
     const folder = mkdtempSync(path.join(os.tmpdir(), 'troupe-trace-'));
     const traceFile = path.join(folder, 'events');
     writeFileSync(traceFile, '');
     try {
-      return await this.runSeed(seed, dropped, traceFile);
+      return await this.runSeed(seed, dropped, { mutant, traceFile });
     } finally {
       print(readFileSync(traceFile, 'utf8'));
       rmSync(folder, { recursive: true });
@@ -55,13 +55,13 @@ export class SimulationThreads {
   }
 
   /** Kinds of faults that are not needed: without them the same invariant fails. */
-  private async shrink(seed: number, print: (text: string) => void): Promise<FaultKind[]> {
-    const [whole] = await this.runSeed(seed, [], null);
+  private async shrink(seed: number, print: (text: string) => void, mutant: string | null): Promise<FaultKind[]> {
+    const [whole] = await this.runSeed(seed, [], { mutant });
     if (whole === undefined) return [];
     const unseen = FAULT_KINDS.filter((kind) => !whole.faults.includes(kind));
     const dropped: FaultKind[] = [];
     for (const kinds of [unseen, ...whole.faults.map((kind) => [kind])]) {
-      const [still] = await this.runSeed(seed, [...dropped, ...kinds], null);
+      const [still] = await this.runSeed(seed, [...dropped, ...kinds], { mutant });
       if (still?.invariant === whole.invariant) dropped.push(...kinds);
     }
     const needed = FAULT_KINDS.filter((kind) => !dropped.includes(kind));
@@ -69,8 +69,12 @@ export class SimulationThreads {
     return dropped;
   }
 
-  private runSeed(seed: number, dropped: FaultKind[], traceFile: string | null): Promise<SeedFailure[]> {
-    return runSpan(this.threads[0]!, { mutant: null, first: seed, last: seed, maxFailures: 1, dropped, traceFile });
+  private runSeed(
+    seed: number,
+    dropped: FaultKind[],
+    rest: Pick<SeedSpan, 'mutant'> & Partial<Pick<SeedSpan, 'traceFile'>>,
+  ): Promise<SeedFailure[]> {
+    return runSpan(this.threads[0]!, { first: seed, last: seed, maxFailures: 1, dropped, traceFile: null, ...rest });
   }
 
   async stop(): Promise<void> {

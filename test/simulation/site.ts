@@ -1,5 +1,5 @@
 /** Small random sites with known graphs: what an independent walk says must come out of a crawl. */
-import { Random } from '@troupe/actors';
+import { type Random } from '@troupe/actors';
 import type { ScopeSpec } from '@troupe/contracts';
 
 export interface SimPage {

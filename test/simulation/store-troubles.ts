@@ -9,7 +9,7 @@ import {
   type Incoming,
   type TurnWrites,
 } from '@troupe/actors';
-import type { ActorKey, PageResult } from '@troupe/contracts';
+import { partitionOf, type ActorKey, type PageResult } from '@troupe/contracts';
 import type { SimJob } from './jobs.js';
 import type { Stage } from './stage.js';
 
@@ -28,8 +28,8 @@ export class StoreAwayError extends Error {
  */
 const POISONS = ['rows', 'slow', 'state', 'grave', 'handler', 'killer'] as const;
 
-/** Of a drain of any size, of its halves, and once more after every change of owner. */
-const MAX_REFUSALS = 80;
+/** By one owner: of a drain of any size, of its halves, and of what comes after. */
+const MAX_REFUSALS = 50;
 const LONGEST_AWAY_MS = 6_000;
 
 export class StoreTroubles {
@@ -43,6 +43,8 @@ export class StoreTroubles {
   private readonly killed = new Set<number | null>();
   /** Refusals of what the poisoned job brings. */
   refusals = 0;
+  /** Those by the newest owner. */
+  private refusalsOfOwner = 0;
 
   constructor(private readonly stage: Stage) {
     const { faults } = stage;
@@ -125,6 +127,7 @@ export class StoreTroubles {
   /** The partition has another owner. */
   begin(part: number): void {
     this.killed.delete(part);
+    if (this.victim !== null && partitionOf(this.victim.key) === part) this.refusalsOfOwner = 0;
   }
 
   private refuse(part: number, writes: TurnWrites): void {
@@ -152,8 +155,9 @@ export class StoreTroubles {
     if (this.refusals === 0) this.wasOver = this.stage.store.job(this.victim!.jobNo).row?.finished === true;
     this.refusals += 1;
     this.stage.note('refused: what', this.victim!.key, 'brings');
-    if (this.refusals > MAX_REFUSALS)
-      this.stage.fail('I15', `what ${this.victim!.key} brings was refused ${this.refusals} times`);
+    this.refusalsOfOwner += 1;
+    if (this.refusalsOfOwner > MAX_REFUSALS)
+      this.stage.fail('I15', `what ${this.victim!.key} brings was refused ${this.refusalsOfOwner} times`);
   }
 
   private maybeCrash(where: string): void {
