@@ -18,6 +18,14 @@ function readSeed(text: string | undefined): number | null {
   return Number(text);
 }
 
+/** Fixed ones of all worlds together. */
+const ALL_SEEDS = Number(process.env.SIMULATION_SEEDS ?? 1_000);
+
+/** The worlds share them: some take longer than others. */
+export function shareOfSeeds(share: number): number {
+  return Math.max(20, Math.ceil(ALL_SEEDS * share));
+}
+
 export function fixedSeeds(count: number): SeedRange {
   return { first: 1, last: count };
 }

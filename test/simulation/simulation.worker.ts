@@ -6,11 +6,13 @@ import { appendFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { InvariantError } from '@troupe/actors';
 import { CrawlWorld } from './crawl-world.js';
-import { ExtractWorld } from './extract-world.js';
-import { CRAWL_MUTANTS, EXTRACT_MUTANTS } from './mutants.js';
+import type { FaultKind } from './faults.js';
+import { ModelWorld } from './model-world.js';
+import { CRAWL_MUTANTS, MODEL_MUTANTS, RUNTIME_MUTANTS, type Mutant } from './mutants.js';
+import type { WorldOptions } from './stage.js';
 import { TroubleWorld } from './trouble-world.js';
 
-export type WorldKind = 'crawl' | 'extract' | 'trouble';
+export type WorldKind = 'crawl' | 'model' | 'trouble' | 'runtime';
 
 export interface SeedSpan {
   /** Name of a planted error, null for none. */
@@ -19,54 +21,66 @@ export interface SeedSpan {
   last: number;
   /** The span ends early with so many failures. */
   maxFailures: number;
+  /** Faults that do not happen. */
+  dropped: readonly FaultKind[];
   /** File that gets every event, a line each; null: none does. */
   traceFile: string | null;
 }
 
 export interface SeedFailure {
   seed: number;
+  /** Its number. */
+  invariant: string;
   message: string;
+  /** Kinds of faults that have shown themselves until then. */
+  faults: readonly FaultKind[];
 }
 
 interface World {
   run(): Promise<void>;
+  readonly faults: readonly FaultKind[];
 }
 
-type Trace = (line: string) => void;
-
-/** Makes the world of a seed, with one error planted or none. */
-type Maker = (seed: number, mutant: string | null, trace: Trace | null) => World;
-
-function planted<M>(mutants: Record<string, M>, name: string | null): M | undefined {
-  if (name !== null && mutants[name] === undefined) throw new Error(`no planted error is called ${name}`);
-  return name === null ? undefined : mutants[name];
+interface Theatre {
+  mutants: Record<string, Mutant>;
+  make(seed: number, options: WorldOptions): World;
 }
 
-const MAKERS: Record<WorldKind, Maker> = {
-  crawl: (seed, mutant, trace) => new CrawlWorld(seed, planted(CRAWL_MUTANTS, mutant), trace),
-  trouble: (seed, _mutant, trace) => new TroubleWorld(seed, trace),
-  extract: (seed, mutant, trace) => new ExtractWorld(seed, planted(EXTRACT_MUTANTS, mutant), trace),
+const THEATRES: Record<WorldKind, Theatre> = {
+  crawl: { mutants: CRAWL_MUTANTS, make: (seed, options) => new CrawlWorld(seed, options) },
+  trouble: { mutants: {}, make: (seed, options) => new TroubleWorld(seed, options) },
+  model: { mutants: MODEL_MUTANTS, make: (seed, options) => new ModelWorld(seed, options) },
+  runtime: {
+    mutants: RUNTIME_MUTANTS,
+    make: (seed, options) => new CrawlWorld(seed, { ...options, hasRuntime: true }),
+  },
 };
 
-const makeWorld = MAKERS[workerData as WorldKind];
+const theatre = THEATRES[workerData as WorldKind];
 
-async function failureOf(seed: number, mutant: string | null, trace: Trace | null): Promise<string | null> {
-  const world = makeWorld(seed, mutant, trace);
+function mutantOf(name: string | null): Mutant | undefined {
+  if (name !== null && theatre.mutants[name] === undefined) throw new Error(`no planted error is called ${name}`);
+  return name === null ? undefined : theatre.mutants[name];
+}
+
+async function failureOf(seed: number, options: WorldOptions): Promise<SeedFailure | null> {
+  const world = theatre.make(seed, options);
   try {
     await world.run();
     return null;
   } catch (error) {
-    if (error instanceof InvariantError) return error.message;
-    throw error;
+    if (!(error instanceof InvariantError)) throw new Error(`seed ${seed}`, { cause: error });
+    return { seed, invariant: error.invariant, message: error.message, faults: world.faults };
   }
 }
 
-async function runSpan({ mutant, first, last, maxFailures, traceFile }: SeedSpan): Promise<SeedFailure[]> {
+async function runSpan({ mutant, first, last, maxFailures, dropped, traceFile }: SeedSpan): Promise<SeedFailure[]> {
   const failures: SeedFailure[] = [];
   const trace = traceFile === null ? null : (line: string) => appendFileSync(traceFile, `${line}\n`);
+  const mutation = mutantOf(mutant);
   for (let seed = first; seed <= last && failures.length < maxFailures; seed++) {
-    const message = await failureOf(seed, mutant, trace);
-    if (message !== null) failures.push({ seed, message });
+    const failure = await failureOf(seed, { mutation, dropped, trace });
+    if (failure !== null && (mutation === undefined || mutation.caughtBy === failure.invariant)) failures.push(failure);
   }
   return failures;
 }

@@ -11,7 +11,7 @@ import {
 import type { ActorDef, Effect, Incoming } from './actor.js';
 import type { Clock, RuntimeLog } from './clock.js';
 import { Partition, PARTITION_DEFAULTS } from './partition.js';
-import type { DeadLetter, TurnAnswers, TurnHead, TurnWrites } from './ports.js';
+import type { TurnAnswers, TurnHead, TurnWrites } from './ports.js';
 import { Random } from './simulation/random.js';
 import { SimBus } from './simulation/sim-bus.js';
 import { SimClock } from './simulation/sim-clock.js';
@@ -120,9 +120,8 @@ export function message(order: Order): ActorMessage {
 
 export const SILENT: RuntimeLog = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** Remembers dead letters, which the simulated tables do not keep. */
+/** A store that refuses what it is told to. */
 export class NoteStore extends SimStore {
-  readonly deadLetters: DeadLetter[] = [];
   /** Why a turn is refused, null for one that is not. */
   refuses: (writes: TurnWrites) => Error | null = () => null;
   /** Transactions, refused ones included. */
@@ -133,15 +132,12 @@ export class NoteStore extends SimStore {
 
   override commitTurn(head: TurnHead, decide: (answers: TurnAnswers) => TurnWrites): Promise<void> {
     this.transactions += 1;
-    let writes: TurnWrites | null = null;
-    return super
-      .commitTurn(head, (answers) => {
-        writes = decide(answers);
-        const refusal = this.refuses(writes);
-        if (refusal !== null) throw refusal;
-        return writes;
-      })
-      .then(() => void this.deadLetters.push(...(writes?.deadLetters ?? [])));
+    return super.commitTurn(head, (answers) => {
+      const writes = decide(answers);
+      const refusal = this.refuses(writes);
+      if (refusal !== null) throw refusal;
+      return writes;
+    });
   }
 
   override entomb(...[part, epoch, grave]: Parameters<SimStore['entomb']>): Promise<void> {

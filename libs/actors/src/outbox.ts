@@ -9,6 +9,8 @@ const DELETE_BATCH = 64;
 const RETRY_MS = 1_000;
 const RESEND_AFTER_MS = 30_000;
 const RESEND_LIMIT = 500;
+/** A commit whose answer was lost has ended by then, one way or the other. */
+const DOUBT_MS = 5_000;
 /** Beyond this many unsent rows nothing is dispatched any more. */
 const RECOVER_LIMIT = 50_000;
 
@@ -24,6 +26,8 @@ export class Outbox {
   private readonly failed = new Map<number, { row: OutboxRow; tries: number; at: number }>();
   private pairsOpen = false;
   private resendAt = 0;
+  /** When the table is looked through for what such a commit has left; null: there was none. */
+  private lookAt: number | null = null;
 
   constructor(
     private readonly part: number,
@@ -36,6 +40,11 @@ export class Outbox {
     this.publish(rows, 1);
     this.pairsOpen = rows.some((row) => row.to !== null);
     this.resendAt = this.deps.clock.now() + RESEND_AFTER_MS;
+  }
+
+  /** A turn may have been committed without anybody hearing of it: then nobody has its messages but the table. */
+  doubt(): void {
+    this.lookAt ??= this.deps.clock.now() + DOUBT_MS;
   }
 
   /** In the order of the calls; returns at once. */
@@ -73,6 +82,11 @@ export class Outbox {
       if (entry.at > now) continue;
       this.failed.delete(id);
       this.publish([entry.row], entry.tries);
+    }
+    if (this.lookAt !== null && now >= this.lookAt) {
+      await this.recover();
+      this.lookAt = null;
+      return;
     }
     if (now < this.resendAt) return;
     this.resendAt = now + RESEND_AFTER_MS;

@@ -4,12 +4,17 @@ import type { Clock } from './clock.js';
 import { message, NoteWorld, twoHomes, type Order } from './note-actor.fixture.js';
 import { PARTITION_DEFAULTS, type Partition } from './partition.js';
 import { FencedError } from './ports.js';
+import { NO_FAULTS } from './simulation/faults.js';
 
 const [ALICE, BOB] = twoHomes('crawl');
 /** Restarts when it is over. */
 const [HOST] = twoHomes('domain');
 
 let world: NoteWorld;
+
+function raise(error: Error): never {
+  throw error;
+}
 
 beforeEach(() => {
   world = new NoteWorld();
@@ -54,6 +59,19 @@ describe('messages between two actors', () => {
     await world.run(alice);
     await world.run(bob);
     expect(world.stateOf(BOB).notes).toEqual(['1', '2', '3']);
+  });
+
+  it('go out although nobody knows that the turn they belong to was committed', async () => {
+    const [alice, bob] = [await world.own(ALICE), await world.own(BOB)];
+    await world.send(ALICE, { type: 'Tell', to: BOB, text: 'x' }, { from: 'crawl/z', n: 1 });
+    world.store.faults = { ...NO_FAULTS, afterCommit: () => raise(new Error('connection lost')) };
+    await expect(alice.step()).rejects.toThrow('connection lost');
+    world.store.faults = NO_FAULTS;
+    await world.run(alice);
+    world.clock.advance(5_000);
+    await world.run(alice);
+    await world.run(bob);
+    expect([world.pairsOf(ALICE), world.stateOf(BOB)?.notes]).toEqual([[1], ['x']]);
   });
 
   it('stay in the outbox until the receiver has committed them', async () => {

@@ -14,6 +14,8 @@ import { Outbox } from './outbox.js';
 import { Drain, type DrainItem, type PoisonNote } from './drain.js';
 import {
   ContentError,
+  FencedError,
+  TurnConflictError,
   type ActorRow,
   type ActorStore,
   type Bus,
@@ -117,6 +119,11 @@ async function ended(work: Promise<void>, spans: readonly TraceSpan[]): Promise<
     for (const span of spans) span.end(error);
     throw error;
   }
+}
+
+/** The store, or a handler, has said no: nothing of the turn is written. */
+function isWithoutEffect(error: unknown): boolean {
+  return [FencedError, TurnConflictError, ContentError, HandlerError].some((kind) => error instanceof kind);
 }
 
 /** Items of an actor that cannot even be ended are dropped so long. */
@@ -401,7 +408,10 @@ export class Partition {
         timers = writes.timers;
         return writes;
       });
-      await ended(committing, spans);
+      await ended(committing, spans).catch((error: unknown) => {
+        if (!isWithoutEffect(error)) this.outbox.doubt();
+        throw error;
+      });
     }
     for (const item of items) item.mail?.ack();
     if (turn !== null) this.conclude(turn, batches, timers);

@@ -24,6 +24,8 @@ export interface RuntimeDeps {
   tracer?: Tracer;
   /** How long the store has answered nobody in this process. @default it is never silent */
   storeSilentMs?(): number;
+  /** [0, 1): replicas that begin together reach for different partitions. @default Math.random */
+  random?: () => number;
 }
 
 const RENEW_MS = 1_000;
@@ -182,7 +184,7 @@ export class ActorRuntime {
     const room = this.share() - this.held.size;
     if (room <= 0) return;
     const free = this.deps.leases.free().filter((part) => !this.held.has(part));
-    const wanted = shuffled(free).slice(0, Math.min(room, ACQUIRE_AT_ONCE * 4));
+    const wanted = shuffled(free, this.deps.random ?? Math.random).slice(0, Math.min(room, ACQUIRE_AT_ONCE * 4));
     for (let i = 0; i < wanted.length; i += ACQUIRE_AT_ONCE) {
       await Promise.all(wanted.slice(i, i + ACQUIRE_AT_ONCE).map((part) => this.take(part)));
     }
@@ -267,10 +269,10 @@ export class ActorRuntime {
   }
 }
 
-function shuffled<T>(items: T[]): T[] {
+function shuffled<T>(items: T[], random: () => number): T[] {
   const copy = [...items];
   for (let i = copy.length - 1; i > 0; i--) {
-    const j = Math.floor(Math.random() * (i + 1));
+    const j = Math.floor(random() * (i + 1));
     [copy[i], copy[j]] = [copy[j]!, copy[i]!];
   }
   return copy;

@@ -1,3 +1,6 @@
+import type { ActorKey } from '@troupe/contracts';
+import type { TurnHead, TurnWrites } from '../ports.js';
+
 /** Where a simulated process may die. The simulation throws `CrashError` there and forgets the process. */
 export class CrashError extends Error {
   constructor(where: string) {
@@ -6,7 +9,7 @@ export class CrashError extends Error {
   }
 }
 
-/** Thrown when an invariant of design/failure-matrix.md does not hold. */
+/** Thrown when an invariant does not hold. */
 export class InvariantError extends Error {
   constructor(
     readonly invariant: string,
@@ -17,10 +20,25 @@ export class InvariantError extends Error {
   }
 }
 
+/** Each may throw. */
 export interface FaultPoints {
+  /** Of whatever the store is asked outside of turns. */
+  beforeRead(part: number | null): void;
   beforeCommit(part: number): void;
+  /** The turn is decided, and nothing of it is written. */
+  beforeWrite(head: TurnHead, writes: TurnWrites): void;
+  /** All of it is written, and nobody knows. */
   afterCommit(part: number): void;
+  /** An actor is to be ended by the store alone. */
+  beforeGrave(key: ActorKey): void;
   beforePublish(): void;
 }
 
-export const NO_FAULTS: FaultPoints = { beforeCommit: () => {}, afterCommit: () => {}, beforePublish: () => {} };
+export const NO_FAULTS: FaultPoints = {
+  beforeRead: () => {},
+  beforeCommit: () => {},
+  beforeWrite: () => {},
+  afterCommit: () => {},
+  beforeGrave: () => {},
+  beforePublish: () => {},
+};

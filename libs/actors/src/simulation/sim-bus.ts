@@ -29,7 +29,7 @@ interface Stored {
   acked: boolean;
 }
 
-export type Fate = 'sent' | 'sent twice' | 'lost' | 'delivered';
+export type Fate = 'sent' | 'sent twice' | 'lost' | 'delivered' | 'acknowledged' | 'put back';
 
 export interface WorkItem {
   id: string;
@@ -44,17 +44,18 @@ export class SimBus implements Bus {
   readonly verdicts = new Map<string, HostVerdict>();
   /** Ids the stream has seen: it takes each once (`Nats-Msg-Id`). */
   readonly publishedWork = new Set<string>();
-  wiped = false;
   faults: FaultPoints = NO_FAULTS;
   troubles: BusTroubles = { loss: 0, duplication: 0, reordering: 0, lateness: 0 };
   /** Sees core messages (progress, grants of gateways). */
   onNotify: (subject: string, msg: unknown) => void = () => {};
   /** Sees what becomes of messages; for traces. */
-  onFate: (fate: Fate, message: Envelope | WorkItem) => void = () => {};
+  onFate: (fate: Fate, message: Envelope | WorkItem, epoch?: number) => void = () => {};
 
   constructor(
     private readonly random: Random,
-    private readonly clock: Pick<Clock, 'wall'>,
+    private readonly clock: Pick<Clock, 'wall' | 'sleep'>,
+    /** Whether those who find no mail wait for some. @default false: the simulation asks them again */
+    private readonly isPatient = false,
   ) {}
 
   publishActor(envelope: Envelope): Promise<void> {
@@ -77,6 +78,7 @@ export class SimBus implements Bus {
       stream.splice(at, 0, stored);
     }
     this.onFate(copies > 1 ? 'sent twice' : 'sent', envelope);
+    this.mailboxes.get(partitionOf(envelope.to))?.wake();
     return Promise.resolve();
   }
 
@@ -116,8 +118,9 @@ export class SimBus implements Bus {
       this.stream(part),
       this.random,
       this.clock,
+      this.isPatient,
       () => this.mailboxes.get(part) === mailbox,
-      (envelope) => this.onFate('delivered', envelope),
+      (fate, envelope) => this.onFate(fate, envelope, epoch),
     );
     this.mailboxes.set(part, mailbox);
     return Promise.resolve(mailbox);
@@ -125,7 +128,6 @@ export class SimBus implements Bus {
 
   /** The server lost its disk: everything stored is gone. */
   wipe(): void {
-    this.wiped = true;
     for (const stream of this.streams.values()) stream.length = 0;
     this.work.length = 0;
   }
@@ -139,6 +141,11 @@ export class SimBus implements Bus {
     return this.stream(part).some((stored) => !stored.acked);
   }
 
+  get hasAnyMail(): boolean {
+    for (const part of this.streams.keys()) if (this.hasMail(part)) return true;
+    return false;
+  }
+
   private stream(part: number): Stored[] {
     let stream = this.streams.get(part);
     if (stream === undefined) this.streams.set(part, (stream = []));
@@ -149,45 +156,79 @@ export class SimBus implements Bus {
 class SimMailbox implements Mailbox {
   /** Handed out and not acknowledged under this epoch. */
   private readonly taken = new Set<Stored>();
+  /** What was put back under this epoch. */
+  private readonly comesBackAt = new Map<Stored, number>();
+  private waiter: (() => void) | null = null;
+  private isClosed = false;
 
   constructor(
     readonly epoch: number,
     private readonly stream: Stored[],
     private readonly random: Random,
-    private readonly clock: Pick<Clock, 'wall'>,
+    private readonly clock: Pick<Clock, 'wall' | 'sleep'>,
+    private readonly isPatient: boolean,
     private readonly isCurrent: () => boolean,
-    private readonly onDelivery: (envelope: Envelope) => void,
+    private readonly onFate: (fate: Fate, envelope: Envelope) => void,
   ) {}
 
-  take(max: number): Promise<Delivery[]> {
-    if (!this.isCurrent()) return Promise.resolve([]);
-    for (let i = this.stream.length - 1; i >= 0; i--) if (this.stream[i]!.acked) this.stream.splice(i, 1);
-    const fresh = this.stream
-      .filter((stored) => !this.taken.has(stored) && stored.arrivesAt <= this.clock.wall())
-      .slice(0, Math.min(max, this.random.int(1, 6)));
-    return Promise.resolve(fresh.map((stored) => this.deliver(stored)));
+  async take(max: number, idleMs: number): Promise<Delivery[]> {
+    if (this.isClosed) return [];
+    const found = this.takeNow(max);
+    if (found.length > 0 || idleMs <= 0 || !this.isPatient) return found;
+    await Promise.race([this.clock.sleep(this.restMs(idleMs)), new Promise<void>((wake) => (this.waiter = wake))]);
+    return this.isClosed ? [] : this.takeNow(max);
   }
 
-  /** Nobody waits here. */
-  wake(): void {}
+  /** Until the next of what is under way arrives. */
+  private restMs(idleMs: number): number {
+    const now = this.clock.wall();
+    const times = [...this.stream.map(({ arrivesAt }) => arrivesAt), ...this.comesBackAt.values()];
+    return times.reduce((least, at) => (at > now ? Math.min(least, at - now) : least), idleMs);
+  }
+
+  private isThere(stored: Stored): boolean {
+    return Math.max(stored.arrivesAt, this.comesBackAt.get(stored) ?? 0) <= this.clock.wall();
+  }
+
+  private takeNow(max: number): Delivery[] {
+    if (!this.isCurrent()) return [];
+    for (let i = this.stream.length - 1; i >= 0; i--) if (this.stream[i]!.acked) this.stream.splice(i, 1);
+    const fresh = this.stream
+      .filter((stored) => !this.taken.has(stored) && this.isThere(stored))
+      .slice(0, Math.min(max, this.random.int(1, 6)));
+    return fresh.map((stored) => this.deliver(stored));
+  }
+
+  wake(): void {
+    this.waiter?.();
+    this.waiter = null;
+  }
 
   ackTaken(): void {
     for (const stored of this.taken) stored.acked = true;
   }
 
   close(): Promise<void> {
+    this.isClosed = true;
+    this.wake();
     return Promise.resolve();
   }
 
   private deliver(stored: Stored): Delivery {
     this.taken.add(stored);
-    this.onDelivery(stored.envelope);
+    this.onFate('delivered', stored.envelope);
     return {
       envelope: JSON.parse(JSON.stringify(stored.envelope)) as Envelope,
       ack: () => {
-        if (this.isCurrent()) stored.acked = true;
+        if (!this.isCurrent()) return;
+        stored.acked = true;
+        this.onFate('acknowledged', stored.envelope);
       },
-      nack: () => void this.taken.delete(stored),
+      nack: (delayMs) => {
+        this.comesBackAt.set(stored, this.clock.wall() + delayMs);
+        this.taken.delete(stored);
+        this.onFate('put back', stored.envelope);
+      },
     };
   }
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.js';
 
 /** Virtual time: moves only when the simulation says so. */
 export class SimClock implements Clock {
-  private ms = 1_000_000;
+  constructor(private ms = 1_000_000) {}
 
   now(): number {
     return this.ms;
@@ -19,5 +19,60 @@ export class SimClock implements Clock {
   sleep(ms: number): Promise<void> {
     this.advance(ms);
     return Promise.resolve();
+  }
+}
+
+/** Virtual time in which many wait at once: whoever sleeps is woken by the one who moves it. */
+export class SharedClock extends SimClock {
+  private sleepers: { at: number; wake: () => void }[] = [];
+
+  override sleep(ms: number): Promise<void> {
+    return new Promise((wake) => void this.sleepers.push({ at: this.now() + Math.max(0, ms), wake }));
+  }
+
+  /** Time goes on; those whose time has come by then wake in its order. */
+  override advance(ms: number): void {
+    super.advance(ms);
+    const due = this.sleepers.filter(({ at }) => at <= this.now());
+    if (due.length === 0) return;
+    this.sleepers = this.sleepers.filter(({ at }) => at > this.now());
+    for (const { wake } of due.sort((a, b) => a.at - b.at)) wake();
+  }
+}
+
+export interface ClockNature {
+  /** Of its monotonic reading, ms. */
+  offsetMs: number;
+  /** Its seconds in a second: 0.95 … 1.05. */
+  speed: number;
+  /** Of its wall, ms. */
+  wallOffsetMs: number;
+}
+
+/** The clock of one process: counts from elsewhere, at a speed of its own, and its wall is set now and then. */
+export class ProcessClock implements Clock {
+  private readonly bornAt: number;
+
+  constructor(
+    private readonly time: SimClock,
+    private readonly nature: ClockNature,
+  ) {
+    this.bornAt = time.now();
+  }
+
+  now(): number {
+    return this.nature.offsetMs + (this.time.now() - this.bornAt) * this.nature.speed;
+  }
+
+  wall(): number {
+    return Math.round(this.time.wall() + this.nature.wallOffsetMs);
+  }
+
+  setWall(byMs: number): void {
+    this.nature.wallOffsetMs += byMs;
+  }
+
+  sleep(ms: number): Promise<void> {
+    return this.time.sleep(ms / this.nature.speed);
   }
 }

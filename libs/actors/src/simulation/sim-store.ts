@@ -1,11 +1,12 @@
 /**
- * The durable side of a simulation: the tables that turns touch, one transaction at a time, with the invariants of
- * design/failure-matrix.md checked at every commit.
+ * The durable side of a simulation: the tables that turns touch, one transaction at a time, with the invariants of rows
+ * checked at every commit.
  */
 import type {
   ActorKey,
   Candidate,
   Envelope,
+  HostRecord,
   FrontierRow,
   HistoryRange,
   JobMemory,
@@ -20,6 +21,7 @@ import {
   FencedError,
   type ActorRow,
   type ActorStore,
+  type DeadLetter,
   type OutboxRow,
   type TimerRow,
   type TurnAnswers,
@@ -44,6 +46,9 @@ interface StoredActor {
 export type PageRow = Extract<RowOp, { op: 'page.insert' }>;
 export type OutcomeRow = Extract<RowOp, { op: 'outcome.insert' }>;
 export type JobRow = Extract<RowOp, { op: 'job.update' }>;
+export type ErrorRow = Extract<RowOp, { op: 'error.insert' }>;
+export type ExcludedRow = Extract<RowOp, { op: 'excluded.insert' }>;
+export type DeliveryRow = Extract<RowOp, { op: 'delivery.attempt' }>;
 
 export class SimJobTables {
   readonly seen = new Map<string, number>();
@@ -51,7 +56,12 @@ export class SimJobTables {
   readonly lanes = new Map<number, LaneRow>();
   readonly pages: PageRow[] = [];
   readonly outcomes = new Map<number, OutcomeRow>();
-  readonly errors: Extract<RowOp, { op: 'error.insert' }>[] = [];
+  readonly errors: ErrorRow[] = [];
+  /** By URL. */
+  readonly excluded = new Map<string, ExcludedRow>();
+  readonly deliveries: DeliveryRow[] = [];
+  /** Numbers of the events that tell its ends. */
+  readonly ends: number[] = [];
   /** Written by the gateway; as many as it has recorded. */
   readonly seeds: string[] = [];
   /** Ids of recorded commands that wait for their actor. */
@@ -62,7 +72,11 @@ export class SimJobTables {
 
 /** What a mutant may break. */
 export interface StoreRules {
+  /** False: whoever comes writes; that it was fenced is told as I4 where the rows show it. */
   fence: boolean;
+  keepRow(row: RowOp): RowOp | null;
+  /** Whether rows that an earlier turn has left unpublished are found. */
+  findOutbox(part: number): boolean;
   keepTimer(key: ActorKey, name: string): boolean;
   keepOutbox(row: OutboxRow): boolean;
   /** Called before the transaction; a mutant acknowledges here. */
@@ -71,9 +85,25 @@ export interface StoreRules {
 
 export const STORE_RULES: StoreRules = {
   fence: true,
+  keepRow: (row) => row,
+  findOutbox: () => true,
   keepTimer: () => true,
   keepOutbox: () => true,
   beforeTransaction: () => {},
+};
+
+/** As a gateway records it. */
+const NEW_JOB: Omit<JobRow, 'jobNo'> = {
+  op: 'job.update',
+  status: 'scraping',
+  total: 0,
+  completed: 0,
+  credits: 0,
+  error: null,
+  warning: null,
+  seeds: 0,
+  excluded: {},
+  finished: false,
 };
 
 export class SimStore implements ActorStore {
@@ -89,9 +119,15 @@ export class SimStore implements ActorStore {
   private readonly epochs = new Map<number, number>();
   private readonly owners = new Map<number, { takenAt: number; released: boolean; lost: number }>();
   private readonly marks = new Map<number, Map<ActorKey, number>>();
+  readonly deadLetters: DeadLetter[] = [];
+  readonly hosts = new Map<string, HostRecord>();
+  /** Of the job of an actor. */
+  jobNoOf: (key: ActorKey) => JobNo | undefined = () => undefined;
   /** What was left of actors that could not be told anything. */
   readonly graves: { key: ActorKey; type: string; error: string }[] = [];
   private readonly createdAt = new Map<OutboxRow, number>();
+  /** Credits of sync scrapes by id. */
+  readonly scrapes = new Map<string, number>();
   /** What earlier scrapes have tracked; one team, one site and one tag. */
   readonly tracked: TrackedPage[] = [];
   faults: FaultPoints = NO_FAULTS;
@@ -136,7 +172,8 @@ export class SimStore implements ActorStore {
     return Promise.resolve(new Map(this.marks.get(part)));
   }
 
-  mark(part: number, key: ActorKey, n: number | null): Promise<void> {
+  async mark(part: number, key: ActorKey, n: number | null): Promise<void> {
+    this.faults.beforeRead(part);
     const marks = this.marks.get(part) ?? new Map<ActorKey, number>();
     if (n === null) marks.delete(key);
     else marks.set(key, n);
@@ -145,6 +182,7 @@ export class SimStore implements ActorStore {
   }
 
   async entomb(_part: number, epoch: number, grave: { key: ActorKey; type: string; error: string }): Promise<void> {
+    this.faults.beforeGrave(grave.key);
     const row = this.actors.get(grave.key);
     if (row === undefined || row.epoch !== epoch) throw new FencedError(`${grave.key} is not of epoch ${epoch}`);
     row.state = null;
@@ -152,6 +190,14 @@ export class SimStore implements ActorStore {
     row.rev += 1;
     for (const [id, timer] of this.timers) if (timer.key === grave.key) this.timers.delete(id);
     this.graves.push(grave);
+    this.failJob(grave);
+  }
+
+  private failJob({ key, error }: { key: ActorKey; error: string }): void {
+    const jobNo = this.jobNoOf(key);
+    if (jobNo === undefined) return;
+    const row = this.job(jobNo).row ?? { ...NEW_JOB, jobNo };
+    if (!row.finished) this.job(jobNo).row = { ...row, status: 'failed', error, finished: true };
   }
 
   probe(): Promise<void> {
@@ -159,6 +205,7 @@ export class SimStore implements ActorStore {
   }
 
   async activate(part: number, epoch: number, keys: ActorKey[]): Promise<ActorRow[]> {
+    this.faults.beforeRead(part);
     return keys.map((key) => {
       const found = this.actors.get(key) ?? {
         part,
@@ -191,13 +238,14 @@ export class SimStore implements ActorStore {
     return Promise.resolve(rows.filter((row) => wanted.has(row.to)));
   }
 
-  loadJobMemory(jobNo: JobNo, readyLimit: number, history?: HistoryRange): Promise<JobMemory> {
+  async loadJobMemory(jobNo: JobNo, readyLimit: number, history?: HistoryRange): Promise<JobMemory> {
+    this.faults.beforeRead(null);
     const tables = this.job(jobNo);
     const rows = [...tables.frontier.values()].map((row) => ({
       ...row,
       waitMs: Math.max(0, (this.waits.get(`${jobNo} ${row.item}`) ?? 0) - this.clock.now()) || null,
     }));
-    return Promise.resolve({
+    return {
       lanes: [...tables.lanes.values()].map((lane) => structuredCloneRow(lane)),
       running: rows.filter((row) => row.st === 1),
       ready: rows
@@ -205,7 +253,7 @@ export class SimStore implements ActorStore {
         .sort((a, b) => a.depth - b.depth || a.item - b.item)
         .slice(0, readyLimit),
       ...(history === undefined ? {} : { history: this.trackedPages(history) }),
-    });
+    };
   }
 
   private trackedPages({ after, limit }: HistoryRange): TrackedPage[] {
@@ -221,6 +269,7 @@ export class SimStore implements ActorStore {
     this.checkFences(head);
     const answers = this.answer(head);
     const writes = decide(answers);
+    this.faults.beforeWrite(head, writes);
     this.apply(head, answers, writes);
     this.commits += 1;
     this.onCommit(head, writes);
@@ -228,7 +277,8 @@ export class SimStore implements ActorStore {
     await Promise.resolve();
   }
 
-  loadTimers(part: number, horizonMs: number): Promise<TimerRow[]> {
+  async loadTimers(part: number, horizonMs: number): Promise<TimerRow[]> {
+    this.faults.beforeRead(part);
     const now = this.clock.now();
     const rows = [...this.timers.values()].filter((timer) => timer.part === part && timer.at <= now + horizonMs);
     return Promise.resolve(
@@ -236,7 +286,9 @@ export class SimStore implements ActorStore {
     );
   }
 
-  loadOutbox(part: number, minAgeMs: number, limit: number): Promise<OutboxRow[]> {
+  async loadOutbox(part: number, minAgeMs: number, limit: number): Promise<OutboxRow[]> {
+    this.faults.beforeRead(part);
+    if (!this.rules.findOutbox(part)) return Promise.resolve([]);
     const rows = [...this.partOutbox(part).values()].filter(
       (row) => this.clock.now() - (this.createdAt.get(row) ?? 0) >= minAgeMs,
     );
@@ -259,12 +311,14 @@ export class SimStore implements ActorStore {
     return Promise.resolve(found.sort((a, b) => a.n! - b.n!));
   }
 
-  deleteOutbox(part: number, ids: number[]): Promise<void> {
+  async deleteOutbox(part: number, ids: number[]): Promise<void> {
+    this.faults.beforeRead(part);
     for (const id of ids) this.partOutbox(part).delete(id);
     return Promise.resolve();
   }
 
-  sweepPairs(part: number): Promise<void> {
+  async sweepPairs(part: number): Promise<void> {
+    this.faults.beforeRead(part);
     const rows = this.partOutbox(part);
     for (const [id, row] of rows) {
       if (row.to !== null && row.n! <= (this.cursors.get(`${row.to} ${row.from}`) ?? 0)) rows.delete(id);
@@ -335,7 +389,11 @@ export class SimStore implements ActorStore {
         });
       }
     }
-    for (const row of writes.rows) this.applyRow(row);
+    this.deadLetters.push(...writes.deadLetters);
+    for (const row of writes.rows) {
+      const kept = this.rules.keepRow(row);
+      if (kept !== null) this.applyRow(kept);
+    }
     for (const row of writes.outbox) this.addOutbox(head.part, row);
     for (const { to, from, n } of writes.cursors)
       this.cursors.set(`${to} ${from}`, Math.max(n, this.cursors.get(`${to} ${from}`) ?? 0));
@@ -425,11 +483,25 @@ export class SimStore implements ActorStore {
         for (const tables of this.jobs.values()) tables.commands.delete(row.id);
         return;
       case 'excluded.insert':
-      case 'host.upsert':
-      case 'scrape.insert':
+        this.job(row.jobNo).excluded.set(row.url, row);
+        return;
+      case 'host.upsert': {
+        const { op: _op, ...record } = row;
+        this.hosts.set(row.host, record);
+        return;
+      }
       case 'delivery.attempt':
+        this.job(row.jobNo).deliveries.push(row);
+        return;
       case 'delivery.end':
+        this.job(row.jobNo).ends.push(row.eventNo);
+        return;
       case 'delivery.reopen':
+        for (const attempt of this.job(row.jobNo).deliveries)
+          if (attempt.eventNo === row.eventNo && attempt.attempt === row.attempt) attempt.final = false;
+        return;
+      case 'scrape.insert':
+        this.scrapes.set(row.id, row.credits);
         return;
     }
   }

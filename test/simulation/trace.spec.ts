@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { SimulationThreads } from './simulation-threads.js';
+
+let threads: SimulationThreads;
+beforeAll(() => void (threads = new SimulationThreads('crawl')));
+afterAll(() => threads.stop());
+
+async function traceOf(seed: number, mutant: string | null): Promise<{ text: string; messages: string[] }> {
+  let text = '';
+  const failures = await threads.trace(seed, (part) => void (text += part), mutant);
+  return { text, messages: failures.map(({ message }) => message) };
+}
+
+describe('the trace of a seed', () => {
+  it('names the faults that it takes to fail, and tells the events of a world without the others', async () => {
+    const { text, messages } = await traceOf(1, 'no fence');
+    expect(messages).toEqual([expect.stringMatching(/^I4: .*commit on rev/)]);
+    const [first, ...events] = text.trimEnd().split('\n');
+    expect(first).toBe('seed 1 fails with no more than: second owner');
+    expect(events.length).toBeGreaterThan(20);
+    expect(text).toContain('gets a second owner');
+    expect(text).not.toMatch(/simulated crash|has leapt|fetcher f\d dies/);
+  }, 60_000);
+
+  it('of one that does not fail has all of its events', async () => {
+    const { text, messages } = await traceOf(1, null);
+    expect(messages).toEqual([]);
+    expect(text).toContain('from here on nothing fails');
+  }, 60_000);
+});
