@@ -15,6 +15,8 @@ export const LEASE_MS = 3_000;
 export class Leases {
   private readonly leases = new Map<number, Lease>();
   private readonly seenAt = new Map<string, number>();
+  /** Replicas that want no share for the moment. */
+  private readonly aside = new Set<string>();
   /** Until when renewals get no answer. */
   private deafUntil = 0;
 
@@ -28,6 +30,8 @@ export class Leases {
       acquire: (part) => Promise.resolve(this.acquire(id, part)),
       renew: (part) => this.renew(id, part),
       release: (part) => Promise.resolve(this.release(id, part)),
+      stepAside: () => Promise.resolve(this.stepAside(id)),
+      stepIn: () => Promise.resolve(void this.aside.delete(id)),
       stop: () => Promise.resolve(void this.seenAt.delete(id)),
     };
   }
@@ -50,9 +54,14 @@ export class Leases {
     return this.stage.time.now();
   }
 
+  private stepAside(id: string): void {
+    this.aside.add(id);
+    this.seenAt.delete(id);
+  }
+
   /** Whoever looks is alive. */
   private members(id: string): string[] {
-    this.seenAt.set(id, this.now);
+    if (!this.aside.has(id)) this.seenAt.set(id, this.now);
     return [...this.seenAt].filter(([, at]) => this.now - at < LEASE_MS).map(([member]) => member);
   }
 

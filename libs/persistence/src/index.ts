@@ -1,10 +1,6 @@
-<<<<<<< HEAD
 export { createPool, type DatabasePooler, type LivePool, type LivePoolOptions, type PoolOptions } from './pool.js';
 export { DatabaseSilentError } from './pulse.js';
-=======
-export { createPool, type DatabasePooler, type PoolOptions } from './pool.js';
 export { checkPostgres } from './writable.js';
->>>>>>> t-chaos
 export { connectionAdvice } from './connection-advice.js';
 export { examineDatabase, type DatabaseReport } from './database-report.js';
 export { createDataSource, migrate, poolOf } from './data-source.js';
