@@ -22,7 +22,7 @@ describe('crawls of hosts that are out of order', () => {
       world.states.forEach((state) => states.add(state));
       left += world.leftUrls;
     }
-    expect([...states].sort()).toEqual(['down', 'open', 'slowed']);
+    expect([...states]).toEqual(expect.arrayContaining(['down', 'open', 'slowed']));
     expect(left).toBeGreaterThan(0);
   }, 60_000);
 });

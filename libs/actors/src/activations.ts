@@ -13,6 +13,8 @@ export interface KeptTrace {
 export interface Living extends Activation<unknown, unknown> {
   rev: number;
   terminal: boolean;
+  /** It was over, and its state is gone: it may hear what it is told, and does not live again by that. */
+  isErased: boolean;
   /** Highest pair number accepted per sender. */
   cursors: Map<Sender, number>;
   /** Highest pair number sent per receiver. */
@@ -43,6 +45,7 @@ export class Activations {
       memory: null,
       rev: row.rev,
       terminal: row.terminal,
+      isErased: false,
       cursors: new Map(),
       sent: new Map(),
       heartbeatAt: 0,

@@ -208,6 +208,20 @@ describe('an actor that is over', () => {
     expect(world.timersOf(ALICE)).toEqual(['heartbeat']);
   });
 
+  it('of whose state nothing is left hears what wakes it, and does not live again', async () => {
+    const partition = await world.own(ALICE);
+    await world.send(ALICE, { type: 'Note', text: 'before' });
+    await world.run(partition);
+    await world.store.entomb(partition.part, partition.epoch, { key: ALICE, type: 'Note', error: 'INTERNAL_22021' });
+    const next = await world.own(ALICE);
+    for (const n of [1, 2]) {
+      await world.send(ALICE, { type: 'Wake' }, { from: 'crawl/z', n });
+      await world.run(next);
+      expect([world.store.actors.get(ALICE)?.terminal, world.timersOf(ALICE)]).toEqual([true, []]);
+    }
+    expect(world.stateOf(ALICE).notes).toEqual(['awake', 'awake']);
+  });
+
   it('starts anew with the next message when its kind restarts', async () => {
     const partition = await world.own(HOST);
     await world.send(HOST, { type: 'Note', text: 'old' });

@@ -505,6 +505,7 @@ export class Partition {
     living.state = def.init(living.key, living.state);
     living.memory = null;
     living.terminal = false;
+    living.isErased = false;
     return true;
   }
 
@@ -562,6 +563,7 @@ export class Partition {
       const state = stored === null ? blaming(row.key, () => this.defOf(row.key)!.init(row.key)) : stored.s;
       const living = this.actors.add(row, state, now, this.timeOf(row, stored));
       for (const [to, n] of Object.entries(stored?.sent ?? {})) living.sent.set(to as ActorKey, n);
+      living.isErased = row.terminal && !blaming(row.key, () => this.defOf(row.key)!.isTerminal(state));
       living.trace = stored?.trace ?? null;
     }
     for (const { to, from, n } of cursors) this.actors.get(to)?.cursors.set(from, n);

@@ -137,7 +137,7 @@ export class Turn {
     const { living, def } = entry;
     const timers = new Map<string, number | null>(entry.firedTimers.map((name) => [name, null]));
     for (const effect of effects) this.apply(effect, entry, timers, writes);
-    living.terminal = def.isTerminal(living.state);
+    living.terminal = living.isErased || def.isTerminal(living.state);
     this.keepAlive(living, timers);
     for (const [name, inMs] of timers) writes.timers.push({ key: living.key, name, inMs });
     for (const [from, n] of entry.accepted) writes.cursors.push({ to: living.key, from: from as Envelope['from'], n });

@@ -196,6 +196,7 @@ export class SimStore implements ActorStore {
   private failJob({ key, error }: { key: ActorKey; error: string }): void {
     const jobNo = this.jobNoOf(key);
     if (jobNo === undefined) return;
+    this.job(jobNo).commands.clear();
     const row = this.job(jobNo).row ?? { ...NEW_JOB, jobNo };
     if (!row.finished) this.job(jobNo).row = { ...row, status: 'failed', error, finished: true };
   }
