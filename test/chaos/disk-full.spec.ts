@@ -191,8 +191,6 @@ suite('a cluster', () => {
     'whose Postgres dies because its log finds no room starts it again, and goes on when there is room',
     async () => {
       const id = await startCrawl('wal');
-      const pid = (await cluster.processes()).find(({ name }) => name === 'postgres')!.pid;
-      const isAway = async () => (await complaints()).some((text) => text.startsWith('scheduler: '));
       await fillUntil('postgres', async () => {
         // What the log has ready for later is used up.
         for (let i = 0; i < 10; i++) await query(cluster, 'SELECT pg_switch_wal()').catch(() => undefined);

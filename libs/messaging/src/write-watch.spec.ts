@@ -3,7 +3,7 @@ import { JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
 import { WriteWatch } from './write-watch.js';
 
 let now = 0;
-const fail = (watch: WriteWatch, subject: string, error: unknown = new Error('timeout')): Promise<void> =>
+const fail = (watch: WriteWatch, subject: string, error = new Error('timeout')): Promise<void> =>
   watch
     .watch(subject, () => Promise.reject(error))
     .then(
