@@ -66,6 +66,7 @@ export function chooseReceiver(pool: Pool): string | null {
   pool.served++;
   team.account.servedAt = pool.served;
   member.account.servedAt = pool.served;
+  pool.claimants[member.name]!.served = true;
   return member.name;
 }
 

@@ -34,6 +34,8 @@ export interface Claimant extends Account {
   grantV: number;
   /** Its Grant has changed since `grantV`. */
   dirty: boolean;
+  /** It got a token since it came in. @default false */
+  served?: boolean;
 }
 
 export interface Pool {
@@ -46,6 +48,8 @@ export interface Pool {
   /** Picks so far: the order of service. */
   served: number;
   contended: boolean;
+  /** When somebody found no place in the window, on the pool's clock; absent: nobody did. */
+  turnedAwayAt?: number;
   /**
    * Time during which the pool was awake, ms. Silence is measured on it: after a pause or a move to another process,
    * whose clock is another one, nobody counts as silent before having had time to speak.

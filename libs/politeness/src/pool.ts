@@ -11,6 +11,7 @@ import type { Demand, Grant } from '@troupe/contracts';
 import { chargeLaneTime, chooseReceiver, forgetDebts, openAccounts } from './fair-share.js';
 import type { Claimant, Pool, PoolToken } from './pool-state.js';
 import { revokeUnfairTokens } from './revocation.js';
+import { findPlaceFor } from './window.js';
 
 export interface PoolContext {
   now: number;
@@ -27,6 +28,8 @@ export const POOL_RULES: PoolRules = { isReleased: isKnownAndNotHeld };
 
 /** Longest span between two looks at the clock that counts as time awake. */
 const MAX_CLOCK_STEP_MS = 60_000;
+/** Longer than the longest wait between two Demands of a claimant. */
+const CROWDED_MS = 60_000;
 
 /** A token the claimant has heard of and does not hold is released; one it may not have heard of is under way. */
 export function isKnownAndNotHeld(token: PoolToken, demand: Pick<Demand, 'held' | 'seenV'>): boolean {
@@ -54,7 +57,10 @@ export function resizePool(pool: Pool, size: number): void {
   }
 }
 
-/** Takes in a claimant's wish and holdings. False for one that is not newer than the last, which changes nothing. */
+/**
+ * Takes in a claimant's wish and holdings. False for one that is not newer than the last, which changes nothing, and for
+ * one that finds no place in the window: its Grant is empty, and its next Demand tries again.
+ */
 export function applyDemand(
   pool: Pool,
   demand: Pick<Demand, 'claimant' | 'replyTo' | 'team' | 'want' | 'held' | 'seenV' | 'ranMs' | 'v'>,
@@ -64,6 +70,7 @@ export function applyDemand(
   const nowMs = advanceClock(pool, ctx.now);
   const known = pool.claimants[demand.claimant];
   if (known !== undefined && demand.v <= known.v) return false;
+  if (known === undefined && !makePlace(pool, demand, nowMs)) return false;
   const claimant = known ?? admitClaimant(pool, demand, nowMs);
   claimant.v = demand.v;
   claimant.seenAt = nowMs;
@@ -110,6 +117,17 @@ export function expireClaimants(pool: Pool, now: number, silentMs: number): stri
 /** Nobody holds or wants anything: the actor may end. */
 export function isPoolIdle(pool: Pool): boolean {
   return pool.tokens.length === 0 && Object.values(pool.claimants).every((claimant) => claimant.want === 0);
+}
+
+/** A full window gives up a claimant that can wait. Who wants nothing needs no place in it. */
+function makePlace(pool: Pool, { team, want }: Pick<Demand, 'team' | 'want'>, nowMs: number): boolean {
+  const place = findPlaceFor(pool, team);
+  if (place === 'free') return true;
+  if (want <= 0) return false;
+  pool.turnedAwayAt = nowMs;
+  if (place === null) return false;
+  removeClaimant(pool, place.claimant);
+  return true;
 }
 
 function admitClaimant(
@@ -163,10 +181,12 @@ function revokeToken(pool: Pool, token: PoolToken): void {
   pool.claimants[token.owner]!.dirty = true;
 }
 
-/** Nobody contends with itself: a wish counts up to the pool's size. */
+/** Nobody contends with itself: a wish counts up to the pool's size. Who waits outside the window contends, too. */
 function updateContention(pool: Pool): void {
   const wanted = Object.values(pool.claimants).reduce((sum, { want }) => sum + Math.min(want, pool.size), 0);
-  const contended = wanted > pool.size;
+  const { turnedAwayAt } = pool;
+  const isCrowded = turnedAwayAt !== undefined && pool.clock.ms - turnedAwayAt < CROWDED_MS;
+  const contended = isCrowded || wanted > pool.size;
   if (contended === pool.contended) return;
   pool.contended = contended;
   if (contended) openAccounts(pool);

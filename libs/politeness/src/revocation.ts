@@ -17,7 +17,7 @@ interface Holding {
  * themselves (`uses` = 1); revoking them too would move an unused token to and fro for ever.
  */
 export function revokeUnfairTokens(pool: Pool, revoke: (token: PoolToken) => void): void {
-  if (!pool.contended) return;
+  if (!pool.contended || !pool.tokens.some(({ lasting, revoked }) => lasting && !revoked)) return;
   const holdings = settledHoldings(pool);
   for (let spare = comingFree(pool); ; spare = Math.max(0, spare - 1)) {
     const teams = teamTotals(holdings);
@@ -34,8 +34,10 @@ export function revokeUnfairTokens(pool: Pool, revoke: (token: PoolToken) => voi
 }
 
 function settledHoldings(pool: Pool): Holding[] {
+  const keptBy = new Map<string, PoolToken[]>(Object.keys(pool.claimants).map((name) => [name, []]));
+  for (const token of pool.tokens) if (!token.revoked) keptBy.get(token.owner)!.push(token);
   return Object.entries(pool.claimants).map(([name, { team, want }]) => {
-    const kept = pool.tokens.filter(({ owner, revoked }) => owner === name && !revoked);
+    const kept = keptBy.get(name)!;
     const revocable = kept.filter(({ lasting }) => lasting).sort((a, b) => a.gen - b.gen);
     return { name, team, want, tokens: kept.length, revocable };
   });

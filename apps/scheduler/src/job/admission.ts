@@ -11,13 +11,14 @@ import {
   type TrackedPage,
 } from '@troupe/contracts';
 import { compileScope, fetchUrl, fingerprint, fingerprintUrl, hostKey } from '@troupe/frontier';
-import type { JobMemory, JobState } from './job.state.js';
+import type { JobMemory, JobState, OpenSitemap } from './job.state.js';
+import { howManyFit } from './sitemap-window.js';
 import type { TurnScratch } from './turn-scratch.js';
 
 const SPARE_BASE = 1_000;
 const SPARE_FACTOR = 2;
 const MAX_SITEMAP_LEVEL = 5;
-const MAX_SITEMAPS = 10_000;
+const MAX_SITEMAPS = 100_000;
 
 export function remainingBudget(state: JobState): number {
   return Math.max(0, state.limit - state.counted - state.inflight);
@@ -72,12 +73,19 @@ export class Admission {
     return kept;
   }
 
-  /** False when there is no room: the chunk is asked for again later. */
-  sitemapChunk(chunk: SitemapChunk, level: number): boolean {
+  /** False when there is no room for all of it: the chunk is asked for again later, for the children that are left. */
+  sitemapChunk(chunk: SitemapChunk, file: OpenSitemap): boolean {
     if (chunk.urls.length > 0 && this.room < Math.min(chunk.urls.length, SPARE_BASE / 2)) return false;
     this.add(chunk.urls, { depth: 0, parent: null });
-    for (const url of chunk.children) this.sitemapFile(url, level + 1);
-    return true;
+    const level = file.level + 1;
+    if (level > MAX_SITEMAP_LEVEL) return true;
+    const children = chunk.children.slice(file.taken ?? 0);
+    const known = [...this.state.pendingSitemaps, ...this.scratch.sitemapMarkers.values()];
+    const fitting = howManyFit(children, level, known);
+    for (const url of children.slice(0, fitting)) this.sitemapFile(url, level);
+    if (fitting === children.length) return true;
+    file.taken = (file.taken ?? 0) + fitting;
+    return false;
   }
 
   /** As entries of a sitemap, they begin at depth 0. What this crawl would ask for without its query is another page. */
@@ -92,7 +100,7 @@ export class Admission {
 
   /** Each sitemap file is read once per job: its marker in `url_seen` says whether it is new. */
   sitemapFile(url: string, level: number): void {
-    if (level > MAX_SITEMAP_LEVEL || this.state.sitemapsSeen + this.scratch.sitemapMarkers.size >= MAX_SITEMAPS) return;
+    if (this.state.sitemapsSeen + this.scratch.sitemapMarkers.size >= MAX_SITEMAPS) return;
     const item = this.mark(fingerprint(`sitemap ${url}`), url, 0);
     this.scratch.sitemapMarkers.set(item, { url, level });
   }

@@ -560,6 +560,50 @@ describe('sitemaps', () => {
     ]);
   });
 
+  it.each([10_000, Number(process.env.TROUPE_TEST_SITEMAPS ?? 3_000)])(
+    'of an index of %i files are all read, in a bounded state',
+    (count) => {
+      const children = Array.from({ length: count }, (_, n) => `http://h.test/maps/of/some/section/${n}.xml`);
+      const run = withSitemap();
+      run.turn(robots);
+      const read = new Set<string>();
+      let mostBytes = 0;
+      for (let at = 1; at < run.kicks.length; at++) {
+        const kick = run.kicks[at]!;
+        if (kick.task !== 'sitemap') continue;
+        const { file, fromChunk: chunk, url } = kick;
+        if (file !== 1) read.add(url);
+        const page = children.slice(chunk * 1000, chunk * 1000 + 1000);
+        const last = file !== 1 || (chunk + 1) * 1000 >= count;
+        const found = { file, urls: [], children: file === 1 ? page : [], last, more: !last };
+        run.turn(chunkOf(chunk, found));
+        mostBytes = Math.max(mostBytes, JSON.stringify(run.state).length);
+      }
+      expect(read.size).toBe(count);
+      expect(mostBytes).toBeLessThan(40_000);
+      expect(run.last.status).toBe('completed');
+    },
+    60_000,
+  );
+
+  it('named by a robots.txt of 1,000 lines are all read, in a bounded state', () => {
+    const sitemaps = Array.from({ length: 1_000 }, (_, n) => `http://h.test/${'long/'.repeat(80)}${n}.xml`);
+    const run = withSitemap();
+    const read = new Set<string>();
+    let mostBytes = 0;
+    for (let at = 0; at < run.kicks.length; at++) {
+      const kick = run.kicks[at]!;
+      if (kick.task === 'robots') run.turn({ ...robots, sitemaps });
+      if (kick.task !== 'sitemap') continue;
+      read.add(kick.url);
+      run.turn(chunkOf(0, { file: kick.file, urls: [], last: true }));
+      mostBytes = Math.max(mostBytes, JSON.stringify(run.state).length);
+    }
+    expect(read.size).toBe(1_000);
+    expect(mostBytes).toBeLessThan(20_000);
+    expect(run.last.status).toBe('completed');
+  });
+
   it('are asked for again from the next chunk on, when more was left or nothing was heard', () => {
     const run = withSitemap();
     run.turn(robots);

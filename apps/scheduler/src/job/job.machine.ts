@@ -39,7 +39,7 @@ import {
 } from './frontier-window.js';
 import { isHistoryDue, nextHistory, noteHistory } from './history.js';
 import { emptyState, JobMemory, SEED_ITEM, UNKNOWN_HOST, type JobState, type LiveLane } from './job.state.js';
-import { Kickoff } from './kickoff.js';
+import { defer, Kickoff } from './kickoff.js';
 import { Pools, poolOfTeam } from './pools.js';
 import { leaveOut } from './exclusion.js';
 import { HOST_DOWN, putBack, settle } from './settlement.js';
@@ -221,7 +221,7 @@ class Proposals {
         const file = this.state.openSitemaps[body.file];
         const next = this.open.get(body.file) ?? file?.next;
         if (this.state.phase !== 'running' || file === undefined || next !== body.chunk) return;
-        if (!this.admission.sitemapChunk(body, file.level)) return void (file.waiting = true);
+        if (!this.admission.sitemapChunk(body, file)) return defer(this.memory, body.file, file);
         this.open.set(body.file, next + 1);
         this.scratch.chunks.push(body);
       }

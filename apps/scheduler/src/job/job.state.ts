@@ -21,6 +21,7 @@ import type { Claim } from '@troupe/politeness';
 import { createClaim } from '@troupe/politeness';
 import { FingerprintSet } from '@troupe/frontier';
 import { BrowserNeed } from './browser-need.js';
+import type { PendingSitemap } from './sitemap-window.js';
 import type { TurnScratch } from './turn-scratch.js';
 
 /**
@@ -39,6 +40,8 @@ export interface OpenSitemap {
   guessed: boolean;
   /** No room for more candidates: asked for again when the frontier has shrunk. */
   waiting: boolean;
+  /** Children of chunk `next` that were taken in: it is an index, and is read on when they have been read. Absent: all at once. */
+  taken?: number;
 }
 
 /** A host is not treated as its settings allow. */
@@ -95,8 +98,10 @@ export interface JobState {
   /** Candidates were left out because the spare cap was reached. */
   truncated: boolean;
   robotsKnown: boolean;
+  /** Sitemaps of robots.txt that were taken in; it is read again for the others. @default 0 */
+  robotsTaken?: number;
   openSitemaps: Record<string, OpenSitemap>;
-  pendingSitemaps: { url: string; level: number }[];
+  pendingSitemaps: PendingSitemap[];
   sitemapsSeen: number;
   /** Why the start page gave no document; decides between completed and failed. */
   startError: string | null;

@@ -5,11 +5,16 @@ import type { Effect } from '@troupe/actors';
 import { hostKey } from '@troupe/frontier';
 import { spareRoom } from './admission.js';
 import type { JobMemory, JobState, OpenSitemap } from './job.state.js';
+import { howManyFit, isNearlyRead } from './sitemap-window.js';
 
 const KICK_PATIENCE_MS = 60_000;
 const KICK_PATIENCE_MAX_MS = 900_000;
 const CHUNKS_AT_ONCE = 20;
+/** Of each level: an index that waits for its files does not keep them from being opened. */
 const SITEMAPS_AT_ONCE = 4;
+/** Answers without the sitemaps that an earlier one has named, before what is known has to do. */
+const ROBOTS_TRIES = 5;
+const MAX_URL_CHARS = 2_048;
 /** A waiting file is read on when there is room for so many candidates, or for half of what there can ever be. */
 const ROOM_TO_GO_ON = 2_000;
 
@@ -29,6 +34,12 @@ export function isKickoffDone(state: JobState): boolean {
   );
 }
 
+/** Not all of the chunk could be taken in: it is asked for again when there is room. */
+export function defer(memory: JobMemory, file: number, entry: OpenSitemap): void {
+  entry.waiting = true;
+  if (entry.taken !== undefined) memory.kicks.delete(String(file));
+}
+
 export class Kickoff {
   constructor(
     private readonly key: ActorKey,
@@ -42,23 +53,43 @@ export class Kickoff {
   ask(): Effect[] {
     const { state } = this;
     if (state.phase !== 'running' || state.paused || !wantsSitemaps(state)) return [];
-    const effects = state.robotsKnown ? [] : this.kick('robots', () => this.robotsKick());
+    const effects = this.askRobots();
     this.openPending();
     for (const [file, entry] of Object.entries(state.openSitemaps)) {
-      if (entry.waiting && !hasRoom(state)) continue;
+      if (entry.waiting && !this.mayGoOn(entry)) continue;
       entry.waiting = false;
-      effects.push(...this.kick(file, () => this.sitemapKick(Number(file), entry)));
+      const part = entry.taken === undefined ? file : `${file}.${entry.next}.${entry.taken}`;
+      effects.push(...this.kick(file, () => this.sitemapKick(Number(file), entry), part));
     }
     return effects;
+  }
+
+  private askRobots(): Effect[] {
+    const { robotsKnown, robotsTaken = 0, pendingSitemaps } = this.state;
+    if (robotsKnown) return [];
+    if (robotsTaken === 0) return this.kick('robots', () => this.robotsKick());
+    if (!isNearlyRead(1, pendingSitemaps)) return [];
+    return this.kick('robots', () => this.robotsKick(), `robots.${robotsTaken}`);
+  }
+
+  private mayGoOn({ level, taken }: OpenSitemap): boolean {
+    const { state } = this;
+    return hasRoom(state) && (taken === undefined || isNearlyRead(level + 1, state.pendingSitemaps));
   }
 
   onRobots(done: RobotsDone): void {
     const { state } = this;
     if (state.robotsKnown || !wantsSitemaps(state)) return;
-    state.robotsKnown = true;
+    const { robotsTaken = 0 } = state;
+    const tries = this.memory.kicks.get('robots')?.tries ?? 0;
+    if (robotsTaken > 0 && done.ok === false && tries < ROBOTS_TRIES) return;
     this.memory.kicks.delete('robots');
-    const urls = done.sitemaps.length > 0 ? done.sitemaps : [new URL('/sitemap.xml', state.scope!.base).href];
-    for (const url of urls) this.open(url, 1, done.sitemaps.length === 0);
+    const named = done.sitemaps.filter((url) => url.length <= MAX_URL_CHARS).slice(robotsTaken);
+    const fitting = howManyFit(named, 1, state.pendingSitemaps);
+    for (const url of named.slice(0, fitting)) state.pendingSitemaps.push({ url, level: 1 });
+    state.robotsTaken = robotsTaken + fitting;
+    state.robotsKnown = fitting === named.length;
+    if (state.robotsTaken === 0) this.open(new URL('/sitemap.xml', state.scope!.base).href, 1, true);
   }
 
   /** True when the chunk is the next one of a file that is being read (natural key: file and chunk). */
@@ -66,15 +97,10 @@ export class Kickoff {
     return this.state.openSitemaps[chunk.file]?.next === chunk.chunk;
   }
 
-  /** The chunk could not be taken in: it is asked for again when there is room. */
-  defer(chunk: SitemapChunk): void {
-    this.state.openSitemaps[chunk.file]!.waiting = true;
-    this.memory.kicks.delete(String(chunk.file));
-  }
-
   onChunk(chunk: SitemapChunk): Effect[] {
     const entry = this.state.openSitemaps[chunk.file]!;
     entry.next += 1;
+    if (entry.taken !== undefined) entry.taken = 0;
     if (chunk.last || chunk.error !== null) {
       delete this.state.openSitemaps[chunk.file];
       this.memory.kicks.delete(String(chunk.file));
@@ -104,13 +130,19 @@ export class Kickoff {
 
   private openPending(): void {
     const { state } = this;
-    while (state.pendingSitemaps.length > 0 && Object.keys(state.openSitemaps).length < SITEMAPS_AT_ONCE) {
-      const { url, level } = state.pendingSitemaps.shift()!;
+    const open = new Map<number, number>();
+    for (const { level } of Object.values(state.openSitemaps)) open.set(level, (open.get(level) ?? 0) + 1);
+    state.pendingSitemaps = state.pendingSitemaps.filter(({ url, level }) => {
+      const count = open.get(level) ?? 0;
+      if (count >= SITEMAPS_AT_ONCE) return true;
+      open.set(level, count + 1);
       this.open(url, level, false);
-    }
+      return false;
+    });
   }
 
-  private kick(id: string, make: () => Kick): Effect[] {
+  /** @param part names the work when it differs from `id`: messages of the same name are taken for one. */
+  private kick(id: string, make: () => Kick, part = id): Effect[] {
     const due = this.memory.kicks.get(id);
     if (due !== undefined && due.at > this.now) return [];
     const tries = (due?.tries ?? 0) + 1;
@@ -118,7 +150,7 @@ export class Kickoff {
       at: this.now + Math.min(KICK_PATIENCE_MAX_MS, KICK_PATIENCE_MS * 2 ** (tries - 1)),
       tries,
     });
-    return [{ t: 'work', cls: 'kick', prio: 'hi', id: `${this.state.job}.${id}.${tries}`, msg: make() }];
+    return [{ t: 'work', cls: 'kick', prio: 'hi', id: `${this.state.job}.${part}.${tries}`, msg: make() }];
   }
 
   private robotsKick(): Kick {
@@ -145,7 +177,7 @@ export class Kickoff {
       url: entry.url,
       level: entry.level,
       fromChunk: entry.next,
-      maxChunks: CHUNKS_AT_ONCE,
+      maxChunks: entry.taken === undefined ? CHUNKS_AT_ONCE : 1,
       scope: state.scope!,
       headers: (state.spec as CrawlSpec).scrape.headers,
       agent: this.agent,

@@ -8,6 +8,7 @@ import type {
   SitemapChunk,
   WaitRule,
 } from '@troupe/contracts';
+import type { PendingSitemap } from './sitemap-window.js';
 
 /** The item goes back to the frontier. */
 export interface Again {
@@ -42,5 +43,5 @@ export class TurnScratch {
   /** Candidates that only mark a fingerprint as seen: redirect targets and sitemap files. */
   markers: Candidate[] = [];
   /** Child sitemaps by their marker's item. */
-  sitemapMarkers = new Map<number, { url: string; level: number }>();
+  sitemapMarkers = new Map<number, PendingSitemap>();
 }
