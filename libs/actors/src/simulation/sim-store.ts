@@ -424,6 +424,8 @@ export class SimStore implements ActorStore {
       case 'command.delete':
         for (const tables of this.jobs.values()) tables.commands.delete(row.id);
         return;
+      // Jobs are known by their number here; their own turns say how they ended.
+      case 'job.fail':
       case 'excluded.insert':
       case 'host.upsert':
       case 'scrape.insert':
