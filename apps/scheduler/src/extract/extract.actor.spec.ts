@@ -280,8 +280,9 @@ describe('what goes wrong', () => {
   });
 
   it('with a request that is larger than a state may be fails the job as it starts', () => {
-    world.start({ schema: { description: 'x'.repeat(190_000) }, urls: ['u'.repeat(90_000)], webhook: WEBHOOK });
-    expect(world.job).toMatchObject({ status: 'failed', error: expect.stringContaining('at most 150000') });
+    world.start({ schema: { description: 'x'.repeat(190_000) }, urls: ['u'.repeat(390_000)], webhook: WEBHOOK });
+    const error = expect.stringMatching(/^SPEC_TOO_LARGE: .* at most 524288/);
+    expect(world.job).toMatchObject({ status: 'failed', error });
     expect(world.told.map(({ event }) => event)).toEqual(['started', 'terminal']);
     expect([world.take(), world.state.phase]).toEqual([[], 'over']);
     expect(JSON.stringify(world.state).length).toBeLessThan(4_000);
@@ -290,7 +291,7 @@ describe('what goes wrong', () => {
   it('inside this actor fails the job visibly', () => {
     begin(A);
     const activation = { key: KEY, state: world.state, memory: { progressAt: 0 } };
-    const effects = world.def.fail(activation, 'boom', { now: 0, wallMs: world.now, nextGen: () => 1 });
+    const effects = world.def.fail(activation, 'boom', { now: 0, wallMs: world.now, nextGen: () => 1 }, null);
     expect(effects).toContainEqual({
       t: 'row',
       row: expect.objectContaining({ op: 'job.update', status: 'failed', error: 'internal error: boom' }),

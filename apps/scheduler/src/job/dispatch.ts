@@ -9,7 +9,15 @@ import { canonicalize } from '@troupe/frontier';
 import { dropIdleTokens, laneSize, returnToken, takeableTokens, takeToken, type Claim } from '@troupe/politeness';
 import { remainingBudget } from './admission.js';
 import { plainOn, plainReady, readyOn, takeReady } from './frontier-window.js';
-import { isAtRest, scopeOf, SEED_ITEM, UNKNOWN_HOST, type JobMemory, type JobState, type LiveLane } from './job.state.js';
+import {
+  isAtRest,
+  scopeOf,
+  SEED_ITEM,
+  UNKNOWN_HOST,
+  type JobMemory,
+  type JobState,
+  type LiveLane,
+} from './job.state.js';
 import { poolOfHost, poolOfTeam, type Pools } from './pools.js';
 
 /** No LaneStarted within this time: the same lane is published again, with growing patience. */

@@ -39,7 +39,15 @@ import {
   WINDOW_ROWS,
 } from './frontier-window.js';
 import { isHistoryDue, nextHistory, noteHistory } from './history.js';
-import { emptyState, JobMemory, SEED_ITEM, UNKNOWN_HOST, UNKNOWN_JOB, type JobState, type LiveLane } from './job.state.js';
+import {
+  emptyState,
+  JobMemory,
+  SEED_ITEM,
+  UNKNOWN_HOST,
+  UNKNOWN_JOB,
+  type JobState,
+  type LiveLane,
+} from './job.state.js';
 import { Kickoff } from './kickoff.js';
 import { Pools, poolOfTeam } from './pools.js';
 import { leaveOut } from './exclusion.js';
@@ -110,7 +118,8 @@ export function jobActor(
     plan: (activation, batch, ctx) => plan(activation, batch, ctx, rules),
     finish: (activation, batch, answers, ctx) => new JobTurn(activation, answers, ctx, options, rules).run(batch),
     isTerminal: (state) => state.phase === 'over',
-    fail: (activation, reason, ctx, lost) => new JobTurn(activation, NO_ANSWERS, ctx, options, rules).fail(reason, lost),
+    fail: (activation, reason, ctx, lost) =>
+      new JobTurn(activation, NO_ANSWERS, ctx, options, rules).fail(reason, lost),
   };
 }
 

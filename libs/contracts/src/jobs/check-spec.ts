@@ -11,13 +11,13 @@ export const SPEC_LIMITS = {
   bytes: 512 * 1024,
   /** Of one list. */
   patterns: 1_000,
-  patternBytes: 200 * 1024,
+  patternBytes: 200_000,
   /** Names and values, of the page's requests and of the webhook each. */
   headerBytes: 16 * 1024,
   /** All scripts of the actions together. */
   scriptBytes: 256 * 1024,
   /** JSON of one schema. */
-  schemaBytes: 200 * 1024,
+  schemaBytes: 200_000,
 } as const;
 
 export type AnySpec = CrawlSpec | BatchSpec | ExtractSpec | AgentSpec | ScrapeSpec;
