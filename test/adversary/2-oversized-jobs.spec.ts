@@ -238,7 +238,7 @@ describe('a command', () => {
     job.envelope.body.spec.webhook = {
       url: receiver.url('/told'),
       headers: {},
-      metadata: {},
+      metadata: '{}',
       events: ['started', 'failed', 'completed'],
     };
     await plantCommand(job);
