@@ -75,17 +75,17 @@ afterAll(async () => {
 
 const ended = (id: string, withinMs: number) => api.finished<Status>(`/v2/crawl/${id}`, withinMs);
 
-/** A job's row as a gateway leaves it that dies before its command is published: a minute old. */
-async function plant(): Promise<Planted> {
+/** A job's row without anything else. */
+async function plant(age = '0 seconds'): Promise<Planted> {
   const id = randomUUID();
   const [{ no } = { no: '' }] = await query<{ no: string }>(
     cluster,
     `WITH n AS (SELECT ((((extract(epoch FROM now())::bigint / 86400) - 19723) << 40) | nextval('job_sequence')) AS no),
        i AS (INSERT INTO job_id (id, job_no, team_id, kind, expires_at) SELECT $1, no, $2, 'crawl', now() + interval '1 day' FROM n)
      INSERT INTO job (job_no, id, team_id, kind, status, created_at, expires_at, options, total, completed, credits, zdr, shards)
-     SELECT no, $1, $2, 'crawl', 'scraping', now() - interval '1 minute', now() + interval '1 day', '{}', 0, 0, 0, false, 1 FROM n
+     SELECT no, $1, $2, 'crawl', 'scraping', now() - $3::interval, now() + interval '1 day', '{}', 0, 0, 0, false, 1 FROM n
      RETURNING job_no::text AS no`,
-    [id, pattern.team],
+    [id, pattern.team, age],
   );
   const envelope = JSON.parse(pattern.envelope) as Planted['envelope'];
   Object.assign(envelope, { id: `start.${id}`, to: actorKey('crawl', id) });
@@ -93,6 +93,7 @@ async function plant(): Promise<Planted> {
   return { id, envelope };
 }
 
+/** As a gateway leaves it that dies before it is published. */
 async function plantCommand({ id, envelope }: Planted, body = JSON.stringify(envelope)): Promise<void> {
   await query(
     cluster,
@@ -253,13 +254,13 @@ describe('a command', () => {
 
 describe('a job that has neither an actor nor a command', () => {
   it('is started again, and ends', async () => {
-    const job = await plant();
+    const job = await plant('1 minute');
     await plantStart(job);
     expect(await ended(job.id, RECOVERY_MS)).toMatchObject({ status: 'completed', completed: 3 });
   }, 60_000);
 
   it('fails after the third time', async () => {
-    const job = await plant();
+    const job = await plant('1 minute');
     await plantStart(job);
     let starts = 0;
     for (const until = performance.now() + 30_000; performance.now() < until;) {
@@ -273,7 +274,7 @@ describe('a job that has neither an actor nor a command', () => {
   }, 60_000);
 
   it('fails at once when nobody knows what it was started with', async () => {
-    const job = await plant();
+    const job = await plant('1 minute');
     expect(await ended(job.id, 10_000)).toMatchObject({ status: 'failed', error: 'The job could not be started' });
   }, 30_000);
 });

@@ -13,7 +13,16 @@ import {
   type UsageRepository,
 } from '@troupe/persistence';
 
-export type { AgentRun, DueCommand, JobError, JobView, NewJob, NewScrape, PageRow, RecordedCommand } from '@troupe/persistence';
+export type {
+  AgentRun,
+  DueCommand,
+  JobError,
+  JobView,
+  NewJob,
+  NewScrape,
+  PageRow,
+  RecordedCommand,
+} from '@troupe/persistence';
 export type { Ledger, LedgerEntry, LedgerOutcome, LedgerQuery } from '@troupe/persistence';
 
 export type Publisher = Pick<ActorBus, 'publishActor'>;

@@ -27,7 +27,10 @@ export function entombQueries(
   return [
     { text: END_ACTOR, values: [key, epoch] },
     { text: 'DELETE FROM actor_timer WHERE key = $1', values: [key] },
-    { text: 'DELETE FROM cmd_outbox WHERE subject = $1', values: [actorSubject(key)] },
+    {
+      text: `DELETE FROM cmd_outbox WHERE split_part(subject, '.', 4) = split_part($1, '.', 4) AND subject = $1`,
+      values: [actorSubject(key)],
+    },
     // Hosts have actors, too.
     ...(isUuid(id)
       ? [{ text: failJobsText(terms), values: [[id], [`${error}: a message of this job could not be handled`]] }]

@@ -10,7 +10,7 @@ CREATE TABLE job_start (
 ) PARTITION BY RANGE (job_no);
 ALTER TABLE cmd_outbox ADD COLUMN tries int NOT NULL DEFAULT 0, ADD COLUMN next_at timestamptz NOT NULL DEFAULT now();
 CREATE INDEX cmd_outbox_due ON cmd_outbox (next_at);
-CREATE INDEX cmd_outbox_subject ON cmd_outbox (subject);`;
+CREATE INDEX cmd_outbox_by_actor ON cmd_outbox (split_part(subject, '.', 4));`;
 
 export class JobStarts1764000200000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

@@ -1,5 +1,5 @@
 /** Jobs that clients see running although nobody works on them, and commands that cannot be carried to anybody. */
-import { actorKey, actorSubject, type Envelope, type JobKind, type JobNo, type Uuid } from '@troupe/contracts';
+import type { Envelope, JobKind, JobNo, Uuid } from '@troupe/contracts';
 import type pg from 'pg';
 import { failJobsText } from '../actor-store/fail-jobs.js';
 import { withTransaction } from '../pool.js';
@@ -22,15 +22,17 @@ const MAX_JOBS = 500;
 /** Jobs end within 48 h, and have some time to say so. */
 const MAX_AGE_HOURS = 50;
 
-/** A row of revision 0 was made for an actor that has never done anything. */
+/**
+ * One statement, for a command goes in the same moment in which its actor has begun. A row of revision 0 was made for an actor
+ * that has never done anything. The last part of a mailbox's subject is the job's id.
+ */
 const LOST_JOBS = `SELECT j.id AS job, j.job_no AS "jobNo", j.kind,
     CASE WHEN j.created_at < now() - interval '${MAX_AGE_HOURS} hours' THEN 'endless' WHEN a.terminal THEN 'abandoned' ELSE 'unstarted' END AS why
   FROM job j LEFT JOIN actor a ON a.key = j.kind || '/' || j.id
   WHERE j.status = 'scraping' AND (j.created_at < now() - interval '${MAX_AGE_HOURS} hours'
-    OR (j.created_at < now() - $1::float8 * interval '1 millisecond' AND (a.key IS NULL OR a.rev = 0 OR a.terminal)))
+    OR (j.created_at < now() - $1::float8 * interval '1 millisecond' AND (a.key IS NULL OR a.rev = 0 OR a.terminal)
+      AND NOT EXISTS (SELECT FROM cmd_outbox c WHERE split_part(c.subject, '.', 4) = j.id::text)))
   ORDER BY j.job_no LIMIT ${MAX_JOBS}`;
-
-const COMMANDED = `SELECT DISTINCT subject FROM cmd_outbox WHERE subject = ANY($1)`;
 
 const COUNT_RESTART = `UPDATE job_start s SET restarts = s.restarts + 1 FROM job j
   WHERE s.job_no = $1 AND j.job_no = $1 AND j.finished_at IS NULL AND s.restarts < ${MAX_RESTARTS}
@@ -49,10 +51,7 @@ export class LostJobRepository {
   /** Oldest first, 500 at most. @param olderThanMs younger jobs may be on their way */
   async find(olderThanMs: number): Promise<LostJob[]> {
     const { rows } = await this.pool.query<LostJob>(LOST_JOBS, [olderThanMs]);
-    const subjects = rows.map(({ kind, job }) => actorSubject(actorKey(kind, job)));
-    const { rows: commanded } = await this.pool.query<{ subject: string }>(COMMANDED, [subjects]);
-    const onTheirWay = new Set(commanded.map(({ subject }) => subject));
-    return rows.filter(({ why }, i) => why === 'endless' || !onTheirWay.has(subjects[i]!));
+    return rows;
   }
 
   /** Records the job's start once more. False: it was recorded too often already, or what it was started with is gone. */
