@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { actorKey, type Envelope } from '@troupe/contracts';
 import { MessageTooLargeError } from '@troupe/messaging';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CommandPublisher, type CommandPublisherParts } from './command-publisher.js';
+import { CommandPublisher } from './command-publisher.js';
 import { type DueCommand } from './ports.js';
 
 const JOBS = ['11111111', '22222222', '33333333'].map((start) => `${start}-0000-4000-8000-000000000000`);
@@ -26,7 +26,7 @@ function publisherOf(rounds: DueCommand[][], publish: (envelope: Envelope) => Pr
       },
     },
     log: { warn: () => undefined },
-  } as unknown as CommandPublisherParts);
+  });
   return { publisher, failed, sent };
 }
 

@@ -413,7 +413,7 @@ class JobTurn {
     const error = `internal error: ${reason}`;
     const hadBegun = state.phase !== 'idle';
     this.effects.push(...receiptsOfLost(this.key, lost));
-    if (!hadBegun && lost?.type === 'Start' && lost.kind === state.kind) begin(state, lost as PageJobStart, true);
+    if (!hadBegun && lost?.type === 'Start' && lost.kind === state.kind) begin(state, lost, true);
     if (state.phase === 'running') failJob(state, error);
     else this.failById(error, lost);
     if (hadBegun || state.jobNo !== UNKNOWN_JOB) this.close(before);

@@ -1,6 +1,6 @@
 /** A job whose start, or whose later message, cannot be handled ends for its client in every phase. */
 import { describe, expect, it } from '@jest/globals';
-import { SPEC_LIMITS, type ActorMessage, type WebhookSpec } from '@troupe/contracts';
+import { SPEC_LIMITS, type WebhookSpec } from '@troupe/contracts';
 import { JobRun, linksTo, pageOf, startOfBatch, startOfCrawl } from './job-run.fixture.js';
 
 const WEBHOOK = { url: 'http://hook.test/', headers: {}, metadata: {}, events: [] } as unknown as WebhookSpec;
@@ -69,7 +69,7 @@ describe('a job of which a message became a dead letter', () => {
       const append = run.append('http://h.test/1');
       run.fail('boom', append);
       expect(run.failedById).toEqual(['internal error: boom']);
-      run.turn(append as ActorMessage as never);
+      run.turn(append);
       expect(run.state.status).toBe('failed');
     },
   );
