@@ -22,6 +22,7 @@ import {
   Housekeeping,
   JobCommandRepository,
   JobRepository,
+  LostJobRepository,
   LedgerRepository,
   ModelSteps,
   RateCounter,
@@ -146,7 +147,8 @@ function buildServices(
   const feeds = new JobFeeds(jobs, listener);
   const tokens = new TeamTokens({ publisher, instance, log });
   const archive = new ScrapeArchive(documents, config.resultTtlHours, log);
-  const commands = new CommandPublisher(jobs, publisher, log);
+  const lost = new LostJobRepository(pool, config);
+  const commands = new CommandPublisher({ jobs, lost, publisher, log });
   const usage = new UsageLog(publisher, instance, tracer);
   const webhooks = new WebhookPolicy(parseAllowList(config.allowPrivateWebhooks));
   const isBlocked = (host: string) => isBlockedHost(host, blocklist.hosts);

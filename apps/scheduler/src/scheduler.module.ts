@@ -10,6 +10,7 @@ import {
   Census,
   DeadLetterRepository,
   Housekeeping,
+  LostJobRepository,
   PgActorStore,
   Retention,
   type HostSettings,
@@ -22,6 +23,7 @@ import { batchActor } from './batch/batch.actor.js';
 import { crawlActor } from './crawl/crawl.actor.js';
 import { domainActor } from './domain/domain.actor.js';
 import { HousekeepingRounds, LEADER_PARTITION } from './housekeeping/housekeeping-rounds.js';
+import { LostJobs } from './housekeeping/lost-jobs.js';
 import { RetentionRounds } from './housekeeping/retention-rounds.js';
 import { extractActor } from './extract/extract.actor.js';
 import { deliveryActor } from './delivery/delivery.actor.js';
@@ -135,12 +137,19 @@ export class SchedulerModule {
       historyHours: config.changeHistoryHours,
       log,
     });
+    const lostJobs = new LostJobs({
+      jobs: new LostJobRepository(pool, config),
+      runtime,
+      lostAfterMs: config.jobLostAfterMs,
+      log,
+    });
     return {
       module: SchedulerModule,
       providers: [
         { provide: ActorRuntime, useValue: runtime },
         { provide: HousekeepingRounds, useValue: rounds },
         { provide: RetentionRounds, useValue: retention },
+        { provide: LostJobs, useValue: lostJobs },
       ],
     };
   }

@@ -6,6 +6,7 @@ import { NatsLink } from '@troupe/messaging';
 import type { RunningService, ServiceContext } from '@troupe/observability';
 import { checkPostgres, createPool, HostSettings, TeamSizes } from '@troupe/persistence';
 import { HousekeepingRounds } from './housekeeping/housekeeping-rounds.js';
+import { LostJobs } from './housekeeping/lost-jobs.js';
 import { RetentionRounds } from './housekeeping/retention-rounds.js';
 import { SchedulerModule } from './scheduler.module.js';
 
@@ -39,6 +40,7 @@ export async function startScheduler(context: ServiceContext<Readonly<TroupeConf
   await app.get(ActorRuntime).start();
   app.get(HousekeepingRounds).start();
   app.get(RetentionRounds).start();
+  app.get(LostJobs).start();
   return {
     checks: {
       nats: () => link.ping(),
@@ -48,6 +50,7 @@ export async function startScheduler(context: ServiceContext<Readonly<TroupeConf
     async drain() {
       app.get(HousekeepingRounds).stop();
       app.get(RetentionRounds).stop();
+      app.get(LostJobs).stop();
       await app.get(ActorRuntime).stop();
       await app.close();
       await link.close();

@@ -112,6 +112,11 @@ export interface ActorDef<S, M = null> {
   restarts: boolean;
   /** What it does belongs to the trace of the message that began it, even after a crash. @default false: to that of the message at hand */
   keepsTrace?: boolean;
-  /** A message of a vital type could not be handled: end visibly. */
-  fail(activation: Activation<S, M>, reason: string, ctx: TurnContext): Effect[];
+  /** What of its state came with its start, and may be as large as this beside what it keeps of its own. @default 0 */
+  broughtBytes?: number;
+  /**
+   * A message of a vital type could not be handled: end visibly, in whatever phase.
+   * @param lost that message; null: it was a timer
+   */
+  fail(activation: Activation<S, M>, reason: string, ctx: TurnContext, lost: ActorMessage | null): Effect[];
 }

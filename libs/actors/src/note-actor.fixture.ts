@@ -34,6 +34,8 @@ export type Order =
 export interface Notes {
   notes: string[];
   failed: string | null;
+  /** What could not be handled when it failed. */
+  lost?: unknown;
   over: boolean;
   /** Of its looks at the clock. */
   times?: number[];
@@ -57,8 +59,9 @@ export function noteActor(
     plan: () => ({ admit: [], seeds: null }),
     finish: ({ state }, batch, _answers, { now }) => batch.flatMap((incoming) => obey(state, incoming, onTry, now)),
     isTerminal: (state) => state.over,
-    fail: ({ state }, reason) => {
+    fail: ({ state }, reason, _ctx, lost) => {
       state.failed = reason;
+      state.lost = lost;
       state.over = true;
       return [];
     },

@@ -144,7 +144,11 @@ describe('a message that cannot be handled', () => {
     const partition = await world.own(ALICE);
     await world.send(ALICE, { type: 'Start', bad: true });
     await world.run(partition);
-    expect(world.stateOf(ALICE)).toMatchObject({ failed: expect.stringContaining('bad start'), over: true });
+    expect(world.stateOf(ALICE)).toMatchObject({
+      failed: expect.stringContaining('bad start'),
+      lost: { type: 'Start', bad: true },
+      over: true,
+    });
     expect(world.store.deadLetters).toHaveLength(1);
   });
 

@@ -530,7 +530,8 @@ export class Partition {
     const envelope = item.mail?.envelope ?? null;
     if (item.timer !== null) entry.firedTimers.push(item.timer);
     entry.deadLetters.push({ key: entry.living.key, type: poison.type, envelope, error: poison.error });
-    if (entry.def.vital.includes(poison.type)) entry.failure = poison.error.split('\n')[0]!;
+    if (entry.def.vital.includes(poison.type))
+      entry.failure = { reason: poison.error.split('\n')[0]!, lost: envelope?.body ?? null };
     if (envelope !== null && envelope.n !== null) {
       entry.accepted.set(envelope.from, envelope.n);
       entry.living.cursors.set(envelope.from, envelope.n);

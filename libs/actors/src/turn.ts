@@ -7,6 +7,7 @@
 import {
   partitionOf,
   type ActorKey,
+  type ActorMessage,
   type Envelope,
   type HostVerdict,
   type TraceSpan,
@@ -19,6 +20,7 @@ import type { DeadLetter, OutboxRow, TurnAnswers, TurnHead, TurnWrites } from '.
 export const HEARTBEAT = 'heartbeat';
 export const HEARTBEAT_MS = 300_000;
 const HEARTBEAT_RENEW_MS = 120_000;
+/** Of what an actor keeps of its own; see `ActorDef.broughtBytes`. */
 const STATE_LIMIT_BYTES = 256 * 1024;
 
 /** Thrown when a handler fails: names the actor, so that the others can go on without it. */
@@ -44,7 +46,7 @@ export interface ActorBatch {
   accepted: Map<string, number>;
   firedTimers: string[];
   /** Replaces the handlers when the batch could not be handled: the job fails visibly. */
-  failure: string | null;
+  failure: { reason: string; lost: ActorMessage | null } | null;
   deadLetters: DeadLetter[];
   span: TraceSpan;
 }
@@ -115,7 +117,7 @@ export class Turn {
 
   private effectsOf(entry: ActorBatch, plan: Plan, answers: TurnAnswers): Effect[] {
     const { def, living, batch, failure } = entry;
-    if (failure !== null) return def.fail(living, failure, this.contextOf(entry));
+    if (failure !== null) return def.fail(living, failure.reason, this.contextOf(entry), failure.lost);
     const jobNo = plan.admit[0]?.jobNo ?? plan.seeds?.jobNo;
     return def.finish(
       living,
@@ -145,7 +147,7 @@ export class Turn {
     writes.actors.push({
       key: living.key,
       rev: living.rev,
-      state: storedState(living, def.version, this.deps.ctx.now + living.timeOffset),
+      state: storedState(living, def, this.deps.ctx.now + living.timeOffset),
       terminal: living.terminal,
     });
   }
@@ -231,16 +233,16 @@ const NO_ITEMS: ReadonlySet<number> = new Set();
 const NOTHING: Plan = { admit: [], seeds: null };
 
 /** JSON of a `StoredState`. */
-function storedState(living: Living, version: number, time: number): string {
+function storedState(living: Living, def: ActorDef<unknown, unknown>, time: number): string {
   const stored: StoredState = {
-    v: version,
+    v: def.version,
     s: living.state,
     sent: Object.fromEntries(living.sent),
     t: Math.ceil(time),
     ...(living.trace === null ? {} : { trace: living.trace }),
   };
   const json = JSON.stringify(stored);
-  if (json.length > STATE_LIMIT_BYTES)
+  if (json.length > STATE_LIMIT_BYTES + (def.broughtBytes ?? 0))
     throw new HandlerError(living.key, { cause: new Error(`state of ${json.length} bytes is above the limit`) });
   return json;
 }

@@ -118,6 +118,8 @@ export class TroupeConfig {
   readonly webhookRetryMs: number[] = [60_000, 300_000, 900_000];
   /** How long a receiver that did not answer five times in a row rests, from one trial post to the next. */
   @toInt @IsInt() @Min(100) @Max(3_600_000) readonly webhookRestMs: number = 60_000;
+  /** Age from which a job that no actor has and no command is on its way to counts as lost: it is started again. */
+  @toInt @IsInt() @Min(1_000) @Max(3_600_000) readonly jobLostAfterMs: number = 120_000;
   @toBoolean @IsBoolean() readonly allowIgnoreRobots: boolean = false;
   /** Identity shown to sites; its product name is matched against robots.txt. */
   @IsString() @IsNotEmpty() readonly userAgent: string = 'Troupe/0.1';

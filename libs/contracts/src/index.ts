@@ -15,6 +15,7 @@ export * from './jobs/scrape-spec.js';
 export * from './jobs/job.js';
 export * from './jobs/crawl-spec.js';
 export * from './jobs/webhook-spec.js';
+export * from './jobs/check-spec.js';
 export * from './jobs/artifact.js';
 export * from './jobs/document.js';
 export * from './messages/model.js';

@@ -128,6 +128,8 @@ export type RowOp =
       /** Sets finished_at and expires_at (now + result TTL) and fixes the final numbers. */
       finished: boolean;
     }
+  /** Fails a job that its actor knows by its id alone, unless it has ended. */
+  | { op: 'job.fail'; job: Uuid; error: string }
   /** How a host is treated from now on. */
   | ({ op: 'host.upsert' } & HostRecord)
   /** The receipt of a recorded command: it is not sent again. */

@@ -2,7 +2,7 @@
  * JSON Schemas of callers, draft-07 and 2020-12: checked, compiled and kept. A schema is bounded, refers to nothing outside
  * itself, and its patterns run in linear time.
  */
-import type { JsonSchema } from '@troupe/contracts';
+import { SPEC_LIMITS, type JsonSchema } from '@troupe/contracts';
 import type * as Draft07 from 'ajv';
 import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv';
 import type * as Draft2020 from 'ajv/dist/2020.js';
@@ -24,7 +24,7 @@ export class SchemaError extends Error {
   }
 }
 
-const MAX_CHARS = 200_000;
+const MAX_CHARS = SPEC_LIMITS.schemaBytes;
 const MAX_DEPTH = 40;
 const MAX_NODES = 5_000;
 const MAX_PROBLEMS = 20;

@@ -3,7 +3,7 @@ export { NatsLink, NatsServerUnfitError, type NatsLinkOptions } from './nats-lin
 export { addressesShown, NatsAccessError, type NatsServerSettings } from './nats-server.js';
 export { examineNats, type JetStreamReport, type NatsReport, type StorageUse } from './nats-report.js';
 export { ActorBus, PublishError, type ActorBusOptions } from './actor-bus.js';
-export { MAX_BODY_BYTES, MessageTooLargeError } from './envelope.js';
+export { MAX_BODY_BYTES, MessageTooLargeError, receiverOf } from './envelope.js';
 export type { Poison, PoisonHandler } from './mailbox.js';
 export { KvLeaseBoard, type KvLeaseBoardOptions } from './kv-lease-board.js';
 export { WorkQueue, type WorkFeed, type WorkDelivery, type WorkFeedOptions, type WorkHandler } from './work-queue.js';

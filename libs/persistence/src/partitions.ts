@@ -13,6 +13,7 @@ const QUEUE_LIKE = 'autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cos
 
 export const PARTITIONED_TABLES: readonly PartitionedTable[] = [
   { name: 'job', by: 'job_no', storage: 'fillfactor = 70' },
+  { name: 'job_start', by: 'job_no', storage: '' },
   { name: 'url_seen', by: 'job_no', storage: '' },
   { name: 'frontier', by: 'job_no', storage: `fillfactor = 80, ${QUEUE_LIKE}` },
   { name: 'lane', by: 'job_no', storage: `fillfactor = 80, ${QUEUE_LIKE}` },

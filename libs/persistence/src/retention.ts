@@ -81,7 +81,7 @@ export class Retention {
       for (const table of OF_JOB) await client.query(`DELETE FROM ${table} WHERE job_no = $1`, [jobNo]);
       await client.query(`DELETE FROM outbox WHERE from_key = ANY($1) OR to_key = ANY($1)`, [keys]);
       await client.query(`DELETE FROM dead_letter WHERE key = ANY($1)`, [keys]);
-      await client.query(`DELETE FROM cmd_outbox WHERE convert_from(body, 'UTF8')::json ->> 'to' = ANY($1)`, [keys]);
+      await client.query(`DELETE FROM cmd_outbox WHERE split_part(subject, '.', 4) = $1`, [id]);
       // The row stays: without it a late message would begin the job anew.
       await client.query(`UPDATE actor SET state = NULL WHERE key = ANY($1)`, [keys]);
       await client.query(FORGET_JOB, [jobNo]);

@@ -10,6 +10,7 @@ const FIRST = 'InitialSchema1763683200000';
 const today = dayOf(Date.now());
 const BULK = [
   'job',
+  'job_start',
   'url_seen',
   'frontier',
   'lane',

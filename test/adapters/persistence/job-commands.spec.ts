@@ -69,7 +69,7 @@ describe('appending to a batch', () => {
     });
     expect(await jobs.find(job)).toMatchObject({ status: 'scraping', total: 5 });
     expect(await ordsOf(jobNo)).toEqual([0, 1, 2, 3, 4]);
-    expect((await jobs.pendingCommands(0)).map(({ envelope }) => envelope.type)).toEqual(
+    expect((await jobs.takeCommands(0, 100)).map(({ envelope }) => envelope!.type)).toEqual(
       expect.arrayContaining(['Start', 'Append']),
     );
   });

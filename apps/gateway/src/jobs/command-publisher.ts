@@ -1,19 +1,26 @@
 /** Carries committed commands to their actors, and again when the first try may have been lost. */
+import { isUuid, parseActorKey, type ActorKey } from '@troupe/contracts';
+import { MessageTooLargeError, receiverOf } from '@troupe/messaging';
 import { type Logger } from '@troupe/observability';
-import { type Jobs, type Publisher, type RecordedCommand } from './ports.js';
+import { type DueCommand, type Jobs, type LostCommands, type Publisher, type RecordedCommand } from './ports.js';
 
 const SWEEP_MS = 5_000;
 const OVERDUE_MS = 10_000;
+const AT_ONCE = 100;
+
+export interface CommandPublisherParts {
+  jobs: Pick<Jobs, 'takeCommands'>;
+  lost: LostCommands;
+  publisher: Publisher;
+  log: Pick<Logger, 'warn'>;
+}
 
 export class CommandPublisher {
   private timer: NodeJS.Timeout | null = null;
   private readonly sending = new Set<Promise<void>>();
+  private isSweeping = false;
 
-  constructor(
-    private readonly jobs: Pick<Jobs, 'pendingCommands'>,
-    private readonly publisher: Publisher,
-    private readonly log: Pick<Logger, 'warn'>,
-  ) {}
+  constructor(private readonly parts: CommandPublisherParts) {}
 
   start(): void {
     this.timer = setInterval(() => this.track(this.sweep()), SWEEP_MS);
@@ -31,26 +38,64 @@ export class CommandPublisher {
   }
 
   /**
-   * Publishes what no actor has taken up within 10 s, each by itself: one that cannot be published does not hold back the others.
-   * The message id keeps a repeat from being handled twice at once.
+   * Publishes what no actor has taken up within 10 s, each by itself: neither one that cannot be published nor one that takes
+   * long holds back the others. The message id keeps a repeat from being handled twice at once.
    */
   async sweep(): Promise<void> {
-    for (const command of await this.jobs.pendingCommands(OVERDUE_MS)) await this.publish(command);
+    if (this.isSweeping) return;
+    this.isSweeping = true;
+    try {
+      for (let taken = AT_ONCE; taken === AT_ONCE;) {
+        const due = await this.parts.jobs.takeCommands(OVERDUE_MS, AT_ONCE);
+        await Promise.all(due.map((command) => this.repeat(command)));
+        taken = due.length;
+      }
+    } finally {
+      this.isSweeping = false;
+    }
   }
 
-  private async publish({ envelope }: RecordedCommand): Promise<void> {
+  private async repeat({ id, subject, envelope }: DueCommand): Promise<void> {
+    if (envelope !== null) return this.publish({ id, envelope });
+    await this.giveUp(id, keyIn(subject), 'its command cannot be read');
+  }
+
+  private async publish({ id, envelope }: RecordedCommand): Promise<void> {
+    const { to, type } = envelope;
     try {
-      await this.publisher.publishActor(envelope);
+      await this.parts.publisher.publishActor(envelope);
     } catch (error) {
-      const { to, type } = envelope;
-      this.log.warn({ err: error, to, type }, 'a job command was not published; it will be repeated');
+      if (error instanceof MessageTooLargeError) return this.giveUp(id, to, error.message);
+      this.parts.log.warn({ err: error, to, type }, 'a job command was not published; it will be repeated');
+    }
+  }
+
+  /** No repeat can help: whoever waits for the job is told. */
+  private async giveUp(id: string, to: ActorKey | null, why: string): Promise<void> {
+    const { lost, log } = this.parts;
+    log.warn({ command: id, to, why }, 'a job command can never be published: its job fails');
+    const job = to === null ? null : parseActorKey(to).id;
+    try {
+      await lost.failCommand(id, job !== null && isUuid(job) ? job : null, `The job could not be started: ${why}`);
+    } catch (error) {
+      log.warn({ err: error, command: id }, 'the job of that command has not failed yet; tried again');
     }
   }
 
   private track(work: Promise<void>): void {
     const tracked = work
-      .catch((error: unknown) => this.log.warn({ err: error }, 'pending job commands could not be read; tried again'))
+      .catch((error: unknown) =>
+        this.parts.log.warn({ err: error }, 'pending job commands could not be read; tried again'),
+      )
       .finally(() => this.sending.delete(tracked));
     this.sending.add(tracked);
+  }
+}
+
+function keyIn(subject: string): ActorKey | null {
+  try {
+    return receiverOf(subject);
+  } catch {
+    return null;
   }
 }

@@ -4,7 +4,6 @@ import {
   type CrawlSpec,
   type ExtractSpec,
   inSpan,
-  MAX_MODEL_SPEC_CHARS,
   NO_TRACES,
   type Tracer,
   type Uuid,
@@ -14,6 +13,7 @@ import { ApiError, unavailable } from '../errors/api-error.js';
 import { type CreditGate } from '../limits/credit-gate.js';
 import { type CommandPublisher } from './command-publisher.js';
 import { type Jobs, type Link, type NewJob, type OpenWork } from './ports.js';
+import { refuseTooLarge } from './spec-limits.js';
 import { type TargetPolicy } from './target-policy.js';
 import { type WebhookPolicy } from './webhook-policy.js';
 
@@ -55,9 +55,10 @@ export class JobSubmitService {
 
   /**
    * Resolves with the id when the crawl is durable: job and Start command are committed. Few credits make a short crawl.
-   * @throws ApiError 429, 402, TroupeError SCRAPE_TARGET_FORBIDDEN, UNSUPPORTED_SITE, 409 for a used idempotency key
+   * @throws ApiError 429, 402, TroupeError BAD_REQUEST for wishes that are too large, SCRAPE_TARGET_FORBIDDEN, UNSUPPORTED_SITE, 409 for a used idempotency key
    */
   async startCrawl(asked: CrawlSpec, submission: Submission): Promise<Uuid> {
+    refuseTooLarge('crawl', asked);
     await this.checkQueue(submission.caller);
     const spec = { ...asked, limit: await this.parts.credits.affordable(submission.caller, asked.limit) };
     this.parts.targets.check(spec.scope.base);
@@ -73,6 +74,7 @@ export class JobSubmitService {
 
   /** `urls` in the order of their results' identity, repeated ones included. */
   async startBatch(spec: BatchSpec, urls: BatchUrl[], submission: Submission): Promise<Uuid> {
+    refuseTooLarge('batch', spec);
     await this.admitBatch(submission.caller, urls.length);
     return this.submit({
       kind: 'batch',
@@ -87,7 +89,7 @@ export class JobSubmitService {
 
   /** What the job costs is known when it has ended; one credit must be there. @throws as `startCrawl` does */
   async startExtract(spec: ExtractSpec, submission: Submission): Promise<Uuid> {
-    checkSize(spec);
+    refuseTooLarge('extract', spec);
     await this.checkQueue(submission.caller);
     await this.parts.credits.charge(submission.caller, 1);
     return this.submit({
@@ -102,7 +104,7 @@ export class JobSubmitService {
 
   /** As for `startExtract`. The credits of the run are bounded by what the team has left. */
   async startAgent(asked: AgentSpec, maxCredits: number, submission: Submission): Promise<Uuid> {
-    checkSize(asked);
+    refuseTooLarge('agent', asked);
     await this.checkQueue(submission.caller);
     const affordable = await this.parts.credits.affordable(submission.caller, asked.maxCredits ?? maxCredits);
     const { prompt, urls, schema, model, effort } = asked;
@@ -148,12 +150,4 @@ export class JobSubmitService {
 
 function ownerOf({ caller, origin, integration, idempotencyKey }: Submission) {
   return { team: caller.team, keyId: caller.keyId, origin, integration, idempotencyKey };
-}
-
-/** The whole wish travels with every step of the job. @throws ApiError 400 */
-function checkSize(spec: ExtractSpec | AgentSpec): void {
-  const chars = JSON.stringify(spec).length;
-  if (chars <= MAX_MODEL_SPEC_CHARS) return;
-  const what = `The request takes ${chars} characters with its URLs, prompt and schema; at most ${MAX_MODEL_SPEC_CHARS} are read`;
-  throw new ApiError(400, what, { code: 'BAD_REQUEST' });
 }

@@ -7,12 +7,22 @@ import {
   type JobRepository,
   type JobView,
   type LedgerRepository,
+  type LostJobRepository,
   type PageRow,
   type ScrapeRepository,
   type UsageRepository,
 } from '@troupe/persistence';
 
-export type { AgentRun, JobError, JobView, NewJob, NewScrape, PageRow, RecordedCommand } from '@troupe/persistence';
+export type {
+  AgentRun,
+  DueCommand,
+  JobError,
+  JobView,
+  NewJob,
+  NewScrape,
+  PageRow,
+  RecordedCommand,
+} from '@troupe/persistence';
 export type { Ledger, LedgerEntry, LedgerOutcome, LedgerQuery } from '@troupe/persistence';
 
 export type Publisher = Pick<ActorBus, 'publishActor'>;
@@ -33,10 +43,11 @@ export type Jobs = Pick<
   | 'robotsBlocked'
   | 'active'
   | 'agentRuns'
-  | 'pendingCommands'
+  | 'takeCommands'
 >;
 export type OpenWork = Pick<UsageRepository, 'openPages'>;
 export type JobCommands = Pick<JobCommandRepository, 'append' | 'setPaused' | 'cancel'>;
+export type LostCommands = Pick<LostJobRepository, 'failCommand'>;
 export type Ledgers = Pick<LedgerRepository, 'read'>;
 export type Documents = Pick<ScrapeRepository, 'store' | 'find'>;
 

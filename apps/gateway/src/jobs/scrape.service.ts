@@ -23,6 +23,7 @@ import { type CreditGate } from '../limits/credit-gate.js';
 import { type Documents, type Link, type RemoteCalls } from './ports.js';
 import { type PageBytes } from './page-bytes.js';
 import { type ScrapeArchive } from './scrape-archive.js';
+import { refuseTooLarge } from './spec-limits.js';
 import { type TargetPolicy } from './target-policy.js';
 import { type TeamTokens, type TokenLease } from './team-tokens.js';
 import { type UsageLog } from './usage-log.js';
@@ -76,6 +77,7 @@ export class ScrapeService {
    * `signal` ends the work when the client has gone.
    */
   async scrape(caller: Caller, order: ScrapeOrder, signal: AbortSignal): Promise<ScrapeAnswer> {
+    refuseTooLarge('scrape', order.spec);
     await this.parts.credits.charge(caller, 1);
     this.parts.targets.check(order.url);
     if (!this.parts.link.isUp()) throw unavailable(null);

@@ -33,6 +33,16 @@ const LATER: ErrorWire = { code: 'SCRAPE_JSON_FAILED', message: 'the model is bu
 const NEVER: ErrorWire = { ...LATER, message: 'the answer does not fit', retryable: false };
 
 /** The actor in virtual time; its state goes through JSON after every turn, as after a restart. */
+const JOB_START = {
+  type: 'Start',
+  kind: 'extract',
+  job: JOB,
+  jobNo: '7',
+  team: 't',
+  keyId: 'k',
+  createdMs: 0,
+} as const;
+
 class World {
   readonly def = extractActor();
   now = 1_000_000;
@@ -57,17 +67,7 @@ class World {
   }
 
   start(spec: Partial<ExtractSpec> = {}): void {
-    const start: ModelJobStart = {
-      type: 'Start',
-      kind: 'extract',
-      job: JOB,
-      jobNo: '7',
-      team: 't',
-      keyId: 'k',
-      createdMs: this.now,
-      spec: { ...EXTRACT_SPEC, ...spec },
-    };
-    this.turn(start);
+    this.turn({ ...JOB_START, createdMs: this.now, spec: { ...EXTRACT_SPEC, ...spec } });
   }
 
   planned(...children: ChildJob[]): void {
@@ -280,17 +280,42 @@ describe('what goes wrong', () => {
   });
 
   it('with a request that is larger than a state may be fails the job as it starts', () => {
-    world.start({ schema: { description: 'x'.repeat(190_000) }, urls: ['u'.repeat(90_000)], webhook: WEBHOOK });
-    expect(world.job).toMatchObject({ status: 'failed', error: expect.stringContaining('at most 150000') });
+    world.start({ schema: { description: 'x'.repeat(190_000) }, urls: ['u'.repeat(390_000)], webhook: WEBHOOK });
+    const error = expect.stringMatching(/^SPEC_TOO_LARGE: .* at most 524288/);
+    expect(world.job).toMatchObject({ status: 'failed', error });
     expect(world.told.map(({ event }) => event)).toEqual(['started', 'terminal']);
     expect([world.take(), world.state.phase]).toEqual([[], 'over']);
     expect(JSON.stringify(world.state).length).toBeLessThan(4_000);
   });
 
+  it('with its start lost fails the job, and tells who listens', () => {
+    const activation = { key: KEY, state: world.state, memory: { progressAt: 0 } };
+    const spec = { ...EXTRACT_SPEC, webhook: WEBHOOK };
+    const start: ModelJobStart = { ...JOB_START, spec };
+    const effects = world.def.fail(activation, 'boom', { now: 0, wallMs: world.now, nextGen: () => 1 }, start);
+    const error = 'internal error: boom';
+    expect(effects).toContainEqual({
+      t: 'row',
+      row: expect.objectContaining({ op: 'job.update', jobNo: '7', status: 'failed', error, finished: true }),
+    });
+    expect(effects).toContainEqual({ t: 'row', row: { op: 'command.delete', id: JOB } });
+    const told = effects.flatMap((effect) => (effect.t === 'send' ? [effect.msg] : []));
+    expect(told).toMatchObject([{ event: 'started' }, { event: 'terminal', status: 'failed', error }]);
+    expect(world.state.phase).toBe('over');
+  });
+
+  it('before it has begun is failed by its id', () => {
+    const activation = { key: KEY, state: world.state, memory: { progressAt: 0 } };
+    const effects = world.def.fail(activation, 'boom', { now: 0, wallMs: world.now, nextGen: () => 1 }, null);
+    expect(effects).toContainEqual({ t: 'row', row: { op: 'job.fail', job: JOB, error: 'internal error: boom' } });
+    expect(effects.filter(({ t }) => t !== 'row' && t !== 'timer')).toEqual([]);
+    expect(world.state).toMatchObject({ phase: 'over', status: 'failed' });
+  });
+
   it('inside this actor fails the job visibly', () => {
     begin(A);
     const activation = { key: KEY, state: world.state, memory: { progressAt: 0 } };
-    const effects = world.def.fail(activation, 'boom', { now: 0, wallMs: world.now, nextGen: () => 1 });
+    const effects = world.def.fail(activation, 'boom', { now: 0, wallMs: world.now, nextGen: () => 1 }, null);
     expect(effects).toContainEqual({
       t: 'row',
       row: expect.objectContaining({ op: 'job.update', status: 'failed', error: 'internal error: boom' }),

@@ -11,7 +11,7 @@ import {
   type TrackedPage,
 } from '@troupe/contracts';
 import { compileScope, fetchUrl, fingerprint, fingerprintUrl, hostKey } from '@troupe/frontier';
-import type { JobMemory, JobState, OpenSitemap } from './job.state.js';
+import { scopeOf, type JobMemory, type JobState, type OpenSitemap } from './job.state.js';
 import { howManyFit } from './sitemap-window.js';
 import type { TurnScratch } from './turn-scratch.js';
 
@@ -53,14 +53,15 @@ export class Admission {
 
   outlinks(page: PageResult): void {
     const { state } = this;
-    if (state.scope === null || state.scope.sitemap === 'only' || page.outcome !== 'ok') return;
-    const links = page.scopeVersion < state.scope.version ? this.refilter(page) : page.outlinks;
+    const scope = scopeOf(state);
+    if (scope === null || scope.sitemap === 'only' || page.outcome !== 'ok') return;
+    const links = page.scopeVersion < scope.version ? this.refilter(page) : page.outlinks;
     this.add(links, { depth: page.depth + 1, parent: page.item });
   }
 
   /** Links computed before the start page's redirect re-based the scope: they have passed its patterns, which stay the same. */
   private refilter(page: PageResult): Outlink[] {
-    const scope = compileScope(withoutPatterns(this.state.scope!));
+    const scope = compileScope(withoutPatterns(scopeOf(this.state)!));
     const excluded: ExcludedLinks = { byRule: {}, sample: [] };
     const kept = page.outlinks.filter((link) => {
       const rule = scope.check(link.url, page.depth + 1);
@@ -90,7 +91,7 @@ export class Admission {
 
   /** As entries of a sitemap, they begin at depth 0. What this crawl would ask for without its query is another page. */
   history(pages: readonly TrackedPage[]): void {
-    const whole = this.state.scope!;
+    const whole = scopeOf(this.state)!;
     const scope = compileScope(whole);
     const links = pages
       .filter(({ url }) => fetchUrl(url, whole) === url && scope.check(url, 0) === null)
@@ -119,7 +120,7 @@ export class Admission {
       item: state.nextItem++,
       host: hostKey(url),
       url,
-      h: fingerprintUrl(url, state.scope!),
+      h: fingerprintUrl(url, scopeOf(state)!),
       parent: null,
     });
   }

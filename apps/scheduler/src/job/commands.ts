@@ -1,5 +1,5 @@
 /** What a gateway may ask of a job after its start: more seeds, rest, go on. All of them levels: the newest wins. */
-import { parseActorKey, type ActorKey, type Append, type PauseNews } from '@troupe/contracts';
+import { parseActorKey, type ActorKey, type ActorMessage, type Append, type PauseNews } from '@troupe/contracts';
 import type { Effect, Incoming } from '@troupe/actors';
 import type { JobMemory, JobState } from './job.state.js';
 
@@ -52,7 +52,18 @@ export function restUntilStart(state: { phase: string; cancelled?: boolean }, ba
   return isNew ? [{ t: 'timer', name: EARLY_CANCEL, inMs: START_PATIENCE_MS }] : [];
 }
 
-export function startReceipt(key: ActorKey): Effect {
+/** Of a message that cannot be handled: neither it nor the start of its job, which fails, is to be sent again. */
+export function receiptsOfLost(key: ActorKey, lost: ActorMessage | null): Effect[] {
+  const own = lost === null || lost.type === 'Start' ? [] : receipts(key, [{ from: key, body: lost }]);
+  return [startReceipt(key), ...own];
+}
+
+/** For an actor that knows no more of its job than its id. */
+export function failedById(key: ActorKey, error: string): Effect {
+  return { t: 'row', row: { op: 'job.fail', job: parseActorKey(key).id, error } };
+}
+
+function startReceipt(key: ActorKey): Effect {
   return receipt(parseActorKey(key).id);
 }
 

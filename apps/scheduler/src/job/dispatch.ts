@@ -9,7 +9,15 @@ import { canonicalize } from '@troupe/frontier';
 import { dropIdleTokens, laneSize, returnToken, takeableTokens, takeToken, type Claim } from '@troupe/politeness';
 import { remainingBudget } from './admission.js';
 import { plainOn, plainReady, readyOn, takeReady } from './frontier-window.js';
-import { isAtRest, SEED_ITEM, UNKNOWN_HOST, type JobMemory, type JobState, type LiveLane } from './job.state.js';
+import {
+  isAtRest,
+  scopeOf,
+  SEED_ITEM,
+  UNKNOWN_HOST,
+  type JobMemory,
+  type JobState,
+  type LiveLane,
+} from './job.state.js';
 import { poolOfHost, poolOfTeam, type Pools } from './pools.js';
 
 /** No LaneStarted within this time: the same lane is published again, with growing patience. */
@@ -27,6 +35,8 @@ const CLAIMED_AHEAD = 24;
 const MAX_WANT = 256;
 /** More lanes than most hosts get. */
 const MANY_LANES = 64;
+/** Of all URLs of a lane together, beyond the first: with the wishes of its job it has to fit into one message. */
+const MAX_LANE_URL_CHARS = 20_000;
 /** A browser takes its time over a page: two seconds hold no more. */
 const BROWSER_PAGES_PER_LANE = 2;
 
@@ -175,7 +185,8 @@ export class Dispatch {
   private startLane({ host, cls, slot, token }: LaneStart, pages: number): Effect[] {
     const { state, memory } = this;
     const takesAll = this.isBrowserHost(host);
-    const isWanted = ({ browser }: FrontierRow) => takesAll || browser === (cls === 'browser');
+    const fits = roomForUrls();
+    const isWanted = (row: FrontierRow) => (takesAll || row.browser === (cls === 'browser')) && fits(row);
     const rows = takeReady(memory, host, pages, isWanted).map((row) => ({ ...row, st: 1 as const }));
     const lane = state.nextLane++;
     state.ready -= rows.length;
@@ -240,7 +251,7 @@ export class Dispatch {
         ...(row.browser ? { browser: true } : {}),
         ...(row.parent === FROM_HISTORY ? { fromHistory: true } : {}),
       })),
-      scope: state.scope,
+      scope: scopeOf(state),
       robotsAgent: this.robotsAgent,
       spec: (state.spec as CrawlSpec | BatchSpec).scrape,
       pauseV: state.pauseV,
@@ -338,4 +349,14 @@ function mayDispatch(state: JobState): boolean {
 /** Batch seeds keep the caller's text; what is fetched is its canonical form. */
 export function fetchUrlOf(text: string): string {
   return canonicalize(text) ?? canonicalize(`http://${text}`) ?? text;
+}
+
+/** Says of one row after the other whether its URL still fits into a lane; the first one always does. */
+function roomForUrls(): (row: FrontierRow) => boolean {
+  let left = MAX_LANE_URL_CHARS;
+  return ({ url }) => {
+    if (left < MAX_LANE_URL_CHARS && url.length > left) left = 0;
+    else left -= url.length;
+    return left !== 0;
+  };
 }

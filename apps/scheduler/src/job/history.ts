@@ -4,7 +4,7 @@
  */
 import { completeSpec, type HistoryRange, type TrackedPage } from '@troupe/contracts';
 import { siteOf } from '@troupe/frontier';
-import type { JobState } from './job.state.js';
+import { scopeOf, type JobState } from './job.state.js';
 import { isKickoffDone } from './kickoff.js';
 
 const PAGES_AT_ONCE = 500;
@@ -42,7 +42,8 @@ export function noteHistory(state: JobState, pages: readonly TrackedPage[]): voi
 }
 
 /** The patterns of a crawl stay the same until it ends. */
-function pagesAtOnce({ scope }: JobState): number {
+function pagesAtOnce(state: JobState): number {
+  const scope = scopeOf(state);
   const patterns = scope === null ? 0 : scope.includePaths.length + scope.excludePaths.length;
   if (patterns === 0) return PAGES_AT_ONCE;
   return Math.floor(PAGES_OF_ONE_PATTERN / Math.min(patterns, MOST_FULL_PATTERNS));

@@ -157,6 +157,8 @@ export class JobRun {
   readonly errors: Row<'error.insert'>[] = [];
   readonly shown: Row<'job.update'>[] = [];
   readonly receipts: string[] = [];
+  /** Errors with which the job's row was failed by its id. */
+  readonly failedById: string[] = [];
   readonly leftOut: Row<'excluded.insert'>[] = [];
   readonly seedRanges: [number, number][] = [];
   seeds: string[] = [];
@@ -265,6 +267,12 @@ export class JobRun {
       if (next === null) return;
       this.wait(next - this.now);
     }
+  }
+
+  /** One of its messages has become a dead letter. */
+  fail(reason: string, lost: ActorMessage | null): void {
+    const ctx = { now: this.now, wallMs: this.now, nextGen: () => ++this.gen };
+    for (const effect of this.def.fail(this.activation, reason, ctx, lost)) this.apply(effect);
   }
 
   /** When the next item that waits may be tried; null: none waits. */
@@ -376,6 +384,7 @@ export class JobRun {
     if (row.op === 'page.insert') this.pages.push(row);
     if (row.op === 'outcome.insert') this.outcomes.push(row);
     if (row.op === 'command.delete') this.receipts.push(row.id);
+    if (row.op === 'job.fail') this.failedById.push(row.error);
     if (row.op === 'excluded.insert') this.leftOut.push(row);
     if (row.op === 'error.insert') this.errors.push(row);
     if (row.op === 'ledger.upsert') this.billed.push(row);

@@ -7,6 +7,7 @@
 import type { ActorDef, Activation, Answers, Effect, Incoming, MemoryNeed, Plan, TurnContext } from '@troupe/actors';
 import type {
   ActorKey,
+  ActorMessage,
   Candidate,
   CrawlSpec,
   ExcludedLinks,
@@ -19,11 +20,11 @@ import type {
   PageResult,
   PageJobStart,
 } from '@troupe/contracts';
-import { boundedResult } from '@troupe/contracts';
+import { boundedResult, checkSpec, SPEC_TOO_LARGE, SPEC_LIMITS } from '@troupe/contracts';
 import { CLAIM_RULES, type ClaimRules } from '@troupe/politeness';
 import { hostKey } from '@troupe/frontier';
 import { Admission } from './admission.js';
-import { append, LATE_COMMANDS, notePause, receipts, restUntilStart, startReceipt } from './commands.js';
+import { append, failedById, LATE_COMMANDS, notePause, receiptsOfLost, receipts, restUntilStart } from './commands.js';
 import { billRows, cancel, failJob, finish, isDone, jobRow, progress } from './completion.js';
 import { Dispatch, fetchUrlOf, QUEUE_PATIENCE_MS } from './dispatch.js';
 import {
@@ -38,13 +39,22 @@ import {
   WINDOW_ROWS,
 } from './frontier-window.js';
 import { isHistoryDue, nextHistory, noteHistory } from './history.js';
-import { emptyState, JobMemory, SEED_ITEM, UNKNOWN_HOST, type JobState, type LiveLane } from './job.state.js';
+import {
+  emptyState,
+  JobMemory,
+  SEED_ITEM,
+  UNKNOWN_HOST,
+  UNKNOWN_JOB,
+  type JobState,
+  type LiveLane,
+} from './job.state.js';
 import { defer, Kickoff } from './kickoff.js';
 import { Pools, poolOfTeam } from './pools.js';
 import { leaveOut } from './exclusion.js';
 import { HOST_DOWN, putBack, settle } from './settlement.js';
 import { noteHosts, noteTrouble } from './slow-hosts.js';
 import { MAX_STRIKES, nextTry, ROBOTS_UNREADABLE, untried } from './tries.js';
+import { trimmedSpec } from './trimmed-spec.js';
 import { TurnScratch, type Again, type Settled } from './turn-scratch.js';
 import { hasUntoldPages, tellListener } from './webhook-notice.js';
 
@@ -101,13 +111,15 @@ export function jobActor(
     wakesOn: LATE_COMMANDS,
     restarts: false,
     keepsTrace: true,
+    broughtBytes: SPEC_LIMITS.bytes,
     init: () => emptyState(kind),
     need: ({ state, memory }) => need(state, memory),
     remember,
     plan: (activation, batch, ctx) => plan(activation, batch, ctx, rules),
     finish: (activation, batch, answers, ctx) => new JobTurn(activation, answers, ctx, options, rules).run(batch),
     isTerminal: (state) => state.phase === 'over',
-    fail: (activation, reason, ctx) => new JobTurn(activation, NO_ANSWERS, ctx, options, rules).fail(reason),
+    fail: (activation, reason, ctx, lost) =>
+      new JobTurn(activation, NO_ANSWERS, ctx, options, rules).fail(reason, lost),
   };
 }
 
@@ -239,9 +251,11 @@ class Proposals {
   private start(start: PageJobStart): void {
     const { state, scratch } = this;
     if (state.phase !== 'idle') return;
-    begin(state, start);
+    const breach = checkSpec(start.spec);
+    begin(state, start, breach !== null);
     scratch.start = start;
     if (state.cancelled === true) return this.cancel();
+    if (breach !== null) return void (scratch.refused = `${SPEC_TOO_LARGE}: ${breach.message}`);
     if (start.kind === 'crawl') this.admission.seed(start.spec.scope.base);
   }
 
@@ -308,16 +322,18 @@ function rowOf(page: PageResult): FrontierRow {
   };
 }
 
-function begin(state: JobState, start: PageJobStart): void {
+/** @param isLost it will come to nothing: its wishes are not kept */
+function begin(state: JobState, start: PageJobStart, isLost = false): void {
   state.phase = 'running';
   state.job = start.job;
   state.jobNo = start.jobNo;
   state.team = start.team;
   state.keyId = start.keyId;
   state.createdMs = start.createdMs;
-  state.spec = start.spec;
+  state.spec = isLost ? trimmedSpec(start.spec) : start.spec;
   if (start.kind === 'crawl') {
-    state.scope = start.spec.scope;
+    const { base, version } = start.spec.scope;
+    state.scope = { base, version };
     state.limit = start.spec.limit;
     return;
   }
@@ -372,7 +388,9 @@ class JobTurn {
     this.effects.push(...receipts(this.key, batch));
     if (this.state.phase === 'idle') return [...this.effects, ...restUntilStart(this.state, batch)];
     const before = this.state.status;
-    if (this.memory.scratch!.cancelled) cancel(this.state);
+    const { cancelled, refused } = this.memory.scratch!;
+    if (cancelled) cancel(this.state);
+    else if (refused !== null) failJob(this.state, refused);
     this.admit();
     for (const { body } of batch) this.apply(body);
     this.checkLanes();
@@ -388,13 +406,28 @@ class JobTurn {
     return this.effects;
   }
 
-  fail(reason: string): Effect[] {
-    const before = this.state.status;
-    this.effects.push(startReceipt(this.key));
-    if (this.state.phase === 'running') failJob(this.state, `internal error: ${reason}`);
-    this.close(before);
+  /** The job's row is failed in every phase, unless the job has ended. */
+  fail(reason: string, lost: ActorMessage | null): Effect[] {
+    const { state } = this;
+    const before = state.status;
+    const error = `internal error: ${reason}`;
+    const hadBegun = state.phase !== 'idle';
+    this.effects.push(...receiptsOfLost(this.key, lost));
+    if (!hadBegun && lost?.type === 'Start' && lost.kind === state.kind) begin(state, lost, true);
+    if (state.phase === 'running') failJob(state, error);
+    else this.failById(error, lost);
+    if (hadBegun || state.jobNo !== UNKNOWN_JOB) this.close(before);
+    // It holds nothing that would have to be handed back.
+    if (!hadBegun) state.phase = 'over';
     this.schedule();
     return this.effects;
+  }
+
+  /** Of a job that has not begun, or that has ended and was to begin again with more seeds. */
+  private failById(error: string, lost: ActorMessage | null): void {
+    this.effects.push(failedById(this.key, error));
+    if (this.state.phase === 'idle' || lost?.type === 'Append')
+      Object.assign(this.state, { status: 'failed', error } satisfies Partial<JobState>);
   }
 
   /** New rows enter the window when it holds everything that came before them. */

@@ -69,8 +69,8 @@ export interface JobState {
   keyId: Uuid | null;
   createdMs: number;
   spec: CrawlSpec | BatchSpec | null;
-  /** Scope after re-basing on the start page's redirect; null for batches. */
-  scope: ScopeSpec | null;
+  /** What of the spec's scope the redirect of the start page has changed (see `scopeOf`); null for batches. */
+  scope: Pick<ScopeSpec, 'base' | 'version'> | null;
   limit: number;
   /** Seeds of a batch: the next one to move into the frontier, and how many there are. */
   seeds: { next: number; total: number };
@@ -121,14 +121,21 @@ export interface JobState {
   slow?: Record<string, SlowHost>;
 }
 
+/** Scope after re-basing on the start page's redirect; null for batches. */
+export function scopeOf({ spec, scope }: JobState): ScopeSpec | null {
+  return scope === null ? null : { ...(spec as CrawlSpec).scope, ...scope };
+}
+
 export const SEED_ITEM = 1;
+/** Number of a job that has not begun. */
+export const UNKNOWN_JOB: JobNo = '0';
 
 export function emptyState(kind: PageJobKind): JobState {
   return {
     phase: 'idle',
     kind,
     job: '',
-    jobNo: '0',
+    jobNo: UNKNOWN_JOB,
     team: '',
     keyId: null,
     createdMs: 0,

@@ -4,7 +4,7 @@ import type { CrawlSpec } from '@troupe/contracts';
 import type { Effect } from '@troupe/actors';
 import { hostKey } from '@troupe/frontier';
 import { spareRoom } from './admission.js';
-import type { JobMemory, JobState, OpenSitemap } from './job.state.js';
+import { scopeOf, type JobMemory, type JobState, type OpenSitemap } from './job.state.js';
 import { howManyFit, isNearlyRead } from './sitemap-window.js';
 
 const KICK_PATIENCE_MS = 60_000;
@@ -23,7 +23,7 @@ function hasRoom(state: JobState): boolean {
 }
 
 export function wantsSitemaps(state: JobState): boolean {
-  return state.scope !== null && state.scope.sitemap !== 'skip';
+  return state.scope !== null && (state.spec as CrawlSpec).scope.sitemap !== 'skip';
 }
 
 /** No more URLs can come from sitemaps. */
@@ -178,7 +178,7 @@ export class Kickoff {
       level: entry.level,
       fromChunk: entry.next,
       maxChunks: entry.taken === undefined ? CHUNKS_AT_ONCE : 1,
-      scope: state.scope!,
+      scope: scopeOf(state)!,
       headers: (state.spec as CrawlSpec).scrape.headers,
       agent: this.agent,
       pauseV: state.pauseV,

@@ -68,7 +68,7 @@ function followStartPage(state: JobState, page: PageResult, outcome: Outcome): v
   if (outcome === 'failed') state.startError = page.message ?? page.rule ?? 'the start page could not be fetched';
   if (outcome === 'robots') state.startError = `robots.txt of ${page.url} forbids the start page`;
   if (outcome !== 'ok' || state.scope === null || page.finalUrl === page.url) return;
-  state.scope = { ...state.scope, base: page.finalUrl, version: state.scope.version + 1 };
+  state.scope = { base: page.finalUrl, version: state.scope.version + 1 };
 }
 
 function close(

@@ -32,6 +32,8 @@ export interface Settled {
 export class TurnScratch {
   start: PageJobStart | null = null;
   cancelled = false;
+  /** Why the job may not begin. */
+  refused: string | null = null;
   /** A batch got seeds. */
   appended = false;
   settled: Settled[] = [];

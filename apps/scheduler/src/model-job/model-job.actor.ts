@@ -5,10 +5,13 @@
 import type { ActorDef, Activation, Effect, Incoming, TurnContext } from '@troupe/actors';
 import {
   actorKey,
-  MAX_MODEL_SPEC_CHARS,
+  checkSpec,
   progressSubject,
+  SPEC_LIMITS,
+  SPEC_TOO_LARGE,
   tokenCredits,
   type ActorKey,
+  type ActorMessage,
   type JobEnd,
   type JobEvent,
   type JobProgress,
@@ -16,7 +19,8 @@ import {
   type ModelWork,
   type WorkPriority,
 } from '@troupe/contracts';
-import { receipts, restUntilStart, startReceipt } from '../job/commands.js';
+import { failedById, receipts, receiptsOfLost, restUntilStart } from '../job/commands.js';
+import { trimmedSpec } from '../job/trimmed-spec.js';
 import { warn, type ModelJobState } from './model-job.state.js';
 import { StepDesk, type StepEnd } from './step-desk.js';
 
@@ -62,13 +66,14 @@ export function modelJobActor<S extends ModelJobState>(course: Course<S>): Actor
     wakesOn: ['JobEvent', 'Cancel'],
     restarts: false,
     keepsTrace: true,
+    broughtBytes: SPEC_LIMITS.bytes,
     init: () => course.empty(),
     need: () => null,
     remember: (_state, _loaded, memory) => memory ?? { progressAt: 0 },
     plan: () => ({ admit: [], seeds: null }),
     finish: (activation, batch, _answers, ctx) => new ModelJobTurn(activation, course, ctx).run(batch),
     isTerminal: (state) => state.phase === 'over',
-    fail: (activation, reason, ctx) => new ModelJobTurn(activation, course, ctx).fail(reason),
+    fail: (activation, reason, ctx, lost) => new ModelJobTurn(activation, course, ctx).fail(reason, lost),
   };
 }
 
@@ -103,9 +108,18 @@ class ModelJobTurn<S extends ModelJobState> {
     return this.effects;
   }
 
-  fail(reason: string): Effect[] {
-    this.effects.push(startReceipt(this.key));
-    this.end({ status: 'failed', error: `internal error: ${reason}` });
+  /** A job whose start is lost begins, so that whoever waits for it hears of its end. */
+  fail(reason: string, lost: ActorMessage | null): Effect[] {
+    const { state } = this;
+    const error = `internal error: ${reason}`;
+    this.effects.push(...receiptsOfLost(this.key, lost));
+    if (state.phase === 'idle' && lost?.type === 'Start' && lost.kind === this.course.kind)
+      this.begin(lost, true);
+    if (state.phase === 'idle') {
+      Object.assign(state, { phase: 'over', status: 'failed', error });
+      this.effects.push(failedById(this.key, error));
+    }
+    this.end({ status: 'failed', error });
     this.close();
     return this.effects;
   }
@@ -139,20 +153,24 @@ class ModelJobTurn<S extends ModelJobState> {
   }
 
   private start(start: ModelJobStart): void {
+    if (this.state.phase !== 'idle') return;
+    const breach = checkSpec(start.spec);
+    this.begin(start, breach !== null);
+    if (breach !== null) this.end({ status: 'failed', error: `${SPEC_TOO_LARGE}: ${breach.message}` });
+    if (this.state.cancelled === true) this.cancel();
+  }
+
+  /** @param isLost it will come to nothing: its wishes are not kept */
+  private begin(start: ModelJobStart, isLost: boolean): void {
     const { state } = this;
-    if (state.phase !== 'idle') return;
-    const { job, jobNo, team, keyId, createdMs, spec } = start;
-    const chars = JSON.stringify(spec).length;
-    const isTooLarge = chars > MAX_MODEL_SPEC_CHARS;
-    const kept = isTooLarge ? { ...spec, urls: [], schema: null } : spec;
-    Object.assign(state, { phase: 'running', job, jobNo, team, keyId, createdMs, spec: kept });
+    const { job, jobNo, team, keyId, createdMs } = start;
+    const spec = isLost ? trimmedSpec<ModelJobStart['spec']>(start.spec) : start.spec;
+    Object.assign(state, { phase: 'running', job, jobNo, team, keyId, createdMs, spec });
     if (start.kind === 'extract') warn(state, start.spec.warning);
     this.changed = true;
     this.effects.push({ t: 'timer', name: LIMIT_TIMER, inMs: Math.max(0, this.timeLeftMs()) });
     this.tell({ type: 'JobEvent', event: 'started', job, jobNo, team, kind: this.course.kind, webhook: spec.webhook! });
     state.told = 0;
-    if (isTooLarge) this.end({ status: 'failed', error: tooLargeText(chars) });
-    if (state.cancelled === true) this.cancel();
   }
 
   private settle(end: StepEnd | null): void {
@@ -251,8 +269,4 @@ class ModelJobTurn<S extends ModelJobState> {
     const msg: JobProgress = { job: state.job, status: state.status, total, completed, ord: completed };
     return [{ t: 'notify', subject: progressSubject(state.job), msg }];
   }
-}
-
-function tooLargeText(chars: number): string {
-  return `The request takes ${chars} characters with its URLs, prompt and schema; at most ${MAX_MODEL_SPEC_CHARS} are read`;
 }

@@ -504,6 +504,9 @@ export class SimStore implements ActorStore {
       case 'scrape.insert':
         this.scrapes.set(row.id, row.credits);
         return;
+      // Jobs are known by their number here; their own turns say how they ended.
+      case 'job.fail':
+        return;
     }
   }
 

@@ -41,9 +41,3 @@ export interface AgentSpec {
   /** As asked, for the list of runs only. */
   model: string | null;
 }
-
-/**
- * Longest JSON of a spec, in characters: it is part of an actor's state, which is written in every turn, and of every task. A
- * job beyond it fails as it starts; a gateway refuses it before.
- */
-export const MAX_MODEL_SPEC_CHARS = 150_000;

@@ -1,6 +1,7 @@
 /** The end of an actor whose messages cannot even be buried. Texts of ours only: nothing in here can be refused. */
-import { actorSubject, parseActorKey, type ActorKey } from '@troupe/contracts';
+import { actorSubject, isUuid, parseActorKey, type ActorKey } from '@troupe/contracts';
 import type pg from 'pg';
+import { failJobsText } from './fail-jobs.js';
 import type { ResultTerms } from './row-writes.js';
 
 export interface Grave {
@@ -16,11 +17,6 @@ const END_ACTOR = `WITH ended AS (UPDATE actor SET state = NULL, terminal = true
     WHERE key = $1 AND epoch = $2 RETURNING 1)
   SELECT 1 / (count(*) = 1)::int FROM ended`;
 
-const FAIL_JOB = ({ resultTtlHours, zeroRetentionGraceMinutes }: ResultTerms): string => `UPDATE job j
-  SET status = 'failed', error = $2, finished_at = now(),
-    expires_at = now() + CASE WHEN j.zdr THEN interval '${zeroRetentionGraceMinutes} minutes' ELSE interval '${resultTtlHours} hours' END
-  FROM job_id i WHERE i.id::text = $1 AND j.job_no = i.job_no AND j.finished_at IS NULL`;
-
 const LEAVE_LETTER = `INSERT INTO dead_letter (at, part, key, type, envelope, error, actor_rev) VALUES (now(), $1, $2, $3, NULL, $4, NULL)`;
 
 export function entombQueries(
@@ -31,8 +27,14 @@ export function entombQueries(
   return [
     { text: END_ACTOR, values: [key, epoch] },
     { text: 'DELETE FROM actor_timer WHERE key = $1', values: [key] },
-    { text: 'DELETE FROM cmd_outbox WHERE subject = $1', values: [actorSubject(key)] },
-    { text: FAIL_JOB(terms), values: [id, `${error}: a message of this job could not be handled`] },
+    {
+      text: `DELETE FROM cmd_outbox WHERE split_part(subject, '.', 4) = split_part($1, '.', 4) AND subject = $1`,
+      values: [actorSubject(key)],
+    },
+    // Hosts have actors, too.
+    ...(isUuid(id)
+      ? [{ text: failJobsText(terms), values: [[id], [`${error}: a message of this job could not be handled`]] }]
+      : []),
     { text: LEAVE_LETTER, values: [part, key, type, error] },
   ];
 }

@@ -1,6 +1,7 @@
 /** One set-based statement per kind of row effect, for all actors of a drain (design/data-model.md §3). */
 import { dayOf, fingerprintToInt64, type Fingerprint, type JobNo, type RowOp } from '@troupe/contracts';
 import type pg from 'pg';
+import { failJobsText } from './fail-jobs.js';
 import { bulkQuery, groupBy, lastByKey, storable, storableJson, type BulkStatement } from './statement.js';
 
 type Op<K extends RowOp['op']> = Extract<RowOp, { op: K }>;
@@ -187,6 +188,11 @@ const STATEMENTS: Statements = {
       (r) => JSON.stringify(r.slowHosts ?? []),
     ],
   }),
+  'job.fail': (terms) => ({
+    name: `job-fail-${terms.resultTtlHours}-${terms.zeroRetentionGraceMinutes}`,
+    text: failJobsText(terms),
+    columns: [(r) => r.job, (r) => storable(r.error)],
+  }),
   'host.upsert': () => ({
     name: 'host-upsert',
     text: `INSERT INTO host (host, state, rate, max_conn, gap_ms, since, until, plateau_rate, plateau_ms, last, updated_at)
@@ -285,6 +291,7 @@ const REPLACED: { [K in RowOp['op']]?: (row: Op<K>) => string } = {
   'frontier.mark': (r) => `${r.jobNo} ${r.item}`,
   'lane.started': (r) => `${r.jobNo} ${r.lane}`,
   'job.update': (r) => r.jobNo,
+  'job.fail': (r) => r.job,
   'host.upsert': (r) => r.host,
   'ledger.upsert': (r) => `${r.jobNo} ${r.team} ${r.kind}`,
 };

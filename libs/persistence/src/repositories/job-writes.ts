@@ -3,7 +3,7 @@ import { actorSubject, TroupeError, type Envelope, type JobNo, type Uuid } from 
 import type pg from 'pg';
 import { storable } from '../actor-store/statement.js';
 
-/** A command that is recorded and must reach the actor; publish it; `pendingCommands` tells what has to be published again. */
+/** A command that is recorded and must reach the actor; publish it; `takeCommands` tells what has to be published again. */
 export interface RecordedCommand {
   id: Uuid;
   envelope: Envelope;
@@ -21,7 +21,8 @@ const CLAIM_IDEMPOTENCY_KEY = `INSERT INTO idempotency (team_id, key, id, at) VA
 const INSERT_SEEDS = `INSERT INTO job_seed (job_no, ord, url, host)
   SELECT $1, $2 + ord - 1, url, host FROM unnest($3::text[], $4::text[]) WITH ORDINALITY AS x(url, host, ord)`;
 
-const INSERT_COMMAND = `INSERT INTO cmd_outbox (id, subject, body, created_at) VALUES ($1, $2, convert_to($3, 'UTF8'), now())`;
+const INSERT_COMMAND = `INSERT INTO cmd_outbox (id, subject, body, created_at) VALUES ($1, $2, convert_to($3, 'UTF8'), now())
+  ON CONFLICT (id) DO NOTHING`;
 
 /** @throws TroupeError 409 when the team used the key in the last 24 h; null is no key */
 export async function claimIdempotencyKey(

@@ -189,6 +189,14 @@ const AGENT_RUNS = `WITH newest AS (
 
 const ERRORS = `SELECT job_no AS "jobNo", id, at, url, code, message FROM job_error WHERE job_no = $1 ORDER BY at, id`;
 
+const TAKE_COMMANDS = `UPDATE cmd_outbox c SET tries = c.tries + 1,
+    next_at = now() + CASE WHEN c.tries < 6 THEN interval '10 seconds' ELSE interval '1 minute' END
+  FROM (SELECT id FROM cmd_outbox WHERE next_at <= now() AND created_at <= now() - $1::float8 * interval '1 millisecond'
+    ORDER BY next_at LIMIT $2 FOR UPDATE SKIP LOCKED) due
+  WHERE c.id = due.id RETURNING c.id, c.subject, c.body`;
+
+const INSERT_START = `INSERT INTO job_start (job_no, envelope) VALUES ($1, convert_to($2, 'UTF8'))`;
+
 const LAST_PAGE = `SELECT ord FROM page WHERE job_no = $1 AND shard = 0 ORDER BY ord DESC LIMIT 1`;
 
 export class JobRepository {
@@ -199,7 +207,7 @@ export class JobRepository {
 
   /**
    * Records the job and its Start command; both exist or neither. Until the actor has committed its receipt the
-   * command is found by `pendingCommands` and published again.
+   * command is found by `takeCommands` and published again.
    * @throws TroupeError 409 when the idempotency key was used in the last 24 h.
    */
   async create(input: NewJob): Promise<{ job: Uuid; jobNo: JobNo; command: RecordedCommand }> {
@@ -301,16 +309,16 @@ export class JobRepository {
   }
 
   /**
-   * Commands that their actor has not taken in yet, oldest first. A stream that acknowledged a command may still lose
-   * it, so it stays until the turn that takes it in deletes it (`command.delete`).
+   * Commands that their actor has not taken in yet, for one more try; nobody else gets them for ten seconds, after six tries
+   * for a minute. A stream that acknowledged a command may still lose it, so it stays until the turn that takes it in deletes
+   * it (`command.delete`).
    */
-  async pendingCommands(olderThanMs: number): Promise<RecordedCommand[]> {
-    const { rows } = await this.pool.query<{ id: Uuid; body: Buffer }>(
-      `SELECT id, body FROM cmd_outbox WHERE created_at <= now() - $1::float8 * interval '1 millisecond'
-       ORDER BY created_at LIMIT 500`,
-      [olderThanMs],
-    );
-    return rows.map(({ id, body }) => ({ id, envelope: JSON.parse(body.toString('utf8')) as Envelope }));
+  async takeCommands(olderThanMs: number, most: number): Promise<DueCommand[]> {
+    const { rows } = await this.pool.query<{ id: Uuid; subject: string; body: Buffer }>(TAKE_COMMANDS, [
+      olderThanMs,
+      most,
+    ]);
+    return rows.map(({ id, subject, body }) => ({ id, subject, envelope: envelopeIn(body) }));
   }
 
   /** null: a job of this id is there. */
@@ -327,6 +335,7 @@ export class JobRepository {
       await claimIdempotencyKey(client, input.team, input.idempotencyKey, job);
       if (!(await this.insertJob(client, input, { job, jobNo, createdMs, parent }))) return false;
       if (input.kind === 'batch') await insertSeeds(client, jobNo, 0, input.urls);
+      await client.query(INSERT_START, [jobNo, JSON.stringify(command.envelope)]);
       await recordCommand(client, command);
       return true;
     });
@@ -372,6 +381,15 @@ export class JobRepository {
   }
 }
 
+/** A command that is due once more. */
+export interface DueCommand {
+  id: Uuid;
+  /** Of its actor's mailbox. */
+  subject: string;
+  /** null: it cannot be read. */
+  envelope: Envelope | null;
+}
+
 interface NewIds {
   job: Uuid;
   jobNo: JobNo;
@@ -387,6 +405,15 @@ interface PageRecord {
   bytes: number;
   blob: string | null;
   inline: Buffer | null;
+}
+
+/** null: it is none. */
+function envelopeIn(body: Buffer): Envelope | null {
+  try {
+    return JSON.parse(body.toString('utf8')) as Envelope;
+  } catch {
+    return null;
+  }
 }
 
 function startEnvelope(input: NewJob, ids: NewIds): Envelope {

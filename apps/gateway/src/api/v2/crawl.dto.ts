@@ -1,3 +1,4 @@
+import { patternsBreach, SPEC_LIMITS } from '@troupe/contracts';
 import {
   BooleanField,
   EnumField,
@@ -14,25 +15,20 @@ import { OriginDto, ScrapeOptionsDto } from './scrape-options.dto.js';
 import { UrlField } from './scrape.dto.js';
 import { WebhookField, type WebhookInput } from '../webhook/webhook.field.js';
 
-const MAX_PATTERNS = 1000;
 const MAX_PATTERN_CHARS = 2000;
-/** Of one list. */
-const MAX_LIST_CHARS = 200_000;
 
 /** Regular expressions in RE2 syntax; a bad one is an issue at its index. */
 export function PatternListField(): PropertyDecorator {
   const items = { type: 'string', format: 'regex', maxLength: MAX_PATTERN_CHARS };
-  const schema = { type: 'array', items, maxItems: MAX_PATTERNS };
+  const schema = { type: 'array', items, maxItems: SPEC_LIMITS.patterns };
   return Field(patternListIssues, { schema });
 }
 
 function patternListIssues(value: unknown): Issue[] {
-  const issues = listIssues(value, patternIssues, { maxItems: MAX_PATTERNS });
+  const issues = listIssues(value, patternIssues, { maxItems: SPEC_LIMITS.patterns });
   if (issues.some((issue) => !isToCompile(issue))) return issues;
-  const chars = (value as string[]).reduce((sum, pattern) => sum + pattern.length, 0);
-  return chars <= MAX_LIST_CHARS
-    ? issues
-    : [customIssue(`The patterns have ${chars} characters, at most ${MAX_LIST_CHARS} are allowed`)];
+  const breach = patternsBreach(value as string[]);
+  return breach === null ? issues : [customIssue(breach.message)];
 }
 
 function patternIssues(value: unknown): Issue[] {

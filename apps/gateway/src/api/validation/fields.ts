@@ -4,7 +4,7 @@
  * A value is never converted: `"true"` is no boolean and `"5"` no number. `undefined` means "not sent" and is fine
  * unless the field is required.
  */
-import { isUuid } from '@troupe/contracts';
+import { headersBreach, isUuid } from '@troupe/contracts';
 import { registerDecorator, type ValidationArguments } from 'class-validator';
 import { customIssue, notInEnum, tooBig, tooSmall, under, unknownKeys, wrongType, type Issue } from './issue.js';
 
@@ -248,7 +248,6 @@ const OWNED_BY_CONNECTION = new Set([
   'upgrade',
 ]);
 const MAX_HEADERS = 100;
-const MAX_HEADER_CHARS = 32_768;
 
 /** Request headers for the page: bounded, and only what may be set without breaking the connection. */
 export function HeadersField(): PropertyDecorator {
@@ -258,21 +257,17 @@ export function HeadersField(): PropertyDecorator {
 }
 
 export interface HeadersRule {
-  maxChars?: number;
   /** Lower-case names that may be sent although they are overridden. */
   overridden?: ReadonlySet<string>;
 }
 
 export function headersIssues(value: unknown, rule: HeadersRule = {}): Issue[] {
   if (!isPlainObject(value)) return [wrongType('object', value)];
-  const { maxChars = MAX_HEADER_CHARS, overridden } = rule;
+  const { overridden } = rule;
   const entries = Object.entries(value);
   if (entries.length > MAX_HEADERS) return [customIssue(`At most ${MAX_HEADERS} headers may be set`)];
-  const chars = entries.reduce(
-    (sum, [name, text]) => sum + name.length + (typeof text === 'string' ? text.length : 0),
-    0,
-  );
-  if (chars > maxChars) return [customIssue(`Headers may hold at most ${maxChars} characters in all`)];
+  const breach = headersBreach(value);
+  if (breach !== null) return [customIssue(breach.message)];
   return entries.flatMap(([name, text]) => under([name], headerIssues(name, text, overridden)));
 }
 

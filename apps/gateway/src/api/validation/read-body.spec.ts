@@ -214,7 +214,7 @@ describe('readBody', () => {
       {
         code: 'custom',
         path: ['includePaths'],
-        message: 'The patterns have 202000 characters, at most 200000 are allowed',
+        message: 'The patterns take 202000 bytes, at most 200000 are allowed',
       },
     ]);
   });

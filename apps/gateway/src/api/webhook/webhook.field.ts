@@ -16,8 +16,6 @@ export type WebhookInput =
 
 const KEYS = ['url', 'headers', 'metadata', 'events'];
 const MAX_URL_CHARS = 2_048;
-/** Beside the job's other words in the state of an actor, which is written in every turn. */
-const MAX_HEADER_CHARS = 16_384;
 const MAX_METADATA_BYTES = 8 * 1024;
 const MAX_EVENTS = 50;
 const OVERRIDDEN = new Set([
@@ -66,9 +64,7 @@ function webhookIssues(value: unknown, names: readonly string[]): Issue[] {
   return [
     ...keyIssues(value, KEYS),
     ...under(['url'], addressIssues(value.url)),
-    ...given('headers', value, (headers) =>
-      headersIssues(headers, { maxChars: MAX_HEADER_CHARS, overridden: OVERRIDDEN }),
-    ),
+    ...given('headers', value, (headers) => headersIssues(headers, { overridden: OVERRIDDEN })),
     ...given('metadata', value, metadataIssues),
     ...given('events', value, (events) =>
       listIssues(events, (event) => eventIssues(event, names), { maxItems: MAX_EVENTS }),

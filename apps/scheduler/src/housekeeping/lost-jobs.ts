@@ -1,0 +1,63 @@
+/**
+ * No job stays on the way for ever: one that nobody works on and nobody was told of is started again, twice at most, and then
+ * fails. By whichever replica holds the first partition; safe when two believe they do.
+ */
+import type { ActorRuntime } from '@troupe/actors';
+import type { Logger } from '@troupe/observability';
+import type { LostJob, LostJobRepository } from '@troupe/persistence';
+import { LEADER_PARTITION } from './housekeeping-rounds.js';
+
+export const NOT_STARTED = 'The job could not be started';
+const NOT_ENDED = 'the job did not finish within 48 hours';
+
+export interface LostJobParts {
+  jobs: Pick<LostJobRepository, 'find' | 'restart' | 'fail'>;
+  runtime: Pick<ActorRuntime, 'partitions'>;
+  /** Age from which a job that has not begun counts as lost; a round is due twice in that time. */
+  lostAfterMs: number;
+  log: Pick<Logger, 'info' | 'warn'>;
+}
+
+export class LostJobs {
+  private timer: NodeJS.Timeout | null = null;
+  private isRunning = false;
+
+  constructor(private readonly parts: LostJobParts) {}
+
+  start(): void {
+    this.timer = setInterval(() => void this.round(), this.parts.lostAfterMs / 2);
+  }
+
+  stop(): void {
+    if (this.timer !== null) clearInterval(this.timer);
+  }
+
+  async round(): Promise<void> {
+    const { jobs, runtime, lostAfterMs, log } = this.parts;
+    if (this.isRunning || !runtime.partitions.includes(LEADER_PARTITION)) return;
+    this.isRunning = true;
+    try {
+      for (const lost of await jobs.find(lostAfterMs)) await this.care(lost);
+    } catch (error) {
+      log.warn({ err: error }, 'lost jobs were not looked for; the next round tries again');
+    } finally {
+      this.isRunning = false;
+    }
+  }
+
+  /** What cannot be done for one job does not keep the others waiting. */
+  private async care(lost: LostJob): Promise<void> {
+    const { jobs, log } = this.parts;
+    const { job, why } = lost;
+    try {
+      if (why === 'unstarted' && (await jobs.restart(lost))) {
+        log.warn({ job }, 'a job had neither an actor nor a command: its start is recorded again');
+        return;
+      }
+      await jobs.fail(job, why === 'endless' ? NOT_ENDED : NOT_STARTED);
+      log.warn({ job, why }, 'a job that nobody works on has failed');
+    } catch (error) {
+      log.warn({ job, err: error }, 'a lost job was not cared for; the next round tries again');
+    }
+  }
+}
