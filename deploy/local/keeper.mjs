@@ -260,6 +260,13 @@ export class Keeper {
     this.#timer = setTimeout(() => void this.#launch(), inMs);
   }
 
+  /** Asks the process to end, so that it is started anew. @param {string} why */
+  renew(why) {
+    if (!this.#wanted || this.#launched === null) return;
+    this.watch.tell(`${this.name} is started anew: ${why}`);
+    this.#launched.stop();
+  }
+
   /** Asks the process to end and waits for it; SIGKILL after its grace time. */
   async stop() {
     this.#wanted = false;

@@ -11,7 +11,7 @@ import { Keeper, launchGuarded, launchService } from './keeper.mjs';
 import { endLeftovers } from './leftovers.mjs';
 import { LogFile, readLines } from './logs.mjs';
 import { findBrowsers } from './parts/chromium.mjs';
-import { isNatsReady, prepareNats } from './parts/nats.mjs';
+import { isNatsReady, NatsRoomWatch, prepareNats } from './parts/nats.mjs';
 import { clearStalePid, isPostgresReady, preparePostgres } from './parts/postgres.mjs';
 import { root } from './places.mjs';
 import { choosePort, isPortFree } from './ports.mjs';
@@ -39,6 +39,8 @@ export class Cluster {
   #recordDue = false;
   #postgresUrl = givenSecret('DATABASE_URL');
   #natsUrl = givenSecret('NATS_URL');
+  /** @type {NatsRoomWatch | null} */
+  #natsRoom = null;
 
   /**
    * @param {object} options
@@ -53,6 +55,7 @@ export class Cluster {
     this.logFormat = logFormat;
     this.watch = {
       onLine: (/** @type {string} */ name, /** @type {string} */ line) => {
+        if (name === 'nats-server') this.#natsRoom?.read(line);
         if (!PARTS.has(name)) onLine(name, line);
       },
       onChange: () => this.#record(),
@@ -160,6 +163,8 @@ export class Cluster {
       launch: launchGuarded({ signal: 'TERM', isReady: () => isNatsReady(port) }),
     });
     this.#natsUrl = part.url;
+    const onRoom = () => keeper.renew('there is room on its disk again, but it writes no more');
+    this.#natsRoom = new NatsRoomWatch({ dir: path.join(this.folders.nats, 'store'), onRoom });
     await keeper.start(PART_START_MS);
   }
 

@@ -13,6 +13,7 @@ import {
   AuditLog,
   BlockedHosts,
   BlocklistRepository,
+  checkPostgres,
   createPool,
   DeliveryRepository,
   DeadLetterRepository,
@@ -174,7 +175,7 @@ function buildServices(
   const submit = new JobSubmitService({ jobs, link, commands, targets, webhooks, credits, work: consumption, tracer });
   const jobCommands = { status, link, commands, jobs: new JobCommandRepository(pool, config) };
   const checks = {
-    postgres: async () => void (await pool.query('SELECT 1')),
+    postgres: () => checkPostgres(pool),
     nats: () => link.ping(),
     migrations: () => housekeeping.checkMigrations(),
     // Without it results beyond the inline size cannot be read; everything else goes on.

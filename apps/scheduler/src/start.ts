@@ -4,7 +4,7 @@ import { openBlobs } from '@troupe/blob-store';
 import type { TroupeConfig } from '@troupe/config';
 import { NatsLink } from '@troupe/messaging';
 import type { RunningService, ServiceContext } from '@troupe/observability';
-import { createPool, HostSettings, TeamSizes } from '@troupe/persistence';
+import { checkPostgres, createPool, HostSettings, TeamSizes } from '@troupe/persistence';
 import { HousekeepingRounds } from './housekeeping/housekeeping-rounds.js';
 import { RetentionRounds } from './housekeeping/retention-rounds.js';
 import { SchedulerModule } from './scheduler.module.js';
@@ -39,7 +39,7 @@ export async function startScheduler(context: ServiceContext<Readonly<TroupeConf
   return {
     checks: {
       nats: () => link.ping(),
-      postgres: async () => void (await pool.query('SELECT 1')),
+      postgres: () => checkPostgres(pool),
       blobs: () => blobs.check(),
     },
     async drain() {

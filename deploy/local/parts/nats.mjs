@@ -16,6 +16,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statfsSync,
   writeFileSync,
 } from 'node:fs';
 import net from 'node:net';
@@ -214,6 +215,42 @@ jetstream {
 `;
   writeFileSync(file, config, { mode: 0o600 });
   return { command, args: ['-c', file], url: `nats://${USER}:${password}@${HOST}:${port}` };
+}
+
+/** Less, and what is started anew stops writing again soon. */
+const ENOUGH_ROOM_BYTES = 16 * 2 ** 20;
+const LOOK_MS = 1_000;
+const STORE_IS_FULL = /no space left on device/;
+
+/**
+ * Watches the lines of a nats-server. What could not be written because the disk was full it never tries to write again, not
+ * even when there is room: it has to be started anew then.
+ */
+export class NatsRoomWatch {
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer;
+
+  /** @param {{ dir: string, onRoom: () => void }} wish `dir` of the server's store */
+  constructor({ dir, onRoom }) {
+    this.dir = dir;
+    this.onRoom = onRoom;
+  }
+
+  /** @param {string} line */
+  read(line) {
+    if (this.#timer !== undefined || !STORE_IS_FULL.test(line)) return;
+    say('the disk of nats-server is full: it stores nothing until there is room again');
+    this.#timer = setInterval(() => this.#look(), LOOK_MS);
+    this.#timer.unref();
+  }
+
+  #look() {
+    const { bavail, bsize } = statfsSync(this.dir);
+    if (bavail * bsize < ENOUGH_ROOM_BYTES) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.onRoom();
+  }
 }
 
 /** NATS greets with `INFO`. @param {number} port @returns {Promise<boolean>} */

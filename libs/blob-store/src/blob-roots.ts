@@ -70,6 +70,8 @@ export interface S3Patience {
 
 /** Together less than what a lane waits before it gives its pages back. */
 const S3_PATIENCE: S3Patience = { silenceMs: 8_000, attempts: 3 };
+/** What is stored at once may be as much: two packs of documents. */
+const MIN_FREE_BYTES = 8 * 2 ** 20;
 /** The wait for one of the sockets counts, too. */
 const S3_CONNECT_MS = 10_000;
 
@@ -77,7 +79,11 @@ const S3_CONNECT_MS = 10_000;
 export async function openBlobs(settings: BlobSettings, patience = S3_PATIENCE): Promise<OpenBlobs> {
   if (settings.blobStore === 's3') return openS3(settings, patience);
   const folder = path.join(settings.troupeDataDir, 'blobs');
-  const check = (): Promise<void> => access(settings.troupeDataDir, constants.R_OK | constants.W_OK);
+  const check = async (): Promise<void> => {
+    await access(settings.troupeDataDir, constants.R_OK | constants.W_OK);
+    const { freeBytes } = await spaceAt(folder);
+    if (freeBytes < MIN_FREE_BYTES) throw new Error(`the disk of the results is full: ${freeBytes} bytes are free`);
+  };
   return { ...openBlobRoots(folder, settings.blobSync), check, space: () => spaceAt(folder), close: () => undefined };
 }
 

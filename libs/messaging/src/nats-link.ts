@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isFitVersion, MIN_PAYLOAD_BYTES, OLDEST_SERVER, replicasFor } from './nats-fitness.js';
 import { accessOf, type NatsServerSettings } from './nats-server.js';
 import { ensureBuckets, ensureStreams, hasTooFewServers, isPassing } from './topology.js';
+import { WriteWatch } from './write-watch.js';
 
 export interface NatsLinkOptions {
   server: NatsServerSettings;
@@ -44,6 +45,7 @@ export class NatsLink {
   readonly #kvm: Kvm;
   readonly #buckets = new Map<string, Promise<KV>>();
   readonly #listeners = new Set<() => void>();
+  readonly #writes = new WriteWatch();
   #up = true;
   #wantsTopology = false;
   #ensuring: Promise<void> | null = null;
@@ -54,6 +56,9 @@ export class NatsLink {
     private readonly options: NatsLinkOptions,
   ) {
     this.js = jetstream(nc, { timeout: REQUEST_TIMEOUT_MS });
+    const publish = this.js.publish.bind(this.js);
+    // Buckets publish by it, too.
+    this.js.publish = (subject, ...rest) => this.#writes.watch(subject, () => publish(subject, ...rest));
     this.#kvm = new Kvm(this.js);
     void this.#watchStatus();
   }
@@ -108,11 +113,13 @@ export class NatsLink {
     return this.#up && !this.nc.isClosed() && !this.nc.isDraining();
   }
 
-  /** A round trip to the server and to JetStream. Rejects when either does not answer within 2 s. */
+  /** A round trip to the server and to JetStream. Rejects when either does not answer within 2 s, or what we sent was not stored. */
   async ping(): Promise<void> {
     if (!this.isUp())
       throw new TroupeError('UNKNOWN_ERROR', 'NATS is not connected', { retryable: true, httpStatus: 503 });
     await this.nc.request('$JS.API.INFO', undefined, { timeout: 2_000 });
+    const complaint = this.#writes.complaint();
+    if (complaint !== null) throw new TroupeError('UNKNOWN_ERROR', complaint, { retryable: true, httpStatus: 503 });
   }
 
   async close(): Promise<void> {
@@ -161,6 +168,7 @@ export class NatsLink {
       if (status.type === 'disconnect') this.#up = false;
       if (status.type === 'reconnect') {
         this.#up = true;
+        this.#writes.forget();
         void this.#restore();
       }
     }

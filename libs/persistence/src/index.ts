@@ -1,4 +1,5 @@
 export { createPool, type DatabasePooler, type PoolOptions } from './pool.js';
+export { checkPostgres } from './writable.js';
 export { connectionAdvice } from './connection-advice.js';
 export { examineDatabase, type DatabaseReport } from './database-report.js';
 export { createDataSource, migrate, poolOf } from './data-source.js';

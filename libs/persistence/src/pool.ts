@@ -1,5 +1,6 @@
 /** Connections and transactions on bare node-postgres; nothing in here knows a table. */
 import pg from 'pg';
+import { noteRefusal } from './writable.js';
 
 /** What stands between us and Postgres: nothing, or a pooler that lends a connection for one transaction. */
 export type DatabasePooler = 'none' | 'transaction';
@@ -98,6 +99,7 @@ export async function withConnection<T>(pool: pg.Pool, work: (client: pg.PoolCli
     return await work(client);
   } catch (error) {
     usable = (await rollback(client)) && sqlState(error) !== null;
+    noteRefusal(pool, error);
     throw error;
   } finally {
     client.off('error', ignoreLostConnection);
