@@ -25,6 +25,8 @@ export interface Hit {
   path: string;
   /** `performance.now()` of its arrival. */
   at: number;
+  /** Of the end of its answer, or of the connection; Infinity before. */
+  endedAt: number;
 }
 
 const DEFAULTS: KnownSiteOptions = {
@@ -108,6 +110,18 @@ export class KnownSite {
     return this.hits.filter(({ path }) => path.split('/')[1] === folder);
   }
 
+  /** Moments (`performance.now()`) at which a request made more than `most` at once, and how many there were then. */
+  crowds(most: number): { at: number; requests: number }[] {
+    const crowds: { at: number; requests: number }[] = [];
+    let open: Hit[] = [];
+    for (const hit of this.hits) {
+      open = open.filter(({ endedAt }) => endedAt > hit.at);
+      open.push(hit);
+      if (open.length > most) crowds.push({ at: hit.at, requests: open.length });
+    }
+    return crowds;
+  }
+
   /** Requests that a crawl without trouble would not have made: a page is asked for once, and once by each redirect to it. */
   repeats(folder: string): number {
     const due = new Map<string, number>();
@@ -147,9 +161,13 @@ export class KnownSite {
 
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url ?? '/';
-    this.hits.push({ path, at: performance.now() });
+    const hit = { path, at: performance.now(), endedAt: Infinity };
+    this.hits.push(hit);
     this.peak = Math.max(this.peak, ++this.active);
-    response.once('close', () => this.active--);
+    response.once('close', () => {
+      this.active--;
+      hit.endedAt = performance.now();
+    });
     if (this.latencyMs > 0) await sleep(this.latencyMs);
     if (path === '/robots.txt') return void response.writeHead(200).end('User-agent: *\nAllow: /\n');
     if (path === '/sitemap.xml') return this.sitemap(response);

@@ -4,9 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { ApiClient } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
+import { modelEnv, startModelServer, type BrainRequest, type ModelServer } from '../support/model-server/index.js';
 
 /** What a team can own, by the id that names it. */
-type Kind = 'crawl' | 'batch' | 'scrape' | 'page';
+type Kind = 'crawl' | 'batch' | 'extract' | 'agent' | 'scrape' | 'page';
 
 /** A call about something that has an id, `:id` in path or body. A new one gets a line here. */
 interface OwnedCall {
@@ -14,46 +15,53 @@ interface OwnedCall {
   path: string;
   json?: unknown;
   headers?: Record<string, string>;
-  /** Ids that make sense in this place; either path of jobs takes the ids of both kinds. */
+  /** Ids that make sense in this place; a path of jobs is asked for jobs of every kind. */
   kinds: readonly Kind[];
 }
 
-const JOBS = ['crawl', 'batch'] as const;
+const ALL_JOBS = ['crawl', 'batch', 'extract', 'agent'] as const;
 const PAGES = ['scrape', 'page'] as const;
 const JOB_PATHS = ['/v1/crawl', '/v1/batch/scrape', '/v2/crawl', '/v2/batch/scrape'];
 const OWN_PATHS = ['/v2/crawl', '/v2/batch/scrape'];
 
 const CALLS: OwnedCall[] = [
   ...JOB_PATHS.flatMap((path): OwnedCall[] => [
-    { method: 'GET', path: `${path}/:id`, kinds: JOBS },
-    { method: 'GET', path: `${path}/:id?skip=1&limit=1`, kinds: JOBS },
-    { method: 'GET', path: `${path}/:id/errors`, kinds: JOBS },
-    { method: 'DELETE', path: `${path}/:id/errors`, kinds: JOBS },
-    { method: 'DELETE', path: `${path}/:id`, kinds: JOBS },
+    { method: 'GET', path: `${path}/:id`, kinds: ALL_JOBS },
+    { method: 'GET', path: `${path}/:id?skip=1&limit=1`, kinds: ALL_JOBS },
+    { method: 'GET', path: `${path}/:id/errors`, kinds: ALL_JOBS },
+    { method: 'DELETE', path: `${path}/:id`, kinds: ALL_JOBS },
   ]),
+  ...['/v1/crawl', '/v1/batch/scrape'].map((path): OwnedCall => ({
+    method: 'DELETE',
+    path: `${path}/:id/errors`,
+    kinds: ALL_JOBS,
+  })),
   ...OWN_PATHS.flatMap((path): OwnedCall[] => [
-    { method: 'GET', path: `${path}/:id/ledger`, kinds: JOBS },
-    { method: 'GET', path: `${path}/:id/deliveries`, kinds: JOBS },
-    { method: 'POST', path: `${path}/:id/deliveries/replay`, json: {}, kinds: JOBS },
-    { method: 'GET', path: `${path}/:id`, headers: { accept: 'application/x-ndjson' }, kinds: JOBS },
+    { method: 'GET', path: `${path}/:id/ledger`, kinds: ALL_JOBS },
+    { method: 'GET', path: `${path}/:id/hosts`, kinds: ALL_JOBS },
+    { method: 'GET', path: `${path}/:id/deliveries`, kinds: ALL_JOBS },
+    { method: 'POST', path: `${path}/:id/deliveries/replay`, json: {}, kinds: ALL_JOBS },
+    { method: 'GET', path: `${path}/:id`, headers: { accept: 'application/x-ndjson' }, kinds: ALL_JOBS },
   ]),
   ...['/v1/batch/scrape', '/v2/batch/scrape'].map((path): OwnedCall => ({
     method: 'POST',
     path,
     json: { urls: ['https://example.com/'], appendToId: ':id' },
-    kinds: JOBS,
+    kinds: ALL_JOBS,
   })),
-  { method: 'POST', path: '/v2/crawl/:id/pause', json: {}, kinds: JOBS },
-  { method: 'POST', path: '/v2/crawl/:id/resume', json: {}, kinds: JOBS },
+  ...['/v1/extract', '/v2/extract', '/v2/agent'].flatMap((path): OwnedCall[] => [
+    { method: 'GET', path: `${path}/:id`, kinds: ALL_JOBS },
+    { method: 'DELETE', path: `${path}/:id`, kinds: ALL_JOBS },
+  ]),
+  { method: 'POST', path: '/v2/crawl/:id/pause', json: {}, kinds: ALL_JOBS },
+  { method: 'POST', path: '/v2/crawl/:id/resume', json: {}, kinds: ALL_JOBS },
   { method: 'GET', path: '/v1/scrape/:id', kinds: PAGES },
   { method: 'GET', path: '/v2/scrape/:id', kinds: PAGES },
 ];
 
-/** What a call is answered that this version does not offer, to everybody. */
-const NOT_OFFERED = 501;
-
 let cluster: TestCluster;
 let site: Site;
+let model: ModelServer;
 let owner: ApiClient;
 let stranger: ApiClient;
 const ids = {} as Record<Kind, string>;
@@ -69,8 +77,13 @@ beforeAll(async () => {
     if (request.url?.startsWith('/slow')) setTimeout(send, 1_000);
     else send();
   });
+  model = await startModelServer({ brain: answerFounder });
   cluster = await startCluster({
-    env: { ALLOW_PRIVATE_TARGETS: '127.0.0.1', TROUPE_BOOTSTRAP_KEYS: 'owner:fc-owner-key,stranger:fc-stranger-key' },
+    env: {
+      ...modelEnv(model),
+      ALLOW_PRIVATE_TARGETS: '127.0.0.1',
+      TROUPE_BOOTSTRAP_KEYS: 'owner:fc-owner-key,stranger:fc-stranger-key',
+    },
   });
   owner = new ApiClient(cluster.url, 'fc-owner-key');
   stranger = new ApiClient(cluster.url, 'fc-stranger-key');
@@ -79,8 +92,16 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await cluster?.stop();
+  await model?.close();
   await site?.close();
 });
+
+/** Agents answer by a tool, extracts by the schema that they were given. */
+function answerFounder({ tools }: BrainRequest) {
+  return tools.some(({ name }) => name === 'answer')
+    ? { toolCalls: [{ name: 'answer', arguments: { founder: 'Ada' } }] }
+    : { value: { founder: 'Ada' } };
+}
 
 async function makeBelongings(): Promise<void> {
   const scrape = await owner.post('/v2/scrape', { url: `${site.origin}/one` });
@@ -93,7 +114,24 @@ async function makeBelongings(): Promise<void> {
     `/v2/batch/scrape/${ids.batch}`,
   );
   ids.page = data[0]!.metadata.scrapeId;
+  const schema = { type: 'object', properties: { founder: { type: 'string' } } };
+  const extract = await owner.post('/v2/extract', { urls: [`${site.origin}/three`], prompt: 'founder', schema });
+  ids.extract = extract.body.id as string;
+  const agent = await owner.post('/v2/agent', { prompt: 'founder' });
+  ids.agent = agent.body.id as string;
+  for (const path of MODEL_PATHS) expect((await ended(path)).status).toBe('completed');
   await sleep(500); // the document of a single scrape is stored behind its answer
+}
+
+const MODEL_PATHS = ['extract', 'agent'] as const;
+
+async function ended(kind: (typeof MODEL_PATHS)[number]): Promise<Record<string, unknown>> {
+  for (let tries = 0; tries < 300; tries++) {
+    const { body } = await owner.call(`/v2/${kind}/${ids[kind]}`);
+    if (body.status !== 'processing') return body;
+    await sleep(200);
+  }
+  throw new Error(`the ${kind} job did not end within a minute`);
 }
 
 const cases = CALLS.flatMap((call) => call.kinds.map((kind) => ({ ...call, kind })));
@@ -103,8 +141,7 @@ const ask = (client: ApiClient, { method, path, json, headers }: OwnedCall, id: 
 describe('a team', () => {
   it.each(cases)('gets 404 for $method $path with the id of another team’s $kind', async ({ kind, ...call }) => {
     const { status, body } = await ask(stranger, call, ids[kind]);
-    expect([404, NOT_OFFERED]).toContain(status);
-    expect(body).toMatchObject({ success: false, error: expect.any(String) });
+    expect({ status, body }).toMatchObject({ status: 404, body: { success: false, error: expect.any(String) } });
   });
 
   it.each(cases)('is told the same about its unknown id by $method $path ($kind)', async ({ kind, ...call }) => {
@@ -135,6 +172,8 @@ describe('a team', () => {
       status: 'completed',
       completed: 1,
     });
+    for (const kind of MODEL_PATHS) expect(await ended(kind)).toMatchObject({ status: 'completed' });
+    expect((await owner.call(`/v2/agent/${ids.agent}`)).body.data).toEqual({ founder: 'Ada' });
     expect((await owner.call(`/v2/crawl/${ids.crawl}`, { method: 'DELETE' })).status).toBe(200);
   });
 });

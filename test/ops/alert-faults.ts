@@ -9,15 +9,18 @@ import pg from 'pg';
 import { descendantsOf } from '../../apps/fetcher/src/engines/processes.fixture.js';
 import type { ApiClient } from '../support/api-client.js';
 import type { TestCluster } from '../support/cluster.js';
+import type { SmallDisk } from '../support/small-disk.js';
 import type { Fault } from './alert-course.js';
 import type { FaultySites } from './faulty-sites.js';
-import type { SmallDisk } from './small-disk.js';
 
 export interface FaultStage {
   cluster: TestCluster;
   api: ApiClient;
   sites: FaultySites;
-  disk: SmallDisk;
+  /** Of the results; null where none can be mounted. */
+  disk: SmallDisk | null;
+  /** Room on it when it is filled: so little that an alert is due. */
+  leftMb: number;
 }
 
 /** More events than the alert about webhooks lets wait. */
@@ -37,9 +40,14 @@ const NOTHING = () => Promise.resolve();
 
 /** In the order in which they are done. */
 export function faultRounds(stage: FaultStage): Fault[][] {
-  const { isMounted } = stage.disk;
+  const { disk, leftMb } = stage;
   return [
-    [poisonedMailbox(stage), hurriedRedirect(stage), lockedTable(stage), ...(isMounted ? [fullDisk(stage)] : [])],
+    [
+      poisonedMailbox(stage),
+      hurriedRedirect(stage),
+      lockedTable(stage),
+      ...(disk === null ? [] : [fullDisk(disk, leftMb)]),
+    ],
     [killedTabs(stage)],
     [stoppedDispatcher(stage), heldMemory(stage)],
     [hangingSite(stage), deadSites(stage), stalledScheduler(stage)],
@@ -156,11 +164,11 @@ async function heapUse(health: string): Promise<number> {
   return valueOf('nodejs_heap_size_used_bytes') / valueOf('troupe_heap_limit_bytes');
 }
 
-function fullDisk({ disk }: FaultStage): Fault {
+function fullDisk(disk: SmallDisk, leftMb: number): Fault {
   return {
     what: 'the disk of the results is filled',
     alerts: [{ name: 'TroupeDiskFull' }],
-    begin: () => disk.fill(),
+    begin: () => disk.fill(leftMb),
     end: () => disk.empty(),
   };
 }
