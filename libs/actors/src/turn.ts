@@ -9,6 +9,7 @@ import {
   type ActorKey,
   type Envelope,
   type HostVerdict,
+  type MendedCounters,
   type TraceSpan,
   type TraceParent,
 } from '@troupe/contracts';
@@ -55,6 +56,7 @@ export interface Aftermath {
   level: Envelope[];
   notes: { subject: string; msg: unknown }[];
   verdicts: { host: string; verdict: HostVerdict }[];
+  mended: MendedCounters[];
 }
 
 export interface TurnDeps {
@@ -79,7 +81,7 @@ export interface StoredState {
 
 export class Turn {
   private readonly plans: Plan[];
-  aftermath: Aftermath = { outbox: [], level: [], notes: [], verdicts: [] };
+  aftermath: Aftermath = { outbox: [], level: [], notes: [], verdicts: [], mended: [] };
 
   constructor(
     private readonly batches: ActorBatch[],
@@ -170,6 +172,10 @@ export class Turn {
         return;
       case 'timer':
         timers.set(effect.name, effect.inMs);
+        return;
+      case 'mended':
+        (writes.mended ??= []).push(effect.counters);
+        this.aftermath.mended.push(effect.counters);
         return;
       case 'notify':
         this.aftermath.notes.push({ subject: effect.subject, msg: effect.msg });

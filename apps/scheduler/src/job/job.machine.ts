@@ -25,6 +25,7 @@ import { hostKey } from '@troupe/frontier';
 import { Admission } from './admission.js';
 import { append, LATE_COMMANDS, notePause, receipts, restUntilStart, startReceipt } from './commands.js';
 import { billRows, cancel, failJob, finish, isDone, jobRow, progress } from './completion.js';
+import { mendCounters, rowsToCount } from './counters.js';
 import { Dispatch, fetchUrlOf, QUEUE_PATIENCE_MS } from './dispatch.js';
 import {
   bringBack,
@@ -117,15 +118,18 @@ function need(state: JobState, memory: JobMemory | null): MemoryNeed | null {
   if (state.phase === 'idle' || state.phase === 'over') return null;
   const history = nextHistory(state);
   if (memory !== null && !needsRefill(state, memory) && history === null) return null;
-  return { jobNo: state.jobNo, ready: refillRows(memory), ...(history === null ? {} : { history }) };
+  const countUpTo = rowsToCount(state, memory);
+  return { jobNo: state.jobNo, ready: refillRows(memory), ...(history === null ? {} : { history }), countUpTo };
 }
 
 function remember(state: JobState, loaded: StoredMemory | null, memory: JobMemory | null, now: number): JobMemory {
   const target = memory ?? new JobMemory();
   if (loaded === null) return target;
+  const asked = refillRows(memory);
   target.history = loaded.history ?? null;
   refill(target, loaded.ready, now);
   if (memory === null) restoreLanes(target, loaded, now);
+  mendCounters(state, target, loaded, asked);
   return target;
 }
 
@@ -357,6 +361,8 @@ class JobTurn {
     this.memory = memory;
     this.key = key;
     this.pools = new Pools(key, state, memory, ctx.now, rules.claims, agent);
+    if (memory.mended !== null) this.effects.push({ t: 'mended', counters: memory.mended });
+    memory.mended = null;
     this.kickoff = new Kickoff(key, state, memory, ctx.now, agent ?? options.robotsAgent);
     this.dispatch = new Dispatch(key, state, memory, this.pools, ctx.now, agent);
   }
