@@ -587,6 +587,10 @@ export class CrawlWorld {
       });
       return;
     }
+    if (kick.task === 'history') {
+      const links = kick.urls.map((url) => this.link(url));
+      return this.send(kick.actor, { type: 'HistoryJudged', part: kick.part, links });
+    }
     const chunks = this.site.sitemap;
     const end = Math.min(chunks.length, kick.fromChunk + this.random.int(1, 2));
     for (let chunk = kick.fromChunk; chunk < end; chunk++) {

@@ -31,7 +31,8 @@ export async function judgeLinks(
   const plain = compileScope({ ...scope, includePaths: [], excludePaths: [] });
   const rules = urls.map((url) => plain.check(url, depth));
   if (scope.includePaths.length + scope.excludePaths.length === 0) return rules;
-  const open = urls.filter((url, i) => rules[i] === null && !plain.isStart(url));
+  // The rule of depth comes after the patterns.
+  const open = urls.filter((url, i) => (rules[i] === null || rules[i] === 'depth') && !plain.isStart(url));
   if (open.length === 0) return rules;
   const found = await inThread({ scope, urls: open, depth });
   const byUrl = new Map(open.map((url, i) => [url, found[i]!]));

@@ -24,30 +24,29 @@ describe('counters of a job that is loaded', () => {
     expect(run.mended).toEqual([]);
   });
 
-  it.each([
-    [{ inflight: -1, ready: 4 }],
-    [{ inflight: 2, ready: -3 }],
-    [{ inflight: 0, ready: 1 }],
-  ])('are set right and said when they are wrong by %j, and the crawl ends', (error) => {
-    const run = crawl(30);
-    const right = { inflight: run.state.inflight, ready: run.state.ready };
-    run.state.inflight += error.inflight;
-    run.state.ready += error.ready;
-    const wrong = { inflight: run.state.inflight, ready: run.state.ready };
-    run.restart();
-    run.wait(0);
-    expect(run.state).toMatchObject(right);
-    expect(run.mended).toEqual([
-      {
-        job: 'j',
-        inflight: { was: wrong.inflight, is: right.inflight },
-        ready: { was: wrong.ready, is: right.ready },
-      },
-    ]);
-    run.runAll((item) => pageOf(item));
-    expect(run.last).toMatchObject({ status: 'completed', completed: 31, finished: true });
-    expect(run.mended).toHaveLength(1);
-  });
+  it.each([[{ inflight: -1, ready: 4 }], [{ inflight: 2, ready: -3 }], [{ inflight: 0, ready: 1 }]])(
+    'are set right and said when they are wrong by %j, and the crawl ends',
+    (error) => {
+      const run = crawl(30);
+      const right = { inflight: run.state.inflight, ready: run.state.ready };
+      run.state.inflight += error.inflight;
+      run.state.ready += error.ready;
+      const wrong = { inflight: run.state.inflight, ready: run.state.ready };
+      run.restart();
+      run.wait(0);
+      expect(run.state).toMatchObject(right);
+      expect(run.mended).toEqual([
+        {
+          job: 'j',
+          inflight: { was: wrong.inflight, is: right.inflight },
+          ready: { was: wrong.ready, is: right.ready },
+        },
+      ]);
+      run.runAll((item) => pageOf(item));
+      expect(run.last).toMatchObject({ status: 'completed', completed: 31, finished: true });
+      expect(run.mended).toHaveLength(1);
+    },
+  );
 
   it('take an item of no lane for ready: it is fetched', () => {
     const run = crawl(3, 10);

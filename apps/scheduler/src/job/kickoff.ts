@@ -4,6 +4,7 @@ import type { CrawlSpec } from '@troupe/contracts';
 import type { Effect } from '@troupe/actors';
 import { hostKey } from '@troupe/frontier';
 import { spareRoom } from './admission.js';
+import { HISTORY_KICK, type HistoryFound } from './history.js';
 import type { JobMemory, JobState, OpenSitemap } from './job.state.js';
 
 const KICK_PATIENCE_MS = 60_000;
@@ -50,6 +51,21 @@ export class Kickoff {
       effects.push(...this.kick(file, () => this.sitemapKick(Number(file), entry)));
     }
     return effects;
+  }
+
+  /** Pages of histories whose patterns a fetcher matches. One that does not answer in time is forgotten: the part is read again. */
+  judge(): Effect[] {
+    const { state, memory, now } = this;
+    const { history } = memory.scratch!;
+    const asked = memory.kicks.get(HISTORY_KICK);
+    if (asked !== undefined && asked.at <= now) memory.kicks.delete(HISTORY_KICK);
+    if (history === null || state.paused) return [];
+    return this.kick(HISTORY_KICK, () => this.historyKick(history));
+  }
+
+  private historyKick({ part, urls }: HistoryFound): Kick {
+    const { job, scope, pauseV } = this.state;
+    return { type: 'Kick', task: 'history', actor: this.key, job, part, urls, scope: scope!, pauseV };
   }
 
   onRobots(done: RobotsDone): void {

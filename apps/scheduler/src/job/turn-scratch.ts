@@ -9,6 +9,8 @@ import type {
   WaitRule,
 } from '@troupe/contracts';
 
+import type { HistoryFound } from './history.js';
+
 /** The item goes back to the frontier. */
 export interface Again {
   /** Strikes. */
@@ -35,6 +37,8 @@ export class TurnScratch {
   appended = false;
   settled: Settled[] = [];
   chunks: SitemapChunk[] = [];
+  /** Pages of histories whose patterns a fetcher is to match. */
+  history: HistoryFound | null = null;
   /** Outlinks that a newer scope leaves out. */
   refiltered: { excluded: ExcludedLinks; parent: number }[] = [];
   /** Candidates that become pages when they are new. */

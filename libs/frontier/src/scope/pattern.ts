@@ -1,5 +1,5 @@
 /** Patterns of users run in RE2: linear time whatever they write, and what it costs to compile them is bounded. */
-import { TroupeError, type ScopeSpec } from '@troupe/contracts';
+import { TroupeError } from '@troupe/contracts';
 import { LRUCache } from 'lru-cache';
 import { RE2JS } from 're2js';
 import { costBeforeCompiling } from './pattern-cost.js';
@@ -116,19 +116,4 @@ function explain(pattern: string, error: unknown): string {
   if (LOOK_AROUND.test(pattern)) return 'look-around is not supported (RE2 syntax)';
   if (BACK_REFERENCE.test(pattern)) return 'back-references are not supported (RE2 syntax)';
   return error instanceof Error ? error.message : String(error);
-}
-
-/**
- * The patterns of a scope compiled and kept, for `compileScope` to find. Nothing is held for longer than one of them takes
- * (some 50 ms at the most): `giveWay` is awaited after each that was new.
- */
-export async function preparePatterns(
-  { includePaths, excludePaths }: Pick<ScopeSpec, 'includePaths' | 'excludePaths'>,
-  giveWay: () => Promise<void>,
-): Promise<void> {
-  for (const pattern of [...includePaths, ...excludePaths]) {
-    if (compiled.has(pattern)) continue;
-    compilePattern(pattern);
-    await giveWay();
-  }
 }
