@@ -1,4 +1,4 @@
-/** One thread for work whose cost a stranger decides: question by question, each within its time. */
+/** One thread for work whose cost a stranger decides: question by question, askers in turn, each within its time. */
 import { Worker } from 'node:worker_threads';
 
 export interface JudgeThreadOptions {
@@ -26,26 +26,31 @@ interface Asked<Q, A> {
 }
 
 export class JudgeThread<Q, A> {
-  private readonly waiting: Asked<Q, A>[] = [];
+  /** By asker, in the order of their turns; no list is empty. */
+  private readonly waiting = new Map<string, Asked<Q, A>[]>();
   private running: { asked: Asked<Q, A>; deadline: NodeJS.Timeout } | null = null;
   private worker: Worker | null = null;
   private isReady = false;
 
   constructor(private readonly options: JudgeThreadOptions) {}
 
-  /** Starts the thread when there is none. @throws JudgeOverrunError, or an error with the text of the worker's */
-  ask(question: Q): Promise<A> {
+  /**
+   * Starts the thread when there is none.
+   * @param asker one question of each is answered in turn
+   * @throws JudgeOverrunError, or an error with the text of the worker's
+   */
+  ask(question: Q, asker = ''): Promise<A> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ question, resolve, reject });
+      this.waiting.set(asker, [...(this.waiting.get(asker) ?? []), { question, resolve, reject }]);
       this.next();
     });
   }
 
   private next(): void {
-    if (this.running !== null || this.waiting.length === 0) return;
+    if (this.running !== null || this.waiting.size === 0) return;
     this.worker ??= this.start();
     if (!this.isReady) return;
-    const asked = this.waiting.shift()!;
+    const asked = this.take();
     const { deadlineMs } = this.options;
     const deadline = setTimeout(
       () => this.end(new JudgeOverrunError(`It took longer than ${deadlineMs} ms`)),
@@ -55,6 +60,14 @@ export class JudgeThread<Q, A> {
     this.worker.postMessage(asked.question);
     // It keeps no process alive but for those who wait.
     this.worker.ref();
+  }
+
+  /** The next question; its asker goes behind all others. */
+  private take(): Asked<Q, A> {
+    const [asker, [asked, ...others]] = this.waiting.entries().next().value!;
+    this.waiting.delete(asker);
+    if (others.length > 0) this.waiting.set(asker, others);
+    return asked!;
   }
 
   private start(): Worker {
@@ -103,6 +116,7 @@ export class JudgeThread<Q, A> {
   private die(error: unknown): void {
     if (this.running !== null) return this.end(new JudgeOverrunError('It takes too much memory'));
     this.end(error instanceof Error ? error : new Error(String(error)));
-    for (const { reject } of this.waiting.splice(0)) reject(error);
+    for (const { reject } of [...this.waiting.values()].flat()) reject(error);
+    this.waiting.clear();
   }
 }

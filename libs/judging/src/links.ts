@@ -41,7 +41,7 @@ export async function judgeLinks(
 
 async function inThread(question: LinksQuestion): Promise<(ScopeRule | null)[]> {
   try {
-    return await thread.ask(question);
+    return await thread.ask(question, new URL(question.scope.base).hostname);
   } catch (error) {
     if (error instanceof JudgeOverrunError) return question.urls.map(() => 'pattern-budget');
     throw error;
