@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { startDns, type DnsServer } from '../../apps/fetcher/src/engines/loopback.fixture.js';
 import { query } from '../chaos/evidence.js';
 import { ApiClient, type Answer } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
@@ -34,6 +35,7 @@ let cluster: TestCluster;
 let api: ApiClient;
 let server: Server;
 let model: ModelServer;
+let names: DnsServer;
 let port: number;
 /** `performance.now()` of each page request of the storm. */
 const hits: number[] = [];
@@ -50,7 +52,9 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   port = (server.address() as AddressInfo).port;
   model = await startModelServer({ brain: (request) => ({ ...readingBrain(request), delayMs: 1_000 }) });
-  const env = { ...modelEnv(model), ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', HOST_GAP_MS: '0', TEAM_CONCURRENCY: '30' };
+  names = await startDns(Object.fromEntries(Array.from({ length: HOSTS }, (_, i) => [nameOf(i), ['127.0.0.1']])));
+  const policy = { HOST_GAP_MS: '0', TEAM_CONCURRENCY: '30' };
+  const env = { ...modelEnv(model), ...policy, ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', DNS_SERVERS: names.address };
   cluster = await startCluster({ env });
   api = new ApiClient(cluster.url, cluster.apiKey);
 }, 180_000);
@@ -58,11 +62,14 @@ beforeAll(async () => {
 afterAll(async () => {
   await cluster?.stop();
   await model?.close();
+  names?.close();
   server?.closeAllConnections();
   server?.close();
 }, 60_000);
 
-const pageAt = (host: number, folder: string, n: number): string => `http://127.0.0.${host}:${port}/${folder}/${n}`;
+const HOSTS = 41;
+const nameOf = (host: number): string => `h${host}.site.test`;
+const pageAt = (host: number, folder: string, n: number): string => `http://${nameOf(host)}:${port}/${folder}/${n}`;
 
 /** The n-th job of the storm: crawls and batches in turn, and some with a model. */
 function orderOf(n: number): { path: string; kind: string; body: object } {

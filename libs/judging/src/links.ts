@@ -9,8 +9,8 @@ export interface LinksQuestion {
   depth: number;
 }
 
-/** Matching ends by itself (`MATCH_MS` of frontier); compiling is bounded where the patterns are taken in. */
-const DEADLINE_MS = 10_000;
+/** Matching ends by itself, after `MATCH_MS` of work; compiling is bounded where the patterns are taken in. A thread that gets no core is given up. */
+const DEADLINE_MS = 30_000;
 const MAX_HEAP_MB = 384;
 
 const thread = new JudgeThread<LinksQuestion, (ScopeRule | null)[]>({
