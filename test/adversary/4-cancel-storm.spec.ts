@@ -145,7 +145,7 @@ async function openEnds(jobs: readonly Job[], phases: string[], untilMs: number)
 async function untilStatus(path: string, status: string, withinMs: number): Promise<number> {
   const startedAt = performance.now();
   for (;;) {
-    const { body } = await api.call(path).catch(() => ({ body: {} as Record<string, unknown> }));
+    const { body } = await api.call(path).catch(() => ({ body: {} }));
     const elapsed = performance.now() - startedAt;
     if (body.status === status) return elapsed;
     if (elapsed > withinMs) throw new Error(`${path} is ${String(body.status)} after ${withinMs} ms`);

@@ -662,7 +662,10 @@ describe('frontier and lanes', () => {
     await turn(0, [{ op: 'frontier.mark', jobNo, depth: 1, item: 1, st: 1, attempt: 1, browser: false }], {
       candidates: [candidate(jobNo, 1, 'http://a/1')],
     });
-    expect(await store.loadJobMemory(jobNo, 10)).toMatchObject({ running: [], ready: [{ item: 1, st: 1, attempt: 1 }] });
+    expect(await store.loadJobMemory(jobNo, 10)).toMatchObject({
+      running: [],
+      ready: [{ item: 1, st: 1, attempt: 1 }],
+    });
   });
 });
 

@@ -108,6 +108,22 @@ describe('a crawl that tracks changes', () => {
     expect(run.last).toMatchObject({ status: 'completed', completed: 2, finished: true });
   });
 
+  it('compiles no pattern itself: not of histories, nor of links that the redirect of its start page has overtaken', () => {
+    const run = crawl(at('/old'), { scope: { includePaths: ['('], sitemap: 'include' } });
+    run.turn({ type: 'RobotsDone', host: 'h.test', status: 200, crawlDelayMs: null, sitemaps: [], error: null });
+    const chunk = { children: [], excluded: null, last: true, more: false, error: null };
+    const [start] = run.lanes.splice(0);
+    run.turn({ type: 'SitemapChunk', file: 1, chunk: 0, urls: linksTo('/named'), ...chunk });
+    const early = run.lanes.splice(0);
+    run.runLane(start!, (item) => pageOf(item, { finalUrl: 'http://h.test/moved/' }));
+    for (const lane of early) run.runLane(lane, (item) => pageOf(item, { outlinks: linksTo('/linked') }));
+    expect(run.state.scope!.version).toBe(1);
+    run.runAll((item) => pageOf(item, { scopeVersion: 1 }));
+    run.wait(0);
+    expect(run.outcomes.map(({ url }) => new URL(url).pathname)).toContain('/linked');
+    expect(takeKicks(run)).toHaveLength(1);
+  });
+
   it('reads a part again when no answer comes, and when another process has taken it over', () => {
     const run = crawl(at('/docs/a'), { scope: { includePaths: ['/docs'] } });
     run.runAll((item) => pageOf(item));

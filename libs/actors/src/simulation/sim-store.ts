@@ -191,12 +191,7 @@ export class SimStore implements ActorStore {
     return Promise.resolve(rows.filter((row) => wanted.has(row.to)));
   }
 
-  loadJobMemory(
-    jobNo: JobNo,
-    readyLimit: number,
-    history?: HistoryRange,
-    countUpTo?: number,
-  ): Promise<JobMemory> {
+  loadJobMemory(jobNo: JobNo, readyLimit: number, history?: HistoryRange, countUpTo?: number): Promise<JobMemory> {
     const tables = this.job(jobNo);
     const rows = [...tables.frontier.values()].map((row) => ({
       ...row,

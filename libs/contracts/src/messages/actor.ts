@@ -307,7 +307,17 @@ export interface Replay {
 
 export type DeliveryMessage = JobEvent | PostDone | Replay;
 export type JobMessage =
-  PageJobStart | Append | Pause | Cancel | LaneStarted | PagesDone | LaneEnd | SitemapChunk | HistoryJudged | RobotsDone | Grant;
+  | PageJobStart
+  | Append
+  | Pause
+  | Cancel
+  | LaneStarted
+  | PagesDone
+  | LaneEnd
+  | SitemapChunk
+  | HistoryJudged
+  | RobotsDone
+  | Grant;
 /** To `extract` and `agent` actors; `JobEvent` comes from the jobs that fetch pages for them. */
 export type ModelJobMessage = ModelJobStart | Cancel | JobEvent | ModelDone | ModelBusy;
 export type DomainMessage = Demand | HostFeedback | HostRelease | RobotsDone;

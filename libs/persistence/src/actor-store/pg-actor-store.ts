@@ -240,12 +240,7 @@ export class PgActorStore implements ActorStore {
     return mapErrors(this.cursors.join(keys));
   }
 
-  loadJobMemory(
-    jobNo: JobNo,
-    readyLimit: number,
-    history?: HistoryRange,
-    countUpTo?: number,
-  ): Promise<JobMemory> {
+  loadJobMemory(jobNo: JobNo, readyLimit: number, history?: HistoryRange, countUpTo?: number): Promise<JobMemory> {
     return mapErrors(this.readJobMemory(jobNo, readyLimit, history, countUpTo));
   }
 
@@ -262,11 +257,7 @@ export class PgActorStore implements ActorStore {
       items.map(({ depth }) => depth),
       items.map(({ item }) => item),
     ]);
-    const ready = await this.pool.query<FrontierRecord>(LOAD_READY, [
-      jobNo,
-      readyLimit,
-      items.map(({ item }) => item),
-    ]);
+    const ready = await this.pool.query<FrontierRecord>(LOAD_READY, [jobNo, readyLimit, items.map(({ item }) => item)]);
     const isCut = countUpTo !== undefined && ready.rows.length >= readyLimit;
     return {
       lanes,
