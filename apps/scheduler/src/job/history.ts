@@ -5,15 +5,14 @@
 import { completeSpec, type HistoryPart, type HistoryRange, type ScopeSpec, type TrackedPage } from '@troupe/contracts';
 import { compileScope, fetchUrl, siteOf } from '@troupe/frontier';
 import { withoutPatterns } from './admission.js';
-import type { JobMemory, JobState } from './job.state.js';
+import { HISTORY_KICK, type JobMemory, type JobState } from './job.state.js';
 import { isKickoffDone } from './kickoff.js';
+import type { HistoryFound } from './turn-scratch.js';
 
 const PAGES_AT_ONCE = 500;
 /** With patterns they are sent to a fetcher, which matches them. */
 const PAGES_TO_JUDGE = 200;
 const CHARS_TO_JUDGE = 40_000;
-/** Work that was asked for, among the kicks. */
-export const HISTORY_KICK = 'history';
 
 /**
  * The crawl is not over before it has looked into its histories. It looks into none when it cannot tell what is linked: its
@@ -42,12 +41,6 @@ export function nextHistory(state: JobState, memory: JobMemory | null): HistoryR
   if (tag === undefined) return null;
   const { team, scope, history } = state;
   return { team, tag, siteH: siteOf(scope!.base), after: history?.after ?? null, limit: pagesAtOnce(scope!) };
-}
-
-/** Pages of a part to which nothing is objected but, perhaps, by the patterns. */
-export interface HistoryFound {
-  part: HistoryPart;
-  urls: string[];
 }
 
 /** What this crawl would ask for without its query is another page. @param pages the range of `nextHistory` */

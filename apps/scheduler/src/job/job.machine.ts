@@ -41,8 +41,16 @@ import {
   takesNewRows,
   WINDOW_ROWS,
 } from './frontier-window.js';
-import { foundIn, hasPatterns, HISTORY_KICK, isHistoryToRead, nextHistory, noteHistory } from './history.js';
-import { emptyState, JobMemory, SEED_ITEM, UNKNOWN_HOST, type JobState, type LiveLane } from './job.state.js';
+import { foundIn, hasPatterns, isHistoryToRead, nextHistory, noteHistory } from './history.js';
+import {
+  emptyState,
+  HISTORY_KICK,
+  JobMemory,
+  SEED_ITEM,
+  UNKNOWN_HOST,
+  type JobState,
+  type LiveLane,
+} from './job.state.js';
 import { Kickoff } from './kickoff.js';
 import { Pools, poolOfTeam } from './pools.js';
 import { leaveOut } from './exclusion.js';

@@ -118,6 +118,8 @@ export interface JobState {
 }
 
 export const SEED_ITEM = 1;
+/** Work of histories that a fetcher was asked for, among the kicks. */
+export const HISTORY_KICK = 'history';
 
 export function emptyState(kind: PageJobKind): JobState {
   return {

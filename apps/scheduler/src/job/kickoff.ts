@@ -4,8 +4,8 @@ import type { CrawlSpec } from '@troupe/contracts';
 import type { Effect } from '@troupe/actors';
 import { hostKey } from '@troupe/frontier';
 import { spareRoom } from './admission.js';
-import { HISTORY_KICK, type HistoryFound } from './history.js';
-import type { JobMemory, JobState, OpenSitemap } from './job.state.js';
+import { HISTORY_KICK, type JobMemory, type JobState, type OpenSitemap } from './job.state.js';
+import type { HistoryFound } from './turn-scratch.js';
 
 const KICK_PATIENCE_MS = 60_000;
 const KICK_PATIENCE_MAX_MS = 900_000;

@@ -3,13 +3,12 @@ import type {
   Candidate,
   ExcludedLinks,
   FrontierRow,
+  HistoryPart,
   PageJobStart,
   PageResult,
   SitemapChunk,
   WaitRule,
 } from '@troupe/contracts';
-
-import type { HistoryFound } from './history.js';
 
 /** The item goes back to the frontier. */
 export interface Again {
@@ -28,6 +27,12 @@ export interface Settled {
   redirectItem: number | null;
   /** null: the item ends with this result. */
   again: Again | null;
+}
+
+/** Pages of a part to which nothing is objected but, perhaps, by the patterns. */
+export interface HistoryFound {
+  part: HistoryPart;
+  urls: string[];
 }
 
 export class TurnScratch {
