@@ -1,7 +1,7 @@
 /** The dependency rule (CONTRIBUTING.md): apps -> adapters -> domain -> contracts. */
 const DOMAIN = 'actors|content|documents|extraction|frontier|json-schema|politeness';
 const INNER = `${DOMAIN}|config|observability`;
-const ADAPTER = 'messaging|persistence|blob-store|chromium|conversion|egress|search';
+const ADAPTER = 'messaging|persistence|blob-store|chromium|conversion|egress|judging|search';
 const IO = 'node_modules/(@nestjs|nats|@nats-io|typeorm|pg|crawlee|@crawlee|playwright|undici|got-scraping)';
 const forbid = (name, from, to) => ({ name, severity: 'error', from, to });
 

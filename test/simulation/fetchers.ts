@@ -136,7 +136,12 @@ export class Fetchers {
     if (kick.pauseV !== undefined && news !== undefined && news.v > kick.pauseV) return;
     if (kick.task === 'probe') return this.probe(kick);
     if (kick.task === 'robots') return this.readRobots(kick);
+    if (kick.task === 'history') return this.judgeHistory(kick);
     this.readSitemap(kick);
+  }
+
+  private judgeHistory({ actor, part, urls }: Kick & { task: 'history' }): void {
+    this.stage.send(actor, { type: 'HistoryJudged', part, links: urls.map((url) => this.link(url)) });
   }
 
   private probe(kick: Kick & { task: 'probe' }): void {

@@ -58,6 +58,7 @@ import { FetchCounts, MeteredEngine } from './metrics/metered-engine.js';
 import { politenessCounts } from './metrics/politeness-counts.js';
 import { OtherBrowsers } from './other-browsers.js';
 import { PageFetcher, type Engines } from './pages/page-fetcher.js';
+import { LinkPatterns } from './pages/link-patterns.js';
 import { PageFinisher } from './pages/page-finisher.js';
 import { ProxiedEngine, ProxyPools, StealthHosts } from './proxies/index.js';
 import { RobotsJudge } from './robots/robots-judge.js';
@@ -366,13 +367,14 @@ function createConverter({ config, link, metrics, tracer }: FetcherContext): {
   converter: Converter;
   stopConverter: () => Promise<void>;
 } {
+  const withPatterns = (converter: Converter) => new LinkPatterns(new MeteredConverter(converter, metrics, tracer));
   if (config.converter === 'local') {
     const converter = new LocalConverter({
       threads: config.converterThreads,
       ocrCommand: config.ocrCommand ?? null,
     });
     converter.start();
-    return { converter: new MeteredConverter(converter, metrics, tracer), stopConverter: () => converter.stop() };
+    return { converter: withPatterns(converter), stopConverter: () => converter.stop() };
   }
   const rpc = new Rpc(link);
   const converter = new NatsConverter(
@@ -381,7 +383,7 @@ function createConverter({ config, link, metrics, tracer }: FetcherContext): {
       timeoutMs: CONVERT_TIMEOUT_MS,
     },
   );
-  return { converter: new MeteredConverter(converter, metrics, tracer), stopConverter: () => Promise.resolve() };
+  return { converter: withPatterns(converter), stopConverter: () => Promise.resolve() };
 }
 
 /** A fetcher that is to do nothing but show pages is of no use without a browser. */

@@ -14,6 +14,7 @@ import type {
   JobMemory,
   JobNo,
   HostVerdict,
+  MendedCounters,
   RowOp,
   Sender,
   WorkMessage,
@@ -45,7 +46,9 @@ export type Effect =
   | { t: 'work'; cls: WorkClass; prio: WorkPriority; id: string; msg: WorkMessage }
   /** `inMs` null removes the timer. */
   | { t: 'timer'; name: string; inMs: number | null }
-  | { t: 'row'; row: RowOp };
+  | { t: 'row'; row: RowOp }
+  /** Counters were set right when the actor was loaded: counted and logged, for it should not happen. */
+  | { t: 'mended'; counters: MendedCounters };
 
 /** Seeds of a batch to move from `job_seed` into the frontier; item = ord. */
 export interface SeedRange {
@@ -71,6 +74,8 @@ export interface MemoryNeed {
   jobNo: JobNo;
   ready: number;
   history?: HistoryRange;
+  /** As in `ActorStore.loadJobMemory`. */
+  countUpTo?: number;
 }
 
 export interface Activation<S, M> {

@@ -447,6 +447,8 @@ export class Partition {
     this.levels.publish(turn.aftermath.level);
     for (const note of turn.aftermath.notes) this.deps.bus.notify(note.subject, note.msg);
     for (const { host, verdict } of turn.aftermath.verdicts) this.deps.bus.tell(host, verdict);
+    for (const counters of turn.aftermath.mended)
+      this.deps.log.error(counters, 'the counters of a job were wrong and have been set right');
   }
 
   private turnDeps(): ConstructorParameters<typeof Turn>[1] {
@@ -592,7 +594,8 @@ export class Partition {
     const need = blaming(living.key, () => def.need(living));
     if (need === null && living.memory !== null) return;
     const { store } = this.deps;
-    const loaded = need === null ? null : await store.loadJobMemory(need.jobNo, need.ready, need.history);
+    const loaded =
+      need === null ? null : await store.loadJobMemory(need.jobNo, need.ready, need.history, need.countUpTo);
     living.memory = blaming(living.key, () =>
       def.remember(living.state, loaded, living.memory, this.deps.clock.now() + living.timeOffset),
     );

@@ -8,6 +8,7 @@ import type {
   JobMemory,
   JobNo,
   Mail,
+  MendedCounters,
   RowOp,
   Sender,
   TraceParent,
@@ -126,6 +127,8 @@ export interface TurnWrites {
   timers: TimerChange[];
   rows: RowOp[];
   deadLetters: DeadLetter[];
+  /** For whoever counts them: no table has them. @default none */
+  mended?: MendedCounters[];
 }
 
 export interface ActorStore {
@@ -143,8 +146,11 @@ export interface ActorStore {
   activate(part: number, epoch: number, keys: ActorKey[]): Promise<ActorRow[]>;
   /** Pair cursors of these receivers. */
   loadCursors(keys: ActorKey[]): Promise<{ to: ActorKey; from: Sender; n: number }[]>;
-  /** @param history read along with it */
-  loadJobMemory(jobNo: JobNo, readyLimit: number, history?: HistoryRange): Promise<JobMemory>;
+  /**
+   * @param history read along with it
+   * @param countUpTo when `ready` is full, all open rows are counted, so many at the most
+   */
+  loadJobMemory(jobNo: JobNo, readyLimit: number, history?: HistoryRange, countUpTo?: number): Promise<JobMemory>;
   /**
    * One transaction: fence (first statement, keys sorted), admit candidates and seeds, `decide`, write everything.
    * Throws `FencedError` or `TurnConflictError`; nothing is written then.

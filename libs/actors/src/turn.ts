@@ -10,6 +10,7 @@ import {
   type ActorMessage,
   type Envelope,
   type HostVerdict,
+  type MendedCounters,
   type TraceSpan,
   type TraceParent,
 } from '@troupe/contracts';
@@ -57,6 +58,7 @@ export interface Aftermath {
   level: Envelope[];
   notes: { subject: string; msg: unknown }[];
   verdicts: { host: string; verdict: HostVerdict }[];
+  mended: MendedCounters[];
 }
 
 export interface TurnDeps {
@@ -81,7 +83,7 @@ export interface StoredState {
 
 export class Turn {
   private readonly plans: Plan[];
-  aftermath: Aftermath = { outbox: [], level: [], notes: [], verdicts: [] };
+  aftermath: Aftermath = { outbox: [], level: [], notes: [], verdicts: [], mended: [] };
 
   constructor(
     private readonly batches: ActorBatch[],
@@ -172,6 +174,10 @@ export class Turn {
         return;
       case 'timer':
         timers.set(effect.name, effect.inMs);
+        return;
+      case 'mended':
+        (writes.mended ??= []).push(effect.counters);
+        this.aftermath.mended.push(effect.counters);
         return;
       case 'notify':
         this.aftermath.notes.push({ subject: effect.subject, msg: effect.msg });

@@ -37,5 +37,6 @@ export const SCOPE_RULES = [
   'scheme',
   'too-long',
   'trap',
+  'pattern-budget',
 ] as const;
 export type ScopeRule = (typeof SCOPE_RULES)[number];

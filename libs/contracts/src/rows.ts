@@ -154,6 +154,13 @@ export type RowOp =
   /** The event is tried once more: its last attempt is not final after all. */
   | { op: 'delivery.reopen'; jobNo: JobNo; eventNo: number; attempt: number };
 
+/** Counters of a job that did not say what its tables hold, and what they were set to. */
+export interface MendedCounters {
+  job: Uuid;
+  inflight: { was: number; is: number };
+  ready: { was: number; is: number };
+}
+
 /** Pages of one site that a team's scrapes have tracked under one tag, in the order of their histories. */
 export interface HistoryRange {
   team: Uuid;
@@ -178,8 +185,10 @@ export interface JobMemory {
   lanes: LaneRow[];
   /** Rows of running lanes. */
   running: FrontierRow[];
-  /** First undispatched rows by (depth, item), at most the asked number. */
+  /** First rows that are in no living lane, by (depth, item), at most the asked number. */
   ready: FrontierRow[];
+  /** All open rows, as far as they were to be counted; absent when `ready` holds whatever is not running. */
+  open?: number;
   /** The asked range of histories; fewer than its limit: there are no more. */
   history?: TrackedPage[];
 }

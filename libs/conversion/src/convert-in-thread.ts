@@ -34,7 +34,7 @@ const RULES: LinkRules = {
   fetchUrl,
   fingerprint,
   fingerprintUrl,
-  compileScope: compileScopeOnce,
+  compileScope: (scope) => compileScopeOnce(scope).ofPage(() => performance.now()),
 };
 
 function needsSchemas({ spec }: ConvertRequest): boolean {

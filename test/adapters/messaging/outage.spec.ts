@@ -39,7 +39,7 @@ describe('a server that is killed and comes back', () => {
       const mailbox = await bus.openMailbox(PART, 1);
       const done = new Set<string>();
       const feed = await new WorkQueue(link).consume('kick', 'hi', { maxInFlight: 4 }, async (msg) => {
-        if (msg.type === 'Kick') done.add(msg.url);
+        if (msg.type === 'Kick' && msg.task === 'robots') done.add(msg.url);
       });
       const cancels = new CancelBoard(link);
       await cancels.start();

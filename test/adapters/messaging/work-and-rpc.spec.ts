@@ -29,14 +29,14 @@ describe('work and requests on a real server', () => {
     const gate = new Promise<void>((resolve) => (release = resolve));
     const busy: string[] = [];
     const slow = await new WorkQueue(link).consume('http', 'lo', { maxInFlight: 2 }, async (msg) => {
-      if (msg.type === 'Kick') busy.push(msg.url);
+      if (msg.type === 'Kick' && msg.task === 'robots') busy.push(msg.url);
       await gate;
     });
     for (let n = 0; n < 6; n++) await bus.publishWork('http', 'lo', `busy-${n}`, kick(`u${n}`));
     await eventually(() => busy.length === 2);
     const free: string[] = [];
     const fast = await new WorkQueue(other).consume('http', 'lo', { maxInFlight: 8 }, async (msg) => {
-      if (msg.type === 'Kick') free.push(msg.url);
+      if (msg.type === 'Kick' && msg.task === 'robots') free.push(msg.url);
     });
     await eventually(() => free.length === 4);
     expect([...busy, ...free].sort()).toEqual(['u0', 'u1', 'u2', 'u3', 'u4', 'u5']);

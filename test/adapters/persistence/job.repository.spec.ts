@@ -19,6 +19,7 @@ import {
   Retention,
   type NewChild,
   type NewJob,
+  JobCommandRepository,
 } from '@troupe/persistence';
 import { randomUUID } from 'node:crypto';
 import { testDatabase, type TestDatabase } from './database.js';
@@ -358,6 +359,35 @@ describe('a job that fetches pages for another one', () => {
     expect((await jobs.runningChildren(TEAM, parent)).sort()).toEqual(
       [childJobOf(parent, 0), childJobOf(parent, 1)].sort(),
     );
+  });
+
+  it('is refused once its parent has ended or is to end, and told when its parent is to', async () => {
+    const commands = new JobCommandRepository(db.pool, { resultTtlHours: 24 });
+    const { job: parent, jobNo } = await jobs.create(extract());
+    const { child } = await jobs.createChild(childOf(parent, 0));
+    const recorded = await commands.cancel(parent, 'extract');
+    expect(recorded.map(({ envelope: { to, type } }) => [to, type])).toEqual([
+      [`extract/${parent}`, 'Cancel'],
+      [`batch/${child.job}`, 'Cancel'],
+    ]);
+    const late = (nth: number) => expect(jobs.createChild(childOf(parent, nth))).rejects.toThrow('The job has ended');
+    await late(1);
+    await writeRows([...recorded.map(({ id }) => ({ op: 'command.delete' as const, id })), end(jobNo, 'cancelled')]);
+    await late(0);
+    await late(2);
+    expect(await commands.cancel(child.job, 'batch')).toHaveLength(1);
+  });
+
+  it('is either refused or told of the end, whichever comes first', async () => {
+    const commands = new JobCommandRepository(db.pool, { resultTtlHours: 24 });
+    for (let round = 0; round < 20; round++) {
+      const { job: parent } = await jobs.create(extract());
+      const [made, told] = await Promise.all([
+        jobs.createChild(childOf(parent, 0)).catch(() => null),
+        commands.cancel(parent, 'extract'),
+      ]);
+      expect(told).toHaveLength(made === null ? 1 : 2);
+    }
   });
 
   it('is no job of a client: neither found, nor listed, nor remembered, nor its pages', async () => {

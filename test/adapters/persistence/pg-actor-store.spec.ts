@@ -657,12 +657,15 @@ describe('frontier and lanes', () => {
     expect(await store.loadJobMemory(jobNo, 1)).toMatchObject({ lanes: [{ items: [] }], running: [] });
   });
 
-  it('marks in the turn that admits', async () => {
+  it('marks in the turn that admits; what is in no lane is ready all the same', async () => {
     await activated();
     await turn(0, [{ op: 'frontier.mark', jobNo, depth: 1, item: 1, st: 1, attempt: 1, browser: false }], {
       candidates: [candidate(jobNo, 1, 'http://a/1')],
     });
-    expect((await store.loadJobMemory(jobNo, 10)).ready).toEqual([]);
+    expect(await store.loadJobMemory(jobNo, 10)).toMatchObject({
+      running: [],
+      ready: [{ item: 1, st: 1, attempt: 1 }],
+    });
   });
 });
 

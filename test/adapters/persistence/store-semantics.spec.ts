@@ -75,7 +75,8 @@ class Pair {
   async compare(): Promise<void> {
     const { part, jobNo, keys } = this;
     const [after, since] = [this.random.int(0, this.nextId), this.random.int(0, 3)];
-    await this.both('memory', (store) => store.loadJobMemory(jobNo, READY), sorted);
+    const counted = this.random.pick([undefined, 3, 1000]);
+    await this.both('memory', (store) => store.loadJobMemory(jobNo, READY, undefined, counted), sorted);
     await this.both(
       'timers',
       (store) => store.loadTimers(part, 60_000),
@@ -239,6 +240,14 @@ const OPERATIONS: Record<string, Step> = {
     for (const item of left) pair.items.get(item)!.lane = null;
     pair.lanes.delete(lane);
   },
+  // No turn does so. Items of no lane would be lost if they were not ready.
+  'lose a lane': async (pair, random) => {
+    const lane = random.pick([...pair.lanes.keys(), 0]);
+    if (lane === 0 || !random.chance(0.3)) return;
+    await pair.turn(null, [{ op: 'lane.delete', jobNo: pair.jobNo, lane }]);
+    for (const known of pair.items.values()) if (known.lane === lane) known.lane = null;
+    pair.lanes.delete(lane);
+  },
   'send mail': (pair, random) => pair.turn(null, [], { outbox: [mailOf(pair, random), workOf(pair)] }),
   'read mail': (pair, random) =>
     pair.turn(null, [], { cursors: [{ to: pair.keys[1]!, from: pair.keys[0]!, n: random.int(1, 4) }] }),
@@ -383,6 +392,7 @@ function sorted(memory: Awaited<ReturnType<ActorStore['loadJobMemory']>>) {
     lanes: memory.lanes.toSorted((a, b) => a.lane - b.lane),
     running: memory.running.toSorted(byItem),
     ready: memory.ready.map((row) => ({ ...row })),
+    open: memory.open,
   };
 }
 

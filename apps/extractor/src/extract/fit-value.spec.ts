@@ -12,16 +12,20 @@ const SCHEMA = {
 };
 
 describe('fitValue', () => {
-  it('drops what no page told, and keeps a list that must be there empty', () => {
-    expect(fitValue(SCHEMA, { shop: null })).toEqual({ value: { products: [], owner: null }, notes: [], problems: [] });
-    expect(fitValue(SCHEMA, { owner: 'Ann', products: [{ price: null }, { price: 3 }] })).toMatchObject({
+  it('drops what no page told, and keeps a list that must be there empty', async () => {
+    expect(await fitValue(SCHEMA, { shop: null })).toEqual({
+      value: { products: [], owner: null },
+      notes: [],
+      problems: [],
+    });
+    expect(await fitValue(SCHEMA, { owner: 'Ann', products: [{ price: null }, { price: 3 }] })).toMatchObject({
       value: { owner: 'Ann', products: [{}, { price: 3 }] },
       problems: [],
     });
   });
 
-  it('names what the schema requires and cannot be had', () => {
+  it('names what the schema requires and cannot be had', async () => {
     const strict = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] };
-    expect(fitValue(strict, {}).problems).toEqual([expect.stringContaining('name')]);
+    expect((await fitValue(strict, {})).problems).toEqual([expect.stringContaining('name')]);
   });
 });

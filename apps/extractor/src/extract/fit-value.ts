@@ -1,12 +1,13 @@
 import type { JsonSchema } from '@troupe/contracts';
 import { isObject } from '@troupe/extraction';
-import { compileSchema, normalise } from '@troupe/json-schema';
+import { normalise } from '@troupe/json-schema';
+import { problemsOf } from '@troupe/judging';
 import type { Fitted } from './merge.handler.js';
 
 /** Brings the facts of all pages into the form that the schema asks for. A list of which no page has an item is empty. */
-export function fitValue(schema: JsonSchema, given: unknown): Fitted {
+export async function fitValue(schema: JsonSchema, given: unknown): Promise<Fitted> {
   const { value, notes } = normalise(schema, withMissingLists(schema, given));
-  return { value, notes, problems: compileSchema(schema).problemsOf(value) };
+  return { value, notes, problems: await problemsOf(schema, { value }) };
 }
 
 /** Required lists that are not there are put as null, which the form of a list turns into an empty one. */

@@ -45,7 +45,7 @@ function around(pages: PageFacts[], { contextTokens = 1_000, problems = [] as st
       keepResult: (_, result) => Promise.resolve(void kept.push(result)),
     },
     models: { of: () => Promise.resolve(model) },
-    fit: (_, value) => ({ value, notes: [], problems }),
+    fit: async (_, value) => ({ value, notes: [], problems }),
   });
   const run = (spec: Partial<ExtractSpec>) => {
     const work = {

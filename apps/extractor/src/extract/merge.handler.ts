@@ -29,7 +29,7 @@ export interface Fitted {
 export interface MergeParts {
   steps: Pick<ModelSteps, 'list' | 'keepResult'>;
   models: Models;
-  fit(schema: JsonSchema, value: unknown): Fitted;
+  fit(schema: JsonSchema, value: unknown): Promise<Fitted>;
 }
 
 const PAGE_STEPS = 'page/';
@@ -52,7 +52,8 @@ export class MergeHandler implements TaskHandler<MergeWork> {
     const { spec } = task.work;
     const pages = await this.pages(task);
     const joined = await this.join(task, pages, signal);
-    const { value, warnings } = spec.schema === null ? formless(joined.value) : this.fitted(spec.schema, joined.value);
+    const { value, warnings } =
+      spec.schema === null ? formless(joined.value) : await this.fitted(spec.schema, joined.value);
     if (isEmpty(value)) warnings.push('No page tells anything of what was asked.');
     const sources = spec.showSources ? joined.sources : {};
     await this.parts.steps.keepResult(task.jobNo, { data: value, sources });
@@ -104,8 +105,8 @@ export class MergeHandler implements TaskHandler<MergeWork> {
   }
 
   /** What a page lacked and none had is left out, and said so: nothing is made up to please the schema. */
-  private fitted(schema: JsonSchema, value: unknown): { value: unknown; warnings: string[] } {
-    const { value: fitting, problems } = this.parts.fit(schema, value ?? (isObjectSchema(schema) ? {} : value));
+  private async fitted(schema: JsonSchema, value: unknown): Promise<{ value: unknown; warnings: string[] }> {
+    const { value: fitting, problems } = await this.parts.fit(schema, value ?? (isObjectSchema(schema) ? {} : value));
     const shown = problems.slice(0, MAX_PROBLEMS).join('; ');
     return {
       value: fitting,

@@ -1,6 +1,7 @@
 /** What an answer must look like, how each rung is asked for it, and how what was said is read back. */
 import type { JsonSchema } from '@troupe/contracts';
-import { compileSchema, normalise, providerSchema, type ProviderSchema } from '@troupe/json-schema';
+import { normalise, providerSchema, type ProviderSchema } from '@troupe/json-schema';
+import { problemsOf } from '@troupe/judging';
 import type { ModelAnswer, ModelQuestion, Tool } from './model.js';
 import { ANSWER_TOOL, type ChatReply, type Rung } from './providers/provider.js';
 import { readJson } from './read-json.js';
@@ -17,10 +18,14 @@ export class AnswerForm {
   private readonly tools: readonly Tool[];
 
   /** @throws SchemaError */
-  constructor({ schema, tools = [] }: Pick<ModelQuestion, 'schema' | 'tools'>) {
+  static async of(question: Pick<ModelQuestion, 'schema' | 'tools'>): Promise<AnswerForm> {
+    if (question.schema !== null) await problemsOf(question.schema);
+    return new AnswerForm(question);
+  }
+
+  private constructor({ schema, tools = [] }: Pick<ModelQuestion, 'schema' | 'tools'>) {
     this.tools = tools;
     const wanted = schema ?? (tools.length > 0 ? TEXT_SCHEMA : null);
-    if (wanted !== null) compileSchema(wanted);
     this.schema = wanted;
     this.shape = wanted === null ? null : providerSchema(wanted);
     this.isText = schema === null;
@@ -50,7 +55,7 @@ export class AnswerForm {
     return { schema: this.envelope(schema), strict: false };
   }
 
-  read(reply: ChatReply, rung: Rung | null): Reading {
+  async read(reply: ChatReply, rung: Rung | null): Promise<Reading> {
     if (this.schema === null) return readText(reply.text);
     if (reply.toolCalls.length > 0 && this.tools.length > 0) return this.readCalls(reply.toolCalls);
     const said = readJson(reply.text);
@@ -62,24 +67,24 @@ export class AnswerForm {
     return this.readValue(said);
   }
 
-  private readValue(said: unknown): Reading {
-    const { value, notes, problems } = fitted(this.schema!, this.shape!.unwrap(said));
+  private async readValue(said: unknown): Promise<Reading> {
+    const { value, notes, problems } = await fitted(this.schema!, this.shape!.unwrap(said));
     if (problems.length > 0) return { ok: false, problems, isJson: true };
     return whole(this.isText ? (value as { text: string }).text : value, notes);
   }
 
-  private readCalls(calls: ChatReply['toolCalls']): Reading {
-    const made = calls.slice(0, MAX_TOOL_CALLS).map((call) => this.readCall(call));
+  private async readCalls(calls: ChatReply['toolCalls']): Promise<Reading> {
+    const made = await Promise.all(calls.slice(0, MAX_TOOL_CALLS).map((call) => this.readCall(call)));
     const problems = made.flatMap((each) => each.problems);
     if (problems.length > 0) return { ok: false, problems, isJson: true };
     const toolCalls = made.map(({ name, value }) => ({ name, arguments: value as Record<string, unknown> }));
     return { ok: true, answer: { value: null, toolCalls, notes: [] } };
   }
 
-  private readCall({ name, arguments: args }: ChatReply['toolCalls'][number]) {
+  private async readCall({ name, arguments: args }: ChatReply['toolCalls'][number]) {
     const tool = this.tools.find((each) => each.name === name);
     if (tool === undefined) return { name, value: null, problems: [`there is no tool ${JSON.stringify(name)}`] };
-    const { value, problems } = fitted(tool.parameters, args);
+    const { value, problems } = await fitted(tool.parameters, args);
     return { name, value, problems: problems.map((problem) => `${name}: ${problem}`) };
   }
 
@@ -97,7 +102,7 @@ export class AnswerForm {
     };
   }
 
-  private readEnvelope(said: unknown): Reading {
+  private async readEnvelope(said: unknown): Promise<Reading> {
     const { tool, arguments: args } = said as { tool?: unknown; arguments?: unknown };
     if (tool === ANSWER_TOOL) return this.readValue(args);
     if (typeof tool !== 'string')
@@ -106,12 +111,15 @@ export class AnswerForm {
   }
 }
 
-function fitted(schema: JsonSchema, said: unknown): { value: unknown; notes: string[]; problems: string[] } {
-  const compiled = compileSchema(schema);
+async function fitted(
+  schema: JsonSchema,
+  said: unknown,
+): Promise<{ value: unknown; notes: string[]; problems: string[] }> {
   // What satisfies the schema as it is, is what was said.
-  if (compiled.problemsOf(said).length === 0 && !hasLooseEnds(said)) return { value: said, notes: [], problems: [] };
+  const isRight = (await problemsOf(schema, { value: said })).length === 0;
+  if (isRight && !hasLooseEnds(said)) return { value: said, notes: [], problems: [] };
   const { value, notes } = normalise(schema, said);
-  return { value, notes, problems: compiled.problemsOf(value) };
+  return { value, notes, problems: await problemsOf(schema, { value }) };
 }
 
 /** Something that normalising may still tidy up: unneeded spaces around texts. */

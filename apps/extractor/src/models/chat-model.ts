@@ -95,7 +95,7 @@ export class ChatModel implements LanguageModel {
     const timeout = timeoutSignal(Math.max(1, Math.floor(limits.deadlineMs)));
     const asking: Asking = {
       question,
-      form: formOf(question),
+      form: await formOf(question),
       limits: {
         team: question.team,
         deadlineAtMs: performance.now() + limits.deadlineMs,
@@ -127,7 +127,7 @@ export class ChatModel implements LanguageModel {
         continue;
       }
       if (isCut && !form.isFree) throw new ModelError('SCRAPE_JSON_FAILED', this.cutText(asking));
-      const reading = form.read(reply, rung);
+      const reading = await form.read(reply, rung);
       if (reading.ok) {
         const notes = isCut ? ['the answer was cut off at its longest'] : [];
         return { ...reading.answer, tokens, notes: [...reading.answer.notes, ...notes] };
@@ -270,9 +270,9 @@ export class ChatModel implements LanguageModel {
   }
 }
 
-function formOf(question: ModelQuestion): AnswerForm {
+async function formOf(question: ModelQuestion): Promise<AnswerForm> {
   try {
-    return new AnswerForm(question);
+    return await AnswerForm.of(question);
   } catch (error) {
     if (error instanceof SchemaError) throw new ModelError('BAD_REQUEST', error.message);
     throw error;

@@ -2,7 +2,7 @@
 import type { TroupeConfig } from '@troupe/config';
 import type { ModelAccess, Tracer, Uuid } from '@troupe/contracts';
 import { parseAllowList, Resolver } from '@troupe/egress';
-import { schemaProblem } from '@troupe/json-schema';
+import { problemsOf } from '@troupe/judging';
 import { LRUCache } from 'lru-cache';
 import { ChatModel, type CallReport, type TokenBudget } from './chat-model.js';
 import { HabitBook } from './habits.js';
@@ -57,7 +57,7 @@ export class TeamModels implements Models {
   /** Loads what the installation's model needs, so that the first page does not wait for it. */
   async warm(): Promise<void> {
     for (const draft of ['draft-07', 'draft/2020-12'])
-      schemaProblem({ $schema: `https://json-schema.org/${draft}/schema` });
+      await problemsOf({ $schema: `https://json-schema.org/${draft}/schema` });
     await this.installation?.load();
   }
 

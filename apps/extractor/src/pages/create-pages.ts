@@ -1,5 +1,6 @@
 import type { TroupeConfig } from '@troupe/config';
-import { compileSchema, normalise } from '@troupe/json-schema';
+import { normalise } from '@troupe/json-schema';
+import { problemsOf } from '@troupe/judging';
 import type { Models } from '../models/model.js';
 import { CrawlPlanner } from './crawl-planner.js';
 import type { SchemaCheck } from './json-answer.js';
@@ -20,8 +21,8 @@ export function createCrawlPlanner(models: Models, { llmRequestTokens }: PageSet
 }
 
 /** Values are brought into form first. */
-export const checkBySchema: SchemaCheck = (schema, given) => {
+export const checkBySchema: SchemaCheck = async (schema, given) => {
   const { value, notes } = normalise(schema, given);
-  const problems = compileSchema(schema).problemsOf(value);
+  const problems = await problemsOf(schema, { value });
   return problems.length === 0 ? { ok: true, value, notes } : { ok: false, problem: problems.join('; ') };
 };

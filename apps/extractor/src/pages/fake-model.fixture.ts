@@ -36,7 +36,7 @@ export class FakeModel implements LanguageModel, Models {
 }
 
 /** Every field that the schema requires is there. */
-export const requiredOnly: SchemaCheck = (schema, value): CheckedValue => {
+export const requiredOnly: SchemaCheck = async (schema, value): Promise<CheckedValue> => {
   const missing = ((schema.required ?? []) as string[]).filter(
     (name) => (value as Record<string, unknown>)[name] == null,
   );

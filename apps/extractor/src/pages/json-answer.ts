@@ -15,7 +15,7 @@ export interface JsonWish {
 }
 
 /** Judges a value by a schema; small things (numbers as texts, a single value for a list) are put right. */
-export type SchemaCheck = (schema: JsonSchema, value: unknown) => CheckedValue;
+export type SchemaCheck = (schema: JsonSchema, value: unknown) => Promise<CheckedValue>;
 export type CheckedValue = { ok: true; value: unknown; notes: string[] } | { ok: false; problem: string };
 
 export interface PageAnswer {
@@ -61,7 +61,7 @@ async function inForm(
   merged: unknown,
   { schema, request, calls, check }: { schema: JsonSchema; request: string; calls: PageCalls; check: SchemaCheck },
 ): Promise<unknown> {
-  const checked = check(schema, merged);
+  const checked = await check(schema, merged);
   if (checked.ok) {
     calls.note(checked.notes);
     return checked.value;

@@ -49,7 +49,7 @@ class World {
   written: unknown[] = [GOOD];
   private readonly book = new RecipeBook({
     recipes: this.table,
-    check: (_, value) => {
+    check: async (_, value) => {
       const { name, price } = value as Record<string, unknown>;
       const ok = typeof name === 'string' && typeof price === 'number';
       return ok ? { ok: true, value, notes: [] } : { ok: false, problem: 'a field is missing' };

@@ -54,7 +54,7 @@ export class RecipeBook {
     const known = (await this.#quietly('could not be looked up', () => this.options.recipes.find(key))) ?? null;
     const recipe = known?.recipe ?? null;
     if (recipe !== null && recipe.samples >= SAMPLES) {
-      const value = this.#valueOf(recipe, page, wish);
+      const value = await this.#valueOf(recipe, page, wish);
       await this.#quietly('could not be counted', () => this.#settle(key, value !== null, known!.misses));
       return value === null ? reading.read() : { value: value.value, warnings: [] };
     }
@@ -74,28 +74,28 @@ export class RecipeBook {
   }
 
   /** What the recipe reads, when it satisfies the schema and lacks nothing that all samples had. */
-  #valueOf(recipe: SelectorRecipe, page: LearnablePage, wish: LearnedWish): { value: unknown } | null {
-    const checked = this.#read(recipe, page, wish);
+  async #valueOf(recipe: SelectorRecipe, page: LearnablePage, wish: LearnedWish): Promise<{ value: unknown } | null> {
+    const checked = await this.#read(recipe, page, wish);
     if (checked === null) return null;
     const filled = new Set(filledPaths(checked.value));
     return recipe.filled.every((path) => filled.has(path)) ? checked : null;
   }
 
-  #read(
+  async #read(
     { selectors }: Pick<SelectorRecipe, 'selectors'>,
     page: LearnablePage,
     wish: LearnedWish,
-  ): { value: unknown } | null {
+  ): Promise<{ value: unknown } | null> {
     const { value, warnings } = pickFacts(page.html, page.url, selectors);
     if (warnings.length > 0) return null;
-    const checked = this.options.check(wish.schema, value);
+    const checked = await this.options.check(wish.schema, value);
     return checked.ok ? { value: checked.value } : null;
   }
 
   /** One more page on which both ways were taken. */
   async #sample(key: RecipeKey, recipe: SelectorRecipe, { page, wish, answer }: Sample): Promise<void> {
     const { recipes } = this.options;
-    const found = this.#read(recipe, page, wish);
+    const found = await this.#read(recipe, page, wish);
     if (found === null || differences(found.value, answer.value).length > 0) return recipes.miss(key, 1);
     const filled = new Set(filledPaths(found.value));
     await recipes.keep(key, {
@@ -109,8 +109,8 @@ export class RecipeBook {
     const { recipes } = this.options;
     if (answer.warnings.length > 0 || filledPaths(answer.value).length === 0) return;
     if (!(await recipes.claim(key, RETRY_AFTER_MS))) return;
-    const selectors = await writeRecipe({ ...page, ...wish, value: answer.value }, ask, (written) => {
-      const found = this.#read({ selectors: written }, page, wish);
+    const selectors = await writeRecipe({ ...page, ...wish, value: answer.value }, ask, async (written) => {
+      const found = await this.#read({ selectors: written }, page, wish);
       return found === null ? ['the value does not satisfy the schema'] : differences(found.value, answer.value);
     });
     if (selectors !== null) await recipes.keep(key, { selectors, samples: 1, filled: filledPaths(answer.value) });

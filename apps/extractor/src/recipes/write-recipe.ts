@@ -15,7 +15,7 @@ export interface ReadPage {
 }
 
 /** What is wrong with selectors on the page; empty: they hold. */
-export type Verify = (selectors: SelectorSchema) => string[];
+export type Verify = (selectors: SelectorSchema) => Promise<string[]>;
 
 /** Purpose of the calls. */
 export const WRITE_SELECTORS = 'selectors';
@@ -34,7 +34,7 @@ export async function writeRecipe(page: ReadPage, ask: AskModel, verify: Verify)
   let problems: string[] = [];
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const selectors = selectorsOf(shape, namedIn(await ask(questionOf(page, shape, problems))));
-    problems = typeof selectors === 'string' ? [selectors] : verify(selectors);
+    problems = typeof selectors === 'string' ? [selectors] : await verify(selectors);
     if (typeof selectors !== 'string' && problems.length === 0) return selectors;
   }
   return null;

@@ -121,8 +121,11 @@ export async function startUdpCounter(): Promise<UdpCounter> {
   return counter;
 }
 
-/** Addresses of a name, or a function of how often it was asked (A questions); [] = the name does not exist. */
-export type Zone = Record<string, string[] | ((asked: number) => string[])>;
+/** [] = the name does not exist. */
+type DnsAnswer = string[] | 'SERVFAIL';
+
+/** What is said of a name, or a function of how often it was asked (A questions). */
+export type Zone = Record<string, DnsAnswer | ((asked: number) => DnsAnswer)>;
 
 export interface DnsServer {
   /** As `DNS_SERVERS` wants it. */
@@ -142,9 +145,8 @@ export async function startDns(zone: Zone, port = 0): Promise<DnsServer> {
     const { name, type, end } = readQuestion(query);
     if (type === 1) asked.set(name, (asked.get(name) ?? 0) + 1);
     const entry = zone[name];
-    const addresses = typeof entry === 'function' ? entry(asked.get(name) ?? 1) : (entry ?? []);
-    const answers = type === 1 ? addresses : [];
-    socket.send(dnsReply(query, end, answers, addresses.length > 0), peer.port, peer.address);
+    const answer = typeof entry === 'function' ? entry(asked.get(name) ?? 1) : (entry ?? []);
+    socket.send(dnsReply(query, { end, type }, answer), peer.port, peer.address);
   });
   await new Promise<void>((resolve, reject) => {
     socket.once('error', reject);
@@ -164,9 +166,14 @@ function readQuestion(query: Buffer): { name: string; type: number; end: number 
   return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
 }
 
-function dnsReply(query: Buffer, questionEnd: number, addresses: string[], isKnown: boolean): Buffer {
-  const head = Buffer.from(query.subarray(0, questionEnd));
-  head.writeUInt16BE(isKnown ? 0x8180 : 0x8183, 2);
+const NO_ERROR = 0x8180;
+const SERVFAIL = 0x8182;
+const NO_SUCH_NAME = 0x8183;
+
+function dnsReply(query: Buffer, { end, type }: { end: number; type: number }, answer: DnsAnswer): Buffer {
+  const addresses = answer === 'SERVFAIL' || type !== 1 ? [] : answer;
+  const head = Buffer.from(query.subarray(0, end));
+  head.writeUInt16BE(answer === 'SERVFAIL' ? SERVFAIL : answer.length > 0 ? NO_ERROR : NO_SUCH_NAME, 2);
   head.writeUInt16BE(addresses.length, 6);
   head.writeUInt32BE(0, 8);
   const records = addresses.map((address) =>

@@ -1,14 +1,16 @@
-/** Small work of crawls and hosts: robots.txt, probes, and sitemap files chunk by chunk (design/frontier.md §5). */
+/** Small work of crawls and hosts: robots.txt, probes, histories, and sitemap files chunk by chunk (design/frontier.md §5). */
 import { randomUUID } from 'node:crypto';
 import {
   parseActorKey,
   type ActorMessage,
+  type HistoryJudged,
   type Kick,
   type RobotsDone,
   type SitemapChunk,
   type TraceParent,
 } from '@troupe/contracts';
-import { hostKey } from '@troupe/frontier';
+import { fingerprintUrl, hostKey } from '@troupe/frontier';
+import { judgeLinks } from '@troupe/judging';
 import { publishPatiently } from '@troupe/messaging';
 import type { Cancels, Mailboxes, Pauses } from '../ports.js';
 import type { RobotsRules } from '../robots/robots-rules.js';
@@ -34,6 +36,7 @@ export class KickRunner {
     if (kick.task === 'probe') return this.parts.probe.run(kick);
     if (kick.task === 'robots') return this.#send({ kick, trace }, await this.#robots(kick), 0);
     if (this.parts.cancels.isCancelled(kick.job)) return;
+    if (kick.task === 'history') return this.#send({ kick, trace }, await judgedHistory(kick), 0);
     const run = randomUUID();
     for await (const chunk of this.parts.sitemaps.read(kick, trace)) {
       if (this.parts.cancels.isCancelled(kick.job)) return;
@@ -62,7 +65,7 @@ export class KickRunner {
 
   async #send(
     { kick, trace }: { kick: Kick; trace: TraceParent | undefined },
-    body: RobotsDone | SitemapChunk,
+    body: RobotsDone | SitemapChunk | HistoryJudged,
     part: number,
     run: string = randomUUID(),
   ): Promise<void> {
@@ -79,4 +82,10 @@ export class KickRunner {
     };
     await publishPatiently(this.parts.mailboxes, envelope);
   }
+}
+
+async function judgedHistory({ part, urls, scope }: Extract<Kick, { task: 'history' }>): Promise<HistoryJudged> {
+  const rules = await judgeLinks(scope, urls, 0);
+  const links = urls.filter((_, i) => rules[i] === null).map((url) => ({ url, h: fingerprintUrl(url, scope) }));
+  return { type: 'HistoryJudged', part, links };
 }

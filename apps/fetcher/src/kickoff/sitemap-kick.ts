@@ -15,14 +15,13 @@ import {
   fingerprint,
   fingerprintUrl,
   whyNotCanonical,
-  type CompiledScope,
   type SitemapItem,
 } from '@troupe/frontier';
+import { judgeLinks } from '@troupe/judging';
 import { TimeSlice } from '@troupe/observability';
 import type { EngineResponse } from '../engines/engine.js';
 import type { RobotsRules } from '../robots/robots-rules.js';
 import type { ExpressFetch } from '../slots/express-fetch.js';
-import { compileScopeInSlices } from '../scope-in-slices.js';
 import { MAX_SITEMAP_BYTES, readSitemap, type SitemapPart } from './sitemap-source.js';
 
 export type SitemapTask = Extract<Kick, { task: 'sitemap' }>;
@@ -46,12 +45,11 @@ export class SitemapKick {
       yield file;
       return;
     }
-    const scope = await compileScopeInSlices(task.scope);
     const end = task.fromChunk + task.maxChunks;
     for await (const part of readSitemap(file)) {
       if (part.chunk < task.fromChunk) continue;
       const more = !part.last && part.chunk + 1 >= end;
-      yield await chunkOf(task, part, scope, more);
+      yield await chunkOf(task, part, more);
       if (more) return;
     }
   }
@@ -118,19 +116,15 @@ function emptyChunk({ file, fromChunk }: SitemapTask, problem: string | null): S
   };
 }
 
-async function chunkOf(
-  task: SitemapTask,
-  part: SitemapPart,
-  scope: CompiledScope,
-  more: boolean,
-): Promise<SitemapChunk> {
-  const sorted = new ChunkSorter(task, scope);
+async function chunkOf(task: SitemapTask, part: SitemapPart, more: boolean): Promise<SitemapChunk> {
+  const sorted = new ChunkSorter(task);
   const slice = new TimeSlice();
   for (const item of part.items) {
     if (item.type === 'url') sorted.addUrl(item);
     else sorted.addChild(item);
     if (slice.isOver) await slice.next();
   }
+  await sorted.judge();
   const error =
     part.problem === null ? null : { code: 'SCRAPE_SITEMAP_ERROR' as const, message: `${task.url}: ${part.problem}` };
   const { urls, children, excluded } = sorted;
@@ -154,21 +148,29 @@ class ChunkSorter {
   readonly children = new Set<string>();
   readonly excluded: ExcludedLinks = { byRule: {}, sample: [] };
   readonly #left = new Set<string>();
+  /** Addresses that are to be judged, in their order. */
+  readonly #found = new Set<string>();
 
-  constructor(
-    private readonly task: SitemapTask,
-    private readonly scope: CompiledScope,
-  ) {}
+  constructor(private readonly task: SitemapTask) {}
 
   addUrl({ loc, inFeed }: SitemapItem): void {
     const base = inFeed ? this.task.url : undefined;
     const canonical = canonicalize(loc, base);
     if (canonical === null) return this.#exclude(loc, whyNotCanonical(loc, base));
-    const url = fetchUrl(canonical, this.task.scope);
-    const rule = this.scope.check(url, 0);
-    if (rule !== null) return this.#exclude(url, rule);
-    const h = fingerprintUrl(url, this.task.scope);
-    if (!this.urls.has(h)) this.urls.set(h, { url, h });
+    this.#found.add(fetchUrl(canonical, this.task.scope));
+  }
+
+  /** All of them together are one page to the patterns. */
+  async judge(): Promise<void> {
+    const { scope } = this.task;
+    const found = [...this.#found];
+    const rules = await judgeLinks(scope, found, 0);
+    for (const [i, url] of found.entries()) {
+      const rule = rules[i]!;
+      const h = fingerprintUrl(url, scope);
+      if (rule !== null) this.#exclude(url, rule);
+      else if (!this.urls.has(h)) this.urls.set(h, { url, h });
+    }
   }
 
   addChild({ loc }: SitemapItem): void {

@@ -28,8 +28,8 @@ import {
   type TroubleKind,
 } from '@troupe/contracts';
 import { blobHour, type BlobStore, type ErasableBlobs } from '@troupe/blob-store';
-import { canonicalize, fingerprintUrl, type CompiledScope } from '@troupe/frontier';
-import { compileScopeInSlices } from '../scope-in-slices.js';
+import { canonicalize, compileScope, fingerprintUrl, type CompiledScope } from '@troupe/frontier';
+import { judgeLinks } from '@troupe/judging';
 import type { SlotHold, SlotRenewal } from '@troupe/messaging';
 import { spanUrl } from '@troupe/observability';
 import type { OpenItems } from '@troupe/persistence';
@@ -108,8 +108,8 @@ export class LaneRun {
   readonly #run = randomUUID();
   readonly #abort = new AbortController();
   readonly #results: LaneResults;
-  /** Compiled before the first item; null: everything belongs. */
-  #scope: CompiledScope | null = null;
+  /** Without its patterns, which are matched elsewhere; null: everything belongs. */
+  readonly #scope: CompiledScope | null;
   readonly #spec: ScrapeSpec;
   /** Of the pages; what a model reads included. */
   readonly #readingSpec: ScrapeSpec;
@@ -133,6 +133,7 @@ export class LaneRun {
     private readonly trace?: TraceParent,
   ) {
     this.#spec = completeSpec(lane.spec);
+    this.#scope = lane.scope === null ? null : compileScope({ ...lane.scope, includePaths: [], excludePaths: [] });
     this.#readingSpec = readingSpec(this.#spec);
     this.#results = new LaneResults(lane, this.#run, {
       mailboxes: parts.mailboxes,
@@ -168,8 +169,7 @@ export class LaneRun {
   async execute(): Promise<void | { retryMs: number }> {
     const startedAt = performance.now();
     if (this.parts.cancels.isCancelled(this.lane.job)) return this.#end('cancel', startedAt, this.lane.items);
-    const { host, slot, lane, scope } = this.lane;
-    if (scope !== null) this.#scope = await compileScopeInSlices(scope);
+    const { host, slot, lane } = this.lane;
     const claim = await inSpan(this.#tracer, ['claim slot', this.trace, { kind: 'client' }], () =>
       this.parts.slots.claim(host, {
         i: slot.i,
@@ -527,12 +527,13 @@ export class LaneRun {
 
   #guardFor(item: LaneItem): HopGuard {
     const { lane, parts } = this;
-    const staysInScope = this.#scope !== null && !this.#isStart(item);
+    const scope = this.#isStart(item) ? null : lane.scope;
+    const holds = async (url: string) => scope === null || (await judgeLinks(scope, [url], item.depth))[0] === null;
     return new HopGuard({
       host: lane.host,
       robotsAgent: lane.robotsAgent,
       robots: parts.robots,
-      scope: staysInScope && this.#scope !== null ? { rules: this.#scope, depth: item.depth } : null,
+      scope: scope === null ? null : { holds },
       penalties: parts.penalties,
       express: parts.express,
       placeWaitMs: lane.spec.timeoutMs / 2,

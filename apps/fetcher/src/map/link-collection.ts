@@ -10,6 +10,9 @@ import type { FeedArticle } from './sitemap-finder.js';
 const MAX_LINKS = 100_000;
 const MAX_CHARS = 32 * 1024 * 1024;
 
+/** Addresses that are judged together. */
+const PART = 2_000;
+
 interface Known {
   link: MapLink;
   /** 0: not what is searched for. */
@@ -44,7 +47,8 @@ export class LinkCollection {
   }
 
   /** The page that is listed first, if it belongs to the map. */
-  addStart(url: string): void {
+  async addStart(url: string): Promise<void> {
+    await this.scope.judge([url]);
     this.#start = this.#take(url);
   }
 
@@ -54,15 +58,22 @@ export class LinkCollection {
 
   async addAll(texts: Iterable<string>, base?: string): Promise<void> {
     const slice = new TimeSlice();
-    for (const text of texts) {
-      this.add(text, base);
-      if (slice.isOver) await slice.next();
+    for (const part of partsOf(texts)) {
+      await this.scope.judge(part, base);
+      for (const text of part) {
+        this.add(text, base);
+        if (slice.isOver) await slice.next();
+      }
     }
   }
 
   /** What a feed lists, in its own words until the page itself is read. */
   async addArticles(articles: readonly FeedArticle[], base: string): Promise<void> {
     const slice = new TimeSlice();
+    await this.scope.judge(
+      articles.map(({ url }) => url),
+      base,
+    );
     for (const { url, title } of articles) {
       if (this.isFull) return;
       const known = this.#take(url, base);
@@ -74,6 +85,7 @@ export class LinkCollection {
   /** A page that was read, and what it links to. An error page lends neither its title nor its links. */
   async addPage(url: string, page: FetchedPage, texts: PageTexts): Promise<void> {
     if (page.statusCode >= 400) return;
+    await this.scope.judge([url]);
     const known = this.#take(url);
     if (known !== null) this.#describe(known, texts);
     await this.addAll(page.outlinks.map((link) => link.url));
@@ -127,4 +139,15 @@ export class LinkCollection {
     known.rank = this.#rank(known.link);
     if (before === 0 && known.rank > 0) this.#matches++;
   }
+}
+
+function* partsOf(texts: Iterable<string>): Generator<string[]> {
+  let part: string[] = [];
+  for (const text of texts) {
+    part.push(text);
+    if (part.length < PART) continue;
+    yield part;
+    part = [];
+  }
+  if (part.length > 0) yield part;
 }

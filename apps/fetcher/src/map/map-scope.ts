@@ -1,6 +1,11 @@
 /** Which URLs a map of a site lists (spec/map.md). */
 import type { MapSpec, ScopeSpec } from '@troupe/contracts';
+import { judgeLinks } from '@troupe/judging';
+import { LRUCache } from 'lru-cache';
 import { canonicalize, compileScope, dedupKey, fetchUrl, hostKey, type CompiledScope } from '@troupe/frontier';
+
+/** Several parts of a site may be judged at a time, some thousand addresses each. */
+const KEPT_VERDICTS = 20_000;
 
 /** The crawl scope that says the same about hosts and patterns; the path rule of maps is `MapScope`'s own. */
 export function scopeOfMap(spec: MapSpec, base: string): ScopeSpec {
@@ -25,23 +30,49 @@ export class MapScope {
   readonly #scope: ScopeSpec;
   readonly #compiled: CompiledScope;
   readonly #prefix: string | null;
+  /** Of addresses that were judged by the patterns lately. */
+  readonly #judged = new LRUCache<string, boolean>({ max: KEPT_VERDICTS });
 
   constructor(
     spec: MapSpec,
     private readonly base: string,
   ) {
     this.#scope = scopeOfMap(spec, base);
-    this.#compiled = compileScope(this.#scope);
+    this.#compiled = compileScope({ ...this.#scope, includePaths: [], excludePaths: [] });
     this.#prefix = spec.filterByPath ? sectionOf(spec.url, base) : null;
   }
 
-  /** Canonical URL and its identity, null when the map does not list it. */
+  /**
+   * Has the patterns matched with some addresses, in a thread, before `accept` is asked about each of them: an address of which
+   * they have not heard does not belong. Together they are the links of one page (see `judgeLinks`).
+   */
+  async judge(texts: readonly string[], base?: string): Promise<void> {
+    const { includePaths, excludePaths } = this.#scope;
+    if (includePaths.length + excludePaths.length === 0) return;
+    const urls = new Set(texts.flatMap((text) => this.#candidate(text, base) ?? []));
+    const rules = await judgeLinks(this.#scope, [...urls], 0);
+    for (const [i, url] of [...urls].entries()) this.#judged.set(url, rules[i] === null);
+  }
+
+  /** Canonical URL and its identity, null when the map does not list it. With patterns, `judge` comes first. */
   accept(text: string, base?: string): { url: string; key: string } | null {
+    const url = this.#candidate(text, base);
+    if (url === null || !this.#passesPatterns(url)) return null;
+    return { url, key: dedupKey(url, this.#scope) };
+  }
+
+  /** What only the patterns may still have something against. */
+  #candidate(text: string, base?: string): string | null {
     const canonical = canonicalize(text, base);
     if (canonical === null) return null;
     const url = fetchUrl(canonical, this.#scope);
-    if (this.#compiled.check(url, 0) !== null || !this.#isBelow(url)) return null;
-    return { url, key: dedupKey(url, this.#scope) };
+    return this.#compiled.check(url, 0) === null && this.#isBelow(url) ? url : null;
+  }
+
+  #passesPatterns(url: string): boolean {
+    const { includePaths, excludePaths } = this.#scope;
+    if (includePaths.length + excludePaths.length === 0 || this.#compiled.isStart(url)) return true;
+    return this.#judged.get(url) === true;
   }
 
   /** Whether a start page that redirects to this address is still in the place that was asked for. */

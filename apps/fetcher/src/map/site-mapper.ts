@@ -1,5 +1,4 @@
 /** All links of a site that can be found quickly, without a job (spec/map.md). */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   errorToWire,
   plainScrape,
@@ -13,7 +12,7 @@ import {
   type TraceParent,
   type Uuid,
 } from '@troupe/contracts';
-import { canonicalize, preparePatterns } from '@troupe/frontier';
+import { canonicalize } from '@troupe/frontier';
 import type { KnownUrls } from '../cache/index.js';
 import type { FetchedPage } from '../pages/page-fetcher.js';
 import type { SinglePages } from '../scrape/single-pages.js';
@@ -92,7 +91,7 @@ export class SiteMapper {
 
   async #map(task: Task): Promise<MapAnswer> {
     const site = await this.#explore(task, task.endsAt - performance.now());
-    site.links.addStart(site.base);
+    await site.links.addStart(site.base);
     if (site.page !== null) await this.#fillUp(task, site, site.page);
     task.signal.throwIfAborted();
     const body = await encodeLinks(await site.links.best(task.spec.limit));
@@ -102,7 +101,6 @@ export class SiteMapper {
   /** Start page and sitemaps, read at the same time. */
   async #explore(task: Task, budgetMs: number): Promise<Site> {
     const { spec, url } = task;
-    await preparePatterns(spec, nextTurn);
     const scope = new MapScope(spec, url);
     const links = new LinkCollection(scope, task.search);
     const [start, isFound] = await Promise.all([

@@ -3,7 +3,7 @@
  * (design/politeness.md §7, frontier.md §5); express places taken for hops into other hosts are given back with it.
  */
 import { TroupeError, type HostState } from '@troupe/contracts';
-import { canonicalize, hostKey, withoutWww, type CompiledScope } from '@troupe/frontier';
+import { canonicalize, hostKey, withoutWww } from '@troupe/frontier';
 import type { ExpressPlace, ExpressSlots } from '../slots/express-slots.js';
 import type { Penalties, RobotsLookup } from '../ports.js';
 
@@ -60,7 +60,7 @@ export interface HopGuardOptions {
   robotsAgent: string | null;
   robots: RobotsLookup;
   /** Redirect targets out of it are refused; null: anything goes. */
-  scope: { rules: CompiledScope; depth: number } | null;
+  scope: { holds(url: string): Promise<boolean> } | null;
   /** Requests to other hosts are refused; `www.` makes no difference. @default any */
   onlyHosts?: readonly string[];
   penalties: Pick<Penalties, 'pauseMs' | 'stateOf'>;
@@ -98,7 +98,7 @@ export class HopGuard {
   /** Before following a redirect. @throws RequestRefusedError, HostPausedError, TroupeError CONCURRENCY_QUEUE_TIMEOUT */
   async checkHop(target: string): Promise<void> {
     this.#checkHost(target);
-    this.#checkScope(target);
+    await this.#checkScope(target);
     this.host = hostKey(target);
     this.url = target;
     await this.#checkRobots(target);
@@ -108,7 +108,7 @@ export class HopGuard {
 
   /** Where the redirects of a page led when it was fetched: no request is made now. @throws RequestRefusedError */
   async checkRemembered(target: string): Promise<void> {
-    this.#checkScope(target);
+    await this.#checkScope(target);
     await this.#checkRobots(target);
   }
 
@@ -124,12 +124,11 @@ export class HopGuard {
     if (onlyHosts?.some((allowed) => withoutWww(allowed) === host) === false) this.#refuse('redirected', target);
   }
 
-  #checkScope(target: string): void {
+  async #checkScope(target: string): Promise<void> {
     const { scope } = this.options;
     if (scope === null) return;
     const canonical = canonicalize(target);
-    if (canonical === null || scope.rules.check(canonical, scope.depth) !== null)
-      this.#refuse('redirected', canonical ?? target);
+    if (canonical === null || !(await scope.holds(canonical))) this.#refuse('redirected', canonical ?? target);
   }
 
   async #checkRobots(url: string): Promise<void> {

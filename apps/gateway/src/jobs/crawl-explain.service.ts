@@ -1,8 +1,7 @@
 /** A dry run of a crawl's rules: which URLs it would take, and what keeps the others out. Nothing but robots.txt is fetched. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RPC, type CrawlSpec, type RobotsReply, type RobotsRequest, type ScopeRule } from '@troupe/contracts';
-import { compileScope, fetchUrl, preparePatterns } from '@troupe/frontier';
-import { TimeSlice } from '@troupe/observability';
+import { fetchUrl } from '@troupe/frontier';
+import { judgeLinks } from '@troupe/judging';
 import { unavailable } from '../errors/api-error.js';
 import { type Link, type RemoteCalls } from './ports.js';
 import { type TargetPolicy } from './target-policy.js';
@@ -36,20 +35,7 @@ export class CrawlExplainService {
   /** In the order of `urls`. A redirect of the start page, which would move the scope, is not looked for. */
   async explain(spec: CrawlSpec, urls: readonly ExplainUrl[], signal: AbortSignal): Promise<Explanation[]> {
     this.parts.targets.check(spec.scope.base);
-    await preparePatterns(spec.scope, nextTurn);
-    const scope = compileScope(spec.scope);
-    const depth = leastDepth(spec);
-    const judge = (url: ExplainUrl): Judged => {
-      if (url.canonical === null) return url;
-      const canonical = fetchUrl(url.canonical, spec.scope);
-      return { canonical, rule: scope.check(canonical, depth) };
-    };
-    const slice = new TimeSlice();
-    const judged: Judged[] = [];
-    for (const url of urls) {
-      judged.push(judge(url));
-      if (slice.isOver) await slice.next();
-    }
+    const judged = await judge(spec, urls);
     const allowed = await this.askRobots(
       spec,
       [...new Set(judged.flatMap(({ canonical }) => canonical ?? []))],
@@ -72,6 +58,17 @@ export class CrawlExplainService {
     });
     return new Set(urls.filter((_, i) => head.allowed[i] === true));
   }
+}
+
+async function judge(spec: CrawlSpec, urls: readonly ExplainUrl[]): Promise<Judged[]> {
+  const fetched = urls.map(({ canonical }) => (canonical === null ? null : fetchUrl(canonical, spec.scope)));
+  const known = fetched.filter((url) => url !== null);
+  const rules = await judgeLinks(spec.scope, known, leastDepth(spec));
+  const ruleOf = new Map(known.map((url, i) => [url, rules[i]!]));
+  return urls.map((url, i) => {
+    const canonical = fetched[i]!;
+    return url.canonical === null ? url : { canonical, rule: ruleOf.get(canonical)! };
+  });
 }
 
 /** How deep a page lies is not known before a crawl: the best that could be is assumed. Sitemaps are depth 0. */

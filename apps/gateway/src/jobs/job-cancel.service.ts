@@ -28,7 +28,7 @@ export class JobCancelService {
     const job = await this.parts.status.findOf(caller, id, kinds);
     if (job.status === 'cancelled') return;
     if (job.status !== 'scraping') throw jobFinished();
-    this.parts.commands.send(await this.parts.jobs.cancel(job.job, job.kind));
+    for (const command of await this.parts.jobs.cancel(job.job, job.kind)) this.parts.commands.send(command);
     await this.stopFetching(job);
     const settled = await this.settle(caller, job);
     if (settled.status === 'completed' || settled.status === 'failed') throw jobFinished();

@@ -8,9 +8,8 @@ import {
   type PageResult,
   type ScopeSpec,
   type SitemapChunk,
-  type TrackedPage,
 } from '@troupe/contracts';
-import { compileScope, fetchUrl, fingerprint, fingerprintUrl, hostKey } from '@troupe/frontier';
+import { compileScope, fingerprint, fingerprintUrl, hostKey } from '@troupe/frontier';
 import { scopeOf, type JobMemory, type JobState, type OpenSitemap } from './job.state.js';
 import { howManyFit } from './sitemap-window.js';
 import type { TurnScratch } from './turn-scratch.js';
@@ -29,8 +28,8 @@ export function spareRoom(state: JobState): number {
   return SPARE_FACTOR * remainingBudget(state) + SPARE_BASE - state.ready;
 }
 
-/** Compiling and matching patterns takes long. */
-function withoutPatterns(scope: ScopeSpec): ScopeSpec {
+/** Actors neither compile nor match patterns: what that takes, their author decides (docs/adr/0050). */
+export function withoutPatterns(scope: ScopeSpec): ScopeSpec {
   return { ...scope, includePaths: [], excludePaths: [] };
 }
 
@@ -89,13 +88,8 @@ export class Admission {
     return false;
   }
 
-  /** As entries of a sitemap, they begin at depth 0. What this crawl would ask for without its query is another page. */
-  history(pages: readonly TrackedPage[]): void {
-    const whole = scopeOf(this.state)!;
-    const scope = compileScope(whole);
-    const links = pages
-      .filter(({ url }) => fetchUrl(url, whole) === url && scope.check(url, 0) === null)
-      .map(({ url }) => ({ url, h: fingerprintUrl(url, whole) }));
+  /** As entries of a sitemap, they begin at depth 0. */
+  history(links: readonly Outlink[]): void {
     this.add(links, { depth: 0, parent: FROM_HISTORY });
   }
 

@@ -79,6 +79,9 @@ function warningOf(state: JobState, wallMs: number): string | null {
   if (state.truncated && state.ready === 0 && state.counted < state.limit) {
     warnings.push('More links were found than could be kept; some pages may be missing.');
   }
+  const unjudged = state.excluded['pattern-budget'] ?? 0;
+  if (unjudged > 0)
+    warnings.push(`${unjudged} links were left out because includePaths and excludePaths took too long to match.`);
   const robots = state.outcomes.robots ?? 0;
   if (robots > 0)
     warnings.push(`robots.txt forbids ${robots} of the URLs found; see robotsBlocked in the errors call.`);

@@ -2,11 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import {
   FROM_HISTORY,
   type ChangeTrackingSpec,
+  type HistoryJudged,
+  type Kick,
   type LaneItem,
   type PageResult,
   type TrackedPage,
 } from '@troupe/contracts';
-import { siteOf } from '@troupe/frontier';
+import { compileScope, fingerprintUrl, siteOf } from '@troupe/frontier';
 import { failedPage, JobRun, linksTo, pageOf, startOfCrawl, type CrawlWish } from './job-run.fixture.js';
 
 const ROOT = 'http://h.test/';
@@ -32,9 +34,23 @@ function runOut(run: JobRun, linked: Record<string, string[]>, fetch = (item: La
   };
   for (let rounds = 0; rounds < 20 && run.state.status === 'scraping'; rounds++) {
     run.runAll(answer);
+    for (const kick of takeKicks(run)) run.turn(judged(kick));
     run.wait(0);
   }
   return hidden.sort();
+}
+
+type HistoryKick = Extract<Kick, { task: 'history' }>;
+
+function takeKicks(run: JobRun): HistoryKick[] {
+  return run.kicks.splice(0).filter((kick) => kick.task === 'history');
+}
+
+/** What a fetcher answers. */
+function judged({ part, urls, scope }: HistoryKick): HistoryJudged {
+  const rules = compileScope(scope);
+  const kept = urls.filter((url) => rules.check(url, 0) === null);
+  return { type: 'HistoryJudged', part, links: kept.map((url) => ({ url, h: fingerprintUrl(url, scope) })) };
 }
 
 describe('a crawl that tracks changes', () => {
@@ -71,6 +87,75 @@ describe('a crawl that tracks changes', () => {
     const run = crawl(tracked, { scope });
     expect(runOut(run, {})).toEqual(['/docs/a']);
     expect(run.state.excluded).toEqual({});
+  });
+
+  it('sends what it may follow by all rules but its patterns to a fetcher, and waits for the answer', () => {
+    const run = crawl(at('/docs/a', '/docs/file.zip', '/blog'), { scope: { includePaths: ['/docs'] } });
+    run.runAll((item) => pageOf(item));
+    run.wait(0);
+    const [kick, ...others] = takeKicks(run);
+    expect(kick).toMatchObject({
+      part: { after: null, upto: 'h /blog', isLast: true },
+      urls: ['http://h.test/docs/a', 'http://h.test/blog'],
+    });
+    expect(others).toEqual([]);
+    expect(run.state.status).toBe('scraping');
+    expect(run.tickInMs).toBeGreaterThan(0);
+    run.turn(judged(kick!), judged(kick!));
+    run.turn(judged(kick!));
+    expect(run.state).toMatchObject({ discovered: 2, history: { after: 'h /blog', isOver: true } });
+    run.runAll((item) => pageOf(item));
+    expect(run.last).toMatchObject({ status: 'completed', completed: 2, finished: true });
+  });
+
+  it('compiles no pattern itself: not of histories, nor of links that the redirect of its start page has overtaken', () => {
+    const run = crawl(at('/old'), { scope: { includePaths: ['('], sitemap: 'include' } });
+    run.turn({ type: 'RobotsDone', host: 'h.test', status: 200, crawlDelayMs: null, sitemaps: [], error: null });
+    const chunk = { children: [], excluded: null, last: true, more: false, error: null };
+    const [start] = run.lanes.splice(0);
+    run.turn({ type: 'SitemapChunk', file: 1, chunk: 0, urls: linksTo('/named'), ...chunk });
+    const early = run.lanes.splice(0);
+    run.runLane(start!, (item) => pageOf(item, { finalUrl: 'http://h.test/moved/' }));
+    for (const lane of early) run.runLane(lane, (item) => pageOf(item, { outlinks: linksTo('/linked') }));
+    expect(run.state.scope!.version).toBe(1);
+    run.runAll((item) => pageOf(item, { scopeVersion: 1 }));
+    run.wait(0);
+    expect(run.outcomes.map(({ url }) => new URL(url).pathname)).toContain('/linked');
+    expect(takeKicks(run)).toHaveLength(1);
+  });
+
+  it('reads a part again when no answer comes, and when another process has taken it over', () => {
+    const run = crawl(at('/docs/a'), { scope: { includePaths: ['/docs'] } });
+    run.runAll((item) => pageOf(item));
+    run.wait(0);
+    const [lost] = takeKicks(run);
+    run.wait(30_000);
+    expect(takeKicks(run)).toEqual([]);
+    run.wait(30_000);
+    run.wait(0);
+    expect(takeKicks(run)).toEqual([lost]);
+    run.restart();
+    run.wait(0);
+    expect(takeKicks(run)).toEqual([lost]);
+    run.turn(judged(lost!));
+    expect(runOut(run, {})).toEqual(['/docs/a']);
+  });
+
+  it('goes through long histories in parts that a fetcher can match and a message can carry', () => {
+    const long = 'x'.repeat(1_000);
+    const paths = Array.from({ length: 260 }, (_, i) => (i < 50 ? `/docs/${i}${long}` : `/docs/${i}`));
+    const run = crawl(at(...paths), { limit: 10_000, scope: { includePaths: ['/docs'] } });
+    const sizes: number[] = [];
+    for (let rounds = 0; rounds < 10 && run.state.status === 'scraping'; rounds++) {
+      run.runAll((item) => pageOf(item));
+      for (const kick of takeKicks(run)) {
+        sizes.push(kick.urls.length);
+        run.turn(judged(kick));
+      }
+      run.wait(0);
+    }
+    expect(sizes).toEqual([39, 200, 21]);
+    expect(run.last).toMatchObject({ status: 'completed', completed: 261 });
   });
 
   it('keeps to what is left of the limit', () => {

@@ -2,15 +2,17 @@
  * Pages that the team's earlier scrapes have tracked and this crawl has not met (docs/adr/0031). They are asked for when
  * nothing else is left to fetch, in parts; how far that went is committed with the rows of each part.
  */
-import { completeSpec, type HistoryRange, type TrackedPage } from '@troupe/contracts';
-import { siteOf } from '@troupe/frontier';
-import { scopeOf, type JobState } from './job.state.js';
+import { completeSpec, type HistoryPart, type HistoryRange, type ScopeSpec, type TrackedPage } from '@troupe/contracts';
+import { compileScope, fetchUrl, siteOf } from '@troupe/frontier';
+import { withoutPatterns } from './admission.js';
+import { HISTORY_KICK, scopeOf, type JobMemory, type JobState } from './job.state.js';
 import { isKickoffDone } from './kickoff.js';
+import type { HistoryFound } from './turn-scratch.js';
 
 const PAGES_AT_ONCE = 500;
-/** Each is matched within the turn: the dearest pattern takes some 0.2 ms for an address, and ten of them fill the budget. */
-const PAGES_OF_ONE_PATTERN = 200;
-const MOST_FULL_PATTERNS = 10;
+/** With patterns they are sent to a fetcher, which matches them. */
+const PAGES_TO_JUDGE = 200;
+const CHARS_TO_JUDGE = 40_000;
 
 /**
  * The crawl is not over before it has looked into its histories. It looks into none when it cannot tell what is linked: its
@@ -28,25 +30,51 @@ export function isHistoryDue(state: JobState): boolean {
   return mayGoOn && inflight === 0 && ready === 0 && owesHistory(state) && isKickoffDone(state);
 }
 
+/** A part is to be read now: no fetcher has one in hand. */
+export function isHistoryToRead(state: JobState, memory: JobMemory | null): boolean {
+  return isHistoryDue(state) && memory?.kicks.has(HISTORY_KICK) !== true;
+}
+
 /** What to read next: of the site of the start page only, whatever other sites the crawl may follow links to. */
-export function nextHistory(state: JobState): HistoryRange | null {
-  const tag = isHistoryDue(state) ? tagOf(state) : undefined;
+export function nextHistory(state: JobState, memory: JobMemory | null): HistoryRange | null {
+  const tag = isHistoryToRead(state, memory) ? tagOf(state) : undefined;
   if (tag === undefined) return null;
-  const { team, scope, history } = state;
-  return { team, tag, siteH: siteOf(scope!.base), after: history?.after ?? null, limit: pagesAtOnce(state) };
+  const { team, history } = state;
+  const scope = scopeOf(state)!;
+  return { team, tag, siteH: siteOf(scope.base), after: history?.after ?? null, limit: pagesAtOnce(scope) };
 }
 
-export function noteHistory(state: JobState, pages: readonly TrackedPage[]): void {
-  const after = pages.at(-1)?.urlH ?? state.history?.after ?? null;
-  state.history = { after, isOver: pages.length < pagesAtOnce(state) };
+/** What this crawl would ask for without its query is another page. @param pages the range of `nextHistory` */
+export function foundIn(state: JobState, pages: readonly TrackedPage[]): HistoryFound {
+  const whole = scopeOf(state)!;
+  const kept = hasPatterns(whole) ? fitting(pages) : pages;
+  const isLast = kept.length === pages.length && pages.length < pagesAtOnce(whole);
+  const plain = compileScope(withoutPatterns(whole));
+  const belongs = ({ url }: TrackedPage): boolean => fetchUrl(url, whole) === url && plain.check(url, 0) === null;
+  const urls = kept.filter(belongs).map(({ url }) => url);
+  return { part: { after: state.history?.after ?? null, upto: kept.at(-1)?.urlH ?? null, isLast }, urls };
 }
 
-/** The patterns of a crawl stay the same until it ends. */
-function pagesAtOnce(state: JobState): number {
-  const scope = scopeOf(state);
-  const patterns = scope === null ? 0 : scope.includePaths.length + scope.excludePaths.length;
-  if (patterns === 0) return PAGES_AT_ONCE;
-  return Math.floor(PAGES_OF_ONE_PATTERN / Math.min(patterns, MOST_FULL_PATTERNS));
+/** What was found has been taken in. False: another answer has said so before. */
+export function noteHistory(state: JobState, { after, upto, isLast }: HistoryPart): boolean {
+  const { history = { after: null, isOver: false } } = state;
+  if (history.isOver || history.after !== after) return false;
+  state.history = { after: upto ?? after, isOver: isLast };
+  return true;
+}
+
+export function hasPatterns({ includePaths, excludePaths }: ScopeSpec): boolean {
+  return includePaths.length + excludePaths.length > 0;
+}
+
+function pagesAtOnce(scope: ScopeSpec): number {
+  return hasPatterns(scope) ? PAGES_TO_JUDGE : PAGES_AT_ONCE;
+}
+
+function fitting(pages: readonly TrackedPage[]): readonly TrackedPage[] {
+  let chars = 0;
+  const end = pages.findIndex(({ url }) => (chars += url.length) > CHARS_TO_JUDGE);
+  return end < 0 ? pages : pages.slice(0, Math.max(1, end));
 }
 
 /** undefined: no changes are tracked, or nothing is kept of this job. */

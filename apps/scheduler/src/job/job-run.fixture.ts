@@ -13,6 +13,8 @@ import {
   type Kick,
   type Lane,
   type LaneItem,
+  type LaneRow,
+  type MendedCounters,
   type Outlink,
   type PageResult,
   type RowOp,
@@ -172,6 +174,9 @@ export class JobRun {
   private readonly activation: Activation<JobState, JobMemory>;
   private readonly seen = new Set<string>();
   private readonly frontier = new Map<number, FrontierRow>();
+  private readonly laneRows = new Map<number, LaneRow>();
+  /** Counters that were wrong. */
+  readonly mended: MendedCounters[] = [];
   private readonly pools = new Map<string, Pool>();
   /** What its listener was told, and who that is. */
   readonly told: JobEvent[] = [];
@@ -236,6 +241,12 @@ export class JobRun {
     this.isCold = true;
   }
 
+  /** Lanes vanish without a trace, as no turn would have it. */
+  loseLanes(): void {
+    this.lanes.length = 0;
+    this.laneRows.clear();
+  }
+
   /** Time passes, the timer fires when it is due. */
   wait(ms: number): void {
     this.now += ms;
@@ -295,16 +306,21 @@ export class JobRun {
     this.isCold = false;
     const need = def.need({ state, memory });
     if (need !== null) {
+      const inLanes = new Set([...this.laneRows.values()].flatMap(({ items }) => items.map(({ item }) => item)));
+      const isRunning = ({ st, item }: FrontierRow): boolean => st === 1 && inLanes.has(item);
       const ready = [...this.frontier.values()]
-        .filter(({ st }) => st === 0)
+        .filter((row) => !isRunning(row))
         .map((row) => ({ ...row, waitMs: Math.max(0, (this.waits.get(row.item) ?? 0) - this.now) }))
         .sort((a, b) => a.depth - b.depth || a.item - b.item);
       activation.memory = def.remember(
         state,
         {
-          lanes: [],
-          running: [],
+          lanes: structuredClone([...this.laneRows.values()]),
+          running: [...this.frontier.values()].filter(isRunning).map((row) => ({ ...row })),
           ready: ready.slice(0, need.ready),
+          ...(ready.length < need.ready || need.countUpTo === undefined
+            ? {}
+            : { open: Math.min(this.frontier.size, need.countUpTo) }),
           ...(need.history === undefined ? {} : { history: this.readHistory(need.history) }),
         },
         memory,
@@ -359,6 +375,7 @@ export class JobRun {
 
   private apply(effect: Effect): void {
     if (effect.t === 'row') return this.applyRow(effect.row);
+    if (effect.t === 'mended') this.mended.push(effect.counters);
     if (effect.t === 'timer') this.tickInMs = effect.inMs;
     if (effect.t === 'send' && effect.msg.type === 'JobEvent') this.tell(effect.to, effect.msg);
     else if (effect.t === 'send') this.demands.push({ to: effect.to, demand: effect.msg as Demand });
@@ -381,6 +398,9 @@ export class JobRun {
     if (row.op === 'frontier.mark') this.mark(row);
     if (row.op === 'frontier.delete' && !this.frontier.delete(row.item))
       throw new Error(`item ${row.item} ended twice`);
+    if (row.op === 'lane.insert') this.laneRows.set(row.lane, row);
+    if (row.op === 'lane.started') this.laneRows.get(row.lane)!.run = row.run;
+    if (row.op === 'lane.delete') this.laneRows.delete(row.lane);
     if (row.op === 'page.insert') this.pages.push(row);
     if (row.op === 'outcome.insert') this.outcomes.push(row);
     if (row.op === 'command.delete') this.receipts.push(row.id);

@@ -12,20 +12,24 @@ import type {
   CrawlSpec,
   ExcludedLinks,
   FrontierRow,
+  HistoryPart,
   PageJobKind,
   JobMemory as StoredMemory,
   LaneEnd,
   LaneStarted,
   PagesDone,
   PageResult,
+  Outlink,
   PageJobStart,
+  ScopeSpec,
 } from '@troupe/contracts';
 import { boundedResult, checkSpec, SPEC_TOO_LARGE, SPEC_LIMITS } from '@troupe/contracts';
 import { CLAIM_RULES, type ClaimRules } from '@troupe/politeness';
-import { hostKey } from '@troupe/frontier';
+import { fingerprintUrl, hostKey } from '@troupe/frontier';
 import { Admission } from './admission.js';
 import { append, failedById, LATE_COMMANDS, notePause, receiptsOfLost, receipts, restUntilStart } from './commands.js';
 import { billRows, cancel, failJob, finish, isDone, jobRow, progress } from './completion.js';
+import { mendCounters, rowsToCount } from './counters.js';
 import { Dispatch, fetchUrlOf, QUEUE_PATIENCE_MS } from './dispatch.js';
 import {
   bringBack,
@@ -38,10 +42,12 @@ import {
   takesNewRows,
   WINDOW_ROWS,
 } from './frontier-window.js';
-import { isHistoryDue, nextHistory, noteHistory } from './history.js';
+import { foundIn, hasPatterns, isHistoryToRead, nextHistory, noteHistory } from './history.js';
 import {
   emptyState,
+  HISTORY_KICK,
   JobMemory,
+  scopeOf,
   SEED_ITEM,
   UNKNOWN_HOST,
   UNKNOWN_JOB,
@@ -127,17 +133,20 @@ const NO_ANSWERS: Answers = { admitted: new Set(), seeds: [] };
 
 function need(state: JobState, memory: JobMemory | null): MemoryNeed | null {
   if (state.phase === 'idle' || state.phase === 'over') return null;
-  const history = nextHistory(state);
+  const history = nextHistory(state, memory);
   if (memory !== null && !needsRefill(state, memory) && history === null) return null;
-  return { jobNo: state.jobNo, ready: refillRows(memory), ...(history === null ? {} : { history }) };
+  const countUpTo = rowsToCount(state, memory);
+  return { jobNo: state.jobNo, ready: refillRows(memory), ...(history === null ? {} : { history }), countUpTo };
 }
 
 function remember(state: JobState, loaded: StoredMemory | null, memory: JobMemory | null, now: number): JobMemory {
   const target = memory ?? new JobMemory();
   if (loaded === null) return target;
+  const asked = refillRows(memory);
   target.history = loaded.history ?? null;
   refill(target, loaded.ready, now);
   if (memory === null) restoreLanes(target, loaded, now);
+  mendCounters(state, target, loaded, asked);
   return target;
 }
 
@@ -222,6 +231,9 @@ class Proposals {
         return;
       case 'Pause':
         return notePause(this.state, this.memory, body);
+      case 'HistoryJudged':
+        this.memory.kicks.delete(HISTORY_KICK);
+        return this.takeHistory(body.part, body.links);
       case 'PagesDone':
       case 'LaneEnd':
         if (body.type === 'LaneEnd' && body.pause !== undefined) notePause(this.state, this.memory, body.pause);
@@ -244,8 +256,14 @@ class Proposals {
     const { history } = this.memory;
     this.memory.history = null;
     if (history === null || this.scratch.cancelled) return;
-    this.admission.history(history);
-    noteHistory(this.state, history);
+    const found = foundIn(this.state, history);
+    const scope = scopeOf(this.state)!;
+    if (found.urls.length > 0 && hasPatterns(scope)) this.scratch.history = found;
+    else this.takeHistory(found.part, linksOf(found.urls, scope));
+  }
+
+  private takeHistory(part: HistoryPart, links: readonly Outlink[]): void {
+    if (this.state.phase === 'running' && noteHistory(this.state, part)) this.admission.history(links);
   }
 
   private start(start: PageJobStart): void {
@@ -301,6 +319,10 @@ function noteResult(live: LiveLane | undefined, page: PageResult): void {
   if (live === undefined) return;
   live.left.delete(page.item);
   if (didWithoutBrowser(page)) live.didWithout = true;
+}
+
+function linksOf(urls: readonly string[], scope: ScopeSpec): Outlink[] {
+  return urls.map((url) => ({ url, h: fingerprintUrl(url, scope) }));
 }
 
 function didWithoutBrowser({ outcome, engine }: PageResult): boolean {
@@ -373,6 +395,8 @@ class JobTurn {
     this.memory = memory;
     this.key = key;
     this.pools = new Pools(key, state, memory, ctx.now, rules.claims, agent);
+    if (memory.mended !== null) this.effects.push({ t: 'mended', counters: memory.mended });
+    memory.mended = null;
     this.kickoff = new Kickoff(key, state, memory, ctx.now, agent ?? options.robotsAgent);
     this.dispatch = new Dispatch(key, state, memory, this.pools, ctx.now, agent);
   }
@@ -398,7 +422,7 @@ class JobTurn {
     bringBack(this.memory, this.ctx.now);
     if (this.state.phase === 'running' && this.ctx.wallMs - this.state.createdMs > MAX_LIFE_MS) this.expire();
     if (this.state.phase === 'running' && this.rules.isDone(this.state)) finish(this.state);
-    if (this.state.phase === 'running') this.effects.push(...this.kickoff.ask());
+    if (this.state.phase === 'running') this.effects.push(...this.kickoff.ask(), ...this.kickoff.judge());
     this.effects.push(...this.dispatch.run());
     this.close(before);
     this.schedule();
@@ -718,7 +742,7 @@ class JobTurn {
     if (hasUntoldPages(state)) due.push(memory.tellAt);
     due.push(...this.dispatch.idleDeadlines());
     if (state.seeds.next < state.seeds.total && memory.windowSize < WINDOW_ROWS / 2) due.push(ctx.now);
-    if (isHistoryDue(state)) due.push(ctx.now);
+    if (isHistoryToRead(state, memory)) due.push(ctx.now);
     if (due.length === 0) return;
     const at = Math.max(ctx.now, Math.min(...due));
     if (memory.tickAt !== null && memory.tickAt > ctx.now && memory.tickAt <= at + TICK_SLACK_MS) return;

@@ -12,6 +12,7 @@ import type {
   JobNo,
   JobStatus,
   LaneRow,
+  MendedCounters,
   Outcome,
   ScopeSpec,
   TrackedPage,
@@ -129,6 +130,8 @@ export function scopeOf({ spec, scope }: JobState): ScopeSpec | null {
 export const SEED_ITEM = 1;
 /** Number of a job that has not begun. */
 export const UNKNOWN_JOB: JobNo = '0';
+/** Work of histories that a fetcher was asked for, among the kicks. */
+export const HISTORY_KICK = 'history';
 
 export function emptyState(kind: PageJobKind): JobState {
   return {
@@ -235,6 +238,10 @@ export class JobMemory {
   /** Undispatched rows by host, each in frontier order; hosts in round-robin order. */
   readonly window = new Map<string, FrontierRow[]>();
   windowSize = 0;
+  /** All open rows are known, here or by number. */
+  isCounted = false;
+  /** Counters that were wrong when this was loaded, until it is said. */
+  mended: MendedCounters | null = null;
   /** Ready rows that wait for their next try, by item, and when that may be. Not in the window: nobody stands behind them. */
   readonly waiting = new Map<number, { row: FrontierRow; until: number }>();
   /** How many of them are of a host. */

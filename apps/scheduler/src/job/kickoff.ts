@@ -4,8 +4,9 @@ import type { CrawlSpec } from '@troupe/contracts';
 import type { Effect } from '@troupe/actors';
 import { hostKey } from '@troupe/frontier';
 import { spareRoom } from './admission.js';
-import { scopeOf, type JobMemory, type JobState, type OpenSitemap } from './job.state.js';
+import { HISTORY_KICK, scopeOf, type JobMemory, type JobState, type OpenSitemap } from './job.state.js';
 import { howManyFit, isNearlyRead } from './sitemap-window.js';
+import type { HistoryFound } from './turn-scratch.js';
 
 const KICK_PATIENCE_MS = 60_000;
 const KICK_PATIENCE_MAX_MS = 900_000;
@@ -75,6 +76,21 @@ export class Kickoff {
   private mayGoOn({ level, taken }: OpenSitemap): boolean {
     const { state } = this;
     return hasRoom(state) && (taken === undefined || isNearlyRead(level + 1, state.pendingSitemaps));
+  }
+
+  /** Pages of histories whose patterns a fetcher matches. One that does not answer in time is forgotten: the part is read again. */
+  judge(): Effect[] {
+    const { state, memory, now } = this;
+    const { history } = memory.scratch!;
+    const asked = memory.kicks.get(HISTORY_KICK);
+    if (asked !== undefined && asked.at <= now) memory.kicks.delete(HISTORY_KICK);
+    if (history === null || state.paused) return [];
+    return this.kick(HISTORY_KICK, () => this.historyKick(history));
+  }
+
+  private historyKick({ part, urls }: HistoryFound): Kick {
+    const { job, pauseV } = this.state;
+    return { type: 'Kick', task: 'history', actor: this.key, job, part, urls, scope: scopeOf(this.state)!, pauseV };
   }
 
   onRobots(done: RobotsDone): void {

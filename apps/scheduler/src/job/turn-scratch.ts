@@ -3,6 +3,7 @@ import type {
   Candidate,
   ExcludedLinks,
   FrontierRow,
+  HistoryPart,
   PageJobStart,
   PageResult,
   SitemapChunk,
@@ -29,6 +30,12 @@ export interface Settled {
   again: Again | null;
 }
 
+/** Pages of a part to which nothing is objected but, perhaps, by the patterns. */
+export interface HistoryFound {
+  part: HistoryPart;
+  urls: string[];
+}
+
 export class TurnScratch {
   start: PageJobStart | null = null;
   cancelled = false;
@@ -38,6 +45,8 @@ export class TurnScratch {
   appended = false;
   settled: Settled[] = [];
   chunks: SitemapChunk[] = [];
+  /** Pages of histories whose patterns a fetcher is to match. */
+  history: HistoryFound | null = null;
   /** Outlinks that a newer scope leaves out. */
   refiltered: { excluded: ExcludedLinks; parent: number }[] = [];
   /** Candidates that become pages when they are new. */

@@ -91,6 +91,13 @@ describe('a metered store', () => {
     expect(await value('troupe_turn_seconds_count{service="scheduler"}')).toBe(1);
   });
 
+  it('counts jobs whose counters were mended', async () => {
+    const counters = { job: 'j', inflight: { was: -1, is: 0 }, ready: { was: 2, is: 1 } };
+    expect(await value('troupe_counters_mended_total{service="scheduler"}')).toBe(0);
+    await store.commitTurn(HEAD, () => ({ ...writesOf([]), mended: [counters] }));
+    expect(await value('troupe_counters_mended_total{service="scheduler"}')).toBe(1);
+  });
+
   it('counts nothing of a turn that did not commit but its failure, which it passes on', async () => {
     failure = new FencedError('another owner');
     await expect(commit([outcome('ok', 1)])).rejects.toBe(failure);

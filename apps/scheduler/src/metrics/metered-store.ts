@@ -28,6 +28,7 @@ class TurnCounts {
   private readonly jobs;
   private readonly deliveries;
   private readonly deadLetters;
+  private readonly mended;
 
   constructor(metrics: Metrics) {
     this.turns = metrics.histogram({ name: 'troupe_turn_seconds', help: 'Duration of a turn: one transaction' });
@@ -71,6 +72,10 @@ class TurnCounts {
       name: 'troupe_dead_letters_total',
       help: 'Messages that could not be handled',
     });
+    this.mended = metrics.counter({
+      name: 'troupe_counters_mended_total',
+      help: 'Jobs whose counters did not say what their tables hold, and were set right; each is a defect',
+    });
   }
 
   async commit(commit: CommitTurn, head: TurnHead, decide: (answers: TurnAnswers) => TurnWrites): Promise<void> {
@@ -94,8 +99,9 @@ class TurnCounts {
     this.count(writes!);
   }
 
-  private count({ rows, deadLetters }: TurnWrites): void {
+  private count({ rows, deadLetters, mended = [] }: TurnWrites): void {
     this.deadLetters.inc(deadLetters.length);
+    this.mended.inc(mended.length);
     for (const row of rows) this.countRow(row);
   }
 

@@ -239,20 +239,28 @@ export class SimStore implements ActorStore {
     return Promise.resolve(rows.filter((row) => wanted.has(row.to)));
   }
 
-  async loadJobMemory(jobNo: JobNo, readyLimit: number, history?: HistoryRange): Promise<JobMemory> {
+  async loadJobMemory(
+    jobNo: JobNo,
+    readyLimit: number,
+    history?: HistoryRange,
+    countUpTo?: number,
+  ): Promise<JobMemory> {
     this.faults.beforeRead(null);
     const tables = this.job(jobNo);
     const rows = [...tables.frontier.values()].map((row) => ({
       ...row,
       waitMs: Math.max(0, (this.waits.get(`${jobNo} ${row.item}`) ?? 0) - this.clock.now()) || null,
     }));
+    const lanes = [...tables.lanes.values()].map((lane) => structuredCloneRow(lane));
+    const inLanes = new Set(lanes.flatMap(({ items }) => items.map(({ item }) => item)));
+    const isRunning = (row: FrontierRow): boolean => row.st === 1 && inLanes.has(row.item);
+    const others = rows.filter((row) => !isRunning(row)).sort((a, b) => a.depth - b.depth || a.item - b.item);
+    const isCut = countUpTo !== undefined && others.length >= readyLimit;
     return {
-      lanes: [...tables.lanes.values()].map((lane) => structuredCloneRow(lane)),
-      running: rows.filter((row) => row.st === 1),
-      ready: rows
-        .filter((row) => row.st === 0)
-        .sort((a, b) => a.depth - b.depth || a.item - b.item)
-        .slice(0, readyLimit),
+      lanes,
+      running: rows.filter(isRunning),
+      ready: others.slice(0, readyLimit),
+      ...(isCut ? { open: Math.min(rows.length, countUpTo) } : {}),
       ...(history === undefined ? {} : { history: this.trackedPages(history) }),
     };
   }
@@ -390,6 +398,8 @@ export class SimStore implements ActorStore {
         });
       }
     }
+    for (const { job, ...counters } of writes.mended ?? [])
+      throw new InvariantError('I10', `counters of ${job} were wrong: ${JSON.stringify(counters)}`);
     this.deadLetters.push(...writes.deadLetters);
     for (const row of writes.rows) {
       const kept = this.rules.keepRow(row);

@@ -11,7 +11,7 @@ import type { Span } from '../spans.js';
 import type { TraceParent } from '../tracing.js';
 import type { AgentSpec, ExtractSpec } from '../jobs/extract-spec.js';
 import type { ModelBusy, ModelDone } from './model.js';
-import type { EngineName, PauseNews, Token } from './work.js';
+import type { EngineName, HistoryPart, PauseNews, Token } from './work.js';
 
 // ---- gateway -> job actor: natural key (the job starts once, a cancel is a level)
 export type PageJobStart =
@@ -154,6 +154,13 @@ export interface SitemapChunk {
   /** More chunks exist but were not read (see `Kick.maxChunks`). */
   more: boolean;
   error: { code: ErrorCode; message: string } | null;
+}
+
+/** Answer to `Kick history`: the pages that belong to the crawl. Natural key: where the part begins. */
+export interface HistoryJudged {
+  type: 'HistoryJudged';
+  part: HistoryPart;
+  links: Outlink[];
 }
 
 /** Answer to `Kick robots`; to the crawl (sitemaps, verdict on the start page) and to the domain (crawl-delay). Level. */
@@ -300,7 +307,17 @@ export interface Replay {
 
 export type DeliveryMessage = JobEvent | PostDone | Replay;
 export type JobMessage =
-  PageJobStart | Append | Pause | Cancel | LaneStarted | PagesDone | LaneEnd | SitemapChunk | RobotsDone | Grant;
+  | PageJobStart
+  | Append
+  | Pause
+  | Cancel
+  | LaneStarted
+  | PagesDone
+  | LaneEnd
+  | SitemapChunk
+  | HistoryJudged
+  | RobotsDone
+  | Grant;
 /** To `extract` and `agent` actors; `JobEvent` comes from the jobs that fetch pages for them. */
 export type ModelJobMessage = ModelJobStart | Cancel | JobEvent | ModelDone | ModelBusy;
 export type DomainMessage = Demand | HostFeedback | HostRelease | RobotsDone;

@@ -1,5 +1,5 @@
 /** Messages to stateless workers (stream WORK) and the request/reply subjects (design/messages.md). */
-import type { ActorKey, JobNo, Uuid } from '../ids.js';
+import type { ActorKey, Fingerprint, JobNo, Uuid } from '../ids.js';
 import type { MapSpec, ScopeSpec } from '../jobs/crawl-spec.js';
 import type { JobKind } from '../jobs/job.js';
 import type { ScrapeSpec } from '../jobs/scrape-spec.js';
@@ -92,7 +92,27 @@ export type Kick =
       agent: string;
       /** As in `Lane`. */
       pauseV?: number;
+    }
+  /** Which of these pages, which earlier scrapes have tracked, belong to a crawl with patterns. Told by `HistoryJudged`. */
+  | {
+      type: 'Kick';
+      task: 'history';
+      actor: ActorKey;
+      job: Uuid;
+      part: HistoryPart;
+      /** Canonical. */
+      urls: string[];
+      scope: ScopeSpec;
+      /** As in `Lane`. */
+      pauseV?: number;
     };
+
+/** A part of the histories that a job goes through: what comes after `after` up to `upto`, null from and to the end. */
+export interface HistoryPart {
+  after: Fingerprint | null;
+  upto: Fingerprint | null;
+  isLast: boolean;
+}
 
 /** One attempt at each of several events of a job: a run. Its pages are read where they are stored. */
 export interface Post {

@@ -320,3 +320,19 @@ describe('the other rules', () => {
     );
   });
 });
+
+describe('the patterns of a page', () => {
+  it('are matched for half a second in all; what is left is kept out by the budget, but for the start page', () => {
+    let now = 0;
+    const clock = () => (now += 100);
+    const links = compileScope(scopeOf({ excludePaths: ['^/x'] })).ofPage(clock);
+    const rules = Array.from({ length: 4 }, (_, i) => links.check(`https://example.com/${i}`, 0));
+    expect(rules).toEqual([null, null, 'pattern-budget', 'pattern-budget']);
+    expect(links.check('https://example.com/', 0)).toBeNull();
+    expect(links.check('https://other.test/', 0)).toBe('external');
+    const plain = compileScope(scopeOf()).ofPage(clock);
+    expect(Array.from({ length: 20 }, (_, i) => plain.check(`https://example.com/${i}`, 0))).toEqual(
+      Array(20).fill(null),
+    );
+  });
+});

@@ -23,10 +23,18 @@ const RULES: readonly ScopeRuleFactory[] = [
   depthRule,
 ];
 
-/** Scope of one crawl, compiled once and asked for every link. */
-export interface CompiledScope {
+/** What patterns may take for the links of one page; one of them on one address is let through to its end, some 200 ms. */
+export const MATCH_MS = 500;
+
+export interface LinkCheck {
   /** The rule that keeps a canonical URL out, null when it belongs. The start URL always belongs. */
   check(url: string, depth: number): ScopeRule | null;
+}
+
+/** Scope of one crawl, compiled once and asked for every link. */
+export interface CompiledScope extends LinkCheck {
+  /** For the links of one page: those that are left when patterns have taken `MATCH_MS` are kept out by `pattern-budget`. */
+  ofPage(clock: () => number): LinkCheck;
   /** Whether the URL is the crawl's start page, by the crawl's own notion of duplicates. */
   isStart(url: string): boolean;
 }
@@ -39,19 +47,41 @@ export function compileScope(scope: ScopeSpec): CompiledScope {
   const checks = RULES.map((rule) => rule(scope, base)).filter((check) => check !== allowEverything);
   const startKey = dedupKey(scope.base, scope);
   const isStart = (url: string): boolean => dedupKey(url, scope) === startKey;
+  const checkWithin = (url: string, depth: number, isOutOfTime: () => boolean): ScopeRule | null => {
+    const parts = splitUrlOn(site, base, url);
+    if (parts === null) return 'scheme';
+    const { hostname, port, pathname } = parts;
+    const candidate = { hostname, port, pathname, url, depth, isOutOfTime };
+    for (const check of checks) {
+      const rule = check(candidate);
+      // Asked last: it costs more than the rules, and most URLs are not the start.
+      if (rule !== null) return isStart(url) ? null : rule;
+    }
+    return null;
+  };
+  const hasPatterns = scope.includePaths.length + scope.excludePaths.length > 0;
   return {
     isStart,
-    check(url, depth) {
-      const parts = splitUrlOn(site, base, url);
-      if (parts === null) return 'scheme';
-      const { hostname, port, pathname } = parts;
-      const candidate = { hostname, port, pathname, url, depth };
-      for (const check of checks) {
-        const rule = check(candidate);
-        // Asked last: it costs more than the rules, and most URLs are not the start.
-        if (rule !== null) return isStart(url) ? null : rule;
-      }
-      return null;
+    check: (url, depth) => checkWithin(url, depth, never),
+    ofPage: (clock) =>
+      hasPatterns ? withinTime(checkWithin, clock) : { check: (url, depth) => checkWithin(url, depth, never) },
+  };
+}
+
+const never = (): boolean => false;
+
+/** Only the time inside the checks counts. */
+function withinTime(
+  check: (url: string, depth: number, isOutOfTime: () => boolean) => ScopeRule | null,
+  clock: () => number,
+): LinkCheck {
+  let spentMs = 0;
+  return {
+    check: (url, depth) => {
+      const startedAt = clock();
+      const rule = check(url, depth, () => spentMs + clock() - startedAt >= MATCH_MS);
+      spentMs += clock() - startedAt;
+      return rule;
     },
   };
 }

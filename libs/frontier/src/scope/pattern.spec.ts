@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { checkPattern, checkPatterns, compilePatterns, preparePatterns } from './pattern.js';
+import { checkPattern, checkPatterns, compilePatterns, findsOne } from './pattern.js';
 
 describe('the budget of patterns', () => {
   it.each([
@@ -50,13 +50,22 @@ describe('compiled patterns', () => {
     expect(again).toBe(first);
   });
 
-  it('are prepared one by one; known ones take no time', async () => {
-    const scope = { includePaths: ['^/in-turn/a', '^/in-turn/b'], excludePaths: ['^/in-turn/c', '('] };
-    let turns = 0;
-    const giveWay = async () => void turns++;
-    await preparePatterns(scope, giveWay);
-    expect(turns).toBe(4);
-    await preparePatterns({ ...scope, excludePaths: [] }, giveWay);
-    expect(turns).toBe(4);
+  it('bound the states that they keep, and find what they are to find all the same', () => {
+    const pattern = compilePatterns('includePaths', ['[ab]*a[ab]{300}[cd]'])[0]!;
+    const random = Array.from({ length: 2_000 }, (_, i) => (((i * 7919) % 13) % 2 === 0 ? 'a' : 'b')).join('');
+    expect(pattern.test(random)).toBe(false);
+    expect(pattern.test(`${random}${'a'.repeat(301)}c`)).toBe(true);
+    const { dfa } = pattern.re2();
+    expect(dfa.stateCount).toBeLessThan(1_000);
+    expect(dfa.stateBudget).toBe(64 * 1024);
+  });
+
+  it('are asked no more when there is no time left', () => {
+    const patterns = compilePatterns('excludePaths', ['^/never', '^/found', '^/late']);
+    let asked = 0;
+    const isOutOfTime = () => ++asked > 2;
+    expect(findsOne(patterns, '/found', isOutOfTime)).toBe(true);
+    asked = 0;
+    expect(findsOne(patterns, '/late', isOutOfTime)).toBeNull();
   });
 });

@@ -1,5 +1,5 @@
 /** Patterns of users run in RE2: linear time whatever they write, and what it costs to compile them is bounded. */
-import { TroupeError, type ScopeSpec } from '@troupe/contracts';
+import { TroupeError } from '@troupe/contracts';
 import { LRUCache } from 'lru-cache';
 import { RE2JS } from 're2js';
 import { costBeforeCompiling } from './pattern-cost.js';
@@ -19,11 +19,19 @@ type Compiled = { pattern: RE2JS; cost: number; problem: null } | { pattern: nul
 /** Patterns that processes keep: as many as a few hundred crawls have between them. */
 const KEPT_PATTERNS = 5_000;
 
-/** The dearest patterns count most: some MB at the worst. */
+/**
+ * What a pattern keeps of the states it has been in. Enough for all that people write; one with ever new states would fill
+ * megabytes, and building them costs more than doing without.
+ */
+const STATE_BYTES = 64 * 1024;
+/** As much as they take. */
+const INSTRUCTIONS_OF_STATES = 100;
+
+/** The dearest patterns count most: 130 MB at the worst. */
 const compiled = new LRUCache<string, RE2JS>({
   max: KEPT_PATTERNS,
   maxSize: 100 * MAX_PATTERN_COST,
-  sizeCalculation: (pattern) => Math.max(1, pattern.programSize()),
+  sizeCalculation: (pattern) => INSTRUCTIONS_OF_STATES + pattern.programSize(),
 });
 
 /** Error text for a pattern that cannot be used, null for a good one. Busy for up to 50 ms with a good one, longer with others. */
@@ -64,12 +72,21 @@ export function compilePatterns(field: 'includePaths' | 'excludePaths', patterns
   });
 }
 
+/** Whether one of them is found in the text; null: there was no time left to find out. */
+export function findsOne(patterns: readonly RE2JS[], text: string, isOutOfTime: () => boolean): boolean | null {
+  for (const pattern of patterns) {
+    if (isOutOfTime()) return null;
+    if (pattern.test(text)) return true;
+  }
+  return false;
+}
+
 function compilePattern(text: string): Compiled {
   if (text.length > MAX_PATTERN_CHARS) return refused(`Pattern is longer than ${MAX_PATTERN_CHARS} characters`);
   const extra = costBeforeCompiling(text);
   if (extra.least > MAX_PATTERN_COST) return refused(tooCostly(extra.least));
   try {
-    const pattern = compiled.get(text) ?? RE2JS.compile(text);
+    const pattern = compiled.get(text) ?? compileBounded(text);
     const cost = pattern.programSize() - FRAME + extra.classes;
     if (cost > MAX_PATTERN_COST) return refused(tooCostly(cost));
     compiled.set(text, pattern);
@@ -77,6 +94,14 @@ function compilePattern(text: string): Compiled {
   } catch (error) {
     return refused(`Invalid regular expression: ${explain(text, error)}`);
   }
+}
+
+function compileBounded(text: string): RE2JS {
+  const pattern = RE2JS.compile(text);
+  const { dfa } = pattern.re2();
+  dfa.stateBudget = STATE_BYTES;
+  dfa.memBudget = STATE_BYTES;
+  return pattern;
 }
 
 function refused(problem: string): Compiled {
@@ -91,19 +116,4 @@ function explain(pattern: string, error: unknown): string {
   if (LOOK_AROUND.test(pattern)) return 'look-around is not supported (RE2 syntax)';
   if (BACK_REFERENCE.test(pattern)) return 'back-references are not supported (RE2 syntax)';
   return error instanceof Error ? error.message : String(error);
-}
-
-/**
- * The patterns of a scope compiled and kept, for `compileScope` to find. Nothing is held for longer than one of them takes
- * (some 50 ms at the most): `giveWay` is awaited after each that was new.
- */
-export async function preparePatterns(
-  { includePaths, excludePaths }: Pick<ScopeSpec, 'includePaths' | 'excludePaths'>,
-  giveWay: () => Promise<void>,
-): Promise<void> {
-  for (const pattern of [...includePaths, ...excludePaths]) {
-    if (compiled.has(pattern)) continue;
-    compilePattern(pattern);
-    await giveWay();
-  }
 }

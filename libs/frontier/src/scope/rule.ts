@@ -5,6 +5,8 @@ import type { UrlParts } from '../url-parts.js';
 export interface ScopeCandidate extends UrlParts {
   url: string;
   depth: number;
+  /** Asked between patterns: there is no time left for more of them. */
+  isOutOfTime(): boolean;
 }
 
 /** Names the rule that keeps the URL out, null when this rule has nothing against it. */

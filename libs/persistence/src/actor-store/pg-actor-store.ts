@@ -97,8 +97,12 @@ const LOAD_RUNNING = `SELECT DISTINCT ${FRONTIER_COLUMNS} FROM frontier f
   JOIN unnest($2::int[], $3::bigint[]) AS x(depth, seq) ON f.depth = x.depth AND f.seq = x.seq
   WHERE f.job_no = $1 AND f.shard = 0 AND f.st = 1 ORDER BY f.depth, f.seq`;
 
+/** What says that it is in a lane but is in none ($3: the items of all lanes) is ready as well. */
 const LOAD_READY = `SELECT ${FRONTIER_COLUMNS} FROM frontier f
-  WHERE f.job_no = $1 AND f.shard = 0 AND f.st = 0 ORDER BY f.depth, f.seq LIMIT $2`;
+  WHERE f.job_no = $1 AND f.shard = 0 AND (f.st = 0 OR f.seq <> ALL($3::bigint[])) ORDER BY f.depth, f.seq LIMIT $2`;
+
+const COUNT_OPEN = `SELECT count(*)::int AS open FROM (
+  SELECT 1 FROM frontier WHERE job_no = $1 AND shard = 0 LIMIT $2) AS counted`;
 
 const LOAD_TIMERS = `SELECT key, name, (extract(epoch FROM due_at - now()) * 1000)::float8 AS due FROM actor_timer
   WHERE part = $1 AND due_at <= now() + $2::float8 * interval '1 millisecond' ORDER BY due_at`;
@@ -236,11 +240,16 @@ export class PgActorStore implements ActorStore {
     return mapErrors(this.cursors.join(keys));
   }
 
-  loadJobMemory(jobNo: JobNo, readyLimit: number, history?: HistoryRange): Promise<JobMemory> {
-    return mapErrors(this.readJobMemory(jobNo, readyLimit, history));
+  loadJobMemory(jobNo: JobNo, readyLimit: number, history?: HistoryRange, countUpTo?: number): Promise<JobMemory> {
+    return mapErrors(this.readJobMemory(jobNo, readyLimit, history, countUpTo));
   }
 
-  private async readJobMemory(jobNo: JobNo, readyLimit: number, history?: HistoryRange): Promise<JobMemory> {
+  private async readJobMemory(
+    jobNo: JobNo,
+    readyLimit: number,
+    history?: HistoryRange,
+    countUpTo?: number,
+  ): Promise<JobMemory> {
     const lanes = (await this.pool.query<LaneRecord>(LOAD_LANES, [jobNo])).rows.map(toLane);
     const items = lanes.flatMap((lane) => lane.items);
     const running = await this.pool.query<FrontierRecord>(LOAD_RUNNING, [
@@ -248,13 +257,19 @@ export class PgActorStore implements ActorStore {
       items.map(({ depth }) => depth),
       items.map(({ item }) => item),
     ]);
-    const ready = await this.pool.query<FrontierRecord>(LOAD_READY, [jobNo, readyLimit]);
+    const ready = await this.pool.query<FrontierRecord>(LOAD_READY, [jobNo, readyLimit, items.map(({ item }) => item)]);
+    const isCut = countUpTo !== undefined && ready.rows.length >= readyLimit;
     return {
       lanes,
       running: running.rows.map(toFrontierRow),
       ready: ready.rows.map(toFrontierRow),
+      ...(isCut ? { open: await this.countOpen(jobNo, countUpTo) } : {}),
       ...(history === undefined ? {} : { history: await this.histories.pagesOf(history) }),
     };
+  }
+
+  private async countOpen(jobNo: JobNo, most: number): Promise<number> {
+    return (await this.pool.query<{ open: number }>(COUNT_OPEN, [jobNo, most])).rows[0]!.open;
   }
 
   async commitTurn(head: TurnHead, decide: (answers: TurnAnswers) => TurnWrites): Promise<void> {

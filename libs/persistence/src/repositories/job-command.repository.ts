@@ -7,6 +7,7 @@ import {
   claimIdempotencyKey,
   commandEnvelope,
   insertSeeds,
+  lockChildren,
   recordCommand,
   type RecordedCommand,
   type Seed,
@@ -76,14 +77,13 @@ export class JobCommandRepository {
     });
   }
 
-  /** A cancel; kept until the job's actor has taken it up. */
-  async cancel(job: Uuid, kind: JobKind): Promise<RecordedCommand> {
-    const cmd = randomUUID();
-    const body = { type: 'Cancel', job, cmd } as const;
-    const command = { id: cmd, envelope: commandEnvelope(`cancel.${cmd}`, actorKey(kind, job), body) };
+  /** Cancels of the job and of those that fetch pages for it; each is kept until its job's actor has taken it up. */
+  async cancel(job: Uuid, kind: JobKind): Promise<RecordedCommand[]> {
     return withTransaction(this.pool, async (client) => {
-      await recordCommand(client, command);
-      return command;
+      const children = kind === 'extract' ? await lockChildren(client, job) : [];
+      const commands = [{ job, kind }, ...children].map(cancelOf);
+      for (const command of commands) await recordCommand(client, command);
+      return commands;
     });
   }
 
@@ -106,6 +106,12 @@ export class JobCommandRepository {
       return { news, command };
     });
   }
+}
+
+function cancelOf({ job, kind }: { job: Uuid; kind: JobKind }): RecordedCommand {
+  const cmd = randomUUID();
+  const body = { type: 'Cancel', job, cmd } as const;
+  return { id: cmd, envelope: commandEnvelope(`cancel.${cmd}`, actorKey(kind, job), body) };
 }
 
 async function whyNot(client: pg.PoolClient, { jobNo, maxAgeHours }: SeedAppend): Promise<AppendRefusal> {

@@ -1,5 +1,15 @@
 /** What several repositories write inside their own transaction when a request is recorded. */
-import { actorSubject, TroupeError, type Envelope, type JobNo, type Uuid } from '@troupe/contracts';
+import {
+  actorSubject,
+  parseActorKey,
+  TroupeError,
+  type ActorKey,
+  type Envelope,
+  type JobNo,
+  type JobStatus,
+  type PageJobKind,
+  type Uuid,
+} from '@troupe/contracts';
 import type pg from 'pg';
 import { storable } from '../actor-store/statement.js';
 
@@ -48,6 +58,26 @@ export async function insertSeeds(
 
 export async function recordCommand(client: pg.PoolClient, { id, envelope }: RecordedCommand): Promise<void> {
   await client.query(INSERT_COMMAND, [id, actorSubject(envelope.to), JSON.stringify(envelope)]);
+}
+
+const LOCK_PARENT = `SELECT status FROM job WHERE job_no = (SELECT job_no FROM job_id WHERE id = $1)`;
+const HAS_CANCEL = `SELECT FROM cmd_outbox WHERE subject = $1 AND convert_from(body, 'UTF8')::json ->> 'type' = 'Cancel'`;
+const OPEN_CHILDREN = `SELECT id AS job, kind FROM job WHERE parent = $1 AND status = 'scraping'`;
+
+/**
+ * False: the parent has ended or is about to, so it gets no child any more. True: it stays so until this transaction ends, and
+ * whoever cancels the parent afterwards sees the child.
+ */
+export async function mayHaveChild(client: pg.PoolClient, parent: ActorKey): Promise<boolean> {
+  const { rows } = await client.query<{ status: JobStatus }>(`${LOCK_PARENT} FOR SHARE`, [parseActorKey(parent).id]);
+  if (rows[0]?.status !== 'scraping') return false;
+  return (await client.query(HAS_CANCEL, [actorSubject(parent)])).rowCount === 0;
+}
+
+/** Jobs that fetch pages for this one; no other comes in between before this transaction ends. */
+export async function lockChildren(client: pg.PoolClient, parent: Uuid): Promise<{ job: Uuid; kind: PageJobKind }[]> {
+  await client.query(`${LOCK_PARENT} FOR UPDATE`, [parent]);
+  return (await client.query<{ job: Uuid; kind: PageJobKind }>(OPEN_CHILDREN, [parent])).rows;
 }
 
 /** `body` as it travels from a gateway; a repeat carries the same id. */

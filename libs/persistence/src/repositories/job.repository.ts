@@ -4,6 +4,7 @@ import {
   actorKey,
   childJobOf,
   parseActorKey,
+  TroupeError,
   type ActorKey,
   type AgentSpec,
   type BatchSpec,
@@ -29,6 +30,7 @@ import {
   claimIdempotencyKey,
   commandEnvelope,
   insertSeeds,
+  mayHaveChild,
   recordCommand,
   type RecordedCommand,
   type Seed,
@@ -218,14 +220,15 @@ export class JobRepository {
   /**
    * Records a child and its Start command, once: whoever asks again for the same place gets the job that is there, however
    * it was asked for. The command is null when the child has begun.
+   * @throws TroupeError when the parent has ended, or its end is recorded
    */
   async createChild(child: NewChild): Promise<{ child: ChildJob; command: RecordedCommand | null }> {
-    const parent = parseActorKey(child.parent).id;
+    const { id: parent } = parseActorKey(child.parent);
     const job = childJobOf(parent, child.nth);
     const { rows } = await this.pool.query<{ zdr: boolean }>(ZDR_OF, [parent]);
     const wanted = { originUrl: null, wireOptions: null, origin: null, integration: null, idempotencyKey: null };
     const input: NewJob = { ...child, ...wanted, zdr: rows[0]?.zdr ?? false };
-    const recorded = await this.record(input, job, parent);
+    const recorded = await this.record(input, job, child.parent);
     if (recorded !== null) {
       return { child: { job, jobNo: recorded.jobNo, kind: child.kind }, command: recorded.command };
     }
@@ -325,13 +328,14 @@ export class JobRepository {
   private async record(
     input: NewJob,
     job: Uuid,
-    parent: Uuid | null,
+    parent: ActorKey | null,
   ): Promise<{ job: Uuid; jobNo: JobNo; command: RecordedCommand } | null> {
     const { rows } = await this.pool.query<{ job_no: JobNo; now_ms: number }>(NEW_JOB_NO);
     const { job_no: jobNo, now_ms: nowMs } = rows[0]!;
     const createdMs = Math.floor(nowMs);
     const command: RecordedCommand = { id: job, envelope: startEnvelope(input, { job, jobNo, createdMs }) };
     const isNew = await withTransaction(this.pool, async (client) => {
+      if (parent !== null && !(await mayHaveChild(client, parent))) throw parentEnded();
       await claimIdempotencyKey(client, input.team, input.idempotencyKey, job);
       if (!(await this.insertJob(client, input, { job, jobNo, createdMs, parent }))) return false;
       if (input.kind === 'batch') await insertSeeds(client, jobNo, 0, input.urls);
@@ -346,7 +350,7 @@ export class JobRepository {
   private async insertJob(
     client: pg.PoolClient,
     input: NewJob,
-    ids: NewIds & { parent: Uuid | null },
+    ids: NewIds & { parent: ActorKey | null },
   ): Promise<boolean> {
     const { job, jobNo, createdMs, parent } = ids;
     const { team, kind, originUrl, wireOptions, origin, integration, keyId, zdr } = input;
@@ -356,7 +360,8 @@ export class JobRepository {
     const total = input.kind === 'batch' ? input.urls.length : 0;
     const options = storableJson({ wire: wireOptions ?? null, origin, integration, keyId });
     const shownUrl = originUrl === null ? null : storable(originUrl);
-    const values = [jobNo, job, team, kind, createdMs, ttlHours, shownUrl, options, total, zdr, parent];
+    const parentId = parent === null ? null : parseActorKey(parent).id;
+    const values = [jobNo, job, team, kind, createdMs, ttlHours, shownUrl, options, total, zdr, parentId];
     await client.query(INSERT_JOB, values);
     return true;
   }
@@ -414,6 +419,10 @@ function envelopeIn(body: Buffer): Envelope | null {
   } catch {
     return null;
   }
+}
+
+function parentEnded(): TroupeError {
+  return new TroupeError('BAD_REQUEST', 'The job has ended: no pages are fetched for it any more');
 }
 
 function startEnvelope(input: NewJob, ids: NewIds): Envelope {

@@ -1,0 +1,2 @@
+export { judgeLinks } from './links.js';
+export { problemsOf } from './values.js';
