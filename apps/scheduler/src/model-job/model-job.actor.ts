@@ -113,8 +113,7 @@ class ModelJobTurn<S extends ModelJobState> {
     const { state } = this;
     const error = `internal error: ${reason}`;
     this.effects.push(...receiptsOfLost(this.key, lost));
-    if (state.phase === 'idle' && lost?.type === 'Start' && lost.kind === this.course.kind)
-      this.begin(lost, true);
+    if (state.phase === 'idle' && lost?.type === 'Start' && lost.kind === this.course.kind) this.begin(lost, true);
     if (state.phase === 'idle') {
       Object.assign(state, { phase: 'over', status: 'failed', error });
       this.effects.push(failedById(this.key, error));

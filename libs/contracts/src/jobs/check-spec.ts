@@ -38,7 +38,7 @@ export const SPEC_TOO_LARGE = 'SPEC_TOO_LARGE';
 /** The first breach of `SPEC_LIMITS`, its parts before the whole; null: there is none. */
 export function checkSpec(spec: AnySpec): SpecBreach | null {
   // A job of an older version may lack some fields.
-  const scrape: Partial<ScrapeSpec> = 'scrape' in spec ? spec.scrape : (spec);
+  const scrape: Partial<ScrapeSpec> = 'scrape' in spec ? spec.scrape : spec;
   const at = 'scrape' in spec ? ['scrape'] : [];
   return (
     scopeBreach(spec) ??
