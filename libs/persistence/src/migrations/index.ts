@@ -13,6 +13,7 @@ import { ActorCompression1763950016000 } from './1763950016000-actor-compression
 import { AuditActors1763950027000 } from './1763950027000-audit-actors.js';
 import { Hosts1764000000000 } from './1764000000000-hosts.js';
 import { SafeTurns1764000100000 } from './1764000100000-safe-turns.js';
+import { PagedLists1764000400000 } from './1764000400000-paged-lists.js';
 
 export const MIGRATIONS_TABLE = 'schema_migration';
 
@@ -32,4 +33,5 @@ export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
   AuditActors1763950027000,
   Hosts1764000000000,
   SafeTurns1764000100000,
+  PagedLists1764000400000,
 ];
