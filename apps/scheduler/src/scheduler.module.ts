@@ -38,6 +38,8 @@ export interface SchedulerParts {
   instance: string;
   link: NatsLink;
   pool: ReturnType<typeof createPool>;
+  /** Of one connection, for the census. */
+  counts: ReturnType<typeof createPool>;
   blobs: OpenBlobs;
   teams: Pick<TeamSizes, 'concurrencyOf'>;
   hosts: Pick<HostSettings, 'settingOf'>;
@@ -89,6 +91,7 @@ export class SchedulerModule {
     instance,
     link,
     pool,
+    counts,
     blobs,
     teams,
     hosts,
@@ -118,7 +121,7 @@ export class SchedulerModule {
     );
     new ClusterGauges(metrics, {
       isLeader: () => runtime.partitions.includes(LEADER_PARTITION),
-      census: new Census(pool),
+      census: new Census(counts),
       backlog: () => readBacklog(link),
       disk: () => blobs.space(),
     });

@@ -21,13 +21,14 @@ export async function startScheduler(context: ServiceContext<Readonly<TroupeConf
   });
   await link.ensureTopology();
   const pool = createPool({ ...config, poolSize: POOL_SIZE, name: instance });
+  const counts = createPool({ ...config, poolSize: 1, name: `${instance} census` });
   const teams = await TeamSizes.watch(pool, (error) => log.warn({ err: error }, 'the sizes of teams were not read'));
   const hosts = await HostSettings.watch(pool, (error) =>
     log.warn({ err: error }, 'the settings of hosts were not read'),
   );
   const blobs = await openBlobs(config);
   const app = await NestFactory.createApplicationContext(
-    SchedulerModule.with({ config, log, metrics, tracer, instance, link, pool, blobs, teams, hosts }),
+    SchedulerModule.with({ config, log, metrics, tracer, instance, link, pool, counts, blobs, teams, hosts }),
     {
       logger: ['error', 'warn'],
       abortOnError: false,
@@ -51,7 +52,7 @@ export async function startScheduler(context: ServiceContext<Readonly<TroupeConf
       teams.stop();
       hosts.stop();
       blobs.close();
-      await pool.end();
+      await Promise.all([pool.end(), counts.end()]);
     },
   };
 }

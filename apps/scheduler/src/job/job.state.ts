@@ -94,6 +94,8 @@ export interface JobState {
   excludedKept: number;
   /** Candidates were left out because the spare cap was reached. */
   truncated: boolean;
+  /** Nothing is admitted any more: as many URLs as may have ended without using up a unit of the limit. @default false */
+  full?: boolean;
   robotsKnown: boolean;
   openSitemaps: Record<string, OpenSitemap>;
   pendingSitemaps: { url: string; level: number }[];

@@ -31,7 +31,6 @@ const MAX_BYTES = 8 * 1024 * 1024;
 
 /** Begins what reads lists in several statements. */
 export const BEGIN_SNAPSHOT = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = ${DEADLINE_MS}`;
-const BEGIN_READ = `BEGIN READ ONLY; SET LOCAL statement_timeout = ${DEADLINE_MS}`;
 
 /** The time in column `at` as part of a key: Dates would lose its microseconds. */
 export const timeKey = (at: string): string => `(extract(epoch FROM ${at}) * 1000000)::bigint::text`;
@@ -75,7 +74,12 @@ export async function readPage<Row extends object>(
   values: unknown[],
   limit: number,
 ): Promise<ListPage<Row>> {
-  const statements = [{ text: BEGIN_READ }, pageQuery(list, values), { text: 'COMMIT' }];
-  const [, result] = await withConnection(pool, (client) => runAll(client, statements));
-  return pageOf<Row>(result!.rows as object[], limit);
+  return pageOf<Row>(await readWithin(pool, pageQuery(list, values), DEADLINE_MS), limit);
+}
+
+/** Rows of one statement, read in one round trip. @throws Error of SQLSTATE 57014 beyond the deadline */
+export async function readWithin(pool: pg.Pool, query: pg.QueryConfig, deadlineMs: number): Promise<object[]> {
+  const begin = { text: `BEGIN READ ONLY; SET LOCAL statement_timeout = ${deadlineMs}` };
+  const [, result] = await withConnection(pool, (client) => runAll(client, [begin, query, { text: 'COMMIT' }]));
+  return result!.rows as object[];
 }
