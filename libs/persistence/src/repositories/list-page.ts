@@ -29,8 +29,12 @@ const DEADLINE_MS = 5_000;
 /** Of rows as JSON; the first one is read however large it is. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** Begins what reads lists in several statements. */
-export const BEGIN_SNAPSHOT = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = ${DEADLINE_MS}`;
+/**
+ * Begins what reads a list in several statements, whose joins reach their rows by whole keys. The planner, which may not know yet how
+ * many rows a job has, would hash them all.
+ */
+export const BEGIN_SNAPSHOT = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = ${DEADLINE_MS};
+  SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off`;
 
 /** The time in column `at` as part of a key: Dates would lose its microseconds. */
 export const timeKey = (at: string): string => `(extract(epoch FROM ${at}) * 1000000)::bigint::text`;
