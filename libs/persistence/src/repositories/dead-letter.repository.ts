@@ -9,7 +9,8 @@ import { recordAudit, type AuditAuthor } from './audit-log.js';
 export interface DeadLetter {
   id: string;
   at: Date;
-  key: ActorKey;
+  /** The actor that it was for. */
+  to: ActorKey;
   type: string;
   error: string;
   /** Revision of the actor that failed on it. */
@@ -19,7 +20,7 @@ export interface DeadLetter {
 }
 
 const NEWEST = '9223372036854775807';
-const COLUMNS = `id, at, key, type, error, actor_rev AS "actorRev", coalesce(jsonb_typeof(envelope) = 'object', false) AS "canReplay"`;
+const COLUMNS = `id, at, key AS "to", type, error, actor_rev AS "actorRev", coalesce(jsonb_typeof(envelope) = 'object', false) AS "canReplay"`;
 
 /** Mail that nobody can read. Its body is not kept: nobody knows whether it may be. */
 export interface UnreadableMail {

@@ -123,7 +123,8 @@ export class AdminRecordsController {
     const place = this.placeOf(request, ['int']);
     const range = rangeOf(place.query);
     const after = range.after ?? (before === undefined ? null : [readId(before)]);
-    return listAnswer('deadLetters', await this.letters.list({ ...range, after }), dated, place);
+    const letters = await this.letters.list({ ...range, after });
+    return listAnswer('deadLetters', letters, ({ to, ...letter }) => ({ ...dated(letter), key: to }), place);
   }
 
   @Post('dead-letters/:id/replay')
