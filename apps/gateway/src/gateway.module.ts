@@ -42,6 +42,7 @@ import { Accounts } from './auth/accounts.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { ApiExceptionFilter } from './errors/api-exception.filter.js';
 import { Readiness } from './health/readiness.js';
+import { HeavyReads } from './http/heavy-reads.js';
 import { DeliveriesService } from './jobs/deliveries.service.js';
 import { BatchAppendService } from './jobs/batch-append.service.js';
 import { CrawlExplainService } from './jobs/crawl-explain.service.js';
@@ -150,6 +151,7 @@ function providersOf(parts: GatewayParts): Provider[] {
     { provide: SETTINGS.config, useValue: parts.config },
     { provide: SETTINGS.log, useValue: parts.log },
     { provide: Accounts, useValue: parts.accounts },
+    { provide: HeavyReads, useValue: new HeavyReads() },
     { provide: Readiness, useValue: parts.readiness },
     { provide: ScrapeService, useValue: parts.scrapes },
     { provide: MapService, useValue: parts.maps },

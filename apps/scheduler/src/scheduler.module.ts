@@ -42,6 +42,8 @@ export interface SchedulerParts {
   pool: LivePool;
   /** For housekeeping. */
   chores: LivePool;
+  /** Of one connection, for the census. */
+  counts: LivePool;
   blobs: OpenBlobs;
   teams: Pick<TeamSizes, 'concurrencyOf'>;
   hosts: Pick<HostSettings, 'settingOf'>;
@@ -94,6 +96,7 @@ export class SchedulerModule {
     link,
     pool,
     chores,
+    counts,
     blobs,
     teams,
     hosts,
@@ -124,7 +127,7 @@ export class SchedulerModule {
     );
     new ClusterGauges(metrics, {
       isLeader: () => runtime.partitions.includes(LEADER_PARTITION),
-      census: new Census(chores),
+      census: new Census(counts),
       backlog: () => readBacklog(link),
       disk: () => blobs.space(),
     });

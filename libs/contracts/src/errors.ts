@@ -41,6 +41,8 @@ export const ERROR_HTTP_STATUS = {
   BAD_REQUEST_INVALID_JSON: 400,
   /** Its numbers or texts are beyond what can be kept. */
   RESULT_OUT_OF_RANGE: 500,
+  /** Too much is being read of Postgres at the moment, or a read took too long. */
+  SERVER_BUSY: 503,
   UNKNOWN_ERROR: 500,
 } as const;
 export type ErrorCode = keyof typeof ERROR_HTTP_STATUS;

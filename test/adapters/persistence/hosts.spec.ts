@@ -64,6 +64,8 @@ async function write(rows: RowOp[], candidates: Parameters<typeof candidate>[] =
 const upsert = (...records: HostRecord[]): Promise<void> =>
   write(records.map((row) => ({ op: 'host.upsert', ...row })));
 
+const FIRST = { after: null, skip: 0, limit: 10 };
+
 describe('how hosts are treated', () => {
   it('is kept as it was last written, the newest of a turn', async () => {
     const full = record('a.test', {
@@ -88,15 +90,15 @@ describe('how hosts are treated', () => {
       record('p.test', { state: 'paused' }),
       record('o.test', { state: 'open' }),
     );
-    const names = (rows: HostRecord[]) => rows.map(({ host }) => host);
-    expect(names(await hosts.inStates(['slowed', 'down', 'paused'], 10))).toEqual([
-      'd.test',
-      'p.test',
-      's1.test',
-      's2.test',
-    ]);
-    expect(names(await hosts.inStates(['slowed', 'down', 'paused'], 2, 1))).toEqual(['p.test', 's1.test']);
-    expect(names(await hosts.inStates(['held'], 10))).toEqual([]);
+    const names = ({ rows }: { rows: HostRecord[] }) => rows.map(({ host }) => host);
+    const bad = ['slowed', 'down', 'paused'] as const;
+    const first = await hosts.inStates(bad, { after: null, skip: 0, limit: 3 });
+    expect(first.hasMore).toBe(true);
+    const rest = await hosts.inStates(bad, { after: first.rows.at(-1)!.key, skip: 0, limit: 3 });
+    expect([names(rest), rest.hasMore]).toEqual([['s2.test'], false]);
+    expect(names(await hosts.inStates(bad, FIRST))).toEqual(['d.test', 'p.test', 's1.test', 's2.test']);
+    expect(names(await hosts.inStates(bad, { after: null, skip: 1, limit: 2 }))).toEqual(['p.test', 's1.test']);
+    expect(names(await hosts.inStates(['held'], FIRST))).toEqual([]);
   });
 
   it('is listed for a job with what became of its URLs', async () => {
@@ -140,7 +142,11 @@ describe('how hosts are treated', () => {
         [jobNo, 3, 'http://new.test:81/3'],
       ],
     );
-    expect(await hosts.ofJob(jobNo, 10)).toMatchObject([
+    const all = await hosts.ofJob(jobNo, FIRST);
+    const one = await hosts.ofJob(jobNo, { ...FIRST, limit: 1 });
+    const rest = await hosts.ofJob(jobNo, { ...FIRST, after: one.rows[0]!.key });
+    expect([...one.rows, ...rest.rows]).toEqual(all.rows);
+    expect(all.rows).toMatchObject([
       { host: 's1.test', pending: 1, ok: 1, failed: 1, other: 0, record: { state: 'slowed' } },
       { host: 'o.test', pending: 1, ok: 0, record: { state: 'open' } },
       { host: 'new.test:81', pending: 1, record: null },
@@ -175,7 +181,7 @@ describe('settings of hosts', () => {
     expect(await settings.get('a.test')).toEqual(full);
     await settings.put({ pattern: 'a.test', crawlDelay: 'obey', hold: false }, BY);
     expect(await settings.get('a.test')).toEqual({ pattern: 'a.test', crawlDelay: 'obey', hold: false });
-    expect(await settings.list()).toHaveLength(1);
+    expect((await settings.list(FIRST)).rows).toHaveLength(1);
     expect(await settings.remove('a.test', BY)).toBe(true);
     expect(await settings.remove('a.test', BY)).toBe(false);
     expect(await settings.get('a.test')).toBeNull();

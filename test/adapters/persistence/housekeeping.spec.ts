@@ -16,6 +16,7 @@ const BULK = [
   'lane',
   'job_seed',
   'url_outcome',
+  'ledger_count',
   'url_excluded',
   'page',
   'page_segment',

@@ -17,6 +17,8 @@ import {
   ModelSteps,
   PgActorStore,
   Retention,
+  type ListKey,
+  type ListPage,
   type NewChild,
   type NewJob,
   JobCommandRepository,
@@ -36,6 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
+const FIRST = { after: null, skip: 0, limit: 100 };
 const TEAM = randomUUID();
 const spec = { url: 'http://a/', limit: 5 } as CrawlSpec;
 const crawl = (team: Uuid = randomUUID(), more: object = {}): NewJob => ({
@@ -182,7 +185,7 @@ describe('recording a job', () => {
     expect(refused).toHaveLength(2);
     for (const error of refused)
       expect(isTroupeError(error) && [error.httpStatus, error.message]).toEqual([409, 'Idempotency key already used']);
-    expect(await jobs.active(team, 'crawl')).toHaveLength(1);
+    expect((await jobs.active(team, 'crawl', FIRST)).rows).toHaveLength(1);
     await expect(jobs.create(withKey(randomUUID()))).resolves.toBeDefined();
   });
 
@@ -258,8 +261,12 @@ describe('finding a job', () => {
     const over = await jobs.create(crawl(team));
     await jobs.create({ ...batch(['http://a/']), team });
     await writeRows([end(over.jobNo, 'completed')]);
-    expect((await jobs.active(team, 'crawl')).map(({ job }) => job)).toEqual([second.job, first.job]);
-    expect(await jobs.active(team, 'batch')).toHaveLength(1);
+    expect((await jobs.active(team, 'crawl', FIRST)).rows.map(({ job }) => job)).toEqual([second.job, first.job]);
+    const newest = await jobs.active(team, 'crawl', { ...FIRST, limit: 1 });
+    expect([newest.rows.map(({ job }) => job), newest.hasMore]).toEqual([[second.job], true]);
+    const older = await jobs.active(team, 'crawl', { after: newest.rows[0]!.key, skip: 0, limit: 1 });
+    expect([older.rows.map(({ job }) => job), older.hasMore]).toEqual([[first.job], false]);
+    expect((await jobs.active(team, 'batch', FIRST)).rows).toHaveLength(1);
   });
 });
 
@@ -323,10 +330,34 @@ describe('errors', () => {
       outcome(jobNo, 2, 'failed'),
       outcome(jobNo, 1, 'robots'),
     ]);
-    expect(await jobs.errors(jobNo)).toMatchObject([
+    expect((await jobs.errors(jobNo, FIRST)).rows).toMatchObject([
       { id, url: 'http://a/2', code: 'SCRAPE_TIMEOUT', message: 'too slow', at: expect.any(Date) },
     ]);
-    expect(await jobs.robotsBlocked(jobNo)).toEqual(['http://a/1']);
+    expect((await jobs.robotsBlocked(jobNo, FIRST)).rows.map(({ url }) => url)).toEqual(['http://a/1']);
+  });
+
+  it('are read page by page, each once, whatever they have in common', async () => {
+    const { jobNo } = await jobs.create(crawl());
+    const urls = Array.from({ length: 25 }, (_, i) => `http://a/${i}`);
+    await writeRows(
+      urls.flatMap((url, i): RowOp[] => [
+        { op: 'error.insert', jobNo, id: randomUUID(), url, code: 'SCRAPE_TIMEOUT', message: '' },
+        { ...outcome(jobNo, i, 'robots'), url } as RowOp,
+      ]),
+    );
+    for (const list of [jobs.errors.bind(jobs), jobs.robotsBlocked.bind(jobs)]) {
+      const read: string[] = [];
+      let after: ListKey | null = null;
+      for (let hasMore = true; hasMore;) {
+        const page: ListPage<{ url: string }> = await list(jobNo, { after, skip: 0, limit: 10 });
+        read.push(...page.rows.map(({ url }) => url));
+        after = page.rows.at(-1)!.key;
+        hasMore = page.hasMore;
+      }
+      expect(read.toSorted()).toEqual(urls.toSorted());
+      const skipped = await list(jobNo, { after: null, skip: 20, limit: 10 });
+      expect(skipped.rows.map(({ url }) => url)).toEqual(read.slice(20));
+    }
   });
 });
 
@@ -397,7 +428,7 @@ describe('a job that fetches pages for another one', () => {
     expect(await jobs.find(child.job)).toBeNull();
     expect(await jobs.tombstone(child.job)).toBeNull();
     expect(await jobs.page(child.jobNo, 101)).toBeNull();
-    expect((await jobs.active(TEAM, 'batch')).map(({ job }) => job)).not.toContain(child.job);
+    expect((await jobs.active(TEAM, 'batch', FIRST)).rows.map(({ job }) => job)).not.toContain(child.job);
     expect(await jobs.pages(child.jobNo, 0, null, 1_000)).toHaveLength(1);
     expect(await jobs.tombstone(parent)).toEqual({ team: TEAM, kind: 'extract' });
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FROM_HISTORY, type Outcome, type RowOp } from '@troupe/contracts';
-import { JobRepository, LedgerRepository, PgActorStore, type LedgerOutcome } from '@troupe/persistence';
+import { JobRepository, LedgerRepository, PgActorStore, type LedgerOutcome, type ListKey } from '@troupe/persistence';
 import { randomUUID } from 'node:crypto';
 import { testDatabase, type TestDatabase } from './database.js';
 import { candidate, head, PART, step, writes } from './turns.js';
@@ -128,6 +128,7 @@ describe('the ledger of a job', () => {
         attempts: 2,
         notBefore: null,
         at: expect.any(Date),
+        key: ['-1', '2'],
       },
     ]);
   });
@@ -269,5 +270,68 @@ describe('the ledger of a job', () => {
     isOver = true;
     await reading;
     expect(new Set(sums)).toEqual(new Set([count]));
+  });
+
+  it('is read completely page by page, each URL once, also while URLs are decided and found', async () => {
+    const jobNo = await crawl();
+    const open = Array.from({ length: 60 }, (_, i): Parameters<typeof candidate> => [jobNo, i, `http://a/${i}`, i % 7]);
+    await write([], open);
+    const pageAfter = async (outcome: LedgerOutcome | null, after: ListKey | null) =>
+      (await ledgers.read(jobNo, { skip: 0, limit: 7, outcome, after }))!;
+    const all: number[] = [];
+    let after: ListKey | null = null;
+    for (let round = 0; ; round++) {
+      const { entries, hasMore } = await pageAfter(null, after);
+      all.push(...entries.map(({ item }) => item));
+      if (!hasMore) break;
+      after = entries.at(-1)!.key;
+      await write([
+        { op: 'frontier.delete', jobNo, depth: (round * 5) % 7, item: round * 5 },
+        decided(jobNo, round * 5, round % 2 === 0 ? 'robots' : 'ok'),
+      ]);
+    }
+    expect(all).toEqual(open.map(([, item]) => item));
+    const robots: number[] = [];
+    for (after = null; ;) {
+      const { entries, hasMore }: Awaited<ReturnType<typeof pageAfter>> = (await ledgers.read(jobNo, {
+        skip: 0,
+        limit: 2,
+        outcome: 'robots',
+        after,
+      }))!;
+      robots.push(...entries.map(({ item }) => item));
+      if (!hasMore) break;
+      after = entries.at(-1)!.key;
+    }
+    expect(robots).toEqual([0, 10, 20, 30]);
+  });
+
+  it('counts what the tables hold, whoever wrote it, and seeds that nobody has taken yet', async () => {
+    const jobNo = await crawl();
+    await write([decided(jobNo, 1, 'ok')], [[jobNo, 2, 'http://a/2']]);
+    await db.pool.query(
+      `INSERT INTO url_outcome (job_no, item, url, depth, outcome, rule, attempts, at)
+       SELECT $1, n, 'http://a/' || n, 0, CASE WHEN n % 2 = 0 THEN 'robots' ELSE 'ok' END, CASE n WHEN 11 THEN 'revalidated' END, 1, now()
+       FROM generate_series(10, 19) n`,
+      [jobNo],
+    );
+    await db.pool.query(`INSERT INTO job_seed (job_no, ord, url, host) VALUES ($1, 30, 'http://a/30', 'a')`, [jobNo]);
+    const ledger = (await ledgers.read(jobNo, { skip: 0, limit: 0, outcome: null }))!;
+    expect(ledger).toMatchObject({ counts: { ok: 6, robots: 5, pending: 2 }, discovered: 13, revalidated: 1 });
+    await db.pool.query('DELETE FROM frontier WHERE job_no = $1', [jobNo]);
+    expect((await ledgers.read(jobNo, { skip: 0, limit: 0, outcome: null }))!.counts).toMatchObject({ pending: 1 });
+  });
+
+  it('ends a page at 8 MiB, but never before its first entry', async () => {
+    const jobNo = await crawl();
+    await db.pool.query(
+      `INSERT INTO url_outcome (job_no, item, url, depth, outcome, rule, attempts, at)
+       SELECT $1, n, repeat('u', 3 * 1024 * 1024), 0, 'failed', NULL, 1, now() FROM generate_series(1, 4) n`,
+      [jobNo],
+    );
+    const first = (await ledgers.read(jobNo, { skip: 0, limit: 100, outcome: null }))!;
+    expect([first.entries.map(({ item }) => item), first.hasMore]).toEqual([[1, 2], true]);
+    const rest = (await ledgers.read(jobNo, { skip: 0, limit: 100, outcome: null, after: first.entries.at(-1)!.key }))!;
+    expect([rest.entries.map(({ item }) => item), rest.hasMore]).toEqual([[3, 4], false]);
   });
 });

@@ -28,12 +28,14 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 const actionsOn = async (target: string): Promise<string[]> => {
-  const entries = await new AuditLog(db.pool).list({ from: null, to: null, limit: 100 });
+  const { rows: entries } = await new AuditLog(db.pool).list({ from: null, to: null, range: FIRST });
   return entries.filter((entry) => entry.target === target).map(({ action }) => action);
 };
 const noProblem = (error: unknown): void => {
   throw error;
 };
+
+const FIRST = { after: null, skip: 0, limit: 100 };
 
 describe('counted requests', () => {
   it('add up over all gateways, group by group, and tell when the minute is over', async () => {
@@ -89,11 +91,11 @@ describe('the use of a team', () => {
     expect(await usage.usedIn(team, { fromDay: april, toDay: april + 30 })).toBe(25);
     expect(await usage.usedIn(randomUUID(), { fromDay: 0, toDay: april + 30 })).toBe(0);
     const [inMarch, inApril] = ['2026-03-01T00:00:00.000Z', '2026-04-01T00:00:00.000Z'].map((at) => new Date(at));
-    expect(await usage.byMonth(team, false)).toEqual([
+    expect((await usage.byMonth(team, false, FIRST)).rows).toMatchObject([
       { month: inMarch, keyName: null, credits: 10 },
       { month: inApril, keyName: null, credits: 25 },
     ]);
-    expect(await usage.byMonth(team, true)).toEqual([
+    expect((await usage.byMonth(team, true, FIRST)).rows).toMatchObject([
       { month: inMarch, keyName: 'bootstrap', credits: 10 },
       { month: inApril, keyName: 'bootstrap', credits: 20 },
       { month: inApril, keyName: null, credits: 5 },
@@ -104,8 +106,10 @@ describe('the use of a team', () => {
       { day: inApril, ...own, credits: 20, pages: 20 },
       { day: inApril, team, keyId: null, keyName: null, credits: 5, pages: 3 },
     ];
-    expect(await usage.byDay(team, span)).toEqual(aprilDays);
-    expect(await usage.byDay(null, span)).toEqual(aprilDays);
+    expect((await usage.byDay(team, span, FIRST)).rows).toMatchObject(aprilDays);
+    const first = await usage.byDay(null, span, { ...FIRST, limit: 1 });
+    const rest = await usage.byDay(null, span, { ...FIRST, after: first.rows[0]!.key });
+    expect([...first.rows, ...rest.rows]).toMatchObject(aprilDays);
     expect(await usage.latestSuccess(team)).toEqual(new Date('2026-04-01T10:00:00Z'));
     expect(await usage.inWork(team)).toEqual({ openPages: 0, activePages: 0 });
     expect(await usage.openPages(team)).toBe(0);
@@ -161,7 +165,7 @@ describe('teams', () => {
     expect((await teams.setModel(id, { ...own, apiKey: null }, BY))?.model).toEqual({ ...shown, hasKey: false });
     expect((await teams.setModel(id, null, BY))?.model).toBeNull();
     expect(await teams.setModel(randomUUID(), own, BY)).toBeNull();
-    const entries = await new AuditLog(db.pool).list({ from: null, to: null, limit: 100 });
+    const { rows: entries } = await new AuditLog(db.pool).list({ from: null, to: null, range: FIRST });
     const changes = entries.filter(({ target, action }) => target === id && action === 'model.set');
     expect(changes.map(({ details }) => details)).toEqual([
       { model: null },
@@ -207,7 +211,7 @@ describe('keys', () => {
     expect(owner).toMatchObject({ teamId: team, keyId: made.id });
     expect(owner.expiresInMs).toBeGreaterThan(50_000);
     await accounts.markUsed(made.id);
-    expect((await teams.listKeys(team))[0]!.lastUsedAt).toBeInstanceOf(Date);
+    expect((await teams.listKeys(team, FIRST)).rows[0]!.lastUsedAt).toBeInstanceOf(Date);
     expect(await teams.revokeKey(randomUUID(), made.id, BY)).toBeNull();
     const revoked = await teams.revokeKey(team, made.id, BY);
     expect(await teams.revokeKey(team, made.id, BY)).toEqual(revoked);
@@ -228,7 +232,7 @@ describe('the blocklist', () => {
     expect([...watched.hosts].sort()).toEqual(['a.example', 'b.example']);
     watched.stop();
     expect(await list.remove(['a.example', 'c.example'], BY)).toBe(1);
-    expect(await list.list()).toMatchObject([{ host: 'b.example', reason: 'why' }]);
+    expect((await list.list(FIRST)).rows).toMatchObject([{ host: 'b.example', reason: 'why' }]);
     const again = await BlockedHosts.watch(db.pool, noProblem);
     expect([...again.hosts]).toEqual(['b.example']);
     again.stop();
@@ -244,9 +248,9 @@ describe('dead letters', () => {
         [envelope],
       );
     }
-    const [timer, letter] = await letters.list(10, null);
+    const [timer, letter] = (await letters.list(FIRST)).rows;
     expect([timer, letter]).toMatchObject([{ canReplay: false }, { canReplay: true, error: 'boom' }]);
-    expect(await letters.list(10, timer!.id)).toEqual([letter]);
+    expect((await letters.list({ ...FIRST, after: timer!.key })).rows).toEqual([letter]);
     expect(await letters.envelope(letter!.id)).toEqual({ id: 'm' });
     expect([await letters.envelope(timer!.id), await letters.envelope('999')]).toEqual([null, undefined]);
     await letters.remove(letter!.id, BY);

@@ -16,7 +16,11 @@ const CALLER: Caller = {
 function serviceWith({ used = 0, openPages = 0, activePages = 0, calls = { active: 0, waiting: 0 }, billing = true }) {
   const usage = {
     usedIn: () => Promise.resolve(used),
-    byMonth: () => Promise.resolve([{ month: new Date('2026-02-01T00:00:00Z'), keyName: 'ci', credits: 420 }]),
+    byMonth: () =>
+      Promise.resolve({
+        rows: [{ month: new Date('2026-02-01T00:00:00Z'), keyName: 'ci', credits: 420, key: ['1', 'ci'] }],
+        hasMore: false,
+      }),
     inWork: () => Promise.resolve({ openPages, activePages }),
     latestSuccess: () => Promise.resolve(null),
   };
@@ -36,7 +40,8 @@ describe('AccountService', () => {
   });
 
   it('gives each month its first and last moment', async () => {
-    expect(await serviceWith({}).history(CALLER, true)).toEqual([
+    const history = await serviceWith({}).history(CALLER, true, { after: null, skip: 0, limit: 10 });
+    expect(history.rows).toMatchObject([
       {
         start: new Date('2026-02-01T00:00:00Z'),
         end: new Date('2026-03-01T00:00:00Z'),

@@ -1,5 +1,5 @@
 /** What a team may learn of its credits and of its work (spec/account.md). Version-free: the edge chooses the words. */
-import { type UsageRepository } from '@troupe/persistence';
+import { type ListPage, type ListRange, type UsageRepository } from '@troupe/persistence';
 import { type Caller } from '../auth/caller.js';
 import { billingMonth } from '../limits/billing-month.js';
 import { type TeamActivity } from './team-activity.js';
@@ -52,12 +52,13 @@ export class AccountService {
   }
 
   /** Months with any use, oldest first. */
-  async history({ team }: Caller, byKey: boolean): Promise<Period[]> {
-    const months = await this.parts.usage.byMonth(team, byKey);
-    return months.map(({ month, keyName, credits }) => {
+  async history({ team }: Caller, byKey: boolean, range: ListRange): Promise<ListPage<Period>> {
+    const { rows, hasMore } = await this.parts.usage.byMonth(team, byKey, range);
+    const periods = rows.map(({ month, keyName, credits, key }) => {
       const { start, end } = billingMonth(month);
-      return { start, end, keyName, credits };
+      return { start, end, keyName, credits, key };
     });
+    return { rows: periods, hasMore };
   }
 
   async concurrency(caller: Caller): Promise<Concurrency> {

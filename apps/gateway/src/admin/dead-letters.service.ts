@@ -1,6 +1,12 @@
 /** Messages that no actor could handle: looked at, and sent again when their cause is mended. */
 import { randomUUID } from 'node:crypto';
-import { type AuditAuthor, type DeadLetter, type DeadLetterRepository } from '@troupe/persistence';
+import {
+  type AuditAuthor,
+  type DeadLetter,
+  type DeadLetterRepository,
+  type ListPage,
+  type ListRange,
+} from '@troupe/persistence';
 import { ApiError } from '../errors/api-error.js';
 import { type Publisher } from '../jobs/ports.js';
 
@@ -13,8 +19,8 @@ export class DeadLettersService {
   constructor(private readonly parts: DeadLettersParts) {}
 
   /** Newest first. */
-  list(limit: number, before: string | null): Promise<DeadLetter[]> {
-    return this.parts.letters.list(limit, before);
+  list(range: ListRange): Promise<ListPage<DeadLetter>> {
+    return this.parts.letters.list(range);
   }
 
   /**

@@ -6,6 +6,8 @@ import {
   type AuditLog,
   type HostRepository,
   type HostSettingRepository,
+  type ListPage,
+  type ListRange,
   type StoredHost,
 } from '@troupe/persistence';
 import { ApiError } from '../errors/api-error.js';
@@ -23,12 +25,13 @@ export class HostsService {
   constructor(private readonly parts: HostsParts) {}
 
   /** Worst first. */
-  list(states: readonly HostState[], { skip, limit }: { skip: number; limit: number }): Promise<StoredHost[]> {
-    return this.parts.hosts.inStates(states, limit, skip);
+  list(states: readonly HostState[], range: ListRange): Promise<ListPage<StoredHost>> {
+    return this.parts.hosts.inStates(states, range);
   }
 
-  settings(): Promise<HostSetting[]> {
-    return this.parts.settings.list();
+  /** By pattern. */
+  settings(range: ListRange): Promise<ListPage<HostSetting>> {
+    return this.parts.settings.list(range);
   }
 
   /** What is known of a host or pattern. @throws ApiError 404: nothing is */

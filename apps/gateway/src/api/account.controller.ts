@@ -1,28 +1,39 @@
-import { Controller, Get, Query } from '@nestjs/common';
-import { AccountService } from '../accounts/account.service.js';
+import { Controller, Get, Query, Req, UseInterceptors } from '@nestjs/common';
+import { type TroupeConfig } from '@troupe/config';
+import type { Request } from 'express';
+import { AccountService, type Period } from '../accounts/account.service.js';
 import { AsCaller, type Caller } from '../auth/caller.js';
+import { ReadsLists } from '../http/heavy-reads.js';
+import { publicBase } from '../http/public-address.js';
+import { InjectConfig } from '../settings.js';
 import {
   asksByKey,
   concurrencyBody,
-  creditHistory,
+  creditPeriod,
   queueBody,
-  tokenHistory,
+  tokenPeriod,
   type HistoryQuery,
 } from './account.mapper.js';
+import { listAnswer, rangeOf, readListQuery } from './list-query.js';
 
 /** The account calls that both versions answer in the same words. */
 @Controller(['v1', 'v2'])
 export class AccountController {
-  constructor(private readonly account: AccountService) {}
+  constructor(
+    private readonly account: AccountService,
+    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+  ) {}
 
   @Get('team/credit-usage/historical')
-  async creditHistory(@AsCaller() caller: Caller, @Query() query: HistoryQuery) {
-    return creditHistory(await this.account.history(caller, asksByKey(query)));
+  @UseInterceptors(ReadsLists)
+  creditHistory(@AsCaller() caller: Caller, @Query() query: HistoryQuery, @Req() request: Request) {
+    return this.history(caller, query, request, creditPeriod);
   }
 
   @Get('team/token-usage/historical')
-  async tokenHistory(@AsCaller() caller: Caller, @Query() query: HistoryQuery) {
-    return tokenHistory(await this.account.history(caller, asksByKey(query)));
+  @UseInterceptors(ReadsLists)
+  tokenHistory(@AsCaller() caller: Caller, @Query() query: HistoryQuery, @Req() request: Request) {
+    return this.history(caller, query, request, tokenPeriod);
   }
 
   @Get('team/queue-status')
@@ -33,5 +44,13 @@ export class AccountController {
   @Get('concurrency-check')
   async concurrencyCheck(@AsCaller() caller: Caller) {
     return concurrencyBody(await this.account.concurrency(caller));
+  }
+
+  private async history<Body>(caller: Caller, asked: HistoryQuery, request: Request, bodyOf: (period: Period) => Body) {
+    const byKey = asksByKey(asked);
+    const query = readListQuery(request.query, { keys: [['int', 'int', 'text']] });
+    const found = await this.account.history(caller, byKey, rangeOf(query));
+    const base = publicBase(request, this.config) + request.path;
+    return listAnswer('periods', found, bodyOf, { base, query, more: { byApiKey: asked.byApiKey } });
   }
 }

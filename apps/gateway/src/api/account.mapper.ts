@@ -30,13 +30,12 @@ function balance({ remaining, plan, periodStart, periodEnd }: Credits, unit: num
   };
 }
 
-export function creditHistory(periods: Period[]) {
-  return { success: true, periods: periods.map((period) => ({ ...frame(period), creditsUsed: period.credits })) };
+export function creditPeriod(period: Period) {
+  return { ...frame(period), creditsUsed: period.credits };
 }
 
-export function tokenHistory(periods: Period[]) {
-  const tokens = periods.map((period) => ({ ...frame(period), tokensUsed: period.credits * TOKENS_PER_CREDIT }));
-  return { success: true, periods: tokens };
+export function tokenPeriod(period: Period) {
+  return { ...frame(period), tokensUsed: period.credits * TOKENS_PER_CREDIT };
 }
 
 function frame({ start, end, keyName }: Period) {

@@ -41,3 +41,9 @@ export function unavailable(cause: unknown): ApiError {
     cause,
   });
 }
+
+/** Too much is being read at the moment, or the read took too long; the same one may succeed a little later. */
+export function overloaded(cause?: unknown): ApiError {
+  const message = 'Too much is being read at the moment. Please try again, or ask for fewer rows';
+  return new ApiError(503, message, { code: 'SERVER_BUSY', retryAfterS: 1, ...(cause === undefined ? {} : { cause }) });
+}

@@ -6,8 +6,8 @@ import type { Request, Response } from 'express';
 import { ClientGoneError } from '../http/client-gone.js';
 import { requestIdOf } from '../http/edge.js';
 import { traceOfRequest } from '../http/request-traces.js';
-import { ApiError, unavailable } from './api-error.js';
-import { isDependencyDown } from './unavailable.js';
+import { ApiError, overloaded, unavailable } from './api-error.js';
+import { isDependencyDown, isTooSlow } from './unavailable.js';
 
 export interface ErrorAnswer {
   status: number;
@@ -58,6 +58,7 @@ export function answerFor(error: unknown, requestId: string): ErrorAnswer {
   if (error instanceof ApiError) return apiAnswer(error);
   if (isTroupeError(error) && error.code !== 'UNKNOWN_ERROR') return codedAnswer(error);
   if (error instanceof HttpException && error.getStatus() < 500) return nestAnswer(error);
+  if (isTooSlow(error)) return apiAnswer(overloaded(error));
   if (isDependencyDown(error) || (isTroupeError(error) && error.httpStatus === 503))
     return apiAnswer(unavailable(error));
   return {

@@ -47,6 +47,14 @@ describe('answerFor', () => {
     expect(isDependencyDown(error)).toBe(true);
   });
 
+  it('answers 503 with a code of its own when a statement took too long', () => {
+    const error = Object.assign(new Error('canceling statement due to statement timeout'), {
+      severity: 'ERROR',
+      code: '57014',
+    });
+    expect(answerFor(error, 'id')).toMatchObject({ status: 503, retryAfterS: 1, body: { code: 'SERVER_BUSY' } });
+  });
+
   it('does not take an SQL mistake for an outage', () => {
     expect(answerFor(Object.assign(new Error('syntax'), { code: '42601' }), 'id').status).toBe(500);
   });

@@ -13,6 +13,7 @@ const SOCKET_CODES = new Set([
 ]);
 /** Connection exceptions, insufficient resources, operator intervention (a statement that took too long, too), read-only after a failover. */
 const SQL_STATES = /^(08...|53...|57014|57P0[1-5]|25006)$/;
+const QUERY_CANCELED = '57014';
 const POOL_MESSAGES =
   /^(Connection terminated|timeout exceeded when trying to connect|Cannot use a pool after calling end|Client has encountered a connection error|Query read timeout)/;
 const NATS_NAMES = new Set([
@@ -24,6 +25,11 @@ const NATS_NAMES = new Set([
   'TimeoutError',
 ]);
 const MAX_CAUSES = 5;
+
+/** Postgres has ended a statement that went beyond its deadline. */
+export function isTooSlow(error: unknown): boolean {
+  return error instanceof Error && 'severity' in error && 'code' in error && error.code === QUERY_CANCELED;
+}
 
 export function isDependencyDown(error: unknown): boolean {
   let current: unknown = error;

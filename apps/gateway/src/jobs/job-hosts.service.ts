@@ -1,5 +1,5 @@
 import { type Uuid } from '@troupe/contracts';
-import { type HostOfJob, type HostRepository } from '@troupe/persistence';
+import { type HostOfJob, type HostRepository, type ListPage, type ListRange } from '@troupe/persistence';
 import { type Caller } from '../auth/caller.js';
 import { type JobStatusService } from './job-status.service.js';
 
@@ -12,8 +12,8 @@ export class JobHostsService {
   constructor(private readonly parts: JobHostsParts) {}
 
   /** Hosts of the caller's job, worst first. @throws ApiError 404 for unknown, foreign and expired jobs */
-  async list(caller: Caller, id: Uuid, { skip, limit }: { skip: number; limit: number }): Promise<HostOfJob[]> {
+  async list(caller: Caller, id: Uuid, range: ListRange): Promise<ListPage<HostOfJob>> {
     const { jobNo } = await this.parts.status.find(caller, id);
-    return this.parts.hosts.ofJob(jobNo, limit, skip);
+    return this.parts.hosts.ofJob(jobNo, range);
   }
 }

@@ -1,5 +1,6 @@
 /** What a job has come to, page by page (spec/crawl.md, "Paging"). */
 import { type JobKind, type Uuid } from '@troupe/contracts';
+import type { ListKey, ListPage, ListRange } from '@troupe/persistence';
 import { LRUCache } from 'lru-cache';
 import { type Caller } from '../auth/caller.js';
 import { jobExpired, jobNotFound } from '../errors/api-error.js';
@@ -22,9 +23,18 @@ export interface StatusQuery {
   mayHold: boolean;
 }
 
+/** Failed pages and URLs that robots.txt forbids, each a list of its own. */
 export interface JobProblems {
-  errors: JobError[];
-  robotsBlocked: string[];
+  errors: ListPage<JobError>;
+  robotsBlocked: ListPage<{ url: string }>;
+}
+
+export interface ProblemsQuery {
+  /** Of each list. */
+  skip: number;
+  limit: number;
+  afterError: ListKey | null;
+  afterBlocked: ListKey | null;
 }
 
 export interface JobStatusParts {
@@ -69,16 +79,19 @@ export class JobStatusService {
     return new JobStream(this.parts, await this.find(caller, id), signal);
   }
 
-  async problems(caller: Caller, id: Uuid): Promise<JobProblems> {
+  /** One list after the other: a call has one connection. */
+  async problems(caller: Caller, id: Uuid, query: ProblemsQuery): Promise<JobProblems> {
     const { jobs } = this.parts;
     const { jobNo } = await this.find(caller, id);
-    const [errors, robotsBlocked] = await Promise.all([jobs.errors(jobNo), jobs.robotsBlocked(jobNo)]);
+    const { skip, limit, afterError, afterBlocked } = query;
+    const errors = await jobs.errors(jobNo, { skip, limit, after: afterError });
+    const robotsBlocked = await jobs.robotsBlocked(jobNo, { skip, limit, after: afterBlocked });
     return { errors, robotsBlocked };
   }
 
   /** Running crawls of the team, newest first. */
-  activeCrawls(caller: Caller): Promise<JobView[]> {
-    return this.parts.jobs.active(caller.team, 'crawl');
+  activeCrawls(caller: Caller, range: ListRange): Promise<ListPage<JobView>> {
+    return this.parts.jobs.active(caller.team, 'crawl', range);
   }
 
   /** Waits until there is something to tell or the time is up; what is known to be nothing is not read. */

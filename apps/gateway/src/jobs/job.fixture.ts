@@ -58,9 +58,9 @@ export class JobFixture {
       page: () => Promise.resolve(null),
       tombstone: (id: string) =>
         Promise.resolve(id.startsWith('dead') ? { team: CALLER.team, kind: 'crawl' as const } : null),
-      errors: () => Promise.resolve([]),
-      robotsBlocked: () => Promise.resolve([]),
-      active: () => Promise.resolve([]),
+      errors: () => Promise.resolve({ rows: [], hasMore: false }),
+      robotsBlocked: () => Promise.resolve({ rows: [], hasMore: false }),
+      active: () => Promise.resolve({ rows: [], hasMore: false }),
     };
     const noBlobs = { get: () => Promise.reject(new Error('no blobs here')) };
     this.feeds = new JobFeeds(jobs, { listen: (_subject, onMessage) => this.listen(onMessage as never) });

@@ -16,6 +16,9 @@ import type { TurnScratch } from './turn-scratch.js';
 
 const SPARE_BASE = 1_000;
 const SPARE_FACTOR = 2;
+/** URLs that are forbidden, out of scope or redirected cost a job nothing: so many of them, and no more. */
+const FREE_BASE = 10_000;
+const FREE_FACTOR = 10;
 const MAX_SITEMAP_LEVEL = 5;
 const MAX_SITEMAPS = 100_000;
 
@@ -26,6 +29,17 @@ export function remainingBudget(state: JobState): number {
 /** Room for candidates beyond the budget (design/frontier.md §3): what is over is neither stored nor marked seen. */
 export function spareRoom(state: JobState): number {
   return SPARE_FACTOR * remainingBudget(state) + SPARE_BASE - state.ready;
+}
+
+/** Items that ended without using up a unit of the limit. */
+export function freeItems(state: JobState): number {
+  return Object.values(state.outcomes).reduce((sum, n) => sum + n, 0) - state.counted;
+}
+
+/** How many more may be admitted, if every open one ended without using up a unit. */
+function freeRoom(state: JobState): number {
+  if (state.full === true) return 0;
+  return FREE_FACTOR * state.limit + FREE_BASE - freeItems(state) - state.ready - state.inflight;
 }
 
 /** Actors neither compile nor match patterns: what that takes, their author decides (docs/adr/0050). */
@@ -41,6 +55,7 @@ interface Origin {
 /** Candidates of this turn; keeps the spare cap, and assigns item numbers (gaps are fine). */
 export class Admission {
   private room: number;
+  private free: number;
 
   constructor(
     private readonly state: JobState,
@@ -48,6 +63,7 @@ export class Admission {
     private readonly scratch: TurnScratch,
   ) {
     this.room = spareRoom(state);
+    this.free = freeRoom(state);
   }
 
   outlinks(page: PageResult): void {
@@ -95,6 +111,7 @@ export class Admission {
 
   /** Each sitemap file is read once per job: its marker in `url_seen` says whether it is new. */
   sitemapFile(url: string, level: number): void {
+    if (this.state.full === true) return;
     if (this.state.sitemapsSeen + this.scratch.sitemapMarkers.size >= MAX_SITEMAPS) return;
     const item = this.mark(fingerprint(`sitemap ${url}`), url, 0);
     this.scratch.sitemapMarkers.set(item, { url, level });
@@ -123,11 +140,13 @@ export class Admission {
     const { memory, scratch, state } = this;
     for (const { url, h } of links) {
       if (memory.known.has(h)) continue;
-      if (this.room <= 0) {
+      if (this.free <= 0) state.full = true;
+      if (this.room <= 0 || this.free <= 0) {
         state.truncated = true;
         return;
       }
       this.room -= 1;
+      this.free -= 1;
       memory.known.add(h);
       scratch.links.push({ jobNo: state.jobNo, item: state.nextItem++, host: hostKey(url), url, h, ...origin });
     }

@@ -3,7 +3,7 @@ import { progressSubject, type CrawlSpec, type JobProgress } from '@troupe/contr
 import type { Effect } from '@troupe/actors';
 import { owesHistory } from './history.js';
 import { isKickoffDone } from './kickoff.js';
-import { remainingBudget } from './admission.js';
+import { freeItems, remainingBudget } from './admission.js';
 import type { JobMemory, JobState } from './job.state.js';
 import { shownHosts, slowWarnings } from './slow-hosts.js';
 import { isChild } from './webhook-notice.js';
@@ -76,12 +76,16 @@ export function billRows(state: JobState): Effect[] {
 
 function warningOf(state: JobState, wallMs: number): string | null {
   const warnings: string[] = [];
-  if (state.truncated && state.ready === 0 && state.counted < state.limit) {
+  if (state.truncated && state.full !== true && state.ready === 0 && state.counted < state.limit) {
     warnings.push('More links were found than could be kept; some pages may be missing.');
   }
   const unjudged = state.excluded['pattern-budget'] ?? 0;
   if (unjudged > 0)
     warnings.push(`${unjudged} links were left out because includePaths and excludePaths took too long to match.`);
+  if (state.full === true)
+    warnings.push(
+      `${freeItems(state)} URLs were forbidden, redirected or out of scope, which is as many as a job of this limit may have: no further ones were taken in.`,
+    );
   const robots = state.outcomes.robots ?? 0;
   if (robots > 0)
     warnings.push(`robots.txt forbids ${robots} of the URLs found; see robotsBlocked in the errors call.`);

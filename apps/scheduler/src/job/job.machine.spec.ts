@@ -614,6 +614,23 @@ describe('sitemaps', () => {
     expect(run.kicks.slice(asked)).toMatchObject([{ task: 'sitemap', fromChunk: 1 }]);
   });
 
+  it('end, and the crawl with them, when more URLs than may be had for nothing are forbidden', () => {
+    const limit = 10;
+    const most = 10 * limit + 10_000;
+    const run = crawl({ limit, scope: { sitemap: 'include' } });
+    run.runAll(siteOf([]));
+    run.turn(robots);
+    const chunks = 30;
+    for (let chunk = 0; chunk < chunks && run.last.status === 'scraping'; chunk++) {
+      const urls = linksTo(...Array.from({ length: 500 }, (_, i) => `/c${chunk}/${i}`));
+      run.turn(chunkOf(chunk, { urls }));
+      run.runAll((item) => ({ ...pageOf(item), ...ROBOTS }));
+    }
+    expect(run.last).toMatchObject({ status: 'completed', completed: 1 });
+    expect(Object.values(run.outcomeOf).filter((outcome) => outcome === 'robots')).toHaveLength(most);
+    expect(run.last.warning).toContain(`${most} URLs were forbidden, redirected or out of scope`);
+  });
+
   it('that cannot be read are errors of the job, but for those nobody told us of', () => {
     const error = { code: 'SCRAPE_SITEMAP_ERROR' as const, message: 'status 404' };
     const told = withSitemap();

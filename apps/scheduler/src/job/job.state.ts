@@ -98,6 +98,8 @@ export interface JobState {
   excludedKept: number;
   /** Candidates were left out because the spare cap was reached. */
   truncated: boolean;
+  /** Nothing is admitted any more: as many URLs as may have ended without using up a unit of the limit. @default false */
+  full?: boolean;
   robotsKnown: boolean;
   /** Sitemaps of robots.txt that were taken in; it is read again for the others. @default 0 */
   robotsTaken?: number;

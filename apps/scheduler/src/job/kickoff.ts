@@ -24,7 +24,7 @@ function hasRoom(state: JobState): boolean {
 }
 
 export function wantsSitemaps(state: JobState): boolean {
-  return state.scope !== null && (state.spec as CrawlSpec).scope.sitemap !== 'skip';
+  return state.scope !== null && (state.spec as CrawlSpec).scope.sitemap !== 'skip' && state.full !== true;
 }
 
 /** No more URLs can come from sitemaps. */
@@ -53,6 +53,7 @@ export class Kickoff {
   /** Asks for whatever is open and unanswered; repeats with growing patience (a cluster without fetchers waits). */
   ask(): Effect[] {
     const { state } = this;
+    if (state.full === true) this.giveUp();
     if (state.phase !== 'running' || state.paused || !wantsSitemaps(state)) return [];
     const effects = this.askRobots();
     this.openPending();
@@ -127,6 +128,13 @@ export class Kickoff {
       this.memory.kicks.set(String(chunk.file), { at: this.now + KICK_PATIENCE_MS, tries: 1 });
     }
     return chunk.error === null || entry.guessed ? [] : [this.errorRow(chunk, entry)];
+  }
+
+  /** Nothing that they name would be admitted. */
+  private giveUp(): void {
+    this.state.openSitemaps = {};
+    this.state.pendingSitemaps = [];
+    this.memory.kicks.clear();
   }
 
   private errorRow(chunk: SitemapChunk, entry: OpenSitemap): Effect {

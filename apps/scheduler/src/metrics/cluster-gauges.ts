@@ -1,6 +1,6 @@
 /**
  * What only one process should tell: counts over all jobs, hosts and queues. The scheduler that holds the first partition
- * reads them when it is scraped, at most every ten seconds; the others show nothing. What cannot be read in time stays as it
+ * reads them when it is scraped, at most every ten seconds, and what Postgres counts every minute; the others show nothing. What cannot be read in time stays as it
  * was: an alert must not end because the database that its cause lies in does not answer.
  */
 import type { JobKind } from '@troupe/contracts';
@@ -17,10 +17,12 @@ export interface ClusterSources {
 }
 
 const FRESH_MS = 10_000;
+const COUNTED_MS = 60_000;
 const KINDS: readonly JobKind[] = ['crawl', 'batch', 'extract', 'agent'];
 
 export class ClusterGauges {
   private readAt = -Infinity;
+  private countedAt = -Infinity;
   /** Of those below. */
   private readonly all: { reset(): void }[] = [];
   private readonly jobs;
@@ -124,18 +126,29 @@ export class ClusterGauges {
     if (this.now() - this.readAt < FRESH_MS) return;
     this.readAt = this.now();
     if (!this.sources.isLeader()) return this.forget();
-    const { census, backlog, disk } = this.sources;
+    const { backlog, disk } = this.sources;
     await Promise.all([
-      census.jobs().then((counts) => this.showJobs(counts)),
-      census.hosts().then((counts) => this.showHosts(counts)),
-      census.tables().then((counts) => this.showTables(counts)),
+      this.count(),
       backlog().then((counts) => this.showBacklog(counts)),
       disk().then((space) => this.showDisk(space)),
     ]);
   }
 
+  /** They share one connection; what one of them cannot be told, the others are. */
+  private async count(): Promise<void> {
+    if (this.now() - this.countedAt < COUNTED_MS) return;
+    this.countedAt = this.now();
+    const { census } = this.sources;
+    await Promise.all([
+      census.jobs().then((counts) => this.showJobs(counts)),
+      census.hosts().then((counts) => this.showHosts(counts)),
+      census.tables().then((counts) => this.showTables(counts)),
+    ]);
+  }
+
   /** What another one tells must not stay here. */
   private forget(): void {
+    this.countedAt = -Infinity;
     for (const gauge of this.all) gauge.reset();
   }
 

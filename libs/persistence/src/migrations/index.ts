@@ -14,6 +14,7 @@ import { AuditActors1763950027000 } from './1763950027000-audit-actors.js';
 import { Hosts1764000000000 } from './1764000000000-hosts.js';
 import { SafeTurns1764000100000 } from './1764000100000-safe-turns.js';
 import { JobStarts1764000200000 } from './1764000200000-job-starts.js';
+import { PagedLists1764000400000 } from './1764000400000-paged-lists.js';
 
 export const MIGRATIONS_TABLE = 'schema_migration';
 
@@ -34,4 +35,5 @@ export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
   Hosts1764000000000,
   SafeTurns1764000100000,
   JobStarts1764000200000,
+  PagedLists1764000400000,
 ];

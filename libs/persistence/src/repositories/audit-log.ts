@@ -1,5 +1,6 @@
 /** Who changed what through the admin API. An entry is written in the transaction of its change. */
 import type pg from 'pg';
+import { AFTER_ALL, keyTime, readPage, timeKey, type ListPage, type ListRange } from './list-page.js';
 
 export interface AuditAuthor {
   /** How the caller proved itself, without the secret. */
@@ -27,8 +28,12 @@ export interface AuditEntry extends AuditAuthor {
 export interface AuditQuery {
   from: Date | null;
   to: Date | null;
-  limit: number;
+  range: ListRange;
 }
+
+const ENTRIES = `SELECT id, at, actor, ip, action, target, details, ARRAY[${timeKey('at')}, id::text] AS key FROM admin_audit
+  WHERE ($1::timestamptz IS NULL OR at >= $1) AND ($2::timestamptz IS NULL OR at < $2) AND (at, id) < (${keyTime('$3')}, $4::bigint)
+  ORDER BY at DESC, id DESC OFFSET $5 LIMIT $6`;
 
 export async function recordAudit(
   db: Pick<pg.PoolClient, 'query'>,
@@ -53,13 +58,8 @@ export class AuditLog {
   }
 
   /** Newest first. */
-  async list({ from, to, limit }: AuditQuery): Promise<AuditEntry[]> {
-    const { rows } = await this.pool.query<AuditEntry>(
-      `SELECT id, at, actor, ip, action, target, details FROM admin_audit
-       WHERE ($1::timestamptz IS NULL OR at >= $1) AND ($2::timestamptz IS NULL OR at < $2)
-       ORDER BY at DESC, id DESC LIMIT $3`,
-      [from, to, limit],
-    );
-    return rows;
+  list({ from, to, range: { after, skip, limit } }: AuditQuery): Promise<ListPage<AuditEntry>> {
+    const [time, id] = after ?? [AFTER_ALL, '0'];
+    return readPage(this.pool, ENTRIES, [from, to, time, id, skip, limit + 1], limit);
   }
 }

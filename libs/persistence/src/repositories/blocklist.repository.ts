@@ -1,6 +1,7 @@
 /** The operator's side of the blocklist; what processes hold of it is `BlockedHosts`. */
 import type pg from 'pg';
 import { withTransaction } from '../pool.js';
+import { readPage, type ListPage, type ListRange } from './list-page.js';
 import { recordAudit, type AuditAuthor } from './audit-log.js';
 
 export interface BlockedHost {
@@ -13,8 +14,9 @@ export interface BlockedHost {
 export class BlocklistRepository {
   constructor(private readonly pool: pg.Pool) {}
 
-  async list(): Promise<BlockedHost[]> {
-    return (await this.pool.query<BlockedHost>('SELECT host, reason, at FROM blocked_host ORDER BY host')).rows;
+  list({ after, skip, limit }: ListRange): Promise<ListPage<BlockedHost>> {
+    const text = `SELECT host, reason, at, ARRAY[host] AS key FROM blocked_host WHERE host > $1 ORDER BY host OFFSET $2 LIMIT $3`;
+    return readPage(this.pool, text, [after?.[0] ?? '', skip, limit + 1], limit);
   }
 
   async count(): Promise<number> {

@@ -1,5 +1,6 @@
 /** Counts of what is in the tables, for operators. Each is one statement over small or indexed sets. */
 import type pg from 'pg';
+import { readWithin } from './list-page.js';
 
 export interface JobCount {
   kind: string;
@@ -64,22 +65,27 @@ const TABLES = `SELECT (SELECT count(*) FROM dead_letter)::int AS "deadLetters",
     (SELECT coalesce(sum(n), 0) FROM (${OPEN_EVENTS}) open)::float8 AS "openEvents",
     coalesce((SELECT extract(epoch FROM now() - min(created_at)) FROM outbox), 0)::float8 AS "outboxAgeS"`;
 
-export class Census {
-  constructor(private readonly pool: Pick<pg.Pool, 'query'>) {}
+/** What cannot be counted in that time is not worth it. */
+const DEADLINE_MS = 2_000;
 
-  async jobs(): Promise<JobCount[]> {
-    return (await this.pool.query<JobCount>(JOBS)).rows;
+export class Census {
+  /** @param pool with one connection, for nothing else: whoever counts takes none from those who work */
+  constructor(private readonly pool: pg.Pool) {}
+
+  jobs(): Promise<JobCount[]> {
+    return this.read<JobCount>(JOBS);
   }
 
   async hosts(): Promise<HostCount> {
-    const [counts, slowest] = await Promise.all([
-      this.pool.query<Omit<HostCount, 'slowest'>>(HOSTS),
-      this.pool.query<SlowHost>(SLOWEST),
-    ]);
-    return { ...counts.rows[0]!, slowest: slowest.rows };
+    const [counts] = await this.read<Omit<HostCount, 'slowest'>>(HOSTS);
+    return { ...counts!, slowest: await this.read<SlowHost>(SLOWEST) };
   }
 
   async tables(): Promise<TableCounts> {
-    return (await this.pool.query<TableCounts>(TABLES)).rows[0]!;
+    return (await this.read<TableCounts>(TABLES))[0]!;
+  }
+
+  private async read<Row extends object>(text: string): Promise<Row[]> {
+    return (await readWithin(this.pool, { text }, DEADLINE_MS)) as Row[];
   }
 }

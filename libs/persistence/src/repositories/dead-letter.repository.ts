@@ -3,12 +3,14 @@ import type { ActorKey, Envelope } from '@troupe/contracts';
 import type pg from 'pg';
 import { storable, storableJson } from '../actor-store/statement.js';
 import { withTransaction } from '../pool.js';
+import { readPage, type ListPage, type ListRange } from './list-page.js';
 import { recordAudit, type AuditAuthor } from './audit-log.js';
 
 export interface DeadLetter {
   id: string;
   at: Date;
-  key: ActorKey;
+  /** The actor that it was for. */
+  to: ActorKey;
   type: string;
   error: string;
   /** Revision of the actor that failed on it. */
@@ -17,7 +19,8 @@ export interface DeadLetter {
   canReplay: boolean;
 }
 
-const COLUMNS = `id, at, key, type, error, actor_rev AS "actorRev", coalesce(jsonb_typeof(envelope) = 'object', false) AS "canReplay"`;
+const NEWEST = '9223372036854775807';
+const COLUMNS = `id, at, key AS "to", type, error, actor_rev AS "actorRev", coalesce(jsonb_typeof(envelope) = 'object', false) AS "canReplay"`;
 
 /** Mail that nobody can read. Its body is not kept: nobody knows whether it may be. */
 export interface UnreadableMail {
@@ -47,13 +50,15 @@ export class DeadLetterRepository {
     return rows[0]!.id;
   }
 
-  /** Newest first; `before`: id of the last one seen. */
-  async list(limit: number, before: string | null): Promise<DeadLetter[]> {
-    const { rows } = await this.pool.query<DeadLetter>(
-      `SELECT ${COLUMNS} FROM dead_letter WHERE ($1::bigint IS NULL OR id < $1) ORDER BY id DESC LIMIT $2`,
-      [before, limit],
+  /** Newest first. */
+  list({ after, skip, limit }: ListRange): Promise<ListPage<DeadLetter>> {
+    const [before = NEWEST] = after ?? [];
+    return readPage(
+      this.pool,
+      `SELECT ${COLUMNS}, ARRAY[id::text] AS key FROM dead_letter WHERE id < $1::bigint ORDER BY id DESC OFFSET $2 LIMIT $3`,
+      [before, skip, limit + 1],
+      limit,
     );
-    return rows;
   }
 
   /** undefined: no such letter; null: a timer's, which holds no message. */

@@ -2,6 +2,7 @@
 import type { HostSetting } from '@troupe/contracts';
 import type pg from 'pg';
 import { withTransaction } from '../pool.js';
+import { readPage, type ListPage, type ListRange } from './list-page.js';
 import { recordAudit, type AuditAuthor } from './audit-log.js';
 
 interface Row {
@@ -29,8 +30,10 @@ export async function readHostSettings(db: pg.Pool | pg.PoolClient, pattern?: st
 export class HostSettingRepository {
   constructor(private readonly pool: pg.Pool) {}
 
-  list(): Promise<HostSetting[]> {
-    return readHostSettings(this.pool);
+  async list({ after, skip, limit }: ListRange): Promise<ListPage<HostSetting>> {
+    const text = `SELECT ${COLUMNS}, ARRAY[pattern] AS key FROM host_setting WHERE pattern > $1 ORDER BY pattern OFFSET $2 LIMIT $3`;
+    const page = await readPage<Row>(this.pool, text, [after?.[0] ?? '', skip, limit + 1], limit);
+    return { ...page, rows: page.rows.map((row) => ({ ...settingFrom(row), key: row.key })) };
   }
 
   async get(pattern: string): Promise<HostSetting | null> {

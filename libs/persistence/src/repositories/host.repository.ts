@@ -1,6 +1,7 @@
 /** How hosts are treated, as their actors last wrote it. */
 import type { HostRecord, HostReason, HostState, JobNo } from '@troupe/contracts';
 import type pg from 'pg';
+import { readPage, type ListPage, type ListRange } from './list-page.js';
 
 export interface StoredHost extends HostRecord {
   updatedAt: Date;
@@ -39,6 +40,9 @@ const COLUMNS = `host, state, rate, max_conn, gap_ms, (extract(epoch FROM since)
 /** Worst first. */
 const ORDER = `array_position('{down,held,paused,slowed,open}'::text[], state), rate NULLS LAST, host`;
 
+/** Its parts as a key: rank of the state, rate, host. */
+const RANK = `coalesce(array_position('{down,held,paused,slowed,open}'::text[], state), 6)`;
+
 /** Hosts are named as everywhere: a port only where it is neither 80 nor 443. */
 const HOST_OF_URL = `regexp_replace(lower(substring(url from '^[a-zA-Z]+://(?:[^/?#@]*@)?([^/?#]*)')), ':(80|443)$', '')`;
 
@@ -50,12 +54,27 @@ const OF_JOB = `WITH counts AS (
   SELECT host, sum(pending)::int AS pending, sum(ok)::int AS ok, sum(failed)::int AS failed, sum(other)::int AS other
   FROM counts WHERE host <> '' GROUP BY host`;
 
+/** A host's state, and the number of its open URLs, change while a list is read: then it may be missed or come twice. */
+const PAGE_OF_JOB = `SELECT * FROM (SELECT c.*, ARRAY[(${RANK})::text, (-c.pending)::text, c.host] AS key
+    FROM (${OF_JOB}) c LEFT JOIN host USING (host)) h
+  WHERE (key[1]::int, key[2]::bigint, host COLLATE "C") > ($2::int, $3::bigint, $4)
+  ORDER BY key[1]::int, key[2]::bigint, host COLLATE "C" OFFSET $5 LIMIT $6`;
+
+const IN_STATES = `SELECT * FROM (SELECT ${COLUMNS}, ARRAY[(${RANK})::text, coalesce(rate, 'Infinity')::text, host] AS key
+    FROM host WHERE state = ANY($1::text[])) h
+  WHERE (key[1]::int, key[2]::float8, host COLLATE "C") > ($2::int, $3::float8, $4)
+  ORDER BY key[1]::int, key[2]::float8, host COLLATE "C" OFFSET $5 LIMIT $6`;
+
 export class HostRepository {
   constructor(private readonly pool: pg.Pool) {}
 
   /** In these states, worst first. */
-  async inStates(states: readonly HostState[], limit: number, skip = 0): Promise<StoredHost[]> {
-    return this.select(`state = ANY($1::text[]) ORDER BY ${ORDER} OFFSET $2 LIMIT $3`, [states, skip, limit]);
+  async inStates(states: readonly HostState[], range: ListRange): Promise<ListPage<StoredHost>> {
+    const { after, skip, limit } = range;
+    const [rank, rate, host] = after ?? ['0', '0', ''];
+    const values = [states, rank, rate, host, skip, limit + 1];
+    const { rows, hasMore } = await readPage<Row>(this.pool, IN_STATES, values, limit);
+    return { rows: rows.map((row) => ({ ...storedHost(row), key: row.key })), hasMore };
   }
 
   /** Worst first; hosts of which nothing is known are left out. */
@@ -73,15 +92,13 @@ export class HostRepository {
   }
 
   /** Every host of a job with its counts, worst first. */
-  async ofJob(jobNo: JobNo, limit: number, skip = 0): Promise<HostOfJob[]> {
-    const { rows } = await this.pool.query<Omit<HostOfJob, 'record'> & { state: HostState | null }>(
-      `SELECT c.*, host.state FROM (${OF_JOB}) c LEFT JOIN host USING (host)
-       ORDER BY array_position('{down,held,paused,slowed,open}'::text[], host.state), c.pending DESC, c.host OFFSET $2 LIMIT $3`,
-      [jobNo, skip, limit],
-    );
-    const records = await this.ofNames(rows.map(({ host }) => host));
+  async ofJob(jobNo: JobNo, { after, skip, limit }: ListRange): Promise<ListPage<HostOfJob>> {
+    const [rank, fewer, host] = after ?? ['0', '-9223372036854775808', ''];
+    const values = [jobNo, rank, fewer, host, skip, limit + 1];
+    const page = await readPage<Omit<HostOfJob, 'record'>>(this.pool, PAGE_OF_JOB, values, limit);
+    const records = await this.ofNames(page.rows.map((row) => row.host));
     const byHost = new Map(records.map((record) => [record.host, record]));
-    return rows.map(({ state: _state, ...counts }) => ({ ...counts, record: byHost.get(counts.host) ?? null }));
+    return { ...page, rows: page.rows.map((row) => ({ ...row, record: byHost.get(row.host) ?? null })) };
   }
 
   private async select(where: string, values: unknown[]): Promise<StoredHost[]> {

@@ -26,6 +26,7 @@ import type pg from 'pg';
 import { storable, storableJson } from '../actor-store/statement.js';
 import type { JobError } from '../entities/job.entity.js';
 import { withTransaction } from '../pool.js';
+import { AFTER_ALL, BEFORE_ALL, keyTime, readPage, timeKey, type ListPage, type ListRange } from './list-page.js';
 import {
   claimIdempotencyKey,
   commandEnvelope,
@@ -177,7 +178,10 @@ const FIND_JOB = `${VIEW} WHERE job_no = (SELECT r.job_no FROM job_id r WHERE r.
 const TOMBSTONE = `SELECT r.team_id AS team, r.kind FROM job_id r LEFT JOIN job j ON j.job_no = r.job_no
   WHERE r.id = $1 AND j.parent IS NULL`;
 
-const ACTIVE_JOBS = `${VIEW} WHERE team_id = $1 AND kind = $2 AND status = 'scraping' AND parent IS NULL ORDER BY created_at DESC, job_no DESC`;
+const ACTIVE_JOBS = `SELECT v.*, ARRAY[${timeKey('v."createdAt"')}, v."jobNo"::text] AS key FROM (${VIEW}
+    WHERE team_id = $1 AND kind = $2 AND status = 'scraping' AND parent IS NULL AND (created_at, job_no) < (${keyTime('$3')}, $4::bigint)
+    ORDER BY created_at DESC, job_no DESC OFFSET $5 LIMIT $6) v
+  ORDER BY v."createdAt" DESC, v."jobNo" DESC`;
 
 /** Runs of one millisecond are never parted: it is the cursor of the list. */
 const AGENT_RUNS = `WITH newest AS (
@@ -189,7 +193,13 @@ const AGENT_RUNS = `WITH newest AS (
     AND created_at < (SELECT min("createdAt") FROM newest)) AS "hasMore"
   FROM newest n ORDER BY "createdAt" DESC, job`;
 
-const ERRORS = `SELECT job_no AS "jobNo", id, at, url, code, message FROM job_error WHERE job_no = $1 ORDER BY at, id`;
+const ERRORS = `SELECT job_no AS "jobNo", id, at, url, code, message, ARRAY[${timeKey('at')}, id::text] AS key FROM job_error
+  WHERE job_no = $1 AND (at, id) > (${keyTime('$2')}, $3::uuid) ORDER BY at, id OFFSET $4 LIMIT $5`;
+
+const BLOCKED = `SELECT url, ARRAY[${timeKey('at')}, item::text] AS key FROM url_outcome
+  WHERE job_no = $1 AND outcome = 'robots' AND (at, item) > (${keyTime('$2')}, $3::bigint) ORDER BY at, item OFFSET $4 LIMIT $5`;
+
+const NO_ID = '00000000-0000-0000-0000-000000000000';
 
 const TAKE_COMMANDS = `UPDATE cmd_outbox c SET tries = c.tries + 1,
     next_at = now() + CASE WHEN c.tries < 6 THEN interval '10 seconds' ELSE interval '1 minute' END
@@ -285,24 +295,21 @@ export class JobRepository {
   }
 
   /** Failed pages, oldest first. */
-  async errors(jobNo: JobNo): Promise<JobError[]> {
-    const { rows } = await this.pool.query<JobError>({ name: 'job-errors', text: ERRORS, values: [jobNo] });
-    return rows;
+  errors(jobNo: JobNo, { after, skip, limit }: ListRange): Promise<ListPage<JobError>> {
+    const [time, id] = after ?? [BEFORE_ALL, NO_ID];
+    return readPage(this.pool, ERRORS, [jobNo, time, id, skip, limit + 1], limit);
   }
 
-  /** URLs that robots.txt forbids, in discovery order. */
-  async robotsBlocked(jobNo: JobNo): Promise<string[]> {
-    const { rows } = await this.pool.query<{ url: string }>(
-      `SELECT url FROM url_outcome WHERE job_no = $1 AND outcome = 'robots' ORDER BY item`,
-      [jobNo],
-    );
-    return rows.map((row) => row.url);
+  /** URLs that robots.txt forbids, in the order in which that was found. */
+  robotsBlocked(jobNo: JobNo, { after, skip, limit }: ListRange): Promise<ListPage<{ url: string }>> {
+    const [time, item] = after ?? [BEFORE_ALL, '-1'];
+    return readPage(this.pool, BLOCKED, [jobNo, time, item, skip, limit + 1], limit);
   }
 
   /** Running jobs of a team, newest first. */
-  async active(team: Uuid, kind: JobKind): Promise<JobView[]> {
-    const { rows } = await this.pool.query<JobView>(ACTIVE_JOBS, [team, kind]);
-    return rows;
+  active(team: Uuid, kind: JobKind, { after, skip, limit }: ListRange): Promise<ListPage<JobView>> {
+    const [time, jobNo] = after ?? [AFTER_ALL, '0'];
+    return readPage(this.pool, ACTIVE_JOBS, [team, kind, time, jobNo, skip, limit + 1], limit);
   }
 
   /** Runs of agents that were started before `before`, newest first: `limit` or a few more of the same millisecond. */

@@ -11,6 +11,7 @@ import type pg from 'pg';
 import { withTransaction } from '../pool.js';
 import { hashApiKey, keyPrefix } from './account.repository.js';
 import { recordAudit, type AuditAuthor } from './audit-log.js';
+import { BEFORE_ALL, keyTime, readPage, timeKey, type ListPage, type ListRange } from './list-page.js';
 
 export interface TeamSettings {
   name: string;
@@ -59,12 +60,14 @@ const INSERT_TEAM = `INSERT INTO team (name, concurrency, credits_limit, flags) 
   ON CONFLICT (name) DO NOTHING RETURNING ${TEAM_COLUMNS}`;
 const UPDATE_TEAM = `UPDATE team SET name = $2, concurrency = $3, credits_limit = $4, flags = $5 WHERE id = $1
   RETURNING ${TEAM_COLUMNS}`;
-const LIST_TEAMS = `SELECT ${TEAM_COLUMNS} FROM team ORDER BY name`;
+const LIST_TEAMS = `SELECT ${TEAM_COLUMNS}, ARRAY[name] AS key FROM team WHERE name > $1 ORDER BY name OFFSET $2 LIMIT $3`;
 const FIND_TEAM = `SELECT ${TEAM_COLUMNS} FROM team WHERE id = $1`;
 
 const INSERT_KEY = `INSERT INTO api_key (hash, team_id, name, prefix, expires_at)
   SELECT $2, id, $3, $4, $5 FROM team WHERE id = $1 RETURNING ${KEY_COLUMNS}`;
-const LIST_KEYS = `SELECT ${KEY_COLUMNS} FROM api_key WHERE team_id = $1 ORDER BY created_at, id`;
+const LIST_KEYS = `SELECT ${KEY_COLUMNS}, ARRAY[${timeKey('created_at')}, id::text] AS key FROM api_key
+  WHERE team_id = $1 AND (created_at, id) > (${keyTime('$2')}, $3::uuid) ORDER BY created_at, id OFFSET $4 LIMIT $5`;
+const NO_ID = '00000000-0000-0000-0000-000000000000';
 const REVOKE_KEY = `UPDATE api_key SET revoked_at = coalesce(revoked_at, now()) WHERE team_id = $1 AND id = $2
   RETURNING ${KEY_COLUMNS}`;
 
@@ -91,8 +94,9 @@ export class TeamAdminRepository {
     });
   }
 
-  async listTeams(): Promise<TeamRecord[]> {
-    return (await this.pool.query<TeamRecord>(LIST_TEAMS)).rows;
+  /** By name. */
+  listTeams({ after, skip, limit }: ListRange): Promise<ListPage<TeamRecord>> {
+    return readPage(this.pool, LIST_TEAMS, [after?.[0] ?? '', skip, limit + 1], limit);
   }
 
   findTeam(id: Uuid): Promise<TeamRecord | null> {
@@ -127,8 +131,10 @@ export class TeamAdminRepository {
     });
   }
 
-  async listKeys(team: Uuid): Promise<KeyRecord[]> {
-    return (await this.pool.query<KeyRecord>(LIST_KEYS, [team])).rows;
+  /** Oldest first. */
+  listKeys(team: Uuid, { after, skip, limit }: ListRange): Promise<ListPage<KeyRecord>> {
+    const [time, id] = after ?? [BEFORE_ALL, NO_ID];
+    return readPage(this.pool, LIST_KEYS, [team, time, id, skip, limit + 1], limit);
   }
 
   /** Repeating it changes nothing. null when the team has no such key. */

@@ -1,6 +1,7 @@
 /** What teams have used and have in work. A job counts for the day on which it was started. */
 import { jobNoOf, type Uuid } from '@troupe/contracts';
 import type pg from 'pg';
+import { BEFORE_ALL, keyTime, readPage, timeKey, type ListPage, type ListRange } from './list-page.js';
 
 /** Days since 2024-01-01; `to` is not part of it. */
 export interface DaySpan {
@@ -45,16 +46,26 @@ const useWhere = (jobs: string, calls: string): string => `(
 const DATE_OF_DAY = `(timestamp '2024-01-01' + day * interval '1 day') AT TIME ZONE 'UTC'`;
 const MONTH_OF_DAY = `date_trunc('month', timestamp '2024-01-01' + day * interval '1 day') AT TIME ZONE 'UTC'`;
 
-const BY_MONTH = `SELECT ${MONTH_OF_DAY} AS month, CASE WHEN $2 THEN k.name END AS "keyName", sum(credits)::float8 AS credits
-  FROM ${useWhere('team_id = $1', 'team_id = $1')} u LEFT JOIN api_key k ON k.id = u.key_id
-  GROUP BY 1, 2 ORDER BY 1, 2`;
+/** What was used without a key comes last. */
+const NAME_ORDER = `("keyName" IS NULL)::int, coalesce("keyName", '')`;
+const NAME_KEY = `("keyName" IS NULL)::int::text, coalesce("keyName", '')`;
+
+const BY_MONTH = `SELECT *, ARRAY[${timeKey('month')}, ${NAME_KEY}] AS key FROM (
+    SELECT ${MONTH_OF_DAY} AS month, CASE WHEN $2 THEN k.name END AS "keyName", sum(credits)::float8 AS credits
+    FROM ${useWhere('team_id = $1', 'team_id = $1')} u LEFT JOIN api_key k ON k.id = u.key_id GROUP BY 1, 2) m
+  WHERE (month, ${NAME_ORDER}) > (${keyTime('$3')}, $4::int, $5) ORDER BY month, ${NAME_ORDER} OFFSET $6 LIMIT $7`;
 
 const OF_TEAM = '($1::uuid IS NULL OR team_id = $1)';
-const BY_DAY = `SELECT ${DATE_OF_DAY} AS day, u.team_id AS team, u.key_id AS "keyId", k.name AS "keyName",
+const NO_ID = '00000000-0000-0000-0000-000000000000';
+const DAYS = `SELECT ${DATE_OF_DAY} AS day, u.team_id AS team, u.key_id AS "keyId", k.name AS "keyName",
     sum(credits)::float8 AS credits, sum(pages)::float8 AS pages
   FROM ${useWhere(`${OF_TEAM} AND job_no >= $2 AND job_no < $3`, `${OF_TEAM} AND day >= $4 AND day < $5`)} u
   LEFT JOIN api_key k ON k.id = u.key_id
-  GROUP BY u.day, u.team_id, u.key_id, k.name ORDER BY u.day, u.team_id, k.name, u.key_id`;
+  GROUP BY u.day, u.team_id, u.key_id, k.name`;
+const DAY_ORDER = `day, team, ${NAME_ORDER}, coalesce("keyId", '${NO_ID}')`;
+const BY_DAY = `SELECT *, ARRAY[${timeKey('day')}, team::text, ${NAME_KEY}, coalesce("keyId", '${NO_ID}')::text] AS key
+  FROM (${DAYS}) d WHERE (${DAY_ORDER}) > (${keyTime('$6')}, $7::uuid, $8::int, $9, $10::uuid)
+  ORDER BY ${DAY_ORDER} OFFSET $11 LIMIT $12`;
 
 /** Pages of jobs that work with a model are fetched by other jobs, which count. */
 const FETCHES = `kind IN ('crawl', 'batch')`;
@@ -85,13 +96,15 @@ export class UsageRepository {
   }
 
   /** Months with any use, oldest first; by key when asked. */
-  async byMonth(team: Uuid, byKey: boolean): Promise<MonthUse[]> {
-    return (await this.pool.query<MonthUse>(BY_MONTH, [team, byKey])).rows;
+  byMonth(team: Uuid, byKey: boolean, { after, skip, limit }: ListRange): Promise<ListPage<MonthUse>> {
+    const place = after ?? [BEFORE_ALL, '0', ''];
+    return readPage(this.pool, BY_MONTH, [team, byKey, ...place, skip, limit + 1], limit);
   }
 
   /** Days and keys with any use, oldest first; of every team when `team` is null. */
-  async byDay(team: Uuid | null, span: DaySpan): Promise<DayUse[]> {
-    return (await this.pool.query<DayUse>(BY_DAY, [team, ...boundsOf(span)])).rows;
+  byDay(team: Uuid | null, span: DaySpan, { after, skip, limit }: ListRange): Promise<ListPage<DayUse>> {
+    const place = after ?? [BEFORE_ALL, NO_ID, '0', '', NO_ID];
+    return readPage(this.pool, BY_DAY, [team, ...boundsOf(span), ...place, skip, limit + 1], limit);
   }
 
   /** Pages of running jobs that are not done. */

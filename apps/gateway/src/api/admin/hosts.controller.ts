@@ -1,18 +1,24 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Req, UseInterceptors } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
 import { type HostSetting } from '@troupe/contracts';
 import { type AuditAuthor } from '@troupe/persistence';
+import type { Request } from 'express';
 import { HostsService } from '../../admin/hosts.service.js';
+import { ReadsLists } from '../../http/heavy-reads.js';
+import { publicBase } from '../../http/public-address.js';
 import { InjectConfig } from '../../settings.js';
 import { hostBody } from '../hosts.mapper.js';
+import { MAX_BYTES, nextOf, pageOfRows, readListQuery, sharesOf, startOfList } from '../list-query.js';
 import { BodyPipe } from '../validation/body.pipe.js';
 import { customIssue, InvalidBodyError } from '../validation/issue.js';
 import { type ReadBody } from '../validation/read-body.js';
 import { AdminOnly, AsAuthor } from './admin.guard.js';
 import { HostSettingDto, readHost, readPattern, readStates } from './hosts.dto.js';
-import { readCount, readSkip } from './queries.js';
 
-const MAX_ROWS = 1_000;
+/** Of hosts, and of what is set. */
+const TRAITS = { keys: [['int', 'real', 'text'], ['text']] } as const;
+/** Hosts of which nothing is left behind `skip` do not begin anew on the next page. */
+const PAST_HOSTS = ['9', '0', ''];
 
 @AdminOnly()
 @Controller('admin/hosts')
@@ -24,13 +30,25 @@ export class AdminHostsController {
 
   /** Hosts in `state` (a list with commas; all but `open`), worst first, and everything that is set. */
   @Get()
-  async list(@Query() query: { state?: string; limit?: string; skip?: string }) {
-    const range = { skip: readSkip(query.skip), limit: readCount('limit', query.limit, MAX_ROWS) };
-    const [hosts, settings] = await Promise.all([
-      this.hosts.list(readStates(query.state), range),
-      this.hosts.settings(),
-    ]);
-    return { success: true, hosts: hosts.map((host) => hostBody(host, null)), settings };
+  @UseInterceptors(ReadsLists)
+  async list(@Query() { state }: { state?: string }, @Req() request: Request) {
+    const query = readListQuery(request.query, TRAITS);
+    const { skip, limit } = query;
+    const [afterHost = null, afterSetting = null] = query.after;
+    const found = await this.hosts.list(readStates(state), { skip, limit, after: afterHost });
+    // `skip` has always been for hosts only.
+    const set = await this.hosts.settings({ skip: 0, limit, after: afterSetting });
+    const [ofHosts, ofSettings] = sharesOf(found.rows.length, set.rows.length, limit);
+    const hosts = pageOfRows(startOfList(found, ofHosts), (host) => hostBody(host, null), MAX_BYTES / 2);
+    const settings = pageOfRows(startOfList(set, ofSettings), ({ key: _, ...setting }) => setting, MAX_BYTES / 2);
+    const after = [
+      found.rows[hosts.bodies.length - 1]?.key ?? afterHost ?? (skip > 0 ? PAST_HOSTS : null),
+      set.rows[settings.bodies.length - 1]?.key ?? afterSetting,
+    ];
+    const base = publicBase(request, this.config) + request.path;
+    const isWhole = hosts.last === null && settings.last === null;
+    const next = isWhole ? {} : { next: nextOf(base, query, after, { state }) };
+    return { success: true, hosts: hosts.bodies, settings: settings.bodies, ...next };
   }
 
   @Get(':pattern')

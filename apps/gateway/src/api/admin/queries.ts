@@ -20,19 +20,6 @@ export function readTeam(text: string | undefined): Uuid | null {
   return isUuid(id) ? id : refuse('team', 'Expected the id of a team');
 }
 
-/** 1 to `max`, which is also the default. */
-export function readCount(name: string, text: string | undefined, max: number): number {
-  if (text === undefined) return max;
-  const count = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  return count >= 1 ? Math.min(count, max) : refuse(name, `Expected a whole number from 1 to ${max}`);
-}
-
-/** From 0 on. @default 0 */
-export function readSkip(text: string | undefined): number {
-  if (text === undefined) return 0;
-  return /^\d{1,9}$/.test(text) ? Number(text) : refuse('skip', 'Expected a whole number from 0 on');
-}
-
 /** Of a dead letter. */
 export function readId(text: string): string {
   const isId = /^\d{1,19}$/.test(text) && BigInt(text) <= MAX_BIGINT;

@@ -1,23 +1,28 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Req, UseInterceptors } from '@nestjs/common';
+import { type TroupeConfig } from '@troupe/config';
 import { dayOf } from '@troupe/contracts';
 import { blockEntry } from '@troupe/egress';
 import { AuditLog, BlocklistRepository, UsageRepository, type AuditAuthor } from '@troupe/persistence';
+import type { Request } from 'express';
 import { DeadLettersService } from '../../admin/dead-letters.service.js';
 import { ApiError } from '../../errors/api-error.js';
+import { ReadsLists } from '../../http/heavy-reads.js';
+import { publicBase } from '../../http/public-address.js';
+import { InjectConfig } from '../../settings.js';
 import { TOKENS_PER_CREDIT } from '../account.mapper.js';
+import { listAnswer, rangeOf, readListQuery, type KeyPart, type ListPlace } from '../list-query.js';
 import { BodyPipe } from '../validation/body.pipe.js';
 import { ListField, TextField } from '../validation/fields.js';
 import { customIssue, InvalidBodyError, wrongType } from '../validation/issue.js';
 import { type ReadBody } from '../validation/read-body.js';
 import { AdminOnly, AsAuthor } from './admin.guard.js';
-import { readCount, readDateQuery, readId, readTeam } from './queries.js';
+import { readDateQuery, readId, readTeam } from './queries.js';
 
 const MAX_HOSTS_A_CALL = 10_000;
 /** What every gateway and fetcher keeps in memory. */
 const MAX_HOSTS = 100_000;
 const DAY_MS = 86_400_000;
 const USAGE_DAYS = 31;
-const MAX_ROWS = 1_000;
 
 function HostsField(): PropertyDecorator {
   return ListField(
@@ -50,41 +55,50 @@ export class AdminRecordsController {
     private readonly audit: AuditLog,
     private readonly blocklist: BlocklistRepository,
     private readonly letters: DeadLettersService,
+    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
   ) {}
 
   /** Days in UTC, `to` not included; the last 31 days by default. A job counts for the day on which it started. */
   @Get('usage')
-  async listUsage(@Query() query: Span & { team?: string }) {
+  @UseInterceptors(ReadsLists)
+  async listUsage(@Query() query: Span & { team?: string }, @Req() request: Request) {
     const to = readDateQuery('to', query.to) ?? new Date(Date.now() + DAY_MS);
     const from = readDateQuery('from', query.from) ?? new Date(to.getTime() - USAGE_DAYS * DAY_MS);
     const span = { fromDay: Math.max(0, dayOf(from.getTime())), toDay: Math.max(0, dayOf(to.getTime())) };
-    const days = await this.usage.byDay(readTeam(query.team), span);
-    return {
-      success: true,
-      usage: days.map(({ day, credits, ...use }) => ({
+    const more = { team: query.team, from: query.from, to: query.to };
+    const place = this.placeOf(request, ['int', 'uuid', 'int', 'text', 'uuid'], more);
+    const days = await this.usage.byDay(readTeam(query.team), span, rangeOf(place.query));
+    return listAnswer(
+      'usage',
+      days,
+      ({ day, credits, key: _, ...use }) => ({
         day: day.toISOString().slice(0, 10),
         ...use,
         credits,
         tokens: credits * TOKENS_PER_CREDIT,
-      })),
-    };
+      }),
+      place,
+    );
   }
 
   /** Newest first. */
   @Get('audit')
-  async listAudit(@Query() query: Span & { limit?: string }) {
+  @UseInterceptors(ReadsLists)
+  async listAudit(@Query() { from, to }: Span, @Req() request: Request) {
+    const place = this.placeOf(request, ['int', 'int'], { from, to });
     const entries = await this.audit.list({
-      from: readDateQuery('from', query.from),
-      to: readDateQuery('to', query.to),
-      limit: readCount('limit', query.limit, MAX_ROWS),
+      from: readDateQuery('from', from),
+      to: readDateQuery('to', to),
+      range: rangeOf(place.query),
     });
-    return { success: true, entries: entries.map(({ at, ...entry }) => ({ ...entry, at: at.toISOString() })) };
+    return listAnswer('entries', entries, dated, place);
   }
 
   @Get('blocklist')
-  async listBlocked() {
-    const hosts = await this.blocklist.list();
-    return { success: true, hosts: hosts.map(({ at, ...entry }) => ({ ...entry, at: at.toISOString() })) };
+  @UseInterceptors(ReadsLists)
+  async listBlocked(@Req() request: Request) {
+    const place = this.placeOf(request, ['text']);
+    return listAnswer('hosts', await this.blocklist.list(rangeOf(place.query)), dated, place);
   }
 
   /** Adds hosts, each with everything below it. In force everywhere within 30 s. */
@@ -104,12 +118,13 @@ export class AdminRecordsController {
 
   /** Newest first; `before` is the id of the last one seen. */
   @Get('dead-letters')
-  async listLetters(@Query() { limit, before }: { limit?: string; before?: string }) {
-    const letters = await this.letters.list(
-      readCount('limit', limit, MAX_ROWS),
-      before === undefined ? null : readId(before),
-    );
-    return { success: true, deadLetters: letters.map(({ at, ...letter }) => ({ ...letter, at: at.toISOString() })) };
+  @UseInterceptors(ReadsLists)
+  async listLetters(@Query() { before }: { before?: string }, @Req() request: Request) {
+    const place = this.placeOf(request, ['int']);
+    const range = rangeOf(place.query);
+    const after = range.after ?? (before === undefined ? null : [readId(before)]);
+    const letters = await this.letters.list({ ...range, after });
+    return listAnswer('deadLetters', letters, ({ to, ...letter }) => ({ ...dated(letter), key: to }), place);
   }
 
   @Post('dead-letters/:id/replay')
@@ -118,6 +133,15 @@ export class AdminRecordsController {
     await this.letters.replay(readId(id), by);
     return { success: true };
   }
+
+  private placeOf(request: Request, key: readonly KeyPart[], more: ListPlace['more'] = {}): ListPlace {
+    const base = publicBase(request, this.config) + request.path;
+    return { base, query: readListQuery(request.query, { keys: [key] }), more };
+  }
+}
+
+function dated<Row extends { at: Date; key: unknown }>({ at, key: _, ...row }: Row) {
+  return { ...row, at: at.toISOString() };
 }
 
 function entriesOf({ hosts }: UnblockDto): string[] {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Req, UseInterceptors } from '@nestjs/common';
+import { type TroupeConfig } from '@troupe/config';
 import { shownProxy, type ProxyLists, type Uuid } from '@troupe/contracts';
 import {
   FORMER_SECRET_HOURS,
@@ -9,8 +10,13 @@ import {
   type TeamRecord,
   type TeamSettings,
 } from '@troupe/persistence';
+import type { Request } from 'express';
 import { Accounts } from '../../auth/accounts.js';
 import { ApiError } from '../../errors/api-error.js';
+import { ReadsLists } from '../../http/heavy-reads.js';
+import { publicBase } from '../../http/public-address.js';
+import { InjectConfig } from '../../settings.js';
+import { listAnswer, rangeOf, readListQuery, type KeyPart, type ListPlace } from '../list-query.js';
 import { BodyPipe, IdPipe } from '../validation/body.pipe.js';
 import { readBody, type ReadBody } from '../validation/read-body.js';
 import { AdminOnly, AsAuthor } from './admin.guard.js';
@@ -25,6 +31,7 @@ export class AdminTeamsController {
   constructor(
     private readonly teams: TeamAdminRepository,
     private readonly accounts: Accounts,
+    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
   ) {}
 
   @Post()
@@ -37,8 +44,10 @@ export class AdminTeamsController {
   }
 
   @Get()
-  async list() {
-    return { success: true, teams: (await this.teams.listTeams()).map(teamBody) };
+  @UseInterceptors(ReadsLists)
+  async list(@Req() request: Request) {
+    const place = this.placeOf(request, ['text']);
+    return listAnswer('teams', await this.teams.listTeams(rangeOf(place.query)), teamBody, place);
   }
 
   @Get(':id')
@@ -72,9 +81,11 @@ export class AdminTeamsController {
   }
 
   @Get(':id/keys')
-  async listKeys(@Param('id', TEAM_ID) id: Uuid) {
+  @UseInterceptors(ReadsLists)
+  async listKeys(@Param('id', TEAM_ID) id: Uuid, @Req() request: Request) {
+    const place = this.placeOf(request, ['int', 'uuid']);
     await this.teamOf(id);
-    return { success: true, keys: (await this.teams.listKeys(id)).map(keyBody) };
+    return listAnswer('keys', await this.teams.listKeys(id, rangeOf(place.query)), keyBody, place);
   }
 
   @Delete(':id/keys/:keyId')
@@ -136,6 +147,11 @@ export class AdminTeamsController {
     if (team === null) throw teamNotFound();
     this.accounts.forget();
     return { success: true, model: null };
+  }
+
+  private placeOf(request: Request, key: readonly KeyPart[]): ListPlace {
+    const base = publicBase(request, this.config) + request.path;
+    return { base, query: readListQuery(request.query, { keys: [key] }) };
   }
 
   private async teamOf(id: Uuid): Promise<TeamRecord> {

@@ -252,11 +252,13 @@ export const ANSWER_SCHEMAS = {
     'success?': success,
     errors: listOf(object({ id: text, url: text, error: text, 'code?': errorCode, 'timestamp?': time })),
     robotsBlocked: listOf(text),
+    'next?': address,
   }),
   JobCancelled: object({ success, status: { type: 'string', const: 'cancelled' } }),
   ActiveCrawls: object({
     success,
     crawls: listOf(object({ id: uuid, teamId: uuid, url: text, created_at: time, options: { type: 'object' } })),
+    'next?': address,
   }),
   MapAnswer: object({
     success,

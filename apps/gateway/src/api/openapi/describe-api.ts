@@ -9,9 +9,11 @@ import { type Schema } from '../validation/fields.js';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 const ADMIN = '/admin/';
-const QUERY: Record<QueryName, { description: string; minimum: number }> = {
-  skip: { description: 'Documents to pass over', minimum: 0 },
-  limit: { description: 'Most documents in one answer', minimum: 1 },
+/** Without a minimum: a text. */
+const QUERY: Record<QueryName, { description: string; minimum?: number }> = {
+  skip: { description: 'Documents or rows to pass over', minimum: 0 },
+  limit: { description: 'Most documents or rows in one answer', minimum: 1 },
+  after: { description: 'Where the page before ended: part of the address in its `next`' },
   before: { description: 'Only what was started before this moment, in unix milliseconds', minimum: 0 },
 };
 
@@ -112,7 +114,8 @@ function typed(parameter: Parameter): Parameter {
 function queryOf({ query = [] }: RouteText): Parameter[] {
   return query.map((name) => {
     const { description, minimum } = QUERY[name];
-    return { name, in: 'query', description, schema: { type: 'integer', minimum } };
+    const schema = minimum === undefined ? { type: 'string' } : { type: 'integer', minimum };
+    return { name, in: 'query', description, schema };
   });
 }
 

@@ -26,7 +26,11 @@ const key = inComponents('ApiKey');
 const period = { billingPeriodStart: orNull(time), billingPeriodEnd: orNull(time) };
 const periodV1 = { billing_period_start: orNull(time), billing_period_end: orNull(time) };
 const history = (used: string) =>
-  object({ success, periods: listOf(object({ startDate: time, endDate: time, 'apiKey?': text, [used]: count })) });
+  object({
+    success,
+    periods: listOf(object({ startDate: time, endDate: time, 'apiKey?': text, [used]: count })),
+    'next?': address,
+  });
 
 const LEDGER_ENTRY = object({
   url: text,
@@ -136,7 +140,7 @@ export const OPERATION_SCHEMAS = {
   ProxyLists: object({ basic: listOf(text), stealth: listOf(text) }, { description: 'Without their passwords.' }),
   ProxiesAnswer: object({ success, proxies: inComponents('ProxyLists') }),
   TeamAnswer: object({ success, team: inComponents('Team') }),
-  Teams: object({ success, teams: listOf(inComponents('Team')) }),
+  Teams: object({ success, teams: listOf(inComponents('Team')), 'next?': address }),
   ApiKey: object({
     id: uuid,
     name: text,
@@ -151,7 +155,7 @@ export const OPERATION_SCHEMAS = {
     description: 'The key itself is told this once.',
   },
   RevokedApiKey: { allOf: [object({ success }), key] },
-  ApiKeys: object({ success, keys: listOf(key) }),
+  ApiKeys: object({ success, keys: listOf(key), 'next?': address }),
   WebhookSecret: object(
     { success, secret: text, oldValidUntil: orNull(time) },
     {
@@ -172,6 +176,7 @@ export const OPERATION_SCHEMAS = {
         tokens: count,
       }),
     ),
+    'next?': address,
   }),
   Audit: object({
     success,
@@ -186,6 +191,7 @@ export const OPERATION_SCHEMAS = {
         details: { type: 'object' },
       }),
     ),
+    'next?': address,
   }),
   HostReason: object(
     {
@@ -239,10 +245,19 @@ export const OPERATION_SCHEMAS = {
     'hold?': flag,
     'note?': text,
   }),
-  Hosts: object({ success, hosts: listOf(inComponents('Host')), settings: listOf(inComponents('HostSetting')) }),
+  Hosts: object({
+    success,
+    hosts: listOf(inComponents('Host')),
+    settings: listOf(inComponents('HostSetting')),
+    'next?': address,
+  }),
   HostAnswer: object({ success, host: nullOr('Host'), setting: nullOr('HostSetting') }),
   HostSettingAnswer: object({ success, setting: inComponents('HostSetting') }),
-  Blocklist: object({ success, hosts: listOf(object({ host: text, reason: orNull(text), at: time })) }),
+  Blocklist: object({
+    success,
+    hosts: listOf(object({ host: text, reason: orNull(text), at: time })),
+    'next?': address,
+  }),
   Blocked: object({ success, hosts: listOf(text) }),
   Unblocked: object({ success, removed: count }),
   DeadLetters: object({
@@ -250,5 +265,6 @@ export const OPERATION_SCHEMAS = {
     deadLetters: listOf(
       object({ id: rowId, at: time, key: text, type: text, error: text, actorRev: orNull(text), canReplay: flag }),
     ),
+    'next?': address,
   }),
 } satisfies Record<string, Schema>;

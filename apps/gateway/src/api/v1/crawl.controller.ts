@@ -1,7 +1,8 @@
-import { Body, Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post, Req, Res, UseInterceptors } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
 import type { Request, Response } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
+import { ReadsLists } from '../../http/heavy-reads.js';
 import { JobCancelService } from '../../jobs/job-cancel.service.js';
 import { JobStatusService } from '../../jobs/job-status.service.js';
 import { InjectConfig } from '../../settings.js';
@@ -41,7 +42,8 @@ export class CrawlV1Controller extends JobV1Controller {
 
   /** Both names stand before `:id`, which would take them for an id. */
   @Get(['active', 'ongoing'])
-  activeCrawls(@AsCaller() caller: Caller) {
-    return this.reader.activeCrawls(caller, crawlSpecToV1);
+  @UseInterceptors(ReadsLists)
+  activeCrawls(@AsCaller() caller: Caller, @Req() request: Request) {
+    return this.reader.activeCrawls(caller, request, crawlSpecToV1);
   }
 }

@@ -1,7 +1,8 @@
-import { Delete, Get, Param, Req, Res } from '@nestjs/common';
+import { Delete, Get, Param, Req, Res, UseInterceptors } from '@nestjs/common';
 import { type Uuid } from '@troupe/contracts';
 import type { Request, Response } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
+import { ReadsLists } from '../../http/heavy-reads.js';
 import { JobIdPipe } from '../validation/body.pipe.js';
 import { type JobReader } from '../v2/job-reader.js';
 
@@ -25,13 +26,15 @@ export abstract class JobV1Controller {
   }
 
   @Get(':id/errors')
-  listErrors(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid) {
-    return this.reader.problems(caller, id);
+  @UseInterceptors(ReadsLists)
+  listErrors(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid, @Req() request: Request) {
+    return this.reader.problems(caller, id, request);
   }
 
   /** The JavaScript client of v1 asks for errors with DELETE; nothing is deleted. */
   @Delete(':id/errors')
-  listErrorsToo(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid) {
-    return this.reader.problems(caller, id);
+  @UseInterceptors(ReadsLists)
+  listErrorsToo(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid, @Req() request: Request) {
+    return this.reader.problems(caller, id, request);
   }
 }

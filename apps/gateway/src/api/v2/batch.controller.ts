@@ -1,8 +1,9 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req, Res, UseInterceptors } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
 import { type Uuid } from '@troupe/contracts';
 import type { Request, Response } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
+import { ReadsLists } from '../../http/heavy-reads.js';
 import { BatchAppendService } from '../../jobs/batch-append.service.js';
 import { JobCancelService } from '../../jobs/job-cancel.service.js';
 import { JobStatusService } from '../../jobs/job-status.service.js';
@@ -72,7 +73,8 @@ export class BatchController {
   }
 
   @Get(':id/errors')
-  listErrors(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid) {
-    return this.reader.problems(caller, id);
+  @UseInterceptors(ReadsLists)
+  listErrors(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid, @Req() request: Request) {
+    return this.reader.problems(caller, id, request);
   }
 }

@@ -1,8 +1,9 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req, Res, UseInterceptors } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
 import { type Uuid } from '@troupe/contracts';
 import type { Request, Response } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
+import { ReadsLists } from '../../http/heavy-reads.js';
 import { clientGone } from '../../http/client-gone.js';
 import { CrawlWishesService } from '../../jobs/crawl-wishes.service.js';
 import { JobCancelService } from '../../jobs/job-cancel.service.js';
@@ -66,8 +67,9 @@ export class CrawlController {
 
   /** Both names stand before `:id`, which would take them for an id. */
   @Get(['active', 'ongoing'])
-  activeCrawls(@AsCaller() caller: Caller) {
-    return this.reader.activeCrawls(caller, crawlSpecToV2);
+  @UseInterceptors(ReadsLists)
+  activeCrawls(@AsCaller() caller: Caller, @Req() request: Request) {
+    return this.reader.activeCrawls(caller, request, crawlSpecToV2);
   }
 
   @Get(':id')
@@ -86,7 +88,8 @@ export class CrawlController {
   }
 
   @Get(':id/errors')
-  listErrors(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid) {
-    return this.reader.problems(caller, id);
+  @UseInterceptors(ReadsLists)
+  listErrors(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid, @Req() request: Request) {
+    return this.reader.problems(caller, id, request);
   }
 }

@@ -1,18 +1,18 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Req } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Req, UseInterceptors } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
 import { type Uuid } from '@troupe/contracts';
 import type { Request } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
+import { ReadsLists } from '../../http/heavy-reads.js';
 import { publicBase } from '../../http/public-address.js';
 import { DeliveriesService, type Delivery } from '../../jobs/deliveries.service.js';
 import { InjectConfig } from '../../settings.js';
 import { BodyPipe, JobIdPipe } from '../validation/body.pipe.js';
 import { type ReadBody } from '../validation/read-body.js';
 import { ReplayDto } from './deliveries.dto.js';
-import { nextUrl, readStatusQuery } from './job-status.js';
+import { listAnswer, readListQuery } from '../list-query.js';
 
-const DEFAULT_LIMIT = 100;
-const MAX_LIMIT = 1_000;
+const TRAITS = { keys: [['int']], defaultLimit: 100 } as const;
 
 /** Webhook deliveries of a job (spec/own.md); either path answers for either kind of job, as with its status. */
 @Controller(['v2/crawl/:id/deliveries', 'v2/batch/scrape/:id/deliveries'])
@@ -23,13 +23,15 @@ export class DeliveriesController {
   ) {}
 
   @Get()
+  @UseInterceptors(ReadsLists)
   async listDeliveries(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid, @Req() request: Request) {
-    const query = readStatusQuery(request.query);
-    const limit = Math.min(query.limit ?? DEFAULT_LIMIT, MAX_LIMIT);
-    const { deliveries, hasMore } = await this.deliveries.list(caller, id, query.skip, limit);
+    const query = readListQuery(request.query, TRAITS);
+    // Events are numbered without gaps: the place of one is its key.
+    const skip = Number(query.after[0]?.[0] ?? 0) + query.skip;
+    const { deliveries, hasMore } = await this.deliveries.list(caller, id, skip, query.limit);
+    const rows = deliveries.map((delivery, i) => ({ delivery, key: [String(skip + i + 1)] }));
     const base = publicBase(request, this.config) + request.path;
-    const next = nextUrl(base, query, hasMore ? query.skip + limit : null);
-    return { success: true, deliveries: deliveries.map(deliveryToV2), ...(next === null ? {} : { next }) };
+    return listAnswer('deliveries', { rows, hasMore }, ({ delivery }) => deliveryToV2(delivery), { base, query });
   }
 
   @Post('replay')

@@ -1,20 +1,21 @@
-import { Controller, Get, Param, Req } from '@nestjs/common';
+import { Controller, Get, Param, Req, UseInterceptors } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
 import { type Uuid } from '@troupe/contracts';
 import type { Request } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
+import { ReadsLists } from '../../http/heavy-reads.js';
 import { publicBase } from '../../http/public-address.js';
 import { JobHostsService } from '../../jobs/job-hosts.service.js';
 import { InjectConfig } from '../../settings.js';
 import { hostOfJobBody } from '../hosts.mapper.js';
 import { JobIdPipe } from '../validation/body.pipe.js';
-import { readStatusQuery } from './job-status.js';
+import { listAnswer, rangeOf, readListQuery } from '../list-query.js';
 
-const MAX_LIMIT = 1_000;
-const DEFAULT_LIMIT = 100;
+const TRAITS = { keys: [['int', 'int', 'text']], defaultLimit: 100 } as const;
 
 /** Either path answers for either kind of job, as elsewhere. */
 @Controller('v2')
+@UseInterceptors(ReadsLists)
 export class HostsController {
   constructor(
     private readonly hosts: JobHostsService,
@@ -31,16 +32,10 @@ export class HostsController {
     return this.read(caller, id, request, 'v2/batch/scrape');
   }
 
-  /** One more is read than is shown: it tells whether a page follows. */
   private async read(caller: Caller, id: Uuid, request: Request, path: string) {
-    const { skip, limit: asked } = readStatusQuery(request.query);
-    const limit = Math.min(asked ?? DEFAULT_LIMIT, MAX_LIMIT);
-    const found = await this.hosts.list(caller, id, { skip, limit: limit + 1 });
+    const query = readListQuery(request.query, TRAITS);
+    const found = await this.hosts.list(caller, id, rangeOf(query));
     const base = `${publicBase(request, this.config)}/${path}/${id}/hosts`;
-    return {
-      success: true,
-      hosts: found.slice(0, limit).map((host) => hostOfJobBody(host, caller.team)),
-      ...(found.length > limit ? { next: `${base}?skip=${skip + limit}&limit=${limit}` } : {}),
-    };
+    return listAnswer('hosts', found, (host) => hostOfJobBody(host, caller.team), { base, query });
   }
 }

@@ -7,9 +7,11 @@ import { publicBase } from '../../http/public-address.js';
 import { type JobCancelService } from '../../jobs/job-cancel.service.js';
 import { type JobStatusService } from '../../jobs/job-status.service.js';
 import { WatchEndedError } from '../../jobs/job-stream.js';
+import { type JobView } from '../../jobs/ports.js';
+import { listAnswer, rangeOf, readListQuery } from '../list-query.js';
 import { readFollow, sendLines, wantsLines } from './job-lines.js';
 import { nextUrl, readStatusQuery, sendStatus } from './job-status.js';
-import { problemsToV2 } from './problems.mapper.js';
+import { problemsQueryFromV2, problemsToV2 } from './problems.mapper.js';
 
 export interface JobReads {
   status: JobStatusService;
@@ -67,22 +69,24 @@ export class JobReader {
     return { success: true, status: 'cancelled' };
   }
 
-  async problems(caller: Caller, id: Uuid) {
-    return problemsToV2(await this.parts.status.problems(caller, id));
+  async problems(caller: Caller, id: Uuid, request: Request) {
+    const query = problemsQueryFromV2(request.query);
+    const problems = await this.parts.status.problems(caller, id, query);
+    return problemsToV2(problems, query, `${this.addressOf(request, id)}/errors`);
   }
 
   /** Running crawls, whichever version started them, with their options in the words of the asking one. */
-  async activeCrawls(caller: Caller, optionsOf: (spec: CrawlSpec) => object) {
-    const crawls = await this.parts.status.activeCrawls(caller);
-    return {
-      success: true,
-      crawls: crawls.map((job) => ({
-        id: job.job,
-        teamId: job.team,
-        url: job.originUrl ?? '',
-        created_at: job.createdAt.toISOString(),
-        options: optionsOf(job.wireOptions as CrawlSpec),
-      })),
-    };
+  async activeCrawls(caller: Caller, request: Request, optionsOf: (spec: CrawlSpec) => object) {
+    const query = readListQuery(request.query, { keys: [['int', 'int']] });
+    const found = await this.parts.status.activeCrawls(caller, rangeOf(query));
+    const bodyOf = (job: JobView) => ({
+      id: job.job,
+      teamId: job.team,
+      url: job.originUrl ?? '',
+      created_at: job.createdAt.toISOString(),
+      options: optionsOf(job.wireOptions as CrawlSpec),
+    });
+    const base = publicBase(request, this.parts.config) + request.path;
+    return listAnswer('crawls', found, bodyOf, { base, query });
   }
 }

@@ -1,8 +1,9 @@
-import { Controller, Get, Param, Req } from '@nestjs/common';
+import { Controller, Get, Param, Req, UseInterceptors } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
 import { type Uuid } from '@troupe/contracts';
 import type { Request } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
+import { ReadsLists } from '../../http/heavy-reads.js';
 import { publicBase } from '../../http/public-address.js';
 import { JobLedgerService } from '../../jobs/job-ledger.service.js';
 import { InjectConfig } from '../../settings.js';
@@ -11,6 +12,7 @@ import { ledgerQueryFromV2, ledgerToV2 } from './ledger.mapper.js';
 
 /** Either path answers for either kind of job, as elsewhere. */
 @Controller('v2')
+@UseInterceptors(ReadsLists)
 export class LedgerController {
   constructor(
     private readonly ledgers: JobLedgerService,

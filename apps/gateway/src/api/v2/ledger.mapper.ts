@@ -3,17 +3,20 @@ import { OUTCOMES, REVALIDATED, scrapeIdOf, type JobNo } from '@troupe/contracts
 import { ApiError } from '../../errors/api-error.js';
 import { type JobLedger } from '../../jobs/job-ledger.service.js';
 import { type LedgerEntry, type LedgerOutcome, type LedgerQuery } from '../../jobs/ports.js';
-import { readStatusQuery } from './job-status.js';
+import { BIG_LIST, nextOf, pageOfRows, rangeOf, readListQuery, type ListQuery } from '../list-query.js';
 
 const DEFAULT_LIMIT = 100;
-/** More are served in several pages. */
-const MAX_LIMIT = 1_000;
 const KNOWN_OUTCOMES: readonly string[] = [...OUTCOMES, 'pending'];
 
+export interface LedgerRequest extends LedgerQuery {
+  list: ListQuery;
+}
+
 /** @throws ApiError 400 */
-export function ledgerQueryFromV2(query: Request['query']): LedgerQuery {
-  const { skip, limit } = readStatusQuery(query);
-  return { skip, limit: Math.min(limit ?? DEFAULT_LIMIT, MAX_LIMIT), outcome: readOutcome(query.outcome) };
+export function ledgerQueryFromV2(query: Request['query']): LedgerRequest {
+  const outcome = readOutcome(query['outcome']);
+  const list = readListQuery(query, { keys: [['int', 'int']], defaultLimit: DEFAULT_LIMIT, ...BIG_LIST });
+  return { ...rangeOf(list), outcome, list };
 }
 
 function readOutcome(value: unknown): LedgerOutcome | null {
@@ -24,18 +27,11 @@ function readOutcome(value: unknown): LedgerOutcome | null {
 }
 
 /** `base`: this ledger's own address without a query. */
-export function ledgerToV2(ledger: JobLedger, { skip, limit, outcome }: LedgerQuery, base: string) {
+export function ledgerToV2(ledger: JobLedger, { list, outcome }: LedgerRequest, base: string) {
   const { counts, discovered, revalidated, excluded, entries, hasMore, jobNo } = ledger;
-  const filter = outcome === null ? '' : `&outcome=${outcome}`;
-  return {
-    success: true,
-    counts,
-    discovered,
-    revalidated,
-    excluded,
-    urls: entries.map((entry) => entryToV2(jobNo, entry)),
-    ...(hasMore ? { next: `${base}?skip=${skip + entries.length}&limit=${limit}${filter}` } : {}),
-  };
+  const { bodies, last } = pageOfRows({ rows: entries, hasMore }, (entry) => entryToV2(jobNo, entry));
+  const next = last === null ? {} : { next: nextOf(base, list, [last], { outcome: outcome ?? undefined }) };
+  return { success: true, counts, discovered, revalidated, excluded, urls: bodies, ...next };
 }
 
 /** What is not known is left out. */
