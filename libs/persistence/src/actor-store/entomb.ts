@@ -2,7 +2,7 @@
 import { actorSubject, isUuid, parseActorKey, type ActorKey } from '@troupe/contracts';
 import type pg from 'pg';
 import { failJobsText } from './fail-jobs.js';
-import type { ResultTerms } from './row-writes.js';
+import type { ResultTerms } from './result-terms.js';
 
 export interface Grave {
   key: ActorKey;

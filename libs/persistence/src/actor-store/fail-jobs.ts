@@ -1,5 +1,5 @@
 /** The end of jobs that their actors know by id alone, or not at all. */
-import type { ResultTerms } from './row-writes.js';
+import type { ResultTerms } from './result-terms.js';
 
 /** $1: ids, $2: errors. Jobs that have ended stay as they are. */
 export function failJobsText({ resultTtlHours, zeroRetentionGraceMinutes }: ResultTerms): string {

@@ -2,6 +2,7 @@
 import { dayOf, fingerprintToInt64, type Fingerprint, type JobNo, type RowOp } from '@troupe/contracts';
 import type pg from 'pg';
 import { failJobsText } from './fail-jobs.js';
+import type { ResultTerms } from './result-terms.js';
 import { bulkQuery, groupBy, lastByKey, storable, storableJson, type BulkStatement } from './statement.js';
 
 type Op<K extends RowOp['op']> = Extract<RowOp, { op: K }>;
@@ -35,13 +36,6 @@ export const INSERT_FRONTIER: BulkStatement<FrontierInsert> = {
     (r) => r.parent,
   ],
 };
-
-/** How long results can be read after the end of their job. */
-export interface ResultTerms {
-  resultTtlHours: number;
-  /** Of jobs with zero data retention. */
-  zeroRetentionGraceMinutes: number;
-}
 
 /** The gateway has recorded seeds that the batch's actor has not heard of: what it calls completed is not. */
 const HAS_MORE_SEEDS = `x.status = 'completed' AND j.seeds > x.seeds`;
