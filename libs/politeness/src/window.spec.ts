@@ -36,7 +36,16 @@ class Crowd {
       const name = `crawl/00000000-0000-4000-8000-${`${team}${this.jobs.length}`.padStart(12, '0')}`;
       const claim = createClaim();
       setWant(claim, 1);
-      this.jobs.push({ name, team, claim, pagesLeft: pages, started: 0, askAt: 0, waitMs: 0, lanes: [] });
+      this.jobs.push({
+        name,
+        team,
+        claim,
+        pagesLeft: pages,
+        started: 0,
+        askAt: this.now + ((n * 25) % LATEST_ASK_MS),
+        waitMs: 0,
+        lanes: [],
+      });
     }
   }
 
@@ -111,7 +120,7 @@ describe('the window of a pool', () => {
   it('leaves none of 1,200 jobs out that would never end', () => {
     const crowd = new Crowd(createPool(50));
     crowd.add(1_200, 'a', 1_000_000);
-    crowd.run(180_000);
+    crowd.run(400_000);
     expect(Math.min(...crowd.jobs.map(({ started }) => started))).toBeGreaterThanOrEqual(1);
     expect(crowd.mostBytes).toBeLessThan(MOST_BYTES);
   });
@@ -130,7 +139,7 @@ describe('the window of a pool', () => {
     crowd.add(300, 'a', 1_000_000);
     crowd.run(60_000);
     expect(Math.min(...crowd.jobs.map(({ started }) => started))).toBeGreaterThanOrEqual(1);
-    expect(crowd.mostBytes).toBeLessThan(MOST_BYTES);
+    expect(crowd.mostBytes).toBeLessThan(80 * 1024);
   });
 
   it('takes no place from one that holds a token', () => {
