@@ -51,3 +51,4 @@ export {
 export { RobotsFile, parseRobots, robotsForStatus } from './robots.js';
 export { advanceClock, createWakingClock, type WakingClock } from './waking-clock.js';
 export { compareSlotPairs, decideSlotClaim, type SlotDecision, type SlotPair, type SlotValue } from './slot-claim.js';
+export { spread } from './spread.js';

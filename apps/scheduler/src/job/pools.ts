@@ -1,7 +1,7 @@
 /** The job as a claimant: host slots and team tokens, asked for by level-triggered Demands (design/politeness.md §3). */
 import { actorKey, type ActorKey, type Demand, type Grant } from '@troupe/contracts';
 import type { Effect } from '@troupe/actors';
-import { applyGrant, createClaim, demandFor, setWant, type Claim, type ClaimRules } from '@troupe/politeness';
+import { applyGrant, createClaim, demandFor, setWant, spread, type Claim, type ClaimRules } from '@troupe/politeness';
 import { UNKNOWN_HOST, type HostView, type JobMemory, type JobState } from './job.state.js';
 
 const UNMET_MS = 2_000;
@@ -90,8 +90,9 @@ export class Pools {
     const repeat = this.memory.repeats.get(pool);
     if (!news && repeat !== undefined && repeat.at > this.now) return [];
     const waitMs = news || repeat === undefined ? UNMET_MS : Math.min(UNMET_MAX_MS, repeat.waitMs * 2);
-    this.memory.repeats.set(pool, { at: this.now + waitMs, waitMs });
-    return [{ t: 'send', to: pool, cls: 'level', msg: this.demandMessage(pool, claim) }];
+    const msg = this.demandMessage(pool, claim);
+    this.memory.repeats.set(pool, { at: this.now + spread(waitMs, this.key, msg.v), waitMs });
+    return [{ t: 'send', to: pool, cls: 'level', msg }];
   }
 
   forget(pool: ActorKey): void {
