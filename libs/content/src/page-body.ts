@@ -2,8 +2,8 @@
  * What a page says itself about where its body is. Inside a body blocks stay unless they are furniture: the estimates of
  * blocks decide where structure does not.
  */
-import { CONTEXT, type Blocks } from './blocks.js';
-import { A, F, T, flagsOf } from './tags.js';
+import { CONTEXT, isInside, type Blocks } from './blocks.js';
+import { A, F, T, flagsOf, hashName } from './tags.js';
 import type { Tree } from './tree.js';
 import { WordKinds } from './word-kinds.js';
 import { kindBits } from './words.js';
@@ -12,10 +12,10 @@ import { kindBits } from './words.js';
 const DOCUMENTATION = new WordKinds(
   [
     [1, 'titlepage navheader navfooter refnamediv refsynopsisdiv variablelist informaltable docbook publican'],
-    [1, 'documentwrapper bodywrapper sphinxsidebar docutils sphinx toctree refentry'],
-    [1, 'headertitle memproto memitem textblock doxygen fragment'],
+    [1, 'documentwrapper bodywrapper sphinxsidebar docutils toctree refentry'],
+    [1, 'headertitle memproto memitem doxygen'],
     [1, 'sectionbody admonitionblock listingblock asciidoc asciidoctor makeinfo texi2any texinfo'],
-    [1, 'javadoc docblock rustdoc rdoc yard typedoc mkdocs docusaurus vitepress typeset gitbook groff'],
+    [1, 'javadoc docblock rustdoc rdoc typedoc mkdocs docusaurus vitepress typeset gitbook groff'],
   ],
   200,
 );
@@ -35,6 +35,9 @@ const HOLDING_SHARE = Number(process.env.HOLDING ?? 0.95);
 /** Blocks less likely than this are left out of the body of a page that is no documentation. */
 const LEAST_NAMED = Number(process.env.LN ?? 0.1);
 const LEAST_HELD = Number(process.env.LH ?? 0.2);
+const AGREED_SHARE = Number(process.env.AG ?? 0.85);
+const LEAST_AGREED = Number(process.env.LA ?? 0.03);
+
 
 export interface JudgedBody {
   tree: Tree;
@@ -50,21 +53,29 @@ export interface JudgedBody {
 /** Keeps what stands in the body of the page. */
 export function keepBody(judged: JudgedBody): void {
   const { tree, blocks, estimates, kept } = judged;
-  const { root, isNamed } = findBody(judged);
   const isDocumentation = isOfDocumentation(judged);
+  const { root, isNamed } = findBody(judged, isDocumentation);
   const from = blocks.before[root]!;
   const to = blocks.before[tree.end[root]!]!;
-  const first = isDocumentation && isNamed ? from : kept.indexOf(1);
-  const last = isDocumentation && isNamed ? to - 1 : kept.lastIndexOf(1);
+  const first = isDocumentation || isNamed ? from : kept.indexOf(1);
+  const last = isDocumentation || isNamed ? to - 1 : kept.lastIndexOf(1);
   const furniture = findFurniture(judged, root, isDocumentation);
-  const least = isDocumentation ? 0 : isNamed ? LEAST_NAMED : LEAST_HELD;
+  let held = 0;
+  let agreed = 0;
+  for (let block = from; block < to; block++) {
+    if (furniture[tree.parent[blocks.first[block]!]!] === 1) continue;
+    held += blocks.chars[block]!;
+    if (kept[block] === 1) agreed += blocks.chars[block]!;
+  }
+  const isAgreed = agreed >= held * AGREED_SHARE;
+  const least = isDocumentation ? 0 : isAgreed ? LEAST_AGREED : isNamed ? LEAST_NAMED : LEAST_HELD;
   for (let block = Math.max(from, first); block < to && block <= last; block++) {
     if (estimates[block]! >= least && furniture[tree.parent[blocks.first[block]!]!] === 0) kept[block] = 1;
   }
 }
 
 /** The only `main`, or the only `article`; else the deepest element that holds nearly all that was kept. */
-function findBody({ tree, blocks, elements, kept }: JudgedBody): { root: number; isNamed: boolean } {
+function findBody({ tree, blocks, elements, kept }: JudgedBody, isDocumentation: boolean): { root: number; isNamed: boolean } {
   const keptChars = new Int32Array(blocks.count + 1);
   for (let block = 0; block < blocks.count; block++) {
     keptChars[block + 1] = keptChars[block]! + (kept[block] === 1 ? blocks.chars[block]! : 0);
@@ -78,6 +89,7 @@ function findBody({ tree, blocks, elements, kept }: JudgedBody): { root: number;
     if (roots.length === 1 && keptIn(roots[0]!) >= all * NAMED_SHARE) return { root: roots[0]!, isNamed: true };
   }
   let root = 0;
+  if (isDocumentation) return { root: elements.find((node) => tree.tag[node] === T.body) ?? 0, isNamed: false };
   for (const node of elements) if (node < tree.end[root]! && keptIn(node) >= all * HOLDING_SHARE) root = node;
   return { root, isNamed: false };
 }
@@ -104,9 +116,10 @@ function findFurniture({ tree, blocks, kinds, elements }: JudgedBody, root: numb
   const { chars, linkChars } = blocks;
   const bits = isDocumentation ? DOCUMENTATION_FURNITURE : FURNITURE;
   const around = blocks.context[root]!;
+  if (isDocumentation) for (const node of elements) if (isStep(tree, node)) furniture[stepsAround(tree, blocks, node)] = 1;
   for (const node of elements) {
     if (node <= root || node >= tree.end[root]!) continue;
-    if (furniture[tree.parent[node]!] === 1 || kinds[node]! & bits || blocks.context[node]! & ~around & CHROME_CONTEXT) {
+    if (furniture[node] === 1 || furniture[tree.parent[node]!] === 1 || kinds[node]! & bits || blocks.context[node]! & ~around & CHROME_CONTEXT) {
       furniture[node] = 1;
       continue;
     }
@@ -120,4 +133,30 @@ function findFurniture({ tree, blocks, kinds, elements }: JudgedBody, root: numb
     if (linked > held * MOSTLY_LINKS) furniture[node] = 1;
   }
   return furniture;
+}
+
+const ACCESSKEY = hashName('accesskey');
+const STEPS = new Set(['prev', 'previous', 'next', 'up', 'contents']);
+const MAX_STEPS_CHARS = 600;
+
+/** A link to the page before, after or above. */
+function isStep(tree: Tree, node: number): boolean {
+  if (tree.tag[node] !== T.a) return false;
+  if (tree.attrIndex(node, ACCESSKEY) >= 0) return true;
+  const rel = tree.attrIndex(node, A.rel);
+  return rel >= 0 && STEPS.has(tree.attrValue(rel).toLowerCase());
+}
+
+/** The widest short element around it that holds no heading. */
+function stepsAround(tree: Tree, blocks: Blocks, step: number): number {
+  let widest = step;
+  for (let up = tree.parent[step]!; up > 0 && tree.tag[up] !== T.body; up = tree.parent[up]!) {
+    let chars = 0;
+    for (let block = blocks.before[up]!; block < blocks.before[tree.end[up]!]!; block++) {
+      chars += blocks.chars[block]!;
+      if (chars > MAX_STEPS_CHARS || isInside(blocks, block, CONTEXT.heading)) return widest;
+    }
+    widest = up;
+  }
+  return widest;
 }
