@@ -35,8 +35,9 @@ const HOLDING_SHARE = Number(process.env.HOLDING ?? 0.95);
 /** Blocks less likely than this are left out of the body of a page that is no documentation. */
 const LEAST_NAMED = Number(process.env.LN ?? 0.1);
 const LEAST_HELD = Number(process.env.LH ?? 0.2);
-const AGREED_SHARE = Number(process.env.AG ?? 0.85);
-const LEAST_AGREED = Number(process.env.LA ?? 0.03);
+const LEAST_PLAIN = Number(process.env.LP ?? 0.03);
+const PL = Number(process.env.PL ?? 0);
+const TELLING = [-1, ~kindBits('content', 'article', 'figure', 'code', 'hero', 'toc', 'list', 'tab', 'product', 'spec', 'post', 'review')];
 
 
 export interface JudgedBody {
@@ -52,7 +53,7 @@ export interface JudgedBody {
 
 /** Keeps what stands in the body of the page. */
 export function keepBody(judged: JudgedBody): void {
-  const { tree, blocks, estimates, kept } = judged;
+  const { tree, blocks, kinds, elements, estimates, kept } = judged;
   const isDocumentation = isOfDocumentation(judged);
   const { root, isNamed } = findBody(judged, isDocumentation);
   const from = blocks.before[root]!;
@@ -60,15 +61,8 @@ export function keepBody(judged: JudgedBody): void {
   const first = isDocumentation || isNamed ? from : kept.indexOf(1);
   const last = isDocumentation || isNamed ? to - 1 : kept.lastIndexOf(1);
   const furniture = findFurniture(judged, root, isDocumentation);
-  let held = 0;
-  let agreed = 0;
-  for (let block = from; block < to; block++) {
-    if (furniture[tree.parent[blocks.first[block]!]!] === 1) continue;
-    held += blocks.chars[block]!;
-    if (kept[block] === 1) agreed += blocks.chars[block]!;
-  }
-  const isAgreed = agreed >= held * AGREED_SHARE;
-  const least = isDocumentation ? 0 : isAgreed ? LEAST_AGREED : isNamed ? LEAST_NAMED : LEAST_HELD;
+  const isPlain = !elements.some((node) => node > root && node < tree.end[root]! && (kinds[node]! & TELLING[PL]!) !== 0);
+  const least = isDocumentation ? 0 : isPlain ? LEAST_PLAIN : isNamed ? LEAST_NAMED : LEAST_HELD;
   for (let block = Math.max(from, first); block < to && block <= last; block++) {
     if (estimates[block]! >= least && furniture[tree.parent[blocks.first[block]!]!] === 0) kept[block] = 1;
   }
