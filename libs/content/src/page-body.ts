@@ -37,8 +37,10 @@ const LEAST_NAMED = Number(process.env.LN ?? 0.1);
 const LEAST_HELD = Number(process.env.LH ?? 0.2);
 const LEAST_PLAIN = Number(process.env.LP ?? 0.03);
 const PL = Number(process.env.PL ?? 0);
-const TELLING = [-1, ~kindBits('content', 'article', 'figure', 'code', 'hero', 'toc', 'list', 'tab', 'product', 'spec', 'post', 'review')];
-
+const TELLING = [
+  -1,
+  ~kindBits('content', 'article', 'figure', 'code', 'hero', 'toc', 'list', 'tab', 'product', 'spec', 'post', 'review'),
+];
 
 export interface JudgedBody {
   tree: Tree;
@@ -61,21 +63,33 @@ export function keepBody(judged: JudgedBody): void {
   const first = isDocumentation || isNamed ? from : kept.indexOf(1);
   const last = isDocumentation || isNamed ? to - 1 : kept.lastIndexOf(1);
   const furniture = findFurniture(judged, root, isDocumentation);
-  const isPlain = !elements.some((node) => node > root && node < tree.end[root]! && (kinds[node]! & TELLING[PL]!) !== 0);
-  const least = isDocumentation ? 0 : isPlain ? LEAST_PLAIN : isNamed ? LEAST_NAMED : LEAST_HELD;
+  const isPlain = !elements.some(
+    (node) => node > root && node < tree.end[root]! && (kinds[node]! & TELLING[PL]!) !== 0,
+  );
+  const least = isDocumentation
+    ? Number(process.env.LD ?? 0)
+    : isPlain
+      ? LEAST_PLAIN
+      : isNamed
+        ? LEAST_NAMED
+        : LEAST_HELD;
   for (let block = Math.max(from, first); block < to && block <= last; block++) {
     if (estimates[block]! >= least && furniture[tree.parent[blocks.first[block]!]!] === 0) kept[block] = 1;
   }
 }
 
 /** The only `main`, or the only `article`; else the deepest element that holds nearly all that was kept. */
-function findBody({ tree, blocks, elements, kept }: JudgedBody, isDocumentation: boolean): { root: number; isNamed: boolean } {
+function findBody(
+  { tree, blocks, elements, kept }: JudgedBody,
+  isDocumentation: boolean,
+): { root: number; isNamed: boolean } {
   const keptChars = new Int32Array(blocks.count + 1);
   for (let block = 0; block < blocks.count; block++) {
     keptChars[block + 1] = keptChars[block]! + (kept[block] === 1 ? blocks.chars[block]! : 0);
   }
   const all = keptChars[blocks.count]!;
-  const keptIn = (node: number): number => keptChars[blocks.before[tree.end[node]!]!]! - keptChars[blocks.before[node]!]!;
+  const keptIn = (node: number): number =>
+    keptChars[blocks.before[tree.end[node]!]!]! - keptChars[blocks.before[node]!]!;
   for (const bit of [CONTEXT.article, CONTEXT.main]) {
     const roots = elements.filter(
       (node) => (blocks.context[node]! & bit) !== 0 && (blocks.context[tree.parent[node]!]! & bit) === 0,
@@ -105,15 +119,25 @@ function isGenerator(tree: Tree, meta: number): boolean {
 }
 
 /** Per node inside of the root: 1 for furniture and all in it. */
-function findFurniture({ tree, blocks, kinds, elements }: JudgedBody, root: number, isDocumentation: boolean): Uint8Array {
+function findFurniture(
+  { tree, blocks, kinds, elements }: JudgedBody,
+  root: number,
+  isDocumentation: boolean,
+): Uint8Array {
   const furniture = new Uint8Array(tree.count);
   const { chars, linkChars } = blocks;
   const bits = isDocumentation ? DOCUMENTATION_FURNITURE : FURNITURE;
   const around = blocks.context[root]!;
-  if (isDocumentation) for (const node of elements) if (isStep(tree, node)) furniture[stepsAround(tree, blocks, node)] = 1;
+  if (isDocumentation)
+    for (const node of elements) if (isStep(tree, node)) furniture[stepsAround(tree, blocks, node)] = 1;
   for (const node of elements) {
     if (node <= root || node >= tree.end[root]!) continue;
-    if (furniture[node] === 1 || furniture[tree.parent[node]!] === 1 || kinds[node]! & bits || blocks.context[node]! & ~around & CHROME_CONTEXT) {
+    if (
+      furniture[node] === 1 ||
+      furniture[tree.parent[node]!] === 1 ||
+      kinds[node]! & bits ||
+      blocks.context[node]! & ~around & CHROME_CONTEXT
+    ) {
       furniture[node] = 1;
       continue;
     }
@@ -130,13 +154,15 @@ function findFurniture({ tree, blocks, kinds, elements }: JudgedBody, root: numb
 }
 
 const ACCESSKEY = hashName('accesskey');
+const STEP_KEYS = new Set(['p', 'n', 'u', 'h']);
 const STEPS = new Set(['prev', 'previous', 'next', 'up', 'contents']);
 const MAX_STEPS_CHARS = 600;
 
 /** A link to the page before, after or above. */
 function isStep(tree: Tree, node: number): boolean {
   if (tree.tag[node] !== T.a) return false;
-  if (tree.attrIndex(node, ACCESSKEY) >= 0) return true;
+  const key = tree.attrIndex(node, ACCESSKEY);
+  if (key >= 0 && STEP_KEYS.has(tree.attrValue(key).toLowerCase())) return true;
   const rel = tree.attrIndex(node, A.rel);
   return rel >= 0 && STEPS.has(tree.attrValue(rel).toLowerCase());
 }
