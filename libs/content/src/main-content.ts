@@ -100,7 +100,7 @@ export function selectMainContent(
   const isCollection = article < 0.5;
   if (!isFuller) keepPartsWhole({ tree, blocks, headingLevel, isCollection, estimates, kept });
   const { kinds, list } = reader.elements;
-  if (!isFuller) keepBody({ tree, blocks, kinds, elements: list, estimates, kept });
+  if (!isFuller) keepBody({ tree, blocks, headingLevel, elements: list, kinds, estimates, kept });
   return { mask: maskOf(tree, mask, blocks, kept), estimate, isFuller };
 }
 
