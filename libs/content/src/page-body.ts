@@ -24,9 +24,8 @@ const BELIEVED_SHARE = 0.5;
 /** Without a name the body is the deepest element with this share of it. */
 const HOLDING_SHARE = 0.95;
 
-/** Blocks less likely than this are left out of a plain body that the page does not name, and of one that is not plain. */
+/** Blocks less likely than this are left out of a plain body that the page does not name. */
 const LEAST_PLAIN = 0.03;
-const LEAST_MARKED = Number(process.env.LN ?? 0.3);
 
 /** Words that generators of documentation put into classes and into `meta name=generator`, and few others do. */
 const DOCUMENTATION_WORDS =
@@ -56,23 +55,18 @@ interface PageBody {
   isDocumentation: boolean;
 }
 
-/** Keeps what stands in the body of the page. */
+/** Keeps what stands in the body of documentation and of plain pages; other bodies hold too much that is none of them. */
 export function keepBody(page: JudgedPage): void {
   const { tree, blocks, estimates, kept } = page;
   const body = findBody(page);
   const isPlain = !body.isDocumentation && isPlainBody(page, body.root);
+  if (!body.isDocumentation && !isPlain) return;
   const furniture = findFurniture(page, body);
-  const least = leastEstimate(body, isPlain);
+  const least = body.isDocumentation || body.isNamed ? 0 : LEAST_PLAIN;
   const { from, to } = rangeOf(page, body, isPlain);
   for (let block = from; block < to; block++) {
     if (estimates[block]! >= least && furniture[tree.parent[blocks.first[block]!]!] === 0) kept[block] = 1;
   }
-}
-
-function leastEstimate({ isNamed, isDocumentation }: PageBody, isPlain: boolean): number {
-  if (isDocumentation) return 0;
-  if (!isPlain) return isNamed ? LEAST_MARKED : 1;
-  return isNamed ? 0 : LEAST_PLAIN;
 }
 
 function findBody(page: JudgedPage): PageBody {
