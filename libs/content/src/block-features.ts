@@ -6,7 +6,7 @@
 import { CONTEXT, type Blocks } from './blocks.js';
 import { A, F, FNV_PRIME, T, TEXT, flagsOf, hashName, hashRange } from './tags.js';
 import type { Tree } from './tree.js';
-import { KINDS, kindsOfElement, type Kind } from './words.js';
+import { KINDS, kindBits, kindsOfElement, type Kind } from './words.js';
 
 const LEVELS = 4;
 const CONTEXTS = [
@@ -166,8 +166,6 @@ const PAGE_KIND_AT = PAGE_FEATURES.indexOf(`pageKind.${KINDS[0]!}`);
 const CONTEXT_BITS = Int32Array.from(CONTEXTS, (name) => CONTEXT[name]);
 const TYPE_AT = column(`type.${TYPES[0]}`);
 
-const kindBits = (...kinds: readonly Kind[]): number =>
-  kinds.reduce((bits, kind) => bits | (1 << KINDS.indexOf(kind)), 0);
 const CHROME = kindBits('nav', 'breadcrumb', 'footer', 'sidebar', 'share', 'ad', 'modal', 'form', 'filter', 'header');
 const CONTENT = kindBits('content', 'article', 'post');
 const NEAR = kindBits(...NEAR_KINDS);
@@ -216,7 +214,7 @@ export class FeatureReader {
   readonly page = new Float32Array(PAGE_FEATURES.length);
   private readonly count: number;
   private readonly sums: Sums;
-  private readonly elements: Elements;
+  readonly elements: Elements;
   private readonly repeats: Repeats;
 
   /** @param headingLevel per block, see `headingLevels` */

@@ -65,6 +65,10 @@ export type Kind = keyof typeof KIND_WORDS;
 /** In the order of their bits; at most 32. */
 export const KINDS = Object.keys(KIND_WORDS) as Kind[];
 
+/** Bits of some kinds. */
+export const kindBits = (...kinds: readonly Kind[]): number =>
+  kinds.reduce((bits, kind) => bits | (1 << KINDS.indexOf(kind)), 0);
+
 const MAX_CHARS = 512;
 const WORDS = new WordKinds(
   KINDS.map((kind, index) => [1 << index, KIND_WORDS[kind]]),
