@@ -47,7 +47,7 @@ const KINDS = [
   { match: /\/apps\/fetcher\/src\/engines\//, lot: 'browsers', places: Math.min(2, PLACES), workers: WORKERS },
   { match: /\/test\/ops\/(rolling|scaling)\./, places: Math.min(3, PLACES) },
   // Their disks lie in memory, their schedules and gaps in time.
-  { match: /\/test\/chaos\/(disk-full|random-kills|clock-steps)\./, places: Math.min(2, PLACES) },
+  { match: /\/test\/(chaos\/(disk-full|random-kills)|adversary\/6-clock-steps)\./, places: Math.min(2, PLACES) },
   { match: /\/test\/chaos\//, places: 1 },
   {
     match: /\/test\/e2e\/(documents|branding|change-tracking|selectors|map|page-view)\./,

@@ -8,12 +8,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { query, readBooks } from '../chaos/evidence.js';
+import { expectBalanced, expectDocuments, expectSameUrls } from '../chaos/exactness.js';
+import { JobClient } from '../chaos/job-client.js';
+import { KnownSite, type Hit } from '../chaos/known-site.js';
 import { startCluster, workspace, type TestCluster } from '../support/cluster.js';
 import { startService, type ServiceProcess } from '../support/service-process.js';
-import { query, readBooks } from './evidence.js';
-import { expectBalanced, expectDocuments, expectSameUrls } from './exactness.js';
-import { JobClient } from './job-client.js';
-import { KnownSite, type Hit } from './known-site.js';
 
 /** Enough for some of their actors to live in the scheduler whose clock is stepped. */
 const SITES = 8;
