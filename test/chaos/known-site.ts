@@ -187,7 +187,7 @@ export class KnownSite {
   private page(response: ServerResponse, status: number, path: string, links: string[]): void {
     const anchors = links.map((link) => `<li><a href="${link}">${link}</a></li>`).join('');
     const noise = noiseOf(path, this.options.noiseLines).map((line) => `<p>${line}</p>`);
-    const body = `<!doctype html><html><head><title>${path}</title></head><body><main><h1>${path}</h1><p>${wordsOf(path)}</p>${noise.join('')}<ul>${anchors}</ul></main></body></html>`;
+    const body = `<!doctype html><html><head><title>${path}</title></head><body><main><h1>${path}</h1><p>${wordsOf(path)}</p>${noise.join('')}</main><nav><ul>${anchors}</ul></nav></body></html>`;
     response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end(body);
   }
 }
