@@ -37,7 +37,7 @@ export async function startService(
       PORT: '0',
       DATABASE_URL: postgres,
       NATS_URL: nats,
-      TROUPE_BOOTSTRAP_KEYS: `default:${cluster.apiKey}`,
+      ...(app === 'gateway' ? { TROUPE_BOOTSTRAP_KEYS: `default:${cluster.apiKey}` } : {}),
       ...env,
       TROUPE_DATA_DIR: cluster.dataDir,
     },

@@ -3,6 +3,8 @@ import { TroupeError } from '@troupe/contracts';
 
 /** Before this many pages the time a page takes is not known. */
 const MIN_PAGES = 5;
+/** Of the time that there is; before so much has passed a guess tells more of the moment than of the file. */
+const MIN_SHARE = 0.05;
 /** The layout comes after the reading. */
 const RESERVE = 1.15;
 
@@ -24,8 +26,7 @@ export class ReadingClock {
     this.readPages++;
     const left = this.pages - this.readPages;
     const neededMs = this.neededMs();
-    if (left > 0 && this.readPages >= MIN_PAGES && neededMs > this.timeoutMs)
-      throw insufficient(neededMs, this.timeoutMs);
+    if (left > 0 && this.isKnown() && neededMs > this.timeoutMs) throw insufficient(neededMs, this.timeoutMs);
     this.check();
   }
 
@@ -50,6 +51,10 @@ export class ReadingClock {
       clearTimeout(timer);
       work.catch(() => undefined);
     }
+  }
+
+  private isKnown(): boolean {
+    return this.readPages >= MIN_PAGES && performance.now() - this.openedAt >= MIN_SHARE * this.timeoutMs;
   }
 
   private neededMs(): number {
