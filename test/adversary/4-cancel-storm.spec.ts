@@ -47,7 +47,8 @@ beforeAll(async () => {
     if (request.url === '/robots.txt') return void response.writeHead(404).end();
     const links = Array.from({ length: 20 }, (_, i) => `<a href="/${folder}/${Number(n) * 20 + i + 1}">${i}</a>`);
     const page = `<title>x</title><main><p>A plain page.</p>${links.join('')}</main>`;
-    setTimeout(() => response.writeHead(200, { 'content-type': 'text/html' }).end(page), 20);
+    const latencyMs = folder === 'storm' ? 300 : 20;
+    setTimeout(() => response.writeHead(200, { 'content-type': 'text/html' }).end(page), latencyMs);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   port = (server.address() as AddressInfo).port;
