@@ -1,16 +1,60 @@
 /** Small files that must never be seen half written: secrets, ports, the cluster file, the launcher's lock. */
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lchownSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { EXIT, StartFailure } from './failure.mjs';
 
 /** @param {string} file @param {unknown} value readable by the owner only */
 export function writeRecord(file, value) {
   mkdirSync(path.dirname(file), { recursive: true });
-  const draft = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
-  writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+  const draft = draftOf(file);
+  writeFileSync(draft, textOf(value), { mode: 0o600 });
   renameSync(draft, file);
+}
+
+/**
+ * Whatever happens to the power, the file holds what it held before, or the text; after this call, the text. For what cannot be
+ * made again: a file system may keep the name and the length of a new file, or of one that grew, and lose the bytes.
+ *
+ * @param {string} file in a folder that exists; readable by its owner only
+ * @param {string} text
+ * @param {{ uid: number, gid: number }} [owner] else this process's
+ */
+export function writeLasting(file, text, owner) {
+  const draft = draftOf(file);
+  writeFileSync(draft, text, { mode: 0o600, flush: true });
+  if (owner) lchownSync(draft, owner.uid, owner.gid);
+  renameSync(draft, file);
+  syncFolder(path.dirname(file));
+}
+
+/** @param {string} file */
+const draftOf = (file) => `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
+
+/** @param {unknown} value */
+const textOf = (value) => `${JSON.stringify(value, null, 2)}\n`;
+
+/** Makes the names in it outlive the power. @param {string} folder */
+export function syncFolder(folder) {
+  const handle = openSync(folder, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
 }
 
 /** @param {string} file @returns {any} null when absent or unreadable */
@@ -61,7 +105,11 @@ export function loadSecrets(file) {
   };
   if (stored === null && existsSync(file))
     throw new StartFailure(`${file} is damaged. Restore it, or remove the whole data folder to start afresh.`);
-  writeRecord(file, secrets);
+  const folder = path.dirname(file);
+  mkdirSync(folder, { recursive: true });
+  writeLasting(file, textOf(secrets));
+  // The folder may be new itself.
+  syncFolder(path.dirname(folder));
   return secrets;
 }
 

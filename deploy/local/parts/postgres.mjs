@@ -17,7 +17,7 @@ import {
 import net from 'node:net';
 import path from 'node:path';
 import { StartFailure } from '../failure.mjs';
-import { birthOf } from '../records.mjs';
+import { birthOf, syncFolder, writeLasting } from '../records.mjs';
 import { root } from '../places.mjs';
 import { say } from '../say.mjs';
 import { installWithApt } from './apt.mjs';
@@ -175,6 +175,8 @@ function initialise({ bin, home: { dir, seen, door }, password, owner }) {
   const input = 'CREATE DATABASE troupe;\n';
   runAs(path.join(bin, 'postgres'), ['--single', '-D', draft, 'postgres'], { owner, door, input });
   renameSync(path.join(dir, 'new'), path.join(dir, 'data'));
+  // Without this name the next start would make a new, empty database.
+  syncFolder(dir);
 }
 
 /** @param {string} data @param {number} port @param {import('./owner.mjs').Owner | undefined} owner */
@@ -186,7 +188,7 @@ function configure(data, port, owner) {
   const main = path.join(data, 'postgresql.conf');
   const text = readFileSync(main, 'utf8');
   const include = "include 'troupe.conf'";
-  if (!text.includes(include)) writeFileSync(main, `${text}\n${include}\n`);
+  if (!text.includes(include)) writeLasting(main, `${text}\n${include}\n`, owner);
 }
 
 /**
