@@ -70,20 +70,22 @@ async function until(isTrue: () => boolean, what: string): Promise<void> {
 function listen(): void {
   link.nc.subscribe('act.>', {
     callback: (_error, { subject, data, headers }) => {
-      if (triesOf(TROUBLED) === 1) mail.push({ subject, data: Uint8Array.from(data), headers: anew(headers) });
+      if (triesOf(TROUBLED) === 1) mail.push({ subject, data: Uint8Array.from(data), headers: headers! });
     },
   });
 }
 
 /** By its id the stream would know that it has it. */
-function anew(told: MsgHdrs | undefined): MsgHdrs {
-  const headers = newHeaders();
-  for (const name of told?.keys() ?? []) if (name !== 'Nats-Msg-Id') headers.set(name, told!.get(name));
-  return headers;
+function anew(headers: MsgHdrs, round: number): MsgHdrs {
+  const copy = newHeaders();
+  for (const name of headers.keys()) copy.set(name, headers.get(name));
+  copy.set('Nats-Msg-Id', `${headers.get('Nats-Msg-Id')}.${round}`);
+  return copy;
 }
 
-async function tellAgain(): Promise<void> {
-  for (const { subject, data, headers } of mail) await link.js.publish(subject, data, { headers });
+async function tellAgain(round: number): Promise<void> {
+  for (const { subject, data, headers } of mail)
+    await link.js.publish(subject, data, { headers: anew(headers, round) });
 }
 
 it(
@@ -96,9 +98,9 @@ it(
     await until(() => triesOf(TROUBLED) === 2, 'the second try');
     const told = mail.filter(({ data }) => Buffer.from(data).includes('PagesDone')).length;
     expect(told).toBeGreaterThan(0);
-    await tellAgain();
+    await tellAgain(1);
     await sleep(500);
-    await tellAgain();
+    await tellAgain(2);
     await crawls.end(id, PATIENCE_MS);
     console.info(
       `${mail.length} messages told again twice, ${told} of them with results; asked ${triesOf(TROUBLED)} times`,
