@@ -76,7 +76,7 @@ export function applyDemand(
   claimant.seenAt = nowMs;
   claimant.replyTo = demand.replyTo;
   claimant.want = Math.max(0, Math.floor(demand.want));
-  if (demand.waitedMs !== undefined) claimant.waitingSince = nowMs - demand.waitedMs;
+  if (demand.waitedMs !== undefined) claimant.waitingSince = nowMs - Math.max(0, demand.waitedMs);
   charge(pool, demand.claimant, demand.ranMs);
   releaseTokens(pool, (token) => token.owner === demand.claimant && rules.isReleased(token, demand));
   return true;
