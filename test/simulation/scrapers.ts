@@ -78,7 +78,7 @@ export class Scrapers {
       const claimant = `gw/${GATEWAY}`;
       const [scrape] = this.scrapes;
       const who = { claimant, replyTo: claimant, team: scrape!.team, robotsAgent: null, origin: null };
-      this.stage.send(pool, { type: 'Demand', ...who, ...demandFor(claim) });
+      this.stage.send(pool, { type: 'Demand', ...who, ...demandFor(claim, this.stage.elapsed) });
     }
   }
 

@@ -137,3 +137,27 @@ describe('a claim at its edges', () => {
     expect(dropIdleTokens(claim, 1_000_000, 250)).toBe(false);
   });
 });
+
+describe('the time a claim has waited without a token', () => {
+  const waitedMs = (claim: Claim, now: number) => demandFor(claim, now).waitedMs;
+
+  it('runs while it wants and holds none, and begins again after a token', () => {
+    const claim = createClaim();
+    expect(waitedMs(claim, 1_000)).toBe(0);
+    setWant(claim, 1);
+    expect([waitedMs(claim, 2_000), waitedMs(claim, 32_000)]).toEqual([0, 30_000]);
+    applyGrant(claim, { tokens: [{ i: 0, gen: 1 }], uses: 1, revoke: [], v: 1 }, 40_000);
+    expect(waitedMs(claim, 41_000)).toBe(0);
+    returnToken(claim, takeToken(claim, 41_000)!, 1_000, 42_000);
+    expect([waitedMs(claim, 42_000), waitedMs(claim, 44_000)]).toEqual([0, 2_000]);
+    setWant(claim, 0);
+    expect(waitedMs(claim, 50_000)).toBe(0);
+  });
+
+  it('takes a clock that leaps for that of another process', () => {
+    const claim = createClaim();
+    setWant(claim, 1);
+    expect([waitedMs(claim, 10_000), waitedMs(claim, 5), waitedMs(claim, 9_000_000)]).toEqual([0, 0, 60_000]);
+    expect(demandFor(claim)).not.toHaveProperty('waitedMs');
+  });
+});

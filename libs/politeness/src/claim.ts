@@ -29,12 +29,17 @@ export interface Claim {
   held: HeldToken[];
   /** Highest generation handed back, per token index. */
   finished: Record<string, number>;
+  /** Time of wanting without a token so far, ms, and when that was counted on the claimant's clock; absent: none. */
+  waited?: { ms: number; countedAt: number };
 }
 
 /** The check that the simulation's mutant removes. */
 export interface ClaimRules {
   mayTake(claim: Claim, token: Token): boolean;
 }
+
+/** Longest span between two Demands that counts as waiting: a clock that leaps belongs to another process. */
+const MAX_WAIT_STEP_MS = 60_000;
 
 export const CLAIM_RULES: ClaimRules = { mayTake: isUnfinished };
 
@@ -65,6 +70,7 @@ export function applyGrant(
     const isHeld = claim.held.some((held) => isSameToken(held, { i, gen }));
     if (isHeld || !rules.mayTake(claim, { i, gen })) continue;
     claim.held.push({ i, gen, running: false, lanes: 0, idleAt: now, revoked: grant.revoke.includes(i) });
+    delete claim.waited;
   }
   return dropWhere(claim, isOver(claim));
 }
@@ -118,16 +124,30 @@ export function setWant(claim: Claim, want: number): boolean {
   return changed || dropped;
 }
 
-/** The full current wish and holdings, under a new version. */
-export function demandFor(claim: Claim): Pick<Demand, 'want' | 'held' | 'seenV' | 'ranMs' | 'v'> {
+/** The full current wish and holdings, under a new version; with `now` also how long it has waited without any token. */
+export function demandFor(
+  claim: Claim,
+  now?: number,
+): Pick<Demand, 'want' | 'held' | 'seenV' | 'ranMs' | 'waitedMs' | 'v'> {
   claim.v++;
   return {
+    ...(now === undefined ? {} : { waitedMs: countWait(claim, now) }),
     want: claim.want,
     held: claim.held.map(({ i, gen }) => ({ i, gen })),
     seenV: claim.seenV,
     ranMs: claim.ranMs,
     v: claim.v,
   };
+}
+
+function countWait(claim: Claim, now: number): number {
+  if (claim.want === 0 || claim.held.length > 0) {
+    delete claim.waited;
+    return 0;
+  }
+  const { ms, countedAt } = claim.waited ?? { ms: 0, countedAt: now };
+  claim.waited = { ms: ms + Math.min(MAX_WAIT_STEP_MS, Math.max(0, now - countedAt)), countedAt: now };
+  return claim.waited.ms;
 }
 
 function isSameToken(a: Token, b: Token): boolean {

@@ -20,8 +20,13 @@ interface Contender {
   account: Account;
   /** Lane time of its tokens that are out. */
   openMs: number;
-  /** Wants more than it has. */
-  isWaiting: boolean;
+  /** Tokens it wants beyond those it has. */
+  missing: number;
+}
+
+/** Claimants of a team that want tokens. */
+export interface ContendingTeam extends Contender {
+  members: Contender[];
 }
 
 /** What is out, by claimant and by team. */
@@ -57,15 +62,39 @@ export function forgetDebts(pool: Pool): void {
   }
 }
 
+/** Those that want tokens, as the pool is now. `chooseReceiver` keeps it up to date: it is listed once for all free tokens. */
+export function contendingTeams(pool: Pool): ContendingTeam[] {
+  const byOwner = holdingsBy(pool, ({ owner }) => owner);
+  const byTeam = holdingsBy(pool, ({ owner }) => pool.claimants[owner]!.team);
+  const teams = new Map<string, ContendingTeam>();
+  for (const [name, account] of Object.entries(pool.claimants)) {
+    if (account.want === 0) continue;
+    const team = teams.get(account.team) ?? {
+      name: account.team,
+      account: pool.teams[account.team]!,
+      openMs: byTeam.openMs.get(account.team) ?? 0,
+      missing: 0,
+      members: [],
+    };
+    const missing = Math.max(0, account.want - (byOwner.tokens.get(name) ?? 0));
+    team.members.push({ name, account, openMs: byOwner.openMs.get(name) ?? 0, missing });
+    team.missing += missing;
+    teams.set(account.team, team);
+  }
+  return [...teams.values()];
+}
+
 /** The claimant that gets the next free token, null when nobody wants more than it has. Moves the order of service. */
-export function chooseReceiver(pool: Pool): string | null {
-  const members = contendingClaimants(pool);
-  const team = elect(contendingTeams(pool, members));
+export function chooseReceiver(pool: Pool, teams: ContendingTeam[]): string | null {
+  const team = elect(teams);
   if (team === null) return null;
-  const member = elect(members.filter(({ name }) => pool.claimants[name]!.team === team.name))!;
+  const member = elect(team.members)!;
   pool.served++;
-  team.account.servedAt = pool.served;
-  member.account.servedAt = pool.served;
+  for (const receiver of [team, member]) {
+    receiver.account.servedAt = pool.served;
+    receiver.openMs += QUANTUM_MS;
+    receiver.missing--;
+  }
   pool.claimants[member.name]!.served = true;
   return member.name;
 }
@@ -81,36 +110,9 @@ export function holdingsBy(pool: Pool, keyOf: (token: PoolToken) => string): Hol
   return holdings;
 }
 
-function contendingClaimants(pool: Pool): Contender[] {
-  const { tokens, openMs } = holdingsBy(pool, ({ owner }) => owner);
-  return Object.entries(pool.claimants)
-    .filter(([, { want }]) => want > 0)
-    .map(([name, account]) => ({
-      name,
-      account,
-      openMs: openMs.get(name) ?? 0,
-      isWaiting: account.want > (tokens.get(name) ?? 0),
-    }));
-}
-
-function contendingTeams(pool: Pool, members: Contender[]): Contender[] {
-  const { openMs } = holdingsBy(pool, ({ owner }) => pool.claimants[owner]!.team);
-  const isWaiting = new Map<string, boolean>();
-  for (const member of members) {
-    const { team } = pool.claimants[member.name]!;
-    isWaiting.set(team, member.isWaiting || (isWaiting.get(team) ?? false));
-  }
-  return [...isWaiting].map(([name, waits]) => ({
-    name,
-    account: pool.teams[name]!,
-    openMs: openMs.get(name) ?? 0,
-    isWaiting: waits,
-  }));
-}
-
 /** Most credit wins. When nobody who waits has any left, everybody earns until one of them has. */
-function elect(contenders: Contender[]): Contender | null {
-  const waiting = contenders.filter(({ isWaiting }) => isWaiting);
+function elect<C extends Contender>(contenders: C[]): C | null {
+  const waiting = contenders.filter(({ missing }) => missing > 0);
   if (waiting.length === 0) return null;
   const highest = waiting.reduce((most, contender) => Math.max(most, balance(contender)), -Infinity);
   const earnedMs = highest > 0 ? 0 : (Math.floor(-highest / QUANTUM_MS) + 1) * QUANTUM_MS;

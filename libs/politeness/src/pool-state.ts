@@ -36,6 +36,8 @@ export interface Claimant extends Account {
   dirty: boolean;
   /** It got a token since it came in. @default false */
   served?: boolean;
+  /** Since when it has wanted without a token, on the pool's clock, as it last said; absent: it does not say. */
+  waitingSince?: number;
 }
 
 export interface Pool {

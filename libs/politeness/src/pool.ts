@@ -8,7 +8,7 @@
  * (`grantFor`) to everybody who asked and everybody whom `rebalance` named.
  */
 import type { Demand, Grant } from '@troupe/contracts';
-import { chargeLaneTime, chooseReceiver, forgetDebts, openAccounts } from './fair-share.js';
+import { chargeLaneTime, chooseReceiver, contendingTeams, forgetDebts, openAccounts } from './fair-share.js';
 import type { Claimant, Pool, PoolToken } from './pool-state.js';
 import { revokeUnfairTokens } from './revocation.js';
 import { findPlaceFor } from './window.js';
@@ -63,7 +63,7 @@ export function resizePool(pool: Pool, size: number): void {
  */
 export function applyDemand(
   pool: Pool,
-  demand: Pick<Demand, 'claimant' | 'replyTo' | 'team' | 'want' | 'held' | 'seenV' | 'ranMs' | 'v'>,
+  demand: Pick<Demand, 'claimant' | 'replyTo' | 'team' | 'want' | 'held' | 'seenV' | 'ranMs' | 'waitedMs' | 'v'>,
   ctx: PoolContext,
   rules: PoolRules = POOL_RULES,
 ): boolean {
@@ -76,6 +76,7 @@ export function applyDemand(
   claimant.seenAt = nowMs;
   claimant.replyTo = demand.replyTo;
   claimant.want = Math.max(0, Math.floor(demand.want));
+  if (demand.waitedMs !== undefined) claimant.waitingSince = nowMs - Math.max(0, demand.waitedMs);
   charge(pool, demand.claimant, demand.ranMs);
   releaseTokens(pool, (token) => token.owner === demand.claimant && rules.isReleased(token, demand));
   return true;
@@ -120,8 +121,12 @@ export function isPoolIdle(pool: Pool): boolean {
 }
 
 /** A full window gives up a claimant that can wait. Who wants nothing needs no place in it. */
-function makePlace(pool: Pool, { team, want }: Pick<Demand, 'team' | 'want'>, nowMs: number): boolean {
-  const place = findPlaceFor(pool, team);
+function makePlace(
+  pool: Pool,
+  { team, want, waitedMs = 0 }: Pick<Demand, 'team' | 'want' | 'waitedMs'>,
+  nowMs: number,
+): boolean {
+  const place = findPlaceFor(pool, team, nowMs - waitedMs);
   if (place === 'free') return true;
   if (want <= 0) return false;
   pool.turnedAwayAt = nowMs;
@@ -196,8 +201,10 @@ function updateContention(pool: Pool): void {
 function assignFreeTokens(pool: Pool, ctx: PoolContext): PoolToken[] {
   const assigned: PoolToken[] = [];
   const free = freeIndexes(pool);
+  if (free.length === 0) return assigned;
+  const teams = contendingTeams(pool);
   while (free.length > 0 && pool.tokens.length < pool.size) {
-    const owner = chooseReceiver(pool);
+    const owner = chooseReceiver(pool, teams);
     if (owner === null) break;
     const token: PoolToken = {
       i: free.shift()!,

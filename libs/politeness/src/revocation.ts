@@ -19,17 +19,21 @@ interface Holding {
 export function revokeUnfairTokens(pool: Pool, revoke: (token: PoolToken) => void): void {
   if (!pool.contended || !pool.tokens.some(({ lasting, revoked }) => lasting && !revoked)) return;
   const holdings = settledHoldings(pool);
+  const teams = teamTotals(holdings);
+  const move = (holding: Holding, tokens: 1 | -1): void => {
+    holding.tokens += tokens;
+    teams.set(holding.team, teams.get(holding.team)! + tokens);
+  };
   for (let spare = comingFree(pool); ; spare = Math.max(0, spare - 1)) {
-    const teams = teamTotals(holdings);
     const receiver = poorest(holdings, teams);
     if (receiver === null) return;
     if (spare === 0) {
       const donor = richest(holdings, teams);
       if (donor === null || !isUnfair(donor, receiver, teams)) return;
       revoke(donor.revocable.pop()!);
-      donor.tokens--;
+      move(donor, -1);
     }
-    receiver.tokens++;
+    move(receiver, 1);
   }
 }
 

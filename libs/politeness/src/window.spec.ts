@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Demand } from '@troupe/contracts';
 import { applyGrant, createClaim, demandFor, returnToken, setWant, takeToken, type Claim } from './claim.js';
 import { applyDemand, createPool, grantFor, isPoolIdle, rebalance, type PoolContext } from './pool.js';
 import type { Pool } from './pool-state.js';
@@ -16,6 +17,9 @@ interface Job {
   claim: Claim;
   pagesLeft: number;
   started: number;
+  /** Since when it wants a token and has none, and the longest that took. */
+  wantsSince: number;
+  longestWaitMs: number;
   askAt: number;
   waitMs: number;
   lanes: { token: { i: number; gen: number }; endsAt: number }[];
@@ -43,6 +47,8 @@ class Crowd {
         claim,
         pagesLeft: pages,
         started: 0,
+        wantsSince: this.now,
+        longestWaitMs: 0,
         askAt: this.now,
         waitMs: 0,
         lanes: [],
@@ -52,6 +58,14 @@ class Crowd {
 
   run(ms: number): void {
     for (const end = this.now + ms; this.now < end; this.now += 250) this.step();
+  }
+
+  /** Of those that have no token now also the wait until now. */
+  get longestWaitMs(): number {
+    const waits = this.jobs.map(({ lanes, pagesLeft, wantsSince, longestWaitMs }) =>
+      lanes.length > 0 || pagesLeft === 0 ? longestWaitMs : Math.max(longestWaitMs, this.now - wantsSince),
+    );
+    return Math.max(...waits);
   }
 
   private step(): void {
@@ -65,6 +79,7 @@ class Crowd {
       returnToken(job.claim, lane.token, LANE_MS, this.now);
       this.running.delete(lane.token.i);
       job.pagesLeft -= 1;
+      job.wantsSince = this.now;
       job.askAt = this.now;
       job.waitMs = FIRST_ASK_MS;
     }
@@ -77,7 +92,7 @@ class Crowd {
     const startedAt = performance.now();
     const answers = new Set<string>();
     for (const { name, team, claim } of jobs) {
-      applyDemand(this.pool, { claimant: name, replyTo: name, team, ...demandFor(claim) }, ctx);
+      applyDemand(this.pool, { claimant: name, replyTo: name, team, ...demandFor(claim, this.now) }, ctx);
       answers.add(name);
     }
     for (const name of rebalance(this.pool, ctx)) answers.add(name);
@@ -103,6 +118,7 @@ class Crowd {
     if (this.running.has(token.i)) throw new Error(`token ${token.i} of ${this.running.get(token.i)} given twice`);
     this.running.set(token.i, job.name);
     job.started += 1;
+    job.longestWaitMs = Math.max(job.longestWaitMs, this.now - job.wantsSince);
     job.lanes.push({ token, endsAt: this.now + LANE_MS });
   }
 }
@@ -126,6 +142,17 @@ describe('the window of a pool', () => {
     expect(crowd.mostBytes).toBeLessThan(MOST_BYTES);
   });
 
+  it('lets each of 1,200 jobs that never end have its turn, by order of waiting', () => {
+    const crowd = new Crowd(createPool(50));
+    crowd.add(1_200, 'a', 1_000_000);
+    crowd.run(120_000);
+    expect(Math.min(...crowd.jobs.map(({ started }) => started))).toBeGreaterThanOrEqual(1);
+    crowd.run(120_000);
+    // One round of lanes of all (24 s) and one period of asking (30 s), and the time until a lane ends.
+    expect(crowd.longestWaitMs).toBeLessThanOrEqual(60_000);
+    expect(crowd.mostBytes).toBeLessThan(MOST_BYTES);
+  });
+
   it('gives the one job of a team half of the host, however many another team has', () => {
     const crowd = new Crowd(createPool(2));
     crowd.add(2_000, 'a', 1_000_000);
@@ -143,22 +170,75 @@ describe('the window of a pool', () => {
     expect(crowd.mostBytes).toBeLessThan(80 * 1024);
   });
 
-  it('takes no place from one that holds a token', () => {
-    const pool = createPool(600);
-    const ctx: PoolContext = {
-      now: 0,
-      nextGen: (() => {
-        let gen = 0;
-        return () => ++gen;
-      })(),
+  describe('that is full', () => {
+    let gen = 0;
+    const ctx: PoolContext = { now: 0, nextGen: () => ++gen };
+    const ask = (pool: Pool, name: string, waited: Pick<Demand, 'waitedMs'> = {}) => {
+      const wish = { team: 'a', want: 1, held: [], seenV: 0, ranMs: 0, v: 1, ...waited };
+      return applyDemand(pool, { claimant: name, replyTo: name, ...wish }, ctx);
     };
-    const ask = (name: string) =>
-      applyDemand(pool, { claimant: name, replyTo: name, team: 'a', want: 1, held: [], seenV: 0, ranMs: 0, v: 1 }, ctx);
-    for (let n = 0; n < windowOf(600); n++) ask(`crawl/${n}`);
-    rebalance(pool, ctx);
-    expect(pool.tokens).toHaveLength(600);
-    expect(ask('crawl/late')).toBe(false);
-    expect(grantFor(pool, 'crawl/late')).toMatchObject({ tokens: [] });
-    expect(Object.keys(pool.claimants)).toHaveLength(600);
+    const fullPool = (size: number, waitedOf: (n: number) => Pick<Demand, 'waitedMs'>): Pool => {
+      const pool = createPool(size);
+      for (let n = 0; n < windowOf(size); n++) ask(pool, `crawl/${n}`, waitedOf(n));
+      return pool;
+    };
+
+    it('takes no place from one that holds a token', () => {
+      const pool = fullPool(600, () => ({}));
+      rebalance(pool, ctx);
+      expect(pool.tokens).toHaveLength(600);
+      expect(ask(pool, 'crawl/late')).toBe(false);
+      expect(ask(pool, 'crawl/oldest', { waitedMs: 3_600_000 })).toBe(false);
+      expect(grantFor(pool, 'crawl/late')).toMatchObject({ tokens: [] });
+      expect(Object.keys(pool.claimants)).toHaveLength(600);
+    });
+
+    it('gives the place of who has waited least to one that has waited longer', () => {
+      const pool = fullPool(1, (n) => ({ waitedMs: 1_000 + n }));
+      expect(ask(pool, 'crawl/late', { waitedMs: 1_000 })).toBe(false);
+      expect(ask(pool, 'crawl/longer', { waitedMs: 1_001 })).toBe(true);
+      expect(Object.keys(pool.claimants)).toHaveLength(windowOf(1));
+      expect(pool.claimants['crawl/0']).toBeUndefined();
+    });
+
+    it('leaves those in place that do not say how long they have waited, and lets none of them push in', () => {
+      expect(
+        ask(
+          fullPool(1, () => ({})),
+          'crawl/new',
+          { waitedMs: 3_600_000 },
+        ),
+      ).toBe(false);
+      expect(
+        ask(
+          fullPool(1, (n) => ({ waitedMs: n })),
+          'crawl/old',
+        ),
+      ).toBe(false);
+    });
+
+    it('lists its claimants a few times in a turn, not once for each token', () => {
+      const pool = fullPool(600, () => ({}));
+      const work = { lists: 0, reads: 0 };
+      pool.claimants = counted(pool.claimants, work);
+      rebalance(pool, ctx);
+      expect(pool.tokens).toHaveLength(600);
+      expect(work.lists).toBeLessThanOrEqual(10);
+      expect(work.reads).toBeLessThanOrEqual(20 * 600);
+    });
   });
 });
+
+/** Counts how often the entries are listed, and how often one of them is read. */
+function counted<T extends object>(entries: T, work: { lists: number; reads: number }): T {
+  return new Proxy(entries, {
+    ownKeys: (target) => {
+      work.lists++;
+      return Reflect.ownKeys(target);
+    },
+    get: (target, name) => {
+      work.reads++;
+      return Reflect.get(target, name) as unknown;
+    },
+  });
+}

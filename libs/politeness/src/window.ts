@@ -25,9 +25,10 @@ interface Candidate {
 /**
  * Where a newcomer of a team finds room: a free place, that of another claimant, or nowhere (null). Never that of one that
  * holds a token. First go those that want nothing, the longest silent first; then, of the team with most in the window and no
- * smaller one than the newcomer's, those that had a token since they came in; for the first of a team also those that had none.
+ * smaller one than the newcomer's, those that had a token since they came in; then who has waited least, if the newcomer has
+ * waited longer (`waitingSince`, on the pool's clock) or is the first of its team.
  */
-export function findPlaceFor(pool: Pool, team: Uuid): 'free' | { claimant: string } | null {
+export function findPlaceFor(pool: Pool, team: Uuid, waitingSince: number): 'free' | { claimant: string } | null {
   const members = Object.entries(pool.claimants);
   if (members.length < windowOf(pool.size)) return 'free';
   const sizes = new Map<Uuid, number>();
@@ -37,15 +38,20 @@ export function findPlaceFor(pool: Pool, team: Uuid): 'free' | { claimant: strin
   const leaving = members
     .filter(([name]) => !holders.has(name))
     .map(([name, claimant]): Candidate => ({ name, claimant, teamSize: sizes.get(claimant.team)! }))
-    .filter((candidate) => mayLeave(candidate, ownSize));
+    .filter((candidate) => mayLeave(candidate, ownSize, waitingSince));
   if (leaving.length === 0) return null;
   return { claimant: leaving.reduce((best, next) => (leavesBefore(next, best) ? next : best)).name };
 }
 
-function mayLeave({ claimant, teamSize }: Candidate, ownSize: number): boolean {
+function mayLeave({ claimant, teamSize }: Candidate, ownSize: number, waitingSince: number): boolean {
   if (claimant.want === 0) return true;
   if (teamSize < ownSize) return false;
-  return claimant.served === true || (ownSize === 0 && teamSize > 1);
+  return claimant.served === true || sinceOf(claimant) > waitingSince || (ownSize === 0 && teamSize > 1);
+}
+
+/** One that does not say how long it has waited makes no room for those that do. */
+function sinceOf({ waitingSince }: Claimant): number {
+  return waitingSince ?? -Infinity;
 }
 
 function leavesBefore(a: Candidate, b: Candidate): boolean {
@@ -54,5 +60,7 @@ function leavesBefore(a: Candidate, b: Candidate): boolean {
   if (a.teamSize !== b.teamSize) return a.teamSize > b.teamSize;
   const [wasServed, wasOtherServed] = [a.claimant.served === true, b.claimant.served === true];
   if (wasServed !== wasOtherServed) return wasServed;
+  const [since, otherSince] = [sinceOf(a.claimant), sinceOf(b.claimant)];
+  if (since !== otherSince) return since > otherSince;
   return a.claimant.servedAt > b.claimant.servedAt;
 }

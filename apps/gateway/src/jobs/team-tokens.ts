@@ -232,8 +232,8 @@ export class TeamTokens {
 
   private nextDemand(team: Uuid, state: TeamState): Envelope {
     this.updateWant(state);
-    const wish = demandFor(state.claim);
     state.sentMs = this.now();
+    const wish = demandFor(state.claim, state.sentMs);
     state.knownHeld = wish.held.length;
     state.knownWant = wish.want;
     return {

@@ -106,7 +106,7 @@ export class Pools {
 
   private demandMessage(pool: ActorKey, claim: Claim): Demand {
     claim.v = Math.max(claim.v, this.state.demandV);
-    const wish = demandFor(claim);
+    const wish = demandFor(claim, this.now);
     this.state.demandV = wish.v;
     return {
       type: 'Demand',

@@ -191,6 +191,8 @@ export interface Demand {
   seenV: number;
   /** Lane time used since the start of the claim, cumulative ms. */
   ranMs: number;
+  /** How long the claimant has wanted without holding any token, ms; absent: it does not say (older version). */
+  waitedMs?: number;
   v: number;
   /** Domain only: the claimant obeys robots.txt, so crawl-delay counts. */
   robotsAgent: string | null;
