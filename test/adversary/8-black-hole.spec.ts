@@ -102,13 +102,13 @@ async function crawlThrough(folder: string, server: keyof Ways, who: Silence): P
   await untilPages(id, 10);
   const way = scheduler.ways[server];
   way.silent(who);
-  const ownedMs = await scheduler.until((n) => n === 0, 'its partitions are not taken over');
+  const ownedMs = await scheduler.untilTakenOver();
   const { httpStatus, reason } = await untilItSays(server, WHY[server]);
   const { completed } = await crawls.status(id);
   site.latencyMs = FAST_MS;
   await crawls.end(id, PATIENCE_MS);
   await way.mend();
-  const backMs = await scheduler.until((n) => n > 0, 'it does not come back');
+  const backMs = await scheduler.until((n) => n > 1, 'it does not come back');
   say(`${folder}: all taken over after ${ownedMs} ms, at ${completed} pages; back ${backMs} ms after the mend`);
   await expectExact(id, folder);
   expect(ownedMs).toBeLessThan(OWNED_MS);

@@ -143,13 +143,13 @@ describe('a scheduler that is cut off from one server', () => {
         const way = scheduler.ways[server];
         await begin(way);
         const beganAt = performance.now();
-        if (isLost) await scheduler.until((n) => n === 0, 'its partitions are not taken over');
+        if (isLost) await scheduler.untilTakenOver();
         const lostMs = Math.round(performance.now() - beganAt);
         site.latencyMs = FAST_MS;
         await crawls.end(id, PATIENCE_MS);
         const overMs = Math.round(performance.now() - beganAt);
         await way.mend();
-        await scheduler.until((n) => n > 0, 'it does not come back');
+        await scheduler.until((n) => n > 1, 'it does not come back');
         const repeats = site.repeats(folder);
         say(
           `${what}: ${isLost ? `all lost after ${lostMs} ms, ` : ''}over after ${overMs} ms, ${repeats} requests again`,

@@ -74,6 +74,14 @@ export class TroubledScheduler {
     return Math.round(performance.now() - startedAt);
   }
 
+  /**
+   * Until others own what it owned. One that it was about to open in that moment may bear its name until somebody wants
+   * something of it.
+   */
+  untilTakenOver(): Promise<number> {
+    return this.until((n) => n <= 1, 'its partitions are not taken over');
+  }
+
   /** Begins jobs until one lies with this scheduler; the others are cancelled. */
   async startHere(crawls: JobClient, body: object): Promise<string> {
     await this.until((n) => n >= 16, 'it does not get its share');

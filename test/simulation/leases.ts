@@ -14,6 +14,7 @@ export const LEASE_MS = 3_000;
 
 export class Leases {
   private readonly leases = new Map<number, Lease>();
+  private readonly takenAt = new Map<number, number>();
   private readonly seenAt = new Map<string, number>();
   /** Replicas that want no share for the moment. */
   private readonly aside = new Set<string>();
@@ -50,6 +51,11 @@ export class Leases {
     return this.leases.get(part)?.owner ?? null;
   }
 
+  /** When somebody took it last, however soon that one died. */
+  lastTaken(part: number): number {
+    return this.takenAt.get(part) ?? -Infinity;
+  }
+
   private get now(): number {
     return this.stage.time.now();
   }
@@ -74,6 +80,7 @@ export class Leases {
   private acquire(owner: string, part: number): boolean {
     if (!this.isFree(part)) return false;
     this.leases.set(part, { owner, changedAt: this.now });
+    this.takenAt.set(part, this.now);
     return true;
   }
 

@@ -227,7 +227,8 @@ export class Replicas implements Schedulers {
 
   private checkOrphan(part: number, isOrphaned: boolean, now: number): void {
     if (!isOrphaned) return void this.orphanedAt.delete(part);
-    const since = this.orphanedAt.get(part) ?? now;
+    // Mail that kills its processes ends one owner after the other: it is the next one that must not be long in coming.
+    const since = Math.max(this.orphanedAt.get(part) ?? now, this.leases.lastTaken(part));
     this.orphanedAt.set(part, since);
     if (now - since > MAX_ORPHANED_MS)
       this.stage.fail('I21', `nobody has owned partition ${part} for ${now - since} ms`);
