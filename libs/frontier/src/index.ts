@@ -1,7 +1,7 @@
 export { MAX_URL_CHARS, canonicalize, parseUrl, whyNotCanonical } from './canonicalize.js';
 export { dedupKey, fetchUrl, fingerprint, fingerprintUrl, type IdentityOptions } from './dedup-key.js';
 export { FingerprintSet } from './fingerprint-set.js';
-export { checkPattern, checkPatterns, type PatternProblem } from './scope/pattern.js';
+export { checkPattern, checkPatterns, hasPatterns, withoutPatterns, type PatternProblem } from './scope/pattern.js';
 export { compileScope, MATCH_MS, type CompiledScope, type LinkCheck } from './scope/compile-scope.js';
 export { pathDepth } from './scope/depth.rule.js';
 export { SitemapReader } from './sitemap/sitemap-reader.js';

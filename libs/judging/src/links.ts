@@ -1,6 +1,6 @@
 /** Links against the patterns of a crawl, off the event loop: what a pattern costs on an address, its author decides. */
 import type { ScopeRule, ScopeSpec } from '@troupe/contracts';
-import { compileScope } from '@troupe/frontier';
+import { compileScope, hasPatterns, withoutPatterns } from '@troupe/frontier';
 import { JudgeOverrunError, JudgeThread } from './judge-thread.js';
 
 export interface LinksQuestion {
@@ -28,9 +28,9 @@ export async function judgeLinks(
   urls: readonly string[],
   depth: number,
 ): Promise<(ScopeRule | null)[]> {
-  const plain = compileScope({ ...scope, includePaths: [], excludePaths: [] });
+  const plain = compileScope(withoutPatterns(scope));
   const rules = urls.map((url) => plain.check(url, depth));
-  if (scope.includePaths.length + scope.excludePaths.length === 0) return rules;
+  if (!hasPatterns(scope)) return rules;
   // The rule of depth comes after the patterns.
   const open = urls.filter((url, i) => (rules[i] === null || rules[i] === 'depth') && !plain.isStart(url));
   if (open.length === 0) return rules;

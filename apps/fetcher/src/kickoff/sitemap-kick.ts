@@ -167,9 +167,12 @@ class ChunkSorter {
     const rules = await judgeLinks(scope, found, 0);
     for (const [i, url] of found.entries()) {
       const rule = rules[i]!;
+      if (rule !== null) {
+        this.#exclude(url, rule);
+        continue;
+      }
       const h = fingerprintUrl(url, scope);
-      if (rule !== null) this.#exclude(url, rule);
-      else if (!this.urls.has(h)) this.urls.set(h, { url, h });
+      if (!this.urls.has(h)) this.urls.set(h, { url, h });
     }
   }
 

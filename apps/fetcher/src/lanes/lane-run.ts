@@ -28,7 +28,7 @@ import {
   type TroubleKind,
 } from '@troupe/contracts';
 import { blobHour, type BlobStore, type ErasableBlobs } from '@troupe/blob-store';
-import { canonicalize, compileScope, fingerprintUrl, type CompiledScope } from '@troupe/frontier';
+import { canonicalize, compileScope, fingerprintUrl, withoutPatterns, type CompiledScope } from '@troupe/frontier';
 import { judgeLinks } from '@troupe/judging';
 import type { SlotHold, SlotRenewal } from '@troupe/messaging';
 import { spanUrl } from '@troupe/observability';
@@ -133,7 +133,7 @@ export class LaneRun {
     private readonly trace?: TraceParent,
   ) {
     this.#spec = completeSpec(lane.spec);
-    this.#scope = lane.scope === null ? null : compileScope({ ...lane.scope, includePaths: [], excludePaths: [] });
+    this.#scope = lane.scope === null ? null : compileScope(withoutPatterns(lane.scope));
     this.#readingSpec = readingSpec(this.#spec);
     this.#results = new LaneResults(lane, this.#run, {
       mailboxes: parts.mailboxes,

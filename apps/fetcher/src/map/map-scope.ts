@@ -2,7 +2,16 @@
 import type { MapSpec, ScopeSpec } from '@troupe/contracts';
 import { judgeLinks } from '@troupe/judging';
 import { LRUCache } from 'lru-cache';
-import { canonicalize, compileScope, dedupKey, fetchUrl, hostKey, type CompiledScope } from '@troupe/frontier';
+import {
+  canonicalize,
+  compileScope,
+  dedupKey,
+  fetchUrl,
+  hasPatterns,
+  hostKey,
+  withoutPatterns,
+  type CompiledScope,
+} from '@troupe/frontier';
 
 /** Several parts of a site may be judged at a time, some thousand addresses each. */
 const KEPT_VERDICTS = 20_000;
@@ -38,7 +47,7 @@ export class MapScope {
     private readonly base: string,
   ) {
     this.#scope = scopeOfMap(spec, base);
-    this.#compiled = compileScope({ ...this.#scope, includePaths: [], excludePaths: [] });
+    this.#compiled = compileScope(withoutPatterns(this.#scope));
     this.#prefix = spec.filterByPath ? sectionOf(spec.url, base) : null;
   }
 
@@ -47,8 +56,7 @@ export class MapScope {
    * they have not heard does not belong. Together they are the links of one page (see `judgeLinks`).
    */
   async judge(texts: readonly string[], base?: string): Promise<void> {
-    const { includePaths, excludePaths } = this.#scope;
-    if (includePaths.length + excludePaths.length === 0) return;
+    if (!hasPatterns(this.#scope)) return;
     const urls = new Set(texts.flatMap((text) => this.#candidate(text, base) ?? []));
     const rules = await judgeLinks(this.#scope, [...urls], 0);
     for (const [i, url] of [...urls].entries()) this.#judged.set(url, rules[i] === null);
@@ -70,8 +78,7 @@ export class MapScope {
   }
 
   #passesPatterns(url: string): boolean {
-    const { includePaths, excludePaths } = this.#scope;
-    if (includePaths.length + excludePaths.length === 0 || this.#compiled.isStart(url)) return true;
+    if (!hasPatterns(this.#scope) || this.#compiled.isStart(url)) return true;
     return this.#judged.get(url) === true;
   }
 

@@ -3,7 +3,7 @@
  * it in a conversion thread.
  */
 import type { ConvertRequest, ConvertResult, Converter } from '@troupe/contracts';
-import { fingerprint } from '@troupe/frontier';
+import { fingerprint, hasPatterns, withoutPatterns } from '@troupe/frontier';
 import { judgeLinks } from '@troupe/judging';
 
 /** Patterns may keep only a few of a page's links: so many times the wanted number are looked at. */
@@ -17,9 +17,9 @@ export class LinkPatterns implements Converter {
     const { discover } = request;
     if (discover === null) return this.inner.convert(request, signal);
     const { scope, maxLinks, depth } = discover;
-    if (scope.includePaths.length + scope.excludePaths.length === 0) return this.inner.convert(request, signal);
+    if (!hasPatterns(scope)) return this.inner.convert(request, signal);
     // The rules of depth come behind the patterns: the first rule against a link is the one that is told.
-    const plain = { ...scope, includePaths: [], excludePaths: [], maxDepth: null, maxPathDepth: null };
+    const plain = { ...withoutPatterns(scope), maxDepth: null, maxPathDepth: null };
     const asked = { ...request, discover: { ...discover, scope: plain, maxLinks: maxLinks * FACTOR } };
     const converted = await this.inner.convert(asked, signal);
     const urls = converted.outlinks.map(({ url }) => url);

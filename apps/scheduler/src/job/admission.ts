@@ -6,10 +6,9 @@ import {
   type Fingerprint,
   type Outlink,
   type PageResult,
-  type ScopeSpec,
   type SitemapChunk,
 } from '@troupe/contracts';
-import { compileScope, fingerprint, fingerprintUrl, hostKey } from '@troupe/frontier';
+import { compileScope, fingerprint, fingerprintUrl, hostKey, withoutPatterns } from '@troupe/frontier';
 import { scopeOf, type JobMemory, type JobState, type OpenSitemap } from './job.state.js';
 import { howManyFit } from './sitemap-window.js';
 import type { TurnScratch } from './turn-scratch.js';
@@ -40,11 +39,6 @@ export function freeItems(state: JobState): number {
 function freeRoom(state: JobState): number {
   if (state.full === true) return 0;
   return FREE_FACTOR * state.limit + FREE_BASE - freeItems(state) - state.ready - state.inflight;
-}
-
-/** Actors neither compile nor match patterns: what that takes, their author decides (docs/adr/0050). */
-export function withoutPatterns(scope: ScopeSpec): ScopeSpec {
-  return { ...scope, includePaths: [], excludePaths: [] };
 }
 
 interface Origin {

@@ -3,8 +3,7 @@
  * nothing else is left to fetch, in parts; how far that went is committed with the rows of each part.
  */
 import { completeSpec, type HistoryPart, type HistoryRange, type ScopeSpec, type TrackedPage } from '@troupe/contracts';
-import { compileScope, fetchUrl, siteOf } from '@troupe/frontier';
-import { withoutPatterns } from './admission.js';
+import { compileScope, fetchUrl, hasPatterns, siteOf, withoutPatterns } from '@troupe/frontier';
 import { HISTORY_KICK, scopeOf, type JobMemory, type JobState } from './job.state.js';
 import { isKickoffDone } from './kickoff.js';
 import type { HistoryFound } from './turn-scratch.js';
@@ -61,10 +60,6 @@ export function noteHistory(state: JobState, { after, upto, isLast }: HistoryPar
   if (history.isOver || history.after !== after) return false;
   state.history = { after: upto ?? after, isOver: isLast };
   return true;
-}
-
-export function hasPatterns({ includePaths, excludePaths }: ScopeSpec): boolean {
-  return includePaths.length + excludePaths.length > 0;
 }
 
 function pagesAtOnce(scope: ScopeSpec): number {

@@ -25,7 +25,7 @@ import type {
 } from '@troupe/contracts';
 import { boundedResult, checkSpec, SPEC_TOO_LARGE, SPEC_LIMITS } from '@troupe/contracts';
 import { CLAIM_RULES, type ClaimRules } from '@troupe/politeness';
-import { fingerprintUrl, hostKey } from '@troupe/frontier';
+import { fingerprintUrl, hasPatterns, hostKey } from '@troupe/frontier';
 import { Admission } from './admission.js';
 import { append, failedById, LATE_COMMANDS, notePause, receiptsOfLost, receipts, restUntilStart } from './commands.js';
 import { billRows, cancel, failJob, finish, isDone, jobRow, progress } from './completion.js';
@@ -42,7 +42,7 @@ import {
   takesNewRows,
   WINDOW_ROWS,
 } from './frontier-window.js';
-import { foundIn, hasPatterns, isHistoryToRead, nextHistory, noteHistory } from './history.js';
+import { foundIn, isHistoryToRead, nextHistory, noteHistory } from './history.js';
 import {
   emptyState,
   HISTORY_KICK,

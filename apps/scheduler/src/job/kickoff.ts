@@ -2,7 +2,7 @@
 import { scrapeIdOf, type ActorKey, type Kick, type RobotsDone, type SitemapChunk } from '@troupe/contracts';
 import type { CrawlSpec } from '@troupe/contracts';
 import type { Effect } from '@troupe/actors';
-import { hostKey } from '@troupe/frontier';
+import { hostKey, MAX_URL_CHARS } from '@troupe/frontier';
 import { spareRoom } from './admission.js';
 import { HISTORY_KICK, scopeOf, type JobMemory, type JobState, type OpenSitemap } from './job.state.js';
 import { howManyFit, isNearlyRead } from './sitemap-window.js';
@@ -15,7 +15,6 @@ const CHUNKS_AT_ONCE = 20;
 const SITEMAPS_AT_ONCE = 4;
 /** Answers without the sitemaps that an earlier one has named, before what is known has to do. */
 const ROBOTS_TRIES = 5;
-const MAX_URL_CHARS = 2_048;
 /** A waiting file is read on when there is room for so many candidates, or for half of what there can ever be. */
 const ROOM_TO_GO_ON = 2_000;
 

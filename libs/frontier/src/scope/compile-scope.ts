@@ -6,6 +6,7 @@ import { excludeRule } from './exclude.rule.js';
 import { fileTypeRule } from './file-type.rule.js';
 import { hostRule } from './host.rule.js';
 import { includeRule } from './include.rule.js';
+import { hasPatterns } from './pattern.js';
 import { pathPrefixRule } from './path-prefix.rule.js';
 import { allowEverything, type ScopeRuleFactory } from './rule.js';
 import { tooLongRule } from './too-long.rule.js';
@@ -59,13 +60,8 @@ export function compileScope(scope: ScopeSpec): CompiledScope {
     }
     return null;
   };
-  const hasPatterns = scope.includePaths.length + scope.excludePaths.length > 0;
-  return {
-    isStart,
-    check: (url, depth) => checkWithin(url, depth, never),
-    ofPage: (clock) =>
-      hasPatterns ? withinTime(checkWithin, clock) : { check: (url, depth) => checkWithin(url, depth, never) },
-  };
+  const check = (url: string, depth: number): ScopeRule | null => checkWithin(url, depth, never);
+  return { isStart, check, ofPage: (clock) => (hasPatterns(scope) ? withinTime(checkWithin, clock) : { check }) };
 }
 
 const never = (): boolean => false;

@@ -1,5 +1,5 @@
 /** Patterns of users run in RE2: linear time whatever they write, and what it costs to compile them is bounded. */
-import { TroupeError } from '@troupe/contracts';
+import { TroupeError, type ScopeSpec } from '@troupe/contracts';
 import { LRUCache } from 'lru-cache';
 import { RE2JS } from 're2js';
 import { costBeforeCompiling } from './pattern-cost.js';
@@ -70,6 +70,15 @@ export function compilePatterns(field: 'includePaths' | 'excludePaths', patterns
     if (pattern !== null) return pattern;
     throw new TroupeError('BAD_REQUEST', problem, { details: { path: [field, index], message: problem } });
   });
+}
+
+export function hasPatterns({ includePaths, excludePaths }: ScopeSpec): boolean {
+  return includePaths.length + excludePaths.length > 0;
+}
+
+/** For whoever leaves matching to others: what it takes, the author of the patterns decides (docs/adr/0050). */
+export function withoutPatterns(scope: ScopeSpec): ScopeSpec {
+  return { ...scope, includePaths: [], excludePaths: [] };
 }
 
 /** Whether one of them is found in the text; null: there was no time left to find out. */
