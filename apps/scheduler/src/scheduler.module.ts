@@ -141,7 +141,7 @@ export class SchedulerModule {
       log,
     });
     const lostJobs = new LostJobs({
-      jobs: new LostJobRepository(pool, config),
+      jobs: new LostJobRepository(chores, config),
       runtime,
       lostAfterMs: config.jobLostAfterMs,
       log,

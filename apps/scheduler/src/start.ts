@@ -13,8 +13,6 @@ import { SchedulerModule } from './scheduler.module.js';
 const POOL_SIZE = 4;
 /** What is done now and then: it may take its time, and no turn waits for it. */
 const CHORES = { poolSize: 2, statementMs: 300_000 };
-/** What a census cannot count by then it counts another time. */
-const CENSUS = { poolSize: 1, statementMs: 2_000 };
 
 export async function startScheduler(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
   const { config, log, metrics, tracer, instance } = context;
@@ -27,7 +25,7 @@ export async function startScheduler(context: ServiceContext<Readonly<TroupeConf
   await link.ensureTopology();
   const pool = createPool({ ...config, poolSize: POOL_SIZE, name: instance, log });
   const chores = pool.beside(CHORES);
-  const counts = pool.beside(CENSUS);
+  const counts = pool.beside({ poolSize: 1 });
   const teams = await TeamSizes.watch(pool, (error) => log.warn({ err: error }, 'the sizes of teams were not read'));
   const hosts = await HostSettings.watch(pool, (error) =>
     log.warn({ err: error }, 'the settings of hosts were not read'),
