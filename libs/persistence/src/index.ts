@@ -11,7 +11,7 @@ export * from './repositories/job.repository.js';
 export * from './repositories/job-command.repository.js';
 export * from './repositories/ledger.repository.js';
 export * from './repositories/lost-jobs.repository.js';
-export type { Keyed, ListKey, ListPage, ListRange } from './repositories/list-page.js';
+export { AFTER_ALL, type Keyed, type ListKey, type ListPage, type ListRange } from './repositories/list-page.js';
 export type { RecordedCommand, Seed } from './repositories/job-writes.js';
 export * from './repositories/page-cache.repository.js';
 export * from './repositories/census.js';

@@ -59,8 +59,7 @@ export function answerFor(error: unknown, requestId: string): ErrorAnswer {
   if (isTroupeError(error) && error.code !== 'UNKNOWN_ERROR') return codedAnswer(error);
   if (error instanceof HttpException && error.getStatus() < 500) return nestAnswer(error);
   if (isTooSlow(error)) return apiAnswer(overloaded(error));
-  if (isDependencyDown(error) || (isTroupeError(error) && error.httpStatus === 503))
-    return apiAnswer(unavailable(error));
+  if (isDependencyDown(error)) return apiAnswer(unavailable(error));
   return {
     status: 500,
     body: {

@@ -58,8 +58,7 @@ export class AuditLog {
   }
 
   /** Newest first. */
-  list({ from, to, range: { after, skip, limit } }: AuditQuery): Promise<ListPage<AuditEntry>> {
-    const [time, id] = after ?? [AFTER_ALL, '0'];
-    return readPage(this.pool, ENTRIES, [from, to, time, id, skip, limit + 1], limit);
+  list({ from, to, range }: AuditQuery): Promise<ListPage<AuditEntry>> {
+    return readPage(this.pool, { text: ENTRIES, values: [from, to], start: [AFTER_ALL, '0'] }, range);
   }
 }

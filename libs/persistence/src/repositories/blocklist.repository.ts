@@ -14,9 +14,9 @@ export interface BlockedHost {
 export class BlocklistRepository {
   constructor(private readonly pool: pg.Pool) {}
 
-  list({ after, skip, limit }: ListRange): Promise<ListPage<BlockedHost>> {
+  list(range: ListRange): Promise<ListPage<BlockedHost>> {
     const text = `SELECT host, reason, at, ARRAY[host] AS key FROM blocked_host WHERE host > $1 ORDER BY host OFFSET $2 LIMIT $3`;
-    return readPage(this.pool, text, [after?.[0] ?? '', skip, limit + 1], limit);
+    return readPage(this.pool, { text, start: [''] }, range);
   }
 
   async count(): Promise<number> {

@@ -51,14 +51,9 @@ export class DeadLetterRepository {
   }
 
   /** Newest first. */
-  list({ after, skip, limit }: ListRange): Promise<ListPage<DeadLetter>> {
-    const [before = NEWEST] = after ?? [];
-    return readPage(
-      this.pool,
-      `SELECT ${COLUMNS}, ARRAY[id::text] AS key FROM dead_letter WHERE id < $1::bigint ORDER BY id DESC OFFSET $2 LIMIT $3`,
-      [before, skip, limit + 1],
-      limit,
-    );
+  list(range: ListRange): Promise<ListPage<DeadLetter>> {
+    const text = `SELECT ${COLUMNS}, ARRAY[id::text] AS key FROM dead_letter WHERE id < $1::bigint ORDER BY id DESC OFFSET $2 LIMIT $3`;
+    return readPage(this.pool, { text, start: [NEWEST] }, range);
   }
 
   /** undefined: no such letter; null: a timer's, which holds no message. */

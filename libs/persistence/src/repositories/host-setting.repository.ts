@@ -30,9 +30,9 @@ export async function readHostSettings(db: pg.Pool | pg.PoolClient, pattern?: st
 export class HostSettingRepository {
   constructor(private readonly pool: pg.Pool) {}
 
-  async list({ after, skip, limit }: ListRange): Promise<ListPage<HostSetting>> {
+  async list(range: ListRange): Promise<ListPage<HostSetting>> {
     const text = `SELECT ${COLUMNS}, ARRAY[pattern] AS key FROM host_setting WHERE pattern > $1 ORDER BY pattern OFFSET $2 LIMIT $3`;
-    const page = await readPage<Row>(this.pool, text, [after?.[0] ?? '', skip, limit + 1], limit);
+    const page = await readPage<Row>(this.pool, { text, start: [''] }, range);
     return { ...page, rows: page.rows.map((row) => ({ ...settingFrom(row), key: row.key })) };
   }
 

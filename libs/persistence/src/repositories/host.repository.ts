@@ -37,11 +37,11 @@ interface Row {
 const COLUMNS = `host, state, rate, max_conn, gap_ms, (extract(epoch FROM since) * 1000)::float8 AS since_ms,
   (extract(epoch FROM until) * 1000)::float8 AS until_ms, plateau_rate, plateau_ms, last, updated_at`;
 
-/** Worst first. */
-const ORDER = `array_position('{down,held,paused,slowed,open}'::text[], state), rate NULLS LAST, host`;
-
-/** Its parts as a key: rank of the state, rate, host. */
+/** Of the state; hosts of which nothing is known come last. */
 const RANK = `coalesce(array_position('{down,held,paused,slowed,open}'::text[], state), 6)`;
+
+/** Worst first. */
+const ORDER = `${RANK}, rate NULLS LAST, host`;
 
 /** Hosts are named as everywhere: a port only where it is neither 80 nor 443. */
 const HOST_OF_URL = `regexp_replace(lower(substring(url from '^[a-zA-Z]+://(?:[^/?#@]*@)?([^/?#]*)')), ':(80|443)$', '')`;
@@ -70,10 +70,8 @@ export class HostRepository {
 
   /** In these states, worst first. */
   async inStates(states: readonly HostState[], range: ListRange): Promise<ListPage<StoredHost>> {
-    const { after, skip, limit } = range;
-    const [rank, rate, host] = after ?? ['0', '0', ''];
-    const values = [states, rank, rate, host, skip, limit + 1];
-    const { rows, hasMore } = await readPage<Row>(this.pool, IN_STATES, values, limit);
+    const list = { text: IN_STATES, values: [states], start: ['0', '0', ''] };
+    const { rows, hasMore } = await readPage<Row>(this.pool, list, range);
     return { rows: rows.map((row) => ({ ...storedHost(row), key: row.key })), hasMore };
   }
 
@@ -92,10 +90,9 @@ export class HostRepository {
   }
 
   /** Every host of a job with its counts, worst first. */
-  async ofJob(jobNo: JobNo, { after, skip, limit }: ListRange): Promise<ListPage<HostOfJob>> {
-    const [rank, fewer, host] = after ?? ['0', '-9223372036854775808', ''];
-    const values = [jobNo, rank, fewer, host, skip, limit + 1];
-    const page = await readPage<Omit<HostOfJob, 'record'>>(this.pool, PAGE_OF_JOB, values, limit);
+  async ofJob(jobNo: JobNo, range: ListRange): Promise<ListPage<HostOfJob>> {
+    const list = { text: PAGE_OF_JOB, values: [jobNo], start: ['0', '-9223372036854775808', ''] };
+    const page = await readPage<Omit<HostOfJob, 'record'>>(this.pool, list, range);
     const records = await this.ofNames(page.rows.map((row) => row.host));
     const byHost = new Map(records.map((record) => [record.host, record]));
     return { ...page, rows: page.rows.map((row) => ({ ...row, record: byHost.get(row.host) ?? null })) };

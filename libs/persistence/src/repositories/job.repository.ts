@@ -26,7 +26,16 @@ import type pg from 'pg';
 import { storable, storableJson } from '../actor-store/statement.js';
 import type { JobError } from '../entities/job.entity.js';
 import { withTransaction } from '../pool.js';
-import { AFTER_ALL, BEFORE_ALL, keyTime, readPage, timeKey, type ListPage, type ListRange } from './list-page.js';
+import {
+  AFTER_ALL,
+  BEFORE_ALL,
+  keyTime,
+  NO_ID,
+  readPage,
+  timeKey,
+  type ListPage,
+  type ListRange,
+} from './list-page.js';
 import {
   claimIdempotencyKey,
   commandEnvelope,
@@ -199,8 +208,6 @@ const ERRORS = `SELECT job_no AS "jobNo", id, at, url, code, message, ARRAY[${ti
 const BLOCKED = `SELECT url, ARRAY[${timeKey('at')}, item::text] AS key FROM url_outcome
   WHERE job_no = $1 AND outcome = 'robots' AND (at, item) > (${keyTime('$2')}, $3::bigint) ORDER BY at, item OFFSET $4 LIMIT $5`;
 
-const NO_ID = '00000000-0000-0000-0000-000000000000';
-
 const TAKE_COMMANDS = `UPDATE cmd_outbox c SET tries = c.tries + 1,
     next_at = now() + CASE WHEN c.tries < 6 THEN interval '10 seconds' ELSE interval '1 minute' END
   FROM (SELECT id FROM cmd_outbox WHERE next_at <= now() AND created_at <= now() - $1::float8 * interval '1 millisecond'
@@ -295,21 +302,18 @@ export class JobRepository {
   }
 
   /** Failed pages, oldest first. */
-  errors(jobNo: JobNo, { after, skip, limit }: ListRange): Promise<ListPage<JobError>> {
-    const [time, id] = after ?? [BEFORE_ALL, NO_ID];
-    return readPage(this.pool, ERRORS, [jobNo, time, id, skip, limit + 1], limit);
+  errors(jobNo: JobNo, range: ListRange): Promise<ListPage<JobError>> {
+    return readPage(this.pool, { text: ERRORS, values: [jobNo], start: [BEFORE_ALL, NO_ID] }, range);
   }
 
   /** URLs that robots.txt forbids, in the order in which that was found. */
-  robotsBlocked(jobNo: JobNo, { after, skip, limit }: ListRange): Promise<ListPage<{ url: string }>> {
-    const [time, item] = after ?? [BEFORE_ALL, '-1'];
-    return readPage(this.pool, BLOCKED, [jobNo, time, item, skip, limit + 1], limit);
+  robotsBlocked(jobNo: JobNo, range: ListRange): Promise<ListPage<{ url: string }>> {
+    return readPage(this.pool, { text: BLOCKED, values: [jobNo], start: [BEFORE_ALL, '-1'] }, range);
   }
 
   /** Running jobs of a team, newest first. */
-  active(team: Uuid, kind: JobKind, { after, skip, limit }: ListRange): Promise<ListPage<JobView>> {
-    const [time, jobNo] = after ?? [AFTER_ALL, '0'];
-    return readPage(this.pool, ACTIVE_JOBS, [team, kind, time, jobNo, skip, limit + 1], limit);
+  active(team: Uuid, kind: JobKind, range: ListRange): Promise<ListPage<JobView>> {
+    return readPage(this.pool, { text: ACTIVE_JOBS, values: [team, kind], start: [AFTER_ALL, '0'] }, range);
   }
 
   /** Runs of agents that were started before `before`, newest first: `limit` or a few more of the same millisecond. */

@@ -53,9 +53,10 @@ interface PageRecord {
   found: string;
 }
 
-/**
- * @param list a SELECT with an ORDER BY and a column `key text[]`, which reads one row more than `limit`
- */
+/** The least id there is. */
+export const NO_ID = '00000000-0000-0000-0000-000000000000';
+
+/** @param list a SELECT with an ORDER BY and a column `key text[]`, which reads one row more than are shown */
 export function pageQuery(list: string, values: unknown[]): pg.QueryConfig {
   const text = `SELECT * FROM (SELECT l.*, row_number() OVER () AS nth, count(*) OVER () AS found,
       sum(octet_length(row_to_json(l)::text)) OVER (ROWS UNBOUNDED PRECEDING) AS upto FROM (${list}) l) p
@@ -71,14 +72,23 @@ export function pageOf<Row extends object>(records: readonly object[], limit: nu
   return { rows: rows as unknown as Keyed<Row>[], hasMore: found > rows.length };
 }
 
+export interface List {
+  /** As for `pageQuery`. Its parameters: `values`, the parts of the key behind which it begins, OFFSET, LIMIT. */
+  text: string;
+  /** @default none */
+  values?: readonly unknown[];
+  /** A key before every row. */
+  start: ListKey;
+}
+
 /** One page, read in one round trip. @throws Error of SQLSTATE 57014 beyond the deadline */
 export async function readPage<Row extends object>(
   pool: pg.Pool,
-  list: string,
-  values: unknown[],
-  limit: number,
+  { text, values = [], start }: List,
+  { after, skip, limit }: ListRange,
 ): Promise<ListPage<Row>> {
-  return pageOf<Row>(await readWithin(pool, pageQuery(list, values), DEADLINE_MS), limit);
+  const query = pageQuery(text, [...values, ...(after ?? start), skip, limit + 1]);
+  return pageOf<Row>(await readWithin(pool, query, DEADLINE_MS), limit);
 }
 
 /** Rows of one statement, read in one round trip. @throws Error of SQLSTATE 57014 beyond the deadline */

@@ -11,7 +11,7 @@ import type pg from 'pg';
 import { withTransaction } from '../pool.js';
 import { hashApiKey, keyPrefix } from './account.repository.js';
 import { recordAudit, type AuditAuthor } from './audit-log.js';
-import { BEFORE_ALL, keyTime, readPage, timeKey, type ListPage, type ListRange } from './list-page.js';
+import { BEFORE_ALL, keyTime, NO_ID, readPage, timeKey, type ListPage, type ListRange } from './list-page.js';
 
 export interface TeamSettings {
   name: string;
@@ -67,7 +67,6 @@ const INSERT_KEY = `INSERT INTO api_key (hash, team_id, name, prefix, expires_at
   SELECT $2, id, $3, $4, $5 FROM team WHERE id = $1 RETURNING ${KEY_COLUMNS}`;
 const LIST_KEYS = `SELECT ${KEY_COLUMNS}, ARRAY[${timeKey('created_at')}, id::text] AS key FROM api_key
   WHERE team_id = $1 AND (created_at, id) > (${keyTime('$2')}, $3::uuid) ORDER BY created_at, id OFFSET $4 LIMIT $5`;
-const NO_ID = '00000000-0000-0000-0000-000000000000';
 const REVOKE_KEY = `UPDATE api_key SET revoked_at = coalesce(revoked_at, now()) WHERE team_id = $1 AND id = $2
   RETURNING ${KEY_COLUMNS}`;
 
@@ -95,8 +94,8 @@ export class TeamAdminRepository {
   }
 
   /** By name. */
-  listTeams({ after, skip, limit }: ListRange): Promise<ListPage<TeamRecord>> {
-    return readPage(this.pool, LIST_TEAMS, [after?.[0] ?? '', skip, limit + 1], limit);
+  listTeams(range: ListRange): Promise<ListPage<TeamRecord>> {
+    return readPage(this.pool, { text: LIST_TEAMS, start: [''] }, range);
   }
 
   findTeam(id: Uuid): Promise<TeamRecord | null> {
@@ -132,9 +131,8 @@ export class TeamAdminRepository {
   }
 
   /** Oldest first. */
-  listKeys(team: Uuid, { after, skip, limit }: ListRange): Promise<ListPage<KeyRecord>> {
-    const [time, id] = after ?? [BEFORE_ALL, NO_ID];
-    return readPage(this.pool, LIST_KEYS, [team, time, id, skip, limit + 1], limit);
+  listKeys(team: Uuid, range: ListRange): Promise<ListPage<KeyRecord>> {
+    return readPage(this.pool, { text: LIST_KEYS, values: [team], start: [BEFORE_ALL, NO_ID] }, range);
   }
 
   /** Repeating it changes nothing. null when the team has no such key. */

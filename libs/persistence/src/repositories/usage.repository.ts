@@ -1,7 +1,7 @@
 /** What teams have used and have in work. A job counts for the day on which it was started. */
 import { jobNoOf, type Uuid } from '@troupe/contracts';
 import type pg from 'pg';
-import { BEFORE_ALL, keyTime, readPage, timeKey, type ListPage, type ListRange } from './list-page.js';
+import { BEFORE_ALL, keyTime, NO_ID, readPage, timeKey, type ListPage, type ListRange } from './list-page.js';
 
 /** Days since 2024-01-01; `to` is not part of it. */
 export interface DaySpan {
@@ -56,7 +56,6 @@ const BY_MONTH = `SELECT *, ARRAY[${timeKey('month')}, ${NAME_KEY}] AS key FROM 
   WHERE (month, ${NAME_ORDER}) > (${keyTime('$3')}, $4::int, $5) ORDER BY month, ${NAME_ORDER} OFFSET $6 LIMIT $7`;
 
 const OF_TEAM = '($1::uuid IS NULL OR team_id = $1)';
-const NO_ID = '00000000-0000-0000-0000-000000000000';
 const DAYS = `SELECT ${DATE_OF_DAY} AS day, u.team_id AS team, u.key_id AS "keyId", k.name AS "keyName",
     sum(credits)::float8 AS credits, sum(pages)::float8 AS pages
   FROM ${useWhere(`${OF_TEAM} AND job_no >= $2 AND job_no < $3`, `${OF_TEAM} AND day >= $4 AND day < $5`)} u
@@ -96,15 +95,14 @@ export class UsageRepository {
   }
 
   /** Months with any use, oldest first; by key when asked. */
-  byMonth(team: Uuid, byKey: boolean, { after, skip, limit }: ListRange): Promise<ListPage<MonthUse>> {
-    const place = after ?? [BEFORE_ALL, '0', ''];
-    return readPage(this.pool, BY_MONTH, [team, byKey, ...place, skip, limit + 1], limit);
+  byMonth(team: Uuid, byKey: boolean, range: ListRange): Promise<ListPage<MonthUse>> {
+    return readPage(this.pool, { text: BY_MONTH, values: [team, byKey], start: [BEFORE_ALL, '0', ''] }, range);
   }
 
   /** Days and keys with any use, oldest first; of every team when `team` is null. */
-  byDay(team: Uuid | null, span: DaySpan, { after, skip, limit }: ListRange): Promise<ListPage<DayUse>> {
-    const place = after ?? [BEFORE_ALL, NO_ID, '0', '', NO_ID];
-    return readPage(this.pool, BY_DAY, [team, ...boundsOf(span), ...place, skip, limit + 1], limit);
+  byDay(team: Uuid | null, span: DaySpan, range: ListRange): Promise<ListPage<DayUse>> {
+    const list = { text: BY_DAY, values: [team, ...boundsOf(span)], start: [BEFORE_ALL, NO_ID, '0', '', NO_ID] };
+    return readPage(this.pool, list, range);
   }
 
   /** Pages of running jobs that are not done. */

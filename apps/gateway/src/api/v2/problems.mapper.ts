@@ -1,4 +1,4 @@
-import type { Keyed, ListKey } from '@troupe/persistence';
+import { AFTER_ALL, type Keyed, type ListKey } from '@troupe/persistence';
 import type { Request } from 'express';
 import { type JobProblems, type ProblemsQuery } from '../../jobs/job-status.service.js';
 import { type JobError } from '../../jobs/ports.js';
@@ -22,9 +22,8 @@ const TRAITS = {
 } as const;
 
 /** A list of which nothing is left behind `skip` does not begin anew on the next page. */
-const END_OF_TIME = '253402300799999999';
-const PAST_ERRORS: ListKey = [END_OF_TIME, 'ffffffff-ffff-ffff-ffff-ffffffffffff'];
-const PAST_BLOCKED: ListKey = [END_OF_TIME, '0'];
+const PAST_ERRORS: ListKey = [AFTER_ALL, 'ffffffff-ffff-ffff-ffff-ffffffffffff'];
+const PAST_BLOCKED: ListKey = [AFTER_ALL, '0'];
 
 export interface ProblemsRequest extends ProblemsQuery {
   list: ListQuery;
