@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startDns, type DnsServer, type Zone } from '../../apps/fetcher/src/engines/loopback.fixture.js';
-import { openEnds, query, readBooks } from '../chaos/evidence.js';
+import { endsLeftOpen, query, readBooks } from '../chaos/evidence.js';
 import { expectBalanced, expectSameUrls } from '../chaos/exactness.js';
 import { JobClient } from '../chaos/job-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
@@ -181,12 +181,7 @@ describe('a crawl whose items go back while its owners are killed', () => {
   it(
     'comes to rest',
     async () => {
-      let open: object[] = [];
-      for (const deadline = performance.now() + REST_MS; performance.now() < deadline; await sleep(500)) {
-        open = await openEnds(cluster);
-        if (open.length === 0) break;
-      }
-      expect(open).toEqual([]);
+      expect(await endsLeftOpen(cluster, REST_MS)).toEqual([]);
     },
     REST_MS + 15_000,
   );

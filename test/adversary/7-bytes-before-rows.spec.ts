@@ -14,6 +14,7 @@ import { JobClient } from '../chaos/job-client.js';
 import { KnownSite } from '../chaos/known-site.js';
 import { ApiClient } from '../support/api-client.js';
 import { startCluster, workspace, type TestCluster } from '../support/cluster.js';
+import { killAll } from '../support/kill-all.js';
 import { restoreSurvivors } from './disk-without-power.preload.js';
 
 const PAGES = 400;
@@ -55,21 +56,14 @@ afterAll(async () => {
   await rm(work, { recursive: true, force: true });
 }, 60_000);
 
-/** Kills whatever could still write, the launcher first, since it starts anew what ends. */
+/** Kills whatever could still write. Postgres keeps its promises by itself; it is not what is asked about. */
 async function cutPower(running: TestCluster): Promise<void> {
   const processes = await running.processes();
-  const gone = new Promise((resolve) => running.launcher.once('exit', resolve));
-  running.launcher.kill('SIGKILL');
-  for (const { name, pid } of processes) {
-    // Postgres keeps its promises by itself; it is not what is asked about.
-    if (pid === null || name === 'postgres') continue;
-    try {
-      process.kill(pid, 'SIGKILL');
-    } catch {
-      // Gone already: the launcher ends what its NATS leaves behind.
-    }
-  }
-  await gone;
+  const others = processes.filter(({ name }) => name !== 'postgres');
+  await killAll(
+    running,
+    others.flatMap(({ pid }) => pid ?? []),
+  );
 }
 
 async function listed(running: TestCluster, id: string): Promise<Document[]> {

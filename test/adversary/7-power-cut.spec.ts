@@ -12,6 +12,7 @@ import { JobClient, type PageDocument } from '../chaos/job-client.js';
 import { KnownSite } from '../chaos/known-site.js';
 import { ApiClient } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
+import { killAll } from '../support/kill-all.js';
 import { PowerDisk } from '../support/power-disk.js';
 
 const PAGES = 200;
@@ -32,23 +33,6 @@ const ENV = {
 const suite = PowerDisk.whyNone('power cuts are not tried') === null ? describe : describe.skip;
 
 const say = (text: string): void => void process.stderr.write(`    ${text}\n`);
-
-/** Every process, the launcher first, since it starts anew what ends. */
-async function killAll(running: TestCluster, pids: readonly number[]): Promise<void> {
-  const gone = new Promise((resolve) => running.launcher.once('exit', resolve));
-  running.launcher.kill('SIGKILL');
-  for (const pid of pids) kill(pid);
-  await gone;
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    // A server that finds its disk gone may have ended by itself.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
-}
 
 suite('a cluster whose power fails amid a crawl', () => {
   let disk: PowerDisk;

@@ -1,4 +1,5 @@
 /** What Postgres and NATS hold of a job: for checks of its books, and for the message of a test that failed. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import pg from 'pg';
@@ -124,6 +125,14 @@ export function openEnds(cluster: TestCluster): Promise<Row[]> {
      UNION ALL SELECT 'token of ' || a.key, t->>'owner' FROM actor a, jsonb_array_elements(a.state->'s'->'pool'->'tokens') t
       WHERE a.kind IN ('domain', 'team') AND NOT a.terminal`,
   );
+}
+
+/** What is still open when nothing is left, or the time is over. */
+export async function endsLeftOpen(cluster: TestCluster, withinMs: number): Promise<Row[]> {
+  for (const deadline = performance.now() + withinMs; ; await sleep(1_000)) {
+    const open = await openEnds(cluster);
+    if (open.length === 0 || performance.now() > deadline) return open;
+  }
 }
 
 const ABOUT_JOB = {
