@@ -4,7 +4,6 @@ import type { Request } from 'express';
 import { AccountService, type Period } from '../accounts/account.service.js';
 import { AsCaller, type Caller } from '../auth/caller.js';
 import { ReadsLists } from '../http/heavy-reads.js';
-import { publicBase } from '../http/public-address.js';
 import { InjectConfig } from '../settings.js';
 import {
   asksByKey,
@@ -14,7 +13,7 @@ import {
   tokenPeriod,
   type HistoryQuery,
 } from './account.mapper.js';
-import { listAnswer, rangeOf, readListQuery } from './list-query.js';
+import { listAnswer, placeOf, rangeOf } from './list-query.js';
 
 /** The account calls that both versions answer in the same words. */
 @Controller(['v1', 'v2'])
@@ -48,9 +47,8 @@ export class AccountController {
 
   private async history<Body>(caller: Caller, asked: HistoryQuery, request: Request, bodyOf: (period: Period) => Body) {
     const byKey = asksByKey(asked);
-    const query = readListQuery(request.query, { keys: [['int', 'int', 'text']] });
-    const found = await this.account.history(caller, byKey, rangeOf(query));
-    const base = publicBase(request, this.config) + request.path;
-    return listAnswer('periods', found, bodyOf, { base, query, more: { byApiKey: asked.byApiKey } });
+    const keys = [['int', 'int', 'text']] as const;
+    const place = placeOf(request, this.config, { keys }, { byApiKey: asked.byApiKey });
+    return listAnswer('periods', await this.account.history(caller, byKey, rangeOf(place.query)), bodyOf, place);
   }
 }

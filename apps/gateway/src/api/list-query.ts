@@ -1,7 +1,9 @@
 /** How lists are read page by page: `limit`, `skip`, and `next` with the opaque `after`, which names the last row that was read. */
 import { type ListKey, type ListRange } from '@troupe/persistence';
+import { type TroupeConfig } from '@troupe/config';
 import type { Request } from 'express';
 import { ApiError } from '../errors/api-error.js';
+import { publicBase } from '../http/public-address.js';
 import { readStatusQuery } from './v2/job-status.js';
 
 export const MAX_ROWS = 1_000;
@@ -90,6 +92,16 @@ export interface ListPlace {
   more?: Record<string, string | undefined>;
 }
 
+/** Of a list that lies where it was asked for. @throws ApiError 400 */
+export function placeOf(
+  request: Request,
+  config: Readonly<TroupeConfig>,
+  traits: ListTraits,
+  more?: ListPlace['more'],
+): ListPlace {
+  return { base: publicBase(request, config) + request.path, query: readListQuery(request.query, traits), more };
+}
+
 /** `{success, <name>: bodies, next?}` */
 export function listAnswer<Name extends string, Row extends { key: ListKey }, Body>(
   name: Name,
@@ -102,6 +114,34 @@ export function listAnswer<Name extends string, Row extends { key: ListKey }, Bo
   return { success: true, ...list, ...(last === null ? {} : { next: nextOf(base, query, [last], more) }) };
 }
 
+/** One of two lists in an answer. */
+export interface SharedList<Row, Body> {
+  found: { rows: readonly Row[]; hasMore: boolean };
+  bodyOf(row: Row): Body;
+  /** Where what was read of it begins; null: at its beginning. */
+  after: ListKey | null;
+  /** Stands for that place when nothing was left behind `skip`: the list does not begin anew on the next page. @default null */
+  past?: ListKey | null;
+}
+
+/** Both get a share of the rows and half of the bytes. @returns `after`: of the next page; null: nothing follows */
+export function shareAnswer<RowA extends { key: ListKey }, BodyA, RowB extends { key: ListKey }, BodyB>(
+  first: SharedList<RowA, BodyA>,
+  second: SharedList<RowB, BodyB>,
+  limit: number,
+): { bodies: [BodyA[], BodyB[]]; after: (ListKey | null)[] | null } {
+  const [ofFirst, ofSecond] = sharesOf(first.found.rows.length, second.found.rows.length, limit);
+  const one = pageOfRows(startOfList(first.found, ofFirst), first.bodyOf, MAX_BYTES / 2);
+  const other = pageOfRows(startOfList(second.found, ofSecond), second.bodyOf, MAX_BYTES / 2);
+  const isWhole = one.last === null && other.last === null;
+  const after = [reached(first, one.bodies.length), reached(second, other.bodies.length)];
+  return { bodies: [one.bodies, other.bodies], after: isWhole ? null : after };
+}
+
+function reached<Row extends { key: ListKey }>({ found, after, past = null }: SharedList<Row, unknown>, count: number) {
+  return found.rows[count - 1]?.key ?? after ?? past;
+}
+
 /** How many rows of each of two lists an answer holds, when both have some: what one does not need is the other's. */
 export function sharesOf(first: number, second: number, limit: number): [number, number] {
   const ofFirst = Math.min(first, Math.max(limit - second, Math.ceil(limit / 2)));
@@ -109,7 +149,7 @@ export function sharesOf(first: number, second: number, limit: number): [number,
 }
 
 /** The beginning of what was read of a list. */
-export function startOfList<Row>({ rows, hasMore }: { rows: readonly Row[]; hasMore: boolean }, count: number) {
+function startOfList<Row>({ rows, hasMore }: { rows: readonly Row[]; hasMore: boolean }, count: number) {
   return { rows: rows.slice(0, count), hasMore: hasMore || rows.length > count };
 }
 

@@ -5,10 +5,9 @@ import { type AuditAuthor } from '@troupe/persistence';
 import type { Request } from 'express';
 import { HostsService } from '../../admin/hosts.service.js';
 import { ReadsLists } from '../../http/heavy-reads.js';
-import { publicBase } from '../../http/public-address.js';
 import { InjectConfig } from '../../settings.js';
 import { hostBody } from '../hosts.mapper.js';
-import { MAX_BYTES, nextOf, pageOfRows, readListQuery, sharesOf, startOfList } from '../list-query.js';
+import { nextOf, placeOf, shareAnswer } from '../list-query.js';
 import { BodyPipe } from '../validation/body.pipe.js';
 import { customIssue, InvalidBodyError } from '../validation/issue.js';
 import { type ReadBody } from '../validation/read-body.js';
@@ -32,23 +31,21 @@ export class AdminHostsController {
   @Get()
   @UseInterceptors(ReadsLists)
   async list(@Query() { state }: { state?: string }, @Req() request: Request) {
-    const query = readListQuery(request.query, TRAITS);
+    const { base, query, more } = placeOf(request, this.config, TRAITS, { state });
     const { skip, limit } = query;
     const [afterHost = null, afterSetting = null] = query.after;
     const found = await this.hosts.list(readStates(state), { skip, limit, after: afterHost });
     // `skip` has always been for hosts only.
     const set = await this.hosts.settings({ skip: 0, limit, after: afterSetting });
-    const [ofHosts, ofSettings] = sharesOf(found.rows.length, set.rows.length, limit);
-    const hosts = pageOfRows(startOfList(found, ofHosts), (host) => hostBody(host, null), MAX_BYTES / 2);
-    const settings = pageOfRows(startOfList(set, ofSettings), ({ key: _, ...setting }) => setting, MAX_BYTES / 2);
-    const after = [
-      found.rows[hosts.bodies.length - 1]?.key ?? afterHost ?? (skip > 0 ? PAST_HOSTS : null),
-      set.rows[settings.bodies.length - 1]?.key ?? afterSetting,
-    ];
-    const base = publicBase(request, this.config) + request.path;
-    const isWhole = hosts.last === null && settings.last === null;
-    const next = isWhole ? {} : { next: nextOf(base, query, after, { state }) };
-    return { success: true, hosts: hosts.bodies, settings: settings.bodies, ...next };
+    const {
+      bodies: [hosts, settings],
+      after,
+    } = shareAnswer(
+      { found, bodyOf: (host) => hostBody(host, null), after: afterHost, past: skip > 0 ? PAST_HOSTS : null },
+      { found: set, bodyOf: ({ key: _, ...setting }) => setting, after: afterSetting },
+      limit,
+    );
+    return { success: true, hosts, settings, ...(after === null ? {} : { next: nextOf(base, query, after, more) }) };
   }
 
   @Get(':pattern')

@@ -7,10 +7,9 @@ import type { Request } from 'express';
 import { DeadLettersService } from '../../admin/dead-letters.service.js';
 import { ApiError } from '../../errors/api-error.js';
 import { ReadsLists } from '../../http/heavy-reads.js';
-import { publicBase } from '../../http/public-address.js';
 import { InjectConfig } from '../../settings.js';
 import { TOKENS_PER_CREDIT } from '../account.mapper.js';
-import { listAnswer, rangeOf, readListQuery, type KeyPart, type ListPlace } from '../list-query.js';
+import { listAnswer, placeOf, rangeOf, type KeyPart, type ListPlace } from '../list-query.js';
 import { BodyPipe } from '../validation/body.pipe.js';
 import { ListField, TextField } from '../validation/fields.js';
 import { customIssue, InvalidBodyError, wrongType } from '../validation/issue.js';
@@ -135,8 +134,7 @@ export class AdminRecordsController {
   }
 
   private placeOf(request: Request, key: readonly KeyPart[], more: ListPlace['more'] = {}): ListPlace {
-    const base = publicBase(request, this.config) + request.path;
-    return { base, query: readListQuery(request.query, { keys: [key] }), more };
+    return placeOf(request, this.config, { keys: [key] }, more);
   }
 }
 

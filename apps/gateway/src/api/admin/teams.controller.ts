@@ -14,9 +14,8 @@ import type { Request } from 'express';
 import { Accounts } from '../../auth/accounts.js';
 import { ApiError } from '../../errors/api-error.js';
 import { ReadsLists } from '../../http/heavy-reads.js';
-import { publicBase } from '../../http/public-address.js';
 import { InjectConfig } from '../../settings.js';
-import { listAnswer, rangeOf, readListQuery, type KeyPart, type ListPlace } from '../list-query.js';
+import { listAnswer, placeOf, rangeOf, type KeyPart, type ListPlace } from '../list-query.js';
 import { BodyPipe, IdPipe } from '../validation/body.pipe.js';
 import { readBody, type ReadBody } from '../validation/read-body.js';
 import { AdminOnly, AsAuthor } from './admin.guard.js';
@@ -150,8 +149,7 @@ export class AdminTeamsController {
   }
 
   private placeOf(request: Request, key: readonly KeyPart[]): ListPlace {
-    const base = publicBase(request, this.config) + request.path;
-    return { base, query: readListQuery(request.query, { keys: [key] }) };
+    return placeOf(request, this.config, { keys: [key] });
   }
 
   private async teamOf(id: Uuid): Promise<TeamRecord> {

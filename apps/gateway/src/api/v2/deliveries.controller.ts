@@ -4,13 +4,12 @@ import { type Uuid } from '@troupe/contracts';
 import type { Request } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
 import { ReadsLists } from '../../http/heavy-reads.js';
-import { publicBase } from '../../http/public-address.js';
 import { DeliveriesService, type Delivery } from '../../jobs/deliveries.service.js';
 import { InjectConfig } from '../../settings.js';
 import { BodyPipe, JobIdPipe } from '../validation/body.pipe.js';
 import { type ReadBody } from '../validation/read-body.js';
 import { ReplayDto } from './deliveries.dto.js';
-import { listAnswer, readListQuery } from '../list-query.js';
+import { listAnswer, placeOf } from '../list-query.js';
 
 const TRAITS = { keys: [['int']], defaultLimit: 100 } as const;
 
@@ -25,13 +24,13 @@ export class DeliveriesController {
   @Get()
   @UseInterceptors(ReadsLists)
   async listDeliveries(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid, @Req() request: Request) {
-    const query = readListQuery(request.query, TRAITS);
+    const place = placeOf(request, this.config, TRAITS);
+    const { query } = place;
     // Events are numbered without gaps: the place of one is its key.
     const skip = Number(query.after[0]?.[0] ?? 0) + query.skip;
     const { deliveries, hasMore } = await this.deliveries.list(caller, id, skip, query.limit);
     const rows = deliveries.map((delivery, i) => ({ delivery, key: [String(skip + i + 1)] }));
-    const base = publicBase(request, this.config) + request.path;
-    return listAnswer('deliveries', { rows, hasMore }, ({ delivery }) => deliveryToV2(delivery), { base, query });
+    return listAnswer('deliveries', { rows, hasMore }, ({ delivery }) => deliveryToV2(delivery), place);
   }
 
   @Post('replay')

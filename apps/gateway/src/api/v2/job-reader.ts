@@ -8,7 +8,7 @@ import { type JobCancelService } from '../../jobs/job-cancel.service.js';
 import { type JobStatusService } from '../../jobs/job-status.service.js';
 import { WatchEndedError } from '../../jobs/job-stream.js';
 import { type JobView } from '../../jobs/ports.js';
-import { listAnswer, rangeOf, readListQuery } from '../list-query.js';
+import { listAnswer, placeOf, rangeOf } from '../list-query.js';
 import { readFollow, sendLines, wantsLines } from './job-lines.js';
 import { nextUrl, readStatusQuery, sendStatus } from './job-status.js';
 import { problemsQueryFromV2, problemsToV2 } from './problems.mapper.js';
@@ -77,8 +77,8 @@ export class JobReader {
 
   /** Running crawls, whichever version started them, with their options in the words of the asking one. */
   async activeCrawls(caller: Caller, request: Request, optionsOf: (spec: CrawlSpec) => object) {
-    const query = readListQuery(request.query, { keys: [['int', 'int']] });
-    const found = await this.parts.status.activeCrawls(caller, rangeOf(query));
+    const place = placeOf(request, this.parts.config, { keys: [['int', 'int']] });
+    const found = await this.parts.status.activeCrawls(caller, rangeOf(place.query));
     const bodyOf = (job: JobView) => ({
       id: job.job,
       teamId: job.team,
@@ -86,7 +86,6 @@ export class JobReader {
       created_at: job.createdAt.toISOString(),
       options: optionsOf(job.wireOptions as CrawlSpec),
     });
-    const base = publicBase(request, this.parts.config) + request.path;
-    return listAnswer('crawls', found, bodyOf, { base, query });
+    return listAnswer('crawls', found, bodyOf, place);
   }
 }

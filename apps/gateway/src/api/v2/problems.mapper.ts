@@ -1,17 +1,8 @@
-import { AFTER_ALL, type Keyed, type ListKey } from '@troupe/persistence';
+import { AFTER_ALL, type ListKey } from '@troupe/persistence';
 import type { Request } from 'express';
 import { type JobProblems, type ProblemsQuery } from '../../jobs/job-status.service.js';
 import { type JobError } from '../../jobs/ports.js';
-import {
-  BIG_LIST,
-  MAX_BYTES,
-  nextOf,
-  pageOfRows,
-  readListQuery,
-  sharesOf,
-  startOfList,
-  type ListQuery,
-} from '../list-query.js';
+import { BIG_LIST, nextOf, readListQuery, shareAnswer, type ListQuery } from '../list-query.js';
 
 const TRAITS = {
   keys: [
@@ -42,22 +33,17 @@ export function problemsQueryFromV2(query: Request['query']): ProblemsRequest {
  */
 export function problemsToV2({ errors, robotsBlocked }: JobProblems, query: ProblemsRequest, base: string) {
   const { limit, afterError, afterBlocked, list } = query;
-  const [ofErrors, ofBlocked] = sharesOf(errors.rows.length, robotsBlocked.rows.length, limit);
-  const failed = pageOfRows(startOfList(errors, ofErrors), errorToV2, MAX_BYTES / 2);
-  const blocked = pageOfRows(startOfList(robotsBlocked, ofBlocked), ({ url }) => url, MAX_BYTES / 2);
-  const reached = (rows: readonly Keyed<object>[], count: number, after: ListKey | null) =>
-    rows[count - 1]?.key ?? after;
-  const after = [
-    reached(errors.rows, failed.bodies.length, afterError) ?? (query.skip > 0 ? PAST_ERRORS : null),
-    reached(robotsBlocked.rows, blocked.bodies.length, afterBlocked) ?? (query.skip > 0 ? PAST_BLOCKED : null),
-  ];
-  const isWhole = failed.last === null && blocked.last === null;
-  return {
-    success: true,
-    errors: failed.bodies,
-    robotsBlocked: blocked.bodies,
-    ...(isWhole ? {} : { next: nextOf(base, list, after) }),
-  };
+  const hasSkipped = query.skip > 0;
+  const {
+    bodies: [failed, blocked],
+    after,
+  } = shareAnswer(
+    { found: errors, bodyOf: (error) => errorToV2(error), after: afterError, past: hasSkipped ? PAST_ERRORS : null },
+    { found: robotsBlocked, bodyOf: ({ url }) => url, after: afterBlocked, past: hasSkipped ? PAST_BLOCKED : null },
+    limit,
+  );
+  const next = after === null ? {} : { next: nextOf(base, list, after) };
+  return { success: true, errors: failed, robotsBlocked: blocked, ...next };
 }
 
 function errorToV2({ id, at, url, code, message }: JobError) {
