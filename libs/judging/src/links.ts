@@ -1,7 +1,8 @@
 /** Links against the patterns of a crawl, off the event loop: what a pattern costs on an address, its author decides. */
 import type { ScopeRule, ScopeSpec } from '@troupe/contracts';
 import { compileScope, hasPatterns, withoutPatterns } from '@troupe/frontier';
-import { JudgeOverrunError, JudgeThread } from './judge-thread.js';
+import { OverrunError } from './bounded-thread.js';
+import { JudgeThread } from './judge-thread.js';
 
 export interface LinksQuestion {
   scope: ScopeSpec;
@@ -43,7 +44,7 @@ async function inThread(question: LinksQuestion): Promise<(ScopeRule | null)[]> 
   try {
     return await thread.ask(question, new URL(question.scope.base).hostname);
   } catch (error) {
-    if (error instanceof JudgeOverrunError) return question.urls.map(() => 'pattern-budget');
+    if (error instanceof OverrunError) return question.urls.map(() => 'pattern-budget');
     throw error;
   }
 }

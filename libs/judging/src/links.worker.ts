@@ -3,7 +3,7 @@ import os from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import type { ScopeRule } from '@troupe/contracts';
 import { compileScope } from '@troupe/frontier';
-import type { JudgeReply } from './judge-thread.js';
+import type { ThreadReply } from './bounded-thread.js';
 import type { LinksQuestion } from './links.js';
 
 if (parentPort === null) throw new Error('links.worker runs in a worker thread');
@@ -20,7 +20,7 @@ function workedMs(): number {
   return (user + system) / 1000;
 }
 
-function judge({ scope, urls, depth }: LinksQuestion): JudgeReply<(ScopeRule | null)[]> {
+function judge({ scope, urls, depth }: LinksQuestion): ThreadReply<(ScopeRule | null)[]> {
   try {
     const links = compileScope(scope).ofPage(workedMs);
     return { answer: urls.map((url) => links.check(url, depth)) };
@@ -30,4 +30,4 @@ function judge({ scope, urls, depth }: LinksQuestion): JudgeReply<(ScopeRule | n
 }
 
 port.on('message', (question: LinksQuestion) => port.postMessage(judge(question)));
-port.postMessage('ready' satisfies JudgeReply<unknown>);
+port.postMessage('ready' satisfies ThreadReply<unknown>);

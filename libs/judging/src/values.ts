@@ -1,7 +1,8 @@
 /** Values against the schemas of callers, off the event loop: a schema of some KB may take a second to compile. */
 import type { JsonSchema } from '@troupe/contracts';
 import { SchemaError, schemaSizeProblem } from '@troupe/json-schema';
-import { JudgeOverrunError, JudgeThread } from './judge-thread.js';
+import { OverrunError } from './bounded-thread.js';
+import { JudgeThread } from './judge-thread.js';
 
 export interface ValuesQuestion {
   schema: JsonSchema;
@@ -30,7 +31,7 @@ export async function problemsOf(schema: JsonSchema, given?: { value: unknown })
   const tooLarge = schemaSizeProblem(schema);
   if (tooLarge !== null) throw new SchemaError(tooLarge);
   const answer = await thread.ask({ schema, given }).catch((error: unknown) => {
-    if (error instanceof JudgeOverrunError) return { unusable: `The schema cannot be used: ${error.message}` };
+    if (error instanceof OverrunError) return { unusable: `The schema cannot be used: ${error.message}` };
     throw error;
   });
   if ('unusable' in answer) throw new SchemaError(answer.unusable);

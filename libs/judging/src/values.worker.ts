@@ -1,13 +1,13 @@
 /** Entry point of the thread that knows schemas, compiled ones kept; it may be ended at any time. */
 import { parentPort } from 'node:worker_threads';
 import { compileSchema, SchemaError } from '@troupe/json-schema';
-import type { JudgeReply } from './judge-thread.js';
+import type { ThreadReply } from './bounded-thread.js';
 import type { ValuesAnswer, ValuesQuestion } from './values.js';
 
 if (parentPort === null) throw new Error('values.worker runs in a worker thread');
 const port = parentPort;
 
-function judge({ schema, given }: ValuesQuestion): JudgeReply<ValuesAnswer> {
+function judge({ schema, given }: ValuesQuestion): ThreadReply<ValuesAnswer> {
   try {
     const compiled = compileSchema(schema);
     return { answer: { problems: given === undefined ? [] : compiled.problemsOf(given.value) } };
@@ -20,4 +20,4 @@ function judge({ schema, given }: ValuesQuestion): JudgeReply<ValuesAnswer> {
 port.on('message', (question: ValuesQuestion) => port.postMessage(judge(question)));
 // Loads the validator: its time is nobody's.
 compileSchema({ type: 'object', properties: { text: { type: 'string', pattern: '^a' } } });
-port.postMessage('ready' satisfies JudgeReply<unknown>);
+port.postMessage('ready' satisfies ThreadReply<unknown>);

@@ -3,10 +3,10 @@
  * in turn, each request within its time. What takes longer is refused, and the thread ended.
  */
 import { createHash } from 'node:crypto';
-import { Worker } from 'node:worker_threads';
+import { BoundedThread, OverrunError } from '@troupe/judging';
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../errors/api-error.js';
-import type { CompileProblem, CompileReply, CompileTask } from './compile.worker.js';
+import type { CompileProblem, CompileTask } from './compile.worker.js';
 
 /** Of one request, from the moment at which the thread begins with it. */
 const DEADLINE_MS = 500;
@@ -36,13 +36,6 @@ interface Team {
   restsUntil: number;
 }
 
-interface Running {
-  job: Job;
-  team: Team;
-  startedAt: number;
-  deadline: NodeJS.Timeout;
-}
-
 export class CompileThread {
   /** In the order of their turns. */
   readonly #teams = new Map<string, Team>();
@@ -50,9 +43,21 @@ export class CompileThread {
   readonly #schemas = new LRUCache<string, { problem: string | null }>({ max: KEPT_SCHEMAS });
   /** Index of the task that the thread has in hand. */
   readonly #inHand = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  #worker: Worker | null = null;
-  #isReady = false;
-  #running: Running | null = null;
+  readonly #thread = new BoundedThread<readonly CompileTask[], CompileProblem[]>(
+    {
+      script: new URL('./compile.worker.js', import.meta.url),
+      deadlineMs: DEADLINE_MS,
+      maxHeapMb: MAX_HEAP_MB,
+      workerData: this.#inHand,
+    },
+    {
+      onReady: () => this.#next(),
+      onDeath: (error) => {
+        for (const team of this.#teams.values()) for (const job of team.waiting.splice(0)) job.reject(error);
+      },
+    },
+  );
+  #isCompiling = false;
   #alarm: NodeJS.Timeout | undefined;
 
   /**
@@ -82,7 +87,7 @@ export class CompileThread {
   }
 
   async stop(): Promise<void> {
-    await this.#worker?.terminate();
+    await this.#thread.stop();
   }
 
   #compile(team: string, tasks: readonly CompileTask[]): Promise<Verdict> {
@@ -98,7 +103,7 @@ export class CompileThread {
   /** Gives the thread the first request of the team whose turn it is, or comes back when a team has rested. */
   #next(): void {
     clearTimeout(this.#alarm);
-    if (this.#running !== null) return;
+    if (this.#isCompiling) return;
     const now = performance.now();
     let restMs = Infinity;
     for (const [name, team] of this.#teams) {
@@ -109,72 +114,37 @@ export class CompileThread {
         restMs = Math.min(restMs, team.restsUntil - now);
         continue;
       }
-      if (!this.#wake().isReady) return;
+      if (!this.#thread.isReady()) return;
       team.waiting.shift();
       // Behind all others.
       this.#teams.delete(name);
       this.#teams.set(name, team);
-      return this.#run(job, team);
+      return void this.#run(job, team);
     }
     if (restMs < Infinity) this.#alarm = setTimeout(() => this.#next(), Math.ceil(restMs));
   }
 
-  #run(job: Job, team: Team): void {
-    const deadline = setTimeout(() => this.#end(`Compiling this took longer than ${DEADLINE_MS} ms`), DEADLINE_MS);
-    this.#running = { job, team, startedAt: performance.now(), deadline };
+  async #run({ tasks, resolve, reject }: Job, team: Team): Promise<void> {
+    this.#isCompiling = true;
     this.#inHand[0] = 0;
-    this.#worker?.postMessage(job.tasks);
-  }
-
-  #finish(verdict: Verdict): void {
-    const running = this.#running;
-    if (running === null) return;
-    const { job, team, startedAt, deadline } = running;
-    this.#running = null;
-    clearTimeout(deadline);
+    const startedAt = performance.now();
+    const verdict = this.#verdictOf(tasks);
+    await verdict.then(resolve, reject);
     const now = performance.now();
     if (now - startedAt > LONG_MS) team.restsUntil = now + REST_FACTOR * (now - startedAt);
-    job.resolve(verdict);
+    this.#isCompiling = false;
     this.#next();
   }
 
-  /** The thread, with the request that it works at. */
-  #end(message: string): void {
-    const worker = this.#worker;
-    this.#worker = null;
-    this.#isReady = false;
-    void worker?.terminate();
-    this.#finish({ problems: [{ index: Atomics.load(this.#inHand, 0), message }], isWhole: false });
-  }
-
-  #wake(): { isReady: boolean } {
-    this.#worker ??= this.#start();
-    return { isReady: this.#isReady };
-  }
-
-  #start(): Worker {
-    const worker = new Worker(new URL('./compile.worker.js', import.meta.url), {
-      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
-      workerData: this.#inHand,
-    });
-    // It keeps no process alive: whoever waits does.
-    worker.unref();
-    worker.on('message', (reply: CompileReply) => {
-      if (worker !== this.#worker) return;
-      if (reply !== 'ready') return this.#finish({ problems: reply, isWhole: true });
-      this.#isReady = true;
-      this.#next();
-    });
-    worker.on('error', (error) => this.#onDeath(worker, error));
-    return worker;
-  }
-
-  #onDeath(worker: Worker, error: unknown): void {
-    if (worker !== this.#worker) return;
-    if (this.#running !== null) return this.#end('Compiling this takes too much memory');
-    this.#worker = null;
-    this.#isReady = false;
-    for (const team of this.#teams.values()) for (const job of team.waiting.splice(0)) job.reject(error);
+  /** The thread ends with what takes too long: nothing is known of the tasks behind it. */
+  async #verdictOf(tasks: readonly CompileTask[]): Promise<Verdict> {
+    try {
+      return { problems: await this.#thread.ask(tasks), isWhole: true };
+    } catch (error) {
+      if (!(error instanceof OverrunError)) throw error;
+      const message = error.message.replace(/^It /, 'Compiling this ');
+      return { problems: [{ index: Atomics.load(this.#inHand, 0), message }], isWhole: false };
+    }
   }
 }
 

@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { checkPatterns } from '@troupe/frontier';
 import { compileSchema, schemaProblem } from '@troupe/json-schema';
 import type { JsonSchema } from '@troupe/contracts';
+import type { ThreadReply } from '@troupe/judging';
 
 /** A pattern as it is, a schema as JSON. */
 export interface CompileTask {
@@ -15,8 +16,6 @@ export interface CompileProblem {
   index: number;
   message: string;
 }
-
-export type CompileReply = 'ready' | CompileProblem[];
 
 if (parentPort === null) throw new Error('compile.worker runs in a worker thread');
 const port = parentPort;
@@ -40,8 +39,10 @@ function schemaProblems({ kind, text }: CompileTask, index: number): CompileProb
   return message === null ? [] : [{ index, message }];
 }
 
-port.on('message', (tasks: CompileTask[]) => port.postMessage(compile(tasks) satisfies CompileReply));
+port.on('message', (tasks: CompileTask[]) =>
+  port.postMessage({ answer: compile(tasks) } satisfies ThreadReply<CompileProblem[]>),
+);
 // Loads the validator: its time is nobody's.
 compileSchema({ type: 'object', properties: { text: { type: 'string', pattern: '^a' } } });
 checkPatterns(['^/a']);
-port.postMessage('ready' satisfies CompileReply);
+port.postMessage('ready' satisfies ThreadReply<CompileProblem[]>);
