@@ -207,14 +207,14 @@ function deadSites({ api, sites }: FaultStage): Fault {
   };
 }
 
-/** As by a migration, or an operator in a hurry: readers pile up behind it. */
+/** As by a migration, or an operator in a hurry: readers pile up behind it. Reads of lists would not: they have their own places. */
 function lockedTable({ cluster, api }: FaultStage): Fault {
   let locker: pg.Client;
   let isOver = false;
   let reading: Promise<unknown> = Promise.resolve();
-  const read = async (job: string, reader: number) => {
+  const read = async (reader: number) => {
     await sleep(reader * 250);
-    while (!isOver) await api.call(`/v2/crawl/${job}/deliveries`);
+    while (!isOver) await api.call('/v2/team/queue-status');
   };
   return {
     what: 'a lock on a table that clients read',
@@ -222,12 +222,9 @@ function lockedTable({ cluster, api }: FaultStage): Fault {
     async begin() {
       locker = new pg.Client({ connectionString: (await cluster.record()).postgres });
       await locker.connect();
-      const { rows } = await locker.query<{ id: string }>(
-        'SELECT id FROM job JOIN delivery_attempt USING (job_no) LIMIT 1',
-      );
       await locker.query('BEGIN');
-      await locker.query('LOCK TABLE delivery_attempt IN ACCESS EXCLUSIVE MODE');
-      reading = Promise.all(Array.from({ length: READERS }, (_, reader) => read(rows[0]!.id, reader)));
+      await locker.query('LOCK TABLE scrape_usage IN ACCESS EXCLUSIVE MODE');
+      reading = Promise.all(Array.from({ length: READERS }, (_, reader) => read(reader)));
     },
     async end() {
       isOver = true;
