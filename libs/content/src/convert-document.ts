@@ -39,7 +39,7 @@ export function convertDocument(request: ConvertRequest, source: DocumentParts, 
   const mask = wholePage(tree);
   const whole = { mask, measures: measure(tree, mask) };
   const wanted = { ...request, spec: { ...request.spec, onlyMainContent: false } };
-  const content: DocumentFormats = writeFormats({ request: wanted, rules, tree, urls, whole, embedded: null });
+  const content: DocumentFormats = writeFormats({ request: wanted, rules, tree, urls, whole, embedded: null }).content;
   if (content.rawHtml !== undefined && source.text !== null) content.rawHtml = source.text;
   if (source.pages !== null) addPages(content, source.parts, { request: wanted, urls });
   if (source.warning !== null) content.warning = [source.warning, content.warning ?? []].flat().join(' ');

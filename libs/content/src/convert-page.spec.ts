@@ -40,14 +40,28 @@ describe('a document', () => {
     );
   });
 
-  it('lists links absolute, once, in order: mailto kept, places on the page and scripts dropped', () => {
+  it('lists links absolute, once, in order: mailto kept, scripts and what leads nowhere dropped', () => {
     const html =
-      '<a href=/b>1</a><a href="a#x">2</a><a href="#top">3</a><a href="mailto:x@y.test">4</a><a href=/b>5</a><a href="javascript:1">6</a>';
+      '<a href=/b>1</a><a href="a#x">2</a><a href="#">3</a><a href="mailto:x@y.test">4</a><a href=/b>5</a><a href="javascript:1">6</a>';
     expect(documentOf(html, ['links']).links).toEqual([
       'http://site.test/b',
       'http://site.test/dir/a#x',
       'mailto:x@y.test',
     ]);
+  });
+
+  it('lists places on the page itself, but not the signs behind headings that lead to them', () => {
+    const html = '<h2 id=sources>Sources<a href="#sources">¶</a></h2><p>See <a href="#sources">below</a>.</p>';
+    expect(documentOf(html, ['links']).links).toEqual(['http://site.test/dir/page.html#sources']);
+    expect(documentOf(html.replace('below', '¶'), ['links']).links).toEqual([]);
+  });
+
+  it('lists links and images of what its markdown shows of its data', () => {
+    const body = `<p>${words(200)} <a href=\\"/told\\">told</a> <img src=\\"/told.png\\" alt=t></p>`;
+    const html = `<script type="application/ld+json">{"@type":"NewsArticle","headline":"News","articleBody":"${body}"}</script><h1>News</h1>`;
+    const page = documentOf(html, ['markdown', 'links', 'images'], { onlyMainContent: true });
+    expect(page.markdown).toContain('[told](http://site.test/told)');
+    expect(page).toMatchObject({ links: ['http://site.test/told'], images: ['http://site.test/told.png'] });
   });
 
   it('resolves links against a base element', () => {
@@ -111,7 +125,7 @@ describe('a document', () => {
   });
 
   it('lists links of image maps', () => {
-    const html = '<map><area href=/x></map><a href=/y>y</a><nav hidden><map><area href="#z"></map></nav>';
+    const html = '<map><area href=/x></map><a href=/y>y</a><nav hidden><map><area href="#"></map></nav>';
     expect(documentOf(html, ['links']).links).toEqual(['http://site.test/x', 'http://site.test/y']);
   });
 });

@@ -17,8 +17,9 @@ import { collectImages } from './images.js';
 import { lackingContent, readEmbedded, type EmbeddedContent } from './embedded/embedded-content.js';
 import { jsonBytes } from './json-bytes.js';
 import { noDiscovery, collectLinks, discover, forbidsFollowing, type LinkRules } from './links.js';
-import { writeMarkdown, type MarkdownOptions } from './markdown.js';
+import { writeMarkdown } from './markdown.js';
 import { fenceFor } from './markdown-escape.js';
+import type { Mask } from './mask.js';
 import { measure } from './measures.js';
 import { kindOfContent } from './media-type.js';
 import { baseHref, readPageFacts } from './metadata.js';
@@ -82,13 +83,12 @@ function convertHtml(request: ConvertRequest, rules: PageRules, html: string): C
           rendered: request.rendered,
         });
   const embedded = isMainContent(request.spec) ? readEmbedded(tree, graph, textOf(facts.metadata['title'])) : null;
-  const content = writeFormats({ request, rules, tree, urls, whole: { mask, measures }, embedded });
+  const { content, loss } = writeFormats({ request, rules, tree, urls, whole: { mask, measures }, embedded });
+  const metadata = mergeMetadata(facts.metadata, request.metadata);
+  if (loss !== undefined) metadata['contentLoss'] = Number(loss.toFixed(3));
   return {
     verdict,
-    ...encode({
-      ...withCaptured(content, request.captured),
-      metadata: mergeMetadata(facts.metadata, request.metadata),
-    }),
+    ...encode({ ...withCaptured(content, request.captured), metadata }),
     title: facts.title,
     outlinks: found.outlinks,
     excluded: found.excluded,
@@ -150,7 +150,11 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-export function writeFormats({ request, rules, tree, urls, whole, embedded }: Parsed): Content {
+/** @returns also which share of the content a search for the main content left out, if there was one */
+export function writeFormats({ request, rules, tree, urls, whole, embedded }: Parsed): {
+  content: Content;
+  loss?: number | undefined;
+} {
   const { spec } = request;
   const wanted = new Set<FormatName>(spec.formats.map((format) => format.type));
   const content: Content = {};
@@ -172,33 +176,43 @@ export function writeFormats({ request, rules, tree, urls, whole, embedded }: Pa
     content.json = facts.value;
     facts.warnings.forEach(warn);
   }
-  if (!SELECTED_FORMATS.some((format) => wanted.has(format))) return content;
-  const { mask, warning } = orElse(
+  if (!SELECTED_FORMATS.some((format) => wanted.has(format))) return { content };
+  const { mask, loss, warning } = orElse(
     () => select(tree, spec, whole),
     () => select(tree, { ...spec, onlyMainContent: false }, whole),
     () => warn('The main content could not be found: the whole page is returned.'),
   );
   if (warning !== undefined) warn(warning);
   const options = { urls, removeBase64Images: spec.removeBase64Images };
+  const shown = [{ tree, mask }];
   if (wanted.has('markdown')) {
     content.markdown = orElse(
-      () => completed(writeMarkdown(tree, mask, options, whole.measures.ownFound), embedded, options),
+      () => {
+        const markdown = writeMarkdown(tree, mask, options, whole.measures.ownFound);
+        const lacking = embedded === null ? null : lackingPart(embedded, markdown);
+        if (lacking === null) return markdown;
+        shown.push(lacking);
+        return `${markdown}\n\n${writeMarkdown(lacking.tree, lacking.mask, options)}`.trim();
+      },
       () => writePlainText(tree, mask),
       () => warn('The page could not be written as markdown: its plain text is returned.'),
     );
   }
   if (wanted.has('html')) content.html = writeCleanHtml(tree, mask, urls);
-  if (wanted.has('links')) content.links = collectLinks(tree, mask, urls);
-  if (wanted.has('images')) content.images = collectImages(tree, mask, urls);
-  return content;
+  const inShown = (collect: typeof collectLinks) => [
+    ...new Set(shown.flatMap((part) => collect(part.tree, part.mask, urls))),
+  ];
+  if (wanted.has('links')) content.links = inShown(collectLinks);
+  if (wanted.has('images')) content.images = inShown(collectImages);
+  return { content, loss };
 }
 
-/** Markdown of the page and, below it, of what it only carries as data. */
-function completed(markdown: string, embedded: EmbeddedContent | null, options: MarkdownOptions): string {
-  const html = embedded === null ? '' : lackingContent(embedded, markdown);
-  if (html === '') return markdown;
+/** What a page only carries as data, and its markdown lacks. */
+function lackingPart(embedded: EmbeddedContent, markdown: string): { tree: Tree; mask: Mask } | null {
+  const html = lackingContent(embedded, markdown);
+  if (html === '') return null;
   const tree = parseHtml(html);
-  return `${markdown}\n\n${writeMarkdown(tree, wholePage(tree), options)}`.trim();
+  return { tree, mask: wholePage(tree) };
 }
 
 /** What the browser gave beside the page; its warning comes after the converter's own. */

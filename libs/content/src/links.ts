@@ -25,7 +25,10 @@ const HASH = 35;
 /** Begins with the first `#` of the address. */
 const ROUTE = /^[^#]*#[/!]/;
 
-/** Absolute links of what the mask shows (`area` never shows by itself: its map does), distinct, document order. Pure `#…` and `javascript:` are no links. */
+/**
+ * Absolute links of what the mask shows (`area` never shows by itself: its map does), distinct, document order; places on the
+ * page itself are links, too, but for the signs behind headings.
+ */
 export function collectLinks(tree: Tree, mask: Mask, urls: UrlResolver): string[] {
   const found = new Set<string>();
   for (let node = 1; node < tree.count;) {
@@ -36,8 +39,7 @@ export function collectLinks(tree: Tree, mask: Mask, urls: UrlResolver): string[
       continue;
     }
     const href = tag === T.a || isArea ? tree.attr(node, A.href) : null;
-    const target = href === null ? null : linkTarget(href);
-    const url = target === null ? null : urls.resolve(target);
+    const url = href === null || isOwnPermalink(tree, node, href) ? null : linkAddress(href, urls);
     if (url !== null) found.add(url);
     node++;
   }
@@ -46,10 +48,10 @@ export function collectLinks(tree: Tree, mask: Mask, urls: UrlResolver): string[
 
 const SCRIPT_URL = /^[\x00-\x20]{0,64}(?:javascript|vbscript|data):/i;
 
-/** What an `href` leads to, null for what leads nowhere: nothing, a place on the same page, a script. */
-export function linkTarget(href: string): string | null {
+/** Absolute address of what an `href` leads to; null for nowhere: a bare `#`, a script. An empty one leads to the page itself. */
+export function linkAddress(href: string, urls: UrlResolver): string | null {
   const target = href.trim();
-  return target === '' || target.startsWith('#') || SCRIPT_URL.test(target) ? null : target;
+  return target === '#' || SCRIPT_URL.test(target) ? null : urls.resolve(target);
 }
 
 export interface Discovery {
@@ -190,6 +192,10 @@ export function forbidsFollowing(directives: string | null): boolean {
 }
 
 const PERMALINK = /^\s*[¶#§🔗⚓]+\s*$/u;
+
+function isOwnPermalink(tree: Tree, node: number, href: string): boolean {
+  return href.startsWith('#') && isPermalink(tree, node, href);
+}
 
 /** The sign behind a heading that links to the heading itself. */
 export function isPermalink(tree: Tree, node: number, href: string): boolean {

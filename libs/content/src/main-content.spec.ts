@@ -12,7 +12,7 @@ import { parseHtml } from './parse.js';
 import { wholePage } from './selection.js';
 import type { Tree } from './tree.js';
 
-const { convert, markdownOf } = pageFixture(frontier);
+const { convert, documentOf, markdownOf } = pageFixture(frontier);
 const main = (html: string): string => markdownOf(html, { onlyMainContent: true });
 const sentence = (topic: string): string =>
   `The ${topic} was described at length by the people who had seen it, and nobody doubted what they said about it. `;
@@ -230,5 +230,41 @@ describe('main content', () => {
     expect(page.markdown).toContain('Only navigation');
     expect(page.warning).toMatch(/unclear/);
     expect(convert(chrome(story('x'))).page).not.toHaveProperty('warning');
+  });
+});
+
+describe('what may be missing', () => {
+  const comments = (count: number): string =>
+    `<div class="comments">${`<div class="comment"><p>${sentence('yard')}</p></div>`.repeat(count)}</div>`;
+  const page = (after: string): string =>
+    `<title>Yard</title><div class="content"><h1>Yard</h1>${story('yard').repeat(3)}</div>${after}`;
+  const read = (html: string, onlyMainContent = true) => documentOf(html, ['markdown'], { onlyMainContent });
+
+  it('is weighed by how likely it is content', () => {
+    const tree = parseHtml('<p>in</p><div><a href=/>out out</a></div>');
+    const whole = wholePage(tree);
+    const likely = 1 / (1 + Math.exp(3));
+    const content = selectMainContent(tree, whole, measure(tree, whole), modelOf('words', 1, 5, -3));
+    expect(content!.loss).toBeCloseTo((6 * likely) / (2 + 6 * likely), 5);
+  });
+
+  it('is told as a share of the content', () => {
+    expect(read(page('')).metadata.contentLoss).toBe(0);
+    const { metadata, warning } = read(page(comments(6)));
+    expect(metadata.contentLoss).toBeGreaterThan(0.05);
+    expect(metadata.contentLoss).toBeLessThan(0.15);
+    expect(warning).toBeUndefined();
+  });
+
+  it('is a warning when it is much', () => {
+    const { metadata, warning } = read(page(comments(12)));
+    expect(metadata.contentLoss).toBeGreaterThan(0.15);
+    expect(warning).toMatch(/^Some \d\d % of the content may have been left out: "onlyMainContent": false /);
+  });
+
+  it('is nothing that a whole page has, or that a page can say of itself', () => {
+    const html = `<meta name=contentLoss content=0.9>${page(comments(12))}`;
+    expect(read(html, false).metadata).not.toHaveProperty('contentLoss');
+    expect(read(html).metadata.contentLoss).not.toBe('0.9');
   });
 });

@@ -28,6 +28,8 @@ export interface MainContent {
   estimate: number;
   /** The page is unclear: only what is surely no content was dropped. */
   isFuller: boolean;
+  /** Which share of the content was left out, as the estimates of blocks have it: 0 to 1. */
+  loss: number;
 }
 
 let trained: BlockModel | null = null;
@@ -73,7 +75,7 @@ export function selectMainContent(
   const blocks = new Blocks(tree, mask, texts);
   if (blocks.count === 0) return null;
   const unjudged = (): MainContent => {
-    return { mask: maskOf(tree, mask, blocks, outsideChrome(blocks)), estimate: 0, isFuller: true };
+    return { mask: maskOf(tree, mask, blocks, outsideChrome(blocks)), estimate: 0, isFuller: true, loss: 0 };
   };
   if (blocks.count > MAX_BLOCKS) return unjudged();
   const headingLevel = headingLevels(tree, blocks);
@@ -101,7 +103,18 @@ export function selectMainContent(
   if (!isFuller) keepPartsWhole({ tree, blocks, headingLevel, isCollection, estimates, kept });
   const { kinds, list } = reader.elements;
   if (!isFuller) keepBody({ tree, blocks, headingLevel, elements: list, kinds, estimates, kept });
-  return { mask: maskOf(tree, mask, blocks, kept), estimate, isFuller };
+  return { mask: maskOf(tree, mask, blocks, kept), estimate, isFuller, loss: lostShare(blocks, estimates, kept) };
+}
+
+/** Of the characters kept and those left out that may be content, the latter weighed by how likely they are. */
+function lostShare({ count, chars }: Blocks, estimates: Float32Array, kept: Uint8Array): number {
+  let lost = 0;
+  let shown = 0;
+  for (let block = 0; block < count; block++) {
+    if (kept[block] === 1) shown += chars[block]!;
+    else lost += chars[block]! * estimates[block]!;
+  }
+  return lost / (lost + shown);
 }
 
 /** Mask of the blocks kept, the elements around them and the images among them. */

@@ -2,7 +2,7 @@
 import { codeLanguage, codeLines, isCodeTable } from './code.js';
 import { findFootnotes, type Footnotes } from './footnotes.js';
 import { imageSource } from './images.js';
-import { isPermalink, linkTarget } from './links.js';
+import { isPermalink, linkAddress } from './links.js';
 import { codeSpan, escapeCell, escapeText, escapeUrl, fenceFor, quoteTitle } from './markdown-escape.js';
 import { MarkdownOutput, type Emphasis, type Mark } from './markdown-output.js';
 import { DROP, KEEP, type Mask } from './mask.js';
@@ -365,7 +365,7 @@ class MarkdownWriter {
     if (isPermalink(this.tree, node, href)) return;
     const label = this.noteLabel(node);
     if (label !== null) return label === '' ? undefined : this.out.text(`[^${label}]`);
-    const url = this.inLink ? null : this.linkUrl(href);
+    const url = this.inLink ? null : linkAddress(href, this.page.options.urls);
     if (url === null) return this.children(node);
     const close = `](${escapeUrl(url)}${this.linkTitle(node)})`;
     const heading = this.headingInside(node);
@@ -402,15 +402,6 @@ class MarkdownWriter {
     const title = this.tree.attr(node, A.title)?.replace(WIDE_SPACE, ' ').trim() ?? '';
     if (title === '' || title === this.tree.textContent(node).replace(WIDE_SPACE, ' ').trim()) return '';
     return ` ${quoteTitle(title)}`;
-  }
-
-  /** Absolute URL; null for what leads nowhere. An empty one leads to the page itself. */
-  private linkUrl(href: string): string | null {
-    const { urls } = this.page.options;
-    const target = linkTarget(href);
-    if (target !== null) return urls.resolve(target);
-    const isFragment = href.startsWith('#') && href.length > 1;
-    return isFragment || href.trim() === '' ? urls.resolve(href) : null;
   }
 
   private image(node: number): void {

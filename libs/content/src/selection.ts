@@ -54,6 +54,8 @@ function textIn(tree: Tree, mask: Mask, from: number, to: number, enough: number
 export interface Selection {
   mask: Mask;
   warning?: string;
+  /** Which share of the content a search for the main content left out, by its own estimate: 0 to 1. */
+  loss?: number;
 }
 
 /**
@@ -74,13 +76,20 @@ export function select(
   if (whole.measures.text[0]! < MIN_CHARS_TO_CUT) return { mask };
   const main = selectMainContent(tree, mask, whole.measures);
   if (main === null) return { mask };
-  return main.isFuller ? { mask: main.mask, warning: UNCLEAR } : { mask: main.mask };
+  const { loss } = main;
+  if (main.isFuller) return { mask: main.mask, loss, warning: UNCLEAR };
+  return loss > MAX_SILENT_LOSS ? { mask: main.mask, loss, warning: lossWarning(loss) } : { mask: main.mask, loss };
 }
 
 /** A page of a few words has nothing to spare. */
 const MIN_CHARS_TO_CUT = 60;
 const UNCLEAR =
   'The main content of this page is unclear, so more of the page was kept; includeTags or excludeTags can narrow it.';
+
+/** A reader is told of more. */
+const MAX_SILENT_LOSS = 0.15;
+const lossWarning = (loss: number): string =>
+  `Some ${Math.round(loss * 100)} % of the content may have been left out: "onlyMainContent": false returns the whole page.`;
 
 /** What included and excluded tags leave of the page, its head included; null: all of it. @throws TroupeError BAD_REQUEST */
 export function tagMask(

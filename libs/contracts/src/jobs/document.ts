@@ -67,6 +67,8 @@ export interface PageMetadata {
   totalPages?: number;
   contentType?: string;
   error?: string;
+  /** Where the main content was searched for: which share of the content that left out, as far as can be told; 0 to 1. */
+  contentLoss?: number;
   /** Absent when the cache was not consulted. */
   cacheState?: 'hit' | 'miss';
   /** With a hit: when the page was fetched, or confirmed by its site. */
@@ -88,6 +90,7 @@ export const RESERVED_METADATA_KEYS = [
   'creditsUsed',
   'numPages',
   'totalPages',
+  'contentLoss',
   'concurrencyLimited',
   'concurrencyQueueDurationMs',
 ] as const;

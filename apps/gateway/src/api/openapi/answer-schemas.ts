@@ -63,6 +63,7 @@ export const ANSWER_SCHEMAS = {
       'timezone?': text,
       'numPages?': count,
       'totalPages?': count,
+      'contentLoss?': { type: 'number', minimum: 0, maximum: 1 },
       'cacheState?': { type: 'string', enum: ['hit', 'miss'] },
       'cachedAt?': time,
     },
