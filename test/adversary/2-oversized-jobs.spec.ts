@@ -102,12 +102,17 @@ async function plantCommand({ id, envelope }: Planted, body = JSON.stringify(env
   );
 }
 
-async function plantStart({ envelope }: Planted): Promise<void> {
-  const { jobNo } = envelope.body as unknown as { jobNo: string };
+/** A job that counts as lost, and what it was started with. */
+async function plantLost(): Promise<Planted> {
+  const job = await plant();
+  const { jobNo } = job.envelope.body as unknown as { jobNo: string };
+  const envelope = JSON.stringify(job.envelope);
   await query(cluster, `INSERT INTO job_start (job_no, envelope) VALUES ($1, convert_to($2, 'UTF8'))`, [
     jobNo,
-    JSON.stringify(envelope),
+    envelope,
   ]);
+  await query(cluster, `UPDATE job SET created_at = now() - interval '1 minute' WHERE job_no = $1`, [jobNo]);
+  return job;
 }
 
 const commands = (id: string) => query(cluster, 'SELECT id FROM cmd_outbox WHERE id = $1', [id]);
@@ -254,14 +259,12 @@ describe('a command', () => {
 
 describe('a job that has neither an actor nor a command', () => {
   it('is started again, and ends', async () => {
-    const job = await plant('1 minute');
-    await plantStart(job);
+    const job = await plantLost();
     expect(await ended(job.id, RECOVERY_MS)).toMatchObject({ status: 'completed', completed: 3 });
   }, 60_000);
 
   it('fails after the third time', async () => {
-    const job = await plant('1 minute');
-    await plantStart(job);
+    const job = await plantLost();
     let starts = 0;
     for (const until = performance.now() + 30_000; performance.now() < until;) {
       starts += (await query(cluster, 'DELETE FROM cmd_outbox WHERE id = $1 RETURNING id', [job.id])).length;

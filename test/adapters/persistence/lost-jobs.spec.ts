@@ -89,6 +89,9 @@ describe('lost jobs', () => {
       expect(await lost.restart(again!)).toBe(true);
       expect(await found()).toEqual([]);
       expect(await jobs.takeCommands(0, 10)).toEqual([first]);
+      await forgetCommands();
+      expect(await found()).toEqual([]);
+      await db.pool.query(`UPDATE job_start SET restarted_at = restarted_at - interval '1 hour'`);
     }
     await forgetCommands();
     const [third] = await lost.find(OLD_MS);

@@ -15,6 +15,7 @@ import { Hosts1764000000000 } from './1764000000000-hosts.js';
 import { SafeTurns1764000100000 } from './1764000100000-safe-turns.js';
 import { JobStarts1764000200000 } from './1764000200000-job-starts.js';
 import { PagedLists1764000400000 } from './1764000400000-paged-lists.js';
+import { RestartTimes1764000500000 } from './1764000500000-restart-times.js';
 
 export const MIGRATIONS_TABLE = 'schema_migration';
 
@@ -36,4 +37,5 @@ export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
   SafeTurns1764000100000,
   JobStarts1764000200000,
   PagedLists1764000400000,
+  RestartTimes1764000500000,
 ];

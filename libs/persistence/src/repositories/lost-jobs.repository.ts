@@ -28,13 +28,13 @@ const MAX_AGE_HOURS = 50;
  */
 const LOST_JOBS = `SELECT j.id AS job, j.job_no AS "jobNo", j.kind,
     CASE WHEN j.created_at < now() - interval '${MAX_AGE_HOURS} hours' THEN 'endless' WHEN a.terminal THEN 'abandoned' ELSE 'unstarted' END AS why
-  FROM job j LEFT JOIN actor a ON a.key = j.kind || '/' || j.id
+  FROM job j LEFT JOIN actor a ON a.key = j.kind || '/' || j.id LEFT JOIN job_start s ON s.job_no = j.job_no
   WHERE j.status = 'scraping' AND (j.created_at < now() - interval '${MAX_AGE_HOURS} hours'
-    OR (j.created_at < now() - $1::float8 * interval '1 millisecond' AND (a.key IS NULL OR a.rev = 0 OR a.terminal)
+    OR (coalesce(s.restarted_at, j.created_at) < now() - $1::float8 * interval '1 millisecond' AND (a.key IS NULL OR a.rev = 0 OR a.terminal)
       AND NOT EXISTS (SELECT FROM cmd_outbox c WHERE split_part(c.subject, '.', 4) = j.id::text)))
   ORDER BY j.job_no LIMIT ${MAX_JOBS}`;
 
-const COUNT_RESTART = `UPDATE job_start s SET restarts = s.restarts + 1 FROM job j
+const COUNT_RESTART = `UPDATE job_start s SET restarts = s.restarts + 1, restarted_at = now() FROM job j
   WHERE s.job_no = $1 AND j.job_no = $1 AND j.finished_at IS NULL AND s.restarts < ${MAX_RESTARTS}
   RETURNING s.envelope, j.seeds`;
 
@@ -48,7 +48,7 @@ export class LostJobRepository {
     this.failJobs = failJobsText({ resultTtlHours, zeroRetentionGraceMinutes });
   }
 
-  /** Oldest first, 500 at most. @param olderThanMs younger jobs may be on their way */
+  /** Oldest first, 500 at most. @param olderThanMs jobs that were started, or started again, since then may be on their way */
   async find(olderThanMs: number): Promise<LostJob[]> {
     const { rows } = await this.pool.query<LostJob>(LOST_JOBS, [olderThanMs]);
     return rows;
