@@ -497,11 +497,23 @@ describe('a release', () => {
     see({ troubles: some('rateLimited', 2, 60_000) });
     see({ troubles: some('refused', 10) });
     expect(limits().state).toBe('down');
-    releaseHost(policy);
+    releaseHost(policy, now);
     expect(settleHost(policy, at())).toBe(true);
     expect(limits()).toMatchObject({ maxConn: 8, gapMs: 100, pauseMs: 0, state: 'open', deaf: false });
     see({ troubles: some('rateLimited', 1) });
     expect(limits().state).toBe('open');
+  });
+
+  it.each<TroubleKind>(['rateLimited', 'refused'])('is not undone by what was under way: %s', (kind) => {
+    clean(10, 20);
+    see({ troubles: some('rateLimited', 2) });
+    releaseHost(policy, now);
+    now += 1_900;
+    see({ troubles: some(kind, 20) });
+    expect(limits().state).toBe('open');
+    now += 200;
+    see({ troubles: some(kind, kind === 'refused' ? 20 : 2) });
+    expect(limits().state).toBe(kind === 'refused' ? 'down' : 'slowed');
   });
 });
 

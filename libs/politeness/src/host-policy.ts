@@ -86,6 +86,8 @@ export interface HostPolicy {
   /** What troubles say does not count before. */
   deafUntil: number;
   downDeafUntil: number;
+  /** Troubles that are told before belong to the time before a release. */
+  troublesFrom: number;
   /** What a probe asks for. */
   cleanUrl: string | null;
   troubledUrl: string | null;
@@ -144,7 +146,7 @@ const LONGEST_PROBE_MS = 60_000;
 const PROBE_OF_GIVEN_UP_MS = 300_000;
 /** A probe that nobody answers for is sent again. */
 const PROBE_PATIENCE_MS = 60_000;
-/** Clean answers of the time before an outage are under way for this long. */
+/** Answers of the time before an outage or a release are under way for this long. */
 const LATE_REPORT_MS = 2000;
 const RELAPSE_MS = 30_000;
 const MAX_RELAPSES = 4;
@@ -179,6 +181,7 @@ export function createHostPolicy(config: HostConfig): HostPolicy {
     relapse: null,
     deafUntil: 0,
     downDeafUntil: 0,
+    troublesFrom: 0,
     cleanUrl: null,
     troubledUrl: null,
     state: 'open',
@@ -219,8 +222,8 @@ export function applyFeedback(policy: HostPolicy, feedback: HostFeedback, moment
   }
 }
 
-/** An operator knows better: what was held against the host is forgotten. */
-export function releaseHost(policy: HostPolicy): void {
+/** An operator knows better: what was held against the host is forgotten, and what was under way does not count. */
+export function releaseHost(policy: HostPolicy, now: number): void {
   const { answers, startedAt, cleanN, seconds, best } = policy.evidence;
   const { conns } = policy;
   policy.evidence = { answers, startedAt, cleanN, seconds, best, troubles: [], voted: [] };
@@ -232,6 +235,7 @@ export function releaseHost(policy: HostPolicy): void {
   Object.assign(policy, { cut: null, limitedAt: null, retryAt: null, trial: null, down: null, relapse: null });
   policy.deafUntil = 0;
   policy.downDeafUntil = 0;
+  policy.troublesFrom = now + LATE_REPORT_MS;
   policy.isNews = true;
 }
 
@@ -353,6 +357,7 @@ function seeClean(policy: HostPolicy, count: number, meanMs: number, moment: Mom
 
 function seeTrouble(policy: HostPolicy, trouble: HostTrouble, moment: Moment): void {
   const { now } = moment;
+  if (now < policy.troublesFrom) return;
   policy.troubledUrl = trouble.url ?? policy.troubledUrl;
   const seen = countTrouble(policy.evidence, trouble, now);
   if (policy.down !== null) return;

@@ -229,7 +229,7 @@ class DomainTurn {
       case 'HostFeedback':
         return this.feedback(body);
       case 'HostRelease':
-        return releaseHost(this.state.policy);
+        return releaseHost(this.state.policy, this.moment.now);
       case 'RobotsDone':
         return this.robotsDone(body);
       case 'Timer':
