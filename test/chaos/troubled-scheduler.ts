@@ -8,7 +8,7 @@ import type { JobClient } from './job-client.js';
 
 const PATIENCE_MS = 60_000;
 /** Jobs begun until one of them lies with a certain one of two schedulers. */
-const MAX_JOBS = 20;
+const MAX_JOBS = 60;
 
 export interface Ways {
   postgres: TcpRelay;
@@ -84,8 +84,8 @@ export class TroubledScheduler {
 
   /** Begins jobs until one lies with this scheduler; the others are cancelled. */
   async startHere(crawls: JobClient, body: object): Promise<string> {
-    await this.until((n) => n >= 16, 'it does not get its share');
     for (let n = 0; n < MAX_JOBS; n++) {
+      await this.until((partitions) => partitions >= 16, 'it does not get its share');
       const id = await crawls.start(body);
       const owner = await this.ownerOf(id);
       if (owner === this.instance) return id;
