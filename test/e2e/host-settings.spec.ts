@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiClient } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 import { CrawlClient } from './crawl-client.js';
-import { TroubledSite, type SiteRules } from './troubled-site.js';
+import { withSite, type SiteRules, type TroubledSite } from './troubled-site.js';
 
 const ADMIN_KEY = 'operator-0123456789abcdef';
 const KEYS = { a: 'fc-hosts-team-a', b: 'fc-hosts-team-b' };
@@ -52,15 +52,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await cluster?.stop();
 }, 90_000);
-
-async function withSite<T>(rules: SiteRules, work: (site: TroubledSite) => Promise<T>): Promise<T> {
-  const site = await TroubledSite.start(rules);
-  try {
-    return await work(site);
-  } finally {
-    await site.stop();
-  }
-}
 
 /** A limiter: who asks more often than that in a second is told so. */
 function limiter(): { rules: SiteRules; lift(): void } {

@@ -164,3 +164,13 @@ export function shortestGap(asked: readonly Asked[]): number {
 export function rate(asked: readonly Asked[], from: number, to: number): number {
   return asked.filter(({ t }) => t >= from && t < to).length / ((to - from) / 1000);
 }
+
+/** A site as long as it is worked with. */
+export async function withSite<T>(rules: SiteRules, work: (site: TroubledSite) => Promise<T>): Promise<T> {
+  const site = await TroubledSite.start(rules);
+  try {
+    return await work(site);
+  } finally {
+    await site.stop();
+  }
+}

@@ -35,15 +35,22 @@ const WORKERS = Math.max(1, Math.min(4, PLACES, Math.floor(CORES / 2)));
 const REST = 'units and adapters';
 
 /**
- * First match counts; lots start in this order, the longest first, as places become free. The first three read the time from
- * page to page: nothing may run beside them. Some more need room, not silence.
+ * First match counts; lots start in this order, the longest first, as places become free. The first three, and the lot after them,
+ * read the time from page to page: nothing else may run beside them. Some more need room, not silence.
  *
  * @type {Kind[]}
  */
 const KINDS = [
-  { match: /\/test\/e2e\/politeness(-limits)?\./, places: PLACES },
+  { match: /\/test\/e2e\/politeness\./, places: PLACES },
   { match: /\/test\/e2e\/watch\./, places: PLACES },
   { match: /\/test\/adversary\/3-/, places: PLACES },
+  // They wait most of the time: all beside each other, and beside nothing else.
+  {
+    match: /\/test\/(e2e\/politeness-|clients\/troubles)/,
+    lot: 'hosts in trouble',
+    places: PLACES,
+    workers: PLACES,
+  },
   { match: /\/apps\/fetcher\/src\/engines\//, lot: 'browsers', places: Math.min(2, PLACES), workers: WORKERS },
   { match: /\/test\/ops\/(rolling|scaling)\./, places: Math.min(3, PLACES) },
   // Their disks lie in memory, their schedules and gaps in time.
@@ -58,7 +65,6 @@ const KINDS = [
   { match: /\/test\/e2e\/bad-input\./, places: 1 },
   { match: /\/test\/e2e\/known-graph\./, places: 1 },
   { match: /\/test\/contract\/(?!operation|any-request)/, lot: 'contract', places: 1, shares: true },
-  { match: /\/test\/(clients\/troubles|e2e\/politeness-troubles)\./, places: Math.min(3, PLACES) },
   { match: /\/test\/(clients\/tools|e2e\/(sdk|real-pages))/, lot: 'clients', places: 1, shares: true },
   { match: /\/test\/e2e\/(no-fetcher|accounts)\./, places: 1 },
   { match: /\/test\/e2e\/(webhooks|browser)\./, places: Math.min(2, PLACES) },
@@ -81,10 +87,9 @@ export function makeLots(specs) {
     if (kind.lot !== undefined) return [describeLot(kind, kind.lot, own)];
     return own.map((spec) => describeLot(kind, shortName(spec), [spec]));
   });
-  // The rest is one long lot: begun last it would end alone.
-  const isRest = ({ name }) => name === REST;
-  const isAlone = ({ places }) => places === PLACES;
-  return [...lots.filter(isAlone), ...lots.filter(isRest), ...lots.filter((lot) => !isRest(lot) && !isAlone(lot))];
+  // The rest is one long lot, and what needs room finds it at the beginning only: begun last they would end alone.
+  const urgency = ({ name, places }) => (places < PLACES && name === REST ? PLACES - 0.5 : places);
+  return lots.sort((a, b) => urgency(b) - urgency(a));
 }
 
 /** @param {Kind} kind @param {string} name @param {string[]} specs @returns {Lot} */
