@@ -10,8 +10,8 @@ import pg from 'pg';
 import { ApiClient } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 
-const JOBS = Number(process.env.TROUPE_TEST_JOBS ?? 800);
-const CHILDREN = Number(process.env.TROUPE_TEST_CHILDREN ?? 6_000);
+const JOBS = Number(process.env.TROUPE_TEST_JOBS ?? 1_200);
+const CHILDREN = Number(process.env.TROUPE_TEST_CHILDREN ?? 10_000);
 const ROBOTS_LINES = 1_000;
 /** One child of so many names a page. */
 const PAGE_EVERY = 50;

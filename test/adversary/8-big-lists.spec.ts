@@ -193,6 +193,6 @@ describe(`a job with ${BLOCKED} blocked URLs`, () => {
     told('another job, beside eight readers', beside, ` (answers to them: ${JSON.stringify(statuses)})`);
     expect(Object.keys(statuses).filter((status) => status !== '200' && status !== '503')).toEqual([]);
     expect(statuses[200]).toBeGreaterThan(READERS);
-    expect(quantile(beside, 0.99)).toBeLessThan(Math.max(1_500, 5 * quantile(alone, 0.99)));
+    expect(quantile(beside, 0.99)).toBeLessThan(Math.max(800, 5 * quantile(alone, 0.99)));
   }, 60_000);
 });

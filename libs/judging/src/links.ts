@@ -1,6 +1,5 @@
 /** Links against the patterns of a crawl, off the event loop: what a pattern costs on an address, its author decides. */
 import type { ScopeRule, ScopeSpec } from '@troupe/contracts';
-import { compileScope, hasPatterns, withoutPatterns } from '@troupe/frontier';
 import { OverrunError } from './bounded-thread.js';
 import { JudgeThread } from './judge-thread.js';
 
@@ -29,6 +28,8 @@ export async function judgeLinks(
   urls: readonly string[],
   depth: number,
 ): Promise<(ScopeRule | null)[]> {
+  // Who judges values only does not hold its 20 MB.
+  const { compileScope, hasPatterns, withoutPatterns } = await import('@troupe/frontier');
   const plain = compileScope(withoutPatterns(scope));
   const rules = urls.map((url) => plain.check(url, depth));
   if (!hasPatterns(scope)) return rules;
