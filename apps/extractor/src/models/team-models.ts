@@ -56,9 +56,10 @@ export class TeamModels implements Models {
 
   /** Loads what the installation's model needs, so that the first page does not wait for it. */
   async warm(): Promise<void> {
+    if (this.installation === null) return;
     for (const draft of ['draft-07', 'draft/2020-12'])
       await problemsOf({ $schema: `https://json-schema.org/${draft}/schema` });
-    await this.installation?.load();
+    await this.installation.load();
   }
 
   async close(): Promise<void> {
