@@ -67,9 +67,11 @@ function anchorOf(heading: string): string {
     .replace(/\s/g, '-');
 }
 
+/** The sections that follow a citation, on the next line too when the first one ends amid them. */
 function sectionsAfter(lines: string[], index: number, rest: string): string[] {
+  const goesOn = /^[`)\]]*,?\s*(?:"[^"]*",?\s*)*(?:"[^"]*)?$/.test(rest) && rest.includes(',');
   const next = (lines[index + 1] ?? '').replace(/^\s*(?:\*|\/\/|#) ?/, '');
-  const said = SECTIONS.exec(/^[`)\]]*,?\s*$/.test(rest) && rest.trim() !== '' ? `, ${next}` : rest)?.[1] ?? '';
+  const said = SECTIONS.exec(goesOn ? `${rest.trimEnd()} ${next}` : rest)?.[1] ?? '';
   return said.match(/"[^"]+"|§\d+/g) ?? [];
 }
 
