@@ -155,6 +155,7 @@ it('a citation of what is not there is told with its file and line', () => {
       'docs/walk.md',
       'First `apps/a/code.ts`: `known`, `gone`, then `apps/a/none.ts`.\n[x](api/own.md#admin-calls)\n',
     );
+    write('apps/a/long.ts', '/**\n * It is said elsewhere (docs/api/own.md,\n * "Lost").\n */\n');
     const cites = ['docs/api/own.md, "Admin calls"', 'docs/api/own.md, "Gone"', 'spec/own.md', 'docs/api/own.md §3'];
     write(
       'apps/a/code.ts',
@@ -165,6 +166,7 @@ it('a citation of what is not there is told with its file and line', () => {
       'apps/a/code.ts:3 cites spec/own.md, which is not in the repository',
       'apps/a/code.ts:4 cites docs/api/own.md, §3, which is no heading there',
       'apps/a/code.ts:5 cites decision 0002, which is not in docs/adr',
+      'apps/a/long.ts:2 cites docs/api/own.md, "Lost", which is no heading there',
       'docs/walk.md:1 names apps/a/none.ts, which is not in the repository',
       'docs/walk.md:1 names gone of apps/a/code.ts, which is not there',
     ]);
@@ -173,13 +175,32 @@ it('a citation of what is not there is told with its file and line', () => {
   }
 });
 
+function foldersIn(room: string): string[] {
+  return readdirSync(path.join(workspace, room), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
+    .map((entry) => entry.name);
+}
+
 it('every folder of apps, libs, test and deploy is named in the map of rooms', () => {
   const texts = ['README.md', 'docs/architecture.md'].map((file) => readFileSync(path.join(workspace, file), 'utf8'));
   const folders = ['apps', 'libs', 'test', 'deploy'].flatMap((room) =>
-    readdirSync(path.join(workspace, room), { withFileTypes: true })
-      .filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
-      .map((entry) => `${room}/${entry.name}`),
+    foldersIn(room).map((name) => `${room}/${name}`),
   );
   const isNamed = (folder: string) => texts.some((text) => new RegExp(`(?<![\\w/])${folder}(?![\\w-])`).test(text));
   expect(folders.filter((folder) => !isNamed(folder))).toEqual([]);
+});
+
+it('every app and library has a README, which names the folders of its sources', () => {
+  const rooms = ['apps', 'libs'].flatMap((room) => foldersIn(room).map((name) => `${room}/${name}`));
+  const missing = rooms.flatMap((room) => {
+    const readme = path.join(workspace, room, 'README.md');
+    if (!existsSync(readme)) return [`${room}/README.md`];
+    const text = readFileSync(readme, 'utf8');
+    const isNamed = (name: string) =>
+      text.includes(`\`${name}\``) || text.includes(`\`${name}/`) || text.includes(`/${name}\``);
+    return foldersIn(`${room}/src`)
+      .filter((name) => !isNamed(name))
+      .map((name) => `${room}/src/${name}`);
+  });
+  expect(missing).toEqual([]);
 });
