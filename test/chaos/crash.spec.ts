@@ -1,5 +1,5 @@
 /**
- * Killing any process at any moment loses nothing and repeats nothing (design/failure-matrix.md §2): a real cluster, a
+ * Killing any process at any moment loses nothing and repeats nothing (docs/design/failure-matrix.md, "Faults"): a real cluster, a
  * site whose result is known, and kill -9.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';

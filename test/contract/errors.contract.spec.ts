@@ -1,4 +1,4 @@
-/** spec/errors.md and the conventions of spec/README.md, row by row. Nothing in here fetches a page. */
+/** docs/api/errors.md and the conventions of docs/api/README.md, row by row. Nothing in here fetches a page. */
 import { describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import http from 'node:http';
@@ -190,7 +190,7 @@ const ID_PATHS = [
   'DELETE /v1/batch/scrape/{id}/errors',
 ];
 
-/** spec/beyond.md and spec/v1.md. */
+/** docs/api/beyond.md and docs/api/v1.md. */
 const NOT_OFFERED = [
   `GET /v2/agent/${UNKNOWN_ID}/trace`,
   `GET /v2/agent/${UNKNOWN_ID}/snapshots/1`,

@@ -1,5 +1,5 @@
 /**
- * The codes of a failed page (spec/errors.md), each produced by its cause, through v1 and v2 and in jobs. A cluster that is
+ * The codes of a failed page (docs/api/errors.md), each produced by its cause, through v1 and v2 and in jobs. A cluster that is
  * named must allow loopback targets.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -101,7 +101,7 @@ const FAILURES: Failure[] = [
   { code: 'SCRAPE_PDF_ANTIBOT_ERROR', status: 500, url: page('/challenge.pdf') },
 ];
 
-/** Nothing but what spec/errors.md shows, and no secret of the machine. */
+/** Nothing but what docs/api/errors.md shows, and no secret of the machine. */
 function expectErrorBody({ body, text: raw }: Answer, code: string): void {
   expect(body).toEqual({ success: false, code, error: expect.any(String) });
   expect(raw).not.toMatch(/node_modules|\.js:\d|postgres:|nats:/);

@@ -1,4 +1,4 @@
-/** spec/map.md, spec/search.md and the description of the interface, row by row. Nothing in here fetches a page. */
+/** docs/api/map.md, docs/api/search.md and the description of the interface, row by row. Nothing in here fetches a page. */
 import { describe, expect, it } from '@jest/globals';
 import { call, post, useGateway } from './api.js';
 

@@ -1,5 +1,5 @@
 /**
- * Rows of spec/errors.md whose cause is the operator's or the machine's: no credits, blocked hosts, too many requests,
+ * Rows of docs/api/errors.md whose cause is the operator's or the machine's: no credits, blocked hosts, too many requests,
  * expired jobs, and a database that is away. Always on a cluster of its own.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';

@@ -1,4 +1,7 @@
-/** Limits, credits, account calls and the operator's API on a cluster with two gateways (spec/limits.md, account.md, own.md). */
+/**
+ * Limits, credits, account calls and the operator's API on a cluster with two gateways (docs/api/limits.md, docs/api/account.md,
+ * docs/api/own.md).
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';

@@ -1,6 +1,6 @@
 /**
  * Politeness, as the sites see it: three fetchers, crawls of two teams, and the log of the hosts they ask
- * (design/politeness.md). Nothing here asks the cluster whether it was polite.
+ * (docs/design/politeness.md). Nothing here asks the cluster whether it was polite.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';

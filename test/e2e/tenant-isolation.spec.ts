@@ -1,4 +1,4 @@
-/** Two teams on one cluster: what belongs to one does not exist for the other, whatever it asks (spec/README.md, "Ownership"). */
+/** Two teams on one cluster: what belongs to one does not exist for the other, whatever it asks (docs/api/README.md, "Ownership"). */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';

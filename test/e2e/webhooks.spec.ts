@@ -1,4 +1,4 @@
-/** Webhooks against a real receiver on loopback (spec/webhooks.md, spec/own.md "deliveries"). */
+/** Webhooks against a real receiver on loopback (docs/api/webhooks.md, docs/api/own.md, "deliveries"). */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startDns, type DnsServer } from '../../apps/fetcher/src/engines/loopback.fixture.js';

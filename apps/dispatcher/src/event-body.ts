@@ -1,5 +1,5 @@
 /**
- * The body of an event as bytes (spec/webhooks.md). It follows from the event alone, so every attempt, replay and
+ * The body of an event as bytes (docs/api/webhooks.md). It follows from the event alone, so every attempt, replay and
  * restart posts the same bytes and the same signature fits.
  */
 import {

@@ -1,6 +1,7 @@
 /**
  * Publishes what a partition's turns committed. Work rows are deleted once the stream has them; pair messages stay
- * until the receiver's cursor in the store has passed them, and are sent again while it has not (design/actors.md §6).
+ * until the receiver's cursor in the store has passed them, and are sent again while it has not (docs/design/actors.md,
+ * "Messages between actors").
  */
 import type { Clock, RuntimeLog } from './clock.js';
 import type { ActorStore, Bus, OutboxRow } from './ports.js';

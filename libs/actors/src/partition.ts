@@ -1,5 +1,5 @@
 /**
- * The owner of one partition under one epoch: drains its mailbox and timers into turns (design/actors.md §5).
+ * The owner of one partition under one epoch: drains its mailbox and timers into turns (docs/design/actors.md, "Turns").
  *
  * An actor never has two turns at once, and a partition runs one transaction at a time. Whatever fails is thrown away
  * and loaded again; safety comes from the store's fence, never from this object's belief that it is the owner.

@@ -1,6 +1,6 @@
 /**
  * Runs the partitions this replica holds: takes leases, opens partitions under new epochs, renews, rebalances, and
- * stands down when fenced (design/actors.md §4).
+ * stands down when fenced (docs/design/actors.md, "Placement and ownership").
  *
  * The lease only says who *should* run a partition; `Partition` commits are fenced in the store.
  */

@@ -1,4 +1,4 @@
-/** The roots of the store, each with its own way of forgetting (design/data-model.md §5). */
+/** The roots of the store, each with its own way of forgetting (docs/design/data-model.md, "Blobs"). */
 import { access, constants, mkdir, readdir, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { BlobNotFoundError, type BlobStore } from './blob-store.js';

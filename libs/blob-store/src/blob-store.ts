@@ -1,7 +1,7 @@
 /**
  * Port of the store for documents that are too large for a row. Content-addressed: a key names its bytes, equal bytes
  * of one hour share one blob, writing twice is harmless. There is no delete of a single blob: the hour in a key is an
- * upper bound of its job's life, and whole hours are dropped (design/data-model.md §5).
+ * upper bound of its job's life, and whole hours are dropped (docs/design/data-model.md, "Blobs").
  */
 import { createHash } from 'node:crypto';
 

@@ -1,4 +1,4 @@
-/** Every setting of every service (spec/config.md). Field names are the camelCase of the environment names. */
+/** Every setting of every service (docs/api/config.md). Field names are the camelCase of the environment names. */
 import { Transform } from 'class-transformer';
 import {
   ArrayMaxSize,

@@ -1,6 +1,6 @@
 /**
  * Port of the converter: bytes of a page in, the stored document and what was learned from the page out.
- * Two adapters, `local` (worker threads) and NATS `rpc.convert`; one conformance suite (design/messages.md §4).
+ * Two adapters, `local` (worker threads) and NATS `rpc.convert`; one conformance suite (docs/design/messages.md, "Request and reply").
  */
 import type { Fingerprint } from './ids.js';
 import type { Captured } from './jobs/document.js';

@@ -1,4 +1,4 @@
-/** Errors that carry an API code. Compare `code`, never `message` (spec/errors.md). */
+/** Errors that carry an API code. Compare `code`, never `message` (docs/api/errors.md). */
 
 /** Codes of a failed page or request, with the HTTP status a single scrape answers. 200 is the DNS special case. */
 export const ERROR_HTTP_STATUS = {

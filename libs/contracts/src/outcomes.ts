@@ -1,4 +1,4 @@
-/** The one way each URL of a job ends (spec/own.md). */
+/** The one way each URL of a job ends (docs/api/own.md). */
 export const OUTCOMES = [
   'ok',
   'failed',

@@ -1,6 +1,6 @@
 /**
  * Table effects of a turn: what an actor wants written, in job-model words. The persistence adapter groups the rows
- * of all actors of a drain and runs one set-based statement per kind (design/data-model.md §3).
+ * of all actors of a drain and runs one set-based statement per kind (docs/design/data-model.md, "Tables of jobs").
  */
 import type { HostRecord } from './hosts.js';
 import type { Fingerprint, JobNo, Uuid } from './ids.js';

@@ -1,4 +1,4 @@
-/** Subjects, streams and buckets on NATS (design/messages.md §1, politeness.md §6). */
+/** Subjects, streams and buckets on NATS (docs/design/messages.md, "Streams and buckets", docs/design/politeness.md, "Slots"). */
 import { parseActorKey, partitionOf, type ActorKey, type Uuid } from './ids.js';
 import type { WorkClass, WorkPriority } from './messages/work.js';
 

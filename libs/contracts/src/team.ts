@@ -1,6 +1,6 @@
 /** What a team may do, beyond the defaults of the installation: the column `team.flags`. */
 
-/** Kinds of requests that are counted together (spec/limits.md, "Requests per minute and team"). */
+/** Kinds of requests that are counted together (docs/api/limits.md, "Requests per minute and team"). */
 export const RATE_GROUPS = [
   'scrape',
   'crawl',

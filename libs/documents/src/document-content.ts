@@ -3,7 +3,7 @@ export interface DocumentContent {
   /** HTML of each part, in reading order: pages of a PDF, sheets, slides, chapters; one for files without parts. */
   parts: string[];
   title: string | null;
-  /** More metadata, under the keys of spec/formats.md ("Metadata keys") where there is one. */
+  /** More metadata, under the keys of docs/api/formats.md, "Metadata keys", where there is one. */
   metadata: Record<string, string>;
   /** Of documents with pages: how many were read, and how many there are. */
   pages: { read: number; total: number } | null;

@@ -1,4 +1,6 @@
-/** Cancelled jobs, known to every process within milliseconds (design/frontier.md §7). A cancel is never taken back. */
+/**
+ * Cancelled jobs, known to every process within milliseconds (docs/design/frontier.md, "Cancel and pause"). A cancel is never taken back.
+ */
 import { BUCKETS, type Uuid } from '@troupe/contracts';
 import { LRUCache } from 'lru-cache';
 import { BucketWatch } from './bucket-watch.js';

@@ -1,4 +1,4 @@
-/** Envelopes as NATS messages: headers and a JSON body (design/messages.md §2). */
+/** Envelopes as NATS messages: headers and a JSON body (docs/design/messages.md, "Envelope"). */
 import { headers, type MsgHdrs } from '@nats-io/nats-core';
 import {
   actorKey,

@@ -1,5 +1,5 @@
 /**
- * Request/reply with backpressure (design/messages.md §4). A server at capacity leaves its queue group, so a request
+ * Request/reply with backpressure (docs/design/messages.md, "Request and reply"). A server at capacity leaves its queue group, so a request
  * that nobody can take fails within a millisecond and is tried again; nothing ever waits in an unbounded queue.
  */
 import type { Subscription } from '@nats-io/nats-core';

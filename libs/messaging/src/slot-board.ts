@@ -1,5 +1,5 @@
 /**
- * Places on hosts: who may connect, decided by compare-and-set at the moment of use (design/politeness.md §6-7).
+ * Places on hosts: who may connect, decided by compare-and-set at the moment of use (docs/design/politeness.md, "Slots", "Express places").
  *
  * A lane's slot carries the fencing pair (gen, lane), which only grows. After a loss of the whole bucket keys are
  * simply created again: at most one lane too many per slot.

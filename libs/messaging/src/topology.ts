@@ -1,4 +1,7 @@
-/** The streams and buckets of Troupe as desired state (design/messages.md §1, politeness.md §6). */
+/**
+ * The streams and buckets of Troupe as desired state (docs/design/messages.md, "Streams and buckets", docs/design/politeness.md,
+ * "Slots").
+ */
 import {
   DiscardPolicy,
   JetStreamApiError,

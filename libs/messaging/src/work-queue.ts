@@ -1,5 +1,6 @@
 /**
- * Work for stateless workers: one durable pull consumer per subject, shared by all replicas (design/messages.md §1).
+ * Work for stateless workers: one durable pull consumer per subject, shared by all replicas (docs/design/messages.md,
+ * "Streams and buckets").
  *
  * A worker asks for as many messages as it has free places and no more, so that work waits in the stream, where an idle
  * replica can take it, and never behind a busy one.

@@ -1,4 +1,4 @@
-/** Which tables are cut into days, and how a day's table is named (design/data-model.md §1). */
+/** Which tables are cut into days, and how a day's table is named (docs/design/data-model.md, "Days"). */
 import { jobNoOf } from '@troupe/contracts';
 
 export interface PartitionedTable {

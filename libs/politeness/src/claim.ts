@@ -1,5 +1,5 @@
 /**
- * Claimant's side of the grant protocol (design/politeness.md §3): a job actor's or gateway's places in one pool.
+ * Claimant's side of the grant protocol (docs/design/politeness.md, "Grants"): a job actor's or gateway's places in one pool.
  *
  * Plain JSON inside the claimant's durable state, mutated in place. Messages may be lost, repeated and reordered; what
  * keeps one lane per token is the pair (newest version wins; a generation that was handed back is never taken again).

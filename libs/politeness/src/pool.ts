@@ -1,5 +1,5 @@
 /**
- * Pool's side of the grant protocol (design/politeness.md §3): who holds which token of a host or of a team.
+ * Pool's side of the grant protocol (docs/design/politeness.md, "Grants"): who holds which token of a host or of a team.
  *
  * Single writer: the state of a `domain` or `team` actor, plain JSON, mutated in place. Level-triggered: every Demand
  * and every Grant is the full current truth with a version, so that loss, repetition and reordering cost time only.

@@ -1,6 +1,6 @@
 import type { SearchProvider } from './search-provider.js';
 
-/** Settings that name a provider (spec/config.md). */
+/** Settings that name a provider (docs/api/config.md). */
 export interface SearchSettings {
   searchProvider?: 'none' | 'searxng';
   searxngUrl?: string;

@@ -1,4 +1,4 @@
-/** `changeTracking` in mode `json` (spec/formats.md): what changed between two versions of a page. */
+/** `changeTracking` in mode `json` (docs/api/formats.md): what changed between two versions of a page. */
 import { TroupeError, type JsonSchema } from '@troupe/contracts';
 import { estimateTokens, isEmpty, isSame, splitMarkdown } from '@troupe/extraction';
 import { CHANGES_OF_PAGE } from './instructions.js';

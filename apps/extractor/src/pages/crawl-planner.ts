@@ -1,4 +1,4 @@
-/** Crawl options out of a sentence (spec/crawl.md, `prompt` and params-preview). */
+/** Crawl options out of a sentence (docs/api/crawl.md, `prompt` and params-preview). */
 import { errorToWire, TroupeError, type CrawlOptionsReply, type CrawlOptionsRequest } from '@troupe/contracts';
 import type { Models } from '../models/model.js';
 import { judgeWishes, WISHES_SCHEMA, type JudgedWishes } from './crawl-wishes.js';

@@ -1,4 +1,4 @@
-/** Format `json`: facts of a page by the caller's schema, prompt or both (spec/formats.md, "json behaviour"). */
+/** Format `json`: facts of a page by the caller's schema, prompt or both (docs/api/formats.md, "json behaviour"). */
 import { TroupeError, type JsonSchema } from '@troupe/contracts';
 import { estimateTokens, mergeSteps } from '@troupe/extraction';
 import { JSON_OF_MERGED, JSON_OF_PAGE, JSON_OF_PART } from './instructions.js';

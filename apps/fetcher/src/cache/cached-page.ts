@@ -1,4 +1,4 @@
-/** What the cache tells of a page, and what a page must be to get into it (spec/limits.md, "Cache"). Pure. */
+/** What the cache tells of a page, and what a page must be to get into it (docs/api/limits.md, "Cache"). Pure. */
 import { createHash } from 'node:crypto';
 import { asksForBrowser, type ScrapeSpec, type Uuid } from '@troupe/contracts';
 import { canonicalize, fingerprint } from '@troupe/frontier';

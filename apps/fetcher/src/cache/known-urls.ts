@@ -1,4 +1,4 @@
-/** URLs that the team's cache knows of a site: one more source of links for its map (spec/map.md). */
+/** URLs that the team's cache knows of a site: one more source of links for its map (docs/api/map.md). */
 import type { Uuid } from '@troupe/contracts';
 import { siteOf } from '@troupe/frontier';
 import type { PageCacheRepository } from '@troupe/persistence';

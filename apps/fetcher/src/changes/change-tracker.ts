@@ -1,5 +1,5 @@
 /**
- * Compares a page with its newest earlier scrape and puts it on top of the history (spec/formats.md, "changeTracking").
+ * Compares a page with its newest earlier scrape and puts it on top of the history (docs/api/formats.md, "changeTracking").
  * A history that is not available costs the comparison, never the page.
  */
 import { promisify } from 'node:util';

@@ -1,4 +1,4 @@
-/** When two texts of a page count as the same (spec/formats.md, "changeTracking"). Pure. */
+/** When two texts of a page count as the same (docs/api/formats.md, "changeTracking"). Pure. */
 import { createHash } from 'node:crypto';
 
 const HALF_BYTES = 16;

@@ -8,7 +8,7 @@ import { callerHeaders } from './request-headers.js';
 import { brandsOf } from './user-agent.js';
 
 const WINDOW: Viewport = { width: 1280, height: 800 };
-/** spec/formats.md, "screenshot". */
+/** docs/api/formats.md, "screenshot". */
 const SCREENSHOT_WINDOW: Viewport = { width: 1920, height: 1080 };
 const PHONE_WINDOW: Viewport = { width: 390, height: 844 };
 const PHONE = { isMobile: true, hasTouch: true, deviceScaleFactor: 3 };

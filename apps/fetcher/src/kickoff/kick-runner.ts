@@ -1,4 +1,7 @@
-/** Small work of crawls and hosts: robots.txt, probes, histories, and sitemap files chunk by chunk (design/frontier.md §5). */
+/**
+ * Small work of crawls and hosts: robots.txt, probes, histories, and sitemap files chunk by chunk (docs/design/frontier.md,
+ * "Robots and sitemaps").
+ */
 import { randomUUID } from 'node:crypto';
 import {
   parseActorKey,

@@ -1,6 +1,6 @@
 /**
  * One run of one lane: a host slot taken by its fencing pair, then the lane's pages one after another, each checked
- * against cancel, robots, gap and penalty at the moment of its request (design/politeness.md §2, §5, §6).
+ * against cancel, robots, gap and penalty at the moment of its request (docs/design/politeness.md, "Lanes", "Host policy", "Slots").
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -59,7 +59,7 @@ export function okResult(
   };
 }
 
-/** Failures are free, except the question for a host that there is not (spec/limits.md, "Credits"). */
+/** Failures are free, except the question for a host that there is not (docs/api/limits.md, "Credits"). */
 export function failedResult(
   context: PageContext,
   error: TroupeError,

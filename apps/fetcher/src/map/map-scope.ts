@@ -1,4 +1,4 @@
-/** Which URLs a map of a site lists (spec/map.md). */
+/** Which URLs a map of a site lists (docs/api/map.md). */
 import type { MapSpec, ScopeSpec } from '@troupe/contracts';
 import { judgeLinks } from '@troupe/judging';
 import { LRUCache } from 'lru-cache';

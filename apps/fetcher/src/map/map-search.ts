@@ -1,4 +1,4 @@
-/** The text search of a map: which links, and which first (spec/map.md). */
+/** The text search of a map: which links, and which first (docs/api/map.md). */
 import type { MapLink } from '@troupe/contracts';
 import { TimeSlice } from '@troupe/observability';
 

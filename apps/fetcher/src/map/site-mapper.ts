@@ -1,4 +1,4 @@
-/** All links of a site that can be found quickly, without a job (spec/map.md). */
+/** All links of a site that can be found quickly, without a job (docs/api/map.md). */
 import {
   errorToWire,
   plainScrape,

@@ -1,6 +1,7 @@
 /**
  * Asked before every request of a page: may it start, on whose connection. One guard lives as long as one page
- * (design/politeness.md §7, frontier.md §5); express places taken for hops into other hosts are given back with it.
+ * (docs/design/politeness.md, "Express places", docs/design/frontier.md, "Robots and sitemaps"); express places taken for hops into other
+ * hosts are given back with it.
  */
 import { TroupeError, type HostState } from '@troupe/contracts';
 import { canonicalize, hostKey, withoutWww } from '@troupe/frontier';

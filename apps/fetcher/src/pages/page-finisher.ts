@@ -79,7 +79,7 @@ async function read({ document }: FetchedPage): Promise<{ document: PageDocument
   return { document: JSON.parse(Buffer.from(json).toString('utf8')) as PageDocument, wasPacked };
 }
 
-/** Nothing that was asked for is there. A summary that fails costs the summary only (spec/formats.md). */
+/** Nothing that was asked for is there. A summary that fails costs the summary only (docs/api/formats.md). */
 function refuseNothing({ parts, failures }: PageAnswer, { spec }: TrackedScrape): void {
   const failure = failures.find(({ what }) => what !== 'summary' && what !== 'changes');
   const hasOther = spec.formats.some((format) => !isModelFormat(format)) || Object.keys(parts).length > 0;

@@ -1,4 +1,4 @@
-/** Sync scrapes over request/reply: one page, answered at once (design/messages.md §4). */
+/** Sync scrapes over request/reply: one page, answered at once (docs/design/messages.md, "Request and reply"). */
 import {
   actionsLost,
   errorToWire,

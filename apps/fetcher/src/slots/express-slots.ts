@@ -1,6 +1,6 @@
 /**
  * Express places of hosts: the few connections beyond a host's lanes, for sync scrapes, kickoff work and redirect hops
- * into another host (design/politeness.md §7). A host that is slowed has fewer, and a gap between their requests.
+ * into another host (docs/design/politeness.md, "Express places"). A host that is slowed has fewer, and a gap between their requests.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TroupeError } from '@troupe/contracts';

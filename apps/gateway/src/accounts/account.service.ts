@@ -1,4 +1,4 @@
-/** What a team may learn of its credits and of its work (spec/account.md). Version-free: the edge chooses the words. */
+/** What a team may learn of its credits and of its work (docs/api/account.md). Version-free: the edge chooses the words. */
 import { type ListPage, type ListRange, type UsageRepository } from '@troupe/persistence';
 import { type Caller } from '../auth/caller.js';
 import { billingMonth } from '../limits/billing-month.js';

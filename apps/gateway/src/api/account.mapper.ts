@@ -1,4 +1,4 @@
-/** The words of the account calls that are the same in every version (spec/account.md). */
+/** The words of the account calls that are the same in every version (docs/api/account.md). */
 import { TroupeError } from '@troupe/contracts';
 import { type Concurrency, type Credits, type Period, type QueueStatus } from '../accounts/account.service.js';
 

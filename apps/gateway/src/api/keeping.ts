@@ -1,4 +1,4 @@
-/** Cache, history and retention in the words that all versions share -> the model (spec/scrape.md, spec/formats.md). */
+/** Cache, history and retention in the words that all versions share -> the model (docs/api/scrape.md, docs/api/formats.md). */
 import { TroupeError, type CacheSpec, type ChangeTrackingSpec } from '@troupe/contracts';
 
 export interface KeepingOptions {

@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
 import { ApiError } from '../errors/api-error.js';
 import { type Caller } from './caller.js';
 
-/** A revoked key, or new settings of a team, are known everywhere within this time (spec/own.md promises 30 s). */
+/** A revoked key, or new settings of a team, are known everywhere within this time (docs/api/own.md promises 30 s). */
 const CACHE_MS = 20_000;
 /** Unknown keys are forgotten sooner: somebody may just be creating this one. */
 const UNKNOWN_CACHE_MS = 2_000;

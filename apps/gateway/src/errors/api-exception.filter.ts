@@ -1,4 +1,4 @@
-/** The one place where a failure becomes an HTTP answer (spec/errors.md). */
+/** The one place where a failure becomes an HTTP answer (docs/api/errors.md). */
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { isTroupeError, traceField, type TroupeError } from '@troupe/contracts';
 import { type Logger } from '@troupe/observability';

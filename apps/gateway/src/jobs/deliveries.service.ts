@@ -1,4 +1,4 @@
-/** What became of a job's webhook events, and another try at those that are over (spec/own.md). */
+/** What became of a job's webhook events, and another try at those that are over (docs/api/own.md). */
 import { randomUUID } from 'node:crypto';
 import {
   actorKey,

@@ -1,4 +1,4 @@
-/** What a job has come to, page by page (spec/crawl.md, "Paging"). */
+/** What a job has come to, page by page (docs/api/crawl.md, "Paging"). */
 import { type JobKind, type Uuid } from '@troupe/contracts';
 import type { ListKey, ListPage, ListRange } from '@troupe/persistence';
 import { LRUCache } from 'lru-cache';

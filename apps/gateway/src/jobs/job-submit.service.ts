@@ -45,7 +45,7 @@ export interface JobSubmitParts {
 }
 
 const DATABASE = { kind: 'client', attributes: { 'db.system.name': 'postgresql' } } as const;
-/** Pages that the running jobs of a team may have open before no further job is taken (spec/limits.md). */
+/** Pages that the running jobs of a team may have open before no further job is taken (docs/api/limits.md). */
 const MIN_OPEN_PAGES = 50_000;
 const OPEN_PAGES_PER_PLACE = 2_000;
 const QUEUE_RETRY_S = 60;

@@ -1,4 +1,4 @@
-/** One answer's share of a job's results (spec/crawl.md, "Paging"). */
+/** One answer's share of a job's results (docs/api/crawl.md, "Paging"). */
 import { isOver, type JobView } from './ports.js';
 import { startOf, type ResultRuns, type Run } from './result-runs.js';
 

@@ -1,4 +1,4 @@
-/** Sync scrapes: request/reply with a fetcher, no table on the path (design/messages.md §4). */
+/** Sync scrapes: request/reply with a fetcher, no table on the path (docs/design/messages.md, "Request and reply"). */
 import { randomUUID } from 'node:crypto';
 import {
   actionsLost,

@@ -3,7 +3,7 @@
  *
  * This replica is one claimant of the pool `team/<id>` and keeps granted tokens warm, so that a scrape usually takes
  * one without any message. Waiters are served first in, first out. Loss of any message is healed by repetition:
- * Demand and Grant are level messages (design/politeness.md §3).
+ * Demand and Grant are level messages (docs/design/politeness.md, "Grants").
  */
 import { actorKey, TroupeError, type Envelope, type Grant, type Token, type Uuid } from '@troupe/contracts';
 import { type Logger } from '@troupe/observability';

@@ -1,5 +1,5 @@
 /**
- * Whether a team can pay for what it asks (spec/limits.md, "Credits"). Credits are charged when pages finish, by the
+ * Whether a team can pay for what it asks (docs/api/limits.md, "Credits"). Credits are charged when pages finish, by the
  * ledger; here they are only looked at.
  *
  * What a team has used is read at most every 5 s and gateway, and what this gateway let in since counts as used. A team

@@ -1,5 +1,5 @@
 /**
- * Requests per team, group and minute, counted over all gateways (spec/limits.md).
+ * Requests per team, group and minute, counted over all gateways (docs/api/limits.md).
  *
  * A request is judged by numbers in memory and costs no message. What was let in is added to the shared counts of
  * Postgres together, every 100 ms, and the totals that come back are told to the other gateways. So one gateway is exact,

@@ -1,6 +1,6 @@
 /**
  * `delivery/<job>`: tells the receiver of a job's webhook what happened, at least once each and in the promised order:
- * the start is attempted before any page, the end after the first attempt at every page (spec/webhooks.md).
+ * the start is attempted before any page, the end after the first attempt at every page (docs/api/webhooks.md).
  *
  * It holds a cursor, not a queue: pages are events by their ordinals, and only failed ones are kept by number. Whatever
  * is out has a timer, so that a lost message or a dead dispatcher costs time, never an event.

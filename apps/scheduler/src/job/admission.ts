@@ -25,7 +25,7 @@ export function remainingBudget(state: JobState): number {
   return Math.max(0, state.limit - state.counted - state.inflight);
 }
 
-/** Room for candidates beyond the budget (design/frontier.md §3): what is over is neither stored nor marked seen. */
+/** Room for candidates beyond the budget (docs/design/frontier.md, "Limit"): what is over is neither stored nor marked seen. */
 export function spareRoom(state: JobState): number {
   return SPARE_FACTOR * remainingBudget(state) + SPARE_BASE - state.ready;
 }

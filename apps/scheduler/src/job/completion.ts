@@ -1,4 +1,4 @@
-/** When a job ends, how, and what it shows on the way (design/frontier.md §6, spec/crawl.md "States"). */
+/** When a job ends, how, and what it shows on the way (docs/design/frontier.md, "End", docs/api/crawl.md, "States"). */
 import { progressSubject, type CrawlSpec, type JobProgress } from '@troupe/contracts';
 import type { Effect } from '@troupe/actors';
 import { owesHistory } from './history.js';

@@ -1,6 +1,6 @@
 /**
  * Puts ready URLs into lanes. A lane needs a unit of budget per URL, a slot of its host and a token of its team; the
- * job asks for host slots first and only for as many team tokens as it can use (design/politeness.md §3).
+ * job asks for host slots first and only for as many team tokens as it can use (docs/design/politeness.md, "Grants").
  */
 import { FROM_HISTORY, type ActorKey, type BatchSpec, type CrawlSpec } from '@troupe/contracts';
 import type { FrontierRow, Lane, Token } from '@troupe/contracts';

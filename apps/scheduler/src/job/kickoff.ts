@@ -1,4 +1,7 @@
-/** Robots and sitemaps of a crawl: what is open, what is asked for again, what they bring (design/frontier.md §5). */
+/**
+ * Robots and sitemaps of a crawl: what is open, what is asked for again, what they bring (docs/design/frontier.md,
+ * "Robots and sitemaps").
+ */
 import { scrapeIdOf, type ActorKey, type Kick, type RobotsDone, type SitemapChunk } from '@troupe/contracts';
 import type { CrawlSpec } from '@troupe/contracts';
 import type { Effect } from '@troupe/actors';

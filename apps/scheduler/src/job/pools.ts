@@ -1,4 +1,4 @@
-/** The job as a claimant: host slots and team tokens, asked for by level-triggered Demands (design/politeness.md §3). */
+/** The job as a claimant: host slots and team tokens, asked for by level-triggered Demands (docs/design/politeness.md, "Grants"). */
 import { actorKey, type ActorKey, type Demand, type Grant } from '@troupe/contracts';
 import type { Effect } from '@troupe/actors';
 import { applyGrant, createClaim, demandFor, setWant, spread, type Claim, type ClaimRules } from '@troupe/politeness';

@@ -2,7 +2,7 @@ import type { ActorKey } from '../ids.js';
 import type { LocationSpec, ScrapeSpec } from './scrape-spec.js';
 import type { WebhookSpec } from './webhook-spec.js';
 
-/** Which URLs belong to a crawl (spec/crawl.md, design/frontier.md §1). */
+/** Which URLs belong to a crawl (docs/api/crawl.md, docs/design/frontier.md, "What is one page"). */
 export interface ScopeSpec {
   /** Start URL after canonicalisation; a redirect of the start page re-bases it and raises `version`. */
   base: string;

@@ -1,6 +1,6 @@
 import type { ProxyClass } from './scrape-spec.js';
 
-/** A page as a client sees it (spec/formats.md). The same bytes in v1 and v2. */
+/** A page as a client sees it (docs/api/formats.md). The same bytes in v1 and v2. */
 export interface PageDocument {
   markdown?: string;
   html?: string;
@@ -14,7 +14,7 @@ export interface PageDocument {
   /** Of a document with `pages`: each of its pages. */
   pages?: { pageNumber: number; markdown: string }[];
   actions?: ActionResults;
-  /** Of the model formats (spec/formats.md). */
+  /** Of the model formats (docs/api/formats.md). */
   json?: unknown;
   /** The value of `json` under its old name in v1. */
   extract?: unknown;
@@ -27,7 +27,7 @@ export interface PageDocument {
   metadata: PageMetadata;
 }
 
-/** What actions gave, each kind in the order of the actions (spec/scrape.md). */
+/** What actions gave, each kind in the order of the actions (docs/api/scrape.md). */
 export interface ActionResults {
   screenshots: string[];
   scrapes: { url: string; html: string }[];
@@ -39,7 +39,7 @@ export interface ActionResults {
 /** Parts of a document that only a browser can give: they pass the converter as they are. */
 export type Captured = Pick<PageDocument, 'screenshot' | 'branding' | 'actions' | 'warning'>;
 
-/** How a page compares with its newest earlier scrape (spec/formats.md, "changeTracking"). */
+/** How a page compares with its newest earlier scrape (docs/api/formats.md, "changeTracking"). */
 export interface ChangeTracking {
   /** null on the first scrape. */
   previousScrapeAt: string | null;

@@ -2,7 +2,7 @@ import type { JsonSchema } from './model-spec.js';
 import type { ScrapeSpec } from './scrape-spec.js';
 import type { WebhookSpec } from './webhook-spec.js';
 
-/** Facts from many pages as one object (spec/extract.md). */
+/** Facts from many pages as one object (docs/api/extract.md). */
 export interface ExtractSpec {
   /** Pages by their URL; `…/*` stands for the pages below it. Empty: they are found by the prompt. */
   urls: string[];
@@ -25,7 +25,7 @@ export interface ExtractSpec {
   warning: string | null;
 }
 
-/** A bounded search for an answer with the tools of this installation (spec/extract.md, "Agent"). */
+/** A bounded search for an answer with the tools of this installation (docs/api/extract.md, "Agent"). */
 export interface AgentSpec {
   prompt: string;
   urls: string[];

@@ -1,4 +1,4 @@
-/** What a language model is asked to make of pages (spec/formats.md, "json behaviour"; spec/extract.md). */
+/** What a language model is asked to make of pages (docs/api/formats.md, "json behaviour"; docs/api/extract.md). */
 
 /** A JSON Schema (2020-12 or draft-07) as the caller sent it: it compiles. */
 export type JsonSchema = Record<string, unknown>;
@@ -49,14 +49,14 @@ export type ModelPart = ModelFormat['type'] | 'changes';
 const FACTS_CREDITS = 4;
 const PASSAGE_CREDITS = 4;
 
-/** What the parts of a page that a model has written add to its price (spec/limits.md, "Credits"). */
+/** What the parts of a page that a model has written add to its price (docs/api/limits.md, "Credits"). */
 export function modelPartCredits(written: ReadonlySet<ModelPart>): number {
   const facts = written.has('json') || written.has('changes') ? FACTS_CREDITS : 0;
   const passages = (['question', 'highlights'] as const).filter((part) => written.has(part)).length;
   return facts + passages * PASSAGE_CREDITS;
 }
 
-/** One credit buys this many tokens, of the prompt and of the answer alike [S]. */
+/** One credit buys this many tokens, of the prompt and of the answer alike. */
 export const TOKENS_PER_CREDIT = 15;
 
 export function tokenCredits(tokens: number): number {

@@ -49,7 +49,7 @@ export const PAPER_FORMATS = [
 ] as const;
 export type PaperFormat = (typeof PAPER_FORMATS)[number];
 
-/** What is done on a page before it is read, in order (spec/scrape.md, "Actions"). */
+/** What is done on a page before it is read, in order (docs/api/scrape.md, "Actions"). */
 export type Action =
   | { type: 'wait'; selector: string | null; ms: number }
   | { type: 'click'; selector: string; all: boolean }
@@ -69,7 +69,7 @@ export interface LocationSpec {
   languages: string[];
 }
 
-/** How a PDF is read (spec/formats.md, "Parsers"). */
+/** How a PDF is read (docs/api/formats.md, "Parsers"). */
 export interface PdfSpec {
   /** `fast`: embedded text only; `ocr`: always recognised; `auto`: where there is no text. */
   mode: 'fast' | 'auto' | 'ocr';
@@ -90,7 +90,7 @@ export interface ParsersSpec {
 
 export type ProxyClass = 'basic' | 'stealth';
 
-/** When a page stored earlier stands for a request, and whether this page is stored (spec/limits.md, "Cache"). */
+/** When a page stored earlier stands for a request, and whether this page is stored (docs/api/limits.md, "Cache"). */
 export interface CacheSpec {
   /** An entry younger than this is served; 0: the cache is not consulted. */
   maxAgeMs: number;
@@ -101,7 +101,7 @@ export interface CacheSpec {
   revalidate?: 'source';
 }
 
-/** Comparison with the newest earlier scrape of the same team, URL and tag (spec/formats.md). */
+/** Comparison with the newest earlier scrape of the same team, URL and tag (docs/api/formats.md). */
 export interface ChangeTrackingSpec {
   /** Name of the history; null = the default one. */
   tag: string | null;
@@ -218,7 +218,7 @@ export interface PageEffort {
 
 const STEALTH_CREDITS = 4;
 
-/** What a page costs when it is had (spec/limits.md, "Credits"). */
+/** What a page costs when it is had (docs/api/limits.md, "Credits"). */
 export function pageCredits(
   { zeroRetention }: Pick<ScrapeSpec, 'zeroRetention'>,
   { proxyUsed, numPages }: PageEffort = { proxyUsed: 'basic', numPages: null },

@@ -1,4 +1,4 @@
-/** Who wants to hear of a job's progress, and the events there are to hear of (spec/webhooks.md). */
+/** Who wants to hear of a job's progress, and the events there are to hear of (docs/api/webhooks.md). */
 import { uuidOf, type Uuid } from '../ids.js';
 import type { JobKind, JobStatus } from './job.js';
 

@@ -1,4 +1,4 @@
-/** Messages in actor mailboxes (stream ACT), each with its identity class (design/actors.md §6). */
+/** Messages in actor mailboxes (stream ACT), each with its identity class (docs/design/actors.md, "Messages between actors"). */
 import type { ActorKey, Fingerprint, JobNo, Uuid } from '../ids.js';
 import type { ErrorCode } from '../errors.js';
 import type { ExcludedLinks, Outlink } from '../convert.js';
@@ -178,7 +178,7 @@ export interface RobotsDone {
   error: { code: ErrorCode; message: string } | null;
 }
 
-// ---- arbitration: level, newest version wins (design/politeness.md §3)
+// ---- arbitration: level, newest version wins (docs/design/politeness.md, "Grants")
 export interface Demand {
   type: 'Demand';
   claimant: string;

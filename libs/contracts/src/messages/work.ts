@@ -1,4 +1,4 @@
-/** Messages to stateless workers (stream WORK) and the request/reply subjects (design/messages.md). */
+/** Messages to stateless workers (stream WORK) and the request/reply subjects (docs/design/messages.md). */
 import type { ActorKey, Fingerprint, JobNo, Uuid } from '../ids.js';
 import type { MapSpec, ScopeSpec } from '../jobs/crawl-spec.js';
 import type { JobKind } from '../jobs/job.js';

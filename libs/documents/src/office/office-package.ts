@@ -39,7 +39,7 @@ export class OfficePackage {
     return main !== undefined && this.archive.has(main.target) ? main.target : usual;
   }
 
-  /** docProps/core.xml, in the words of spec/formats.md. */
+  /** docProps/core.xml, in the words of docs/api/formats.md. */
   properties(): { title: string | null; metadata: Record<string, string> } {
     const core = this.xml('docProps/core.xml');
     const read = (name: string): string => textOf(childAt(core, name)).trim();

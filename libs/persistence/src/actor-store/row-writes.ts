@@ -1,4 +1,4 @@
-/** One set-based statement per kind of row effect, for all actors of a drain (design/data-model.md §3). */
+/** One set-based statement per kind of row effect, for all actors of a drain (docs/design/data-model.md, "Tables of jobs"). */
 import { dayOf, fingerprintToInt64, type Fingerprint, type JobNo, type RowOp } from '@troupe/contracts';
 import type pg from 'pg';
 import { failJobsText } from './fail-jobs.js';

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Who owns a key, what it knows, and the messages a turn leaves behind (design/data-model.md §2). */
+/** Who owns a key, what it knows, and the messages a turn leaves behind (docs/design/data-model.md, "Tables of actors"). */
 const ACTOR_TABLES = `
 CREATE TABLE part_lease (part smallint PRIMARY KEY, epoch bigint NOT NULL, owner text NOT NULL, taken_at timestamptz NOT NULL);
 
@@ -30,7 +30,7 @@ CREATE TABLE dead_letter (
   envelope jsonb, error text NOT NULL, actor_rev bigint
 );`;
 
-/** Bulk tables of jobs, one partition a day by job_no (§3). Row order in a key is the order in which it is read. */
+/** Bulk tables of jobs, one partition a day by job_no. Row order in a key is the order in which it is read. */
 const JOB_TABLES = `
 CREATE SEQUENCE job_sequence MAXVALUE 1099511627775 CYCLE;
 
@@ -92,7 +92,7 @@ CREATE TABLE job_error (
   PRIMARY KEY (job_no, id)
 ) PARTITION BY RANGE (job_no);`;
 
-/** Teams, credits, caches (§4). Tables of single scrapes are partitioned by `day`, days since 2024-01-01. */
+/** Teams, credits, caches. Tables of single scrapes are partitioned by `day`, days since 2024-01-01. */
 const ACCOUNT_TABLES = `
 CREATE TABLE team (
   id uuid PRIMARY KEY DEFAULT gen_random_uuid(), name text NOT NULL UNIQUE, concurrency int NOT NULL, credits_limit bigint,

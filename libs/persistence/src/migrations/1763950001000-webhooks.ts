@@ -6,7 +6,7 @@ CREATE TABLE delivery_end (
   job_no bigint, event_no bigint, status text NOT NULL, PRIMARY KEY (job_no, event_no)
 ) PARTITION BY RANGE (job_no)`;
 
-/** Every attempt to deliver a webhook event (design/data-model.md §3). `final`: no further one follows by itself. */
+/** Every attempt to deliver a webhook event (docs/design/data-model.md, "Tables of jobs"). `final`: no further one follows by itself. */
 const DELIVERY_ATTEMPT = `
 CREATE TABLE delivery_attempt (
   job_no bigint, event_no bigint, attempt smallint, at timestamptz NOT NULL, status smallint, error text, ms int NOT NULL,

@@ -1,9 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Pages that may be served again, and the texts that later scrapes are compared with (design/data-model.md §4). The cache
- * writes no WAL: after a crash of Postgres it is empty, which costs requests and loses nothing. `bucket` is the hour
- * (yyyymmddhh) under which a body is stored, and with which it is dropped.
+ * Pages that may be served again, and the texts that later scrapes are compared with (docs/design/data-model.md, "Teams and caches"). The
+ * cache writes no WAL: after a crash of Postgres it is empty, which costs requests and loses nothing. `bucket` is the hour (yyyymmddhh)
+ * under which a body is stored, and with which it is dropped.
  */
 const TABLES = `
 CREATE UNLOGGED TABLE page_cache (

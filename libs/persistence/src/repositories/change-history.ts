@@ -1,4 +1,4 @@
-/** The newest text of each tracked page, and the one before it (spec/formats.md, "changeTracking"). */
+/** The newest text of each tracked page, and the one before it (docs/api/formats.md, "changeTracking"). */
 import {
   fingerprintFromInt64,
   type Fingerprint,

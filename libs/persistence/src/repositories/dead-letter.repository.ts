@@ -1,4 +1,4 @@
-/** Messages that no actor could handle (design/actors.md §7). Kept 14 days. */
+/** Messages that no actor could handle (docs/design/actors.md, "Poison"). Kept 14 days. */
 import type { ActorKey, Envelope } from '@troupe/contracts';
 import type pg from 'pg';
 import { storable, storableJson } from '../actor-store/statement.js';

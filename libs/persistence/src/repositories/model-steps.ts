@@ -1,4 +1,4 @@
-/** Finished steps of extract and agent jobs, and their results (design/data-model.md §3). */
+/** Finished steps of extract and agent jobs, and their results (docs/design/data-model.md, "Tables of jobs"). */
 import type { JobNo } from '@troupe/contracts';
 import type pg from 'pg';
 import { storableJson } from '../actor-store/statement.js';

@@ -1,4 +1,6 @@
-/** The index of the page cache; bodies are blobs, which the caller stores first (design/data-model.md §4, §5). */
+/**
+ * The index of the page cache; bodies are blobs, which the caller stores first (docs/design/data-model.md, "Teams and caches", "Blobs").
+ */
 import { fingerprintFromInt64, type EngineName, type Fingerprint, type ProxyClass, type Uuid } from '@troupe/contracts';
 import type pg from 'pg';
 import { bulkQuery, lastByKey, storable, storableJson, type BulkStatement } from '../actor-store/statement.js';

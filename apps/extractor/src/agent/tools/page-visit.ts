@@ -64,7 +64,7 @@ export class PageVisits {
   }
 }
 
-/** Failed pages are free, but for a host that does not exist (spec/limits.md). */
+/** Failed pages are free, but for a host that does not exist (docs/api/limits.md). */
 export function failureCredits(error: unknown): number {
   return isTroupeError(error) && error.code === 'SCRAPE_DNS_RESOLUTION_ERROR' ? 1 : 0;
 }

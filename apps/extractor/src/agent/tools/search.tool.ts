@@ -4,7 +4,7 @@ import { textArgument, type AgentTool, type ToolContext, type ToolResult } from 
 
 const MAX_HITS = 10;
 const MAX_TEXT_CHARS = 300;
-/** Per ten results begun (spec/limits.md). */
+/** Per ten results begun (docs/api/limits.md). */
 const CREDITS = 2;
 
 /** Finds pages by words. */

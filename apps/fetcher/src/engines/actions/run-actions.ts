@@ -1,4 +1,4 @@
-/** What a caller wants done on a page before it is read: one action after another, in order (spec/scrape.md, "Actions"). */
+/** What a caller wants done on a page before it is read: one action after another, in order (docs/api/scrape.md, "Actions"). */
 import type { Action, ActionResults } from '@troupe/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CaptureRoom } from '../capture-room.js';

@@ -1,4 +1,4 @@
-/** Options of a scrape in v1 words (spec/v1.md), shared by scrape, batch and crawl bodies. */
+/** Options of a scrape in v1 words (docs/api/v1.md), shared by scrape, batch and crawl bodies. */
 import {
   BooleanField,
   Field,

@@ -3,7 +3,7 @@ import { AccountService } from '../../accounts/account.service.js';
 import { AsCaller, type Caller } from '../../auth/caller.js';
 import { creditBalance, tokenBalance, type Balance } from '../account.mapper.js';
 
-/** v1 writes these two in snake case (spec/v1.md). */
+/** v1 writes these two in snake case (docs/api/v1.md). */
 @Controller('v1/team')
 export class UsageV1Controller {
   constructor(private readonly account: AccountService) {}

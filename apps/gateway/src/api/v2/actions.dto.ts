@@ -1,4 +1,4 @@
-/** The `actions` array (spec/scrape.md). */
+/** The `actions` array (docs/api/scrape.md). */
 import { PAPER_FORMATS } from '@troupe/contracts';
 import { isPlainObject, listIssues, numberIssues } from '../validation/fields.js';
 import { customIssue, noUnionMember, wrongType, type Issue } from '../validation/issue.js';

@@ -21,7 +21,7 @@ export const MODELS = ['spark-1-pro', 'spark-1-mini', 'spark-2'];
 export const EFFORTS = ['low', 'medium', 'high'] as const;
 const MODES = ['extract', 'chat'];
 
-/** Body of `POST /v2/agent` (spec/extract.md, "Agent"). */
+/** Body of `POST /v2/agent` (docs/api/extract.md, "Agent"). */
 export class AgentDto extends OriginDto {
   @TextField({ minLength: 1, maxLength: MAX_PROMPT_CHARS, required: true }) prompt!: string;
   @ListField(urlIssues, { maxItems: MAX_URLS, items: { type: 'string' } }) urls?: string[];

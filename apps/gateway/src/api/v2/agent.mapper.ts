@@ -1,4 +1,4 @@
-/** Runs of agents in the words of the interface <-> the model (spec/extract.md, "Agent"). */
+/** Runs of agents in the words of the interface <-> the model (docs/api/extract.md, "Agent"). */
 import { TroupeError, type AgentSpec, type JobStatus } from '@troupe/contracts';
 import { canonicalize } from '@troupe/frontier';
 import { type Request } from 'express';

@@ -1,4 +1,4 @@
-/** A crawl that is asked for in a sentence: what a model makes of it, under what the body says itself (spec/crawl.md). */
+/** A crawl that is asked for in a sentence: what a model makes of it, under what the body says itself (docs/api/crawl.md). */
 import { TroupeError, type CrawlSpec, type CrawlWishes } from '@troupe/contracts';
 import type { BodyOwner } from '../../auth/body-owner.js';
 import { InvalidBodyError } from '../validation/issue.js';

@@ -13,7 +13,7 @@ import { listAnswer, placeOf } from '../list-query.js';
 
 const TRAITS = { keys: [['int']], defaultLimit: 100 } as const;
 
-/** Webhook deliveries of a job (spec/own.md); either path answers for either kind of job, as with its status. */
+/** Webhook deliveries of a job (docs/api/own.md); either path answers for either kind of job, as with its status. */
 @Controller(['v2/crawl/:id/deliveries', 'v2/batch/scrape/:id/deliveries'])
 export class DeliveriesController {
   constructor(

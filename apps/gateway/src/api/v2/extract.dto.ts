@@ -18,7 +18,7 @@ import { WebhookField, type WebhookInput } from '../webhook/webhook.field.js';
 
 const MAX_URLS = 100;
 
-/** Body of `POST /v2/extract` and `/v1/extract` (spec/extract.md). */
+/** Body of `POST /v2/extract` and `/v1/extract` (docs/api/extract.md). */
 export class ExtractDto extends OriginDto {
   @TextListField({ maxItems: MAX_URLS }) urls?: string[];
   @Field(promptIssues, { required: true }) prompt?: string;

@@ -1,4 +1,4 @@
-/** An extract job in the words of the interface <-> the model; both versions use the same words (spec/extract.md). */
+/** An extract job in the words of the interface <-> the model; both versions use the same words (docs/api/extract.md). */
 import { TroupeError, type ExtractSpec, type ScrapeSpec } from '@troupe/contracts';
 import { canonicalize } from '@troupe/frontier';
 import { ApiError } from '../../errors/api-error.js';

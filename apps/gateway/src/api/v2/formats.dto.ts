@@ -1,4 +1,4 @@
-/** The `formats` array: strings and strict objects (spec/formats.md). */
+/** The `formats` array: strings and strict objects (docs/api/formats.md). */
 import { checkSelector, readSelectors } from '@troupe/content';
 import { type FormatName } from '@troupe/contracts';
 import {

@@ -1,4 +1,4 @@
-/** Results as lines (`Accept: application/x-ndjson`, spec/own.md): one document a line while the job runs, its status last. */
+/** Results as lines (`Accept: application/x-ndjson`, docs/api/own.md): one document a line while the job runs, its status last. */
 import type { Request, Response } from 'express';
 import { ApiError } from '../../errors/api-error.js';
 import { PacedWriter } from '../../http/paced-writer.js';

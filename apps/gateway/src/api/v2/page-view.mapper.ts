@@ -1,4 +1,4 @@
-/** How a page is seen, in v2 words <-> the model: actions, screenshots, location, proxies and parsers (spec/scrape.md). */
+/** How a page is seen, in v2 words <-> the model: actions, screenshots, location, proxies and parsers (docs/api/scrape.md). */
 import { readSelectors, writeSelectors } from '@troupe/content';
 import {
   DEFAULT_PDF,

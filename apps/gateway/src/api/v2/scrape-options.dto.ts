@@ -1,4 +1,4 @@
-/** Options of a scrape, shared by scrape, batch and crawl bodies (spec/scrape.md). */
+/** Options of a scrape, shared by scrape, batch and crawl bodies (docs/api/scrape.md). */
 import {
   isPlainObject,
   keyIssues,

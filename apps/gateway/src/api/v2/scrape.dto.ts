@@ -3,7 +3,7 @@ import { invalidUrl, wrongType, type Issue } from '../validation/issue.js';
 import { MAX_URL_CHARS, readPageUrl } from '../validation/page-url.js';
 import { ScrapeOptionsDto } from './scrape-options.dto.js';
 
-/** A required page address (spec/README.md). */
+/** A required page address (docs/api/README.md). */
 export function UrlField(): PropertyDecorator {
   return Field(urlIssues, { required: true, schema: { type: 'string', maxLength: MAX_URL_CHARS } });
 }

@@ -1,4 +1,4 @@
-/** Body of `POST /v2/search` (spec/search.md). */
+/** Body of `POST /v2/search` (docs/api/search.md). */
 import {
   BooleanField,
   Field,

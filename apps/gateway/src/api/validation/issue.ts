@@ -1,4 +1,4 @@
-/** Problems of a request body, in the spelling of zod 3 that clients know (spec/errors.md). */
+/** Problems of a request body, in the spelling of zod 3 that clients know (docs/api/errors.md). */
 import { TroupeError } from '@troupe/contracts';
 import type { CompileTask } from '../../compile/compile.worker.js';
 
@@ -118,7 +118,7 @@ export function notOffered(what: string, path: IssuePath = []): Issue {
   return { code: 'not_supported', path, message: `${what} is not supported by this version` };
 }
 
-/** Neither the installation nor the team has a language model (spec/formats.md). */
+/** Neither the installation nor the team has a language model (docs/api/formats.md). */
 export function noModel(what: string, path: IssuePath = []): Issue {
   return customIssue(`${what} needs a language model, and none is configured`, path);
 }

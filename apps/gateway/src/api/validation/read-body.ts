@@ -14,7 +14,7 @@ import {
   type ToCompile,
 } from './issue.js';
 
-/** Valid in current clients, without effect here (spec/README.md). */
+/** Valid in current clients, without effect here (docs/api/README.md). */
 export const IGNORED_KEYS: ReadonlySet<string> = new Set([
   'fastMode',
   'useMock',

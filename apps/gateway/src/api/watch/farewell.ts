@@ -1,4 +1,4 @@
-/** How a watch ends, in the words of each kind of client (spec/crawl.md, "WebSocket"). */
+/** How a watch ends, in the words of each kind of client (docs/api/crawl.md, "WebSocket"). */
 import { type Dialect } from './handshake.js';
 
 export const CLOSE = {

@@ -1,5 +1,5 @@
 /**
- * WebSockets of those who watch jobs, on the port of the HTTP API (spec/crawl.md, "WebSocket").
+ * WebSockets of those who watch jobs, on the port of the HTTP API (docs/api/crawl.md, "WebSocket").
  *
  * Every upgrade on the path of a job is completed, and what is wrong is said by the close code: clients cannot read the
  * answer to a refused one. Any other upgrade, those of foreign pages among them, is offered back to HTTP, which ignores the

@@ -1,4 +1,4 @@
-/** The `webhook` of a body that starts a job: the same words in every version (spec/webhooks.md). */
+/** The `webhook` of a body that starts a job: the same words in every version (docs/api/webhooks.md). */
 import { WEBHOOK_EVENTS_OF, WEBHOOK_SUBJECTS, type JobKind } from '@troupe/contracts';
 import { parseUrl } from '@troupe/frontier';
 import { Field, headersIssues, isPlainObject, keyIssues, listIssues, textIssues } from '../validation/fields.js';
