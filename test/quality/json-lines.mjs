@@ -1,9 +1,13 @@
-/** JSON lines from standard input and for standard output. */
+/** JSON lines of a stream, and for one. */
 
-/** Lines end in LF alone: a page may hold U+2028 and U+2029, at which `readline` would break, too. */
-export async function* lines() {
+/**
+ * Lines end in LF alone: a page may hold U+2028 and U+2029, at which `readline` would break, too.
+ *
+ * @param {NodeJS.ReadableStream} [stream]
+ */
+export async function* lines(stream = process.stdin) {
   let rest = '';
-  for await (const text of process.stdin.setEncoding('utf8')) {
+  for await (const text of stream.setEncoding('utf8')) {
     const parts = (rest + text).split('\n');
     rest = parts.pop() ?? '';
     yield* parts;

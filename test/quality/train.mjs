@@ -6,11 +6,11 @@
 import { createReadStream, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import readline from 'node:readline';
 import { parseArgs } from 'node:util';
 import { root } from '../../deploy/local/places.mjs';
 import { buildSources } from '../../deploy/local/prepare.mjs';
 import { contradictionReport, findContradictions } from './contradictions.mjs';
+import { lines } from './json-lines.mjs';
 import { runTrainer, whyNoTraining } from './training.mjs';
 
 const MODEL = path.join(root, 'libs/content/src/block-model.data.ts');
@@ -56,7 +56,8 @@ async function listContradictions(work, report) {
   const labels = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
   const all = [];
   let from = 0;
-  for await (const line of readline.createInterface({ input: createReadStream(path.join(work, 'pages.jsonl')) })) {
+  for await (const line of lines(createReadStream(path.join(work, 'pages.jsonl')))) {
+    if (line === '') continue;
     const page = JSON.parse(line);
     all.push(...findContradictions(page, labels.subarray(from, from + page.blocks.length)));
     from += page.blocks.length;
