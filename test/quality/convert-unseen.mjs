@@ -5,8 +5,7 @@
  *
  * WORK_DIR is that of train_blocks.py; without it the forests of the data file convert, by the same steps.
  */
-import fs from 'node:fs';
-import path from 'node:path';
+import { unseenModels } from './folds.mjs';
 import { lineOf, lines } from './json-lines.mjs';
 import { compiled } from './kit.mjs';
 
@@ -14,22 +13,12 @@ const { parseHtml } = await compiled('parse.js');
 const { wholePage } = await compiled('selection.js');
 const { measure } = await compiled('measures.js');
 const { selectMainContent } = await compiled('main-content.js');
-const { Forest } = await compiled('block-model.js');
 const { writeMarkdown } = await compiled('markdown.js');
 const { UrlResolver } = await compiled('url-resolver.js');
 const { baseHref } = await compiled('metadata.js');
 
 const work = process.argv[2];
-const models = new Map();
-const folds = work === undefined ? [] : fs.readdirSync(work).filter((name) => /^fold-\d+\.json$/.test(name));
-for (const file of folds) {
-  const { ids, types, blocks } = JSON.parse(fs.readFileSync(path.join(String(work), file), 'utf8'));
-  const model = {
-    types: types.map((/** @type {string} */ base64) => new Forest(base64)),
-    blocks: new Forest(blocks),
-  };
-  for (const id of ids) models.set(id, model);
-}
+const models = work === undefined ? new Map() : unseenModels(work);
 
 /** @param {{ id: string, url: string, html: string }} page */
 function convert({ id, url, html }) {

@@ -163,12 +163,11 @@ export class Blocks {
 
   private addText(tree: Tree, node: number, texts: OwnTexts, title: WordSet): void {
     const chars = texts.ownText[node]!;
-    const runs = texts.ownWords[node]!;
+    const words = texts.ownWords[node]!;
     const signs = texts.ownSigns[node]!;
     const block = this.count - 1;
     const from = tree.from[node]!;
     const to = tree.to[node]!;
-    const words = chars > LONG_RUN * runs ? countWords(tree.source, from, to, runs) : runs;
     this.ofNode[node] = block;
     if (this.chars[block]! < MAX_HASHED_CHARS)
       this.readWords(tree.source, from, Math.min(to, from + MAX_HASHED_CHARS), title);
@@ -193,24 +192,6 @@ export class Blocks {
     this.hash[block] = hash;
     this.titleWords[block]! += titleWords;
   }
-}
-
-/** Characters per run without white space from which on scripts without spaces are looked for. */
-const LONG_RUN = 8;
-/** Of these scripts; few enough that a paragraph weighs like one of another script. */
-const CHARS_PER_WORD = 4;
-
-/** Thai to Burmese, Khmer, kana, Han: scripts that put no space between words. */
-function hasNoSpaces(c: number): boolean {
-  if (c < 0x0e00 || c > 0xfaff) return false;
-  return c < 0x1100 || (c >= 0x1780 && c < 0x1800) || (c >= 0x3041 && c < 0xa000) || c >= 0xf900;
-}
-
-/** @param runs without white space, which are words in other scripts */
-function countWords(source: string, from: number, to: number, runs: number): number {
-  let chars = 0;
-  for (let i = from; i < to; i++) if (hasNoSpaces(source.charCodeAt(i))) chars++;
-  return Math.max(runs, Math.round(chars / CHARS_PER_WORD));
 }
 
 /** Of each UTF-16 unit: itself, ASCII letters in lower case, 0 for what is no part of a word. */
