@@ -2,6 +2,7 @@
  * The converter as a system for the scorer: a line `{id, url, html}` in, a line `{id, markdown, metadata, links, ms}` out.
  * Needs a compiled tree.
  */
+import { lineOf, lines } from './json-lines.mjs';
 import { compiled, linkRules } from './kit.mjs';
 
 const { convertPage } = await compiled('index.js');
@@ -24,21 +25,6 @@ function convert(page) {
   const { user, system } = process.cpuUsage(before);
   return { id: page.id, ...JSON.parse(Buffer.from(document).toString()), ms: (user + system) / 1000 };
 }
-
-/** Lines end in LF alone: a page may hold U+2028 and U+2029, at which `readline` would break, too. */
-async function* lines() {
-  let rest = '';
-  for await (const text of process.stdin.setEncoding('utf8')) {
-    const parts = (rest + text).split('\n');
-    rest = parts.pop() ?? '';
-    yield* parts;
-  }
-  yield rest;
-}
-
-/** @param {object} value @returns {string} one line for every reader */
-const lineOf = (value) =>
-  JSON.stringify(value).replace(/[\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16)}`);
 
 for await (const line of lines()) {
   if (line !== '') process.stdout.write(`${lineOf(convert(JSON.parse(line)))}\n`);

@@ -3,20 +3,15 @@
  *
  *   node test/quality/dump-blocks.mjs DATA_DIR OUT_DIR     (after `npm run build`)
  *
- * OUT_DIR/pages.jsonl: {features, id, dataset, type, site, text?, markdown?, with?, without?, blocks: [text]} per page;
- * OUT_DIR/rows.f32: the features of all blocks, block by block; OUT_DIR/features.json: their names.
+ * OUT_DIR/pages.jsonl: {features, id, dataset, type, site, text?, markdown?, with?, without?, blocks: [text], landmarks, body}
+ * per page (page-blocks.mjs); OUT_DIR/rows.f32: the features of all blocks, block by block; OUT_DIR/features.json: their names.
  */
 import fs from 'node:fs';
 import path from 'node:path';
 import zlib from 'node:zlib';
-import { compiled } from './kit.mjs';
+import { FEATURES, PAGE_FEATURES, readBlocks } from './page-blocks.mjs';
 
 const [data, out] = process.argv.slice(2);
-const { parseHtml } = await compiled('parse.js');
-const { wholePage } = await compiled('selection.js');
-const { measure } = await compiled('measures.js');
-const { Blocks } = await compiled('blocks.js');
-const { FeatureReader, FEATURES, PAGE_FEATURES, headingLevels } = await compiled('block-features.js');
 
 function decode(bytes) {
   try {
@@ -45,19 +40,10 @@ for (const line of truth) {
   const { id, dataset, type, url, site, text, markdown, html } = JSON.parse(line);
   const { with: wanted, without: unwanted, structure } = JSON.parse(line);
   if (dataset === 'cmark' || html === undefined) continue;
-  const tree = parseHtml(decode(zlib.gunzipSync(fs.readFileSync(path.join(data, html)))));
-  const mask = wholePage(tree);
-  const blocks = new Blocks(tree, mask, measure(tree, mask).ownText);
-  const texts = Array.from({ length: blocks.count }, () => '');
-  for (let node = 0; node < tree.count; node++)
-    if (blocks.ofNode[node] >= 0) texts[blocks.ofNode[node]] += ` ${tree.text(node)}`;
-  const reader = new FeatureReader(tree, blocks, headingLevels(tree, blocks));
-  const columns = reader.read();
-  const width = FEATURES.length;
-  const features = Float32Array.from(columns, (_, i) => columns[(i % width) * blocks.count + Math.floor(i / width)]);
-  fs.writeSync(rows, Buffer.from(features.buffer));
+  const read = readBlocks(decode(zlib.gunzipSync(fs.readFileSync(path.join(data, html)))));
+  fs.writeSync(rows, Buffer.from(read.rows.buffer));
   const page = {
-    features: Array.from(reader.page, (x) => +x.toPrecision(7)),
+    features: Array.from(read.page, (x) => +x.toPrecision(7)),
     id,
     dataset,
     type,
@@ -67,7 +53,9 @@ for (const line of truth) {
     markdown,
     with: wanted,
     without: unwanted,
-    blocks: texts,
+    blocks: read.texts,
+    landmarks: read.landmarks,
+    body: read.body,
   };
   fs.writeSync(pages, `${JSON.stringify({ ...page, items: structure?.items, headings: structure?.headings })}\n`);
 }
