@@ -13,7 +13,7 @@ import { keepBody } from './page-body.js';
 import { F, T, TEXT, flagsOf } from './tags.js';
 import type { OwnTexts } from './text-scan.js';
 import type { Tree } from './tree.js';
-import { keepPartsWhole } from './whole-parts.js';
+import { keepContents, keepPartsWhole } from './whole-parts.js';
 
 export interface BlockModel {
   /** Of the page, one per type of `TYPES`. */
@@ -103,6 +103,7 @@ export function selectMainContent(
   if (!isFuller) keepPartsWhole({ tree, blocks, headingLevel, isCollection, estimates, kept });
   const { kinds, list } = reader.elements;
   if (!isFuller) keepBody({ tree, blocks, headingLevel, elements: list, kinds, estimates, kept });
+  if (!isFuller) keepContents({ tree, blocks, headingLevel, isCollection, estimates, kept });
   return { mask: maskOf(tree, mask, blocks, kept), estimate, isFuller, loss: lostShare(blocks, estimates, kept) };
 }
 

@@ -3,10 +3,10 @@
  * The estimates of blocks decide where structure does not.
  */
 import { CHROME, CONTEXT, isInside, type Blocks } from './blocks.js';
-import { A, F, T, flagsOf, hashName } from './tags.js';
+import { A, F, T, TEXT, flagsOf, hashName } from './tags.js';
 import type { Tree } from './tree.js';
 import { WordKinds } from './word-kinds.js';
-import { kindBits } from './words.js';
+import { kindBits, kindsOfClass } from './words.js';
 
 /** What stands in a body and is none of it, however many words it has. */
 const FURNITURE = kindBits('nav', 'breadcrumb', 'share', 'ad', 'modal', 'form', 'filter', 'paging', 'related', 'promo');
@@ -14,10 +14,14 @@ const FURNITURE = kindBits('nav', 'breadcrumb', 'share', 'ad', 'modal', 'form', 
 const FURNITURE_OF_DOCUMENTATION = kindBits('nav', 'breadcrumb', 'share', 'ad', 'modal');
 /** What is furniture when it is mostly links. */
 const LINKED_FURNITURE = kindBits('header', 'footer', 'sidebar', 'action', 'related', 'paging', 'form', 'promo');
+const MAX_CHROME_ID_CHARS = 30;
+const SECTION = kindBits('tab');
 const MOSTLY = 0.5;
 
 /** Landmarks that are no part of a body that the page names; an article may have a footer. */
 const CHROME_IN_BODY = CONTEXT.nav | CONTEXT.dialog | CONTEXT.hidden;
+
+const NEVER_TEXT = CONTEXT.nav | CONTEXT.dialog | CONTEXT.hidden;
 
 /** A body that the page names is believed when it has this share of what was kept. */
 const BELIEVED_SHARE = 0.5;
@@ -35,6 +39,11 @@ const DOCUMENTATION_WORDS =
   'javadoc docblock rustdoc rdoc typedoc mkdocs docusaurus vitepress typeset gitbook groff';
 const MAX_CLASS_CHARS = 200;
 const DOCUMENTATION = new WordKinds([[1, DOCUMENTATION_WORDS]], MAX_CLASS_CHARS);
+/** Generators that a footer links to, as in "Built with MkDocs". */
+const MADE_WITH = new Set(
+  'sphinx rdoc yard mkdocs mdbook docusaurus vitepress typedoc javadoc doxygen docutils gitbook antora pdoc'.split(' '),
+);
+const MAX_GENERATOR_CHARS = 20;
 
 export interface JudgedPage {
   tree: Tree;
@@ -67,6 +76,14 @@ export function keepBody(page: JudgedPage): void {
   for (let block = from; block < to; block++) {
     if (estimates[block]! >= least && furniture[tree.parent[blocks.first[block]!]!] === 0) kept[block] = 1;
   }
+  if (body.isDocumentation) dropLandmarks(page);
+}
+
+/** What documentation marks as navigation is none of its text. */
+function dropLandmarks({ blocks, kept }: JudgedPage): void {
+  const text = kept.findIndex((value, block) => value === 1 && !isInside(blocks, block, NEVER_TEXT));
+  if (text < 0) return;
+  for (let block = 0; block < blocks.count; block++) if (isInside(blocks, block, NEVER_TEXT)) kept[block] = 0;
 }
 
 function findBody(page: JudgedPage): PageBody {
@@ -126,7 +143,7 @@ function isPlainBody({ tree, elements, kinds }: JudgedPage, root: number): boole
   return elements.every((node) => node <= root || node >= tree.end[root]! || kinds[node] === 0);
 }
 
-function isOfDocumentation({ tree, elements }: JudgedPage): boolean {
+function isOfDocumentation({ tree, blocks, elements }: JudgedPage): boolean {
   const says = (node: number, attribute: number): boolean => {
     const index = tree.attrIndex(node, attribute);
     return index >= 0 && DOCUMENTATION.in(tree.source, tree.attrFrom[index]!, tree.attrTo[index]!) !== 0;
@@ -134,7 +151,19 @@ function isOfDocumentation({ tree, elements }: JudgedPage): boolean {
   for (let node = 1; node < tree.count && tree.tag[node] !== T.body; node++) {
     if (tree.tag[node] === T.meta && isGenerator(tree, node) && says(node, A.content)) return true;
   }
-  return elements.some((node) => (flagsOf(tree.tag[node]!) & F.block) !== 0 && says(node, A.class));
+  if (elements.some((node) => (flagsOf(tree.tag[node]!) & F.block) !== 0 && says(node, A.class))) return true;
+  for (let node = tree.count - 1; node > 0; node--) {
+    if (tree.tag[node] === T.a && (blocks.context[node]! & CONTEXT.footer) !== 0 && namesGenerator(tree, node)) return true;
+  }
+  return false;
+}
+
+function namesGenerator(tree: Tree, link: number): boolean {
+  const text = link + 1;
+  if (tree.end[link] !== text + 1 || tree.tag[text] !== TEXT) return false;
+  const from = tree.from[text]!;
+  const to = tree.to[text]!;
+  return to - from <= MAX_GENERATOR_CHARS && MADE_WITH.has(tree.source.slice(from, to).trim().toLowerCase());
 }
 
 function isGenerator(tree: Tree, meta: number): boolean {
@@ -151,11 +180,31 @@ function findFurniture(page: JudgedPage, { root, isNamed, isDocumentation }: Pag
   const chrome = (isNamed ? CHROME_IN_BODY : CHROME) & ~blocks.context[root]!;
   for (const node of elements) {
     if (node <= root || node >= tree.end[root]! || furniture[node] === 1) continue;
-    const isSure = (kinds[node]! & surely) !== 0 || (blocks.context[node]! & chrome) !== 0;
-    const isLinked = (kinds[node]! & LINKED_FURNITURE) !== 0 && isMostlyLinks(page, node);
+    const own = isDocumentation ? kindsOfPart(page, node) : kinds[node]!;
+    const isSure = (own & surely) !== 0 || (blocks.context[node]! & chrome) !== 0;
+    const isLinked = (own & LINKED_FURNITURE) !== 0 && tree.tag[node] !== T.a && isMostlyLinks(page, node) && !holdsTitle(page, node);
     if (furniture[tree.parent[node]!] === 1 || isSure || isLinked) furniture[node] = 1;
   }
   return furniture;
+}
+
+/** In documentation a long id, or that of a section or of what holds code, is made of a name: what it is about, not what it is. */
+function kindsOfPart({ tree, kinds }: JudgedPage, node: number): number {
+  if (kinds[node] === 0) return 0;
+  const said = kindsOfClass(tree, node);
+  if (said === kinds[node]) return said;
+  const id = tree.attrIndex(node, A.id);
+  if (tree.attrTo[id]! - tree.attrFrom[id]! > MAX_CHROME_ID_CHARS) return said;
+  const isSection = tree.tag[node] === T.section || (said & SECTION) !== 0;
+  return isSection || tree.tag.subarray(node, tree.end[node]).includes(T.pre) ? said : kinds[node]!;
+}
+
+/** Says the page's title without linking it, as the name of a site would. */
+function holdsTitle({ tree, blocks }: JudgedPage, node: number): boolean {
+  for (let block = blocks.before[node]!; block < blocks.before[tree.end[node]!]!; block++) {
+    if (blocks.words[block]! > 0 && blocks.titleWords[block]! === blocks.words[block]! && blocks.linkChars[block] === 0) return true;
+  }
+  return false;
 }
 
 function isMostlyLinks({ tree, blocks }: JudgedPage, node: number): boolean {
