@@ -16,12 +16,15 @@ const FURNITURE_OF_DOCUMENTATION = kindBits('nav', 'breadcrumb', 'share', 'ad', 
 const LINKED_FURNITURE = kindBits('header', 'footer', 'sidebar', 'action', 'related', 'paging', 'form', 'promo');
 const MAX_CHROME_ID_CHARS = 30;
 const SECTION = kindBits('tab');
+const FOOTER = kindBits('footer');
+const NAV = kindBits('nav');
 const MOSTLY = 0.5;
 
 /** Landmarks that are no part of a body that the page names; an article may have a footer. */
 const CHROME_IN_BODY = CONTEXT.nav | CONTEXT.dialog | CONTEXT.hidden;
 
-const NEVER_TEXT = CONTEXT.nav | CONTEXT.dialog | CONTEXT.hidden;
+/** So much text beside a menu makes a page that is more than the menu. */
+const MIN_TEXT_CHARS = 100;
 
 /** A body that the page names is believed when it has this share of what was kept. */
 const BELIEVED_SHARE = 0.5;
@@ -76,14 +79,17 @@ export function keepBody(page: JudgedPage): void {
   for (let block = from; block < to; block++) {
     if (estimates[block]! >= least && furniture[tree.parent[blocks.first[block]!]!] === 0) kept[block] = 1;
   }
-  if (body.isDocumentation) dropLandmarks(page);
+  if (body.isDocumentation) dropMenus(page);
 }
 
-/** What documentation marks as navigation is none of its text. */
-function dropLandmarks({ blocks, kept }: JudgedPage): void {
-  const text = kept.findIndex((value, block) => value === 1 && !isInside(blocks, block, NEVER_TEXT));
-  if (text < 0) return;
-  for (let block = 0; block < blocks.count; block++) if (isInside(blocks, block, NEVER_TEXT)) kept[block] = 0;
+/** Menus of documentation are long and full of its words; they go where there is text beside them. */
+function dropMenus({ blocks, kept }: JudgedPage): void {
+  let chars = 0;
+  for (let block = 0; block < blocks.count; block++) {
+    if (kept[block] === 1 && !isInside(blocks, block, CONTEXT.nav)) chars += blocks.chars[block]!;
+  }
+  if (chars < MIN_TEXT_CHARS) return;
+  for (let block = 0; block < blocks.count; block++) if (isInside(blocks, block, CONTEXT.nav)) kept[block] = 0;
 }
 
 function findBody(page: JudgedPage): PageBody {
@@ -172,31 +178,55 @@ function isGenerator(tree: Tree, meta: number): boolean {
 }
 
 /** Per node inside of the body: 1 for furniture and all in it. */
-function findFurniture(page: JudgedPage, { root, isNamed, isDocumentation }: PageBody): Uint8Array {
-  const { tree, blocks, kinds, elements } = page;
+function findFurniture(page: JudgedPage, body: PageBody): Uint8Array {
+  const { tree, elements } = page;
   const furniture = new Uint8Array(tree.count);
-  if (isDocumentation) markSteps(page, furniture);
-  const surely = isDocumentation ? FURNITURE_OF_DOCUMENTATION : FURNITURE;
-  const chrome = (isNamed ? CHROME_IN_BODY : CHROME) & ~blocks.context[root]!;
+  if (body.isDocumentation) markSteps(page, furniture);
   for (const node of elements) {
-    if (node <= root || node >= tree.end[root]! || furniture[node] === 1) continue;
-    const own = isDocumentation ? kindsOfPart(page, node) : kinds[node]!;
-    const isSure = (own & surely) !== 0 || (blocks.context[node]! & chrome) !== 0;
-    const isLinked = (own & LINKED_FURNITURE) !== 0 && tree.tag[node] !== T.a && isMostlyLinks(page, node) && !holdsTitle(page, node);
-    if (furniture[tree.parent[node]!] === 1 || isSure || isLinked) furniture[node] = 1;
+    if (node <= body.root || node >= tree.end[body.root]! || furniture[node] === 1) continue;
+    if (furniture[tree.parent[node]!] === 1 || isFurniture(page, body, node)) furniture[node] = 1;
   }
   return furniture;
 }
 
-/** In documentation a long id, or that of a section or of what holds code, is made of a name: what it is about, not what it is. */
-function kindsOfPart({ tree, kinds }: JudgedPage, node: number): number {
-  if (kinds[node] === 0) return 0;
-  const said = kindsOfClass(tree, node);
-  if (said === kinds[node]) return said;
-  const id = tree.attrIndex(node, A.id);
-  if (tree.attrTo[id]! - tree.attrFrom[id]! > MAX_CHROME_ID_CHARS) return said;
-  const isSection = tree.tag[node] === T.section || (said & SECTION) !== 0;
-  return isSection || tree.tag.subarray(node, tree.end[node]).includes(T.pre) ? said : kinds[node]!;
+function isFurniture(page: JudgedPage, { root, isNamed, isDocumentation }: PageBody, node: number): boolean {
+  const { tree, blocks, kinds } = page;
+  const chrome = (isNamed ? CHROME_IN_BODY : CHROME) & ~blocks.context[root]!;
+  if ((blocks.context[node]! & chrome) !== 0) return true;
+  if (!isDocumentation && (kinds[node]! & FURNITURE) !== 0) return true;
+  const own = isDocumentation ? kindsOfPart(page, node) : kinds[node]!;
+  if (isDocumentation && (own & FURNITURE_OF_DOCUMENTATION) !== 0) return true;
+  if (isDocumentation && (own & FOOTER) !== 0 && endsBody(page, root, node)) return true;
+  if ((own & LINKED_FURNITURE) === 0 || tree.tag[node] === T.a) return false;
+  return isMostlyLinks(page, node) && !holdsTitle(page, node);
+}
+
+/** A short end without a heading. */
+function endsBody({ tree, blocks, headingLevel }: JudgedPage, root: number, node: number): boolean {
+  const to = blocks.before[tree.end[node]!]!;
+  if (to < blocks.before[tree.end[root]!]!) return false;
+  let chars = 0;
+  for (let block = blocks.before[node]!; block < to; block++) {
+    chars += blocks.chars[block]!;
+    if (headingLevel[block]! > 0 || chars > MAX_STEPS_CHARS) return false;
+  }
+  return true;
+}
+
+/** What an element of documentation is; a menu that is a table tells of the pages below. */
+function kindsOfPart(page: JudgedPage, node: number): number {
+  const { tree, kinds } = page;
+  const own = isIdOfTopic(page, node) ? kindsOfClass(tree, node) : kinds[node]!;
+  return tree.tag[node] === T.table ? own & ~NAV : own;
+}
+
+/** A long id, or that of a section or of what holds code, is made of what the text is about. */
+function isIdOfTopic({ tree, kinds }: JudgedPage, node: number): boolean {
+  const id = kinds[node] === 0 ? -1 : tree.attrIndex(node, A.id);
+  if (id < 0) return false;
+  const chars = tree.attrTo[id]! - tree.attrFrom[id]!;
+  const isSection = tree.tag[node] === T.section || (kindsOfClass(tree, node) & SECTION) !== 0;
+  return isSection || chars > MAX_CHROME_ID_CHARS || tree.tag.subarray(node, tree.end[node]).includes(T.pre);
 }
 
 /** Says the page's title without linking it, as the name of a site would. */
