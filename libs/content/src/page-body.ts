@@ -159,7 +159,8 @@ function isOfDocumentation({ tree, blocks, elements }: JudgedPage): boolean {
   }
   if (elements.some((node) => (flagsOf(tree.tag[node]!) & F.block) !== 0 && says(node, A.class))) return true;
   for (let node = tree.count - 1; node > 0; node--) {
-    if (tree.tag[node] === T.a && (blocks.context[node]! & CONTEXT.footer) !== 0 && namesGenerator(tree, node)) return true;
+    if (tree.tag[node] === T.a && (blocks.context[node]! & CONTEXT.footer) !== 0 && namesGenerator(tree, node))
+      return true;
   }
   return false;
 }
@@ -232,7 +233,8 @@ function isIdOfTopic({ tree, kinds }: JudgedPage, node: number): boolean {
 /** Says the page's title without linking it, as the name of a site would. */
 function holdsTitle({ tree, blocks }: JudgedPage, node: number): boolean {
   for (let block = blocks.before[node]!; block < blocks.before[tree.end[node]!]!; block++) {
-    if (blocks.words[block]! > 0 && blocks.titleWords[block]! === blocks.words[block]! && blocks.linkChars[block] === 0) return true;
+    if (blocks.words[block]! > 0 && blocks.titleWords[block]! === blocks.words[block]! && blocks.linkChars[block] === 0)
+      return true;
   }
   return false;
 }
