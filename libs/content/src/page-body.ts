@@ -42,10 +42,12 @@ const DOCUMENTATION_WORDS =
   'javadoc docblock rustdoc rdoc typedoc mkdocs docusaurus vitepress typeset gitbook groff';
 const MAX_CLASS_CHARS = 200;
 const DOCUMENTATION = new WordKinds([[1, DOCUMENTATION_WORDS]], MAX_CLASS_CHARS);
-/** Generators that a footer links to, as in "Built with MkDocs". */
-const MADE_WITH = new Set(
-  'sphinx rdoc yard mkdocs mdbook docusaurus vitepress typedoc javadoc doxygen docutils gitbook antora pdoc'.split(' '),
-);
+/** Generators that a footer links to, as in "Built with MkDocs", or that a comment on top names. */
+const GENERATORS =
+  'sphinx rdoc yard mkdocs mdbook docusaurus vitepress typedoc javadoc doxygen docutils gitbook antora pdoc';
+const MADE_WITH = new Set(GENERATORS.split(' '));
+const MADE_COMMENT = new RegExp(`<!--[^>]{0,40}\\b(?:by|with|using) (?:${GENERATORS.replaceAll(' ', '|')})\\b`, 'i');
+const MAX_HEAD_CHARS = 3000;
 const MAX_GENERATOR_CHARS = 20;
 
 export interface JudgedPage {
@@ -157,6 +159,7 @@ function isOfDocumentation({ tree, blocks, elements }: JudgedPage): boolean {
   for (let node = 1; node < tree.count && tree.tag[node] !== T.body; node++) {
     if (tree.tag[node] === T.meta && isGenerator(tree, node) && says(node, A.content)) return true;
   }
+  if (MADE_COMMENT.test(tree.source.slice(0, MAX_HEAD_CHARS))) return true;
   if (elements.some((node) => (flagsOf(tree.tag[node]!) & F.block) !== 0 && says(node, A.class))) return true;
   for (let node = tree.count - 1; node > 0; node--) {
     if (tree.tag[node] === T.a && (blocks.context[node]! & CONTEXT.footer) !== 0 && namesGenerator(tree, node))
