@@ -2,7 +2,7 @@
  * How much of documentation whose main container is known arrives with `onlyMainContent`. Pages are those of Debian's
  * documentation packages (no-loss-sets.json), unpacked once into the cache folder; nothing is installed.
  *
- *   node test/quality/no-loss.mjs [--sets tuned|unseen] [--per-set 60] [--lost] [--min recall=0.99]     (after npm run build)
+ *   node test/quality/no-loss.mjs [--sets tuned|unseen|fresh] [--per-set 60] [--lost] [--min recall=0.99]     (after npm run build)
  *
  * What should arrive is the container alone, written by the same writer. Exit code 1: a figure below `--min`.
  */
@@ -134,7 +134,7 @@ function scorePage(set, file) {
   const body = markdownOf(html, { includeTags: set.body, excludeTags: set.not });
   const wanted = partsOf(body);
   if (Number(wanted.words?.length) < MIN_WORDS) return null;
-  const shown = partsOf(markdownOf(html, { onlyMainContent: true, excludeTags: ['a.headerlink'] }));
+  const shown = partsOf(markdownOf(html, { onlyMainContent: true, excludeTags: ['a.headerlink', 'a.mark'] }));
   const counts = Object.entries(wanted).map(([kind, list]) => {
     const other = shown[kind] ?? [];
     return [kind, { kept: common(list, other), wanted: list.length, shown: other.length }];

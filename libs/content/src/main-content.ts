@@ -3,7 +3,7 @@
  * one that promises the best balance of text kept and text dropped on this page, so a clear page is cut sharply and an
  * unclear one generously.
  */
-import { Blocks, CHROME, isInside } from './blocks.js';
+import { Blocks, CHROME, CONTEXT, isInside } from './blocks.js';
 import { bestCut } from './best-cut.js';
 import { FeatureReader, TYPES, headingLevels } from './block-features.js';
 import { BLOCKS, PAGE_TYPES } from './block-model.data.js';
@@ -13,7 +13,7 @@ import { keepBody } from './page-body.js';
 import { F, T, TEXT, flagsOf } from './tags.js';
 import type { OwnTexts } from './text-scan.js';
 import type { Tree } from './tree.js';
-import { keepPartsWhole } from './whole-parts.js';
+import { keepContents, keepPartsWhole } from './whole-parts.js';
 
 export interface BlockModel {
   /** Of the page, one per type of `TYPES`. */
@@ -50,8 +50,9 @@ const UNSURE_ARTICLE = 0.5;
  * buttons are worth more than their words.
  */
 const GENEROUS = 0.85;
-/** The same for blocks that are mostly links, which a reader misses more than their few words tell. */
-const GENEROUS_LINKS = 0.2;
+/** The same for blocks that are mostly links, which a reader misses more than their few words tell, and most in lists. */
+const GENEROUS_LINKS = 0.3;
+const GENEROUS_LISTED_LINKS = 0.15;
 /** A page that promises less than this is kept but for what is surely no content. */
 const MIN_ESTIMATE = 0.3;
 const SURELY_NOT = 0.08;
@@ -92,17 +93,21 @@ export function selectMainContent(
   const { cut, estimate } = bestCut(estimates, blocks.words);
   const isFuller = estimate < MIN_ESTIMATE;
   const kept = new Uint8Array(blocks.count);
-  const least = isFuller ? SURELY_NOT : cut * GENEROUS ** (1 - article);
-  const leastLinks = isFuller ? SURELY_NOT : cut * GENEROUS_LINKS ** (1 - article);
+  const leastBy = (generous: number): number => (isFuller ? SURELY_NOT : cut * generous ** (1 - article));
+  const least = leastBy(GENEROUS);
+  const leastLink = leastBy(GENEROUS_LINKS);
+  const leastListedLink = leastBy(GENEROUS_LISTED_LINKS);
   for (let block = 0; block < blocks.count; block++) {
     const isLink = blocks.linkChars[block]! * 2 > blocks.chars[block]!;
-    kept[block] = estimates[block]! >= (isLink ? leastLinks : least) ? 1 : 0;
+    const leastOfLink = isInside(blocks, block, CONTEXT.li) ? leastListedLink : leastLink;
+    kept[block] = estimates[block]! >= (isLink ? leastOfLink : least) ? 1 : 0;
   }
   if (!kept.includes(1)) kept.fill(1);
   const isCollection = article < 0.5;
   if (!isFuller) keepPartsWhole({ tree, blocks, headingLevel, isCollection, estimates, kept });
   const { kinds, list } = reader.elements;
   if (!isFuller) keepBody({ tree, blocks, headingLevel, elements: list, kinds, estimates, kept });
+  if (!isFuller) keepContents({ tree, blocks, headingLevel, isCollection, estimates, kept });
   return { mask: maskOf(tree, mask, blocks, kept), estimate, isFuller, loss: lostShare(blocks, estimates, kept) };
 }
 

@@ -3,10 +3,10 @@
  * The estimates of blocks decide where structure does not.
  */
 import { CHROME, CONTEXT, isInside, type Blocks } from './blocks.js';
-import { A, F, T, flagsOf, hashName } from './tags.js';
+import { A, F, T, TEXT, flagsOf, hashName } from './tags.js';
 import type { Tree } from './tree.js';
 import { WordKinds } from './word-kinds.js';
-import { kindBits } from './words.js';
+import { kindBits, kindsOfClass } from './words.js';
 
 /** What stands in a body and is none of it, however many words it has. */
 const FURNITURE = kindBits('nav', 'breadcrumb', 'share', 'ad', 'modal', 'form', 'filter', 'paging', 'related', 'promo');
@@ -14,10 +14,17 @@ const FURNITURE = kindBits('nav', 'breadcrumb', 'share', 'ad', 'modal', 'form', 
 const FURNITURE_OF_DOCUMENTATION = kindBits('nav', 'breadcrumb', 'share', 'ad', 'modal');
 /** What is furniture when it is mostly links. */
 const LINKED_FURNITURE = kindBits('header', 'footer', 'sidebar', 'action', 'related', 'paging', 'form', 'promo');
+const MAX_CHROME_ID_CHARS = 30;
+const SECTION = kindBits('tab');
+const FOOTER = kindBits('footer');
+const NAV = kindBits('nav');
 const MOSTLY = 0.5;
 
 /** Landmarks that are no part of a body that the page names; an article may have a footer. */
 const CHROME_IN_BODY = CONTEXT.nav | CONTEXT.dialog | CONTEXT.hidden;
+
+/** So much text beside a menu makes a page that is more than the menu. */
+const MIN_TEXT_CHARS = 100;
 
 /** A body that the page names is believed when it has this share of what was kept. */
 const BELIEVED_SHARE = 0.5;
@@ -35,6 +42,13 @@ const DOCUMENTATION_WORDS =
   'javadoc docblock rustdoc rdoc typedoc mkdocs docusaurus vitepress typeset gitbook groff';
 const MAX_CLASS_CHARS = 200;
 const DOCUMENTATION = new WordKinds([[1, DOCUMENTATION_WORDS]], MAX_CLASS_CHARS);
+/** Generators that a footer links to, as in "Built with MkDocs", or that a comment on top names. */
+const GENERATORS =
+  'sphinx rdoc yard mkdocs mdbook docusaurus vitepress typedoc javadoc doxygen docutils gitbook antora pdoc';
+const MADE_WITH = new Set(GENERATORS.split(' '));
+const MADE_COMMENT = new RegExp(`<!--[^>]{0,40}\\b(?:by|with|using) (?:${GENERATORS.replaceAll(' ', '|')})\\b`, 'i');
+const MAX_HEAD_CHARS = 3000;
+const MAX_GENERATOR_CHARS = 20;
 
 export interface JudgedPage {
   tree: Tree;
@@ -67,6 +81,17 @@ export function keepBody(page: JudgedPage): void {
   for (let block = from; block < to; block++) {
     if (estimates[block]! >= least && furniture[tree.parent[blocks.first[block]!]!] === 0) kept[block] = 1;
   }
+  if (body.isDocumentation) dropMenus(page);
+}
+
+/** Menus of documentation are long and full of its words; they go where there is text beside them. */
+function dropMenus({ blocks, kept }: JudgedPage): void {
+  let chars = 0;
+  for (let block = 0; block < blocks.count; block++) {
+    if (kept[block] === 1 && !isInside(blocks, block, CONTEXT.nav)) chars += blocks.chars[block]!;
+  }
+  if (chars < MIN_TEXT_CHARS) return;
+  for (let block = 0; block < blocks.count; block++) if (isInside(blocks, block, CONTEXT.nav)) kept[block] = 0;
 }
 
 function findBody(page: JudgedPage): PageBody {
@@ -126,7 +151,7 @@ function isPlainBody({ tree, elements, kinds }: JudgedPage, root: number): boole
   return elements.every((node) => node <= root || node >= tree.end[root]! || kinds[node] === 0);
 }
 
-function isOfDocumentation({ tree, elements }: JudgedPage): boolean {
+function isOfDocumentation({ tree, blocks, elements }: JudgedPage): boolean {
   const says = (node: number, attribute: number): boolean => {
     const index = tree.attrIndex(node, attribute);
     return index >= 0 && DOCUMENTATION.in(tree.source, tree.attrFrom[index]!, tree.attrTo[index]!) !== 0;
@@ -134,7 +159,21 @@ function isOfDocumentation({ tree, elements }: JudgedPage): boolean {
   for (let node = 1; node < tree.count && tree.tag[node] !== T.body; node++) {
     if (tree.tag[node] === T.meta && isGenerator(tree, node) && says(node, A.content)) return true;
   }
-  return elements.some((node) => (flagsOf(tree.tag[node]!) & F.block) !== 0 && says(node, A.class));
+  if (MADE_COMMENT.test(tree.source.slice(0, MAX_HEAD_CHARS))) return true;
+  if (elements.some((node) => (flagsOf(tree.tag[node]!) & F.block) !== 0 && says(node, A.class))) return true;
+  for (let node = tree.count - 1; node > 0; node--) {
+    if (tree.tag[node] === T.a && (blocks.context[node]! & CONTEXT.footer) !== 0 && namesGenerator(tree, node))
+      return true;
+  }
+  return false;
+}
+
+function namesGenerator(tree: Tree, link: number): boolean {
+  const text = link + 1;
+  if (tree.end[link] !== text + 1 || tree.tag[text] !== TEXT) return false;
+  const from = tree.from[text]!;
+  const to = tree.to[text]!;
+  return to - from <= MAX_GENERATOR_CHARS && MADE_WITH.has(tree.source.slice(from, to).trim().toLowerCase());
 }
 
 function isGenerator(tree: Tree, meta: number): boolean {
@@ -143,19 +182,64 @@ function isGenerator(tree: Tree, meta: number): boolean {
 }
 
 /** Per node inside of the body: 1 for furniture and all in it. */
-function findFurniture(page: JudgedPage, { root, isNamed, isDocumentation }: PageBody): Uint8Array {
-  const { tree, blocks, kinds, elements } = page;
+function findFurniture(page: JudgedPage, body: PageBody): Uint8Array {
+  const { tree, elements } = page;
   const furniture = new Uint8Array(tree.count);
-  if (isDocumentation) markSteps(page, furniture);
-  const surely = isDocumentation ? FURNITURE_OF_DOCUMENTATION : FURNITURE;
-  const chrome = (isNamed ? CHROME_IN_BODY : CHROME) & ~blocks.context[root]!;
+  if (body.isDocumentation) markSteps(page, furniture);
   for (const node of elements) {
-    if (node <= root || node >= tree.end[root]! || furniture[node] === 1) continue;
-    const isSure = (kinds[node]! & surely) !== 0 || (blocks.context[node]! & chrome) !== 0;
-    const isLinked = (kinds[node]! & LINKED_FURNITURE) !== 0 && isMostlyLinks(page, node);
-    if (furniture[tree.parent[node]!] === 1 || isSure || isLinked) furniture[node] = 1;
+    if (node <= body.root || node >= tree.end[body.root]! || furniture[node] === 1) continue;
+    if (furniture[tree.parent[node]!] === 1 || isFurniture(page, body, node)) furniture[node] = 1;
   }
   return furniture;
+}
+
+function isFurniture(page: JudgedPage, { root, isNamed, isDocumentation }: PageBody, node: number): boolean {
+  const { tree, blocks, kinds } = page;
+  const chrome = (isNamed ? CHROME_IN_BODY : CHROME) & ~blocks.context[root]!;
+  if ((blocks.context[node]! & chrome) !== 0) return true;
+  if (!isDocumentation && (kinds[node]! & FURNITURE) !== 0) return true;
+  const own = isDocumentation ? kindsOfPart(page, node) : kinds[node]!;
+  if (isDocumentation && (own & FURNITURE_OF_DOCUMENTATION) !== 0) return true;
+  if (isDocumentation && (own & FOOTER) !== 0 && endsBody(page, root, node)) return true;
+  if ((own & LINKED_FURNITURE) === 0 || tree.tag[node] === T.a) return false;
+  return isMostlyLinks(page, node) && !holdsTitle(page, node);
+}
+
+/** A short end without a heading. */
+function endsBody({ tree, blocks, headingLevel }: JudgedPage, root: number, node: number): boolean {
+  const to = blocks.before[tree.end[node]!]!;
+  if (to < blocks.before[tree.end[root]!]!) return false;
+  let chars = 0;
+  for (let block = blocks.before[node]!; block < to; block++) {
+    chars += blocks.chars[block]!;
+    if (headingLevel[block]! > 0 || chars > MAX_STEPS_CHARS) return false;
+  }
+  return true;
+}
+
+/** What an element of documentation is; a menu that is a table tells of the pages below. */
+function kindsOfPart(page: JudgedPage, node: number): number {
+  const { tree, kinds } = page;
+  const own = isIdOfTopic(page, node) ? kindsOfClass(tree, node) : kinds[node]!;
+  return tree.tag[node] === T.table ? own & ~NAV : own;
+}
+
+/** A long id, or that of a section or of what holds code, is made of what the text is about. */
+function isIdOfTopic({ tree, kinds }: JudgedPage, node: number): boolean {
+  const id = kinds[node] === 0 ? -1 : tree.attrIndex(node, A.id);
+  if (id < 0) return false;
+  const chars = tree.attrTo[id]! - tree.attrFrom[id]!;
+  const isSection = tree.tag[node] === T.section || (kindsOfClass(tree, node) & SECTION) !== 0;
+  return isSection || chars > MAX_CHROME_ID_CHARS || tree.tag.subarray(node, tree.end[node]).includes(T.pre);
+}
+
+/** Says the page's title without linking it, as the name of a site would. */
+function holdsTitle({ tree, blocks }: JudgedPage, node: number): boolean {
+  for (let block = blocks.before[node]!; block < blocks.before[tree.end[node]!]!; block++) {
+    if (blocks.words[block]! > 0 && blocks.titleWords[block]! === blocks.words[block]! && blocks.linkChars[block] === 0)
+      return true;
+  }
+  return false;
 }
 
 function isMostlyLinks({ tree, blocks }: JudgedPage, node: number): boolean {

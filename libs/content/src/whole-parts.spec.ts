@@ -4,19 +4,19 @@ import { headingLevels } from './block-features.js';
 import { measure } from './measures.js';
 import { parseHtml } from './parse.js';
 import { wholePage } from './selection.js';
-import { keepPartsWhole } from './whole-parts.js';
+import { keepContents, keepPartsWhole } from './whole-parts.js';
 
 const LONG = 'a long line of text that goes on for quite a while here';
 
 /** Kept after the rules, one letter per block: estimates as given, kept from 0.5 on. */
-function settle(html: string, estimates: number[], isCollection = false): string {
+function settle(html: string, estimates: number[], isCollection = false, rule = keepPartsWhole): string {
   const tree = parseHtml(html);
   const mask = wholePage(tree);
   const blocks = new Blocks(tree, mask, measure(tree, mask));
   const headingLevel = headingLevels(tree, blocks);
   expect(blocks.count).toBe(estimates.length);
   const kept = Uint8Array.from(estimates, (value) => (value >= 0.5 ? 1 : 0));
-  keepPartsWhole({ tree, blocks, headingLevel, estimates: Float32Array.from(estimates), isCollection, kept });
+  rule({ tree, blocks, headingLevel, estimates: Float32Array.from(estimates), isCollection, kept });
   return [...kept].map((value) => (value === 1 ? 'k' : '-')).join('');
 }
 
@@ -33,6 +33,54 @@ describe('parts that belong together', () => {
 
   it('are left alone in between', () => {
     expect(settle(`<ul><li>${LONG}<li>${LONG}</ul>`, [0.9, 0.2])).toBe('k-');
+  });
+});
+
+describe('a list among kept text', () => {
+  const list = '<ul><li>one<li>two</ul>';
+
+  it('stays unless it is most unlikely', () => {
+    expect(settle(`<div><p>${LONG}</p>${list}<p>${LONG}</p></div>`, [0.9, 0.1, 0.01, 0.9])).toBe('kk-k');
+    expect(settle(`<div><p>${LONG}</p>${list}${list}<p>${LONG}</p></div>`, [0.9, 0.1, 0.1, 0.1, 0.1, 0.9])).toBe(
+      'kkkkkk',
+    );
+  });
+
+  it('that ends the text stays when it is not too unlikely', () => {
+    expect(settle(`<div><p>${LONG}</p>${list}</div>`, [0.9, 0.4, 0.2])).toBe('kk-');
+  });
+
+  it('goes before all text, beside the element, and where most of the element goes', () => {
+    expect(settle(`<div>${list}<p>${LONG}</p></div>`, [0.4, 0.4, 0.9])).toBe('--k');
+    expect(settle(`<div><p>${LONG}</p></div>${list}<p>${LONG}</p>`, [0.1, 0.1, 0.1, 0.9])).toBe('---k');
+    expect(settle(`<div><p>${LONG}</p>${list}<p>${LONG}${LONG}${LONG}</p></div>`, [0.9, 0.4, 0.4, 0.1])).toBe('k---');
+  });
+});
+
+describe('a table of contents', () => {
+  const linksTo = (...names: string[]): string =>
+    `<ul>${names.map((name) => `<li><a href="#x">${name}</a>`).join('')}</ul>`;
+  const sections = `<h2>Keel</h2><h2>Stem</h2><h2>Thwart</h2>`;
+  const keep = (html: string, estimates: number[]): string => settle(html, estimates, false, keepContents);
+
+  it('stays when half of it or more names headings that stay', () => {
+    expect(keep(linksTo('Keel', 'Stem', 'Thwart', 'Oar') + sections, [0, 0, 0, 0, 1, 1, 1])).toBe('kkkkkkk');
+    expect(keep(linksTo('Keel', 'Stem', 'Thwart') + sections, [0, 0, 0, 1, 1, 0])).toBe('---kk-');
+    expect(keep(linksTo('Keel', 'Stem', 'Thwart', 'a', 'b', 'c', 'd') + sections, [0, 0, 0, 0, 0, 0, 0, 1, 1, 1])).toBe(
+      '-------kkk',
+    );
+  });
+
+  it('stays once, where it comes before the end of the text', () => {
+    const contents = linksTo('Keel', 'Stem', 'Thwart');
+    expect(keep(contents + contents + sections, [0, 0, 0, 0, 0, 0, 1, 1, 1])).toBe('kkk---kkk');
+    expect(keep(sections + contents, [1, 1, 1, 0, 0, 0])).toBe('kkk---');
+  });
+
+  it('does not come back hidden', () => {
+    expect(keep(`<div hidden>${linksTo('Keel', 'Stem', 'Thwart')}</div>${sections}`, [0, 0, 0, 1, 1, 1])).toBe(
+      '---kkk',
+    );
   });
 });
 

@@ -10,8 +10,9 @@ import type { Tree } from './tree.js';
 const COMPLETE = 0.65;
 const COMPLETE_TABLE = 0.3;
 const REMAINDER = 0.25;
-/** Blocks less likely than this are left out of a completed part. */
+/** Blocks less likely than this are left out of a completed part, and less likely than the second of a list that ends kept text. */
 const LEAST = 0.06;
+const LEAST_LAST_LIST = 0.3;
 /** A heading over kept text is kept down to this estimate. */
 const LEAST_HEADING = 0.1;
 /** The first heading of the page is kept down to this one, and down to the second when it says what the page's title says. */
@@ -19,6 +20,9 @@ const LEAST_TITLE = 0.15;
 const LEAST_NAMED_TITLE = 0.03;
 const NAMED_SHARE = 0.8;
 const MIN_SECTION_CHARS = 40;
+
+/** So many links to headings at least, and half of a list, make it a table of contents. */
+const MIN_CONTENTS = 3;
 
 /** What may fill a gap: short blocks, not too unlikely, where this share of the one or two subtrees around them is kept. */
 const MAX_GAP_CHARS = 100;
@@ -42,10 +46,49 @@ export interface Judged {
 
 export function keepPartsWhole(judged: Judged): void {
   settleElements(judged);
+  keepLists(judged);
   if (judged.isCollection) fillGaps(judged);
   settleHeadings(judged);
   keepTitle(judged);
   keepTextBesideLinks(judged);
+}
+
+/**
+ * The page's own table of contents stays: a list that stands before or among the kept text and mostly links its headings.
+ * A page that repeats it, as beside the text, has it once.
+ */
+export function keepContents({ tree, blocks, headingLevel, kept }: Judged): void {
+  const headings = new Set<number>();
+  for (let block = 0; block < blocks.count; block++) {
+    if (kept[block] === 1 && headingLevel[block]! > 0) headings.add(blocks.hash[block]!);
+  }
+  if (headings.size < MIN_CONTENTS) return;
+  const last = kept.lastIndexOf(1);
+  for (let node = 1; node < tree.count && blocks.before[node]! <= last; node++) {
+    if (tree.tag[node] !== T.ul && tree.tag[node] !== T.ol) continue;
+    const from = blocks.before[node]!;
+    const to = blocks.before[tree.end[node]!]!;
+    if (!isContents(blocks, headingLevel, headings, from, to)) continue;
+    if (!isHidden(blocks, from)) return void kept.fill(1, from, to);
+    node = tree.end[node]! - 1;
+  }
+}
+
+/** @param headings hashes of what they say */
+function isContents(
+  { linkChars, chars, hash }: Blocks,
+  headingLevel: Uint8Array,
+  headings: ReadonlySet<number>,
+  from: number,
+  to: number,
+): boolean {
+  if (to - from < MIN_CONTENTS) return false;
+  let named = 0;
+  for (let block = from; block < to; block++) {
+    if (headingLevel[block]! > 0) return false;
+    if (linkChars[block]! * 2 > chars[block]! && headings.has(hash[block]!)) named++;
+  }
+  return named >= MIN_CONTENTS && named * 2 >= to - from;
 }
 
 /** Where nearly nothing but links was kept, the text beside them is what the page says; landmarks of chrome excepted. */
@@ -67,7 +110,7 @@ function settleElements({ tree, blocks, estimates, kept }: Judged): void {
   const { chars, keptChars } = sumsOf(blocks, kept);
   for (let node = 1; node < tree.count; node++) {
     const tag = tree.tag[node]!;
-    if (tag !== T.pre && tag !== T.table && tag !== T.ul && tag !== T.ol && tag !== T.dl) continue;
+    if (tag !== T.pre && tag !== T.table && !isList(tag)) continue;
     const from = blocks.before[node]!;
     const to = blocks.before[tree.end[node]!]!;
     if (to - from < 2) continue;
@@ -79,6 +122,40 @@ function settleElements({ tree, blocks, estimates, kept }: Judged): void {
     node = tree.end[node]! - 1;
   }
 }
+
+/** A list among kept text of one element was written with it, and so, if not too unlikely, was one after it. */
+function keepLists({ tree, blocks, estimates, kept }: Judged): void {
+  const { chars, keptChars } = sumsOf(blocks, kept);
+  const isKept = (from: number, to: number): boolean => {
+    const held = chars[to]! - chars[from]!;
+    return held > 0 && keptChars[to]! - keptChars[from]! >= held * COMPLETE;
+  };
+  const keepList = (list: number, least: number): void => {
+    for (let block = blocks.before[list]!; block < blocks.before[tree.end[list]!]!; block++) {
+      if (estimates[block]! >= least) kept[block] = 1;
+    }
+  };
+  for (let node = 1; node < tree.count; node++) {
+    const end = tree.end[node]!;
+    const from = blocks.before[node]!;
+    const to = blocks.before[end]!;
+    const inside = keptChars[to]! - keptChars[from]!;
+    const held = chars[to]! - chars[from]!;
+    if (to - from < 2 || inside === held || inside * 2 < held) continue;
+    let isAfterKept = false;
+    let open: number[] = [];
+    for (let child = node + 1; child < end; child = tree.end[child]!) {
+      if (isKept(blocks.before[child]!, blocks.before[tree.end[child]!]!)) {
+        for (const list of open) keepList(list, LEAST);
+        open = [];
+        isAfterKept = true;
+      } else if (isAfterKept && isList(tree.tag[child]!)) open.push(child);
+    }
+    for (const list of open) keepList(list, LEAST_LAST_LIST);
+  }
+}
+
+const isList = (tag: number): boolean => tag === T.ul || tag === T.ol || tag === T.dl;
 
 /** A short block among kept text stays: a link below a paragraph, the date of a post, a button of a section. */
 function fillGaps({ tree, blocks, estimates, kept }: Judged): void {

@@ -85,3 +85,13 @@ export function kindsOfElement(tree: Tree, node: number): number {
   }
   return kinds;
 }
+
+/** The same of classes and roles alone: the id of a section of documentation says what it is about. */
+export function kindsOfClass(tree: Tree, node: number): number {
+  let kinds = 0;
+  for (let i = tree.from[node]!, to = tree.to[node]!; i < to; i++) {
+    const hash = tree.attrHash[i];
+    if (hash === A.class || hash === A.role) kinds |= WORDS.in(tree.source, tree.attrFrom[i]!, tree.attrTo[i]!);
+  }
+  return kinds;
+}
