@@ -10,6 +10,7 @@ import { BLOCKS, PAGE_TYPES } from './block-model.data.js';
 import { Forest, probability } from './block-model.js';
 import { DROP, KEEP, type Mask } from './mask.js';
 import { keepBody } from './page-body.js';
+import { keepRecords } from './records.js';
 import { F, T, TEXT, flagsOf } from './tags.js';
 import type { OwnTexts } from './text-scan.js';
 import type { Tree } from './tree.js';
@@ -101,6 +102,8 @@ export function selectMainContent(
   if (!kept.includes(1)) kept.fill(1);
   const isCollection = article < 0.5;
   if (!isFuller) keepPartsWhole({ tree, blocks, headingLevel, isCollection, estimates, kept });
+  const { elements, repeats } = reader;
+  if (!isFuller) keepRecords({ tree, blocks, headingLevel, types, elements, repeats, kept });
   const { kinds, list } = reader.elements;
   if (!isFuller) keepBody({ tree, blocks, headingLevel, elements: list, kinds, estimates, kept });
   return { mask: maskOf(tree, mask, blocks, kept), estimate, isFuller, loss: lostShare(blocks, estimates, kept) };
