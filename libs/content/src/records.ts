@@ -8,7 +8,6 @@ import { T } from './tags.js';
 import type { Tree } from './tree.js';
 import { kindBits } from './words.js';
 
-const ENV = (n: string, d: number): number => Number(process.env[n] ?? d);
 /** A page that is an article by this much has no records that matter. */
 const MAX_ARTICLE = 0.5;
 const MIN_FORUM = 0.2;
@@ -30,11 +29,9 @@ const HARDLY_KEPT = 0.3;
 const TOOLBAR_SHARE = 0.6;
 const BUTTON_STEPS = 3;
 
-/** Furniture goes when it is at most this share of what was kept: where it is more, the words mean something else. */
+/** Furniture of a kind goes when it holds no heading and is at most this share of what was kept: else the word means something else. */
 const MAX_FURNITURE = 0.4;
-const FILTERS = kindBits('filter');
-const DIALOGS = kindBits('modal');
-const ASIDES = kindBits('related', 'promo');
+const FURNITURE = [kindBits('filter'), kindBits('modal'), kindBits('related', 'promo'), kindBits('breadcrumb', 'form')];
 const ACTIONS = kindBits('action');
 const SIGNATURES = kindBits('signature');
 const USERS = kindBits('user');
@@ -45,7 +42,7 @@ const MAX_PANEL_CHARS = 60;
 /** Around a thread longer text stays. */
 const LONG_CHARS = 80;
 /** Shorter text may be said twice. */
-const MIN_TWIN_CHARS = 12;
+const MIN_TWIN_CHARS = 8;
 /** Share of the records that have a link, and a price, when they are other products. */
 const LINKED_SHARE = 0.8;
 const PRICED_SHARE = 0.6;
@@ -82,21 +79,19 @@ export function keepRecords(page: PageOfRecords): void {
   const groups = findRecords(page);
   const isForum = forum >= MIN_FORUM;
   const isProduct = product >= MIN_PRODUCT;
-  const before = page.kept.slice();
-  dropKinds(page, FILTERS);
-  dropKinds(page, DIALOGS);
+  const judged = page.kept.slice();
+  for (const kinds of FURNITURE) dropKinds(page, kinds);
   if (isForum) trimThread(page, groups);
   if (isProduct) {
-    if (!process.env['NA']) dropKinds(page, ACTIONS);
-    if (!process.env['NO']) dropOtherProducts(page, groups);
+    dropKinds(page, ACTIONS);
+    dropOtherProducts(page, groups);
   }
-  if (process.env['AS'] === 'all' || (process.env['AS'] !== 'no' && isProduct)) dropKinds(page, ASIDES);
   for (const records of groups) {
-    if (!process.env['NC']) settleFields(page, records, !isForum && !isProduct);
+    settleFields(page, records, !isForum && !isProduct);
     dropToolbar(page, records);
   }
-  if (!process.env['NT']) dropTwins(page, groups);
-  if (!page.kept.includes(1)) page.kept.set(before);
+  dropTwins(page, groups);
+  if (!page.kept.includes(1)) page.kept.set(judged);
 }
 
 // ---- finding
@@ -158,9 +153,10 @@ function pathIn({ tree, blocks, elements }: PageOfRecords, record: number, block
 
 // ---- records
 
-/** Where most of a group was kept its records are whole: a field is kept or dropped in all, and prices stay. */
-function settleFields({ blocks, kept }: PageOfRecords, { nodes, fields }: Records, hasPrices: boolean): void {
+/** Where most of a group was kept its records are whole: a field is kept or dropped in all, and the first price stays. */
+function settleFields({ blocks, kept }: PageOfRecords, { nodes, fields }: Records, isPriced: boolean): void {
   if (keptShare(blocks, kept, fields.flat()) < KEPT_SHARE) return;
+  let needsPrice = isPriced;
   for (const field of fields) {
     if (field.length < nodes.length * HALF) continue;
     let prices = 0;
@@ -169,9 +165,12 @@ function settleFields({ blocks, kept }: PageOfRecords, { nodes, fields }: Record
       prices += blocks.currency[block]!;
       shown += kept[block]!;
     }
-    const isWanted = shown >= field.length * MOSTLY_KEPT || (hasPrices && !process.env['NP'] && prices * 2 > field.length);
+    const isPrice = prices * 2 > field.length;
+    const isWanted = shown >= field.length * MOSTLY_KEPT || (needsPrice && isPrice);
+    if (isWanted && isPrice) needsPrice = false;
     if (!isWanted && shown > field.length * HARDLY_KEPT) continue;
-    for (const block of field) if (!isWanted || !isInside(blocks, block, CONTEXT.dialog)) kept[block] = isWanted ? 1 : 0;
+    for (const block of field)
+      if (!isWanted || !isInside(blocks, block, CONTEXT.dialog)) kept[block] = isWanted ? 1 : 0;
   }
 }
 
@@ -185,16 +184,22 @@ function keptShare(blocks: Blocks, kept: Uint8Array, among: readonly number[]): 
   return chars === 0 ? 0 : shown / chars;
 }
 
-/** Links and buttons that say the same in most records: what can be done with a record, not what it is. */
+/**
+ * Buttons that say the same in most records go: what can be done with a record, not what it is. So do such links where the
+ * records have others.
+ */
 function dropToolbar({ tree, blocks, kept }: PageOfRecords, { nodes, fields }: Records): void {
-  for (const field of fields) {
-    if (field.length < Math.max(MIN_RECORDS, nodes.length * TOOLBAR_SHARE)) continue;
+  const most = Math.max(MIN_RECORDS, nodes.length * TOOLBAR_SHARE);
+  const common = fields.filter((field) => field.length >= most);
+  const isLinked = (block: number): boolean => blocks.linkChars[block]! > 0;
+  const hasOtherLinks = common.filter((field) => field.some(isLinked)).length > 1;
+  for (const field of common) {
     const counts = new Map<number, number>();
     for (const block of field) counts.set(saidIn(blocks, block), (counts.get(saidIn(blocks, block)) ?? 0) + 1);
     for (const block of field) {
-      const isCommon = counts.get(saidIn(blocks, block))! >= nodes.length * TOOLBAR_SHARE;
-      const isLink = blocks.linkChars[block]! * 2 > blocks.chars[block]!;
-      if (isCommon && (isLink || isButton(tree, blocks.first[block]!))) kept[block] = 0;
+      if (counts.get(saidIn(blocks, block))! < nodes.length * TOOLBAR_SHARE) continue;
+      const isLink = hasOtherLinks && blocks.linkChars[block]! * 2 > blocks.chars[block]!;
+      if (isLink || isButton(tree, blocks.first[block]!)) kept[block] = 0;
     }
   }
 }
@@ -239,20 +244,20 @@ function trimThread(page: PageOfRecords, groups: readonly Records[]): void {
   const last = blocks.before[tree.end[posts.nodes.at(-1)!]!]!;
   for (let block = 0; block < blocks.count; block++) {
     if (block >= first && block < last) continue;
-    const isLong = blocks.chars[block]! >= ENV('LC', LONG_CHARS) && blocks.linkChars[block]! * 2 < blocks.chars[block]!;
-    if (block < first ? headingLevel[block] !== 1 && !isLong : !isLong || process.env['AL']) kept[block] = 0;
+    const isLong = blocks.chars[block]! >= LONG_CHARS && blocks.linkChars[block]! * 2 < blocks.chars[block]!;
+    if (!isLong && (block >= last || headingLevel[block] !== 1)) kept[block] = 0;
   }
 }
 
 /** The group that holds most of what was kept. */
 function postsAmong({ blocks, kept }: PageOfRecords, groups: readonly Records[]): Records | null {
-  const shownIn = (among: Iterable<number>): number => {
+  const all = shownChars(blocks, kept);
+  const holdsMost = ({ fields }: Records): boolean => {
     let shown = 0;
-    for (const block of among) if (kept[block] === 1) shown += blocks.chars[block]!;
-    return shown;
+    for (const block of fields.flat()) if (kept[block] === 1) shown += blocks.chars[block]!;
+    return shown > all * HALF;
   };
-  const all = shownIn(Array(blocks.count).keys());
-  return groups.find(({ fields }) => shownIn(fields.flat()) > all * HALF) ?? null;
+  return groups.find(holdsMost) ?? null;
 }
 
 /** Of a panel about a user the name stays, and when something was said: rank, counts and places go. */
@@ -278,45 +283,61 @@ function isInTime(tree: Tree, text: number, within: number): boolean {
 
 // ---- everywhere
 
-/** Drops all that stands in elements of some kinds, unless that is much of the page. */
-function dropKinds({ tree, blocks, kept, elements }: PageOfRecords, kinds: number): void {
+/** Drops all that stands in elements of some kinds and no heading, unless that is much of the page. */
+function dropKinds({ tree, blocks, headingLevel, kept, elements }: PageOfRecords, kinds: number): void {
   const rest = kept.slice();
   for (const node of elements.list) {
-    const tag = tree.tag[node];
-    if ((elements.kinds[node]! & kinds) === 0 || tag === T.body || tag === T.html) continue;
-    rest.fill(0, blocks.before[node], blocks.before[tree.end[node]!]);
+    if ((elements.kinds[node]! & kinds) === 0) continue;
+    const from = blocks.before[node]!;
+    const to = blocks.before[tree.end[node]!]!;
+    if (headingLevel.subarray(from, to).every((level) => level === 0)) rest.fill(0, from, to);
   }
-  let all = 0;
-  let left = 0;
-  for (let block = 0; block < blocks.count; block++) {
-    all += kept[block]! * blocks.chars[block]!;
-    left += rest[block]! * blocks.chars[block]!;
-  }
-  if (all - left <= all * MAX_FURNITURE) kept.set(rest);
+  const all = shownChars(blocks, kept);
+  if (all - shownChars(blocks, rest) <= all * MAX_FURNITURE) kept.set(rest);
 }
 
-/** What was said before to the letter goes, but in quotes, code and tables, and where records of a group say the same. */
-function dropTwins({ tree, blocks, kept }: PageOfRecords, groups: readonly Records[]): void {
-  const field = new Int32Array(blocks.count);
-  let fields = 0;
-  for (const records of groups) {
-    for (const inField of records.fields) {
-      fields++;
-      for (const block of inField) field[block] = fields;
-    }
-  }
+function shownChars(blocks: Blocks, kept: Uint8Array): number {
+  let chars = 0;
+  for (let block = 0; block < blocks.count; block++) if (kept[block] === 1) chars += blocks.chars[block]!;
+  return chars;
+}
+
+/**
+ * What was said before to the letter goes, but in quotes, code and tables, and where records of a group say the same. A
+ * heading without a link goes only with the text below it: many sections may be called alike.
+ */
+function dropTwins({ tree, blocks, kept, headingLevel }: PageOfRecords, groups: readonly Records[]): void {
+  const field = fieldOfBlocks(blocks, groups);
   const said = new Map<number, number>();
+  let headings: number[] = [];
   for (let block = 0; block < blocks.count; block++) {
     if (kept[block] === 0 || blocks.chars[block]! < MIN_TWIN_CHARS) continue;
     const twin = said.get(saidIn(blocks, block));
     if (twin === undefined) {
       said.set(saidIn(blocks, block), block);
-      continue;
+      headings = [];
+    } else if (headingLevel[block]! > 0 && blocks.linkChars[block] === 0) headings.push(block);
+    else {
+      const isField = field[block] !== 0 && field[block] === field[twin];
+      const isFirstLink = blocks.linkChars[block]! > 0 && blocks.linkChars[twin] === 0;
+      const isSaidAgain = !isField && !isFirstLink && !isVerbatim(tree, blocks, block);
+      if (isSaidAgain) for (const said of [block, ...headings]) kept[said] = 0;
+      headings = [];
     }
-    const isField = field[block] !== 0 && field[block] === field[twin];
-    const hasOwnLink = blocks.linkChars[block]! > 0 && blocks.linkChars[twin] === 0;
-    if (!isField && !(hasOwnLink && !process.env['NL']) && !isVerbatim(tree, blocks, block)) kept[block] = 0;
   }
+}
+
+/** Per block: number of its field, 0 outside of records. */
+function fieldOfBlocks(blocks: Blocks, groups: readonly Records[]): Int32Array {
+  const numbers = new Int32Array(blocks.count);
+  let fields = 0;
+  for (const records of groups) {
+    for (const field of records.fields) {
+      fields++;
+      for (const block of field) numbers[block] = fields;
+    }
+  }
+  return numbers;
 }
 
 function isVerbatim(tree: Tree, blocks: Blocks, block: number): boolean {
