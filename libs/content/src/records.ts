@@ -31,8 +31,9 @@ const BUTTON_STEPS = 3;
 
 /** Furniture of a kind goes when it holds no heading and is at most this share of what was kept: else the word means something else. */
 const MAX_FURNITURE = 0.4;
-const FURNITURE = [kindBits('filter'), kindBits('modal'), kindBits('related', 'promo'), kindBits('breadcrumb', 'form')];
-const ACTIONS = kindBits('action');
+const FURNITURE = [kindBits('filter'), kindBits('modal'), kindBits('related', 'promo'), kindBits('breadcrumb')];
+/** On pages of products, where forms choose among variants. */
+const CONTROLS = kindBits('action', 'form');
 const SIGNATURES = kindBits('signature');
 const USERS = kindBits('user');
 
@@ -83,7 +84,7 @@ export function keepRecords(page: PageOfRecords): void {
   for (const kinds of FURNITURE) dropKinds(page, kinds);
   if (isForum) trimThread(page, groups);
   if (isProduct) {
-    dropKinds(page, ACTIONS);
+    dropKinds(page, CONTROLS);
     dropOtherProducts(page, groups);
   }
   for (const records of groups) {
@@ -287,7 +288,7 @@ function isInTime(tree: Tree, text: number, within: number): boolean {
 function dropKinds({ tree, blocks, headingLevel, kept, elements }: PageOfRecords, kinds: number): void {
   const rest = kept.slice();
   for (const node of elements.list) {
-    if ((elements.kinds[node]! & kinds) === 0) continue;
+    if ((elements.kinds[node]! & kinds) === 0 || tree.tag[node] === T.body) continue;
     const from = blocks.before[node]!;
     const to = blocks.before[tree.end[node]!]!;
     if (headingLevel.subarray(from, to).every((level) => level === 0)) rest.fill(0, from, to);
