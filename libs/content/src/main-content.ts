@@ -103,7 +103,7 @@ export function selectMainContent(
   const isCollection = article < 0.5;
   if (!isFuller) keepPartsWhole({ tree, blocks, headingLevel, isCollection, estimates, kept });
   const { elements, repeats } = reader;
-  if (!isFuller) keepRecords({ tree, blocks, headingLevel, types, elements, repeats, kept });
+  if (!isFuller) keepRecords({ tree, blocks, headingLevel, types, elements, repeats, estimates, kept });
   const { kinds, list } = reader.elements;
   if (!isFuller) keepBody({ tree, blocks, headingLevel, elements: list, kinds, estimates, kept });
   return { mask: maskOf(tree, mask, blocks, kept), estimate, isFuller, loss: lostShare(blocks, estimates, kept) };

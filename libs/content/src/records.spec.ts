@@ -21,7 +21,16 @@ function shown(html: string, type: PageType, dropped: readonly string[] = []): s
   });
   const kept = Uint8Array.from(texts, (text) => (dropped.includes(text) ? 0 : 1));
   const types = TYPES.map((name) => (name === type ? 0.9 : 0.05));
-  keepRecords({ tree, blocks, headingLevel, types, elements, repeats, kept });
+  keepRecords({
+    tree,
+    blocks,
+    headingLevel,
+    types,
+    elements,
+    repeats,
+    estimates: new Float32Array(blocks.count).fill(0.5),
+    kept,
+  });
   return texts.filter((_, block) => kept[block] === 1);
 }
 
@@ -95,6 +104,11 @@ describe('what was said before', () => {
     expect(count(twice('<pre>Soft and warm</pre>'))).toBe(2);
     expect(count(twice('<table><tr><td>Soft and warm</table>'))).toBe(2);
     expect(count(twice('<p><a href=/a>Soft and warm</a></p>'))).toBe(2);
+  });
+
+  it('stays when it links to another page', () => {
+    const link = (to: string): string => `<p><a href=${to}>Soft and warm</a></p>`;
+    expect(count(shown(`${link('/a')}${link('/b')}${link('/a')}`, 'product'))).toBe(2);
   });
 
   it('stays in records that say the same, which are whole', () => {

@@ -4,7 +4,7 @@
  * content goes: filters, toolbars, panels about users, what was said before.
  */
 import { CONTEXT, isInside, type Blocks } from './blocks.js';
-import { T } from './tags.js';
+import { A, T } from './tags.js';
 import type { Tree } from './tree.js';
 import { kindBits } from './words.js';
 
@@ -63,6 +63,8 @@ export interface PageOfRecords {
   };
   /** Per node its group of alike siblings, -1 without one; per group its elements and all their blocks. */
   repeats: { groupOf: Int32Array; count: Int32Array; blocks: Int32Array };
+  /** Per block; 0 from now on for what is said elsewhere, which is not lost. */
+  estimates: Float32Array;
   /** Per block 1 or 0; changed in place. */
   kept: Uint8Array;
 }
@@ -307,7 +309,7 @@ function shownChars(blocks: Blocks, kept: Uint8Array): number {
  * What was said before to the letter goes, but in quotes, code and tables, and where records of a group say the same. A
  * heading without a link goes only with the text below it: many sections may be called alike.
  */
-function dropTwins({ tree, blocks, kept, headingLevel }: PageOfRecords, groups: readonly Records[]): void {
+function dropTwins({ tree, blocks, kept, headingLevel, estimates }: PageOfRecords, groups: readonly Records[]): void {
   const field = fieldOfBlocks(blocks, groups);
   const said = new Map<number, number>();
   let headings: number[] = [];
@@ -320,12 +322,21 @@ function dropTwins({ tree, blocks, kept, headingLevel }: PageOfRecords, groups: 
     } else if (headingLevel[block]! > 0 && blocks.linkChars[block] === 0) headings.push(block);
     else {
       const isField = field[block] !== 0 && field[block] === field[twin];
-      const isFirstLink = blocks.linkChars[block]! > 0 && blocks.linkChars[twin] === 0;
-      const isSaidAgain = !isField && !isFirstLink && !isVerbatim(tree, blocks, block);
-      if (isSaidAgain) for (const said of [block, ...headings]) kept[said] = 0;
+      const isOtherLink =
+        blocks.linkChars[block]! > 0 && targetOf(tree, blocks.first[block]!) !== targetOf(tree, blocks.first[twin]!);
+      const isSaidAgain = !isField && !isOtherLink && !isVerbatim(tree, blocks, block);
+      for (const again of isSaidAgain ? [block, ...headings] : []) kept[again] = estimates[again] = 0;
       headings = [];
     }
   }
+}
+
+/** Address of the link around a text, '' without one. */
+function targetOf(tree: Tree, text: number): string {
+  for (let up = tree.parent[text]!; up > 0; up = tree.parent[up]!) {
+    if (tree.tag[up] === T.a) return tree.attr(up, A.href) ?? '';
+  }
+  return '';
 }
 
 /** Per block: number of its field, 0 outside of records. */
