@@ -83,6 +83,10 @@ describe('a listing', () => {
     expect(shown(LISTING, 'article')).toContain('Add to cart');
   });
 
+  it('is left alone in documentation', () => {
+    expect(shown(`<meta name=generator content=mkdocs>${LISTING}`, 'list')).toContain('Add to cart');
+  });
+
   it('may be as large as a page is', () => {
     const many = Array.from({ length: 1500 }, (_, i) => sock(`Sock ${i}`, i)).join('');
     const start = performance.now();

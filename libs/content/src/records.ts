@@ -4,6 +4,7 @@
  * content goes: filters, toolbars, panels about users, what was said before.
  */
 import { CONTEXT, isInside, type Blocks } from './blocks.js';
+import { isOfDocumentation } from './page-body.js';
 import { A, T } from './tags.js';
 import type { Tree } from './tree.js';
 import { kindBits } from './words.js';
@@ -78,7 +79,7 @@ interface Records {
 
 export function keepRecords(page: PageOfRecords): void {
   const [article, forum, , product] = page.types as [number, number, number, number];
-  if (article >= MAX_ARTICLE) return;
+  if (article >= MAX_ARTICLE || isOfDocumentation({ tree: page.tree, elements: page.elements.list })) return;
   const groups = findRecords(page);
   const isForum = forum >= MIN_FORUM;
   const isProduct = product >= MIN_PRODUCT;
