@@ -11,6 +11,8 @@ import { kindBits } from './words.js';
 
 /** A page that is an article by this much has no records that matter. */
 const MAX_ARTICLE = 0.5;
+/** And neither has one that is no list, product or thread by that much: it may be documentation that says not so. */
+const LEAST_TYPE = 0.1;
 const MIN_FORUM = 0.2;
 const MIN_PRODUCT = 0.5;
 
@@ -78,8 +80,9 @@ interface Records {
 }
 
 export function keepRecords(page: PageOfRecords): void {
-  const [article, forum, , product] = page.types as [number, number, number, number];
-  if (article >= MAX_ARTICLE || isOfDocumentation({ tree: page.tree, elements: page.elements.list })) return;
+  const [article, forum, list, product] = page.types as [number, number, number, number];
+  if (article >= MAX_ARTICLE || Math.max(forum, list, product) < LEAST_TYPE) return;
+  if (isOfDocumentation({ tree: page.tree, elements: page.elements.list })) return;
   const groups = findRecords(page);
   const isForum = forum >= MIN_FORUM;
   const isProduct = product >= MIN_PRODUCT;
