@@ -215,7 +215,7 @@ export class FeatureReader {
   private readonly count: number;
   private readonly sums: Sums;
   readonly elements: Elements;
-  private readonly repeats: Repeats;
+  readonly repeats: Repeats;
 
   /** @param headingLevel per block, see `headingLevels` */
   constructor(

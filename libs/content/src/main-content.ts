@@ -10,6 +10,7 @@ import { BLOCKS, PAGE_TYPES } from './block-model.data.js';
 import { Forest, probability } from './block-model.js';
 import { DROP, KEEP, type Mask } from './mask.js';
 import { keepBody } from './page-body.js';
+import { keepRecords } from './records.js';
 import { F, T, TEXT, flagsOf } from './tags.js';
 import type { OwnTexts } from './text-scan.js';
 import type { Tree } from './tree.js';
@@ -103,11 +104,14 @@ export function selectMainContent(
     kept[block] = estimates[block]! >= (isLink ? leastOfLink : least) ? 1 : 0;
   }
   if (!kept.includes(1)) kept.fill(1);
-  const isCollection = article < 0.5;
-  if (!isFuller) keepPartsWhole({ tree, blocks, headingLevel, isCollection, estimates, kept });
-  const { kinds, list } = reader.elements;
-  if (!isFuller) keepBody({ tree, blocks, headingLevel, elements: list, kinds, estimates, kept });
-  if (!isFuller) keepContents({ tree, blocks, headingLevel, isCollection, estimates, kept });
+  if (!isFuller) {
+    const { elements, repeats } = reader;
+    const judged = { tree, blocks, headingLevel, isCollection: article < 0.5, estimates, kept };
+    keepPartsWhole(judged);
+    keepRecords({ ...judged, types, elements, repeats });
+    keepBody({ ...judged, elements: elements.list, kinds: elements.kinds });
+    keepContents(judged);
+  }
   return { mask: maskOf(tree, mask, blocks, kept), estimate, isFuller, loss: lostShare(blocks, estimates, kept) };
 }
 

@@ -151,7 +151,12 @@ function isPlainBody({ tree, elements, kinds }: JudgedPage, root: number): boole
   return elements.every((node) => node <= root || node >= tree.end[root]! || kinds[node] === 0);
 }
 
-function isOfDocumentation({ tree, blocks, elements }: JudgedPage): boolean {
+/** Written by a generator of documentation. */
+export function isOfDocumentation({
+  tree,
+  blocks,
+  elements,
+}: Pick<JudgedPage, 'tree' | 'blocks' | 'elements'>): boolean {
   const says = (node: number, attribute: number): boolean => {
     const index = tree.attrIndex(node, attribute);
     return index >= 0 && DOCUMENTATION.in(tree.source, tree.attrFrom[index]!, tree.attrTo[index]!) !== 0;
