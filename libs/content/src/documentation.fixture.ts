@@ -110,6 +110,22 @@ export const DOCUMENTATION_PAGES: readonly DocumentationPage[] = [
     furniture: ['Upper deck'],
   },
   {
+    name: 'a reference without any mark of its generator',
+    around: `<div id="column2" class="interior"><ul><li><a href="fs.html" class="nav-fs">Files elsewhere</a></li><li><a href="os.html" class="nav-os">Systems elsewhere</a></li></ul></div>
+      <div id="column1" class="interior"><div id="apicontent">BODY</div></div>`,
+    body: `<h1>Locks</h1><p>${text('lock')}</p>${['lock.open()', 'lock.close()', 'lock.turn(key)', 'lock.state']
+      .map(
+        (
+          name,
+          nth,
+        ) => `<h2><code>${name}</code></h2><div class="api_metadata"><details class="changelog"><summary>History</summary>
+      <table><tbody><tr><th>Version</th><th>Changes</th></tr><tr><td>v1.${nth}</td><td>Was added.</td></tr></tbody></table></details></div>
+      <ul><li><code>${name}</code> returns nothing.</li></ul><p>${text(name)} ${text('key')}</p>`,
+      )
+      .join('')}`,
+    furniture: ['Files elsewhere', 'Systems elsewhere'],
+  },
+  {
     name: 'man page in pre',
     head: '<meta name="generator" content="groff">',
     around: 'BODY',

@@ -31,6 +31,9 @@ const BELIEVED_SHARE = 0.5;
 /** Without a name the body is the deepest element with this share of it. */
 const HOLDING_SHARE = 0.95;
 
+/** Headings with code that make a page a reference. */
+const MIN_CODE_HEADINGS = 4;
+
 /** Blocks less likely than this are left out of a plain body that the page does not name. */
 const LEAST_PLAIN = 0.03;
 
@@ -69,12 +72,12 @@ interface PageBody {
   isDocumentation: boolean;
 }
 
-/** Keeps what stands in the body of documentation and of plain pages; other bodies hold too much that is none of them. */
+/** Keeps what stands in the body of documentation, of references and of plain pages; other bodies hold too much that is none of them. */
 export function keepBody(page: JudgedPage): void {
   const { tree, blocks, estimates, kept } = page;
   const body = findBody(page);
   const isPlain = !body.isDocumentation && isPlainBody(page, body.root);
-  if (!body.isDocumentation && !isPlain) return;
+  if (!body.isDocumentation && !isPlain && !isReference(page)) return;
   const furniture = findFurniture(page, body);
   const least = body.isDocumentation || body.isNamed ? 0 : LEAST_PLAIN;
   const { from, to } = rangeOf(page, body, isPlain);
@@ -131,7 +134,10 @@ function onlyOne({ tree, blocks, elements }: JudgedPage, landmark: number): numb
   return only;
 }
 
-/** Which blocks are looked at: of a body without a name what lies between kept blocks, of a plain one all from its title. */
+/**
+ * Which blocks are looked at: of a body without a name what lies between its title (else what was kept first) and what was
+ * kept last, of a plain one with a title all.
+ */
 function rangeOf(
   { tree, blocks, headingLevel, kept }: JudgedPage,
   { root, isNamed, isDocumentation }: PageBody,
@@ -142,13 +148,24 @@ function rangeOf(
   if (isNamed || isDocumentation) return { from, to };
   const title = headingLevel.indexOf(1, from);
   const isTitled = title >= 0 && title < to && headingLevel.indexOf(1, title + 1) < 0;
-  if (isPlain && isTitled) return { from: title, to };
-  return { from: Math.max(from, kept.indexOf(1)), to: Math.min(to, kept.lastIndexOf(1) + 1) };
+  return {
+    from: isTitled ? title : Math.max(from, kept.indexOf(1)),
+    to: isTitled && isPlain ? to : Math.min(to, kept.lastIndexOf(1) + 1),
+  };
 }
 
 /** Written without words that tell of parts: whoever writes so has no share bars and teasers. */
 function isPlainBody({ tree, elements, kinds }: JudgedPage, root: number): boolean {
   return elements.every((node) => node <= root || node >= tree.end[root]! || kinds[node] === 0);
+}
+
+/** Describes functions or commands, heading by heading. */
+function isReference({ tree, blocks }: JudgedPage): boolean {
+  let codes = 0;
+  for (let node = 1; node < tree.count; node++) {
+    if (tree.tag[node] === T.code && (blocks.context[node]! & CONTEXT.heading) !== 0) codes++;
+  }
+  return codes >= MIN_CODE_HEADINGS;
 }
 
 /** Written by a generator of documentation. */
