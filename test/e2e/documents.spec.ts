@@ -113,7 +113,12 @@ describe('a scraped file', () => {
     async () => {
       const formats = ['html', 'rawHtml', 'links', 'markdown'];
       const { data } = await scrape('/report.docx', { formats, excludeTags: ['table'] });
-      expect(data.links).toEqual(['http://archive.example/series?id=7&year=2025']);
+      const address = data.metadata.sourceURL;
+      expect(data.links).toEqual([
+        `${address}#footnote-2`,
+        'http://archive.example/series?id=7&year=2025',
+        `${address}#footnote-ref-2`,
+      ]);
       expect(data.rawHtml).toContain('<table>');
       expect(data.html).not.toContain('<table>');
       expect(data.markdown).not.toContain('Skerry light');

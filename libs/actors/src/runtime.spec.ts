@@ -381,7 +381,8 @@ describe('a lease', () => {
   it('is renewed while another partition takes its time to open', async () => {
     const goOn = closeGate('open 9');
     const runtime = await startReplica('one');
-    await until(() => runtime.partitions.length > 8);
+    // It may be one of the first eight, which are opened together.
+    await until(() => runtime.partitions.length > 6);
     await pause(30);
     leases.renewals.clear();
     await until(() => [...leases.renewals.values()].some((n) => n >= 3));
