@@ -113,7 +113,7 @@ describe('a scraped file', () => {
     async () => {
       const formats = ['html', 'rawHtml', 'links', 'markdown'];
       const { data } = await scrape('/report.docx', { formats, excludeTags: ['table'] });
-      const address = data.metadata.sourceURL;
+      const address = String(data.metadata.sourceURL);
       expect(data.links).toEqual([
         `${address}#footnote-2`,
         'http://archive.example/series?id=7&year=2025',
