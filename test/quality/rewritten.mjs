@@ -6,15 +6,14 @@
  *
  * Forests judge that have not seen the page's site. The score is F1 of characters over blocks against their labels, mean over pages; of WCXB over page types.
  */
-import { createReadStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { buildSources } from '../../deploy/local/prepare.mjs';
 import { unseenModels } from './folds.mjs';
-import { lines } from './json-lines.mjs';
 import { bytesOf, compiled, labels } from './kit.mjs';
 import { languageOf } from './language-of.mjs';
-import { runTrainer, whyNoTraining } from './training.mjs';
+import { labelledPages, runTrainer, whyNoTraining } from './training.mjs';
 
 /** References stay; a space between words and what ends or parts sentences is written as the script does. */
 const PARTS = /&#?\w+;|(?<word>[A-Za-z][A-Za-z'’]*)(?<space> (?=[A-Za-z]))?|(?<end>[.!?]) ?|(?<comma>, )/g;
@@ -154,17 +153,10 @@ function report(rows) {
 /** @param {string} work */
 async function measureAll(work) {
   await runTrainer(work, ['--model', path.join(work, 'model.ts')]);
-  const bytes = readFileSync(path.join(work, 'labels.f32'));
-  const known = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
   const label = new Map(labels().map((one) => [one.id, one]));
   const compare = await comparer(unseenModels(work));
   const rows = [];
-  let from = 0;
-  for await (const line of lines(createReadStream(path.join(work, 'pages.jsonl')))) {
-    if (line === '') continue;
-    const page = JSON.parse(line);
-    const own = known.subarray(from, from + page.blocks.length);
-    from += page.blocks.length;
+  for await (const { page, own } of labelledPages(work)) {
     const source = label.get(page.id);
     if (source === undefined || !SETS.includes(page.dataset) || languageOf(page.text) !== 'en') continue;
     const scores = compare(page, own, bytesOf(source).toString());

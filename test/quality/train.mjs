@@ -3,15 +3,14 @@
  *
  * Exit code 0: made (or nothing to train with, which one sentence says), 1: failed, or `--check` found another model, 2: wrong use.
  */
-import { createReadStream, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { root } from '../../deploy/local/places.mjs';
 import { buildSources } from '../../deploy/local/prepare.mjs';
 import { contradictionReport, findContradictions } from './contradictions.mjs';
-import { lines } from './json-lines.mjs';
-import { runTrainer, whyNoTraining } from './training.mjs';
+import { labelledPages, runTrainer, whyNoTraining } from './training.mjs';
 
 const MODEL = path.join(root, 'libs/content/src/block-model.data.ts');
 const USAGE = `npm run quality:train [-- options]
@@ -52,16 +51,8 @@ function readOptions() {
 /** @param {string} work @param {string | undefined} report */
 async function listContradictions(work, report) {
   await runTrainer(work, ['--labels-only']);
-  const bytes = readFileSync(path.join(work, 'labels.f32'));
-  const labels = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
   const all = [];
-  let from = 0;
-  for await (const line of lines(createReadStream(path.join(work, 'pages.jsonl')))) {
-    if (line === '') continue;
-    const page = JSON.parse(line);
-    all.push(...findContradictions(page, labels.subarray(from, from + page.blocks.length)));
-    from += page.blocks.length;
-  }
+  for await (const { page, own } of labelledPages(work)) all.push(...findContradictions(page, own));
   console.log(contradictionReport(all));
   if (report !== undefined) writeFileSync(report, all.map((one) => `${JSON.stringify(one)}\n`).join(''));
 }

@@ -1,10 +1,11 @@
 /** Runs the trainer: a Python environment of its own in the cache folder, the packages of requirements.txt, train_blocks.py. */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createReadStream, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { cacheDir, root } from '../../deploy/local/places.mjs';
 import { say } from '../../deploy/local/say.mjs';
+import { lines } from './json-lines.mjs';
 import { pagesDir, whyNoKit } from './kit.mjs';
 
 const requirements = path.join(root, 'test/quality/requirements.txt');
@@ -63,6 +64,24 @@ async function preparePython() {
   await run(program, ['-m', 'pip', 'install', ...quiet, '--no-deps', '--only-binary', ':all:', '-r', requirements]);
   writeFileSync(stamp, '');
   return program;
+}
+
+/**
+ * Pages as the trainer saw them, each with the share of its blocks that is content (below 0: unknown).
+ *
+ * @param {string} work folder that the trainer has filled
+ * @returns {AsyncGenerator<{ page: any, own: Float32Array }>}
+ */
+export async function* labelledPages(work) {
+  const bytes = readFileSync(path.join(work, 'labels.f32'));
+  const labels = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+  let from = 0;
+  for await (const line of lines(createReadStream(path.join(work, 'pages.jsonl')))) {
+    if (line === '') continue;
+    const page = JSON.parse(line);
+    yield { page, own: labels.subarray(from, from + page.blocks.length) };
+    from += page.blocks.length;
+  }
 }
 
 /** @param {string} work folder that is filled @param {string[]} options of train_blocks.py */

@@ -9,7 +9,7 @@ import { FeatureReader, TYPES, headingLevels } from './block-features.js';
 import { BLOCKS, PAGE_TYPES } from './block-model.data.js';
 import { Forest, probability } from './block-model.js';
 import { DROP, KEEP, type Mask } from './mask.js';
-import { keepBody } from './page-body.js';
+import { isOfDocumentation, keepBody } from './page-body.js';
 import { keepRecords } from './records.js';
 import { F, T, TEXT, flagsOf } from './tags.js';
 import type { OwnTexts } from './text-scan.js';
@@ -107,9 +107,10 @@ export function selectMainContent(
   if (!isFuller) {
     const { elements, repeats } = reader;
     const judged = { tree, blocks, headingLevel, isCollection: article < 0.5, estimates, kept };
+    const isDocumentation = isOfDocumentation({ tree, blocks, elements: elements.list });
     keepPartsWhole(judged);
-    keepRecords({ ...judged, types, elements, repeats });
-    keepBody({ ...judged, elements: elements.list, kinds: elements.kinds });
+    keepRecords({ ...judged, types, elements, repeats, isDocumentation });
+    keepBody({ ...judged, elements: elements.list, kinds: elements.kinds, isDocumentation });
     keepContents(judged);
   }
   return { mask: maskOf(tree, mask, blocks, kept), estimate, isFuller, loss: lostShare(blocks, estimates, kept) };

@@ -63,28 +63,29 @@ export interface JudgedPage {
   estimates: Float32Array;
   /** Per block 1 or 0; changed in place. */
   kept: Uint8Array;
+  /** As `isOfDocumentation` says. */
+  isDocumentation: boolean;
 }
 
 interface PageBody {
   root: number;
   /** The page says so: `main`, `article`, their roles. */
   isNamed: boolean;
-  isDocumentation: boolean;
 }
 
 /** Keeps what stands in the body of documentation, of references and of plain pages; other bodies hold too much that is none of them. */
 export function keepBody(page: JudgedPage): void {
-  const { tree, blocks, estimates, kept } = page;
+  const { tree, blocks, estimates, kept, isDocumentation } = page;
   const body = findBody(page);
-  const isPlain = !body.isDocumentation && isPlainBody(page, body.root);
-  if (!body.isDocumentation && !isPlain && !isReference(page)) return;
+  const isPlain = !isDocumentation && isPlainBody(page, body.root);
+  if (!isDocumentation && !isPlain && !isReference(page)) return;
   const furniture = findFurniture(page, body);
-  const least = body.isDocumentation || body.isNamed ? 0 : LEAST_PLAIN;
+  const least = isDocumentation || body.isNamed ? 0 : LEAST_PLAIN;
   const { from, to } = rangeOf(page, body, isPlain);
   for (let block = from; block < to; block++) {
     if (estimates[block]! >= least && furniture[tree.parent[blocks.first[block]!]!] === 0) kept[block] = 1;
   }
-  if (body.isDocumentation) dropMenus(page);
+  if (isDocumentation) dropMenus(page);
 }
 
 /** Menus of documentation are long and full of its words; they go where there is text beside them. */
@@ -98,20 +99,19 @@ function dropMenus({ blocks, kept }: JudgedPage): void {
 }
 
 function findBody(page: JudgedPage): PageBody {
-  const isDocumentation = isOfDocumentation(page);
-  const { tree, elements } = page;
+  const { tree, elements, isDocumentation } = page;
   const keptIn = countKept(page);
   const all = keptIn(0);
   for (const landmark of [CONTEXT.article, CONTEXT.main]) {
     const root = onlyOne(page, landmark);
-    if (root > 0 && keptIn(root) >= all * BELIEVED_SHARE) return { root, isNamed: true, isDocumentation };
+    if (root > 0 && keptIn(root) >= all * BELIEVED_SHARE) return { root, isNamed: true };
   }
   let root = 0;
   for (const node of elements) {
     if (isDocumentation && tree.tag[root] === T.body) break;
     if (node < tree.end[root]! && keptIn(node) >= all * HOLDING_SHARE) root = node;
   }
-  return { root, isNamed: false, isDocumentation };
+  return { root, isNamed: false };
 }
 
 /** How many characters of an element were kept. */
@@ -139,8 +139,8 @@ function onlyOne({ tree, blocks, elements }: JudgedPage, landmark: number): numb
  * kept last, of a plain one with a title all.
  */
 function rangeOf(
-  { tree, blocks, headingLevel, kept }: JudgedPage,
-  { root, isNamed, isDocumentation }: PageBody,
+  { tree, blocks, headingLevel, kept, isDocumentation }: JudgedPage,
+  { root, isNamed }: PageBody,
   isPlain: boolean,
 ): { from: number; to: number } {
   const from = blocks.before[root]!;
@@ -207,7 +207,7 @@ function isGenerator(tree: Tree, meta: number): boolean {
 function findFurniture(page: JudgedPage, body: PageBody): Uint8Array {
   const { tree, elements } = page;
   const furniture = new Uint8Array(tree.count);
-  if (body.isDocumentation) markSteps(page, furniture);
+  if (page.isDocumentation) markSteps(page, furniture);
   for (const node of elements) {
     if (node <= body.root || node >= tree.end[body.root]! || furniture[node] === 1) continue;
     if (furniture[tree.parent[node]!] === 1 || isFurniture(page, body, node)) furniture[node] = 1;
@@ -215,13 +215,12 @@ function findFurniture(page: JudgedPage, body: PageBody): Uint8Array {
   return furniture;
 }
 
-function isFurniture(page: JudgedPage, { root, isNamed, isDocumentation }: PageBody, node: number): boolean {
-  const { tree, blocks, kinds } = page;
+function isFurniture(page: JudgedPage, { root, isNamed }: PageBody, node: number): boolean {
+  const { tree, blocks, kinds, isDocumentation } = page;
   const chrome = (isNamed ? CHROME_IN_BODY : CHROME) & ~blocks.context[root]!;
   if ((blocks.context[node]! & chrome) !== 0) return true;
-  if (!isDocumentation && (kinds[node]! & FURNITURE) !== 0) return true;
   const own = isDocumentation ? kindsOfPart(page, node) : kinds[node]!;
-  if (isDocumentation && (own & FURNITURE_OF_DOCUMENTATION) !== 0) return true;
+  if ((own & (isDocumentation ? FURNITURE_OF_DOCUMENTATION : FURNITURE)) !== 0) return true;
   if (isDocumentation && (own & FOOTER) !== 0 && endsBody(page, root, node)) return true;
   if ((own & LINKED_FURNITURE) === 0 || tree.tag[node] === T.a) return false;
   return isMostlyLinks(page, node) && !holdsTitle(page, node);

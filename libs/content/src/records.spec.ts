@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Blocks } from './blocks.js';
 import { FeatureReader, TYPES, headingLevels } from './block-features.js';
 import { measure } from './measures.js';
+import { isOfDocumentation } from './page-body.js';
 import { parseHtml } from './parse.js';
 import { keepRecords } from './records.js';
 import { wholePage } from './selection.js';
@@ -25,6 +26,7 @@ function shown(html: string, type: PageType, dropped: readonly string[] = []): s
     tree,
     blocks,
     headingLevel,
+    isDocumentation: isOfDocumentation({ tree, blocks, elements: elements.list }),
     types,
     elements,
     repeats,

@@ -4,7 +4,6 @@
  * content goes: filters, toolbars, panels about users, what was said before.
  */
 import { CONTEXT, isInside, type Blocks } from './blocks.js';
-import { isOfDocumentation } from './page-body.js';
 import { A, T } from './tags.js';
 import type { Tree } from './tree.js';
 import { kindBits } from './words.js';
@@ -55,6 +54,7 @@ export interface PageOfRecords {
   tree: Tree;
   blocks: Blocks;
   headingLevel: Uint8Array;
+  isDocumentation: boolean;
   /** How much the page is of each type of `TYPES`. */
   types: readonly number[];
   elements: {
@@ -81,8 +81,7 @@ interface Records {
 
 export function keepRecords(page: PageOfRecords): void {
   const [article, forum, list, product] = page.types as [number, number, number, number];
-  if (article >= MAX_ARTICLE || Math.max(forum, list, product) < LEAST_TYPE) return;
-  if (isOfDocumentation({ tree: page.tree, blocks: page.blocks, elements: page.elements.list })) return;
+  if (page.isDocumentation || article >= MAX_ARTICLE || Math.max(forum, list, product) < LEAST_TYPE) return;
   const groups = findRecords(page);
   const isForum = forum >= MIN_FORUM;
   const isProduct = product >= MIN_PRODUCT;

@@ -76,22 +76,17 @@ const WORDS = new WordKinds(
 );
 
 /** Bit set of the element's kinds, bit `i` for `KINDS[i]`. */
-export function kindsOfElement(tree: Tree, node: number): number {
-  let kinds = 0;
-  for (let i = tree.from[node]!, to = tree.to[node]!; i < to; i++) {
-    const hash = tree.attrHash[i];
-    if (hash !== A.class && hash !== A.id && hash !== A.role) continue;
-    kinds |= WORDS.in(tree.source, tree.attrFrom[i]!, tree.attrTo[i]!);
-  }
-  return kinds;
-}
+export const kindsOfElement = (tree: Tree, node: number): number => kindsIn(tree, node, true);
 
 /** The same of classes and roles alone: the id of a section of documentation says what it is about. */
-export function kindsOfClass(tree: Tree, node: number): number {
+export const kindsOfClass = (tree: Tree, node: number): number => kindsIn(tree, node, false);
+
+function kindsIn(tree: Tree, node: number, hasId: boolean): number {
   let kinds = 0;
   for (let i = tree.from[node]!, to = tree.to[node]!; i < to; i++) {
     const hash = tree.attrHash[i];
-    if (hash === A.class || hash === A.role) kinds |= WORDS.in(tree.source, tree.attrFrom[i]!, tree.attrTo[i]!);
+    if (hash !== A.class && hash !== A.role && !(hasId && hash === A.id)) continue;
+    kinds |= WORDS.in(tree.source, tree.attrFrom[i]!, tree.attrTo[i]!);
   }
   return kinds;
 }
