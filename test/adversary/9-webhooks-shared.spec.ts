@@ -88,7 +88,11 @@ it('50 jobs to a tarpit delay no webhook of another team, and the tarpit sees fi
     const startedAt = performance.now();
     await startBatch(modest, receiver.url(path), 1);
     await receiver.until(path, (requests) => requests.length > 0, 20_000);
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    const toldMs = performance.now() - startedAt;
+    process.stderr.write(
+      `    another team was told after ${Math.round(toldMs)} ms, ${tarpit.peak} posts at once at most\n`,
+    );
+    expect(toldMs).toBeLessThan(5_000);
   }
   expect(tarpit.arrivals.length).toBeGreaterThanOrEqual(PER_HOST - 1);
   expect(tarpit.peak).toBeLessThanOrEqual(PER_HOST);
