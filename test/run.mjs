@@ -17,7 +17,7 @@ import { say } from '../deploy/local/say.mjs';
 import { Cluster } from '../deploy/local/supervisor.mjs';
 import { runLot, stopRuns } from './run/jest-lot.mjs';
 import { runInPlaces } from './run/places.mjs';
-import { timeTable } from './run/report.mjs';
+import { failureLines, timeTable } from './run/report.mjs';
 import { flakyLine, lotOfSecondLook, pickSecondLooks, settleLooks } from './run/second-look.mjs';
 import { makeLots, PLACES } from './run/lots.mjs';
 
@@ -82,7 +82,9 @@ async function runLots(lots, flags, env, work) {
   for (const spec of pickSecondLooks(results)) looks.push(await run(lotOfSecondLook(spec)));
   const wallMs = performance.now() - startedMs;
   for (const line of timeTable([...results, ...looks], { places: PLACES, wallMs })) say(line);
-  return settleLooks(results, looks);
+  const failures = failureLines([...results, ...looks]);
+  for (const line of failures) say(line);
+  return { ...settleLooks(results, looks), failures };
 }
 
 async function main() {

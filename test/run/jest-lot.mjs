@@ -102,13 +102,21 @@ function readResults(file, ok) {
 }
 
 /** @param {any} result of jest @returns {import('./report.mjs').FileResult} */
-function readFile({ name, status, startTime, endTime, assertionResults }) {
+function readFile({ name, status, startTime, endTime, message, assertionResults }) {
   const count = (/** @type {string[]} */ ...kinds) =>
     assertionResults.filter((/** @type {any} */ test) => kinds.includes(test.status)).length;
   // A spec file that could not even be loaded has no failed test to count.
   const failed = status === 'failed' ? Math.max(1, count('failed')) : count('failed');
   const tally = { passed: count('passed'), failed, skipped: count('pending', 'todo'), ok: failed === 0 };
-  return { spec: name, ms: endTime - startTime, tally };
+  const failures = failed === 0 ? [] : failuresOf(message, assertionResults);
+  return { spec: name, ms: endTime - startTime, tally, failures };
+}
+
+/** @param {string} message of a file that could not be loaded @param {any[]} tests @returns {string[]} */
+function failuresOf(message, tests) {
+  const failed = tests.filter(({ status }) => status === 'failed');
+  const texts = failed.map(({ fullName, failureMessages }) => `${fullName}\n${failureMessages.join('\n')}`);
+  return texts.length > 0 ? texts : [message];
 }
 
 /** @param {string} text */

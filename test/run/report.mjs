@@ -2,6 +2,7 @@
 import { shortName } from './lots.mjs';
 
 const SLOWEST = 15;
+const LINES_OF_A_FAILURE = 15;
 
 /**
  * @typedef {object} Tally
@@ -16,6 +17,7 @@ const SLOWEST = 15;
  * @property {string} spec its path
  * @property {number} ms
  * @property {Tally} tally
+ * @property {string[]} failures title and message of each test that failed
  */
 
 /**
@@ -49,6 +51,18 @@ export function timeTable(results, { places, wallMs }) {
     'slowest files (s):',
     ...files.slice(0, SLOWEST).map(({ spec, ms }) => `${seconds(ms)}  ${shortName(spec)}`),
   ];
+}
+
+/** @param {string} text @returns {string[]} without the frames of other people's code */
+const linesOfOurs = (text) => text.split('\n').filter((line) => !/node_modules|node:internal/.test(line));
+
+/** @param {LotResult[]} results @returns {string[]} what failed, told once more where the end of a long output is read */
+export function failureLines(results) {
+  return results.flatMap(({ lot, files, tally }) => {
+    const told = files.flatMap(({ spec, failures }) => failures.map((text) => `${shortName(spec)}: ${text}`));
+    if (told.length === 0 && !tally.ok) told.push(`${lot.name}: ended without saying what failed`);
+    return told.flatMap((text) => ['', ...linesOfOurs(text).slice(0, LINES_OF_A_FAILURE)]);
+  });
 }
 
 /** @param {Tally[]} tallies @returns {Tally} */

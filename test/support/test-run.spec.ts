@@ -25,9 +25,12 @@ interface Tally {
 }
 interface Result {
   tally: Tally;
-  files: { spec: string; tally: Tally }[];
+  files: { spec: string; tally: Tally; failures: string[] }[];
 }
-const { addUp } = await load<{ addUp(tallies: Tally[]): Tally }>('report.mjs');
+const { addUp, failureLines } = await load<{
+  addUp(tallies: Tally[]): Tally;
+  failureLines(results: (Result & { lot: { name: string } })[]): string[];
+}>('report.mjs');
 const { flakyLine, pickSecondLooks, lotOfSecondLook, settleLooks } = await load<{
   flakyLine(flaky: string[]): string;
   pickSecondLooks(results: Result[]): string[];
@@ -110,7 +113,11 @@ describe('tasks in places', () => {
 
 describe('a second look', () => {
   const tallyOf = (passed: number, failed: number): Tally => ({ passed, failed, skipped: 1, ok: failed === 0 });
-  const fileOf = (spec: string, passed: number, failed = 0) => ({ spec: dist(spec), tally: tallyOf(passed, failed) });
+  const fileOf = (spec: string, passed: number, failed = 0) => ({
+    spec: dist(spec),
+    tally: tallyOf(passed, failed),
+    failures: Array.from({ length: failed }, (_, i) => `test ${i}\n${'at a line\n'.repeat(99)}`),
+  });
   const resultOf = (...files: Result['files']): Result => ({ files, tally: addUp(files.map(({ tally }) => tally)) });
   const silent: Result = { files: [], tally: { passed: 0, failed: 1, skipped: 0, ok: false } };
 
@@ -133,6 +140,17 @@ describe('a second look', () => {
     const results = [...findings, 'test/e2e/map'].map((spec) => resultOf(fileOf(spec, 3, 1)));
     expect(pickSecondLooks(results.slice(0, 3))).toEqual([]);
     expect(pickSecondLooks(results.slice(1))).toEqual([dist('test/e2e/map')]);
+  });
+
+  it('tells what failed once more, each in some lines, also of a lot that ended without a word', () => {
+    const bad = { ...resultOf(fileOf('test/e2e/map', 3, 2), fileOf('test/e2e/watch', 1)), lot: { name: 'maps' } };
+    const lines = failureLines([bad, { ...silent, lot: { name: 'chaos/crash' } }]);
+    expect(lines.filter((line) => line.includes(': '))).toEqual([
+      'e2e/map: test 0',
+      'e2e/map: test 1',
+      'chaos/crash: ended without saying what failed',
+    ]);
+    expect(lines.length).toBeLessThan(40);
   });
 
   it('has a lot of its own beside the first, with the needs of the first', () => {
