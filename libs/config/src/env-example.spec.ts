@@ -4,7 +4,7 @@ import { configFields, environmentName, readConfig } from './read-config.js';
 
 /** Read by `deploy/local` alone. */
 const LAUNCHER_ONLY = ['TROUPE_CACHE_DIR'];
-const text = readFileSync(new URL('../../../../.env.example', import.meta.url), 'utf8');
+const text = readFileSync('.env.example', 'utf8');
 const entries = new Map([...text.matchAll(/^([A-Z_0-9]+)=(.*)$/gm)].map((match) => [match[1] ?? '', match[2] ?? '']));
 
 describe('.env.example', () => {

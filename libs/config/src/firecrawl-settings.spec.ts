@@ -4,7 +4,7 @@ import { FIRECRAWL_SETTINGS, leftOverSettings, type FirecrawlSetting } from './f
 import { configFields, environmentName, readConfig } from './read-config.js';
 
 const NEEDED = { DATABASE_URL: 'postgresql://127.0.0.1/x', NATS_URL: 'nats://127.0.0.1:4222' };
-const GUIDE = readFileSync(new URL('../../../../docs/migrate-from-firecrawl.md', import.meta.url), 'utf8');
+const GUIDE = readFileSync('docs/migrate-from-firecrawl.md', 'utf8');
 const HEADS = { same: 'the same', alias: 'read', ignored: 'no effect' };
 
 /** A value that each setting which is read may have. */

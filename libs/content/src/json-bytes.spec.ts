@@ -47,7 +47,7 @@ describe('jsonBytes', () => {
   });
 
   it('is what json-bytes.wat says', async () => {
-    const source = readFileSync(new URL('../../../../libs/content/src/json-bytes.wat', import.meta.url), 'utf8');
+    const source = readFileSync('libs/content/src/json-bytes.wat', 'utf8');
     const { buffer } = (await wabt()).parseWat('json-bytes.wat', source).toBinary({});
     expect(Buffer.from(buffer).toString('base64')).toBe(JSON_BYTES_WASM);
   });

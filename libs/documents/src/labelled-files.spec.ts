@@ -6,7 +6,7 @@ import type { DocumentContent } from './document-content.js';
 import { documentKindOf } from './document-kind.js';
 import { readDocument } from './read-document.js';
 
-const FOLDER = new URL('../../../../test/sites/documents/', import.meta.url);
+const FOLDER = 'test/sites/documents';
 const MIN_WORD_RECALL = 0.98;
 const MIN_CELL_RECALL = 0.95;
 
@@ -22,11 +22,11 @@ interface Label {
   absent: string[];
 }
 
-const labels = JSON.parse(await readFile(new URL('office-labels.json', FOLDER), 'utf8')) as Label[];
+const labels = JSON.parse(await readFile(`${FOLDER}/office-labels.json`, 'utf8')) as Label[];
 const cases = labels.flatMap(({ files, ...label }) => files.map((file) => ({ file, ...label })));
 
 async function read(file: string): Promise<DocumentContent> {
-  const body = new Uint8Array(await readFile(new URL(`files/${file}`, FOLDER)));
+  const body = new Uint8Array(await readFile(`${FOLDER}/files/${file}`));
   const kind = documentKindOf({ body, contentType: 'application/octet-stream', url: 'http://site.test/file' });
   if (kind === null) throw new Error(`${file} was not recognised`);
   const parsers = { ...PLAIN_PAGE.parsers, pdf: DEFAULT_PDF };

@@ -1,7 +1,6 @@
 /** The index of a page changes how long a search takes, never what it finds: on real pages, with the index and without. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { parseHtml } from '../parse.js';
 import { compileScoped, selectAll } from '../selector.js';
@@ -9,7 +8,7 @@ import { IndexKeys, PageIndex } from './page-index.js';
 import { compileQuery } from './query.js';
 import { parseXPath } from './xpath-parser.js';
 
-const FOLDER = fileURLToPath(new URL('../../../../../test/sites/labelled/files', import.meta.url));
+const FOLDER = 'test/sites/labelled/files';
 const FILES = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.html'));
 
 const CSS = [
