@@ -4,8 +4,7 @@
  * on every site. None is ever negative (block-model.ts).
  */
 import { CONTEXT, type Blocks } from './blocks.js';
-import { A, F, FNV_PRIME, T, TEXT, flagsOf, hashName, hashRange } from './tags.js';
-import type { Tree } from './tree.js';
+import { A, F, flagsOf, FNV_PRIME, hashName, hashRange, T, TEXT, type Tree } from '@troupe/html';
 import { KINDS, kindBits, kindsOfElement, type Kind } from './words.js';
 
 const LEVELS = 4;

@@ -4,10 +4,20 @@
  * Block numbers follow document order, so the blocks of a subtree are a range and sums over it are differences of prefix
  * sums.
  */
-import { DROP, type Mask } from './mask.js';
-import { A, F, FNV_OFFSET, FNV_PRIME, T, TEXT, flagsOf } from './tags.js';
-import { SIGNS, type OwnTexts } from './text-scan.js';
-import type { Tree } from './tree.js';
+import {
+  A,
+  DROP,
+  F,
+  flagsOf,
+  FNV_OFFSET,
+  FNV_PRIME,
+  type Mask,
+  type OwnTexts,
+  SIGNS,
+  T,
+  TEXT,
+  type Tree,
+} from '@troupe/html';
 
 /** What stands around a node, one bit each. */
 export const CONTEXT = {

@@ -1,7 +1,5 @@
 /** Preformatted text as its lines, and the language its markup names. */
-import { DROP, type Mask } from './mask.js';
-import { A, F, T, TEXT, flagsOf } from './tags.js';
-import type { Tree } from './tree.js';
+import { A, DROP, F, flagsOf, type Mask, T, TEXT, type Tree } from '@troupe/html';
 
 const GUTTER =
   /(?:^|[\s_-])(?:gutter|lineno|linenos|linenums?|line-?numbers?|line-num|linenodiv|lntd?|ln|ln-numbers?|blob-num|nums?|lineNr)(?:$|[\s_-])/i;

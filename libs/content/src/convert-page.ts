@@ -19,17 +19,14 @@ import { jsonBytes } from './json-bytes.js';
 import { noDiscovery, collectLinks, discover, forbidsFollowing, type LinkRules } from './links.js';
 import { writeMarkdown } from './markdown.js';
 import { fenceFor } from './markdown-escape.js';
-import type { Mask } from './mask.js';
-import { measure } from './measures.js';
+import { type Mask, measure, parseHtml, type Tree } from '@troupe/html';
 import { kindOfContent } from './media-type.js';
 import { baseHref, readPageFacts } from './metadata.js';
 import { pickFacts } from './facts/pick-facts.js';
 import { readFacts, type Facts } from './facts/read-facts.js';
 import { readJsonLd } from './metadata/json-ld.js';
-import { parseHtml } from './parse.js';
 import { orElse, writePlainText } from './plain-text.js';
 import { select, tagMask, wholePage } from './selection.js';
-import type { Tree } from './tree.js';
 import { UrlResolver } from './url-resolver.js';
 import { judgePage } from './verdict.js';
 

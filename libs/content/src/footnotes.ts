@@ -3,9 +3,7 @@
  *
  * Nothing but this mutual link is looked at, so any generator's notes are found and a table of contents is none.
  */
-import { DROP, type Mask } from './mask.js';
-import { A, F, T, TEXT, flagsOf } from './tags.js';
-import type { Tree } from './tree.js';
+import { A, DROP, F, flagsOf, type Mask, T, TEXT, type Tree } from '@troupe/html';
 
 export interface Footnotes {
   /** Label per link that refers to a note. */

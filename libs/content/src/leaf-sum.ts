@@ -3,7 +3,7 @@
  * per page, so it is WebAssembly that takes sixteen rows at a time (`leaf-sum.wat`), a seventh of the time of a loop here.
  */
 import { LEAF_SUM_WASM } from './leaf-sum.data.js';
-import { instantiate, reserve, type Memory } from './wasm.js';
+import { instantiate, reserve, type Memory } from '@troupe/html';
 
 /** Questions per tree. */
 const DEPTH = 4;

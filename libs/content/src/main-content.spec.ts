@@ -4,10 +4,8 @@ import { bestCut, byEstimate } from './best-cut.js';
 import { FEATURES, FeatureReader, headingLevels } from './block-features.js';
 import { Forest } from './block-model.js';
 import { selectMainContent, type BlockModel } from './main-content.js';
-import { measure } from './measures.js';
-import { parseHtml } from './parse.js';
+import { measure, parseHtml, type Tree } from '@troupe/html';
 import { wholePage } from './selection.js';
-import type { Tree } from './tree.js';
 
 const sentence = (topic: string): string =>
   `The ${topic} was described at length by the people who had seen it, and nobody doubted what they said about it. `;

@@ -8,12 +8,9 @@ import { bestCut } from './best-cut.js';
 import { FeatureReader, TYPES, headingLevels } from './block-features.js';
 import { BLOCKS, PAGE_TYPES } from './block-model.data.js';
 import { Forest, probability } from './block-model.js';
-import { DROP, KEEP, type Mask } from './mask.js';
+import { DROP, F, flagsOf, KEEP, type Mask, type OwnTexts, T, TEXT, type Tree } from '@troupe/html';
 import { isOfDocumentation, keepBody } from './page-body.js';
 import { keepRecords } from './records.js';
-import { F, T, TEXT, flagsOf } from './tags.js';
-import type { OwnTexts } from './text-scan.js';
-import type { Tree } from './tree.js';
 import { keepContents, keepPartsWhole } from './whole-parts.js';
 
 export interface BlockModel {

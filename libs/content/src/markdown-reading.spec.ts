@@ -4,8 +4,7 @@ import * as frontier from '@troupe/frontier';
 import * as fc from 'fast-check';
 import MarkdownIt from 'markdown-it';
 import { pageFixture } from './page-fixture.js';
-import { parseHtml } from './parse.js';
-import { hashName } from './tags.js';
+import { hashName, parseHtml } from '@troupe/html';
 
 const { markdownOf } = pageFixture(frontier);
 const reader = new MarkdownIt({ html: true });

@@ -5,7 +5,23 @@ import { imageSource } from './images.js';
 import { isPermalink, linkAddress } from './links.js';
 import { codeSpan, escapeCell, escapeText, escapeUrl, fenceFor, quoteTitle } from './markdown-escape.js';
 import { MarkdownOutput, type Emphasis, type Mark } from './markdown-output.js';
-import { DROP, KEEP, type Mask } from './mask.js';
+import {
+  A,
+  decodeOrdinary,
+  DROP,
+  F,
+  FIRST_CUSTOM_TAG,
+  flagsOf,
+  FOUND,
+  KEEP,
+  type Mask,
+  scanText,
+  skipWhite,
+  T,
+  TEXT,
+  type Tree,
+  trimWhite,
+} from '@troupe/html';
 import {
   hasFormulaScripts,
   isFormulaElement,
@@ -18,11 +34,7 @@ import {
   splitTex,
   type Formula,
 } from './math.js';
-import { decodeOrdinary } from './references.js';
 import { readTable, SpanBudget, type TableCells } from './table.js';
-import { A, F, FIRST_CUSTOM_TAG, T, TEXT, flagsOf } from './tags.js';
-import { FOUND, scanText, skipWhite, trimWhite } from './text-scan.js';
-import type { Tree } from './tree.js';
 import type { UrlResolver } from './url-resolver.js';
 
 export interface MarkdownOptions {

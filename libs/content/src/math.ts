@@ -1,7 +1,5 @@
 /** Formulas as TeX: from annotations that renderers leave in the page, or from MathML itself. */
-import { DROP, type Mask } from './mask.js';
-import { A, T, TEXT } from './tags.js';
-import type { Tree } from './tree.js';
+import { A, DROP, type Mask, T, TEXT, type Tree } from '@troupe/html';
 
 const TEX_ENCODING = /tex/i;
 const TEX_SCRIPT = /^\s*math\/tex/i;

@@ -3,8 +3,7 @@ import { RESERVED_METADATA_KEYS } from '@troupe/contracts';
 import type { LdGraph } from './metadata/json-ld.js';
 import { voteFacts } from './metadata/page-evidence.js';
 import { collapsed } from './metadata/white-space.js';
-import { A, T } from './tags.js';
-import type { Tree } from './tree.js';
+import { A, T, type Tree } from '@troupe/html';
 import type { UrlResolver } from './url-resolver.js';
 
 /** Meta name or property (lower case) to the API's key. */

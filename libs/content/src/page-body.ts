@@ -3,8 +3,7 @@
  * The estimates of blocks decide where structure does not.
  */
 import { CHROME, CONTEXT, isInside, type Blocks } from './blocks.js';
-import { A, F, T, TEXT, flagsOf, hashName } from './tags.js';
-import type { Tree } from './tree.js';
+import { A, F, flagsOf, hashName, T, TEXT, type Tree } from '@troupe/html';
 import { WordKinds } from './word-kinds.js';
 import { kindBits, kindsOfClass } from './words.js';
 

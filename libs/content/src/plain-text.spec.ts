@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { TroupeError } from '@troupe/contracts';
-import { parseHtml } from './parse.js';
+import { parseHtml } from '@troupe/html';
 import { orElse, writePlainText } from './plain-text.js';
 import { wholePage } from './selection.js';
 

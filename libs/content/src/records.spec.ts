@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { Blocks } from './blocks.js';
 import { FeatureReader, TYPES, headingLevels } from './block-features.js';
-import { measure } from './measures.js';
+import { measure, parseHtml } from '@troupe/html';
 import { isOfDocumentation } from './page-body.js';
-import { parseHtml } from './parse.js';
 import { keepRecords } from './records.js';
 import { wholePage } from './selection.js';
 

@@ -4,8 +4,7 @@
  * content goes: filters, toolbars, panels about users, what was said before.
  */
 import { CONTEXT, isInside, type Blocks } from './blocks.js';
-import { A, T } from './tags.js';
-import type { Tree } from './tree.js';
+import { A, T, type Tree } from '@troupe/html';
 import { kindBits } from './words.js';
 
 /** A page that is an article by this much has no records that matter. */

@@ -1,11 +1,21 @@
 /** Which parts of a page a writer shows, and how much text they hold. */
 import type { ScrapeSpec } from '@troupe/contracts';
 import { selectMainContent } from './main-content.js';
-import { DROP, KEEP, PASS, type Mask } from './mask.js';
-import type { Measures } from './measures.js';
-import { compileExclude, compileSelector, selectAll } from './selector.js';
-import { F, T, TEXT, flagsOf } from './tags.js';
-import type { Tree } from './tree.js';
+import {
+  compileExclude,
+  compileSelector,
+  DROP,
+  F,
+  flagsOf,
+  KEEP,
+  type Mask,
+  type Measures,
+  PASS,
+  selectAll,
+  T,
+  TEXT,
+  type Tree,
+} from '@troupe/html';
 
 /** A `noscript` with this much text, and twice as much as the rest of the page, is the page for readers without scripts. */
 const MIN_SCRIPTLESS_CHARS = 300;

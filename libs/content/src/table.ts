@@ -1,7 +1,5 @@
 /** Shape of an HTML table as a grid, for tables that hold data rather than layout. */
-import { DROP, type Mask } from './mask.js';
-import { A, F, T, flagsOf } from './tags.js';
-import type { Tree } from './tree.js';
+import { A, DROP, F, flagsOf, type Mask, T, type Tree } from '@troupe/html';
 
 /** Cells that spans may add in one page: a span is one attribute and could ask for millions. */
 const MAX_SPAN_CELLS = 20_000;

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Blocks } from './blocks.js';
 import { headingLevels } from './block-features.js';
-import { measure } from './measures.js';
-import { parseHtml } from './parse.js';
+import { measure, parseHtml } from '@troupe/html';
 import { wholePage } from './selection.js';
 import { keepContents, keepPartsWhole } from './whole-parts.js';
 

@@ -3,8 +3,7 @@
  * data tables, lists, and headings with what they announce.
  */
 import { CHROME, CONTEXT, isInside, type Blocks } from './blocks.js';
-import { T } from './tags.js';
-import type { Tree } from './tree.js';
+import { T, type Tree } from '@troupe/html';
 
 /** A part is completed when this share of its text was kept (a table has cells that say little), and dropped when less than the second was. */
 const COMPLETE = 0.65;

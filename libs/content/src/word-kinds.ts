@@ -1,5 +1,5 @@
 /** Words of attributes and what each says, as bits; looked up where they stand, without making strings. */
-import { FNV_OFFSET, FNV_PRIME, hashName } from './tags.js';
+import { FNV_OFFSET, FNV_PRIME, hashName } from '@troupe/html';
 
 /** Places per word: few words share one. */
 const SPREAD = 4;

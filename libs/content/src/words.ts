@@ -4,8 +4,7 @@
  * The words are those that page builders use everywhere; single words, so that `post-body`, `postBody` and `post_body`
  * read the same.
  */
-import { A } from './tags.js';
-import type { Tree } from './tree.js';
+import { A, type Tree } from '@troupe/html';
 import { WordKinds } from './word-kinds.js';
 
 const KIND_WORDS = {

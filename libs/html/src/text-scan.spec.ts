@@ -119,7 +119,7 @@ describe('scanNodes of many texts', () => {
   });
 
   it('is what text-scan.wat says', async () => {
-    const source = readFileSync(new URL('../../../../libs/content/src/text-scan.wat', import.meta.url), 'utf8');
+    const source = readFileSync(new URL('../../../../libs/html/src/text-scan.wat', import.meta.url), 'utf8');
     const { buffer } = (await wabt()).parseWat('text-scan.wat', source).toBinary({});
     expect(Buffer.from(buffer).toString('base64')).toBe(TEXT_SCAN_WASM);
   });
