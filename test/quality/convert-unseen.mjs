@@ -10,9 +10,9 @@ import { lineOf, lines } from './json-lines.mjs';
 import { compiled } from './kit.mjs';
 
 const { parseHtml } = await compiled('html/parse.js');
-const { wholePage } = await compiled('content/selection.js');
+const { wholePage } = await compiled('main-content/selection.js');
 const { measure } = await compiled('html/measures.js');
-const { selectMainContent } = await compiled('content/main-content.js');
+const { selectMainContent } = await compiled('main-content/main-content.js');
 const { writeMarkdown } = await compiled('content/markdown.js');
 const { UrlResolver } = await compiled('content/url-resolver.js');
 const { baseHref } = await compiled('content/metadata.js');

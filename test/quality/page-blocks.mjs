@@ -2,10 +2,10 @@
 import { compiled } from './kit.mjs';
 
 const { parseHtml } = await compiled('html/parse.js');
-const { wholePage } = await compiled('content/selection.js');
+const { wholePage } = await compiled('main-content/selection.js');
 const { measure } = await compiled('html/measures.js');
-const { Blocks, CONTEXT } = await compiled('content/blocks.js');
-const { FeatureReader, FEATURES, PAGE_FEATURES, headingLevels } = await compiled('content/block-features.js');
+const { Blocks, CONTEXT } = await compiled('main-content/blocks.js');
+const { FeatureReader, FEATURES, PAGE_FEATURES, headingLevels } = await compiled('main-content/block-features.js');
 
 export { FEATURES, PAGE_FEATURES };
 

@@ -66,10 +66,10 @@ function rewrite(text, script) {
 /** @param {ReturnType<typeof unseenModels>} models @returns {Promise<(page: any, own: ArrayLike<number>, html: string) => number[] | null>} null for a page that cannot be compared */
 async function comparer(models) {
   const { parseHtml } = await compiled('html/parse.js');
-  const { wholePage } = await compiled('content/selection.js');
+  const { wholePage } = await compiled('main-content/selection.js');
   const { measure } = await compiled('html/measures.js');
-  const { Blocks } = await compiled('content/blocks.js');
-  const { selectMainContent } = await compiled('content/main-content.js');
+  const { Blocks } = await compiled('main-content/blocks.js');
+  const { selectMainContent } = await compiled('main-content/main-content.js');
   const { KEEP } = await compiled('html/mask.js');
   const { T, TEXT } = await compiled('html/tags.js');
 

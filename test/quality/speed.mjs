@@ -101,7 +101,7 @@ async function passes(pages, rounds) {
   const { parseHtml } = await compiled('html/parse.js');
   const { UrlResolver } = await compiled('content/url-resolver.js');
   const { baseHref, readPageFacts } = await compiled('content/metadata.js');
-  const { select, wholePage } = await compiled('content/selection.js');
+  const { select, wholePage } = await compiled('main-content/selection.js');
   const { measure: measureText } = await compiled('html/measures.js');
   const { judgePage } = await compiled('content/verdict.js');
   const { discover, collectLinks } = await compiled('content/links.js');

@@ -6,7 +6,7 @@ import { discover, forbidsFollowing, noDiscovery } from './links.js';
 import { writeMarkdown } from './markdown.js';
 import { measure, parseHtml, T, type Tree } from '@troupe/html';
 import { orElse, writePlainText } from './plain-text.js';
-import { select, wholePage } from './selection.js';
+import { select, wholePage } from '@troupe/main-content';
 import { UrlResolver } from './url-resolver.js';
 
 /** What the reader of a file found in it. */

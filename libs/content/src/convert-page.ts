@@ -26,7 +26,7 @@ import { pickFacts } from './facts/pick-facts.js';
 import { readFacts, type Facts } from './facts/read-facts.js';
 import { readJsonLd } from './metadata/json-ld.js';
 import { orElse, writePlainText } from './plain-text.js';
-import { select, tagMask, wholePage } from './selection.js';
+import { select, tagMask, wholePage } from '@troupe/main-content';
 import { UrlResolver } from './url-resolver.js';
 import { judgePage } from './verdict.js';
 

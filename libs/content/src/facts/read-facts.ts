@@ -6,7 +6,7 @@ import { isPermalink } from '../links.js';
 import { A, DROP, F, flagsOf, hashName, KEEP, type Mask, SearchExhausted, T, type Tree } from '@troupe/html';
 import { isMonthFirst } from '../metadata/date-text.js';
 import { collapsed } from '../metadata/white-space.js';
-import { wholePage } from '../selection.js';
+import { wholePage } from '@troupe/main-content';
 import type { UrlResolver } from '../url-resolver.js';
 import type { FactsSource, Query } from './node-search.js';
 import { PageIndex, type IndexKeys } from './page-index.js';

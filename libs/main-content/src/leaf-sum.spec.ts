@@ -65,7 +65,7 @@ describe('sums of leaves', () => {
   });
 
   it('are added up by what leaf-sum.wat says', async () => {
-    const source = readFileSync(new URL('../../../../libs/content/src/leaf-sum.wat', import.meta.url), 'utf8');
+    const source = readFileSync(new URL('../../../../libs/main-content/src/leaf-sum.wat', import.meta.url), 'utf8');
     const { buffer } = (await wabt()).parseWat('leaf-sum.wat', source).toBinary({});
     expect(Buffer.from(buffer).toString('base64')).toBe(LEAF_SUM_WASM);
   });
