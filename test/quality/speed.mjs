@@ -100,12 +100,12 @@ async function passes(pages, rounds) {
   const { decodeBody } = await compiled('content/charset.js');
   const { parseHtml } = await compiled('html/parse.js');
   const { UrlResolver } = await compiled('content/url-resolver.js');
-  const { baseHref, readPageFacts } = await compiled('content/metadata.js');
+  const { baseHref, readPageFacts } = await compiled('content/metadata/metadata.js');
   const { select, wholePage } = await compiled('main-content/selection.js');
   const { measure: measureText } = await compiled('html/measures.js');
   const { judgePage } = await compiled('content/verdict.js');
   const { discover, collectLinks } = await compiled('content/links.js');
-  const { writeMarkdown } = await compiled('content/markdown.js');
+  const { writeMarkdown } = await compiled('content/markdown/markdown.js');
   /** @type {Map<string, number>} */
   const sums = new Map();
   for (let round = 0; round <= rounds; round++) {

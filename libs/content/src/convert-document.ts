@@ -3,7 +3,7 @@ import type { ConvertRequest, ConvertResult, PageDocument } from '@troupe/contra
 import { encode, mergeMetadata, withCaptured, writeFormats, type Content, type PageRules } from './convert-page.js';
 import { collapsed } from './metadata/white-space.js';
 import { discover, forbidsFollowing, noDiscovery } from './links.js';
-import { writeMarkdown } from './markdown.js';
+import { writeMarkdown } from './markdown/markdown.js';
 import { measure, parseHtml, T, type Tree } from '@troupe/html';
 import { orElse, writePlainText } from './plain-text.js';
 import { select, wholePage } from '@troupe/main-content';

@@ -1,8 +1,8 @@
 /** GitHub-flavoured markdown of what a mask shows of a page. */
 import { codeLanguage, codeLines, isCodeTable } from './code.js';
 import { findFootnotes, type Footnotes } from './footnotes.js';
-import { imageSource } from './images.js';
-import { isPermalink, linkAddress } from './links.js';
+import { imageSource } from '../images.js';
+import { isPermalink, linkAddress } from '../links.js';
 import { codeSpan, escapeCell, escapeText, escapeUrl, fenceFor, quoteTitle } from './markdown-escape.js';
 import { MarkdownOutput, type Emphasis, type Mark } from './markdown-output.js';
 import {
@@ -35,7 +35,7 @@ import {
   type Formula,
 } from './math.js';
 import { readTable, SpanBudget, type TableCells } from './table.js';
-import type { UrlResolver } from './url-resolver.js';
+import type { UrlResolver } from '../url-resolver.js';
 
 export interface MarkdownOptions {
   urls: UrlResolver;

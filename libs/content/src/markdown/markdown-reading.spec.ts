@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as frontier from '@troupe/frontier';
 import * as fc from 'fast-check';
 import MarkdownIt from 'markdown-it';
-import { pageFixture } from './page-fixture.js';
+import { pageFixture } from '../page-fixture.js';
 import { hashName, parseHtml } from '@troupe/html';
 
 const { markdownOf } = pageFixture(frontier);

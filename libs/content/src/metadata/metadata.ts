@@ -1,10 +1,10 @@
 /** Metadata of a page in the API's words, and what its head says about where it lives. */
 import { RESERVED_METADATA_KEYS } from '@troupe/contracts';
-import type { LdGraph } from './metadata/json-ld.js';
-import { voteFacts } from './metadata/page-evidence.js';
-import { collapsed } from './metadata/white-space.js';
+import type { LdGraph } from './json-ld.js';
+import { voteFacts } from './page-evidence.js';
+import { collapsed } from './white-space.js';
 import { A, T, type Tree } from '@troupe/html';
-import type { UrlResolver } from './url-resolver.js';
+import type { UrlResolver } from '../url-resolver.js';
 
 /** Meta name or property (lower case) to the API's key. */
 const KNOWN_KEYS: ReadonlyMap<string, string> = new Map([

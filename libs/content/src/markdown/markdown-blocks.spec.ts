@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as frontier from '@troupe/frontier';
-import { pageFixture } from './page-fixture.js';
+import { pageFixture } from '../page-fixture.js';
 
 const { markdownOf } = pageFixture(frontier);
 const site = 'http://site.test';
