@@ -1,5 +1,5 @@
 /** Lines of text, and how several of them read as one: words broken at a line's end joined, raised marks, emphasis, links. */
-import { escapeHtml, link } from '../html.js';
+import { escapeHtml, link } from '@troupe/html';
 import { leadOf, type Segment, type Span } from './span.js';
 
 export interface Line {

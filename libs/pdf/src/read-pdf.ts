@@ -4,10 +4,7 @@
  * Two passes: what pages hold is read from the file one by one, which is then let go; with the whole document at hand, running heads
  * are known, and so are the size of its text and which words it writes with a hyphen, and each page is laid out.
  */
-import { TroupeError, type PdfSpec } from '@troupe/contracts';
-import type { DocumentContent } from '../document-content.js';
-import type { Ocr } from '../ocr.js';
-import { unreadable } from '../unreadable.js';
+import { type DocumentContent, type Ocr, type PdfSpec, TroupeError, unreadable } from '@troupe/contracts';
 import { headingScale, pageHtml } from './emit.js';
 import { layOut } from './layout.js';
 import { readPage, type RawPage } from './page-reader.js';

@@ -1,5 +1,5 @@
 /** Blocks of all pages as HTML: what is a heading of which level only the whole document tells. */
-import { escapeHtml } from '../html.js';
+import { escapeHtml } from '@troupe/html';
 import type { Block, HeadingBlock, ItemBlock } from './blocks.js';
 
 const MAX_LEVEL = 6;

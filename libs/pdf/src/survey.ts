@@ -4,7 +4,7 @@
  * The library decodes a stream as a whole into memory, and nothing stops it there. What is unpacked here is counted and thrown away.
  */
 import { createInflate } from 'node:zlib';
-import { unreadable } from '../unreadable.js';
+import { unreadable } from '@troupe/contracts';
 
 /** Nothing else than pixels is this large in a file that someone reads. */
 const MAX_STREAM_BYTES = 64 * 1024 * 1024;

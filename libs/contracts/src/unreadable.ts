@@ -1,5 +1,5 @@
 /** Why a file cannot become a document: errors that end the page and are not worth a retry. */
-import { TroupeError } from '@troupe/contracts';
+import { TroupeError } from './errors.js';
 
 /** Thrown when a file is damaged, locked, hostile or of a kind that nobody reads. */
 export function unreadable(why: string, cause?: unknown): TroupeError {

@@ -1,6 +1,6 @@
 /** Scanned pages: the images that cover a page, put together as one picture for the recognition of text. */
-import { escapeHtml } from '../html.js';
-import type { Raster } from '../ocr.js';
+import { escapeHtml } from '@troupe/html';
+import type { Raster } from '@troupe/contracts';
 import { boxThrough, invert, type Matrix } from './geometry.js';
 import type { PdfJs, PdfPage } from './pdf-js.js';
 import { readPainted, type PaintedImage } from './rules.js';

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { DEFAULT_PDF, type ErrorCode, type PdfSpec } from '@troupe/contracts';
-import type { Ocr, Raster } from '../ocr.js';
+import { DEFAULT_PDF, type ErrorCode, type Ocr, type PdfSpec, type Raster } from '@troupe/contracts';
 import { deflated, HEIGHT, paragraph, WIDTH, writeObjects, writePdf, type PageContent } from './pdf-writer.fixture.js';
 import { readPdf } from './read-pdf.js';
 

@@ -1,5 +1,5 @@
 /** Pages whose file says itself what is a heading, a list, a table: its structure tree as blocks. */
-import { escapeHtml } from '../html.js';
+import { escapeHtml } from '@troupe/html';
 import { codeText, headingBlock, itemBlock, markerOf, type Block, type Body } from './blocks.js';
 import { gridHtml, type GridCell } from './grid.js';
 import { lineOfSpans, linesHtml, type Line } from './lines.js';
