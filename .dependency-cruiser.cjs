@@ -1,7 +1,9 @@
 /** The dependency rule (CONTRIBUTING.md): apps -> adapters -> domain -> contracts. */
-const DOMAIN = 'actors|content|documents|extraction|frontier|json-schema|politeness';
+const DOMAIN = 'actors|content|documents|extraction|frontier|html|json-schema|main-content|pdf|politeness';
 const INNER = `${DOMAIN}|config|observability`;
 const ADAPTER = 'messaging|persistence|blob-store|chromium|conversion|egress|judging|search';
+/** What inner libs may import beside contracts. */
+const BENEATH = { 'main-content': 'html', content: 'html|main-content', pdf: 'html', documents: 'html|pdf' };
 const IO = 'node_modules/(@nestjs|nats|@nats-io|typeorm|pg|crawlee|@crawlee|playwright|undici|got-scraping)';
 const forbid = (name, from, to) => ({ name, severity: 'error', from, to });
 
@@ -9,10 +11,12 @@ module.exports = {
   forbidden: [
     forbid('no-cycles', {}, { circular: true }),
     forbid('contracts-import-nothing', { path: '^libs/contracts/' }, { path: '^(apps|libs/(?!contracts/))' }),
-    forbid(
-      'inner-libs-import-contracts-only',
-      { path: `^libs/(${INNER})/`, pathNot: '\\.spec\\.ts$' },
-      { path: '^(apps|libs)/', pathNot: '^libs/(contracts|$1)/' },
+    ...INNER.split('|').map((lib) =>
+      forbid(
+        `what-${lib}-may-import`,
+        { path: `^libs/${lib}/`, pathNot: '\\.spec\\.ts$' },
+        { path: '^(apps|libs)/', pathNot: `^libs/(${['contracts', lib, BENEATH[lib]].filter(Boolean).join('|')})/` },
+      ),
     ),
     forbid('domain-does-no-io', { path: `^libs/(${DOMAIN})/` }, { path: IO }),
     forbid(

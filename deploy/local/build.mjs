@@ -5,7 +5,7 @@
  * that forwards to its compiled front door. Nor does tsc take away what it compiled from a source that is gone: that is done here.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -22,6 +22,15 @@ export function linkLibs() {
     writeFileSync(path.join(dir, 'index.js'), `export * from '../../../libs/${lib}/src/index.js';\n`);
   }
   writeFileSync(path.join(root, 'dist/package.json'), JSON.stringify({ type: 'module' }));
+}
+
+/** tsc compiles only: texts that programs read beside themselves are copied. */
+export function copyTexts() {
+  for (const top of ['apps', 'libs']) {
+    const files = readdirSync(path.join(root, top), { recursive: true, encoding: 'utf8' });
+    for (const file of files.filter((name) => name.endsWith('.txt')))
+      cpSync(path.join(root, top, file), path.join(root, 'dist', top, file));
+  }
 }
 
 /** @param {string} dir compiled @param {string} sources the folder it was compiled from; where it is gone, all that is compiled goes */
@@ -43,6 +52,7 @@ export function build() {
     cwd: root,
   });
   for (const top of ['apps', 'libs', 'test']) removeGhosts(path.join(root, 'dist', top), path.join(root, top));
+  copyTexts();
   linkLibs();
   return run.status ?? 1;
 }

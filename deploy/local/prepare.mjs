@@ -71,7 +71,7 @@ function listSources(dir) {
   return readdirSync(dir, { withFileTypes: true }).flatMap((entry) => {
     const full = path.join(dir, entry.name);
     if (entry.isDirectory()) return entry.name === 'files' && dir.includes('sites') ? [] : listSources(full);
-    return entry.name.endsWith('.ts') ? [full] : [];
+    return /\.(?:ts|txt)$/.test(entry.name) ? [full] : [];
   });
 }
 

@@ -7,9 +7,9 @@ import { GIANTS } from './hostile.mjs';
 import { inputAt, requestFor } from './input.mjs';
 import { Random } from './random.mjs';
 
-const { convertPage } = await compiled('index.js');
-const { decodeBody } = await compiled('charset.js');
-const { parseHtml } = await compiled('parse.js');
+const { convertPage } = await compiled('content/index.js');
+const { decodeBody } = await compiled('content/charset.js');
+const { parseHtml } = await compiled('html/parse.js');
 const rules = await linkRules();
 
 const CORPUS_PAGES = 300;

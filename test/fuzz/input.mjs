@@ -5,7 +5,7 @@ import { mutatedPage, soup } from './mutate.mjs';
 import { compiled } from '../quality/kit.mjs';
 import { Random } from './random.mjs';
 
-const { pageRequest, SCOPE } = await compiled('page-fixture.js');
+const { pageRequest, SCOPE } = await compiled('content/page-fixture.js');
 
 const FORMATS = ['markdown', 'html', 'rawHtml', 'links', 'images'];
 const SELECTORS = ['p', 'div', '.post, #main', 'table td', 'article > *', 'a[href^="/"]', 'h1', '*'];

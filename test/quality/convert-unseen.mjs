@@ -9,13 +9,13 @@ import { unseenModels } from './folds.mjs';
 import { lineOf, lines } from './json-lines.mjs';
 import { compiled } from './kit.mjs';
 
-const { parseHtml } = await compiled('parse.js');
-const { wholePage } = await compiled('selection.js');
-const { measure } = await compiled('measures.js');
-const { selectMainContent } = await compiled('main-content.js');
-const { writeMarkdown } = await compiled('markdown.js');
-const { UrlResolver } = await compiled('url-resolver.js');
-const { baseHref } = await compiled('metadata.js');
+const { parseHtml } = await compiled('html/parse.js');
+const { wholePage } = await compiled('main-content/selection.js');
+const { measure } = await compiled('html/measures.js');
+const { selectMainContent } = await compiled('main-content/main-content.js');
+const { writeMarkdown } = await compiled('content/markdown/markdown.js');
+const { UrlResolver } = await compiled('content/url-resolver.js');
+const { baseHref } = await compiled('content/metadata/metadata.js');
 
 const work = process.argv[2];
 const models = work === undefined ? new Map() : unseenModels(work);

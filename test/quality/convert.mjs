@@ -5,8 +5,8 @@
 import { lineOf, lines } from './json-lines.mjs';
 import { compiled, linkRules } from './kit.mjs';
 
-const { convertPage } = await compiled('index.js');
-const { pageRequest } = await compiled('page-fixture.js');
+const { convertPage } = await compiled('content/index.js');
+const { pageRequest } = await compiled('content/page-fixture.js');
 const rules = await linkRules();
 
 /** @param {{ id: string, url: string, html: string }} page */

@@ -21,7 +21,7 @@ if (folder === undefined || !existsSync(folder) || spawnSync('pdftotext', ['-v']
   process.exit(0);
 }
 
-const { readPdf } = await import('../../dist/libs/documents/src/pdf/read-pdf.js');
+const { readPdf } = await import('../../dist/libs/pdf/src/read-pdf.js');
 
 /** @param {string} file @returns {string[][]} lines of each page */
 function peerPages(file) {

@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { compiled } from './kit.mjs';
 
-const { Forest } = await compiled('block-model.js');
+const { Forest } = await compiled('main-content/block-model.js');
 
 /**
  * @param {string} work folder that train_blocks.py has filled

@@ -33,9 +33,10 @@ export function bytesOf({ html, htmlText }) {
   return gunzipSync(readFileSync(path.join(pagesDir, String(html))));
 }
 
-/** The compiled content lib. @param {string} file such as `parse.js` @returns {Promise<any>} */
-export function compiled(file) {
-  return import(path.join(root, 'dist/libs/content/src', file));
+/** A compiled file of a lib. @param {string} place such as `html/parse.js` @returns {Promise<any>} */
+export function compiled(place) {
+  const [lib = '', ...file] = place.split('/');
+  return import(path.join(root, 'dist/libs', lib, 'src', ...file));
 }
 
 /** Which links a crawl takes, as the converter is handed it. @returns {Promise<any>} */

@@ -30,8 +30,8 @@ const SETS = /** @type {Record<string, PageSet[]>} */ (
 const DOWNLOAD_MS = 240_000;
 const MIN_WORDS = 20;
 
-const { convertPage } = await compiled('index.js');
-const { pageRequest } = await compiled('page-fixture.js');
+const { convertPage } = await compiled('content/index.js');
+const { pageRequest } = await compiled('content/page-fixture.js');
 const rules = await linkRules();
 
 /** @param {string} program @param {string[]} args @param {string} cwd */

@@ -1,11 +1,11 @@
 /** Blocks of a page as the trainer sees them. Needs a compiled tree. */
 import { compiled } from './kit.mjs';
 
-const { parseHtml } = await compiled('parse.js');
-const { wholePage } = await compiled('selection.js');
-const { measure } = await compiled('measures.js');
-const { Blocks, CONTEXT } = await compiled('blocks.js');
-const { FeatureReader, FEATURES, PAGE_FEATURES, headingLevels } = await compiled('block-features.js');
+const { parseHtml } = await compiled('html/parse.js');
+const { wholePage } = await compiled('main-content/selection.js');
+const { measure } = await compiled('html/measures.js');
+const { Blocks, CONTEXT } = await compiled('main-content/blocks.js');
+const { FeatureReader, FEATURES, PAGE_FEATURES, headingLevels } = await compiled('main-content/block-features.js');
 
 export { FEATURES, PAGE_FEATURES };
 

@@ -5,9 +5,9 @@ import { bytesOf, compiled, labels, whyNoKit } from './kit.mjs';
 
 /** @returns {Promise<{ pages: number, otherText: string[], otherLinks: string[] }>} */
 async function compare() {
-  const { decodeBody } = await compiled('charset.js');
-  const { parseHtml } = await compiled('parse.js');
-  const { seenBy, seenByParse5 } = await compiled('parse5-fixture.js');
+  const { decodeBody } = await compiled('content/charset.js');
+  const { parseHtml } = await compiled('html/parse.js');
+  const { seenBy, seenByParse5 } = await compiled('html/parse5-fixture.js');
   const otherText = [];
   const otherLinks = [];
   let pages = 0;

@@ -65,13 +65,13 @@ function rewrite(text, script) {
 
 /** @param {ReturnType<typeof unseenModels>} models @returns {Promise<(page: any, own: ArrayLike<number>, html: string) => number[] | null>} null for a page that cannot be compared */
 async function comparer(models) {
-  const { parseHtml } = await compiled('parse.js');
-  const { wholePage } = await compiled('selection.js');
-  const { measure } = await compiled('measures.js');
-  const { Blocks } = await compiled('blocks.js');
-  const { selectMainContent } = await compiled('main-content.js');
-  const { KEEP } = await compiled('mask.js');
-  const { T, TEXT } = await compiled('tags.js');
+  const { parseHtml } = await compiled('html/parse.js');
+  const { wholePage } = await compiled('main-content/selection.js');
+  const { measure } = await compiled('html/measures.js');
+  const { Blocks } = await compiled('main-content/blocks.js');
+  const { selectMainContent } = await compiled('main-content/main-content.js');
+  const { KEEP } = await compiled('html/mask.js');
+  const { T, TEXT } = await compiled('html/tags.js');
 
   /** @param {any} tree @param {Script} script @returns {string} */
   const rewritePage = (tree, script) => {

@@ -61,7 +61,7 @@ const missing = whyNoKit();
 if (missing !== null) {
   console.log(`SKIPPED: ${missing}`);
 } else {
-  const lib = { ...(await compiled('index.js')), ...(await compiled('charset.js')) };
+  const lib = { ...(await compiled('content/index.js')), ...(await compiled('content/charset.js')) };
   const pages = new Map(labels().map((page) => [page.id, page]));
   const { facts, sites, wrong } = wrongFacts(lib, pages);
   const { tables, wrong: ofTables } = wrongTables(lib, pages);

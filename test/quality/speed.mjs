@@ -22,8 +22,8 @@ if (missing !== null) {
 }
 
 const rules = await linkRules();
-const { convertPage } = await compiled('index.js');
-const { pageRequest, SCOPE } = await compiled('page-fixture.js');
+const { convertPage } = await compiled('content/index.js');
+const { pageRequest, SCOPE } = await compiled('content/page-fixture.js');
 
 /** @typedef {{ id: string, url: string, bytes: Buffer }} Page */
 
@@ -97,15 +97,15 @@ function measure(pages, systems, rounds) {
 
 /** Wall microseconds per page of every pass, one after another as `convertPage` has them. @param {Page[]} pages @param {number} rounds */
 async function passes(pages, rounds) {
-  const { decodeBody } = await compiled('charset.js');
-  const { parseHtml } = await compiled('parse.js');
-  const { UrlResolver } = await compiled('url-resolver.js');
-  const { baseHref, readPageFacts } = await compiled('metadata.js');
-  const { select, wholePage } = await compiled('selection.js');
-  const { measure: measureText } = await compiled('measures.js');
-  const { judgePage } = await compiled('verdict.js');
-  const { discover, collectLinks } = await compiled('links.js');
-  const { writeMarkdown } = await compiled('markdown.js');
+  const { decodeBody } = await compiled('content/charset.js');
+  const { parseHtml } = await compiled('html/parse.js');
+  const { UrlResolver } = await compiled('content/url-resolver.js');
+  const { baseHref, readPageFacts } = await compiled('content/metadata/metadata.js');
+  const { select, wholePage } = await compiled('main-content/selection.js');
+  const { measure: measureText } = await compiled('html/measures.js');
+  const { judgePage } = await compiled('content/verdict.js');
+  const { discover, collectLinks } = await compiled('content/links.js');
+  const { writeMarkdown } = await compiled('content/markdown/markdown.js');
   /** @type {Map<string, number>} */
   const sums = new Map();
   for (let round = 0; round <= rounds; round++) {

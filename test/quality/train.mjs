@@ -1,5 +1,5 @@
 /**
- * `npm run quality:train`: makes the forests of libs/content/src/block-model.data.ts again from the labelled pages.
+ * `npm run quality:train`: makes the forests of libs/main-content/src/block-model.data.ts again from the labelled pages.
  *
  * Exit code 0: made (or nothing to train with, which one sentence says), 1: failed, or `--check` found another model, 2: wrong use.
  */
@@ -12,7 +12,7 @@ import { buildSources } from '../../deploy/local/prepare.mjs';
 import { contradictionReport, findContradictions } from './contradictions.mjs';
 import { labelledPages, runTrainer, whyNoTraining } from './training.mjs';
 
-const MODEL = path.join(root, 'libs/content/src/block-model.data.ts');
+const MODEL = path.join(root, 'libs/main-content/src/block-model.data.ts');
 const USAGE = `npm run quality:train [-- options]
 
 Reads the blocks of all labelled pages (TROUPE_QUALITY_KIT), labels each by how much of it lies in the checked text, trains

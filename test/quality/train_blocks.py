@@ -1,4 +1,4 @@
-"""Trains the forests of libs/content/src/block-model.data.ts from labelled pages.
+"""Trains the forests of libs/main-content/src/block-model.data.ts from labelled pages.
 
     npm run quality:train       (or, with the packages of requirements.txt, after `npm run build`:)
     python test/quality/train_blocks.py DATA_DIR WORK_DIR
@@ -20,7 +20,7 @@ from catboost import CatBoost, Pool
 from block_labels import NONE, from_segments, from_text
 
 HERE = pathlib.Path(__file__).parent
-MODEL = HERE / "../../libs/content/src/block-model.data.ts"
+MODEL = HERE / "../../libs/main-content/src/block-model.data.ts"
 FOLDS = 5
 # What a page of each set weighs; pages with labels made by another tool weigh less.
 SET_WEIGHT = {"wcxb": 1.0, "aeb": 1.5, "traf": 0.7, "moz": 0.4, "defuddle": 0.3}

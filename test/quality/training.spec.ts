@@ -96,7 +96,7 @@ describe('npm run quality:train', () => {
   it('says what it does', () => {
     const { status, stdout } = train(['--help']);
     expect(status).toBe(0);
-    expect(stdout).toContain('libs/content/src/block-model.data.ts');
+    expect(stdout).toContain('libs/main-content/src/block-model.data.ts');
   });
 
   it.each([
@@ -111,7 +111,7 @@ describe('npm run quality:train', () => {
   });
 
   it('skips aloud without the pages, or without a Python that it can use, and leaves the model alone', () => {
-    const model = path.join(workspace, 'libs/content/src/block-model.data.ts');
+    const model = path.join(workspace, 'libs/main-content/src/block-model.data.ts');
     const before = readFileSync(model, 'utf8');
     const empty = mkdtempSync(path.join(os.tmpdir(), 'troupe-no-kit-'));
     try {

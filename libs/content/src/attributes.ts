@@ -1,8 +1,6 @@
 /** The `attributes` format: values of attributes of the elements that selectors find on the whole page. */
 import type { AttributeSelector, PageDocument } from '@troupe/contracts';
-import { compileSelector, selectAll } from './selector.js';
-import { hashName } from './tags.js';
-import type { Tree } from './tree.js';
+import { compileSelector, hashName, selectAll, type Tree } from '@troupe/html';
 
 export type AttributeValues = NonNullable<PageDocument['attributes']>;
 

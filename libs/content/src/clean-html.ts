@@ -1,8 +1,6 @@
 /** The `html` format: what a mask shows, without scripts, styles, head and comments, with absolute URLs. */
 import { imageSource } from './images.js';
-import { DROP, PASS, type Mask } from './mask.js';
-import { A, F, T, TEXT, flagsOf } from './tags.js';
-import type { Tree } from './tree.js';
+import { A, DROP, F, flagsOf, type Mask, PASS, T, TEXT, type Tree } from '@troupe/html';
 import type { UrlResolver } from './url-resolver.js';
 
 const URL_ATTRIBUTES: ReadonlySet<number> = new Set([A.href, A.src]);

@@ -3,13 +3,10 @@ import type { ConvertRequest, ConvertResult, PageDocument } from '@troupe/contra
 import { encode, mergeMetadata, withCaptured, writeFormats, type Content, type PageRules } from './convert-page.js';
 import { collapsed } from './metadata/white-space.js';
 import { discover, forbidsFollowing, noDiscovery } from './links.js';
-import { writeMarkdown } from './markdown.js';
-import { measure } from './measures.js';
-import { parseHtml } from './parse.js';
+import { writeMarkdown } from './markdown/markdown.js';
+import { measure, parseHtml, T, type Tree } from '@troupe/html';
 import { orElse, writePlainText } from './plain-text.js';
-import { select, wholePage } from './selection.js';
-import { T } from './tags.js';
-import type { Tree } from './tree.js';
+import { select, wholePage } from '@troupe/main-content';
 import { UrlResolver } from './url-resolver.js';
 
 /** What the reader of a file found in it. */

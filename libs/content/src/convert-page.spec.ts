@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ConvertRequest, PageDocument } from '@troupe/contracts';
 import * as frontier from '@troupe/frontier';
 import { SCOPE, pageFixture, pageRequest } from './page-fixture.js';
-import { checkSelector } from './selector.js';
+import { checkSelector } from '@troupe/html';
 
 const { convert, documentOf, markdownOf } = pageFixture(frontier);
 

@@ -1,7 +1,16 @@
-import { DROP, KEEP, type Mask } from './mask.js';
-import { checkSelector, compileSelector, selectAll } from './selector.js';
-import { A, T, TEXT, hashName } from './tags.js';
-import type { Tree } from './tree.js';
+import {
+  A,
+  checkSelector,
+  compileSelector,
+  DROP,
+  hashName,
+  KEEP,
+  type Mask,
+  selectAll,
+  T,
+  TEXT,
+  type Tree,
+} from '@troupe/html';
 import { withoutFragment, type UrlResolver } from './url-resolver.js';
 
 const DESCRIPTOR = /^(\d{1,9}(?:\.\d{1,9})?)([wx])$/;

@@ -3,6 +3,5 @@ export { convertPage, type FitSchema, type PageRules } from './convert-page.js';
 export { decodeBody } from './charset.js';
 export { kindOfContent, type ContentKind } from './media-type.js';
 export type { LinkRules } from './links.js';
-export { checkSelector } from './selector.js';
 export { pickFacts, type Facts } from './facts/pick-facts.js';
 export { readSelectors, writeSelectors, type ReadSelectors, type SelectorProblem } from './facts/selector-language.js';

@@ -5,7 +5,7 @@
  * WebAssembly (`json-bytes.wat`).
  */
 import { JSON_BYTES_WASM } from './json-bytes.data.js';
-import { instantiate, type Memory } from './wasm.js';
+import { instantiate, type Memory } from '@troupe/html';
 
 /** UTF-16 units of a text read at a time. */
 const CHUNK = 8192;

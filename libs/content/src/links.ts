@@ -1,8 +1,6 @@
 /** Links of a page: the `links` format, and the outlinks that feed the frontier. */
 import type { ConvertRequest, ExcludedLinks, Fingerprint, Outlink, ScopeRule, ScopeSpec } from '@troupe/contracts';
-import { DROP, KEEP, type Mask } from './mask.js';
-import { A, T } from './tags.js';
-import type { Tree } from './tree.js';
+import { A, DROP, KEEP, type Mask, T, type Tree } from '@troupe/html';
 import { withoutFragment, type UrlResolver } from './url-resolver.js';
 
 /** What content needs to know about URL identity and scope; the frontier lib provides it. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { TroupeError } from '@troupe/contracts';
-import { parseHtml } from './parse.js';
+import { parseHtml } from '@troupe/html';
 import { orElse, writePlainText } from './plain-text.js';
-import { wholePage } from './selection.js';
+import { wholePage } from '@troupe/main-content';
 
 describe('the plain way', () => {
   it('is taken, and told, when the clever one fails', () => {

@@ -1,8 +1,6 @@
 /** The plain way, for pages that defeat the clever one. */
 import { TroupeError } from '@troupe/contracts';
-import { DROP, KEEP, type Mask } from './mask.js';
-import { F, T, TEXT, flagsOf } from './tags.js';
-import type { Tree } from './tree.js';
+import { DROP, F, flagsOf, KEEP, type Mask, T, TEXT, type Tree } from '@troupe/html';
 
 const MARKS = /[\\`*_[\]<&]/g;
 const BLOCK_MARK = /^(\d{0,9})([#>+=|~.)-])/;

@@ -7,9 +7,7 @@
  * rendered page (scripts have run) never a shell, and error pages (status >= 400) are not taken for shells.
  */
 import type { PageVerdict } from '@troupe/contracts';
-import type { Measures } from './measures.js';
-import { A, T, TEXT } from './tags.js';
-import type { Tree } from './tree.js';
+import { A, type Measures, T, TEXT, type Tree } from '@troupe/html';
 
 const PLENTY_CHARS = 1500;
 /** A bot wall answered with success has less than this. */

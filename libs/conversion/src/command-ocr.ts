@@ -5,8 +5,7 @@
  * It is waited for without letting go of the thread, which is a conversion thread of its own: so the program never
  * outlives its time, even when the thread is told to end.
  */
-import { TroupeError } from '@troupe/contracts';
-import type { Ocr, Raster } from '@troupe/documents';
+import { TroupeError, type Ocr, type Raster } from '@troupe/contracts';
 import { spawnSync } from 'node:child_process';
 
 const TIMEOUT_MS = 30_000;

@@ -1,7 +1,7 @@
 /** Files that are no web pages: read into parts of HTML, which become formats as any page does. */
 import { convertDocument, convertPage, decodeBody, returnFile, type PageRules } from '@troupe/content';
-import { DEFAULT_PDF, type ConvertRequest, type ConvertResult } from '@troupe/contracts';
-import { isBinaryDocument, readDocument, tooLargeToReturn, type DocumentKind, type Ocr } from '@troupe/documents';
+import { DEFAULT_PDF, type ConvertRequest, type ConvertResult, type Ocr } from '@troupe/contracts';
+import { isBinaryDocument, readDocument, tooLargeToReturn, type DocumentKind } from '@troupe/documents';
 
 /** Files that come back in base64: more is of no use in an answer. */
 const MAX_RETURNED_BYTES = 50 * 1024 * 1024;

@@ -9,8 +9,7 @@ import {
   type CompiledScope,
 } from '@troupe/frontier';
 import { LRUCache } from 'lru-cache';
-import { packDocument, type ConvertRequest, type ConvertResult, type ScopeSpec } from '@troupe/contracts';
-import type { Ocr } from '@troupe/documents';
+import { packDocument, type ConvertRequest, type ConvertResult, type Ocr, type ScopeSpec } from '@troupe/contracts';
 import { convertFile } from './convert-file.js';
 import { kindOfFile } from './file-kind.js';
 

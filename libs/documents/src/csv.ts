@@ -1,7 +1,7 @@
 /** Tables in text: comma, semicolon, tab or bar between the cells, whichever the text uses. */
 import Papa from 'papaparse';
-import type { DocumentContent } from './document-content.js';
-import { escapeHtml } from './html.js';
+import type { DocumentContent } from '@troupe/contracts';
+import { escapeHtml } from '@troupe/html';
 import { SheetGrid, SheetLimits } from './office/sheet-grid.js';
 
 /** Rows beyond those that a grid takes need not be looked at. */

@@ -1,8 +1,7 @@
 /** Books: the chapters of the spine, in its order. Links between them lead to places of the one document. */
-import type { DocumentContent } from './document-content.js';
-import { escapeHtml, imageText } from './html.js';
+import { type DocumentContent, unreadable } from '@troupe/contracts';
+import { escapeHtml, imageText } from '@troupe/html';
 import { compact, joinPath } from './office/office-package.js';
-import { unreadable } from './unreadable.js';
 import {
   attribute,
   childAt,

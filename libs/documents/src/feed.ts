@@ -1,6 +1,6 @@
 /** RSS and Atom as a list of entries: title with link, date and author, and what the feed tells of each. */
-import type { DocumentContent } from './document-content.js';
-import { escapeHtml, link } from './html.js';
+import type { DocumentContent } from '@troupe/contracts';
+import { escapeHtml, link } from '@troupe/html';
 import { compact } from './office/office-package.js';
 import { attribute, childrenNamed, childAt, elementsOf, parseXml, textOf, type XmlElement } from './xml.js';
 

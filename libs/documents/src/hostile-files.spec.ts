@@ -1,10 +1,8 @@
 /** Files that are damaged, locked or made to harm. */
 import { describe, expect, it } from '@jest/globals';
-import { DEFAULT_PDF, PLAIN_PAGE, type ParsersSpec } from '@troupe/contracts';
+import { DEFAULT_PDF, type DocumentContent, type Ocr, type ParsersSpec, PLAIN_PAGE } from '@troupe/contracts';
 import { zipSync } from 'fflate';
-import type { DocumentContent } from './document-content.js';
 import { documentKindOf, type DocumentKind } from './document-kind.js';
-import type { Ocr } from './ocr.js';
 import { readDocument } from './read-document.js';
 
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'latin1'));

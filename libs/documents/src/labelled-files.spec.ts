@@ -1,8 +1,7 @@
 /** The files of test/sites/documents against what their sources say: words, cells, links, structure. */
 import { describe, expect, it } from '@jest/globals';
-import { PLAIN_PAGE, DEFAULT_PDF } from '@troupe/contracts';
+import { DEFAULT_PDF, type DocumentContent, PLAIN_PAGE } from '@troupe/contracts';
 import { readFile } from 'node:fs/promises';
-import type { DocumentContent } from './document-content.js';
 import { documentKindOf } from './document-kind.js';
 import { readDocument } from './read-document.js';
 

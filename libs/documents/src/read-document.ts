@@ -1,10 +1,15 @@
 /** One door to the readers of all kinds, each loaded with its parsers when its first file comes. */
-import { TroupeError, type ParsersSpec, type PdfSpec } from '@troupe/contracts';
-import type { DocumentContent } from './document-content.js';
+import {
+  type DocumentContent,
+  type Ocr,
+  type ParsersSpec,
+  type PdfSpec,
+  readingFile,
+  TroupeError,
+  unreadable,
+} from '@troupe/contracts';
 import { kindOfArchive, refuseOle, type DocumentKind } from './document-kind.js';
-import { escapeHtml } from './html.js';
-import type { Ocr } from './ocr.js';
-import { readingFile, unreadable } from './unreadable.js';
+import { escapeHtml } from '@troupe/html';
 import { ZipArchive } from './zip-archive.js';
 
 export interface DocumentReading {
@@ -27,7 +32,7 @@ export async function readDocument(reading: DocumentReading): Promise<DocumentCo
   const { kind, body, parsers, timeoutMs, ocr } = reading;
   switch (kind) {
     case 'pdf':
-      return (await import('./pdf/read-pdf.js')).readPdf(body, parsers.pdf, { timeoutMs, ocr });
+      return (await import('@troupe/pdf')).readPdf(body, parsers.pdf, { timeoutMs, ocr });
     case 'csv':
       return readingFile('table', async () => (await import('./csv.js')).readCsv(reading.text()));
     case 'feed':

@@ -1,8 +1,7 @@
 /** Rich Text Format: paragraphs, headings, lists, tables, links, notes and the code pages of its fonts. */
-import type { DocumentContent } from './document-content.js';
-import { escapeHtml, imageText, link, listHtml, tableHtml, wrap, type Cell, type ListLine } from './html.js';
+import { type DocumentContent, unreadable } from '@troupe/contracts';
+import { escapeHtml, imageText, link, listHtml, tableHtml, wrap, type Cell, type ListLine } from '@troupe/html';
 import { compact } from './office/office-package.js';
-import { unreadable } from './unreadable.js';
 
 const MAX_DEPTH = 500;
 const MAX_CHARS = 10_000_000;

@@ -4,7 +4,7 @@
  */
 import { decodeHTML } from 'entities';
 import { SaxesParser } from 'saxes';
-import { unreadable } from './unreadable.js';
+import { unreadable } from '@troupe/contracts';
 
 export interface XmlElement {
   name: string;

@@ -4,7 +4,7 @@
  * The sizes are those that the archive declares; a member that lies about its size is cut there.
  */
 import { unzipSync } from 'fflate';
-import { unreadable } from './unreadable.js';
+import { unreadable } from '@troupe/contracts';
 
 const MAX_MEMBERS = 20_000;
 const MAX_MEMBER_BYTES = 128 * 1024 * 1024;

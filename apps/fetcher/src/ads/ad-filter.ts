@@ -2,8 +2,8 @@
  * What a page asked for without advertising may not load, and which boxes are taken off it. The built-in list names hosts
  * only, so the browser itself tells which requests are of interest; lists of the operator are asked about each request.
  */
+import { readFile } from 'node:fs/promises';
 import type * as Adblocker from '@ghostery/adblocker';
-import { AD_HOSTS, BOXES, CONSENT_HOSTS } from './built-in-list.js';
 import { compileLists } from './list-compiler.js';
 
 /** Words by which boxes of a page can be known. */
@@ -28,7 +28,7 @@ export interface AdFilter {
   boxes(pageUrl: string, names: PageNames): string[];
 }
 
-const BUILT_IN = [AD_HOSTS, CONSENT_HOSTS, BOXES].join('\n');
+const BUILT_IN = new URL('./built-in-list.txt', import.meta.url);
 const HOST_RULE = /^\|\|([a-z0-9.-]+)\^/gm;
 const SELECTORS_END = /\{[^}]*\}/;
 
@@ -46,12 +46,12 @@ export class AdLists {
   }
 
   async #load(): Promise<AdFilter> {
-    const library = await import('@ghostery/adblocker');
+    const [library, builtIn] = await Promise.all([import('@ghostery/adblocker'), readFile(BUILT_IN, 'utf8')]);
     if (this.dir === null) {
-      const engine = library.FiltersEngine.parse(BUILT_IN, { enableCompression: false });
-      return new ListFilter(library, engine, hostPatterns());
+      const engine = library.FiltersEngine.parse(builtIn, { enableCompression: false });
+      return new ListFilter(library, engine, hostPatterns(builtIn));
     }
-    const compiled = await compileLists(this.dir, BUILT_IN);
+    const compiled = await compileLists(this.dir, builtIn);
     return new ListFilter(library, library.FiltersEngine.deserialize(compiled), ['*']);
   }
 }
@@ -93,8 +93,8 @@ function selectorLines(group: string): string[] {
 }
 
 /** Wider than the rules, which are asked about what matches. */
-function hostPatterns(): string[] {
-  return [...BUILT_IN.matchAll(HOST_RULE)].map(([, host]) => `*://*${host}*`);
+function hostPatterns(list: string): string[] {
+  return [...list.matchAll(HOST_RULE)].map(([, host]) => `*://*${host}*`);
 }
 
 function requestType(resourceType: string): Adblocker.RequestType {

@@ -3,7 +3,7 @@
  * application. What a reader of the page cannot see is no content, except here, where scripts would have shown it.
  */
 import { isObject, type LdGraph } from '../metadata/json-ld.js';
-import type { Tree } from '../tree.js';
+import type { Tree } from '@troupe/html';
 import { Phrases } from './phrases.js';
 import { readProduct, type EmbeddedProduct } from './product.js';
 import { escapeAngles, plainText, richText } from './rich-text.js';

@@ -5,8 +5,7 @@
 import { isObject, listOf, scriptText, type LdObject } from '../metadata/json-ld.js';
 import { parseLooseJson } from '../metadata/json-repair.js';
 import { wordsOf } from '../metadata/words-of.js';
-import { A, T } from '../tags.js';
-import type { Tree } from '../tree.js';
+import { A, T, type Tree } from '@troupe/html';
 import { plainText, richText } from './rich-text.js';
 
 export interface Passage {

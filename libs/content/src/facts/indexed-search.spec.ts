@@ -2,8 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { parseHtml } from '../parse.js';
-import { compileScoped, selectAll } from '../selector.js';
+import { compileScoped, parseHtml, selectAll } from '@troupe/html';
 import { IndexKeys, PageIndex } from './page-index.js';
 import { compileQuery } from './query.js';
 import { parseXPath } from './xpath-parser.js';

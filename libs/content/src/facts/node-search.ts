@@ -1,6 +1,5 @@
 /** A search for nodes of a page, whatever language it is written in. */
-import type { SelectorKey } from '../selector.js';
-import type { Tree } from '../tree.js';
+import type { SelectorKey, Tree } from '@troupe/html';
 import type { PageIndex } from './page-index.js';
 
 export interface FactsSource {

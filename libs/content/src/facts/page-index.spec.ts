@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseHtml } from '../parse.js';
-import { hashName } from '../tags.js';
+import { hashName, parseHtml } from '@troupe/html';
 import { IndexKeys, PageIndex, firstAtLeast } from './page-index.js';
 
 const PAGE =

@@ -1,7 +1,5 @@
 /** Where tags, classes, ids and other attributes stand on a page: lists in document order, made in one look at the page. */
-import type { SelectorKey } from '../selector.js';
-import { A, FIRST_CUSTOM_TAG, TEXT, hashName, lookupTag } from '../tags.js';
-import type { Tree } from '../tree.js';
+import { A, FIRST_CUSTOM_TAG, hashName, lookupTag, type SelectorKey, TEXT, type Tree } from '@troupe/html';
 import { WordSet } from './word-set.js';
 
 /** A power of two, so large that few attributes share one with those that are asked for. */

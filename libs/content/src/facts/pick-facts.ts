@@ -1,7 +1,7 @@
 /** Facts of a page of which only its HTML is at hand. */
 import type { SelectorSchema } from '@troupe/contracts';
-import { baseHref } from '../metadata.js';
-import { parseHtml } from '../parse.js';
+import { baseHref } from '../metadata/metadata.js';
+import { parseHtml } from '@troupe/html';
 import { UrlResolver } from '../url-resolver.js';
 import { readFacts, type Facts } from './read-facts.js';
 

@@ -1,6 +1,6 @@
 /** A schema of selectors, made ready: every selector compiled and every name hashed once, however many elements are read. */
 import type { SelectorSchema } from '@troupe/contracts';
-import { hashName } from '../tags.js';
+import { hashName } from '@troupe/html';
 import type { Query } from './node-search.js';
 import { IndexKeys } from './page-index.js';
 import { compileQuery } from './query.js';

@@ -1,7 +1,6 @@
 /** A selector as a search below an element: CSS, or XPath when it begins with `/` or `./`. */
 import { TroupeError } from '@troupe/contracts';
-import { compileScoped, type KeyedMatcher, type SelectorKey } from '../selector.js';
-import { TEXT } from '../tags.js';
+import { compileScoped, type KeyedMatcher, type SelectorKey, TEXT } from '@troupe/html';
 import type { FactsSource, Query } from './node-search.js';
 import { firstAtLeast } from './page-index.js';
 import { compileXPath } from './xpath.js';

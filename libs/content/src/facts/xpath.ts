@@ -4,9 +4,7 @@
  */
 import { TroupeError } from '@troupe/contracts';
 import { collapsed } from '../metadata/white-space.js';
-import { MAX_SELECTOR_CHARS, type SelectorKey } from '../selector.js';
-import { DOCUMENT, TEXT, hashName } from '../tags.js';
-import type { Tree } from '../tree.js';
+import { DOCUMENT, hashName, MAX_SELECTOR_CHARS, type SelectorKey, TEXT, type Tree } from '@troupe/html';
 import type { FactsSource, Query } from './node-search.js';
 import { firstAtLeast } from './page-index.js';
 import {

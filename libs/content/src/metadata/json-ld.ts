@@ -1,7 +1,6 @@
 /** JSON-LD of a page, flattened: every object with a type, wherever it stands. Bounded in size, depth and count. */
 import { decodeHTML } from 'entities/decode';
-import { A, T, TEXT } from '../tags.js';
-import type { Tree } from '../tree.js';
+import { A, T, TEXT, type Tree } from '@troupe/html';
 import { parseLooseJson } from './json-repair.js';
 import { collapsed } from './white-space.js';
 

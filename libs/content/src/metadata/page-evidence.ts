@@ -1,5 +1,5 @@
 /** Title, author, day and the rest of what a page says about itself, from all its sources together. */
-import type { Tree } from '../tree.js';
+import type { Tree } from '@troupe/html';
 import { chooseAuthor } from './author.js';
 import { chooseDate } from './date.js';
 import { ldText, listOf, isObject, type LdGraph, type LdItem } from './json-ld.js';

@@ -1,5 +1,5 @@
 /** What the words in class and id attributes say about who and when. */
-import { WordKinds } from '../word-kinds.js';
+import { WordKinds } from '@troupe/main-content';
 
 export const AUTHOR = 1;
 export const DATE = 2;

@@ -1,6 +1,5 @@
 /** What the body of a page says about its title, authors and days: one pass, nothing decided. */
-import { A, F, FIRST_CUSTOM_TAG, T, TEXT, flagsOf, hashName, tagOf } from '../tags.js';
-import type { Tree } from '../tree.js';
+import { A, F, FIRST_CUSTOM_TAG, flagsOf, hashName, T, tagOf, TEXT, type Tree } from '@troupe/html';
 import { ABOUT, ASIDE, AUTHOR, DATE, MODIFIED, rolesIn } from './role-words.js';
 import { collapsed } from './white-space.js';
 

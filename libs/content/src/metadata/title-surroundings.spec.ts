@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseHtml } from '../parse.js';
+import { parseHtml } from '@troupe/html';
 import { bylinesAnywhere, datesAnywhere, readSurroundings, type Surroundings } from './title-surroundings.js';
 
 const around = (html: string): Surroundings => {

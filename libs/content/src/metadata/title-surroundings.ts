@@ -1,6 +1,5 @@
 /** Short texts around a page's title and elsewhere, where bylines and dates stand that no markup names. */
-import { F, TEXT, flagsOf } from '../tags.js';
-import type { Tree } from '../tree.js';
+import { F, flagsOf, TEXT, type Tree } from '@troupe/html';
 import { collapsed, isSpace } from './white-space.js';
 
 export interface Surroundings {

@@ -1,8 +1,7 @@
 /** Word documents, by mammoth: headings, lists, tables, notes and links by the styles of the document. */
 import mammoth from 'mammoth';
-import type { DocumentContent } from '../document-content.js';
-import { imageText } from '../html.js';
-import { unreadable } from '../unreadable.js';
+import { type DocumentContent, unreadable } from '@troupe/contracts';
+import { imageText } from '@troupe/html';
 import { decodeXml } from '../xml.js';
 import type { ZipArchive } from '../zip-archive.js';
 import { OfficePackage } from './office-package.js';

@@ -1,7 +1,6 @@
 /** OpenDocument text, spreadsheets and presentations, which share one vocabulary. */
-import type { DocumentContent } from '../document-content.js';
-import { escapeHtml, imageText, link, tableHtml, wrap } from '../html.js';
-import { unreadable } from '../unreadable.js';
+import { type DocumentContent, unreadable } from '@troupe/contracts';
+import { escapeHtml, imageText, link, tableHtml, wrap } from '@troupe/html';
 import {
   attribute,
   childAt,

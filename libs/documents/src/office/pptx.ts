@@ -1,6 +1,6 @@
 /** PowerPoint slides in the order they are shown: title, text, tables, what pictures show, and the notes. */
-import type { DocumentContent } from '../document-content.js';
-import { escapeHtml, imageText, link, listHtml, tableHtml, wrap, type Cell, type ListLine } from '../html.js';
+import type { DocumentContent } from '@troupe/contracts';
+import { escapeHtml, imageText, link, listHtml, tableHtml, wrap, type Cell, type ListLine } from '@troupe/html';
 import { attribute, childAt, childrenNamed, descendantsNamed, elementsOf, textOf, type XmlElement } from '../xml.js';
 import type { ZipArchive } from '../zip-archive.js';
 import { OfficePackage, relationId, type Relation } from './office-package.js';

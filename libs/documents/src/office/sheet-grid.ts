@@ -1,5 +1,5 @@
 /** Cells of a sheet, kept as sparse as they come: one cell in the last corner costs one cell. */
-import { tableHtml, type Cell } from '../html.js';
+import { tableHtml, type Cell } from '@troupe/html';
 
 /** What all sheets of a file may have together; a table of more is for a program, not for a reader. */
 const MAX_CELLS = 400_000;

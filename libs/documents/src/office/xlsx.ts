@@ -1,7 +1,7 @@
 /** Excel workbooks: the visible sheets as tables, values as Excel shows them. */
 import { format } from 'numfmt';
-import type { DocumentContent } from '../document-content.js';
-import { escapeHtml, link } from '../html.js';
+import type { DocumentContent } from '@troupe/contracts';
+import { escapeHtml, link } from '@troupe/html';
 import { attribute, childAt, childrenNamed, decodeXml, descendantsNamed, streamXml, type XmlElement } from '../xml.js';
 import type { ZipArchive } from '../zip-archive.js';
 import { OfficePackage, relationId } from './office-package.js';

@@ -1,6 +1,7 @@
 /** The `formats` array: strings and strict objects (docs/api/formats.md). */
-import { checkSelector, readSelectors } from '@troupe/content';
+import { readSelectors } from '@troupe/content';
 import { type FormatName } from '@troupe/contracts';
+import { checkSelector } from '@troupe/html';
 import {
   isBlank,
   isPlainObject,
