@@ -15,7 +15,14 @@ import {
   type RobotsDone,
   type WorkMessage,
 } from '@troupe/contracts';
-import type { ActorDef, Activation, Effect, Incoming, TurnContext } from '@troupe/actors';
+import {
+  NOTHING_PLANNED,
+  type ActorDef,
+  type Activation,
+  type Effect,
+  type Incoming,
+  type TurnContext,
+} from '@troupe/actors';
 import {
   advanceClock,
   applyDemand,
@@ -122,7 +129,7 @@ export function domainActor(options: DomainOptions): ActorDef<DomainState, null>
     init: (key, before) => initial(parseActorKey(key).id, options, before),
     need: () => null,
     remember: () => null,
-    plan: () => ({ admit: [], seeds: null }),
+    plan: () => NOTHING_PLANNED,
     finish: (activation, batch, _answers, ctx) => new DomainTurn(activation, ctx, options).run(batch),
     isTerminal: (state) => state.over,
     fail: () => [],

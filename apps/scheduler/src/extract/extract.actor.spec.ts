@@ -61,7 +61,7 @@ class World {
     const batch = bodies.map((body) => ({ from, body }) as Incoming);
     const ctx = { now: this.now, wallMs: this.now, nextGen: () => 1 };
     const activation = { key: KEY, state: this.state, memory: { progressAt: 0 } };
-    const effects = this.def.finish(activation, batch, { admitted: new Set(), seeds: [] }, ctx);
+    const effects = this.def.finish(activation, batch, { admitted: new Set(), seeds: [], found: null }, ctx);
     this.state = JSON.parse(JSON.stringify(activation.state)) as ExtractState;
     for (const effect of effects) this.apply(effect);
   }

@@ -9,9 +9,9 @@ import {
   type SitemapChunk,
 } from '@troupe/contracts';
 import { compileScope, fingerprint, fingerprintUrl, hostKey, withoutPatterns } from '@troupe/frontier';
+import type { Findings } from './findings.js';
 import { scopeOf, type JobMemory, type JobState, type OpenSitemap } from './job.state.js';
 import { howManyFit } from './sitemap-window.js';
-import type { TurnScratch } from './turn-scratch.js';
 
 const SPARE_BASE = 1_000;
 const SPARE_FACTOR = 2;
@@ -54,7 +54,7 @@ export class Admission {
   constructor(
     private readonly state: JobState,
     private readonly memory: JobMemory,
-    private readonly scratch: TurnScratch,
+    private readonly found: Findings,
   ) {
     this.room = spareRoom(state);
     this.free = freeRoom(state);
@@ -79,7 +79,7 @@ export class Admission {
       excluded.sample.push({ url: link.url, h: fingerprint(link.url), rule });
       return false;
     });
-    if (kept.length < page.outlinks.length) this.scratch.refiltered.push({ excluded, parent: page.item });
+    if (kept.length < page.outlinks.length) this.found.refiltered.push({ excluded, parent: page.item });
     return kept;
   }
 
@@ -90,7 +90,7 @@ export class Admission {
     const level = file.level + 1;
     if (level > MAX_SITEMAP_LEVEL) return true;
     const children = chunk.children.slice(file.taken ?? 0);
-    const known = [...this.state.pendingSitemaps, ...this.scratch.sitemapMarkers.values()];
+    const known = [...this.state.pendingSitemaps, ...this.found.sitemapMarkers.values()];
     const fitting = howManyFit(children, level, known);
     for (const url of children.slice(0, fitting)) this.sitemapFile(url, level);
     if (fitting === children.length) return true;
@@ -106,9 +106,9 @@ export class Admission {
   /** Each sitemap file is read once per job: its marker in `url_seen` says whether it is new. */
   sitemapFile(url: string, level: number): void {
     if (this.state.full === true) return;
-    if (this.state.sitemapsSeen + this.scratch.sitemapMarkers.size >= MAX_SITEMAPS) return;
+    if (this.state.sitemapsSeen + this.found.sitemapMarkers.size >= MAX_SITEMAPS) return;
     const item = this.mark(fingerprint(`sitemap ${url}`), url, 0);
-    this.scratch.sitemapMarkers.set(item, { url, level });
+    this.found.sitemapMarkers.set(item, { url, level });
   }
 
   /** Item whose admission tells that the redirect target was unknown. */
@@ -119,7 +119,7 @@ export class Admission {
 
   seed(url: string): void {
     const { state } = this;
-    this.scratch.links.push({
+    this.found.links.push({
       jobNo: state.jobNo,
       depth: 0,
       item: state.nextItem++,
@@ -131,7 +131,7 @@ export class Admission {
   }
 
   private add(links: readonly Outlink[], origin: Origin): void {
-    const { memory, scratch, state } = this;
+    const { memory, found, state } = this;
     for (const { url, h } of links) {
       if (memory.known.has(h)) continue;
       if (this.free <= 0) state.full = true;
@@ -142,7 +142,7 @@ export class Admission {
       this.room -= 1;
       this.free -= 1;
       memory.known.add(h);
-      scratch.links.push({ jobNo: state.jobNo, item: state.nextItem++, host: hostKey(url), url, h, ...origin });
+      found.links.push({ jobNo: state.jobNo, item: state.nextItem++, host: hostKey(url), url, h, ...origin });
     }
   }
 
@@ -156,7 +156,7 @@ export class Admission {
       h,
       parent: null,
     };
-    this.scratch.markers.push(marker);
+    this.found.markers.push(marker);
     return marker.item;
   }
 }

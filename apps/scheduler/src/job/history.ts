@@ -6,7 +6,7 @@ import { completeSpec, type HistoryPart, type HistoryRange, type ScopeSpec, type
 import { compileScope, fetchUrl, hasPatterns, siteOf, withoutPatterns } from '@troupe/frontier';
 import { HISTORY_KICK, scopeOf, type JobMemory, type JobState } from './job.state.js';
 import { isKickoffDone } from './kickoff.js';
-import type { HistoryFound } from './turn-scratch.js';
+import type { HistoryFound } from './findings.js';
 
 const PAGES_AT_ONCE = 500;
 /** With patterns they are sent to a fetcher, which matches them. */

@@ -25,7 +25,7 @@ import {
   type WebhookSpec,
   type WorkClass,
 } from '@troupe/contracts';
-import type { Activation, Answers, Effect, Incoming } from '@troupe/actors';
+import type { Activation, Effect, Incoming } from '@troupe/actors';
 import { fingerprintUrl, hostKey } from '@troupe/frontier';
 import { applyDemand, createPool, grantFor, rebalance, type Pool } from '@troupe/politeness';
 import { batchActor } from '../batch/batch.actor.js';
@@ -330,7 +330,7 @@ export class JobRun {
     const ctx = { now: this.now, wallMs: this.now, nextGen: () => ++this.gen };
     const batch = bodies.map((body) => ({ from: 'w/x', body }) as Incoming);
     const plan = def.plan(activation, batch, ctx);
-    const answers: Answers = { admitted: this.admit(plan.admit), seeds: this.takeSeeds(plan.seeds) };
+    const answers = { admitted: this.admit(plan.admit), seeds: this.takeSeeds(plan.seeds), found: plan.found };
     for (const effect of def.finish(activation, batch, answers, ctx)) this.apply(effect);
     this.checkBudget();
   }

@@ -42,6 +42,7 @@ import {
   takesNewRows,
   WINDOW_ROWS,
 } from './frontier-window.js';
+import { Findings, type Again, type Settled } from './findings.js';
 import { foundIn, isHistoryToRead, nextHistory, noteHistory } from './history.js';
 import {
   emptyState,
@@ -61,7 +62,6 @@ import { HOST_DOWN, putBack, settle } from './settlement.js';
 import { noteHosts, noteTrouble } from './slow-hosts.js';
 import { MAX_STRIKES, nextTry, ROBOTS_UNREADABLE, untried } from './tries.js';
 import { trimmedSpec } from './trimmed-spec.js';
-import { TurnScratch, type Again, type Settled } from './turn-scratch.js';
 import { hasUntoldPages, tellListener } from './webhook-notice.js';
 
 /** Decisive checks by name, so that the simulation can plant a wrong one and see that it is caught. */
@@ -109,7 +109,7 @@ export function jobActor(
   kind: PageJobKind,
   options: JobOptions,
   rules: JobRules = JOB_RULES,
-): ActorDef<JobState, JobMemory> {
+): ActorDef<JobState, JobMemory, Findings> {
   return {
     kind,
     version: 1,
@@ -125,11 +125,14 @@ export function jobActor(
     finish: (activation, batch, answers, ctx) => new JobTurn(activation, answers, ctx, options, rules).run(batch),
     isTerminal: (state) => state.phase === 'over',
     fail: (activation, reason, ctx, lost) =>
-      new JobTurn(activation, NO_ANSWERS, ctx, options, rules).fail(reason, lost),
+      new JobTurn(activation, noAnswers(), ctx, options, rules).fail(reason, lost),
   };
 }
 
-const NO_ANSWERS: Answers = { admitted: new Set(), seeds: [] };
+/** Of a turn that nothing was planned for. */
+function noAnswers(): Answers<Findings> {
+  return { admitted: new Set(), seeds: [], found: new Findings() };
+}
 
 function need(state: JobState, memory: JobMemory | null): MemoryNeed | null {
   if (state.phase === 'idle' || state.phase === 'over') return null;
@@ -178,23 +181,28 @@ function restoreLanes(memory: JobMemory, loaded: StoredMemory, now: number): voi
 
 // ------------------------------------------------------------------------------------------------ plan
 
-function plan({ state, memory }: JobActivation, batch: readonly Incoming[], ctx: TurnContext, rules: JobRules): Plan {
-  const scratch = new TurnScratch();
-  memory.scratch = scratch;
-  const admission = new Admission(state, memory, scratch);
-  const proposals = new Proposals({ state, memory, scratch, admission, ctx, rules });
+function plan(
+  { state, memory }: JobActivation,
+  batch: readonly Incoming[],
+  ctx: TurnContext,
+  rules: JobRules,
+): Plan<Findings> {
+  const found = new Findings();
+  const admission = new Admission(state, memory, found);
+  const proposals = new Proposals({ state, memory, found, admission, ctx, rules });
   for (const { body } of batch) proposals.consider(body);
   proposals.considerHistory();
   return {
-    admit: state.phase === 'running' ? [...scratch.markers, ...scratch.links] : [],
+    admit: state.phase === 'running' ? [...found.markers, ...found.links] : [],
     seeds: seedRange(state, memory),
+    found,
   };
 }
 
 interface ProposalParts {
   state: JobState;
   memory: JobMemory;
-  scratch: TurnScratch;
+  found: Findings;
   admission: Admission;
   ctx: TurnContext;
   rules: JobRules;
@@ -206,7 +214,7 @@ class Proposals {
 
   private readonly state: JobState;
   private readonly memory: JobMemory;
-  private readonly scratch: TurnScratch;
+  private readonly found: Findings;
   private readonly admission: Admission;
   private readonly ctx: TurnContext;
   private readonly rules: JobRules;
@@ -214,7 +222,7 @@ class Proposals {
   constructor(parts: ProposalParts) {
     this.state = parts.state;
     this.memory = parts.memory;
-    this.scratch = parts.scratch;
+    this.found = parts.found;
     this.admission = parts.admission;
     this.ctx = parts.ctx;
     this.rules = parts.rules;
@@ -227,7 +235,7 @@ class Proposals {
       case 'Cancel':
         return this.cancel();
       case 'Append':
-        if (append(this.state, this.memory, body)) this.scratch.appended = true;
+        if (append(this.state, this.memory, body)) this.found.appended = true;
         return;
       case 'Pause':
         return notePause(this.state, this.memory, body);
@@ -247,7 +255,7 @@ class Proposals {
         if (this.state.phase !== 'running' || file === undefined || next !== body.chunk) return;
         if (!this.admission.sitemapChunk(body, file)) return defer(this.memory, body.file, file);
         this.open.set(body.file, next + 1);
-        this.scratch.chunks.push(body);
+        this.found.chunks.push(body);
       }
     }
   }
@@ -255,11 +263,11 @@ class Proposals {
   considerHistory(): void {
     const { history } = this.memory;
     this.memory.history = null;
-    if (history === null || this.scratch.cancelled) return;
-    const found = foundIn(this.state, history);
+    if (history === null || this.found.cancelled) return;
+    const part = foundIn(this.state, history);
     const scope = scopeOf(this.state)!;
-    if (found.urls.length > 0 && hasPatterns(scope)) this.scratch.history = found;
-    else this.takeHistory(found.part, linksOf(found.urls, scope));
+    if (part.urls.length > 0 && hasPatterns(scope)) this.found.history = part;
+    else this.takeHistory(part.part, linksOf(part.urls, scope));
   }
 
   private takeHistory(part: HistoryPart, links: readonly Outlink[]): void {
@@ -267,32 +275,32 @@ class Proposals {
   }
 
   private start(start: PageJobStart): void {
-    const { state, scratch } = this;
+    const { state, found } = this;
     if (state.phase !== 'idle') return;
     const breach = checkSpec(start.spec);
     begin(state, start, breach !== null);
-    scratch.start = start;
+    found.start = start;
     if (state.cancelled === true) return this.cancel();
-    if (breach !== null) return void (scratch.refused = `${SPEC_TOO_LARGE}: ${breach.message}`);
+    if (breach !== null) return void (found.refused = `${SPEC_TOO_LARGE}: ${breach.message}`);
     if (start.kind === 'crawl') this.admission.seed(start.spec.scope.base);
   }
 
   /** Before the start it is remembered: the job ends as soon as it begins. */
   private cancel(): void {
     if (this.state.phase === 'idle') this.state.cancelled = true;
-    if (this.state.phase === 'running') this.scratch.cancelled = true;
+    if (this.state.phase === 'running') this.found.cancelled = true;
   }
 
   private page(page: PageResult, lane: number): void {
-    const { memory, scratch } = this;
+    const { memory, found } = this;
     if (!this.rules.isInFlight(memory, page, lane)) return;
-    const found = memory.inflight.get(page.item);
-    if (found === undefined && this.state.phase !== 'running') return;
-    const row = found?.row ?? rowOf(page);
+    const flight = memory.inflight.get(page.item);
+    if (flight === undefined && this.state.phase !== 'running') return;
+    const row = flight?.row ?? rowOf(page);
     memory.inflight.delete(page.item);
-    if (found !== undefined) noteResult(memory.lanes.get(found.lane), page);
-    if (this.state.phase !== 'running' || scratch.cancelled) return;
-    scratch.settled.push(this.verdict(this.withPatience(page), row));
+    if (flight !== undefined) noteResult(memory.lanes.get(flight.lane), page);
+    if (this.state.phase !== 'running' || found.cancelled) return;
+    found.settled.push(this.verdict(this.withPatience(page), row));
   }
 
   private verdict(page: PageResult, row: FrontierRow): Settled {
@@ -375,6 +383,7 @@ function seedRange(state: JobState, memory: JobMemory): Plan['seeds'] {
 class JobTurn {
   private readonly state: JobState;
   private readonly memory: JobMemory;
+  private readonly found: Findings;
   private readonly key: ActorKey;
   private readonly pools: Pools;
   private readonly kickoff: Kickoff;
@@ -384,7 +393,7 @@ class JobTurn {
 
   constructor(
     activation: JobActivation,
-    private readonly answers: Answers,
+    private readonly answers: Answers<Findings>,
     private readonly ctx: TurnContext,
     private readonly options: JobOptions,
     private readonly rules: JobRules,
@@ -393,6 +402,7 @@ class JobTurn {
     const agent = this.agentOf(state);
     this.state = state;
     this.memory = memory;
+    this.found = answers.found;
     this.key = key;
     this.pools = new Pools(key, state, memory, ctx.now, rules.claims, agent);
     if (memory.mended !== null) this.effects.push({ t: 'mended', counters: memory.mended });
@@ -412,7 +422,7 @@ class JobTurn {
     this.effects.push(...receipts(this.key, batch));
     if (this.state.phase === 'idle') return [...this.effects, ...restUntilStart(this.state, batch)];
     const before = this.state.status;
-    const { cancelled, refused } = this.memory.scratch!;
+    const { cancelled, refused } = this.found;
     if (cancelled) cancel(this.state);
     else if (refused !== null) failJob(this.state, refused);
     this.admit();
@@ -422,11 +432,11 @@ class JobTurn {
     bringBack(this.memory, this.ctx.now);
     if (this.state.phase === 'running' && this.ctx.wallMs - this.state.createdMs > MAX_LIFE_MS) this.expire();
     if (this.state.phase === 'running' && this.rules.isDone(this.state)) finish(this.state);
-    if (this.state.phase === 'running') this.effects.push(...this.kickoff.ask(), ...this.kickoff.judge());
+    if (this.state.phase === 'running')
+      this.effects.push(...this.kickoff.ask(), ...this.kickoff.judge(this.found.history));
     this.effects.push(...this.dispatch.run());
     this.close(before);
     this.schedule();
-    this.memory.scratch = null;
     return this.effects;
   }
 
@@ -456,19 +466,18 @@ class JobTurn {
 
   /** New rows enter the window when it holds everything that came before them. */
   private admit(): void {
-    const { state, memory, answers } = this;
-    const scratch = memory.scratch!;
-    if (scratch.start !== null || scratch.appended) this.changed = true;
-    for (const chunk of scratch.chunks) this.exclude(chunk.excluded, null);
-    for (const { excluded, parent } of scratch.refiltered) this.exclude(excluded, parent);
-    for (const { page } of scratch.settled) if (page.excluded !== null) this.changed = true;
-    for (const candidate of scratch.links)
+    const { state, found, answers } = this;
+    if (found.start !== null || found.appended) this.changed = true;
+    for (const chunk of found.chunks) this.exclude(chunk.excluded, null);
+    for (const { excluded, parent } of found.refiltered) this.exclude(excluded, parent);
+    for (const { page } of found.settled) if (page.excluded !== null) this.changed = true;
+    for (const candidate of found.links)
       if (answers.admitted.has(candidate.item)) this.addReady(rowOfCandidate(candidate));
-    for (const marker of scratch.markers) this.closeMarker(marker);
+    for (const marker of found.markers) this.closeMarker(marker);
     if (state.phase === 'running') {
       for (const { ord, url } of answers.seeds) this.addSeed(ord, url);
     }
-    for (const entry of scratch.settled) this.settle(entry);
+    for (const entry of found.settled) this.settle(entry);
   }
 
   private settle(entry: Settled): void {
@@ -542,13 +551,13 @@ class JobTurn {
 
   /** Markers only had to be seen: their frontier row goes in the same transaction. */
   private closeMarker(marker: Candidate): void {
-    const { state, answers, memory } = this;
+    const { state, answers } = this;
     if (!answers.admitted.has(marker.item)) return;
     this.effects.push({
       t: 'row',
       row: { op: 'frontier.delete', jobNo: state.jobNo, depth: marker.depth, item: marker.item },
     });
-    const sitemap = memory.scratch!.sitemapMarkers.get(marker.item);
+    const sitemap = this.found.sitemapMarkers.get(marker.item);
     if (sitemap !== undefined) state.pendingSitemaps.push(sitemap);
   }
 
@@ -566,7 +575,7 @@ class JobTurn {
       case 'LaneEnd':
         return this.laneEnd(body);
       case 'SitemapChunk':
-        if (this.memory.scratch!.chunks.includes(body)) this.effects.push(...this.kickoff.onChunk(body));
+        if (this.found.chunks.includes(body)) this.effects.push(...this.kickoff.onChunk(body));
         return;
       case 'Timer':
         if (body.name === TICK) this.memory.tickAt = null;

@@ -23,7 +23,6 @@ import { createClaim } from '@troupe/politeness';
 import { FingerprintSet } from '@troupe/frontier';
 import { BrowserNeed } from './browser-need.js';
 import type { PendingSitemap } from './sitemap-window.js';
-import type { TurnScratch } from './turn-scratch.js';
 
 /**
  * - `idle`: no Start yet. `running`: pages may start.
@@ -274,5 +273,4 @@ export class JobMemory {
   readonly released = new Set<string>();
   /** When the job began to close, null before. */
   closingSince: number | null = null;
-  scratch: TurnScratch | null = null;
 }

@@ -9,7 +9,7 @@ import { hostKey, MAX_URL_CHARS } from '@troupe/frontier';
 import { spareRoom } from './admission.js';
 import { HISTORY_KICK, scopeOf, type JobMemory, type JobState, type OpenSitemap } from './job.state.js';
 import { howManyFit, isNearlyRead } from './sitemap-window.js';
-import type { HistoryFound } from './turn-scratch.js';
+import type { HistoryFound } from './findings.js';
 
 const KICK_PATIENCE_MS = 60_000;
 const KICK_PATIENCE_MAX_MS = 900_000;
@@ -82,9 +82,8 @@ export class Kickoff {
   }
 
   /** Pages of histories whose patterns a fetcher matches. One that does not answer in time is forgotten: the part is read again. */
-  judge(): Effect[] {
+  judge(history: HistoryFound | null): Effect[] {
     const { state, memory, now } = this;
-    const { history } = memory.scratch!;
     const asked = memory.kicks.get(HISTORY_KICK);
     if (asked !== undefined && asked.at <= now) memory.kicks.delete(HISTORY_KICK);
     if (history === null || state.paused) return [];

@@ -4,7 +4,7 @@ import type { Effect } from '@troupe/actors';
 import { leaveOut } from './exclusion.js';
 import { setAside, unshiftReady } from './frontier-window.js';
 import { SEED_ITEM, type JobMemory, type JobState } from './job.state.js';
-import type { Again, Settled } from './turn-scratch.js';
+import type { Again, Settled } from './findings.js';
 import { isChild } from './webhook-notice.js';
 
 /** Of an item whose host was down too long. */

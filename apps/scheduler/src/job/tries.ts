@@ -6,7 +6,7 @@
  */
 import type { FrontierRow, PageResult } from '@troupe/contracts';
 import type { HostView } from './job.state.js';
-import type { Again } from './turn-scratch.js';
+import type { Again } from './findings.js';
 
 export const MAX_STRIKES = 3;
 /** Strikes or not: so the job ends, whatever its hosts do. */

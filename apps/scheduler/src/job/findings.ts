@@ -1,4 +1,4 @@
-/** What `plan` found out and `finish` needs: results that count, and what each candidate stands for. */
+/** What `plan` hands to `finish`: results that count, and what each candidate stands for. */
 import type {
   Candidate,
   ExcludedLinks,
@@ -36,7 +36,7 @@ export interface HistoryFound {
   urls: string[];
 }
 
-export class TurnScratch {
+export class Findings {
   start: PageJobStart | null = null;
   cancelled = false;
   /** Why the job may not begin. */
