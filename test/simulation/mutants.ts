@@ -1,11 +1,11 @@
 /** Errors planted into actors, stores and pools: each must be caught by the invariant that is there for it. */
 import type { ActorDef, Incoming, OutboxRow, TurnContext } from '@troupe/actors';
 import type { RowOp } from '@troupe/contracts';
-import type { AgentState } from '../../apps/scheduler/src/agent/agent.state.js';
+import type { AgentState } from '../../apps/scheduler/src/model-job/agent/agent.state.js';
 import type { DeliveryState } from '../../apps/scheduler/src/delivery/delivery.state.js';
-import type { DomainState } from '../../apps/scheduler/src/domain/domain.actor.js';
-import type { ExtractState } from '../../apps/scheduler/src/extract/extract.state.js';
-import { JOB_RULES } from '../../apps/scheduler/src/job/job.machine.js';
+import type { DomainState } from '../../apps/scheduler/src/host/host.actor.js';
+import type { ExtractState } from '../../apps/scheduler/src/model-job/extract/extract.state.js';
+import { JOB_RULES } from '../../apps/scheduler/src/crawl/finish.js';
 import { storedText } from './site.js';
 import type { Mutation } from './stage.js';
 

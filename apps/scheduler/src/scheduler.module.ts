@@ -18,14 +18,14 @@ import {
   type TeamSizes,
   type UnreadableMail,
 } from '@troupe/persistence';
-import { agentActor } from './agent/agent.actor.js';
-import { batchActor } from './batch/batch.actor.js';
+import { agentActor } from './model-job/agent/agent.actor.js';
+import { batchActor } from './crawl/batch.actor.js';
 import { crawlActor } from './crawl/crawl.actor.js';
-import { domainActor } from './domain/domain.actor.js';
+import { domainActor } from './host/host.actor.js';
 import { HousekeepingRounds, LEADER_PARTITION } from './housekeeping/housekeeping-rounds.js';
 import { LostJobs } from './housekeeping/lost-jobs.js';
 import { RetentionRounds } from './housekeeping/retention-rounds.js';
-import { extractActor } from './extract/extract.actor.js';
+import { extractActor } from './model-job/extract/extract.actor.js';
 import { deliveryActor } from './delivery/delivery.actor.js';
 import { ClusterGauges } from './metrics/cluster-gauges.js';
 import { meteredLeases } from './metrics/metered-leases.js';

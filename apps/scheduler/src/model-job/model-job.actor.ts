@@ -26,8 +26,8 @@ import {
   type ModelWork,
   type WorkPriority,
 } from '@troupe/contracts';
-import { failedById, receipts, receiptsOfLost, restUntilStart } from '../job/commands.js';
-import { trimmedSpec } from '../job/trimmed-spec.js';
+import { failedById, receipts, receiptsOfLost, restUntilStart } from '../crawl/commands.js';
+import { trimmedSpec } from '../crawl/trimmed-spec.js';
 import { warn, type ModelJobState } from './model-job.state.js';
 import { StepDesk, type StepEnd } from './step-desk.js';
 

@@ -4,9 +4,9 @@
  */
 import type { ActorDef } from '@troupe/actors';
 import { actStep, tokenCredits, type AgentSpec, type ModelWork, type WorkPriority } from '@troupe/contracts';
-import { modelJobActor, type Course, type ModelJobMemory, type Move } from '../model-job/model-job.actor.js';
-import { warn } from '../model-job/model-job.state.js';
-import type { StepEnd } from '../model-job/step-desk.js';
+import { modelJobActor, type Course, type ModelJobMemory, type Move } from '../model-job.actor.js';
+import { warn } from '../model-job.state.js';
+import type { StepEnd } from '../step-desk.js';
 import { emptyAgent, type AgentState } from './agent.state.js';
 
 export interface AgentOptions {

@@ -28,10 +28,10 @@ import {
 import type { Activation, Effect, Incoming } from '@troupe/actors';
 import { fingerprintUrl, hostKey } from '@troupe/frontier';
 import { applyDemand, createPool, grantFor, rebalance, type Pool } from '@troupe/politeness';
-import { batchActor } from '../batch/batch.actor.js';
-import { crawlActor } from '../crawl/crawl.actor.js';
+import { batchActor } from './batch.actor.js';
+import { crawlActor } from './crawl.actor.js';
 import type { JobMemory, JobState } from './job.state.js';
-import type { JobOptions } from './job.machine.js';
+import type { JobOptions } from './finish.js';
 
 type Row<O extends RowOp['op']> = Extract<RowOp, { op: O }>;
 

@@ -17,9 +17,9 @@ import {
   type ModelWork,
   type WorkPriority,
 } from '@troupe/contracts';
-import { modelJobActor, type Course, type ModelJobMemory, type Move } from '../model-job/model-job.actor.js';
-import { warn } from '../model-job/model-job.state.js';
-import type { StepEnd } from '../model-job/step-desk.js';
+import { modelJobActor, type Course, type ModelJobMemory, type Move } from '../model-job.actor.js';
+import { warn } from '../model-job.state.js';
+import type { StepEnd } from '../step-desk.js';
 import { emptyExtract, type Child, type ExtractState } from './extract.state.js';
 
 /** Pages of one job that are being read at a time; how many calls a model takes at once is the extractor's concern. */

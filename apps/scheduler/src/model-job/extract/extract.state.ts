@@ -1,6 +1,6 @@
 /** State of an extract job: a cursor over the pages of each child, never the pages themselves. */
 import type { ActorKey, ExtractSpec, JobEnd, JobNo } from '@troupe/contracts';
-import { emptyModelJob, type ModelJobState } from '../model-job/model-job.state.js';
+import { emptyModelJob, type ModelJobState } from '../model-job.state.js';
 
 /** A job that fetches pages for this one. */
 export interface Child {

@@ -1,6 +1,6 @@
 /** State of an agent's run: how far it is, never what it has seen. */
 import type { AgentSpec } from '@troupe/contracts';
-import { emptyModelJob, type ModelJobState } from '../model-job/model-job.state.js';
+import { emptyModelJob, type ModelJobState } from '../model-job.state.js';
 
 export interface AgentState extends ModelJobState<AgentSpec> {
   /** Moves that are recorded. */

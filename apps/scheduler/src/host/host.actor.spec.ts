@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Effect } from '@troupe/actors';
 import type { Grant, HostFeedback, HostSetting, HostTrouble, RobotsDone, TroubleKind } from '@troupe/contracts';
 import { grantsOf, PoolTurns } from '../pool/turns.fixture.js';
-import { domainActor, type DomainOptions, type DomainState } from './domain.actor.js';
+import { domainActor, type DomainOptions, type DomainState } from './host.actor.js';
 
 const HOST = 'h.test';
 const hostOf = (key = HOST, rest: Partial<DomainOptions> = {}) =>
