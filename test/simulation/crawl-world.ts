@@ -17,7 +17,7 @@ import { batchActor } from '../../apps/scheduler/src/crawl/batch.actor.js';
 import { crawlActor } from '../../apps/scheduler/src/crawl/crawl.actor.js';
 import { deliveryActor } from '../../apps/scheduler/src/delivery/delivery.actor.js';
 import { domainActor } from '../../apps/scheduler/src/host/host.actor.js';
-import { JOB_RULES, type JobRules } from '../../apps/scheduler/src/crawl/finish.js';
+import { JOB_RULES, type JobRules } from '../../apps/scheduler/src/crawl/rules.js';
 import { teamActor } from '../../apps/scheduler/src/team/team.actor.js';
 import { Dispatchers, RETRY_MS } from './dispatchers.js';
 import type { FaultKind } from './faults.js';

@@ -5,7 +5,7 @@ import type { AgentState } from '../../apps/scheduler/src/model-job/agent/agent.
 import type { DeliveryState } from '../../apps/scheduler/src/delivery/delivery.state.js';
 import type { DomainState } from '../../apps/scheduler/src/host/host.actor.js';
 import type { ExtractState } from '../../apps/scheduler/src/model-job/extract/extract.state.js';
-import { JOB_RULES } from '../../apps/scheduler/src/crawl/finish.js';
+import { JOB_RULES } from '../../apps/scheduler/src/crawl/rules.js';
 import { storedText } from './site.js';
 import type { Mutation } from './stage.js';
 

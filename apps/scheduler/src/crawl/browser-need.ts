@@ -2,7 +2,7 @@
  * Where a job's next pages will need a browser, learned from what fetchers without one hand back. Kept in memory only:
  * after a change of owner it is learned again, at the price of a few pages that travel once more.
  */
-import { asksForBrowser, type ScrapeSpec } from '@troupe/contracts';
+import { asksForBrowser, type PageResult, type ScrapeSpec } from '@troupe/contracts';
 
 /** Pages in a row that were handed back before all lanes of a host go to fetchers with a browser. */
 const AFTER_PAGES = 3;
@@ -51,4 +51,8 @@ export class BrowserNeed {
 
 function keyOf(host: string, spec: ScrapeSpec): string {
   return asksForBrowser(spec) ? EVERY_HOST : host;
+}
+
+export function didWithoutBrowser({ outcome, engine }: PageResult): boolean {
+  return outcome === 'ok' && engine !== null && engine !== 'browser';
 }

@@ -24,7 +24,7 @@ export function shownTotal(state: JobState): number {
 }
 
 /** The last turn of the client's job: `total` becomes `completed`, even downward. */
-export function finish(state: JobState): void {
+export function complete(state: JobState): void {
   state.phase = 'closing';
   state.openSitemaps = {};
   state.pendingSitemaps = [];

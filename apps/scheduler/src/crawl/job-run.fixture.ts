@@ -31,7 +31,7 @@ import { applyDemand, createPool, grantFor, rebalance, type Pool } from '@troupe
 import { batchActor } from './batch.actor.js';
 import { crawlActor } from './crawl.actor.js';
 import type { JobMemory, JobState } from './job.state.js';
-import type { JobOptions } from './finish.js';
+import type { JobOptions } from './rules.js';
 
 type Row<O extends RowOp['op']> = Extract<RowOp, { op: O }>;
 

@@ -9,6 +9,7 @@ import type {
   FrontierRow,
   HostState,
   PageJobKind,
+  PageJobStart,
   JobNo,
   JobStatus,
   LaneRow,
@@ -22,6 +23,7 @@ import type { Claim } from '@troupe/politeness';
 import { createClaim } from '@troupe/politeness';
 import { FingerprintSet } from '@troupe/frontier';
 import { BrowserNeed } from './browser-need.js';
+import { trimmedSpec } from './trimmed-spec.js';
 import type { PendingSitemap } from './sitemap-window.js';
 
 /**
@@ -175,6 +177,26 @@ export function emptyState(kind: PageJobKind): JobState {
     demandV: 0,
     told: -1,
   };
+}
+
+/** @param isLost it will come to nothing: its wishes are not kept */
+export function begin(state: JobState, start: PageJobStart, isLost = false): void {
+  state.phase = 'running';
+  state.job = start.job;
+  state.jobNo = start.jobNo;
+  state.team = start.team;
+  state.keyId = start.keyId;
+  state.createdMs = start.createdMs;
+  state.spec = isLost ? trimmedSpec(start.spec) : start.spec;
+  if (start.kind === 'crawl') {
+    const { base, version } = start.spec.scope;
+    state.scope = { base, version };
+    state.limit = start.spec.limit;
+    return;
+  }
+  // Seeds may have been appended before this came.
+  state.seeds.total = Math.max(start.total, state.seeds.total);
+  state.limit = state.seeds.total;
 }
 
 /** A lane in flight. */

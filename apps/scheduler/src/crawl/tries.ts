@@ -5,7 +5,7 @@
  * the 429s of which this is one. An outage costs its first pages one strike and loses none.
  */
 import type { FrontierRow, PageResult } from '@troupe/contracts';
-import type { HostView } from './job.state.js';
+import type { HostView, JobState } from './job.state.js';
 import type { Again } from './findings.js';
 
 export const MAX_STRIKES = 3;
@@ -13,6 +13,9 @@ export const MAX_STRIKES = 3;
 export const MAX_TRIES = 30;
 /** Of a page that was not asked for, because nobody knows what its host's robots.txt says. */
 export const ROBOTS_UNREADABLE = 'robots-unreadable';
+
+/** At this age of a job what still waits for a robots.txt that cannot be read counts as forbidden. */
+const ROBOTS_PATIENCE_MS = 24 * 3_600_000;
 
 const WAITS_MS = [2_000, 8_000] as const;
 /** A host that answers some URLs and fails others for long is asked rarely. */
@@ -54,4 +57,9 @@ function waitOf(page: PageResult, attempt: number, { deaf }: Readonly<HostView>)
 
 function bounded(waitMs: number): number {
   return Math.min(LONGEST_WAIT_MS, Math.max(SHORTEST_WAIT_MS, waitMs));
+}
+
+/** robots.txt of its hosts has been waited for long enough. */
+export function isOutOfPatience({ createdMs }: JobState, wallMs: number): boolean {
+  return wallMs - createdMs > ROBOTS_PATIENCE_MS;
 }
