@@ -6,12 +6,12 @@ import { parseAllowList, Resolver } from '@troupe/egress';
 import { ActorBus, ReceiverBoard, SlotBoard, type MemberBoard, type NatsLink } from '@troupe/messaging';
 import { createPool, DeliveryRepository } from '@troupe/persistence';
 import type { Metrics } from '@troupe/observability';
-import { PostController } from './post.controller.js';
-import { postCounts } from './post-counts.js';
-import { PostRunner } from './post-runner.js';
-import { ReceiverPlaces } from './receiver-places.js';
-import { Receivers } from './receivers.js';
-import { TeamSecrets } from './team-secrets.js';
+import { PostController } from './posts/post.controller.js';
+import { postCounts } from './receivers/post-counts.js';
+import { PostRunner } from './posts/post-runner.js';
+import { ReceiverPlaces } from './receivers/receiver-places.js';
+import { Receivers } from './receivers/receivers.js';
+import { TeamSecrets } from './events/team-secrets.js';
 
 export interface DispatcherParts {
   config: Readonly<TroupeConfig>;

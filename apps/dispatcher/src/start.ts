@@ -6,8 +6,8 @@ import { MemberBoard, NatsLink, NatsStrategy, SlotBoard } from '@troupe/messagin
 import { watchLink, watchPool, type RunningService, type ServiceContext } from '@troupe/observability';
 import { createPool } from '@troupe/persistence';
 import { DispatcherModule } from './dispatcher.module.js';
-import { PostRunner } from './post-runner.js';
-import { Receivers } from './receivers.js';
+import { PostRunner } from './posts/post-runner.js';
+import { Receivers } from './receivers/receivers.js';
 
 const EXPECTED = ['work.post.hi', 'work.post.lo'];
 const POOL_SIZE = 4;

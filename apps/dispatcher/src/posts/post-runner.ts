@@ -10,15 +10,15 @@ import {
   type Tracer,
   type Uuid,
 } from '@troupe/contracts';
-import { eventBody, eventOf, MAX_BODY_BYTES } from './event-body.js';
-import { dataOfEvents, type EventData } from './event-data.js';
+import { eventBody, eventOf, MAX_BODY_BYTES } from '../events/event-body.js';
+import { dataOfEvents, type EventData } from '../events/event-data.js';
 import { Gate, KeyedGates } from './gate.js';
 import { PostReport } from './post-report.js';
 import type { WebhookSecrets } from '@troupe/persistence';
 import type { Blobs, Deliveries, Mailboxes, Secrets } from './ports.js';
-import { PER_HOST, type ReceiverPlaces } from './receiver-places.js';
-import type { Answer, Receivers } from './receivers.js';
-import { signaturesOf } from './sign.js';
+import { PER_HOST, type ReceiverPlaces } from '../receivers/receiver-places.js';
+import type { Answer, Receivers } from '../receivers/receivers.js';
+import { signaturesOf } from '../events/sign.js';
 
 export interface PostParts {
   instance: string;

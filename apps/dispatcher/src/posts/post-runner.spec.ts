@@ -5,7 +5,7 @@ import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { MAX_TEAM_RUNS, PostRunner, type PostParts } from './post-runner.js';
-import type { Answer } from './receivers.js';
+import type { Answer } from '../receivers/receivers.js';
 
 const JOB = '6f0c0000-0000-4000-8000-000000000001';
 const POST: Post = {

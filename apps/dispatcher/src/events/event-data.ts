@@ -2,7 +2,7 @@
 import { actStep, placeOf, type EventPlace, type Post } from '@troupe/contracts';
 import type { PostedPage, StoredModelResult } from '@troupe/persistence';
 import { MAX_BODY_BYTES } from './event-body.js';
-import type { Deliveries } from './ports.js';
+import type { Deliveries } from '../posts/ports.js';
 
 /** JSON that was read, or a page that is still to be. `none`: the event tells nothing more. undefined: it is gone. */
 export type EventData = { json: Buffer } | PostedPage | 'none' | undefined;

@@ -5,7 +5,7 @@ import { isTroupeError, timeoutSignal } from '@troupe/contracts';
 import { basicAuth, connectOf, Connector, type Resolver } from '@troupe/egress';
 import type { Agent } from 'undici';
 import { PER_HOST } from './receiver-places.js';
-import { SIGNATURE_HEADERS } from './sign.js';
+import { SIGNATURE_HEADERS } from '../events/sign.js';
 
 export interface ReceiverOptions {
   resolver: Resolver;
