@@ -1,8 +1,9 @@
 /** Finds what events tell beside their names: pages, actions of an agent, results. */
 import { actStep, placeOf, type EventPlace, type Post } from '@troupe/contracts';
-import type { PostedPage, StoredModelResult } from '@troupe/persistence';
+import type { DeliveryRepository, PostedPage, StoredModelResult } from '@troupe/persistence';
 import { MAX_BODY_BYTES } from './event-body.js';
-import type { Deliveries } from '../posts/ports.js';
+
+type Deliveries = Pick<DeliveryRepository, 'pages' | 'actions' | 'modelResult'>;
 
 /** JSON that was read, or a page that is still to be. `none`: the event tells nothing more. undefined: it is gone. */
 export type EventData = { json: Buffer } | PostedPage | 'none' | undefined;

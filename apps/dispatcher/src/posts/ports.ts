@@ -3,6 +3,9 @@ import type { BlobStore } from '@troupe/blob-store';
 import type { ActorBus } from '@troupe/messaging';
 import type { DeliveryRepository, WebhookSecrets } from '@troupe/persistence';
 
+/** Of page results: `Blobs`. */
+export const PAGES = Symbol('stored pages');
+
 export type Mailboxes = Pick<ActorBus, 'publishActor'>;
 export type Blobs = Pick<BlobStore, 'get'>;
 export type Deliveries = Pick<DeliveryRepository, 'pages' | 'attempted' | 'actions' | 'modelResult'>;

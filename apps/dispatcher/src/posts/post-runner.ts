@@ -1,4 +1,5 @@
 /** Runs of posts: reads the pages of their events, posts them and reports what came of it. */
+import { Inject, Injectable } from '@nestjs/common';
 import { readDocument } from '@troupe/blob-store';
 import {
   inSpan,
@@ -10,26 +11,32 @@ import {
   type Tracer,
   type Uuid,
 } from '@troupe/contracts';
+import { ActorBus } from '@troupe/messaging';
+import { DeliveryRepository, type WebhookSecrets } from '@troupe/persistence';
+import { INSTANCE, TRACER } from '@troupe/service';
 import { eventBody, eventOf, MAX_BODY_BYTES } from '../events/event-body.js';
 import { dataOfEvents, type EventData } from '../events/event-data.js';
 import { Gate, KeyedGates } from './gate.js';
 import { PostReport } from './post-report.js';
-import type { WebhookSecrets } from '@troupe/persistence';
-import type { Blobs, Deliveries, Mailboxes, Secrets } from './ports.js';
-import { PER_HOST, type ReceiverPlaces } from '../receivers/receiver-places.js';
-import type { Answer, Receivers } from '../receivers/receivers.js';
+import { PAGES, type Blobs, type Deliveries, type Mailboxes, type Secrets } from './ports.js';
+import { PER_HOST, ReceiverPlaces } from '../receivers/receiver-places.js';
+import { Receivers, type Answer } from '../receivers/receivers.js';
 import { signaturesOf } from '../events/sign.js';
+import { TeamSecrets } from '../events/team-secrets.js';
 
-export interface PostParts {
-  instance: string;
-  mailboxes: Mailboxes;
-  deliveries: Deliveries;
-  blobs: Blobs;
-  secrets: Secrets;
-  receivers: Pick<Receivers, 'post'>;
-  places: Pick<ReceiverPlaces, 'enter' | 'leave'>;
-  /** @default nothing is recorded */
-  tracer?: Tracer;
+@Injectable()
+export class PostParts {
+  constructor(
+    @Inject(INSTANCE) readonly instance: string,
+    @Inject(ActorBus) readonly mailboxes: Mailboxes,
+    @Inject(DeliveryRepository) readonly deliveries: Deliveries,
+    @Inject(PAGES) readonly blobs: Blobs,
+    @Inject(TeamSecrets) readonly secrets: Secrets,
+    @Inject(Receivers) readonly receivers: Pick<Receivers, 'post'>,
+    @Inject(ReceiverPlaces) readonly places: Pick<ReceiverPlaces, 'enter' | 'leave'>,
+    /** @default nothing is recorded */
+    @Inject(TRACER) readonly tracer?: Tracer,
+  ) {}
 }
 
 /** A run under way. */
@@ -53,13 +60,14 @@ const STALE = 'not sent: the event is older than 24 hours';
 /** Another dispatcher takes up what a stopping one leaves. */
 const HANDED_BACK_MS = 500;
 
+@Injectable()
 export class PostRunner {
   private readonly memory = new Gate(PAGE_MEMORY_BYTES);
   private readonly teamMemory = new KeyedGates(PAGE_MEMORY_BYTES / 2);
   private readonly teamRuns = new Map<Uuid, number>();
   private draining = false;
 
-  constructor(private readonly parts: PostParts) {}
+  constructor(@Inject(PostParts) private readonly parts: PostParts) {}
 
   /**
    * Resolves when the actor knows of every event what came of it, or when to hand it over again; throws to ask for

@@ -2,11 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import type { Effect } from '@troupe/actors';
 import type { Grant, HostFeedback, HostSetting, HostTrouble, RobotsDone, TroubleKind } from '@troupe/contracts';
 import { grantsOf, PoolTurns } from '../pool/turns.fixture.js';
-import { domainActor, type DomainOptions, type DomainState } from './host.actor.js';
+import { hostActor, type HostOptions, type HostActorState } from './host.actor.js';
 
 const HOST = 'h.test';
-const hostOf = (key = HOST, rest: Partial<DomainOptions> = {}) =>
-  new PoolTurns(domainActor({ maxConn: 4, gapMs: 100, ...rest }), `domain/${key}`);
+const hostOf = (key = HOST, rest: Partial<HostOptions> = {}) =>
+  new PoolTurns(hostActor({ maxConn: 4, gapMs: 100, ...rest }), `domain/${key}`);
 const obeying = { robotsAgent: 'Troupe', origin: 'https://h.test' };
 
 function robots(rest: Partial<RobotsDone> = {}): RobotsDone {
@@ -279,7 +279,7 @@ describe('a host', () => {
   it('goes on with its slots when it was kept by a version that knew no verdicts', () => {
     const host = hostOf();
     const { tokens, v } = grantsOf(host.turn(host.demand('crawl/a', 2)))['crawl/a']!;
-    const old = host.state as Partial<DomainState>;
+    const old = host.state as Partial<HostActorState>;
     for (const name of ['clock', 'dueAt', 'granted', 'told', 'kept'] as const) delete old[name];
     Object.assign(old, { policy: { level: 4 }, robots: { st: 'unknown' } });
     const grant = grantsOf(host.turn(host.demand('crawl/a', 2, { held: tokens, seenV: v })))['crawl/a']!;

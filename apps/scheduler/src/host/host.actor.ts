@@ -68,7 +68,7 @@ import {
 } from './robots-watch.js';
 
 /** Times are ms of `clock`. */
-export interface DomainState {
+export interface HostActorState {
   host: string;
   clock: WakingClock;
   pool: Pool;
@@ -89,7 +89,7 @@ export interface DomainState {
   over: boolean;
 }
 
-export interface DomainOptions {
+export interface HostOptions {
   maxConn: number;
   gapMs: number;
   /** Time without a clean answer after which the URLs of a host that is down are given up. @default 30 min */
@@ -120,7 +120,7 @@ const TELL = 'tell';
 /** Generations of an owner lie above those of the one before by as much. */
 const EPOCH_STRIDE = 2 ** 32;
 
-export function domainActor(options: DomainOptions): ActorDef<DomainState, null> {
+export function hostActor(options: HostOptions): ActorDef<HostActorState, null> {
   return {
     kind: 'domain',
     version: 1,
@@ -130,15 +130,15 @@ export function domainActor(options: DomainOptions): ActorDef<DomainState, null>
     need: () => null,
     remember: () => null,
     plan: () => NOTHING_PLANNED,
-    finish: (activation, batch, _answers, ctx) => new DomainTurn(activation, ctx, options).run(batch),
+    finish: (activation, batch, _answers, ctx) => new HostTurn(activation, ctx, options).run(batch),
     isTerminal: (state) => state.over,
     fail: () => [],
   };
 }
 
-function initial(host: string, options: DomainOptions, before?: Partial<DomainState>): DomainState {
+function initial(host: string, options: HostOptions, before?: Partial<HostActorState>): HostActorState {
   const config = configOf(host, options);
-  const state: DomainState = {
+  const state: HostActorState = {
     host,
     clock: createWakingClock(),
     pool: createPool(config.maxConn),
@@ -160,7 +160,7 @@ function initial(host: string, options: DomainOptions, before?: Partial<DomainSt
   return state;
 }
 
-function configOf(host: string, options: DomainOptions): HostConfig {
+function configOf(host: string, options: HostOptions): HostConfig {
   const setting = options.settingOf?.(host) ?? null;
   const delay = setting?.crawlDelay;
   const isOwnDelay = typeof delay === 'number' && (delay > 0 || options.allowIgnoreRobots === true);
@@ -175,18 +175,18 @@ function configOf(host: string, options: DomainOptions): HostConfig {
   };
 }
 
-class DomainTurn {
+class HostTurn {
   private readonly key: ActorKey;
-  private readonly state: DomainState;
+  private readonly state: HostActorState;
   private readonly moment: Moment;
   private readonly effects: Effect[] = [];
   /** Claimants that get a Grant in this turn. */
   private readonly answer = new Set<string>();
 
   constructor(
-    activation: Activation<DomainState, null>,
+    activation: Activation<HostActorState, null>,
     private readonly ctx: TurnContext,
-    private readonly options: DomainOptions,
+    private readonly options: HostOptions,
   ) {
     this.key = activation.key;
     this.state = activation.state;
@@ -216,7 +216,7 @@ class DomainTurn {
   /** Written by a version that knew no verdicts: only who holds what is still true. */
   private adoptOldState(): void {
     const { state } = this;
-    if ((state as Partial<DomainState>).clock !== undefined) return;
+    if ((state as Partial<HostActorState>).clock !== undefined) return;
     Object.assign(state, { ...initial(state.host, this.options), pool: state.pool });
   }
 
