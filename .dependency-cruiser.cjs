@@ -24,6 +24,7 @@ module.exports = {
       { path: `^libs/(${ADAPTER})/` },
       { path: `^libs/(${ADAPTER})/`, pathNot: '^libs/$1/' },
     ),
+    forbid('service-is-for-apps', { path: '^libs/(?!service/)' }, { path: '^libs/service/' }),
     forbid('libs-never-import-apps', { path: '^libs/' }, { path: '^apps/' }),
     forbid('apps-are-islands', { path: '^apps/([^/]+)/' }, { path: '^apps/', pathNot: '^apps/$1/' }),
     forbid(

@@ -17,7 +17,7 @@ const DIST = fileURLToPath(new URL('../../', import.meta.url));
 const ROOMS = [
   'libs/actors/src',
   'libs/politeness/src',
-  ...['agent', 'batch', 'crawl', 'delivery', 'domain', 'extract', 'job', 'model-job', 'pool', 'team'].map(
+  ...['crawl', 'delivery', 'host', 'model-job', 'model-job/agent', 'model-job/extract', 'pool', 'team'].map(
     (room) => `apps/scheduler/src/${room}`,
   ),
 ];

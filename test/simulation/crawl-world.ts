@@ -13,11 +13,11 @@ import {
   type HostFeedback,
 } from '@troupe/contracts';
 import { POOL_RULES } from '@troupe/politeness';
-import { batchActor } from '../../apps/scheduler/src/batch/batch.actor.js';
+import { batchActor } from '../../apps/scheduler/src/crawl/batch.actor.js';
 import { crawlActor } from '../../apps/scheduler/src/crawl/crawl.actor.js';
 import { deliveryActor } from '../../apps/scheduler/src/delivery/delivery.actor.js';
-import { domainActor } from '../../apps/scheduler/src/domain/domain.actor.js';
-import { JOB_RULES, type JobRules } from '../../apps/scheduler/src/job/job.machine.js';
+import { hostActor } from '../../apps/scheduler/src/host/host.actor.js';
+import { JOB_RULES, type JobRules } from '../../apps/scheduler/src/crawl/rules.js';
 import { teamActor } from '../../apps/scheduler/src/team/team.actor.js';
 import { Dispatchers, RETRY_MS } from './dispatchers.js';
 import type { FaultKind } from './faults.js';
@@ -145,7 +145,7 @@ export class CrawlWorld {
     const defs = [
       crawlActor(ROLES, rules),
       batchActor(ROLES, rules),
-      domainActor({
+      hostActor({
         maxConn: 9,
         gapMs: 0,
         rules: pool,

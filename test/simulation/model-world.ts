@@ -19,11 +19,11 @@ import {
   type ModelTask,
   type Start,
 } from '@troupe/contracts';
-import { agentActor, MAX_MOVES } from '../../apps/scheduler/src/agent/agent.actor.js';
-import type { AgentState } from '../../apps/scheduler/src/agent/agent.state.js';
-import { EXTRACT_SPEC } from '../../apps/scheduler/src/extract/extract-spec.fixture.js';
-import { extractActor } from '../../apps/scheduler/src/extract/extract.actor.js';
-import type { ExtractState } from '../../apps/scheduler/src/extract/extract.state.js';
+import { agentActor, MAX_MOVES } from '../../apps/scheduler/src/model-job/agent/agent.actor.js';
+import type { AgentState } from '../../apps/scheduler/src/model-job/agent/agent.state.js';
+import { EXTRACT_SPEC } from '../../apps/scheduler/src/model-job/extract/extract-spec.fixture.js';
+import { extractActor } from '../../apps/scheduler/src/model-job/extract/extract.actor.js';
+import type { ExtractState } from '../../apps/scheduler/src/model-job/extract/extract.state.js';
 import { CrawlWorld } from './crawl-world.js';
 import type { SimJob } from './jobs.js';
 import type { WorldOptions } from './stage.js';

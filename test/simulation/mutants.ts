@@ -1,11 +1,11 @@
 /** Errors planted into actors, stores and pools: each must be caught by the invariant that is there for it. */
 import type { ActorDef, Incoming, OutboxRow, TurnContext } from '@troupe/actors';
 import type { RowOp } from '@troupe/contracts';
-import type { AgentState } from '../../apps/scheduler/src/agent/agent.state.js';
+import type { AgentState } from '../../apps/scheduler/src/model-job/agent/agent.state.js';
 import type { DeliveryState } from '../../apps/scheduler/src/delivery/delivery.state.js';
-import type { DomainState } from '../../apps/scheduler/src/domain/domain.actor.js';
-import type { ExtractState } from '../../apps/scheduler/src/extract/extract.state.js';
-import { JOB_RULES } from '../../apps/scheduler/src/job/job.machine.js';
+import type { HostActorState } from '../../apps/scheduler/src/host/host.actor.js';
+import type { ExtractState } from '../../apps/scheduler/src/model-job/extract/extract.state.js';
+import { JOB_RULES } from '../../apps/scheduler/src/crawl/rules.js';
 import { storedText } from './site.js';
 import type { Mutation } from './stage.js';
 
@@ -68,7 +68,7 @@ export const CRAWL_MUTANTS: Record<string, Mutant> = {
   // One for each further kind of fault.
   'a place more than a host has': { caughtBy: 'I5', extraConn: 1 },
   'a place more than a team has': { caughtBy: 'I6', extraPlaces: 1 },
-  'one team always comes first': { caughtBy: 'I14', actor: before<DomainState>('domain', favour) },
+  'one team always comes first': { caughtBy: 'I14', actor: before<HostActorState>('domain', favour) },
   'actors that go by the wall clock': {
     caughtBy: 'I18',
     actor: (def) => ({ ...def, finish: (a, batch, answers, ctx) => def.finish(a, batch, answers, wallTime(ctx)) }),
@@ -126,7 +126,7 @@ export const CRAWL_MUTANTS: Record<string, Mutant> = {
 };
 
 /** One team has paid for everything in advance. */
-function favour({ pool }: DomainState): void {
+function favour({ pool }: HostActorState): void {
   const [team] = Object.keys(pool.teams).sort();
   const accounts = [...Object.values(pool.claimants).filter((claimant) => claimant.team === team), pool.teams[team!]];
   for (const account of accounts) if (account !== undefined) account.creditMs = 1_000_000;

@@ -19,7 +19,7 @@ import {
   type Uuid,
 } from '@troupe/contracts';
 import type { PoolRules, SlotPair } from '@troupe/politeness';
-import type { JobRules } from '../../apps/scheduler/src/job/job.machine.js';
+import type { JobRules } from '../../apps/scheduler/src/crawl/rules.js';
 import { HostConduct } from './conduct.js';
 import { Faults, type FaultKind } from './faults.js';
 import { SimWeb } from './site.js';

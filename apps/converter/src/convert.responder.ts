@@ -1,13 +1,18 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { TroupeError, type ConvertRequest, type Converter, type TraceParent } from '@troupe/contracts';
 import type { ConvertReplyHead } from '@troupe/conversion';
 import { parseUrl } from '@troupe/frontier';
+
+/** `Converter` */
+export const CONVERTER = Symbol('converter');
 
 /**
  * Answers `rpc.convert`: the head of a frame is the request without its body, the frame's body is the page; back go the
  * result without its document, and the document. Errors keep their code on the way.
  */
+@Injectable()
 export class ConvertResponder {
-  constructor(private readonly converter: Converter) {}
+  constructor(@Inject(CONVERTER) private readonly converter: Converter) {}
 
   async convert(
     head: unknown,

@@ -1,9 +1,10 @@
 /**
- * What an actor is to this runtime: a pure state machine over batches of messages.
+ * What an actor is to this runtime: a state machine over batches of messages, without I/O.
  *
  * `plan` says which URLs it would like to admit (the only question with an answer), `finish` turns the answer into
- * effects. Neither sees SQL, clocks, random numbers or sockets. Both may change the activation they are given: when a
- * turn does not commit, the runtime throws the whole activation away and loads it again.
+ * effects; what `plan` has found out reaches `finish` as a value. Neither sees SQL, clocks, random numbers or sockets.
+ * Both may change the activation they are given: when a turn does not commit, the runtime throws the whole activation
+ * away and loads it again.
  */
 import type {
   ActorKey,
@@ -57,17 +58,24 @@ export interface SeedRange {
   toOrd: number;
 }
 
-export interface Plan {
+/** @typeParam F what `plan` has found out and `finish` goes on with */
+export interface Plan<F = unknown> {
   admit: Candidate[];
   seeds: SeedRange | null;
+  found: F;
 }
 
+/** The plan of an actor that admits nothing: all of its turn is `finish`. */
+export const NOTHING_PLANNED: Readonly<Plan> = { admit: [], seeds: null, found: null };
+
 /** Answer to a plan. */
-export interface Answers {
+export interface Answers<F = unknown> {
   /** Items of the candidates that were new and are now in the frontier. */
   admitted: ReadonlySet<number>;
   /** Seeds that were moved, in order. */
   seeds: { ord: number; url: string }[];
+  /** That of the plan. */
+  found: F;
 }
 
 export interface MemoryNeed {
@@ -96,7 +104,7 @@ export interface TurnContext {
   nextGen(): number;
 }
 
-export interface ActorDef<S, M = null> {
+export interface ActorDef<S, M = null, F = unknown> {
   kind: ActorKind;
   /** Of state and messages; readers accept v and v-1. */
   version: number;
@@ -107,8 +115,8 @@ export interface ActorDef<S, M = null> {
   /** What must be read from tables before the next turn, null when memory suffices. */
   need(activation: { state: S; memory: M | null }): MemoryNeed | null;
   remember(state: S, loaded: JobMemory | null, memory: M | null, now: number): M;
-  plan(activation: Activation<S, M>, batch: readonly Incoming[], ctx: TurnContext): Plan;
-  finish(activation: Activation<S, M>, batch: readonly Incoming[], answers: Answers, ctx: TurnContext): Effect[];
+  plan(activation: Activation<S, M>, batch: readonly Incoming[], ctx: TurnContext): Plan<F>;
+  finish(activation: Activation<S, M>, batch: readonly Incoming[], answers: Answers<F>, ctx: TurnContext): Effect[];
   /** Over: the row stays as a tombstone and no timer is required. */
   isTerminal(state: S): boolean;
   /** Types that reach a terminal actor, its state as it was; others are dropped unless it `restarts`. @default [] */

@@ -8,7 +8,7 @@ import {
   type Sender,
   type Tracer,
 } from '@troupe/contracts';
-import type { ActorDef, Effect, Incoming } from './actor.js';
+import { NOTHING_PLANNED, type ActorDef, type Effect, type Incoming } from './actor.js';
 import type { Clock, RuntimeLog } from './clock.js';
 import { Partition, PARTITION_DEFAULTS } from './partition.js';
 import type { TurnAnswers, TurnHead, TurnWrites } from './ports.js';
@@ -56,7 +56,7 @@ export function noteActor(
     init: () => ({ notes: [], failed: null, over: false }),
     need: () => null,
     remember: () => null,
-    plan: () => ({ admit: [], seeds: null }),
+    plan: () => NOTHING_PLANNED,
     finish: ({ state }, batch, _answers, { now }) => batch.flatMap((incoming) => obey(state, incoming, onTry, now)),
     isTerminal: (state) => state.over,
     fail: ({ state }, reason, _ctx, lost) => {

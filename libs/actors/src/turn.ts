@@ -14,7 +14,7 @@ import {
   type TraceSpan,
   type TraceParent,
 } from '@troupe/contracts';
-import type { ActorDef, Effect, Incoming, Plan, TurnContext } from './actor.js';
+import { NOTHING_PLANNED, type ActorDef, type Effect, type Incoming, type Plan, type TurnContext } from './actor.js';
 import type { KeptTrace, Living } from './activations.js';
 import type { DeadLetter, OutboxRow, TurnAnswers, TurnHead, TurnWrites } from './ports.js';
 
@@ -91,7 +91,7 @@ export class Turn {
   ) {
     this.plans = batches.map((entry) =>
       guarded(entry, () =>
-        entry.failure === null ? entry.def.plan(entry.living, entry.batch, this.contextOf(entry)) : NOTHING,
+        entry.failure === null ? entry.def.plan(entry.living, entry.batch, this.contextOf(entry)) : NOTHING_PLANNED,
       ),
     );
   }
@@ -127,6 +127,7 @@ export class Turn {
       {
         admitted: (jobNo === undefined ? undefined : answers.admitted.get(jobNo)) ?? NO_ITEMS,
         seeds: (jobNo === undefined ? undefined : answers.seeds.get(jobNo)) ?? [],
+        found: plan.found,
       },
       this.contextOf(entry),
     );
@@ -236,7 +237,6 @@ export class Turn {
 const traceFrom = (trace: TraceParent | undefined) => (trace === undefined ? {} : { trace });
 
 const NO_ITEMS: ReadonlySet<number> = new Set();
-const NOTHING: Plan = { admit: [], seeds: null };
 
 /** JSON of a `StoredState`. */
 function storedState(living: Living, def: ActorDef<unknown, unknown>, time: number): string {

@@ -71,5 +71,5 @@ export interface Models {
   of(team: Uuid): Promise<LanguageModel>;
 }
 
-/** Under which the module provides them. */
-export const MODELS = 'Models';
+/** `Models` */
+export const MODELS = Symbol('models');

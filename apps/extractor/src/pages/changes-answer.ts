@@ -2,7 +2,8 @@
 import { TroupeError, type JsonSchema } from '@troupe/contracts';
 import { estimateTokens, isEmpty, isSame, splitMarkdown } from '@troupe/extraction';
 import { CHANGES_OF_PAGE } from './instructions.js';
-import { answerJson, type PageAnswer, type SchemaCheck } from './json-answer.js';
+import type { PageAnswer, SchemaCheck } from '../models/schema-check.js';
+import { answerJson } from './json-answer.js';
 import { promptTokens, type PageCalls } from './page-calls.js';
 import { isTooLong, type PageText } from './read-parts.js';
 

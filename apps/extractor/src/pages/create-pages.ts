@@ -1,9 +1,7 @@
 import type { TroupeConfig } from '@troupe/config';
-import { normalise } from '@troupe/json-schema';
-import { problemsOf } from '@troupe/judging';
 import type { Models } from '../models/model.js';
+import { checkBySchema } from '../models/schema-check.js';
 import { CrawlPlanner } from './crawl-planner.js';
-import type { SchemaCheck } from './json-answer.js';
 import { PageModeler, type PageModelerOptions } from './page-modeler.js';
 
 type PageSettings = Pick<TroupeConfig, 'llmRequestTokens'>;
@@ -19,10 +17,3 @@ export function createPageModeler(
 export function createCrawlPlanner(models: Models, { llmRequestTokens }: PageSettings): CrawlPlanner {
   return new CrawlPlanner({ models, requestTokens: llmRequestTokens });
 }
-
-/** Values are brought into form first. */
-export const checkBySchema: SchemaCheck = async (schema, given) => {
-  const { value, notes } = normalise(schema, given);
-  const problems = await problemsOf(schema, { value });
-  return problems.length === 0 ? { ok: true, value, notes } : { ok: false, problem: problems.join('; ') };
-};

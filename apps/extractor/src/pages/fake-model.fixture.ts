@@ -1,7 +1,7 @@
 /** For specs: a model whose answers are a function of the question. */
 import type { LanguageModel, ModelQuestion, Models } from '../models/model.js';
 import { ModelError } from '../models/model-error.js';
-import type { CheckedValue, SchemaCheck } from './json-answer.js';
+import type { CheckedValue, SchemaCheck } from '../models/schema-check.js';
 
 export type Brain = (question: ModelQuestion, limits: { deadlineMs: number; signal: AbortSignal }) => unknown;
 

@@ -1,6 +1,6 @@
 /** Format `highlights`: passages of the page, word for word. */
 import { HIGHLIGHTS_OF_PAGE } from './instructions.js';
-import type { PageAnswer } from './json-answer.js';
+import type { PageAnswer } from '../models/schema-check.js';
 import { promptTokens, type PageCalls } from './page-calls.js';
 import { inOrder, QuotedText } from './passages.js';
 import { readParts, type PageText } from './read-parts.js';

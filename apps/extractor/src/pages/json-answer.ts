@@ -1,6 +1,7 @@
 /** Format `json`: facts of a page by the caller's schema, prompt or both (docs/api/formats.md, "json behaviour"). */
 import { TroupeError, type JsonSchema } from '@troupe/contracts';
 import { estimateTokens, mergeSteps } from '@troupe/extraction';
+import type { PageAnswer, SchemaCheck } from '../models/schema-check.js';
 import { JSON_OF_MERGED, JSON_OF_PAGE, JSON_OF_PART } from './instructions.js';
 import { promptTokens, type PageCalls } from './page-calls.js';
 import { readParts, type PageText } from './read-parts.js';
@@ -12,15 +13,6 @@ export interface JsonWish {
   schema: JsonSchema | null;
   /** The caller's words about how to answer. @default none */
   systemPrompt?: string | null;
-}
-
-/** Judges a value by a schema; small things (numbers as texts, a single value for a list) are put right. */
-export type SchemaCheck = (schema: JsonSchema, value: unknown) => Promise<CheckedValue>;
-export type CheckedValue = { ok: true; value: unknown; notes: string[] } | { ok: false; problem: string };
-
-export interface PageAnswer {
-  value: unknown;
-  warnings: string[];
 }
 
 /** Without a schema an answer is an object of whatever the prompt asks for. */

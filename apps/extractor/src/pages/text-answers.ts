@@ -10,7 +10,7 @@ import {
   SUMMARY_OF_PART,
   SUMMARY_OF_PARTS,
 } from './instructions.js';
-import type { PageAnswer } from './json-answer.js';
+import type { PageAnswer } from '../models/schema-check.js';
 import { promptTokens, type PageCalls } from './page-calls.js';
 import { readParts, type PageText } from './read-parts.js';
 

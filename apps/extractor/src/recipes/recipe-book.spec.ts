@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JsonSchema } from '@troupe/contracts';
 import type { KeptRecipe, SelectorRecipe } from '@troupe/persistence';
-import type { PageAnswer } from '../pages/json-answer.js';
+import type { PageAnswer } from '../models/schema-check.js';
 import { RecipeBook } from './recipe-book.js';
 
 const SCHEMA: JsonSchema = {

@@ -7,7 +7,7 @@ import { pickFacts } from '@troupe/content';
 import type { JsonSchema, Uuid } from '@troupe/contracts';
 import type { RecipeKey, SelectorRecipe, SelectorRecipes } from '@troupe/persistence';
 import { createHash } from 'node:crypto';
-import type { PageAnswer, SchemaCheck } from '../pages/json-answer.js';
+import type { PageAnswer, SchemaCheck } from '../models/schema-check.js';
 import { differences, filledPaths } from './agreement.js';
 import { writeRecipe, type AskModel } from './write-recipe.js';
 

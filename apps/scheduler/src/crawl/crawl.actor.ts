@@ -1,8 +1,10 @@
 import type { ActorDef } from '@troupe/actors';
-import type { JobMemory, JobState } from '../job/job.state.js';
-import { jobActor, type JobOptions, type JobRules } from '../job/job.machine.js';
+import type { JobMemory, JobState } from './job.state.js';
+import type { Findings } from './findings.js';
+import { pageJobActor } from './page-job.actor.js';
+import type { JobOptions, JobRules } from './rules.js';
 
 /** `crawl/<job>`: one crawl with its own frontier (S = 1, docs/design/frontier.md, "End"). */
-export function crawlActor(options: JobOptions, rules?: JobRules): ActorDef<JobState, JobMemory> {
-  return jobActor('crawl', options, rules);
+export function crawlActor(options: JobOptions, rules?: JobRules): ActorDef<JobState, JobMemory, Findings> {
+  return pageJobActor('crawl', options, rules);
 }

@@ -32,7 +32,7 @@ class World {
     const batch = bodies.map((body) => ({ from: 'w/x', body }) as Incoming);
     const ctx = { now: this.now, wallMs: this.now, nextGen: () => 1 };
     const activation = { key: 'delivery/j' as const, state: this.state, memory: null };
-    const effects = this.def.finish(activation, batch, { admitted: new Set(), seeds: [] }, ctx);
+    const effects = this.def.finish(activation, batch, { admitted: new Set(), seeds: [], found: null }, ctx);
     this.state = JSON.parse(JSON.stringify(activation.state)) as DeliveryState;
     for (const effect of effects) this.apply(effect);
   }

@@ -5,7 +5,14 @@
  * It holds a cursor, not a queue: pages are events by their ordinals, and only failed ones are kept by number. Whatever
  * is out has a timer, so that a lost message or a dead dispatcher costs time, never an event.
  */
-import type { ActorDef, Activation, Effect, Incoming, TurnContext } from '@troupe/actors';
+import {
+  NOTHING_PLANNED,
+  type ActorDef,
+  type Activation,
+  type Effect,
+  type Incoming,
+  type TurnContext,
+} from '@troupe/actors';
 import {
   endEventOf,
   isDelivered,
@@ -65,7 +72,7 @@ export function deliveryActor(options: DeliveryOptions): ActorDef<DeliveryState,
     init: emptyDelivery,
     need: () => null,
     remember: () => null,
-    plan: () => ({ admit: [], seeds: null }),
+    plan: () => NOTHING_PLANNED,
     finish: (activation, batch, _answers, ctx) => new DeliveryTurn(activation, options, ctx).run(batch),
     isTerminal: (state) => state.phase === 'over',
     fail: () => [],

@@ -1,15 +1,12 @@
-/** Hourly care of tables and blobs, by whichever replica holds the first partition. Safe when two believe they do. */
+/** Hourly care of tables and blobs. */
 import type { ActorRuntime } from '@troupe/actors';
 import type { BlobStore } from '@troupe/blob-store';
 import type { Logger } from '@troupe/observability';
 import type { Housekeeping } from '@troupe/persistence';
+import { LEADER_PARTITION, type Chore } from './rounds.js';
 
-const ROUND_MS = 3_600_000;
-/** Its owner does what one replica should do for all. */
-export const LEADER_PARTITION = 0;
-
-export class HousekeepingRounds {
-  private timer: NodeJS.Timeout | null = null;
+export class HousekeepingRounds implements Chore {
+  readonly everyMs = 3_600_000;
 
   constructor(
     private readonly tables: Pick<Housekeeping, 'ensurePartitions' | 'dropExpired'>,
@@ -17,14 +14,6 @@ export class HousekeepingRounds {
     private readonly runtime: Pick<ActorRuntime, 'partitions'>,
     private readonly log: Pick<Logger, 'info' | 'warn'>,
   ) {}
-
-  start(): void {
-    this.timer = setInterval(() => void this.round(), ROUND_MS);
-  }
-
-  stop(): void {
-    if (this.timer !== null) clearInterval(this.timer);
-  }
 
   /** Partitions for the days ahead, expired days and blob hours dropped. */
   async round(now = new Date()): Promise<void> {

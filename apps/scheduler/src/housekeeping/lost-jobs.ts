@@ -1,11 +1,11 @@
 /**
  * No job stays on the way for ever: one that nobody works on and nobody was told of is started again, twice at most, and then
- * fails. By whichever replica holds the first partition; safe when two believe they do.
+ * fails.
  */
 import type { ActorRuntime } from '@troupe/actors';
 import type { Logger } from '@troupe/observability';
 import type { LostJob, LostJobRepository } from '@troupe/persistence';
-import { LEADER_PARTITION } from './housekeeping-rounds.js';
+import { LEADER_PARTITION, type Chore } from './rounds.js';
 
 export const NOT_STARTED = 'The job could not be started';
 const NOT_ENDED = 'the job did not finish within 48 hours';
@@ -18,18 +18,13 @@ export interface LostJobParts {
   log: Pick<Logger, 'info' | 'warn'>;
 }
 
-export class LostJobs {
-  private timer: NodeJS.Timeout | null = null;
+export class LostJobs implements Chore {
   private isRunning = false;
 
   constructor(private readonly parts: LostJobParts) {}
 
-  start(): void {
-    this.timer = setInterval(() => void this.round(), this.parts.lostAfterMs / 2);
-  }
-
-  stop(): void {
-    if (this.timer !== null) clearInterval(this.timer);
+  get everyMs(): number {
+    return this.parts.lostAfterMs / 2;
   }
 
   async round(): Promise<void> {

@@ -1,15 +1,13 @@
 /**
- * Frees what its owners do not want or need any more, every minute, by whichever replica holds the first partition: jobs with
- * zero data retention, cached pages beyond their time or room, old histories, files that no result points to any more. Safe
- * when two believe they do.
+ * Frees what its owners do not want or need any more, every minute: jobs with zero data retention, cached pages beyond their time
+ * or room, old histories, files that no result points to any more.
  */
 import type { ActorRuntime } from '@troupe/actors';
 import { hourOf, type BlobRoots, type BlobStore } from '@troupe/blob-store';
 import type { Logger } from '@troupe/observability';
 import type { Retention } from '@troupe/persistence';
-import { LEADER_PARTITION } from './housekeeping-rounds.js';
+import { LEADER_PARTITION, type Chore } from './rounds.js';
 
-const ROUND_MS = 60_000;
 /** A cache beyond its room is brought down to this share, so that there is room until the next round. */
 const FILL = 0.9;
 
@@ -25,19 +23,11 @@ export interface RetentionParts {
   log: Pick<Logger, 'info' | 'warn'>;
 }
 
-export class RetentionRounds {
-  private timer: NodeJS.Timeout | null = null;
+export class RetentionRounds implements Chore {
+  readonly everyMs = 60_000;
   private isRunning = false;
 
   constructor(private readonly parts: RetentionParts) {}
-
-  start(): void {
-    this.timer = setInterval(() => void this.round(), ROUND_MS);
-  }
-
-  stop(): void {
-    if (this.timer !== null) clearInterval(this.timer);
-  }
 
   async round(now = new Date()): Promise<void> {
     if (this.isRunning || !this.parts.runtime.partitions.includes(LEADER_PARTITION)) return;

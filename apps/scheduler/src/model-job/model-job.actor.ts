@@ -2,7 +2,14 @@
  * The life that extract and agent jobs share: their start, the steps that extractors do for them, their limits, their bill,
  * what clients and receivers of webhooks see, their end. Which steps there are is the course of each kind.
  */
-import type { ActorDef, Activation, Effect, Incoming, TurnContext } from '@troupe/actors';
+import {
+  NOTHING_PLANNED,
+  type ActorDef,
+  type Activation,
+  type Effect,
+  type Incoming,
+  type TurnContext,
+} from '@troupe/actors';
 import {
   actorKey,
   checkSpec,
@@ -19,8 +26,8 @@ import {
   type ModelWork,
   type WorkPriority,
 } from '@troupe/contracts';
-import { failedById, receipts, receiptsOfLost, restUntilStart } from '../job/commands.js';
-import { trimmedSpec } from '../job/trimmed-spec.js';
+import { failedById, receipts, receiptsOfLost, restUntilStart } from '../crawl/commands.js';
+import { trimmedSpec } from '../crawl/trimmed-spec.js';
 import { warn, type ModelJobState } from './model-job.state.js';
 import { StepDesk, type StepEnd } from './step-desk.js';
 
@@ -70,7 +77,7 @@ export function modelJobActor<S extends ModelJobState>(course: Course<S>): Actor
     init: () => course.empty(),
     need: () => null,
     remember: (_state, _loaded, memory) => memory ?? { progressAt: 0 },
-    plan: () => ({ admit: [], seeds: null }),
+    plan: () => NOTHING_PLANNED,
     finish: (activation, batch, _answers, ctx) => new ModelJobTurn(activation, course, ctx).run(batch),
     isTerminal: (state) => state.phase === 'over',
     fail: (activation, reason, ctx, lost) => new ModelJobTurn(activation, course, ctx).fail(reason, lost),

@@ -26,7 +26,7 @@ export class PoolTurns<S> {
     return this.def.finish(
       { key: this.key, state: this.state, memory: null },
       batch,
-      { admitted: new Set(), seeds: [] },
+      { admitted: new Set(), seeds: [], found: null },
       ctx,
     );
   }

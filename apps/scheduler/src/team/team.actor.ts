@@ -1,6 +1,13 @@
 /** `team/<id>`: the team's places for pages in flight over all its jobs and gateways, and the bill of sync scrapes. */
 import { parseActorKey, type ActorKey, type Demand, type Grant, type ScrapeUsage, type Uuid } from '@troupe/contracts';
-import type { ActorDef, Activation, Effect, Incoming, TurnContext } from '@troupe/actors';
+import {
+  NOTHING_PLANNED,
+  type ActorDef,
+  type Activation,
+  type Effect,
+  type Incoming,
+  type TurnContext,
+} from '@troupe/actors';
 import {
   applyDemand,
   createPool,
@@ -44,7 +51,7 @@ export function teamActor(options: TeamOptions): ActorDef<TeamState, null> {
     init: (key) => ({ pool: createPool(placesOf(key, options)), usedAt: 0, checkAt: 0, over: false }),
     need: () => null,
     remember: () => null,
-    plan: () => ({ admit: [], seeds: null }),
+    plan: () => NOTHING_PLANNED,
     finish: (activation, batch, _answers, ctx) =>
       takeTurn(activation, batch, ctx, placesOf(activation.key, options), rules),
     isTerminal: (state) => state.over,

@@ -1,9 +1,0 @@
-/** What a run of posts needs of the adapters; narrow, so that a test can stand in. */
-import type { BlobStore } from '@troupe/blob-store';
-import type { ActorBus } from '@troupe/messaging';
-import type { DeliveryRepository, WebhookSecrets } from '@troupe/persistence';
-
-export type Mailboxes = Pick<ActorBus, 'publishActor'>;
-export type Blobs = Pick<BlobStore, 'get'>;
-export type Deliveries = Pick<DeliveryRepository, 'pages' | 'attempted' | 'actions' | 'modelResult'>;
-export type Secrets = { of(team: string): Promise<WebhookSecrets> };

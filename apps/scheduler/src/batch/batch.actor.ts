@@ -1,8 +1,0 @@
-import type { ActorDef } from '@troupe/actors';
-import type { JobMemory, JobState } from '../job/job.state.js';
-import { jobActor, type JobOptions, type JobRules } from '../job/job.machine.js';
-
-/** `batch/<job>`: a fixed list of URLs; no discovery, no robots, every occurrence its own item. */
-export function batchActor(options: JobOptions, rules?: JobRules): ActorDef<JobState, JobMemory> {
-  return jobActor('batch', options, rules);
-}

@@ -1,0 +1,32 @@
+/** What a job is told by its process, and its decisive checks by name, so that the simulation can plant a wrong one and see that it is caught. */
+import type { PageResult } from '@troupe/contracts';
+import { CLAIM_RULES, type ClaimRules } from '@troupe/politeness';
+import { isDone } from './completion.js';
+import type { JobMemory, JobState } from './job.state.js';
+
+export interface JobOptions {
+  /** Agent name matched against robots.txt. */
+  robotsAgent: string;
+  limitCountsFailed: boolean;
+}
+
+export interface JobRules {
+  isInFlight(memory: JobMemory, page: PageResult, lane: number): boolean;
+  isDone(state: JobState): boolean;
+  claims: ClaimRules;
+}
+
+/**
+ * A result that wants another try belongs to the lane that has the item: of an earlier lane it was taken in before, and is
+ * told again. A result for good is one whichever lane it comes from.
+ */
+function isInFlight(memory: JobMemory, page: PageResult, lane: number): boolean {
+  const found = memory.inflight.get(page.item);
+  return found !== undefined && (!page.retryable || found.lane === lane);
+}
+
+export const JOB_RULES: JobRules = {
+  isInFlight,
+  isDone,
+  claims: CLAIM_RULES,
+};
