@@ -56,7 +56,7 @@ import { JobSubmitService } from './jobs/job-submit.service.js';
 import { MapService } from './jobs/map.service.js';
 import { ModelJobs } from './jobs/model-jobs.service.js';
 import { ScrapeService } from './jobs/scrape.service.js';
-import { SearchService } from './jobs/search.service.js';
+import { SearchService } from './search/search.service.js';
 import { TargetPolicy } from './jobs/target-policy.js';
 import { RateLimits } from './limits/rate-limits.js';
 import { SETTINGS } from './settings.js';

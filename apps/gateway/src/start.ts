@@ -65,7 +65,7 @@ import { PageBytes } from './jobs/page-bytes.js';
 import { ResultRuns } from './jobs/result-runs.js';
 import { ScrapeArchive } from './jobs/scrape-archive.js';
 import { ScrapeService } from './jobs/scrape.service.js';
-import { SearchService } from './jobs/search.service.js';
+import { SearchService } from './search/search.service.js';
 import { TargetPolicy } from './jobs/target-policy.js';
 import { TeamTokens } from './jobs/team-tokens.js';
 import { UsageLog } from './jobs/usage-log.js';

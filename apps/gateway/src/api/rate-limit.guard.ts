@@ -2,7 +2,7 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import type { Request } from 'express';
 import { callerOf } from '../auth/caller.js';
 import { RateLimits } from '../limits/rate-limits.js';
-import { rateGroupOf } from './rate-group.js';
+import { rateGroupOf } from '../limits/rate-group.js';
 
 /** Counts a request for its team. Stands behind the guard that identifies the caller. */
 @Injectable()

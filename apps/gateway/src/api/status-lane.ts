@@ -14,7 +14,7 @@ import { type ApiExceptionFilter } from '../errors/api-exception.filter.js';
 import { type JobCancelService } from '../jobs/job-cancel.service.js';
 import { type JobStatusService } from '../jobs/job-status.service.js';
 import { type RateLimits } from '../limits/rate-limits.js';
-import { JobReader } from './v2/job-reader.js';
+import { JobReader } from './v2/status-sender.js';
 
 export interface StatusLaneParts {
   accounts: Pick<Accounts, 'identify' | 'needsKey'>;

@@ -6,7 +6,7 @@ import { JobCancelService } from '../../jobs/job-cancel.service.js';
 import { JobStatusService } from '../../jobs/job-status.service.js';
 import { InjectConfig } from '../../settings.js';
 import { BatchController } from '../v2/batch.controller.js';
-import { JobReader } from '../v2/job-reader.js';
+import { JobReader } from '../v2/status-sender.js';
 import { BodyPipe } from '../validation/body.pipe.js';
 import { type ReadBody } from '../validation/read-body.js';
 import { BatchV1Dto } from './batch.dto.js';

@@ -7,7 +7,7 @@ import { JobCancelService } from '../../jobs/job-cancel.service.js';
 import { JobStatusService } from '../../jobs/job-status.service.js';
 import { InjectConfig } from '../../settings.js';
 import { CrawlController } from '../v2/crawl.controller.js';
-import { JobReader } from '../v2/job-reader.js';
+import { JobReader } from '../v2/status-sender.js';
 import { BodyPipe } from '../validation/body.pipe.js';
 import { type ReadBody } from '../validation/read-body.js';
 import { CrawlV1Dto } from './crawl.dto.js';

@@ -4,7 +4,7 @@ import type { Request, Response } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
 import { ReadsLists } from '../../http/heavy-reads.js';
 import { JobIdPipe } from '../validation/body.pipe.js';
-import { type JobReader } from '../v2/job-reader.js';
+import { type JobReader } from '../v2/status-sender.js';
 
 /** What crawls and batches have in common: either path answers for either kind of job, and for those of v2. */
 export abstract class JobV1Controller {

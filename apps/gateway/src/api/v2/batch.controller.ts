@@ -14,7 +14,7 @@ import { BodyPipe, JobIdPipe } from '../validation/body.pipe.js';
 import { warningOf, type ReadBody } from '../validation/read-body.js';
 import { BatchDto } from './batch.dto.js';
 import { batchFromV2, type BatchOrder } from './batch.mapper.js';
-import { JobReader } from './job-reader.js';
+import { JobReader } from './status-sender.js';
 import { refuseModelFormats, refuseZeroDataRetention } from './offer.js';
 import { submissionOf } from './submission.js';
 

@@ -15,7 +15,7 @@ import { warningOf, type ReadBody } from '../validation/read-body.js';
 import { checkedWishes, promptEcho, underBody } from './crawl-prompt.js';
 import { CrawlDto } from './crawl.dto.js';
 import { crawlSpecToV2 } from './crawl.mapper.js';
-import { JobReader } from './job-reader.js';
+import { JobReader } from './status-sender.js';
 import { refusePrompt, refuseZeroDataRetention } from './offer.js';
 import { permittedCrawl } from './permitted-crawl.js';
 import { submissionOf } from './submission.js';

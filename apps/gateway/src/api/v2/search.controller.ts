@@ -4,7 +4,7 @@ import type { Response } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
 import { clientGone } from '../../http/client-gone.js';
 import { sendPieces } from '../../http/send-list.js';
-import { SearchService, type SearchAnswer } from '../../jobs/search.service.js';
+import { SearchService, type SearchAnswer } from '../../search/search.service.js';
 import { InjectConfig } from '../../settings.js';
 import { BodyPipe } from '../validation/body.pipe.js';
 import { type ReadBody } from '../validation/read-body.js';

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { TroupeError, type ScrapeSpec } from '@troupe/contracts';
 import { type ProviderQuery, type SearchHit } from '@troupe/search';
 import { type Caller } from '../auth/caller.js';
-import { type SearchSpec } from '../search/search-spec.js';
-import { type ScrapeOrder } from './scrape.service.js';
+import { type SearchSpec } from './search-spec.js';
+import { type ScrapeOrder } from '../jobs/scrape.service.js';
 import { SearchService, type SearchServiceParts } from './search.service.js';
 
 const CALLER: Caller = {

@@ -5,12 +5,12 @@ import { type SearchHit, type SearchProvider, type SearchSource } from '@troupe/
 import { type Caller } from '../auth/caller.js';
 import { ApiError, unavailable } from '../errors/api-error.js';
 import { type CreditGate } from '../limits/credit-gate.js';
-import { categoryOf, isWanted, queryText } from '../search/search-filters.js';
-import { type SearchCategory, type SearchSpec, type SourceSpec } from '../search/search-spec.js';
-import { type Link } from './ports.js';
-import { type ScrapeService } from './scrape.service.js';
-import { type TargetPolicy } from './target-policy.js';
-import { type UsageLog } from './usage-log.js';
+import { categoryOf, isWanted, queryText } from './search-filters.js';
+import { type SearchCategory, type SearchSpec, type SourceSpec } from './search-spec.js';
+import { type Link } from '../jobs/ports.js';
+import { type ScrapeService } from '../jobs/scrape.service.js';
+import { type TargetPolicy } from '../jobs/target-policy.js';
+import { type UsageLog } from '../jobs/usage-log.js';
 
 /** Why a result that was to be scraped has no document. */
 export interface ScrapeFailure {
