@@ -24,7 +24,7 @@ function serviceWith({ used = 0, openPages = 0, activePages = 0, calls = { activ
     inWork: () => Promise.resolve({ openPages, activePages }),
     latestSuccess: () => Promise.resolve(null),
   };
-  return new AccountService({ usage, activity: { of: () => Promise.resolve(calls) }, billing });
+  return new AccountService(usage, { of: () => Promise.resolve(calls) }, { billing });
 }
 
 describe('AccountService', () => {
@@ -60,11 +60,11 @@ describe('AccountService', () => {
 
 describe('TeamActivity', () => {
   const activityWith = (answers: Activity[]) =>
-    new TeamActivity({
-      call: { answer: () => () => undefined, ask: () => Promise.resolve(answers) },
-      tokens: { activity: () => ({ active: 1, waiting: 0 }) },
-      gateways: () => 2,
-    });
+    new TeamActivity(
+      { answer: () => () => undefined, ask: () => Promise.resolve(answers) },
+      { activity: () => ({ active: 1, waiting: 0 }) },
+      { list: () => [] },
+    );
 
   it('is the sum over all gateways, and this one’s own when nobody answers', async () => {
     expect(await activityWith([1, 2].map((n) => ({ active: n, waiting: n }))).of('t')).toEqual({

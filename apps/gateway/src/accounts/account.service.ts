@@ -1,8 +1,10 @@
 /** What a team may learn of its credits and of its work (docs/api/account.md). Version-free: the edge chooses the words. */
-import { type ListPage, type ListRange, type UsageRepository } from '@troupe/persistence';
+import { Inject, Injectable } from '@nestjs/common';
+import { UsageRepository, type ListPage, type ListRange } from '@troupe/persistence';
+import { InjectConfig } from '../settings.js';
 import { type Caller } from '../auth/caller.js';
 import { billingMonth } from '../limits/billing-month.js';
-import { type TeamActivity } from './team-activity.js';
+import { TeamActivity } from './team-activity.js';
 
 export interface Credits {
   /** Both null: unlimited. */
@@ -32,28 +34,27 @@ export interface QueueStatus extends Concurrency {
   latestSuccess: Date | null;
 }
 
-export interface AccountServiceParts {
-  usage: Pick<UsageRepository, 'usedIn' | 'byMonth' | 'inWork' | 'latestSuccess'>;
-  activity: Pick<TeamActivity, 'of'>;
-  /** `BILLING`. */
-  billing: boolean;
-}
-
+@Injectable()
 export class AccountService {
-  constructor(private readonly parts: AccountServiceParts) {}
+  constructor(
+    @Inject(UsageRepository)
+    private readonly usage: Pick<UsageRepository, 'usedIn' | 'byMonth' | 'inWork' | 'latestSuccess'>,
+    @Inject(TeamActivity) private readonly activity: Pick<TeamActivity, 'of'>,
+    @InjectConfig() private readonly settings: { billing: boolean },
+  ) {}
 
   async credits({ team, creditsLimit }: Caller): Promise<Credits> {
-    if (!this.parts.billing || creditsLimit === null)
+    if (!this.settings.billing || creditsLimit === null)
       return { remaining: null, plan: null, periodStart: null, periodEnd: null };
     const month = billingMonth(new Date());
-    const used = await this.parts.usage.usedIn(team, month);
+    const used = await this.usage.usedIn(team, month);
     const remaining = Math.max(0, Math.floor(creditsLimit - used));
     return { remaining, plan: creditsLimit, periodStart: month.start, periodEnd: month.end };
   }
 
   /** Months with any use, oldest first. */
   async history({ team }: Caller, byKey: boolean, range: ListRange): Promise<ListPage<Period>> {
-    const { rows, hasMore } = await this.parts.usage.byMonth(team, byKey, range);
+    const { rows, hasMore } = await this.usage.byMonth(team, byKey, range);
     const periods = rows.map(({ month, keyName, credits, key }) => {
       const { start, end } = billingMonth(month);
       return { start, end, keyName, credits, key };
@@ -67,12 +68,12 @@ export class AccountService {
   }
 
   async queue(caller: Caller): Promise<QueueStatus> {
-    const [work, latestSuccess] = await Promise.all([this.work(caller), this.parts.usage.latestSuccess(caller.team)]);
+    const [work, latestSuccess] = await Promise.all([this.work(caller), this.usage.latestSuccess(caller.team)]);
     return { ...work, latestSuccess };
   }
 
   private async work({ team, concurrency }: Caller): Promise<Concurrency & { waiting: number }> {
-    const [jobs, calls] = await Promise.all([this.parts.usage.inWork(team), this.parts.activity.of(team)]);
+    const [jobs, calls] = await Promise.all([this.usage.inWork(team), this.activity.of(team)]);
     return {
       active: jobs.activePages + calls.active,
       waiting: Math.max(0, jobs.openPages - jobs.activePages) + calls.waiting,

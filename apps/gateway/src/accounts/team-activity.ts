@@ -1,7 +1,8 @@
 /** Sync scrapes of a team in work over all gateways: each knows its own only, so all are asked. */
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { type Uuid } from '@troupe/contracts';
-import { type GroupCall } from '@troupe/messaging';
-import { type TeamTokens } from '../jobs/team-tokens.js';
+import { MemberBoard, type GroupCall } from '@troupe/messaging';
+import { TeamTokens } from '../jobs/team-tokens.js';
 
 export interface Activity {
   /** Scrapes that hold a place in the team's concurrency. */
@@ -10,26 +11,28 @@ export interface Activity {
   waiting: number;
 }
 
-export interface TeamActivityParts {
-  call: Pick<GroupCall<Uuid, Activity>, 'answer' | 'ask'>;
-  tokens: Pick<TeamTokens, 'activity'>;
-  /** Live gateways, this one included. */
-  gateways(): number;
-}
+/** `GroupCall<Uuid, Activity>` */
+export const ACTIVITY_CALL = Symbol('activity call');
 
 /** A gateway that is slower than this is left out of the sum. */
 const WAIT_MS = 250;
 
-export class TeamActivity {
-  constructor(private readonly parts: TeamActivityParts) {}
+@Injectable()
+export class TeamActivity implements OnApplicationBootstrap {
+  constructor(
+    @Inject(ACTIVITY_CALL) private readonly call: Pick<GroupCall<Uuid, Activity>, 'answer' | 'ask'>,
+    @Inject(TeamTokens) private readonly tokens: Pick<TeamTokens, 'activity'>,
+    @Inject(MemberBoard) private readonly members: Pick<MemberBoard, 'list'>,
+  ) {}
 
-  start(): void {
-    this.parts.call.answer((team) => this.parts.tokens.activity(team));
+  onApplicationBootstrap(): void {
+    this.call.answer((team) => this.tokens.activity(team));
   }
 
   async of(team: Uuid): Promise<Activity> {
-    const answers = await this.parts.call.ask(team, { expected: Math.max(1, this.parts.gateways()), waitMs: WAIT_MS });
-    const found = answers.length > 0 ? answers : [this.parts.tokens.activity(team)];
+    const gateways = this.members.list().filter(({ kind }) => kind === 'gateway').length;
+    const answers = await this.call.ask(team, { expected: Math.max(1, gateways), waitMs: WAIT_MS });
+    const found = answers.length > 0 ? answers : [this.tokens.activity(team)];
     return {
       active: found.reduce((sum, { active }) => sum + active, 0),
       waiting: found.reduce((sum, { waiting }) => sum + waiting, 0),

@@ -1,26 +1,27 @@
 /** Messages that no actor could handle: looked at, and sent again when their cause is mended. */
 import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { ActorBus } from '@troupe/messaging';
 import {
+  DeadLetterRepository,
   type AuditAuthor,
   type DeadLetter,
-  type DeadLetterRepository,
   type ListPage,
   type ListRange,
 } from '@troupe/persistence';
 import { ApiError } from '../errors/api-error.js';
 import { type Publisher } from '../jobs/ports.js';
 
-export interface DeadLettersParts {
-  letters: Pick<DeadLetterRepository, 'list' | 'envelope' | 'remove'>;
-  publisher: Publisher;
-}
-
+@Injectable()
 export class DeadLettersService {
-  constructor(private readonly parts: DeadLettersParts) {}
+  constructor(
+    @Inject(DeadLetterRepository) private readonly letters: Pick<DeadLetterRepository, 'list' | 'envelope' | 'remove'>,
+    @Inject(ActorBus) private readonly publisher: Publisher,
+  ) {}
 
   /** Newest first. */
   list(range: ListRange): Promise<ListPage<DeadLetter>> {
-    return this.parts.letters.list(range);
+    return this.letters.list(range);
   }
 
   /**
@@ -29,10 +30,10 @@ export class DeadLettersService {
    * @throws ApiError 404, 409 for a timer
    */
   async replay(id: string, by: AuditAuthor): Promise<void> {
-    const envelope = await this.parts.letters.envelope(id);
+    const envelope = await this.letters.envelope(id);
     if (envelope === undefined) throw new ApiError(404, 'Dead letter not found');
     if (envelope === null) throw new ApiError(409, 'A timer cannot be replayed: its actor sets a new one by itself');
-    await this.parts.publisher.publishActor({ ...envelope, id: `replay.${id}.${randomUUID()}`, n: null });
-    await this.parts.letters.remove(id, by);
+    await this.publisher.publishActor({ ...envelope, id: `replay.${id}.${randomUUID()}`, n: null });
+    await this.letters.remove(id, by);
   }
 }

@@ -1,42 +1,45 @@
 /** How hosts are treated: looked at, set and released by an operator. */
 import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { ActorBus } from '@troupe/messaging';
 import { actorKey, type HostSetting, type HostState } from '@troupe/contracts';
 import {
+  AuditLog,
+  HostRepository,
+  HostSettingRepository,
   type AuditAuthor,
-  type AuditLog,
-  type HostRepository,
-  type HostSettingRepository,
   type ListPage,
   type ListRange,
   type StoredHost,
 } from '@troupe/persistence';
+import { InjectInstance } from '../settings.js';
 import { ApiError } from '../errors/api-error.js';
 import { type Publisher } from '../jobs/ports.js';
 
-export interface HostsParts {
-  hosts: Pick<HostRepository, 'inStates' | 'ofNames'>;
-  settings: Pick<HostSettingRepository, 'list' | 'get' | 'put' | 'remove'>;
-  audit: Pick<AuditLog, 'record'>;
-  publisher: Publisher;
-  instance: string;
-}
-
+@Injectable()
 export class HostsService {
-  constructor(private readonly parts: HostsParts) {}
+  constructor(
+    @Inject(HostRepository) private readonly hosts: Pick<HostRepository, 'inStates' | 'ofNames'>,
+    @Inject(HostSettingRepository)
+    private readonly stored: Pick<HostSettingRepository, 'list' | 'get' | 'put' | 'remove'>,
+    @Inject(AuditLog) private readonly audit: Pick<AuditLog, 'record'>,
+    @Inject(ActorBus) private readonly publisher: Publisher,
+    @InjectInstance() private readonly instance: string,
+  ) {}
 
   /** Worst first. */
   list(states: readonly HostState[], range: ListRange): Promise<ListPage<StoredHost>> {
-    return this.parts.hosts.inStates(states, range);
+    return this.hosts.inStates(states, range);
   }
 
   /** By pattern. */
   settings(range: ListRange): Promise<ListPage<HostSetting>> {
-    return this.parts.settings.list(range);
+    return this.stored.list(range);
   }
 
   /** What is known of a host or pattern. @throws ApiError 404: nothing is */
   async find(pattern: string): Promise<{ host: StoredHost | null; setting: HostSetting | null }> {
-    const [setting, hosts] = await Promise.all([this.parts.settings.get(pattern), this.parts.hosts.ofNames([pattern])]);
+    const [setting, hosts] = await Promise.all([this.stored.get(pattern), this.hosts.ofNames([pattern])]);
     const host = hosts[0] ?? null;
     if (host === null && setting === null) throw new ApiError(404, 'Host not found');
     return { host, setting };
@@ -44,17 +47,17 @@ export class HostsService {
 
   /** Replaces what was set for the pattern. In force everywhere within 5 s. */
   set(setting: HostSetting, by: AuditAuthor): Promise<void> {
-    return this.parts.settings.put(setting, by);
+    return this.stored.put(setting, by);
   }
 
   /** @throws ApiError 404 */
   async unset(pattern: string, by: AuditAuthor): Promise<void> {
-    if (!(await this.parts.settings.remove(pattern, by))) throw new ApiError(404, 'Host setting not found');
+    if (!(await this.stored.remove(pattern, by))) throw new ApiError(404, 'Host setting not found');
   }
 
   /** Its actor forgets verdicts, votes and pauses: from now on it is treated as its settings say. Repeating it is fine. */
   async release(host: string, by: AuditAuthor): Promise<void> {
-    const { audit, publisher, instance } = this.parts;
+    const { audit, publisher, instance } = this;
     await audit.record(by, { action: 'host.release', target: host });
     await publisher.publishActor({
       id: `release.${host}.${randomUUID()}`,

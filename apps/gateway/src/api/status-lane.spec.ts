@@ -1,13 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
-import { type TroupeConfig } from '@troupe/config';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Request, Response } from 'express';
 import { type Accounts } from '../auth/accounts.js';
+import { Admission } from '../auth/admission.js';
 import { ApiError } from '../errors/api-error.js';
 import { ApiExceptionFilter } from '../errors/api-exception.filter.js';
 import { CALLER, JOB_ID, JobFixture } from '../jobs/job.fixture.js';
-import { createStatusLane } from './status-lane.js';
+import { StatusLane } from './status-lane.js';
+import { StatusSender } from './v2/status-sender.js';
 
 let job: JobFixture;
 let server: Server;
@@ -34,8 +35,11 @@ beforeEach(async () => {
   job.status = 'completed';
   admitted = [];
   limit = 10;
-  const parts = { accounts, rateLimits, status: job.service, cancel: null as never, config: {} as TroupeConfig };
-  const lane = createStatusLane(parts, new ApiExceptionFilter({ error: () => undefined } as never));
+  const lane = new StatusLane(
+    new Admission(accounts, rateLimits),
+    new StatusSender(job.service, {} as never),
+    new ApiExceptionFilter({ error: () => undefined } as never),
+  );
   server = createServer((raw, response) => {
     const { pathname, searchParams } = new URL(raw.url!, 'http://x');
     const request = Object.assign(raw, {
@@ -47,7 +51,7 @@ beforeEach(async () => {
       status: (code: number) => Object.assign(answer, { statusCode: code }),
       json: (body: object) => response.end(JSON.stringify(body)),
     }) as unknown as Response;
-    lane(request, answer, () => response.writeHead(299).end());
+    lane.handle(request, answer, () => response.writeHead(299).end());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });

@@ -1,17 +1,19 @@
 /** Files that documents point to, for whoever knows their address. A few at a time: each is held in memory until it is sent. */
-import { BlobNotFoundError, hourOf, type Artifact, type Artifacts } from '@troupe/blob-store';
+import { Inject, Injectable, Optional } from '@nestjs/common';
+import { Artifacts, BlobNotFoundError, hourOf, type Artifact } from '@troupe/blob-store';
 import { parseArtifactPath } from '@troupe/contracts';
 import { ApiError, RETRY_AFTER_S, unavailable } from '../errors/api-error.js';
 
 /** Each up to 32 MB. */
 const MAX_AT_ONCE = 16;
 
+@Injectable()
 export class ArtifactService {
   private held = 0;
 
   constructor(
-    private readonly artifacts: Pick<Artifacts, 'get'>,
-    private readonly wallMs: () => number = Date.now,
+    @Inject(Artifacts) private readonly artifacts: Pick<Artifacts, 'get'>,
+    @Optional() private readonly wallMs: () => number = Date.now,
   ) {}
 
   /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { hashApiKey, type KeyOwner } from '@troupe/persistence';
-import { Accounts, type AccountsOptions } from './accounts.js';
+import { Accounts, type AccountSettings } from './accounts.js';
 
 const OWNER: KeyOwner = {
   keyId: 'k1',
@@ -40,18 +40,18 @@ class FakeAccounts {
   }
 }
 
-function accountsWith(options: Partial<AccountsOptions> = {}) {
+function accountsWith(settings: Partial<AccountSettings> = {}) {
   const store = new FakeAccounts();
   const log = { warn: () => undefined };
   const clock = { ms: 1_000 };
-  const defaults = { authMode: 'keys', bootstrapKeys: ['acme:k'], concurrency: 7, log, now: () => clock.ms } as const;
-  return { store, clock, accounts: new Accounts(store, { ...defaults, ...options }) };
+  const defaults: AccountSettings = { authMode: 'keys', troupeBootstrapKeys: ['acme:k'], teamConcurrency: 7 };
+  return { store, clock, accounts: new Accounts(store, { ...defaults, ...settings }, log, () => clock.ms) };
 }
 
 describe('Accounts', () => {
   it('gives a team without a number of its own the default concurrency', async () => {
     const { store, accounts } = accountsWith();
-    await accounts.prepare();
+    await accounts.onModuleInit();
     expect(await accounts.identify('k')).toMatchObject({ concurrency: 7, flags: { ignoreRobots: true } });
     store.keys.set(hashApiKey('own').toString('hex'), { ...OWNER, concurrency: 2 });
     expect(await accounts.identify('own')).toMatchObject({ concurrency: 2 });
@@ -59,7 +59,7 @@ describe('Accounts', () => {
 
   it('asks the database once for a key in use, and again within 30 s, so that a revoked one is refused by then', async () => {
     const { store, clock, accounts } = accountsWith();
-    await accounts.prepare();
+    await accounts.onModuleInit();
     await accounts.identify('k');
     await accounts.identify('k');
     expect(store.lookUps).toBe(1);
@@ -79,14 +79,14 @@ describe('Accounts', () => {
 
   it('notes that a key was used', async () => {
     const { store, accounts } = accountsWith();
-    await accounts.prepare();
+    await accounts.onModuleInit();
     await accounts.identify('k');
     expect(store.used).toEqual(['k1']);
   });
 
   it('lets anybody in as the team "default" when no keys are asked for, without making a key', async () => {
-    const { store, accounts } = accountsWith({ authMode: 'none', bootstrapKeys: [] });
-    await accounts.prepare();
+    const { store, accounts } = accountsWith({ authMode: 'none', troupeBootstrapKeys: [] });
+    await accounts.onModuleInit();
     expect(await accounts.identify(null)).toMatchObject({ teamName: 'default', keyId: null });
     expect([...store.keys]).toEqual([]);
     expect(store.teams).toEqual(['default']);

@@ -1,9 +1,12 @@
 /** API keys to teams, with a short memory so that a sync scrape does not ask Postgres. */
-import { hashApiKey, type AccountRepository, type TeamAccount } from '@troupe/persistence';
+import { Inject, Injectable, Optional, type OnModuleInit } from '@nestjs/common';
+import { AccountRepository, hashApiKey, type TeamAccount } from '@troupe/persistence';
 import { type Uuid } from '@troupe/contracts';
+import { type TroupeConfig } from '@troupe/config';
 import { type Logger } from '@troupe/observability';
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../errors/api-error.js';
+import { InjectConfig, InjectLog } from '../settings.js';
 import { type Caller } from './caller.js';
 
 /** A revoked key, or new settings of a team, are known everywhere within this time (docs/api/own.md promises 30 s). */
@@ -16,38 +19,34 @@ const DEFAULT_TEAM = 'default';
 /** Stands in for the hash of a key; no hash is this short. */
 const NO_KEY = '';
 
-export interface AccountsOptions {
-  authMode: 'keys' | 'none';
-  /** `team:key` pairs. */
-  bootstrapKeys: readonly string[];
-  /** Of teams without a number of their own. */
-  concurrency: number;
-  log: Pick<Logger, 'warn'>;
-  /** Monotonic milliseconds. */
-  now?: () => number;
-}
+/** `teamConcurrency` is that of teams without a number of their own. */
+export type AccountSettings = Pick<TroupeConfig, 'authMode' | 'troupeBootstrapKeys' | 'teamConcurrency'>;
 
 type Accounted = Pick<AccountRepository, 'findKey' | 'markUsed' | 'ensureTeam' | 'ensureTeamWithKey'>;
 
-export class Accounts {
+@Injectable()
+export class Accounts implements OnModuleInit {
   /** Hash of a key -> its caller, or false for a key nobody has. */
   private readonly cache: LRUCache<string, Caller | false>;
 
+  /** @param now monotonic milliseconds */
   constructor(
-    private readonly accounts: Accounted,
-    private readonly options: AccountsOptions,
+    @Inject(AccountRepository) private readonly accounts: Accounted,
+    @InjectConfig() private readonly settings: AccountSettings,
+    @InjectLog() private readonly log: Pick<Logger, 'warn'>,
+    @Optional() now: () => number = () => performance.now(),
   ) {
-    const perf = { now: options.now ?? (() => performance.now()) };
+    const perf = { now };
     this.cache = new LRUCache({ max: MAX_CACHED, ttl: CACHE_MS, ttlResolution: 0, perf });
   }
 
   get needsKey(): boolean {
-    return this.options.authMode === 'keys';
+    return this.settings.authMode === 'keys';
   }
 
   /** Makes the bootstrap keys, and the default team when no keys are asked for. */
-  async prepare(): Promise<void> {
-    for (const pair of this.options.bootstrapKeys) await this.makeKey(pair);
+  async onModuleInit(): Promise<void> {
+    for (const pair of this.settings.troupeBootstrapKeys) await this.makeKey(pair);
     if (!this.needsKey) await this.lookUpDefault();
   }
 
@@ -85,7 +84,7 @@ export class Accounts {
       team: teamId,
       teamName,
       keyId,
-      concurrency: concurrency ?? this.options.concurrency,
+      concurrency: concurrency ?? this.settings.teamConcurrency,
       creditsLimit,
       hasModel,
       flags,
@@ -96,7 +95,7 @@ export class Accounts {
   private markUsed(keyId: Uuid): void {
     this.accounts
       .markUsed(keyId)
-      .catch((error: unknown) => this.options.log.warn({ err: error, keyId }, 'the use of a key was not noted'));
+      .catch((error: unknown) => this.log.warn({ err: error, keyId }, 'the use of a key was not noted'));
   }
 
   private async makeKey(pair: string): Promise<void> {

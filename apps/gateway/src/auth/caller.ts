@@ -24,11 +24,6 @@ export function setCaller(request: Request, caller: Caller): void {
   (request as WithCaller).caller = caller;
 }
 
-/** null on a public route. */
-export function callerOf(request: Request): Caller | null {
-  return (request as WithCaller).caller ?? null;
-}
-
 /** The authenticated caller of a guarded route. */
 export const AsCaller = createParamDecorator((_: unknown, context: ExecutionContext): Caller => {
   const { caller } = context.switchToHttp().getRequest<WithCaller>();

@@ -6,6 +6,7 @@ import type { Request, Response } from 'express';
 import { ClientGoneError } from '../http/client-gone.js';
 import { requestIdOf } from '../http/edge.js';
 import { traceOfRequest } from '../http/request-traces.js';
+import { InjectLog } from '../settings.js';
 import { ApiError, overloaded, unavailable } from './api-error.js';
 import { isDependencyDown, isTooSlow } from './unavailable.js';
 
@@ -17,7 +18,7 @@ export interface ErrorAnswer {
 
 @Catch()
 export class ApiExceptionFilter implements ExceptionFilter {
-  constructor(private readonly log: Logger) {}
+  constructor(@InjectLog() private readonly log: Logger) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();

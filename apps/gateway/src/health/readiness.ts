@@ -1,15 +1,33 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type OpenBlobs } from '@troupe/blob-store';
+import { NatsLink } from '@troupe/messaging';
 import { Dependencies, statusOf, type CheckAnswer, type HealthChecks } from '@troupe/observability';
-import { type EdgeState } from '../http/edge.js';
+import { checkPostgres, Housekeeping, type LivePool } from '@troupe/persistence';
+import { EdgeState } from '../http/edge.js';
+import { POOL } from '../infra/adapters.js';
+import { InjectBlobs } from '../settings.js';
 
 /** Whether this replica can serve: not draining, and everything it depends on answers. */
+@Injectable()
 export class Readiness {
+  readonly checks: HealthChecks;
   private readonly dependencies: Dependencies;
 
   constructor(
-    readonly checks: HealthChecks,
+    @Inject(POOL) pool: LivePool,
+    link: NatsLink,
+    @InjectBlobs() blobs: Pick<OpenBlobs, 'check'>,
     private readonly state: EdgeState,
   ) {
-    this.dependencies = new Dependencies(checks);
+    const housekeeping = new Housekeeping(pool);
+    this.checks = {
+      postgres: () => checkPostgres(pool),
+      nats: () => link.ping(),
+      migrations: () => housekeeping.checkMigrations(),
+      // Without it results beyond the inline size cannot be read; everything else goes on.
+      blobs: { optional: () => blobs.check() },
+    };
+    this.dependencies = new Dependencies(this.checks);
   }
 
   /** Says which dependency is down, and no more: reasons belong into the log. */

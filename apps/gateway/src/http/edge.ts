@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { Injectable } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 import { ApiError } from '../errors/api-error.js';
 import { foreignPage, type PageRules } from './foreign-pages.js';
@@ -26,8 +27,10 @@ export function requestIdOf(request: Request): string {
   return (request as { id?: string }).id ?? '';
 }
 
-export interface EdgeState {
-  draining: boolean;
+/** Set when this replica is about to end: answers then close their connections, and readiness says no. */
+@Injectable()
+export class EdgeState {
+  draining = false;
 }
 
 export function createEdge(state: EdgeState, rules: PageRules) {

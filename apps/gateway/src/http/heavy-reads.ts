@@ -1,5 +1,5 @@
 /** Reads of long lists get a share of the connections to Postgres, however many ask for them: other calls find some free. */
-import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
+import { Injectable, Optional, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { overloaded } from '../errors/api-error.js';
 
@@ -8,13 +8,14 @@ const PLACES = 3;
 const WAIT_MS = 1_000;
 const MAX_WAITING = 100;
 
+@Injectable()
 export class HeavyReads {
   private readonly waiting = new Set<() => void>();
 
   /** @param places reads at a time @param waitMs for a place */
   constructor(
-    private places = PLACES,
-    private readonly waitMs = WAIT_MS,
+    @Optional() private places: number = PLACES,
+    @Optional() private readonly waitMs: number = WAIT_MS,
   ) {}
 
   /** @throws ApiError 503 when no place becomes free in time */

@@ -1,25 +1,26 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { JobCommandRepository } from '@troupe/persistence';
 import { type Uuid } from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
-import { ApiError, jobFinished, jobNotFound, unavailable } from '../errors/api-error.js';
-import { type CommandPublisher } from './command-publisher.js';
-import { type JobStatusService } from './job-status.service.js';
-import { type BatchUrl, type JobSubmitService } from './job-submit.service.js';
-import { type JobCommands, type Link } from './ports.js';
+import { ApiError, jobFinished, jobNotFound } from '../errors/api-error.js';
+import { WorkGate } from '../limits/work-gate.js';
+import { CommandPublisher } from './command-publisher.js';
+import { JobStatusService } from './job-status.service.js';
+import { type BatchUrl } from './job-submit.service.js';
+import { type JobCommands } from './ports.js';
 
 export const MAX_BATCH_SEEDS = 100_000;
 /** A job lives 48 h in all; what is appended must have time to be scraped. */
 const MAX_AGE_HOURS = 47;
 
-export interface BatchAppendParts {
-  status: Pick<JobStatusService, 'find'>;
-  submit: Pick<JobSubmitService, 'admitBatch'>;
-  jobs: Pick<JobCommands, 'append'>;
-  link: Link;
-  commands: Pick<CommandPublisher, 'send'>;
-}
-
+@Injectable()
 export class BatchAppendService {
-  constructor(private readonly parts: BatchAppendParts) {}
+  constructor(
+    @Inject(JobStatusService) private readonly status: Pick<JobStatusService, 'find'>,
+    @Inject(WorkGate) private readonly gate: Pick<WorkGate, 'charge'>,
+    @Inject(JobCommandRepository) private readonly jobs: Pick<JobCommands, 'append'>,
+    @Inject(CommandPublisher) private readonly commands: Pick<CommandPublisher, 'ensureUp' | 'send'>,
+  ) {}
 
   /**
    * Resolves when the URLs are durable parts of the batch: its total holds them, and a completed batch is scraping again.
@@ -27,13 +28,13 @@ export class BatchAppendService {
    *   cancelled or is too old, 400 when it would grow too large; TroupeError 409 when the idempotency key was used
    */
   async append(caller: Caller, job: Uuid, seeds: readonly BatchUrl[], idempotencyKey: string | null): Promise<void> {
-    const { kind, jobNo, team } = await this.parts.status.find(caller, job);
+    const { kind, jobNo, team } = await this.status.find(caller, job);
     if (kind !== 'batch') throw jobNotFound();
-    await this.parts.submit.admitBatch(caller, seeds.length);
-    if (!this.parts.link.isUp()) throw unavailable(null);
+    await this.gate.charge(caller, seeds.length);
+    this.commands.ensureUp();
     const limits = { maxSeeds: MAX_BATCH_SEEDS, maxAgeHours: MAX_AGE_HOURS };
-    const answer = await this.parts.jobs.append({ job, jobNo, team, seeds, idempotencyKey, ...limits });
-    if ('command' in answer) return this.parts.commands.send(answer.command);
+    const answer = await this.jobs.append({ job, jobNo, team, seeds, idempotencyKey, ...limits });
+    if ('command' in answer) return this.commands.send(answer.command);
     if (answer.refusal === 'ended') throw jobFinished();
     throw answer.refusal === 'old'
       ? new ApiError(409, `URLs can be appended to a batch for ${MAX_AGE_HOURS} hours`)

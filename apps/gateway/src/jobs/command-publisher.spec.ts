@@ -1,7 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { actorKey, type Envelope } from '@troupe/contracts';
 import { MessageTooLargeError } from '@troupe/messaging';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { CommandPublisher } from './command-publisher.js';
 import { type DueCommand } from './ports.js';
 
@@ -16,17 +16,18 @@ function due(job: string, more: Partial<DueCommand> = {}): DueCommand {
 function publisherOf(rounds: DueCommand[][], publish: (envelope: Envelope) => Promise<void>) {
   const failed: unknown[][] = [];
   const sent: string[] = [];
-  const publisher = new CommandPublisher({
-    jobs: { takeCommands: () => Promise.resolve(rounds.shift() ?? []) },
-    lost: { failCommand: (...args: unknown[]) => Promise.resolve(void failed.push(args)) },
-    publisher: {
+  const publisher = new CommandPublisher(
+    { takeCommands: () => Promise.resolve(rounds.shift() ?? []) },
+    { failCommand: (...args: unknown[]) => Promise.resolve(void failed.push(args)) },
+    {
       publishActor: async (envelope: Envelope) => {
         await publish(envelope);
         sent.push(envelope.to);
       },
     },
-    log: { warn: () => undefined },
-  });
+    { isUp: () => true },
+    { warn: () => undefined },
+  );
   return { publisher, failed, sent };
 }
 

@@ -1,30 +1,46 @@
 /** Carries committed commands to their actors, and again when the first try may have been lost. */
+import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { JobRepository, LostJobRepository } from '@troupe/persistence';
 import { isUuid, parseActorKey, type ActorKey } from '@troupe/contracts';
-import { MessageTooLargeError, receiverOf } from '@troupe/messaging';
+import { ActorBus, MessageTooLargeError, NatsLink, receiverOf } from '@troupe/messaging';
 import { type Logger } from '@troupe/observability';
-import { type DueCommand, type Jobs, type LostCommands, type Publisher, type RecordedCommand } from './ports.js';
+import { InjectLog } from '../settings.js';
+import { unavailable } from '../errors/api-error.js';
+import {
+  type DueCommand,
+  type Jobs,
+  type Link,
+  type LostCommands,
+  type Publisher,
+  type RecordedCommand,
+} from './ports.js';
 
 const SWEEP_MS = 5_000;
 const OVERDUE_MS = 10_000;
 const AT_ONCE = 100;
 
-export interface CommandPublisherParts {
-  jobs: Pick<Jobs, 'takeCommands'>;
-  lost: LostCommands;
-  publisher: Publisher;
-  log: Pick<Logger, 'warn'>;
-}
-
-export class CommandPublisher {
+@Injectable()
+export class CommandPublisher implements OnApplicationBootstrap, OnApplicationShutdown {
   private timer: NodeJS.Timeout | null = null;
   private readonly sending = new Set<Promise<void>>();
   private isSweeping = false;
 
-  constructor(private readonly parts: CommandPublisherParts) {}
+  constructor(
+    @Inject(JobRepository) private readonly jobs: Pick<Jobs, 'takeCommands'>,
+    @Inject(LostJobRepository) private readonly lost: LostCommands,
+    @Inject(ActorBus) private readonly publisher: Publisher,
+    @Inject(NatsLink) private readonly link: Link,
+    @InjectLog() private readonly log: Pick<Logger, 'warn'>,
+  ) {}
 
-  start(): void {
+  onApplicationBootstrap(): void {
     this.timer = setInterval(() => this.track(this.sweep()), SWEEP_MS);
     this.timer.unref();
+  }
+
+  /** Before anything is recorded. @throws ApiError 503 while no command could be sent */
+  ensureUp(): void {
+    if (!this.link.isUp()) throw unavailable(null);
   }
 
   /** The command is committed, so nobody has to wait: what fails here is sent again by any gateway. */
@@ -32,7 +48,7 @@ export class CommandPublisher {
     this.track(this.publish(command));
   }
 
-  async stop(): Promise<void> {
+  async onApplicationShutdown(): Promise<void> {
     if (this.timer) clearInterval(this.timer);
     await Promise.allSettled(this.sending);
   }
@@ -46,7 +62,7 @@ export class CommandPublisher {
     this.isSweeping = true;
     try {
       for (let taken = AT_ONCE; taken === AT_ONCE;) {
-        const due = await this.parts.jobs.takeCommands(OVERDUE_MS, AT_ONCE);
+        const due = await this.jobs.takeCommands(OVERDUE_MS, AT_ONCE);
         await Promise.all(due.map((command) => this.repeat(command)));
         taken = due.length;
       }
@@ -63,16 +79,16 @@ export class CommandPublisher {
   private async publish({ id, envelope }: RecordedCommand): Promise<void> {
     const { to, type } = envelope;
     try {
-      await this.parts.publisher.publishActor(envelope);
+      await this.publisher.publishActor(envelope);
     } catch (error) {
       if (error instanceof MessageTooLargeError) return this.giveUp(id, to, error.message);
-      this.parts.log.warn({ err: error, to, type }, 'a job command was not published; it will be repeated');
+      this.log.warn({ err: error, to, type }, 'a job command was not published; it will be repeated');
     }
   }
 
   /** No repeat can help: whoever waits for the job is told. */
   private async giveUp(id: string, to: ActorKey | null, why: string): Promise<void> {
-    const { lost, log } = this.parts;
+    const { lost, log } = this;
     log.warn({ command: id, to, why }, 'a job command can never be published: its job fails');
     const job = to === null ? null : parseActorKey(to).id;
     try {
@@ -84,9 +100,7 @@ export class CommandPublisher {
 
   private track(work: Promise<void>): void {
     const tracked = work
-      .catch((error: unknown) =>
-        this.parts.log.warn({ err: error }, 'pending job commands could not be read; tried again'),
-      )
+      .catch((error: unknown) => this.log.warn({ err: error }, 'pending job commands could not be read; tried again'))
       .finally(() => this.sending.delete(tracked));
     this.sending.add(tracked);
   }

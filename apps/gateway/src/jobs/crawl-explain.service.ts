@@ -1,10 +1,10 @@
 /** A dry run of a crawl's rules: which URLs it would take, and what keeps the others out. Nothing but robots.txt is fetched. */
+import { Inject, Injectable } from '@nestjs/common';
 import { RPC, type CrawlSpec, type RobotsReply, type RobotsRequest, type ScopeRule } from '@troupe/contracts';
 import { fetchUrl } from '@troupe/frontier';
 import { judgeLinks } from '@troupe/judging';
-import { unavailable } from '../errors/api-error.js';
-import { type Link, type RemoteCalls } from './ports.js';
-import { type TargetPolicy } from './target-policy.js';
+import { RemoteCalls } from './remote-calls.js';
+import { TargetPolicy } from './target-policy.js';
 
 const ROBOTS_TIMEOUT_MS = 30_000;
 /** Time a fetcher has to answer after its own deadline. */
@@ -23,18 +23,16 @@ export interface Explanation {
   isAllowedByRobots: boolean;
 }
 
-export interface CrawlExplainParts {
-  calls: RemoteCalls;
-  link: Link;
-  targets: Pick<TargetPolicy, 'check'>;
-}
-
+@Injectable()
 export class CrawlExplainService {
-  constructor(private readonly parts: CrawlExplainParts) {}
+  constructor(
+    private readonly calls: RemoteCalls,
+    @Inject(TargetPolicy) private readonly targets: Pick<TargetPolicy, 'check'>,
+  ) {}
 
   /** In the order of `urls`. A redirect of the start page, which would move the scope, is not looked for. */
   async explain(spec: CrawlSpec, urls: readonly ExplainUrl[], signal: AbortSignal): Promise<Explanation[]> {
-    this.parts.targets.check(spec.scope.base);
+    this.targets.check(spec.scope.base);
     const judged = await judge(spec, urls);
     const allowed = await this.askRobots(
       spec,
@@ -50,9 +48,9 @@ export class CrawlExplainService {
 
   private async askRobots(spec: CrawlSpec, urls: string[], signal: AbortSignal): Promise<Set<string>> {
     if (spec.ignoreRobots || urls.length === 0) return new Set(urls);
-    if (!this.parts.link.isUp()) throw unavailable(null);
+    this.calls.ensureUp();
     const request: RobotsRequest = { agent: spec.robotsAgent, urls, deadlineMs: ROBOTS_TIMEOUT_MS };
-    const { head } = await this.parts.calls.call<RobotsReply>(RPC.robots, request, null, {
+    const { head } = await this.calls.call<RobotsReply>(RPC.robots, request, null, {
       timeoutMs: ROBOTS_TIMEOUT_MS + GRACE_MS,
       signal,
     });

@@ -1,24 +1,24 @@
 import { describe, expect, it } from '@jest/globals';
 import { TroupeError, type CrawlOptionsReply } from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
-import { CrawlWishesService, type CrawlWishesParts } from './crawl-wishes.service.js';
+import { CrawlWishesService } from './crawl-wishes.service.js';
+import { RemoteCalls } from './remote-calls.js';
 
 const CALLER = { team: 'team-a' } as Caller;
 const SENTENCE = { url: 'https://example.com/', prompt: 'only the blog' };
 
-function serviceWith(answer: () => Promise<CrawlOptionsReply>, more: Partial<CrawlWishesParts> = {}) {
+function serviceWith(
+  answer: () => Promise<CrawlOptionsReply>,
+  { link = { isUp: () => true }, targets = { check: () => {} } } = {},
+) {
   const asked: unknown[] = [];
-  const service = new CrawlWishesService({
-    calls: {
-      call: async (subject, head, _body, { timeoutMs }) => {
-        asked.push({ subject, head, timeoutMs });
-        return { head: (await answer()) as never, body: new Uint8Array(0) };
-      },
+  const rpc: ConstructorParameters<typeof RemoteCalls>[0] = {
+    call: async (subject, head, _body, { timeoutMs }) => {
+      asked.push({ subject, head, timeoutMs });
+      return { head: (await answer()) as never, body: new Uint8Array(0) };
     },
-    link: { isUp: () => true },
-    targets: { check: () => undefined },
-    ...more,
-  });
+  };
+  const service = new CrawlWishesService(new RemoteCalls(rpc, link), targets);
   return { asked, read: () => service.read(CALLER, SENTENCE, new AbortController().signal) };
 }
 

@@ -1,5 +1,6 @@
 /** Crawl options out of a sentence: a language model writes them, over request/reply with an extractor. Costs nothing. */
 import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
 import {
   isTroupeError,
   RPC,
@@ -9,9 +10,8 @@ import {
   type CrawlWishes,
 } from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
-import { unavailable } from '../errors/api-error.js';
-import { type Link, type RemoteCalls } from './ports.js';
-import { type TargetPolicy } from './target-policy.js';
+import { RemoteCalls } from './remote-calls.js';
+import { TargetPolicy } from './target-policy.js';
 
 export interface CrawlSentence {
   /** Absolute address of the start page. */
@@ -24,23 +24,21 @@ export interface WishesAnswer {
   warning: string | undefined;
 }
 
-export interface CrawlWishesParts {
-  calls: RemoteCalls;
-  link: Link;
-  targets: Pick<TargetPolicy, 'check'>;
-}
-
 const TIMEOUT_MS = 60_000;
 /** Time an extractor has to answer after its own deadline, so that its error and not ours is reported. */
 const GRACE_MS = 500;
 
+@Injectable()
 export class CrawlWishesService {
-  constructor(private readonly parts: CrawlWishesParts) {}
+  constructor(
+    private readonly calls: RemoteCalls,
+    @Inject(TargetPolicy) private readonly targets: Pick<TargetPolicy, 'check'>,
+  ) {}
 
   /** @throws TroupeError BAD_REQUEST when no options came of the sentence, whatever the reason; SCRAPE_TARGET_FORBIDDEN */
   async read(caller: Caller, { url, prompt }: CrawlSentence, signal: AbortSignal): Promise<WishesAnswer> {
-    this.parts.targets.check(url);
-    if (!this.parts.link.isUp()) throw unavailable(null);
+    this.targets.check(url);
+    this.calls.ensureUp();
     const request: CrawlOptionsRequest = { id: randomUUID(), team: caller.team, url, prompt, deadlineMs: TIMEOUT_MS };
     const reply = await this.ask(request, signal);
     if (!reply.ok) throw notConvertible(reply.error.message);
@@ -50,7 +48,7 @@ export class CrawlWishesService {
   private async ask(request: CrawlOptionsRequest, signal: AbortSignal): Promise<CrawlOptionsReply> {
     try {
       const timeoutMs = request.deadlineMs + GRACE_MS;
-      const { head } = await this.parts.calls.call<CrawlOptionsReply>(RPC.crawlOptions, request, null, {
+      const { head } = await this.calls.call<CrawlOptionsReply>(RPC.crawlOptions, request, null, {
         timeoutMs,
         signal,
       });

@@ -15,9 +15,8 @@ let events: WebhookEvent[] | null;
 let recorded: DeliveryAttempt[];
 let sent: Replay[];
 
-const service = new DeliveriesService({
-  instance: 'g1',
-  status: {
+const service = new DeliveriesService(
+  {
     find: () =>
       Promise.resolve({
         job: JOB,
@@ -26,7 +25,7 @@ const service = new DeliveriesService({
         wireOptions: events === null ? { limit: 1 } : { webhook: { url: 'https://h.example/', events } },
       } as JobView),
   },
-  deliveries: {
+  {
     pageCount: () => Promise.resolve(pages),
     actionCount: () => Promise.resolve(pages),
     ends: () => Promise.resolve(ends),
@@ -46,13 +45,14 @@ const service = new DeliveriesService({
       return Promise.resolve(groups);
     },
   },
-  publisher: {
+  {
     publishActor: (mail: Mail) => {
       sent.push(mail.body as Replay);
       return Promise.resolve();
     },
   },
-});
+  'g1',
+);
 
 const attempt = (eventNo: number, no: number, code: number | null, final: boolean): DeliveryAttempt => ({
   eventNo,
@@ -173,7 +173,7 @@ describe('a replay', () => {
 
 describe('the webhook policy', () => {
   it('refuses private addresses with 400 at the key of the address, and lets names pass', () => {
-    const policy = new WebhookPolicy({ everything: false, entries: [] });
+    const policy = new WebhookPolicy({ allowPrivateWebhooks: 'false' });
     const check = (url: string) => () => policy.check({ url, headers: {}, metadata: '{}', events: [] });
     expect(check('http://127.0.0.1/')).toThrow(
       expect.objectContaining({

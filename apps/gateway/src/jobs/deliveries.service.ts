@@ -1,5 +1,8 @@
 /** What became of a job's webhook events, and another try at those that are over (docs/api/own.md). */
 import { randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import { Inject, Injectable } from '@nestjs/common';
+import { ActorBus } from '@troupe/messaging';
 import {
   actorKey,
   isDelivered,
@@ -13,10 +16,10 @@ import {
   type WebhookEvent,
   type WebhookSpec,
 } from '@troupe/contracts';
-import type { DeliveryAttempt, DeliveryRepository } from '@troupe/persistence';
-import { setImmediate } from 'node:timers/promises';
+import { DeliveryRepository, type DeliveryAttempt } from '@troupe/persistence';
+import { InjectInstance } from '../settings.js';
 import { type Caller } from '../auth/caller.js';
-import { type JobStatusService } from './job-status.service.js';
+import { JobStatusService } from './job-status.service.js';
 import { type JobView, type Publisher } from './ports.js';
 
 export interface Delivery {
@@ -35,20 +38,23 @@ export interface ReplayOrder {
   isDeadOnly: boolean;
 }
 
-export interface DeliveriesParts {
-  status: Pick<JobStatusService, 'find'>;
-  deliveries: Pick<DeliveryRepository, 'pageCount' | 'actionCount' | 'ends' | 'attempts' | 'lastAttempts'>;
-  publisher: Publisher;
-  instance: string;
-}
-
 /** Ids are made and compared, which takes about 3 µs each; others get their turn in between. */
 const IDS_AT_A_TIME = 2_000;
 /** What a delivery actor keeps of failed events is bounded; scattered ones beyond this wait for another call. */
 const MAX_SPANS = 2_000;
 
+@Injectable()
 export class DeliveriesService {
-  constructor(private readonly parts: DeliveriesParts) {}
+  constructor(
+    @Inject(JobStatusService) private readonly status: Pick<JobStatusService, 'find'>,
+    @Inject(DeliveryRepository)
+    private readonly deliveries: Pick<
+      DeliveryRepository,
+      'pageCount' | 'actionCount' | 'ends' | 'attempts' | 'lastAttempts'
+    >,
+    @Inject(ActorBus) private readonly publisher: Publisher,
+    @InjectInstance() private readonly instance: string,
+  ) {}
 
   /** Events in the order of their numbers. @throws ApiError 404 as `JobStatusService.find` */
   async list(
@@ -57,22 +63,22 @@ export class DeliveriesService {
     skip: number,
     limit: number,
   ): Promise<{ deliveries: Delivery[]; hasMore: boolean }> {
-    const job = await this.parts.status.find(caller, id);
+    const job = await this.status.find(caller, id);
     const events = await this.eventsOf(job);
     const numbers = events.slice(skip, skip + limit);
     if (numbers.length === 0) return { deliveries: [], hasMore: false };
-    const attempts = await this.parts.deliveries.attempts(job.jobNo, numbers);
+    const attempts = await this.deliveries.attempts(job.jobNo, numbers);
     const deliveries = numbers.map((eventNo) => deliveryOf(job, events, eventNo, attempts.get(eventNo) ?? []));
     return { deliveries, hasMore: skip + limit < events.count };
   }
 
   /** Queues one more attempt at each event that is over and was asked for; returns how many. */
   async replay(caller: Caller, id: Uuid, order: ReplayOrder): Promise<number> {
-    const job = await this.parts.status.find(caller, id);
+    const job = await this.status.find(caller, id);
     const events = await this.eventsOf(job);
     if (events.count === 0) return 0;
     const asked = order.webhookIds === null ? null : await numbersOfIds(job.job, events, new Set(order.webhookIds));
-    const last = await this.parts.deliveries.lastAttempts(job.jobNo, asked);
+    const last = await this.deliveries.lastAttempts(job.jobNo, asked);
     const isWanted = (attempt: DeliveryAttempt) => (isDelivered(attempt) ? !order.isDeadOnly : attempt.final);
     const groups = [...last]
       .map(([attempt, entries]) => ({
@@ -87,11 +93,11 @@ export class DeliveriesService {
 
   private publish(job: JobView, groups: Replay['groups']): Promise<void> {
     const command = randomUUID();
-    return this.parts.publisher.publishActor({
+    return this.publisher.publishActor({
       id: `c.${command}`,
       type: 'Replay',
       v: 1,
-      from: `gw/${this.parts.instance}`,
+      from: `gw/${this.instance}`,
       to: actorKey('delivery', job.job),
       n: null,
       body: { type: 'Replay', id: command, groups },
@@ -103,8 +109,8 @@ export class DeliveriesService {
     const manifold = manifoldEvent(job.kind);
     if (webhook === null) return new JobEvents({ wanted: [], manifold }, 0, []);
     const [pages, ends] = await Promise.all([
-      manifold === 'page' ? this.parts.deliveries.pageCount(job.jobNo) : this.parts.deliveries.actionCount(job.jobNo),
-      this.parts.deliveries.ends(job.jobNo),
+      manifold === 'page' ? this.deliveries.pageCount(job.jobNo) : this.deliveries.actionCount(job.jobNo),
+      this.deliveries.ends(job.jobNo),
     ]);
     return new JobEvents({ wanted: webhook.events, manifold }, pages, ends);
   }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JobKind } from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
+import { unavailable } from '../errors/api-error.js';
 import { BatchAppendService, MAX_BATCH_SEEDS } from './batch-append.service.js';
 import { CrawlPauseService } from './crawl-pause.service.js';
 import { type JobCommands, type JobView, type RecordedCommand } from './ports.js';
@@ -24,14 +25,18 @@ function around(kind: JobKind, jobs: Partial<JobCommands>, isUp = true) {
   const parts = {
     status: { find: () => Promise.resolve({ job: ID, jobNo: '1', team: CALLER.team, kind } as JobView) },
     jobs: { append: () => Promise.reject(new Error('unasked')), setPaused: () => Promise.resolve(null), ...jobs },
-    submit: {
-      admitBatch: (_caller: Caller, urls: number) => {
+    gate: {
+      charge: (_caller: Caller, urls: number) => {
         done.push(`admit ${urls}`);
         return Promise.resolve();
       },
     },
-    link: { isUp: () => isUp },
-    commands: { send: ({ id }: RecordedCommand) => void done.push(`send ${id}`) },
+    commands: {
+      ensureUp: () => {
+        if (!isUp) throw unavailable(null);
+      },
+      send: ({ id }: RecordedCommand) => void done.push(`send ${id}`),
+    },
     pauses: {
       put: (job: string, { v, paused }: { v: number; paused: boolean }) => {
         done.push(`board ${job} ${v} ${paused}`);
@@ -39,7 +44,12 @@ function around(kind: JobKind, jobs: Partial<JobCommands>, isUp = true) {
       },
     },
   };
-  return { done, appends: new BatchAppendService(parts), pauses: new CrawlPauseService(parts) };
+  const { status, jobs: recorder, gate, commands, pauses } = parts;
+  return {
+    done,
+    appends: new BatchAppendService(status, gate, recorder, commands),
+    pauses: new CrawlPauseService(status, recorder, pauses, commands),
+  };
 }
 
 describe('appending', () => {

@@ -6,7 +6,10 @@
  * query a job, however many wait. It outlives its last follower by up to four seconds, because a client whose held
  * request was answered asks again at once.
  */
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { progressSubject, type JobProgress, type Uuid } from '@troupe/contracts';
+import { JobRepository } from '@troupe/persistence';
+import { NatsListener } from '../infra/nats-listener.js';
 import { isOver, type Jobs, type JobView, type Listener } from './ports.js';
 import { SharedAlarms } from './shared-alarms.js';
 
@@ -173,15 +176,16 @@ export class Follower {
   }
 }
 
-export class JobFeeds {
+@Injectable()
+export class JobFeeds implements OnModuleDestroy {
   private readonly feeds = new Map<Uuid, JobFeed>();
   private readonly alarms = new SharedAlarms(ALARM_GRAIN_MS);
   private followers = 0;
   private isClosed = false;
 
   constructor(
-    private readonly jobs: Pick<Jobs, 'find' | 'resultCount'>,
-    private readonly listener: Listener,
+    @Inject(JobRepository) private readonly jobs: Pick<Jobs, 'find' | 'resultCount'>,
+    @Inject(NatsListener) private readonly listener: Listener,
   ) {}
 
   /** False once the gateway drains: nobody waits any more. */
@@ -207,6 +211,11 @@ export class JobFeeds {
     this.isClosed = true;
     for (const feed of this.feeds.values()) feed.close();
     this.feeds.clear();
+  }
+
+  /** Before connections are closed: whoever waits says goodbye on them. */
+  onModuleDestroy(): void {
+    this.close();
   }
 
   /** A batch that was over may run again: its old feed has nothing more to tell. */

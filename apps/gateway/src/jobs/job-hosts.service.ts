@@ -1,19 +1,19 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { type Uuid } from '@troupe/contracts';
-import { type HostOfJob, type HostRepository, type ListPage, type ListRange } from '@troupe/persistence';
+import { HostRepository, type HostOfJob, type ListPage, type ListRange } from '@troupe/persistence';
 import { type Caller } from '../auth/caller.js';
-import { type JobStatusService } from './job-status.service.js';
+import { JobStatusService } from './job-status.service.js';
 
-export interface JobHostsParts {
-  status: Pick<JobStatusService, 'find'>;
-  hosts: Pick<HostRepository, 'ofJob'>;
-}
-
+@Injectable()
 export class JobHostsService {
-  constructor(private readonly parts: JobHostsParts) {}
+  constructor(
+    @Inject(JobStatusService) private readonly status: Pick<JobStatusService, 'find'>,
+    @Inject(HostRepository) private readonly hosts: Pick<HostRepository, 'ofJob'>,
+  ) {}
 
   /** Hosts of the caller's job, worst first. @throws ApiError 404 for unknown, foreign and expired jobs */
   async list(caller: Caller, id: Uuid, range: ListRange): Promise<ListPage<HostOfJob>> {
-    const { jobNo } = await this.parts.status.find(caller, id);
-    return this.parts.hosts.ofJob(jobNo, range);
+    const { jobNo } = await this.status.find(caller, id);
+    return this.hosts.ofJob(jobNo, range);
   }
 }

@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { PLAIN_PAGE, type BatchSpec, type CrawlSpec, type ScrapeSpec } from '@troupe/contracts';
+import { NO_TRACES, PLAIN_PAGE, type BatchSpec, type CrawlSpec, type ScrapeSpec } from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
 import { ApiError } from '../errors/api-error.js';
-import { JobSubmitService, type JobSubmitParts } from './job-submit.service.js';
+import { WorkGate } from '../limits/work-gate.js';
+import { JobSubmitService } from './job-submit.service.js';
 import { type NewJob } from './ports.js';
 
 const CALLER: Caller = {
@@ -19,20 +20,18 @@ const scrape = PLAIN_PAGE as ScrapeSpec;
 const CRAWL = { url: 'example.com', scope: { base: 'http://example.com/' }, limit: 100, scrape } as CrawlSpec;
 const URLS = ['a', 'b'].map((name) => ({ url: `http://${name}.example/`, host: `${name}.example` }));
 
-function submitWith(over: Partial<JobSubmitParts> = {}) {
+type Gate = ConstructorParameters<typeof WorkGate>;
+
+function submitWith(over: { work?: Gate[0]; credits?: Gate[1] } = {}) {
   const created: NewJob[] = [];
   const order: string[] = [];
-  const parts = {
-    jobs: {
-      create: (job: NewJob) => {
-        created.push(job);
-        return Promise.resolve({ job: 'id', jobNo: '1', command: { id: 'c', envelope: {} } });
-      },
+  const jobs = {
+    create: (job: NewJob) => {
+      created.push(job);
+      return Promise.resolve({ job: 'id', jobNo: '1', command: { id: 'c', envelope: {} as never } });
     },
-    link: { isUp: () => true },
-    commands: { send: () => undefined },
-    targets: { check: () => void order.push('blocklist') },
-    webhooks: { check: () => undefined },
+  };
+  const { work, credits } = {
     credits: {
       charge: (_: object, credits: number) => Promise.resolve(void order.push(`charge ${credits}`)),
       affordable: (_: object, limit: number) => {
@@ -42,8 +41,16 @@ function submitWith(over: Partial<JobSubmitParts> = {}) {
     },
     work: { openPages: () => Promise.resolve(0) },
     ...over,
-  } as unknown as JobSubmitParts;
-  return { submit: new JobSubmitService(parts), created, order };
+  };
+  const submit = new JobSubmitService(
+    jobs,
+    { ensureUp: () => undefined, send: () => undefined },
+    { check: () => void order.push('blocklist') },
+    { check: () => undefined },
+    new WorkGate(work, credits),
+    NO_TRACES,
+  );
+  return { submit, created, order };
 }
 
 describe('JobSubmitService', () => {

@@ -1,21 +1,22 @@
+import { Inject, Injectable } from '@nestjs/common';
 import {
   type AgentSpec,
   type BatchSpec,
   type CrawlSpec,
   type ExtractSpec,
   inSpan,
-  NO_TRACES,
   type Tracer,
   type Uuid,
 } from '@troupe/contracts';
+import { JobRepository } from '@troupe/persistence';
 import { type Caller } from '../auth/caller.js';
-import { ApiError, unavailable } from '../errors/api-error.js';
-import { type CreditGate } from '../limits/credit-gate.js';
-import { type CommandPublisher } from './command-publisher.js';
-import { type Jobs, type Link, type NewJob, type OpenWork } from './ports.js';
+import { WorkGate } from '../limits/work-gate.js';
+import { InjectTracer } from '../settings.js';
+import { CommandPublisher } from './command-publisher.js';
+import { type Jobs, type NewJob } from './ports.js';
 import { refuseTooLarge } from './spec-limits.js';
-import { type TargetPolicy } from './target-policy.js';
-import { type WebhookPolicy } from './webhook-policy.js';
+import { TargetPolicy } from './target-policy.js';
+import { WebhookPolicy } from './webhook-policy.js';
 
 /** What comes with a submit beside the job itself. */
 export interface Submission {
@@ -32,26 +33,18 @@ export interface BatchUrl {
   host: string;
 }
 
-export interface JobSubmitParts {
-  jobs: Pick<Jobs, 'create'>;
-  link: Link;
-  commands: Pick<CommandPublisher, 'send'>;
-  targets: Pick<TargetPolicy, 'check'>;
-  webhooks: Pick<WebhookPolicy, 'check'>;
-  credits: Pick<CreditGate, 'charge' | 'affordable'>;
-  work: OpenWork;
-  /** @default nothing is recorded */
-  tracer?: Tracer;
-}
-
 const DATABASE = { kind: 'client', attributes: { 'db.system.name': 'postgresql' } } as const;
-/** Pages that the running jobs of a team may have open before no further job is taken (docs/api/limits.md). */
-const MIN_OPEN_PAGES = 50_000;
-const OPEN_PAGES_PER_PLACE = 2_000;
-const QUEUE_RETRY_S = 60;
 
+@Injectable()
 export class JobSubmitService {
-  constructor(private readonly parts: JobSubmitParts) {}
+  constructor(
+    @Inject(JobRepository) private readonly jobs: Pick<Jobs, 'create'>,
+    @Inject(CommandPublisher) private readonly commands: Pick<CommandPublisher, 'ensureUp' | 'send'>,
+    @Inject(TargetPolicy) private readonly targets: Pick<TargetPolicy, 'check'>,
+    @Inject(WebhookPolicy) private readonly webhooks: Pick<WebhookPolicy, 'check'>,
+    @Inject(WorkGate) private readonly gate: Pick<WorkGate, 'charge' | 'affordable'>,
+    @InjectTracer() private readonly tracer: Tracer,
+  ) {}
 
   /**
    * Resolves with the id when the crawl is durable: job and Start command are committed. Few credits make a short crawl.
@@ -59,9 +52,8 @@ export class JobSubmitService {
    */
   async startCrawl(asked: CrawlSpec, submission: Submission): Promise<Uuid> {
     refuseTooLarge('crawl', asked);
-    await this.checkQueue(submission.caller);
-    const spec = { ...asked, limit: await this.parts.credits.affordable(submission.caller, asked.limit) };
-    this.parts.targets.check(spec.scope.base);
+    const spec = { ...asked, limit: await this.gate.affordable(submission.caller, asked.limit) };
+    this.targets.check(spec.scope.base);
     return this.submit({
       kind: 'crawl',
       spec,
@@ -75,7 +67,7 @@ export class JobSubmitService {
   /** `urls` in the order of their results' identity, repeated ones included. */
   async startBatch(spec: BatchSpec, urls: BatchUrl[], submission: Submission): Promise<Uuid> {
     refuseTooLarge('batch', spec);
-    await this.admitBatch(submission.caller, urls.length);
+    await this.gate.charge(submission.caller, urls.length);
     return this.submit({
       kind: 'batch',
       spec,
@@ -90,8 +82,7 @@ export class JobSubmitService {
   /** What the job costs is known when it has ended; one credit must be there. @throws as `startCrawl` does */
   async startExtract(spec: ExtractSpec, submission: Submission): Promise<Uuid> {
     refuseTooLarge('extract', spec);
-    await this.checkQueue(submission.caller);
-    await this.parts.credits.charge(submission.caller, 1);
+    await this.gate.charge(submission.caller, 1);
     return this.submit({
       kind: 'extract',
       spec,
@@ -105,8 +96,7 @@ export class JobSubmitService {
   /** As for `startExtract`. The credits of the run are bounded by what the team has left. */
   async startAgent(asked: AgentSpec, maxCredits: number, submission: Submission): Promise<Uuid> {
     refuseTooLarge('agent', asked);
-    await this.checkQueue(submission.caller);
-    const affordable = await this.parts.credits.affordable(submission.caller, asked.maxCredits ?? maxCredits);
+    const affordable = await this.gate.affordable(submission.caller, asked.maxCredits ?? maxCredits);
     const { prompt, urls, schema, model, effort } = asked;
     return this.submit({
       kind: 'agent',
@@ -118,32 +108,16 @@ export class JobSubmitService {
     });
   }
 
-  /** Whether the caller may have so many more URLs of a batch scraped. @throws ApiError 429, 402 */
-  async admitBatch(caller: Caller, urls: number): Promise<void> {
-    await this.checkQueue(caller);
-    await this.parts.credits.charge(caller, urls);
-  }
-
-  /** @throws ApiError 429 while the team has as much open as may wait; the job that fills the queue is taken whole */
-  private async checkQueue({ team, concurrency }: Caller): Promise<void> {
-    const most = Math.max(MIN_OPEN_PAGES, OPEN_PAGES_PER_PLACE * concurrency);
-    if ((await this.parts.work.openPages(team)) < most) return;
-    throw new ApiError(429, `Rate limit exceeded: ${most} pages of this team are waiting already`, {
-      retryAfterS: QUEUE_RETRY_S,
-    });
-  }
-
   private async submit(job: NewJob): Promise<Uuid> {
-    this.parts.webhooks.check(job.spec.webhook);
-    if (!this.parts.link.isUp()) throw unavailable(null);
-    const { tracer = NO_TRACES } = this.parts;
-    const trace = tracer.active();
-    const created = await inSpan(tracer, ['create job', trace, DATABASE], async (span) => {
-      const recorded = await this.parts.jobs.create({ ...job, trace });
+    this.webhooks.check(job.spec.webhook);
+    this.commands.ensureUp();
+    const trace = this.tracer.active();
+    const created = await inSpan(this.tracer, ['create job', trace, DATABASE], async (span) => {
+      const recorded = await this.jobs.create({ ...job, trace });
       span.set({ 'troupe.job': recorded.job, 'troupe.kind': job.kind });
       return recorded;
     });
-    this.parts.commands.send(created.command);
+    this.commands.send(created.command);
     return created.job;
   }
 }

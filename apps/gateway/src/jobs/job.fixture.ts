@@ -19,7 +19,8 @@ export const CALLER: Caller = {
   flags: {},
 };
 const DAY_MS = 86_400_000;
-const CACHE_BYTES = 16 * 1024 * 1024;
+const MIB = 1024 * 1024;
+const CACHE_BYTES = 16 * MIB;
 
 /** JSON of the nth document, from 0 on. */
 export type Document = (n: number) => object;
@@ -64,8 +65,10 @@ export class JobFixture {
     };
     const noBlobs = { get: () => Promise.reject(new Error('no blobs here')) };
     this.feeds = new JobFeeds(jobs, { listen: (_subject, onMessage) => this.listen(onMessage as never) });
-    this.runs = new ResultRuns(jobs, new PageBytes(noBlobs, jobs, () => undefined), cacheBytes);
-    this.service = new JobStatusService({ jobs, runs: this.runs, feeds: this.feeds });
+    this.runs = new ResultRuns(jobs, new PageBytes({ results: noBlobs }, jobs, { note: () => undefined }), {
+      statusCacheMb: cacheBytes / MIB,
+    });
+    this.service = new JobStatusService(jobs, this.runs, this.feeds);
   }
 
   get subscriptions(): number {

@@ -1,14 +1,26 @@
-import type { Logger, Metrics } from '@troupe/observability';
-import type { LossObserver } from './page-bytes.js';
+import { Injectable } from '@nestjs/common';
+import { type JobNo } from '@troupe/contracts';
+import { Metrics, type Logger } from '@troupe/observability';
+import { InjectLog } from '../settings.js';
+import { type StoredPage } from './ports.js';
 
 /** Counts documents whose bytes are lost, each time one is asked for, and says which. */
-export function lostDocuments(metrics: Metrics, log: Pick<Logger, 'error'>): LossObserver {
-  const lost = metrics.counter({
-    name: 'troupe_documents_lost_total',
-    help: 'Documents that were asked for and whose stored bytes are gone or damaged',
-  });
-  return ({ jobNo, page, error }) => {
-    lost.inc();
-    log.error({ err: error, jobNo, item: page.item, blob: page.blob }, 'the document of a page is lost');
-  };
+@Injectable()
+export class LostDocuments {
+  private readonly lost;
+
+  constructor(
+    metrics: Metrics,
+    @InjectLog() private readonly log: Pick<Logger, 'error'>,
+  ) {
+    this.lost = metrics.counter({
+      name: 'troupe_documents_lost_total',
+      help: 'Documents that were asked for and whose stored bytes are gone or damaged',
+    });
+  }
+
+  note({ jobNo, page, error }: { jobNo: JobNo; page: StoredPage; error: unknown }): void {
+    this.lost.inc();
+    this.log.error({ err: error, jobNo, item: page.item, blob: page.blob }, 'the document of a page is lost');
+  }
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
 import {
   errorFromWire,
   isTroupeError,
@@ -11,12 +12,11 @@ import {
   type Uuid,
 } from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
-import { unavailable } from '../errors/api-error.js';
-import { type CreditGate } from '../limits/credit-gate.js';
+import { CreditGate } from '../limits/credit-gate.js';
 import { decodeLinks } from './link-lines.js';
-import { type Link, type RemoteCalls } from './ports.js';
-import { type TargetPolicy } from './target-policy.js';
-import { type UsageLog } from './usage-log.js';
+import { RemoteCalls } from './remote-calls.js';
+import { TargetPolicy } from './target-policy.js';
+import { UsageLog } from './usage-log.js';
 
 export interface MapAnswer {
   id: Uuid;
@@ -24,25 +24,23 @@ export interface MapAnswer {
   warning: string | undefined;
 }
 
-export interface MapServiceParts {
-  calls: RemoteCalls;
-  link: Link;
-  usage: Pick<UsageLog, 'record'>;
-  targets: Pick<TargetPolicy, 'check'>;
-  credits: Pick<CreditGate, 'charge'>;
-}
-
 /** Time a fetcher has to answer after its own deadline, so that its error and not ours is reported. */
 const GRACE_MS = 500;
 
+@Injectable()
 export class MapService {
-  constructor(private readonly parts: MapServiceParts) {}
+  constructor(
+    private readonly calls: RemoteCalls,
+    @Inject(UsageLog) private readonly usage: Pick<UsageLog, 'record'>,
+    @Inject(TargetPolicy) private readonly targets: Pick<TargetPolicy, 'check'>,
+    @Inject(CreditGate) private readonly credits: Pick<CreditGate, 'charge'>,
+  ) {}
 
   /** Links of a site. Costs one credit per answered call. */
   async map(caller: Caller, spec: MapSpec, signal: AbortSignal): Promise<MapAnswer> {
-    await this.parts.credits.charge(caller, 1);
-    this.parts.targets.check(spec.url);
-    if (!this.parts.link.isUp()) throw unavailable(null);
+    await this.credits.charge(caller, 1);
+    this.targets.check(spec.url);
+    this.calls.ensureUp();
     const id = randomUUID();
     const startedMs = performance.now();
     const request: MapRequest = { id, team: caller.team, spec, deadlineMs: spec.timeoutMs };
@@ -50,7 +48,7 @@ export class MapService {
     if (!head.ok) throw asMapError(errorFromWire(head.error), spec);
     const links = await decodeLinks(body);
     const ms = Math.round(performance.now() - startedMs);
-    await this.parts.usage.record({
+    await this.usage.record({
       id,
       team: caller.team,
       keyId: caller.keyId,
@@ -64,7 +62,7 @@ export class MapService {
 
   private async ask(request: MapRequest, signal: AbortSignal) {
     try {
-      return await this.parts.calls.call<MapReply>(RPC.map, request, null, {
+      return await this.calls.call<MapReply>(RPC.map, request, null, {
         timeoutMs: request.deadlineMs + GRACE_MS,
         signal,
       });

@@ -1,10 +1,11 @@
 /** Jobs that work with a language model, as their clients see them: one result at the end instead of pages. */
+import { Inject, Injectable } from '@nestjs/common';
 import { type Uuid } from '@troupe/contracts';
-import { type ExtractResult, type ModelSteps } from '@troupe/persistence';
+import { JobRepository, ModelSteps, type ExtractResult } from '@troupe/persistence';
 import { type Caller } from '../auth/caller.js';
 import { ApiError } from '../errors/api-error.js';
-import { type JobCancelService } from './job-cancel.service.js';
-import { type JobStatusService } from './job-status.service.js';
+import { JobCancelService } from './job-cancel.service.js';
+import { JobStatusService } from './job-status.service.js';
 import { type AgentRun, type Jobs, type JobView } from './ports.js';
 
 export interface ModelJob {
@@ -14,13 +15,6 @@ export interface ModelJob {
 }
 
 export type ModelJobKind = 'extract' | 'agent';
-
-export interface ModelJobsParts {
-  status: Pick<JobStatusService, 'findOf'>;
-  cancel: Pick<JobCancelService, 'cancel'>;
-  steps: Pick<ModelSteps, 'resultOf'>;
-  jobs: Pick<Jobs, 'agentRuns'>;
-}
 
 const NOT_FOUND: Record<ModelJobKind, string> = {
   extract: 'Extract job not found',
@@ -32,24 +26,30 @@ const FINISHED: Record<ModelJobKind, string> = {
   agent: 'Agent already finished',
 };
 
+@Injectable()
 export class ModelJobs {
-  constructor(private readonly parts: ModelJobsParts) {}
+  constructor(
+    @Inject(JobStatusService) private readonly status: Pick<JobStatusService, 'findOf'>,
+    @Inject(JobCancelService) private readonly cancels: Pick<JobCancelService, 'cancel'>,
+    @Inject(ModelSteps) private readonly steps: Pick<ModelSteps, 'resultOf'>,
+    @Inject(JobRepository) private readonly jobs: Pick<Jobs, 'agentRuns'>,
+  ) {}
 
   /** @throws ApiError 404, for what is expired or another team's too */
   async find(caller: Caller, id: Uuid, kind: ModelJobKind): Promise<ModelJob> {
-    const job = await known(kind, this.parts.status.findOf(caller, id, [kind]));
-    const result = job.status === 'completed' ? await this.parts.steps.resultOf(job.jobNo) : null;
+    const job = await known(kind, this.status.findOf(caller, id, [kind]));
+    const result = job.status === 'completed' ? await this.steps.resultOf(job.jobNo) : null;
     return { job, result };
   }
 
   /** Started before `before`, newest first. */
   agentRuns(caller: Caller, before: Date, limit: number): Promise<{ runs: AgentRun[]; hasMore: boolean }> {
-    return this.parts.jobs.agentRuns(caller.team, before, limit);
+    return this.jobs.agentRuns(caller.team, before, limit);
   }
 
   /** Repeating it is fine. @throws ApiError 404; 409 when the job has ended by itself */
   async cancel(caller: Caller, id: Uuid, kind: ModelJobKind): Promise<void> {
-    await known(kind, this.parts.cancel.cancel(caller, id, [kind]));
+    await known(kind, this.cancels.cancel(caller, id, [kind]));
   }
 }
 

@@ -1,23 +1,25 @@
 /** Stored pages back to the JSON bytes of their documents; never parsed on the way. */
+import { Inject, Injectable } from '@nestjs/common';
+import { JobRepository } from '@troupe/persistence';
 import { isLost, readDocument, readDocuments, type DocumentList } from '@troupe/blob-store';
 import { parseScrapeId, scrapeIdOf, type JobNo, type Uuid } from '@troupe/contracts';
+import { InjectBlobs } from '../settings.js';
+import { LostDocuments } from './lost-documents.js';
 import { type Blobs, type Jobs, type StoredPage } from './ports.js';
 
 const LOST = 'The document of this page was lost: its stored bytes cannot be read any more. Scrape the page again.';
 
-/** Told of every document that was to be read and is lost. */
-export type LossObserver = (loss: { jobNo: JobNo; page: StoredPage; error: unknown }) => void;
-
+@Injectable()
 export class PageBytes {
   constructor(
-    private readonly blobs: Blobs,
-    private readonly jobs: Pick<Jobs, 'page'>,
-    private readonly onLost: LossObserver,
+    @InjectBlobs() private readonly blobs: { results: Blobs },
+    @Inject(JobRepository) private readonly jobs: Pick<Jobs, 'page'>,
+    @Inject(LostDocuments) private readonly losses: Pick<LostDocuments, 'note'>,
   ) {}
 
   /** Documents in the order of their rows. A lost one is its addresses and `metadata.error`. */
   documents(jobNo: JobNo, rows: readonly StoredPage[]): Promise<DocumentList> {
-    return readDocuments(this.blobs, rows, (page, error) => this.standIn(jobNo, page, error));
+    return readDocuments(this.blobs.results, rows, (page, error) => this.standIn(jobNo, page, error));
   }
 
   /** The page of a job behind a `metadata.scrapeId`; null when unknown, expired or another team's. */
@@ -26,7 +28,7 @@ export class PageBytes {
     const row = place === null ? null : await this.jobs.page(place.jobNo, place.item);
     if (row === null || row.team !== team) return null;
     try {
-      return await readDocument(this.blobs, row);
+      return await readDocument(this.blobs.results, row);
     } catch (error) {
       if (!isLost(error)) throw error;
       return this.standIn(place!.jobNo, row, error);
@@ -34,7 +36,7 @@ export class PageBytes {
   }
 
   private standIn(jobNo: JobNo, page: StoredPage, error: unknown): Buffer {
-    this.onLost({ jobNo, page, error });
+    this.losses.note({ jobNo, page, error });
     const { url, item } = page;
     const metadata = { sourceURL: url, url, scrapeId: scrapeIdOf(jobNo, item), error: LOST };
     return Buffer.from(JSON.stringify({ metadata }));

@@ -1,7 +1,7 @@
 /** What the services of this folder need of the adapters; narrow, so that a test can stand in. */
 import { type BlobStore } from '@troupe/blob-store';
 import { type JobKind } from '@troupe/contracts';
-import { type ActorBus, type CancelBoard, type NatsLink, type PauseBoard, type Rpc } from '@troupe/messaging';
+import { type ActorBus, type CancelBoard, type NatsLink, type PauseBoard } from '@troupe/messaging';
 import {
   type JobCommandRepository,
   type JobRepository,
@@ -10,7 +10,6 @@ import {
   type LostJobRepository,
   type PageRow,
   type ScrapeRepository,
-  type UsageRepository,
 } from '@troupe/persistence';
 
 export type {
@@ -26,7 +25,6 @@ export type {
 export type { Ledger, LedgerEntry, LedgerOutcome, LedgerQuery } from '@troupe/persistence';
 
 export type Publisher = Pick<ActorBus, 'publishActor'>;
-export type RemoteCalls = Pick<Rpc, 'call'>;
 export type Cancels = Pick<CancelBoard, 'cancel'>;
 export type Pauses = Pick<PauseBoard, 'put'>;
 export type Link = Pick<NatsLink, 'isUp'>;
@@ -45,7 +43,6 @@ export type Jobs = Pick<
   | 'agentRuns'
   | 'takeCommands'
 >;
-export type OpenWork = Pick<UsageRepository, 'openPages'>;
 export type JobCommands = Pick<JobCommandRepository, 'append' | 'setPaused' | 'cancel'>;
 export type LostCommands = Pick<LostJobRepository, 'failCommand'>;
 export type Ledgers = Pick<LedgerRepository, 'read'>;

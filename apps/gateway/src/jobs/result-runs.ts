@@ -6,10 +6,13 @@
  * `RUN_ROWS`, so that readers who began at different places soon share theirs. Results of jobs with zero data retention
  * are shared by those who wait for the same read, and kept no longer.
  */
+import { Inject, Injectable } from '@nestjs/common';
 import { type DocumentList } from '@troupe/blob-store';
 import { type JobNo } from '@troupe/contracts';
+import { JobRepository } from '@troupe/persistence';
 import { LRUCache } from 'lru-cache';
-import { type PageBytes } from './page-bytes.js';
+import { InjectConfig } from '../settings.js';
+import { PageBytes } from './page-bytes.js';
 import { isOver, type Jobs, type JobView } from './ports.js';
 import { Turnstile } from './turnstile.js';
 
@@ -29,6 +32,7 @@ const RUN_OVERHEAD_BYTES = 512;
 const MAX_READS = 4;
 const MAX_KNOWN_ENDS = 10_000;
 
+@Injectable()
 export class ResultRuns {
   private readonly kept: LRUCache<string, Run> | null;
   /** Number of results of jobs that are over. */
@@ -36,14 +40,15 @@ export class ResultRuns {
   private readonly reads = new Turnstile(MAX_READS);
   private readonly reading = new Map<string, Promise<Run | null>>();
 
-  /** @param maxBytes of documents kept for the next who asks; 0 keeps none */
   constructor(
-    private readonly jobs: Pick<Jobs, 'pages'>,
-    private readonly pages: Pick<PageBytes, 'documents'>,
-    maxBytes: number,
+    @Inject(JobRepository) private readonly jobs: Pick<Jobs, 'pages'>,
+    @Inject(PageBytes) private readonly pages: Pick<PageBytes, 'documents'>,
+    /** Of documents kept for the next who asks; 0 keeps none. */
+    @InjectConfig() { statusCacheMb }: { statusCacheMb: number },
   ) {
     const sizeCalculation = ({ bytes }: Run) => bytes.byteLength + RUN_OVERHEAD_BYTES;
-    this.kept = maxBytes === 0 ? null : new LRUCache({ maxSize: maxBytes, sizeCalculation, ttl: KEPT_MS });
+    const maxSize = statusCacheMb * 1024 * 1024;
+    this.kept = maxSize === 0 ? null : new LRUCache({ maxSize, sizeCalculation, ttl: KEPT_MS });
   }
 
   /** The next documents behind the first `from`; null when the job has no more of them now. */

@@ -1,7 +1,10 @@
 /** Keeps the documents of sync scrapes for `GET scrape/{id}`, off the path of the answer. */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { ScrapeRepository } from '@troupe/persistence';
 import { packDocumentAside, type Uuid } from '@troupe/contracts';
 import { type Logger } from '@troupe/observability';
+import { InjectConfig, InjectLog } from '../settings.js';
 import { type Documents, type NewScrape } from './ports.js';
 
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
@@ -20,7 +23,8 @@ interface Waiting {
  * A bounded queue: when Postgres is slower than the scrapes, documents beyond 64 MB are not kept (their ids answer 404)
  * rather than filling the memory. The scrape itself has been answered and billed by then.
  */
-export class ScrapeArchive {
+@Injectable()
+export class ScrapeArchive implements OnApplicationShutdown {
   private readonly queue: Waiting[] = [];
   private bytes = 0;
   private isWriting = false;
@@ -28,20 +32,20 @@ export class ScrapeArchive {
   private onIdle: (() => void)[] = [];
 
   constructor(
-    private readonly documents: Pick<Documents, 'store'>,
-    private readonly ttlHours: number,
-    private readonly log: Pick<Logger, 'warn'>,
+    @Inject(ScrapeRepository) private readonly documents: Pick<Documents, 'store'>,
+    @InjectConfig() private readonly settings: { resultTtlHours: number },
+    @InjectLog() private readonly log: Pick<Logger, 'warn'>,
   ) {}
 
   keep(id: Uuid, team: Uuid, document: Uint8Array): void {
     if (this.bytes + document.byteLength > MAX_WAITING_BYTES) return this.drop();
     this.bytes += document.byteLength;
-    this.queue.push({ id, team, document, expiresAt: new Date(Date.now() + this.ttlHours * 3_600_000) });
+    this.queue.push({ id, team, document, expiresAt: new Date(Date.now() + this.settings.resultTtlHours * 3_600_000) });
     if (!this.isWriting) void this.write();
   }
 
   /** Resolves when everything kept so far is stored. */
-  async drain(): Promise<void> {
+  async onApplicationShutdown(): Promise<void> {
     if (this.isWriting) await new Promise<void>((resolve) => this.onIdle.push(resolve));
   }
 

@@ -2,7 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { plainScrape, TroupeError, type FetchReply, type FetchRequest, type ScrapeSpec } from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
 import { ApiError } from '../errors/api-error.js';
-import { ScrapeService, type ScrapeServiceParts } from './scrape.service.js';
+import { RemoteCalls } from './remote-calls.js';
+import { ScrapeService } from './scrape.service.js';
+import { ScrapedDocuments } from './scraped-documents.js';
 
 const CALLER: Caller = {
   team: 'team-a',
@@ -19,7 +21,10 @@ const never = new AbortController().signal;
 const DOCUMENT = Buffer.from('{"metadata":{}}');
 const OK: FetchReply = { ok: true, statusCode: 200, finalUrl: ORDER.url, engine: 'http', ms: 1, credits: 1 };
 
-function fixture(reply: () => FetchReply, over: Partial<ScrapeServiceParts> = {}) {
+type Parts = ConstructorParameters<typeof ScrapeService>;
+type Over = { usage?: Parts[2]; targets?: Parts[4]; credits?: Parts[5]; link?: { isUp(): boolean } };
+
+function fixture(reply: () => FetchReply, over: Over = {}) {
   const log = {
     requests: [] as FetchRequest[],
     billed: [] as unknown[],
@@ -28,12 +33,12 @@ function fixture(reply: () => FetchReply, over: Partial<ScrapeServiceParts> = {}
     waits: [] as number[],
   };
   const parts = {
-    calls: {
+    rpc: {
       call: (_subject: string, head: object) => {
         log.requests.push(head as FetchRequest);
         return Promise.resolve({ head: reply(), body: DOCUMENT });
       },
-    } as unknown as ScrapeServiceParts['calls'],
+    } as unknown as ConstructorParameters<typeof RemoteCalls>[0],
     link: { isUp: () => true },
     tokens: {
       acquire: (_team: string, waitMs: number) => {
@@ -45,11 +50,11 @@ function fixture(reply: () => FetchReply, over: Partial<ScrapeServiceParts> = {}
     archive: { keep: (id: string) => void log.kept.push(id) },
     targets: { check: () => undefined },
     credits: { charge: () => Promise.resolve() },
-    documents: { find: () => Promise.resolve(null) },
-    pages: { ofScrapeId: () => Promise.resolve(null) },
     ...over,
   };
-  return { service: new ScrapeService(parts), log };
+  const { rpc, link, tokens, usage, archive, targets, credits } = parts;
+  const calls = new RemoteCalls(rpc, link);
+  return { service: new ScrapeService(calls, tokens, usage, archive, targets, credits), log };
 }
 
 describe('ScrapeService', () => {
@@ -122,8 +127,9 @@ describe('ScrapeService', () => {
 
   it('does not find another team’s document', async () => {
     const stored = { team: 'team-b', packed: Buffer.alloc(0), expiresAt: new Date() };
-    const { service } = fixture(() => OK, { documents: { find: () => Promise.resolve(stored) } });
-    await expect(service.find(CALLER, '0a6c0000-0000-4000-8000-000000000000')).rejects.toMatchObject({
+    const pages = { ofScrapeId: () => Promise.resolve(null) };
+    const documents = new ScrapedDocuments({ find: () => Promise.resolve(stored) }, pages);
+    await expect(documents.find(CALLER, '0a6c0000-0000-4000-8000-000000000000')).rejects.toMatchObject({
       status: 404,
       message: 'Job not found.',
     });

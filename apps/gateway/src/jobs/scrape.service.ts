@@ -1,32 +1,27 @@
 /** Sync scrapes: request/reply with a fetcher, no table on the path (docs/design/messages.md, "Request and reply"). */
 import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
 import {
   actionsLost,
   errorFromWire,
-  inSpan,
   isRepeatable,
   isTroupeError,
-  NO_TRACES,
-  parseScrapeId,
   RPC,
   TroupeError,
-  unpackDocument,
   type FetchReply,
   type FetchRequest,
   type ScrapeSpec,
-  type Tracer,
   type Uuid,
 } from '@troupe/contracts';
 import { type Caller } from '../auth/caller.js';
-import { ApiError, unavailable } from '../errors/api-error.js';
-import { type CreditGate } from '../limits/credit-gate.js';
-import { type Documents, type Link, type RemoteCalls } from './ports.js';
-import { type PageBytes } from './page-bytes.js';
-import { type ScrapeArchive } from './scrape-archive.js';
+import { unavailable } from '../errors/api-error.js';
+import { CreditGate } from '../limits/credit-gate.js';
+import { RemoteCalls } from './remote-calls.js';
+import { ScrapeArchive } from './scrape-archive.js';
 import { refuseTooLarge } from './spec-limits.js';
-import { type TargetPolicy } from './target-policy.js';
-import { type TeamTokens, type TokenLease } from './team-tokens.js';
-import { type UsageLog } from './usage-log.js';
+import { TargetPolicy } from './target-policy.js';
+import { TeamTokens, type TokenLease } from './team-tokens.js';
+import { UsageLog } from './usage-log.js';
 
 /** Share of the timeout that may be spent waiting for a place. */
 const QUEUE_SHARE = 2 / 3;
@@ -47,20 +42,6 @@ export interface ScrapeAnswer {
   warning: string | undefined;
 }
 
-export interface ScrapeServiceParts {
-  calls: RemoteCalls;
-  link: Link;
-  tokens: Pick<TeamTokens, 'acquire'>;
-  usage: Pick<UsageLog, 'record'>;
-  archive: Pick<ScrapeArchive, 'keep'>;
-  targets: Pick<TargetPolicy, 'check'>;
-  credits: Pick<CreditGate, 'charge'>;
-  documents: Pick<Documents, 'find'>;
-  pages: Pick<PageBytes, 'ofScrapeId'>;
-  /** @default nothing is recorded */
-  tracer?: Tracer;
-}
-
 interface Attempt {
   id: Uuid;
   order: ScrapeOrder;
@@ -69,8 +50,16 @@ interface Attempt {
   signal: AbortSignal;
 }
 
+@Injectable()
 export class ScrapeService {
-  constructor(private readonly parts: ScrapeServiceParts) {}
+  constructor(
+    private readonly calls: RemoteCalls,
+    @Inject(TeamTokens) private readonly tokens: Pick<TeamTokens, 'acquire'>,
+    @Inject(UsageLog) private readonly usage: Pick<UsageLog, 'record'>,
+    @Inject(ScrapeArchive) private readonly archive: Pick<ScrapeArchive, 'keep'>,
+    @Inject(TargetPolicy) private readonly targets: Pick<TargetPolicy, 'check'>,
+    @Inject(CreditGate) private readonly credits: Pick<CreditGate, 'charge'>,
+  ) {}
 
   /**
    * One page, now. Resolves when the answer is billed; a page that could not be had rejects with its code.
@@ -78,33 +67,16 @@ export class ScrapeService {
    */
   async scrape(caller: Caller, order: ScrapeOrder, signal: AbortSignal): Promise<ScrapeAnswer> {
     refuseTooLarge('scrape', order.spec);
-    await this.parts.credits.charge(caller, 1);
-    this.parts.targets.check(order.url);
-    if (!this.parts.link.isUp()) throw unavailable(null);
+    await this.credits.charge(caller, 1);
+    this.targets.check(order.url);
+    this.calls.ensureUp();
     const attempt: Attempt = { id: randomUUID(), order, caller, startedMs: performance.now(), signal };
-    const { tracer = NO_TRACES, tokens } = this.parts;
-    const lease = await inSpan(tracer, ['wait for team', tracer.active()], () =>
-      tokens.acquire(caller.team, order.spec.timeoutMs * QUEUE_SHARE, signal),
-    );
+    const lease = await this.tokens.acquire(caller.team, order.spec.timeoutMs * QUEUE_SHARE, signal);
     try {
       return await this.fetch(attempt, lease);
     } finally {
       lease.release();
     }
-  }
-
-  /** The document of an earlier scrape, of a sync one or of a job's page, as JSON. */
-  async find(caller: Caller, id: Uuid): Promise<Uint8Array> {
-    const document =
-      parseScrapeId(id) === null ? await this.findSync(caller, id) : await this.parts.pages.ofScrapeId(caller.team, id);
-    if (document === null) throw new ApiError(404, 'Job not found.');
-    return document;
-  }
-
-  private async findSync(caller: Caller, id: Uuid): Promise<Uint8Array | null> {
-    const stored = await this.parts.documents.find(id);
-    if (stored === null || stored.team !== caller.team) return null;
-    return unpackDocument(stored.packed);
   }
 
   private async fetch(attempt: Attempt, lease: TokenLease): Promise<ScrapeAnswer> {
@@ -116,13 +88,13 @@ export class ScrapeService {
     if (!reply.head.ok) return this.refuse(attempt, inWordsOfTheClient(errorFromWire(reply.head.error), order));
     const { credits, statusCode, warning } = reply.head;
     await this.bill(attempt, credits, statusCode);
-    if (!order.spec.zeroRetention) this.parts.archive.keep(id, attempt.caller.team, reply.body);
+    if (!order.spec.zeroRetention) this.archive.keep(id, attempt.caller.team, reply.body);
     return { id, document: reply.body, credits, warning };
   }
 
   private async ask(request: FetchRequest, signal: AbortSignal) {
     try {
-      return await this.parts.calls.call<FetchReply>(RPC.fetchHttp, request, null, {
+      return await this.calls.call<FetchReply>(RPC.fetchHttp, request, null, {
         timeoutMs: request.deadlineMs,
         signal,
         ...(isRepeatable(request.spec) ? {} : { whenLost: actionsLost }),
@@ -143,7 +115,7 @@ export class ScrapeService {
     const url = order.spec.zeroRetention ? '' : order.url;
     const usage = { id, team: caller.team, keyId: caller.keyId, credits, url, statusCode, ms };
     try {
-      await this.parts.usage.record(usage);
+      await this.usage.record(usage);
     } catch (error) {
       throw isTroupeError(error) ? error : unavailable(error);
     }

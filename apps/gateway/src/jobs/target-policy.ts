@@ -1,11 +1,20 @@
-import { type AllowList, checkUrlTarget } from '@troupe/egress';
+import { Injectable } from '@nestjs/common';
+import { checkUrlTarget, isBlockedHost, parseAllowList, type AllowList } from '@troupe/egress';
+import { BlockedHosts } from '@troupe/persistence';
+import { InjectConfig } from '../settings.js';
 
 /**
  * Which addresses may be asked for at all: none of a blocked host, and of address literals and `localhost` only what is
  * public or allowed. Other names are judged by the fetcher, after resolution, on every redirect again.
  */
+@Injectable()
 export class TargetPolicy {
-  constructor(private readonly allow: AllowList) {}
+  private readonly allow: AllowList;
+
+  constructor(@InjectConfig() { allowPrivateTargets }: { allowPrivateTargets: string }, blocklist: BlockedHosts) {
+    const isBlocked = (host: string) => isBlockedHost(host, blocklist.hosts);
+    this.allow = { ...parseAllowList(allowPrivateTargets), isBlocked };
+  }
 
   /** @throws TroupeError SCRAPE_TARGET_FORBIDDEN, UNSUPPORTED_SITE */
   check(url: string): void {

@@ -1,7 +1,7 @@
-import { describe, expect, it } from '@jest/globals';
-import { type Demand, type Envelope, type Grant } from '@troupe/contracts';
-import { applyDemand, createPool, grantFor, rebalance } from '@troupe/politeness';
 import { setImmediate as turn } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { NO_TRACES, type Demand, type Envelope, type Grant } from '@troupe/contracts';
+import { applyDemand, createPool, grantFor, rebalance } from '@troupe/politeness';
 import { TeamTokens } from './team-tokens.js';
 
 const TEAM = '5b1d0000-0000-4000-8000-000000000000';
@@ -22,7 +22,9 @@ function cluster(size: number) {
       if (state.answers) deliver(demand.claimant);
     },
   };
-  const tokens = new TeamTokens({ publisher, instance: 'one', log: { warn: () => undefined }, now: () => state.nowMs });
+  const listener = { listen: () => () => undefined };
+  const log = { warn: () => undefined };
+  const tokens = new TeamTokens(publisher, listener, 'one', log, NO_TRACES, () => state.nowMs);
   const deliver = (claimant: string) => {
     const grant = {
       type: 'Grant',
@@ -96,7 +98,7 @@ describe('TeamTokens', () => {
   it('repeats an unmet demand until a grant arrives', async () => {
     const { tokens, sent, state } = cluster(1);
     state.answers = false;
-    tokens.start();
+    tokens.onApplicationBootstrap();
     const waiting = tokens.acquire(TEAM, 10_000, never);
     await turn();
     expect(sent).toHaveLength(1);
@@ -104,7 +106,7 @@ describe('TeamTokens', () => {
     state.nowMs += 2_500;
     await expect(waiting).resolves.toBeDefined();
     expect(sent.length).toBeGreaterThan(1);
-    await tokens.stop();
+    await tokens.onApplicationShutdown();
   });
 
   it('reports a wait that was a lack of places', async () => {
@@ -120,7 +122,7 @@ describe('TeamTokens', () => {
     const { tokens, sent } = cluster(3);
     (await tokens.acquire(TEAM, 1000, never)).release();
     await turn();
-    await tokens.stop();
+    await tokens.onApplicationShutdown();
     expect(sent.at(-1)).toMatchObject({ want: 0, held: [] });
   });
 

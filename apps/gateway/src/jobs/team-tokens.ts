@@ -5,7 +5,19 @@
  * one without any message. Waiters are served first in, first out. Loss of any message is healed by repetition:
  * Demand and Grant are level messages (docs/design/politeness.md, "Grants").
  */
-import { actorKey, TroupeError, type Envelope, type Grant, type Token, type Uuid } from '@troupe/contracts';
+import { Inject, Injectable, Optional, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  actorKey,
+  gatewayGrantSubject,
+  inSpan,
+  TroupeError,
+  type Envelope,
+  type Grant,
+  type Token,
+  type Tracer,
+  type Uuid,
+} from '@troupe/contracts';
+import { ActorBus } from '@troupe/messaging';
 import { type Logger } from '@troupe/observability';
 import {
   applyGrant,
@@ -17,7 +29,9 @@ import {
   takeToken,
   type Claim,
 } from '@troupe/politeness';
-import { type Publisher } from './ports.js';
+import { InjectInstance, InjectLog, InjectTracer } from '../settings.js';
+import { NatsListener } from '../infra/nats-listener.js';
+import { type Listener, type Publisher } from './ports.js';
 
 /** A token in use. `release` is idempotent. */
 export interface TokenLease {
@@ -25,15 +39,6 @@ export interface TokenLease {
   limited: boolean;
   queuedMs: number;
   release(): void;
-}
-
-export interface TeamTokensOptions {
-  publisher: Publisher;
-  /** Id of this replica: the claimant is `gw/<instance>`. */
-  instance: string;
-  log: Pick<Logger, 'warn'>;
-  /** Monotonic milliseconds. */
-  now?: () => number;
 }
 
 const TICK_MS = 500;
@@ -73,25 +78,33 @@ interface TeamState {
   outdated: boolean;
 }
 
-export class TeamTokens {
+@Injectable()
+export class TeamTokens implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly teams = new Map<Uuid, TeamState>();
-  private readonly now: () => number;
   private readonly self: `gw/${string}`;
   private timer: NodeJS.Timeout | null = null;
   private messages = 0;
 
-  constructor(private readonly options: TeamTokensOptions) {
-    this.now = options.now ?? (() => Math.round(performance.now()));
-    this.self = `gw/${options.instance}`;
+  /** @param instance the claimant is `gw/<instance>` @param now monotonic milliseconds */
+  constructor(
+    @Inject(ActorBus) private readonly publisher: Publisher,
+    @Inject(NatsListener) private readonly listener: Listener,
+    @InjectInstance() private readonly instance: string,
+    @InjectLog() private readonly log: Pick<Logger, 'warn'>,
+    @InjectTracer() private readonly tracer: Tracer,
+    @Optional() private readonly now: () => number = () => Math.round(performance.now()),
+  ) {
+    this.self = `gw/${instance}`;
   }
 
-  start(): void {
+  onApplicationBootstrap(): void {
+    this.listener.listen<Grant>(gatewayGrantSubject(this.instance), (grant) => this.onGrant(grant));
     this.timer = setInterval(() => this.tick(), TICK_MS);
     this.timer.unref();
   }
 
   /** Hands every idle token back, so that the pool need not wait for this replica's silence. */
-  async stop(): Promise<void> {
+  async onApplicationShutdown(): Promise<void> {
     if (this.timer) clearInterval(this.timer);
     this.timer = null;
     const holders = [...this.teams].filter(([, state]) => state.claim.held.length > 0);
@@ -104,6 +117,10 @@ export class TeamTokens {
    * and with the signal's reason when the caller gives up.
    */
   acquire(team: Uuid, waitMs: number, signal: AbortSignal): Promise<TokenLease> {
+    return inSpan(this.tracer, ['wait for team', this.tracer.active()], () => this.place(team, waitMs, signal));
+  }
+
+  private place(team: Uuid, waitMs: number, signal: AbortSignal): Promise<TokenLease> {
     const state = this.stateOf(team);
     const sinceMs = this.now();
     const token = state.waiters.size === 0 ? takeToken(state.claim, sinceMs) : null;
@@ -221,10 +238,10 @@ export class TeamTokens {
     try {
       do {
         state.outdated = false;
-        await this.options.publisher.publishActor(this.nextDemand(team, state));
+        await this.publisher.publishActor(this.nextDemand(team, state));
       } while (state.outdated);
     } catch (error) {
-      this.options.log.warn({ err: error, team }, 'a demand for team tokens was not sent; it will be repeated');
+      this.log.warn({ err: error, team }, 'a demand for team tokens was not sent; it will be repeated');
     } finally {
       state.sending = false;
     }
@@ -237,7 +254,7 @@ export class TeamTokens {
     state.knownHeld = wish.held.length;
     state.knownWant = wish.want;
     return {
-      id: `d.${this.options.instance}.${++this.messages}`,
+      id: `d.${this.instance}.${++this.messages}`,
       type: 'Demand',
       v: 1,
       from: this.self,

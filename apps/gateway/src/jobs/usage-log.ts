@@ -1,5 +1,7 @@
-import { actorKey, NO_TRACES, type Envelope, type ScrapeUsage, type Tracer, type Uuid } from '@troupe/contracts';
-import { MailBundler } from '@troupe/messaging';
+import { Inject, Injectable } from '@nestjs/common';
+import { actorKey, type Envelope, type ScrapeUsage, type Tracer, type Uuid } from '@troupe/contracts';
+import { ActorBus, MailBundler } from '@troupe/messaging';
+import { InjectInstance, InjectTracer } from '../settings.js';
 import { type Publisher } from './ports.js';
 
 /** Bills travel together for this long when many calls end at the same time. */
@@ -8,13 +10,14 @@ const GATHER_MS = 25;
 const QUICK_MS = 50;
 
 /** Bills calls that have no job: the team's actor books each id once, however often it hears of it. */
+@Injectable()
 export class UsageLog {
   private readonly bundler: Pick<MailBundler, 'publishActor'>;
 
   constructor(
-    private readonly publisher: Publisher,
-    private readonly instance: string,
-    private readonly tracer: Tracer = NO_TRACES,
+    @Inject(ActorBus) private readonly publisher: Publisher,
+    @InjectInstance() private readonly instance: string,
+    @InjectTracer() private readonly tracer: Tracer,
   ) {
     this.bundler = new MailBundler(publisher, instance, { intervalMs: GATHER_MS });
   }

@@ -1,9 +1,16 @@
+import { Injectable } from '@nestjs/common';
 import { isTroupeError, TroupeError, type WebhookSpec } from '@troupe/contracts';
-import { checkUrlTarget, type AllowList } from '@troupe/egress';
+import { checkUrlTarget, parseAllowList, type AllowList } from '@troupe/egress';
+import { InjectConfig } from '../settings.js';
 
 /** Which receivers may be named at all; names are judged after resolution, by the dispatcher at every delivery. */
+@Injectable()
 export class WebhookPolicy {
-  constructor(private readonly allow: AllowList) {}
+  private readonly allow: AllowList;
+
+  constructor(@InjectConfig() { allowPrivateWebhooks }: { allowPrivateWebhooks: string }) {
+    this.allow = parseAllowList(allowPrivateWebhooks);
+  }
 
   /** @throws TroupeError BAD_REQUEST for a private address */
   check(webhook: WebhookSpec | null): void {

@@ -10,7 +10,7 @@ function gateWith(used: number, isOn = true) {
     state.reads++;
     return Promise.resolve(state.used);
   };
-  return { state, gate: new CreditGate({ usage: { usedIn }, isOn, now: () => state.nowMs }) };
+  return { state, gate: new CreditGate({ usedIn }, { billing: isOn }, () => state.nowMs) };
 }
 
 describe('CreditGate', () => {

@@ -5,11 +5,13 @@
  * What a team has used is read at most every 5 s and gateway, and what this gateway let in since counts as used. A team
  * can so overdraw its credits by what it has in work when they run out, and by what other gateways let in within 5 s.
  */
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { type Uuid } from '@troupe/contracts';
-import { type UsageRepository } from '@troupe/persistence';
+import { UsageRepository } from '@troupe/persistence';
 import { LRUCache } from 'lru-cache';
 import { type Caller } from '../auth/caller.js';
 import { ApiError } from '../errors/api-error.js';
+import { InjectConfig } from '../settings.js';
 import { billingMonth } from './billing-month.js';
 
 const FRESH_MS = 5_000;
@@ -21,22 +23,20 @@ interface Use {
   sinceThen: number;
 }
 
-export interface CreditGateParts {
-  usage: Pick<UsageRepository, 'usedIn'>;
-  /** `BILLING`. */
-  isOn: boolean;
-  /** Monotonic milliseconds. */
-  now?: () => number;
-}
-
 export type Payer = Pick<Caller, 'team' | 'creditsLimit'>;
 
+@Injectable()
 export class CreditGate {
   private readonly uses: LRUCache<Uuid, Use>;
   private readonly reading = new Map<Uuid, Promise<Use>>();
 
-  constructor(private readonly parts: CreditGateParts) {
-    const perf = { now: parts.now ?? (() => performance.now()) };
+  /** @param now monotonic milliseconds */
+  constructor(
+    @Inject(UsageRepository) private readonly usage: Pick<UsageRepository, 'usedIn'>,
+    @InjectConfig() private readonly settings: { billing: boolean },
+    @Optional() now: () => number = () => performance.now(),
+  ) {
+    const perf = { now };
     this.uses = new LRUCache({ max: MAX_TEAMS, ttl: FRESH_MS, ttlResolution: 0, perf });
   }
 
@@ -58,7 +58,7 @@ export class CreditGate {
   }
 
   private counts(payer: Payer): payer is Payer & { creditsLimit: number } {
-    return this.parts.isOn && payer.creditsLimit !== null;
+    return this.settings.billing && payer.creditsLimit !== null;
   }
 
   private useOf(team: Uuid): Use | Promise<Use> {
@@ -66,7 +66,7 @@ export class CreditGate {
   }
 
   private read(team: Uuid): Promise<Use> {
-    const reading = this.parts.usage
+    const reading = this.usage
       .usedIn(team, billingMonth(new Date()))
       .then((used) => {
         const use = { used, sinceThen: 0 };

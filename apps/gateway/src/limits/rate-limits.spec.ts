@@ -29,7 +29,7 @@ class SharedCounts {
 }
 
 const running: RateLimits[] = [];
-afterEach(() => Promise.all(running.splice(0).map((gateway) => gateway.stop())));
+afterEach(() => Promise.all(running.splice(0).map((gateway) => gateway.onApplicationShutdown())));
 
 const caller = (team = 't', crawl?: number) => ({ team, flags: crawl === undefined ? {} : { rateLimits: { crawl } } });
 
@@ -43,8 +43,8 @@ function replicas(n: number) {
     listen: (hear: (totals: RateTotal[]) => void) => void listeners.push(hear),
   };
   const gateways = Array.from({ length: n }, () => {
-    const gateway = new RateLimits({ counter, news, log, now: () => counter.nowMs });
-    gateway.start();
+    const gateway = new RateLimits(counter, news, { rateLimits: true }, log, () => counter.nowMs);
+    gateway.onApplicationBootstrap();
     return gateway;
   });
   running.push(...gateways);

@@ -6,11 +6,14 @@
  * and several let in too much only what comes to them until they have heard of each other: little more than 100 ms.
  * Windows are the minutes of the database's clock. While Postgres is away every gateway counts for itself.
  */
+import { Inject, Injectable, Optional, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { type RateGroup, type Uuid } from '@troupe/contracts';
 import { type Logger } from '@troupe/observability';
-import { type RateCounter, type RateTotal, type RateUse } from '@troupe/persistence';
+import { RateCounter, type RateTotal, type RateUse } from '@troupe/persistence';
 import { type Caller } from '../auth/caller.js';
 import { ApiError } from '../errors/api-error.js';
+import { InjectConfig, InjectLog } from '../settings.js';
+import { RateNews } from './rate-news.js';
 
 /** Requests per minute of a team that has no limits of its own. */
 export const DEFAULT_LIMITS: Readonly<Record<RateGroup, number>> = {
@@ -36,46 +39,42 @@ interface Count {
   untold: number;
 }
 
-export interface RateLimitsParts {
-  counter: Pick<RateCounter, 'add'>;
-  /** To and from the other gateways; what is lost is made good by the next totals. */
-  news: {
-    publish(totals: RateTotal[]): void;
-    listen(onTotals: (totals: RateTotal[]) => void): void;
-  };
-  log: Pick<Logger, 'warn'>;
-  /** Monotonic milliseconds. */
-  now?: () => number;
-}
-
-export class RateLimits {
+@Injectable()
+export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown {
   private counts = new Map<string, Count>();
   private windowEndMs: number;
   private timer: NodeJS.Timeout | null = null;
   private isTelling = false;
   private isCutOff = false;
-  private readonly now: () => number;
 
-  constructor(private readonly parts: RateLimitsParts) {
-    this.now = parts.now ?? (() => performance.now());
+  /** @param now monotonic milliseconds */
+  constructor(
+    @Inject(RateCounter) private readonly counter: Pick<RateCounter, 'add'>,
+    @Inject(RateNews) private readonly news: Pick<RateNews, 'publish' | 'listen'>,
+    @InjectConfig() private readonly settings: { rateLimits: boolean },
+    @InjectLog() private readonly log: Pick<Logger, 'warn'>,
+    @Optional() private readonly now: () => number = () => performance.now(),
+  ) {
     // Until the database has told its clock.
     this.windowEndMs = this.now() + WINDOW_MS - (Date.now() % WINDOW_MS);
   }
 
-  start(): void {
-    this.parts.news.listen((totals) => this.hear(totals));
+  onApplicationBootstrap(): void {
+    if (!this.settings.rateLimits) return;
+    this.news.listen((totals) => this.hear(totals));
     this.timer = setInterval(() => void this.tell(), TELL_MS);
     this.timer.unref();
   }
 
-  async stop(): Promise<void> {
+  async onApplicationShutdown(): Promise<void> {
     if (this.timer) clearInterval(this.timer);
     this.timer = null;
     await this.tell();
   }
 
-  /** Counts one request. @throws ApiError 429, which is not counted */
+  /** Counts one request, unless limits are off. @throws ApiError 429, which is not counted */
   admit(caller: Pick<Caller, 'team' | 'flags'>, group: RateGroup): void {
+    if (!this.settings.rateLimits) return;
     this.roll();
     const limit = caller.flags.rateLimits?.[group] ?? DEFAULT_LIMITS[group];
     const count = this.countOf(caller.team, group);
@@ -95,13 +94,13 @@ export class RateLimits {
     for (const count of news) count.untold = 0;
     this.isTelling = true;
     try {
-      const totals = await this.parts.counter.add(uses);
+      const totals = await this.counter.add(uses);
       this.learn(counts, totals);
-      this.parts.news.publish(totals);
+      this.news.publish(totals);
       this.isCutOff = false;
     } catch (error) {
       uses.forEach(({ n }, i) => (news[i]!.untold += n));
-      if (!this.isCutOff) this.parts.log.warn({ err: error }, 'rate limits are counted by this gateway alone for now');
+      if (!this.isCutOff) this.log.warn({ err: error }, 'rate limits are counted by this gateway alone for now');
       this.isCutOff = true;
     } finally {
       this.isTelling = false;

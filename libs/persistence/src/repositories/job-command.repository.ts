@@ -2,13 +2,16 @@
 import { randomUUID } from 'node:crypto';
 import { actorKey, type JobKind, type JobNo, type PauseNews, type Uuid } from '@troupe/contracts';
 import type pg from 'pg';
+import { runAll } from '../actor-store/statement.js';
 import { withTransaction } from '../pool.js';
 import {
-  claimIdempotencyKey,
+  claimKey,
   commandEnvelope,
-  insertSeeds,
+  commandInsert,
+  isFenced,
+  keyUsed,
   lockChildren,
-  recordCommand,
+  seedsInsert,
   type RecordedCommand,
   type Seed,
 } from './job-writes.js';
@@ -56,8 +59,8 @@ export class JobCommandRepository {
    * @throws TroupeError 409 when the idempotency key was used in the last 24 h
    */
   append(input: SeedAppend): Promise<{ command: RecordedCommand } | { refusal: AppendRefusal }> {
-    return withTransaction(this.pool, async (client) => {
-      const { job, jobNo, seeds, maxSeeds, maxAgeHours } = input;
+    const written = withTransaction(this.pool, async (client) => {
+      const { job, jobNo, seeds, maxSeeds, maxAgeHours, team, idempotencyKey } = input;
       const { rows } = await client.query<{ from_ord: number }>(TAKE_ORDINALS, [
         jobNo,
         seeds.length,
@@ -67,13 +70,15 @@ export class JobCommandRepository {
       ]);
       const fromOrd = rows[0]?.from_ord;
       if (fromOrd === undefined) return { refusal: await whyNot(client, input) };
-      await claimIdempotencyKey(client, input.team, input.idempotencyKey, job);
-      await insertSeeds(client, jobNo, fromOrd, seeds);
       const cmd = randomUUID();
       const body = { type: 'Append', job, cmd, toOrd: fromOrd + seeds.length } as const;
       const command = { id: cmd, envelope: commandEnvelope(`append.${cmd}`, actorKey('batch', job), body) };
-      await recordCommand(client, command);
+      const key = idempotencyKey === null ? [] : [claimKey(team, idempotencyKey, job)];
+      await runAll(client, [...key, seedsInsert(jobNo, fromOrd, seeds), commandInsert(command)]);
       return { command };
+    });
+    return written.catch((error: unknown) => {
+      throw isFenced(error) ? keyUsed() : error;
     });
   }
 
@@ -82,7 +87,7 @@ export class JobCommandRepository {
     return withTransaction(this.pool, async (client) => {
       const children = kind === 'extract' ? await lockChildren(client, job) : [];
       const commands = [{ job, kind }, ...children].map(cancelOf);
-      for (const command of commands) await recordCommand(client, command);
+      await runAll(client, commands.map(commandInsert));
       return commands;
     });
   }
@@ -102,7 +107,7 @@ export class JobCommandRepository {
       const cmd = randomUUID();
       const body = { type: 'Pause', job, cmd, ...news } as const;
       const command = { id: cmd, envelope: commandEnvelope(`pause.${cmd}`, actorKey('crawl', job), body) };
-      await recordCommand(client, command);
+      await client.query(commandInsert(command));
       return { news, command };
     });
   }

@@ -11,7 +11,9 @@ import {
   type Uuid,
 } from '@troupe/contracts';
 import type pg from 'pg';
-import { storable } from '../actor-store/statement.js';
+import { runAll, storable } from '../actor-store/statement.js';
+import { FENCED } from '../actor-store/turn-writes.js';
+import { sqlState } from '../pool.js';
 
 /** A command that is recorded and must reach the actor; publish it; `takeCommands` tells what has to be published again. */
 export interface RecordedCommand {
@@ -25,8 +27,11 @@ export interface Seed {
   host: string;
 }
 
-const CLAIM_IDEMPOTENCY_KEY = `INSERT INTO idempotency (team_id, key, id, at) VALUES ($1, $2, $3, now())
-  ON CONFLICT (team_id, key) DO UPDATE SET id = EXCLUDED.id, at = EXCLUDED.at WHERE idempotency.at < now() - interval '24 hours'`;
+/** Fails with `FENCED` when the team used the key in the last 24 h. */
+const CLAIM_IDEMPOTENCY_KEY = `WITH claimed AS (INSERT INTO idempotency (team_id, key, id, at) VALUES ($1, $2, $3, now())
+    ON CONFLICT (team_id, key) DO UPDATE SET id = EXCLUDED.id, at = EXCLUDED.at WHERE idempotency.at < now() - interval '24 hours'
+    RETURNING 1)
+  SELECT 1 / count(*) FROM claimed`;
 
 const INSERT_SEEDS = `INSERT INTO job_seed (job_no, ord, url, host)
   SELECT $1, $2 + ord - 1, url, host FROM unnest($3::text[], $4::text[]) WITH ORDINALITY AS x(url, host, ord)`;
@@ -34,30 +39,26 @@ const INSERT_SEEDS = `INSERT INTO job_seed (job_no, ord, url, host)
 const INSERT_COMMAND = `INSERT INTO cmd_outbox (id, subject, body, created_at) VALUES ($1, $2, convert_to($3, 'UTF8'), now())
   ON CONFLICT (id) DO NOTHING`;
 
-/** @throws TroupeError 409 when the team used the key in the last 24 h; null is no key */
-export async function claimIdempotencyKey(
-  client: pg.PoolClient,
-  team: Uuid,
-  key: string | null,
-  job: Uuid,
-): Promise<void> {
-  if (key === null) return;
-  const { rowCount } = await client.query(CLAIM_IDEMPOTENCY_KEY, [team, storable(key), job]);
-  if (rowCount === 0) throw new TroupeError('BAD_REQUEST', 'Idempotency key already used', { httpStatus: 409 });
+export function claimKey(team: Uuid, key: string, job: Uuid): pg.QueryConfig {
+  return { text: CLAIM_IDEMPOTENCY_KEY, values: [team, storable(key), job] };
 }
 
-export async function insertSeeds(
-  client: pg.PoolClient,
-  jobNo: JobNo,
-  fromOrd: number,
-  seeds: readonly Seed[],
-): Promise<void> {
+/** A statement whose condition did not hold, by which nothing of its transaction is committed. */
+export function isFenced(error: unknown): boolean {
+  return sqlState(error) === FENCED;
+}
+
+export function keyUsed(): TroupeError {
+  return new TroupeError('BAD_REQUEST', 'Idempotency key already used', { httpStatus: 409 });
+}
+
+export function seedsInsert(jobNo: JobNo, fromOrd: number, seeds: readonly Seed[]): pg.QueryConfig {
   const urls = seeds.map(({ url }) => storable(url));
-  await client.query(INSERT_SEEDS, [jobNo, fromOrd, urls, seeds.map(({ host }) => host)]);
+  return { text: INSERT_SEEDS, values: [jobNo, fromOrd, urls, seeds.map(({ host }) => host)] };
 }
 
-export async function recordCommand(client: pg.PoolClient, { id, envelope }: RecordedCommand): Promise<void> {
-  await client.query(INSERT_COMMAND, [id, actorSubject(envelope.to), JSON.stringify(envelope)]);
+export function commandInsert({ id, envelope }: RecordedCommand): pg.QueryConfig {
+  return { text: INSERT_COMMAND, values: [id, actorSubject(envelope.to), JSON.stringify(envelope)] };
 }
 
 const LOCK_PARENT = `SELECT status FROM job WHERE job_no = (SELECT job_no FROM job_id WHERE id = $1)`;
@@ -65,13 +66,17 @@ const HAS_CANCEL = `SELECT FROM cmd_outbox WHERE subject = $1 AND convert_from(b
 const OPEN_CHILDREN = `SELECT id AS job, kind FROM job WHERE parent = $1 AND status = 'scraping'`;
 
 /**
- * False: the parent has ended or is about to, so it gets no child any more. True: it stays so until this transaction ends, and
- * whoever cancels the parent afterwards sees the child.
+ * Begins a transaction. False: the parent has ended or is about to, so it gets no child any more. True: it stays so until the
+ * transaction ends, and whoever cancels the parent afterwards sees the child.
  */
-export async function mayHaveChild(client: pg.PoolClient, parent: ActorKey): Promise<boolean> {
-  const { rows } = await client.query<{ status: JobStatus }>(`${LOCK_PARENT} FOR SHARE`, [parseActorKey(parent).id]);
-  if (rows[0]?.status !== 'scraping') return false;
-  return (await client.query(HAS_CANCEL, [actorSubject(parent)])).rowCount === 0;
+export async function beginWithParent(client: pg.PoolClient, parent: ActorKey): Promise<boolean> {
+  const [, locked, cancel] = await runAll(client, [
+    { text: 'BEGIN' },
+    { text: `${LOCK_PARENT} FOR SHARE`, values: [parseActorKey(parent).id] },
+    { text: HAS_CANCEL, values: [actorSubject(parent)] },
+  ]);
+  const { status } = (locked!.rows[0] ?? {}) as { status?: JobStatus };
+  return status === 'scraping' && cancel!.rowCount === 0;
 }
 
 /** Jobs that fetch pages for this one; no other comes in between before this transaction ends. */

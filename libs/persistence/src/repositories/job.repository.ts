@@ -23,9 +23,9 @@ import {
   type Uuid,
 } from '@troupe/contracts';
 import type pg from 'pg';
-import { storable, storableJson } from '../actor-store/statement.js';
+import { commitAll, storable, storableJson } from '../actor-store/statement.js';
 import type { JobError } from '../entities/job.entity.js';
-import { withTransaction } from '../pool.js';
+import { withConnection } from '../pool.js';
 import {
   AFTER_ALL,
   BEFORE_ALL,
@@ -37,11 +37,13 @@ import {
   type ListRange,
 } from './list-page.js';
 import {
-  claimIdempotencyKey,
+  beginWithParent,
+  claimKey,
   commandEnvelope,
-  insertSeeds,
-  mayHaveChild,
-  recordCommand,
+  commandInsert,
+  isFenced,
+  keyUsed,
+  seedsInsert,
   type RecordedCommand,
   type Seed,
 } from './job-writes.js';
@@ -157,8 +159,10 @@ const INSERT_JOB = `INSERT INTO job (job_no, id, team_id, kind, status, created_
   VALUES ($1, $2, $3, $4, 'scraping', to_timestamp($5::float8 / 1000), to_timestamp($5::float8 / 1000) + $6 * interval '1 hour',
     $7, $8, $9, 0, 0, $10, 1, $9, $11)`;
 
-const INSERT_JOB_ID = `INSERT INTO job_id (id, job_no, team_id, kind, expires_at)
-  VALUES ($1, $2, $3, $4, now() + $5 * interval '1 hour' + interval '${TOMBSTONE_DAYS} days') ON CONFLICT (id) DO NOTHING`;
+/** Fails with `FENCED` when the id is taken. */
+const INSERT_JOB_ID = `WITH inserted AS (INSERT INTO job_id (id, job_no, team_id, kind, expires_at)
+    VALUES ($1, $2, $3, $4, now() + $5 * interval '1 hour' + interval '${TOMBSTONE_DAYS} days') ON CONFLICT (id) DO NOTHING RETURNING 1)
+  SELECT 1 / count(*) FROM inserted`;
 
 const STARTED_CHILD = `SELECT r.id AS job, r.job_no AS "jobNo", r.kind, c.body FROM job_id r LEFT JOIN cmd_outbox c ON c.id = r.id
   WHERE r.id = $1`;
@@ -216,6 +220,8 @@ const TAKE_COMMANDS = `UPDATE cmd_outbox c SET tries = c.tries + 1,
 
 const INSERT_START = `INSERT INTO job_start (job_no, envelope) VALUES ($1, convert_to($2, 'UTF8'))`;
 
+const BEGIN: pg.QueryConfig = { text: 'BEGIN' };
+
 const LAST_PAGE = `SELECT ord FROM page WHERE job_no = $1 AND shard = 0 ORDER BY ord DESC LIMIT 1`;
 
 export class JobRepository {
@@ -230,8 +236,11 @@ export class JobRepository {
    * @throws TroupeError 409 when the idempotency key was used in the last 24 h.
    */
   async create(input: NewJob): Promise<{ job: Uuid; jobNo: JobNo; command: RecordedCommand }> {
-    const recorded = await this.record(input, randomUUID(), null);
-    return recorded!;
+    const { ids, command, statements } = await this.prepare(input, randomUUID(), null);
+    const key = input.idempotencyKey === null ? [] : [claimKey(input.team, input.idempotencyKey, ids.job)];
+    const isNew = await this.commit((client) => commitAll(client, [BEGIN, ...key, ...statements]));
+    if (!isNew) throw keyUsed();
+    return { job: ids.job, jobNo: ids.jobNo, command };
   }
 
   /**
@@ -245,11 +254,12 @@ export class JobRepository {
     const { rows } = await this.pool.query<{ zdr: boolean }>(ZDR_OF, [parent]);
     const wanted = { originUrl: null, wireOptions: null, origin: null, integration: null, idempotencyKey: null };
     const input: NewJob = { ...child, ...wanted, zdr: rows[0]?.zdr ?? false };
-    const recorded = await this.record(input, job, child.parent);
-    if (recorded !== null) {
-      return { child: { job, jobNo: recorded.jobNo, kind: child.kind }, command: recorded.command };
-    }
-    return this.startedChild(job);
+    const { ids, command, statements } = await this.prepare(input, job, parent);
+    const isNew = await this.commit(async (client) => {
+      if (!(await beginWithParent(client, child.parent))) throw parentEnded();
+      await commitAll(client, statements);
+    });
+    return isNew ? { child: { job, jobNo: ids.jobNo, kind: child.kind }, command } : this.startedChild(job);
   }
 
   /** Those that still fetch pages for a job. */
@@ -335,46 +345,45 @@ export class JobRepository {
     return rows.map(({ id, subject, body }) => ({ id, subject, envelope: envelopeIn(body) }));
   }
 
-  /** null: a job of this id is there. */
-  private async record(
-    input: NewJob,
-    job: Uuid,
-    parent: ActorKey | null,
-  ): Promise<{ job: Uuid; jobNo: JobNo; command: RecordedCommand } | null> {
+  /** What records a job: sent behind BEGIN in one write, so that it takes one round trip (ADR 0023). */
+  private async prepare(input: NewJob, job: Uuid, parent: Uuid | null) {
     const { rows } = await this.pool.query<{ job_no: JobNo; now_ms: number }>(NEW_JOB_NO);
     const { job_no: jobNo, now_ms: nowMs } = rows[0]!;
-    const createdMs = Math.floor(nowMs);
-    const command: RecordedCommand = { id: job, envelope: startEnvelope(input, { job, jobNo, createdMs }) };
-    const isNew = await withTransaction(this.pool, async (client) => {
-      if (parent !== null && !(await mayHaveChild(client, parent))) throw parentEnded();
-      await claimIdempotencyKey(client, input.team, input.idempotencyKey, job);
-      if (!(await this.insertJob(client, input, { job, jobNo, createdMs, parent }))) return false;
-      if (input.kind === 'batch') await insertSeeds(client, jobNo, 0, input.urls);
-      await client.query(INSERT_START, [jobNo, JSON.stringify(command.envelope)]);
-      await recordCommand(client, command);
-      return true;
-    });
-    return isNew ? { job, jobNo, command } : null;
+    const ids: NewIds = { job, jobNo, createdMs: Math.floor(nowMs) };
+    const command: RecordedCommand = { id: job, envelope: startEnvelope(input, ids) };
+    const statements = [
+      ...this.jobInserts(input, ids, parent),
+      ...(input.kind === 'batch' ? [seedsInsert(jobNo, 0, input.urls)] : []),
+      { text: INSERT_START, values: [jobNo, JSON.stringify(command.envelope)] },
+      commandInsert(command),
+    ];
+    return { ids, command, statements };
   }
 
-  /** False: the id is taken. */
-  private async insertJob(
-    client: pg.PoolClient,
-    input: NewJob,
-    ids: NewIds & { parent: ActorKey | null },
-  ): Promise<boolean> {
-    const { job, jobNo, createdMs, parent } = ids;
+  private jobInserts(input: NewJob, { job, jobNo, createdMs }: NewIds, parent: Uuid | null): pg.QueryConfig[] {
     const { team, kind, originUrl, wireOptions, origin, integration, keyId, zdr } = input;
     const ttlHours = this.options.resultTtlHours;
-    const { rowCount } = await client.query(INSERT_JOB_ID, [job, jobNo, team, kind, MAX_LIFE_HOURS + ttlHours]);
-    if (rowCount === 0) return false;
     const total = input.kind === 'batch' ? input.urls.length : 0;
     const options = storableJson({ wire: wireOptions ?? null, origin, integration, keyId });
     const shownUrl = originUrl === null ? null : storable(originUrl);
-    const parentId = parent === null ? null : parseActorKey(parent).id;
-    const values = [jobNo, job, team, kind, createdMs, ttlHours, shownUrl, options, total, zdr, parentId];
-    await client.query(INSERT_JOB, values);
-    return true;
+    return [
+      { text: INSERT_JOB_ID, values: [job, jobNo, team, kind, MAX_LIFE_HOURS + ttlHours] },
+      {
+        text: INSERT_JOB,
+        values: [jobNo, job, team, kind, createdMs, ttlHours, shownUrl, options, total, zdr, parent],
+      },
+    ];
+  }
+
+  /** False: a fence in the statements has kept them from being committed. */
+  private async commit(write: (client: pg.PoolClient) => Promise<void>): Promise<boolean> {
+    try {
+      await withConnection(this.pool, write);
+      return true;
+    } catch (error) {
+      if (isFenced(error)) return false;
+      throw error;
+    }
   }
 
   private async startedChild(job: Uuid): Promise<{ child: ChildJob; command: RecordedCommand | null }> {

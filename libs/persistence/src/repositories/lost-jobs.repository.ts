@@ -3,7 +3,7 @@ import type { Envelope, JobKind, JobNo, Uuid } from '@troupe/contracts';
 import type pg from 'pg';
 import { failJobsText } from '../actor-store/fail-jobs.js';
 import { withTransaction } from '../pool.js';
-import { recordCommand } from './job-writes.js';
+import { commandInsert } from './job-writes.js';
 
 export interface LostJob {
   job: Uuid;
@@ -62,7 +62,7 @@ export class LostJobRepository {
       if (found === undefined) return false;
       const envelope = JSON.parse(found.envelope.toString('utf8')) as Envelope;
       if ('total' in envelope.body) envelope.body.total = found.seeds;
-      await recordCommand(client, { id: job, envelope });
+      await client.query(commandInsert({ id: job, envelope }));
       return true;
     });
   }

@@ -1,5 +1,6 @@
 import { NestFactory } from '@nestjs/core';
-import { GatewayModule, type GatewayParts } from '../../gateway.module.js';
+import { GatewayModule } from '../../gateway.module.js';
+import { type GatewayContext } from '../../infra/infra.module.js';
 import { describeApi } from './describe-api.js';
 
 /**
@@ -7,8 +8,12 @@ import { describeApi } from './describe-api.js';
  * they need, so that there is no database, no NATS and no port.
  */
 export async function describeGateway() {
-  const parts = new Proxy({}, { get: () => ({}) }) as GatewayParts;
-  const app = await NestFactory.create(GatewayModule.of(parts), { preview: true, logger: false, abortOnError: false });
+  const context = new Proxy({}, { get: () => ({}) }) as GatewayContext;
+  const app = await NestFactory.create(GatewayModule.of(context), {
+    preview: true,
+    logger: false,
+    abortOnError: false,
+  });
   try {
     return describeApi(app);
   } finally {

@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req } from '@nest
 import { type Uuid } from '@troupe/contracts';
 import type { Request } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
-import { ExtractController } from '../v2/extract.controller.js';
+import { ExtractCall } from '../v2/extract.call.js';
 import { ExtractDto } from '../v2/extract.dto.js';
 import { BodyPipe, JobIdPipe } from '../validation/body.pipe.js';
 import { type ReadBody } from '../validation/read-body.js';
@@ -10,7 +10,7 @@ import { type ReadBody } from '../validation/read-body.js';
 /** As in v2, but one bad address refuses the whole request unless the caller says otherwise. */
 @Controller('v1/extract')
 export class ExtractV1Controller {
-  constructor(private readonly extracts: ExtractController) {}
+  constructor(private readonly call: ExtractCall) {}
 
   @Post()
   @HttpCode(200)
@@ -20,16 +20,16 @@ export class ExtractV1Controller {
     @Req() request: Request,
   ) {
     const ignoreInvalidURLs = body.ignoreInvalidURLs ?? false;
-    return this.extracts.startExtract(caller, { body: { ...body, ignoreInvalidURLs }, warnings }, request);
+    return this.call.start(caller, { body: { ...body, ignoreInvalidURLs }, warnings }, request);
   }
 
   @Get(':id')
   sendStatus(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid) {
-    return this.extracts.sendStatus(caller, id);
+    return this.call.status(caller, id);
   }
 
   @Delete(':id')
   cancelExtract(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid) {
-    return this.extracts.cancelExtract(caller, id);
+    return this.call.cancel(caller, id);
   }
 }

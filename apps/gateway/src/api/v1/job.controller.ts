@@ -4,11 +4,15 @@ import type { Request, Response } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
 import { ReadsLists } from '../../http/heavy-reads.js';
 import { JobIdPipe } from '../validation/body.pipe.js';
-import { type JobReader } from '../v2/job-reader.js';
+import { type PageJobCalls } from '../v2/page-job.calls.js';
+import { type StatusSender } from '../v2/status-sender.js';
 
 /** What crawls and batches have in common: either path answers for either kind of job, and for those of v2. */
 export abstract class JobV1Controller {
-  protected abstract readonly reader: JobReader;
+  constructor(
+    protected readonly statuses: StatusSender,
+    protected readonly jobs: PageJobCalls,
+  ) {}
 
   @Get(':id')
   sendStatus(
@@ -17,24 +21,24 @@ export abstract class JobV1Controller {
     @Req() request: Request,
     @Res() response: Response,
   ) {
-    return this.reader.sendStatus(caller, id, request, response);
+    return this.statuses.sendStatus(caller, id, request, response);
   }
 
   @Delete(':id')
   cancel(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid) {
-    return this.reader.cancel(caller, id);
+    return this.jobs.cancel(caller, id);
   }
 
   @Get(':id/errors')
   @UseInterceptors(ReadsLists)
   listErrors(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid, @Req() request: Request) {
-    return this.reader.problems(caller, id, request);
+    return this.jobs.problems(caller, id, request);
   }
 
   /** The JavaScript client of v1 asks for errors with DELETE; nothing is deleted. */
   @Delete(':id/errors')
   @UseInterceptors(ReadsLists)
   listErrorsToo(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid, @Req() request: Request) {
-    return this.reader.problems(caller, id, request);
+    return this.jobs.problems(caller, id, request);
   }
 }

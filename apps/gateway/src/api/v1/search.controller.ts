@@ -4,7 +4,7 @@ import { AsCaller, type Caller } from '../../auth/caller.js';
 import { clientGone } from '../../http/client-gone.js';
 import { sendPieces } from '../../http/send-list.js';
 import { SearchOfferedGuard } from '../v2/search-offered.guard.js';
-import { SearchController } from '../v2/search.controller.js';
+import { SearchCall } from '../v2/search.call.js';
 import { BodyPipe } from '../validation/body.pipe.js';
 import { type ReadBody } from '../validation/read-body.js';
 import { SearchV1Dto } from './search.dto.js';
@@ -13,7 +13,7 @@ import { searchAnswerToV1, searchFromV1 } from './search.mapper.js';
 @Controller('v1/search')
 @UseGuards(SearchOfferedGuard)
 export class SearchV1Controller {
-  constructor(private readonly searches: SearchController) {}
+  constructor(private readonly call: SearchCall) {}
 
   @Post()
   @HttpCode(200)
@@ -22,7 +22,7 @@ export class SearchV1Controller {
     @Body(new BodyPipe(SearchV1Dto)) read: ReadBody<SearchV1Dto>,
     @Res() response: Response,
   ): Promise<void> {
-    const answer = await this.searches.answer(caller, searchFromV1(read), clientGone(response));
+    const answer = await this.call.answer(caller, searchFromV1(read), clientGone(response));
     await sendPieces(response, searchAnswerToV1(answer));
   }
 }

@@ -1,4 +1,4 @@
-import { type SearchAnswer, type SearchResult } from '../../jobs/search.service.js';
+import { type SearchAnswer, type SearchResult } from '../../search/search.service.js';
 import { type ReadBody } from '../validation/read-body.js';
 import { type SearchDto } from '../v2/search.dto.js';
 import { itemsOf, notesOf } from '../v2/search.mapper.js';

@@ -1,53 +1,33 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req } from '@nestjs/common';
-import { type TroupeConfig } from '@troupe/config';
-import { TroupeError, type Uuid } from '@troupe/contracts';
+import { type Uuid } from '@troupe/contracts';
 import type { Request } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
-import { JobSubmitService } from '../../jobs/job-submit.service.js';
-import { ModelJobs } from '../../jobs/model-jobs.service.js';
-import { TargetPolicy } from '../../jobs/target-policy.js';
-import { InjectConfig } from '../../settings.js';
 import { BodyPipe, JobIdPipe } from '../validation/body.pipe.js';
-import { warningOf, type ReadBody } from '../validation/read-body.js';
+import { type ReadBody } from '../validation/read-body.js';
+import { ExtractCall } from './extract.call.js';
 import { ExtractDto } from './extract.dto.js';
-import { extractFromV2, extractToV2 } from './extract.mapper.js';
-import { mayUseModel, refuseZeroDataRetention } from './offer.js';
-import { submissionOf } from './submission.js';
 
 @Controller('v2/extract')
 export class ExtractController {
-  constructor(
-    private readonly submit: JobSubmitService,
-    private readonly jobs: ModelJobs,
-    private readonly targets: TargetPolicy,
-    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
-  ) {}
+  constructor(private readonly call: ExtractCall) {}
 
   @Post()
   @HttpCode(200)
-  async startExtract(
+  startExtract(
     @AsCaller() caller: Caller,
-    @Body(new BodyPipe(ExtractDto)) { body, warnings }: ReadBody<ExtractDto>,
+    @Body(new BodyPipe(ExtractDto)) read: ReadBody<ExtractDto>,
     @Req() request: Request,
   ) {
-    if (!mayUseModel(caller, this.config)) {
-      throw new TroupeError('NOT_SUPPORTED', 'Extraction needs a language model, and none is configured');
-    }
-    const order = extractFromV2(body, { ...this.config, checkTarget: (url) => this.targets.check(url) });
-    refuseZeroDataRetention(body.scrapeOptions?.zeroDataRetention, caller);
-    const id = await this.submit.startExtract(order.spec, submissionOf(request, caller, body));
-    const invalid = order.invalidUrls === null ? {} : { invalidURLs: order.invalidUrls };
-    return { success: true, id, urlTrace: [], ...invalid, ...warningOf([...order.warnings, ...warnings]) };
+    return this.call.start(caller, read, request);
   }
 
   @Get(':id')
-  async sendStatus(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid) {
-    return extractToV2(await this.jobs.find(caller, id, 'extract'));
+  sendStatus(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid) {
+    return this.call.status(caller, id);
   }
 
   @Delete(':id')
-  async cancelExtract(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid) {
-    await this.jobs.cancel(caller, id, 'extract');
-    return { success: true, status: 'cancelled' };
+  cancelExtract(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid) {
+    return this.call.cancel(caller, id);
   }
 }

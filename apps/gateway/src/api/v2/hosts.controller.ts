@@ -4,12 +4,12 @@ import { type Uuid } from '@troupe/contracts';
 import type { Request } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
 import { ReadsLists } from '../../http/heavy-reads.js';
-import { publicBase } from '../../http/public-address.js';
 import { JobHostsService } from '../../jobs/job-hosts.service.js';
 import { InjectConfig } from '../../settings.js';
 import { hostOfJobBody } from '../hosts.mapper.js';
 import { JobIdPipe } from '../validation/body.pipe.js';
 import { listAnswer, rangeOf, readListQuery } from '../list-query.js';
+import { jobAddress } from './job-address.js';
 
 const TRAITS = { keys: [['int', 'int', 'text']], defaultLimit: 100 } as const;
 
@@ -24,18 +24,18 @@ export class HostsController {
 
   @Get('crawl/:id/hosts')
   ofCrawl(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid, @Req() request: Request) {
-    return this.read(caller, id, request, 'v2/crawl');
+    return this.read(caller, id, request);
   }
 
   @Get('batch/scrape/:id/hosts')
   ofBatch(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid, @Req() request: Request) {
-    return this.read(caller, id, request, 'v2/batch/scrape');
+    return this.read(caller, id, request);
   }
 
-  private async read(caller: Caller, id: Uuid, request: Request, path: string) {
+  private async read(caller: Caller, id: Uuid, request: Request) {
     const query = readListQuery(request.query, TRAITS);
     const found = await this.hosts.list(caller, id, rangeOf(query));
-    const base = `${publicBase(request, this.config)}/${path}/${id}/hosts`;
+    const base = `${jobAddress(request, id, this.config)}/hosts`;
     return listAnswer('hosts', found, (host) => hostOfJobBody(host, caller.team), { base, query });
   }
 }

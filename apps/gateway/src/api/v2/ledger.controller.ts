@@ -4,10 +4,10 @@ import { type Uuid } from '@troupe/contracts';
 import type { Request } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
 import { ReadsLists } from '../../http/heavy-reads.js';
-import { publicBase } from '../../http/public-address.js';
 import { JobLedgerService } from '../../jobs/job-ledger.service.js';
 import { InjectConfig } from '../../settings.js';
 import { JobIdPipe } from '../validation/body.pipe.js';
+import { jobAddress } from './job-address.js';
 import { ledgerQueryFromV2, ledgerToV2 } from './ledger.mapper.js';
 
 /** Either path answers for either kind of job, as elsewhere. */
@@ -21,17 +21,17 @@ export class LedgerController {
 
   @Get('crawl/:id/ledger')
   ofCrawl(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid, @Req() request: Request) {
-    return this.read(caller, id, request, 'v2/crawl');
+    return this.read(caller, id, request);
   }
 
   @Get('batch/scrape/:id/ledger')
   ofBatch(@AsCaller() caller: Caller, @Param('id', JobIdPipe) id: Uuid, @Req() request: Request) {
-    return this.read(caller, id, request, 'v2/batch/scrape');
+    return this.read(caller, id, request);
   }
 
-  private async read(caller: Caller, id: Uuid, request: Request, path: string) {
+  private async read(caller: Caller, id: Uuid, request: Request) {
     const query = ledgerQueryFromV2(request.query);
     const ledger = await this.ledgers.read(caller, id, query);
-    return ledgerToV2(ledger, query, `${publicBase(request, this.config)}/${path}/${id}/ledger`);
+    return ledgerToV2(ledger, query, `${jobAddress(request, id, this.config)}/ledger`);
   }
 }

@@ -1,5 +1,5 @@
 import { Injectable, type CanActivate } from '@nestjs/common';
-import { SearchService } from '../../jobs/search.service.js';
+import { SearchService } from '../../search/search.service.js';
 
 /** Where there is no search provider, the call is not offered, whatever its body says. */
 @Injectable()

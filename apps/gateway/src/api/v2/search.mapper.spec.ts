@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
-import { type SearchAnswer, type SearchResult } from '../../jobs/search.service.js';
+import { type SearchAnswer, type SearchResult } from '../../search/search.service.js';
 import { searchAnswerToV1 } from '../v1/search.mapper.js';
 import { InvalidBodyError } from '../validation/issue.js';
 import { readBody } from '../validation/read-body.js';

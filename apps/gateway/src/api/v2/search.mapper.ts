@@ -1,6 +1,6 @@
 import { type ScrapeSpec } from '@troupe/contracts';
 import { type SearchAge, type SearchSource } from '@troupe/search';
-import { type SearchAnswer, type SearchResult } from '../../jobs/search.service.js';
+import { type SearchAnswer, type SearchResult } from '../../search/search.service.js';
 import { type SearchCategory, type SearchSpec, type SourceSpec } from '../../search/search-spec.js';
 import { ApiError } from '../../errors/api-error.js';
 import { customIssue, InvalidBodyError } from '../validation/issue.js';

@@ -1,14 +1,13 @@
 /** One watch from its handshake to its end: what there is, then every document as it comes. */
 import { type Logger } from '@troupe/observability';
-import { bearerToken } from '../../auth/api-key.guard.js';
-import { type Accounts } from '../../auth/accounts.js';
+import { type Admission } from '../../auth/admission.js';
+import { bearerToken } from '../../auth/bearer-token.js';
 import { ApiError, unavailable } from '../../errors/api-error.js';
 import { isDependencyDown } from '../../errors/unavailable.js';
 import { type JobStatusService } from '../../jobs/job-status.service.js';
 import { WatchEndedError, type JobStream } from '../../jobs/job-stream.js';
 import { isOver, type JobView } from '../../jobs/ports.js';
 import { documentsOf } from '../../jobs/result-runs.js';
-import { type RateLimits } from '../../limits/rate-limits.js';
 import { statusHead } from '../v2/job-status.js';
 import { CLOSE, farewell, type Ending } from './farewell.js';
 import { type Handshake } from './handshake.js';
@@ -19,10 +18,8 @@ const BEFORE_DOCUMENT = Buffer.from('{"type":"document","data":');
 const AFTER_DOCUMENT = Buffer.from('}');
 
 export interface WatchParts {
-  accounts: Accounts;
+  admission: Pick<Admission, 'ofKey'>;
   status: JobStatusService;
-  /** undefined: `RATE_LIMITS=off`. */
-  rateLimits: Pick<RateLimits, 'admit'> | undefined;
   log: Pick<Logger, 'error'>;
 }
 
@@ -40,9 +37,8 @@ export async function watchJob(socket: WatchSocket, handshake: Handshake, parts:
 }
 
 async function follow(socket: WatchSocket, handshake: Handshake, parts: WatchParts): Promise<Ending> {
-  const { accounts, status, rateLimits } = parts;
-  const caller = await accounts.identify(accounts.needsKey ? keyOf(handshake) : null);
-  rateLimits?.admit(caller, 'crawlStatus');
+  const { admission, status } = parts;
+  const caller = await admission.ofKey(() => keyOf(handshake), 'crawlStatus');
   if (handshake.job === null) return JOB_NOT_FOUND;
   const stream = await status.stream(caller, handshake.job, socket.signal);
   try {

@@ -1,10 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type HttpAdapterHost } from '@nestjs/core';
 import { type Logger } from '@troupe/observability';
 import { WebSocket } from 'ws';
 import { Accounts } from '../../auth/accounts.js';
+import { Admission } from '../../auth/admission.js';
 import { ApiError } from '../../errors/api-error.js';
 import { CALLER, JOB_ID, JobFixture, type Document } from '../../jobs/job.fixture.js';
 import { WatchServer } from './watch.server.js';
@@ -34,14 +35,13 @@ async function start(document?: Document, authMode: 'keys' | 'none' = 'keys') {
     markUsed: () => Promise.resolve(),
   };
   const log = { error: (...words: unknown[]) => logged.push(words) } as unknown as Logger;
-  const accounts = new Accounts(repository as never, { authMode, bootstrapKeys: [], concurrency: 1, log });
-  await accounts.prepare();
+  const accounts = new Accounts(repository as never, { authMode, troupeBootstrapKeys: [], teamConcurrency: 1 }, log);
+  await accounts.onModuleInit();
   const adapters = { httpAdapter: { getHttpServer: () => http } } as unknown as HttpAdapterHost;
   logged = [];
   admit = () => undefined;
-  server = new WatchServer(adapters, accounts, job.service, log, { authMode, host: '127.0.0.1' }, {
-    admit: (...use: unknown[]) => admit(...use),
-  } as never);
+  const admission = new Admission(accounts, { admit: (...use: unknown[]) => admit(...use) });
+  server = new WatchServer(adapters, admission, job.service, log, { authMode, host: '127.0.0.1' });
   server.onApplicationBootstrap();
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
 }

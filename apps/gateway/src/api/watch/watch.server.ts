@@ -7,19 +7,12 @@
  */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import {
-  Inject,
-  Injectable,
-  Optional,
-  type BeforeApplicationShutdown,
-  type OnApplicationBootstrap,
-} from '@nestjs/common';
+import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { type Logger } from '@troupe/observability';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { Accounts } from '../../auth/accounts.js';
+import { Admission } from '../../auth/admission.js';
 import { JobStatusService } from '../../jobs/job-status.service.js';
-import { RateLimits } from '../../limits/rate-limits.js';
 import { foreignPage, type PageRules } from '../../http/foreign-pages.js';
 import { InjectConfig, InjectLog } from '../../settings.js';
 import { handBack } from './hand-back.js';
@@ -48,11 +41,10 @@ export class WatchServer implements OnApplicationBootstrap, BeforeApplicationShu
 
   constructor(
     private readonly adapters: HttpAdapterHost,
-    private readonly accounts: Accounts,
+    private readonly admission: Admission,
     private readonly status: JobStatusService,
     @InjectLog() private readonly log: Logger,
     @InjectConfig() private readonly config: PageRules,
-    @Optional() @Inject(RateLimits) private readonly rateLimits?: RateLimits,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -77,9 +69,8 @@ export class WatchServer implements OnApplicationBootstrap, BeforeApplicationShu
 
   private serve(webSocket: WebSocket, handshake: Handshake): void {
     const socket = new WatchSocket(webSocket);
-    const { accounts, status, rateLimits, log } = this;
-    const parts = { accounts, status, rateLimits, log };
-    const watch = watchJob(socket, handshake, parts).finally(() => this.watches.delete(socket));
+    const { admission, status, log } = this;
+    const watch = watchJob(socket, handshake, { admission, status, log }).finally(() => this.watches.delete(socket));
     this.watches.set(socket, watch);
     if (this.isClosing) setTimeout(() => socket.terminate(), CLOSE_PATIENCE_MS);
   }

@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { TroupeError, type ScrapeSpec } from '@troupe/contracts';
 import { type ProviderQuery, type SearchHit } from '@troupe/search';
 import { type Caller } from '../auth/caller.js';
-import { type SearchSpec } from '../search/search-spec.js';
-import { type ScrapeOrder } from './scrape.service.js';
-import { SearchService, type SearchServiceParts } from './search.service.js';
+import { type SearchSpec } from './search-spec.js';
+import { type ScrapeOrder } from '../jobs/scrape.service.js';
+import { SearchService } from './search.service.js';
 
 const CALLER: Caller = {
   team: 'team-a',
@@ -34,10 +34,20 @@ const hit = (url: string): SearchHit => ({ url, title: 't', text: 'x', date: nul
 const hits = (from: number, to: number): SearchHit[] =>
   Array.from({ length: to - from }, (_, n) => hit(`http://h.test/${from + n}`));
 
-function fixture(pages: (query: ProviderQuery) => SearchHit[], over: Partial<SearchServiceParts> = {}) {
+type Parts = ConstructorParameters<typeof SearchService>;
+interface Around {
+  provider: Parts[0];
+  scrapes: Parts[1];
+  targets: Parts[2];
+  link: Parts[3];
+  usage: Parts[4];
+  credits: Parts[5];
+}
+
+function fixture(pages: (query: ProviderQuery) => SearchHit[], over: Partial<Around> = {}) {
   const log = { queries: [] as ProviderQuery[], billed: [] as { credits: number }[], scraped: [] as string[], most: 0 };
   let running = 0;
-  const service = new SearchService({
+  const around: Around = {
     provider: {
       search: (query) => {
         log.queries.push(query);
@@ -58,8 +68,9 @@ function fixture(pages: (query: ProviderQuery) => SearchHit[], over: Partial<Sea
     usage: { record: (usage) => Promise.resolve(void log.billed.push(usage)) },
     credits: { charge: () => Promise.resolve() },
     ...over,
-  });
-  return { service, log };
+  };
+  const { provider, scrapes, targets, link, usage, credits } = around;
+  return { service: new SearchService(provider, scrapes, targets, link, usage, credits), log };
 }
 
 function forbid(): never {

@@ -1,16 +1,19 @@
 /** Searches: a provider's results, each scraped if asked for, all within one timeout. */
 import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { NatsLink } from '@troupe/messaging';
 import { isTroupeError, timeoutSignal, TroupeError, type ScrapeSpec, type Uuid } from '@troupe/contracts';
 import { type SearchHit, type SearchProvider, type SearchSource } from '@troupe/search';
+import { SEARCH_PROVIDER } from './search-provider.js';
 import { type Caller } from '../auth/caller.js';
 import { ApiError, unavailable } from '../errors/api-error.js';
-import { type CreditGate } from '../limits/credit-gate.js';
-import { categoryOf, isWanted, queryText } from '../search/search-filters.js';
-import { type SearchCategory, type SearchSpec, type SourceSpec } from '../search/search-spec.js';
-import { type Link } from './ports.js';
-import { type ScrapeService } from './scrape.service.js';
-import { type TargetPolicy } from './target-policy.js';
-import { type UsageLog } from './usage-log.js';
+import { CreditGate } from '../limits/credit-gate.js';
+import { categoryOf, isWanted, queryText } from './search-filters.js';
+import { type SearchCategory, type SearchSpec, type SourceSpec } from './search-spec.js';
+import { type Link } from '../jobs/ports.js';
+import { ScrapeService } from '../jobs/scrape.service.js';
+import { TargetPolicy } from '../jobs/target-policy.js';
+import { UsageLog } from '../jobs/usage-log.js';
 
 /** Why a result that was to be scraped has no document. */
 export interface ScrapeFailure {
@@ -37,16 +40,6 @@ export interface SearchAnswer {
   warnings: string[];
 }
 
-export interface SearchServiceParts {
-  /** null: none is configured. */
-  provider: SearchProvider | null;
-  scrapes: Pick<ScrapeService, 'scrape'>;
-  targets: Pick<TargetPolicy, 'check'>;
-  link: Link;
-  usage: Pick<UsageLog, 'record'>;
-  credits: Pick<CreditGate, 'charge'>;
-}
-
 const MAX_PAGES = 10;
 const MAX_PARALLEL_SCRAPES = 8;
 /** With less left of the timeout, a scrape is not begun. */
@@ -64,12 +57,21 @@ interface Task {
   signal: AbortSignal;
 }
 
+@Injectable()
 export class SearchService {
-  constructor(private readonly parts: SearchServiceParts) {}
+  constructor(
+    /** null: none is configured. */
+    @Inject(SEARCH_PROVIDER) private readonly provider: SearchProvider | null,
+    @Inject(ScrapeService) private readonly scrapes: Pick<ScrapeService, 'scrape'>,
+    @Inject(TargetPolicy) private readonly targets: Pick<TargetPolicy, 'check'>,
+    @Inject(NatsLink) private readonly link: Link,
+    @Inject(UsageLog) private readonly usage: Pick<UsageLog, 'record'>,
+    @Inject(CreditGate) private readonly credits: Pick<CreditGate, 'charge'>,
+  ) {}
 
   /** @throws TroupeError NOT_SUPPORTED */
   checkOffered(): void {
-    if (this.parts.provider === null)
+    if (this.provider === null)
       throw new TroupeError('NOT_SUPPORTED', 'Search is not supported here: no search provider is configured');
   }
 
@@ -79,8 +81,8 @@ export class SearchService {
    */
   async search(caller: Caller, spec: SearchSpec, clientSignal: AbortSignal): Promise<SearchAnswer> {
     this.checkOffered();
-    if (!this.parts.link.isUp()) throw unavailable(null);
-    await this.parts.credits.charge(caller, CREDITS_PER_TEN);
+    if (!this.link.isUp()) throw unavailable(null);
+    await this.credits.charge(caller, CREDITS_PER_TEN);
     const id = randomUUID();
     const deadline = timeoutSignal(spec.timeoutMs);
     const signal = AbortSignal.any([clientSignal, deadline]);
@@ -88,7 +90,7 @@ export class SearchService {
     const found = await this.findAll(task).catch((error: unknown) => {
       throw deadline.aborted && !clientSignal.aborted ? timedOut(spec.timeoutMs, error) : error;
     });
-    const pages = new PageScrapes(this.parts.scrapes, { ...task, signal: clientSignal });
+    const pages = new PageScrapes(this.scrapes, { ...task, signal: clientSignal });
     const results = found.flatMap(({ source, results }) => (source === 'images' ? [] : results));
     if (spec.scrape !== null) await pages.run(results, spec.scrape);
     const count = found.reduce((sum, { results }) => sum + results.length, 0);
@@ -114,10 +116,7 @@ export class SearchService {
     let warning: string | null = null;
     for (let page = 1; page <= MAX_PAGES && results.length < spec.limit; page++) {
       const text = queryText(spec);
-      const answer = await this.parts.provider!.search(
-        { text, source, language, maxAge, safe: spec.safe, page },
-        signal,
-      );
+      const answer = await this.provider!.search({ text, source, language, maxAge, safe: spec.safe, page }, signal);
       warning ??= answer.warning;
       const fresh = answer.hits.filter(({ url }) => !seen.has(url));
       if (fresh.length === 0) break;
@@ -135,7 +134,7 @@ export class SearchService {
 
   private isForbidden(url: string): boolean {
     try {
-      this.parts.targets.check(url);
+      this.targets.check(url);
       return false;
     } catch {
       return true;
@@ -147,7 +146,7 @@ export class SearchService {
     const ms = Math.round(performance.now() - startedMs);
     const url = `search:${encodeURIComponent(spec.query)}`;
     try {
-      await this.parts.usage.record({ id, team: caller.team, keyId: caller.keyId, credits, url, statusCode: 200, ms });
+      await this.usage.record({ id, team: caller.team, keyId: caller.keyId, credits, url, statusCode: 200, ms });
     } catch (error) {
       throw isTroupeError(error) ? error : unavailable(error);
     }

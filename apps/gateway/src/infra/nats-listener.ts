@@ -1,9 +1,11 @@
-import { type NatsLink } from '@troupe/messaging';
-import { type Listener } from './ports.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { NatsLink } from '@troupe/messaging';
+import { type Listener } from '../jobs/ports.js';
 
 /** Core NATS subscriptions; the client renews them by itself after a reconnect. */
+@Injectable()
 export class NatsListener implements Listener {
-  constructor(private readonly link: Pick<NatsLink, 'nc'>) {}
+  constructor(@Inject(NatsLink) private readonly link: Pick<NatsLink, 'nc'>) {}
 
   listen<T>(subject: string, onMessage: (message: T) => void): () => void {
     const subscription = this.link.nc.subscribe(subject, {

@@ -1,0 +1,2 @@
+/** `SearchProvider` of the installation; null: none is configured. */
+export const SEARCH_PROVIDER = Symbol('search provider');
