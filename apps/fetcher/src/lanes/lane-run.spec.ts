@@ -196,7 +196,7 @@ class Surroundings {
         return `blob-${this.blobs.length}`;
       },
     },
-    resultTtlHours: 24,
+    config: { resultTtlHours: 24 },
     handsOver: () => this.handsOver,
     log: { warn: () => undefined },
   };
@@ -307,7 +307,7 @@ describe('a lane', () => {
     });
 
     it('gives unwritten pages back when its job is cancelled', async () => {
-      const consumer = new LaneConsumer(around.parts, 1);
+      const consumer = new LaneConsumer(around.parts, { fetcherConcurrency: 1 });
       const ended = consumer.handle(lane(['a', 'b']));
       await until(() => answers.length === 2);
       answers[0]!();
@@ -453,7 +453,7 @@ describe('a lane', () => {
 
   it('stops within its page when its job is cancelled', async () => {
     around.fetch = ({ signal }) => sleep(5000, undefined, { signal }).then(() => pageOf(''));
-    const consumer = new LaneConsumer(around.parts, 10);
+    const consumer = new LaneConsumer(around.parts, { fetcherConcurrency: 10 });
     const running = consumer.handle(laneOf([url('a'), url('b')]));
     await sleep(20);
     around.isCancelled = true;
@@ -465,7 +465,7 @@ describe('a lane', () => {
 
   it('finishes its page and gives the rest back when the process drains', async () => {
     around.fetch = async ({ url: asked }) => sleep(50).then(() => pageOf(asked));
-    const consumer = new LaneConsumer(around.parts, 10);
+    const consumer = new LaneConsumer(around.parts, { fetcherConcurrency: 10 });
     const running = consumer.handle(laneOf([url('a'), url('b')]));
     await until(() => around.fetched.length === 1);
     await consumer.drain();
@@ -497,7 +497,7 @@ describe('a lane', () => {
 
   it('is sent elsewhere when this process has no place for it', async () => {
     around.fetch = ({ signal }) => sleep(100, undefined, { signal }).then(() => pageOf(url('a')));
-    const consumer = new LaneConsumer(around.parts, 1);
+    const consumer = new LaneConsumer(around.parts, { fetcherConcurrency: 1 });
     const first = consumer.handle(laneOf([url('a')]));
     expect(await consumer.handle(laneOf([url('b')]))).toEqual({ retryMs: expect.any(Number) });
     await first;

@@ -88,7 +88,7 @@ function fixture({ robots = '', files = {}, pages = {}, known = [] }: FakeSite) 
     sitemaps: new SitemapFinder({ get }, rules, 'Troupe'),
     known: { of: () => Promise.resolve(known.map((path) => new URL(path, ORIGIN).href)) },
     robotsAgent: 'Troupe',
-    gapMs: 0,
+    config: { hostGapMs: 0 },
   });
   return { mapper, asked, locations };
 }

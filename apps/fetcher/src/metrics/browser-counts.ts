@@ -1,5 +1,5 @@
 import type { Metrics } from '@troupe/observability';
-import { WITHOUT } from '../browsers-here.js';
+import { WITHOUT } from '../browser/browsers-here.js';
 import { RETIRE_REASONS, type BrowserObserver, type BrowserPool } from '../engines/index.js';
 
 /**

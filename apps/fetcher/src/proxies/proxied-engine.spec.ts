@@ -1,11 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ProxyLists } from '@troupe/contracts';
 import { parseAllowList, Resolver } from '@troupe/egress';
+import { Metrics } from '@troupe/observability';
 import { EgressProxy } from '../engines/egress-proxy.js';
 import { PLAIN_VIEW, type EngineRequest, type FetchEngine } from '../engines/engine.js';
 import { GotEngine } from '../engines/got.engine.js';
 import { HttpEngine } from '../engines/http.engine.js';
 import { startDns, startSite, type DnsServer, type Site } from '../engines/loopback.fixture.js';
+import { FetchCounts } from '../metrics/fetch-counts.js';
 import { ProxiedEngine } from './proxied-engine.js';
 import { ProxyPools } from './proxy-pools.js';
 import { startProxy, type ProxyKind, type TestProxy } from './proxy-server.fixture.js';
@@ -68,7 +70,7 @@ function engine(
     resolver,
     log: { warn: (context) => void warnings.push(context as { proxy: string }) },
   });
-  return new ProxiedEngine(inner, pools);
+  return new ProxiedEngine({ name, engine: inner, pools, counts: new FetchCounts(new Metrics('test')) });
 }
 
 function ask(url: string, options: Partial<EngineRequest> = {}): EngineRequest {

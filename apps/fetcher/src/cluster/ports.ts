@@ -1,27 +1,36 @@
 /**
  * What the fetcher needs of the cluster, as narrow as it uses it: the adapters of `@troupe/messaging` and
- * `@troupe/persistence` fit as they are, and tests put small fakes in their place.
+ * `@troupe/persistence` fit as they are, and tests put small fakes in their place. Each port has its injection token.
  */
 import type { Envelope } from '@troupe/contracts';
 import type { CancelBoard, MemberBoard, PauseBoard, SlotBoard } from '@troupe/messaging';
 import type { RobotsCache } from '@troupe/persistence';
 import type { RobotsFile } from '@troupe/politeness';
-import type { HostTreatment } from './slots/host-treatment.js';
+import type { HostTreatment } from '../slots/host-treatment.js';
 
 /** `text`: rough size in characters, for those that gather messages. */
 export interface Mailboxes {
   publishActor(envelope: Envelope, text?: number): Promise<void>;
 }
+export const MAILBOXES = Symbol('Mailboxes');
 export type LaneSlots = Pick<SlotBoard, 'claim' | 'renew' | 'release'>;
+export const LANE_SLOTS = Symbol('LaneSlots');
 /** What the others know of this process. */
 export type Standing = Pick<MemberBoard, 'isSurelySeen'>;
+export const STANDING = Symbol('Standing');
 export type ExpressBoard = Pick<SlotBoard, 'claimExpress' | 'release'>;
+export const EXPRESS_BOARD = Symbol('ExpressBoard');
 export type Penalties = Pick<HostTreatment, 'stateOf' | 'pauseMs' | 'gapMs' | 'expressPlaces' | 'crawlDelayMs'>;
+export const PENALTIES = Symbol('Penalties');
 export type Cancels = Pick<CancelBoard, 'isCancelled' | 'onCancel'>;
+export const CANCELS = Symbol('Cancels');
 export type Pauses = Pick<PauseBoard, 'newsSince'>;
+export const PAUSES = Symbol('Pauses');
 export type RobotsStore = Pick<RobotsCache, 'get' | 'put'>;
+export const ROBOTS_STORE = Symbol('RobotsStore');
 
 /** Rules of any host. Rejects with RobotsUnreadableError, or the page's own failure, when they cannot be known. */
 export interface RobotsLookup {
   rulesFor(url: string, signal: AbortSignal): Promise<RobotsFile>;
 }
+export const ROBOTS_LOOKUP = Symbol('RobotsLookup');
