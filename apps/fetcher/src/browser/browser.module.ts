@@ -7,16 +7,12 @@ import { AdLists } from '../ads/ad-filter.js';
 import { AdsModule } from '../ads/ads.module.js';
 import { ArtifactsModule, FILE_KEEPER } from '../artifacts/artifacts.module.js';
 import { BROWSERS_HERE, CONFIG, LOG, servesHttp, TRACER, type Config } from '../cluster/process.js';
-import {
-  browserConcurrency,
-  BrowserEngine,
-  BrowserPool,
-  EgressProxy,
-  identityOf,
-  loadBrowserStack,
-  userAgentText,
-  type FileKeeper,
-} from '../engines/index.js';
+import { browserConcurrency } from '../engines/chromium.js';
+import { BrowserEngine, type FileKeeper } from '../engines/browser.engine.js';
+import { BrowserPool } from '../engines/browser-pool.js';
+import { EgressProxy } from '../proxies/egress-proxy.js';
+import { identityOf, userAgentText } from '../http/engine.js';
+import { loadBrowserStack } from '../engines/browser-stack.js';
 import { browserCounts, watchBrowsers } from '../metrics/browser-counts.js';
 import { ALLOW_LIST, ProxiesModule } from '../proxies/proxies.module.js';
 import type { BrowsersHere } from './browsers-here.js';

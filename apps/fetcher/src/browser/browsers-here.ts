@@ -2,7 +2,7 @@
 import { findSandbox, type Sandbox } from '@troupe/chromium';
 import type { TroupeConfig } from '@troupe/config';
 import type { Logger } from '@troupe/observability';
-import { findBrowsers, NO_BROWSER, type Browsers } from '../engines/index.js';
+import { findBrowsers, NO_BROWSER, type Browsers } from '../engines/chromium.js';
 
 export interface BrowsersHere {
   /** null: none. */

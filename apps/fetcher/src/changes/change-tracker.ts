@@ -11,7 +11,6 @@ import { canonicalize, fingerprint, siteOf } from '@troupe/frontier';
 import { ChangeHistory, type HistoryKey, type Snapshot } from '@troupe/persistence';
 import { CONFIG, LOG, type Config } from '../cluster/process.js';
 import { SNAPSHOT_BLOBS } from '../cluster/stores.js';
-import type { FetchedPage } from '../pages/page-fetcher.js';
 import { DiffThread, type Differ } from './diff-thread.js';
 
 import { identityOf, isSameText } from './text-identity.js';
@@ -60,7 +59,7 @@ export class ChangeTracker {
 
   /** null unless change tracking was asked for. Never rejects. */
   async examine(
-    { statusCode }: Pick<FetchedPage, 'statusCode'>,
+    { statusCode }: { statusCode: number },
     { markdown }: Pick<PageDocument, 'markdown'>,
     scrape: TrackedScrape,
   ): Promise<ChangeReport | null> {

@@ -7,8 +7,8 @@ import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool, type BrowserPoolOptions } from './browser-pool.js';
 import { browsersHere } from './browsers.fixture.js';
 import type { Browsers } from './chromium.js';
-import { EgressProxy } from './egress-proxy.js';
-import { PLAIN_VIEW, type EngineRequest, type EngineResponse } from './engine.js';
+import { EgressProxy } from '../proxies/egress-proxy.js';
+import { PLAIN_VIEW, type EngineRequest, type EngineResponse } from '../http/engine.js';
 import { startSite, type Handler, type Site } from './loopback.fixture.js';
 import { descendantsOf } from './processes.fixture.js';
 

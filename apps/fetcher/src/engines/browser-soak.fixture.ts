@@ -10,8 +10,8 @@ import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
 import { browsersHere } from './browsers.fixture.js';
-import { EgressProxy } from './egress-proxy.js';
-import { PLAIN_VIEW } from './engine.js';
+import { EgressProxy } from '../proxies/egress-proxy.js';
+import { PLAIN_VIEW } from '../http/engine.js';
 import { startSite, type Site } from './loopback.fixture.js';
 import { descendantsOf } from './processes.fixture.js';
 

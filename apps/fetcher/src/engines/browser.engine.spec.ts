@@ -5,8 +5,8 @@ import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
 import { browsersHere } from './browsers.fixture.js';
-import { EgressProxy } from './egress-proxy.js';
-import { PLAIN_VIEW, type EngineRequest, type EngineResponse, type PageView } from './engine.js';
+import { EgressProxy } from '../proxies/egress-proxy.js';
+import { PLAIN_VIEW, type EngineRequest, type EngineResponse, type PageView } from '../http/engine.js';
 import {
   startDns,
   startRaw,

@@ -5,8 +5,8 @@ import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
 import { browsersHere } from './browsers.fixture.js';
 import type { Browsers } from './chromium.js';
-import { EgressProxy } from './egress-proxy.js';
-import { PLAIN_VIEW, type EngineRequest } from './engine.js';
+import { EgressProxy } from '../proxies/egress-proxy.js';
+import { PLAIN_VIEW, type EngineRequest } from '../http/engine.js';
 import { startSite, type Site } from './loopback.fixture.js';
 
 const withBrowser = browsersHere === null ? describe.skip : describe;

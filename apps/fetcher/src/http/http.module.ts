@@ -1,7 +1,10 @@
 import { Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Resolver, type AllowList } from '@troupe/egress';
 import { CONFIG, type Config } from '../cluster/process.js';
-import { EgressProxy, ENGINE_TOKENS, GotEngine, HttpEngine, identityOf } from '../engines/index.js';
+import { EgressProxy } from '../proxies/egress-proxy.js';
+import { ENGINE_TOKENS, identityOf } from './engine.js';
+import { GotEngine } from './got.engine.js';
+import { HttpEngine } from './http.engine.js';
 import { MetricsModule } from '../metrics/metrics.module.js';
 import { throughProxies } from '../proxies/proxied-engine.js';
 import { ALLOW_LIST, ProxiesModule } from '../proxies/proxies.module.js';

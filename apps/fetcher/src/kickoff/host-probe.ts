@@ -1,8 +1,8 @@
 /** One request to a host that is down: does it answer again? Whatever it answers, there is no page in it. */
 import { Inject, Injectable } from '@nestjs/common';
 import { isTroupeError, timeoutSignal, TroupeError, type Kick } from '@troupe/contracts';
-import { ENGINE_TOKENS, PLAIN_VIEW, type FetchEngine } from '../engines/engine.js';
-import { isBusy } from '../pages/transport-error.js';
+import { ENGINE_TOKENS, PLAIN_VIEW, type FetchEngine } from '../http/engine.js';
+import { isBusy } from '../slots/transport-error.js';
 import { ExpressSlots } from '../slots/express-slots.js';
 import { HostReports } from '../slots/host-reports.js';
 

@@ -20,7 +20,7 @@ import {
 } from '@troupe/frontier';
 import { judgeLinks } from '@troupe/judging';
 import { TimeSlice } from '@troupe/observability';
-import type { EngineResponse } from '../engines/engine.js';
+import type { EngineResponse } from '../http/engine.js';
 import { RobotsRules } from '../robots/robots-rules.js';
 import { ExpressFetch } from '../slots/express-fetch.js';
 import { MAX_SITEMAP_BYTES, readSitemap, type SitemapPart } from './sitemap-source.js';

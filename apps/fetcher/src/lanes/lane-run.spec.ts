@@ -18,7 +18,7 @@ import type { SlotHold, SlotRenewal, SlotVerdict } from '@troupe/messaging';
 import { parseRobots, RobotsFile } from '@troupe/politeness';
 import { NeedsBrowserError, type FetchedPage, type PageRequest } from '../pages/page-fetcher.js';
 import type { PageFinisher } from '../pages/page-finisher.js';
-import { BusyAnswerError, TransportError } from '../pages/transport-error.js';
+import { BusyAnswerError, TransportError } from '../slots/transport-error.js';
 import { RobotsUnreadableError } from '../robots/robots-rules.js';
 import type { SeenTrouble } from '../slots/host-reports.js';
 import { CACHED_SPEC, MemoryCache } from '../cache/memory-cache.fixture.js';

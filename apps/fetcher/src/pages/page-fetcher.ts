@@ -25,7 +25,7 @@ import {
   type Uuid,
 } from '@troupe/contracts';
 import type { CacheUse, Remembered } from '../cache/index.js';
-import { DownloadError } from '../engines/engine-errors.js';
+import { DownloadError } from '../http/engine-errors.js';
 import {
   MAX_BODY_BYTES,
   MAX_REDIRECTS,
@@ -33,11 +33,11 @@ import {
   type EngineResponse,
   type FetchEngine,
   type PageView,
-} from '../engines/engine.js';
+} from '../http/engine.js';
 import { timezoneOf } from '../engines/page-context.js';
-import { isClientFault, isTurnedAway, Ladder, lowestRung, type RungResult } from '../engines/ladder.js';
+import { isClientFault, isTurnedAway, Ladder, lowestRung, type RungResult } from './ladder.js';
 import { StealthHosts } from '../proxies/index.js';
-import { BusyAnswerError, busyKind, isBusy, TransportError } from './transport-error.js';
+import { BusyAnswerError, busyKind, isBusy, TransportError } from '../slots/transport-error.js';
 
 export interface PageRequest {
   url: string;

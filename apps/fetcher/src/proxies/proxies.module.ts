@@ -4,7 +4,7 @@ import type { Logger } from '@troupe/observability';
 import { BlockedHosts, TeamProxies } from '@troupe/persistence';
 import { CONFIG, LOG, type Config } from '../cluster/process.js';
 import { POOL, type Pool } from '../cluster/stores.js';
-import { EgressProxy } from '../engines/index.js';
+import { EgressProxy } from './egress-proxy.js';
 import { ProxyPools } from './proxy-pools.js';
 import { StealthHosts } from './stealth-hosts.js';
 

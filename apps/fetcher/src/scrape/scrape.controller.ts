@@ -2,7 +2,7 @@ import { Controller, Inject } from '@nestjs/common';
 import { Ctx, MessagePattern, Payload } from '@nestjs/microservices';
 import { RPC, type FetchRequest } from '@troupe/contracts';
 import { NatsContext, type RpcRequest } from '@troupe/messaging';
-import { callerOf } from './caller-signal.js';
+import { callerOf } from '../cluster/caller-signal.js';
 import { ScrapeRunner, type ScrapeAnswer } from './scrape-runner.js';
 
 @Controller()

@@ -3,7 +3,7 @@ import { TroupeError, type FetchRequest } from '@troupe/contracts';
 import type { HostState } from '@troupe/contracts';
 import { CACHED_SPEC, MemoryCache } from '../cache/memory-cache.fixture.js';
 import { NeedsBrowserError, type FetchedPage, type PageRequest } from '../pages/page-fetcher.js';
-import { TransportError } from '../pages/transport-error.js';
+import { TransportError } from '../slots/transport-error.js';
 import type { SeenTrouble } from '../slots/host-reports.js';
 import { ScrapeRunner, type ScrapeParts } from './scrape-runner.js';
 import { SinglePages } from './single-pages.js';

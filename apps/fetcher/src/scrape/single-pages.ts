@@ -8,9 +8,9 @@ import { inSpan, isTroupeError, NO_TRACES, type Tracer } from '@troupe/contracts
 import { hostKey } from '@troupe/frontier';
 import { LRUCache } from 'lru-cache';
 import { TRACER } from '../cluster/process.js';
-import { checkPause, HopGuard } from '../pages/hop-guard.js';
+import { checkPause, HopGuard } from '../slots/hop-guard.js';
 import { PageFetcher, type FetchedPage, type PageRequest } from '../pages/page-fetcher.js';
-import { TransportError } from '../pages/transport-error.js';
+import { TransportError } from '../slots/transport-error.js';
 import { PENALTIES, ROBOTS_LOOKUP, type Penalties, type RobotsLookup } from '../cluster/ports.js';
 import { ExpressSlots, type ExpressPlace } from '../slots/express-slots.js';
 import { HostReports, type SeenTrouble } from '../slots/host-reports.js';

@@ -5,10 +5,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { isTroupeError, TroupeError, type TraceParent } from '@troupe/contracts';
 import { hostKey } from '@troupe/frontier';
-import { faultOf } from '../engines/engine-errors.js';
-import { ENGINE_TOKENS, PLAIN_VIEW, type EngineResponse, type FetchEngine } from '../engines/engine.js';
-import { checkPause, HopGuard } from '../pages/hop-guard.js';
-import { blameOf, busyKind, isBusy } from '../pages/transport-error.js';
+import { faultOf } from '../http/engine-errors.js';
+import { ENGINE_TOKENS, PLAIN_VIEW, type EngineResponse, type FetchEngine } from '../http/engine.js';
+import { checkPause, HopGuard } from './hop-guard.js';
+import { blameOf, busyKind, isBusy } from './transport-error.js';
 import { PENALTIES, type Penalties, type RobotsLookup } from '../cluster/ports.js';
 import { ExpressSlots } from './express-slots.js';
 import { HostReports, type SeenTrouble } from './host-reports.js';

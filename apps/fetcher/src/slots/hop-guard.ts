@@ -5,7 +5,7 @@
  */
 import { TroupeError, type HostState } from '@troupe/contracts';
 import { canonicalize, hostKey, withoutWww } from '@troupe/frontier';
-import type { ExpressPlace, ExpressSlots } from '../slots/express-slots.js';
+import type { ExpressPlace, ExpressSlots } from './express-slots.js';
 import type { Penalties, RobotsLookup } from '../cluster/ports.js';
 
 /** Why a page was not fetched although nothing failed. */
