@@ -3,7 +3,7 @@ import type { MicroserviceOptions } from '@nestjs/microservices';
 import type { TroupeConfig } from '@troupe/config';
 import { NatsLink, NatsStrategy, WorkQueue } from '@troupe/messaging';
 import type { RunningService, ServiceContext } from '@troupe/observability';
-import { findBrowsersHere } from './browser/browsers-here.js';
+import { findBrowsersHere } from './cluster/browsers-here.js';
 import { Stores } from './cluster/stores.js';
 import { expectedSubjects, FetcherModule } from './fetcher.module.js';
 import { LaneConsumer } from './lanes/lane.consumer.js';

@@ -13,9 +13,9 @@ import { BrowserPool } from '../engines/browser-pool.js';
 import { EgressProxy } from '../proxies/egress-proxy.js';
 import { identityOf, userAgentText } from '../http/engine.js';
 import { loadBrowserStack } from '../engines/browser-stack.js';
-import { browserCounts, watchBrowsers } from '../metrics/browser-counts.js';
+import { browserCounts, watchBrowsers } from './browser-counts.js';
 import { ALLOW_LIST, ProxiesModule } from '../proxies/proxies.module.js';
-import type { BrowsersHere } from './browsers-here.js';
+import type { BrowsersHere } from '../cluster/browsers-here.js';
 
 const EXPOSED =
   'secrets in the environment of a process that starts browsers can be read by all processes of its user; give them as files ' +

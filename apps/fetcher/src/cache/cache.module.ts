@@ -5,7 +5,7 @@ import { Metrics, type Logger } from '@troupe/observability';
 import { PageCacheRepository } from '@troupe/persistence';
 import { CONFIG, INSTANCE, LOG, type Config } from '../cluster/process.js';
 import { BLOBS, POOL, type Pool } from '../cluster/stores.js';
-import { cacheCounts, flightCounts } from '../metrics/cache-counts.js';
+import { cacheCounts, flightCounts } from './cache-counts.js';
 import { CacheLookups } from './cache-lookups.js';
 import { CacheWriter } from './cache-writer.js';
 import { FlightAnswers } from './flight-answers.js';

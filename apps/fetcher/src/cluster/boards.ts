@@ -1,7 +1,7 @@
 /** The boards on which processes of the cluster see each other: on them while this fetcher runs. */
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { CancelBoard, MemberBoard, NatsLink, PauseBoard, PenaltyBoard, SlotBoard } from '@troupe/messaging';
-import type { BrowsersHere } from '../browser/browsers-here.js';
+import type { BrowsersHere } from './browsers-here.js';
 import { OtherBrowsers } from './other-browsers.js';
 import { BROWSERS_HERE, INSTANCE } from './process.js';
 

@@ -2,11 +2,10 @@
  * What the fetcher needs of the cluster, as narrow as it uses it: the adapters of `@troupe/messaging` and
  * `@troupe/persistence` fit as they are, and tests put small fakes in their place. Each port has its injection token.
  */
-import type { Envelope } from '@troupe/contracts';
+import type { Envelope, HostState } from '@troupe/contracts';
 import type { CancelBoard, MemberBoard, PauseBoard, SlotBoard } from '@troupe/messaging';
 import type { RobotsCache } from '@troupe/persistence';
 import type { RobotsFile } from '@troupe/politeness';
-import type { HostTreatment } from '../slots/host-treatment.js';
 
 /** `text`: rough size in characters, for those that gather messages. */
 export interface Mailboxes {
@@ -20,7 +19,18 @@ export type Standing = Pick<MemberBoard, 'isSurelySeen'>;
 export const STANDING = Symbol('Standing');
 export type ExpressBoard = Pick<SlotBoard, 'claimExpress' | 'release'>;
 export const EXPRESS_BOARD = Symbol('ExpressBoard');
-export type Penalties = Pick<HostTreatment, 'stateOf' | 'pauseMs' | 'gapMs' | 'expressPlaces' | 'crawlDelayMs'>;
+/** How a host is to be treated. */
+export interface Penalties {
+  stateOf(host: string): HostState;
+  /** Milliseconds until the host may be asked again, 0 = now. */
+  pauseMs(host: string): number;
+  /** Least ms between starts on one connection because of what the host answered, 0 = none. */
+  gapMs(host: string): number;
+  /** Connections for single requests, over the whole cluster: as many fewer as the host is slowed. */
+  expressPlaces(host: string): number;
+  /** Milliseconds between page starts that the rules ask for, or an operator in their place; 0 = none. */
+  crawlDelayMs(host: string, rules: Pick<RobotsFile, 'crawlDelayMs'>, agent: string): number;
+}
 export const PENALTIES = Symbol('Penalties');
 export type Cancels = Pick<CancelBoard, 'isCancelled' | 'onCancel'>;
 export const CANCELS = Symbol('Cancels');

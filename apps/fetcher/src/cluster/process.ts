@@ -3,7 +3,7 @@ import type { TroupeConfig } from '@troupe/config';
 import type { Tracer } from '@troupe/contracts';
 import type { NatsLink } from '@troupe/messaging';
 import type { Logger, Metrics } from '@troupe/observability';
-import { serves, type BrowsersHere } from '../browser/browsers-here.js';
+import { serves, type BrowsersHere } from './browsers-here.js';
 
 export type Config = Readonly<TroupeConfig>;
 

@@ -3,7 +3,7 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { HealthChecks } from '@troupe/observability';
 import type { OpenBlobs } from '@troupe/blob-store';
 import { createPool } from '@troupe/persistence';
-import { serves, type BrowsersHere } from '../browser/browsers-here.js';
+import { serves, type BrowsersHere } from './browsers-here.js';
 import { BROWSERS_HERE, CONFIG, servesHttp, type Config } from './process.js';
 
 export type Pool = ReturnType<typeof createPool>;

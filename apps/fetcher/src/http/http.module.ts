@@ -5,13 +5,12 @@ import { EgressProxy } from '../proxies/egress-proxy.js';
 import { ENGINE_TOKENS, identityOf } from './engine.js';
 import { GotEngine } from './got.engine.js';
 import { HttpEngine } from './http.engine.js';
-import { MetricsModule } from '../metrics/metrics.module.js';
 import { throughProxies } from '../proxies/proxied-engine.js';
 import { ALLOW_LIST, ProxiesModule } from '../proxies/proxies.module.js';
 
 /** The plain clients. */
 @Module({
-  imports: [MetricsModule, ProxiesModule],
+  imports: [ProxiesModule],
   providers: [
     {
       provide: HttpEngine,

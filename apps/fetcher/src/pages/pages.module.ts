@@ -10,7 +10,6 @@ import { BrowserEngine } from '../engines/browser.engine.js';
 import { ENGINE_TOKENS, type FetchEngine } from '../http/engine.js';
 import { Ladder } from './ladder.js';
 import { HttpModule } from '../http/http.module.js';
-import { MetricsModule } from '../metrics/metrics.module.js';
 import { ModelsModule } from '../models/models.module.js';
 import { throughProxies } from '../proxies/proxied-engine.js';
 import { ProxiesModule } from '../proxies/proxies.module.js';
@@ -25,7 +24,7 @@ const CONVERSION = Symbol('conversion');
 const CONVERT_TIMEOUT_MS = 30_000;
 
 @Module({
-  imports: [BrowserModule, ChangesModule, HttpModule, MetricsModule, ModelsModule, ProxiesModule],
+  imports: [BrowserModule, ChangesModule, HttpModule, ModelsModule, ProxiesModule],
   providers: [
     PageFetcher,
     PageFinisher,

@@ -7,7 +7,7 @@ import { PLAIN_VIEW, type EngineRequest, type FetchEngine } from '../http/engine
 import { GotEngine } from '../http/got.engine.js';
 import { HttpEngine } from '../http/http.engine.js';
 import { startDns, startSite, type DnsServer, type Site } from '../engines/loopback.fixture.js';
-import { FetchCounts } from '../metrics/fetch-counts.js';
+import { FetchCounts } from './fetch-counts.js';
 import { ProxiedEngine } from './proxied-engine.js';
 import { ProxyPools } from './proxy-pools.js';
 import { startProxy, type ProxyKind, type TestProxy } from './proxy-server.fixture.js';

@@ -1,10 +1,11 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { isBlockedHost, parseAllowList, Resolver, type AllowList } from '@troupe/egress';
-import type { Logger } from '@troupe/observability';
+import { Metrics, type Logger } from '@troupe/observability';
 import { BlockedHosts, TeamProxies } from '@troupe/persistence';
 import { CONFIG, LOG, type Config } from '../cluster/process.js';
 import { POOL, type Pool } from '../cluster/stores.js';
 import { EgressProxy } from './egress-proxy.js';
+import { FetchCounts } from './fetch-counts.js';
 import { ProxyPools } from './proxy-pools.js';
 import { StealthHosts } from './stealth-hosts.js';
 
@@ -51,8 +52,9 @@ export const ALLOW_LIST = Symbol('AllowList');
       inject: [CONFIG, TeamProxies, Resolver, LOG],
     },
     StealthHosts,
+    { provide: FetchCounts, useFactory: (metrics: Metrics) => new FetchCounts(metrics), inject: [Metrics] },
   ],
-  exports: [ALLOW_LIST, Resolver, EgressProxy, ProxyPools, StealthHosts],
+  exports: [ALLOW_LIST, Resolver, EgressProxy, FetchCounts, ProxyPools, StealthHosts],
 })
 export class ProxiesModule implements OnApplicationShutdown {
   constructor(

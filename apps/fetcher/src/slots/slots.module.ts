@@ -6,7 +6,7 @@ import { PENALTIES } from '../cluster/ports.js';
 import { CONFIG, LOG, type Config } from '../cluster/process.js';
 import { POOL, type Pool } from '../cluster/stores.js';
 import { HttpModule } from '../http/http.module.js';
-import { politenessCounts } from '../metrics/politeness-counts.js';
+import { politenessCounts } from './politeness-counts.js';
 import { DelayNews, DelayNewsParts } from './delay-news.js';
 import { ExpressFetch, ExpressFetchParts } from './express-fetch.js';
 import { ExpressSlots, ExpressSlotsParts } from './express-slots.js';

@@ -1,5 +1,5 @@
 import type { Metrics } from '@troupe/observability';
-import { WITHOUT } from '../browser/browsers-here.js';
+import { WITHOUT } from '../cluster/browsers-here.js';
 import { RETIRE_REASONS, type BrowserObserver } from '../engines/browser-fleet.js';
 import type { BrowserPool } from '../engines/browser-pool.js';
 
