@@ -2,7 +2,7 @@
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
-import { browsersHere } from './browsers.fixture.js';
+import { browsersHere } from '@troupe/testing';
 import { PLAIN_VIEW } from '../http/engine.js';
 import { EgressProxy } from '../proxies/egress-proxy.js';
 

@@ -15,7 +15,7 @@ import {
   type DnsServer,
   type RawServer,
   type Site,
-} from '../engines/loopback.fixture.js';
+} from '@troupe/testing';
 
 let site: Site;
 let forbidden: Site;

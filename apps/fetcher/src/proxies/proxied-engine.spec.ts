@@ -6,11 +6,18 @@ import { EgressProxy } from './egress-proxy.js';
 import { PLAIN_VIEW, type EngineRequest, type FetchEngine } from '../http/engine.js';
 import { GotEngine } from '../http/got.engine.js';
 import { HttpEngine } from '../http/http.engine.js';
-import { startDns, startSite, type DnsServer, type Site } from '../engines/loopback.fixture.js';
+import {
+  type DnsServer,
+  type ProxyKind,
+  type Site,
+  startDns,
+  startProxy,
+  startSite,
+  type TestProxy,
+} from '@troupe/testing';
 import { FetchCounts } from './fetch-counts.js';
 import { ProxiedEngine } from './proxied-engine.js';
 import { ProxyPools } from './proxy-pools.js';
-import { startProxy, type ProxyKind, type TestProxy } from './proxy-server.fixture.js';
 
 const TEAM = '00000000-0000-4000-8000-00000000000a';
 const NO_SIGNAL = new AbortController().signal;
