@@ -33,6 +33,11 @@ module.exports = {
       { path: '^apps/gateway/src/api/' },
     ),
     forbid(
+      'only-specs-import-testing',
+      { path: '^(apps|libs)/', pathNot: '^libs/testing/|\\.(spec|fixture)\\.ts$' },
+      { path: '^libs/testing/' },
+    ),
+    forbid(
       'libs-by-their-front-door',
       { path: '^(apps|libs)/([^/]+)/' },
       { path: '^libs/[^/]+/src/(?!index\\.ts$)', pathNot: '^$1/$2/' },

@@ -8,7 +8,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startDns, type DnsServer, type Zone } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startDns, type DnsServer, type Zone } from '@troupe/testing';
 import { endsLeftOpen, query, readBooks } from '../chaos/evidence.js';
 import { expectBalanced, expectSameUrls } from '../chaos/exactness.js';
 import { JobClient } from '../chaos/job-client.js';

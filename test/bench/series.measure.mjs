@@ -16,7 +16,7 @@ const JOB_MS = 1_800_000;
 const load = (file) => import(pathToFileURL(path.join(root, 'dist', file)).href);
 const { startCluster } = await load('test/support/cluster.js');
 const { ApiClient } = await load('test/support/api-client.js');
-const { startDns, startSite } = await load('apps/fetcher/src/engines/loopback.fixture.js');
+const { startDns, startSite } = await load('@troupe/testing');
 
 const names = Array.from({ length: HOSTS }, (_, i) => `h${i}.many.test`);
 const dns = await startDns(Object.fromEntries(names.map((name) => [name, ['127.0.0.1']])));

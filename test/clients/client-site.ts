@@ -2,7 +2,7 @@
  * The site that the clients' specs read: thirty quick pages, slow ones, and a missing one; the cluster that may read it, and
  * the scripted language model that it asks.
  */
-import { startDns, type DnsServer } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startDns, type DnsServer } from '@troupe/testing';
 import { page, startKnownSite, type HostResources, type KnownSite, type Resource } from '../sites/known-graph/index.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 import { modelEnv, startModelServer, type ModelServer } from '../support/model-server/index.js';

@@ -2,7 +2,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { TEST_CERT, TEST_KEY } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { TEST_CERT, TEST_KEY } from '@troupe/testing';
 
 export interface FrontProxy {
   url: string;

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { FirecrawlClient } from 'firecrawl';
 import https from 'node:https';
-import { TEST_CERT } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { TEST_CERT } from '@troupe/testing';
 import { type KnownSite } from '../sites/known-graph/index.js';
 import { ApiClient } from '../support/api-client.js';
 import { type TestCluster } from '../support/cluster.js';

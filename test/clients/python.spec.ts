@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { TEST_CERT } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { TEST_CERT } from '@troupe/testing';
 import { type KnownSite } from '../sites/known-graph/index.js';
 import { ApiClient } from '../support/api-client.js';
 import { type TestCluster } from '../support/cluster.js';

@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { startDns, startSite, type DnsServer, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startDns, startSite, type DnsServer, type Site } from '@troupe/testing';
 import { ApiClient } from '../support/api-client.js';
 import { startCluster, workspace, type TestCluster } from '../support/cluster.js';
 import { modelEnv, startModelServer, type ModelServer } from '../support/model-server/index.js';

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { gzipSync } from 'node:zlib';
-import { startSite, type Handler, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startSite, type Handler, type Site } from '@troupe/testing';
 import { type Answer } from '../support/api-client.js';
 import { api, call, post, useGateway } from './api.js';
 

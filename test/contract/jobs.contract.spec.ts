@@ -1,7 +1,7 @@
 /** Scrape, batch, crawl and map on a small site of our own. A cluster that is named must allow loopback targets. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startSite, type Site } from '@troupe/testing';
 import { api, call, post, useGateway } from './api.js';
 
 useGateway();

@@ -9,7 +9,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { startDns, startSite, type DnsServer, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startDns, startSite, type DnsServer, type Site } from '@troupe/testing';
 import { ApiClient, type Answer } from '../support/api-client.js';
 import { startCluster, workspace, type TestCluster } from '../support/cluster.js';
 

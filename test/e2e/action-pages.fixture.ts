@@ -1,5 +1,5 @@
 /** A site that writes down what is done on it: keys, clicks, scrolling, the size of its window. */
-import type { Handler } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import type { Handler } from '@troupe/testing';
 
 const html = (body: string, head = ''): string =>
   `<!doctype html><html><head><title>Stage</title>${head}</head><body>${body}</body></html>`;

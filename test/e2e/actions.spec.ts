@@ -1,7 +1,6 @@
 /** Actions and screenshots through the whole cluster, in real Chromium, told by what the pages saw and the pictures show. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { browsersHere } from '../../apps/fetcher/src/engines/browsers.fixture.js';
-import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { browsersHere, type Site, startSite } from '@troupe/testing';
 import { ApiClient } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 import { hashDistance, readPicture } from '../support/picture.js';

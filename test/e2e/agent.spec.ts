@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FirecrawlClient } from 'firecrawl';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startDns, startSite, type DnsServer, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startDns, startSite, type DnsServer, type Site } from '@troupe/testing';
 import { ApiClient, type Answer } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 import {

@@ -15,7 +15,7 @@ import {
   type DnsServer,
   type UdpCounter,
   type Zone,
-} from '../../apps/fetcher/src/engines/loopback.fixture.js';
+} from '@troupe/testing';
 import { freePort } from '../support/free-port.js';
 
 export type Misbehaviour = (request: IncomingMessage, response: ServerResponse, site: BadSite) => void;

@@ -1,7 +1,6 @@
 /** The formats branding and attributes through the whole cluster, on pages whose look and attributes are known. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { browsersHere } from '../../apps/fetcher/src/engines/browsers.fixture.js';
-import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { browsersHere, type Site, startSite } from '@troupe/testing';
 import { ApiClient } from '../support/api-client.js';
 import { FORMATS_CLUSTER, startStage, type Stage } from '../support/shared-stage.js';
 import { brandAnswer } from './brand-pages.fixture.js';

@@ -1,8 +1,7 @@
 /** A fetcher without a browser beside one that does nothing but browser work: each page goes where it can be shown. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { browsersHere } from '../../apps/fetcher/src/engines/browsers.fixture.js';
-import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { browsersHere, type Site, startSite } from '@troupe/testing';
 import { query } from '../chaos/evidence.js';
 import { ApiClient } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';

@@ -1,7 +1,6 @@
 /** Scrapes of one page that needs a browser, where one fetcher has none and another one has nothing else. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { browsersHere } from '../../apps/fetcher/src/engines/browsers.fixture.js';
-import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { browsersHere, type Site, startSite } from '@troupe/testing';
 import { ApiClient } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 import { startService, type ServiceProcess } from '../support/service-process.js';

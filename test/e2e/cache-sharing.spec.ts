@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BUCKETS } from '@troupe/contracts';
 import { NatsLink } from '@troupe/messaging';
-import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startSite, type Site } from '@troupe/testing';
 import { ApiClient, type Answer } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 

@@ -1,6 +1,6 @@
 /** Change tracking through the whole cluster: a site that changes between scrapes, and what is said about it. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startSite, type Site } from '@troupe/testing';
 import { ApiClient } from '../support/api-client.js';
 import { FORMATS_CLUSTER, startStage, type Stage } from '../support/shared-stage.js';
 

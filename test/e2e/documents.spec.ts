@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { zipSync } from 'fflate';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startSite, type Site } from '@troupe/testing';
 import { ApiClient } from '../support/api-client.js';
 import { workspace } from '../support/cluster.js';
 import { FORMATS_CLUSTER, startStage, type Stage } from '../support/shared-stage.js';

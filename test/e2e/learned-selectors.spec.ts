@@ -1,6 +1,6 @@
 /** A model in front of which selectors are learned, and the labelled pages through a scripted model, in a whole cluster. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { startDns, startSite, type DnsServer, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startDns, startSite, type DnsServer, type Site } from '@troupe/testing';
 import { bytesOf, families, labelledPages } from '../labelled/labelled-pages.js';
 import { ApiClient } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';

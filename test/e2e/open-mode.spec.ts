@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { text } from 'node:stream/consumers';
 import { WebSocket } from 'ws';
-import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startSite, type Site } from '@troupe/testing';
 import { ApiClient } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 

@@ -1,7 +1,6 @@
 /** Pages as a person would see them: device, place, languages, headers, frames and files, through the whole cluster. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { browsersHere } from '../../apps/fetcher/src/engines/browsers.fixture.js';
-import { startSite, type Handler, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { browsersHere, type Handler, type Site, startSite } from '@troupe/testing';
 import { ApiClient } from '../support/api-client.js';
 import { FORMATS_CLUSTER, startStage, type Stage } from '../support/shared-stage.js';
 

@@ -4,8 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PNG } from 'pngjs';
-import { browsersHere } from '../../apps/fetcher/src/engines/browsers.fixture.js';
-import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { browsersHere, type Site, startSite } from '@troupe/testing';
 import { writePdf } from '../../libs/pdf/src/pdf-writer.fixture.js';
 import { ApiClient } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';

@@ -3,9 +3,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { browsersHere } from '../../apps/fetcher/src/engines/browsers.fixture.js';
-import { startSite, TEST_CERT, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
-import { PROXY_PASSWORD, startProxy, type TestProxy } from '../../apps/fetcher/src/proxies/proxy-server.fixture.js';
+import {
+  browsersHere,
+  PROXY_PASSWORD,
+  type Site,
+  startProxy,
+  startSite,
+  TEST_CERT,
+  type TestProxy,
+} from '@troupe/testing';
 import { ApiClient } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 

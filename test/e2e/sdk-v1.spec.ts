@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import Firecrawl, { type FirecrawlAppV1 } from 'firecrawl';
 import { WebSocket } from 'ws';
-import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startSite, type Site } from '@troupe/testing';
 import { CLIENTS_CLUSTER, startStage, type Stage } from '../support/shared-stage.js';
 
 const TIMEOUT_MS = 120_000;

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { FirecrawlClient } from 'firecrawl';
 import pg from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startDns, startSite, type DnsServer, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startDns, startSite, type DnsServer, type Site } from '@troupe/testing';
 import { ApiClient } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 import { startSearxng, type Indexed, type SearxngServer } from '../support/searxng-server.js';

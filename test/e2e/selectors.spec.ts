@@ -1,7 +1,7 @@
 /** Facts by selectors through a whole cluster without a language model: scrape, batch, crawl, labelled pages, refusals. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FirecrawlClient } from 'firecrawl';
-import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startSite, type Site } from '@troupe/testing';
 import { bytesOf, families, labelledPages } from '../labelled/labelled-pages.js';
 import { ApiClient } from '../support/api-client.js';
 import { FORMATS_CLUSTER, startStage, type Stage } from '../support/shared-stage.js';

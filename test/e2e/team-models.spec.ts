@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startSite, type Site } from '@troupe/testing';
 import { ApiClient, type Answer } from '../support/api-client.js';
 import { startCluster, workspace, type TestCluster } from '../support/cluster.js';
 import { modelEnv, readingBrain, startModelServer, type ModelServer } from '../support/model-server/index.js';

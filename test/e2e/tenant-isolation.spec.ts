@@ -1,7 +1,7 @@
 /** Two teams on one cluster: what belongs to one does not exist for the other, whatever it asks (docs/api/README.md, "Ownership"). */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startSite, type Site } from '@troupe/testing';
 import { ApiClient } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 import { modelEnv, startModelServer, type BrainRequest, type ModelServer } from '../support/model-server/index.js';

@@ -1,7 +1,7 @@
 /** Webhooks against a real receiver on loopback (docs/api/webhooks.md, docs/api/own.md, "deliveries"). */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startDns, type DnsServer } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startDns, type DnsServer } from '@troupe/testing';
 import { query } from '../chaos/evidence.js';
 import { KnownSite } from '../chaos/known-site.js';
 import { ApiClient } from '../support/api-client.js';

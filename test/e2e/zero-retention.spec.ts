@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { openBlobRoots } from '@troupe/blob-store';
 import { createPool, Retention } from '@troupe/persistence';
-import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startSite, type Site } from '@troupe/testing';
 import { RetentionRounds } from '../../apps/scheduler/src/housekeeping/retention-rounds.js';
 import { ApiClient } from '../support/api-client.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';

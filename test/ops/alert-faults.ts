@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ActorBus, NatsLink } from '@troupe/messaging';
 import pg from 'pg';
-import { descendantsOf } from '../../apps/fetcher/src/engines/processes.fixture.js';
+import { descendantsOf } from '@troupe/testing';
 import type { ApiClient } from '../support/api-client.js';
 import type { TestCluster } from '../support/cluster.js';
 import type { SmallDisk } from '../support/small-disk.js';

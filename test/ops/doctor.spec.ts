@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { examine } from '../../apps/doctor/src/doctor.js';
 import type { Finding } from '../../apps/doctor/src/finding.js';
-import { startDns, TEST_CERT, TEST_KEY, type DnsServer } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startDns, TEST_CERT, TEST_KEY, type DnsServer } from '@troupe/testing';
 import { TestNatsServer } from '../adapters/messaging/nats-server.js';
 import { emptyDatabase, testDatabase, type TestDatabase } from '../adapters/persistence/database.js';
 import { workspace } from '../support/cluster.js';

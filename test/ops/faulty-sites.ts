@@ -1,14 +1,7 @@
 /** The sites and the receiver of webhooks of a cluster that is watched, each with its own way of going wrong. */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import {
-  startDns,
-  startRaw,
-  startSite,
-  type DnsServer,
-  type RawServer,
-  type Site,
-} from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startDns, startRaw, startSite, type DnsServer, type RawServer, type Site } from '@troupe/testing';
 
 const LINKS = Array.from({ length: 30 }, (_, i) => `<a href="/page/${i}">${i}</a>`).join(' ');
 const MOST_HOSTS = 2_000;

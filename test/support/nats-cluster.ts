@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { examineNats, type NatsServerSettings } from '@troupe/messaging';
-import { TEST_CERT, TEST_KEY } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { TEST_CERT, TEST_KEY } from '@troupe/testing';
 import { TestNatsServer } from '../adapters/messaging/nats-server.js';
 import { freePort } from './free-port.js';
 import { makeAccounts } from './nats-accounts.js';

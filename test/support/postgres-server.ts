@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TEST_CERT, TEST_KEY } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { TEST_CERT, TEST_KEY } from '@troupe/testing';
 import { workspace } from './cluster.js';
 import { freePort } from './free-port.js';
 

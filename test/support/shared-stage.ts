@@ -7,7 +7,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { chmod, mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { startDns, type DnsServer, type Zone } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startDns, type DnsServer, type Zone } from '@troupe/testing';
 import { joinCluster, keepForProcess, startCluster, type RunningCluster } from './cluster.js';
 
 /** What the specs about one format or another want; change tracking asks a host for many pages at once. */

@@ -3,7 +3,7 @@
  * facts of several pages have to become one list. Every folder is a shop of its own.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startSite, type Site } from '../../apps/fetcher/src/engines/loopback.fixture.js';
+import { startSite, type Site } from '@troupe/testing';
 
 export interface Product {
   name: string;

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { readConfig } from '@troupe/config';
 import { runService } from '@troupe/observability';
-import { giveWayToThreads } from './giving-way.js';
+import { giveWayToThreads } from './thread-priority.js';
 import { startFetcher } from './start.js';
 
 await runService('fetcher', startFetcher, { readConfig });

@@ -5,7 +5,7 @@ import { NatsAccessError, NatsLink, NatsServerUnfitError, type NatsServerSetting
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { TEST_CERT, TEST_KEY } from '../../../apps/fetcher/src/engines/loopback.fixture.js';
+import { TEST_CERT, TEST_KEY } from '@troupe/testing';
 import { NatsCluster } from '../../support/nats-cluster.js';
 import { eventually, insist } from './fixtures.js';
 import { TestNatsServer } from './nats-server.js';

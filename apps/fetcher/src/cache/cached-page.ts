@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { asksForBrowser, type ScrapeSpec, type Uuid } from '@troupe/contracts';
 import { canonicalize, fingerprint } from '@troupe/frontier';
 import type { CachedPage, CachedPageMeta, PageCacheKey } from '@troupe/persistence';
-import type { EngineResponse } from '../engines/engine.js';
+import type { EngineResponse } from '../http/engine.js';
 
 /** Larger bodies are not worth their room. */
 export const MAX_CACHED_BYTES = 5 * 1024 * 1024;

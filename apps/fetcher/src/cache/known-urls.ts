@@ -1,15 +1,19 @@
 /** URLs that the team's cache knows of a site: one more source of links for its map (docs/api/map.md). */
+import { Inject, Injectable } from '@nestjs/common';
 import type { Uuid } from '@troupe/contracts';
 import { siteOf } from '@troupe/frontier';
-import type { PageCacheRepository } from '@troupe/persistence';
+import { PageCacheRepository } from '@troupe/persistence';
+import { LOG } from '../cluster/process.js';
 
 const MAX_URLS = 100_000;
 
-export interface KnownUrlsParts {
-  index: Pick<PageCacheRepository, 'urlsOf'>;
-  log: { warn(context: object, message: string): void };
+@Injectable()
+export class KnownUrlsParts {
+  @Inject(PageCacheRepository) readonly index!: Pick<PageCacheRepository, 'urlsOf'>;
+  @Inject(LOG) readonly log!: { warn(context: object, message: string): void };
 }
 
+@Injectable()
 export class KnownUrls {
   constructor(private readonly parts: KnownUrlsParts) {}
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { ScrapeSpec } from '@troupe/contracts';
-import type { EngineResponse } from '../engines/engine.js';
+import type { EngineResponse } from '../http/engine.js';
 import { cacheKeyOf } from './cached-page.js';
 import { CACHED_SPEC, MemoryCache } from './memory-cache.fixture.js';
 

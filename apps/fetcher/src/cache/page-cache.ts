@@ -7,7 +7,7 @@ import { brotliDecompress } from 'node:zlib';
 import { BlobNotFoundError, type BlobStore } from '@troupe/blob-store';
 import { TroupeError, type ScrapeSpec, type Uuid } from '@troupe/contracts';
 import type { CachedPage, CachedPageMeta, PageCacheKey } from '@troupe/persistence';
-import type { EngineResponse } from '../engines/engine.js';
+import type { EngineResponse } from '../http/engine.js';
 import { keyText, type CacheLookups } from './cache-lookups.js';
 import {
   cacheKeyOf,

@@ -2,14 +2,17 @@
  * Compares a page with its newest earlier scrape and puts it on top of the history (docs/api/formats.md, "changeTracking").
  * A history that is not available costs the comparison, never the page.
  */
+import { Inject, Injectable } from '@nestjs/common';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { hourOf, type BlobStore } from '@troupe/blob-store';
 import type { ChangeTracking, ChangeTrackingSpec, PageDocument, ScrapeSpec, Uuid } from '@troupe/contracts';
 import { canonicalize, fingerprint, siteOf } from '@troupe/frontier';
-import type { ChangeHistory, HistoryKey, Snapshot } from '@troupe/persistence';
-import type { FetchedPage } from '../pages/page-fetcher.js';
-import type { Differ } from './diff-thread.js';
+import { ChangeHistory, type HistoryKey, type Snapshot } from '@troupe/persistence';
+import { CONFIG, LOG, type Config } from '../cluster/process.js';
+import { SNAPSHOT_BLOBS } from '../cluster/stores.js';
+import { DiffThread, type Differ } from './diff-thread.js';
+
 import { identityOf, isSameText } from './text-identity.js';
 
 const pack = promisify(gzip);
@@ -17,13 +20,14 @@ const unpack = promisify(gunzip);
 const HOUR_MS = 3_600_000;
 const GONE_STATUS = 404;
 
-export interface ChangeTrackerParts {
-  history: Pick<ChangeHistory, 'replace' | 'find'>;
-  blobs: Pick<BlobStore, 'get' | 'put'>;
-  differ: Differ;
+@Injectable()
+export class ChangeTrackerParts {
+  @Inject(ChangeHistory) readonly history!: Pick<ChangeHistory, 'replace' | 'find'>;
+  @Inject(SNAPSHOT_BLOBS) readonly blobs!: Pick<BlobStore, 'get' | 'put'>;
+  @Inject(DiffThread) readonly differ!: Differ;
   /** How long a text is kept after its scrape. */
-  historyHours: number;
-  log: { warn(context: object, message: string): void };
+  @Inject(CONFIG) readonly config!: Pick<Config, 'changeHistoryHours'>;
+  @Inject(LOG) readonly log!: { warn(context: object, message: string): void };
 }
 
 export interface TrackedScrape {
@@ -49,12 +53,13 @@ const UNAVAILABLE = 'Changes could not be tracked: the history of the page is no
 const NO_DIFF = 'The page changed too much to show its differences.';
 const LOST_TEXT = 'The earlier text of the page is not kept any more: its differences cannot be told.';
 
+@Injectable()
 export class ChangeTracker {
   constructor(private readonly parts: ChangeTrackerParts) {}
 
   /** null unless change tracking was asked for. Never rejects. */
   async examine(
-    { statusCode }: Pick<FetchedPage, 'statusCode'>,
+    { statusCode }: { statusCode: number },
     { markdown }: Pick<PageDocument, 'markdown'>,
     scrape: TrackedScrape,
   ): Promise<ChangeReport | null> {
@@ -79,9 +84,9 @@ export class ChangeTracker {
   }
 
   async #compared(markdown: string, scrape: TrackedScrape, spec: ChangeTrackingSpec): Promise<ChangeReport> {
-    const { history, blobs, historyHours } = this.parts;
+    const { history, blobs, config } = this.parts;
     const hash = identityOf(markdown);
-    const hour = hourOf(Date.now() + (historyHours + 1) * HOUR_MS);
+    const hour = hourOf(Date.now() + (config.changeHistoryHours + 1) * HOUR_MS);
     const blob = await blobs.put(await pack(markdown), hour);
     const url = historyUrl(scrape);
     const now = { hash, blob, url, siteH: siteOf(url) };

@@ -117,7 +117,7 @@ describe('change tracking', () => {
         get: async (key) => blobs.get(key) ?? Promise.reject(new Error('gone')),
       },
       differ: { compare: async (a, b) => (diffs ? diffTexts(a, b, 1000) : null) },
-      historyHours: 24,
+      config: { changeHistoryHours: 24 },
       log: { warn: () => undefined },
     });
   });

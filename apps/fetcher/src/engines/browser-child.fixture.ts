@@ -2,9 +2,9 @@
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
-import { browsersHere } from './browsers.fixture.js';
-import { PLAIN_VIEW } from './engine.js';
-import { EgressProxy } from './egress-proxy.js';
+import { browsersHere } from '@troupe/testing';
+import { PLAIN_VIEW } from '../http/engine.js';
+import { EgressProxy } from '../proxies/egress-proxy.js';
 
 const url = process.argv[2] ?? '';
 const allow = parseAllowList(new URL(url).host);

@@ -9,10 +9,10 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { BrowserGuard } from './browser-guard.js';
 import { loadBrowserStack } from './browser-stack.js';
 import { CHROMIUM_ARGS } from './chromium.js';
-import type { EgressProxy } from './egress-proxy.js';
-import { groupMemoryBytes } from './process-group.js';
-import { browserUserAgent } from './user-agent.js';
-import { within } from './within.js';
+import type { EgressProxy } from '../proxies/egress-proxy.js';
+import { groupMemoryBytes } from '../browser/process-group.js';
+import { browserUserAgent } from '../browser/user-agent.js';
+import { within } from '../browser/within.js';
 
 export interface BrowserFleetOptions {
   executablePath: string;

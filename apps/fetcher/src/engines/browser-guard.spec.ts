@@ -2,9 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { browsersHere } from './browsers.fixture.js';
-import { startSite, type Site } from './loopback.fixture.js';
-import { descendantsOf, processes, type Proc } from './processes.fixture.js';
+import { browsersHere, descendantsOf, type Proc, processes, type Site, startSite } from '@troupe/testing';
 
 const canRun = process.platform === 'linux' && browsersHere !== null;
 

@@ -9,11 +9,11 @@ import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { BrowserFleet, type BrowserLimits, type BrowserObserver, type FleetSandbox } from './browser-fleet.js';
 import { BrowserTab, TabLost } from './browser-tab.js';
 import { browserMemoryBytes, NO_BROWSER, type Browsers } from './chromium.js';
-import type { Deadline } from './deadline.js';
-import type { EgressProxy } from './egress-proxy.js';
-import type { UpstreamProxy } from './engine.js';
+import type { Deadline } from '../http/deadline.js';
+import type { EgressProxy } from '../proxies/egress-proxy.js';
+import type { UpstreamProxy } from '../http/engine.js';
 import { PlaceQueue } from './place-queue.js';
-import { loadReader } from './processors.js';
+import { loadReader } from '../browser/processors.js';
 
 export interface BrowserPoolOptions {
   /** null = no browser here. */

@@ -9,11 +9,9 @@ import path from 'node:path';
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
-import { browsersHere } from './browsers.fixture.js';
-import { EgressProxy } from './egress-proxy.js';
-import { PLAIN_VIEW } from './engine.js';
-import { startSite, type Site } from './loopback.fixture.js';
-import { descendantsOf } from './processes.fixture.js';
+import { browsersHere, descendantsOf, type Site, startSite } from '@troupe/testing';
+import { EgressProxy } from '../proxies/egress-proxy.js';
+import { PLAIN_VIEW } from '../http/engine.js';
 
 export interface SoakOptions {
   pages: number;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { soak } from './browser-soak.fixture.js';
-import { browsersHere } from './browsers.fixture.js';
+import { browsersHere } from '@troupe/testing';
 
 const canRun = process.platform === 'linux' && browsersHere !== null;
 

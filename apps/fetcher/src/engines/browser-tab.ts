@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core';
 import type { BrowserFleet } from './browser-fleet.js';
-import { within } from './within.js';
+import { within } from '../browser/within.js';
 
 export interface PausedRequest {
   requestId: string;

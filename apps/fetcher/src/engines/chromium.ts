@@ -1,6 +1,6 @@
 /** How many pages the browser may have open, and what it may hold; how it is found and started. */
 import os from 'node:os';
-import { usableProcessors } from './processors.js';
+import { usableProcessors } from '../browser/processors.js';
 
 export { CHROMIUM_ARGS, findBrowsers, NO_BROWSER, type Browsers } from '@troupe/chromium';
 

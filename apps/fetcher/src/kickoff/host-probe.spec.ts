@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { TroupeError } from '@troupe/contracts';
-import type { EngineRequest, EngineResponse } from '../engines/engine.js';
+import type { EngineRequest, EngineResponse } from '../http/engine.js';
 import { HostProbe } from './host-probe.js';
 
 async function probe(answer: (request: EngineRequest) => Promise<Partial<EngineResponse>>) {

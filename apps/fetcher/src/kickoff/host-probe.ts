@@ -1,16 +1,18 @@
 /** One request to a host that is down: does it answer again? Whatever it answers, there is no page in it. */
+import { Inject, Injectable } from '@nestjs/common';
 import { isTroupeError, timeoutSignal, TroupeError, type Kick } from '@troupe/contracts';
-import { PLAIN_VIEW, type FetchEngine } from '../engines/engine.js';
-import { isBusy } from '../pages/transport-error.js';
-import type { ExpressSlots } from '../slots/express-slots.js';
-import type { HostReports } from '../slots/host-reports.js';
+import { ENGINE_TOKENS, PLAIN_VIEW, type FetchEngine } from '../http/engine.js';
+import { isBusy } from '../slots/transport-error.js';
+import { ExpressSlots } from '../slots/express-slots.js';
+import { HostReports } from '../slots/host-reports.js';
 
 export type ProbeTask = Extract<Kick, { task: 'probe' }>;
 
-export interface HostProbeParts {
-  engine: Pick<FetchEngine, 'fetch'>;
-  express: Pick<ExpressSlots, 'acquire'>;
-  reports: Pick<HostReports, 'probed'>;
+@Injectable()
+export class HostProbeParts {
+  @Inject(ENGINE_TOKENS.http) readonly engine!: Pick<FetchEngine, 'fetch'>;
+  @Inject(ExpressSlots) readonly express!: Pick<ExpressSlots, 'acquire'>;
+  @Inject(HostReports) readonly reports!: Pick<HostReports, 'probed'>;
 }
 
 const TIMEOUT_MS = 15_000;
@@ -18,6 +20,7 @@ const MAX_BYTES = 1024 * 1024;
 /** It answers, and says that the page is elsewhere: nobody needs to go there. */
 const MOVED = new TroupeError('UNKNOWN_ERROR', 'the probe was redirected');
 
+@Injectable()
 export class HostProbe {
   constructor(private readonly parts: HostProbeParts) {}
 

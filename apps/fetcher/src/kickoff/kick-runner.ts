@@ -2,6 +2,7 @@
  * Small work of crawls and hosts: robots.txt, probes, histories, and sitemap files chunk by chunk (docs/design/frontier.md,
  * "Robots and sitemaps").
  */
+import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import {
   parseActorKey,
@@ -15,21 +16,24 @@ import {
 import { fingerprintUrl, hostKey } from '@troupe/frontier';
 import { judgeLinks } from '@troupe/judging';
 import { publishPatiently } from '@troupe/messaging';
-import type { Cancels, Mailboxes, Pauses } from '../ports.js';
-import type { RobotsRules } from '../robots/robots-rules.js';
-import type { HostProbe } from './host-probe.js';
-import type { SitemapKick } from './sitemap-kick.js';
+import { INSTANCE } from '../cluster/process.js';
+import { CANCELS, MAILBOXES, PAUSES, type Cancels, type Mailboxes, type Pauses } from '../cluster/ports.js';
+import { RobotsRules } from '../robots/robots-rules.js';
+import { HostProbe } from './host-probe.js';
+import { SitemapKick } from './sitemap-kick.js';
 
-export interface KickParts {
-  instance: string;
-  mailboxes: Mailboxes;
-  cancels: Pick<Cancels, 'isCancelled'>;
-  pauses: Pauses;
-  robots: Pick<RobotsRules, 'describe'>;
-  sitemaps: Pick<SitemapKick, 'read'>;
-  probe: Pick<HostProbe, 'run'>;
+@Injectable()
+export class KickParts {
+  @Inject(INSTANCE) readonly instance!: string;
+  @Inject(MAILBOXES) readonly mailboxes!: Mailboxes;
+  @Inject(CANCELS) readonly cancels!: Pick<Cancels, 'isCancelled'>;
+  @Inject(PAUSES) readonly pauses!: Pauses;
+  @Inject(RobotsRules) readonly robots!: Pick<RobotsRules, 'describe'>;
+  @Inject(SitemapKick) readonly sitemaps!: Pick<SitemapKick, 'read'>;
+  @Inject(HostProbe) readonly probe!: Pick<HostProbe, 'run'>;
 }
 
+@Injectable()
 export class KickRunner {
   constructor(private readonly parts: KickParts) {}
 

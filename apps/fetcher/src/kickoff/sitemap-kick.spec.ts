@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import { TroupeError, type SitemapChunk } from '@troupe/contracts';
 import { RobotsFile } from '@troupe/politeness';
-import type { EngineResponse } from '../engines/engine.js';
+import type { EngineResponse } from '../http/engine.js';
 import { SitemapKick, type SitemapTask } from './sitemap-kick.js';
 
 const FILE = 'http://site.test/map.xml';

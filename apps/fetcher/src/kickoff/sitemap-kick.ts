@@ -1,4 +1,5 @@
 /** One sitemap file as `SitemapChunk`s: in scope, canonical, fingerprinted. */
+import { Inject, Injectable } from '@nestjs/common';
 import {
   isTroupeError,
   timeoutSignal,
@@ -19,9 +20,9 @@ import {
 } from '@troupe/frontier';
 import { judgeLinks } from '@troupe/judging';
 import { TimeSlice } from '@troupe/observability';
-import type { EngineResponse } from '../engines/engine.js';
-import type { RobotsRules } from '../robots/robots-rules.js';
-import type { ExpressFetch } from '../slots/express-fetch.js';
+import type { EngineResponse } from '../http/engine.js';
+import { RobotsRules } from '../robots/robots-rules.js';
+import { ExpressFetch } from '../slots/express-fetch.js';
 import { MAX_SITEMAP_BYTES, readSitemap, type SitemapPart } from './sitemap-source.js';
 
 export type SitemapTask = Extract<Kick, { task: 'sitemap' }>;
@@ -32,10 +33,11 @@ const MAX_EXCLUDED_SAMPLE = 50;
 /** Tried without being announced: its absence is no error. */
 const GUESSED_PATH = '/sitemap.xml';
 
+@Injectable()
 export class SitemapKick {
   constructor(
-    private readonly fetch: Pick<ExpressFetch, 'get'>,
-    private readonly robots: Pick<RobotsRules, 'rulesFor' | 'describe'>,
+    @Inject(ExpressFetch) private readonly fetch: Pick<ExpressFetch, 'get'>,
+    @Inject(RobotsRules) private readonly robots: Pick<RobotsRules, 'rulesFor' | 'describe'>,
   ) {}
 
   /** Chunks from `fromChunk` on, at most `maxChunks`. Failures are chunks with an error, never exceptions. */

@@ -17,7 +17,7 @@ import {
   type Uuid,
 } from '@troupe/contracts';
 import { MessageTooLargeError } from '@troupe/messaging';
-import type { Mailboxes } from '../ports.js';
+import type { Mailboxes } from '../cluster/ports.js';
 
 const MAX_PAGES = 8;
 const MAX_AGE_MS = 50;

@@ -18,7 +18,7 @@ import type { SlotHold, SlotRenewal, SlotVerdict } from '@troupe/messaging';
 import { parseRobots, RobotsFile } from '@troupe/politeness';
 import { NeedsBrowserError, type FetchedPage, type PageRequest } from '../pages/page-fetcher.js';
 import type { PageFinisher } from '../pages/page-finisher.js';
-import { BusyAnswerError, TransportError } from '../pages/transport-error.js';
+import { BusyAnswerError, TransportError } from '../slots/transport-error.js';
 import { RobotsUnreadableError } from '../robots/robots-rules.js';
 import type { SeenTrouble } from '../slots/host-reports.js';
 import { CACHED_SPEC, MemoryCache } from '../cache/memory-cache.fixture.js';
@@ -196,7 +196,7 @@ class Surroundings {
         return `blob-${this.blobs.length}`;
       },
     },
-    resultTtlHours: 24,
+    config: { resultTtlHours: 24 },
     handsOver: () => this.handsOver,
     log: { warn: () => undefined },
   };
@@ -307,7 +307,7 @@ describe('a lane', () => {
     });
 
     it('gives unwritten pages back when its job is cancelled', async () => {
-      const consumer = new LaneConsumer(around.parts, 1);
+      const consumer = new LaneConsumer(around.parts, { fetcherConcurrency: 1 });
       const ended = consumer.handle(lane(['a', 'b']));
       await until(() => answers.length === 2);
       answers[0]!();
@@ -453,7 +453,7 @@ describe('a lane', () => {
 
   it('stops within its page when its job is cancelled', async () => {
     around.fetch = ({ signal }) => sleep(5000, undefined, { signal }).then(() => pageOf(''));
-    const consumer = new LaneConsumer(around.parts, 10);
+    const consumer = new LaneConsumer(around.parts, { fetcherConcurrency: 10 });
     const running = consumer.handle(laneOf([url('a'), url('b')]));
     await sleep(20);
     around.isCancelled = true;
@@ -465,7 +465,7 @@ describe('a lane', () => {
 
   it('finishes its page and gives the rest back when the process drains', async () => {
     around.fetch = async ({ url: asked }) => sleep(50).then(() => pageOf(asked));
-    const consumer = new LaneConsumer(around.parts, 10);
+    const consumer = new LaneConsumer(around.parts, { fetcherConcurrency: 10 });
     const running = consumer.handle(laneOf([url('a'), url('b')]));
     await until(() => around.fetched.length === 1);
     await consumer.drain();
@@ -497,7 +497,7 @@ describe('a lane', () => {
 
   it('is sent elsewhere when this process has no place for it', async () => {
     around.fetch = ({ signal }) => sleep(100, undefined, { signal }).then(() => pageOf(url('a')));
-    const consumer = new LaneConsumer(around.parts, 1);
+    const consumer = new LaneConsumer(around.parts, { fetcherConcurrency: 1 });
     const first = consumer.handle(laneOf([url('a')]));
     expect(await consumer.handle(laneOf([url('b')]))).toEqual({ retryMs: expect.any(Number) });
     await first;

@@ -2,6 +2,7 @@
  * One run of one lane: a host slot taken by its fencing pair, then the lane's pages one after another, each checked
  * against cancel, robots, gap and penalty at the moment of its request (docs/design/politeness.md, "Lanes", "Host policy", "Slots").
  */
+import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -32,55 +33,69 @@ import { canonicalize, compileScope, fingerprintUrl, withoutPatterns, type Compi
 import { judgeLinks } from '@troupe/judging';
 import type { SlotHold, SlotRenewal } from '@troupe/messaging';
 import { spanUrl } from '@troupe/observability';
-import type { OpenItems } from '@troupe/persistence';
-import type { Cancels, LaneSlots, Mailboxes, Pauses, Penalties, RobotsLookup, Standing } from '../ports.js';
-import type { CacheView, PageCache } from '../cache/index.js';
-import { mayNeedModel, readingSpec } from '../models/model-wish.js';
+import { OpenItems } from '@troupe/persistence';
+import { CONFIG, INSTANCE, LOG, TRACER, type Config } from '../cluster/process.js';
+import { ERASABLE_BLOBS, RESULT_BLOBS } from '../cluster/stores.js';
+import { HANDS_OVER, LANE_MAIL } from './lane-ports.js';
 import {
-  NeedsBrowserError,
-  type ConversionRequest,
-  type FetchedPage,
-  type PageFetcher,
-} from '../pages/page-fetcher.js';
-import type { PageFinisher } from '../pages/page-finisher.js';
-import { BusyAnswerError, TransportError } from '../pages/transport-error.js';
-import { HopGuard, HostPausedError } from '../pages/hop-guard.js';
-import type { ExpressSlots } from '../slots/express-slots.js';
+  CANCELS,
+  LANE_SLOTS,
+  PAUSES,
+  PENALTIES,
+  ROBOTS_LOOKUP,
+  STANDING,
+  type Cancels,
+  type LaneSlots,
+  type Mailboxes,
+  type Pauses,
+  type Penalties,
+  type RobotsLookup,
+  type Standing,
+} from '../cluster/ports.js';
+import { PageCache, type CacheView } from '../cache/index.js';
+import { mayNeedModel, readingSpec } from '../models/model-wish.js';
+import { NeedsBrowserError, type ConversionRequest, type FetchedPage, PageFetcher } from '../pages/page-fetcher.js';
+import { PageFinisher } from '../pages/page-finisher.js';
+import { BusyAnswerError, TransportError } from '../slots/transport-error.js';
+import { HopGuard, HostPausedError } from '../slots/hop-guard.js';
+import { ExpressSlots } from '../slots/express-slots.js';
 import { RobotsUnreadableError } from '../robots/robots-rules.js';
-import type { DelayNews } from '../slots/delay-news.js';
-import { MAX_RETRY_MS, type HostReports } from '../slots/host-reports.js';
-import type { SlotClock } from '../slots/slot-clock.js';
+import { DelayNews } from '../slots/delay-news.js';
+import { MAX_RETRY_MS, HostReports } from '../slots/host-reports.js';
+import { SlotClock } from '../slots/slot-clock.js';
 import { LaneResults } from './lane-results.js';
 import { failedResult, okResult, refusedResult, unreadableResult, type PageContext } from './page-results.js';
 import { PagesInWriting } from './pages-in-writing.js';
 
-export interface LaneParts {
-  instance: string;
-  mailboxes: Mailboxes;
-  slots: LaneSlots;
-  standing: Standing;
-  penalties: Penalties;
-  cancels: Cancels;
-  pauses: Pauses;
-  robots: RobotsLookup;
-  express: Pick<ExpressSlots, 'acquire'>;
-  reports: Pick<HostReports, 'clean' | 'trouble'>;
-  delays: Pick<DelayNews, 'tell'>;
-  clock: SlotClock;
-  pages: Pick<PageFetcher, 'fetch' | 'recall'>;
-  cache: Pick<PageCache, 'lookUp'>;
-  finisher: Pick<PageFinisher, 'finish'>;
-  blobs: Pick<BlobStore, 'put'>;
+/** What the run of a lane works with. */
+@Injectable()
+export class LaneParts {
+  @Inject(INSTANCE) readonly instance!: string;
+  @Inject(LANE_MAIL) readonly mailboxes!: Mailboxes;
+  @Inject(LANE_SLOTS) readonly slots!: LaneSlots;
+  @Inject(STANDING) readonly standing!: Standing;
+  @Inject(PENALTIES) readonly penalties!: Penalties;
+  @Inject(CANCELS) readonly cancels!: Cancels;
+  @Inject(PAUSES) readonly pauses!: Pauses;
+  @Inject(ROBOTS_LOOKUP) readonly robots!: RobotsLookup;
+  @Inject(ExpressSlots) readonly express!: Pick<ExpressSlots, 'acquire'>;
+  @Inject(HostReports) readonly reports!: Pick<HostReports, 'clean' | 'trouble'>;
+  @Inject(DelayNews) readonly delays!: Pick<DelayNews, 'tell'>;
+  @Inject(SlotClock) readonly clock!: SlotClock;
+  @Inject(PageFetcher) readonly pages!: Pick<PageFetcher, 'fetch' | 'recall'>;
+  @Inject(PageCache) readonly cache!: Pick<PageCache, 'lookUp'>;
+  @Inject(PageFinisher) readonly finisher!: Pick<PageFinisher, 'finish'>;
+  @Inject(RESULT_BLOBS) readonly blobs!: Pick<BlobStore, 'put'>;
   /** Of jobs with zero data retention. */
-  erasable: Pick<ErasableBlobs, 'of'>;
+  @Inject(ERASABLE_BLOBS) readonly erasable!: Pick<ErasableBlobs, 'of'>;
   /** What a job has not settled. */
-  openItems: Pick<OpenItems, 'of'>;
-  resultTtlHours: number;
+  @Inject(OpenItems) readonly openItems!: Pick<OpenItems, 'of'>;
+  @Inject(CONFIG) readonly config!: Pick<Config, 'resultTtlHours'>;
   /** There is no browser here, and pages that need one may wait for a fetcher that has. */
-  handsOver(): boolean;
-  log: { warn(context: object, message: string): void };
+  @Inject(HANDS_OVER) readonly handsOver!: () => boolean;
+  @Inject(LOG) readonly log!: { warn(context: object, message: string): void };
   /** @default nothing is recorded */
-  tracer?: Tracer;
+  @Inject(TRACER) readonly tracer?: Tracer;
 }
 
 /** A page of the lane on its way to its result. */
@@ -138,7 +153,7 @@ export class LaneRun {
     this.#results = new LaneResults(lane, this.#run, {
       mailboxes: parts.mailboxes,
       blobs: this.#spec.zeroRetention ? parts.erasable.of(lane.job) : parts.blobs,
-      blobHour: () => blobHour(Date.now(), parts.resultTtlHours),
+      blobHour: () => blobHour(Date.now(), parts.config.resultTtlHours),
       instance: parts.instance,
       patienceMs: lane.spec.timeoutMs + lane.gapMs + ACTOR_GRACE_MS,
       onLost: (error) => this.#giveUp(error),

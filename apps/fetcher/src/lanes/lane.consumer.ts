@@ -1,5 +1,7 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Lane, TraceParent, Uuid } from '@troupe/contracts';
-import { LaneRun, type LaneParts } from './lane-run.js';
+import { CONFIG, type Config } from '../cluster/process.js';
+import { LaneParts, LaneRun } from './lane-run.js';
 
 /** Running pages may take this long to end by themselves before they go back to their jobs. */
 const DRAIN_MS = 20_000;
@@ -8,6 +10,7 @@ const DRAIN_MS = 20_000;
 const BUSY_RETRY_MS = 100;
 
 /** Every lane that runs in this process: cancelled by job, drained together. */
+@Injectable()
 export class LaneConsumer {
   readonly #running = new Set<{ job: Uuid; run: LaneRun; ended: ReturnType<LaneRun['execute']> }>();
   readonly #unsubscribe: () => void;
@@ -15,15 +18,15 @@ export class LaneConsumer {
 
   constructor(
     private readonly parts: LaneParts,
-    /** Lanes at once, whatever queue they come from. */
-    private readonly concurrency: number,
+    /** `fetcherConcurrency`: lanes at once, whatever queue they come from. */
+    @Inject(CONFIG) private readonly config: Pick<Config, 'fetcherConcurrency'>,
   ) {
     this.#unsubscribe = parts.cancels.onCancel((job) => this.#cancel(job));
   }
 
   /** Resolves when the lane is over and its job knows, or to when it is to come back; throws to ask for redelivery. */
   async handle(lane: Lane, trace?: TraceParent): Promise<void | { retryMs: number }> {
-    if (this.#running.size >= this.concurrency) return { retryMs: BUSY_RETRY_MS };
+    if (this.#running.size >= this.config.fetcherConcurrency) return { retryMs: BUSY_RETRY_MS };
     const run = new LaneRun(lane, this.parts, trace);
     if (this.#draining) run.drain();
     const ended = run.execute();

@@ -1,7 +1,7 @@
 /** From what happened to an item to the `PageResult` its job is told. Pure. */
 import { REVALIDATED, type LaneItem, type PageResult, type TroupeError } from '@troupe/contracts';
 import type { FetchedPage } from '../pages/page-fetcher.js';
-import type { Refusal } from '../pages/hop-guard.js';
+import type { Refusal } from '../slots/hop-guard.js';
 import type { RobotsUnreadableError } from '../robots/robots-rules.js';
 
 /** Rule of an item that waits for robots.txt; not an error code. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { gzipSync } from 'node:zlib';
 import type { MapLink, MapSpec, ScrapeSpec } from '@troupe/contracts';
 import { parseRobots } from '@troupe/politeness';
-import type { EngineResponse } from '../engines/engine.js';
+import type { EngineResponse } from '../http/engine.js';
 import type { FetchedPage } from '../pages/page-fetcher.js';
 import { SitemapFinder } from './sitemap-finder.js';
 import { SiteMapper } from './site-mapper.js';
@@ -88,7 +88,7 @@ function fixture({ robots = '', files = {}, pages = {}, known = [] }: FakeSite) 
     sitemaps: new SitemapFinder({ get }, rules, 'Troupe'),
     known: { of: () => Promise.resolve(known.map((path) => new URL(path, ORIGIN).href)) },
     robotsAgent: 'Troupe',
-    gapMs: 0,
+    config: { hostGapMs: 0 },
   });
   return { mapper, asked, locations };
 }

@@ -1,4 +1,5 @@
 /** All links of a site that can be found quickly, without a job (docs/api/map.md). */
+import { Inject, Injectable } from '@nestjs/common';
 import {
   errorToWire,
   plainScrape,
@@ -13,25 +14,27 @@ import {
   type Uuid,
 } from '@troupe/contracts';
 import { canonicalize } from '@troupe/frontier';
-import type { KnownUrls } from '../cache/index.js';
+import { CONFIG, ROBOTS_AGENT, type Config } from '../cluster/process.js';
+import { KnownUrls } from '../cache/index.js';
 import type { FetchedPage } from '../pages/page-fetcher.js';
-import type { SinglePages } from '../scrape/single-pages.js';
+import { SinglePages } from '../scrape/single-pages.js';
 import { LinkCollection } from './link-collection.js';
 import { encodeLinks } from './link-lines.js';
 import { MapScope, scopeOfMap } from './map-scope.js';
 import { LinkSearch } from './map-search.js';
 import { readTexts } from './page-texts.js';
-import type { SitemapFinder } from './sitemap-finder.js';
+import { SitemapFinder } from './sitemap-finder.js';
 import { SiteWalk } from './site-walk.js';
 
-export interface SiteMapperParts {
-  single: Pick<SinglePages, 'fetch'>;
-  sitemaps: Pick<SitemapFinder, 'collect' | 'feed'>;
-  known: Pick<KnownUrls, 'of'>;
+@Injectable()
+export class SiteMapperParts {
+  @Inject(SinglePages) readonly single!: Pick<SinglePages, 'fetch'>;
+  @Inject(SitemapFinder) readonly sitemaps!: Pick<SitemapFinder, 'collect' | 'feed'>;
+  @Inject(KnownUrls) readonly known!: Pick<KnownUrls, 'of'>;
   /** Matched against robots.txt by the walk. */
-  robotsAgent: string;
+  @Inject(ROBOTS_AGENT) readonly robotsAgent!: string;
   /** Least time between two pages of a walk. */
-  gapMs: number;
+  @Inject(CONFIG) readonly config!: Pick<Config, 'hostGapMs'>;
 }
 
 export interface MapAnswer {
@@ -72,6 +75,7 @@ interface Site {
   links: LinkCollection;
 }
 
+@Injectable()
 export class SiteMapper {
   constructor(private readonly parts: SiteMapperParts) {}
 
@@ -146,7 +150,7 @@ export class SiteMapper {
         links.matches >= spec.limit || links.isFull || (task.search !== null && links.size >= TELLING_LINKS),
       fetchPage: (url, budgetMs) => this.#fetchPage(task, url, budgetMs, this.parts.robotsAgent),
       fetchFeed: (url) => this.parts.sitemaps.feed(url, { headers: spec.headers, endsAt, signal }),
-      gapMs: this.parts.gapMs,
+      gapMs: this.parts.config.hostGapMs,
       endsAt: endsAt - ANSWER_RESERVE_MS,
       signal,
     });

@@ -1,8 +1,10 @@
 /** Sitemaps of a site: those that robots.txt names, `/sitemap.xml`, and the files their indexes lead to. */
+import { Inject, Injectable } from '@nestjs/common';
 import { canonicalize, type SitemapItem } from '@troupe/frontier';
+import { ROBOTS_AGENT } from '../cluster/process.js';
 import { MAX_SITEMAP_BYTES, readSitemap } from '../kickoff/sitemap-source.js';
-import type { RobotsRules } from '../robots/robots-rules.js';
-import type { ExpressFetch } from '../slots/express-fetch.js';
+import { RobotsRules } from '../robots/robots-rules.js';
+import { ExpressFetch } from '../slots/express-fetch.js';
 
 export interface FeedArticle {
   /** As written. */
@@ -32,12 +34,13 @@ const MAX_FILES = 500;
 const PARALLEL_FILES = 3;
 const MAX_FEED_BYTES = 5 * 1024 * 1024;
 
+@Injectable()
 export class SitemapFinder {
   constructor(
-    private readonly fetch: Pick<ExpressFetch, 'get'>,
-    private readonly robots: Pick<RobotsRules, 'describe' | 'rulesFor'>,
+    @Inject(ExpressFetch) private readonly fetch: Pick<ExpressFetch, 'get'>,
+    @Inject(RobotsRules) private readonly robots: Pick<RobotsRules, 'describe' | 'rulesFor'>,
     /** Matched against robots.txt for files that it does not name itself. */
-    private readonly robotsAgent: string,
+    @Inject(ROBOTS_AGENT) private readonly robotsAgent: string,
   ) {}
 
   /** True when any file named a URL. Files that cannot be read count for nothing. */

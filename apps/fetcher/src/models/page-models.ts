@@ -1,4 +1,5 @@
 /** Asks an extractor for what a language model makes of a page. Failures are part of the answer: the page may do without. */
+import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import {
   errorToWire,
@@ -11,7 +12,7 @@ import {
   type PageTexts,
   type TraceParent,
 } from '@troupe/contracts';
-import type { Rpc } from '@troupe/messaging';
+import { Rpc } from '@troupe/messaging';
 
 export type PageQuestion = Omit<PageModelRequest, 'id' | 'deadlineMs'>;
 export type PageAnswer = Omit<Extract<PageModelReply, { ok: true }>, 'ok'>;
@@ -32,8 +33,9 @@ const MIN_MODEL_MS = 100;
 const MAX_MARGIN_MS = 500;
 const MARGIN_SHARE = 0.1;
 
+@Injectable()
 export class PageModels {
-  constructor(private readonly rpc: Pick<Rpc, 'call'>) {}
+  constructor(@Inject(Rpc) private readonly rpc: Pick<Rpc, 'call'>) {}
 
   /** Waits for a free extractor, and for the model, as long as there is time. Rejects only with the signal's reason. */
   async ask(question: PageQuestion, texts: PageTexts, { leftMs, signal, trace }: AskLimits): Promise<PageAnswer> {

@@ -8,10 +8,12 @@ import {
   type EngineName,
   type PageVerdict,
 } from '@troupe/contracts';
-import { DownloadError, Ladder, type EngineRequest, type EngineResponse } from '../engines/index.js';
+import { DownloadError } from '../http/engine-errors.js';
+import { Ladder } from './ladder.js';
+import type { EngineRequest, EngineResponse } from '../http/engine.js';
 import { MemoryCache, CACHED_SPEC } from '../cache/memory-cache.fixture.js';
 import { NeedsBrowserError, PageFetcher, type PageRequest } from './page-fetcher.js';
-import { BusyAnswerError, TransportError } from './transport-error.js';
+import { BusyAnswerError, TransportError } from '../slots/transport-error.js';
 
 const URL_A = 'http://site.test/a';
 

@@ -2,6 +2,7 @@
  * One page from URL to document: engines rung by rung until the converter finds content, meta refresh followed like a
  * redirect. Knows nothing of lanes, slots or jobs: who may ask whom and when is the caller's `onHop`.
  */
+import { Inject, Injectable } from '@nestjs/common';
 import { STATUS_CODES } from 'node:http';
 import {
   TroupeError,
@@ -24,7 +25,7 @@ import {
   type Uuid,
 } from '@troupe/contracts';
 import type { CacheUse, Remembered } from '../cache/index.js';
-import { DownloadError } from '../engines/engine-errors.js';
+import { DownloadError } from '../http/engine-errors.js';
 import {
   MAX_BODY_BYTES,
   MAX_REDIRECTS,
@@ -32,11 +33,11 @@ import {
   type EngineResponse,
   type FetchEngine,
   type PageView,
-} from '../engines/engine.js';
+} from '../http/engine.js';
 import { timezoneOf } from '../engines/page-context.js';
-import { isClientFault, isTurnedAway, lowestRung, type Ladder, type RungResult } from '../engines/ladder.js';
+import { isClientFault, isTurnedAway, Ladder, lowestRung, type RungResult } from './ladder.js';
 import { StealthHosts } from '../proxies/index.js';
-import { BusyAnswerError, busyKind, isBusy, TransportError } from './transport-error.js';
+import { BusyAnswerError, busyKind, isBusy, TransportError } from '../slots/transport-error.js';
 
 export interface PageRequest {
   url: string;
@@ -154,14 +155,18 @@ export interface StealthRoutes {
 /** Where a page goes on that the plain clients were turned away from: at the top, if there is one. */
 const STEALTH_START = { engine: 'browserIfAny', waitForMs: 0 } as const;
 
+export const CONVERTER = Symbol('Converter');
+export const ENGINES = Symbol('Engines');
+export const STEALTH = Symbol('StealthRoutes');
 export type Engines = Record<EngineName, Pick<FetchEngine, 'fetch'>>;
 
+@Injectable()
 export class PageFetcher {
   constructor(
-    private readonly engines: Engines,
-    private readonly ladder: Pick<Ladder, 'start' | 'next' | 'learn' | 'lacksBrowser'>,
-    private readonly converter: Converter,
-    private readonly stealth: StealthRoutes = { hasExit: () => false, hosts: new StealthHosts() },
+    @Inject(ENGINES) private readonly engines: Engines,
+    @Inject(Ladder) private readonly ladder: Pick<Ladder, 'start' | 'next' | 'learn' | 'lacksBrowser'>,
+    @Inject(CONVERTER) private readonly converter: Converter,
+    @Inject(STEALTH) private readonly stealth: StealthRoutes = { hasExit: () => false, hosts: new StealthHosts() },
   ) {}
 
   /**

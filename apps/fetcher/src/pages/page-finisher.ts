@@ -2,6 +2,7 @@
  * The last step of a page: what its history and a language model add to the document that the converter wrote. The document
  * is unpacked and packed at most once, and not at all when nothing is added.
  */
+import { Inject, Injectable } from '@nestjs/common';
 import {
   errorFromWire,
   isModelFormat,
@@ -13,18 +14,20 @@ import {
   type ModelPart,
   type PageDocument,
 } from '@troupe/contracts';
-import type { ChangeReport, ChangeTracker, TrackedScrape } from '../changes/change-tracker.js';
+import { ChangeTracker, type ChangeReport, type TrackedScrape } from '../changes/change-tracker.js';
 import { mayNeedModel, modelFormatsOf, withoutReading } from '../models/model-wish.js';
-import type { AskLimits, PageAnswer, PageModels } from '../models/page-models.js';
+import { PageModels, type AskLimits, type PageAnswer } from '../models/page-models.js';
 import type { FetchedPage } from './page-fetcher.js';
 
-export interface PageFinisherParts {
-  changes: Pick<ChangeTracker, 'examine'>;
-  models: Pick<PageModels, 'ask'>;
+@Injectable()
+export class PageFinisherParts {
+  @Inject(ChangeTracker) readonly changes!: Pick<ChangeTracker, 'examine'>;
+  @Inject(PageModels) readonly models!: Pick<PageModels, 'ask'>;
 }
 
 type Failure = PageAnswer['failures'][number];
 
+@Injectable()
 export class PageFinisher {
   constructor(private readonly parts: PageFinisherParts) {}
 

@@ -1,14 +1,23 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ProxyLists } from '@troupe/contracts';
 import { parseAllowList, Resolver } from '@troupe/egress';
-import { EgressProxy } from '../engines/egress-proxy.js';
-import { PLAIN_VIEW, type EngineRequest, type FetchEngine } from '../engines/engine.js';
-import { GotEngine } from '../engines/got.engine.js';
-import { HttpEngine } from '../engines/http.engine.js';
-import { startDns, startSite, type DnsServer, type Site } from '../engines/loopback.fixture.js';
+import { Metrics } from '@troupe/observability';
+import { EgressProxy } from './egress-proxy.js';
+import { PLAIN_VIEW, type EngineRequest, type FetchEngine } from '../http/engine.js';
+import { GotEngine } from '../http/got.engine.js';
+import { HttpEngine } from '../http/http.engine.js';
+import {
+  type DnsServer,
+  type ProxyKind,
+  type Site,
+  startDns,
+  startProxy,
+  startSite,
+  type TestProxy,
+} from '@troupe/testing';
+import { FetchCounts } from './fetch-counts.js';
 import { ProxiedEngine } from './proxied-engine.js';
 import { ProxyPools } from './proxy-pools.js';
-import { startProxy, type ProxyKind, type TestProxy } from './proxy-server.fixture.js';
 
 const TEAM = '00000000-0000-4000-8000-00000000000a';
 const NO_SIGNAL = new AbortController().signal;
@@ -68,7 +77,7 @@ function engine(
     resolver,
     log: { warn: (context) => void warnings.push(context as { proxy: string }) },
   });
-  return new ProxiedEngine(inner, pools);
+  return new ProxiedEngine({ name, engine: inner, pools, counts: new FetchCounts(new Metrics('test')) });
 }
 
 function ask(url: string, options: Partial<EngineRequest> = {}): EngineRequest {

@@ -1,8 +1,14 @@
-/** An engine whose requests go through the proxies that are chosen for them; another one takes over from one that fails. */
-import { isTroupeError, TroupeError } from '@troupe/contracts';
-import type { EngineRequest, EngineResponse, FetchEngine } from '../engines/engine.js';
+/**
+ * An engine as the rest of the fetcher knows it: its requests go through the proxies that are chosen for them, another proxy
+ * takes over from one that fails, and each request is counted, and recorded when its page is.
+ */
+import type { FactoryProvider, InjectionToken } from '@nestjs/common';
+import { inSpan, isTroupeError, NO_TRACES, TroupeError, type EngineName, type Tracer } from '@troupe/contracts';
+import { TRACER } from '../cluster/process.js';
+import { ENGINE_TOKENS, type EngineRequest, type EngineResponse, type FetchEngine } from '../http/engine.js';
+import { FetchCounts } from './fetch-counts.js';
 import { noProxyLeft } from './proxy-fault.js';
-import type { ProxyPools } from './proxy-pools.js';
+import { ProxyPools } from './proxy-pools.js';
 import type { Upstream } from './upstream.js';
 
 /** Proxies that one request tries. */
@@ -12,28 +18,72 @@ const MIN_TRY_MS = 1_000;
 /** Ends of a request that a failing proxy can bring about. */
 const BY_PROXY = new Set(['SCRAPE_PROXY_SELECTION_ERROR', 'SCRAPE_SITE_ERROR', 'SCRAPE_SSL_ERROR', 'SCRAPE_TIMEOUT']);
 
-export class ProxiedEngine implements FetchEngine {
-  constructor(
-    private readonly engine: FetchEngine,
-    private readonly pools: Pick<ProxyPools, 'choose'>,
-  ) {}
+/** Codes that sites make up are one value. */
+const KNOWN_STATUS = /^[1-5]\d\d$/;
 
-  async fetch(request: EngineRequest, signal: AbortSignal): Promise<EngineResponse> {
+export interface ProxiedEngineParts {
+  name: EngineName;
+  engine: Pick<FetchEngine, 'fetch'>;
+  pools: Pick<ProxyPools, 'choose'>;
+  counts: FetchCounts;
+  /** @default nothing is recorded */
+  tracer?: Tracer;
+}
+
+/** Provides the engine by `ENGINE_TOKENS`. */
+export function throughProxies(name: EngineName, bare: InjectionToken): FactoryProvider {
+  return {
+    provide: ENGINE_TOKENS[name],
+    useFactory: (engine: FetchEngine, pools: ProxyPools, counts: FetchCounts, tracer: Tracer) =>
+      new ProxiedEngine({ name, engine, pools, counts, tracer }),
+    inject: [bare, ProxyPools, FetchCounts, TRACER],
+  };
+}
+
+export class ProxiedEngine implements Pick<FetchEngine, 'fetch'> {
+  constructor(private readonly parts: ProxiedEngineParts) {}
+
+  /** The span has no address: what the page's own span tells of it depends on its job. */
+  fetch(request: EngineRequest, signal: AbortSignal): Promise<EngineResponse> {
+    const { name: engine, counts, tracer = NO_TRACES } = this.parts;
+    const attributes = { 'troupe.engine': engine, 'troupe.proxy': request.proxy };
+    return inSpan(tracer, [`fetch ${engine}`, request.trace, { kind: 'client', attributes }], async (span) => {
+      const stop = counts.seconds.startTimer({ engine });
+      counts.inflight.inc({ engine });
+      try {
+        const response = await this.fetchByProxies({ ...request, trace: span.context }, signal);
+        const { statusCode, body, redirects } = response;
+        const status = String(statusCode);
+        counts.answers.inc({ engine, status: KNOWN_STATUS.test(status) ? status : 'other' });
+        counts.bytes.inc({ engine }, body.byteLength);
+        span.set({
+          'http.response.status_code': statusCode,
+          'http.response.body.size': body.byteLength,
+          'troupe.redirects': redirects.length,
+        });
+        return response;
+      } catch (error) {
+        counts.failures.inc({ engine, code: isTroupeError(error) ? error.code : 'UNKNOWN_ERROR' });
+        throw error;
+      } finally {
+        stop();
+        counts.inflight.dec({ engine });
+      }
+    });
+  }
+
+  private async fetchByProxies(request: EngineRequest, signal: AbortSignal): Promise<EngineResponse> {
     const endsAt = performance.now() + request.timeoutMs;
     const tried = new Set<Upstream>();
     for (let left = request.timeoutMs; ; left = endsAt - performance.now()) {
-      const upstream = this.pools.choose(request, tried);
-      if (upstream === null) return this.engine.fetch(request, signal);
+      const upstream = this.parts.pools.choose(request, tried);
+      if (upstream === null) return this.parts.engine.fetch(request, signal);
       tried.add(upstream);
       const outcome = await this.fetchThrough(upstream, { ...request, timeoutMs: left }, signal);
       if (!(outcome instanceof TroupeError)) return outcome;
       if (endsAt - performance.now() < MIN_TRY_MS) throw outcome;
       if (tried.size >= MAX_PROXIES) throw noProxyLeft(tried.size);
     }
-  }
-
-  close(): Promise<void> {
-    return this.engine.close();
   }
 
   /** An error that the proxy is to blame for is a result; others are thrown. */
@@ -50,7 +100,7 @@ export class ProxiedEngine implements FetchEngine {
         throw error;
       });
     try {
-      return await this.engine.fetch({ ...request, upstream, onRedirect }, signal);
+      return await this.parts.engine.fetch({ ...request, upstream, onRedirect }, signal);
     } catch (error) {
       const isItsFault = upstream.faults > faults && isTroupeError(error) && BY_PROXY.has(error.code);
       if (isRefused || signal.aborted || !isItsFault) throw error;

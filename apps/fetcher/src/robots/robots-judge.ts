@@ -1,17 +1,20 @@
 /** Verdicts of robots.txt for URLs that nobody fetches: rules from the cache, else asked for as politely as ever. */
+import { Inject, Injectable } from '@nestjs/common';
 import { timeoutSignal, type RobotsReply, type RobotsRequest } from '@troupe/contracts';
 import { hostKey } from '@troupe/frontier';
 import type { RobotsFile } from '@troupe/politeness';
-import type { RobotsRules } from './robots-rules.js';
+import { ROBOTS_AGENT } from '../cluster/process.js';
+import { RobotsRules } from './robots-rules.js';
 
 const HOSTS_AT_ONCE = 8;
 const MAX_TIME_MS = 60_000;
 
+@Injectable()
 export class RobotsJudge {
   constructor(
-    private readonly rules: Pick<RobotsRules, 'rulesFor'>,
+    @Inject(RobotsRules) private readonly rules: Pick<RobotsRules, 'rulesFor'>,
     /** Our own name in robots.txt. */
-    private readonly agent: string,
+    @Inject(ROBOTS_AGENT) private readonly agent: string,
   ) {}
 
   /** Never rejects: what cannot be read in time allows nothing, as a crawl would fetch nothing there. */

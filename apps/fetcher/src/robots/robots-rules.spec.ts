@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { TroupeError } from '@troupe/contracts';
-import type { EngineResponse } from '../engines/engine.js';
-import { HostPausedError } from '../pages/hop-guard.js';
+import type { EngineResponse } from '../http/engine.js';
+import { HostPausedError } from '../slots/hop-guard.js';
 import { RobotsRules } from './robots-rules.js';
 
 const PAGE = 'http://site.test:8080/private/a';

@@ -5,14 +5,16 @@
  * Only 2xx, 3xx and 4xx without 429 are answers. Until there is one the file is asked for again and again, ever more
  * rarely; meanwhile the last answer holds if it is not too old.
  */
+import { Inject, Injectable } from '@nestjs/common';
 import { isTroupeError, timeoutSignal, TroupeError } from '@troupe/contracts';
 import { hostKey } from '@troupe/frontier';
 import { RobotsFile, robotsForStatus } from '@troupe/politeness';
 import { LRUCache } from 'lru-cache';
-import { HostPausedError } from '../pages/hop-guard.js';
-import { blameOf, TransportError } from '../pages/transport-error.js';
-import type { RobotsStore } from '../ports.js';
-import type { ExpressFetch } from '../slots/express-fetch.js';
+import { LOG } from '../cluster/process.js';
+import { HostPausedError } from '../slots/hop-guard.js';
+import { blameOf, TransportError } from '../slots/transport-error.js';
+import { ROBOTS_STORE, type RobotsStore } from '../cluster/ports.js';
+import { ExpressFetch } from '../slots/express-fetch.js';
 import { MAX_RETRY_MS } from '../slots/host-reports.js';
 
 /** What is known of a host's robots.txt. */
@@ -60,10 +62,11 @@ interface Failure {
   retryMs: number | null;
 }
 
-export interface RobotsRulesOptions {
-  store: RobotsStore;
-  fetch: Pick<ExpressFetch, 'get'>;
-  log: { warn(context: object, message: string): void };
+@Injectable()
+export class RobotsRulesParts {
+  @Inject(ROBOTS_STORE) readonly store!: RobotsStore;
+  @Inject(ExpressFetch) readonly fetch!: Pick<ExpressFetch, 'get'>;
+  @Inject(LOG) readonly log!: { warn(context: object, message: string): void };
   /** @default performance */
   clock?: { now(): number };
 }
@@ -84,13 +87,14 @@ const TIMEOUT_MS = 20_000;
 const MEMORY_BYTES = 32 * 1024 * 1024;
 const ENTRY_BYTES = 500;
 
+@Injectable()
 export class RobotsRules {
   readonly #known: LRUCache<string, Loaded>;
   readonly #loading = new Map<string, Promise<Loaded>>();
   /** How often in a row a host gave no answer. */
   readonly #failures = new LRUCache<string, number>({ max: REMEMBERED_FAILURES });
 
-  constructor(private readonly options: RobotsRulesOptions) {
+  constructor(private readonly options: RobotsRulesParts) {
     this.#known = new LRUCache({
       maxSize: MEMORY_BYTES,
       sizeCalculation: ({ bytes }) => bytes + ENTRY_BYTES,

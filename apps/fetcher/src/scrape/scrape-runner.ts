@@ -1,4 +1,5 @@
 /** Sync scrapes over request/reply: one page, answered at once (docs/design/messages.md, "Request and reply"). */
+import { Inject, Injectable } from '@nestjs/common';
 import {
   actionsLost,
   errorToWire,
@@ -12,38 +13,36 @@ import {
   type TraceParent,
   type Tracer,
 } from '@troupe/contracts';
-import type { Rpc } from '@troupe/messaging';
+import { Rpc } from '@troupe/messaging';
 import { spanUrl } from '@troupe/observability';
-import type { CacheView, Flights, OwnFlight, PageCache, Remembered } from '../cache/index.js';
+import { HAS_BROWSER, INSTANCE, TRACER } from '../cluster/process.js';
+import { OtherBrowsers } from '../cluster/other-browsers.js';
+import { Flights, PageCache, type CacheView, type OwnFlight, type Remembered } from '../cache/index.js';
 import { readingSpec } from '../models/model-wish.js';
-import {
-  NeedsBrowserError,
-  type ConversionRequest,
-  type FetchedPage,
-  type PageFetcher,
-} from '../pages/page-fetcher.js';
-import type { PageFinisher } from '../pages/page-finisher.js';
-import type { SinglePages } from './single-pages.js';
+import { NeedsBrowserError, type ConversionRequest, type FetchedPage, PageFetcher } from '../pages/page-fetcher.js';
+import { PageFinisher } from '../pages/page-finisher.js';
+import { SinglePages } from './single-pages.js';
 
 export interface ScrapeAnswer {
   head: FetchReply;
   body?: Uint8Array;
 }
 
-export interface ScrapeParts {
-  single: Pick<SinglePages, 'fetch'>;
-  pages: Pick<PageFetcher, 'recall'>;
-  cache: Pick<PageCache, 'lookUp'>;
-  flights: Pick<Flights, 'find'>;
-  instance: string;
-  finisher: Pick<PageFinisher, 'finish'>;
-  rpc: Pick<Rpc, 'call'>;
+@Injectable()
+export class ScrapeParts {
+  @Inject(SinglePages) readonly single!: Pick<SinglePages, 'fetch'>;
+  @Inject(PageFetcher) readonly pages!: Pick<PageFetcher, 'recall'>;
+  @Inject(PageCache) readonly cache!: Pick<PageCache, 'lookUp'>;
+  @Inject(Flights) readonly flights!: Pick<Flights, 'find'>;
+  @Inject(INSTANCE) readonly instance!: string;
+  @Inject(PageFinisher) readonly finisher!: Pick<PageFinisher, 'finish'>;
+  @Inject(Rpc) readonly rpc!: Pick<Rpc, 'call'>;
   /** This process has a browser of its own. */
-  hasBrowser: boolean;
+  @Inject(HAS_BROWSER) readonly hasBrowser!: boolean;
   /** Some other fetcher of the cluster has one. */
-  browserElsewhere(): boolean;
+  @Inject(OtherBrowsers) readonly others!: Pick<OtherBrowsers, 'areThere'>;
   /** @default nothing is recorded */
-  tracer?: Tracer;
+  @Inject(TRACER) readonly tracer?: Tracer;
 }
 
 /** A scrape being made. */
@@ -58,6 +57,7 @@ interface Running {
   flight: OwnFlight | null;
 }
 
+@Injectable()
 export class ScrapeRunner {
   constructor(private readonly parts: ScrapeParts) {}
 
@@ -143,7 +143,7 @@ export class ScrapeRunner {
   }
 
   #forwards(): boolean {
-    return !this.parts.hasBrowser && this.parts.browserElsewhere();
+    return !this.parts.hasBrowser && this.parts.others.areThere();
   }
 
   async #recall(running: Running, cached: CacheView): Promise<FetchedPage | null> {

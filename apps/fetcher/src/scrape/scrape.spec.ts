@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { TroupeError, type FetchRequest } from '@troupe/contracts';
+import type { HostState } from '@troupe/contracts';
 import { CACHED_SPEC, MemoryCache } from '../cache/memory-cache.fixture.js';
 import { NeedsBrowserError, type FetchedPage, type PageRequest } from '../pages/page-fetcher.js';
-import { TransportError } from '../pages/transport-error.js';
-import type { HostState } from '@troupe/contracts';
+import { TransportError } from '../slots/transport-error.js';
 import type { SeenTrouble } from '../slots/host-reports.js';
 import { ScrapeRunner, type ScrapeParts } from './scrape-runner.js';
 import { SinglePages } from './single-pages.js';
@@ -195,7 +195,7 @@ describe('a sync scrape', () => {
         finisher: { finish: (page) => Promise.resolve(page) },
         rpc,
         hasBrowser: false,
-        browserElsewhere: () => true,
+        others: { areThere: () => true },
         ...more,
       }),
     };
@@ -226,7 +226,7 @@ describe('a sync scrape', () => {
   });
 
   it('keeps what it has, with a warning, where the cluster has no browser', async () => {
-    const { runner, calls } = runnerOf(shell, { browserElsewhere: () => false });
+    const { runner, calls } = runnerOf(shell, { others: { areThere: () => false } });
     expect(await runner.http(requestOf(), signal)).toMatchObject({
       head: { ok: true, warning: expect.stringContaining('browser') },
     });
@@ -242,7 +242,10 @@ describe('a sync scrape', () => {
       waits.push(isServed!());
       throw new TroupeError('CONCURRENCY_QUEUE_TIMEOUT', 'nobody is left');
     };
-    const { runner } = runnerOf(engine === 'auto' ? shell : PAGE, { rpc: { call }, browserElsewhere: () => isAlive });
+    const { runner } = runnerOf(engine === 'auto' ? shell : PAGE, {
+      rpc: { call },
+      others: { areThere: () => isAlive },
+    });
     expect(await runner.http(requestOf(engine), signal)).toMatchObject({ head: { ok: true } });
     expect(waits).toEqual([true, false]);
   });

@@ -2,25 +2,28 @@
  * Pages that somebody waits for: on an express place of the host, without a lane and without robots. The place is held
  * while a request is in flight and given on while its answer is converted. Nobody waits for a host that rests.
  */
+import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inSpan, isTroupeError, NO_TRACES, type Tracer } from '@troupe/contracts';
 import { hostKey } from '@troupe/frontier';
 import { LRUCache } from 'lru-cache';
-import { checkPause, HopGuard } from '../pages/hop-guard.js';
-import type { FetchedPage, PageFetcher, PageRequest } from '../pages/page-fetcher.js';
-import { TransportError } from '../pages/transport-error.js';
-import type { Penalties, RobotsLookup } from '../ports.js';
-import type { ExpressPlace, ExpressSlots } from '../slots/express-slots.js';
-import type { HostReports, SeenTrouble } from '../slots/host-reports.js';
+import { TRACER } from '../cluster/process.js';
+import { checkPause, HopGuard } from '../slots/hop-guard.js';
+import { PageFetcher, type FetchedPage, type PageRequest } from '../pages/page-fetcher.js';
+import { TransportError } from '../slots/transport-error.js';
+import { PENALTIES, ROBOTS_LOOKUP, type Penalties, type RobotsLookup } from '../cluster/ports.js';
+import { ExpressSlots, type ExpressPlace } from '../slots/express-slots.js';
+import { HostReports, type SeenTrouble } from '../slots/host-reports.js';
 
-export interface SinglePageParts {
-  pages: Pick<PageFetcher, 'fetch'>;
-  express: Pick<ExpressSlots, 'acquire'>;
-  penalties: Pick<Penalties, 'pauseMs' | 'stateOf'>;
-  reports: Pick<HostReports, 'clean' | 'trouble' | 'probed'>;
-  robots: RobotsLookup;
+@Injectable()
+export class SinglePageParts {
+  @Inject(PageFetcher) readonly pages!: Pick<PageFetcher, 'fetch'>;
+  @Inject(ExpressSlots) readonly express!: Pick<ExpressSlots, 'acquire'>;
+  @Inject(PENALTIES) readonly penalties!: Pick<Penalties, 'pauseMs' | 'stateOf'>;
+  @Inject(HostReports) readonly reports!: Pick<HostReports, 'clean' | 'trouble' | 'probed'>;
+  @Inject(ROBOTS_LOOKUP) readonly robots!: RobotsLookup;
   /** @default nothing is recorded */
-  tracer?: Tracer;
+  @Inject(TRACER) readonly tracer?: Tracer;
 }
 
 export interface SinglePageRequest extends Omit<PageRequest, 'onHop' | 'onAnswer' | 'onClimb' | 'keepsBusyAnswers'> {
@@ -46,6 +49,7 @@ const MAX_BUSY_WAIT_MS = 5000;
 const PROBE_MS = 2000;
 const REMEMBERED_PROBES = 1000;
 
+@Injectable()
 export class SinglePages {
   /** When the next scrape may ask a host that is down. */
   readonly #probes = new LRUCache<string, number>({ max: REMEMBERED_PROBES });

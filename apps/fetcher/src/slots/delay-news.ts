@@ -2,15 +2,18 @@
  * Crawl-delays that a lane meets and its job did not know of, told to the actor of the host. Its next lanes will keep
  * them; until then each fetcher does by itself.
  */
+import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { actorKey, type RobotsDone } from '@troupe/contracts';
 import { LRUCache } from 'lru-cache';
-import type { Mailboxes } from '../ports.js';
+import { INSTANCE, LOG } from '../cluster/process.js';
+import { MAILBOXES, type Mailboxes } from '../cluster/ports.js';
 
-export interface DelayNewsOptions {
-  mailboxes: Mailboxes;
-  instance: string;
-  log: { warn(context: object, message: string): void };
+@Injectable()
+export class DelayNewsParts {
+  @Inject(MAILBOXES) readonly mailboxes!: Mailboxes;
+  @Inject(INSTANCE) readonly instance!: string;
+  @Inject(LOG) readonly log!: { warn(context: object, message: string): void };
 }
 
 /** After so many times in a minute nobody listens: settings differ from process to process. */
@@ -18,10 +21,11 @@ const MAX_TIMES = 5;
 const PATIENCE_MS = 60_000;
 const REMEMBERED_HOSTS = 1000;
 
+@Injectable()
 export class DelayNews {
   readonly #told = new LRUCache<string, number>({ max: REMEMBERED_HOSTS, ttl: PATIENCE_MS });
 
-  constructor(private readonly options: DelayNewsOptions) {}
+  constructor(private readonly options: DelayNewsParts) {}
 
   /** True: lanes that know of it will come soon. */
   async tell(host: string, crawlDelayMs: number | null): Promise<boolean> {

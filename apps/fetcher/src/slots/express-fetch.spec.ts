@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { TroupeError } from '@troupe/contracts';
-import type { EngineResponse } from '../engines/engine.js';
+import type { EngineResponse } from '../http/engine.js';
 import { ExpressFetch } from './express-fetch.js';
 
 const ANSWER = { statusCode: 200 } as EngineResponse;

@@ -2,15 +2,16 @@
  * Small fetches beside the pages: robots.txt, sitemaps, feeds. On an express place of the host, never while the
  * host is under penalty, addresses checked by the engine on every hop. Their troubles are told to the host's actor.
  */
+import { Inject, Injectable } from '@nestjs/common';
 import { isTroupeError, TroupeError, type TraceParent } from '@troupe/contracts';
 import { hostKey } from '@troupe/frontier';
-import { faultOf } from '../engines/engine-errors.js';
-import { PLAIN_VIEW, type EngineResponse, type FetchEngine } from '../engines/engine.js';
-import { checkPause, HopGuard } from '../pages/hop-guard.js';
-import { blameOf, busyKind, isBusy } from '../pages/transport-error.js';
-import type { Penalties, RobotsLookup } from '../ports.js';
-import type { ExpressSlots } from './express-slots.js';
-import type { HostReports, SeenTrouble } from './host-reports.js';
+import { faultOf } from '../http/engine-errors.js';
+import { ENGINE_TOKENS, PLAIN_VIEW, type EngineResponse, type FetchEngine } from '../http/engine.js';
+import { checkPause, HopGuard } from './hop-guard.js';
+import { blameOf, busyKind, isBusy } from './transport-error.js';
+import { PENALTIES, type Penalties, type RobotsLookup } from '../cluster/ports.js';
+import { ExpressSlots } from './express-slots.js';
+import { HostReports, type SeenTrouble } from './host-reports.js';
 
 export interface ExpressRequest {
   url: string;
@@ -26,17 +27,19 @@ export interface ExpressRequest {
   trace?: TraceParent;
 }
 
-export interface ExpressFetchParts {
-  engine: Pick<FetchEngine, 'fetch'>;
-  express: Pick<ExpressSlots, 'acquire'>;
-  penalties: Pick<Penalties, 'pauseMs' | 'stateOf'>;
-  reports: Pick<HostReports, 'trouble'>;
+@Injectable()
+export class ExpressFetchParts {
+  @Inject(ENGINE_TOKENS.http) readonly engine!: Pick<FetchEngine, 'fetch'>;
+  @Inject(ExpressSlots) readonly express!: Pick<ExpressSlots, 'acquire'>;
+  @Inject(PENALTIES) readonly penalties!: Pick<Penalties, 'pauseMs' | 'stateOf'>;
+  @Inject(HostReports) readonly reports!: Pick<HostReports, 'trouble'>;
 }
 
 const NO_ROBOTS: RobotsLookup = {
   rulesFor: () => Promise.reject(new TroupeError('UNKNOWN_ERROR', 'robots are not consulted here')),
 };
 
+@Injectable()
 export class ExpressFetch {
   constructor(private readonly parts: ExpressFetchParts) {}
 

@@ -2,31 +2,35 @@
  * Express places of hosts: the few connections beyond a host's lanes, for sync scrapes, kickoff work and redirect hops
  * into another host (docs/design/politeness.md, "Express places"). A host that is slowed has fewer, and a gap between their requests.
  */
+import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TroupeError } from '@troupe/contracts';
 import type { SlotHold } from '@troupe/messaging';
 import { LRUCache } from 'lru-cache';
-import type { ExpressBoard, Penalties } from '../ports.js';
+import { INSTANCE, LOG } from '../cluster/process.js';
+import { EXPRESS_BOARD, PENALTIES, type ExpressBoard, type Penalties } from '../cluster/ports.js';
 
 export interface ExpressPlace {
   /** Gives the place on, in the background. Calling it twice does nothing. */
   release(): void;
 }
 
-export interface ExpressOptions {
-  board: ExpressBoard;
-  penalties: Pick<Penalties, 'expressPlaces' | 'gapMs'>;
-  instance: string;
-  log: { warn(context: object, message: string): void };
+@Injectable()
+export class ExpressSlotsParts {
+  @Inject(EXPRESS_BOARD) readonly board!: ExpressBoard;
+  @Inject(PENALTIES) readonly penalties!: Pick<Penalties, 'expressPlaces' | 'gapMs'>;
+  @Inject(INSTANCE) readonly instance!: string;
+  @Inject(LOG) readonly log!: { warn(context: object, message: string): void };
 }
 
 const REMEMBERED_HOSTS = 10_000;
 
+@Injectable()
 export class ExpressSlots {
   /** When this process last used a place of a host that is slowed. */
   readonly #starts = new LRUCache<string, number>({ max: REMEMBERED_HOSTS });
 
-  constructor(private readonly options: ExpressOptions) {}
+  constructor(private readonly options: ExpressSlotsParts) {}
 
   /** @throws TroupeError CONCURRENCY_QUEUE_TIMEOUT naming the host when no place is free within `waitMs` */
   async acquire(host: string, waitMs: number, signal: AbortSignal): Promise<ExpressPlace> {

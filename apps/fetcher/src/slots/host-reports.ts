@@ -3,6 +3,7 @@
  * 100 ms, else once a second. Of many hosts without trouble only a few are told each second: their actors learn nothing
  * urgent, and each report costs one of them a turn. Nothing is decided here: one URL's trouble is not its host's.
  */
+import { Inject, Injectable } from '@nestjs/common';
 import {
   actorKey,
   MAX_TROUBLES,
@@ -12,7 +13,8 @@ import {
   type Uuid,
 } from '@troupe/contracts';
 import { fingerprint } from '@troupe/frontier';
-import type { Mailboxes, Penalties } from '../ports.js';
+import { INSTANCE, LOG } from '../cluster/process.js';
+import { MAILBOXES, PENALTIES, type Mailboxes, type Penalties } from '../cluster/ports.js';
 import { TroubleRows } from './trouble-rows.js';
 
 /** Of an answer: the URL that was asked for, null when nothing of it may be kept. */
@@ -47,13 +49,15 @@ const MAX_CALM = 8;
 /** Longest Retry-After that is believed. */
 export const MAX_RETRY_MS = 15 * 60_000;
 
-export interface HostReportsOptions {
-  mailboxes: Mailboxes;
-  penalties: Pick<Penalties, 'stateOf'>;
-  instance: string;
-  log: { warn(context: object, message: string): void };
+@Injectable()
+export class HostReportsParts {
+  @Inject(MAILBOXES) readonly mailboxes!: Mailboxes;
+  @Inject(PENALTIES) readonly penalties!: Pick<Penalties, 'stateOf'>;
+  @Inject(INSTANCE) readonly instance!: string;
+  @Inject(LOG) readonly log!: { warn(context: object, message: string): void };
 }
 
+@Injectable()
 export class HostReports {
   readonly #pending = new Map<string, Pending>();
   /** When a host's last report left; of those that left more than a moment ago nothing is kept. */
@@ -62,7 +66,7 @@ export class HostReports {
   #timer: { at: number; handle: NodeJS.Timeout } | null = null;
   #sent = 0;
 
-  constructor(private readonly options: HostReportsOptions) {}
+  constructor(private readonly options: HostReportsParts) {}
 
   clean(host: string, { ms, url }: SeenClean): void {
     this.#rows.clean(host);

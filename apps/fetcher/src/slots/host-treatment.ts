@@ -2,6 +2,7 @@
 import type { HostSetting, HostState } from '@troupe/contracts';
 import type { PenaltyBoard } from '@troupe/messaging';
 import type { RobotsFile } from '@troupe/politeness';
+import type { Penalties } from '../cluster/ports.js';
 
 export interface HostTreatmentOptions {
   board: Pick<PenaltyBoard, 'of'>;
@@ -17,7 +18,7 @@ const LOOK_AGAIN_MS = 1000;
 /** Settings are read again every few seconds. */
 const HOLD_MS = 5000;
 
-export class HostTreatment {
+export class HostTreatment implements Penalties {
   constructor(private readonly options: HostTreatmentOptions) {}
 
   stateOf(host: string): HostState {
@@ -26,25 +27,21 @@ export class HostTreatment {
     return state === 'paused' && restMs === 0 ? 'open' : state;
   }
 
-  /** Milliseconds until the host may be asked again, 0 = now. */
   pauseMs(host: string): number {
     if (this.#isHeld(host)) return HOLD_MS;
     const { state, restMs } = this.options.board.of(host);
     return state === 'down' || state === 'held' ? Math.max(restMs, LOOK_AGAIN_MS) : restMs;
   }
 
-  /** Least ms between starts on one connection because of what the host answered, 0 = none. */
   gapMs(host: string): number {
     return this.options.board.of(host).gapMs;
   }
 
-  /** Connections for single requests, over the whole cluster: as many fewer as the host is slowed. */
   expressPlaces(host: string): number {
     const places = this.options.settings.settingOf(host)?.expressConn ?? this.options.expressConn;
     return Math.max(1, Math.round(places * this.options.board.of(host).share));
   }
 
-  /** Milliseconds between page starts that the rules ask for, or an operator in their place; 0 = none. */
   crawlDelayMs(host: string, rules: Pick<RobotsFile, 'crawlDelayMs'>, agent: string): number {
     const setting = this.options.settings.settingOf(host)?.crawlDelay;
     if (typeof setting === 'number') return setting * 1000;

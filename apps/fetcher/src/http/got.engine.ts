@@ -10,8 +10,8 @@ import { isIP } from 'node:net';
 import { portOf, type AllowList, type Resolver } from '@troupe/egress';
 import type { Response } from 'got-scraping';
 import { ACCEPT_ENCODING } from './content-decoding.js';
-import type { EgressProxy } from './egress-proxy.js';
-import { isProxyFailure, REFUSAL_HEADER } from './egress-proxy.js';
+import type { EgressProxy } from '../proxies/egress-proxy.js';
+import { isProxyFailure, REFUSAL_HEADER } from '../proxies/egress-proxy.js';
 import type { EngineRequest, EngineResponse, FetchEngine } from './engine.js';
 import { fetchFollowing, type Hop, type HopRequest } from './follow.js';
 

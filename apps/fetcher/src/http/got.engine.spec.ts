@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseAllowList, Resolver } from '@troupe/egress';
-import { EgressProxy } from './egress-proxy.js';
+import { EgressProxy } from '../proxies/egress-proxy.js';
 import { PLAIN_VIEW, type EngineRequest, type EngineResponse } from './engine.js';
 import { GotEngine } from './got.engine.js';
 import {
@@ -15,7 +15,7 @@ import {
   type DnsServer,
   type RawServer,
   type Site,
-} from './loopback.fixture.js';
+} from '@troupe/testing';
 
 let site: Site;
 let forbidden: Site;

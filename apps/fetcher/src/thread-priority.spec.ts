@@ -29,7 +29,7 @@ const onLinux = process.platform === 'linux' ? describe : describe.skip;
 
 onLinux('the event loop', () => {
   it('gives way to threads that run already', async () => {
-    const module = new URL('./giving-way.js', import.meta.url).href;
+    const module = new URL('./thread-priority.js', import.meta.url).href;
     const { stdout } = await run(process.execPath, ['--input-type=module', '-e', PROGRAM, module]);
     const { before, loop, thread } = JSON.parse(stdout) as Record<'before' | 'loop' | 'thread', number>;
     expect({ loop: loop - before, thread: thread - before }).toEqual({ loop: 4, thread: 0 });

@@ -11,8 +11,8 @@ import {
   type ScrapeSpec,
 } from '@troupe/contracts';
 import { LRUCache } from 'lru-cache';
-import { faultOf } from './engine-errors.js';
-import type { EngineResponse } from './engine.js';
+import { faultOf } from '../http/engine-errors.js';
+import type { EngineResponse } from '../http/engine.js';
 
 /** What came of one rung. `verdict` is null until the page has been converted. */
 export type RungResult =

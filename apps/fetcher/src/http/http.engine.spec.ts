@@ -11,7 +11,7 @@ import {
   type Handler,
   type RawServer,
   type Site,
-} from './loopback.fixture.js';
+} from '@troupe/testing';
 
 const KB = 1024;
 const text = (response: EngineResponse): string => Buffer.from(response.body).toString();

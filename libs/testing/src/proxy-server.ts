@@ -3,7 +3,7 @@ import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { TEST_CERT, TEST_KEY } from '../engines/loopback.fixture.js';
+import { TEST_CERT, TEST_KEY } from './loopback.js';
 
 export const PROXY_USER = 'troupe';
 export const PROXY_PASSWORD = 'p@ss:word/1';

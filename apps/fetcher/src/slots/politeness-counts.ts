@@ -1,5 +1,5 @@
 import type { Metrics } from '@troupe/observability';
-import type { PaceObserver } from '../slots/slot-clock.js';
+import type { PaceObserver } from './slot-clock.js';
 
 /** How pages wait for their turn on a host, and whether any did not. */
 export function politenessCounts(metrics: Metrics): PaceObserver {

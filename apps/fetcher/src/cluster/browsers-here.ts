@@ -1,8 +1,7 @@
 /** What this fetcher shows pages with. */
-import { findSandbox, type Sandbox } from '@troupe/chromium';
+import { findBrowsers, findSandbox, NO_BROWSER, type Browsers, type Sandbox } from '@troupe/chromium';
 import type { TroupeConfig } from '@troupe/config';
 import type { Logger } from '@troupe/observability';
-import { findBrowsers, NO_BROWSER, type Browsers } from './engines/index.js';
 
 export interface BrowsersHere {
   /** null: none. */

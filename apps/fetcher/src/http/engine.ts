@@ -106,10 +106,21 @@ export interface FetchEngine {
   close(): Promise<void>;
 }
 
+/** Engines by these tokens go through proxies and are counted. */
+export const ENGINE_TOKENS = {
+  http: Symbol('http engine'),
+  got: Symbol('got engine'),
+  browser: Symbol('browser engine'),
+} as const satisfies Record<EngineName, symbol>;
+
 /** Who we say we are. */
 export interface Identity {
   userAgent: string;
   contactUrl: string | null;
+}
+
+export function identityOf({ userAgent, contactUrl }: { userAgent: string; contactUrl?: string }): Identity {
+  return { userAgent, contactUrl: contactUrl ?? null };
 }
 
 export const MAX_BODY_BYTES = 100 * 1024 * 1024;

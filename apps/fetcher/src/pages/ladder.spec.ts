@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { TroupeError, type PageVerdict } from '@troupe/contracts';
-import { toEngineError } from './engine-errors.js';
+import { toEngineError } from '../http/engine-errors.js';
 import { firstRung, isTurnedAway, Ladder, nextRung, type RungResult } from './ladder.js';
 
 const answer = (statusCode: number, verdict: PageVerdict | null = 'content', body = '', headers = {}): RungResult => ({

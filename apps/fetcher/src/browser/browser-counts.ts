@@ -1,6 +1,7 @@
 import type { Metrics } from '@troupe/observability';
-import { WITHOUT } from '../browsers-here.js';
-import { RETIRE_REASONS, type BrowserObserver, type BrowserPool } from '../engines/index.js';
+import { WITHOUT } from '../cluster/browsers-here.js';
+import { RETIRE_REASONS, type BrowserObserver } from '../engines/browser-fleet.js';
+import type { BrowserPool } from '../engines/browser-pool.js';
 
 /**
  * What becomes of browsers and tabs.

@@ -1,5 +1,5 @@
 import type { Metrics } from '@troupe/observability';
-import type { PageCacheParts } from '../cache/page-cache.js';
+import type { PageCacheParts } from './page-cache.js';
 
 /** What the cache of pages is good for. */
 export function cacheCounts(metrics: Metrics): Required<Pick<PageCacheParts, 'onLookUp' | 'onConfirm'>> {

@@ -5,8 +5,8 @@
  */
 import { TroupeError, type HostState } from '@troupe/contracts';
 import { canonicalize, hostKey, withoutWww } from '@troupe/frontier';
-import type { ExpressPlace, ExpressSlots } from '../slots/express-slots.js';
-import type { Penalties, RobotsLookup } from '../ports.js';
+import type { ExpressPlace, ExpressSlots } from './express-slots.js';
+import type { Penalties, RobotsLookup } from '../cluster/ports.js';
 
 /** Why a page was not fetched although nothing failed. */
 export interface Refusal {

@@ -9,7 +9,7 @@ import { isTroupeError, timeoutSignal } from '@troupe/contracts';
 import { pinnedLookup, type Resolver } from '@troupe/egress';
 import { LRUCache } from 'lru-cache';
 import { RequestError, Server, type PrepareRequestFunctionOpts, type PrepareRequestFunctionResult } from 'proxy-chain';
-import { CONNECT_TIMEOUT_MS, type UpstreamProxy } from './engine.js';
+import { CONNECT_TIMEOUT_MS, type UpstreamProxy } from '../http/engine.js';
 
 /** Header of an answer that comes from the proxy and not from the site; its value is the code of the refusal. */
 export const REFUSAL_HEADER = 'x-troupe-egress';

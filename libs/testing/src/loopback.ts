@@ -1,4 +1,4 @@
-/** Servers on loopback for the specs of this folder: sites, listeners that must not be reached, a DNS server. */
+/** Servers on loopback for specs: sites, listeners that must not be reached, a DNS server. */
 import dgram from 'node:dgram';
 import http from 'node:http';
 import https from 'node:https';

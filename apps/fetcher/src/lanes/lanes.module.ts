@@ -1,0 +1,34 @@
+import { Module } from '@nestjs/common';
+import { ActorBus, MailBundler } from '@troupe/messaging';
+import { OpenItems } from '@troupe/persistence';
+import { CacheModule } from '../cache/cache.module.js';
+import { OtherBrowsers } from '../cluster/other-browsers.js';
+import { HAS_BROWSER, INSTANCE } from '../cluster/process.js';
+import { POOL, type Pool } from '../cluster/stores.js';
+import { PagesModule } from '../pages/pages.module.js';
+import { RobotsModule } from '../robots/robots.module.js';
+import { SlotsModule } from '../slots/slots.module.js';
+import { HANDS_OVER, LANE_MAIL } from './lane-ports.js';
+import { LaneParts } from './lane-run.js';
+import { LaneConsumer } from './lane.consumer.js';
+
+@Module({
+  imports: [CacheModule, PagesModule, RobotsModule, SlotsModule],
+  providers: [
+    LaneConsumer,
+    LaneParts,
+    {
+      provide: LANE_MAIL,
+      useFactory: (mailboxes: ActorBus, instance: string) => new MailBundler(mailboxes, instance),
+      inject: [ActorBus, INSTANCE],
+    },
+    { provide: OpenItems, useFactory: (pool: Pool) => new OpenItems(pool), inject: [POOL] },
+    {
+      provide: HANDS_OVER,
+      useFactory: (hasBrowser: boolean, others: OtherBrowsers) => () => !hasBrowser && others.areExpected(),
+      inject: [HAS_BROWSER, OtherBrowsers],
+    },
+  ],
+  exports: [LaneConsumer],
+})
+export class LanesModule {}

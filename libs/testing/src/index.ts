@@ -1,0 +1,4 @@
+export { browsersHere } from './browsers.js';
+export * from './loopback.js';
+export * from './processes.js';
+export * from './proxy-server.js';
