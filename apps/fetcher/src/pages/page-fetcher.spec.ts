@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import {
-  packDocument,
   plainScrape,
   TroupeError,
   type ConvertRequest,
@@ -8,6 +7,7 @@ import {
   type EngineName,
   type PageVerdict,
 } from '@troupe/contracts';
+import { packDocument } from '@troupe/packing';
 import { DownloadError, Ladder, type EngineRequest, type EngineResponse } from '../engines/index.js';
 import { MemoryCache, CACHED_SPEC } from '../cache/memory-cache.fixture.js';
 import { NeedsBrowserError, PageFetcher, type PageRequest } from './page-fetcher.js';

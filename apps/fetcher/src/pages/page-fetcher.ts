@@ -6,10 +6,8 @@ import { STATUS_CODES } from 'node:http';
 import {
   TroupeError,
   asksForBrowser,
-  isPacked,
   isTroupeError,
   pageCredits,
-  unpackDocument,
   type Converter,
   type ConvertRequest,
   type ConvertResult,
@@ -23,6 +21,7 @@ import {
   type TroubleKind,
   type Uuid,
 } from '@troupe/contracts';
+import { isPacked, unpackDocument } from '@troupe/packing';
 import type { CacheUse, Remembered } from '../cache/index.js';
 import { DownloadError } from '../engines/engine-errors.js';
 import {

@@ -5,14 +5,12 @@
 import {
   errorFromWire,
   isModelFormat,
-  isPacked,
   modelPartCredits,
-  packDocumentAside,
   TroupeError,
-  unpackDocument,
   type ModelPart,
   type PageDocument,
 } from '@troupe/contracts';
+import { isPacked, packDocumentAside, unpackDocument } from '@troupe/packing';
 import type { ChangeReport, ChangeTracker, TrackedScrape } from '../changes/change-tracker.js';
 import { mayNeedModel, modelFormatsOf, withoutReading } from '../models/model-wish.js';
 import type { AskLimits, PageAnswer, PageModels } from '../models/page-models.js';

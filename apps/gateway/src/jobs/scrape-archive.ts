@@ -1,6 +1,7 @@
 /** Keeps the documents of sync scrapes for `GET scrape/{id}`, off the path of the answer. */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { packDocumentAside, type Uuid } from '@troupe/contracts';
+import type { Uuid } from '@troupe/contracts';
+import { packDocumentAside } from '@troupe/packing';
 import { type Logger } from '@troupe/observability';
 import { type Documents, type NewScrape } from './ports.js';
 

@@ -10,13 +10,13 @@ import {
   parseScrapeId,
   RPC,
   TroupeError,
-  unpackDocument,
   type FetchReply,
   type FetchRequest,
   type ScrapeSpec,
   type Tracer,
   type Uuid,
 } from '@troupe/contracts';
+import { unpackDocument } from '@troupe/packing';
 import { type Caller } from '../auth/caller.js';
 import { ApiError, unavailable } from '../errors/api-error.js';
 import { type CreditGate } from '../limits/credit-gate.js';
