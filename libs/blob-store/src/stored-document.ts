@@ -1,5 +1,5 @@
 /** A document where its job keeps it: in a row, or in the store when it is large. */
-import { unpackDocument } from '@troupe/contracts';
+import { unpackDocument } from '@troupe/packing';
 import { BlobNotFoundError, type BlobStore } from './blob-store.js';
 
 const OPENING_BRACE = 0x7b;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isGzip, packDocument } from '@troupe/contracts';
+import { isGzip, packDocument } from '@troupe/packing';
 import { gzipSync } from 'node:zlib';
 import { type StoredDocument } from './stored-document.js';
 import { readDocuments } from './stored-documents.js';

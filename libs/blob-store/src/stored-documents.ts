@@ -6,7 +6,7 @@
  * `packDocument`): there one by one costs the same.
  */
 import { gzipSync } from 'node:zlib';
-import { isGzip, unpackDocument } from '@troupe/contracts';
+import { isGzip, unpackDocument } from '@troupe/packing';
 import { parseBlobKey, type BlobStore } from './blob-store.js';
 import { isLost, packedOf, readDocument, type StoredDocument } from './stored-document.js';
 

@@ -25,5 +25,4 @@ export * from './messages/model.js';
 export * from './messages/work.js';
 export * from './messages/actor.js';
 export * from './proxies.js';
-export { brotliAside, isGzip, isPacked, packDocument, packDocumentAside, unpackDocument } from './packed-document.js';
 export * from './timeout-signal.js';

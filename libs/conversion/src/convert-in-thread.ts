@@ -9,7 +9,8 @@ import {
   type CompiledScope,
 } from '@troupe/frontier';
 import { LRUCache } from 'lru-cache';
-import { packDocument, type ConvertRequest, type ConvertResult, type Ocr, type ScopeSpec } from '@troupe/contracts';
+import type { ConvertRequest, ConvertResult, Ocr, ScopeSpec } from '@troupe/contracts';
+import { packDocument } from '@troupe/packing';
 import { convertFile } from './convert-file.js';
 import { kindOfFile } from './file-kind.js';
 

@@ -1,5 +1,6 @@
 /** What every adapter of the `Converter` port must do. A spec calls it with its adapter. */
-import { PLAIN_PAGE, unpackDocument, type ConvertRequest, type Converter } from '@troupe/contracts';
+import { PLAIN_PAGE, type ConvertRequest, type Converter } from '@troupe/contracts';
+import { unpackDocument } from '@troupe/packing';
 import { expect, it } from '@jest/globals';
 
 export function conversionRequest(html: string, changes: Partial<ConvertRequest> = {}): ConvertRequest {

@@ -1,5 +1,5 @@
 export { createPool, type DatabasePooler, type LivePool, type LivePoolOptions, type PoolOptions } from './pool.js';
-export { DatabaseSilentError } from './pulse.js';
+export { DatabaseSilentError, Pulse } from './pulse.js';
 export { checkPostgres } from './writable.js';
 export { connectionAdvice } from './connection-advice.js';
 export { examineDatabase, type DatabaseReport } from './database-report.js';

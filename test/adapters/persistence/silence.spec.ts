@@ -5,12 +5,12 @@ import {
   createPool,
   DatabaseSilentError,
   PgActorStore,
+  Pulse,
   type LivePool,
   type LivePoolOptions,
 } from '@troupe/persistence';
 import type pg from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Pulse } from '../../../libs/persistence/src/pulse.js';
 import { TcpRelay, type Silence } from '../../support/tcp-relay.js';
 import { testDatabase, type TestDatabase } from './database.js';
 

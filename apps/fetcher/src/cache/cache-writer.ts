@@ -1,7 +1,7 @@
 /** Pages on their way into the cache: gathered, compressed and stored together, off the path of whoever fetched them. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { hourOf, putTogether, type BlobStore } from '@troupe/blob-store';
-import { brotliAside } from '@troupe/contracts';
+import { brotliAside } from '@troupe/packing';
 import { siteOf } from '@troupe/frontier';
 import type { CachedPageMeta, PageCacheKey, PageCacheRepository } from '@troupe/persistence';
 

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import {
-  packDocument,
   plainScrape,
   TroupeError,
   type ConvertRequest,
@@ -11,6 +10,7 @@ import {
 import { DownloadError } from '../http/engine-errors.js';
 import { Ladder } from './ladder.js';
 import type { EngineRequest, EngineResponse } from '../http/engine.js';
+import { packDocument } from '@troupe/packing';
 import { MemoryCache, CACHED_SPEC } from '../cache/memory-cache.fixture.js';
 import { NeedsBrowserError, PageFetcher, type PageRequest } from './page-fetcher.js';
 import { BusyAnswerError, TransportError } from '../slots/transport-error.js';

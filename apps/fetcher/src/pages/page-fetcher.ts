@@ -7,10 +7,8 @@ import { STATUS_CODES } from 'node:http';
 import {
   TroupeError,
   asksForBrowser,
-  isPacked,
   isTroupeError,
   pageCredits,
-  unpackDocument,
   type Converter,
   type ConvertRequest,
   type ConvertResult,
@@ -24,6 +22,7 @@ import {
   type TroubleKind,
   type Uuid,
 } from '@troupe/contracts';
+import { isPacked, unpackDocument } from '@troupe/packing';
 import type { CacheUse, Remembered } from '../cache/index.js';
 import { DownloadError } from '../http/engine-errors.js';
 import {

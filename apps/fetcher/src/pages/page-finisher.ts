@@ -6,15 +6,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import {
   errorFromWire,
   isModelFormat,
-  isPacked,
   modelPartCredits,
-  packDocumentAside,
   TroupeError,
-  unpackDocument,
   type ModelPart,
   type PageDocument,
 } from '@troupe/contracts';
 import { ChangeTracker, type ChangeReport, type TrackedScrape } from '../changes/change-tracker.js';
+import { isPacked, packDocumentAside, unpackDocument } from '@troupe/packing';
 import { mayNeedModel, modelFormatsOf, withoutReading } from '../models/model-wish.js';
 import { PageModels, type AskLimits, type PageAnswer } from '../models/page-models.js';
 import type { FetchedPage } from './page-fetcher.js';

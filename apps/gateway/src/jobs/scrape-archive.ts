@@ -2,7 +2,8 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { ScrapeRepository } from '@troupe/persistence';
-import { packDocumentAside, type Uuid } from '@troupe/contracts';
+import type { Uuid } from '@troupe/contracts';
+import { packDocumentAside } from '@troupe/packing';
 import { type Logger } from '@troupe/observability';
 import { InjectConfig, InjectLog } from '../settings.js';
 import { type Documents, type NewScrape } from './ports.js';

@@ -1,0 +1,1 @@
+export { brotliAside, isGzip, isPacked, packDocument, packDocumentAside, unpackDocument } from './packed-document.js';
