@@ -1,5 +1,5 @@
 /** The dependency rule (CONTRIBUTING.md): apps -> adapters -> domain -> contracts. */
-const DOMAIN = 'actors|content|documents|extraction|frontier|json-schema|politeness';
+const DOMAIN = 'actors|branding|content|documents|extraction|frontier|json-schema|politeness';
 const INNER = `${DOMAIN}|config|observability`;
 const ADAPTER = 'messaging|persistence|blob-store|chromium|conversion|egress|judging|search';
 const IO = 'node_modules/(@nestjs|nats|@nats-io|typeorm|pg|crawlee|@crawlee|playwright|undici|got-scraping)';
