@@ -1,5 +1,6 @@
 /** The dependency rule (CONTRIBUTING.md): apps -> adapters -> domain -> contracts. */
-const DOMAIN = 'actors|content|documents|extraction|frontier|html|json-schema|main-content|packing|pdf|politeness';
+const DOMAIN =
+  'actors|branding|content|documents|extraction|frontier|html|json-schema|main-content|packing|pdf|politeness';
 const INNER = `${DOMAIN}|config|observability`;
 const ADAPTER = 'messaging|persistence|blob-store|chromium|conversion|egress|judging|search';
 /** What inner libs may import beside contracts. */

@@ -11,12 +11,12 @@
  */
 import { BaseRpcContext, Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
 import type { Subscription } from '@nats-io/nats-core';
-import { WORK_CLASSES, type TraceParent, type WorkClass, type WorkMessage, type WorkPriority } from '@troupe/contracts';
+import { WORK_CLASSES, type TraceParent, type WorkClass, type WorkPriority } from '@troupe/contracts';
 import { lastValueFrom } from 'rxjs';
 import type { NatsLink } from './nats-link.js';
 import { Rpc } from './rpc.js';
 import type { RpcServer } from './rpc-service.js';
-import { WorkQueue, type WorkFeed } from './work-queue.js';
+import { WorkQueue, type WorkDelivery, type WorkFeed } from './work-queue.js';
 
 export interface NatsStrategyOptions {
   link: NatsLink;
@@ -73,6 +73,11 @@ interface HandlerExtras {
   maxInFlight?: number;
   capacity?: number;
   queue?: string;
+}
+
+/** How a message came. */
+interface Delivery extends WorkDelivery {
+  signal?: AbortSignal | null;
 }
 
 const WORK_PATTERN = /^work\.([a-z]+)\.(hi|lo)$/;
@@ -156,26 +161,17 @@ export class NatsStrategy extends Server implements CustomTransportStrategy {
       cls as WorkClass,
       prio as WorkPriority,
       { maxInFlight },
-      async (msg: WorkMessage, { redelivered, trace }) =>
-        this.#invoke<void | { retryMs: number }>(
-          handler,
-          msg,
-          new NatsContext([{ subject, redelivered, signal: null, trace }]),
-        ),
+      this.#handling(handler, subject),
     );
   }
 
   #bindRpc(subject: string, handler: MessageHandler, extras: HandlerExtras): Promise<RpcServer> {
     const capacity = extras.capacity ?? this.options.capacity ?? 64;
     const queue = extras.queue ?? this.options.queue ?? subject;
-    return this.#rpc.serve(subject, { queue, capacity }, async (head, body, signal, trace) => {
-      const request: RpcRequest = { head, body };
-      return this.#invoke<{ head: unknown; body?: Uint8Array }>(
-        handler,
-        request,
-        new NatsContext([{ subject, redelivered: false, signal, trace }]),
-      );
-    });
+    const handle = this.#handling<{ head: unknown; body?: Uint8Array }>(handler, subject);
+    return this.#rpc.serve(subject, { queue, capacity }, (head, body, signal, trace) =>
+      handle({ head, body }, { redelivered: false, signal, trace }),
+    );
   }
 
   #bindEvent(pattern: string, handler: MessageHandler, extras: HandlerExtras): void {
@@ -183,28 +179,29 @@ export class NatsStrategy extends Server implements CustomTransportStrategy {
       queue: extras.queue,
       callback: (error, msg) => {
         if (error !== null) return this.logger.error(error);
-        const context = new NatsContext([{ subject: msg.subject, redelivered: false, signal: null }]);
-        void this.#onEvent(handler, msg.data, context);
+        void this.#onEvent(this.#handling(handler, msg.subject), msg.data);
       },
     });
     this.#subscriptions.push(subscription);
   }
 
-  async #onEvent(handler: MessageHandler, data: Uint8Array, context: NatsContext): Promise<void> {
+  async #onEvent(handle: (body: unknown, delivery: Delivery) => Promise<unknown>, data: Uint8Array): Promise<void> {
     try {
       const body: unknown = data.length === 0 ? null : JSON.parse(Buffer.from(data).toString());
-      await this.#invoke(handler, body, context);
+      await handle(body, { redelivered: false, trace: undefined });
     } catch (error) {
       this.logger.error(error);
     }
   }
 
-  async #invoke<R>(handler: MessageHandler, payload: unknown, context: NatsContext): Promise<R> {
+  /** The handler as the bus calls it: what comes of it is one value. */
+  #handling<R>(handler: MessageHandler, subject: string): (payload: unknown, delivery: Delivery) => Promise<R> {
     const { activatesTraces = false, link } = this.options;
-    const handle = async (): Promise<R> => {
-      const result: unknown = await handler(payload, context);
+    const handle = async (payload: unknown, { redelivered, trace, signal = null }: Delivery): Promise<R> => {
+      const result: unknown = await handler(payload, new NatsContext([{ subject, redelivered, signal, trace }]));
       return lastValueFrom(this.transformToObservable(result as Promise<R>), { defaultValue: undefined as R });
     };
-    return activatesTraces ? link.tracer.within(context.trace, handle) : handle();
+    if (!activatesTraces) return handle;
+    return (payload, delivery) => link.tracer.within(delivery.trace, () => handle(payload, delivery));
   }
 }

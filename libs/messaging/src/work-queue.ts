@@ -117,27 +117,23 @@ export class WorkQueue {
       this.link.problem(`unreadable message on ${message.subject}`, error);
       return message.nak(UNREADABLE_RETRY_MS);
     }
+    const { subject, redelivered } = message;
+    const attributes = { 'messaging.system': 'nats', 'troupe.message': body.type, 'troupe.redelivered': redelivered };
     const progress = setInterval(() => message.working(), progressMs);
     try {
-      const result = await this.#handle(message, body, handler);
+      const result = await inSpan(
+        this.link.tracer,
+        [`process ${subject}`, traceIn(message.headers), { kind: 'consumer', attributes }],
+        ({ context: trace }) => handler(body, { redelivered, trace }),
+      );
       if (result === undefined) message.ack();
       else message.nak(result.retryMs);
     } catch (error) {
-      this.link.problem(`handler of ${message.subject} failed`, error);
+      this.link.problem(`handler of ${subject} failed`, error);
       message.nak(FAILED_RETRY_MS);
     } finally {
       clearInterval(progress);
     }
-  }
-
-  #handle(message: PulledMessage, body: WorkMessage, handler: WorkHandler): Promise<void | { retryMs: number }> {
-    const { subject, redelivered } = message;
-    const attributes = { 'messaging.system': 'nats', 'troupe.message': body.type, 'troupe.redelivered': redelivered };
-    return inSpan(
-      this.link.tracer,
-      [`process ${subject}`, traceIn(message.headers), { kind: 'consumer', attributes }],
-      ({ context: trace }) => handler(body, { redelivered, trace }),
-    );
   }
 }
 

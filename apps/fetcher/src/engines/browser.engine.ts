@@ -4,7 +4,7 @@ import { checkUrlTarget, type AllowList, type Resolver } from '@troupe/egress';
 import type { Page, Response } from 'playwright-core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AdLists, PageBoxes, touchedSelectors } from '../ads/index.js';
-import { readBranding } from './branding/index.js';
+import { readBranding } from '../browser/read-branding.js';
 import type { BrowserPool } from './browser-pool.js';
 import type { BrowserTab } from './browser-tab.js';
 import { CaptureRoom } from './capture-room.js';

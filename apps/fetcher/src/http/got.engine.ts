@@ -12,8 +12,7 @@ import type { Response } from 'got-scraping';
 import { ACCEPT_ENCODING } from './content-decoding.js';
 import type { EgressProxy } from '../proxies/egress-proxy.js';
 import { isProxyFailure, REFUSAL_HEADER } from '../proxies/egress-proxy.js';
-import type { EngineRequest, EngineResponse, FetchEngine } from './engine.js';
-import { fetchFollowing, type Hop, type HopRequest } from './follow.js';
+import { PlainEngine, type Hop, type HopRequest } from './plain-engine.js';
 
 export interface GotEngineOptions {
   resolver: Resolver;
@@ -29,17 +28,15 @@ const STEALTH_HEADERS = {
   locales: ['en-US', 'en'],
 };
 
-export class GotEngine implements FetchEngine {
-  constructor(private readonly options: GotEngineOptions) {}
-
-  fetch(request: EngineRequest, signal: AbortSignal): Promise<EngineResponse> {
-    return fetchFollowing(request, signal, { engine: 'got', allow: this.options.allow, open: (hop) => this.open(hop) });
+export class GotEngine extends PlainEngine {
+  constructor(private readonly options: GotEngineOptions) {
+    super('got', options.allow);
   }
 
   /** The proxy belongs to whoever made it; there is nothing else to close. */
   async close(): Promise<void> {}
 
-  private async open(hop: HopRequest): Promise<Hop> {
+  protected async open(hop: HopRequest): Promise<Hop> {
     const url = new URL(hop.url);
     await this.options.resolver.resolve(url.hostname, portOf(url), hop.deadline.signal);
     const isNamedHttps = url.protocol === 'https:' && isIP(url.hostname.replace(/^\[|\]$/g, '')) === 0;

@@ -3,16 +3,8 @@ import { connectOf, Connector, type AllowList, type Resolver } from '@troupe/egr
 import { LRUCache } from 'lru-cache';
 import { Agent } from 'undici';
 import { arrivalOf } from './arrival.js';
-import {
-  CONNECT_TIMEOUT_MS,
-  userAgentText,
-  type EngineRequest,
-  type EngineResponse,
-  type FetchEngine,
-  type Identity,
-  type UpstreamProxy,
-} from './engine.js';
-import { fetchFollowing, type Hop, type HopRequest } from './follow.js';
+import { CONNECT_TIMEOUT_MS, userAgentText, type Identity, type UpstreamProxy } from './engine.js';
+import { PlainEngine, type Hop, type HopRequest } from './plain-engine.js';
 import { defaultHeaders } from './request-headers.js';
 
 export interface HttpEngineOptions {
@@ -35,7 +27,7 @@ const MAX_HEADER_BYTES = 64 * 1024;
 /** A redirect's body up to this size is read, so that its connection stays usable. */
 const DISCARD_BYTES = 64 * 1024;
 
-export class HttpEngine implements FetchEngine {
+export class HttpEngine extends PlainEngine {
   private readonly direct: Agents;
   /** By proxy: a connection through one is never used for another. */
   private readonly proxied = new LRUCache<UpstreamProxy, Agents>({
@@ -45,16 +37,9 @@ export class HttpEngine implements FetchEngine {
   private readonly headers: Record<string, string>;
 
   constructor(private readonly options: HttpEngineOptions) {
+    super('http', options.allow);
     this.direct = createAgents(options);
     this.headers = defaultHeaders(userAgentText(options.identity));
-  }
-
-  fetch(request: EngineRequest, signal: AbortSignal): Promise<EngineResponse> {
-    return fetchFollowing(request, signal, {
-      engine: 'http',
-      allow: this.options.allow,
-      open: (hop) => this.open(hop),
-    });
   }
 
   async close(): Promise<void> {
@@ -62,7 +47,7 @@ export class HttpEngine implements FetchEngine {
     await Promise.all(all.map((agent) => agent.destroy()));
   }
 
-  private async open(hop: HopRequest): Promise<Hop> {
+  protected async open(hop: HopRequest): Promise<Hop> {
     const url = new URL(hop.url);
     const agents = this.agentsFor(hop.upstream);
     const agent = hop.skipTlsVerification ? agents.trusting : agents.verifying;

@@ -54,7 +54,13 @@ import {
 } from '../cluster/ports.js';
 import { PageCache, type CacheView } from '../cache/index.js';
 import { mayNeedModel, readingSpec } from '../models/model-wish.js';
-import { NeedsBrowserError, type ConversionRequest, type FetchedPage, PageFetcher } from '../pages/page-fetcher.js';
+import {
+  NeedsBrowserError,
+  PageFetcher,
+  type ConversionRequest,
+  type FetchedPage,
+  type PageRequest,
+} from '../pages/page-fetcher.js';
 import { PageFinisher } from '../pages/page-finisher.js';
 import { BusyAnswerError, TransportError } from '../slots/transport-error.js';
 import { HopGuard, HostPausedError } from '../slots/hop-guard.js';
@@ -307,23 +313,19 @@ export class LaneRun {
   }
 
   async #runItems(items: LaneItem[]): Promise<{ reason: EndReason; unrun: LaneItem[] }> {
-    const { reason, unrun } = await this.#fetchItems(items);
-    const dropped = await this.#writing.ended();
-    if (dropped.length === 0) return { reason, unrun };
-    return { reason: this.#reasonToStop() ?? reason, unrun: [...dropped, ...unrun] };
-  }
-
-  async #fetchItems(items: LaneItem[]): Promise<{ reason: EndReason; unrun: LaneItem[] }> {
-    const { team } = this.lane;
     const urls = items.map(({ url }) => url);
-    const cached = await this.parts.cache.lookUp(team, urls, this.#spec);
-    for (const [index, item] of items.entries()) {
+    const cached = await this.parts.cache.lookUp(this.lane.team, urls, this.#spec);
+    let next = 0;
+    let reason: ItemEnd = null;
+    while (reason === null && next < items.length) {
       await Promise.all([this.#results.room(), this.#writing.room()]);
-      const reason = this.#reasonToStop() ?? (await this.#runItem(item, cached));
-      if (reason === 'penalty-after-page') return { reason: 'penalty', unrun: items.slice(index + 1) };
-      if (reason !== null) return { reason, unrun: items.slice(index) };
+      reason = this.#reasonToStop() ?? (await this.#runItem(items[next]!, cached));
+      if (reason === null || reason === 'penalty-after-page') next++;
     }
-    return { reason: 'done', unrun: [] };
+    const dropped = await this.#writing.ended();
+    const ended = reason === 'penalty-after-page' ? 'penalty' : (reason ?? 'done');
+    if (dropped.length === 0) return { reason: ended, unrun: items.slice(next) };
+    return { reason: this.#reasonToStop() ?? ended, unrun: [...dropped, ...items.slice(next)] };
   }
 
   #reasonToStop(): EndReason | null {
@@ -347,15 +349,15 @@ export class LaneRun {
       if (cached.holds(item.url) && (await this.#recallItem(context, guard, cached))) return null;
       cached.checkMayFetch(item.url);
       if (this.#startsInBrowser(item) && this.parts.handsOver()) return this.#handOver(item);
-      const paused = this.#pausedHost();
-      if (paused !== null) return paused;
-      await inSpan(this.#tracer, ['check robots', span.context], () => guard.checkStart(item.url));
-      if (await this.#isTooFast(item)) return this.#penalty(NEWS_MS);
-      await inSpan(this.#tracer, ['wait for host', span.context], () => this.#waitForGap());
-      await this.#proveSlot();
-      const reason = this.#reasonToStop() ?? this.#pausedHost();
+      const reason = await this.#awaitTurn(context, guard);
       if (reason !== null) return reason;
-      return await this.#fetchItem(context, guard, cached);
+      const beganAt = performance.now();
+      this.parts.clock.begin(this.lane.host, this.lane.slot.i, this.#gapMs());
+      const page = await this.parts.pages.fetch(this.#requestFor(context, guard, cached));
+      await this.#settlePage({ ...context, ms: performance.now() - beganAt }, page);
+      const { fetchMs, finalUrl } = page;
+      this.parts.reports.clean(guard.host, { ms: fetchMs, url: this.#spec.zeroRetention ? null : finalUrl });
+      return null;
     } catch (error) {
       const reason = this.#abort.signal.aborted ? this.#reasonToStop() : null;
       if (reason !== null) return reason;
@@ -365,6 +367,17 @@ export class LaneRun {
     } finally {
       guard.release();
     }
+  }
+
+  /** Resolves when the page may be asked for, or to why the lane must leave it. */
+  async #awaitTurn({ item, span }: Visit, guard: HopGuard): Promise<EndReason | null> {
+    const paused = this.#pausedHost();
+    if (paused !== null) return paused;
+    await inSpan(this.#tracer, ['check robots', span.context], () => guard.checkStart(item.url));
+    if (await this.#isTooFast(item)) return this.#penalty(NEWS_MS);
+    await inSpan(this.#tracer, ['wait for host', span.context], () => this.#waitForGap());
+    await this.#proveSlot();
+    return this.#reasonToStop() ?? this.#pausedHost();
   }
 
   /** Ended with the page's result; a page that goes back to its job leaves none. */
@@ -415,11 +428,9 @@ export class LaneRun {
     return true;
   }
 
-  async #fetchItem(context: Visit, guard: HopGuard, cached: CacheView): Promise<null> {
+  #requestFor(context: Visit, guard: HopGuard, cached: CacheView): PageRequest {
     const { item } = context;
-    const startedAt = performance.now();
-    this.parts.clock.begin(this.lane.host, this.lane.slot.i, this.#gapMs());
-    const page = await this.parts.pages.fetch({
+    return {
       ...this.#conversionOf(context, cached.metadata),
       spec: this.#specOf(item),
       url: item.url,
@@ -433,11 +444,7 @@ export class LaneRun {
       cache: cached.use(item.url),
       team: this.lane.team,
       contextKey: this.lane.job,
-    });
-    await this.#settlePage({ ...context, ms: performance.now() - startedAt }, page);
-    const { fetchMs: ms, finalUrl } = page;
-    this.parts.reports.clean(guard.host, { ms, url: this.#spec.zeroRetention ? null : finalUrl });
-    return null;
+    };
   }
 
   /** A model thinks for seconds: the lane goes on meanwhile. Anything else of a page is done before the next one. */

@@ -284,8 +284,21 @@ export class PageFetcher {
     return new NeedsBrowserError(climb.url, keep);
   }
 
+  /**
+   * A page whose site says that it has not changed is the one in the cache. When that is gone or another one, or nobody had
+   * asked, the page is asked for once more.
+   */
   async #rung(climb: Climb, engine: EngineName): Promise<Rung> {
-    const response = await this.#askOrConfirm(climb, engine);
+    const { request } = climb;
+    const conditions = engine === 'browser' ? null : conditionsFor(climb);
+    const first = await this.#ask(climb, engine, conditions ?? {});
+    const isUnchanged = !(first instanceof TransportError) && first.statusCode === 304 && engine !== 'browser';
+    let response = first;
+    if (isUnchanged && !asksItself(request)) {
+      const confirmed = conditions === null ? null : await this.#confirm(first, request);
+      if (confirmed === null) await request.onClimb();
+      response = confirmed ?? (await this.#ask(climb, engine, {}));
+    }
     if (response instanceof TransportError) return { type: 'error', error: response };
     return { type: 'answer', answer: await this.#convert(response, climb) };
   }
@@ -306,32 +319,12 @@ export class PageFetcher {
     return { response: { ...response, body: NO_BYTES }, converted, isBusy: busy, head, copy };
   }
 
-  /**
-   * A page whose site says that it has not changed is the one in the cache. When that is gone or another one, or nobody had
-   * asked, the page is asked for once more.
-   */
-  async #askOrConfirm(climb: Climb, engine: EngineName): Promise<EngineResponse | TransportError> {
-    const { request } = climb;
-    const conditions = engine === 'browser' ? null : conditionsFor(climb);
-    const response = await this.#ask(climb, engine, conditions ?? {});
-    request.onAnswer();
-    const isUnchanged = !(response instanceof TransportError) && response.statusCode === 304 && engine !== 'browser';
-    if (!isUnchanged || asksItself(request)) return response;
-    const confirmed = conditions === null ? null : await this.#confirm(response, request);
-    if (confirmed !== null) return confirmed;
-    await request.onClimb();
-    const again = await this.#ask(climb, engine, {});
-    request.onAnswer();
-    return again;
-  }
-
   /** What a browser once made of the page, when a plain client hears that it has not changed: no browser is needed. */
   async #confirmFirst(climb: Climb): Promise<Answer | null> {
     const { request, proxy } = climb;
     const conditions = conditionsFor(climb);
     if (conditions === null) return null;
     const response = await this.#ask(climb, lowestRung(proxy), conditions);
-    request.onAnswer();
     if (response instanceof TransportError) {
       await request.onClimb();
       return null;
@@ -355,8 +348,12 @@ export class PageFetcher {
     engine: EngineName,
     conditions: Record<string, string>,
   ): Promise<EngineResponse | TransportError> {
+    const answered = <T>(outcome: T): T => {
+      request.onAnswer();
+      return outcome;
+    };
     const timeoutMs = endsAt - performance.now();
-    if (timeoutMs <= 0) return new TransportError(tooLate(request));
+    if (timeoutMs <= 0) return answered(new TransportError(tooLate(request)));
     const { skipTlsVerification, waitForMs } = request.spec;
     const { team, contextKey, trace } = request;
     const headers = { ...request.spec.headers, ...conditions };
@@ -382,10 +379,10 @@ export class PageFetcher {
         mayStoreFiles: !request.spec.zeroRetention,
         onRedirect,
       };
-      return await this.engines[engine].fetch(ask, request.signal);
+      return answered(await this.engines[engine].fetch(ask, request.signal));
     } catch (error) {
       if (refused || request.signal.aborted || !isTroupeError(error)) throw error;
-      return new TransportError(error);
+      return answered(new TransportError(error));
     }
   }
 

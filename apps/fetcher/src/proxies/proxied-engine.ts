@@ -18,6 +18,7 @@ const MIN_TRY_MS = 1_000;
 /** Ends of a request that a failing proxy can bring about. */
 const BY_PROXY = new Set(['SCRAPE_PROXY_SELECTION_ERROR', 'SCRAPE_SITE_ERROR', 'SCRAPE_SSL_ERROR', 'SCRAPE_TIMEOUT']);
 
+const NONE_TRIED: ReadonlySet<Upstream> = new Set();
 /** Codes that sites make up are one value. */
 const KNOWN_STATUS = /^[1-5]\d\d$/;
 
@@ -51,7 +52,11 @@ export class ProxiedEngine implements Pick<FetchEngine, 'fetch'> {
       const stop = counts.seconds.startTimer({ engine });
       counts.inflight.inc({ engine });
       try {
-        const response = await this.fetchByProxies({ ...request, trace: span.context }, signal);
+        const asked = { ...request, trace: span.context };
+        const upstream = this.parts.pools.choose(request, NONE_TRIED);
+        const response = await (upstream === null
+          ? this.parts.engine.fetch(asked, signal)
+          : this.fetchByProxies(upstream, asked, signal));
         const { statusCode, body, redirects } = response;
         const status = String(statusCode);
         counts.answers.inc({ engine, status: KNOWN_STATUS.test(status) ? status : 'other' });
@@ -72,18 +77,20 @@ export class ProxiedEngine implements Pick<FetchEngine, 'fetch'> {
     });
   }
 
-  private async fetchByProxies(request: EngineRequest, signal: AbortSignal): Promise<EngineResponse> {
+  private async fetchByProxies(first: Upstream, request: EngineRequest, signal: AbortSignal): Promise<EngineResponse> {
     const endsAt = performance.now() + request.timeoutMs;
     const tried = new Set<Upstream>();
-    for (let left = request.timeoutMs; ; left = endsAt - performance.now()) {
-      const upstream = this.parts.pools.choose(request, tried);
-      if (upstream === null) return this.parts.engine.fetch(request, signal);
+    let upstream: Upstream | null = first;
+    for (let left = request.timeoutMs; upstream !== null; left = endsAt - performance.now()) {
       tried.add(upstream);
       const outcome = await this.fetchThrough(upstream, { ...request, timeoutMs: left }, signal);
       if (!(outcome instanceof TroupeError)) return outcome;
       if (endsAt - performance.now() < MIN_TRY_MS) throw outcome;
       if (tried.size >= MAX_PROXIES) throw noProxyLeft(tried.size);
+      upstream = this.parts.pools.choose(request, tried);
     }
+    // The team's last proxy was taken from its list meanwhile.
+    return this.parts.engine.fetch(request, signal);
   }
 
   /** An error that the proxy is to blame for is a result; others are thrown. */

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { parseScrapeId, unpackDocument, type Uuid } from '@troupe/contracts';
+import { parseScrapeId, type Uuid } from '@troupe/contracts';
+import { unpackDocument } from '@troupe/packing';
 import { ScrapeRepository } from '@troupe/persistence';
 import { type Caller } from '../auth/caller.js';
 import { ApiError } from '../errors/api-error.js';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import type { SeenProfile } from '@troupe/testing';
 import { brandProfile } from './brand-profile.js';
-import { buttonOf, evidenceOf, logoOf, type SeenProfile } from './evidence.fixture.js';
+import { buttonOf, evidenceOf, logoOf } from './evidence.fixture.js';
 import type { BrandEvidence, LogoEvidence, TextStyle } from './evidence.js';
 import { chooseLogo } from './identity.js';
 import { baseUnit } from './measures.js';

@@ -1,10 +1,16 @@
-/** The part of a fetch that the plain clients share: hop by hop, each address checked, caps and errors alike. */
+/** What the plain clients share: a page hop by hop, each address checked, caps and errors alike. */
 import { checkUrlTarget, type AllowList } from '@troupe/egress';
 import type { EngineName, ProxyClass } from '@troupe/contracts';
 import { readBody, type BodySource } from './content-decoding.js';
 import { Deadline } from './deadline.js';
 import { RedirectRefused, refuseRedirect, toEngineError } from './engine-errors.js';
-import { WITHOUT_BROWSER, type EngineRequest, type EngineResponse, type UpstreamProxy } from './engine.js';
+import {
+  WITHOUT_BROWSER,
+  type EngineRequest,
+  type EngineResponse,
+  type FetchEngine,
+  type UpstreamProxy,
+} from './engine.js';
 import { RedirectTrail, redirectTarget } from './redirect-trail.js';
 import { callerHeaders } from './request-headers.js';
 import { parseRetryAfter } from './retry-after.js';
@@ -29,50 +35,51 @@ export interface HopRequest {
   deadline: Deadline;
 }
 
-export type OpenHop = (request: HopRequest) => Promise<Hop>;
+export abstract class PlainEngine implements FetchEngine {
+  protected constructor(
+    private readonly name: EngineName,
+    private readonly allow: AllowList,
+  ) {}
 
-/** Fetches one page with `open` for each hop. */
-export async function fetchFollowing(
-  request: EngineRequest,
-  signal: AbortSignal,
-  client: { engine: EngineName; allow: AllowList; open: OpenHop },
-): Promise<EngineResponse> {
-  const startedAt = performance.now();
-  checkUrlTarget(request.url, client.allow);
-  const trail = new RedirectTrail(request.url, callerHeaders(request.headers));
-  const deadline = new Deadline(request.timeoutMs, signal);
-  try {
-    const hop = await openLast(request, trail, deadline, client);
-    const body = await readHop(hop, trail.url, request.maxBytes);
-    const ms = performance.now() - startedAt;
-    return { ...describe(hop, trail), ...WITHOUT_BROWSER, body, ms, engine: client.engine, proxyUsed: request.proxy };
-  } catch (error) {
-    if (error instanceof RedirectRefused) throw error.reason;
-    if (deadline.signal.aborted) throw deadline.signal.reason;
-    throw toEngineError(error, trail.url, request.skipTlsVerification);
-  } finally {
-    deadline.end();
-  }
-}
-
-async function openLast(
-  request: EngineRequest,
-  trail: RedirectTrail,
-  deadline: Deadline,
-  client: { allow: AllowList; open: OpenHop },
-): Promise<Hop> {
-  for (;;) {
-    deadline.signal.throwIfAborted();
+  async fetch(request: EngineRequest, signal: AbortSignal): Promise<EngineResponse> {
+    const startedAt = performance.now();
+    checkUrlTarget(request.url, this.allow);
+    const trail = new RedirectTrail(request.url, callerHeaders(request.headers));
+    const deadline = new Deadline(request.timeoutMs, signal);
     const { skipTlsVerification, upstream, proxy } = request;
-    const ask = { url: trail.url, headers: trail.headers(), skipTlsVerification, upstream, proxy, deadline };
-    const hop = await client.open(ask);
-    const target = redirectTarget(hop.statusCode, first(hop.headers.location), trail.url);
-    if (target === null) return hop;
+    try {
+      for (;;) {
+        deadline.signal.throwIfAborted();
+        const ask = { url: trail.url, headers: trail.headers(), skipTlsVerification, upstream, proxy, deadline };
+        const hop = await this.open(ask);
+        const target = redirectTarget(hop.statusCode, first(hop.headers.location), trail.url);
+        if (target === null) {
+          const body = await readHop(hop, trail.url, request.maxBytes);
+          const ms = performance.now() - startedAt;
+          return { ...describe(hop, trail), ...WITHOUT_BROWSER, body, ms, engine: this.name, proxyUsed: proxy };
+        }
+        await this.follow(hop, target, trail);
+        await deadline.race(request.onRedirect(target).catch(refuseRedirect));
+      }
+    } catch (error) {
+      if (error instanceof RedirectRefused) throw error.reason;
+      if (deadline.signal.aborted) throw deadline.signal.reason;
+      throw toEngineError(error, trail.url, skipTlsVerification);
+    } finally {
+      deadline.end();
+    }
+  }
+
+  abstract close(): Promise<void>;
+
+  /** One request; its redirect is not followed. */
+  protected abstract open(request: HopRequest): Promise<Hop>;
+
+  private async follow(hop: Hop, target: string, trail: RedirectTrail): Promise<void> {
     await hop.discard();
     trail.noteCookies([hop.headers['set-cookie'] ?? []].flat());
-    checkUrlTarget(target, client.allow);
+    checkUrlTarget(target, this.allow);
     trail.follow(target);
-    await deadline.race(request.onRedirect(target).catch(refuseRedirect));
   }
 }
 

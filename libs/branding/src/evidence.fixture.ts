@@ -1,19 +1,6 @@
 /** Evidence of a page that shows nothing, for specs. */
 import type { BrandEvidence, ButtonEvidence, LogoEvidence } from './evidence.js';
 
-/** A profile as specs look at it. */
-export interface SeenProfile {
-  colorScheme: string;
-  brandName: string;
-  logo: string;
-  fonts: object[];
-  colors: Record<string, string>;
-  typography: Record<string, unknown>;
-  spacing: Record<string, unknown>;
-  components: Record<string, Record<string, string>>;
-  images: Record<string, string>;
-}
-
 export function evidenceOf(changes: Partial<BrandEvidence> = {}): BrandEvidence {
   return {
     url: 'http://acme.test/',

@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { chromium as playwright, type Browser, type Page } from 'playwright-core';
-import { browsersHere, type Site, startSite } from '@troupe/testing';
-import type { SeenProfile } from './evidence.fixture.js';
+import { browsersHere, type Site, startSite, type SeenProfile } from '@troupe/testing';
 import { readBranding } from './read-branding.js';
 
 const program = browsersHere?.plain ?? null;

@@ -1,8 +1,12 @@
 /** The `branding` format: the look of the page in the browser, read once and judged by rules. No model, no network. */
+import {
+  brandProfile,
+  collectEvidence,
+  type BrandEvidence,
+  type BrandProfile,
+  type EvidenceLimits,
+} from '@troupe/branding';
 import type { CDPSession, Page } from 'playwright-core';
-import { brandProfile, type BrandProfile } from './brand-profile.js';
-import { collectEvidence, type EvidenceLimits } from './collect-evidence.js';
-import type { BrandEvidence } from './evidence.js';
 
 const LIMITS: EvidenceLimits = { maxElements: 3000, budgetMs: 300 };
 /** The browser ends what takes longer; measured on a page that is at rest, on a busy machine. */

@@ -1,2 +1,0 @@
-export { readBranding } from './read-branding.js';
-export type { BrandProfile } from './brand-profile.js';
