@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import type { CrawlWishes } from '@troupe/contracts';
 import { CompileThread } from '../../compile/compile-thread.js';
 import { BodyCheck } from '../validation/body-check.js';
@@ -8,7 +8,9 @@ import { CrawlDto } from './crawl.dto.js';
 import { crawlSpecFromV2 } from './crawl.mapper.js';
 import { checkedWishes, promptEcho, underBody } from './crawl-prompt.js';
 
-const bodies = new BodyCheck(new CompileThread());
+const thread = new CompileThread();
+const bodies = new BodyCheck(thread);
+afterAll(() => thread.onApplicationShutdown());
 
 const WISHES: CrawlWishes = { includePaths: ['^/blog/'], limit: 50, sitemap: 'skip' };
 const bodyOf = (more: object) => readBody(CrawlDto, { url: 'https://example.com', prompt: 'blog', ...more }).body;

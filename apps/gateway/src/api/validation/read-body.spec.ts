@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { CompileThread } from '../../compile/compile-thread.js';
 import { BatchDto } from '../v2/batch.dto.js';
 import { CrawlDto } from '../v2/crawl.dto.js';
@@ -9,7 +9,9 @@ import { BodyCheck } from './body-check.js';
 import { InvalidBodyError, type Issue } from './issue.js';
 import { readBody } from './read-body.js';
 
-const bodies = new BodyCheck(new CompileThread());
+const thread = new CompileThread();
+const bodies = new BodyCheck(thread);
+afterAll(() => thread.onApplicationShutdown());
 
 function issuesOf(type: new () => object, raw: unknown): Issue[] {
   try {
