@@ -12,6 +12,7 @@ import { createRequestMetrics } from './http/request-metrics.js';
 import { createRequestTraces } from './http/request-traces.js';
 import { TimedExpress } from './http/timed-server.js';
 import { type GatewayContext } from './infra/infra.module.js';
+import { nestLog } from './infra/nest-log.js';
 
 /** Longer than the idle time of common load balancers, so that it is never us who closes a connection they still use. */
 const KEEP_ALIVE_MS = 75_000;
@@ -22,7 +23,7 @@ export async function startGateway(context: GatewayContext): Promise<RunningServ
   if (leftOver.length > 0)
     log.warn({ leftOver }, 'settings of Firecrawl without effect; docs/migrate-from-firecrawl.md');
   const app = await NestFactory.create<NestExpressApplication>(GatewayModule.of(context), new TimedExpress(config), {
-    logger: ['error', 'warn'],
+    logger: nestLog(log),
     bodyParser: false,
     abortOnError: false,
   });

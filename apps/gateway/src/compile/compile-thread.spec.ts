@@ -15,7 +15,7 @@ const thread = (): CompileThread => {
 };
 
 afterEach(async () => {
-  await Promise.all(threads.splice(0).map((made) => made.stop()));
+  await Promise.all(threads.splice(0).map((made) => made.onApplicationShutdown()));
 });
 
 describe('the thread that compiles for strangers', () => {

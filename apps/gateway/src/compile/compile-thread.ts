@@ -3,6 +3,7 @@
  * in turn, each request within its time. What takes longer is refused, and the thread ended.
  */
 import { createHash } from 'node:crypto';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { BoundedThread, OverrunError } from '@troupe/judging';
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../errors/api-error.js';
@@ -36,7 +37,8 @@ interface Team {
   restsUntil: number;
 }
 
-export class CompileThread {
+@Injectable()
+export class CompileThread implements OnApplicationShutdown {
   /** In the order of their turns. */
   readonly #teams = new Map<string, Team>();
   /** What is wrong with schemas, by their hash: clients send the same ones again and again. */
@@ -86,7 +88,7 @@ export class CompileThread {
     });
   }
 
-  async stop(): Promise<void> {
+  async onApplicationShutdown(): Promise<void> {
     await this.#thread.stop();
   }
 

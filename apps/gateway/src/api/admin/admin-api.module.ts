@@ -5,9 +5,10 @@ import { HttpModule } from '../../http/http.module.js';
 import { AdminHostsController } from './hosts.controller.js';
 import { AdminRecordsController } from './records.controller.js';
 import { AdminTeamsController } from './teams.controller.js';
+import { ValidationModule } from '../validation/validation.module.js';
 
 @Module({
-  imports: [AdminModule, AuthModule, HttpModule],
+  imports: [AdminModule, AuthModule, HttpModule, ValidationModule],
   controllers: [AdminTeamsController, AdminHostsController, AdminRecordsController],
 })
 export class AdminApiModule {}

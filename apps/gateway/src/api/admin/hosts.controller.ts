@@ -59,7 +59,7 @@ export class AdminHostsController {
   async set(
     @AsAuthor() by: AuditAuthor,
     @Param('pattern') text: string,
-    @Body(new BodyPipe(HostSettingDto)) { body }: ReadBody<HostSettingDto>,
+    @Body(BodyPipe(HostSettingDto)) { body }: ReadBody<HostSettingDto>,
   ) {
     const setting = this.settingOf(readPattern(text), body);
     await this.hosts.set(setting, by);

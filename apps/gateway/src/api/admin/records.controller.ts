@@ -102,7 +102,7 @@ export class AdminRecordsController {
 
   /** Adds hosts, each with everything below it. In force everywhere within 30 s. */
   @Put('blocklist')
-  async block(@AsAuthor() by: AuditAuthor, @Body(new BodyPipe(BlockDto)) { body }: ReadBody<BlockDto>) {
+  async block(@AsAuthor() by: AuditAuthor, @Body(BodyPipe(BlockDto)) { body }: ReadBody<BlockDto>) {
     if ((await this.blocklist.count()) + body.hosts.length > MAX_HOSTS)
       throw new InvalidBodyError([customIssue(`The blocklist holds at most ${MAX_HOSTS} hosts`, ['hosts'])]);
     const hosts = entriesOf(body);
@@ -111,7 +111,7 @@ export class AdminRecordsController {
   }
 
   @Delete('blocklist')
-  async unblock(@AsAuthor() by: AuditAuthor, @Body(new BodyPipe(UnblockDto)) { body }: ReadBody<UnblockDto>) {
+  async unblock(@AsAuthor() by: AuditAuthor, @Body(BodyPipe(UnblockDto)) { body }: ReadBody<UnblockDto>) {
     return { success: true, removed: await this.blocklist.remove(entriesOf(body), by) };
   }
 

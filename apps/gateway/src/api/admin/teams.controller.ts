@@ -35,7 +35,7 @@ export class AdminTeamsController {
 
   @Post()
   @HttpCode(200)
-  async create(@AsAuthor() by: AuditAuthor, @Body(new BodyPipe(TeamDto)) { body }: ReadBody<TeamDto>) {
+  async create(@AsAuthor() by: AuditAuthor, @Body(BodyPipe(TeamDto)) { body }: ReadBody<TeamDto>) {
     const { name, concurrency = null, creditsLimit = null, flags = {} } = body;
     const team = await this.teams.createTeam({ name, concurrency, creditsLimit, flags }, by);
     if (team === null) throw nameTaken(name);
@@ -70,7 +70,7 @@ export class AdminTeamsController {
   async createKey(
     @AsAuthor() by: AuditAuthor,
     @Param('id', TEAM_ID) id: Uuid,
-    @Body(new BodyPipe(KeyDto)) { body }: ReadBody<KeyDto>,
+    @Body(BodyPipe(KeyDto)) { body }: ReadBody<KeyDto>,
   ) {
     const key = `fc-${randomBytes(16).toString('hex')}`;
     const expiresAt = body.expiresAt === undefined ? null : new Date(body.expiresAt);
@@ -100,7 +100,7 @@ export class AdminTeamsController {
   async setWebhookSecret(
     @AsAuthor() by: AuditAuthor,
     @Param('id', TEAM_ID) id: Uuid,
-    @Body(new BodyPipe(WebhookSecretDto)) { body }: ReadBody<WebhookSecretDto>,
+    @Body(BodyPipe(WebhookSecretDto)) { body }: ReadBody<WebhookSecretDto>,
   ) {
     const { hasWebhookSecret } = await this.teamOf(id);
     const secret = body.secret ?? randomBytes(32).toString('hex');
@@ -116,7 +116,7 @@ export class AdminTeamsController {
   async setProxies(
     @AsAuthor() by: AuditAuthor,
     @Param('id', TEAM_ID) id: Uuid,
-    @Body(new BodyPipe(ProxiesDto)) { body }: ReadBody<ProxiesDto>,
+    @Body(BodyPipe(ProxiesDto)) { body }: ReadBody<ProxiesDto>,
   ) {
     const { basic = [], stealth = [] } = body;
     const team = await this.teams.setProxies(id, { basic, stealth }, by);
@@ -129,7 +129,7 @@ export class AdminTeamsController {
   async setModel(
     @AsAuthor() by: AuditAuthor,
     @Param('id', TEAM_ID) id: Uuid,
-    @Body(new BodyPipe(ModelDto)) { body }: ReadBody<ModelDto>,
+    @Body(BodyPipe(ModelDto)) { body }: ReadBody<ModelDto>,
   ) {
     const { provider, model, baseUrl = null, apiKey = null } = body;
     if (provider === 'azure' && baseUrl === null) throw new ApiError(400, 'baseUrl must be set for the provider azure');

@@ -5,7 +5,7 @@ import { MetadataScanner, ModulesContainer, type NestApplicationContext } from '
 import { ApiExcludeEndpoint } from '@nestjs/swagger';
 import { isPublic } from '../../auth/api-key.guard.js';
 import { isUndescribed } from '../undescribed.js';
-import { BodyPipe } from '../validation/body.pipe.js';
+import { bodyClassOf } from '../validation/body.pipe.js';
 
 export interface RouteFacts {
   body: (new () => object) | null;
@@ -56,5 +56,5 @@ function bodyOf(controller: ControllerClass, method: string): (new () => object)
     { pipes?: unknown[] }
   >;
   const pipes = Object.values(args).flatMap((arg) => arg.pipes ?? []);
-  return pipes.find((pipe) => pipe instanceof BodyPipe)?.type ?? null;
+  return pipes.map(bodyClassOf).find((type) => type !== undefined) ?? null;
 }

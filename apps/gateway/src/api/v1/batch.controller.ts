@@ -24,7 +24,7 @@ export class BatchV1Controller extends JobV1Controller {
   @HttpCode(200)
   async startBatch(
     @AsCaller() caller: Caller,
-    @Body(new BodyPipe(BatchV1Dto)) read: ReadBody<BatchV1Dto>,
+    @Body(BodyPipe(BatchV1Dto)) read: ReadBody<BatchV1Dto>,
     @Req() request: Request,
   ) {
     return this.call.start(caller, batchFromV1(read), request);

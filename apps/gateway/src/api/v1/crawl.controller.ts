@@ -25,7 +25,7 @@ export class CrawlV1Controller extends JobV1Controller {
   @HttpCode(200)
   async startCrawl(
     @AsCaller() caller: Caller,
-    @Body(new BodyPipe(CrawlV1Dto)) read: ReadBody<CrawlV1Dto>,
+    @Body(BodyPipe(CrawlV1Dto)) read: ReadBody<CrawlV1Dto>,
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ) {

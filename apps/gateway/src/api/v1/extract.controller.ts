@@ -16,7 +16,7 @@ export class ExtractV1Controller {
   @HttpCode(200)
   startExtract(
     @AsCaller() caller: Caller,
-    @Body(new BodyPipe(ExtractDto)) { body, warnings }: ReadBody<ExtractDto>,
+    @Body(BodyPipe(ExtractDto)) { body, warnings }: ReadBody<ExtractDto>,
     @Req() request: Request,
   ) {
     const ignoreInvalidURLs = body.ignoreInvalidURLs ?? false;

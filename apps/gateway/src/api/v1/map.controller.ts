@@ -17,7 +17,7 @@ export class MapV1Controller {
   @HttpCode(200)
   async map(
     @AsCaller() caller: Caller,
-    @Body(new BodyPipe(MapV1Dto)) read: ReadBody<MapV1Dto>,
+    @Body(BodyPipe(MapV1Dto)) read: ReadBody<MapV1Dto>,
     @Res() response: Response,
   ): Promise<void> {
     const { id, links, ...rest } = await this.call.answer(caller, mapFromV1(read), clientGone(response));

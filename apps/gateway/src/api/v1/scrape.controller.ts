@@ -16,7 +16,7 @@ export class ScrapeV1Controller {
   @HttpCode(200)
   scrape(
     @AsCaller() caller: Caller,
-    @Body(new BodyPipe(ScrapeV1Dto)) read: ReadBody<ScrapeV1Dto>,
+    @Body(BodyPipe(ScrapeV1Dto)) read: ReadBody<ScrapeV1Dto>,
     @Res() response: Response,
   ): Promise<void> {
     return this.call.send(caller, scrapeFromV1(read), response);

@@ -19,7 +19,7 @@ export class SearchV1Controller {
   @HttpCode(200)
   async search(
     @AsCaller() caller: Caller,
-    @Body(new BodyPipe(SearchV1Dto)) read: ReadBody<SearchV1Dto>,
+    @Body(BodyPipe(SearchV1Dto)) read: ReadBody<SearchV1Dto>,
     @Res() response: Response,
   ): Promise<void> {
     const answer = await this.call.answer(caller, searchFromV1(read), clientGone(response));

@@ -9,9 +9,10 @@ import { MapV1Controller } from './map.controller.js';
 import { ScrapeV1Controller } from './scrape.controller.js';
 import { SearchV1Controller } from './search.controller.js';
 import { UsageV1Controller } from './usage.controller.js';
+import { ValidationModule } from '../validation/validation.module.js';
 
 @Module({
-  imports: [AccountsModule, HttpModule, V2Module],
+  imports: [AccountsModule, HttpModule, V2Module, ValidationModule],
   controllers: [
     ScrapeV1Controller,
     CrawlV1Controller,

@@ -30,7 +30,7 @@ export class AgentController {
   @HttpCode(200)
   async startAgent(
     @AsCaller() caller: Caller,
-    @Body(new BodyPipe(AgentDto)) { body, warnings }: ReadBody<AgentDto>,
+    @Body(BodyPipe(AgentDto)) { body, warnings }: ReadBody<AgentDto>,
     @Req() request: Request,
   ) {
     if (!mayUseModel(caller, this.config))

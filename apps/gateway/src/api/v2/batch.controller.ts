@@ -20,11 +20,7 @@ export class BatchController {
 
   @Post()
   @HttpCode(200)
-  startBatch(
-    @AsCaller() caller: Caller,
-    @Body(new BodyPipe(BatchDto)) read: ReadBody<BatchDto>,
-    @Req() request: Request,
-  ) {
+  startBatch(@AsCaller() caller: Caller, @Body(BodyPipe(BatchDto)) read: ReadBody<BatchDto>, @Req() request: Request) {
     return this.call.start(caller, read, request);
   }
 

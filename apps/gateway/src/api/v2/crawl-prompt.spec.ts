@@ -1,10 +1,16 @@
 import 'reflect-metadata';
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import type { CrawlWishes } from '@troupe/contracts';
+import { CompileThread } from '../../compile/compile-thread.js';
+import { BodyCheck } from '../validation/body-check.js';
 import { readBody } from '../validation/read-body.js';
 import { CrawlDto } from './crawl.dto.js';
 import { crawlSpecFromV2 } from './crawl.mapper.js';
 import { checkedWishes, promptEcho, underBody } from './crawl-prompt.js';
+
+const thread = new CompileThread();
+const bodies = new BodyCheck(thread);
+afterAll(() => thread.onApplicationShutdown());
 
 const WISHES: CrawlWishes = { includePaths: ['^/blog/'], limit: 50, sitemap: 'skip' };
 const bodyOf = (more: object) => readBody(CrawlDto, { url: 'https://example.com', prompt: 'blog', ...more }).body;
@@ -44,7 +50,9 @@ describe('options out of a sentence', () => {
     ['a number that is none', { limit: 2.5 }, 'limit'],
     ['a word that a crawl does not know', { maxPages: 5 }, 'maxPages'],
   ])('are refused with %s', async (_, wishes: object, path) => {
-    await expect(checkedWishes('https://example.com', wishes)).rejects.toThrow(path);
-    await expect(checkedWishes('https://example.com', wishes)).rejects.toMatchObject({ code: 'BAD_REQUEST' });
+    await expect(checkedWishes(bodies, { url: 'https://example.com', wishes })).rejects.toThrow(path);
+    await expect(checkedWishes(bodies, { url: 'https://example.com', wishes })).rejects.toMatchObject({
+      code: 'BAD_REQUEST',
+    });
   });
 });

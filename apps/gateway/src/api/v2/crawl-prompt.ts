@@ -2,7 +2,7 @@
 import { TroupeError, type CrawlSpec, type CrawlWishes } from '@troupe/contracts';
 import type { BodyOwner } from '../../auth/body-owner.js';
 import { InvalidBodyError } from '../validation/issue.js';
-import { checkBody } from '../validation/check-body.js';
+import { type BodyCheck } from '../validation/body-check.js';
 import { CrawlDto } from './crawl.dto.js';
 import { crawlSpecToV2 } from './crawl.mapper.js';
 
@@ -10,9 +10,13 @@ import { crawlSpecToV2 } from './crawl.mapper.js';
  * The wishes as a body could have said them.
  * @throws TroupeError BAD_REQUEST when one of them is not what a body may say
  */
-export async function checkedWishes(url: string, wishes: CrawlWishes, owner?: BodyOwner): Promise<CrawlWishes> {
+export async function checkedWishes(
+  bodies: BodyCheck,
+  { url, wishes }: { url: string; wishes: CrawlWishes },
+  owner?: BodyOwner,
+): Promise<CrawlWishes> {
   try {
-    await checkBody(CrawlDto, { ...wishes, url }, owner);
+    await bodies.read(CrawlDto, { ...wishes, url }, owner);
     return wishes;
   } catch (error) {
     if (!(error instanceof InvalidBodyError)) throw error;

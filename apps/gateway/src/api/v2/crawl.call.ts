@@ -6,6 +6,7 @@ import { clientGone } from '../../http/client-gone.js';
 import { CrawlWishesService } from '../../jobs/crawl-wishes.service.js';
 import { JobSubmitService } from '../../jobs/job-submit.service.js';
 import { InjectConfig } from '../../settings.js';
+import { BodyCheck } from '../validation/body-check.js';
 import { warningOf, type ReadBody } from '../validation/read-body.js';
 import { checkedWishes, promptEcho, underBody } from './crawl-prompt.js';
 import { type CrawlDto } from './crawl.dto.js';
@@ -19,6 +20,7 @@ export class CrawlCall {
   constructor(
     private readonly submit: JobSubmitService,
     private readonly wishes: CrawlWishesService,
+    private readonly bodies: BodyCheck,
     @InjectConfig() private readonly config: Readonly<TroupeConfig>,
   ) {}
 
@@ -42,7 +44,7 @@ export class CrawlCall {
     const { scope } = permittedCrawl(body, caller, this.config);
     const sentence = { url: scope.base, prompt: body.prompt ?? '' };
     const { wishes, warning } = await this.wishes.read(caller, sentence, clientGone(response));
-    const checked = await checkedWishes(body.url, wishes, { team: caller.team, hasModel: true });
+    const checked = await checkedWishes(this.bodies, { url: body.url, wishes }, { team: caller.team, hasModel: true });
     return { wishes: checked, body: underBody(checked, body), warnings: warning === undefined ? [] : [warning] };
   }
 }

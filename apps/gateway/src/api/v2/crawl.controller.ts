@@ -23,7 +23,7 @@ export class CrawlController {
   @HttpCode(200)
   startCrawl(
     @AsCaller() caller: Caller,
-    @Body(new BodyPipe(CrawlDto)) read: ReadBody<CrawlDto>,
+    @Body(BodyPipe(CrawlDto)) read: ReadBody<CrawlDto>,
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ) {

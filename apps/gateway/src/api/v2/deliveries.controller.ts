@@ -38,7 +38,7 @@ export class DeliveriesController {
   async replayDeliveries(
     @AsCaller() caller: Caller,
     @Param('id', JobIdPipe) id: Uuid,
-    @Body(new BodyPipe(ReplayDto)) { body }: ReadBody<ReplayDto>,
+    @Body(BodyPipe(ReplayDto)) { body }: ReadBody<ReplayDto>,
   ) {
     const webhookIds = body.webhookIds?.map((webhookId) => webhookId.toLowerCase()) ?? null;
     const queued = await this.deliveries.replay(caller, id, { webhookIds, isDeadOnly: body.state === 'dead' });

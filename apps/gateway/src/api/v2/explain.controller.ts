@@ -25,7 +25,7 @@ export class ExplainController {
   @HttpCode(200)
   async explain(
     @AsCaller() caller: Caller,
-    @Body(new BodyPipe(ExplainDto)) { body, warnings }: ReadBody<ExplainDto>,
+    @Body(BodyPipe(ExplainDto)) { body, warnings }: ReadBody<ExplainDto>,
     @Res({ passthrough: true }) response: Response,
   ) {
     if (body.prompt) throw new InvalidBodyError([customIssue(PROMPT_FIRST, ['prompt'])]);

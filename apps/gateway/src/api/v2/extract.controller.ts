@@ -15,7 +15,7 @@ export class ExtractController {
   @HttpCode(200)
   startExtract(
     @AsCaller() caller: Caller,
-    @Body(new BodyPipe(ExtractDto)) read: ReadBody<ExtractDto>,
+    @Body(BodyPipe(ExtractDto)) read: ReadBody<ExtractDto>,
     @Req() request: Request,
   ) {
     return this.call.start(caller, read, request);

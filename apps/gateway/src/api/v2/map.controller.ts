@@ -16,7 +16,7 @@ export class MapController {
   @HttpCode(200)
   async map(
     @AsCaller() caller: Caller,
-    @Body(new BodyPipe(MapDto)) read: ReadBody<MapDto>,
+    @Body(BodyPipe(MapDto)) read: ReadBody<MapDto>,
     @Res() response: Response,
   ): Promise<void> {
     const { links, ...head } = await this.call.answer(caller, read, clientGone(response));

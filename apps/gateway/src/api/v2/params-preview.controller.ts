@@ -5,6 +5,7 @@ import { AsCaller, type Caller } from '../../auth/caller.js';
 import { clientGone } from '../../http/client-gone.js';
 import { CrawlWishesService } from '../../jobs/crawl-wishes.service.js';
 import { InjectConfig } from '../../settings.js';
+import { BodyCheck } from '../validation/body-check.js';
 import { BodyPipe } from '../validation/body.pipe.js';
 import { MAX_PROMPT_CHARS, TextField } from '../validation/fields.js';
 import { warningOf, type ReadBody } from '../validation/read-body.js';
@@ -24,6 +25,7 @@ export class ParamsPreviewDto extends OriginDto {
 export class ParamsPreviewController {
   constructor(
     private readonly wishes: CrawlWishesService,
+    private readonly bodies: BodyCheck,
     @InjectConfig() private readonly config: Readonly<TroupeConfig>,
   ) {}
 
@@ -31,13 +33,13 @@ export class ParamsPreviewController {
   @HttpCode(200)
   async preview(
     @AsCaller() caller: Caller,
-    @Body(new BodyPipe(ParamsPreviewDto)) { body, warnings }: ReadBody<ParamsPreviewDto>,
+    @Body(BodyPipe(ParamsPreviewDto)) { body, warnings }: ReadBody<ParamsPreviewDto>,
     @Res({ passthrough: true }) response: Response,
   ) {
     refusePrompt(caller, this.config);
     const sentence = { url: startUrl(body.url), prompt: body.prompt };
     const { wishes, warning } = await this.wishes.read(caller, sentence, clientGone(response));
-    const checked = await checkedWishes(body.url, wishes, { team: caller.team, hasModel: true });
+    const checked = await checkedWishes(this.bodies, { url: body.url, wishes }, { team: caller.team, hasModel: true });
     const data = { url: body.url, ...checked };
     return { success: true, data, ...warningOf([...(warning === undefined ? [] : [warning]), ...warnings]) };
   }

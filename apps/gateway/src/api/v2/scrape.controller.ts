@@ -15,7 +15,7 @@ export class ScrapeController {
   @HttpCode(200)
   scrape(
     @AsCaller() caller: Caller,
-    @Body(new BodyPipe(ScrapeDto)) read: ReadBody<ScrapeDto>,
+    @Body(BodyPipe(ScrapeDto)) read: ReadBody<ScrapeDto>,
     @Res() response: Response,
   ): Promise<void> {
     return this.call.send(caller, read, response);

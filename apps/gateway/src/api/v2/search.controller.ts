@@ -19,7 +19,7 @@ export class SearchController {
   @HttpCode(200)
   async search(
     @AsCaller() caller: Caller,
-    @Body(new BodyPipe(SearchDto)) read: ReadBody<SearchDto>,
+    @Body(BodyPipe(SearchDto)) read: ReadBody<SearchDto>,
     @Res() response: Response,
   ): Promise<void> {
     const answer = await this.call.answer(caller, read, clientGone(response));

@@ -25,12 +25,13 @@ import { SearchCall } from './search.call.js';
 import { SearchController } from './search.controller.js';
 import { StatusSender } from './status-sender.js';
 import { UsageController } from './usage.controller.js';
+import { ValidationModule } from '../validation/validation.module.js';
 
 /** What v1 asks with its bodies translated. */
 const CALLS = [ScrapeCall, CrawlCall, BatchCall, ExtractCall, MapCall, SearchCall, PageJobCalls, StatusSender];
 
 @Module({
-  imports: [AccountsModule, HttpModule, JobsModule, SearchModule],
+  imports: [AccountsModule, HttpModule, JobsModule, SearchModule, ValidationModule],
   controllers: [
     // Routes are tried in this order, and scrapes are the ones in a hurry.
     ScrapeController,

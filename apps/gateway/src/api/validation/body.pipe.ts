@@ -1,17 +1,31 @@
-import { Injectable, type PipeTransform } from '@nestjs/common';
+import { Injectable, type PipeTransform, type Type } from '@nestjs/common';
 import { isUuid, type Uuid } from '@troupe/contracts';
 import { ApiError } from '../../errors/api-error.js';
 import { ownerOf } from '../../auth/body-owner.js';
-import { checkBody } from './check-body.js';
+import { BodyCheck } from './body-check.js';
 import { type ReadBody } from './read-body.js';
 
-/** `@Body(new BodyPipe(ScrapeDto))`: the checked body, or 400 with every issue. */
-export class BodyPipe<T extends object> implements PipeTransform<unknown, Promise<ReadBody<T>>> {
-  constructor(readonly type: new () => T) {}
+type BodyClass<T extends object = object> = new () => T;
 
-  transform(value: unknown): Promise<ReadBody<T>> {
-    return checkBody(this.type, value, ownerOf(value));
+const bodyClasses = new WeakMap<object, BodyClass>();
+
+/** `@Body(BodyPipe(ScrapeDto))`: the checked body, or 400 with every issue. */
+export function BodyPipe<T extends object>(type: BodyClass<T>): Type<PipeTransform<unknown, Promise<ReadBody<T>>>> {
+  @Injectable()
+  class Checked implements PipeTransform<unknown, Promise<ReadBody<T>>> {
+    constructor(private readonly bodies: BodyCheck) {}
+
+    transform(value: unknown): Promise<ReadBody<T>> {
+      return this.bodies.read(type, value, ownerOf(value));
+    }
   }
+  bodyClasses.set(Checked, type);
+  return Checked;
+}
+
+/** Of which class a pipe checks bodies; undefined: it is no `BodyPipe`. */
+export function bodyClassOf(pipe: unknown): BodyClass | undefined {
+  return typeof pipe === 'function' ? bodyClasses.get(pipe) : undefined;
 }
 
 /** Ids in paths, in lower case. */

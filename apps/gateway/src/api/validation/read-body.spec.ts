@@ -1,12 +1,17 @@
 import 'reflect-metadata';
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { CompileThread } from '../../compile/compile-thread.js';
 import { BatchDto } from '../v2/batch.dto.js';
 import { CrawlDto } from '../v2/crawl.dto.js';
 import { MapDto } from '../v2/map.dto.js';
 import { ScrapeDto } from '../v2/scrape.dto.js';
-import { checkBody } from './check-body.js';
+import { BodyCheck } from './body-check.js';
 import { InvalidBodyError, type Issue } from './issue.js';
 import { readBody } from './read-body.js';
+
+const thread = new CompileThread();
+const bodies = new BodyCheck(thread);
+afterAll(() => thread.onApplicationShutdown());
 
 function issuesOf(type: new () => object, raw: unknown): Issue[] {
   try {
@@ -190,7 +195,7 @@ describe('readBody', () => {
       excludePaths: ['(?=a)'],
       scrapeOptions: { excludeTags: ['nav', '*(*'] },
     };
-    const refusal = await checkBody(CrawlDto, body).catch((error: unknown) => error);
+    const refusal = await bodies.read(CrawlDto, body).catch((error: unknown) => error);
     expect((refusal as InvalidBodyError).issues.map(({ path }) => path)).toEqual([
       ['includePaths', 1],
       ['excludePaths', 0],
@@ -200,12 +205,12 @@ describe('readBody', () => {
 
   it('names the place of a schema that does not compile, unless there is no model to read it', async () => {
     const body = { url: 'https://example.com', formats: ['markdown', { type: 'json', schema: { type: 'nothing' } }] };
-    await expect(checkBody(ScrapeDto, body, { team: 'a', hasModel: true })).rejects.toMatchObject({
+    await expect(bodies.read(ScrapeDto, body, { team: 'a', hasModel: true })).rejects.toMatchObject({
       issues: [
         { code: 'custom', path: ['formats', 1, 'schema'], message: expect.stringContaining('does not compile') },
       ],
     });
-    await expect(checkBody(ScrapeDto, body, { team: 'a', hasModel: false })).resolves.toMatchObject({ warnings: [] });
+    await expect(bodies.read(ScrapeDto, body, { team: 'a', hasModel: false })).resolves.toMatchObject({ warnings: [] });
   });
 
   it('refuses patterns that are too long together, with their length', () => {

@@ -75,7 +75,7 @@ export function warningOf(warnings: readonly string[]): { warning?: string } {
 
 /**
  * Checks `raw` against a class of fields. `null` counts as absent, unknown keys are refused at every level, nothing is
- * converted. @throws InvalidBodyError with all issues but those that only compiling tells: `checkBody` asks for them too
+ * converted. @throws InvalidBodyError with all issues but those that only compiling tells: `BodyCheck` asks for them too
  */
 export function readBody<T extends object>(type: new () => T, raw: unknown): UncompiledBody<T> {
   checkDepth(raw);

@@ -1,0 +1,17 @@
+import { type LoggerService } from '@nestjs/common';
+import { type Logger } from '@troupe/observability';
+
+/** Nest's own word for what it throws as well: whoever started it logs that. */
+const THROWN_TOO = 'ExceptionHandler';
+
+/** What Nest has to say, in the log of the process: errors and warnings, with the part of Nest that says it. */
+export function nestLog(log: Pick<Logger, 'error' | 'warn'>): LoggerService {
+  const say =
+    (level: 'error' | 'warn') =>
+    (message: unknown, ...more: unknown[]) => {
+      const part = more.at(-1);
+      if (part === THROWN_TOO) return;
+      log[level](message instanceof Error ? { err: message, part } : { part, more }, String(message));
+    };
+  return { log: () => undefined, error: say('error'), warn: say('warn') };
+}
