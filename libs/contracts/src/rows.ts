@@ -6,6 +6,7 @@ import type { HostRecord } from './hosts.js';
 import type { Fingerprint, JobNo, Uuid } from './ids.js';
 import type { Outcome } from './outcomes.js';
 import type { JobStatus } from './jobs/job.js';
+import type { WebhookEvent } from './jobs/webhook-spec.js';
 import type { PostResult } from './messages/actor.js';
 
 /** In place of a parent: no page of the job named the URL, a history of earlier scrapes did. No item has this number. */
@@ -150,7 +151,7 @@ export type RowOp =
   /** `final`: no further attempt follows by itself. */
   | ({ op: 'delivery.attempt'; jobNo: JobNo; attempt: number; final: boolean } & PostResult)
   /** The job ended, not always for the last time: this is the number of that event. */
-  | { op: 'delivery.end'; jobNo: JobNo; eventNo: number; status: JobStatus }
+  | { op: 'delivery.end'; jobNo: JobNo; eventNo: number; status: WebhookEvent }
   /** The event is tried once more: its last attempt is not final after all. */
   | { op: 'delivery.reopen'; jobNo: JobNo; eventNo: number; attempt: number };
 

@@ -2,15 +2,7 @@
  * The body of an event as bytes (docs/api/webhooks.md). It follows from the event alone, so every attempt, replay and
  * restart posts the same bytes and the same signature fits.
  */
-import {
-  manifoldEvent,
-  placeOf,
-  RESERVED_METADATA_KEYS,
-  WEBHOOK_SUBJECTS,
-  webhookIdOf,
-  type Post,
-  type WebhookEvent,
-} from '@troupe/contracts';
+import { eventAt, RESERVED_METADATA_KEYS, WEBHOOK_SUBJECTS, webhookIdOf, type Post } from '@troupe/contracts';
 import { topLevelValue } from './json-value.js';
 
 /** Larger bodies are sent without the content of their page. */
@@ -22,7 +14,7 @@ const NOTHING = Buffer.alloc(0);
 
 /** @param document JSON bytes of the page, or what else the event tells; null for events that tell nothing more */
 export function eventBody(post: Post, eventNo: number, document: Buffer | null): Buffer {
-  const event = eventOf(post, eventNo);
+  const event = eventAt(post, eventNo);
   const head = {
     success: event !== 'failed' && event !== 'cancelled',
     type: `${WEBHOOK_SUBJECTS[post.kind]}.${event}`,
@@ -39,13 +31,6 @@ export function eventBody(post: Post, eventNo: number, document: Buffer | null):
 }
 
 const DEFAULT_ERRORS = { failed: 'The job failed', cancelled: 'The job was cancelled' } as const;
-
-export function eventOf({ kind, end, ends }: Post, eventNo: number): WebhookEvent {
-  const place = placeOf(eventNo, ends);
-  if (place.what === 'start') return 'started';
-  if (place.what === 'page') return manifoldEvent(kind);
-  return place.nth === ends.length - 1 && end !== null ? end.status : 'completed';
-}
 
 function withoutContent(document: Buffer): Buffer {
   const warning = 'The page is too large for a webhook (above 10 MB): read it from the results of the job.';

@@ -18,15 +18,15 @@ export async function dataOfEvents(
   post: Post,
   events: readonly number[],
 ): Promise<Map<number, EventData>> {
-  const places = events.map((eventNo) => ({ eventNo, place: placeOf(eventNo, post.ends) }));
+  const places = events.map((eventNo) => ({ eventNo, place: placeOf(eventNo, post.ends, post.marks) }));
   const ords = places.flatMap(({ place }) => (place.what === 'page' ? [place.ord] : []));
   const [middle, end] = await Promise.all([
     ords.length === 0 ? null : middleEvents(deliveries, post, ords),
     places.some(({ place }) => place.what === 'end') ? endData(deliveries, post) : null,
   ]);
   const dataAt = (place: EventPlace): EventData => {
-    if (place.what === 'start') return 'none';
-    return place.what === 'page' ? middle?.get(place.ord) : (end ?? undefined);
+    if (place.what === 'page') return middle?.get(place.ord);
+    return place.what === 'end' ? (end ?? undefined) : 'none';
   };
   return new Map(places.map(({ eventNo, place }) => [eventNo, dataAt(place)]));
 }

@@ -2,6 +2,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { readDocument } from '@troupe/blob-store';
 import {
+  eventAt,
   inSpan,
   NO_TRACES,
   numbersOf,
@@ -14,7 +15,7 @@ import {
 import { ActorBus } from '@troupe/messaging';
 import { DeliveryRepository, type WebhookSecrets } from '@troupe/persistence';
 import { INSTANCE, TRACER } from '@troupe/service';
-import { eventBody, eventOf, MAX_BODY_BYTES } from '../events/event-body.js';
+import { eventBody, MAX_BODY_BYTES } from '../events/event-body.js';
 import { dataOfEvents, type EventData } from '../events/event-data.js';
 import { Gate, KeyedGates } from './gate.js';
 import { PostReport } from './post-report.js';
@@ -203,6 +204,6 @@ function bytesOf(data: EventData): number {
 }
 
 function whatIsGone(post: Post, eventNo: number): string {
-  const event = eventOf(post, eventNo);
+  const event = eventAt(post, eventNo);
   return event === 'page' || event === 'action' ? event : 'result';
 }

@@ -8,6 +8,7 @@ import type {
   PageResult,
   SitemapChunk,
   WaitRule,
+  WebhookEvent,
 } from '@troupe/contracts';
 import type { PendingSitemap } from './sitemap-window.js';
 
@@ -43,6 +44,8 @@ export class Findings {
   refused: string | null = null;
   /** A batch got seeds. */
   appended = false;
+  /** What else there is to tell the listener of, beside pages and the end. */
+  news: WebhookEvent[] = [];
   settled: Settled[] = [];
   chunks: SitemapChunk[] = [];
   /** Pages of histories whose patterns a fetcher is to match. */

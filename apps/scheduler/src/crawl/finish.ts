@@ -218,7 +218,7 @@ export class JobTurn {
     if (ended || (this.changed && state.status === 'scraping'))
       this.effects.push(jobRow(state, ended, ctx.wallMs), ...billRows(state));
     if (ended || this.changed || memory.progressDue) this.effects.push(...progress(state, memory, ctx.now, ended));
-    this.effects.push(...tellListener(state, memory, ctx.now, ended));
+    this.effects.push(...tellListener(state, memory, ctx.now, ended, this.found.news));
     if (state.phase !== 'closing') return;
     if (ended) {
       for (const live of memory.lanes.values())

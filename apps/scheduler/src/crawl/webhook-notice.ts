@@ -3,14 +3,23 @@
  * client's job tells its delivery actor, if there is a webhook; a job that fetches pages for another one tells that one.
  */
 import type { Effect } from '@troupe/actors';
-import { actorKey, type ActorKey, type JobEvent, type WebhookSpec } from '@troupe/contracts';
+import { actorKey, type ActorKey, type JobEvent, type WebhookEvent, type WebhookSpec } from '@troupe/contracts';
 import type { JobMemory, JobState } from './job.state.js';
 
 /** A burst of pages is told of together. */
 const TELL_EVERY_MS = 250;
 
-/** @param ended the job ended in this turn */
-export function tellListener(state: JobState, memory: JobMemory, now: number, ended: boolean): Effect[] {
+/**
+ * @param ended the job ended in this turn
+ * @param news of this turn, for whoever listens to a client's job
+ */
+export function tellListener(
+  state: JobState,
+  memory: JobMemory,
+  now: number,
+  ended: boolean,
+  news: readonly WebhookEvent[] = [],
+): Effect[] {
   const listener = listenerOf(state);
   if (listener === null) return [];
   const events: JobEvent[] = [];
@@ -18,6 +27,7 @@ export function tellListener(state: JobState, memory: JobMemory, now: number, en
     events.push(...startOf(state));
     state.told = 0;
   }
+  if (!isChild(state)) events.push(...news.map((name) => markOf(state, name)));
   if (ended && state.status !== 'scraping') {
     events.push(endOf(state));
     state.told = state.ord;
@@ -49,6 +59,10 @@ function startOf(state: JobState): JobEvent[] {
   if (isChild(state) || webhook === null) return [];
   const { job, jobNo, team, kind } = state;
   return [{ type: 'JobEvent', event: 'started', job, jobNo, team, kind, webhook }];
+}
+
+function markOf({ ord }: JobState, name: WebhookEvent): JobEvent {
+  return { type: 'JobEvent', event: 'mark', uptoOrd: ord, name };
 }
 
 function endOf(state: JobState): JobEvent {

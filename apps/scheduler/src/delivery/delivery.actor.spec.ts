@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Random, type Effect, type Incoming } from '@troupe/actors';
 import {
+  eventAt,
   numbersOf,
   spansOf,
   type ActorMessage,
@@ -573,6 +574,66 @@ describe('events that are older than a day', () => {
     }
     expect(world.state.ages!.length).toBeLessThan(60);
   }, 30_000);
+});
+
+describe('an event that is neither a page nor the end', () => {
+  const mark = (uptoOrd: number, name: WebhookEvent) => world.turn({ type: 'JobEvent', event: 'mark', uptoOrd, name });
+  /** Stands for one that is added to the list. */
+  const NEWS: WebhookEvent = 'action';
+
+  it('has its place between the pages, is told alone, and leaves the numbers of pages and ends as they are', () => {
+    world.start([...ALL, NEWS]);
+    world.pages(2);
+    mark(2, NEWS);
+    world.pages(3);
+    world.end(3);
+    const posts = world.deliverAll();
+    expect(order(posts)).toEqual([[0], [1, 2], [3], [4], [5]]);
+    const names = posts.map((post) => eventsOf(post).map((eventNo) => eventAt(post, eventNo)));
+    expect(names).toEqual([['started'], ['page', 'page'], [NEWS], ['page'], ['completed']]);
+    expect(world.rows.filter(({ op }) => op === 'delivery.end')).toMatchObject([
+      { eventNo: 3, status: NEWS },
+      { eventNo: 5, status: 'completed' },
+    ]);
+    expect(world.state.phase).toBe('over');
+  });
+
+  it('is left out for those who did not ask for it', () => {
+    world.start();
+    world.pages(1);
+    mark(1, NEWS);
+    world.end(1);
+    expect(order(world.deliverAll())).toEqual([[0], [1], [3]]);
+    expect(world.state.phase).toBe('over');
+  });
+
+  it('as the newest is no end of the job', () => {
+    world.start([...ALL, NEWS]);
+    mark(0, NEWS);
+    world.deliverAll();
+    expect(world.state.phase).toBe('open');
+    expect(world.state).toMatchObject({ end: null, ends: [0] });
+  });
+});
+
+describe('a state of a release without such events', () => {
+  /** A batch that was completed with two pages and appended to; the third page is stored. */
+  const STORED = JSON.parse(`{"phase":"open","job":"j","jobNo":"7","team":"t","kind":"batch",
+    "webhook":{"url":"https://h.example/","headers":{},"metadata":"{}","events":["started","page","completed"]},
+    "known":3,"next":4,"ends":[2],"end":{"status":"completed","error":null},"runs":{},"retries":{},"due":[],"nextNo":4,
+    "ages":[],"replays":[]}`) as DeliveryState;
+
+  it('goes on with the numbers that its cursor stands for, and stays as it was', () => {
+    world.state = STORED;
+    world.end(3);
+    const posts = world.deliverAll();
+    expect(order(posts)).toEqual([[4], [5]]);
+    expect(posts[1]).toMatchObject({ ends: [2, 3], end: { status: 'completed', error: null } });
+    expect(posts[1]).not.toHaveProperty('marks');
+    expect([3, 4, 5].map((eventNo) => eventAt(posts[1]!, eventNo))).toEqual(['completed', 'page', 'completed']);
+    expect(world.state).not.toHaveProperty('marks');
+    expect(world.state.phase).toBe('over');
+  });
 });
 
 describe('whatever happens to messages and dispatchers', () => {

@@ -15,15 +15,15 @@ import {
 } from '@troupe/actors';
 import {
   endEventOf,
+  eventAt,
   isDelivered,
-  manifoldEvent,
   numbersOf,
   placeOf,
   spansOf,
   splitSpans,
   START_EVENT,
   type ActorKey,
-  type JobEnd,
+  type EventPlace,
   type JobEvent,
   type Post,
   type PostDone,
@@ -122,12 +122,24 @@ class DeliveryTurn {
       return this.noteAge();
     }
     state.known = Math.max(state.known, event.uptoOrd);
-    if (event.event !== 'terminal') return this.noteAge();
-    const { status, error } = event;
+    switch (event.event) {
+      case 'pages':
+        return this.noteAge();
+      case 'mark':
+        state.marks = { ...state.marks, [state.ends.length]: event.name };
+        return this.between(event.name);
+      case 'terminal':
+        state.end = { status: event.status, error: storedText(event.error) };
+        return this.between(event.status);
+    }
+  }
+
+  /** An event that is no page: it comes after those that are known. */
+  private between(status: WebhookEvent): void {
+    const { state } = this;
     state.ends.push(state.known);
     this.noteAge();
     const eventNo = endEventOf(state.ends, state.ends.length - 1);
-    state.end = { status, error: storedText(error) };
     this.effects.push({ t: 'row', row: { op: 'delivery.end', jobNo: state.jobNo, eventNo, status } });
   }
 
@@ -292,7 +304,7 @@ class DeliveryTurn {
     const isStartOut = this.firstAttempts().some(({ events }) => events[0]?.[0] === START_EVENT);
     if (isStartOut) return null;
     if (from > this.lastEvent()) return null;
-    if (placeOf(from, state.ends).what === 'end') return this.firstAttempts().length === 0 ? this.advance(from) : null;
+    if (this.placeOf(from) !== 'page') return this.firstAttempts().length === 0 ? this.advance(from) : null;
     if (this.waitingSpans() > MAX_WAITING_SPANS) return null;
     return this.advance(Math.min(this.nextEnd() - 1, from + RUN_EVENTS - 1));
   }
@@ -311,10 +323,8 @@ class DeliveryTurn {
     const { state } = this;
     if (state.next === START_EVENT && !this.wants('started')) state.next += 1;
     while (state.next > START_EVENT && state.next <= this.lastEvent()) {
-      const place = placeOf(state.next, state.ends);
-      if (place.what === 'page' && !this.wants(manifoldEvent(state.kind))) state.next = this.nextEnd();
-      else if (place.what === 'end' && !this.wants(this.statusOf(place.nth))) state.next += 1;
-      else return;
+      if (this.wants(eventAt(state, state.next))) return;
+      state.next = this.placeOf(state.next) === 'page' ? this.nextEnd() : state.next + 1;
     }
   }
 
@@ -323,15 +333,15 @@ class DeliveryTurn {
     return this.state.known + this.state.ends.length;
   }
 
-  /** The end before which the cursor stands, or where one will be. */
+  /** The end or mark before which the cursor stands, or where one will be. */
   private nextEnd(): number {
     const { ends, next } = this.state;
     const nth = ends.findIndex((_, i) => endEventOf(ends, i) >= next);
     return nth === -1 ? this.lastEvent() + 1 : endEventOf(ends, nth);
   }
 
-  private statusOf(nth: number): JobEnd['status'] {
-    return nth === this.state.ends.length - 1 ? this.state.end!.status : 'completed';
+  private placeOf(eventNo: number): EventPlace['what'] {
+    return placeOf(eventNo, this.state.ends, this.state.marks).what;
   }
 
   private wants(event: WebhookEvent): boolean {
@@ -360,6 +370,7 @@ class DeliveryTurn {
       events: events.map(([from, to]) => [from, to]),
       ends: [...state.ends],
       end: state.end,
+      ...(state.marks && { marks: state.marks }),
       ...(stale >= 0 && { staleUpTo: stale }),
     };
     const patienceMs = Math.min(MAX_PATIENCE_MS, QUEUE_PATIENCE_MS * 2 ** (sends - 1));
@@ -372,7 +383,7 @@ class DeliveryTurn {
   private isOver(): boolean {
     const { state } = this;
     this.skipUnwanted();
-    const isTold = state.ends.at(-1) === state.known && state.next > this.lastEvent();
+    const isTold = state.next > this.lastEvent() && this.placeOf(this.lastEvent()) === 'end';
     return isTold && this.pending().next().done === true;
   }
 }

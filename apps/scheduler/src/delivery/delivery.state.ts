@@ -1,7 +1,7 @@
 /**
  * State of a job's deliveries: a cursor over numbered events, and only those events by number that are out or failed.
  */
-import type { JobEnd, JobKind, JobNo, Span, Uuid, WebhookSpec } from '@troupe/contracts';
+import type { EventMarks, JobEnd, JobKind, JobNo, Span, Uuid, WebhookSpec } from '@troupe/contracts';
 
 /** Events handed to the dispatcher in one message. */
 export interface Run {
@@ -47,10 +47,12 @@ export interface DeliveryState {
   known: number;
   /** First event that was not handed over yet. */
   next: number;
-  /** Counts of pages at which the job has ended: one, or more for a batch that was appended to. */
+  /** Counts of pages at which the job has ended (once, or more often when it is a batch that was appended to), and at its marks. */
   ends: number[];
   /** The newest of those ends; the others were completions. */
   end: JobEnd | null;
+  /** Those of `ends` that are none. Absent in states of earlier releases. @default none */
+  marks?: EventMarks;
   /** By number, as the next two; numbers are used once in the life of the actor. */
   runs: Record<string, Run>;
   retries: Record<string, RetryGroup>;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { isUuid } from '../ids.js';
-import { endEventOf, placeOf, webhookIdOf, meansEvent } from './webhook-spec.js';
+import { endEventOf, eventAt, placeOf, webhookIdOf, meansEvent } from './webhook-spec.js';
 
 describe('webhookIdOf', () => {
   it('is the UUIDv5 of RFC 9562: the DNS name space and www.example.com give the known value', () => {
@@ -30,6 +30,14 @@ describe('placeOf', () => {
     const places = [{ what: 'start' }, page(1), page(2), end(0), end(1), page(3), page(4), end(2), page(5)];
     expect(places.map((_, eventNo) => placeOf(eventNo, ends))).toEqual(places);
     expect(placeOf(7, [])).toEqual(page(7));
+  });
+
+  it('tells a mark from an end; the numbers are the same', () => {
+    expect(placeOf(3, [2, 4], { 0: 'action' })).toEqual({ what: 'mark', event: 'action' });
+    expect(placeOf(6, [2, 4], { 0: 'action' })).toEqual({ what: 'end', nth: 1 });
+    const log = { kind: 'crawl', ends: [2, 4], end: { status: 'failed', error: null } } as const;
+    expect([0, 1, 3, 6].map((no) => eventAt(log, no))).toEqual(['started', 'page', 'completed', 'failed']);
+    expect([3, 6].map((no) => eventAt({ ...log, marks: { 1: 'action' } }, no))).toEqual(['failed', 'action']);
   });
 });
 

@@ -52,7 +52,7 @@ export function meansEvent(word: string, fullName: string): boolean {
 /**
  * Events of a job are numbered in their order: 0 is its start, its pages follow by ordinal, then comes its end. A completed
  * batch that is appended to goes on with further pages and another end. So an event's number follows from the counts of
- * pages at which the job has ended so far.
+ * pages at which the job has ended so far, and of those at which there was something else to tell.
  */
 export const START_EVENT = 0;
 
@@ -62,19 +62,59 @@ export interface JobEnd {
   error: string | null;
 }
 
-export type EventPlace = { what: 'start' } | { what: 'page'; ord: number } | { what: 'end'; nth: number };
+/**
+ * What lies between pages and is no end of the job, by its place among the ends: such an event is numbered as an end is.
+ * Absent: there is none.
+ */
+export type EventMarks = Readonly<Record<number, WebhookEvent>>;
+
+/** All that says what the events of a job are. */
+export interface EventLog {
+  kind: JobKind;
+  /** Counts of pages at the ends of the job so far, and at its marks, in their order. */
+  ends: readonly number[];
+  /** The newest end; earlier ones were completions. */
+  end: JobEnd | null;
+  marks?: EventMarks;
+}
+
+export type EventPlace =
+  | { what: 'start' }
+  | { what: 'page'; ord: number }
+  | { what: 'end'; nth: number }
+  | { what: 'mark'; event: WebhookEvent };
 
 /** Number of the nth end, from 0. @param ends counts of pages at the ends of the job so far, in their order */
 export function endEventOf(ends: readonly number[], nth: number): number {
   return ends[nth]! + 1 + nth;
 }
 
-/** What an event is, given all ends that came before it. */
-export function placeOf(eventNo: number, ends: readonly number[]): EventPlace {
+/** Where an event is, given all ends and marks that came before it. */
+export function placeOf(eventNo: number, ends: readonly number[], marks: EventMarks = {}): EventPlace {
   if (eventNo === START_EVENT) return { what: 'start' };
   const later = ends.findIndex((_, nth) => endEventOf(ends, nth) >= eventNo);
-  if (later !== -1 && endEventOf(ends, later) === eventNo) return { what: 'end', nth: later };
+  if (later !== -1 && endEventOf(ends, later) === eventNo) {
+    const event = marks[later];
+    return event === undefined ? { what: 'end', nth: later } : { what: 'mark', event };
+  }
   return { what: 'page', ord: eventNo - (later === -1 ? ends.length : later) };
+}
+
+/** The name of an event. */
+export function eventAt({ kind, ends, end, marks }: EventLog, eventNo: number): WebhookEvent {
+  const place = placeOf(eventNo, ends, marks);
+  switch (place.what) {
+    case 'start':
+      return 'started';
+    case 'page':
+      return manifoldEvent(kind);
+    case 'mark':
+      return place.event;
+    case 'end': {
+      const newest = ends.findLastIndex((_, nth) => marks?.[nth] === undefined);
+      return place.nth === newest && end !== null ? end.status : 'completed';
+    }
+  }
 }
 
 /** The key by which a receiver tells repeats: UUIDv5 of (job, event number), the same after any crash. */

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../errors.js';
 import type { ExcludedLinks, Outlink } from '../convert.js';
 import type { BatchSpec, CrawlSpec } from '../jobs/crawl-spec.js';
 import type { JobKind } from '../jobs/job.js';
-import type { JobEnd, WebhookSpec } from '../jobs/webhook-spec.js';
+import type { JobEnd, WebhookEvent, WebhookSpec } from '../jobs/webhook-spec.js';
 import type { HostState, HostTrouble } from '../hosts.js';
 import type { Outcome } from '../outcomes.js';
 import type { Span } from '../spans.js';
@@ -267,6 +267,8 @@ export type JobEvent =
   | { type: 'JobEvent'; event: 'started'; job: Uuid; jobNo: JobNo; team: Uuid; kind: JobKind; webhook: WebhookSpec }
   /** Pages 1 … uptoOrd are stored. */
   | { type: 'JobEvent'; event: 'pages'; uptoOrd: number }
+  /** Something that is neither a page nor the end, after page `uptoOrd`. */
+  | { type: 'JobEvent'; event: 'mark'; uptoOrd: number; name: WebhookEvent }
   | ({
       type: 'JobEvent';
       event: 'terminal';

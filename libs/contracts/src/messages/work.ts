@@ -3,7 +3,7 @@ import type { ActorKey, Fingerprint, JobNo, Uuid } from '../ids.js';
 import type { MapSpec, ScopeSpec } from '../jobs/crawl-spec.js';
 import type { JobKind } from '../jobs/job.js';
 import type { ScrapeSpec } from '../jobs/scrape-spec.js';
-import type { JobEnd, WebhookSpec } from '../jobs/webhook-spec.js';
+import type { EventMarks, JobEnd, WebhookSpec } from '../jobs/webhook-spec.js';
 import type { Span } from '../spans.js';
 import type { ErrorWire } from '../errors.js';
 import type { ModelTask } from './model.js';
@@ -133,6 +133,8 @@ export interface Post {
   ends: number[];
   /** The newest of those ends; earlier ones were completions. */
   end: JobEnd | null;
+  /** @default none of them is anything else */
+  marks?: EventMarks;
   /** Events up to this number are too old to be told of: they are reported without a post. @default none */
   staleUpTo?: number;
 }

@@ -104,7 +104,7 @@ function hearChild(state: ExtractState, from: ActorKey, event: JobEvent): Effect
 
 function note(child: Child, event: Exclude<JobEvent, { event: 'started' }>): void {
   child.upto = Math.max(child.upto, event.uptoOrd);
-  if (event.event === 'pages') return;
+  if (event.event !== 'terminal') return;
   const { status, error, lost } = event;
   child.end = { status, error: error === null ? null : clipped(error), lost: lost ?? null };
 }
