@@ -1,75 +1,49 @@
 /**
- * The Chromium processes behind the pool of tabs: started on Crawlee's browser pool, each behind its guard and the
- * egress proxy, and retired after so many pages, after a while, or when they hold too much memory. A retired browser
- * opens nothing more and goes with its last tab.
+ * The Chromium processes behind the tabs: Crawlee's pool of browsers, with each browser behind its guard and the egress
+ * proxy. It retires a browser after so many pages, or when nobody uses it; here one is retired after a while as well, and
+ * when it holds too much memory. A retired browser opens nothing more and goes with its last tab.
  */
 import { TroupeError } from '@troupe/contracts';
-import type * as Crawlee from '@crawlee/browser-pool';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { BrowserPool, PlaywrightPlugin, type BROWSER_POOL_EVENTS, type BrowserPoolOptions } from '@crawlee/browser-pool';
+import type { Browser, BrowserContextOptions, BrowserType, Page } from 'playwright-core';
 import { BrowserGuard } from './browser-guard.js';
-import { loadBrowserStack } from './browser-stack.js';
+import type { BrowserLimits, BrowserObserver, Program, RetireReason } from './browser-life.js';
 import { CHROMIUM_ARGS } from './chromium.js';
-import type { EgressProxy } from './egress-proxy.js';
 import { groupMemoryBytes } from './process-group.js';
 import { browserUserAgent } from './user-agent.js';
 import { within } from './within.js';
 
 export interface BrowserFleetOptions {
-  executablePath: string;
-  /** Tabs open at once, parked ones included. */
+  chromium: BrowserType;
+  programs: readonly Program[];
+  /** Tabs open at once in a browser, parked ones included. */
   maxTabs: number;
-  proxy: EgressProxy;
+  /** Of the egress proxy. */
+  proxyUrl: string;
   /** Appended to Chromium's own user agent. */
   userAgent: string;
   limits: BrowserLimits;
-  /** A browser opens nothing more; it ends when its tabs are closed. */
-  onRetired(browser: Browser): void;
+  /** A browser without tabs is closed after this long, or twice as long. */
+  idleMs: number;
   observer: Pick<BrowserObserver, 'launched' | 'retired' | 'unsandboxed'>;
-  sandbox: FleetSandbox;
+  /** Browsers that do not start with their sandbox do not start. */
+  isSandboxRequired: boolean;
 }
 
-export interface FleetSandbox {
-  isOn: boolean;
-  /** A browser that does not start with it does not start. */
-  isRequired: boolean;
-}
-
-/** Why a browser opens nothing more. `lost`: it ended by itself. */
-export const RETIRE_REASONS = ['pages', 'age', 'memory', 'hung', 'lost'] as const;
-export type RetireReason = (typeof RETIRE_REASONS)[number];
-
-/** Told what becomes of browsers. */
-export interface BrowserObserver {
-  launched(): void;
-  retired(reason: RetireReason): void;
-  /** The tab of a page, or its browser, crashed. */
-  crashed(): void;
-  /** A browser did not start with its sandbox, and from now on they start without. */
-  unsandboxed(why: string): void;
-}
-
-/** When a browser has served long enough. */
-export interface BrowserLimits {
-  pages: number;
-  ageMs: number;
-  memoryBytes: number;
-  /** With so much it endangers the machine: it ends at once, and its pages with it. */
-  fatalBytes: number;
-}
-
-type Pool = Crawlee.BrowserPool<{ browserPlugins: [Crawlee.PlaywrightPlugin] }>;
+type Options = Omit<BrowserPoolOptions, 'browserPlugins'> & { browserPlugins: [PlaywrightPlugin] };
+type Pool = BrowserPool<Options>;
 type Controller = Parameters<Pool['retireBrowserController']>[0];
 
 interface Member {
   controller: Controller;
   guard: BrowserGuard;
   startedAt: number;
-  pages: number;
   /** Open in it. */
   tabs: number;
   /** When it was last looked at. */
   memoryBytes: number;
-  isRetired: boolean;
+  /** null: it is not retired. */
+  retired: RetireReason | 'idle' | null;
 }
 
 /** A process that is told to stop finishes its pages first; the guard sees to the rest. */
@@ -84,52 +58,100 @@ const RETIRED_LIMIT_SECS = 900;
 const CHECK_EVERY_MS = 3_000;
 const CLOSE_LIMIT_MS = 3_000;
 /** Of Crawlee's `BROWSER_POOL_EVENTS`, which exist as types only. */
-const RETIRED = 'browserRetired' as Crawlee.BROWSER_POOL_EVENTS.BROWSER_RETIRED;
-/** Crawlee must never retire by its own count of tabs: a tab shows many pages. */
-const NEVER = 1_000_000_000;
+const RETIRED = 'browserRetired' as BROWSER_POOL_EVENTS.BROWSER_RETIRED;
 
-export class BrowserFleet {
+export class BrowserFleet extends BrowserPool<Options> {
+  private readonly fleet: BrowserFleetOptions;
+  private readonly plugins: Map<Program, PlaywrightPlugin>;
   private readonly guards = new Map<string, BrowserGuard>();
   private readonly members = new Map<Browser, Member>();
   /** Where tabs are being opened now, by their ids in the pool. */
   private readonly openings = new Map<string, Browser>();
-  private isSandboxed: boolean;
+  private readonly timer: NodeJS.Timeout;
   private opened = 0;
-  private pool: Promise<Pool> | null = null;
-  private timer: NodeJS.Timeout | null = null;
+  private isEnded = false;
 
-  constructor(private readonly options: BrowserFleetOptions) {
-    this.isSandboxed = options.sandbox.isOn;
+  constructor(options: BrowserFleetOptions) {
+    const plugins = new Map(options.programs.map((program) => [program, pluginOf(options)]));
+    super({
+      browserPlugins: [...plugins.values()] as [PlaywrightPlugin],
+      useFingerprints: false,
+      maxOpenPagesPerBrowser: options.maxTabs,
+      retireBrowserAfterPageCount: options.limits.pages,
+      retireInactiveBrowserAfterSecs: options.idleMs / 1000,
+      closeInactiveBrowserAfterSecs: RETIRED_LIMIT_SECS,
+      operationTimeoutSecs: LAUNCH_TIMEOUT_SECS,
+    });
+    this.fleet = options;
+    this.plugins = plugins;
+    this.preLaunchHooks = [(id, launch) => this.guardLaunch(id, launch as Launch)];
+    this.postLaunchHooks = [(id, controller) => this.enlist(id, controller)];
+    this.prePageCreateHooks = [
+      (id, controller, asked) => this.beginOpening(id, controller, (asked ?? {}) as BrowserContextOptions),
+    ];
+    this.on(RETIRED, (controller) => this.noteRetired(controller));
+    this.timer = setInterval(() => void this.checkAll(), CHECK_EVERY_MS).unref();
   }
 
   /**
-   * A tab of its own context, in a running browser or a new one.
+   * A tab of its own context, in a running browser of the program or a new one.
    * @throws TroupeError SCRAPE_ALL_ENGINES_FAILED when no browser starts
    */
-  async openPage(context: BrowserContextOptions, isRetry = false): Promise<Page> {
-    this.pool ??= this.createPool();
-    const pool = await this.pool.catch((error: unknown) => {
-      this.pool = null;
-      throw error;
-    });
+  async openPage(program: Program, context: BrowserContextOptions, isRetry = false): Promise<Page> {
     const id = `page-${++this.opened}`;
+    const browserPlugin = this.plugins.get(program)!;
     try {
-      const page = (await pool.newPage({ id, pageOptions: { ...context } })) as Page;
+      const page = (await super.newPage({ id, browserPlugin, pageOptions: { ...context } })) as Page;
       this.countTab(page);
       return page;
     } catch (error) {
       this.releaseGuard(id);
-      if (!isRetry && namesDyingBrowser(error)) return this.openPage(context, true);
-      const mayGoWithout = this.isSandboxed && !this.options.sandbox.isRequired && namesSandbox(error);
+      if (!isRetry && namesDyingBrowser(error)) return this.openPage(program, context, true);
+      const mayGoWithout = program.isSandboxed && !this.fleet.isSandboxRequired && namesSandbox(error);
       if (!mayGoWithout) throw launchFailed(error);
-      this.isSandboxed = false;
-      this.options.observer.unsandboxed(launchFailed(error).message);
-      await this.close();
-      return this.openPage(context);
+      program.isSandboxed = false;
+      this.fleet.observer.unsandboxed(launchFailed(error).message);
+      return this.openPage(program, context);
     } finally {
       this.openings.delete(id);
     }
   }
+
+  /** Counts a page shown in a tab that has shown others; the last one that a browser may show retires it. */
+  countPage(browser: Browser): void {
+    const controller = this.members.get(browser)?.controller;
+    if (controller === undefined) return;
+    controller.totalPages++;
+    if (controller.totalPages >= this.retireBrowserAfterPageCount) this.retireBrowserController(controller);
+  }
+
+  isRetired(browser: Browser): boolean {
+    return this.members.get(browser)?.retired !== null;
+  }
+
+  /** Ends a browser at once, with whatever hangs in it. */
+  kill(browser: Browser): void {
+    const member = this.members.get(browser);
+    this.retire(member, 'hung');
+    member?.guard.release();
+  }
+
+  countBrowsers(): { browsers: number; memoryBytes: number } {
+    let memoryBytes = 0;
+    for (const member of this.members.values()) memoryBytes += member.memoryBytes;
+    return { browsers: this.members.size, memoryBytes };
+  }
+
+  override async destroy(): Promise<void> {
+    this.isEnded = true;
+    clearInterval(this.timer);
+    const guards = [...this.guards.keys()];
+    await super.destroy().catch(() => undefined);
+    for (const id of guards) this.releaseGuard(id);
+  }
+
+  /** Told of a browser that opens nothing more; it ends when its tabs are closed. */
+  protected leaveBrowser(_browser: Browser): void {}
 
   /**
    * A tab whose renderer dies while it is opened is never opened, and the pool opens none before it: its browser is ended
@@ -165,116 +187,46 @@ export class BrowserFleet {
 
   /** Crawlee's own count of tabs includes those that never opened: by it such a browser would stay for a long time. */
   private endEmpty(member: Member): void {
-    if (!member.isRetired || member.tabs > 0) return;
+    if (member.retired === null || member.tabs > 0) return;
     void within(member.controller.close(), CLOSE_LIMIT_MS).then(() => {
       member.guard.release();
       this.members.delete(member.controller.browser as Browser);
     });
   }
 
-  /** Counts a page shown; the last one that a browser may show retires it. */
-  countPage(browser: Browser): void {
-    const member = this.members.get(browser);
-    if (member === undefined) return;
-    member.pages++;
-    if (member.pages >= this.options.limits.pages) void this.retire(member, 'pages');
-  }
-
-  isRetired(browser: Browser): boolean {
-    return this.members.get(browser)?.isRetired ?? true;
-  }
-
-  /** Ends a browser at once, with whatever hangs in it. */
-  kill(browser: Browser): void {
-    const member = this.members.get(browser);
-    void this.retire(member, 'hung');
-    member?.guard.release();
-  }
-
-  counts(): { browsers: number; memoryBytes: number } {
-    let memoryBytes = 0;
-    for (const member of this.members.values()) memoryBytes += member.memoryBytes;
-    return { browsers: this.members.size, memoryBytes };
-  }
-
-  async close(): Promise<void> {
-    if (this.timer !== null) clearInterval(this.timer);
-    this.timer = null;
-    const { pool } = this;
-    this.pool = null;
-    const guards = [...this.guards.keys()];
-    await (await pool?.catch(() => null))?.destroy().catch(() => undefined);
-    for (const id of guards) this.releaseGuard(id);
-  }
-
-  private async createPool(): Promise<Pool> {
-    const { crawlee, chromium } = await loadBrowserStack();
-    const { BrowserPool: CrawleeBrowserPool, PlaywrightPlugin } = crawlee;
-    const plugin = new PlaywrightPlugin(chromium, {
-      useIncognitoPages: true,
-      proxyUrl: await this.options.proxy.url(),
-      launchOptions: {
-        headless: true,
-        args: [...CHROMIUM_ARGS],
-        chromiumSandbox: this.isSandboxed,
-        ...KEPT_WHILE_DRAINING,
-      },
-    });
-    this.timer ??= setInterval(() => void this.checkAll(), CHECK_EVERY_MS).unref();
-    const pool: Pool = new CrawleeBrowserPool({
-      browserPlugins: [plugin],
-      useFingerprints: false,
-      maxOpenPagesPerBrowser: this.options.maxTabs,
-      retireBrowserAfterPageCount: NEVER,
-      retireInactiveBrowserAfterSecs: 24 * 3600,
-      closeInactiveBrowserAfterSecs: RETIRED_LIMIT_SECS,
-      operationTimeoutSecs: LAUNCH_TIMEOUT_SECS,
-      preLaunchHooks: [(id, launch) => this.guardLaunch(id, launch)],
-      postLaunchHooks: [(id, controller) => this.enlist(id, controller)],
-      prePageCreateHooks: [
-        (id, controller, pageOptions) => {
-          this.openings.set(id, controller.browser as Browser);
-          this.endUnlessOpened(id, OPEN_LIMIT_MS);
-          const asked = (pageOptions ?? {}) as BrowserContextOptions;
-          const version = (controller.browser as Browser).version();
-          const own = asked.userAgent ?? this.options.userAgent;
-          asked.userAgent = browserUserAgent(version, asked.isMobile ?? false, own);
-        },
-      ],
-    });
-    // By itself it retires the browser of a tab that could not be opened.
-    pool.on(RETIRED, ({ browser }) => void this.retire(this.members.get(browser as Browser), 'hung'));
-    return pool;
-  }
-
-  private guardLaunch(id: string, launch: { launchOptions?: Record<string, unknown> }): void {
-    const guard = new BrowserGuard(this.options.executablePath);
+  private guardLaunch(id: string, launch: Launch): void {
+    if (this.isEnded) throw new Error('the browsers are being closed');
+    const program = [...this.plugins].find(([, plugin]) => plugin === launch.browserPlugin)?.[0];
+    if (program === undefined) throw new Error('a browser of no program');
+    const guard = new BrowserGuard(program.executablePath);
     this.guards.set(id, guard);
     const { executablePath, env, dir: artifactsDir } = guard;
-    launch.launchOptions = { ...launch.launchOptions, executablePath, env, artifactsDir };
+    const own = { executablePath, env, artifactsDir, chromiumSandbox: program.isSandboxed };
+    launch.launchOptions = { ...launch.launchOptions, ...own };
   }
 
   private async enlist(id: string, controller: Controller): Promise<void> {
     const browser = controller.browser as Browser;
     const guard = this.guards.get(id);
     if (guard === undefined) return;
-    const member = {
-      controller,
-      guard,
-      startedAt: performance.now(),
-      pages: 0,
-      tabs: 0,
-      memoryBytes: 0,
-      isRetired: false,
-    };
+    const startedAt = performance.now();
+    const member: Member = { controller, guard, startedAt, tabs: 0, memoryBytes: 0, retired: null };
     this.members.set(browser, member);
-    this.options.observer.launched();
+    this.fleet.observer.launched();
     browser.once('disconnected', () => {
       this.releaseGuard(id);
-      void this.retire(member, 'lost');
+      this.retire(member, 'lost');
       this.members.delete(browser);
     });
     await this.watchCrashes(browser).catch(() => undefined);
+  }
+
+  private beginOpening(id: string, controller: Controller, asked: BrowserContextOptions): void {
+    const browser = controller.browser as Browser;
+    this.openings.set(id, browser);
+    this.endUnlessOpened(id, OPEN_LIMIT_MS);
+    const own = asked.userAgent ?? this.fleet.userAgent;
+    asked.userAgent = browserUserAgent(browser.version(), asked.isMobile ?? false, own);
   }
 
   private releaseGuard(id: string): void {
@@ -282,25 +234,49 @@ export class BrowserFleet {
     this.guards.delete(id);
   }
 
-  private async retire(member: Member | undefined, reason: RetireReason): Promise<void> {
-    if (member === undefined || member.isRetired) return;
-    member.isRetired = true;
-    this.options.observer.retired(reason);
-    this.options.onRetired(member.controller.browser as Browser);
-    (await this.pool?.catch(() => null))?.retireBrowserController(member.controller);
+  private retire(member: Member | undefined, reason: RetireReason): void {
+    if (member === undefined || member.retired !== null) return;
+    member.retired = reason;
+    this.retireBrowserController(member.controller);
+    this.endEmpty(member);
+  }
+
+  /** By itself the pool retires a browser that has shown its pages, that nobody uses, or where a tab could not be opened. */
+  private noteRetired(controller: Controller): void {
+    const browser = controller.browser as Browser;
+    const member = this.members.get(browser);
+    if (member === undefined) return;
+    const isSpent = controller.totalPages >= this.retireBrowserAfterPageCount;
+    member.retired ??= isSpent ? 'pages' : controller.activePages === 0 ? 'idle' : 'hung';
+    if (member.retired !== 'idle') this.fleet.observer.retired(member.retired);
+    this.leaveBrowser(browser);
     this.endEmpty(member);
   }
 
   private async checkAll(): Promise<void> {
-    const { ageMs, memoryBytes, fatalBytes } = this.options.limits;
+    const { ageMs, memoryBytes, fatalBytes } = this.fleet.limits;
     for (const member of this.members.values()) {
-      if (performance.now() - member.startedAt >= ageMs) await this.retire(member, 'age');
+      if (performance.now() - member.startedAt >= ageMs) this.retire(member, 'age');
       const bytes = member.guard.pid === null ? 0 : await groupMemoryBytes(member.guard.pid);
       member.memoryBytes = bytes;
-      if (bytes > memoryBytes) await this.retire(member, 'memory');
+      if (bytes > memoryBytes) this.retire(member, 'memory');
       if (bytes > fatalBytes) member.guard.release();
     }
   }
+}
+
+/** What is told a browser when it starts. */
+interface Launch {
+  browserPlugin: unknown;
+  launchOptions?: Record<string, unknown>;
+}
+
+function pluginOf({ chromium, proxyUrl }: BrowserFleetOptions): PlaywrightPlugin {
+  return new PlaywrightPlugin(chromium, {
+    useIncognitoPages: true,
+    proxyUrl,
+    launchOptions: { headless: true, args: [...CHROMIUM_ARGS], ...KEPT_WHILE_DRAINING },
+  });
 }
 
 /** The browser was going down, for the sake of another page, when it was asked; the pool has retired it by now. */

@@ -1,4 +1,4 @@
-export { RETIRE_REASONS, type BrowserObserver, type RetireReason } from './browser-fleet.js';
+export { RETIRE_REASONS, type BrowserObserver, type RetireReason } from './browser-life.js';
 export * from './browser-pool.js';
 export { loadBrowserStack } from './browser-stack.js';
 export * from './browser.engine.js';
