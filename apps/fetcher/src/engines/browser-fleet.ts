@@ -4,7 +4,12 @@
  * when it holds too much memory. A retired browser opens nothing more and goes with its last tab.
  */
 import { TroupeError } from '@troupe/contracts';
-import { BrowserPool, PlaywrightPlugin, type BROWSER_POOL_EVENTS, type BrowserPoolOptions } from '@crawlee/browser-pool';
+import {
+  BrowserPool,
+  PlaywrightPlugin,
+  type BROWSER_POOL_EVENTS,
+  type BrowserPoolOptions,
+} from '@crawlee/browser-pool';
 import type { Browser, BrowserContextOptions, BrowserType, Page } from 'playwright-core';
 import { BrowserGuard } from './browser-guard.js';
 import type { BrowserLimits, BrowserObserver, Program, RetireReason } from './browser-life.js';
@@ -86,9 +91,7 @@ export class BrowserFleet extends BrowserPool<Options> {
     this.plugins = plugins;
     this.preLaunchHooks = [(id, launch) => this.guardLaunch(id, launch as Launch)];
     this.postLaunchHooks = [(id, controller) => this.enlist(id, controller)];
-    this.prePageCreateHooks = [
-      (id, controller, asked) => this.beginOpening(id, controller, (asked ?? {}) as BrowserContextOptions),
-    ];
+    this.prePageCreateHooks = [(id, controller, asked) => this.beginOpening(id, controller, asked ?? {})];
     this.on(RETIRED, (controller) => this.noteRetired(controller));
     this.timer = setInterval(() => void this.checkAll(), CHECK_EVERY_MS).unref();
   }

@@ -88,13 +88,14 @@ export class BrowserPool {
   async show<T>(visit: Visit<T>): Promise<T> {
     if (this.programs === null) throw new TroupeError('SCRAPE_ALL_ENGINES_FAILED', this.absence);
     for (let attempt = 1; ; attempt++) {
+      if (this.crawler?.hasFailed === true) await this.close();
       const crawler = this.crawler ?? (await visit.deadline.race(this.start(this.programs)));
       try {
         return await crawler.show(visit);
       } catch (error) {
         if (!(error instanceof TabLost)) throw error;
         this.observer.crashed();
-        if (attempt === TRIES) throw error.cause ?? error;
+        if (attempt === TRIES) throw (error.cause ?? error) as Error;
       }
     }
   }
@@ -169,10 +170,9 @@ export class BrowserPool {
   private async sweep(): Promise<void> {
     const { crawler, programs } = this;
     if (crawler === null || programs === null) return;
-    if (!crawler.isIdle) return crawler.tabs.sweep();
-    crawler.rest();
+    crawler.adjustPlaces();
     const usedAt = Math.max(programs.plain.usedAt, programs.whole.usedAt);
-    if (performance.now() - usedAt >= this.idleMs) return this.close();
+    if (crawler.isIdle && performance.now() - usedAt >= this.idleMs) return this.close();
     await crawler.tabs.sweep();
   }
 }

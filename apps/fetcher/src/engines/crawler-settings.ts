@@ -1,10 +1,17 @@
 /** What Crawlee reads of its surroundings: nothing of environment and files, and the load as this project measures it. */
-import { Configuration, EventManager, LogLevel, type ConfigurationOptions, type StorageClient } from '@crawlee/playwright';
+import {
+  Configuration,
+  EventManager,
+  LogLevel,
+  type ConfigurationOptions,
+  type StorageClient,
+} from '@crawlee/playwright';
 import { EventEmitter } from 'node:events';
 
 /** Share of the processors in use. Above it no place is opened, and those above the least are closed again. */
 const BUSY_ABOVE = 0.85;
-const LOOK_EVERY_MS = 1_000;
+/** Twice before each decision. */
+const LOOK_EVERY_MS = 500;
 const EVENT = 'systemInfo' as Parameters<EventManager['emit']>[0];
 
 /** What the machine carries at the moment. */
@@ -43,7 +50,7 @@ export class CrawlerSettings extends Configuration {
   }
 }
 
-/** Tells Crawlee's signals of memory and processors once a second. Nothing is ever persisted. */
+/** Tells Crawlee's signals of memory and processors. Nothing is ever persisted. */
 class LoadEvents extends EventManager {
   private timer: NodeJS.Timeout | null = null;
 

@@ -4,6 +4,7 @@
  * tries nothing again, and listens to no signal of the process.
  */
 import { Log, LogLevel, PlaywrightCrawler, type PlaywrightCrawlingContext } from '@crawlee/playwright';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BrowserType } from 'playwright-core';
 import { CrawlerSettings, type Load } from './crawler-settings.js';
 import { PageRequest, type Visit } from './page-request.js';
@@ -29,6 +30,8 @@ const NEVER_OVERLOADED = 1;
 export class PageCrawler extends PlaywrightCrawler {
   readonly tabs: TabPool;
   private readonly source: PageSource;
+  /** Why it shows nothing more. */
+  private failure: unknown = null;
 
   constructor(options: PageCrawlerOptions) {
     const source = new PageSource();
@@ -63,7 +66,13 @@ export class PageCrawler extends PlaywrightCrawler {
   /** Its `run` would count, log and store beside that, and stop the process's pages at SIGINT. */
   async open(): Promise<void> {
     await this._init();
-    void this.autoscaledPool?.run().catch((error: unknown) => this.source.refuseAll(new TabLost(error)));
+    void this.autoscaledPool?.run().catch((error: unknown) => {
+      this.failure = error;
+      this.source.refuseAll(new TabLost(error));
+    });
+    // At its start it opens a place without having looked at the load.
+    await nextTurn();
+    this.adjustPlaces();
   }
 
   /** @throws what a step throws; TabLost when its tab or browser died; the deadline's reason */
@@ -83,16 +92,26 @@ export class PageCrawler extends PlaywrightCrawler {
     return this.busy === 0 && this.source.size === 0;
   }
 
-  /** The next crowd begins with the least again. */
-  rest(): void {
-    const { autoscaledPool } = this;
-    if (autoscaledPool !== undefined) autoscaledPool.desiredConcurrency = autoscaledPool.minConcurrency;
+  get hasFailed(): boolean {
+    return this.failure !== null;
+  }
+
+  /**
+   * Done every second. Crawlee opens places ahead of need: as long as nobody waits there are no more than are taken. And
+   * where somebody waits it must be told, because a task that its own interval has begun holds that interval up.
+   */
+  adjustPlaces(): void {
+    const { autoscaledPool, source } = this;
+    if (autoscaledPool === undefined) return;
+    if (source.size > 0) return void autoscaledPool.notify();
+    autoscaledPool.desiredConcurrency = Math.max(autoscaledPool.minConcurrency, this.busy);
   }
 
   /** Pages that are still there lose their tabs. */
   async close(): Promise<void> {
-    await this.teardown();
+    await this.autoscaledPool?.abort();
     this.source.refuseAll(new TabLost());
+    await this.teardown();
   }
 
   protected override async _runRequestHandler(context: PlaywrightCrawlingContext): Promise<void> {

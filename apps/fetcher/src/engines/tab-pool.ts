@@ -4,7 +4,7 @@
  * cookies and storage stay within it. A page without a job has a context that nobody used before: some are opened ahead
  * of need.
  */
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { AsyncResource } from 'node:async_hooks';
 import { BrowserFleet, type BrowserFleetOptions } from './browser-fleet.js';
 import type { Program } from './browser-life.js';
