@@ -1,4 +1,4 @@
-import { findBrowsers } from './chromium.js';
+import { findBrowsers } from '../browser/chromium.js';
 
 /** What specs show pages in; null: nothing is installed here. */
 export const browsersHere = findBrowsers({

@@ -1,8 +1,8 @@
-export { RETIRE_REASONS, type BrowserObserver, type RetireReason } from './browser-life.js';
-export * from './browser-pool.js';
-export { loadBrowserStack } from './browser-stack.js';
-export * from './browser.engine.js';
-export * from './chromium.js';
+export { RETIRE_REASONS, type BrowserObserver, type RetireReason } from '../browser/browser-life.js';
+export * from '../browser/browser-pool.js';
+export { loadBrowserStack } from '../browser/browser-stack.js';
+export * from '../browser/browser.engine.js';
+export * from '../browser/chromium.js';
 export * from './egress-proxy.js';
 export * from './engine-errors.js';
 export * from './engine.js';

@@ -33,7 +33,7 @@ import {
   type FetchEngine,
   type PageView,
 } from '../engines/engine.js';
-import { timezoneOf } from '../engines/page-context.js';
+import { timezoneOf } from '../browser/page-context.js';
 import { isClientFault, isTurnedAway, lowestRung, type Ladder, type RungResult } from '../engines/ladder.js';
 import { StealthHosts } from '../proxies/index.js';
 import { BusyAnswerError, busyKind, isBusy, TransportError } from './transport-error.js';

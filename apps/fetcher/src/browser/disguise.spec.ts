@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
-import { browsersHere } from './browsers.fixture.js';
+import { browsersHere } from '../engines/browsers.fixture.js';
 import type { Browsers } from './chromium.js';
-import { EgressProxy } from './egress-proxy.js';
-import { PLAIN_VIEW, type EngineRequest } from './engine.js';
-import { startSite, type Site } from './loopback.fixture.js';
+import { EgressProxy } from '../engines/egress-proxy.js';
+import { PLAIN_VIEW, type EngineRequest } from '../engines/engine.js';
+import { startSite, type Site } from '../engines/loopback.fixture.js';
 
 const withBrowser = browsersHere === null ? describe.skip : describe;
 const PATIENT_MS = 90_000;

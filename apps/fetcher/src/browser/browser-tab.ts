@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core';
 import type { BrowserFleet } from './browser-fleet.js';
 import type { Program } from './browser-life.js';
-import { within } from './within.js';
+import { within } from '../engines/within.js';
 
 export interface PausedRequest {
   requestId: string;

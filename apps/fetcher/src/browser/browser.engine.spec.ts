@@ -4,9 +4,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
-import { browsersHere } from './browsers.fixture.js';
-import { EgressProxy } from './egress-proxy.js';
-import { PLAIN_VIEW, type EngineRequest, type EngineResponse, type PageView } from './engine.js';
+import { browsersHere } from '../engines/browsers.fixture.js';
+import { EgressProxy } from '../engines/egress-proxy.js';
+import { PLAIN_VIEW, type EngineRequest, type EngineResponse, type PageView } from '../engines/engine.js';
 import {
   startDns,
   startRaw,
@@ -15,7 +15,7 @@ import {
   type DnsServer,
   type Handler,
   type Site,
-} from './loopback.fixture.js';
+} from '../engines/loopback.fixture.js';
 
 const withBrowser = browsersHere === null ? describe.skip : describe;
 

@@ -1,7 +1,7 @@
 /** What a browser gives of a page beside its DOM: results of actions, and a picture of what they have left. */
 import type { Captured } from '@troupe/contracts';
 import { runActions } from './actions/run-actions.js';
-import type { PageView } from './engine.js';
+import type { PageView } from '../engines/engine.js';
 import { takeScreenshot } from './screenshots.js';
 import type { Stage } from './stage.js';
 

@@ -3,9 +3,9 @@ import type { BrowserContextOptions } from 'playwright-core';
 import type { LocationSpec, Viewport } from '@troupe/contracts';
 import type { BrowserTab } from './browser-tab.js';
 import { countryOf, type Country } from './countries.js';
-import type { EngineRequest, PageView } from './engine.js';
-import { callerHeaders } from './request-headers.js';
-import { brandsOf } from './user-agent.js';
+import type { EngineRequest, PageView } from '../engines/engine.js';
+import { callerHeaders } from '../engines/request-headers.js';
+import { brandsOf } from '../engines/user-agent.js';
 
 const WINDOW: Viewport = { width: 1280, height: 800 };
 /** docs/api/formats.md, "screenshot". */

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { chromium as playwright, type Browser, type Page } from 'playwright-core';
-import { browsersHere } from '../browsers.fixture.js';
-import { startSite, type Site } from '../loopback.fixture.js';
+import { browsersHere } from '../../engines/browsers.fixture.js';
+import { startSite, type Site } from '../../engines/loopback.fixture.js';
 import type { SeenProfile } from './evidence.fixture.js';
 import { readBranding } from './read-branding.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { soak } from './browser-soak.fixture.js';
-import { browsersHere } from './browsers.fixture.js';
+import { browsersHere } from '../engines/browsers.fixture.js';
 
 const canRun = process.platform === 'linux' && browsersHere !== null;
 

@@ -9,11 +9,11 @@ import path from 'node:path';
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
-import { browsersHere } from './browsers.fixture.js';
-import { EgressProxy } from './egress-proxy.js';
-import { PLAIN_VIEW } from './engine.js';
-import { startSite, type Site } from './loopback.fixture.js';
-import { descendantsOf } from './processes.fixture.js';
+import { browsersHere } from '../engines/browsers.fixture.js';
+import { EgressProxy } from '../engines/egress-proxy.js';
+import { PLAIN_VIEW } from '../engines/engine.js';
+import { startSite, type Site } from '../engines/loopback.fixture.js';
+import { descendantsOf } from '../engines/processes.fixture.js';
 
 export interface SoakOptions {
   pages: number;

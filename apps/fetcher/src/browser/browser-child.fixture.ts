@@ -2,9 +2,9 @@
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
-import { browsersHere } from './browsers.fixture.js';
-import { PLAIN_VIEW } from './engine.js';
-import { EgressProxy } from './egress-proxy.js';
+import { browsersHere } from '../engines/browsers.fixture.js';
+import { PLAIN_VIEW } from '../engines/engine.js';
+import { EgressProxy } from '../engines/egress-proxy.js';
 
 const url = process.argv[2] ?? '';
 const allow = parseAllowList(new URL(url).host);

@@ -5,12 +5,12 @@ import path from 'node:path';
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool, type BrowserPoolOptions } from './browser-pool.js';
-import { browsersHere } from './browsers.fixture.js';
+import { browsersHere } from '../engines/browsers.fixture.js';
 import type { Browsers } from './chromium.js';
-import { EgressProxy } from './egress-proxy.js';
-import { PLAIN_VIEW, type EngineRequest, type EngineResponse } from './engine.js';
-import { startSite, type Handler, type Site } from './loopback.fixture.js';
-import { descendantsOf } from './processes.fixture.js';
+import { EgressProxy } from '../engines/egress-proxy.js';
+import { PLAIN_VIEW, type EngineRequest, type EngineResponse } from '../engines/engine.js';
+import { startSite, type Handler, type Site } from '../engines/loopback.fixture.js';
+import { descendantsOf } from '../engines/processes.fixture.js';
 
 const withBrowser = browsersHere === null || process.platform !== 'linux' ? describe.skip : describe;
 

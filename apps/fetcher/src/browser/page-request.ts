@@ -3,7 +3,7 @@ import { Request } from '@crawlee/playwright';
 import type { BrowserContextOptions, Response } from 'playwright-core';
 import { TabLost, type BrowserTab } from './browser-tab.js';
 import type { Browsers } from './chromium.js';
-import type { Deadline } from './deadline.js';
+import type { Deadline } from '../engines/deadline.js';
 
 /** Which tab a page may have. */
 export interface TabRequest {

@@ -2,9 +2,9 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { browsersHere } from './browsers.fixture.js';
-import { startSite, type Site } from './loopback.fixture.js';
-import { descendantsOf, processes, type Proc } from './processes.fixture.js';
+import { browsersHere } from '../engines/browsers.fixture.js';
+import { startSite, type Site } from '../engines/loopback.fixture.js';
+import { descendantsOf, processes, type Proc } from '../engines/processes.fixture.js';
 
 const canRun = process.platform === 'linux' && browsersHere !== null;
 

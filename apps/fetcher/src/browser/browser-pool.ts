@@ -8,8 +8,8 @@ import type { BrowserLimits, BrowserObserver, FleetSandbox, Program } from './br
 import { loadBrowserStack } from './browser-stack.js';
 import { TabLost } from './browser-tab.js';
 import { browserMemoryBytes, browsersMemoryBytes, NO_BROWSER, type Browsers } from './chromium.js';
-import type { EgressProxy } from './egress-proxy.js';
-import type { UpstreamProxy } from './engine.js';
+import type { EgressProxy } from '../engines/egress-proxy.js';
+import type { UpstreamProxy } from '../engines/engine.js';
 import type { PageCrawler } from './page-crawler.js';
 import type { Visit } from './page-request.js';
 import { loadReader } from './processors.js';

@@ -9,10 +9,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
-import { browsersHere } from './browsers.fixture.js';
-import { EgressProxy } from './egress-proxy.js';
-import { PLAIN_VIEW } from './engine.js';
-import { startSite, type Site } from './loopback.fixture.js';
+import { browsersHere } from '../engines/browsers.fixture.js';
+import { EgressProxy } from '../engines/egress-proxy.js';
+import { PLAIN_VIEW } from '../engines/engine.js';
+import { startSite, type Site } from '../engines/loopback.fixture.js';
 
 const withBrowser = browsersHere === null ? describe.skip : describe;
 

@@ -15,8 +15,8 @@ import { BrowserGuard } from './browser-guard.js';
 import type { BrowserLimits, BrowserObserver, Program, RetireReason } from './browser-life.js';
 import { CHROMIUM_ARGS } from './chromium.js';
 import { groupMemoryBytes } from './process-group.js';
-import { browserUserAgent } from './user-agent.js';
-import { within } from './within.js';
+import { browserUserAgent } from '../engines/user-agent.js';
+import { within } from '../engines/within.js';
 
 export interface BrowserFleetOptions {
   chromium: BrowserType;

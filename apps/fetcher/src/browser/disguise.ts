@@ -6,7 +6,7 @@
  */
 import { createHash, randomInt } from 'node:crypto';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import type { EngineRequest } from './engine.js';
+import type { EngineRequest } from '../engines/engine.js';
 import { readMachines } from './machine-thread.js';
 import type { Machine, Machines } from './machine.js';
 

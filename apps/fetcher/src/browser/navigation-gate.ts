@@ -8,9 +8,9 @@ import { checkUrlTarget, portOf, type AllowList, type Resolver } from '@troupe/e
 import { TroupeError } from '@troupe/contracts';
 import type { AdFilter } from '../ads/index.js';
 import type { BrowserTab, PausedRequest, RequestPattern } from './browser-tab.js';
-import { refuseRedirect } from './engine-errors.js';
-import { MAX_REDIRECTS, type EngineRequest, type PageView } from './engine.js';
-import { callerHeaders } from './request-headers.js';
+import { refuseRedirect } from '../engines/engine-errors.js';
+import { MAX_REDIRECTS, type EngineRequest, type PageView } from '../engines/engine.js';
+import { callerHeaders } from '../engines/request-headers.js';
 
 /** What a page that is only read does without. It is told of an image of one pixel, so that it does not mend what is broken. */
 const UNSEEN = ['Image', 'Font', 'Media'] as const;

@@ -8,11 +8,11 @@ import { readBranding } from './branding/index.js';
 import type { BrowserPool } from './browser-pool.js';
 import type { BrowserTab } from './browser-tab.js';
 import { CaptureRoom } from './capture-room.js';
-import { Deadline } from './deadline.js';
+import { Deadline } from '../engines/deadline.js';
 import { Disguises, type Disguise } from './disguise.js';
-import { isProxyFailure, REFUSAL_HEADER } from './egress-proxy.js';
-import { bodyTooLarge, DownloadError, RedirectRefused } from './engine-errors.js';
-import { MAX_RENDERED_BYTES, type EngineRequest, type EngineResponse, type FetchEngine } from './engine.js';
+import { isProxyFailure, REFUSAL_HEADER } from '../engines/egress-proxy.js';
+import { bodyTooLarge, DownloadError, RedirectRefused } from '../engines/engine-errors.js';
+import { MAX_RENDERED_BYTES, type EngineRequest, type EngineResponse, type FetchEngine } from '../engines/engine.js';
 import { isMainNavigation } from './main-navigation.js';
 import { NavigationGate } from './navigation-gate.js';
 import { capturePage } from './page-capture.js';
@@ -21,7 +21,7 @@ import { serialisePage } from './page-frames.js';
 import { scrollThrough, watchScrollSigns } from './page-scroll.js';
 import { NetworkWatch, waitUntilLoaded, waitUntilSettled } from './page-settle.js';
 import type { TabRequest, Visit } from './page-request.js';
-import { parseRetryAfter } from './retry-after.js';
+import { parseRetryAfter } from '../engines/retry-after.js';
 import type { Stage } from './stage.js';
 
 export interface BrowserEngineOptions {
