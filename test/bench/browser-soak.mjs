@@ -5,7 +5,7 @@
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { soak } from '../../dist/apps/fetcher/src/engines/browser-soak.fixture.js';
+import { soak } from '../../dist/apps/fetcher/src/browser/browser-soak.fixture.js';
 
 const GROWTH_LIMIT = 1.15;
 const argv = process.argv.slice(2);

@@ -51,7 +51,12 @@ const KINDS = [
     places: PLACES,
     workers: PLACES,
   },
-  { match: /\/apps\/fetcher\/src\/engines\//, lot: 'browsers', places: Math.min(2, PLACES), workers: WORKERS },
+  {
+    match: /\/apps\/fetcher\/src\/browser\//,
+    lot: 'browsers',
+    places: Math.min(2, PLACES),
+    workers: WORKERS,
+  },
   { match: /\/test\/ops\/(rolling|scaling)\./, places: Math.min(3, PLACES) },
   // Their disks lie in memory, their schedules and gaps in time.
   { match: /\/test\/(chaos\/(disk-full|random-kills)|adversary\/6-clock-steps)\./, places: Math.min(2, PLACES) },

@@ -44,7 +44,7 @@ describe('the lots of a test run', () => {
   const specs = [
     'libs/egress/src/blocklist',
     'libs/content/src/markdown',
-    'apps/fetcher/src/engines/browser-pool',
+    'apps/fetcher/src/browser/browser-pool',
     'test/simulation/simulation',
     'test/adapters/persistence/ledger',
     'test/chaos/crash',

@@ -2,7 +2,7 @@ import { Module, type DynamicModule, type Type } from '@nestjs/common';
 import { RPC } from '@troupe/contracts';
 import { ClusterModule } from './cluster/cluster.module.js';
 import { servesHttp, type FetcherProcess } from './cluster/process.js';
-import { browserConcurrency } from './engines/chromium.js';
+import { browserConcurrency } from './browser/chromium.js';
 import { KickController } from './kickoff/kick.controller.js';
 import { KickoffModule } from './kickoff/kickoff.module.js';
 import { browserLaneController } from './lanes/browser-lane.controller.js';

@@ -1,7 +1,7 @@
 /** Stores the pictures and PDFs that a page brought, and puts their addresses in their place. */
 import { blobHour, isArtifactType, type Artifact, type ArtifactType, type Artifacts } from '@troupe/blob-store';
 import { artifactPath, TroupeError, type Captured } from '@troupe/contracts';
-import type { FileKeeper } from '../engines/browser.engine.js';
+import type { FileKeeper } from '../browser/browser.engine.js';
 
 export interface ArtifactWriterParts {
   artifacts: Pick<Artifacts, 'put'>;

@@ -1,7 +1,7 @@
 import type { Metrics } from '@troupe/observability';
 import { WITHOUT } from '../cluster/browsers-here.js';
-import { RETIRE_REASONS, type BrowserObserver } from '../engines/browser-fleet.js';
-import type { BrowserPool } from '../engines/browser-pool.js';
+import { RETIRE_REASONS, type BrowserObserver } from './browser-life.js';
+import type { BrowserPool } from './browser-pool.js';
 
 /**
  * What becomes of browsers and tabs.

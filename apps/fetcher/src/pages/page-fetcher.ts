@@ -33,7 +33,7 @@ import {
   type FetchEngine,
   type PageView,
 } from '../http/engine.js';
-import { timezoneOf } from '../engines/page-context.js';
+import { timezoneOf } from '../browser/page-context.js';
 import { isClientFault, isTurnedAway, Ladder, lowestRung, type RungResult } from './ladder.js';
 import { StealthHosts } from '../proxies/index.js';
 import { BusyAnswerError, busyKind, isBusy, TransportError } from '../slots/transport-error.js';

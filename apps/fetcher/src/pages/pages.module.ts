@@ -6,7 +6,7 @@ import { Metrics } from '@troupe/observability';
 import { BrowserModule } from '../browser/browser.module.js';
 import { ChangesModule } from '../changes/changes.module.js';
 import { CONFIG, HAS_BROWSER, TRACER, type Config } from '../cluster/process.js';
-import { BrowserEngine } from '../engines/browser.engine.js';
+import { BrowserEngine } from '../browser/browser.engine.js';
 import { ENGINE_TOKENS, type FetchEngine } from '../http/engine.js';
 import { Ladder } from './ladder.js';
 import { HttpModule } from '../http/http.module.js';

@@ -1,6 +1,6 @@
 /** How many pages the browser may have open, and what it may hold; how it is found and started. */
 import os from 'node:os';
-import { usableProcessors } from '../browser/processors.js';
+import { usableProcessors } from './processors.js';
 
 export { CHROMIUM_ARGS, findBrowsers, NO_BROWSER, type Browsers } from '@troupe/chromium';
 
@@ -27,7 +27,12 @@ export function browserConcurrency(configured: number): BrowserConcurrency {
  * programs together get half of the machine.
  */
 export function browserMemoryBytes(concurrency: number, programs: number): number {
-  return Math.min(Math.max(4, concurrency) * BYTES_PER_PAGE * 1.5, usableMemory() / 2 / programs);
+  return Math.min(Math.max(4, concurrency) * BYTES_PER_PAGE * 1.5, browsersMemoryBytes() / programs);
+}
+
+/** What all browsers may hold together before no more pages are shown than must be. */
+export function browsersMemoryBytes(): number {
+  return usableMemory() / 2;
 }
 
 /** Of the container, where it has a limit. */

@@ -1,21 +1,22 @@
 /**
- * Crawlee's pool of browsers and Playwright, loaded when they are first needed. In one go that would hold the event loop
+ * Crawlee's crawler of browser pages and Playwright, loaded when they are first needed. In one go that would hold the event loop
  * for a second, and for many on a busy machine: lanes would miss their heartbeats. So their largest parts come first, one
  * a turn of the loop; what is left is small.
  */
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type * as Crawlee from '@crawlee/browser-pool';
 import type { BrowserType } from 'playwright-core';
 import { Server } from 'proxy-chain';
+import type { PageCrawler } from './page-crawler.js';
 
 export interface BrowserStack {
-  crawlee: typeof Crawlee;
+  PageCrawler: typeof PageCrawler;
   chromium: BrowserType;
 }
 
 const CRAWLEE = '@crawlee/browser-pool';
+const CRAWLER = '@crawlee/playwright';
 const PLAYWRIGHT = 'playwright-core';
 
 /** Each as a chain of packages, found from the one before; needs before those who need them. */
@@ -41,6 +42,15 @@ const PARTS: readonly (readonly string[])[] = [
   [CRAWLEE, '@crawlee/core'],
 ];
 
+/** They need the pool of browsers, which is loaded in its own way. */
+const CRAWLER_PARTS: readonly (readonly string[])[] = [
+  [CRAWLER, '@crawlee/browser', '@crawlee/basic', 'csv-stringify/sync'],
+  [CRAWLER, '@crawlee/browser', '@crawlee/basic'],
+  [CRAWLER, '@crawlee/browser'],
+  [CRAWLER, 'ml-matrix'],
+  [CRAWLER],
+];
+
 const load = createRequire(import.meta.url);
 
 export async function loadBrowserStack(): Promise<BrowserStack> {
@@ -48,12 +58,18 @@ export async function loadBrowserStack(): Promise<BrowserStack> {
     loadPart(chain);
     await nextTurn();
   }
-  const crawlee = loadCrawlee();
+  loadPool();
   await nextTurn();
   loadFile(path.join(path.dirname(load.resolve(PLAYWRIGHT)), 'lib/utilsBundle.js'));
   await nextTurn();
   const { chromium } = await import('playwright-core');
-  return { crawlee, chromium };
+  await nextTurn();
+  for (const chain of CRAWLER_PARTS) {
+    loadPart(chain);
+    await nextTurn();
+  }
+  const { PageCrawler } = await import('./page-crawler.js');
+  return { PageCrawler, chromium };
 }
 
 /** Another version may be made of other parts: those that are not found come with the whole. */
@@ -80,12 +96,12 @@ function loadFile(file: string): void {
  * Crawlee's pool, without the proxy server that its module starts while it loads: an open one, on every interface of
  * the machine. It is never asked for because a proxy of our own is always given, so it simply must not listen.
  */
-function loadCrawlee(): typeof Crawlee {
+function loadPool(): void {
   const listen = Object.getOwnPropertyDescriptor(Server.prototype, 'listen');
   if (listen === undefined) throw new Error('proxy-chain has changed: Server.listen is not where it was');
   Object.defineProperty(Server.prototype, 'listen', { ...listen, value: () => Promise.resolve() });
   try {
-    return load(CRAWLEE) as typeof Crawlee;
+    load(CRAWLEE);
   } finally {
     Object.defineProperty(Server.prototype, 'listen', listen);
   }

@@ -3,10 +3,11 @@ import { TroupeError, type Action } from '@troupe/contracts';
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
-import { browsersHere, type Site, startSite } from '@troupe/testing';
+import { browsersHere } from '@troupe/testing';
 import type { Browsers } from './chromium.js';
 import { EgressProxy } from '../proxies/egress-proxy.js';
 import { PLAIN_VIEW, type EngineRequest, type PageView } from '../http/engine.js';
+import { startSite, type Site } from '@troupe/testing';
 
 const withBrowser = browsersHere === null ? describe.skip : describe;
 

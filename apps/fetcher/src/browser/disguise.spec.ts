@@ -3,10 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
-import { browsersHere, type Site, startSite } from '@troupe/testing';
+import { browsersHere } from '@troupe/testing';
 import type { Browsers } from './chromium.js';
 import { EgressProxy } from '../proxies/egress-proxy.js';
 import { PLAIN_VIEW, type EngineRequest } from '../http/engine.js';
+import { startSite, type Site } from '@troupe/testing';
 
 const withBrowser = browsersHere === null ? describe.skip : describe;
 const PATIENT_MS = 90_000;

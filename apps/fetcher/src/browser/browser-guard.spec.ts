@@ -2,7 +2,9 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { browsersHere, descendantsOf, type Proc, processes, type Site, startSite } from '@troupe/testing';
+import { browsersHere } from '@troupe/testing';
+import { startSite, type Site } from '@troupe/testing';
+import { descendantsOf, processes, type Proc } from '@troupe/testing';
 
 const canRun = process.platform === 'linux' && browsersHere !== null;
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { countryCodes, countryOf } from '../browser/countries.js';
+import { countryCodes, countryOf } from './countries.js';
 import { PLAIN_VIEW, type EngineRequest } from '../http/engine.js';
 import { acceptLanguage, contextOptionsOf, languagesOf, timezoneOf } from './page-context.js';
-import { brandsOf, browserUserAgent } from '../browser/user-agent.js';
+import { brandsOf, browserUserAgent } from './user-agent.js';
 
 const request = (view: Partial<EngineRequest['view']>, headers: Record<string, string> = {}): EngineRequest => ({
   url: 'https://site.example/',

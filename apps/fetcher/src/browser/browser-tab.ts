@@ -6,7 +6,8 @@
 import { randomUUID } from 'node:crypto';
 import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core';
 import type { BrowserFleet } from './browser-fleet.js';
-import { within } from '../browser/within.js';
+import type { Program } from './browser-life.js';
+import { within } from './within.js';
 
 export interface PausedRequest {
   requestId: string;
@@ -17,8 +18,9 @@ export interface PausedRequest {
 
 /** Thrown when a tab's renderer or its browser has died under a page. */
 export class TabLost extends Error {
-  constructor() {
-    super('the tab or its browser has crashed');
+  /** @param cause what the page failed with */
+  constructor(cause?: unknown) {
+    super('the tab or its browser has crashed', { cause });
   }
 }
 
@@ -61,6 +63,8 @@ export class BrowserTab {
   /** Rejects with `TabLost`; never resolves. */
   readonly lost: Promise<never>;
   private readonly size: ReturnType<Page['viewportSize']>;
+  /** The page's own way, whatever it means to who shows a page in the tab. */
+  private readonly closePage: () => Promise<void>;
   private hasCrashed = false;
   private intercepted = '';
   private onPaused: ((paused: PausedRequest) => void) | null = null;
@@ -76,6 +80,7 @@ export class BrowserTab {
     private readonly fleet: BrowserFleet,
   ) {
     this.size = page.viewportSize();
+    this.closePage = page.close.bind(page);
     this.lost = new Promise((_, reject) => {
       const lose = (): void => {
         this.hasCrashed = true;
@@ -89,8 +94,8 @@ export class BrowserTab {
   }
 
   /** @throws TabLost when it died before it was ready; what `openPage` throws */
-  static async open(fleet: BrowserFleet, context: BrowserContextOptions): Promise<BrowserTab> {
-    const page = await fleet.openPage(context);
+  static async open(fleet: BrowserFleet, program: Program, context: BrowserContextOptions): Promise<BrowserTab> {
+    const page = await fleet.openPage(program, context);
     const tab = await within(BrowserTab.attach(page, fleet), OPEN_LIMIT_MS);
     if (tab !== null) return tab;
     const browser = page.context().browser();
@@ -139,7 +144,8 @@ export class BrowserTab {
   countPage(): void {
     this.pages++;
     const browser = this.page.context().browser();
-    if (browser !== null) this.fleet.countPage(browser);
+    // The first was counted when the tab was opened.
+    if (browser !== null && this.pages > 1) this.fleet.countPage(browser);
   }
 
   /** Leaves the page. False: the tab is fit for no other. */
@@ -156,7 +162,7 @@ export class BrowserTab {
    */
   async close(): Promise<void> {
     const browser = this.page.context().browser();
-    const closing = this.page.close().then(() => true);
+    const closing = this.closePage().then(() => true);
     if (await within(closing, CLOSE_LIMIT_MS)) return;
     this.session.send('Page.crash').catch(() => undefined);
     if (await within(closing, CLOSE_LIMIT_MS)) return;

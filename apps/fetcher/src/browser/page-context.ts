@@ -2,10 +2,10 @@
 import type { BrowserContextOptions } from 'playwright-core';
 import type { LocationSpec, Viewport } from '@troupe/contracts';
 import type { BrowserTab } from './browser-tab.js';
-import { countryOf, type Country } from '../browser/countries.js';
+import { countryOf, type Country } from './countries.js';
 import type { EngineRequest, PageView } from '../http/engine.js';
 import { callerHeaders } from '../http/request-headers.js';
-import { brandsOf } from '../browser/user-agent.js';
+import { brandsOf } from './user-agent.js';
 
 const WINDOW: Viewport = { width: 1280, height: 800 };
 /** docs/api/formats.md, "screenshot". */

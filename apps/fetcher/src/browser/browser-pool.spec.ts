@@ -5,10 +5,12 @@ import path from 'node:path';
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool, type BrowserPoolOptions } from './browser-pool.js';
-import { browsersHere, descendantsOf, type Handler, type Site, startSite } from '@troupe/testing';
+import { browsersHere } from '@troupe/testing';
 import type { Browsers } from './chromium.js';
 import { EgressProxy } from '../proxies/egress-proxy.js';
 import { PLAIN_VIEW, type EngineRequest, type EngineResponse } from '../http/engine.js';
+import { startSite, type Handler, type Site } from '@troupe/testing';
+import { descendantsOf } from '@troupe/testing';
 
 const withBrowser = browsersHere === null || process.platform !== 'linux' ? describe.skip : describe;
 

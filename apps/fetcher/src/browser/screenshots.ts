@@ -6,7 +6,7 @@ import { TroupeError, type ScreenshotSpec, type Viewport } from '@troupe/contrac
 import type { Page } from 'playwright-core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Stage } from './stage.js';
-import { within } from '../browser/within.js';
+import { within } from './within.js';
 
 const MAX_SIDE = 16_384;
 /** A little more than the largest viewport. */

@@ -1,15 +1,15 @@
 /** Last rung: a page as Chromium shows it, scripts run. What comes back is the serialised DOM. */
-import { inSpan, NO_TRACES, TroupeError, type Captured, type Tracer } from '@troupe/contracts';
+import { inSpan, NO_TRACES, TroupeError, type Captured, type Tracer, type TraceSpan } from '@troupe/contracts';
 import { checkUrlTarget, type AllowList, type Resolver } from '@troupe/egress';
 import type { Page, Response } from 'playwright-core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AdLists, PageBoxes, touchedSelectors } from '../ads/index.js';
-import { readBranding } from '../browser/read-branding.js';
+import { readBranding } from './read-branding.js';
 import type { BrowserPool } from './browser-pool.js';
 import type { BrowserTab } from './browser-tab.js';
 import { CaptureRoom } from './capture-room.js';
 import { Deadline } from '../http/deadline.js';
-import { Disguises } from './disguise.js';
+import { Disguises, type Disguise } from './disguise.js';
 import { isProxyFailure, REFUSAL_HEADER } from '../proxies/egress-proxy.js';
 import { bodyTooLarge, DownloadError, RedirectRefused } from '../http/engine-errors.js';
 import { MAX_RENDERED_BYTES, type EngineRequest, type EngineResponse, type FetchEngine } from '../http/engine.js';
@@ -20,6 +20,7 @@ import { contextOptionsOf, presentReader, timezoneOf } from './page-context.js';
 import { serialisePage } from './page-frames.js';
 import { scrollThrough, watchScrollSigns } from './page-scroll.js';
 import { NetworkWatch, waitUntilLoaded, waitUntilSettled } from './page-settle.js';
+import type { TabRequest, Visit } from './page-request.js';
 import { parseRetryAfter } from '../http/retry-after.js';
 import type { Stage } from './stage.js';
 
@@ -73,13 +74,10 @@ export class BrowserEngine implements FetchEngine {
     const context = { ...contextOptionsOf(request), ...disguise?.contextOptions, ...route };
     try {
       const key = request.view.actions.length === 0 ? request.contextKey : null;
-      const waiting = this.tracer.span('wait for a tab', request.trace);
       const program = disguise === null ? 'plain' : 'whole';
-      const read = await this.options.pool.withTab({ context, key, program }, deadline, async (tab) => {
-        waiting.end();
-        if (tab.pages === 1) await Promise.all([disguise?.putOn(tab.page), watchScrollSigns(tab.page)]);
-        return this.read(tab, request, deadline);
-      });
+      const asked = { context, key, program } as const;
+      const visit = new PageVisit(request, deadline, { ...this.options, asked, disguise, adLists: this.adLists });
+      const read = await this.options.pool.show(visit);
       const ms = performance.now() - startedAt;
       const captured = await deadline.race(this.keepFiles(read.captured, request));
       return { ...read, captured, ms, engine: 'browser', proxyUsed: request.proxy, timezone: timezoneOf(request.view) };
@@ -96,26 +94,79 @@ export class BrowserEngine implements FetchEngine {
     return this.options.pool.close();
   }
 
-  private async read(
-    tab: BrowserTab,
-    request: EngineRequest,
-    deadline: Deadline,
-  ): Promise<Omit<EngineResponse, 'ms' | 'engine' | 'proxyUsed' | 'timezone'>> {
+  private async keepFiles(
+    captured: Captured | null,
+    { mayStoreFiles = false }: EngineRequest,
+  ): Promise<Captured | null> {
+    const { files } = this.options;
+    return captured === null || files === undefined || !mayStoreFiles ? captured : files.keep(captured);
+  }
+}
+
+interface VisitOptions extends BrowserEngineOptions {
+  asked: TabRequest;
+  disguise: Disguise | null;
+  adLists: AdLists;
+}
+
+type ReadPage = Omit<EngineResponse, 'ms' | 'engine' | 'proxyUsed' | 'timezone'>;
+
+/** What listens to a page while it is shown, made anew for each tab that it is shown in. */
+interface Watched {
+  network: NetworkWatch;
+  answers: MainAnswers;
+  gate: NavigationGate;
+  boxes: PageBoxes | null;
+}
+
+/** A page in the hands of the crawler. */
+class PageVisit implements Visit<ReadPage> {
+  readonly asked: TabRequest;
+  readonly url: string;
+  private readonly waiting: TraceSpan;
+  private watched!: Watched;
+
+  constructor(
+    private readonly request: EngineRequest,
+    readonly deadline: Deadline,
+    private readonly options: VisitOptions,
+  ) {
+    this.asked = options.asked;
+    this.url = request.url;
+    this.waiting = this.tracer.span('wait for a tab', request.trace);
+  }
+
+  async prepare(tab: BrowserTab): Promise<void> {
+    this.waiting.end();
     const { page } = tab;
+    const { request, options } = this;
+    if (tab.pages === 1) await Promise.all([options.disguise?.putOn(page), watchScrollSigns(page)]);
     const network = new NetworkWatch(page);
     const answers = new MainAnswers(page);
     page.on('popup', (popup) => void popup.close().catch(() => undefined));
     await presentReader(tab, request.view);
-    const ads = request.view.blockAds ? await this.adLists.filter() : null;
-    const gate = await NavigationGate.install(tab, request, { ...this.options, ads });
+    const ads = request.view.blockAds ? await options.adLists.filter() : null;
+    const gate = await NavigationGate.install(tab, request, { ...options, ads });
     const boxes = ads === null ? null : new PageBoxes(page, ads, touchedSelectors(request.view.actions));
-    const loading = inSpan(this.tracer, ['load in the browser', request.trace], () =>
-      this.load(page, network, request, deadline),
-    ).then(() => boxes?.hide());
+    this.watched = { network, answers, gate, boxes };
+  }
+
+  async navigate({ page }: BrowserTab): Promise<Response> {
+    const { request } = this;
+    const { gate, boxes, answers } = this.watched;
+    const loading = inSpan(this.tracer, ['load in the browser', request.trace], () => this.load(page)).then(() =>
+      boxes?.hide(),
+    );
     loading.catch(() => undefined);
     await Promise.race([loading, gate.refused]);
     await checkLanding(answers.last(), request);
-    const room = new CaptureRoom(this.options.files !== undefined && request.mayStoreFiles === true);
+    return answers.last();
+  }
+
+  async read({ page }: BrowserTab): Promise<ReadPage> {
+    const { request, options, deadline } = this;
+    const { network, gate, boxes, answers } = this.watched;
+    const room = new CaptureRoom(options.files !== undefined && request.mayStoreFiles === true);
     const stage = stageOf(page, network, { signal: deadline.signal, room });
     const captured = await inSpan(this.tracer, ['capture in the browser', request.trace], () =>
       Promise.race([capturePage(stage, request.view), gate.refused]),
@@ -135,15 +186,9 @@ export class BrowserEngine implements FetchEngine {
     return this.options.tracer ?? NO_TRACES;
   }
 
-  private async keepFiles(
-    captured: Captured | null,
-    { mayStoreFiles = false }: EngineRequest,
-  ): Promise<Captured | null> {
-    const { files } = this.options;
-    return captured === null || files === undefined || !mayStoreFiles ? captured : files.keep(captured);
-  }
-
-  private async load(page: Page, network: NetworkWatch, request: EngineRequest, deadline: Deadline): Promise<void> {
+  private async load(page: Page): Promise<void> {
+    const { request, deadline } = this;
+    const { network } = this.watched;
     await Promise.race([
       page.goto(request.url, { waitUntil: 'domcontentloaded', timeout: 0 }),
       mainDocumentCut(page),

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { waitUntilSettled, type NetworkWatch } from './page-settle.js';
-import { within } from '../browser/within.js';
+import { within } from './within.js';
 
 const MAX_STEPS = 20;
 const STEP_MS = 60;

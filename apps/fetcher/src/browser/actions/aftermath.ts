@@ -3,7 +3,7 @@ import type { Request } from 'playwright-core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMainNavigation } from '../main-navigation.js';
 import type { Stage } from '../stage.js';
-import { within } from '../../browser/within.js';
+import { within } from '../within.js';
 
 /** In this time a click has begun its navigation or its requests. */
 const BEGIN_MS = 100;

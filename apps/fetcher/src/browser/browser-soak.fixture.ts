@@ -9,9 +9,11 @@ import path from 'node:path';
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
-import { browsersHere, descendantsOf, type Site, startSite } from '@troupe/testing';
+import { browsersHere } from '@troupe/testing';
 import { EgressProxy } from '../proxies/egress-proxy.js';
 import { PLAIN_VIEW } from '../http/engine.js';
+import { startSite, type Site } from '@troupe/testing';
+import { descendantsOf } from '@troupe/testing';
 
 export interface SoakOptions {
   pages: number;

@@ -4,18 +4,18 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
+import { browsersHere } from '@troupe/testing';
+import { EgressProxy } from '../proxies/egress-proxy.js';
+import { PLAIN_VIEW, type EngineRequest, type EngineResponse, type PageView } from '../http/engine.js';
 import {
-  browsersHere,
-  type DnsServer,
-  type Handler,
-  type Site,
   startDns,
   startRaw,
   startSite,
   startUdpCounter,
+  type DnsServer,
+  type Handler,
+  type Site,
 } from '@troupe/testing';
-import { EgressProxy } from '../proxies/egress-proxy.js';
-import { PLAIN_VIEW, type EngineRequest, type EngineResponse, type PageView } from '../http/engine.js';
 
 const withBrowser = browsersHere === null ? describe.skip : describe;
 

@@ -8,7 +8,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page, Request } from 'playwright-core';
-import { within } from '../browser/within.js';
+import { within } from './within.js';
 
 /** The DOM has rested when it kept its size for this long … */
 const CALM_MS = 80;

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Frame, Page } from 'playwright-core';
-import { within } from '../browser/within.js';
+import { within } from './within.js';
 
 const MAX_FRAMES = 20;
 const MAX_DEPTH = 3;

@@ -1,0 +1,78 @@
+/**
+ * Pages that wait to be shown, as Crawlee's crawler asks for them: first in, first out. Nothing is stored, and nothing is
+ * tried again here: lanes and scrapes answer for their pages themselves.
+ */
+import type { IRequestManager } from '@crawlee/playwright';
+import type { PageRequest } from './page-request.js';
+
+/** What the crawler uses of a queue of requests. */
+type Source = Pick<
+  IRequestManager,
+  'isEmpty' | 'isFinished' | 'fetchNextRequest' | 'markRequestHandled' | 'reclaimRequest' | 'addRequest'
+> &
+  Pick<IRequestManager, 'getTotalCount' | 'getPendingCount' | 'handledCount'>;
+
+export class PageSource implements Source {
+  private waiting: PageRequest[] = [];
+  private handled = 0;
+
+  /** It is forgotten when its deadline fires before its turn has come. */
+  add<T>(page: PageRequest<T>): void {
+    const request = page as PageRequest;
+    const { signal } = request.visit.deadline;
+    if (signal.aborted) return;
+    this.waiting.push(request);
+    signal.addEventListener('abort', () => this.forget(request), { once: true });
+  }
+
+  get size(): number {
+    return this.waiting.length;
+  }
+
+  isEmpty(): Promise<boolean> {
+    return Promise.resolve(this.waiting.length === 0);
+  }
+
+  /** There may always be more. */
+  isFinished(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
+  fetchNextRequest(): Promise<never> {
+    return Promise.resolve((this.waiting.shift() ?? null) as never);
+  }
+
+  markRequestHandled(): Promise<null> {
+    this.handled++;
+    return Promise.resolve(null);
+  }
+
+  reclaimRequest(): Promise<never> {
+    return Promise.reject(new Error('pages are not tried again by the crawler'));
+  }
+
+  addRequest(): Promise<never> {
+    return Promise.reject(new Error('pages come from lanes and scrapes'));
+  }
+
+  handledCount(): Promise<number> {
+    return Promise.resolve(this.handled);
+  }
+
+  getTotalCount(): number {
+    return this.handled + this.waiting.length;
+  }
+
+  getPendingCount(): number {
+    return this.waiting.length;
+  }
+
+  /** Those that wait for their turn are refused. */
+  refuseAll(reason: Error): void {
+    for (const request of this.waiting.splice(0)) request.fail(reason);
+  }
+
+  private forget(request: PageRequest): void {
+    this.waiting = this.waiting.filter((other) => other !== request);
+  }
+}
