@@ -3,6 +3,7 @@
  * The estimates of blocks decide where structure does not.
  */
 import { CHROME, CONTEXT, isInside, type Blocks } from './blocks.js';
+import { isPermalink } from './links.js';
 import { A, F, T, TEXT, flagsOf, hashName } from './tags.js';
 import type { Tree } from './tree.js';
 import { WordKinds } from './word-kinds.js';
@@ -20,8 +21,9 @@ const FOOTER = kindBits('footer');
 const NAV = kindBits('nav');
 const MOSTLY = 0.5;
 
-/** Landmarks that are no part of a body that the page names; an article may have a footer. */
+/** Landmarks that are no part of a body that the page names; an article may have a footer, that of a reference is about the page. */
 const CHROME_IN_BODY = CONTEXT.nav | CONTEXT.dialog | CONTEXT.hidden;
+const CHROME_IN_REFERENCE = CHROME_IN_BODY | CONTEXT.footer;
 
 /** So much text beside a menu makes a page that is more than the menu. */
 const MIN_TEXT_CHARS = 100;
@@ -31,8 +33,8 @@ const BELIEVED_SHARE = 0.5;
 /** Without a name the body is the deepest element with this share of it. */
 const HOLDING_SHARE = 0.95;
 
-/** Headings with code that make a page a reference. */
-const MIN_CODE_HEADINGS = 4;
+/** Headings with code or a sign that links to them that make a page a reference. */
+const MIN_REFERENCE_HEADINGS = 4;
 
 /** Blocks less likely than this are left out of a plain body that the page does not name. */
 const LEAST_PLAIN = 0.03;
@@ -69,16 +71,19 @@ export interface JudgedPage {
 
 interface PageBody {
   root: number;
-  /** The page says so: `main`, `article`, their roles. */
+  /** The page says so: `main`, `article`, their roles, or the headings of a reference. */
   isNamed: boolean;
+  /** Landmarks in it that are furniture. */
+  chrome: number;
 }
 
 /** Keeps what stands in the body of documentation, of references and of plain pages; other bodies hold too much that is none of them. */
 export function keepBody(page: JudgedPage): void {
   const { tree, blocks, estimates, kept, isDocumentation } = page;
-  const body = findBody(page);
+  const reference = isDocumentation ? -1 : aroundReference(page);
+  const body = findBody(page, reference);
   const isPlain = !isDocumentation && isPlainBody(page, body.root);
-  if (!isDocumentation && !isPlain && !isReference(page)) return;
+  if (!isDocumentation && !isPlain && reference < 0) return;
   const furniture = findFurniture(page, body);
   const least = isDocumentation || body.isNamed ? 0 : LEAST_PLAIN;
   const { from, to } = rangeOf(page, body, isPlain);
@@ -98,20 +103,20 @@ function dropMenus({ blocks, kept }: JudgedPage): void {
   for (let block = 0; block < blocks.count; block++) if (isInside(blocks, block, CONTEXT.nav)) kept[block] = 0;
 }
 
-function findBody(page: JudgedPage): PageBody {
+function findBody(page: JudgedPage, reference: number): PageBody {
   const { tree, elements, isDocumentation } = page;
   const keptIn = countKept(page);
   const all = keptIn(0);
-  for (const landmark of [CONTEXT.article, CONTEXT.main]) {
-    const root = onlyOne(page, landmark);
-    if (root > 0 && keptIn(root) >= all * BELIEVED_SHARE) return { root, isNamed: true };
+  const chrome = reference < 0 ? CHROME_IN_BODY : CHROME_IN_REFERENCE;
+  for (const root of [onlyOne(page, CONTEXT.article), onlyOne(page, CONTEXT.main), reference]) {
+    if (root > 0 && keptIn(root) >= all * BELIEVED_SHARE) return { root, isNamed: true, chrome };
   }
   let root = 0;
   for (const node of elements) {
     if (isDocumentation && tree.tag[root] === T.body) break;
     if (node < tree.end[root]! && keptIn(node) >= all * HOLDING_SHARE) root = node;
   }
-  return { root, isNamed: false };
+  return { root, isNamed: false, chrome: CHROME };
 }
 
 /** How many characters of an element were kept. */
@@ -159,13 +164,31 @@ function isPlainBody({ tree, elements, kinds }: JudgedPage, root: number): boole
   return elements.every((node) => node <= root || node >= tree.end[root]! || kinds[node] === 0);
 }
 
-/** Describes functions or commands, heading by heading. */
-function isReference({ tree, blocks }: JudgedPage): boolean {
-  let codes = 0;
+/** The deepest element around the headings of a page that describes things heading by heading; -1 for another page. */
+function aroundReference({ tree }: JudgedPage): number {
+  let headings = 0;
+  let root = -1;
   for (let node = 1; node < tree.count; node++) {
-    if (tree.tag[node] === T.code && (blocks.context[node]! & CONTEXT.heading) !== 0) codes++;
+    if ((flagsOf(tree.tag[node]!) & F.heading) === 0 || !isOfReference(tree, node)) continue;
+    headings++;
+    root = root < 0 ? tree.parent[node]! : around(tree, root, node);
   }
-  return codes >= MIN_CODE_HEADINGS;
+  return headings < MIN_REFERENCE_HEADINGS ? -1 : root;
+}
+
+function isOfReference(tree: Tree, heading: number): boolean {
+  for (let node = heading + 1; node < tree.end[heading]!; node++) {
+    if (tree.tag[node] === T.code) return true;
+    if (tree.tag[node] === T.a && isPermalink(tree, node, tree.attr(node, A.href) ?? '')) return true;
+  }
+  return false;
+}
+
+/** The deepest element around both. */
+function around(tree: Tree, root: number, node: number): number {
+  let up = root;
+  while (node >= tree.end[up]!) up = tree.parent[up]!;
+  return up;
 }
 
 /** Written by a generator of documentation. */
@@ -215,10 +238,9 @@ function findFurniture(page: JudgedPage, body: PageBody): Uint8Array {
   return furniture;
 }
 
-function isFurniture(page: JudgedPage, { root, isNamed }: PageBody, node: number): boolean {
+function isFurniture(page: JudgedPage, { root, chrome }: PageBody, node: number): boolean {
   const { tree, blocks, kinds, isDocumentation } = page;
-  const chrome = (isNamed ? CHROME_IN_BODY : CHROME) & ~blocks.context[root]!;
-  if ((blocks.context[node]! & chrome) !== 0) return true;
+  if ((blocks.context[node]! & chrome & ~blocks.context[root]!) !== 0) return true;
   const own = isDocumentation ? kindsOfPart(page, node) : kinds[node]!;
   if ((own & (isDocumentation ? FURNITURE_OF_DOCUMENTATION : FURNITURE)) !== 0) return true;
   if (isDocumentation && (own & FOOTER) !== 0 && endsBody(page, root, node)) return true;
