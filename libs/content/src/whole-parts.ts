@@ -3,7 +3,8 @@
  * data tables, lists, and headings with what they announce.
  */
 import { CHROME, CONTEXT, isInside, type Blocks } from './blocks.js';
-import { T } from './tags.js';
+import { T, TEXT } from './tags.js';
+import { trimWhite } from './text-scan.js';
 import type { Tree } from './tree.js';
 
 /** A part is completed when this share of its text was kept (a table has cells that say little), and dropped when less than the second was. */
@@ -20,6 +21,9 @@ const LEAST_TITLE = 0.15;
 const LEAST_NAMED_TITLE = 0.03;
 const NAMED_SHARE = 0.8;
 const MIN_SECTION_CHARS = 40;
+
+/** Signs behind which follows what the text has announced. */
+const COLONS = ':：';
 
 /** So many links to headings at least, and half of a list, make it a table of contents. */
 const MIN_CONTENTS = 3;
@@ -47,6 +51,7 @@ export interface Judged {
 export function keepPartsWhole(judged: Judged): void {
   settleElements(judged);
   keepLists(judged);
+  keepAnnounced(judged);
   if (judged.isCollection) fillGaps(judged);
   settleHeadings(judged);
   keepTitle(judged);
@@ -153,6 +158,26 @@ function keepLists({ tree, blocks, estimates, kept }: Judged): void {
     }
     for (const list of open) keepList(list, LEAST_LAST_LIST);
   }
+}
+
+/** The list right behind a kept sentence that announces it with a colon stays; "Related:" announces other pages. */
+function keepAnnounced({ tree, blocks, kept }: Judged): void {
+  for (let node = 1; node < tree.count; node++) {
+    if (!isList(tree.tag[node]!)) continue;
+    const from = blocks.before[node]!;
+    const to = blocks.before[tree.end[node]!]!;
+    if (from === 0 || from === to || kept[from - 1] === 0 || isInside(blocks, from, CHROME)) continue;
+    if (blocks.chars[from - 1]! >= MIN_SECTION_CHARS && isAnnounced(tree, blocks, node)) kept.fill(1, from, to);
+  }
+}
+
+function isAnnounced({ tag, parent, source, from, to }: Tree, blocks: Blocks, list: number): boolean {
+  for (let node = list - 1; node > parent[list]!; node--) {
+    if (tag[node] !== TEXT || blocks.ofNode[node]! < 0) continue;
+    const last = trimWhite(source, from[node]!, to[node]!) - 1;
+    return COLONS.includes(source.charAt(last));
+  }
+  return false;
 }
 
 const isList = (tag: number): boolean => tag === T.ul || tag === T.ol || tag === T.dl;
