@@ -23,6 +23,8 @@ const MOSTLY = 0.5;
 
 /** Landmarks that are no part of a body that the page names; an article may have a footer, that of a reference is about the page. */
 const CHROME_IN_BODY = CONTEXT.nav | CONTEXT.dialog | CONTEXT.hidden;
+/** The body is looked for in the headings. */
+const NO_LANDMARK = 0;
 const CHROME_IN_REFERENCE = CHROME_IN_BODY | CONTEXT.footer;
 
 /** So much text beside a menu makes a page that is more than the menu. */
@@ -51,8 +53,9 @@ const DOCUMENTATION = new WordKinds([[1, DOCUMENTATION_WORDS]], MAX_CLASS_CHARS)
 const GENERATORS =
   'sphinx rdoc yard mkdocs mdbook docusaurus vitepress typedoc javadoc doxygen docutils gitbook antora pdoc';
 const MADE_WITH = new Set(GENERATORS.split(' '));
-const MADE_COMMENT = new RegExp(`<!--[^>]{0,40}\\b(?:by|with|using) (?:${GENERATORS.replaceAll(' ', '|')})\\b`, 'i');
+const MADE_COMMENT = new RegExp(`^<!--[^>]{0,40}\\b(?:by|with|using) (?:${GENERATORS.replaceAll(' ', '|')})\\b`, 'i');
 const MAX_HEAD_CHARS = 3000;
+const MAX_COMMENT_CHARS = 100;
 const MAX_GENERATOR_CHARS = 20;
 
 export interface JudgedPage {
@@ -108,12 +111,14 @@ function findBody(page: JudgedPage, reference: number): PageBody {
   const keptIn = countKept(page);
   const all = keptIn(0);
   const chrome = reference < 0 ? CHROME_IN_BODY : CHROME_IN_REFERENCE;
-  for (const root of [onlyOne(page, CONTEXT.article), onlyOne(page, CONTEXT.main), reference]) {
+  for (const landmark of [CONTEXT.article, CONTEXT.main, NO_LANDMARK]) {
+    const root = landmark === NO_LANDMARK ? reference : onlyOne(page, landmark);
     if (root > 0 && keptIn(root) >= all * BELIEVED_SHARE) return { root, isNamed: true, chrome };
   }
   let root = 0;
-  for (const node of elements) {
-    if (isDocumentation && tree.tag[root] === T.body) break;
+  for (let i = 0; i < elements.length; i++) {
+    const node = elements[i]!;
+    if (node >= tree.end[root]! || (isDocumentation && tree.tag[root] === T.body)) break;
     if (node < tree.end[root]! && keptIn(node) >= all * HOLDING_SHARE) root = node;
   }
   return { root, isNamed: false, chrome: CHROME };
@@ -131,7 +136,8 @@ function countKept({ tree, blocks, kept }: JudgedPage): (node: number) => number
 /** The only outermost landmark of its kind; -1 for none or several. */
 function onlyOne({ tree, blocks, elements }: JudgedPage, landmark: number): number {
   let only = -1;
-  for (const node of elements) {
+  for (let i = 0; i < elements.length; i++) {
+    const node = elements[i]!;
     if ((blocks.context[node]! & ~blocks.context[tree.parent[node]!]! & landmark) === 0) continue;
     if (only >= 0) return -1;
     only = node;
@@ -161,14 +167,20 @@ function rangeOf(
 
 /** Written without words that tell of parts: whoever writes so has no share bars and teasers. */
 function isPlainBody({ tree, elements, kinds }: JudgedPage, root: number): boolean {
-  return elements.every((node) => node <= root || node >= tree.end[root]! || kinds[node] === 0);
+  const end = tree.end[root]!;
+  for (let i = elements.length - 1; i >= 0 && elements[i]! > root; i--) {
+    const node = elements[i]!;
+    if (node < end && kinds[node] !== 0) return false;
+  }
+  return true;
 }
 
 /** The deepest element around the headings of a page that describes things heading by heading; -1 for another page. */
-function aroundReference({ tree }: JudgedPage): number {
+function aroundReference({ tree, elements }: JudgedPage): number {
   let headings = 0;
   let root = -1;
-  for (let node = 1; node < tree.count; node++) {
+  for (let i = 0; i < elements.length; i++) {
+    const node = elements[i]!;
     if ((flagsOf(tree.tag[node]!) & F.heading) === 0 || !isOfReference(tree, node)) continue;
     headings++;
     root = root < 0 ? tree.parent[node]! : around(tree, root, node);
@@ -204,11 +216,31 @@ export function isOfDocumentation({
   for (let node = 1; node < tree.count && tree.tag[node] !== T.body; node++) {
     if (tree.tag[node] === T.meta && isGenerator(tree, node) && says(node, A.content)) return true;
   }
-  if (MADE_COMMENT.test(tree.source.slice(0, MAX_HEAD_CHARS))) return true;
-  if (elements.some((node) => (flagsOf(tree.tag[node]!) & F.block) !== 0 && says(node, A.class))) return true;
-  for (let node = tree.count - 1; node > 0; node--) {
-    if (tree.tag[node] === T.a && (blocks.context[node]! & CONTEXT.footer) !== 0 && namesGenerator(tree, node))
+  if (saysGenerator(tree.source.slice(0, MAX_HEAD_CHARS))) return true;
+  for (let i = 0; i < elements.length; i++) {
+    const node = elements[i]!;
+    if (tree.from[node]! < tree.to[node]! && (flagsOf(tree.tag[node]!) & F.block) !== 0 && says(node, A.class))
       return true;
+    if (startsFooter(tree, blocks, node) && linksGenerator(tree, node)) return true;
+  }
+  return false;
+}
+
+/** A comment does; they are looked up first, which is much cheaper than the pattern on all the text. */
+function saysGenerator(head: string): boolean {
+  for (let at = head.indexOf('<!--'); at >= 0; at = head.indexOf('<!--', at + 1)) {
+    if (MADE_COMMENT.test(head.slice(at, at + MAX_COMMENT_CHARS))) return true;
+  }
+  return false;
+}
+
+function startsFooter({ parent }: Tree, { context }: Blocks, node: number): boolean {
+  return (context[node]! & ~context[parent[node]!]! & CONTEXT.footer) !== 0;
+}
+
+function linksGenerator(tree: Tree, footer: number): boolean {
+  for (let node = footer + 1; node < tree.end[footer]!; node++) {
+    if (tree.tag[node] === T.a && namesGenerator(tree, node)) return true;
   }
   return false;
 }

@@ -51,7 +51,6 @@ export interface Judged {
 export function keepPartsWhole(judged: Judged): void {
   settleElements(judged);
   keepLists(judged);
-  keepAnnounced(judged);
   if (judged.isCollection) fillGaps(judged);
   settleHeadings(judged);
   keepTitle(judged);
@@ -129,7 +128,8 @@ function settleElements({ tree, blocks, estimates, kept }: Judged): void {
 }
 
 /** A list among kept text of one element was written with it, and so, if not too unlikely, was one after it. */
-function keepLists({ tree, blocks, estimates, kept }: Judged): void {
+function keepLists(judged: Judged): void {
+  const { tree, blocks, estimates, kept } = judged;
   const { chars, keptChars } = sumsOf(blocks, kept);
   const isKept = (from: number, to: number): boolean => {
     const held = chars[to]! - chars[from]!;
@@ -142,11 +142,14 @@ function keepLists({ tree, blocks, estimates, kept }: Judged): void {
   };
   for (let node = 1; node < tree.count; node++) {
     const end = tree.end[node]!;
+    if (end === node + 1) continue;
     const from = blocks.before[node]!;
     const to = blocks.before[end]!;
+    if (isList(tree.tag[node]!)) keepAnnounced(judged, node, from, to);
+    if (to - from < 2) continue;
     const inside = keptChars[to]! - keptChars[from]!;
     const held = chars[to]! - chars[from]!;
-    if (to - from < 2 || inside === held || inside * 2 < held) continue;
+    if (inside === held || inside * 2 < held) continue;
     let isAfterKept = false;
     let open: number[] = [];
     for (let child = node + 1; child < end; child = tree.end[child]!) {
@@ -161,14 +164,9 @@ function keepLists({ tree, blocks, estimates, kept }: Judged): void {
 }
 
 /** The list right behind a kept sentence that announces it with a colon stays; "Related:" announces other pages. */
-function keepAnnounced({ tree, blocks, kept }: Judged): void {
-  for (let node = 1; node < tree.count; node++) {
-    if (!isList(tree.tag[node]!)) continue;
-    const from = blocks.before[node]!;
-    const to = blocks.before[tree.end[node]!]!;
-    if (from === 0 || from === to || kept[from - 1] === 0 || isInside(blocks, from, CHROME)) continue;
-    if (blocks.chars[from - 1]! >= MIN_SECTION_CHARS && isAnnounced(tree, blocks, node)) kept.fill(1, from, to);
-  }
+function keepAnnounced({ tree, blocks, kept }: Judged, list: number, from: number, to: number): void {
+  if (from === 0 || from === to || kept[from - 1] === 0 || isInside(blocks, from, CHROME)) return;
+  if (blocks.chars[from - 1]! >= MIN_SECTION_CHARS && isAnnounced(tree, blocks, list)) kept.fill(1, from, to);
 }
 
 function isAnnounced({ tag, parent, source, from, to }: Tree, blocks: Blocks, list: number): boolean {
