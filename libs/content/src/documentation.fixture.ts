@@ -13,6 +13,15 @@ export interface DocumentationPage {
 const text = (topic: string): string =>
   `The ${topic} is read once when the program starts, and whoever changes it later has to start the program again.`;
 
+const MODULES = ['ropes', 'anchors', 'tar', 'sails', 'masts', 'oars'];
+
+/** What stands below a heading: text, and once a table of links. */
+function partOf(topic: string): string {
+  if (topic !== 'Overview') return `<p>${text(topic)} ${text('text')}</p>`;
+  const rows = MODULES.map((name) => `<tr><td><a href="${name}.html">${name}</a></td><td>(2) Stable</td></tr>`);
+  return `<table><tbody><tr><th>API</th><th>Stability</th></tr>${rows.join('')}</tbody></table>`;
+}
+
 export const DOCUMENTATION_PAGES: readonly DocumentationPage[] = [
   {
     name: 'DocBook',
@@ -124,6 +133,17 @@ export const DOCUMENTATION_PAGES: readonly DocumentationPage[] = [
       )
       .join('')}`,
     furniture: ['Files elsewhere', 'Systems elsewhere'],
+  },
+  {
+    name: 'a reference whose headings link to themselves',
+    around: `<div id="column2" class="interior"><ul><li><a href="fs.html" class="nav-fs">Files elsewhere</a></li></ul></div><div id="column1" class="interior">
+      <div id="apicontent">BODY</div></div>`,
+    body: `${['Ropes', 'Anchors', 'Overview', 'Tar']
+      .map(
+        (topic) => `<h2>${topic}<span><a class="mark" href="#${topic}" id="${topic}">#</a></span></h2>${partOf(topic)}`,
+      )
+      .join('')}<ul><li><a href="https://code.test/tar">Tar itself</a></li></ul>`,
+    furniture: ['Files elsewhere'],
   },
   {
     name: 'man page in pre',

@@ -1,6 +1,6 @@
 /** Links of a page: the `links` format, and the outlinks that feed the frontier. */
 import type { ConvertRequest, ExcludedLinks, Fingerprint, Outlink, ScopeRule, ScopeSpec } from '@troupe/contracts';
-import { A, DROP, KEEP, type Mask, T, type Tree } from '@troupe/html';
+import { A, DROP, isPermalink, KEEP, type Mask, T, type Tree } from '@troupe/html';
 import { withoutFragment, type UrlResolver } from './url-resolver.js';
 
 /** What content needs to know about URL identity and scope; the frontier lib provides it. */
@@ -189,13 +189,6 @@ export function forbidsFollowing(directives: string | null): boolean {
   return false;
 }
 
-const PERMALINK = /^\s*[¶#§🔗⚓]+\s*$/u;
-
 function isOwnPermalink(tree: Tree, node: number, href: string): boolean {
   return href.startsWith('#') && isPermalink(tree, node, href);
-}
-
-/** The sign behind a heading that links to the heading itself. */
-export function isPermalink(tree: Tree, node: number, href: string): boolean {
-  return tree.end[node]! - node <= 3 && href.includes('#') && PERMALINK.test(tree.textContent(node));
 }

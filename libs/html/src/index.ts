@@ -1,6 +1,7 @@
 export { DROP, KEEP, type Mask, PASS } from './mask.js';
 export { measure, type Measures } from './measures.js';
 export { parseHtml } from './parse.js';
+export { isPermalink } from './permalink.js';
 export { escapeHtml, imageText, link, listHtml, tableHtml, wrap, type Cell, type ListLine } from './pieces.js';
 export { decodeOrdinary } from './references.js';
 export {

@@ -3,7 +3,7 @@
  * The estimates of blocks decide where structure does not.
  */
 import { CHROME, CONTEXT, isInside, type Blocks } from './blocks.js';
-import { A, F, flagsOf, hashName, T, TEXT, type Tree } from '@troupe/html';
+import { A, F, flagsOf, hashName, isPermalink, T, TEXT, type Tree } from '@troupe/html';
 import { WordKinds } from './word-kinds.js';
 import { kindBits, kindsOfClass } from './words.js';
 
@@ -19,8 +19,11 @@ const FOOTER = kindBits('footer');
 const NAV = kindBits('nav');
 const MOSTLY = 0.5;
 
-/** Landmarks that are no part of a body that the page names; an article may have a footer. */
+/** Landmarks that are no part of a body that the page names; an article may have a footer, that of a reference is about the page. */
 const CHROME_IN_BODY = CONTEXT.nav | CONTEXT.dialog | CONTEXT.hidden;
+/** The body is looked for in the headings. */
+const NO_LANDMARK = 0;
+const CHROME_IN_REFERENCE = CHROME_IN_BODY | CONTEXT.footer;
 
 /** So much text beside a menu makes a page that is more than the menu. */
 const MIN_TEXT_CHARS = 100;
@@ -30,8 +33,8 @@ const BELIEVED_SHARE = 0.5;
 /** Without a name the body is the deepest element with this share of it. */
 const HOLDING_SHARE = 0.95;
 
-/** Headings with code that make a page a reference. */
-const MIN_CODE_HEADINGS = 4;
+/** Headings with code or a sign that links to them that make a page a reference. */
+const MIN_REFERENCE_HEADINGS = 4;
 
 /** Blocks less likely than this are left out of a plain body that the page does not name. */
 const LEAST_PLAIN = 0.03;
@@ -48,8 +51,9 @@ const DOCUMENTATION = new WordKinds([[1, DOCUMENTATION_WORDS]], MAX_CLASS_CHARS)
 const GENERATORS =
   'sphinx rdoc yard mkdocs mdbook docusaurus vitepress typedoc javadoc doxygen docutils gitbook antora pdoc';
 const MADE_WITH = new Set(GENERATORS.split(' '));
-const MADE_COMMENT = new RegExp(`<!--[^>]{0,40}\\b(?:by|with|using) (?:${GENERATORS.replaceAll(' ', '|')})\\b`, 'i');
+const MADE_COMMENT = new RegExp(`^<!--[^>]{0,40}\\b(?:by|with|using) (?:${GENERATORS.replaceAll(' ', '|')})\\b`, 'i');
 const MAX_HEAD_CHARS = 3000;
+const MAX_COMMENT_CHARS = 100;
 const MAX_GENERATOR_CHARS = 20;
 
 export interface JudgedPage {
@@ -68,16 +72,19 @@ export interface JudgedPage {
 
 interface PageBody {
   root: number;
-  /** The page says so: `main`, `article`, their roles. */
+  /** The page says so: `main`, `article`, their roles, or the headings of a reference. */
   isNamed: boolean;
+  /** Landmarks in it that are furniture. */
+  chrome: number;
 }
 
 /** Keeps what stands in the body of documentation, of references and of plain pages; other bodies hold too much that is none of them. */
 export function keepBody(page: JudgedPage): void {
   const { tree, blocks, estimates, kept, isDocumentation } = page;
-  const body = findBody(page);
+  const reference = isDocumentation ? -1 : aroundReference(page);
+  const body = findBody(page, reference);
   const isPlain = !isDocumentation && isPlainBody(page, body.root);
-  if (!isDocumentation && !isPlain && !isReference(page)) return;
+  if (!isDocumentation && !isPlain && reference < 0) return;
   const furniture = findFurniture(page, body);
   const least = isDocumentation || body.isNamed ? 0 : LEAST_PLAIN;
   const { from, to } = rangeOf(page, body, isPlain);
@@ -97,20 +104,22 @@ function dropMenus({ blocks, kept }: JudgedPage): void {
   for (let block = 0; block < blocks.count; block++) if (isInside(blocks, block, CONTEXT.nav)) kept[block] = 0;
 }
 
-function findBody(page: JudgedPage): PageBody {
+function findBody(page: JudgedPage, reference: number): PageBody {
   const { tree, elements, isDocumentation } = page;
   const keptIn = countKept(page);
   const all = keptIn(0);
-  for (const landmark of [CONTEXT.article, CONTEXT.main]) {
-    const root = onlyOne(page, landmark);
-    if (root > 0 && keptIn(root) >= all * BELIEVED_SHARE) return { root, isNamed: true };
+  const chrome = reference < 0 ? CHROME_IN_BODY : CHROME_IN_REFERENCE;
+  for (const landmark of [CONTEXT.article, CONTEXT.main, NO_LANDMARK]) {
+    const root = landmark === NO_LANDMARK ? reference : onlyOne(page, landmark);
+    if (root > 0 && keptIn(root) >= all * BELIEVED_SHARE) return { root, isNamed: true, chrome };
   }
   let root = 0;
-  for (const node of elements) {
-    if (isDocumentation && tree.tag[root] === T.body) break;
+  for (let i = 0; i < elements.length; i++) {
+    const node = elements[i]!;
+    if (node >= tree.end[root]! || (isDocumentation && tree.tag[root] === T.body)) break;
     if (node < tree.end[root]! && keptIn(node) >= all * HOLDING_SHARE) root = node;
   }
-  return { root, isNamed: false };
+  return { root, isNamed: false, chrome: CHROME };
 }
 
 /** How many characters of an element were kept. */
@@ -125,7 +134,8 @@ function countKept({ tree, blocks, kept }: JudgedPage): (node: number) => number
 /** The only outermost landmark of its kind; -1 for none or several. */
 function onlyOne({ tree, blocks, elements }: JudgedPage, landmark: number): number {
   let only = -1;
-  for (const node of elements) {
+  for (let i = 0; i < elements.length; i++) {
+    const node = elements[i]!;
     if ((blocks.context[node]! & ~blocks.context[tree.parent[node]!]! & landmark) === 0) continue;
     if (only >= 0) return -1;
     only = node;
@@ -155,16 +165,40 @@ function rangeOf(
 
 /** Written without words that tell of parts: whoever writes so has no share bars and teasers. */
 function isPlainBody({ tree, elements, kinds }: JudgedPage, root: number): boolean {
-  return elements.every((node) => node <= root || node >= tree.end[root]! || kinds[node] === 0);
+  const end = tree.end[root]!;
+  for (let i = elements.length - 1; i >= 0 && elements[i]! > root; i--) {
+    const node = elements[i]!;
+    if (node < end && kinds[node] !== 0) return false;
+  }
+  return true;
 }
 
-/** Describes functions or commands, heading by heading. */
-function isReference({ tree, blocks }: JudgedPage): boolean {
-  let codes = 0;
-  for (let node = 1; node < tree.count; node++) {
-    if (tree.tag[node] === T.code && (blocks.context[node]! & CONTEXT.heading) !== 0) codes++;
+/** The deepest element around the headings of a page that describes things heading by heading; -1 for another page. */
+function aroundReference({ tree, elements }: JudgedPage): number {
+  let headings = 0;
+  let root = -1;
+  for (let i = 0; i < elements.length; i++) {
+    const node = elements[i]!;
+    if ((flagsOf(tree.tag[node]!) & F.heading) === 0 || !isOfReference(tree, node)) continue;
+    headings++;
+    root = root < 0 ? tree.parent[node]! : around(tree, root, node);
   }
-  return codes >= MIN_CODE_HEADINGS;
+  return headings < MIN_REFERENCE_HEADINGS ? -1 : root;
+}
+
+function isOfReference(tree: Tree, heading: number): boolean {
+  for (let node = heading + 1; node < tree.end[heading]!; node++) {
+    if (tree.tag[node] === T.code) return true;
+    if (tree.tag[node] === T.a && isPermalink(tree, node, tree.attr(node, A.href) ?? '')) return true;
+  }
+  return false;
+}
+
+/** The deepest element around both. */
+function around(tree: Tree, root: number, node: number): number {
+  let up = root;
+  while (node >= tree.end[up]!) up = tree.parent[up]!;
+  return up;
 }
 
 /** Written by a generator of documentation. */
@@ -180,11 +214,31 @@ export function isOfDocumentation({
   for (let node = 1; node < tree.count && tree.tag[node] !== T.body; node++) {
     if (tree.tag[node] === T.meta && isGenerator(tree, node) && says(node, A.content)) return true;
   }
-  if (MADE_COMMENT.test(tree.source.slice(0, MAX_HEAD_CHARS))) return true;
-  if (elements.some((node) => (flagsOf(tree.tag[node]!) & F.block) !== 0 && says(node, A.class))) return true;
-  for (let node = tree.count - 1; node > 0; node--) {
-    if (tree.tag[node] === T.a && (blocks.context[node]! & CONTEXT.footer) !== 0 && namesGenerator(tree, node))
+  if (saysGenerator(tree.source.slice(0, MAX_HEAD_CHARS))) return true;
+  for (let i = 0; i < elements.length; i++) {
+    const node = elements[i]!;
+    if (tree.from[node]! < tree.to[node]! && (flagsOf(tree.tag[node]!) & F.block) !== 0 && says(node, A.class))
       return true;
+    if (startsFooter(tree, blocks, node) && linksGenerator(tree, node)) return true;
+  }
+  return false;
+}
+
+/** A comment does; they are looked up first, which is much cheaper than the pattern on all the text. */
+function saysGenerator(head: string): boolean {
+  for (let at = head.indexOf('<!--'); at >= 0; at = head.indexOf('<!--', at + 1)) {
+    if (MADE_COMMENT.test(head.slice(at, at + MAX_COMMENT_CHARS))) return true;
+  }
+  return false;
+}
+
+function startsFooter({ parent }: Tree, { context }: Blocks, node: number): boolean {
+  return (context[node]! & ~context[parent[node]!]! & CONTEXT.footer) !== 0;
+}
+
+function linksGenerator(tree: Tree, footer: number): boolean {
+  for (let node = footer + 1; node < tree.end[footer]!; node++) {
+    if (tree.tag[node] === T.a && namesGenerator(tree, node)) return true;
   }
   return false;
 }
@@ -214,10 +268,9 @@ function findFurniture(page: JudgedPage, body: PageBody): Uint8Array {
   return furniture;
 }
 
-function isFurniture(page: JudgedPage, { root, isNamed }: PageBody, node: number): boolean {
+function isFurniture(page: JudgedPage, { root, chrome }: PageBody, node: number): boolean {
   const { tree, blocks, kinds, isDocumentation } = page;
-  const chrome = (isNamed ? CHROME_IN_BODY : CHROME) & ~blocks.context[root]!;
-  if ((blocks.context[node]! & chrome) !== 0) return true;
+  if ((blocks.context[node]! & chrome & ~blocks.context[root]!) !== 0) return true;
   const own = isDocumentation ? kindsOfPart(page, node) : kinds[node]!;
   if ((own & (isDocumentation ? FURNITURE_OF_DOCUMENTATION : FURNITURE)) !== 0) return true;
   if (isDocumentation && (own & FOOTER) !== 0 && endsBody(page, root, node)) return true;

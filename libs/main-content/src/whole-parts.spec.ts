@@ -54,6 +54,17 @@ describe('a list among kept text', () => {
     expect(settle(`<div><p>${LONG}</p></div>${list}<p>${LONG}</p>`, [0.1, 0.1, 0.1, 0.9])).toBe('---k');
     expect(settle(`<div><p>${LONG}</p>${list}<p>${LONG}${LONG}${LONG}</p></div>`, [0.9, 0.4, 0.4, 0.1])).toBe('k---');
   });
+
+  it('stays when a kept sentence right before announces it with a colon', () => {
+    const page = (before: string): string => `<div>${before}${list}</div>`;
+    expect(settle(page(`<p>${LONG}:</p>`), [0.9, 0.02, 0.01])).toBe('kkk');
+    expect(settle(page(`${LONG}：<!-- -->`), [0.9, 0.02, 0.01])).toBe('kkk');
+    expect(settle(page(`<p>${LONG}.</p>`), [0.9, 0.02, 0.01])).toBe('k--');
+    expect(settle(page('<p>Related:</p>'), [0.9, 0.02, 0.01])).toBe('k--');
+    expect(settle(page(`<p>${LONG}:</p>`), [0.2, 0.02, 0.01])).toBe('---');
+    expect(settle(`<div><p>${LONG}:</p></div><div>${list}</div>`, [0.9, 0.02, 0.01])).toBe('k--');
+    expect(settle(`<p>${LONG}:</p><nav>${list}</nav>`, [0.9, 0.02, 0.01])).toBe('k--');
+  });
 });
 
 describe('a table of contents', () => {

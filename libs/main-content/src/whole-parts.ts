@@ -3,7 +3,7 @@
  * data tables, lists, and headings with what they announce.
  */
 import { CHROME, CONTEXT, isInside, type Blocks } from './blocks.js';
-import { T, type Tree } from '@troupe/html';
+import { T, TEXT, trimWhite, type Tree } from '@troupe/html';
 
 /** A part is completed when this share of its text was kept (a table has cells that say little), and dropped when less than the second was. */
 const COMPLETE = 0.65;
@@ -19,6 +19,9 @@ const LEAST_TITLE = 0.15;
 const LEAST_NAMED_TITLE = 0.03;
 const NAMED_SHARE = 0.8;
 const MIN_SECTION_CHARS = 40;
+
+/** Signs behind which follows what the text has announced. */
+const COLONS = ':：';
 
 /** So many links to headings at least, and half of a list, make it a table of contents. */
 const MIN_CONTENTS = 3;
@@ -123,7 +126,8 @@ function settleElements({ tree, blocks, estimates, kept }: Judged): void {
 }
 
 /** A list among kept text of one element was written with it, and so, if not too unlikely, was one after it. */
-function keepLists({ tree, blocks, estimates, kept }: Judged): void {
+function keepLists(judged: Judged): void {
+  const { tree, blocks, estimates, kept } = judged;
   const { chars, keptChars } = sumsOf(blocks, kept);
   const isKept = (from: number, to: number): boolean => {
     const held = chars[to]! - chars[from]!;
@@ -136,11 +140,14 @@ function keepLists({ tree, blocks, estimates, kept }: Judged): void {
   };
   for (let node = 1; node < tree.count; node++) {
     const end = tree.end[node]!;
+    if (end === node + 1) continue;
     const from = blocks.before[node]!;
     const to = blocks.before[end]!;
+    if (isList(tree.tag[node]!)) keepAnnounced(judged, node, from, to);
+    if (to - from < 2) continue;
     const inside = keptChars[to]! - keptChars[from]!;
     const held = chars[to]! - chars[from]!;
-    if (to - from < 2 || inside === held || inside * 2 < held) continue;
+    if (inside === held || inside * 2 < held) continue;
     let isAfterKept = false;
     let open: number[] = [];
     for (let child = node + 1; child < end; child = tree.end[child]!) {
@@ -152,6 +159,21 @@ function keepLists({ tree, blocks, estimates, kept }: Judged): void {
     }
     for (const list of open) keepList(list, LEAST_LAST_LIST);
   }
+}
+
+/** The list right behind a kept sentence that announces it with a colon stays; "Related:" announces other pages. */
+function keepAnnounced({ tree, blocks, kept }: Judged, list: number, from: number, to: number): void {
+  if (from === 0 || from === to || kept[from - 1] === 0 || isInside(blocks, from, CHROME)) return;
+  if (blocks.chars[from - 1]! >= MIN_SECTION_CHARS && isAnnounced(tree, blocks, list)) kept.fill(1, from, to);
+}
+
+function isAnnounced({ tag, parent, source, from, to }: Tree, blocks: Blocks, list: number): boolean {
+  for (let node = list - 1; node > parent[list]!; node--) {
+    if (tag[node] !== TEXT || blocks.ofNode[node]! < 0) continue;
+    const last = trimWhite(source, from[node]!, to[node]!) - 1;
+    return COLONS.includes(source.charAt(last));
+  }
+  return false;
 }
 
 const isList = (tag: number): boolean => tag === T.ul || tag === T.ol || tag === T.dl;

@@ -133,6 +133,18 @@ describe('tables', () => {
       '| a | b | c | d |\n| --- | :-: | :-: | --: |\n| e |  |  |  |\n| f | g | h | i |',
     ],
     ['tables for layout as blocks', '<table role=presentation><tr><td>a<td>b</table>', 'a\n\nb'],
+    [
+      'a box of one row with a list',
+      '<table><tr><td>Note<td><p>Do:<ul><li>a<li>b</ul></table>',
+      'Note\n\nDo:\n\n- a\n- b',
+    ],
+    ['a row with its head', '<table><tr><th>Do<td><ul><li>a<li>b</ul></table>', '| Do | a<br>b |\n| --- | --- |'],
+    [
+      'posts that a forum writes as quotes',
+      '<article><blockquote>a<blockquote>b</blockquote></blockquote></article><article> <blockquote>c</blockquote></article>',
+      'a\n\n> b\n\nc',
+    ],
+    ['an article that is a quote', '<article><blockquote>a</blockquote></article><article>b</article>', '> a\n\nb'],
   ]);
 });
 

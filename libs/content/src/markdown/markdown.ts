@@ -2,7 +2,7 @@
 import { codeLanguage, codeLines, isCodeTable } from './code.js';
 import { findFootnotes, type Footnotes } from './footnotes.js';
 import { imageSource } from '../images.js';
-import { isPermalink, linkAddress } from '../links.js';
+import { linkAddress } from '../links.js';
 import { codeSpan, escapeCell, escapeText, escapeUrl, fenceFor, quoteTitle } from './markdown-escape.js';
 import { MarkdownOutput, type Emphasis, type Mark } from './markdown-output.js';
 import {
@@ -21,6 +21,7 @@ import {
   TEXT,
   type Tree,
   trimWhite,
+  isPermalink,
 } from '@troupe/html';
 import {
   hasFormulaScripts,
@@ -77,6 +78,7 @@ class PageContext {
   private foundNotes: Footnotes | null | undefined;
   private foundScripts: boolean | undefined;
   private foundTex: boolean | undefined;
+  private foundPosts: boolean | undefined;
 
   constructor(
     readonly tree: Tree,
@@ -97,6 +99,10 @@ class PageContext {
 
   get hasFormulaScripts(): boolean {
     return (this.foundScripts ??= hasFormulaScripts(this.tree, this.mask));
+  }
+
+  get hasPostsAsQuotes(): boolean {
+    return (this.foundPosts ??= countQuotedArticles(this.tree) > 1);
   }
 
   get rendersTex(): boolean {
@@ -536,7 +542,7 @@ class MarkdownWriter {
   // ---- quotes and lists
 
   private quote(node: number): void {
-    if (this.out.isInline || this.nesting >= MAX_NESTING) return this.block(node, 2);
+    if (this.out.isInline || this.nesting >= MAX_NESTING || this.isPost(node)) return this.block(node, 2);
     this.out.breakBlock(2);
     const saved = this.out.pushPrefix('> ', '> ');
     this.nesting++;
@@ -544,6 +550,11 @@ class MarkdownWriter {
     this.nesting--;
     this.out.popPrefix(saved);
     this.out.breakBlock(2);
+  }
+
+  /** Forums that write posts as quotes: all of an article, and of another one on the page, too. */
+  private isPost(quote: number): boolean {
+    return isWholeArticle(this.tree, quote) && this.page.hasPostsAsQuotes;
   }
 
   private list(node: number, isOrdered: boolean): void {
@@ -682,6 +693,24 @@ class MarkdownWriter {
 /** Blocks without a meaning of their own: inside a list item they are lines. */
 function isContainer(tag: number): boolean {
   return tag === T.div || tag === T.section || tag === T.header || tag === T.footer || tag === T.article;
+}
+
+function countQuotedArticles(tree: Tree): number {
+  let count = 0;
+  for (let node = 1; node < tree.count; node++) {
+    if (tree.tag[node] === T.blockquote && isWholeArticle(tree, node)) count++;
+  }
+  return count;
+}
+
+/** The article around says nothing else. */
+function isWholeArticle(tree: Tree, quote: number): boolean {
+  const article = tree.parent[quote]!;
+  if (tree.tag[article] !== T.article) return false;
+  for (let child = article + 1; child < tree.end[article]!; child = tree.end[child]!) {
+    if (child !== quote && (tree.tag[child] !== TEXT || tree.text(child).trim() !== '')) return false;
+  }
+  return true;
 }
 
 /** An item that an author left empty, not one that a script or a style fills. */

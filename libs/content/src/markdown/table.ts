@@ -23,7 +23,7 @@ export class SpanBudget {
   cells = MAX_SPAN_CELLS;
 }
 
-/** The grid, null when the table is layout: one column, tables or headings or several lists inside. */
+/** The grid, null when the table is layout: one column, tables or headings or several lists inside, one row with a list. */
 export function readTable(tree: Tree, mask: Mask, table: number, budget: SpanBudget): TableCells | null {
   if (isLayout(tree, table)) return null;
   const rows = new GridReader(tree, mask, budget).read(table);
@@ -65,6 +65,7 @@ function isLayout(tree: Tree, table: number): boolean {
   let blocks = 0;
   let rows = 0;
   let items = 0;
+  let heads = 0;
   for (let node = table + 1; node < tree.end[table]!; node++) {
     const tag = tree.tag[node]!;
     if (tag === T.table || tag === T.article || tag === T.form) return true;
@@ -72,7 +73,9 @@ function isLayout(tree: Tree, table: number): boolean {
     if (blocks > 4) return true;
     if (tag === T.tr) rows++;
     else if (tag === T.li) items++;
+    else if (tag === T.th) heads++;
   }
+  if (rows <= 1 && heads === 0 && items > 0) return true;
   return rows <= 2 && items > MAX_ITEMS_OF_TWO_ROWS;
 }
 
