@@ -78,7 +78,7 @@ export class SitemapFinder {
     const body = await this.#get(address, { maxBytes: MAX_SITEMAP_BYTES, isAnnounced }, request);
     if (body === null) return;
     for await (const { items } of readSitemap(body)) {
-      yield sortOut(items, address, (file) => search.offer(file));
+      yield sortOut(items, address, (file) => search.enqueue(file));
       if (request.signal.aborted) return;
     }
   }
@@ -109,13 +109,13 @@ export class SitemapFinder {
   }
 }
 
-function sortOut(items: readonly SitemapItem[], file: string, offer: (file: string) => void): FoundUrls {
+function sortOut(items: readonly SitemapItem[], file: string, enqueue: (file: string) => void): FoundUrls {
   const found: FoundUrls = { urls: [], unusable: 0 };
   for (const { type, loc, inFeed } of items) {
     const url = canonicalize(loc, inFeed ? file : undefined);
     if (url === null) found.unusable++;
     else if (type === 'url') found.urls.push(url);
-    else offer(url);
+    else enqueue(url);
   }
   return found;
 }
@@ -127,16 +127,16 @@ class FileSearch {
   readonly #queue: string[] = [];
 
   constructor(announced: readonly string[], guessed: readonly string[]) {
-    for (const file of announced) this.offer(file);
+    for (const file of announced) this.enqueue(file);
     this.#announced = new Set(this.#seen);
-    for (const file of guessed) this.offer(file);
+    for (const file of guessed) this.enqueue(file);
   }
 
   isAnnounced(file: string): boolean {
     return this.#announced.has(file);
   }
 
-  offer(address: string): void {
+  enqueue(address: string): void {
     const url = canonicalize(address);
     if (url === null || this.#seen.has(url) || this.#seen.size >= MAX_FILES) return;
     this.#seen.add(url);
