@@ -58,7 +58,7 @@ const USERS = kindBits('user');
 /** A panel about a user: a few short blocks. */
 const MAX_PANEL_BLOCKS = 24;
 const MAX_PANEL_CHARS = 60;
-/** Around a thread longer text stays. */
+/** Around a thread longer text stays, and on an article it goes where it is said again. */
 const LONG_CHARS = 80;
 /** Shorter text may be said twice. */
 const MIN_TWIN_CHARS = 8;
@@ -99,7 +99,8 @@ export function keepRecords(page: PageOfRecords): void {
   if (page.isDocumentation) return;
   const [article, forum, list, product] = page.types as [number, number, number, number];
   dropConsent(page);
-  if (article >= MAX_ARTICLE || Math.max(forum, list, product) < LEAST_TYPE) return;
+  if (Math.max(forum, list, product) < LEAST_TYPE) return;
+  if (article >= MAX_ARTICLE) return dropTwins(page, [], LONG_CHARS);
   const groups = findRecords(page);
   const isForum = forum >= MIN_FORUM;
   const isProduct = product >= MIN_PRODUCT;
@@ -371,12 +372,16 @@ function shownChars(blocks: Blocks, kept: Uint8Array): number {
  * What was said before to the letter goes, but in quotes, code and tables, and where records of a group say the same. A
  * heading without a link goes only with the text below it: many sections may be called alike.
  */
-function dropTwins({ tree, blocks, kept, headingLevel, estimates }: PageOfRecords, groups: readonly Records[]): void {
+function dropTwins(
+  { tree, blocks, kept, headingLevel, estimates }: PageOfRecords,
+  groups: readonly Records[],
+  minChars = MIN_TWIN_CHARS,
+): void {
   const field = fieldOfBlocks(blocks, groups);
   const said = new Map<number, number>();
   let headings: number[] = [];
   for (let block = 0; block < blocks.count; block++) {
-    if (kept[block] === 0 || blocks.chars[block]! < MIN_TWIN_CHARS) continue;
+    if (kept[block] === 0 || blocks.chars[block]! < minChars) continue;
     const twin = said.get(saidIn(blocks, block));
     if (twin === undefined) {
       said.set(saidIn(blocks, block), block);
