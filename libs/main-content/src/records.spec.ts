@@ -8,8 +8,8 @@ import { wholePage } from './selection.js';
 
 type PageType = (typeof TYPES)[number];
 
-/** Texts of the blocks that are kept after the rules; before them all but those in `dropped` were. */
-function shown(html: string, type: PageType, dropped: readonly string[] = []): string[] {
+/** Texts of the blocks that are kept after the rules; before them all but those in `dropped` were. @param others how much the page is of each other type */
+function shown(html: string, type: PageType, dropped: readonly string[] = [], others = 0.15): string[] {
   const tree = parseHtml(html);
   const mask = wholePage(tree);
   const blocks = new Blocks(tree, mask, measure(tree, mask));
@@ -20,7 +20,7 @@ function shown(html: string, type: PageType, dropped: readonly string[] = []): s
     return tree.source.slice(tree.from[first], tree.to[first]).trim();
   });
   const kept = Uint8Array.from(texts, (text) => (dropped.includes(text) ? 0 : 1));
-  const types = TYPES.map((name) => (name === type ? 0.9 : 0.05));
+  const types = TYPES.map((name) => (name === type ? 0.9 : others));
   keepRecords({
     tree,
     blocks,
@@ -178,5 +178,62 @@ describe('a thread', () => {
     expect(texts).toContain(question);
     expect(texts).not.toContain('Not open for replies');
     expect(texts).not.toContain('New mills of the north');
+  });
+});
+
+describe('landmarks of the page', () => {
+  const MENU = '<nav><a href=/a>Socks and more</a></nav>';
+  const END = '<footer><h2>Our promise</h2><p>Prices are those of the manufacturer and may change.</p></footer>';
+
+  it('go from lists, products and threads, headings and all', () => {
+    for (const type of ['list', 'product', 'forum'] as const) {
+      const texts = shown(MENU + LISTING + END, type);
+      expect(texts).toContain('Socks of wool');
+      for (const text of ['Socks and more', 'Our promise']) expect(texts).not.toContain(text);
+    }
+  });
+
+  it('stay inside of an article, of a record, and on articles', () => {
+    const signed = `<article><h1>Socks of wool</h1><p>Keeps feet warm</p>${END}</article>`;
+    expect(shown(signed, 'product')).toContain('Our promise');
+    const record = (name: string): string => `<div class=item><h3>${name}</h3><footer>By ${name} itself</footer></div>`;
+    expect(shown(SOCKS.map(record).join(''), 'list')).toContain('By Red sock itself');
+    expect(shown(LISTING + END, 'article')).toContain('Our promise');
+  });
+
+  it('stay where nothing else would', () => {
+    expect(shown(END, 'product')).toEqual(['Our promise', 'Prices are those of the manufacturer and may change.']);
+  });
+});
+
+describe('long text said twice', () => {
+  const LONG =
+    'Every sock is knitted by hand from the wool of sheep that live on the hills behind the house we work in.';
+  const TWICE = `<h1>Wool</h1><p>${LONG}</p><div class=mobile><p>${LONG}</p><p>Sold out</p></div><p>Sold out</p>`;
+
+  it('goes from an article that may be something else, short text does not', () => {
+    expect(shown(TWICE, 'article')).toEqual(['Wool', LONG, 'Sold out', 'Sold out']);
+    expect(shown(TWICE, 'article', [], 0)).toEqual(['Wool', LONG, LONG, 'Sold out', 'Sold out']);
+  });
+});
+
+describe('consent dialogs', () => {
+  const ASKED = '<h2>Privacy Preference Center</h2><p>These cookies are necessary for the website to function.</p>';
+  const PAGE = '<h1>Wool</h1><p>What wool is made of, and how it is washed.</p>';
+
+  it('go from pages of any kind', () => {
+    for (const type of TYPES) {
+      for (const names of ['id=consent-sdk', 'class="cookie-banner"', 'class=CookieNotice', 'class="gdpr popup"'])
+        expect(shown(`${PAGE}<div ${names}>${ASKED}</div>`, type)).not.toContain('Privacy Preference Center');
+    }
+  });
+
+  it('are not what is about cookies, nor what stands in the article', () => {
+    for (const kept of [
+      `<div class="recipe cookies">${ASKED}</div>`,
+      `<main><div class=cookie-notice>${ASKED}</div></main>`,
+      `<div class=cookie-policy><h1>Cookies</h1>${ASKED}</div>`,
+    ])
+      expect(shown(PAGE + kept, 'article')).toContain('Privacy Preference Center');
   });
 });

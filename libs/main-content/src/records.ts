@@ -1,10 +1,11 @@
 /**
  * Records of pages that are no articles: siblings of one shape, such as the products of a list and the posts of a thread.
  * They are found by structure alone and treated alike, and what stands around and between them and is none of the page's
- * content goes: filters, toolbars, panels about users, what was said before.
+ * content goes: filters, toolbars, panels about users, what was said before. On all pages but documentation consent dialogs go.
  */
 import { CONTEXT, isInside, type Blocks } from './blocks.js';
 import { A, T, type Tree } from '@troupe/html';
+import { WordKinds } from './word-kinds.js';
 import { kindBits } from './words.js';
 
 /** A page that is an article by this much has no records that matter. */
@@ -35,13 +36,28 @@ const MAX_FURNITURE = 0.4;
 const FURNITURE = [kindBits('filter'), kindBits('modal'), kindBits('related', 'promo'), kindBits('breadcrumb')];
 /** On pages of products, where forms choose among variants. */
 const CONTROLS = kindBits('action', 'form');
+
+/** Classes and ids of consent dialogs: words that tell enough alone, and such that do together (`cookies` may be on a recipe). */
+const CONSENT = 1;
+const COOKIE = 2;
+const NOTICE = 4;
+const MODALS = kindBits('modal');
+const CONSENT_WORDS = new WordKinds(
+  [
+    [CONSENT, 'consent gdpr onetrust cookiebot usercentrics didomi trustarc'],
+    [COOKIE, 'cookie cookies'],
+    [NOTICE, 'banner notice bar popup modal dialog overlay law settings preferences message'],
+  ],
+  512,
+);
+
 const SIGNATURES = kindBits('signature');
 const USERS = kindBits('user');
 
 /** A panel about a user: a few short blocks. */
 const MAX_PANEL_BLOCKS = 24;
 const MAX_PANEL_CHARS = 60;
-/** Around a thread longer text stays. */
+/** Around a thread longer text stays, and on an article it goes where it is said again. */
 const LONG_CHARS = 80;
 /** Shorter text may be said twice. */
 const MIN_TWIN_CHARS = 8;
@@ -79,13 +95,17 @@ interface Records {
 }
 
 export function keepRecords(page: PageOfRecords): void {
+  if (page.isDocumentation) return;
   const [article, forum, list, product] = page.types as [number, number, number, number];
-  if (page.isDocumentation || article >= MAX_ARTICLE || Math.max(forum, list, product) < LEAST_TYPE) return;
+  dropConsent(page);
+  if (Math.max(forum, list, product) < LEAST_TYPE) return;
+  if (article >= MAX_ARTICLE) return dropTwins(page, [], LONG_CHARS);
   const groups = findRecords(page);
   const isForum = forum >= MIN_FORUM;
   const isProduct = product >= MIN_PRODUCT;
   const judged = page.kept.slice();
   for (const kinds of FURNITURE) dropKinds(page, kinds);
+  dropLandmarks(page, groups);
   if (isForum) trimThread(page, groups);
   if (isProduct) {
     dropKinds(page, CONTROLS);
@@ -288,6 +308,46 @@ function isInTime(tree: Tree, text: number, within: number): boolean {
 
 // ---- everywhere
 
+/** Drops dialogs that ask for consent: they hold headings and long text, and they stand outside of the page's article. */
+function dropConsent({ tree, blocks, headingLevel, kept, elements }: PageOfRecords): void {
+  const rest = kept.slice();
+  for (const node of elements.list) {
+    if ((elements.kinds[node]! & MODALS) === 0 || !asksForConsent(tree, node)) continue;
+    const from = blocks.before[node]!;
+    const to = blocks.before[tree.end[node]!]!;
+    if (isInside(blocks, from, CONTEXT.main | CONTEXT.article) || headingLevel.subarray(from, to).includes(1)) continue;
+    rest.fill(0, from, to);
+  }
+  if (rest.includes(1)) kept.set(rest);
+}
+
+function asksForConsent(tree: Tree, node: number): boolean {
+  if (tree.tag[node] === T.body || tree.tag[node] === T.html) return false;
+  let said = 0;
+  for (let i = tree.from[node]!; i < tree.to[node]!; i++) {
+    if (tree.attrHash[i] !== A.class && tree.attrHash[i] !== A.id) continue;
+    said |= CONSENT_WORDS.in(tree.source, tree.attrFrom[i]!, tree.attrTo[i]!);
+  }
+  return (said & CONSENT) !== 0 || ((said & COOKIE) !== 0 && (said & NOTICE) !== 0);
+}
+
+/** Drops the navigation of the page, and its footer outside of `main` and `article`; a record may have its own of both. */
+function dropLandmarks({ tree, blocks, kept }: PageOfRecords, groups: readonly Records[]): void {
+  const rest = kept.slice();
+  const own = new Uint8Array(blocks.count);
+  for (const node of groups.flatMap(({ nodes }) => nodes)) {
+    const isOfPage = (blocks.context[node]! & (CONTEXT.nav | CONTEXT.footer)) !== 0;
+    if (!isOfPage) own.fill(1, blocks.before[node], blocks.before[tree.end[node]!]);
+  }
+  for (let block = 0; block < blocks.count; block++) {
+    if (own[block] === 1) continue;
+    const isFooter =
+      isInside(blocks, block, CONTEXT.footer) && !isInside(blocks, block, CONTEXT.main | CONTEXT.article);
+    if (isFooter || isInside(blocks, block, CONTEXT.nav)) rest[block] = 0;
+  }
+  if (rest.includes(1)) kept.set(rest);
+}
+
 /** Drops all that stands in elements of some kinds and no heading, unless that is much of the page. */
 function dropKinds({ tree, blocks, headingLevel, kept, elements }: PageOfRecords, kinds: number): void {
   const rest = kept.slice();
@@ -311,12 +371,16 @@ function shownChars(blocks: Blocks, kept: Uint8Array): number {
  * What was said before to the letter goes, but in quotes, code and tables, and where records of a group say the same. A
  * heading without a link goes only with the text below it: many sections may be called alike.
  */
-function dropTwins({ tree, blocks, kept, headingLevel, estimates }: PageOfRecords, groups: readonly Records[]): void {
+function dropTwins(
+  { tree, blocks, kept, headingLevel, estimates }: PageOfRecords,
+  groups: readonly Records[],
+  minChars = MIN_TWIN_CHARS,
+): void {
   const field = fieldOfBlocks(blocks, groups);
   const said = new Map<number, number>();
   let headings: number[] = [];
   for (let block = 0; block < blocks.count; block++) {
-    if (kept[block] === 0 || blocks.chars[block]! < MIN_TWIN_CHARS) continue;
+    if (kept[block] === 0 || blocks.chars[block]! < minChars) continue;
     const twin = said.get(saidIn(blocks, block));
     if (twin === undefined) {
       said.set(saidIn(blocks, block), block);
