@@ -1,6 +1,6 @@
 /** The dependency rule (CONTRIBUTING.md): apps -> adapters -> domain -> contracts. */
 const DOMAIN = 'actors|content|documents|extraction|frontier|json-schema|politeness';
-const INNER = `${DOMAIN}|config|observability`;
+const INNER = `${DOMAIN}|config|formats|observability`;
 const ADAPTER = 'messaging|persistence|blob-store|chromium|conversion|egress|judging|search';
 const IO = 'node_modules/(@nestjs|nats|@nats-io|typeorm|pg|crawlee|@crawlee|playwright|undici|got-scraping)';
 const forbid = (name, from, to) => ({ name, severity: 'error', from, to });
@@ -10,11 +10,11 @@ module.exports = {
     forbid('no-cycles', {}, { circular: true }),
     forbid('contracts-import-nothing', { path: '^libs/contracts/' }, { path: '^(apps|libs/(?!contracts/))' }),
     forbid(
-      'inner-libs-import-contracts-only',
+      'inner-libs-import-contracts-and-formats-only',
       { path: `^libs/(${INNER})/`, pathNot: '\\.spec\\.ts$' },
-      { path: '^(apps|libs)/', pathNot: '^libs/(contracts|$1)/' },
+      { path: '^(apps|libs)/', pathNot: '^libs/(contracts|formats|$1)/' },
     ),
-    forbid('domain-does-no-io', { path: `^libs/(${DOMAIN})/` }, { path: IO }),
+    forbid('domain-does-no-io', { path: `^libs/(${DOMAIN}|formats)/` }, { path: IO }),
     forbid(
       'adapters-do-not-meet',
       { path: `^libs/(${ADAPTER})/` },

@@ -1,10 +1,12 @@
 /** A file that was read into parts of HTML to the stored document: whole, never cut to its main content. */
 import type { ConvertRequest, ConvertResult, PageDocument } from '@troupe/contracts';
-import { encode, mergeMetadata, withCaptured, writeFormats, type Content, type PageRules } from './convert-page.js';
+import { writeFormats } from '@troupe/formats';
+import { encode, mergeMetadata, withCaptured, type Content, type PageRules } from './convert-page.js';
 import { collapsed } from './metadata/white-space.js';
 import { discover, forbidsFollowing, noDiscovery } from './links.js';
 import { writeMarkdown } from './markdown.js';
 import { measure } from './measures.js';
+import { FileToReturn, HtmlPage } from './pages-to-write.js';
 import { parseHtml } from './parse.js';
 import { orElse, writePlainText } from './plain-text.js';
 import { select, wholePage } from './selection.js';
@@ -39,10 +41,12 @@ export function convertDocument(request: ConvertRequest, source: DocumentParts, 
   const mask = wholePage(tree);
   const whole = { mask, measures: measure(tree, mask) };
   const wanted = { ...request, spec: { ...request.spec, onlyMainContent: false } };
-  const content: DocumentFormats = writeFormats({ request: wanted, rules, tree, urls, whole, embedded: null }).content;
-  if (content.rawHtml !== undefined && source.text !== null) content.rawHtml = source.text;
-  if (source.pages !== null) addPages(content, source.parts, { request: wanted, urls });
-  if (source.warning !== null) content.warning = [source.warning, content.warning ?? []].flat().join(' ');
+  const { fitSchema } = rules;
+  const page = new HtmlPage({ request: wanted, tree, urls, whole, embedded: null, source: source.text, fitSchema });
+  const formats: DocumentFormats = writeFormats(wanted.spec.formats, page);
+  if (source.pages !== null) addPages(formats, source.parts, { request: wanted, urls });
+  if (source.warning !== null) page.warn(source.warning);
+  const content = { ...formats, ...page.warning() };
   const title = source.title ?? firstHeading(tree);
   const found =
     request.discover === null
@@ -67,11 +71,8 @@ export function convertDocument(request: ConvertRequest, source: DocumentParts, 
 export function returnFile(request: ConvertRequest): ConvertResult {
   const { body, spec } = request;
   const base64 = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('base64');
-  const content: Content = {};
-  for (const { type } of spec.formats) {
-    if (type === 'markdown' || type === 'html' || type === 'rawHtml') content[type] = base64;
-    else if (type === 'links' || type === 'images') content[type] = [];
-  }
+  const page = new FileToReturn(request, base64);
+  const content = { ...writeFormats(spec.formats, page), ...page.warning() };
   return {
     verdict: body.byteLength > 0 ? 'content' : 'empty',
     ...encode({ ...withCaptured(content, request.captured), metadata: request.metadata }),
