@@ -1,5 +1,5 @@
 /** All formats. Whatever has to know which there are asks this list. */
-import type { Format, ModelFormat, ModelPart } from '@troupe/contracts';
+import type { Format, ModelFormat } from '@troupe/contracts';
 import { attributes } from './attributes.js';
 import { branding } from './branding.js';
 import { changeTracking } from './change-tracking.js';
@@ -130,13 +130,13 @@ export function documentKey(name: string): string {
   return formatKind(name)?.key ?? name;
 }
 
-/** What the parts of a page that a model has written add to its price (docs/api/limits.md, "Credits"). */
-export function modelCredits(written: ReadonlySet<ModelPart>): number {
-  const charges = new Map<string, number>();
-  for (const part of written) {
-    const name = part === 'changes' ? changeTracking.name : part;
-    const price = formatKind(name)?.price;
-    if (price !== undefined) charges.set(price.as ?? name, price.credits);
-  }
+/**
+ * What the parts of a page that a model has written add to its price (docs/api/limits.md, "Credits").
+ *
+ * @param written keys of the document; `changeTracking` when a model named the differences
+ */
+export function modelCredits(written: readonly string[]): number {
+  const priced = FORMATS.filter(({ name, key = name, price }) => price !== undefined && written.includes(key));
+  const charges = new Map(priced.map(({ name, price }) => [price?.as ?? name, price?.credits ?? 0]));
   return [...charges.values()].reduce((sum, credits) => sum + credits, 0);
 }

@@ -4,15 +4,13 @@
  */
 import {
   errorFromWire,
-  isModelFormat,
   isPacked,
-  modelPartCredits,
   packDocumentAside,
   TroupeError,
   unpackDocument,
-  type ModelPart,
   type PageDocument,
 } from '@troupe/contracts';
+import { formatKind, isModelFormat, modelCredits } from '@troupe/formats';
 import type { ChangeReport, ChangeTracker, TrackedScrape } from '../changes/change-tracker.js';
 import { mayNeedModel, modelFormatsOf, withoutReading } from '../models/model-wish.js';
 import type { AskLimits, PageAnswer, PageModels } from '../models/page-models.js';
@@ -81,7 +79,7 @@ async function read({ document }: FetchedPage): Promise<{ document: PageDocument
 
 /** Nothing that was asked for is there. A summary that fails costs the summary only (docs/api/formats.md). */
 function refuseNothing({ parts, failures }: PageAnswer, { spec }: TrackedScrape): void {
-  const failure = failures.find(({ what }) => what !== 'summary' && what !== 'changes');
+  const failure = failures.find(({ what }) => what !== 'changes' && !formatKind(what)?.isDispensable);
   const hasOther = spec.formats.some((format) => !isModelFormat(format)) || Object.keys(parts).length > 0;
   if (failure === undefined || hasOther) return;
   const { code, retryable, message } = failure.error;
@@ -137,12 +135,8 @@ function priced({ metadata }: PageDocument, answer: PageAnswer | null): PageDocu
 function creditsOf(answer: PageAnswer | null): number {
   if (answer === null || answer.tokens === 0) return 0;
   const { parts, changes } = answer;
-  const written = new Set<ModelPart>();
-  if (parts.json !== undefined) written.add('json');
-  if (parts.answer !== undefined) written.add('question');
-  if (parts.highlights !== undefined) written.add('highlights');
-  if (changes !== undefined) written.add('changes');
-  return modelPartCredits(written);
+  const written = Object.entries(parts).filter(([, value]) => value !== undefined);
+  return modelCredits([...written.map(([key]) => key), ...(changes === undefined ? [] : ['changeTracking'])]);
 }
 
 async function written(
