@@ -41,8 +41,17 @@ export function convertDocument(request: ConvertRequest, source: DocumentParts, 
   const mask = wholePage(tree);
   const whole = { mask, measures: measure(tree, mask) };
   const wanted = { ...request, spec: { ...request.spec, onlyMainContent: false } };
-  const { fitSchema } = rules;
-  const page = new HtmlPage({ request: wanted, tree, urls, whole, embedded: null, source: source.text, fitSchema });
+  const page = new HtmlPage({
+    request: wanted,
+    tree,
+    urls,
+    graph: null,
+    title: source.title,
+    whole,
+    embedded: null,
+    source: source.text,
+    fitSchema: rules.fitSchema,
+  });
   const formats: DocumentFormats = writeFormats(wanted.spec.formats, page);
   if (source.pages !== null) addPages(formats, source.parts, { request: wanted, urls });
   if (source.warning !== null) page.warn(source.warning);

@@ -72,6 +72,8 @@ function convertHtml(request: ConvertRequest, rules: PageRules, html: string): C
     request,
     tree,
     urls,
+    graph,
+    title: facts.title,
     whole: { mask, measures },
     embedded,
     fitSchema: rules.fitSchema,

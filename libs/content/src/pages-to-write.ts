@@ -1,9 +1,10 @@
 /** Pages as the formats are written from them (`PageToWrite` of @troupe/formats): HTML, other text, and files. */
 import type { AttributeSelector, ConvertRequest, JsonSchema, PageDocument, SelectorSchema } from '@troupe/contracts';
-import type { PageToWrite } from '@troupe/formats';
+import type { PageData, PageToWrite } from '@troupe/formats';
 import { ATTRIBUTES_CUT, noAttributes, readAttributes } from './attributes.js';
 import { writeCleanHtml } from './clean-html.js';
 import { lackingContent, type EmbeddedContent } from './embedded/embedded-content.js';
+import { readPageData } from './embedded/page-data.js';
 import { pickFacts } from './facts/pick-facts.js';
 import { readFacts, type Facts } from './facts/read-facts.js';
 import { collectImages } from './images.js';
@@ -11,6 +12,7 @@ import { collectLinks } from './links.js';
 import { writeMarkdown } from './markdown.js';
 import { fenceFor } from './markdown-escape.js';
 import type { Mask } from './mask.js';
+import type { LdGraph } from './metadata/json-ld.js';
 import { parseHtml } from './parse.js';
 import { orElse, writePlainText } from './plain-text.js';
 import { select, tagMask, wholePage, type Selection } from './selection.js';
@@ -43,6 +45,9 @@ export interface ParsedPage {
   readonly request: ConvertRequest;
   readonly tree: Tree;
   readonly urls: UrlResolver;
+  /** Null for what was no page before it was read. */
+  readonly graph: LdGraph | null;
+  readonly title: string | null;
   readonly whole: Parameters<typeof select>[2];
   /** Null when the document is not the page's main content. */
   readonly embedded: EmbeddedContent | null;
@@ -118,6 +123,11 @@ export class HtmlPage extends Warnings implements PageToWrite {
     return facts.value;
   }
 
+  data(): PageData | undefined {
+    const { tree, urls, graph, title, request } = this.page;
+    return graph === null ? undefined : readPageData(tree, { url: request.url, urls, graph, title });
+  }
+
   private select(): Selection {
     if (this.selected !== null) return this.selected;
     const { tree, whole, request } = this.page;
@@ -191,6 +201,10 @@ export class TextPage extends Warnings implements PageToWrite {
   facts(selectors: SelectorSchema): unknown {
     return pickFacts('', this.request.url, selectors).value;
   }
+
+  data(): undefined {
+    return undefined;
+  }
 }
 
 /** Bytes that come back in place of what a reader would have made of them. */
@@ -226,6 +240,10 @@ export class FileToReturn extends Warnings implements PageToWrite {
   }
 
   facts(): undefined {
+    return undefined;
+  }
+
+  data(): undefined {
     return undefined;
   }
 }

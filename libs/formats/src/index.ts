@@ -15,6 +15,7 @@ export {
   needsBrowser,
   V1_NAMES,
 } from './formats.js';
+export type { DataItem, PageData } from './page-data.js';
 export type { PageToWrite } from './page-to-write.js';
 export { MAX_PROMPT_CHARS, WISH, type Options, type Rule } from './rules.js';
 export { count, file, flag, inComponents, listOf, mapOf, number, object, text, type Schema } from './schema-parts.js';

@@ -1,4 +1,5 @@
 import type { AttributeSelector, JsonSchema, PageDocument, SelectorSchema } from '@troupe/contracts';
+import type { PageData } from './page-data.js';
 
 /**
  * Port: a page whose formats are written. Each part is made when it is asked for; undefined: a page of this kind has none.
@@ -19,6 +20,8 @@ export interface PageToWrite {
   images(): string[];
   attributes(asked: readonly AttributeSelector[]): PageDocument['attributes'];
   facts(selectors: SelectorSchema, schema: JsonSchema | null): unknown;
+  /** What the whole page carries as data. */
+  data(): PageData | undefined;
   /** Told with the document, before what was told earlier. */
   warn(text: string): void;
 }
