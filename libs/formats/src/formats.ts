@@ -10,6 +10,7 @@ import { images } from './images.js';
 import { json } from './json.js';
 import { links } from './links.js';
 import { markdown } from './markdown.js';
+import { product } from './product.js';
 import { query } from './query.js';
 import { question } from './question.js';
 import { rawHtml } from './raw-html.js';
@@ -26,6 +27,7 @@ export const FORMATS: readonly FormatKind[] = [
   screenshot,
   branding,
   attributes,
+  product,
   json,
   summary,
   question,
@@ -35,14 +37,7 @@ export const FORMATS: readonly FormatKind[] = [
 ];
 
 /** Words of other servers that speak the same interface. */
-export const FORMATS_NOT_OFFERED: readonly string[] = [
-  'rawBase64',
-  'deterministicJson',
-  'product',
-  'menu',
-  'audio',
-  'video',
-];
+export const FORMATS_NOT_OFFERED: readonly string[] = ['rawBase64', 'deterministicJson', 'menu', 'audio', 'video'];
 
 const BY_NAME: ReadonlyMap<string, FormatKind> = new Map(FORMATS.map((kind) => [kind.name, kind]));
 
