@@ -20,7 +20,6 @@ import {
   noUnionMember,
   notInEnum,
   notOffered,
-  under,
   wrongType,
   type Issue,
 } from '../validation/issue.js';
