@@ -1,7 +1,7 @@
 /** The dependency rule (CONTRIBUTING.md): apps -> adapters -> domain -> contracts. */
 const DOMAIN =
   'actors|branding|content|documents|extraction|frontier|html|json-schema|main-content|packing|pdf|politeness';
-const INNER = `${DOMAIN}|config|observability`;
+const INNER = `${DOMAIN}|config|formats|observability`;
 const ADAPTER = 'messaging|persistence|blob-store|chromium|conversion|egress|judging|search';
 /** What inner libs may import beside contracts. */
 const BENEATH = { 'main-content': 'html', content: 'html|main-content', pdf: 'html', documents: 'html|pdf' };
@@ -22,10 +22,13 @@ module.exports = {
       forbid(
         `what-${lib}-may-import`,
         { path: `^libs/${lib}/`, pathNot: '\\.spec\\.ts$' },
-        { path: '^(apps|libs)/', pathNot: `^libs/(${['contracts', lib, BENEATH[lib]].filter(Boolean).join('|')})/` },
+        {
+          path: '^(apps|libs)/',
+          pathNot: `^libs/(${['contracts', 'formats', lib, BENEATH[lib]].filter(Boolean).join('|')})/`,
+        },
       ),
     ),
-    forbid('domain-does-no-io', { path: `^libs/(${DOMAIN})/` }, { path: IO }),
+    forbid('domain-does-no-io', { path: `^libs/(${DOMAIN}|formats)/` }, { path: IO }),
     forbid(
       'domain-opens-nothing',
       { path: `^libs/(${DOMAIN}|contracts)/src/`, pathNot: '\\.(spec|fixture)\\.ts$' },

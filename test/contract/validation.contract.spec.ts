@@ -179,7 +179,7 @@ const V2_NOT_OFFERED: Refused[] = [
     0,
     'checkPromptInjection',
   ]),
-  ...['rawBase64', 'deterministicJson', 'product', 'menu', 'audio', 'video'].map((name) =>
+  ...['rawBase64', 'deterministicJson', 'menu', 'audio', 'video'].map((name) =>
     notOffered({ formats: ['markdown', name] }, ['formats', 1]),
   ),
 ];
@@ -198,6 +198,7 @@ const V2_SCRAPE_OPTIONS: Refused[] = [
   row({ formats: ['extract'] }, ['formats', 0], 'invalid_enum_value'),
   row({ formats: ['screenshot@fullPage'] }, ['formats', 0], 'invalid_enum_value'),
   unknownKey({ formats: [{ type: 'markdown', x: 1 }] }, ['formats', 0], 'x'),
+  unknownKey({ formats: [{ type: 'product', x: 1 }] }, ['formats', 0], 'x'),
   row({ formats: ['json'] }, ['formats', 0], 'custom'),
   row({ formats: [{ type: 'json' }] }, ['formats', 0], 'custom'),
   tooBig({ formats: [{ type: 'json', prompt: 'x'.repeat(10_001) }] }, ['formats', 0, 'prompt'], 10_000, 'string'),

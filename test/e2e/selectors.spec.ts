@@ -1,4 +1,4 @@
-/** Facts by selectors through a whole cluster without a language model: scrape, batch, crawl, labelled pages, refusals. */
+/** Facts by selectors, and products, through a whole cluster without a language model: scrape, batch, crawl, labelled pages, refusals. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FirecrawlClient } from 'firecrawl';
 import { startSite, type Site } from '@troupe/testing';
@@ -14,6 +14,7 @@ let stage: Stage;
 let api: ApiClient;
 
 interface Document {
+  product?: unknown;
   json?: unknown;
   markdown?: string;
   warning?: string;
@@ -29,7 +30,15 @@ interface Job {
 
 const shop = (path: string) => `http://shop.test:${site.port}${path}`;
 
+const SOLD = {
+  '@type': 'Product',
+  name: 'Lamp',
+  sku: 'L-1',
+  offers: { price: '1099.50', priceCurrency: 'EUR', availability: 'https://schema.org/InStock' },
+};
+
 function shopPage(path: string): string {
+  if (path === '/sold') return `<h1>Lamp</h1><script type="application/ld+json">${JSON.stringify(SOLD)}</script>`;
   const n = Number(path.split('/').at(-1));
   const links = Array.from({ length: PRODUCTS }, (_, i) => `<li><a href="/item/${i}">Lamp ${i}</a></li>`).join('');
   const body = path === '/' ? `<ul class="products">${links}</ul>` : `<p class="price">1.${n}99,50 €</p>`;
@@ -62,6 +71,35 @@ async function scrape(path: string, body: object) {
   const answer = await api.post('/v2/scrape', { url: shop(path), ...body });
   return { ...answer, data: (answer.body.data ?? null) as Document };
 }
+
+describe('a scrape for the product', () => {
+  it('gives it as the page tells it, costs what a page costs, and needs no model', async () => {
+    for (const format of ['product', { type: 'product' }]) {
+      const { status, data } = await scrape('/sold', { formats: [format] });
+      expect([status, data.warning, data.metadata.creditsUsed]).toEqual([200, undefined, 1]);
+      expect(data.product).toEqual({
+        title: 'Lamp',
+        url: shop('/sold'),
+        variants: [
+          {
+            sku: 'L-1',
+            title: 'Lamp',
+            price: { amount: 1099.5, currency: 'EUR' },
+            availability: { inStock: true, text: 'InStock' },
+          },
+        ],
+      });
+    }
+  });
+
+  it('succeeds with a warning where there is none', async () => {
+    const { status, data } = await scrape('/', { formats: ['markdown', 'product'] });
+    expect(status).toBe(200);
+    expect(data).not.toHaveProperty('product');
+    expect(data.warning).toContain('No product was found');
+    expect(data.markdown).toContain('Lamp 1');
+  });
+});
 
 describe('a scrape with selectors', () => {
   it('gives the facts, costs what a page costs, and needs no model', async () => {

@@ -1,10 +1,12 @@
 /** A file that was read into parts of HTML to the stored document: whole, never cut to its main content. */
 import type { ConvertRequest, ConvertResult, PageDocument } from '@troupe/contracts';
-import { encode, mergeMetadata, withCaptured, writeFormats, type Content, type PageRules } from './convert-page.js';
+import { writeFormats } from '@troupe/formats';
+import { encode, mergeMetadata, withCaptured, type Content, type PageRules } from './convert-page.js';
 import { collapsed } from './metadata/white-space.js';
 import { discover, forbidsFollowing, noDiscovery } from './links.js';
 import { writeMarkdown } from './markdown/markdown.js';
 import { measure, parseHtml, T, type Tree } from '@troupe/html';
+import { FileToReturn, HtmlPage } from './pages-to-write.js';
 import { orElse, writePlainText } from './plain-text.js';
 import { select, wholePage } from '@troupe/main-content';
 import { UrlResolver } from './url-resolver.js';
@@ -36,10 +38,21 @@ export function convertDocument(request: ConvertRequest, source: DocumentParts, 
   const mask = wholePage(tree);
   const whole = { mask, measures: measure(tree, mask) };
   const wanted = { ...request, spec: { ...request.spec, onlyMainContent: false } };
-  const content: DocumentFormats = writeFormats({ request: wanted, rules, tree, urls, whole, embedded: null }).content;
-  if (content.rawHtml !== undefined && source.text !== null) content.rawHtml = source.text;
-  if (source.pages !== null) addPages(content, source.parts, { request: wanted, urls });
-  if (source.warning !== null) content.warning = [source.warning, content.warning ?? []].flat().join(' ');
+  const page = new HtmlPage({
+    request: wanted,
+    tree,
+    urls,
+    graph: null,
+    title: source.title,
+    whole,
+    embedded: null,
+    source: source.text,
+    fitSchema: rules.fitSchema,
+  });
+  const formats: DocumentFormats = writeFormats(wanted.spec.formats, page);
+  if (source.pages !== null) addPages(formats, source.parts, { request: wanted, urls });
+  if (source.warning !== null) page.warn(source.warning);
+  const content = { ...formats, ...page.warning() };
   const title = source.title ?? firstHeading(tree);
   const found =
     request.discover === null
@@ -64,11 +77,8 @@ export function convertDocument(request: ConvertRequest, source: DocumentParts, 
 export function returnFile(request: ConvertRequest): ConvertResult {
   const { body, spec } = request;
   const base64 = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('base64');
-  const content: Content = {};
-  for (const { type } of spec.formats) {
-    if (type === 'markdown' || type === 'html' || type === 'rawHtml') content[type] = base64;
-    else if (type === 'links' || type === 'images') content[type] = [];
-  }
+  const page = new FileToReturn(request, base64);
+  const content = { ...writeFormats(spec.formats, page), ...page.warning() };
   return {
     verdict: body.byteLength > 0 ? 'content' : 'empty',
     ...encode({ ...withCaptured(content, request.captured), metadata: request.metadata }),

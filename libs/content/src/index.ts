@@ -1,5 +1,6 @@
 export { convertDocument, returnFile, type DocumentParts } from './convert-document.js';
-export { convertPage, type FitSchema, type PageRules } from './convert-page.js';
+export { convertPage, type PageRules } from './convert-page.js';
+export type { FitSchema } from './pages-to-write.js';
 export { decodeBody } from './charset.js';
 export { kindOfContent, type ContentKind } from './media-type.js';
 export type { LinkRules } from './links.js';

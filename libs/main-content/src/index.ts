@@ -1,2 +1,2 @@
-export { select, tagMask, wholePage } from './selection.js';
+export { select, type Selection, tagMask, wholePage } from './selection.js';
 export { WordKinds } from './word-kinds.js';

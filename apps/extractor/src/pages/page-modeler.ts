@@ -8,6 +8,7 @@ import {
   type PageModelRequest,
   type PageTexts,
 } from '@troupe/contracts';
+import { documentKey } from '@troupe/formats';
 import type { LanguageModel, Models } from '../models/model.js';
 import type { LearnablePage, RecipeBook } from '../recipes/recipe-book.js';
 import type { AskModel } from '../recipes/write-recipe.js';
@@ -29,12 +30,6 @@ export interface PageModelerOptions {
 }
 
 type Part = keyof ModelParts | 'changes';
-const PART_OF: Record<ModelFormat['type'], keyof ModelParts> = {
-  json: 'json',
-  summary: 'summary',
-  question: 'answer',
-  highlights: 'highlights',
-};
 
 interface Job {
   what: ModelFormat['type'] | 'changes';
@@ -85,7 +80,7 @@ export class PageModeler {
     const source = { team, url, html: zeroRetention ? '' : (texts.html ?? '') };
     const jobs = formats.map((format): Job => ({
       what: format.type,
-      part: PART_OF[format.type],
+      part: documentKey(format.type) as Part,
       run: (calls) => this.#answerFormat(format, { page, source, calls }),
     }));
     if (changes === null) return jobs;

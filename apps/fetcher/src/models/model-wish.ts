@@ -1,5 +1,6 @@
 /** What of a page a language model has to write, and what the conversion must give for it. Pure. */
-import { isModelFormat, type ModelFormat, type PageDocument, type ScrapeSpec } from '@troupe/contracts';
+import type { ModelFormat, PageDocument, ScrapeSpec } from '@troupe/contracts';
+import { isModelFormat } from '@troupe/formats';
 
 /** Formats that a model writes; those that selectors answer are made by the conversion. */
 export function modelFormatsOf({ formats }: Pick<ScrapeSpec, 'formats'>): ModelFormat[] {

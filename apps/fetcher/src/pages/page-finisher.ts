@@ -3,16 +3,10 @@
  * is unpacked and packed at most once, and not at all when nothing is added.
  */
 import { Inject, Injectable } from '@nestjs/common';
-import {
-  errorFromWire,
-  isModelFormat,
-  modelPartCredits,
-  TroupeError,
-  type ModelPart,
-  type PageDocument,
-} from '@troupe/contracts';
+import { errorFromWire, TroupeError, type PageDocument } from '@troupe/contracts';
 import { ChangeTracker, type ChangeReport, type TrackedScrape } from '../changes/change-tracker.js';
 import { isPacked, packDocumentAside, unpackDocument } from '@troupe/packing';
+import { formatKind, isModelFormat, modelCredits } from '@troupe/formats';
 import { mayNeedModel, modelFormatsOf, withoutReading } from '../models/model-wish.js';
 import { PageModels, type AskLimits, type PageAnswer } from '../models/page-models.js';
 import type { FetchedPage } from './page-fetcher.js';
@@ -82,7 +76,7 @@ async function read({ document }: FetchedPage): Promise<{ document: PageDocument
 
 /** Nothing that was asked for is there. A summary that fails costs the summary only (docs/api/formats.md). */
 function refuseNothing({ parts, failures }: PageAnswer, { spec }: TrackedScrape): void {
-  const failure = failures.find(({ what }) => what !== 'summary' && what !== 'changes');
+  const failure = failures.find(({ what }) => what !== 'changes' && !formatKind(what)?.isDispensable);
   const hasOther = spec.formats.some((format) => !isModelFormat(format)) || Object.keys(parts).length > 0;
   if (failure === undefined || hasOther) return;
   const { code, retryable, message } = failure.error;
@@ -138,12 +132,8 @@ function priced({ metadata }: PageDocument, answer: PageAnswer | null): PageDocu
 function creditsOf(answer: PageAnswer | null): number {
   if (answer === null || answer.tokens === 0) return 0;
   const { parts, changes } = answer;
-  const written = new Set<ModelPart>();
-  if (parts.json !== undefined) written.add('json');
-  if (parts.answer !== undefined) written.add('question');
-  if (parts.highlights !== undefined) written.add('highlights');
-  if (changes !== undefined) written.add('changes');
-  return modelPartCredits(written);
+  const written = Object.entries(parts).filter(([, value]) => value !== undefined);
+  return modelCredits([...written.map(([key]) => key), ...(changes === undefined ? [] : ['changeTracking'])]);
 }
 
 async function written(

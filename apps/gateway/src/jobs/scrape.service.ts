@@ -13,7 +13,6 @@ import {
   type ScrapeSpec,
   type Uuid,
 } from '@troupe/contracts';
-import { unpackDocument } from '@troupe/packing';
 import { type Caller } from '../auth/caller.js';
 import { unavailable } from '../errors/api-error.js';
 import { CreditGate } from '../limits/credit-gate.js';

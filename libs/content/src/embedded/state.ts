@@ -40,7 +40,8 @@ export function readState(tree: Tree, names: readonly string[]): Passage[] {
   return reader.passages;
 }
 
-function stateScripts(tree: Tree): string[] {
+/** JSON that stands in scripts, as text. */
+export function stateScripts(tree: Tree): string[] {
   const found: string[] = [];
   let total = 0;
   for (let node = 1; node < tree.count && found.length < MAX_SCRIPTS; node++) {

@@ -2,7 +2,19 @@
 import type { SelectorSchema } from '@troupe/contracts';
 import { writeInnerHtml } from '../clean-html.js';
 import { imageSource } from '../images.js';
-import { A, DROP, F, flagsOf, hashName, isPermalink, KEEP, type Mask, SearchExhausted, T, type Tree } from '@troupe/html';
+import {
+  A,
+  DROP,
+  F,
+  flagsOf,
+  hashName,
+  isPermalink,
+  KEEP,
+  type Mask,
+  SearchExhausted,
+  T,
+  type Tree,
+} from '@troupe/html';
 import { isMonthFirst } from '../metadata/date-text.js';
 import { collapsed } from '../metadata/white-space.js';
 import { wholePage } from '@troupe/main-content';

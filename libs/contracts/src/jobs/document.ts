@@ -11,6 +11,8 @@ export interface PageDocument {
   screenshot?: string;
   branding?: Record<string, unknown>;
   attributes?: { selector: string; attribute: string; values: string[] }[];
+  /** Made by rules from the page's data (docs/api/formats.md). */
+  product?: Record<string, unknown>;
   /** Of a document with `pages`: each of its pages. */
   pages?: { pageNumber: number; markdown: string }[];
   actions?: ActionResults;

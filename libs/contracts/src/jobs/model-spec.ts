@@ -36,25 +36,8 @@ export type ModelFormat =
   | { type: 'question'; question: string }
   | { type: 'highlights'; query: string };
 
-const MODEL_FORMATS: ReadonlySet<string> = new Set<ModelFormat['type']>(['json', 'summary', 'question', 'highlights']);
-
-/** Whether a format is written by a language model. */
-export function isModelFormat(format: { type: string; selectors?: unknown }): format is ModelFormat {
-  return MODEL_FORMATS.has(format.type) && !(format.type === 'json' && format.selectors !== null);
-}
-
 /** What a model can write of one page. */
 export type ModelPart = ModelFormat['type'] | 'changes';
-
-const FACTS_CREDITS = 4;
-const PASSAGE_CREDITS = 4;
-
-/** What the parts of a page that a model has written add to its price (docs/api/limits.md, "Credits"). */
-export function modelPartCredits(written: ReadonlySet<ModelPart>): number {
-  const facts = written.has('json') || written.has('changes') ? FACTS_CREDITS : 0;
-  const passages = (['question', 'highlights'] as const).filter((part) => written.has(part)).length;
-  return facts + passages * PASSAGE_CREDITS;
-}
 
 /** One credit buys this many tokens, of the prompt and of the answer alike. */
 export const TOKENS_PER_CREDIT = 15;

@@ -9,6 +9,7 @@ export type Format =
   | { type: 'links' }
   | { type: 'images' }
   | { type: 'branding' }
+  | { type: 'product' }
   | ({ type: 'screenshot' } & ScreenshotSpec)
   | { type: 'attributes'; selectors: AttributeSelector[] }
   | ModelFormat;

@@ -1,5 +1,6 @@
 /** Answers of the interface as JSON Schema (spec: formats, errors, and the file of each call). */
 import { ERROR_HTTP_STATUS } from '@troupe/contracts';
+import { file, FORMATS, mapOf, type FormatKind } from '@troupe/formats';
 import { type Schema } from '../validation/fields.js';
 import { OPERATION_SCHEMAS } from './operation-schemas.js';
 import { address, count, flag, inComponents, listOf, object, success, text, time, uuid } from './schema-parts.js';
@@ -11,12 +12,6 @@ export function ref(name: keyof typeof ANSWER_SCHEMAS): Schema {
 const jobStatus = { type: 'string', enum: ['scraping', 'completed', 'failed', 'cancelled'] };
 const errorCode = { type: 'string', enum: Object.keys(ERROR_HTTP_STATUS) };
 const found = { url: address, title: text };
-const number: Schema = { type: 'number' };
-const hex: Schema = { type: 'string', pattern: '^#[0-9A-F]{6}$' };
-const mapOf = (values: Schema): Schema => ({ type: 'object', additionalProperties: values });
-/** A data URI, or the address of a stored file. */
-const file: Schema = { type: 'string', format: 'uri' };
-const button = object({ 'background?': text, 'textColor?': hex, 'borderColor?': hex, 'borderRadius?': text });
 const pathPatterns = listOf({ type: 'string', format: 'regex' });
 /** What a sentence can ask of a crawl. */
 const crawlWishes = {
@@ -34,6 +29,23 @@ const crawlWishes = {
 };
 /** What a search says beside its results. */
 const searchNotes = { 'errors?': listOf(object({ url: address, code: errorCode, error: text })), 'warning?': text };
+
+type Maker = FormatKind['madeBy'];
+
+/** Keys of a document, of the formats that these make. */
+function answersOf(...makers: Maker[]): Record<string, Schema> {
+  const answers = FORMATS.filter(({ madeBy }) => makers.includes(madeBy)).flatMap((kind) =>
+    Object.entries(kind.answers),
+  );
+  return Object.fromEntries(answers.map(([key, schema]) => [`${key}?`, schema]));
+}
+
+function componentsOf(maker: Maker): Record<never, Schema> {
+  const kinds = FORMATS.filter(({ madeBy }) => madeBy === maker);
+  return Object.assign({}, ...kinds.map(({ components }) => components)) as Record<never, Schema>;
+}
+
+/** What a search shows of a scraped page. */
 const scraped = { 'markdown?': text, 'html?': text, 'rawHtml?': text, 'links?': listOf(text) };
 
 export const ANSWER_SCHEMAS = {
@@ -71,34 +83,17 @@ export const ANSWER_SCHEMAS = {
   ),
   Document: object(
     {
-      ...scraped,
-      'images?': listOf(text),
-      'screenshot?': file,
-      'branding?': inComponents('Branding'),
-      'attributes?': listOf(object({ selector: text, attribute: text, values: listOf(text) })),
+      ...answersOf('converter', 'browser'),
       'actions?': inComponents('ActionResults'),
-      'changeTracking?': inComponents('ChangeTracking'),
-      'json?': { description: 'What the schema or the prompt of the format asked for.' },
-      'extract?': { description: 'The same under the old name of the format, in v1.' },
-      'summary?': text,
-      'answer?': text,
-      'highlights?': text,
+      ...answersOf('history'),
+      ...answersOf('model'),
       'pages?': listOf(object({ pageNumber: { type: 'integer', minimum: 1 }, markdown: text })),
       'warning?': text,
       metadata: inComponents('Metadata'),
     },
     { additionalProperties: true, description: 'A page in the formats that were asked for.' },
   ),
-  ChangeTracking: object(
-    {
-      previousScrapeAt: { type: ['string', 'null'], format: 'date-time' },
-      changeStatus: { type: 'string', enum: ['new', 'same', 'changed', 'removed'] },
-      visibility: { type: 'string', enum: ['visible', 'hidden'] },
-      'diff?': { type: ['string', 'object'] },
-      'json?': {},
-    },
-    { description: 'How the page differs from its newest earlier scrape.' },
-  ),
+  ...componentsOf('history'),
   ActionResults: object(
     {
       screenshots: listOf(file),
@@ -108,52 +103,7 @@ export const ANSWER_SCHEMAS = {
     },
     { description: 'What the actions gave, each kind in the order of the actions. There whenever actions were sent.' },
   ),
-  Branding: object(
-    {
-      'colorScheme?': { type: 'string', enum: ['light', 'dark'] },
-      'brandName?': text,
-      'logo?': file,
-      'fonts?': listOf(
-        object({ family: text, role: { type: 'string', enum: ['body', 'heading', 'code'] }, share: number }),
-      ),
-      'colors?': {
-        ...mapOf(hex),
-        description:
-          'primary, secondary, accent, background, textPrimary, textSecondary, link, success, warning, error',
-      },
-      'typography?': object({
-        'fontFamilies?': mapOf(text),
-        'fontStacks?': mapOf(listOf(text)),
-        'fontSizes?': mapOf(text),
-        'lineHeights?': mapOf(number),
-        'fontWeights?': mapOf(number),
-      }),
-      'spacing?': object({
-        'baseUnit?': number,
-        'padding?': mapOf(number),
-        'margins?': mapOf(number),
-        'gridGutter?': number,
-        'borderRadius?': text,
-      }),
-      'components?': object({
-        'buttonPrimary?': button,
-        'buttonSecondary?': button,
-        'input?': object({ 'borderColor?': hex, 'focusBorderColor?': hex, 'borderRadius?': text }),
-      }),
-      'icons?': mapOf(text),
-      'images?': mapOf(text),
-      'animations?': mapOf(text),
-      'layout?': object({
-        'grid?': object({ 'columns?': count, 'maxWidth?': text }),
-        'headerHeight?': text,
-        'footerHeight?': text,
-      }),
-    },
-    {
-      additionalProperties: true,
-      description: 'The look of the page, from its computed styles. Unknown keys are left out.',
-    },
-  ),
+  ...componentsOf('browser'),
   ScrapeAnswer: {
     anyOf: [
       object({ success, data: inComponents('Document'), 'warning?': text, 'scrape_id?': uuid }),

@@ -1,8 +1,8 @@
-import { type CrawlSpec, type Format, type ScrapeSpec } from '@troupe/contracts';
+import { type CrawlSpec, type ScrapeSpec } from '@troupe/contracts';
+import { formatsToV1 } from '@troupe/formats';
 import { pathDepth } from '@troupe/frontier';
 import { type CrawlDto } from '../v2/crawl.dto.js';
 import { crawlSpecToV2 } from '../v2/crawl.mapper.js';
-import { wishToV2 } from '../v2/page-view.mapper.js';
 import { type scrapeSpecToV2 } from '../v2/scrape.mapper.js';
 import { customIssue, InvalidBodyError } from '../validation/issue.js';
 import { readPageUrl } from '../validation/page-url.js';
@@ -41,33 +41,13 @@ export function crawlSpecToV1(spec: CrawlSpec) {
 }
 
 function scrapeOptionsToV1({ parsers, ...same }: ReturnType<typeof scrapeSpecToV2>, { formats }: ScrapeSpec) {
+  const { formats: names, beside } = formatsToV1(formats);
   return {
     ...same,
-    ...Object.fromEntries(formats.flatMap(optionsToV1)),
-    formats: formats.flatMap(formatToV1),
+    ...beside,
+    formats: names,
     parsePDF: parsers.length > 0,
   };
-}
-
-/** v1 has names only, and fewer of them. */
-function formatToV1(format: Format): string[] {
-  switch (format.type) {
-    case 'attributes':
-    case 'question':
-    case 'highlights':
-      return [];
-    case 'json':
-      return [format.key ?? format.type];
-    case 'screenshot':
-      return [format.fullPage ? 'screenshot@fullPage' : format.type];
-    default:
-      return [format.type];
-  }
-}
-
-/** The options of a format stand beside the names. */
-function optionsToV1(format: Format): [string, object][] {
-  return format.type === 'json' ? [[format.key ?? 'jsonOptions', wishToV2(format)]] : [];
 }
 
 function refuseDeepStart(text: string, maxDepth: number): void {

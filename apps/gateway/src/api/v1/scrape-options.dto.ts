@@ -1,4 +1,5 @@
 /** Options of a scrape in v1 words (docs/api/v1.md), shared by scrape, batch and crawl bodies. */
+import { V1_NAMES, WISH, type FormatInput } from '@troupe/formats';
 import {
   BooleanField,
   Field,
@@ -11,24 +12,11 @@ import {
   textIssues,
 } from '../validation/fields.js';
 import { customIssue, notInEnum, under, wrongType, type Issue } from '../validation/issue.js';
-import { combinationIssues, formatIssues, MAX_FORMATS, wishIssues, type FormatInput } from '../v2/formats.dto.js';
+import { optionIssues } from '../validation/option-issues.js';
+import { combinationIssues, formatIssues, MAX_FORMATS } from '../v2/formats.dto.js';
 import { locationIssues, SharedScrapeOptionsDto, type LocationInput } from '../v2/scrape-options.dto.js';
 
-const FORMATS = [
-  'markdown',
-  'html',
-  'rawHtml',
-  'links',
-  'screenshot',
-  'screenshot@fullPage',
-  'json',
-  'extract',
-  'summary',
-  'changeTracking',
-  'branding',
-];
-/** Formats that need an object of their own beside `formats`. */
-const OPTIONS_OF = { json: 'jsonOptions', extract: 'extract' } as const;
+const NAMES = [...V1_NAMES.keys()];
 
 export class ScrapeOptionsV1Dto extends SharedScrapeOptionsDto {
   @Field(formatsIssues) formats?: string[];
@@ -45,24 +33,14 @@ export type FormatOptionsV1 = Pick<ScrapeOptionsV1Dto, 'jsonOptions' | 'extract'
 
 /** One of v1's names in the words of v2. */
 export function formatFromV1(name: string, options: FormatOptionsV1 = {}): FormatInput {
-  switch (name) {
-    case 'screenshot@fullPage':
-      return { type: 'screenshot', fullPage: true };
-    case 'changeTracking':
-      return { ...options.changeTrackingOptions, type: name };
-    case 'json':
-      return { type: 'json', ...wishOf(options.jsonOptions) };
-    case 'extract':
-      return { type: 'json', ...wishOf(options.extract), key: 'extract' };
-    default:
-      return name;
-  }
+  const known = V1_NAMES.get(name);
+  const own = known?.options === undefined ? undefined : optionsOf(options, known.options);
+  return known?.toV2?.(own) ?? name;
 }
 
-/** A system prompt is the caller's wish like the prompt. */
-function wishOf({ systemPrompt, prompt, schema }: Record<string, unknown> = {}): Record<string, unknown> {
-  const words = [systemPrompt, prompt].filter((text) => typeof text === 'string' && text !== '').join('\n\n');
-  return { ...(words === '' ? {} : { prompt: words }), ...(schema === undefined ? {} : { schema }) };
+/** What a body says under the key of a format's options. */
+function optionsOf(body: FormatOptionsV1, key: string): Record<string, unknown> | undefined {
+  return body[key as keyof FormatOptionsV1];
 }
 
 function formatsIssues(value: unknown, body: object): Issue[] {
@@ -71,7 +49,7 @@ function formatsIssues(value: unknown, body: object): Issue[] {
   const names = value as string[];
   const options = body as ScrapeOptionsV1Dto;
   const isTracked = isPlainObject(options.changeTrackingOptions) ? options.changeTrackingOptions : undefined;
-  const words = names.filter((name) => !(name in OPTIONS_OF));
+  const words = names.filter((name) => !V1_NAMES.get(name)?.needsOptions);
   return [
     ...missingOptions(names, options),
     ...(names.includes('json') && names.includes('extract')
@@ -83,24 +61,26 @@ function formatsIssues(value: unknown, body: object): Issue[] {
 
 function formatNameIssues(name: unknown): Issue[] {
   if (typeof name !== 'string') return [wrongType('string', name)];
-  return FORMATS.includes(name) ? [] : [notInEnum(FORMATS, name)];
+  return V1_NAMES.has(name) ? [] : [notInEnum(NAMES, name)];
 }
 
 function missingOptions(names: string[], body: ScrapeOptionsV1Dto): Issue[] {
-  return (['json', 'extract'] as const)
-    .filter((name) => names.includes(name) && body[OPTIONS_OF[name]] === undefined)
-    .map((name) => customIssue(`Format ${name} requires ${OPTIONS_OF[name]}`));
+  return [...V1_NAMES].flatMap(([name, { options = name, needsOptions }]) => {
+    const isMissing = needsOptions === true && names.includes(name) && optionsOf(body, options) === undefined;
+    return isMissing ? [customIssue(`Format ${name} requires ${options}`)] : [];
+  });
 }
 
 function jsonOptionsIssues(format: 'json' | 'extract', value: unknown, body: object): Issue[] {
   if (!isPlainObject(value)) return [wrongType('object', value)];
   const { formats } = body as ScrapeOptionsV1Dto;
+  const key = V1_NAMES.get(format)?.options ?? format;
   const isAsked = Array.isArray(formats) && formats.includes(format);
   return [
-    ...(isAsked ? [] : [customIssue(`${OPTIONS_OF[format]} is only allowed with format ${format}`)]),
+    ...(isAsked ? [] : [customIssue(`${key} is only allowed with format ${format}`)]),
     ...keyIssues(value, ['schema', 'systemPrompt', 'prompt', 'mode', 'temperature', 'agent']),
-    ...(isEmptyWish(value) ? [customIssue(`${OPTIONS_OF[format]} needs a prompt or a schema`)] : []),
-    ...wishIssues(value),
+    ...(isEmptyWish(value) ? [customIssue(`${key} needs a prompt or a schema`)] : []),
+    ...optionIssues(WISH, value),
     ...optional(value, 'systemPrompt', (text) => textIssues(text, { maxLength: MAX_PROMPT_CHARS })),
     ...optional(value, 'mode', (mode) => (mode === 'llm' ? [] : [notInEnum(['llm'], mode)])),
     ...optional(value, 'temperature', (number) => numberIssues(number, { integer: false })),

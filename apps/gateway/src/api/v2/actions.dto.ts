@@ -1,8 +1,9 @@
 /** The `actions` array (docs/api/scrape.md). */
 import { PAPER_FORMATS } from '@troupe/contracts';
+import { SCREENSHOT_OPTIONS } from '@troupe/formats';
 import { isPlainObject, listIssues, numberIssues } from '../validation/fields.js';
 import { customIssue, noUnionMember, wrongType, type Issue } from '../validation/issue.js';
-import { screenshotIssues } from './formats.dto.js';
+import { optionIssues } from '../validation/option-issues.js';
 
 type Action = Record<string, unknown>;
 
@@ -25,7 +26,7 @@ const ACTIONS: Record<string, (action: Action) => boolean> = {
   press: ({ key }) => isText(key),
   scroll: ({ direction, selector }) =>
     [undefined, 'up', 'down'].includes(direction as string | undefined) && isAbsentOrText(selector),
-  screenshot: (action) => screenshotIssues(action).length === 0,
+  screenshot: (action) => optionIssues(SCREENSHOT_OPTIONS, action).length === 0,
   scrape: ({ selector }) => isAbsentOrText(selector),
   executeJavascript: ({ script }) => isText(script) && (script as string).length <= MAX_SCRIPT_CHARS,
   pdf: ({ format, landscape, scale }) =>

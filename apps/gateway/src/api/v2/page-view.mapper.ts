@@ -1,24 +1,15 @@
-/** How a page is seen, in v2 words <-> the model: actions, screenshots, location, proxies and parsers (docs/api/scrape.md). */
-import { readSelectors, writeSelectors } from '@troupe/content';
+/** How a page is seen, in v2 words <-> the model: actions, location, proxies and parsers (docs/api/scrape.md). */
 import {
   DEFAULT_PDF,
   type Action,
-  type Format,
-  type JsonSchema,
   type LocationSpec,
   type PaperFormat,
   type ParsersSpec,
   type PdfSpec,
   type ScrapeSpec,
-  type ScreenshotSpec,
-  type SelectorSchema,
-  type Viewport,
 } from '@troupe/contracts';
-import { formatName, isOffered, type FormatInput } from './formats.dto.js';
+import { needsBrowser as isMadeByBrowser, screenshotFromV2 } from '@troupe/formats';
 import { type LocationInput, type ParserInput, type ScrapeOptionsDto } from './scrape-options.dto.js';
-
-/** Formats that exist only where a page is shown. */
-const SHOWN_FORMATS: readonly string[] = ['screenshot', 'branding'];
 
 /** Something is asked for that only a browser can do. */
 export function needsBrowser(options: ScrapeOptionsDto): boolean {
@@ -32,104 +23,7 @@ export function needsBrowser(options: ScrapeOptionsDto): boolean {
 }
 
 export function isShown({ formats }: ScrapeOptionsDto): boolean {
-  return (formats ?? []).some((format) => SHOWN_FORMATS.includes(formatName(format)));
-}
-
-/** Each format once; formats that the model knows by a field of their own are left out. */
-export function formatsFromV2(formats: FormatInput[]): Format[] {
-  const known = new Map<string, Format>();
-  for (const format of formats) {
-    const words = typeof format === 'string' ? { type: format } : format;
-    const meant = formatFromV2(words);
-    if (meant !== null && !known.has(JSON.stringify(meant))) known.set(JSON.stringify(meant), meant);
-  }
-  return mergedAttributes([...known.values()]);
-}
-
-function formatFromV2(words: { type: string; [option: string]: unknown }): Format | null {
-  const { type } = words;
-  if (type === 'query') return queryFromV2(words);
-  if (!isOffered(type)) return null;
-  if (type === 'screenshot') return { type, ...screenshotFromV2(words) };
-  if (type === 'attributes') return { type, selectors: words.selectors as { selector: string; attribute: string }[] };
-  if (type === 'json') return jsonFormatFromV2(words);
-  if (type === 'question') return { type, question: words.question as string };
-  if (type === 'highlights') return { type, query: words.query as string };
-  return { type };
-}
-
-/** The old word for two formats. */
-function queryFromV2({ prompt, mode }: Record<string, unknown>): Format {
-  if (mode === 'directQuote') return { type: 'highlights', query: prompt as string };
-  return { type: 'question', question: prompt as string };
-}
-
-function jsonFormatFromV2({ key, ...words }: Record<string, unknown>): Format {
-  return {
-    type: 'json',
-    ...wishFromV2(words),
-    selectors: selectorsFromV2(words.selectors),
-    learn: (words.learn as boolean | undefined) ?? false,
-    ...(key === 'extract' ? { key } : {}),
-  };
-}
-
-/** Selectors that have been checked. */
-function selectorsFromV2(words: unknown): SelectorSchema | null {
-  const read = words === undefined ? null : readSelectors(words);
-  return read !== null && 'schema' in read ? read.schema : null;
-}
-
-function jsonFormatToV2({ selectors, learn, ...wish }: Extract<Format, { type: 'json' }>): FormatInput {
-  return {
-    type: 'json',
-    ...wishToV2(wish),
-    ...(selectors === null ? {} : { selectors: writeSelectors(selectors) }),
-    ...(learn ? { learn } : {}),
-  };
-}
-
-export function wishFromV2({ prompt, schema }: Record<string, unknown>) {
-  return { prompt: (prompt as string | undefined) ?? null, schema: (schema as JsonSchema | undefined) ?? null };
-}
-
-export function wishToV2({ prompt, schema }: { prompt: string | null; schema: JsonSchema | null }) {
-  return { ...(prompt === null ? {} : { prompt }), ...(schema === null ? {} : { schema }) };
-}
-
-/** Several `attributes` formats are one with all their selectors: a document has one such key. */
-function mergedAttributes(formats: Format[]): Format[] {
-  const asked = formats.filter((format) => format.type === 'attributes');
-  if (asked.length < 2) return formats;
-  const selectors = asked.flatMap((format) => format.selectors);
-  return [...formats.filter(({ type }) => type !== 'attributes'), { type: 'attributes', selectors }];
-}
-
-export function formatToV2(format: Format): FormatInput {
-  switch (format.type) {
-    case 'screenshot':
-      return { type: format.type, ...screenshotToV2(format) };
-    case 'json':
-      return jsonFormatToV2(format);
-    case 'attributes':
-    case 'question':
-    case 'highlights':
-      return { ...format };
-    default:
-      return format.type;
-  }
-}
-
-function screenshotFromV2(words: Record<string, unknown>): ScreenshotSpec {
-  return {
-    fullPage: (words.fullPage as boolean | undefined) ?? false,
-    quality: (words.quality as number | undefined) ?? null,
-    viewport: (words.viewport as Viewport | undefined) ?? null,
-  };
-}
-
-function screenshotToV2({ fullPage, quality, viewport }: ScreenshotSpec): object {
-  return { fullPage, ...(quality === null ? {} : { quality }), ...(viewport === null ? {} : { viewport }) };
+  return (formats ?? []).some(isMadeByBrowser);
 }
 
 /** Actions that have been checked. */

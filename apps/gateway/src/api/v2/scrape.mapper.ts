@@ -1,19 +1,16 @@
 import { completeSpec, type ScrapeSpec } from '@troupe/contracts';
+import { formatsFromV2, formatToV2, wishFromV2, wishToV2 } from '@troupe/formats';
 import { cacheSpecOf, changeTrackingOf, trackedWaitMs, type DiffShape } from '../keeping.js';
-import { formatName, needsModel, TRACKING } from './formats.dto.js';
+import { formatName, needsModel, SELECTORS, TRACKING } from './formats.dto.js';
 import {
   actionsFromV2,
   actionToV2,
-  formatsFromV2,
-  formatToV2,
   isShown,
   locationFromV2,
   needsBrowser,
   parsersFromV2,
   parsersToV2,
   proxyFromV2,
-  wishFromV2,
-  wishToV2,
 } from './page-view.mapper.js';
 import { type ScrapeOptionsDto } from './scrape-options.dto.js';
 
@@ -37,7 +34,7 @@ export function scrapeSpecFromV2(options: ScrapeOptionsDto, rules: ScrapeRules):
   const waitForMs = options.waitFor ?? 0;
   const proxy = proxyFromV2(options.proxy);
   return {
-    formats: formatsFromV2(options.formats ?? ['markdown']),
+    formats: formatsFromV2(options.formats ?? ['markdown'], SELECTORS),
     onlyMainContent: options.onlyMainContent ?? true,
     includeTags: options.includeTags ?? [],
     excludeTags: options.excludeTags ?? [],
@@ -85,7 +82,7 @@ function changeTrackingFromV2({ formats, origin }: ScrapeOptionsDto, rules: Scra
 export function scrapeSpecToV2(stored: ScrapeSpec) {
   const spec = completeSpec(stored);
   return {
-    formats: [...spec.formats.map(formatToV2), ...changeTrackingToV2(spec)],
+    formats: [...spec.formats.map((format) => formatToV2(format, SELECTORS)), ...changeTrackingToV2(spec)],
     onlyMainContent: spec.onlyMainContent,
     includeTags: spec.includeTags,
     excludeTags: spec.excludeTags,

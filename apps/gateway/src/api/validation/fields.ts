@@ -87,8 +87,7 @@ export function NestedField(type: () => new () => object): PropertyDecorator {
   };
 }
 
-/** Of everything that is written for a language model. */
-export const MAX_PROMPT_CHARS = 10_000;
+export { MAX_PROMPT_CHARS } from '@troupe/formats';
 
 export interface TextRule extends Presence {
   minLength?: number;

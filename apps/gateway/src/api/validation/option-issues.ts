@@ -1,0 +1,56 @@
+/** What is wrong with options of a format, by their rules (`libs/formats`). */
+import { readSelectors } from '@troupe/content';
+import { type Options, type Rule } from '@troupe/formats';
+import { checkSelector } from '@troupe/html';
+import { isPlainObject, listIssues, numberIssues, textIssues } from './fields.js';
+import { customIssue, notInEnum, notOffered, under, wrongType, type Issue } from './issue.js';
+import { jsonSchemaIssues } from './json-schema.js';
+
+/** Options that were sent, and those that have to be. */
+export function optionIssues(options: Options, words: Record<string, unknown>): Issue[] {
+  return Object.entries(options).flatMap(([name, rule]) => {
+    const value = words[name];
+    if (rule.is === 'notOffered') return value === true ? [notOffered(name, [name])] : [];
+    const isAbsent = !rule.required && (value === undefined || value === null);
+    return isAbsent ? [] : under([name], ruleIssues(rule, value));
+  });
+}
+
+function ruleIssues(rule: Rule, value: unknown): Issue[] {
+  switch (rule.is) {
+    case 'text':
+      return textIssues(value, rule);
+    case 'wholeNumber':
+      return numberIssues(value, { min: rule.min, max: rule.max });
+    case 'flag':
+      return typeof value === 'boolean' ? [] : [wrongType('boolean', value)];
+    case 'word':
+      return rule.of.includes(value as string) ? [] : [notInEnum(rule.of, value)];
+    case 'list':
+      return listIssues(value, (item) => ruleIssues(rule.of, item), { maxItems: rule.maxItems });
+    case 'object':
+      return isPlainObject(value) ? optionIssues(rule.of, value) : [wrongType('object', value)];
+    case 'selector':
+      return selectorIssues(value);
+    case 'selectors':
+      return selectorsIssues(value);
+    case 'jsonSchema':
+      return jsonSchemaIssues(value, rule);
+    case 'refused':
+      return [customIssue(rule.because)];
+    case 'notOffered':
+      return [];
+  }
+}
+
+/** A selector that cannot be used is found before a page is asked for. */
+function selectorIssues(value: unknown): Issue[] {
+  const issues = textIssues(value, { minLength: 1 });
+  const problem = issues.length > 0 ? null : checkSelector(value as string);
+  return problem === null ? issues : [customIssue(problem)];
+}
+
+function selectorsIssues(value: unknown): Issue[] {
+  const read = readSelectors(value);
+  return 'problems' in read ? read.problems.map(({ path, message }) => customIssue(message, path)) : [];
+}

@@ -1,0 +1,102 @@
+/** What a format of a page is: how it is asked for, who makes it, how it is written, what it costs. */
+import type { Format, JsonSchema, SelectorSchema } from '@troupe/contracts';
+import type { PageToWrite } from './page-to-write.js';
+import type { Options } from './rules.js';
+import type { Schema } from './schema-parts.js';
+
+/** A format in the words of v2. */
+export interface FormatWords {
+  type: string;
+  [option: string]: unknown;
+}
+/** A name alone stands for the words without options. */
+export type FormatInput = string | FormatWords;
+
+/** Facts by selectors, between words and model. Whoever knows selectors hands it in. */
+export interface SelectorLanguage {
+  /** null: the words are wrong. */
+  read(words: unknown): SelectorSchema | null;
+  write(schema: SelectorSchema): unknown;
+}
+
+export interface V1Name {
+  /** Key of a v1 body under which the options of the format stand. */
+  options?: string;
+  /** The body must have that key. @default false */
+  needsOptions?: true;
+  /** The same in v2's words. @default the name itself */
+  toV2?(options: Record<string, unknown> | undefined): FormatInput;
+}
+
+export interface V1Words<F> {
+  /** What a body may list. */
+  names: Readonly<Record<string, V1Name>>;
+  /** Name in the options of a job that is shown. @default v2's name */
+  shownAs?(format: F): string;
+  /** Key and value that stand beside the names in such options. */
+  shownBeside?(format: F): [key: string, value: object];
+}
+
+/** One format: a plain object in a file of its own. `F` is its arm of the model. */
+export interface FormatKind<F = Format> {
+  /** v2's word for it, and `type` of its arm. */
+  readonly name: string;
+  /** Key of the document that holds it. @default its name */
+  readonly key?: string;
+  /** A format of the history or of a model is made after the page was converted. */
+  readonly madeBy: 'converter' | 'browser' | 'history' | 'model';
+  /** Keys that it may add to a document. */
+  readonly answers: Readonly<Record<string, Schema>>;
+  /** Schemas by the names under which `answers` refers to them. */
+  readonly components?: Readonly<Record<string, Schema>>;
+
+  // ---- How it is asked for
+  /** @default none */
+  readonly options?: Options;
+  /** Where options depend on each other: the rules for these words. */
+  optionsFor?(words: FormatWords): Options;
+  /** What is wrong with the words as a whole. */
+  objection?(words: FormatWords): string | null;
+  /** A name alone is not enough. @default false */
+  readonly needsOptions?: true;
+  /** Keys without a meaning are ignored. @default they are refused */
+  readonly isLoose?: true;
+  /** A request may have it once, however often it is said in the same words. @default false */
+  readonly isSingle?: true;
+  /** Another format that must be asked for beside it. */
+  readonly requires?: string;
+  /** What is wrong with all wishes for it in one request. */
+  objectionToAll?(all: readonly FormatInput[]): string | null;
+  /** Key of the document that its options decide: two different wishes for one key cannot both be had. */
+  fills?(words: FormatWords): string;
+  /** What of it takes a language model, and where the words say so. @default all of it when a model makes it */
+  modelPart?(words: FormatWords): { what: string; path: (string | number)[] } | null;
+  /** @default `{type: name}`; null: the model knows it by a field of its own */
+  fromV2?(words: FormatWords, language: SelectorLanguage): Format | null;
+  /** @default its name */
+  toV2?(format: F, language: SelectorLanguage): FormatInput;
+  /** Several wishes as one. @default each stays */
+  merged?(formats: readonly F[]): F;
+  /** @default unknown to v1 */
+  readonly v1?: V1Words<F>;
+
+  // ---- How it is written
+  /** Made of the whole page instead of what tags and main content leave of it; written before the others. @default false */
+  readonly ofWholePage?: true;
+  /** undefined: the page has none, and the document no such key. Says with `page.warn` what a reader should know about that. */
+  write?(page: PageToWrite, format: F): unknown;
+
+  // ---- What a language model has to do with it
+  /** Whether a model makes it. @default by `madeBy` */
+  isMadeByModel?(format: F): boolean;
+  /** A failure costs this format only, even if nothing else was asked for. @default false */
+  readonly isDispensable?: true;
+  /** Credits of a page for which a model wrote it; one charge for all formats of the same `as`. @default free */
+  readonly price?: { credits: number; as?: 'facts' };
+}
+
+/** What a model fills in. */
+export interface Wish {
+  prompt: string | null;
+  schema: JsonSchema | null;
+}

@@ -1,0 +1,24 @@
+export type { FormatInput, FormatKind, FormatWords, SelectorLanguage, V1Name, Wish } from './format-kind.js';
+export {
+  documentKey,
+  formatKind,
+  formatName,
+  FORMATS,
+  FORMATS_NOT_OFFERED,
+  formatsFromV2,
+  formatsToV1,
+  formatToV2,
+  formatWords,
+  isModelFormat,
+  modelCredits,
+  modelPartOf,
+  needsBrowser,
+  V1_NAMES,
+} from './formats.js';
+export type { DataItem, PageData } from './page-data.js';
+export type { PageToWrite } from './page-to-write.js';
+export { MAX_PROMPT_CHARS, WISH, type Options, type Rule } from './rules.js';
+export { count, file, flag, inComponents, listOf, mapOf, number, object, text, type Schema } from './schema-parts.js';
+export { SCREENSHOT_OPTIONS, screenshotFromV2 } from './screenshot.js';
+export { wishFromV2, wishToV2 } from './wish.js';
+export { writeFormats } from './write-formats.js';
