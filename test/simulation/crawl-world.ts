@@ -221,7 +221,10 @@ export class CrawlWorld {
 
   private hasTold(job: SimJob): boolean {
     if (job.webhook === null || this.isEntombed(job)) return true;
-    return this.stage.store.actors.get(actorKey('delivery', job.id))?.terminal === true;
+    const { store } = this.stage;
+    const listener = actorKey('delivery', job.id);
+    // A batch that was appended to ends again: the news of that may be under way when all of its first end has been told.
+    return store.actors.get(listener)?.terminal === true && !store.isOwed(listener);
   }
 
   /** Nothing was left of its actor that could tell anybody. */

@@ -14,6 +14,8 @@ export interface SimulationPlan {
   /** Names of planted errors. */
   mutants: string[];
   seedsWithError: number;
+  /** Seeds that have failed once. @default none */
+  failedOnce?: number[];
 }
 
 export function describeSimulation(world: WorldKind, plan: SimulationPlan): void {
@@ -42,6 +44,14 @@ export function describeSimulation(world: WorldKind, plan: SimulationPlan): void
       async (_name, seeds) => expect(tell(await threads.failures(null, seeds, MAX_FAILURES))).toEqual([]),
       TIMEOUT_MS,
     );
+
+    for (const seed of plan.failedOnce ?? []) {
+      it(
+        `keep every invariant with seed ${seed}, which has failed once`,
+        async () => expect(tell(await threads.failures(null, { first: seed, last: seed }, 1))).toEqual([]),
+        TIMEOUT_MS,
+      );
+    }
   });
 
   if (plan.mutants.length === 0) return;

@@ -10,4 +10,5 @@ describeSimulation('crawl', {
   mutants: Object.keys(CRAWL_MUTANTS),
   // The rarest error shows itself once in some 200 seeds; the search ends with the first.
   seedsWithError: 7 * SEEDS,
+  failedOnce: [1_210_824_563, 1_411_730_527],
 });

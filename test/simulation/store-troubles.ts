@@ -38,7 +38,9 @@ export class StoreTroubles {
   private readonly poisonFrom: number;
   private victim: SimJob | null = null;
   private url = '';
+  /** When what it brings was refused first. */
   private wasOver = false;
+  private seedsThen = 0;
   /** Partitions whose owner has died of its mail. */
   private readonly killed = new Set<number | null>();
   /** Refusals of what the poisoned job brings. */
@@ -91,9 +93,15 @@ export class StoreTroubles {
     this.stage.note(`poison (${this.poison}) in ${this.url} of`, this.victim.key);
   }
 
-  /** The job that has met it, and whether it had to fail: it may have been over by then. */
+  /**
+   * The job that has met it, and whether it had to fail: it may have been over by then. A batch that was, and is to go on
+   * with more seeds although nothing is left of it, fails after all.
+   */
   get poisoned(): { job: SimJob; mustFail: boolean } | null {
-    return this.refusals === 0 ? null : { job: this.victim!, mustFail: !this.wasOver };
+    if (this.refusals === 0) return null;
+    const job = this.victim!;
+    const isAskedForMore = this.isBuried(job.key) && job.seeds.length > this.seedsThen;
+    return { job, mustFail: !this.wasOver || isAskedForMore };
   }
 
   /** The actors, one of which stumbles. */
@@ -152,7 +160,10 @@ export class StoreTroubles {
 
   /** I15: what cannot be handled is not tried for ever. */
   private count(): void {
-    if (this.refusals === 0) this.wasOver = this.stage.store.job(this.victim!.jobNo).row?.finished === true;
+    if (this.refusals === 0) {
+      this.wasOver = this.stage.store.job(this.victim!.jobNo).row?.finished === true;
+      this.seedsThen = this.victim!.seeds.length;
+    }
     this.refusals += 1;
     this.stage.note('refused: what', this.victim!.key, 'brings');
     this.refusalsOfOwner += 1;

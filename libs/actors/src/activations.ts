@@ -13,7 +13,7 @@ export interface KeptTrace {
 export interface Living extends Activation<unknown, unknown> {
   rev: number;
   terminal: boolean;
-  /** It was over, and its state is gone: it may hear what it is told, and does not live again by that. */
+  /** It was over, and its state is gone: what wakes others fails it, and it does not live again by that. */
   isErased: boolean;
   /** Highest pair number accepted per sender. */
   cursors: Map<Sender, number>;

@@ -128,7 +128,8 @@ export interface ActorDef<S, M = null, F = unknown> {
   /** What of its state came with its start, and may be as large as this beside what it keeps of its own. @default 0 */
   broughtBytes?: number;
   /**
-   * A message of a vital type could not be handled: end visibly, in whatever phase.
+   * A message of a vital type could not be handled, or one has woken it of whose state nothing is left: end visibly, in
+   * whatever phase.
    * @param lost that message; null: it was a timer
    */
   fail(activation: Activation<S, M>, reason: string, ctx: TurnContext, lost: ActorMessage | null): Effect[];

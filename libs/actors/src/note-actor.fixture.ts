@@ -102,6 +102,7 @@ function obey(state: Notes, { body }: Incoming, onTry: (order: Order) => void, n
       state.over = true;
       return [];
     case 'Wake':
+      if (state.failed !== null) return [];
       state.over = false;
       state.notes.push('awake');
       return [];

@@ -212,7 +212,7 @@ describe('an actor that is over', () => {
     expect(world.timersOf(ALICE)).toEqual(['heartbeat']);
   });
 
-  it('of whose state nothing is left hears what wakes it, and does not live again', async () => {
+  it('of whose state nothing is left fails visibly when it is woken, and does not live again', async () => {
     const partition = await world.own(ALICE);
     await world.send(ALICE, { type: 'Note', text: 'before' });
     await world.run(partition);
@@ -223,7 +223,12 @@ describe('an actor that is over', () => {
       await world.run(next);
       expect([world.store.actors.get(ALICE)?.terminal, world.timersOf(ALICE)]).toEqual([true, []]);
     }
-    expect(world.stateOf(ALICE).notes).toEqual(['awake', 'awake']);
+    expect(world.stateOf(ALICE)).toEqual({
+      notes: [],
+      failed: 'nothing is left of the state of its actor',
+      lost: { type: 'Wake' },
+      over: true,
+    });
   });
 
   it('starts anew with the next message when its kind restarts', async () => {

@@ -152,6 +152,14 @@ function wakes(group: readonly Item[], { wakesOn = [] }: ActorDef<unknown, unkno
   return group.some(({ mail }) => mail !== null && wakesOn.includes(mail.envelope.type));
 }
 
+/** It cannot go on with what it is told, and whoever said so is to see that. */
+function failErased(entry: ActorBatch): void {
+  const { batch, def } = entry;
+  const woken = batch.find(({ body }) => def.wakesOn?.includes(body.type));
+  if (woken === undefined || woken.body.type === 'Timer') return;
+  entry.failure ??= { reason: 'nothing is left of the state of its actor', lost: woken.body };
+}
+
 export class Partition {
   private readonly actors: Activations;
   private readonly timers = new TimerHeap();
@@ -484,6 +492,7 @@ export class Partition {
       };
       if (poison === null) await this.blaming(key, () => this.fill(entry, group));
       else this.fillPoison(entry, group, poison);
+      if (living.isErased) failErased(entry);
       if (
         entry.batch.length === 0 &&
         entry.failure === null &&

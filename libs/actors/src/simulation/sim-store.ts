@@ -2,19 +2,21 @@
  * The durable side of a simulation: the tables that turns touch, one transaction at a time, with the invariants of rows
  * checked at every commit.
  */
-import type {
-  ActorKey,
-  Candidate,
-  Envelope,
-  HostRecord,
-  FrontierRow,
-  HistoryRange,
-  JobMemory,
-  JobNo,
-  LaneRow,
-  RowOp,
-  Sender,
-  TrackedPage,
+import {
+  actorKey,
+  type ActorKey,
+  type Candidate,
+  type Envelope,
+  type HostRecord,
+  type FrontierRow,
+  type HistoryRange,
+  type JobKind,
+  type JobMemory,
+  type JobNo,
+  type LaneRow,
+  type RowOp,
+  type Sender,
+  type TrackedPage,
 } from '@troupe/contracts';
 import type { Clock } from '../clock.js';
 import {
@@ -33,6 +35,8 @@ import { InvariantError, NO_FAULTS, type FaultPoints } from './faults.js';
 
 /** An owner that was followed within this time without a release has been lost. */
 const LOST_OWNER_MS = 10 * 60_000;
+
+const JOB_KINDS: readonly JobKind[] = ['crawl', 'batch', 'extract', 'agent'];
 
 interface StoredActor {
   part: number;
@@ -190,15 +194,28 @@ export class SimStore implements ActorStore {
     row.rev += 1;
     for (const [id, timer] of this.timers) if (timer.key === grave.key) this.timers.delete(id);
     this.graves.push(grave);
-    this.failJob(grave);
-  }
-
-  private failJob({ key, error }: { key: ActorKey; error: string }): void {
-    const jobNo = this.jobNoOf(key);
+    const jobNo = this.jobNoOf(grave.key);
     if (jobNo === undefined) return;
     this.job(jobNo).commands.clear();
+    this.failJob(jobNo, grave.error);
+  }
+
+  private failJob(jobNo: JobNo, error: string): void {
     const row = this.job(jobNo).row ?? { ...NEW_JOB, jobNo };
     if (!row.finished) this.job(jobNo).row = { ...row, status: 'failed', error, finished: true };
+  }
+
+  private failById({ job, error }: Extract<RowOp, { op: 'job.fail' }>): void {
+    const numbers = JOB_KINDS.map((kind) => this.jobNoOf(actorKey(kind, job)));
+    for (const jobNo of numbers) if (jobNo !== undefined) this.failJob(jobNo, error);
+  }
+
+  /** Whether somebody has told it what it has not taken in. */
+  isOwed(to: ActorKey): boolean {
+    for (const rows of this.outbox.values())
+      for (const row of rows.values())
+        if (row.to === to && row.n! > (this.cursors.get(`${to} ${row.from}`) ?? 0)) return true;
+    return false;
   }
 
   probe(): Promise<void> {
@@ -514,9 +531,8 @@ export class SimStore implements ActorStore {
       case 'scrape.insert':
         this.scrapes.set(row.id, row.credits);
         return;
-      // Jobs are known by their number here; their own turns say how they ended.
       case 'job.fail':
-        return;
+        return this.failById(row);
     }
   }
 
