@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Req, UseInterceptors } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
-import { type HostSetting } from '@troupe/contracts';
+import { type HostSetting, type HostSettingValues } from '@troupe/contracts';
 import { type AuditAuthor } from '@troupe/persistence';
 import type { Request } from 'express';
 import { HostsService } from '../../admin/hosts.service.js';
@@ -59,7 +59,7 @@ export class AdminHostsController {
   async set(
     @AsAuthor() by: AuditAuthor,
     @Param('pattern') text: string,
-    @Body(BodyPipe(HostSettingDto)) { body }: ReadBody<HostSettingDto>,
+    @Body(BodyPipe(HostSettingDto)) { body }: ReadBody<HostSettingValues>,
   ) {
     const setting = this.settingOf(readPattern(text), body);
     await this.hosts.set(setting, by);
@@ -80,7 +80,7 @@ export class AdminHostsController {
     return { success: true };
   }
 
-  private settingOf(pattern: string, body: HostSettingDto): HostSetting {
+  private settingOf(pattern: string, body: HostSettingValues): HostSetting {
     if (body.crawlDelay === 0 && !this.config.allowIgnoreRobots)
       throw new InvalidBodyError([customIssue('0 needs ALLOW_IGNORE_ROBOTS=true', ['crawlDelay'])]);
     const set = Object.entries(body).filter(([, value]) => value !== undefined);
