@@ -1,9 +1,8 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { isBlockedHost, parseAllowList, Resolver, type AllowList } from '@troupe/egress';
 import { Metrics, type Logger } from '@troupe/observability';
-import { BlockedHosts, TeamProxies } from '@troupe/persistence';
-import { CONFIG, LOG, type Config } from '../cluster/process.js';
-import { POOL, type Pool } from '../cluster/stores.js';
+import { BlockedHosts, TeamProxies, type LivePool } from '@troupe/persistence';
+import { CONFIG, LOG, POOL, type Config } from '@troupe/service';
 import { EgressProxy } from './egress-proxy.js';
 import { FetchCounts } from './fetch-counts.js';
 import { ProxyPools } from './proxy-pools.js';
@@ -16,13 +15,13 @@ export const ALLOW_LIST = Symbol('AllowList');
   providers: [
     {
       provide: BlockedHosts,
-      useFactory: (pool: Pool, log: Logger) =>
+      useFactory: (pool: LivePool, log: Logger) =>
         BlockedHosts.watch(pool, (error) => log.warn({ err: error }, 'the blocklist was not read')),
       inject: [POOL, LOG],
     },
     {
       provide: TeamProxies,
-      useFactory: (pool: Pool, log: Logger) =>
+      useFactory: (pool: LivePool, log: Logger) =>
         TeamProxies.watch(pool, (error) => log.warn({ err: error }, 'the proxies of the teams were not read')),
       inject: [POOL, LOG],
     },
