@@ -1,4 +1,4 @@
-import { Module, type DynamicModule, type Provider } from '@nestjs/common';
+import { Module, type Abstract, type DynamicModule, type Provider } from '@nestjs/common';
 import { openBlobs } from '@troupe/blob-store';
 import type { Tracer } from '@troupe/contracts';
 import { MemberBoard, NatsLink } from '@troupe/messaging';
@@ -101,4 +101,18 @@ export function overPostgres(...repositories: (new (pool: LivePool) => object)[]
     inject: [POOL],
     useFactory: (pool: LivePool) => new repository(pool),
   }));
+}
+
+interface WatchedTable<T> {
+  watch(pool: LivePool, onProblem: (error: unknown) => void): Promise<T>;
+}
+
+/** A copy of a small table in memory, read again every few seconds; the module that has it stops it. `name` is for the log. */
+export function watched<T>(table: WatchedTable<T> & Abstract<T>, name: string): Provider {
+  return {
+    provide: table,
+    inject: [POOL, LOG],
+    useFactory: (pool: LivePool, log: Logger) =>
+      table.watch(pool, (error) => log.warn({ err: error }, `${name} not read`)),
+  };
 }

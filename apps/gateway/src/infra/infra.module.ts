@@ -1,6 +1,5 @@
 import { Global, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { ActorBus, CancelBoard, PauseBoard, Rpc } from '@troupe/messaging';
-import { type Logger } from '@troupe/observability';
 import {
   BlockedHosts,
   HostRepository,
@@ -10,7 +9,7 @@ import {
   UsageRepository,
   type LivePool,
 } from '@troupe/persistence';
-import { CONFIG, LOG, overNats, overPostgres, POOL, type Config } from '@troupe/service';
+import { CONFIG, overNats, overPostgres, POOL, watched, type Config } from '@troupe/service';
 import { NatsListener } from './nats-listener.js';
 
 const ADAPTERS = [
@@ -22,12 +21,7 @@ const ADAPTERS = [
     useFactory: (pool: LivePool, config: Config) => new repository(pool, config),
     inject: [POOL, CONFIG],
   })),
-  {
-    provide: BlockedHosts,
-    useFactory: (pool: LivePool, log: Logger) =>
-      BlockedHosts.watch(pool, (error) => log.warn({ err: error }, 'the blocklist was not read')),
-    inject: [POOL, LOG],
-  },
+  watched(BlockedHosts, 'the blocklist was'),
 ];
 
 /** What several parts use of Postgres and NATS. */
