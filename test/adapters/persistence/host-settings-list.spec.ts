@@ -6,15 +6,6 @@ import path from 'node:path';
 import { workspace } from '../../support/cluster.js';
 import { testDatabase, type TestDatabase } from './database.js';
 
-interface Described {
-  type?: string | string[];
-  minimum?: number;
-  exclusiveMinimum?: number;
-  maximum?: number;
-  maxLength?: number;
-  anyOf?: Described[];
-}
-
 const RULES = Object.entries<HostSettingRule>(HOST_SETTINGS);
 const NAMES = RULES.map(([name]) => name);
 const COLUMN_TYPES = { delay: 'text', boolean: 'boolean', text: 'text' };
@@ -27,15 +18,15 @@ function columnOf([name, rule]: [string, HostSettingRule]): [string, string] {
   return [column, rule.integer === false ? 'double precision' : 'integer'];
 }
 
-/** What a call takes. */
-function takenOf(rule: HostSettingRule): Described {
-  if (rule.type === 'boolean') return { type: 'boolean' };
-  if (rule.type === 'text') return { type: 'string', maxLength: rule.maxLength };
+/** What a call takes; null: not set. */
+function takenOf(rule: HostSettingRule): object {
+  if (rule.type === 'boolean') return { type: ['boolean', 'null'] };
+  if (rule.type === 'text') return { type: ['string', 'null'], maxLength: rule.maxLength };
   if (rule.type === 'delay')
-    return { anyOf: [{ const: 'obey' } as Described, { type: 'number', minimum: rule.min, maximum: rule.max }] };
+    return { anyOf: [{ const: 'obey' }, { type: 'number', minimum: rule.min, maximum: rule.max }, { type: 'null' }] };
   const { integer, min, above, max } = rule;
-  const bounds = { minimum: min, exclusiveMinimum: above, maximum: max };
-  return JSON.parse(JSON.stringify({ type: integer === false ? 'number' : 'integer', ...bounds })) as Described;
+  const type = [integer === false ? 'number' : 'integer', 'null'];
+  return { type, minimum: min, exclusiveMinimum: above, maximum: max };
 }
 
 function boundsOf(rule: HostSettingRule): string {
@@ -66,7 +57,7 @@ describe('settings of a host', () => {
   it('are what the calls of the operator take and answer', () => {
     const { schemas } = (
       JSON.parse(read('docs/openapi.json')) as {
-        components: { schemas: Record<string, { properties: Record<string, Described> }> };
+        components: { schemas: Record<string, { properties: object }> };
       }
     ).components;
     expect(schemas.HostSettingBody!.properties).toEqual(
