@@ -146,7 +146,7 @@ for service in gateway fetcher; do
     inside "$service" sh -c 'grep -Eq "^CapEff:\s0+$" /proc/1/status && grep -Eq "^NoNewPrivs:\s1$" /proc/1/status'
 done
 must 'the image holds nothing that only a build needs' \
-  inside gateway sh -c 'for place in dist/test apps libs node_modules/typescript node_modules/jest .git; do [ ! -e "/app/$place" ] || exit 1; done'
+  inside gateway sh -c 'for place in dist/test dist/libs/testing apps libs node_modules/typescript node_modules/jest .git; do [ ! -e "/app/$place" ] || exit 1; done'
 must 'a page is scraped over HTTP' scraped / '["markdown"]' 'Plain words'
 must 'a page that a script writes is scraped in Chromium' scraped /script '["markdown", "screenshot"]' 'Written by a script'
 must 'all roles end with 0 on SIGTERM' drains

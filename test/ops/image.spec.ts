@@ -1,6 +1,6 @@
 /** The rules that our images keep, and that the files of the Dockerfile are there. That they work is shown by deploy/image/smoke.sh. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { findHadolint } from '../clients/packages.js';
@@ -123,6 +123,26 @@ describe('the Dockerfile', () => {
         expect([place, existsSync(path.join(workspace, place)), isInContext(place)]).toEqual([place, true, true]);
     }
     expect(names).toEqual(expect.arrayContaining(TARGETS));
+  });
+
+  it('leaves out of the images what only specs use', () => {
+    const build = stagesOf(text).find(({ name }) => name === 'build')!;
+    const last = build.steps.findLast(({ word }) => word === 'RUN')!.text;
+    const removed = /rm -rf (.+)$/.exec(last)![1]!.split(' ');
+    expect(removed).toEqual(['dist/test', 'dist/libs/testing']);
+    for (const kind of ['spec', 'fixture']) expect(last).toContain(`-name '*.${kind}.js*'`);
+    const kept = ['apps', 'libs']
+      .flatMap((folder) =>
+        readdirSync(path.join(workspace, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
+          path.join(folder, name),
+        ),
+      )
+      .filter((name) => /(?<!\.spec|\.fixture)\.ts$/.test(name) && !name.startsWith('libs/testing/'));
+    expect(kept).toContain('apps/gateway/src/main.ts');
+    const needing = kept.filter((name) =>
+      /@troupe\/testing|\.(spec|fixture)\.js/.test(readFileSync(path.join(workspace, name), 'utf8')),
+    );
+    expect(needing).toEqual([]);
   });
 
   it('sees nothing of data, packages and history of the workspace', () => {

@@ -6,5 +6,5 @@ import { PostRunner } from './posts/post-runner.js';
 const EXPECTED = ['work.post.hi', 'work.post.lo'];
 
 export function startDispatcher(context: ServiceContext<Config>): Promise<RunningService> {
-  return listen(DispatcherModule.of(context), { expects: EXPECTED, draining: PostRunner });
+  return listen(DispatcherModule.of(context), context, { expects: EXPECTED, draining: PostRunner });
 }

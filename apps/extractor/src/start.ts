@@ -7,5 +7,9 @@ import { TaskRunner } from './tasks/task-runner.js';
 const EXPECTED = ['work.llm.hi', 'work.llm.lo', RPC.pageModel, RPC.crawlOptions];
 
 export function startExtractor(context: ServiceContext<Config>): Promise<RunningService> {
-  return listen(ExtractorModule.of(context), { expects: EXPECTED, activatesTraces: true, draining: TaskRunner });
+  return listen(ExtractorModule.of(context), context, {
+    expects: EXPECTED,
+    activatesTraces: true,
+    draining: TaskRunner,
+  });
 }

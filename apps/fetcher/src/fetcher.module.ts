@@ -1,7 +1,10 @@
 import { Module, type DynamicModule, type Type } from '@nestjs/common';
 import { RPC } from '@troupe/contracts';
+import type { ServiceContext } from '@troupe/observability';
+import { ServiceModule, type Config } from '@troupe/service';
+import type { BrowsersHere } from './cluster/browsers-here.js';
 import { ClusterModule } from './cluster/cluster.module.js';
-import { servesHttp, type FetcherProcess } from './cluster/process.js';
+import { servesHttp } from './cluster/process.js';
 import { browserConcurrency } from './browser/chromium.js';
 import { KickController } from './kickoff/kick.controller.js';
 import { KickoffModule } from './kickoff/kickoff.module.js';
@@ -20,27 +23,28 @@ const HTTP = [LaneController, KickController, MapController, RobotsController, S
 const HTTP_SUBJECTS = ['work.http.hi', 'work.http.lo', 'work.kick.hi', 'work.kick.lo', RPC.fetchHttp, RPC.map];
 const BROWSER_SUBJECTS = ['work.browser.hi', 'work.browser.lo', RPC.fetchBrowser];
 
-type Serving = Pick<FetcherProcess, 'config' | 'here'>;
+/** Connections to Postgres are for robots.txt, the blocklist, the cache of pages and their histories. */
+const NEEDS = { poolSize: 4, blobs: true, member: 'fetcher' };
 
 /** Subjects that a fetcher would leave lying without a handler. */
-export function expectedSubjects(process: Serving): string[] {
-  const browser = process.here.browsers === null ? [] : BROWSER_SUBJECTS;
-  return [...(servesHttp(process.config) ? HTTP_SUBJECTS : []), ...browser];
+export function expectedSubjects(config: Config, here: BrowsersHere): string[] {
+  const browser = here.browsers === null ? [] : BROWSER_SUBJECTS;
+  return [...(servesHttp(config) ? HTTP_SUBJECTS : []), ...browser];
 }
 
 @Module({ imports: [KickoffModule, LanesModule, MapModule, RobotsModule, ScrapeModule] })
 export class FetcherModule {
-  static of(process: FetcherProcess): DynamicModule {
+  static of(context: ServiceContext<Config>, here: BrowsersHere): DynamicModule {
     return {
       module: FetcherModule,
-      imports: [ClusterModule.with(process)],
-      controllers: [...(servesHttp(process.config) ? HTTP : []), ...browserControllers(process)],
+      imports: [ServiceModule.with(context, NEEDS), ClusterModule.with(here)],
+      controllers: [...(servesHttp(context.config) ? HTTP : []), ...browserControllers(context.config, here)],
     };
   }
 }
 
 /** They take as many pages as the browser opens at once. */
-function browserControllers({ config, here }: Serving): Type[] {
+function browserControllers(config: Config, here: BrowsersHere): Type[] {
   if (here.browsers === null) return [];
   const { concurrency } = browserConcurrency(config.browserConcurrency);
   return [browserLaneController(concurrency), browserScrapeController(concurrency)];

@@ -1,45 +1,33 @@
-import { NestFactory } from '@nestjs/core';
-import type { MicroserviceOptions } from '@nestjs/microservices';
-import type { TroupeConfig } from '@troupe/config';
-import { NatsLink, NatsStrategy, WorkQueue } from '@troupe/messaging';
-import type { RunningService, ServiceContext } from '@troupe/observability';
-import { findBrowsersHere } from './cluster/browsers-here.js';
-import { Stores } from './cluster/stores.js';
+import type { HealthChecks, RunningService, ServiceContext } from '@troupe/observability';
+import { listen, type Config } from '@troupe/service';
+import { findBrowsersHere, serves } from './cluster/browsers-here.js';
+import { servesHttp } from './cluster/process.js';
 import { expectedSubjects, FetcherModule } from './fetcher.module.js';
 import { LaneConsumer } from './lanes/lane.consumer.js';
 
 const NO_BROWSER =
   'no browser found: pages that need scripts go to fetchers with one, or are fetched without (set CHROMIUM_PATH)';
+const UNSYNCED = 'BLOB_SYNC=off: a power cut may cost documents of results that are listed already';
 
-export async function startFetcher(context: ServiceContext<Readonly<TroupeConfig>>): Promise<RunningService> {
-  const { config, log, tracer, instance } = context;
-  const onProblem = (problem: string, error: unknown) => log.warn({ err: error }, problem);
-  const link = await NatsLink.open({ server: config, name: instance, onProblem, tracer });
-  await link.ensureTopology();
-  await new WorkQueue(link).prepare('browser');
+export async function startFetcher(context: ServiceContext<Config>): Promise<RunningService> {
+  const { config, log } = context;
   const here = await findBrowsersHere(config, log);
-  const fetcher = { ...context, link, here };
-  const { fetcherConcurrency } = config;
-  const strategy = new NatsStrategy({
-    link,
-    maxInFlight: fetcherConcurrency,
-    capacity: fetcherConcurrency,
-    expects: expectedSubjects(fetcher),
+  const { checks, drain } = await listen(FetcherModule.of(context, here), context, {
+    maxInFlight: config.fetcherConcurrency,
+    capacity: config.fetcherConcurrency,
+    expects: expectedSubjects(config, here),
+    draining: LaneConsumer,
   });
-  const app = await NestFactory.createMicroservice<MicroserviceOptions>(FetcherModule.of(fetcher), {
-    strategy,
-    logger: ['error', 'warn'],
-    abortOnError: false,
-  });
-  await app.listen();
+  if (config.blobStore === 'fs' && !config.blobSync) log.warn(UNSYNCED);
   if (here.browsers === null && config.fetcherClasses.length === 0) log.warn(NO_BROWSER);
-  const lanes = app.get(LaneConsumer, { strict: false });
-  return {
-    checks: { nats: () => link.ping(), ...app.get(Stores, { strict: false }).checks },
-    async drain() {
-      // Nothing more is taken while what runs comes to its end; then every module closes what it has opened.
-      await Promise.all([app.close(), lanes.drain()]);
-      await link.close();
-    },
+  return { checks: { ...checks, ...browserCheck(config, here) }, drain };
+}
+
+/** A fetcher that is to do nothing but show pages is of no use without a browser. */
+function browserCheck(config: Config, { absence }: { absence: string }): HealthChecks {
+  if (!serves(config, 'browser')) return {};
+  const check = async (): Promise<void> => {
+    if (absence !== '') throw new Error(absence);
   };
+  return { browser: servesHttp(config) ? { optional: check } : check };
 }

@@ -4,28 +4,26 @@ import { NestFactory } from '@nestjs/core';
 import { type NestExpressApplication } from '@nestjs/platform-express';
 import { leftOverSettings } from '@troupe/config';
 import { NO_TRACES } from '@troupe/contracts';
-import { type RunningService } from '@troupe/observability';
+import { type RunningService, type ServiceContext } from '@troupe/observability';
+import { nestOptions, type Config } from '@troupe/service';
 import { GatewayModule, serveDocs, StatusLane } from './gateway.module.js';
 import { Readiness } from './health/readiness.js';
 import { BODY_LIMIT_BYTES, createEdge, EdgeState, hasJsonBody, refuseBadBody } from './http/edge.js';
 import { createRequestMetrics } from './http/request-metrics.js';
 import { createRequestTraces } from './http/request-traces.js';
 import { TimedExpress } from './http/timed-server.js';
-import { type GatewayContext } from './infra/infra.module.js';
-import { nestLog } from './infra/nest-log.js';
 
 /** Longer than the idle time of common load balancers, so that it is never us who closes a connection they still use. */
 const KEEP_ALIVE_MS = 75_000;
 
-export async function startGateway(context: GatewayContext): Promise<RunningService> {
+export async function startGateway(context: ServiceContext<Config>): Promise<RunningService> {
   const { config, log } = context;
   const leftOver = leftOverSettings();
   if (leftOver.length > 0)
     log.warn({ leftOver }, 'settings of Firecrawl without effect; docs/migrate-from-firecrawl.md');
   const app = await NestFactory.create<NestExpressApplication>(GatewayModule.of(context), new TimedExpress(config), {
-    logger: nestLog(log),
+    ...nestOptions(context),
     bodyParser: false,
-    abortOnError: false,
   });
   await listen(app, context);
   return {
@@ -40,7 +38,7 @@ export async function startGateway(context: GatewayContext): Promise<RunningServ
   };
 }
 
-async function listen(app: NestExpressApplication, { config, metrics, tracer }: GatewayContext): Promise<void> {
+async function listen(app: NestExpressApplication, { config, metrics, tracer }: ServiceContext<Config>): Promise<void> {
   const lane = app.get(StatusLane);
   app.disable('x-powered-by');
   app.disable('etag');

@@ -77,21 +77,3 @@ export interface HostVerdict {
   /** Page starts a second that express requests may reach as a share of what is allowed, 0 … 1. */
   share: number;
 }
-
-/** Settings of an operator for a host or for `*.suffix`. Absent values are the installation's. */
-export interface HostSetting {
-  /** Exact host key, or `*.` and a suffix. */
-  pattern: string;
-  maxConn?: number;
-  gapMs?: number;
-  /** Page starts a second over the whole cluster. */
-  maxRate?: number;
-  expressConn?: number;
-  /** `obey`: what robots.txt says; a number of seconds instead of it (0 = none, only with ALLOW_IGNORE_ROBOTS). */
-  crawlDelay?: 'obey' | number;
-  /** Minutes without a clean answer after which its URLs are given up. */
-  giveUpMin?: number;
-  /** No requests at all. */
-  hold?: boolean;
-  note?: string;
-}

@@ -1,4 +1,5 @@
 export * from './hosts.js';
+export * from './host-settings.js';
 export * from './ids.js';
 export * from './outcomes.js';
 export * from './errors.js';

@@ -1,9 +1,9 @@
-import { Module, type DynamicModule, type Provider } from '@nestjs/common';
+import { Module, type Abstract, type DynamicModule, type Provider } from '@nestjs/common';
 import { openBlobs } from '@troupe/blob-store';
 import type { Tracer } from '@troupe/contracts';
 import { MemberBoard, NatsLink } from '@troupe/messaging';
 import { Metrics, watchLink, watchPool, type Logger, type ServiceContext } from '@troupe/observability';
-import { createPool, type LivePool } from '@troupe/persistence';
+import { createPool, Housekeeping, type LivePool } from '@troupe/persistence';
 import { Connections } from './connections.js';
 import { BLOBS, CONFIG, INSTANCE, LOG, POOL, TRACER, type Config } from './tokens.js';
 
@@ -11,6 +11,8 @@ import { BLOBS, CONFIG, INSTANCE, LOG, POOL, TRACER, type Config } from './token
 export interface ServiceNeeds {
   /** Connections to Postgres at most. @default it has none */
   poolSize?: number;
+  /** It begins only with the schema of this version. @default false */
+  checksSchema?: boolean;
   /** Stored documents are read or written. @default false */
   blobs?: boolean;
   /** As what the other processes see this one. @default they do not */
@@ -20,11 +22,14 @@ export interface ServiceNeeds {
 /** The process, and its connections to the rest of the cluster: there for every part of an app. */
 @Module({})
 export class ServiceModule {
-  static with(context: ServiceContext<Config>, { poolSize, blobs, member }: ServiceNeeds = {}): DynamicModule {
+  static with(
+    context: ServiceContext<Config>,
+    { poolSize, checksSchema, blobs, member }: ServiceNeeds = {},
+  ): DynamicModule {
     const providers: Provider[] = [
       ...given(context),
       NATS,
-      ...(poolSize === undefined ? [] : [postgres(poolSize)]),
+      ...(poolSize === undefined ? [] : [postgres(poolSize, checksSchema)]),
       ...(blobs ? [{ provide: BLOBS, useFactory: openBlobs, inject: [CONFIG] }] : []),
       ...(member === undefined ? [] : [membership(member)]),
       Connections,
@@ -55,13 +60,14 @@ const NATS: Provider = {
   },
 };
 
-function postgres(poolSize: number): Provider {
+function postgres(poolSize: number, checksSchema = false): Provider {
   return {
     provide: POOL,
     inject: [CONFIG, INSTANCE, LOG, Metrics],
-    useFactory: (config: Config, name: string, log: Logger, metrics: Metrics) => {
+    useFactory: async (config: Config, name: string, log: Logger, metrics: Metrics) => {
       const pool = createPool({ ...config, poolSize, name, log });
       watchPool(metrics, pool);
+      if (checksSchema) await new Housekeeping(pool).checkMigrations();
       return pool;
     },
   };
@@ -95,4 +101,18 @@ export function overPostgres(...repositories: (new (pool: LivePool) => object)[]
     inject: [POOL],
     useFactory: (pool: LivePool) => new repository(pool),
   }));
+}
+
+interface WatchedTable<T> {
+  watch(pool: LivePool, onProblem: (error: unknown) => void): Promise<T>;
+}
+
+/** A copy of a small table in memory, read again every few seconds; the module that has it stops it. `name` is for the log. */
+export function watched<T>(table: WatchedTable<T> & Abstract<T>, name: string): Provider {
+  return {
+    provide: table,
+    inject: [POOL, LOG],
+    useFactory: (pool: LivePool, log: Logger) =>
+      table.watch(pool, (error) => log.warn({ err: error }, `${name} not read`)),
+  };
 }

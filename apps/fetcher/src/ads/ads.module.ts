@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { CONFIG, type Config } from '../cluster/process.js';
+import { CONFIG, type Config } from '@troupe/service';
 import { AdLists } from './ad-filter.js';
 
 @Module({

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { Artifacts, type OpenBlobs } from '@troupe/blob-store';
-import { CONFIG, type Config } from '../cluster/process.js';
-import { BLOBS } from '../cluster/stores.js';
+import { BLOBS, CONFIG, type Config } from '@troupe/service';
 import { ArtifactWriter } from './artifact-writer.js';
 
 /** `ArtifactWriter | null`: null: documents carry their files. */

@@ -3,8 +3,7 @@ import type { OpenBlobs } from '@troupe/blob-store';
 import { FlightBoard, NatsLink, Rpc } from '@troupe/messaging';
 import { Metrics, type Logger } from '@troupe/observability';
 import { PageCacheRepository } from '@troupe/persistence';
-import { CONFIG, INSTANCE, LOG, type Config } from '../cluster/process.js';
-import { BLOBS, POOL, type Pool } from '../cluster/stores.js';
+import { BLOBS, CONFIG, INSTANCE, LOG, overPostgres, type Config } from '@troupe/service';
 import { cacheCounts, flightCounts } from './cache-counts.js';
 import { CacheLookups } from './cache-lookups.js';
 import { CacheWriter } from './cache-writer.js';
@@ -15,7 +14,7 @@ import { PageCache } from './page-cache.js';
 
 @Module({
   providers: [
-    { provide: PageCacheRepository, useFactory: (pool: Pool) => new PageCacheRepository(pool), inject: [POOL] },
+    ...overPostgres(PageCacheRepository),
     {
       provide: CacheWriter,
       useFactory: (index: PageCacheRepository, blobs: OpenBlobs, config: Config, log: Logger) =>

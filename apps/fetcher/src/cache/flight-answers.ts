@@ -2,7 +2,7 @@
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { flightSubject } from '@troupe/contracts';
 import { Rpc } from '@troupe/messaging';
-import { INSTANCE } from '../cluster/process.js';
+import { INSTANCE } from '@troupe/service';
 import { Flights, type FlightQuestion } from './flights.js';
 
 /** Each question waits a moment and costs next to nothing. */

@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Uuid } from '@troupe/contracts';
 import { siteOf } from '@troupe/frontier';
 import { PageCacheRepository } from '@troupe/persistence';
-import { LOG } from '../cluster/process.js';
+import { LOG } from '@troupe/service';
 
 const MAX_URLS = 100_000;
 

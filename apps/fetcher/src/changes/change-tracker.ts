@@ -9,8 +9,8 @@ import { hourOf, type BlobStore } from '@troupe/blob-store';
 import type { ChangeTracking, ChangeTrackingSpec, PageDocument, ScrapeSpec, Uuid } from '@troupe/contracts';
 import { canonicalize, fingerprint, siteOf } from '@troupe/frontier';
 import { ChangeHistory, type HistoryKey, type Snapshot } from '@troupe/persistence';
-import { CONFIG, LOG, type Config } from '../cluster/process.js';
-import { SNAPSHOT_BLOBS } from '../cluster/stores.js';
+import { CONFIG, LOG, type Config } from '@troupe/service';
+import { SNAPSHOT_BLOBS } from '../cluster/process.js';
 import { DiffThread, type Differ } from './diff-thread.js';
 
 import { identityOf, isSameText } from './text-identity.js';

@@ -1,16 +1,11 @@
 import { Module, type OnApplicationShutdown } from '@nestjs/common';
 import { ChangeHistory } from '@troupe/persistence';
-import { POOL, type Pool } from '../cluster/stores.js';
+import { overPostgres } from '@troupe/service';
 import { ChangeTracker, ChangeTrackerParts } from './change-tracker.js';
 import { DiffThread } from './diff-thread.js';
 
 @Module({
-  providers: [
-    ChangeTracker,
-    ChangeTrackerParts,
-    DiffThread,
-    { provide: ChangeHistory, useFactory: (pool: Pool) => new ChangeHistory(pool), inject: [POOL] },
-  ],
+  providers: [ChangeTracker, ChangeTrackerParts, DiffThread, ...overPostgres(ChangeHistory)],
   exports: [ChangeTracker],
 })
 export class ChangesModule implements OnApplicationShutdown {

@@ -1,9 +1,10 @@
 /** The boards on which processes of the cluster see each other: on them while this fetcher runs. */
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { CancelBoard, MemberBoard, NatsLink, PauseBoard, PenaltyBoard, SlotBoard } from '@troupe/messaging';
+import { CancelBoard, MemberBoard, NatsLink, PauseBoard, PenaltyBoard, SlotBoard, WorkQueue } from '@troupe/messaging';
+import { INSTANCE } from '@troupe/service';
 import type { BrowsersHere } from './browsers-here.js';
 import { OtherBrowsers } from './other-browsers.js';
-import { BROWSERS_HERE, INSTANCE } from './process.js';
+import { BROWSERS_HERE } from './process.js';
 
 /** Kind under which fetchers with a browser are members a second time. */
 export const BROWSER_KIND = 'browser';
@@ -13,7 +14,6 @@ export class Boards implements OnModuleInit, BeforeApplicationShutdown {
   private readonly browserMember: MemberBoard | null;
 
   constructor(
-    private readonly members: MemberBoard,
     private readonly penalties: PenaltyBoard,
     private readonly cancels: CancelBoard,
     private readonly pauses: PauseBoard,
@@ -21,14 +21,15 @@ export class Boards implements OnModuleInit, BeforeApplicationShutdown {
     private readonly browsers: OtherBrowsers,
     @Inject(INSTANCE) private readonly instance: string,
     @Inject(BROWSERS_HERE) here: BrowsersHere,
-    link: NatsLink,
+    private readonly link: NatsLink,
   ) {
     this.browserMember = here.browsers === null ? null : new MemberBoard(link);
   }
 
   async onModuleInit(): Promise<void> {
     await Promise.all([
-      this.members.start({ id: this.instance, kind: 'fetcher' }),
+      // Pages that need a browser are kept until a fetcher with one is there.
+      new WorkQueue(this.link).prepare('browser'),
       this.browserMember?.start({ id: `${this.instance}.${BROWSER_KIND}`, kind: BROWSER_KIND }),
       this.penalties.start(),
       this.cancels.start(),
@@ -40,7 +41,7 @@ export class Boards implements OnModuleInit, BeforeApplicationShutdown {
   async beforeApplicationShutdown(): Promise<void> {
     this.browsers.stop();
     await this.slots.stop();
-    const { members, browserMember, penalties, cancels, pauses } = this;
-    await Promise.all([members.stop(), browserMember?.stop(), penalties.stop(), cancels.stop(), pauses.stop()]);
+    const { browserMember, penalties, cancels, pauses } = this;
+    await Promise.all([browserMember?.stop(), penalties.stop(), cancels.stop(), pauses.stop()]);
   }
 }

@@ -1,6 +1,6 @@
-/** The process, and its connections to the rest of the cluster: there for every part. */
+/** What several parts use of the cluster: boards, mailboxes, blobs. */
 import { Module, type DynamicModule, type Provider } from '@nestjs/common';
-import { BlobGatherer, openBlobs, type OpenBlobs } from '@troupe/blob-store';
+import { BlobGatherer, type OpenBlobs } from '@troupe/blob-store';
 import {
   ActorBus,
   CancelBoard,
@@ -11,48 +11,20 @@ import {
   Rpc,
   SlotBoard,
 } from '@troupe/messaging';
-import { Metrics, watchLink, watchPool, type Logger } from '@troupe/observability';
-import { createPool } from '@troupe/persistence';
+import { BLOBS, CONFIG, overNats, type Config } from '@troupe/service';
 import { Boards, BROWSER_KIND } from './boards.js';
+import type { BrowsersHere } from './browsers-here.js';
 import { OtherBrowsers } from './other-browsers.js';
 import { CANCELS, EXPRESS_BOARD, LANE_SLOTS, MAILBOXES, PAUSES, STANDING } from './ports.js';
 import {
   BROWSERS_HERE,
-  CONFIG,
+  ERASABLE_BLOBS,
   HAS_BROWSER,
-  INSTANCE,
-  LOG,
+  RESULT_BLOBS,
   ROBOTS_AGENT,
   robotsAgentOf,
-  TRACER,
-  type Config,
-  type FetcherProcess,
+  SNAPSHOT_BLOBS,
 } from './process.js';
-import { BLOBS, ERASABLE_BLOBS, POOL, RESULT_BLOBS, SNAPSHOT_BLOBS, Stores } from './stores.js';
-
-/** Connections for robots.txt, the blocklist, the cache of pages and their histories. */
-const POOL_SIZE = 4;
-const UNSYNCED = 'BLOB_SYNC=off: a power cut may cost documents of results that are listed already';
-
-const pool: Provider = {
-  provide: POOL,
-  useFactory: (config: Config, name: string, log: Logger, metrics: Metrics, link: NatsLink) => {
-    const opened = createPool({ ...config, poolSize: POOL_SIZE, name, log });
-    watchLink(metrics, link);
-    watchPool(metrics, opened);
-    return opened;
-  },
-  inject: [CONFIG, INSTANCE, LOG, Metrics, NatsLink],
-};
-
-const blobs: Provider = {
-  provide: BLOBS,
-  useFactory: (config: Config, log: Logger) => {
-    if (config.blobStore === 'fs' && !config.blobSync) log.warn(UNSYNCED);
-    return openBlobs(config);
-  },
-  inject: [CONFIG, LOG],
-};
 
 const BLOB_ROOTS: Provider[] = [
   { provide: RESULT_BLOBS, useFactory: ({ results }: OpenBlobs) => new BlobGatherer(results), inject: [BLOBS] },
@@ -71,10 +43,8 @@ const otherBrowsers: Provider = {
 };
 
 const ADAPTERS: Provider[] = [
-  pool,
-  blobs,
   ...BLOB_ROOTS,
-  ...[ActorBus, CancelBoard, MemberBoard, PauseBoard, PenaltyBoard, Rpc].map(overNats),
+  ...overNats(ActorBus, CancelBoard, PauseBoard, PenaltyBoard, Rpc),
   {
     provide: SlotBoard,
     useFactory: (link: NatsLink, members: MemberBoard) => new SlotBoard(link, members),
@@ -82,7 +52,7 @@ const ADAPTERS: Provider[] = [
   },
   otherBrowsers,
   Boards,
-  Stores,
+  { provide: ROBOTS_AGENT, useFactory: robotsAgentOf, inject: [CONFIG] },
 ];
 
 const PORTS: Provider[] = [
@@ -96,23 +66,12 @@ const PORTS: Provider[] = [
 
 @Module({})
 export class ClusterModule {
-  static with({ config, log, metrics, tracer, instance, link, here }: FetcherProcess): DynamicModule {
+  static with(here: BrowsersHere): DynamicModule {
     const given: Provider[] = [
-      { provide: CONFIG, useValue: config },
-      { provide: LOG, useValue: log },
-      { provide: Metrics, useValue: metrics },
-      { provide: TRACER, useValue: tracer },
-      { provide: INSTANCE, useValue: instance },
-      { provide: NatsLink, useValue: link },
       { provide: BROWSERS_HERE, useValue: here },
       { provide: HAS_BROWSER, useValue: here.browsers !== null },
-      { provide: ROBOTS_AGENT, useValue: robotsAgentOf(config) },
     ];
     const providers = [...given, ...ADAPTERS, ...PORTS];
     return { module: ClusterModule, global: true, providers, exports: providers };
   }
-}
-
-function overNats(adapter: new (link: NatsLink) => object): Provider {
-  return { provide: adapter, useFactory: (link: NatsLink) => new adapter(link), inject: [NatsLink] };
 }

@@ -1,32 +1,15 @@
-/** What a fetcher is given when its process begins, and the tokens by which its parts ask for it. */
-import type { TroupeConfig } from '@troupe/config';
-import type { Tracer } from '@troupe/contracts';
-import type { NatsLink } from '@troupe/messaging';
-import type { Logger, Metrics } from '@troupe/observability';
-import { serves, type BrowsersHere } from './browsers-here.js';
+/** What a fetcher can do, and the tokens by which its parts ask for it and for the roots of its blobs. */
+import type { Config } from '@troupe/service';
+import { serves } from './browsers-here.js';
 
-export type Config = Readonly<TroupeConfig>;
-
-export interface FetcherProcess {
-  config: Config;
-  log: Logger;
-  metrics: Metrics;
-  tracer: Tracer;
-  /** Unique for this process, see `ServiceContext`. */
-  instance: string;
-  link: NatsLink;
-  here: BrowsersHere;
-}
-
-export const CONFIG = Symbol('Config');
-export const LOG = Symbol('Log');
-export const TRACER = Symbol('Tracer');
-export const INSTANCE = Symbol('instance');
 export const BROWSERS_HERE = Symbol('BrowsersHere');
 /** boolean: this process shows pages in a browser of its own. */
 export const HAS_BROWSER = Symbol('has a browser');
 /** The installation's name in robots.txt. */
 export const ROBOTS_AGENT = Symbol('robots agent');
+export const RESULT_BLOBS = Symbol('blobs of results');
+export const ERASABLE_BLOBS = Symbol('blobs of jobs with zero data retention');
+export const SNAPSHOT_BLOBS = Symbol('blobs of earlier texts');
 
 /** It takes pages of any kind, robots.txt, sitemaps and maps; else only pages that need a browser. */
 export function servesHttp(config: Pick<Config, 'fetcherClasses'>): boolean {

@@ -1,6 +1,6 @@
 import { Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Resolver, type AllowList } from '@troupe/egress';
-import { CONFIG, type Config } from '../cluster/process.js';
+import { CONFIG, type Config } from '@troupe/service';
 import { EgressProxy } from '../proxies/egress-proxy.js';
 import { ENGINE_TOKENS, identityOf } from './engine.js';
 import { GotEngine } from './got.engine.js';

@@ -16,7 +16,7 @@ import {
 import { fingerprintUrl, hostKey } from '@troupe/frontier';
 import { judgeLinks } from '@troupe/judging';
 import { publishPatiently } from '@troupe/messaging';
-import { INSTANCE } from '../cluster/process.js';
+import { INSTANCE } from '@troupe/service';
 import { CANCELS, MAILBOXES, PAUSES, type Cancels, type Mailboxes, type Pauses } from '../cluster/ports.js';
 import { RobotsRules } from '../robots/robots-rules.js';
 import { HostProbe } from './host-probe.js';

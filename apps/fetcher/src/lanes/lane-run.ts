@@ -34,8 +34,8 @@ import { judgeLinks } from '@troupe/judging';
 import type { SlotHold, SlotRenewal } from '@troupe/messaging';
 import { spanUrl } from '@troupe/observability';
 import { OpenItems } from '@troupe/persistence';
-import { CONFIG, INSTANCE, LOG, TRACER, type Config } from '../cluster/process.js';
-import { ERASABLE_BLOBS, RESULT_BLOBS } from '../cluster/stores.js';
+import { CONFIG, INSTANCE, LOG, TRACER, type Config } from '@troupe/service';
+import { ERASABLE_BLOBS, RESULT_BLOBS } from '../cluster/process.js';
 import { HANDS_OVER, LANE_MAIL } from './lane-ports.js';
 import {
   CANCELS,

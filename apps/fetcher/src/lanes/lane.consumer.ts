@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Lane, TraceParent, Uuid } from '@troupe/contracts';
-import { CONFIG, type Config } from '../cluster/process.js';
+import { CONFIG, type Config } from '@troupe/service';
 import { LaneParts, LaneRun } from './lane-run.js';
 
 /** Running pages may take this long to end by themselves before they go back to their jobs. */

@@ -1,10 +1,10 @@
 import { Module } from '@nestjs/common';
 import { ActorBus, MailBundler } from '@troupe/messaging';
 import { OpenItems } from '@troupe/persistence';
+import { INSTANCE, overPostgres } from '@troupe/service';
 import { CacheModule } from '../cache/cache.module.js';
 import { OtherBrowsers } from '../cluster/other-browsers.js';
-import { HAS_BROWSER, INSTANCE } from '../cluster/process.js';
-import { POOL, type Pool } from '../cluster/stores.js';
+import { HAS_BROWSER } from '../cluster/process.js';
 import { PagesModule } from '../pages/pages.module.js';
 import { RobotsModule } from '../robots/robots.module.js';
 import { SlotsModule } from '../slots/slots.module.js';
@@ -22,7 +22,7 @@ import { LaneConsumer } from './lane.consumer.js';
       useFactory: (mailboxes: ActorBus, instance: string) => new MailBundler(mailboxes, instance),
       inject: [ActorBus, INSTANCE],
     },
-    { provide: OpenItems, useFactory: (pool: Pool) => new OpenItems(pool), inject: [POOL] },
+    ...overPostgres(OpenItems),
     {
       provide: HANDS_OVER,
       useFactory: (hasBrowser: boolean, others: OtherBrowsers) => () => !hasBrowser && others.areExpected(),

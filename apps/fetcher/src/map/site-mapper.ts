@@ -14,7 +14,8 @@ import {
   type Uuid,
 } from '@troupe/contracts';
 import { canonicalize } from '@troupe/frontier';
-import { CONFIG, ROBOTS_AGENT, type Config } from '../cluster/process.js';
+import { CONFIG, type Config } from '@troupe/service';
+import { ROBOTS_AGENT } from '../cluster/process.js';
 import { KnownUrls } from '../cache/index.js';
 import type { FetchedPage } from '../pages/page-fetcher.js';
 import { SinglePages } from '../scrape/single-pages.js';

@@ -4,7 +4,7 @@
  */
 import type { FactoryProvider, InjectionToken } from '@nestjs/common';
 import { inSpan, isTroupeError, NO_TRACES, TroupeError, type EngineName, type Tracer } from '@troupe/contracts';
-import { TRACER } from '../cluster/process.js';
+import { TRACER } from '@troupe/service';
 import { ENGINE_TOKENS, type EngineRequest, type EngineResponse, type FetchEngine } from '../http/engine.js';
 import { FetchCounts } from './fetch-counts.js';
 import { noProxyLeft } from './proxy-fault.js';

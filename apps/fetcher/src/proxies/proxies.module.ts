@@ -2,8 +2,7 @@ import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { isBlockedHost, parseAllowList, Resolver, type AllowList } from '@troupe/egress';
 import { Metrics, type Logger } from '@troupe/observability';
 import { BlockedHosts, TeamProxies } from '@troupe/persistence';
-import { CONFIG, LOG, type Config } from '../cluster/process.js';
-import { POOL, type Pool } from '../cluster/stores.js';
+import { CONFIG, LOG, watched, type Config } from '@troupe/service';
 import { EgressProxy } from './egress-proxy.js';
 import { FetchCounts } from './fetch-counts.js';
 import { ProxyPools } from './proxy-pools.js';
@@ -14,18 +13,8 @@ export const ALLOW_LIST = Symbol('AllowList');
 /** Where requests may go, and by which way. */
 @Module({
   providers: [
-    {
-      provide: BlockedHosts,
-      useFactory: (pool: Pool, log: Logger) =>
-        BlockedHosts.watch(pool, (error) => log.warn({ err: error }, 'the blocklist was not read')),
-      inject: [POOL, LOG],
-    },
-    {
-      provide: TeamProxies,
-      useFactory: (pool: Pool, log: Logger) =>
-        TeamProxies.watch(pool, (error) => log.warn({ err: error }, 'the proxies of the teams were not read')),
-      inject: [POOL, LOG],
-    },
+    watched(BlockedHosts, 'the blocklist was'),
+    watched(TeamProxies, 'the proxies of the teams were'),
     {
       provide: ALLOW_LIST,
       useFactory: (config: Config, blocklist: BlockedHosts): AllowList => ({

@@ -15,7 +15,8 @@ import {
 } from '@troupe/contracts';
 import { Rpc } from '@troupe/messaging';
 import { spanUrl } from '@troupe/observability';
-import { HAS_BROWSER, INSTANCE, TRACER } from '../cluster/process.js';
+import { INSTANCE, TRACER } from '@troupe/service';
+import { HAS_BROWSER } from '../cluster/process.js';
 import { OtherBrowsers } from '../cluster/other-browsers.js';
 import { Flights, PageCache, type CacheView, type OwnFlight, type Remembered } from '../cache/index.js';
 import { readingSpec } from '../models/model-wish.js';

@@ -5,8 +5,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { actorKey, type RobotsDone } from '@troupe/contracts';
+import { INSTANCE, LOG } from '@troupe/service';
 import { LRUCache } from 'lru-cache';
-import { INSTANCE, LOG } from '../cluster/process.js';
 import { MAILBOXES, type Mailboxes } from '../cluster/ports.js';
 
 @Injectable()

@@ -6,8 +6,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TroupeError } from '@troupe/contracts';
 import type { SlotHold } from '@troupe/messaging';
+import { INSTANCE, LOG } from '@troupe/service';
 import { LRUCache } from 'lru-cache';
-import { INSTANCE, LOG } from '../cluster/process.js';
 import { EXPRESS_BOARD, PENALTIES, type ExpressBoard, type Penalties } from '../cluster/ports.js';
 
 export interface ExpressPlace {

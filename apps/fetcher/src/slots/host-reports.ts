@@ -13,7 +13,7 @@ import {
   type Uuid,
 } from '@troupe/contracts';
 import { fingerprint } from '@troupe/frontier';
-import { INSTANCE, LOG } from '../cluster/process.js';
+import { INSTANCE, LOG } from '@troupe/service';
 import { MAILBOXES, PENALTIES, type Mailboxes, type Penalties } from '../cluster/ports.js';
 import { TroubleRows } from './trouble-rows.js';
 

@@ -1,10 +1,9 @@
 import { Inject, Module, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { PenaltyBoard } from '@troupe/messaging';
-import { Metrics, type Logger } from '@troupe/observability';
+import { Metrics } from '@troupe/observability';
 import { HostSettings } from '@troupe/persistence';
+import { CONFIG, watched, type Config } from '@troupe/service';
 import { PENALTIES } from '../cluster/ports.js';
-import { CONFIG, LOG, type Config } from '../cluster/process.js';
-import { POOL, type Pool } from '../cluster/stores.js';
 import { HttpModule } from '../http/http.module.js';
 import { politenessCounts } from './politeness-counts.js';
 import { DelayNews, DelayNewsParts } from './delay-news.js';
@@ -24,12 +23,7 @@ const OWN = [DelayNews, ExpressFetch, ExpressSlots, HostReports];
     ExpressFetchParts,
     ExpressSlotsParts,
     HostReportsParts,
-    {
-      provide: HostSettings,
-      useFactory: (pool: Pool, log: Logger) =>
-        HostSettings.watch(pool, (error) => log.warn({ err: error }, 'the settings of hosts were not read')),
-      inject: [POOL, LOG],
-    },
+    watched(HostSettings, 'the settings of hosts were'),
     {
       provide: PENALTIES,
       useFactory: (board: PenaltyBoard, settings: HostSettings, config: Config) =>

@@ -1,7 +1,7 @@
 /** What a team may learn of its credits and of its work (docs/api/account.md). Version-free: the edge chooses the words. */
 import { Inject, Injectable } from '@nestjs/common';
 import { UsageRepository, type ListPage, type ListRange } from '@troupe/persistence';
-import { InjectConfig } from '../settings.js';
+import { CONFIG } from '@troupe/service';
 import { type Caller } from '../auth/caller.js';
 import { billingMonth } from '../limits/billing-month.js';
 import { TeamActivity } from './team-activity.js';
@@ -40,7 +40,7 @@ export class AccountService {
     @Inject(UsageRepository)
     private readonly usage: Pick<UsageRepository, 'usedIn' | 'byMonth' | 'inWork' | 'latestSuccess'>,
     @Inject(TeamActivity) private readonly activity: Pick<TeamActivity, 'of'>,
-    @InjectConfig() private readonly settings: { billing: boolean },
+    @Inject(CONFIG) private readonly settings: { billing: boolean },
   ) {}
 
   async credits({ team, creditsLimit }: Caller): Promise<Credits> {

@@ -6,14 +6,14 @@ import {
   HostSettingRepository,
   TeamAdminRepository,
 } from '@troupe/persistence';
-import { onPool } from '../infra/adapters.js';
+import { overPostgres } from '@troupe/service';
 import { DeadLettersService } from './dead-letters.service.js';
 import { HostsService } from './hosts.service.js';
 
 const REPOSITORIES = [AuditLog, BlocklistRepository, DeadLetterRepository, HostSettingRepository, TeamAdminRepository];
 
 @Module({
-  providers: [...REPOSITORIES.map((repository) => onPool<object>(repository)), DeadLettersService, HostsService],
+  providers: [...overPostgres(...REPOSITORIES), DeadLettersService, HostsService],
   exports: [AuditLog, BlocklistRepository, TeamAdminRepository, DeadLettersService, HostsService],
 })
 export class AdminModule {}

@@ -12,7 +12,7 @@ import {
   type ListRange,
   type StoredHost,
 } from '@troupe/persistence';
-import { InjectInstance } from '../settings.js';
+import { INSTANCE } from '@troupe/service';
 import { ApiError } from '../errors/api-error.js';
 import { type Publisher } from '../jobs/ports.js';
 
@@ -24,7 +24,7 @@ export class HostsService {
     private readonly stored: Pick<HostSettingRepository, 'list' | 'get' | 'put' | 'remove'>,
     @Inject(AuditLog) private readonly audit: Pick<AuditLog, 'record'>,
     @Inject(ActorBus) private readonly publisher: Publisher,
-    @InjectInstance() private readonly instance: string,
+    @Inject(INSTANCE) private readonly instance: string,
   ) {}
 
   /** Worst first. */

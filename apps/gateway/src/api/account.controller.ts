@@ -1,10 +1,10 @@
-import { Controller, Get, Query, Req, UseInterceptors } from '@nestjs/common';
+import { Controller, Get, Inject, Query, Req, UseInterceptors } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
+import { CONFIG } from '@troupe/service';
 import type { Request } from 'express';
 import { AccountService, type Period } from '../accounts/account.service.js';
 import { AsCaller, type Caller } from '../auth/caller.js';
 import { ReadsLists } from '../http/heavy-reads.js';
-import { InjectConfig } from '../settings.js';
 import {
   asksByKey,
   concurrencyBody,
@@ -20,7 +20,7 @@ import { listAnswer, placeOf, rangeOf } from './list-query.js';
 export class AccountController {
   constructor(
     private readonly account: AccountService,
-    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+    @Inject(CONFIG) private readonly config: Readonly<TroupeConfig>,
   ) {}
 
   @Get('team/credit-usage/historical')

@@ -1,10 +1,10 @@
-import { Controller, Get, Req, Res } from '@nestjs/common';
+import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
+import { CONFIG } from '@troupe/service';
 import type { Request, Response } from 'express';
 import { Public } from '../auth/api-key.guard.js';
 import { Readiness } from '../health/readiness.js';
 import { publicBase } from '../http/public-address.js';
-import { InjectConfig } from '../settings.js';
 import { LANDING_POLICY, landingPage } from './landing-page.js';
 
 @Public()
@@ -12,7 +12,7 @@ import { LANDING_POLICY, landingPage } from './landing-page.js';
 export class HealthController {
   constructor(
     private readonly readiness: Readiness,
-    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+    @Inject(CONFIG) private readonly config: Readonly<TroupeConfig>,
   ) {}
 
   /** For people in a browser a page, for everybody else a line. */

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { Artifacts, type OpenBlobs } from '@troupe/blob-store';
-import { BLOBS } from '../settings.js';
+import { BLOBS } from '@troupe/service';
 import { ArtifactService } from './artifact.service.js';
 
 const artifacts = {

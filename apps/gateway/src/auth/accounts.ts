@@ -4,9 +4,9 @@ import { AccountRepository, hashApiKey, type TeamAccount } from '@troupe/persist
 import { type Uuid } from '@troupe/contracts';
 import { type TroupeConfig } from '@troupe/config';
 import { type Logger } from '@troupe/observability';
+import { CONFIG, LOG } from '@troupe/service';
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../errors/api-error.js';
-import { InjectConfig, InjectLog } from '../settings.js';
 import { type Caller } from './caller.js';
 
 /** A revoked key, or new settings of a team, are known everywhere within this time (docs/api/own.md promises 30 s). */
@@ -32,8 +32,8 @@ export class Accounts implements OnModuleInit {
   /** @param now monotonic milliseconds */
   constructor(
     @Inject(AccountRepository) private readonly accounts: Accounted,
-    @InjectConfig() private readonly settings: AccountSettings,
-    @InjectLog() private readonly log: Pick<Logger, 'warn'>,
+    @Inject(CONFIG) private readonly settings: AccountSettings,
+    @Inject(LOG) private readonly log: Pick<Logger, 'warn'>,
     @Optional() now: () => number = () => performance.now(),
   ) {
     const perf = { now };

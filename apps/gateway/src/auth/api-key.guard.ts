@@ -1,8 +1,8 @@
-import { Injectable, SetMetadata, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Inject, Injectable, SetMetadata, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { hasModel, type TroupeConfig } from '@troupe/config';
+import { CONFIG } from '@troupe/service';
 import type { Request } from 'express';
-import { InjectConfig } from '../settings.js';
 import { Admission } from './admission.js';
 import { setOwner } from './body-owner.js';
 import { setCaller } from './caller.js';
@@ -23,7 +23,7 @@ export class ApiKeyGuard implements CanActivate {
   constructor(
     private readonly admission: Admission,
     private readonly reflector: Reflector,
-    @InjectConfig() private readonly config: Pick<TroupeConfig, 'llmProvider'>,
+    @Inject(CONFIG) private readonly config: Pick<TroupeConfig, 'llmProvider'>,
   ) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {

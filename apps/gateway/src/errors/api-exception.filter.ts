@@ -1,12 +1,12 @@
 /** The one place where a failure becomes an HTTP answer (docs/api/errors.md). */
-import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import { Catch, HttpException, Inject, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { isTroupeError, traceField, type TroupeError } from '@troupe/contracts';
 import { type Logger } from '@troupe/observability';
+import { LOG } from '@troupe/service';
 import type { Request, Response } from 'express';
 import { ClientGoneError } from '../http/client-gone.js';
 import { requestIdOf } from '../http/edge.js';
 import { traceOfRequest } from '../http/request-traces.js';
-import { InjectLog } from '../settings.js';
 import { ApiError, overloaded, unavailable } from './api-error.js';
 import { isDependencyDown, isTooSlow } from './unavailable.js';
 
@@ -18,7 +18,7 @@ export interface ErrorAnswer {
 
 @Catch()
 export class ApiExceptionFilter implements ExceptionFilter {
-  constructor(@InjectLog() private readonly log: Logger) {}
+  constructor(@Inject(LOG) private readonly log: Logger) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();

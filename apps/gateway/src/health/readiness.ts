@@ -3,9 +3,8 @@ import { type OpenBlobs } from '@troupe/blob-store';
 import { NatsLink } from '@troupe/messaging';
 import { Dependencies, statusOf, type CheckAnswer, type HealthChecks } from '@troupe/observability';
 import { checkPostgres, Housekeeping, type LivePool } from '@troupe/persistence';
+import { BLOBS, POOL } from '@troupe/service';
 import { EdgeState } from '../http/edge.js';
-import { POOL } from '../infra/adapters.js';
-import { InjectBlobs } from '../settings.js';
 
 /** Whether this replica can serve: not draining, and everything it depends on answers. */
 @Injectable()
@@ -16,7 +15,7 @@ export class Readiness {
   constructor(
     @Inject(POOL) pool: LivePool,
     link: NatsLink,
-    @InjectBlobs() blobs: Pick<OpenBlobs, 'check'>,
+    @Inject(BLOBS) blobs: Pick<OpenBlobs, 'check'>,
     private readonly state: EdgeState,
   ) {
     const housekeeping = new Housekeeping(pool);

@@ -4,7 +4,7 @@ import { JobRepository, LostJobRepository } from '@troupe/persistence';
 import { isUuid, parseActorKey, type ActorKey } from '@troupe/contracts';
 import { ActorBus, MessageTooLargeError, NatsLink, receiverOf } from '@troupe/messaging';
 import { type Logger } from '@troupe/observability';
-import { InjectLog } from '../settings.js';
+import { LOG } from '@troupe/service';
 import { unavailable } from '../errors/api-error.js';
 import {
   type DueCommand,
@@ -30,7 +30,7 @@ export class CommandPublisher implements OnApplicationBootstrap, OnApplicationSh
     @Inject(LostJobRepository) private readonly lost: LostCommands,
     @Inject(ActorBus) private readonly publisher: Publisher,
     @Inject(NatsLink) private readonly link: Link,
-    @InjectLog() private readonly log: Pick<Logger, 'warn'>,
+    @Inject(LOG) private readonly log: Pick<Logger, 'warn'>,
   ) {}
 
   onApplicationBootstrap(): void {

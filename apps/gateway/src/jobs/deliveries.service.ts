@@ -17,7 +17,7 @@ import {
   type WebhookSpec,
 } from '@troupe/contracts';
 import { DeliveryRepository, type DeliveryAttempt } from '@troupe/persistence';
-import { InjectInstance } from '../settings.js';
+import { INSTANCE } from '@troupe/service';
 import { type Caller } from '../auth/caller.js';
 import { JobStatusService } from './job-status.service.js';
 import { type JobView, type Publisher } from './ports.js';
@@ -53,7 +53,7 @@ export class DeliveriesService {
       'pageCount' | 'actionCount' | 'ends' | 'attempts' | 'lastAttempts'
     >,
     @Inject(ActorBus) private readonly publisher: Publisher,
-    @InjectInstance() private readonly instance: string,
+    @Inject(INSTANCE) private readonly instance: string,
   ) {}
 
   /** Events in the order of their numbers. @throws ApiError 404 as `JobStatusService.find` */

@@ -9,9 +9,9 @@ import {
   type Uuid,
 } from '@troupe/contracts';
 import { JobRepository } from '@troupe/persistence';
+import { TRACER } from '@troupe/service';
 import { type Caller } from '../auth/caller.js';
 import { WorkGate } from '../limits/work-gate.js';
-import { InjectTracer } from '../settings.js';
 import { CommandPublisher } from './command-publisher.js';
 import { type Jobs, type NewJob } from './ports.js';
 import { refuseTooLarge } from './spec-limits.js';
@@ -43,7 +43,7 @@ export class JobSubmitService {
     @Inject(TargetPolicy) private readonly targets: Pick<TargetPolicy, 'check'>,
     @Inject(WebhookPolicy) private readonly webhooks: Pick<WebhookPolicy, 'check'>,
     @Inject(WorkGate) private readonly gate: Pick<WorkGate, 'charge' | 'affordable'>,
-    @InjectTracer() private readonly tracer: Tracer,
+    @Inject(TRACER) private readonly tracer: Tracer,
   ) {}
 
   /**

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { DeliveryRepository, LedgerRepository, ModelSteps, ScrapeRepository } from '@troupe/persistence';
-import { onPool } from '../infra/adapters.js';
+import { overPostgres } from '@troupe/service';
 import { LimitsModule } from '../limits/limits.module.js';
 import { BatchAppendService } from './batch-append.service.js';
 import { CommandPublisher } from './command-publisher.js';
@@ -52,10 +52,7 @@ const SERVICES = [
 @Module({
   imports: [LimitsModule],
   providers: [
-    onPool(DeliveryRepository),
-    onPool(LedgerRepository),
-    onPool(ModelSteps),
-    onPool(ScrapeRepository),
+    ...overPostgres(DeliveryRepository, LedgerRepository, ModelSteps, ScrapeRepository),
     CommandPublisher,
     JobFeeds,
     LostDocuments,

@@ -1,7 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { type JobNo } from '@troupe/contracts';
 import { Metrics, type Logger } from '@troupe/observability';
-import { InjectLog } from '../settings.js';
+import { LOG } from '@troupe/service';
 import { type StoredPage } from './ports.js';
 
 /** Counts documents whose bytes are lost, each time one is asked for, and says which. */
@@ -11,7 +11,7 @@ export class LostDocuments {
 
   constructor(
     metrics: Metrics,
-    @InjectLog() private readonly log: Pick<Logger, 'error'>,
+    @Inject(LOG) private readonly log: Pick<Logger, 'error'>,
   ) {
     this.lost = metrics.counter({
       name: 'troupe_documents_lost_total',

@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { JobRepository } from '@troupe/persistence';
 import { isLost, readDocument, readDocuments, type DocumentList } from '@troupe/blob-store';
 import { parseScrapeId, scrapeIdOf, type JobNo, type Uuid } from '@troupe/contracts';
-import { InjectBlobs } from '../settings.js';
+import { BLOBS } from '@troupe/service';
 import { LostDocuments } from './lost-documents.js';
 import { type Blobs, type Jobs, type StoredPage } from './ports.js';
 
@@ -12,7 +12,7 @@ const LOST = 'The document of this page was lost: its stored bytes cannot be rea
 @Injectable()
 export class PageBytes {
   constructor(
-    @InjectBlobs() private readonly blobs: { results: Blobs },
+    @Inject(BLOBS) private readonly blobs: { results: Blobs },
     @Inject(JobRepository) private readonly jobs: Pick<Jobs, 'page'>,
     @Inject(LostDocuments) private readonly losses: Pick<LostDocuments, 'note'>,
   ) {}

@@ -10,8 +10,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type DocumentList } from '@troupe/blob-store';
 import { type JobNo } from '@troupe/contracts';
 import { JobRepository } from '@troupe/persistence';
+import { CONFIG } from '@troupe/service';
 import { LRUCache } from 'lru-cache';
-import { InjectConfig } from '../settings.js';
 import { PageBytes } from './page-bytes.js';
 import { isOver, type Jobs, type JobView } from './ports.js';
 import { Turnstile } from './turnstile.js';
@@ -44,7 +44,7 @@ export class ResultRuns {
     @Inject(JobRepository) private readonly jobs: Pick<Jobs, 'pages'>,
     @Inject(PageBytes) private readonly pages: Pick<PageBytes, 'documents'>,
     /** Of documents kept for the next who asks; 0 keeps none. */
-    @InjectConfig() { statusCacheMb }: { statusCacheMb: number },
+    @Inject(CONFIG) { statusCacheMb }: { statusCacheMb: number },
   ) {
     const sizeCalculation = ({ bytes }: Run) => bytes.byteLength + RUN_OVERHEAD_BYTES;
     const maxSize = statusCacheMb * 1024 * 1024;

@@ -5,7 +5,7 @@ import { ScrapeRepository } from '@troupe/persistence';
 import type { Uuid } from '@troupe/contracts';
 import { packDocumentAside } from '@troupe/packing';
 import { type Logger } from '@troupe/observability';
-import { InjectConfig, InjectLog } from '../settings.js';
+import { CONFIG, LOG } from '@troupe/service';
 import { type Documents, type NewScrape } from './ports.js';
 
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
@@ -34,8 +34,8 @@ export class ScrapeArchive implements OnApplicationShutdown {
 
   constructor(
     @Inject(ScrapeRepository) private readonly documents: Pick<Documents, 'store'>,
-    @InjectConfig() private readonly settings: { resultTtlHours: number },
-    @InjectLog() private readonly log: Pick<Logger, 'warn'>,
+    @Inject(CONFIG) private readonly settings: { resultTtlHours: number },
+    @Inject(LOG) private readonly log: Pick<Logger, 'warn'>,
   ) {}
 
   keep(id: Uuid, team: Uuid, document: Uint8Array): void {

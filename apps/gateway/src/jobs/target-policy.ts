@@ -1,7 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { checkUrlTarget, isBlockedHost, parseAllowList, type AllowList } from '@troupe/egress';
 import { BlockedHosts } from '@troupe/persistence';
-import { InjectConfig } from '../settings.js';
+import { CONFIG } from '@troupe/service';
 
 /**
  * Which addresses may be asked for at all: none of a blocked host, and of address literals and `localhost` only what is
@@ -11,7 +11,7 @@ import { InjectConfig } from '../settings.js';
 export class TargetPolicy {
   private readonly allow: AllowList;
 
-  constructor(@InjectConfig() { allowPrivateTargets }: { allowPrivateTargets: string }, blocklist: BlockedHosts) {
+  constructor(@Inject(CONFIG) { allowPrivateTargets }: { allowPrivateTargets: string }, blocklist: BlockedHosts) {
     const isBlocked = (host: string) => isBlockedHost(host, blocklist.hosts);
     this.allow = { ...parseAllowList(allowPrivateTargets), isBlocked };
   }

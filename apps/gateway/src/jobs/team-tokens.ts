@@ -29,7 +29,7 @@ import {
   takeToken,
   type Claim,
 } from '@troupe/politeness';
-import { InjectInstance, InjectLog, InjectTracer } from '../settings.js';
+import { INSTANCE, LOG, TRACER } from '@troupe/service';
 import { NatsListener } from '../infra/nats-listener.js';
 import { type Listener, type Publisher } from './ports.js';
 
@@ -89,9 +89,9 @@ export class TeamTokens implements OnApplicationBootstrap, OnApplicationShutdown
   constructor(
     @Inject(ActorBus) private readonly publisher: Publisher,
     @Inject(NatsListener) private readonly listener: Listener,
-    @InjectInstance() private readonly instance: string,
-    @InjectLog() private readonly log: Pick<Logger, 'warn'>,
-    @InjectTracer() private readonly tracer: Tracer,
+    @Inject(INSTANCE) private readonly instance: string,
+    @Inject(LOG) private readonly log: Pick<Logger, 'warn'>,
+    @Inject(TRACER) private readonly tracer: Tracer,
     @Optional() private readonly now: () => number = () => Math.round(performance.now()),
   ) {
     this.self = `gw/${instance}`;

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { actorKey, type Envelope, type ScrapeUsage, type Tracer, type Uuid } from '@troupe/contracts';
 import { ActorBus, MailBundler } from '@troupe/messaging';
-import { InjectInstance, InjectTracer } from '../settings.js';
+import { INSTANCE, TRACER } from '@troupe/service';
 import { type Publisher } from './ports.js';
 
 /** Bills travel together for this long when many calls end at the same time. */
@@ -16,8 +16,8 @@ export class UsageLog {
 
   constructor(
     @Inject(ActorBus) private readonly publisher: Publisher,
-    @InjectInstance() private readonly instance: string,
-    @InjectTracer() private readonly tracer: Tracer,
+    @Inject(INSTANCE) private readonly instance: string,
+    @Inject(TRACER) private readonly tracer: Tracer,
   ) {
     this.bundler = new MailBundler(publisher, instance, { intervalMs: GATHER_MS });
   }

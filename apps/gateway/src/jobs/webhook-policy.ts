@@ -1,14 +1,14 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { isTroupeError, TroupeError, type WebhookSpec } from '@troupe/contracts';
 import { checkUrlTarget, parseAllowList, type AllowList } from '@troupe/egress';
-import { InjectConfig } from '../settings.js';
+import { CONFIG } from '@troupe/service';
 
 /** Which receivers may be named at all; names are judged after resolution, by the dispatcher at every delivery. */
 @Injectable()
 export class WebhookPolicy {
   private readonly allow: AllowList;
 
-  constructor(@InjectConfig() { allowPrivateWebhooks }: { allowPrivateWebhooks: string }) {
+  constructor(@Inject(CONFIG) { allowPrivateWebhooks }: { allowPrivateWebhooks: string }) {
     this.allow = parseAllowList(allowPrivateWebhooks);
   }
 

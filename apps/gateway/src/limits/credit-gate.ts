@@ -8,10 +8,10 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { type Uuid } from '@troupe/contracts';
 import { UsageRepository } from '@troupe/persistence';
+import { CONFIG } from '@troupe/service';
 import { LRUCache } from 'lru-cache';
 import { type Caller } from '../auth/caller.js';
 import { ApiError } from '../errors/api-error.js';
-import { InjectConfig } from '../settings.js';
 import { billingMonth } from './billing-month.js';
 
 const FRESH_MS = 5_000;
@@ -33,7 +33,7 @@ export class CreditGate {
   /** @param now monotonic milliseconds */
   constructor(
     @Inject(UsageRepository) private readonly usage: Pick<UsageRepository, 'usedIn'>,
-    @InjectConfig() private readonly settings: { billing: boolean },
+    @Inject(CONFIG) private readonly settings: { billing: boolean },
     @Optional() now: () => number = () => performance.now(),
   ) {
     const perf = { now };

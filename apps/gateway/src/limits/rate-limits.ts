@@ -10,9 +10,9 @@ import { Inject, Injectable, Optional, type OnApplicationBootstrap, type OnAppli
 import { type RateGroup, type Uuid } from '@troupe/contracts';
 import { type Logger } from '@troupe/observability';
 import { RateCounter, type RateTotal, type RateUse } from '@troupe/persistence';
+import { CONFIG, LOG } from '@troupe/service';
 import { type Caller } from '../auth/caller.js';
 import { ApiError } from '../errors/api-error.js';
-import { InjectConfig, InjectLog } from '../settings.js';
 import { RateNews } from './rate-news.js';
 
 /** Requests per minute of a team that has no limits of its own. */
@@ -51,8 +51,8 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
   constructor(
     @Inject(RateCounter) private readonly counter: Pick<RateCounter, 'add'>,
     @Inject(RateNews) private readonly news: Pick<RateNews, 'publish' | 'listen'>,
-    @InjectConfig() private readonly settings: { rateLimits: boolean },
-    @InjectLog() private readonly log: Pick<Logger, 'warn'>,
+    @Inject(CONFIG) private readonly settings: { rateLimits: boolean },
+    @Inject(LOG) private readonly log: Pick<Logger, 'warn'>,
     @Optional() private readonly now: () => number = () => performance.now(),
   ) {
     // Until the database has told its clock.

@@ -1,8 +1,8 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { createSearchProvider, type OpenProvider } from '@troupe/search';
+import { CONFIG } from '@troupe/service';
 import { JobsModule } from '../jobs/jobs.module.js';
 import { LimitsModule } from '../limits/limits.module.js';
-import { CONFIG } from '../settings.js';
 import { SEARCH_PROVIDER } from './search-provider.js';
 import { SearchService } from './search.service.js';
 

@@ -1,19 +1,13 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
-import type { Logger } from '@troupe/observability';
-import { HostSettings, type LivePool } from '@troupe/persistence';
-import { CONFIG, LOG, POOL, type Config } from '@troupe/service';
+import { HostSettings } from '@troupe/persistence';
+import { CONFIG, watched, type Config } from '@troupe/service';
 import { hostActor } from './host.actor.js';
 
 export const HOST_ACTOR = Symbol('actor of hosts');
 
 @Module({
   providers: [
-    {
-      provide: HostSettings,
-      inject: [POOL, LOG],
-      useFactory: (pool: LivePool, log: Logger) =>
-        HostSettings.watch(pool, (error) => log.warn({ err: error }, 'the settings of hosts were not read')),
-    },
+    watched(HostSettings, 'the settings of hosts were'),
     {
       provide: HOST_ACTOR,
       inject: [CONFIG, HostSettings],

@@ -1,19 +1,13 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
-import type { Logger } from '@troupe/observability';
-import { TeamSizes, type LivePool } from '@troupe/persistence';
-import { CONFIG, LOG, POOL, type Config } from '@troupe/service';
+import { TeamSizes } from '@troupe/persistence';
+import { CONFIG, watched, type Config } from '@troupe/service';
 import { teamActor } from './team.actor.js';
 
 export const TEAM_ACTOR = Symbol('actor of teams');
 
 @Module({
   providers: [
-    {
-      provide: TeamSizes,
-      inject: [POOL, LOG],
-      useFactory: (pool: LivePool, log: Logger) =>
-        TeamSizes.watch(pool, (error) => log.warn({ err: error }, 'the sizes of teams were not read')),
-    },
+    watched(TeamSizes, 'the sizes of teams were'),
     {
       provide: TEAM_ACTOR,
       inject: [CONFIG, TeamSizes],

@@ -1,23 +1,20 @@
 /** The operator's side of the settings of hosts; what processes hold of them is `HostSettings`. */
-import type { HostSetting } from '@troupe/contracts';
+import { HOST_SETTINGS, type HostSetting, type HostSettingValues } from '@troupe/contracts';
 import type pg from 'pg';
 import { withTransaction } from '../pool.js';
 import { readPage, type ListPage, type ListRange } from './list-page.js';
 import { recordAudit, type AuditAuthor } from './audit-log.js';
 
-interface Row {
-  pattern: string;
-  max_conn: number | null;
-  gap_ms: number | null;
-  max_rate: number | null;
-  express_conn: number | null;
-  crawl_delay: string | null;
-  give_up_min: number | null;
-  hold: boolean | null;
-  note: string | null;
-}
+type Row = { pattern: string } & Record<string, string | number | boolean | null>;
 
-const COLUMNS = 'pattern, max_conn, gap_ms, max_rate, express_conn, crawl_delay, give_up_min, hold, note';
+/** `maxConn` -> `max_conn` */
+const VALUES = Object.keys(HOST_SETTINGS).map((name) => ({
+  name: name as keyof HostSettingValues,
+  column: name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+}));
+const COLUMNS = ['pattern', ...VALUES.map(({ column }) => column)].join(', ');
+const PUT = `INSERT INTO host_setting (${COLUMNS}, updated_at) VALUES ($1, ${VALUES.map((_, i) => `$${i + 2}`).join(', ')}, now())
+  ON CONFLICT (pattern) DO UPDATE SET ${VALUES.map(({ column }) => `${column} = EXCLUDED.${column}`).join(', ')}, updated_at = now()`;
 
 export async function readHostSettings(db: pg.Pool | pg.PoolClient, pattern?: string): Promise<HostSetting[]> {
   const where = pattern === undefined ? '' : 'WHERE pattern = $1';
@@ -42,15 +39,9 @@ export class HostSettingRepository {
 
   /** Replaces the whole setting. */
   put(setting: HostSetting, by: AuditAuthor): Promise<void> {
-    const { pattern, maxConn, gapMs, maxRate, expressConn, crawlDelay, giveUpMin, hold, note } = setting;
+    const { pattern } = setting;
     return withTransaction(this.pool, async (client) => {
-      await client.query(
-        `INSERT INTO host_setting (${COLUMNS}, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now())
-         ON CONFLICT (pattern) DO UPDATE SET max_conn = EXCLUDED.max_conn, gap_ms = EXCLUDED.gap_ms,
-           max_rate = EXCLUDED.max_rate, express_conn = EXCLUDED.express_conn, crawl_delay = EXCLUDED.crawl_delay,
-           give_up_min = EXCLUDED.give_up_min, hold = EXCLUDED.hold, note = EXCLUDED.note, updated_at = now()`,
-        [pattern, maxConn, gapMs, maxRate, expressConn, crawlDelay?.toString(), giveUpMin, hold, note],
-      );
+      await client.query(PUT, [pattern, ...VALUES.map(({ name }) => setting[name])]);
       await recordAudit(client, by, { action: 'host.set', target: pattern, details: { ...setting } });
     });
   }
@@ -66,17 +57,14 @@ export class HostSettingRepository {
 }
 
 function settingFrom(row: Row): HostSetting {
-  const { crawl_delay: delay } = row;
-  const all = {
-    maxConn: row.max_conn,
-    gapMs: row.gap_ms,
-    maxRate: row.max_rate,
-    expressConn: row.express_conn,
-    crawlDelay: delay === null || delay === 'obey' ? delay : Number(delay),
-    giveUpMin: row.give_up_min,
-    hold: row.hold,
-    note: row.note,
+  const set = VALUES.filter(({ column }) => row[column] !== null);
+  return {
+    pattern: row.pattern,
+    ...Object.fromEntries(set.map(({ name, column }) => [name, valueOf(name, row[column])])),
   };
-  const given = Object.entries(all).filter(([, value]) => value !== null);
-  return { pattern: row.pattern, ...Object.fromEntries(given) };
+}
+
+/** A delay stands in its column as text. */
+function valueOf(name: keyof HostSettingValues, value: unknown): unknown {
+  return HOST_SETTINGS[name].type === 'delay' && value !== 'obey' ? Number(value) : value;
 }

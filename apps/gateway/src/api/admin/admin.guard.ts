@@ -1,6 +1,7 @@
 import {
   applyDecorators,
   createParamDecorator,
+  Inject,
   Injectable,
   UseGuards,
   type CanActivate,
@@ -8,13 +9,13 @@ import {
 } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
 import { type AuditAuthor } from '@troupe/persistence';
+import { CONFIG } from '@troupe/service';
 import type { Request } from 'express';
 import { AdminKey } from '../../admin/admin-key.js';
 import { Public } from '../../auth/api-key.guard.js';
 import { bearerToken } from '../../auth/bearer-token.js';
 import { ApiError } from '../../errors/api-error.js';
 import { clientAddress } from '../../http/client-address.js';
-import { InjectConfig } from '../../settings.js';
 
 type WithAuthor = Request & { author?: AuditAuthor };
 
@@ -23,7 +24,7 @@ type WithAuthor = Request & { author?: AuditAuthor };
 export class AdminGuard implements CanActivate {
   private readonly key: AdminKey | null;
 
-  constructor(@InjectConfig() private readonly config: Readonly<TroupeConfig>) {
+  constructor(@Inject(CONFIG) private readonly config: Readonly<TroupeConfig>) {
     this.key = config.adminKey === undefined ? null : new AdminKey(config.adminKey);
   }
 

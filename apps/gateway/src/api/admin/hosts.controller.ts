@@ -1,11 +1,24 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Req, UseInterceptors } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Inject,
+  Param,
+  Post,
+  Put,
+  Query,
+  Req,
+  UseInterceptors,
+} from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
-import { type HostSetting } from '@troupe/contracts';
+import { type HostSetting, type HostSettingValues } from '@troupe/contracts';
 import { type AuditAuthor } from '@troupe/persistence';
+import { CONFIG } from '@troupe/service';
 import type { Request } from 'express';
 import { HostsService } from '../../admin/hosts.service.js';
 import { ReadsLists } from '../../http/heavy-reads.js';
-import { InjectConfig } from '../../settings.js';
 import { hostBody } from '../hosts.mapper.js';
 import { nextOf, placeOf, shareAnswer } from '../list-query.js';
 import { BodyPipe } from '../validation/body.pipe.js';
@@ -24,7 +37,7 @@ const PAST_HOSTS = ['9', '0', ''];
 export class AdminHostsController {
   constructor(
     private readonly hosts: HostsService,
-    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+    @Inject(CONFIG) private readonly config: Readonly<TroupeConfig>,
   ) {}
 
   /** Hosts in `state` (a list with commas; all but `open`), worst first, and everything that is set. */
@@ -59,7 +72,7 @@ export class AdminHostsController {
   async set(
     @AsAuthor() by: AuditAuthor,
     @Param('pattern') text: string,
-    @Body(BodyPipe(HostSettingDto)) { body }: ReadBody<HostSettingDto>,
+    @Body(BodyPipe(HostSettingDto)) { body }: ReadBody<HostSettingValues>,
   ) {
     const setting = this.settingOf(readPattern(text), body);
     await this.hosts.set(setting, by);
@@ -80,7 +93,7 @@ export class AdminHostsController {
     return { success: true };
   }
 
-  private settingOf(pattern: string, body: HostSettingDto): HostSetting {
+  private settingOf(pattern: string, body: HostSettingValues): HostSetting {
     if (body.crawlDelay === 0 && !this.config.allowIgnoreRobots)
       throw new InvalidBodyError([customIssue('0 needs ALLOW_IGNORE_ROBOTS=true', ['crawlDelay'])]);
     const set = Object.entries(body).filter(([, value]) => value !== undefined);

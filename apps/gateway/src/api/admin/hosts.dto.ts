@@ -1,36 +1,32 @@
-import { HOST_STATES, type HostState } from '@troupe/contracts';
+import { HOST_SETTINGS, HOST_STATES, type HostSettingRule, type HostState } from '@troupe/contracts';
 import { hostKey } from '@troupe/frontier';
 import { BooleanField, Field, NumberField, numberIssues, TextField } from '../validation/fields.js';
 import { customIssue, InvalidBodyError, type Issue } from '../validation/issue.js';
 
-const MAX_CONN = 256;
-const MAX_GAP_MS = 3_600_000;
-const MAX_DELAY_S = 3_600;
-const MAX_GIVE_UP_MIN = 2_880;
 /** With a port; a longer one is no name of the DNS. */
 const HOST_NAME = /^[^\s/?#@*%]{1,259}$/;
 
-/** What an operator wants for a host, or for all below a suffix. What is absent is the installation's. */
+/** `HostSettingValues`: what an operator wants for a host, or for all below a suffix. */
 export class HostSettingDto {
-  @NumberField({ min: 1, max: MAX_CONN }) maxConn?: number;
-  @NumberField({ min: 0, max: MAX_GAP_MS }) gapMs?: number;
-  /** Page starts a second. */
-  @NumberField({ above: 0, max: 10_000, integer: false }) maxRate?: number;
-  @NumberField({ min: 1, max: MAX_CONN }) expressConn?: number;
-  /** `obey`, or seconds in place of what robots.txt says. */
-  @Field(delayIssues, {
-    schema: { anyOf: [{ const: 'obey' }, { type: 'number', minimum: 0, maximum: MAX_DELAY_S }] },
-  })
-  crawlDelay?: 'obey' | number;
-  @NumberField({ min: 1, max: MAX_GIVE_UP_MIN }) giveUpMin?: number;
-  @BooleanField() hold?: boolean;
-  @TextField({ maxLength: 500, stored: true }) note?: string;
+  static {
+    for (const [name, rule] of Object.entries(HOST_SETTINGS)) fieldOf(rule)(this.prototype, name);
+  }
 }
 
-function delayIssues(value: unknown): Issue[] {
+function fieldOf(rule: HostSettingRule): PropertyDecorator {
+  if (rule.type === 'number') return NumberField(rule);
+  if (rule.type === 'boolean') return BooleanField();
+  if (rule.type === 'text') return TextField({ maxLength: rule.maxLength, stored: true });
+  const { min: minimum, max: maximum } = rule;
+  return Field((value) => delayIssues(value, rule), {
+    schema: { anyOf: [{ const: 'obey' }, { type: 'number', minimum, maximum }] },
+  });
+}
+
+function delayIssues(value: unknown, rule: { min: number; max: number; integer: false }): Issue[] {
   if (value === 'obey') return [];
   if (typeof value !== 'number') return [customIssue('Expected "obey" or a number of seconds')];
-  return numberIssues(value, { min: 0, max: MAX_DELAY_S, integer: false });
+  return numberIssues(value, rule);
 }
 
 /** The normal form of a host or of `*.suffix`. @throws InvalidBodyError */

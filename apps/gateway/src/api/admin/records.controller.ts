@@ -1,13 +1,26 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Req, UseInterceptors } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Inject,
+  Param,
+  Post,
+  Put,
+  Query,
+  Req,
+  UseInterceptors,
+} from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
 import { dayOf } from '@troupe/contracts';
 import { blockEntry } from '@troupe/egress';
 import { AuditLog, BlocklistRepository, UsageRepository, type AuditAuthor } from '@troupe/persistence';
+import { CONFIG } from '@troupe/service';
 import type { Request } from 'express';
 import { DeadLettersService } from '../../admin/dead-letters.service.js';
 import { ApiError } from '../../errors/api-error.js';
 import { ReadsLists } from '../../http/heavy-reads.js';
-import { InjectConfig } from '../../settings.js';
 import { TOKENS_PER_CREDIT } from '../account.mapper.js';
 import { listAnswer, placeOf, rangeOf, type KeyPart, type ListPlace } from '../list-query.js';
 import { BodyPipe } from '../validation/body.pipe.js';
@@ -54,7 +67,7 @@ export class AdminRecordsController {
     private readonly audit: AuditLog,
     private readonly blocklist: BlocklistRepository,
     private readonly letters: DeadLettersService,
-    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+    @Inject(CONFIG) private readonly config: Readonly<TroupeConfig>,
   ) {}
 
   /** Days in UTC, `to` not included; the last 31 days by default. A job counts for the day on which it started. */

@@ -1,5 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Req, UseInterceptors } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Inject,
+  Param,
+  Patch,
+  Post,
+  Put,
+  Req,
+  UseInterceptors,
+} from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
 import { shownProxy, type ProxyLists, type Uuid } from '@troupe/contracts';
 import {
@@ -10,11 +23,11 @@ import {
   type TeamRecord,
   type TeamSettings,
 } from '@troupe/persistence';
+import { CONFIG } from '@troupe/service';
 import type { Request } from 'express';
 import { Accounts } from '../../auth/accounts.js';
 import { ApiError } from '../../errors/api-error.js';
 import { ReadsLists } from '../../http/heavy-reads.js';
-import { InjectConfig } from '../../settings.js';
 import { listAnswer, placeOf, rangeOf, type KeyPart, type ListPlace } from '../list-query.js';
 import { BodyPipe, IdPipe } from '../validation/body.pipe.js';
 import { readBody, type ReadBody } from '../validation/read-body.js';
@@ -30,7 +43,7 @@ export class AdminTeamsController {
   constructor(
     private readonly teams: TeamAdminRepository,
     private readonly accounts: Accounts,
-    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+    @Inject(CONFIG) private readonly config: Readonly<TroupeConfig>,
   ) {}
 
   @Post()

@@ -1,6 +1,7 @@
 import { NestFactory } from '@nestjs/core';
+import type { ServiceContext } from '@troupe/observability';
+import type { Config } from '@troupe/service';
 import { GatewayModule } from '../../gateway.module.js';
-import { type GatewayContext } from '../../infra/infra.module.js';
 import { describeApi } from './describe-api.js';
 
 /**
@@ -8,7 +9,7 @@ import { describeApi } from './describe-api.js';
  * they need, so that there is no database, no NATS and no port.
  */
 export async function describeGateway() {
-  const context = new Proxy({}, { get: () => ({}) }) as GatewayContext;
+  const context = new Proxy({}, { get: () => ({}) }) as ServiceContext<Config>;
   const app = await NestFactory.create(GatewayModule.of(context), {
     preview: true,
     logger: false,

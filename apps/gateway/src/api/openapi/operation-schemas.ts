@@ -1,5 +1,12 @@
 /** Answers of the calls of our own, of the account and of the operator (spec: own, account). */
-import { HOST_STATES, MODEL_PROVIDERS, OUTCOMES, SCOPE_RULES } from '@troupe/contracts';
+import {
+  HOST_SETTINGS,
+  HOST_STATES,
+  MODEL_PROVIDERS,
+  OUTCOMES,
+  SCOPE_RULES,
+  type HostSettingRule,
+} from '@troupe/contracts';
 import { type Schema } from '../validation/fields.js';
 import {
   address,
@@ -31,6 +38,16 @@ const history = (used: string) =>
     periods: listOf(object({ startDate: time, endDate: time, 'apiKey?': text, [used]: count })),
     'next?': address,
   });
+
+const HOST_SETTING_VALUES = Object.fromEntries(
+  Object.entries(HOST_SETTINGS).map(([name, rule]) => [`${name}?`, answered(rule)]),
+);
+
+function answered(rule: HostSettingRule): Schema {
+  if (rule.type === 'number') return rule.integer === false ? { type: 'number' } : count;
+  if (rule.type === 'delay') return { type: ['string', 'number'] };
+  return rule.type === 'boolean' ? flag : text;
+}
 
 const LEDGER_ENTRY = object({
   url: text,
@@ -234,17 +251,7 @@ export const OPERATION_SCHEMAS = {
     ),
     'next?': address,
   }),
-  HostSetting: object({
-    pattern: text,
-    'maxConn?': count,
-    'gapMs?': count,
-    'maxRate?': { type: 'number' },
-    'expressConn?': count,
-    'crawlDelay?': { type: ['string', 'number'] },
-    'giveUpMin?': count,
-    'hold?': flag,
-    'note?': text,
-  }),
+  HostSetting: object({ pattern: text, ...HOST_SETTING_VALUES }),
   Hosts: object({
     success,
     hosts: listOf(inComponents('Host')),

@@ -1,13 +1,13 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Req } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
 import { TroupeError, type Uuid } from '@troupe/contracts';
+import { CONFIG } from '@troupe/service';
 import type { Request } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
 import { publicBase } from '../../http/public-address.js';
 import { JobSubmitService } from '../../jobs/job-submit.service.js';
 import { ModelJobs } from '../../jobs/model-jobs.service.js';
 import { TargetPolicy } from '../../jobs/target-policy.js';
-import { InjectConfig } from '../../settings.js';
 import { BodyPipe, JobIdPipe } from '../validation/body.pipe.js';
 import { warningOf, type ReadBody } from '../validation/read-body.js';
 import { AgentDto } from './agent.dto.js';
@@ -23,7 +23,7 @@ export class AgentController {
     private readonly submit: JobSubmitService,
     private readonly jobs: ModelJobs,
     private readonly targets: TargetPolicy,
-    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+    @Inject(CONFIG) private readonly config: Readonly<TroupeConfig>,
   ) {}
 
   @Post()

@@ -1,12 +1,12 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
 import { type Uuid } from '@troupe/contracts';
+import { CONFIG } from '@troupe/service';
 import type { Request } from 'express';
 import { type Caller } from '../../auth/caller.js';
 import { BatchAppendService } from '../../jobs/batch-append.service.js';
 import { JobSubmitService, type Submission } from '../../jobs/job-submit.service.js';
 import { TargetPolicy } from '../../jobs/target-policy.js';
-import { InjectConfig } from '../../settings.js';
 import { warningOf, type ReadBody } from '../validation/read-body.js';
 import { type BatchDto } from './batch.dto.js';
 import { batchFromV2, type BatchOrder } from './batch.mapper.js';
@@ -20,7 +20,7 @@ export class BatchCall {
     private readonly submit: JobSubmitService,
     private readonly appends: BatchAppendService,
     private readonly targets: TargetPolicy,
-    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+    @Inject(CONFIG) private readonly config: Readonly<TroupeConfig>,
   ) {}
 
   async start(caller: Caller, { body, warnings }: ReadBody<BatchDto>, request: Request) {

@@ -1,11 +1,11 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
+import { CONFIG } from '@troupe/service';
 import type { Request, Response } from 'express';
 import { type Caller } from '../../auth/caller.js';
 import { clientGone } from '../../http/client-gone.js';
 import { CrawlWishesService } from '../../jobs/crawl-wishes.service.js';
 import { JobSubmitService } from '../../jobs/job-submit.service.js';
-import { InjectConfig } from '../../settings.js';
 import { BodyCheck } from '../validation/body-check.js';
 import { warningOf, type ReadBody } from '../validation/read-body.js';
 import { checkedWishes, promptEcho, underBody } from './crawl-prompt.js';
@@ -21,7 +21,7 @@ export class CrawlCall {
     private readonly submit: JobSubmitService,
     private readonly wishes: CrawlWishesService,
     private readonly bodies: BodyCheck,
-    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+    @Inject(CONFIG) private readonly config: Readonly<TroupeConfig>,
   ) {}
 
   async start(caller: Caller, { body, warnings }: ReadBody<CrawlDto>, request: Request, response: Response) {

@@ -1,11 +1,11 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Req, UseInterceptors } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Inject, Param, Post, Req, UseInterceptors } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
 import { type Uuid } from '@troupe/contracts';
+import { CONFIG } from '@troupe/service';
 import type { Request } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
 import { ReadsLists } from '../../http/heavy-reads.js';
 import { DeliveriesService, type Delivery } from '../../jobs/deliveries.service.js';
-import { InjectConfig } from '../../settings.js';
 import { BodyPipe, JobIdPipe } from '../validation/body.pipe.js';
 import { type ReadBody } from '../validation/read-body.js';
 import { ReplayDto } from './deliveries.dto.js';
@@ -18,7 +18,7 @@ const TRAITS = { keys: [['int']], defaultLimit: 100 } as const;
 export class DeliveriesController {
   constructor(
     private readonly deliveries: DeliveriesService,
-    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+    @Inject(CONFIG) private readonly config: Readonly<TroupeConfig>,
   ) {}
 
   @Get()

@@ -1,10 +1,10 @@
-import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
+import { Body, Controller, HttpCode, Inject, Post, Res } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
+import { CONFIG } from '@troupe/service';
 import type { Response } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
 import { clientGone } from '../../http/client-gone.js';
 import { CrawlExplainService } from '../../jobs/crawl-explain.service.js';
-import { InjectConfig } from '../../settings.js';
 import { BodyPipe } from '../validation/body.pipe.js';
 import { customIssue, InvalidBodyError } from '../validation/issue.js';
 import { warningOf, type ReadBody } from '../validation/read-body.js';
@@ -18,7 +18,7 @@ const PROMPT_FIRST = 'A prompt explains nothing: POST /v2/crawl/params-preview t
 export class ExplainController {
   constructor(
     private readonly explains: CrawlExplainService,
-    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+    @Inject(CONFIG) private readonly config: Readonly<TroupeConfig>,
   ) {}
 
   @Post()

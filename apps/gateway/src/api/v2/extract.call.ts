@@ -1,12 +1,12 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
 import { TroupeError, type Uuid } from '@troupe/contracts';
+import { CONFIG } from '@troupe/service';
 import type { Request } from 'express';
 import { type Caller } from '../../auth/caller.js';
 import { JobSubmitService } from '../../jobs/job-submit.service.js';
 import { ModelJobs } from '../../jobs/model-jobs.service.js';
 import { TargetPolicy } from '../../jobs/target-policy.js';
-import { InjectConfig } from '../../settings.js';
 import { warningOf, type ReadBody } from '../validation/read-body.js';
 import { type ExtractDto } from './extract.dto.js';
 import { extractFromV2, extractToV2 } from './extract.mapper.js';
@@ -19,7 +19,7 @@ export class ExtractCall {
     private readonly submit: JobSubmitService,
     private readonly jobs: ModelJobs,
     private readonly targets: TargetPolicy,
-    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+    @Inject(CONFIG) private readonly config: Readonly<TroupeConfig>,
   ) {}
 
   async start(caller: Caller, { body, warnings }: ReadBody<ExtractDto>, request: Request) {

@@ -1,11 +1,11 @@
-import { Controller, Get, Param, Req, UseInterceptors } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Req, UseInterceptors } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
 import { type Uuid } from '@troupe/contracts';
+import { CONFIG } from '@troupe/service';
 import type { Request } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
 import { ReadsLists } from '../../http/heavy-reads.js';
 import { JobHostsService } from '../../jobs/job-hosts.service.js';
-import { InjectConfig } from '../../settings.js';
 import { hostOfJobBody } from '../hosts.mapper.js';
 import { JobIdPipe } from '../validation/body.pipe.js';
 import { listAnswer, rangeOf, readListQuery } from '../list-query.js';
@@ -19,7 +19,7 @@ const TRAITS = { keys: [['int', 'int', 'text']], defaultLimit: 100 } as const;
 export class HostsController {
   constructor(
     private readonly hosts: JobHostsService,
-    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+    @Inject(CONFIG) private readonly config: Readonly<TroupeConfig>,
   ) {}
 
   @Get('crawl/:id/hosts')

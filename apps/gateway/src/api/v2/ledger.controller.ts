@@ -1,11 +1,11 @@
-import { Controller, Get, Param, Req, UseInterceptors } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Req, UseInterceptors } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
 import { type Uuid } from '@troupe/contracts';
+import { CONFIG } from '@troupe/service';
 import type { Request } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
 import { ReadsLists } from '../../http/heavy-reads.js';
 import { JobLedgerService } from '../../jobs/job-ledger.service.js';
-import { InjectConfig } from '../../settings.js';
 import { JobIdPipe } from '../validation/body.pipe.js';
 import { jobAddress } from './job-address.js';
 import { ledgerQueryFromV2, ledgerToV2 } from './ledger.mapper.js';
@@ -16,7 +16,7 @@ import { ledgerQueryFromV2, ledgerToV2 } from './ledger.mapper.js';
 export class LedgerController {
   constructor(
     private readonly ledgers: JobLedgerService,
-    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+    @Inject(CONFIG) private readonly config: Readonly<TroupeConfig>,
   ) {}
 
   @Get('crawl/:id/ledger')

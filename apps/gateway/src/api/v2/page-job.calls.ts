@@ -1,12 +1,12 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
 import { type CrawlSpec, type Uuid } from '@troupe/contracts';
+import { CONFIG } from '@troupe/service';
 import type { Request } from 'express';
 import { type Caller } from '../../auth/caller.js';
 import { JobCancelService } from '../../jobs/job-cancel.service.js';
 import { JobStatusService } from '../../jobs/job-status.service.js';
 import { type JobView } from '../../jobs/ports.js';
-import { InjectConfig } from '../../settings.js';
 import { listAnswer, placeOf, rangeOf } from '../list-query.js';
 import { jobAddress } from './job-address.js';
 import { problemsQueryFromV2, problemsToV2 } from './problems.mapper.js';
@@ -17,7 +17,7 @@ export class PageJobCalls {
   constructor(
     private readonly status: JobStatusService,
     private readonly cancels: JobCancelService,
-    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+    @Inject(CONFIG) private readonly config: Readonly<TroupeConfig>,
   ) {}
 
   async cancel(caller: Caller, id: Uuid) {

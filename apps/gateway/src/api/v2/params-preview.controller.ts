@@ -1,10 +1,10 @@
-import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
+import { Body, Controller, HttpCode, Inject, Post, Res } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
+import { CONFIG } from '@troupe/service';
 import type { Response } from 'express';
 import { AsCaller, type Caller } from '../../auth/caller.js';
 import { clientGone } from '../../http/client-gone.js';
 import { CrawlWishesService } from '../../jobs/crawl-wishes.service.js';
-import { InjectConfig } from '../../settings.js';
 import { BodyCheck } from '../validation/body-check.js';
 import { BodyPipe } from '../validation/body.pipe.js';
 import { MAX_PROMPT_CHARS, TextField } from '../validation/fields.js';
@@ -26,7 +26,7 @@ export class ParamsPreviewController {
   constructor(
     private readonly wishes: CrawlWishesService,
     private readonly bodies: BodyCheck,
-    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+    @Inject(CONFIG) private readonly config: Readonly<TroupeConfig>,
   ) {}
 
   @Post()

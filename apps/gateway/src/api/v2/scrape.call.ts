@@ -1,13 +1,13 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
 import { type Uuid } from '@troupe/contracts';
+import { CONFIG } from '@troupe/service';
 import type { Response } from 'express';
 import { type Caller } from '../../auth/caller.js';
 import { clientGone } from '../../http/client-gone.js';
 import { sendDocument } from '../../http/send-json.js';
 import { ScrapeService } from '../../jobs/scrape.service.js';
 import { ScrapedDocuments } from '../../jobs/scraped-documents.js';
-import { InjectConfig } from '../../settings.js';
 import { customIssue, InvalidBodyError } from '../validation/issue.js';
 import { readPageUrl } from '../validation/page-url.js';
 import { type ReadBody } from '../validation/read-body.js';
@@ -20,7 +20,7 @@ export class ScrapeCall {
   constructor(
     private readonly scrapes: ScrapeService,
     private readonly documents: ScrapedDocuments,
-    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+    @Inject(CONFIG) private readonly config: Readonly<TroupeConfig>,
   ) {}
 
   async send(caller: Caller, { body, warnings }: ReadBody<ScrapeDto>, response: Response): Promise<void> {

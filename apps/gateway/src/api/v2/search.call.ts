@@ -1,8 +1,8 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
+import { CONFIG } from '@troupe/service';
 import { type Caller } from '../../auth/caller.js';
 import { SearchService, type SearchAnswer } from '../../search/search.service.js';
-import { InjectConfig } from '../../settings.js';
 import { type ReadBody } from '../validation/read-body.js';
 import { refuseModelFormats, refuseZeroDataRetention } from './offer.js';
 import { type SearchDto } from './search.dto.js';
@@ -12,7 +12,7 @@ import { searchSpecFromV2, searchWarnings } from './search.mapper.js';
 export class SearchCall {
   constructor(
     private readonly searches: SearchService,
-    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+    @Inject(CONFIG) private readonly config: Readonly<TroupeConfig>,
   ) {}
 
   /** The answer before it is written, for either version. */

@@ -1,12 +1,12 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { type TroupeConfig } from '@troupe/config';
 import { type Uuid } from '@troupe/contracts';
+import { CONFIG } from '@troupe/service';
 import type { Request, Response } from 'express';
 import { type Caller } from '../../auth/caller.js';
 import { clientGone } from '../../http/client-gone.js';
 import { JobStatusService } from '../../jobs/job-status.service.js';
 import { WatchEndedError } from '../../jobs/job-stream.js';
-import { InjectConfig } from '../../settings.js';
 import { jobAddress } from './job-address.js';
 import { readFollow, sendLines, wantsLines } from './job-lines.js';
 import { nextUrl, readStatusQuery, sendStatus } from './job-status.js';
@@ -16,7 +16,7 @@ import { nextUrl, readStatusQuery, sendStatus } from './job-status.js';
 export class StatusSender {
   constructor(
     private readonly status: JobStatusService,
-    @InjectConfig() private readonly config: Readonly<TroupeConfig>,
+    @Inject(CONFIG) private readonly config: Readonly<TroupeConfig>,
   ) {}
 
   /** The status record, or the results as lines for a client that asks for them. */

@@ -7,14 +7,14 @@
  */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { type Logger } from '@troupe/observability';
+import { CONFIG, LOG } from '@troupe/service';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { Admission } from '../../auth/admission.js';
 import { JobStatusService } from '../../jobs/job-status.service.js';
 import { foreignPage, type PageRules } from '../../http/foreign-pages.js';
-import { InjectConfig, InjectLog } from '../../settings.js';
 import { handBack } from './hand-back.js';
 import { readHandshake, type Handshake } from './handshake.js';
 import { watchJob } from './watch-job.js';
@@ -43,8 +43,8 @@ export class WatchServer implements OnApplicationBootstrap, BeforeApplicationShu
     private readonly adapters: HttpAdapterHost,
     private readonly admission: Admission,
     private readonly status: JobStatusService,
-    @InjectLog() private readonly log: Logger,
-    @InjectConfig() private readonly config: PageRules,
+    @Inject(LOG) private readonly log: Logger,
+    @Inject(CONFIG) private readonly config: PageRules,
   ) {}
 
   onApplicationBootstrap(): void {

@@ -1,5 +1,10 @@
-import { type LoggerService } from '@nestjs/common';
-import { type Logger } from '@troupe/observability';
+import type { LoggerService } from '@nestjs/common';
+import type { Logger } from '@troupe/observability';
+
+/** What Nest is told by every service: a failed start is thrown, and what it has to say is in the log of the process. */
+export function nestOptions({ log }: { log: Logger }) {
+  return { logger: nestLog(log), abortOnError: false };
+}
 
 /** Nest's own word for what it throws as well: whoever started it logs that. */
 const THROWN_TOO = 'ExceptionHandler';
