@@ -13,6 +13,6 @@ const NICEST = 19;
  */
 export function giveWayToThreads(): void {
   if (process.platform !== 'linux') return;
-  // Of the main thread alone: on Linux its number is that of the process.
+  // This sets the main thread's priority alone: on Linux its number is that of the process.
   setPriority(process.pid, Math.min(NICEST, getPriority(process.pid) + STEPS));
 }

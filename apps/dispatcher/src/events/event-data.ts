@@ -8,7 +8,7 @@ type Deliveries = Pick<DeliveryRepository, 'pages' | 'actions' | 'modelResult'>;
 /** JSON that was read, or a page that is still to be. `none`: the event tells nothing more. undefined: it is gone. */
 export type EventData = { json: Buffer } | PostedPage | 'none' | undefined;
 
-/** Of a body, for what is not data. */
+/** Bytes of a body that are kept free for the fields around its data. */
 const FRAME_BYTES = 64 * 1024;
 const TOO_LARGE = 'The data is too large for a webhook (above 10 MB): read it from the status of the job.';
 

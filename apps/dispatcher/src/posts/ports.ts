@@ -3,7 +3,7 @@ import type { BlobStore } from '@troupe/blob-store';
 import type { ActorBus } from '@troupe/messaging';
 import type { DeliveryRepository, WebhookSecrets } from '@troupe/persistence';
 
-/** Of page results: `Blobs`. */
+/** The store of page results: `Blobs`. */
 export const PAGES = Symbol('stored pages');
 
 export type Mailboxes = Pick<ActorBus, 'publishActor'>;

@@ -1,6 +1,6 @@
 import { addressesShown, examineNats, NatsAccessError, type JetStreamReport, type NatsReport } from '@troupe/messaging';
 import { failure, fine, reasonOf, skipped, warning, type Finding } from '../finding.js';
-import type { Patient } from '../patient.js';
+import type { Installation } from '../installation.js';
 import { compareClocks } from './clock.js';
 import { isLoopback } from './loopback.js';
 
@@ -8,7 +8,7 @@ const ASK_MS = 10_000;
 const LEAST_STORAGE_BYTES = 1_000_000_000;
 const FULL = 0.8;
 
-export async function checkNats({ config, isSet, isEmbedded, now }: Patient): Promise<Finding[]> {
+export async function checkNats({ config, isSet, isEmbedded, now }: Installation): Promise<Finding[]> {
   if (!isSet('NATS_URL'))
     return isEmbedded ? [skipped('nats', 'no NATS_URL and no running cluster: npm start brings its own')] : [];
   const servers = addressesShown(config.natsUrl);

@@ -1,6 +1,6 @@
 import { connectionAdvice, examineDatabase, type DatabaseReport } from '@troupe/persistence';
 import { failure, fine, reasonOf, skipped, warning, type Finding } from '../finding.js';
-import type { Patient } from '../patient.js';
+import type { Installation } from '../installation.js';
 import { compareClocks } from './clock.js';
 import { isLoopback } from './loopback.js';
 
@@ -9,7 +9,7 @@ const ASK_MS = 10_000;
 const ONE_OF_EACH = 28;
 const LAST_ONES = 3;
 
-export async function checkPostgres({ config, isSet, isEmbedded, now }: Patient): Promise<Finding[]> {
+export async function checkPostgres({ config, isSet, isEmbedded, now }: Installation): Promise<Finding[]> {
   if (!isSet('DATABASE_URL')) {
     return isEmbedded ? [skipped('postgres', 'no DATABASE_URL and no running cluster: npm start brings its own')] : [];
   }

@@ -30,7 +30,7 @@ export class CallFailure extends Error {
     readonly details: {
       /** Before another call makes sense; null: the provider does not say. */
       waitMs: number | null;
-      /** Of kind `form`: what to leave out. */
+      /** What to leave out of the next request, when the kind is `form`. */
       refused: Refused | null;
       /** Holds for every request, not only for this schema. */
       isLasting: boolean;

@@ -1,6 +1,7 @@
 /**
  * A language model as the chains of this service see it: one call in, one value that satisfies its schema out. Which
- * provider answers, how structured output is asked of it, repairs, waiting for rate limits and counting tokens are behind it.
+ * provider answers, how structured output is asked of it, repairs, waiting for rate limits and counting tokens are
+ * behind it.
  */
 import type { JsonSchema, Uuid } from '@troupe/contracts';
 import type { TokenCount } from './token-count.js';
@@ -43,15 +44,16 @@ export interface ModelAnswer {
   value: unknown;
   /** Calls of tools instead of a value; empty unless tools were offered. */
   toolCalls: { name: string; arguments: Record<string, unknown> }[];
-  /** Of all calls that were made for the answer, repairs included. As the provider counts, else estimated. */
+  /** Sum over all calls that were made for the answer, repairs included. Counted by the provider, else estimated. */
   tokens: TokenCount;
   /** What was changed to make the value fit: `price: "9 €" became 9`. */
   notes: string[];
 }
 
 /**
- * Thrown when a model gives no usable answer. `tokens` were used all the same. `retryable`: the provider was busy or down
- * beyond our patience. Codes: `SCRAPE_JSON_FAILED`, `SCRAPE_TIMEOUT` (the deadline came first), `NOT_SUPPORTED` (no model).
+ * Thrown when a model gives no usable answer. `tokens` were used all the same. `retryable`: the provider was busy or
+ * down beyond our patience. Codes: `SCRAPE_JSON_FAILED`, `SCRAPE_TIMEOUT` (the deadline came first), `NOT_SUPPORTED`
+ * (no model).
  */
 export { ModelError } from './model-error.js';
 export type { TokenCount } from './token-count.js';

@@ -1,6 +1,7 @@
 /**
- * How requests leave for a model's provider: through the operator's proxy, or directly; for a team's own address only to
- * places that the installation allows. What a provider answered besides its result is noted for whoever reads the failure.
+ * How requests leave for a model's provider: through the operator's proxy, or directly; for a team's own address only
+ * to places that the installation allows. What a provider answered besides its result is noted for whoever reads the
+ * failure.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { basicAuth, connectOf, Connector, type Resolver } from '@troupe/egress';
@@ -29,7 +30,7 @@ export interface TransportOptions {
 }
 
 const MAX_ERROR_CHARS = 4_000;
-/** Of an answer as it comes over the wire: what a model says in one call is far below. */
+/** The largest answer that is read from the wire. A model's answer to one call is far below. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 4_000;

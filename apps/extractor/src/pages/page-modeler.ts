@@ -44,7 +44,7 @@ interface AskedPage {
   calls: PageCalls;
 }
 
-/** Of the time that is left after a page was read: learning must not cost it its answer. */
+/** Share of the time left after a page was read. Learning must not cost the page its answer. */
 const LEARNING_SHARE = 0.5;
 
 interface Outcome {

@@ -1,8 +1,8 @@
 /**
  * A page read part by part, as many parts as the budget allows, a few at a time.
  *
- * A part for which the model finds its context too short is cut in two. A part without a usable answer costs that part; what stops
- * the model altogether stops the reading, and what was read until then counts. Both are told in warnings.
+ * A part for which the model finds its context too short is cut in two. A part without a usable answer costs that part;
+ * what stops the model altogether stops the reading, and what was read until then counts. Both are told in warnings.
  */
 import { TroupeError } from '@troupe/contracts';
 import { splitMarkdown, type MarkdownPart } from '@troupe/extraction';
@@ -21,7 +21,7 @@ export interface PageText {
 
 export interface PartReader<T> {
   calls: PageCalls;
-  /** Of a call without its data. */
+  /** Size of a call without its data. */
   promptTokens: number;
   /** Share of the budget that is left for what follows the reading. @default 0 */
   spare?: number;

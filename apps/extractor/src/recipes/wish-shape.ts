@@ -124,7 +124,7 @@ export function selectorsOf(shape: WishShape, named: readonly PathSelector[]): S
 
 interface Wording {
   path: string;
-  /** Of the list whose item it is. */
+  /** Selector of the list whose item it is. */
   around: PathSelector | null;
   byPath: ReadonlyMap<string, PathSelector>;
 }

@@ -79,7 +79,7 @@ function answerSchema(paths: string[]): JsonSchema {
   };
 }
 
-/** Of an answer that satisfies `answerSchema`. */
+/** The selectors in an answer that satisfies `answerSchema`. */
 function namedIn(answer: unknown): PathSelector[] {
   return (answer as { fields: PathSelector[] }).fields;
 }

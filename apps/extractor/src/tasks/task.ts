@@ -7,7 +7,7 @@ export interface StepResult {
   /** For later steps of the job. */
   value: unknown;
   tokens: number;
-  /** Of pages that the step had scraped. */
+  /** Credits for the pages that the step had scraped. */
   credits: number;
 }
 

@@ -1,7 +1,7 @@
 /**
  * The Chromium processes behind the tabs: Crawlee's pool of browsers, with each browser behind its guard and the egress
- * proxy. It retires a browser after so many pages, or when nobody uses it; here one is retired after a while as well, and
- * when it holds too much memory. A retired browser opens nothing more and goes with its last tab.
+ * proxy. It retires a browser after so many pages, or when nobody uses it; here one is retired after a while as well,
+ * and when it holds too much memory. A retired browser opens nothing more and goes with its last tab.
  */
 import { TroupeError } from '@troupe/contracts';
 import {
@@ -23,7 +23,7 @@ export interface BrowserFleetOptions {
   programs: readonly Program[];
   /** Tabs open at once in a browser, parked ones included. */
   maxTabs: number;
-  /** Of the egress proxy. */
+  /** Address of the egress proxy. */
   proxyUrl: string;
   /** Appended to Chromium's own user agent. */
   userAgent: string;
@@ -62,7 +62,7 @@ const CRASHED_OPEN_LIMIT_MS = 2_500;
 const RETIRED_LIMIT_SECS = 900;
 const CHECK_EVERY_MS = 3_000;
 const CLOSE_LIMIT_MS = 3_000;
-/** Of Crawlee's `BROWSER_POOL_EVENTS`, which exist as types only. */
+/** A member of Crawlee's `BROWSER_POOL_EVENTS`, which exist as types only. */
 const RETIRED = 'browserRetired' as BROWSER_POOL_EVENTS.BROWSER_RETIRED;
 
 export class BrowserFleet extends BrowserPool<Options> {
@@ -157,8 +157,8 @@ export class BrowserFleet extends BrowserPool<Options> {
   protected leaveBrowser(_browser: Browser): void {}
 
   /**
-   * A tab whose renderer dies while it is opened is never opened, and the pool opens none before it: its browser is ended
-   * then, and the next one is opened in another.
+   * A tab whose renderer dies while it is opened is never opened, and the pool opens none before it: its browser is
+   * ended then, and the next one is opened in another.
    */
   private endUnlessOpened(id: string, limitMs: number): void {
     const browser = this.openings.get(id);

@@ -54,7 +54,7 @@ export class BrowserGuard {
     return path.join(this.dir, 'browser.sh');
   }
 
-  /** Of the browser, which leads a process group; null until it has started and once it is released. */
+  /** Process id of the browser, which leads a process group; null until it has started and after its release. */
   get pid(): number | null {
     try {
       this.startedPid ??= Number(readFileSync(path.join(this.dir, 'pid'), 'latin1')) || null;

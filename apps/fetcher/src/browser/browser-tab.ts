@@ -1,7 +1,8 @@
 /**
  * A tab with a context of its own. It shows one page after another; between two pages it shows a blank one, so that
  * nothing of the first runs on or is taken for the second. The blank page has the origin of the one before and comes
- * from here: Chromium would start another renderer for `about:blank`, and a page of one site after the other needs none.
+ * from here: Chromium would start another renderer for `about:blank`, and a page of one site after the other needs
+ * none.
  */
 import { randomUUID } from 'node:crypto';
 import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core';
@@ -194,7 +195,9 @@ export class BrowserTab {
   }
 }
 
-/** Of the origin that is on show. Nobody else asks for it: requests of the page that is left are refused. */
+/**
+ * The blank page's address at the shown origin. Only the tab asks for it: requests of the page being left are refused.
+ */
 function blankUrlOf(shown: string): string {
   const origin = /^https?:/.test(shown) ? URL.parse(shown)?.origin : undefined;
   return origin === undefined ? BLANK : `${origin}/?${randomUUID()}`;

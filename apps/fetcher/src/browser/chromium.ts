@@ -35,7 +35,7 @@ export function browsersMemoryBytes(): number {
   return usableMemory() / 2;
 }
 
-/** Of the container, where it has a limit. */
+/** Memory of the container where it has a limit, else of the machine. */
 function usableMemory(): number {
   const limit = process.constrainedMemory();
   return limit > 0 ? Math.min(limit, os.totalmem()) : os.totalmem();

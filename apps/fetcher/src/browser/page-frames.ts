@@ -8,7 +8,7 @@ import { within } from './within.js';
 
 const MAX_FRAMES = 20;
 const MAX_DEPTH = 3;
-/** Of all frames together, in characters. */
+/** Size of all frames together, in characters. */
 const MAX_FRAME_CHARS = 2 * 1024 * 1024;
 /** For all of them: one that does not answer is left as it is. */
 const FRAMES_MS = 800;

@@ -25,7 +25,7 @@ export function loadReader(groups = GROUPS): () => number {
 
 interface Times {
   atMs: number;
-  /** Of all processors of the machine together. */
+  /** Busy time of all processors of the machine together. */
   busyMs: number;
   idleMs: number;
   /** Processors that the control group may use; null: as many as there are. */

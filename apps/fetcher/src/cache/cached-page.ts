@@ -14,8 +14,8 @@ const MAX_VALIDATOR_CHARS = 1024;
 const MAX_ASKED_MS = 7 * 24 * 3_600_000;
 
 /**
- * Everything but its URL that makes another page of a request: how it is fetched, not what is made of it. All headers that
- * we send by ourselves follow from it.
+ * Everything but its URL that makes another page of a request: how it is fetched, not what is made of it. All headers
+ * that we send by ourselves follow from it.
  */
 function variantOf(spec: ScrapeSpec): string {
   const { waitForMs, skipTlsVerification, mobile, location, blockAds, proxy } = spec;
@@ -65,7 +65,7 @@ function sentNoCookie({ rendered, redirects }: EngineResponse): boolean {
   return !rendered && redirects.length === 0;
 }
 
-/** Of a list such as `Vary` or `Cache-Control`, without what follows `=`. */
+/** Names in a list such as `Vary` or `Cache-Control`, without the values after `=`. */
 function namesIn(list: string | undefined): string[] {
   return (list ?? '').split(',').map((part) => part.replace(/=.*$/s, '').trim().toLowerCase());
 }

@@ -7,7 +7,7 @@ export interface Landed {
   /** Shared: copied by whoever gives it away. */
   body: Uint8Array;
   at: Date;
-  /** Of this process's monotonic clock. */
+  /** By this process's monotonic clock. */
   landedMs: number;
 }
 

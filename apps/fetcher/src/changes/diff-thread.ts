@@ -6,7 +6,7 @@ import type { TextDiff } from './text-diff.js';
 const TIMEOUT_MS = 2_000;
 /** The thread is ended when it does not keep to its time. */
 const KILL_MS = 5_000;
-/** Of both texts together, in characters. */
+/** Size of both texts together, in characters. */
 const MAX_CHARS = 2_000_000;
 const MAX_WAITING = 100;
 const MAX_HEAP_MB = 256;

@@ -28,7 +28,7 @@ export interface EngineRequest {
   headers: Record<string, string>;
   /** Everything from DNS to the last byte, redirects included. */
   timeoutMs: number;
-  /** Of the body, before and after content decoding. */
+  /** Limit of the body, both before and after content decoding. */
   maxBytes: number;
   skipTlsVerification: boolean;
   /** Extra wait after the page has settled; engines without a browser ignore it. */
@@ -50,7 +50,7 @@ export interface EngineRequest {
    * Here the lane checks robots, scope and politeness. The address is checked by the engine itself.
    */
   onRedirect(url: string): Promise<void>;
-  /** Of what it is fetched for, when that is recorded. Never told to a site. */
+  /** Trace of the scrape or lane it is fetched for, when that is recorded. Never sent to a site. */
   trace?: TraceParent;
 }
 
@@ -75,7 +75,7 @@ export interface EngineResponse {
   proxyUsed: ProxyClass;
   /** What the view asked for; null without a browser. */
   captured: Captured | null;
-  /** Of the emulated location; null without one. */
+  /** Time zone of the emulated location; null without one. */
   timezone: string | null;
   /** What was stored earlier: its site says that it has not changed. @default false */
   revalidated?: boolean;
@@ -96,11 +96,12 @@ export const WITHOUT_BROWSER = { rendered: false, captured: null, timezone: null
 export interface FetchEngine {
   /**
    * Rejects with a `TroupeError`: SCRAPE_TIMEOUT, SCRAPE_SITE_ERROR, SCRAPE_SSL_ERROR, SCRAPE_DNS_RESOLUTION_ERROR,
-   * SCRAPE_TARGET_FORBIDDEN, UNSUPPORTED_SITE, SCRAPE_BODY_TOO_LARGE, SCRAPE_TOO_MANY_REDIRECTS, SCRAPE_UNSUPPORTED_FILE_ERROR,
-   * SCRAPE_ALL_ENGINES_FAILED (no browser here), SCRAPE_ACTION_ERROR, SCRAPE_ACTIONS_NOT_SUPPORTED (no browser, or a
-   * file), BAD_REQUEST (a header that cannot be sent), SCRAPE_JOB_CANCELLED when `signal` fires (a `TroupeError` as its
-   * reason is passed on), or what `onRedirect` rejected with.
-   * When it settles, nothing of the request is left running; a tab of the browser takes a moment more to leave its page.
+   * SCRAPE_TARGET_FORBIDDEN, UNSUPPORTED_SITE, SCRAPE_BODY_TOO_LARGE, SCRAPE_TOO_MANY_REDIRECTS,
+   * SCRAPE_UNSUPPORTED_FILE_ERROR, SCRAPE_ALL_ENGINES_FAILED (no browser here), SCRAPE_ACTION_ERROR,
+   * SCRAPE_ACTIONS_NOT_SUPPORTED (no browser, or a file), BAD_REQUEST (a header that cannot be sent),
+   * SCRAPE_JOB_CANCELLED when `signal` fires (a `TroupeError` as its reason is passed on), or what `onRedirect`
+   * rejected with. When it settles, nothing of the request is left running; a tab of the browser takes a moment more to
+   * leave its page.
    */
   fetch(request: EngineRequest, signal: AbortSignal): Promise<EngineResponse>;
   close(): Promise<void>;

@@ -15,7 +15,7 @@ export interface HttpEngineOptions {
   keepAliveMs?: number;
 }
 
-/** Of certificates that must be good, and that may be anything. */
+/** One agent checks certificates, the other accepts any. */
 interface Agents {
   verifying: Agent;
   trusting: Agent;

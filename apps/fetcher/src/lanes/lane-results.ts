@@ -43,7 +43,7 @@ export interface LaneResultsOptions {
   patienceMs: number;
   /** A message could not be delivered in that time: nothing of this lane counts any more. */
   onLost(error: unknown): void;
-  /** Of the lane, when it is recorded. */
+  /** Trace of the lane, when it is recorded. */
   trace?: TraceParent;
   /** @default nothing is recorded */
   tracer?: Tracer;
@@ -53,7 +53,7 @@ export interface LaneResultsOptions {
 interface Unstored {
   page: PageResult;
   document: Uint8Array;
-  /** Of the page. */
+  /** Trace of the page. */
   trace: TraceParent | undefined;
 }
 

@@ -106,7 +106,7 @@ class Surroundings {
   renewals = 0;
   readonly sent: Envelope[] = [];
   readonly fetched: { url: string; at: number }[] = [];
-  /** Of a trouble, as the reports judge it. */
+  /** Pause after a trouble, as the reports judge it. */
   restMs = 0;
   readonly told: [string, number | null][] = [];
   isHeard = true;

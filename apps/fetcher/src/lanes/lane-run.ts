@@ -1,6 +1,7 @@
 /**
  * One run of one lane: a host slot taken by its fencing pair, then the lane's pages one after another, each checked
- * against cancel, robots, gap and penalty at the moment of its request (docs/design/politeness.md, "Lanes", "Host policy", "Slots").
+ * against cancel, robots, gap and penalty at the moment of its request (docs/design/politeness.md, "Lanes", "Host
+ * policy", "Slots").
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
@@ -92,7 +93,7 @@ export class LaneParts {
   @Inject(PageCache) readonly cache!: Pick<PageCache, 'lookUp'>;
   @Inject(PageFinisher) readonly finisher!: Pick<PageFinisher, 'finish'>;
   @Inject(RESULT_BLOBS) readonly blobs!: Pick<BlobStore, 'put'>;
-  /** Of jobs with zero data retention. */
+  /** Documents of jobs with zero data retention. */
   @Inject(ERASABLE_BLOBS) readonly erasable!: Pick<ErasableBlobs, 'of'>;
   /** What a job has not settled. */
   @Inject(OpenItems) readonly openItems!: Pick<OpenItems, 'of'>;
@@ -132,7 +133,7 @@ export class LaneRun {
   /** Without its patterns, which are matched elsewhere; null: everything belongs. */
   readonly #scope: CompiledScope | null;
   readonly #spec: ScrapeSpec;
-  /** Of the pages; what a model reads included. */
+  /** Wishes of the pages, with the formats that a model reads. */
   readonly #readingSpec: ScrapeSpec;
   readonly #writing = new PagesInWriting();
   /** Items that somebody with a browser must take. */
@@ -150,7 +151,7 @@ export class LaneRun {
   constructor(
     private readonly lane: Lane,
     private readonly parts: LaneParts,
-    /** Of the lane, when it is recorded. */
+    /** Trace of the lane, when it is recorded. */
     private readonly trace?: TraceParent,
   ) {
     this.#spec = completeSpec(lane.spec);
@@ -184,8 +185,8 @@ export class LaneRun {
   }
 
   /**
-   * Resolves when the job knows the end of the lane, or to when to look at it again when another fetcher runs it. Throws
-   * to ask for redelivery.
+   * Resolves when the job knows the end of the lane, or to when to look at it again when another fetcher runs it.
+   * Throws to ask for redelivery.
    */
   async execute(): Promise<void | { retryMs: number }> {
     const startedAt = performance.now();
@@ -289,8 +290,8 @@ export class LaneRun {
   }
 
   /**
-   * A crawl-delay is kept from the moment at which it is read, on one connection, whoever else knows of it. True: the lane
-   * ends, and the job's next one will know.
+   * A crawl-delay is kept from the moment at which it is read, on one connection, whoever else knows of it. True: the
+   * lane ends, and the job's next one will know.
    */
   async #isTooFast(item: LaneItem | undefined): Promise<boolean> {
     const { host, robotsAgent, slot, gapMs } = this.lane;

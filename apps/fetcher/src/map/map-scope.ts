@@ -39,7 +39,7 @@ export class MapScope {
   readonly #scope: ScopeSpec;
   readonly #compiled: CompiledScope;
   readonly #prefix: string | null;
-  /** Of addresses that were judged by the patterns lately. */
+  /** Verdicts on addresses that the patterns have judged lately. */
   readonly #judged = new LRUCache<string, boolean>({ max: KEPT_VERDICTS });
 
   constructor(
@@ -52,8 +52,8 @@ export class MapScope {
   }
 
   /**
-   * Has the patterns matched with some addresses, in a thread, before `accept` is asked about each of them: an address of which
-   * they have not heard does not belong. Together they are the links of one page (see `judgeLinks`).
+   * Has the patterns matched with some addresses, in a thread, before `accept` is asked about each of them: an address
+   * of which they have not heard does not belong. Together they are the links of one page (see `judgeLinks`).
    */
   async judge(texts: readonly string[], base?: string): Promise<void> {
     if (!hasPatterns(this.#scope)) return;
@@ -110,7 +110,7 @@ function pathPrefix(url: string): string | null {
   return prefix === '/' ? null : prefix;
 }
 
-/** Of a canonical URL, by slicing: asked for every link. */
+/** Path of a canonical URL. It is sliced, not parsed, because it is asked for every link. */
 function pathOf(url: string): string {
   const from = url.indexOf('/', url.indexOf('://') + 3);
   if (from < 0) return '/';

@@ -64,7 +64,7 @@ interface Task {
   unusable: number;
   endsAt: number;
   signal: AbortSignal;
-  /** Of the call, when it is recorded. */
+  /** Trace of the call, when it is recorded. */
   trace?: TraceParent;
 }
 

@@ -29,7 +29,7 @@ export interface FoundUrls {
 /** Answers whether more are wanted. */
 export type TakeUrls = (found: FoundUrls) => Promise<boolean>;
 
-/** Of one map; the protocol allows 50,000 URLs a file, but many sites cut theirs smaller. */
+/** Files read for one map. The protocol allows 50,000 URLs a file, but many sites cut theirs smaller. */
 const MAX_FILES = 500;
 const PARALLEL_FILES = 3;
 const MAX_FEED_BYTES = 5 * 1024 * 1024;

@@ -18,10 +18,10 @@ export type PageQuestion = Omit<PageModelRequest, 'id' | 'deadlineMs'>;
 export type PageAnswer = Omit<Extract<PageModelReply, { ok: true }>, 'ok'>;
 
 export interface AskLimits {
-  /** Of the page: what is left for the model and for telling the caller. */
+  /** Time left for the model and for telling the caller. */
   leftMs: number;
   signal: AbortSignal;
-  /** Of the page, when it is recorded. */
+  /** Trace of the page, when it is recorded. */
   trace?: TraceParent;
 }
 

@@ -67,7 +67,7 @@ export interface PageRequest {
   team: Uuid;
   /** Pages with the same key share browser contexts, one page at a time in each; null: a fresh one. */
   contextKey: string | null;
-  /** Of the page, when it is recorded. */
+  /** Trace of the page, when it is recorded. */
   trace?: TraceParent;
 }
 
@@ -78,7 +78,7 @@ export interface FetchedPage {
   statusCode: number;
   finalUrl: string;
   engine: EngineName;
-  /** Of the last request, from DNS to the last byte. */
+  /** Duration of the last request, from DNS to the last byte. */
   fetchMs: number;
   document: Uint8Array;
   documentBytes: number;
@@ -285,8 +285,8 @@ export class PageFetcher {
   }
 
   /**
-   * A page whose site says that it has not changed is the one in the cache. When that is gone or another one, or nobody had
-   * asked, the page is asked for once more.
+   * A page whose site says that it has not changed is the one in the cache. When that is gone or another one, or nobody
+   * had asked, the page is asked for once more.
    */
   async #rung(climb: Climb, engine: EngineName): Promise<Rung> {
     const { request } = climb;

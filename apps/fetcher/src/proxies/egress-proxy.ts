@@ -1,7 +1,7 @@
 /**
- * The only way out for clients that open their own connections (Chromium, got-scraping): a proxy on loopback inside this
- * process that resolves, checks and pins every CONNECT and every plain request, so that no client decides by itself
- * where a name leads.
+ * The only way out for clients that open their own connections (Chromium, got-scraping): a proxy on loopback inside
+ * this process that resolves, checks and pins every CONNECT and every plain request, so that no client decides by
+ * itself where a name leads.
  */
 import { Agent, Server as HttpServer, type IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';
@@ -16,7 +16,7 @@ export const REFUSAL_HEADER = 'x-troupe-egress';
 
 type PrepareRequestFunction = (request: PrepareRequestFunctionOpts) => Promise<PrepareRequestFunctionResult>;
 
-/** Of proxy-chain's numbers, the one for whatever has none of its own. */
+/** proxy-chain's status code for failures that have none of their own. */
 const NO_WAY_THROUGH = 599;
 
 /** The proxy answers plain requests with 590-599 when the site could not be reached (proxy-chain's own numbers). */

@@ -45,7 +45,7 @@ const QUEUE_SHARE = 2 / 3;
 /** A 429 or 503 becomes the document after this many tries, or when the host wants a longer pause than anybody waits. */
 const MAX_TRIES = 3;
 const MAX_BUSY_WAIT_MS = 5000;
-/** Of a host that is down: one scrape in this time, or until its next probe is due, asks whether it is. */
+/** One scrape in this time, or until the next probe is due, asks whether a host that is down still is. */
 const PROBE_MS = 2000;
 const REMEMBERED_PROBES = 1000;
 
@@ -57,8 +57,8 @@ export class SinglePages {
   constructor(private readonly parts: SinglePageParts) {}
 
   /**
-   * @throws TroupeError, CONCURRENCY_QUEUE_TIMEOUT naming the host when it had no place in time, HostPausedError at once
-   * while nothing may be asked of it
+   * @throws TroupeError, CONCURRENCY_QUEUE_TIMEOUT naming the host when it had no place in time, HostPausedError at
+   * once while nothing may be asked of it
    */
   async fetch(request: SinglePageRequest): Promise<FetchedPage> {
     const endsAt = performance.now() + request.budgetMs;

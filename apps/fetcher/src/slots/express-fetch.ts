@@ -23,7 +23,7 @@ export interface ExpressRequest {
   signal: AbortSignal;
   /** Consulted for the URL and every hop; null: not at all. */
   robots: { agent: string; rules: RobotsLookup } | null;
-  /** Of what it is fetched for, when that is recorded. */
+  /** Trace of the call it is fetched for, when that is recorded. */
   trace?: TraceParent;
 }
 

@@ -1,7 +1,8 @@
 /**
- * What this process sees of hosts, told to their actors: at once when there is trouble, though not more often than every
- * 100 ms, else once a second. Of many hosts without trouble only a few are told each second: their actors learn nothing
- * urgent, and each report costs one of them a turn. Nothing is decided here: one URL's trouble is not its host's.
+ * What this process sees of hosts, told to their actors: at once when there is trouble, though not more often than
+ * every 100 ms, else once a second. Of many hosts without trouble only a few are told each second: their actors learn
+ * nothing urgent, and each report costs one of them a turn. Nothing is decided here: one URL's trouble is not its
+ * host's.
  */
 import { Inject, Injectable } from '@nestjs/common';
 import {
@@ -17,7 +18,7 @@ import { INSTANCE, LOG } from '../cluster/process.js';
 import { MAILBOXES, PENALTIES, type Mailboxes, type Penalties } from '../cluster/ports.js';
 import { TroubleRows } from './trouble-rows.js';
 
-/** Of an answer: the URL that was asked for, null when nothing of it may be kept. */
+/** A clean answer, by the URL that was asked for; null when nothing of it may be kept. */
 export interface SeenClean {
   ms: number;
   url: string | null;

@@ -10,7 +10,7 @@ export interface Credits {
   /** Both null: unlimited. */
   remaining: number | null;
   plan: number | null;
-  /** Of the credits; null when they are unlimited. */
+  /** Start of the billing period of the credits; null when they are unlimited. */
   periodStart: Date | null;
   periodEnd: Date | null;
 }

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** Of the hash: enough to tell keys apart, nothing of the key. */
+/** Digits of the hash: enough to tell keys apart, and nothing of the key. */
 const SHOWN_HEX = 8;
 
 /** The operator's key (`ADMIN_KEY`). */

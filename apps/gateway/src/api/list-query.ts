@@ -7,7 +7,7 @@ import { publicBase } from '../http/public-address.js';
 import { readStatusQuery } from './v2/job-status.js';
 
 export const MAX_ROWS = 1_000;
-/** Of the rows of an answer as JSON. */
+/** Limit of the rows of an answer, as JSON. */
 export const MAX_BYTES = 10 * 1024 * 1024;
 /** Rows that are passed over are read all the same. */
 const MAX_SKIP = 10_000;
@@ -16,7 +16,7 @@ const MAX_SKIP = 10_000;
 export type KeyPart = 'int' | 'real' | 'uuid' | 'text';
 
 export interface ListTraits {
-  /** Of a row's key; several lists in one answer have several. */
+  /** Types of a row's key; several lists in one answer have several. */
   keys: readonly (readonly KeyPart[])[];
   /** @default MAX_ROWS */
   defaultLimit?: number;
@@ -42,7 +42,7 @@ export function readListQuery(query: Request['query'], traits: ListTraits): List
   return { skip, limit: Math.min(limit ?? defaultLimit, MAX_ROWS), after: readAfter(query['after'], keys) };
 }
 
-/** Of an answer with one list. */
+/** The range of an answer with one list. */
 export function rangeOf({ skip, limit, after }: ListQuery): ListRange {
   return { skip, limit, after: after[0] ?? null };
 }
@@ -61,7 +61,7 @@ export function nextOf(
 
 export interface Page<Body> {
   bodies: Body[];
-  /** Of the last row; null: nothing follows. */
+  /** Key of the last row; null: nothing follows. */
   last: ListKey | null;
 }
 
@@ -92,7 +92,7 @@ export interface ListPlace {
   more?: Record<string, string | undefined>;
 }
 
-/** Of a list that lies where it was asked for. @throws ApiError 400 */
+/** Where the list of a request goes on, under the address that was asked for. @throws ApiError 400 */
 export function placeOf(
   request: Request,
   config: Readonly<TroupeConfig>,

@@ -1,6 +1,6 @@
 /**
- * Patterns and schemas of callers are compiled in one thread, away from the event loop: one request at a time, the teams
- * in turn, each request within its time. What takes longer is refused, and the thread ended.
+ * Patterns and schemas of callers are compiled in one thread, away from the event loop: one request at a time, the
+ * teams in turn, each request within its time. What takes longer is refused, and the thread ended.
  */
 import { createHash } from 'node:crypto';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
@@ -9,7 +9,7 @@ import { LRUCache } from 'lru-cache';
 import { ApiError } from '../errors/api-error.js';
 import type { CompileProblem, CompileTask } from './compile.worker.js';
 
-/** Of one request, from the moment at which the thread begins with it. */
+/** Time for one request, from the moment at which the thread begins with it. */
 const DEADLINE_MS = 500;
 const MAX_WAITING_OF_TEAM = 50;
 const RETRY_AFTER_S = 5;

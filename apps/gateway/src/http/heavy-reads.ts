@@ -3,7 +3,7 @@ import { Injectable, Optional, type CallHandler, type ExecutionContext, type Nes
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { overloaded } from '../errors/api-error.js';
 
-/** Of the eight connections of a gateway; results of jobs have four. */
+/** Connections for heavy reads, out of a gateway's eight. Results of jobs have four. */
 const PLACES = 3;
 const WAIT_MS = 1_000;
 const MAX_WAITING = 100;

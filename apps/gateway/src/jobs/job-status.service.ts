@@ -31,7 +31,7 @@ export interface JobProblems {
 }
 
 export interface ProblemsQuery {
-  /** Of each list. */
+  /** Rows of each list to pass over. */
   skip: number;
   limit: number;
   afterError: ListKey | null;

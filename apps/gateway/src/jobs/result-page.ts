@@ -6,7 +6,7 @@ export interface ResultRange {
   /** Results before this index were delivered already. */
   skip: number;
   limit: number | null;
-  /** Of documents; the first one is delivered however large it is. */
+  /** Limit of all documents. The first one is delivered however large it is. */
   maxBytes: number;
 }
 

@@ -43,7 +43,7 @@ export class ResultRuns {
   constructor(
     @Inject(JobRepository) private readonly jobs: Pick<Jobs, 'pages'>,
     @Inject(PageBytes) private readonly pages: Pick<PageBytes, 'documents'>,
-    /** Of documents kept for the next who asks; 0 keeps none. */
+    /** Documents that are kept for the next reader; 0 keeps none. */
     @InjectConfig() { statusCacheMb }: { statusCacheMb: number },
   ) {
     const sizeCalculation = ({ bytes }: Run) => bytes.byteLength + RUN_OVERHEAD_BYTES;

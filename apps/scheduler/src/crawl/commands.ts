@@ -52,7 +52,9 @@ export function restUntilStart(state: { phase: string; cancelled?: boolean }, ba
   return isNew ? [{ t: 'timer', name: EARLY_CANCEL, inMs: START_PATIENCE_MS }] : [];
 }
 
-/** Of a message that cannot be handled: neither it nor the start of its job, which fails, is to be sent again. */
+/**
+ * Receipts of a message that cannot be handled. Neither it nor the start of its job, which fails, is to be sent again.
+ */
 export function receiptsOfLost(key: ActorKey, lost: ActorMessage | null): Effect[] {
   const own = lost === null || lost.type === 'Start' ? [] : receipts(key, [{ from: key, body: lost }]);
   return [startReceipt(key), ...own];

@@ -24,7 +24,7 @@ import { poolOfHost, poolOfTeam, type Pools } from './pools.js';
 export const QUEUE_PATIENCE_MS = 60_000;
 /** Beyond the timeout of the running item. */
 const LANE_GRACE_MS = 30_000;
-/** Of the newest lane in what is known of the pace of its host. */
+/** Weight of the newest lane in the known pace of its host. */
 const PACE_WEIGHT = 0.2;
 const IDLE_SLOT_MS = 250;
 const IDLE_TOKEN_MS = 500;
@@ -35,7 +35,7 @@ const CLAIMED_AHEAD = 24;
 const MAX_WANT = 256;
 /** More lanes than most hosts get. */
 const MANY_LANES = 64;
-/** Of all URLs of a lane together, beyond the first: with the wishes of its job it has to fit into one message. */
+/** Limit of all URLs of a lane after the first. With the wishes of its job the lane has to fit into one message. */
 const MAX_LANE_URL_CHARS = 20_000;
 /** A browser takes its time over a page: two seconds hold no more. */
 const BROWSER_PAGES_PER_LANE = 2;
@@ -149,8 +149,8 @@ export class Dispatch {
   }
 
   /**
-   * Fetchers with a browser may be few, or none for the moment. Lanes that wait for one hold places of their host and their
-   * team: about half of them while a fetcher without one has something to do, and never the only place of a host.
+   * Fetchers with a browser may be few, or none for the moment. Lanes that wait for one hold places of their host and
+   * their team: about half of them while a fetcher without one has something to do, and never the only place of a host.
    */
   private mayQueueForBrowser(host: string, claim: Claim, plain: number): boolean {
     const { memory, state } = this;
@@ -171,8 +171,9 @@ export class Dispatch {
   }
 
   /**
-   * Pages of two seconds. Earlier lanes of the job know best; but more than its pool has spoken of only where enough is ready
-   * for all the lanes that may still come: a crawl that holds one slot when links come must not give them all to one lane.
+   * Pages of two seconds. Earlier lanes of the job know best; but more than its pool has spoken of only where enough is
+   * ready for all the lanes that may still come: a crawl that holds one slot when links come must not give them all to
+   * one lane.
    */
   private twoSeconds(host: string, ready: number): number {
     const { paceMs, meanMs, gapMs } = this.memory.hosts.get(host) ?? UNKNOWN_HOST;
@@ -213,8 +214,8 @@ export class Dispatch {
   }
 
   /**
-   * The lane as work; the same lane again when nobody started it. Perhaps nobody has a browser any more: every second time
-   * those without one are asked, who do what they can, or hand it back.
+   * The lane as work; the same lane again when nobody started it. Perhaps nobody has a browser any more: every second
+   * time those without one are asked, who do what they can, or hand it back.
    */
   work(live: LiveLane): Effect {
     const { row } = live;

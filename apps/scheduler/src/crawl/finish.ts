@@ -107,7 +107,7 @@ export class JobTurn {
     return this.effects;
   }
 
-  /** Of a job that has not begun, or that has ended and was to begin again with more seeds. */
+  /** For a job that has not begun, or that has ended and was to begin again with more seeds. */
   private failById(error: string, lost: ActorMessage | null): void {
     this.effects.push(failedById(this.key, error));
     if (this.state.phase === 'idle' || lost?.type === 'Append')

@@ -65,7 +65,7 @@ export function readyOn(memory: JobMemory, host: string): number {
   return memory.window.get(host)?.length ?? 0;
 }
 
-/** Of those, what no fetcher without a browser has handed back. */
+/** Ready rows of a host that no fetcher without a browser has handed back. */
 export function plainOn(memory: JobMemory, host: string): number {
   return readyOn(memory, host) - (memory.browserRows.get(host) ?? 0);
 }

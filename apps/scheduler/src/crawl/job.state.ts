@@ -115,7 +115,7 @@ export interface JobState {
   tokens: Claim;
   /** Versions of Demands grow over the whole job, so that a claim that is made anew is never taken for an old one. */
   demandV: number;
-  /** Of a job that fetches pages for another one: why the first page without a document has none. */
+  /** Why the first page without a document has none, in a job that fetches pages for another job. */
   lostReason?: string;
   /** How far its histories were read, and whether that was all; absent: not at all. */
   history?: { after: Fingerprint | null; isOver: boolean };

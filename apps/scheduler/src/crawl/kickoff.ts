@@ -14,7 +14,7 @@ import type { HistoryFound } from './findings.js';
 const KICK_PATIENCE_MS = 60_000;
 const KICK_PATIENCE_MAX_MS = 900_000;
 const CHUNKS_AT_ONCE = 20;
-/** Of each level: an index that waits for its files does not keep them from being opened. */
+/** On each level: an index that waits for its files does not keep them from being opened. */
 const SITEMAPS_AT_ONCE = 4;
 /** Answers without the sitemaps that an earlier one has named, before what is known has to do. */
 const ROBOTS_TRIES = 5;

@@ -11,7 +11,7 @@ import { isOutOfPatience, MAX_STRIKES, untried } from './tries.js';
 
 const GIVEN_UP_PER_TURN = 1_000;
 
-/** Of the turn. */
+/** The parts of a turn that lanes use. */
 export interface LaneParts {
   state: JobState;
   memory: JobMemory;
@@ -102,8 +102,8 @@ export class Lanes {
   }
 
   /**
-   * Pages that the fetcher could not show go to one that can; the attempt does not count. Of a lane with pages of both kinds
-   * nothing is learned: its host has both.
+   * Pages that the fetcher could not show go to one that can; the attempt does not count. Of a lane with pages of both
+   * kinds nothing is learned: its host has both.
    */
   private takeBack({ browser = [] }: LaneEnd, live: LiveLane): void {
     for (const item of browser) {

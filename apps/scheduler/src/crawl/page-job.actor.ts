@@ -1,7 +1,7 @@
 /**
- * What a crawl and a batch have in common: both are actors over a frontier of their own (a batch is a crawl with seeds and no
- * discovery). `plan` accepts results that are in flight and collects candidates; `finish` settles, dispatches, and may end
- * the job. Duplicate, late and reordered messages find nothing in flight and change nothing.
+ * What a crawl and a batch have in common: both are actors over a frontier of their own (a batch is a crawl with seeds
+ * and no discovery). `plan` accepts results that are in flight and collects candidates; `finish` settles, dispatches,
+ * and may end the job. Duplicate, late and reordered messages find nothing in flight and change nothing.
  */
 import type { ActorDef, Answers, MemoryNeed } from '@troupe/actors';
 import { SPEC_LIMITS, type FrontierRow, type JobMemory as StoredMemory, type PageJobKind } from '@troupe/contracts';
@@ -40,7 +40,7 @@ export function pageJobActor(
   };
 }
 
-/** Of a turn that nothing was planned for. */
+/** Answers of a turn that nothing was planned for. */
 function noAnswers(): Answers<Findings> {
   return { admitted: new Set(), seeds: [], found: new Findings() };
 }

@@ -7,7 +7,7 @@ import { SEED_ITEM, type JobMemory, type JobState } from './job.state.js';
 import type { Again, Settled } from './findings.js';
 import { isChild } from './webhook-notice.js';
 
-/** Of an item whose host was down too long. */
+/** Outcome of an item whose host was down too long. */
 export const HOST_DOWN = 'host-down';
 const MAX_REASON_CHARS = 500;
 

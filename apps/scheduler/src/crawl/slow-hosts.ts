@@ -5,7 +5,7 @@ import type { JobMemory, JobState, SlowHost } from './job.state.js';
 const MAX_SHOWN = 10;
 const MAX_REMEMBERED = 20;
 const MAX_WARNED_OF = 3;
-/** Of the run: less is not worth a warning. */
+/** Share of the run: less is not worth a warning. */
 const WORTH_TELLING = 0.1;
 const MAX_URL_CHARS = 200;
 const WORST_FIRST: readonly HostState[] = ['down', 'held', 'paused', 'slowed', 'open'];
@@ -60,7 +60,7 @@ export function shownHosts({ slow, status }: JobState): string[] {
     .slice(0, MAX_SHOWN);
 }
 
-/** Of a host that is slowed: what the job itself has seen there. */
+/** Notes what the job itself has seen on a host that is slowed. */
 export function noteTrouble(state: JobState, host: string, page: PageResult): void {
   const entry = state.slow?.[host];
   if (entry === undefined || !page.retryable) return;

@@ -1,8 +1,8 @@
 /**
  * What becomes of a page that failed for the moment: when it is tried again, or whether that was its last try. Pure.
  *
- * A failure counts (a strike, `attempt`) unless the host is known to be the reason: it is down, or its rate was just cut for
- * the 429s of which this is one. An outage costs its first pages one strike and loses none.
+ * A failure counts (a strike, `attempt`) unless the host is known to be the reason: it is down, or its rate was just
+ * cut for the 429s of which this is one. An outage costs its first pages one strike and loses none.
  */
 import type { FrontierRow, PageResult } from '@troupe/contracts';
 import type { HostView, JobState } from './job.state.js';
@@ -11,7 +11,7 @@ import type { Again } from './findings.js';
 export const MAX_STRIKES = 3;
 /** Strikes or not: so the job ends, whatever its hosts do. */
 export const MAX_TRIES = 30;
-/** Of a page that was not asked for, because nobody knows what its host's robots.txt says. */
+/** Outcome of a page that was not asked for because its host's robots.txt could not be read. */
 export const ROBOTS_UNREADABLE = 'robots-unreadable';
 
 /** At this age of a job what still waits for a robots.txt that cannot be read counts as forbidden. */
@@ -23,7 +23,7 @@ const WAITS_DEAF_MS = [30_000, 120_000] as const;
 const ROBOTS_WAIT_MS = 5_000;
 /** As for whole hosts: a longer Retry-After is not believed. */
 const LONGEST_WAIT_MS = 15 * 60_000;
-/** Of Retry-After: a server that says 0 is not asked again at once. */
+/** Least wait after a Retry-After: a server that says 0 is not asked again at once. */
 const SHORTEST_WAIT_MS = 500;
 /** So long 429s are those of a cut that is under way. */
 const CUT_EXCUSES_MS = 60_000;

@@ -1,7 +1,7 @@
 /**
- * `domain/<host>`: who gets the next slot of a host, and how gently it is treated (docs/design/politeness.md). Arbitration
- * only: the fetcher proves its right by compare-and-set on the slot when it connects. Its verdicts reach jobs in their
- * Grants, fetchers by `tell`, and people by the host's row.
+ * `domain/<host>`: who gets the next slot of a host, and how gently it is treated (docs/design/politeness.md).
+ * Arbitration only: the fetcher proves its right by compare-and-set on the slot when it connects. Its verdicts reach
+ * jobs in their Grants, fetchers by `tell`, and people by the host's row.
  */
 import {
   parseActorKey,
@@ -83,7 +83,7 @@ export interface HostActorState {
   granted: Pick<HostLimits, 'gapMs' | 'state' | 'givenUp' | 'deaf'> & { untilAt: number };
   /** As last told to the fetchers. */
   told: { at: number; state: HostState; untilAt: number; gapMs: number };
-  /** Of an earlier life: what it had learned, and when by the wall clock that ended. */
+  /** What an earlier activation had learned, and when that one ended by the wall clock. */
   kept: { plateau: NonNullable<HostRecord['plateau']>; endedMs: number } | null;
   endedMs: number;
   over: boolean;

@@ -11,7 +11,7 @@ export interface RobotsWatch {
   failures: number;
   /** Not again before. */
   askAt: number;
-  /** Of those who last asked for pages. */
+  /** User agent of the job that last asked for pages. */
   agent: string | null;
   origin: string | null;
 }

@@ -1,7 +1,8 @@
 /**
- * What only one process should tell: counts over all jobs, hosts and queues. The scheduler that holds the first partition
- * reads them when it is scraped, at most every ten seconds, and what Postgres counts every minute; the others show nothing. What cannot be read in time stays as it
- * was: an alert must not end because the database that its cause lies in does not answer.
+ * What only one process should tell: counts over all jobs, hosts and queues. The scheduler that holds the first
+ * partition reads them when it is scraped, at most every ten seconds, and what Postgres counts every minute; the others
+ * show nothing. What cannot be read in time stays as it was: an alert must not end because the database that its cause
+ * lies in does not answer.
  */
 import type { JobKind } from '@troupe/contracts';
 import type { Backlog } from '@troupe/messaging';
@@ -23,7 +24,7 @@ const KINDS: readonly JobKind[] = ['crawl', 'batch', 'extract', 'agent'];
 export class ClusterGauges {
   private readAt = -Infinity;
   private countedAt = -Infinity;
-  /** Of those below. */
+  /** All gauges below. */
   private readonly all: { reset(): void }[] = [];
   private readonly jobs;
   private readonly oldestJob;

@@ -34,7 +34,7 @@ export interface ModelJobState<Spec extends ExtractSpec | AgentSpec = ExtractSpe
   /** By name. A step that is not here was never begun or is over for good, as its course knows. */
   steps: Record<string, OpenStep>;
   tokens: number;
-  /** Of pages that steps had scraped themselves. */
+  /** Credits for the pages that steps had scraped themselves. */
   pageCredits: number;
   status: JobStatus;
   error: string | null;

@@ -9,7 +9,7 @@ export interface ToolContext {
   task: ActTask;
   /** Counts what it is asked. */
   model: LanguageModel;
-  /** Of text that one question may hold. */
+  /** The most text that one question may hold. */
   maxTokens: number;
   /** Left of the step's time. */
   leftMs(): number;
@@ -32,7 +32,7 @@ export interface AgentTool {
 export class ToolRefusal extends Error {
   constructor(
     message: string,
-    /** Of work that was done all the same. */
+    /** Cost of the work that was done before the tool failed. */
     readonly credits = 0,
   ) {
     super(message);

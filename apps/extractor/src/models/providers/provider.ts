@@ -3,8 +3,9 @@ import type { JsonSchema, ModelAccess } from '@troupe/contracts';
 import type { TokenCount, Tool } from '../model.js';
 
 /**
- * How structured output is asked for, the most reliable way first: the provider keeps to the schema; a tool is called whose
- * parameters are the schema; the provider keeps to JSON and the schema is told in words; everything is told in words.
+ * How structured output is asked for, the most reliable way first: the provider keeps to the schema; a tool is called
+ * whose parameters are the schema; the provider keeps to JSON and the schema is told in words; everything is told in
+ * words.
  */
 export const RUNGS = ['schema', 'tool', 'json', 'words'] as const;
 export type Rung = (typeof RUNGS)[number];
@@ -25,7 +26,7 @@ export interface ChatRequest {
 
 export interface AnswerForm {
   rung: Rung;
-  /** Of an object. */
+  /** Always the schema of an object. */
   schema: JsonSchema;
   /** The schema keeps to what OpenAI's strict mode demands. */
   strict: boolean;

@@ -12,7 +12,7 @@ const LOAD_LIMIT_MS = 10_000;
 const SETTLE_LIMIT_MS = 5_000;
 
 export class Aftermath {
-  /** Of the main frame, from its request to its document; null: none is under way. */
+  /** Request of the main frame's navigation, until its document has come; null: none is under way. */
   private navigation: Request | null = null;
 
   constructor(private readonly stage: Stage) {

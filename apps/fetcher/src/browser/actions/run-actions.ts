@@ -125,7 +125,7 @@ async function click(element: Handle, limitMs = CLICK_LIMIT_MS): Promise<void> {
   }
 }
 
-/** Of many, which are not worth the time that one may take to appear. */
+/** Clicks one element of many. It is not waited for: many are not worth the time that a single one gets to appear. */
 async function clickNext(element: Handle): Promise<void> {
   if (await element.isVisible()) await click(element, NEXT_CLICK_LIMIT_MS);
   else await element.dispatchEvent('click');

@@ -14,7 +14,7 @@ import { type ReadBody } from '../validation/read-body.js';
 import { AdminOnly, AsAuthor } from './admin.guard.js';
 import { HostSettingDto, readHost, readPattern, readStates } from './hosts.dto.js';
 
-/** Of hosts, and of what is set. */
+/** Traits of the list of hosts, and of the list of settings. */
 const TRAITS = { keys: [['int', 'real', 'text'], ['text']] } as const;
 /** Hosts of which nothing is left behind `skip` do not begin anew on the next page. */
 const PAST_HOSTS = ['9', '0', ''];

@@ -11,7 +11,7 @@ import { scrapeSpecFromV2, type ScrapeRules } from './scrape.mapper.js';
 
 export interface BatchRules extends ScrapeRules {
   maxBatchUrls: number;
-  /** Of the team. */
+  /** Concurrency of the team. */
   concurrency: number;
   /** Throws for an address that must not be fetched. */
   checkTarget(url: string): void;

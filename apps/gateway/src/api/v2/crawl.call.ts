@@ -11,7 +11,7 @@ import { warningOf, type ReadBody } from '../validation/read-body.js';
 import { checkedWishes, promptEcho, underBody } from './crawl-prompt.js';
 import { type CrawlDto } from './crawl.dto.js';
 import { jobAddress } from './job-address.js';
-import { refusePrompt, refuseZeroDataRetention } from './offer.js';
+import { refusePrompt, refuseZeroDataRetention } from './refusals.js';
 import { permittedCrawl } from './permitted-crawl.js';
 import { submissionOf } from './submission.js';
 

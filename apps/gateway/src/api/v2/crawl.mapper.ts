@@ -11,7 +11,7 @@ const DEFAULT_LIMIT = 10_000;
 
 export interface CrawlRules extends ScrapeRules {
   allowIgnoreRobots: boolean;
-  /** Of the team. */
+  /** Concurrency of the team. */
   concurrency: number;
 }
 

@@ -1,6 +1,6 @@
 import { completeSpec, type ScrapeSpec } from '@troupe/contracts';
 import { formatsFromV2, formatToV2, wishFromV2, wishToV2 } from '@troupe/formats';
-import { cacheSpecOf, changeTrackingOf, trackedWaitMs, type DiffShape } from '../keeping.js';
+import { cacheSpecOf, changeTrackingOf, trackedWaitMs, type DiffShape } from '../cache-options.js';
 import { formatName, needsModel, SELECTORS, TRACKING } from './formats.dto.js';
 import {
   actionsFromV2,

@@ -37,7 +37,7 @@ class FieldRegistry<V> {
     this.byPrototype.set(prototype, own.set(property, value));
   }
 
-  /** Of a class and its bases; the class itself wins. */
+  /** Values of a class and its bases; the class itself wins. */
   of(type: new () => object): Map<string, V> {
     const chain: object[] = [];
     for (

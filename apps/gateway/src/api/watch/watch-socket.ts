@@ -1,6 +1,6 @@
 /** One WebSocket, written to no faster than its client reads. */
 import type { WebSocket } from 'ws';
-import { type Farewell } from './farewell.js';
+import { type CloseMessage } from './close-message.js';
 
 /** Bytes waiting for a client that does not keep up; whoever sends then waits with them. */
 const HIGH_WATER_BYTES = 64 * 1024;
@@ -38,7 +38,7 @@ export class WatchSocket {
     else await this.sent(text, options);
   }
 
-  close({ frame, code, reason }: Farewell): void {
+  close({ frame, code, reason }: CloseMessage): void {
     const { socket } = this;
     if (socket.readyState !== socket.OPEN) return;
     if (frame !== null && !this.isMidMessage) socket.send(frame);
