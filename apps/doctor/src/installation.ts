@@ -14,7 +14,7 @@ export interface Installation {
 
 type Environment = Record<string, string | undefined>;
 
-/** Nobody listens there; never asked, because `isSet` says so. */
+/** No server listens there. The checks never connect to it, because `isSet` is false. */
 const STAND_INS = { DATABASE_URL: 'postgresql://127.0.0.1:1/none', NATS_URL: 'nats://127.0.0.1:1' };
 
 /** Reads the settings. Bad ones are reported, and left at their defaults for the other checks. */

@@ -34,7 +34,7 @@ export class Gate {
   }
 }
 
-/** One gate per key, forgotten when nobody is in it. */
+/** One gate per key, forgotten once it is empty. */
 export class KeyedGates {
   private readonly gates = new Map<string, Gate>();
 

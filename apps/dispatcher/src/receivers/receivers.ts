@@ -12,7 +12,7 @@ export interface ReceiverOptions {
   userAgent: string;
   /** For the whole exchange. @default 10_000 */
   timeoutMs?: number;
-  /** Told of every exchange. @default nobody */
+  /** Told of every exchange. @default none */
   onAnswer?: (answer: Answer, ms: number) => void;
 }
 

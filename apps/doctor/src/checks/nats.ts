@@ -40,7 +40,7 @@ function adviceFor(error: unknown): string {
   if (/certificate|self.signed|altname/i.test(text))
     return 'The certificate of the server is not trusted: name its authority with NATS_TLS_CA_FILE, and use a name that it is made for.';
   if (/timeout|disconnected|EPIPE|ECONNRESET/i.test(text))
-    return 'The server took the connection and let nobody in: if it verifies certificates, set NATS_TLS_CERT_FILE and NATS_TLS_KEY_FILE, else look into its log and at the network between.';
+    return 'The server took the connection and let no client in: if it verifies certificates, set NATS_TLS_CERT_FILE and NATS_TLS_KEY_FILE, else look into its log and at the network between.';
   if (/support 'tls'/.test(text))
     return 'The server offers no TLS: turn it on there, or use nats:// and no NATS_TLS_… settings.';
   return 'nats-server does not answer at NATS_URL: start it, or correct host and port.';

@@ -10,7 +10,7 @@ export interface AgentAction {
   input: Record<string, unknown>;
 }
 
-/** What came of an action. Nobody vouches for its text. */
+/** The outcome of an action. Its text is not trusted. */
 export interface Observation {
   /** Where the text is from; null: from us. */
   url: string | null;

@@ -128,7 +128,7 @@ function fits(data: readonly DataBlock[], model: LanguageModel): boolean {
   return data.every(({ text }) => (tokens += model.countTokens(text)) <= model.contextTokens);
 }
 
-/** Objects with the same fields are merged well without asking anybody. */
+/** Objects with the same fields are merged well without a model. */
 function isOneForm(told: readonly SourcedValue[]): boolean {
   const forms = new Set(told.map(({ value }) => formOf(value)));
   return forms.size <= 1;
@@ -139,7 +139,7 @@ function formOf(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(Object.keys(value).sort()) : 'fact';
 }
 
-/** The result is an object also where nobody asked for its form. */
+/** The result is an object even when the request gave no schema. */
 function formless(value: unknown): { value: unknown; warnings: string[] } {
   if (isObject(value)) return { value, warnings: [] };
   return { value: isEmpty(value) ? {} : { answer: value }, warnings: [] };

@@ -6,7 +6,7 @@
 import type { JsonSchema, Uuid } from '@troupe/contracts';
 import type { TokenCount } from './token-count.js';
 
-/** Text that nobody vouches for: pages, answers of tools. It is delimited, escaped and never taken for instructions. */
+/** Untrusted text: pages, answers of tools. It is delimited, escaped and never taken for instructions. */
 export interface DataBlock {
   /** What it is, in our words: `page`, `previous version`, `search results`. */
   label: string;

@@ -73,7 +73,7 @@ export class ProviderCaller {
     return this.options.gate.isClosed || performance.now() + (details.waitMs ?? 0) >= deadlineAtMs;
   }
 
-  /** Neither question nor answer: what pages say is nobody's business there. */
+  /** Traces hold neither question nor answer: the text of pages does not belong there. */
   private recorded(call: () => Promise<ChatReply>): Promise<ChatReply> {
     const { access, tracer = NO_TRACES } = this.options;
     const attributes = {

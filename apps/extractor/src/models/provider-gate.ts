@@ -1,6 +1,6 @@
 /**
- * The door to one provider: so many calls at once, teams in turn, nobody while the provider asks for a pause. When it is
- * down one call at a time tries it, and once several in a row have failed everybody who waits is told so at once.
+ * Admits calls to one provider: so many at once, teams in turn, and none while the provider asks for a pause. When it
+ * is down, one call at a time tries it. Once several in a row have failed, all waiting calls are told so at once.
  */
 import type { Uuid } from '@troupe/contracts';
 
@@ -99,7 +99,7 @@ export class ProviderGate {
     this.failures = this.busyInARow = this.closedFor = 0;
   }
 
-  /** Everybody waits as long as the provider asks, or longer each time when it does not say. */
+  /** All calls wait as long as the provider asks, or longer each time when it does not say. */
   busy(waitMs: number | null): void {
     const own = Math.min(BUSY_PAUSE_MS * 2 ** this.busyInARow++, MAX_CLOSED_MS) * (1 + SPREAD * this.random());
     this.pause(waitMs ?? own);

@@ -102,7 +102,7 @@ export class Transport {
       headers: Object.fromEntries(headers),
       method,
       signal,
-      // A redirect would take the key to an address that nobody configured.
+      // A redirect would take the key to an address that is not configured.
       redirect: 'manual',
       dispatcher: client.dispatcher,
     });

@@ -61,7 +61,7 @@ export class TaskRunner {
     this.unlisten = parts.cancels.onCancel((job) => this.cancelled(job));
   }
 
-  /** Resolves when the actor was told, or nobody waits any more; throws to ask for redelivery. */
+  /** Resolves when the actor was told, or when the result is no longer wanted; throws to ask for redelivery. */
   async run(task: ModelTask): Promise<TaskEnd> {
     if (this.draining) return { retryMs: HANDED_BACK_MS };
     const key = `${task.jobNo} ${task.step}`;
@@ -136,7 +136,7 @@ export class TaskRunner {
   private tellFailure({ actor, step, attempt }: ModelTask, error: unknown, isLate: boolean): Promise<void> {
     const tokens = error instanceof ModelError ? error.tokens.prompt + error.tokens.answer : 0;
     const wire = errorToWire(isLate && !isTroupeError(error) ? outOfTime(error) : error);
-    // What nobody has foreseen may be a database that restarts: the actor bounds how often it is tried.
+    // An unforeseen error may be a database that restarts: the actor bounds how often it is tried.
     const known = isTroupeError(error) ? wire : { ...wire, retryable: !isLate };
     return this.publish(actor, { type: 'ModelDone', step, attempt, tokens, credits: 0, error: known, outcome: null });
   }

@@ -1,7 +1,7 @@
 /**
  * The Chromium processes behind the tabs: Crawlee's pool of browsers, with each browser behind its guard and the egress
- * proxy. It retires a browser after so many pages, or when nobody uses it; here one is retired after a while as well,
- * and when it holds too much memory. A retired browser opens nothing more and goes with its last tab.
+ * proxy. It retires a browser that has shown so many pages, or that lies idle. Here a browser is also retired after a
+ * while, and when it holds too much memory. A retired browser opens nothing more and goes with its last tab.
  */
 import { TroupeError } from '@troupe/contracts';
 import {
@@ -244,7 +244,9 @@ export class BrowserFleet extends BrowserPool<Options> {
     this.endEmpty(member);
   }
 
-  /** By itself the pool retires a browser that has shown its pages, that nobody uses, or where a tab could not be opened. */
+  /**
+   * By itself the pool retires a browser that has shown its pages, that lies idle, or where a tab could not be opened.
+   */
   private noteRetired(controller: Controller): void {
     const browser = controller.browser as Browser;
     const member = this.members.get(browser);

@@ -4,7 +4,7 @@
  * The browser is started by a small shell script that leads its process group. A watcher inside the group waits on a
  * FIFO whose only writer is this process: when the writing end closes, by `release` or because the kernel closed it
  * after a kill -9, the watcher kills the whole group: the browser first, then what it leaves behind, and removes the
- * profile once nobody writes to it any more. As a member it also keeps the group's number from being reused.
+ * profile once no process writes to it any more. As a member it also keeps the group's number from being reused.
  */
 import { browserEnvironment } from '@troupe/chromium';
 import { spawnSync } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
- * Pages in Chromium, shown by a crawler of Crawlee's that is made when the first one is asked for and goes when nobody
- * has asked for a while. Pages in disguise have browsers of their own, of the program that people use.
+ * Pages in Chromium, shown by a crawler of Crawlee's. It is made when the first page is asked for, and closed when none
+ * was asked for in a while. Stealth pages have browsers of their own, of the program that people use.
  */
 import { TroupeError } from '@troupe/contracts';
 import type { BrowserContextOptions } from 'playwright-core';
@@ -36,13 +36,13 @@ export interface BrowserPoolOptions {
   warmTabs?: number;
   /** @default 1,000 pages, 30 minutes, the memory that its pages are reckoned with; fatal is 1.6 times that */
   limits?: Partial<BrowserLimits>;
-  /** @default nobody */
+  /** @default none */
   observer?: BrowserObserver;
   /** Share of the processors in use since it was asked last, 0 to 1. @default of this machine */
   readLoad?: () => number;
 }
 
-const NOBODY: BrowserObserver = {
+const NO_OBSERVER: BrowserObserver = {
   launched: () => undefined,
   retired: () => undefined,
   crashed: () => undefined,
@@ -67,7 +67,7 @@ export class BrowserPool {
 
   constructor(private readonly options: BrowserPoolOptions) {
     this.idleMs = options.idleMs ?? 60_000;
-    this.observer = options.observer ?? NOBODY;
+    this.observer = options.observer ?? NO_OBSERVER;
     this.readLoad = options.readLoad ?? loadReader();
     this.programs = options.browsers === null ? null : this.programsOf(options.browsers);
   }

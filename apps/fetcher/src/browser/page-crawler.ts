@@ -97,8 +97,9 @@ export class PageCrawler extends PlaywrightCrawler {
   }
 
   /**
-   * Done every second. Crawlee opens places ahead of need: as long as nobody waits there are no more than are taken. And
-   * where somebody waits it must be told, because a task that its own interval has begun holds that interval up.
+   * Done every second. Crawlee opens places ahead of need: as long as no page waits, there are no more places than are
+   * taken. When a page waits Crawlee must be told, because a task that its own interval has begun holds that interval
+   * up.
    */
   adjustPlaces(): void {
     const { autoscaledPool, source } = this;

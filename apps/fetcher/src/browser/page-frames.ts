@@ -50,7 +50,10 @@ interface FrameElement {
   replaceWith(node: unknown): void;
 }
 
-/** Puts a comment in the place of a visible frame and tells what that place is called; null for a frame nobody sees. */
+/**
+ * Puts a comment in the place of a visible frame and tells what that place is called; null for a frame that is not
+ * visible.
+ */
 function swap(frame: FrameElement, token: string): string | null {
   const page = frame.ownerDocument;
   const { width, height } = frame.getBoundingClientRect();

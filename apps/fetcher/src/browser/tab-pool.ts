@@ -1,8 +1,8 @@
 /**
  * Tabs for the crawler, page by page: Crawlee's pool of browsers, which opens a tab for each page and closes it after
- * that. Here pages of one job follow each other in tabs of that job, which spares them a new context and a new renderer;
- * cookies and storage stay within it. A page without a job has a context that nobody used before: some are opened ahead
- * of need.
+ * that. Here pages of one job follow each other in tabs of that job, which spares them a new context and a new
+ * renderer; cookies and storage stay within it. A page without a job has a fresh context: some are opened ahead of
+ * need.
  */
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { AsyncResource } from 'node:async_hooks';
@@ -23,7 +23,7 @@ export interface TabPoolOptions extends Omit<BrowserFleetOptions, 'programs' | '
   warmTabs: number;
 }
 
-/** A tab that nobody uses at the moment. */
+/** A tab that is not in use at the moment. */
 interface IdleTab {
   tab: Promise<BrowserTab | null>;
   program: Program;
@@ -82,7 +82,10 @@ export class TabPool extends BrowserFleet {
     return { ...this.countBrowsers(), parked, warm: this.idle.length - parked };
   }
 
-  /** Closes what has lain idle for too long: tabs of jobs, and after a longer while those of a program that nobody uses. */
+  /**
+   * Closes tabs of jobs that have lain idle for too long and, after a longer while, the tabs of a browser program that
+   * is not used.
+   */
   async sweep(): Promise<void> {
     const now = performance.now();
     const { tabIdleMs, idleMs, programs } = this.settings;

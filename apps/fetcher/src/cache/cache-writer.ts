@@ -143,7 +143,7 @@ export class CacheWriter {
   }
 }
 
-/** One after the other, and others in between: nobody waits for the cache. */
+/** Packs one page after the other and lets other work run in between: no caller waits for the cache. */
 async function pack(pages: readonly FetchedBody[]): Promise<Buffer[]> {
   const packed: Buffer[] = [];
   for (const { body } of pages) {

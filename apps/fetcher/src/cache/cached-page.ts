@@ -23,7 +23,7 @@ function variantOf(spec: ScrapeSpec): string {
   return JSON.stringify({ waitForMs, skipTlsVerification, mobile, location, blockAds, proxy, browser });
 }
 
-/** The key of a page under way: of nobody's use but to tell pages apart. */
+/** The key of a page under way. It only serves to tell pages apart. */
 export function flightKeyOf(team: Uuid, url: string, spec: ScrapeSpec): string {
   return createHash('sha256')
     .update(`${team}\n${url}\n${variantOf(spec)}`)
@@ -31,7 +31,10 @@ export function flightKeyOf(team: Uuid, url: string, spec: ScrapeSpec): string {
     .slice(0, 22);
 }
 
-/** Made for its caller, or to leave no trace: nobody else may have it, and nothing that others have stands for it. */
+/**
+ * The page is made for its caller, or is to leave no trace. Other callers may not have it, and their pages do not stand
+ * for it.
+ */
 export function isPersonal({ headers, actions, zeroRetention }: ScrapeSpec): boolean {
   return zeroRetention || Object.keys(headers).length > 0 || actions.length > 0;
 }

@@ -1,4 +1,7 @@
-/** The key of a page that is fetched here, kept alive until the page is in the index and can be found there by everybody. */
+/**
+ * The key of a page that is fetched here, kept alive until the page is in the index and every fetcher can find it
+ * there.
+ */
 import type { FlightBoard, FlightHold } from '@troupe/messaging';
 
 /**
@@ -33,7 +36,7 @@ export class FlightKey {
     return KEPT_MS;
   }
 
-  /** There is no page to be had. Nobody waits for that to be known. */
+  /** There is no page to be had. The key is freed in the background. */
   free(): void {
     clearInterval(this.#renewal);
     setImmediate(() => this.#write((hold) => this.parts.board.free(hold)));

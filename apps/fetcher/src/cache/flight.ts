@@ -27,7 +27,7 @@ export class Flight {
     caller.addEventListener('abort', () => this.#endUnwanted(), { once: true });
   }
 
-  /** Fires when nobody wants the page any more. */
+  /** Fires when no waiter wants the page any more. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }

@@ -1,7 +1,7 @@
 /**
- * Scrapes of one page at one time, in the whole cluster: one of them fetches it, the others get what it got. The page stays
- * at hand until nobody can have missed it in the index, so that a scrape finds what the one before it has answered.
- * Without a word from NATS everybody fetches for himself.
+ * Scrapes of one page at one time, in the whole cluster: one of them fetches the page and the others share it. The page
+ * is kept until every fetcher must have seen it in the index, so that a scrape finds what the one before it has
+ * answered. While NATS is silent each scrape fetches for itself.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { flightSubject, isTroupeError, type ScrapeSpec, type Uuid } from '@troupe/contracts';
@@ -23,14 +23,14 @@ const SILENCE_MS = 3_000;
 const MOVING_MS = 100;
 /** Share of the time that is left which may be spent waiting for others. */
 const PATIENCE_SHARE = 2 / 3;
-/** After a failure nobody asks NATS for this long. */
+/** After a failure NATS is not asked for this long. */
 const AWAY_MS = 2_000;
 
 export interface FlightsParts {
   /** null: there is no cache, and pages are not shared. */
   board: Pick<FlightBoard, 'fetcher' | 'claim' | 'seize' | 'find' | 'keep' | 'free'> | null;
   rpc: Pick<Rpc, 'call'>;
-  /** Told of each page that was had from another scrape. @default nobody */
+  /** Told of each page that came from another scrape. @default none */
   onShared?: () => void;
   log: { warn(context: object, message: string): void };
 }
@@ -54,7 +54,7 @@ export type Found = { page: Remembered } | { flight: OwnFlight } | null;
 
 /** A page that is fetched for all that want it, or that others may have once it is there. */
 export interface OwnFlight extends Sharing {
-  /** Fires when nobody wants the page any more. */
+  /** Fires when no waiter wants the page any more. */
   readonly signal: AbortSignal;
   /** Others wait for it. */
   readonly isAwaited: boolean;
@@ -116,7 +116,7 @@ export class Flights {
     return { head: { type: 'landed', meta, at: at.toISOString() }, body };
   }
 
-  /** Nobody waits for what it fetches. Once it is there it is newer than what others have, and takes the key. */
+  /** Others do not wait for the page it fetches. Once the page is there it is newer than theirs, and takes the key. */
   #alone(board: Board, key: string, { signal }: FlightWish): OwnFlight {
     let stored = (): void => undefined;
     return {
@@ -212,7 +212,7 @@ export class Flights {
     };
   }
 
-  /** @param signal of somebody in this process */
+  /** @param signal of a waiter in this process; null: one elsewhere */
   async #answerOwn(question: FlightQuestion, signal: AbortSignal | null): Promise<Answer> {
     const { key, minAgeMs, waitMs } = question;
     const page = this.#landed.get(key);
@@ -263,7 +263,7 @@ export class Flights {
     } catch (error) {
       if (!isTroupeError(error)) return { type: 'failed' };
       if (error.code === 'SCRAPE_TIMEOUT') return null;
-      // Nobody listens there: its process has ended.
+      // No process listens there any more: it has ended.
       return { type: error.code === 'CONCURRENCY_QUEUE_TIMEOUT' ? 'gone' : 'failed' };
     }
   }
@@ -275,7 +275,7 @@ export class Flights {
   }
 }
 
-/** A page that somebody else has fetched may stand for it. */
+/** Another scrape's page may stand for it. */
 function mayJoin({ spec, from }: FlightWish): boolean {
   return !isPersonal(spec) && (spec.cache.maxAgeMs > 0 || from !== undefined);
 }

@@ -23,7 +23,7 @@ import type { CacheWriter } from './cache-writer.js';
 
 const unpack = promisify(brotliDecompress);
 const LOOKUP_TIMEOUT_MS = 500;
-/** After a failure nobody waits for the index for this long. */
+/** After a failure no scrape waits for the index for this long. */
 const AWAY_MS = 2_000;
 
 export interface PageCacheParts {
@@ -31,9 +31,9 @@ export interface PageCacheParts {
   lookups: Pick<CacheLookups, 'find'> | null;
   writer: Pick<CacheWriter, 'keep' | 'renew' | 'hasRoom'>;
   blobs: Pick<BlobStore, 'get'>;
-  /** Told what each page that the cache was asked for got. @default nobody */
+  /** Told the result of each lookup of a page. @default none */
   onLookUp?: (result: 'hit' | 'miss' | 'away') => void;
-  /** Told of each page whose site says that it has not changed. @default nobody */
+  /** Told of each page whose site says that it has not changed. @default none */
   onConfirm?: () => void;
   log: { warn(context: object, message: string): void };
 }
@@ -77,7 +77,7 @@ export class PageCache {
     return view;
   }
 
-  /** By URL; null when nobody answers. */
+  /** By URL; null when the index does not answer. */
   async #find(keys: ReadonlyMap<string, PageCacheKey>): Promise<Map<string, CachedPage> | null> {
     const { lookups } = this.parts;
     if (lookups === null || performance.now() < this.#awayUntil) return null;
@@ -127,7 +127,10 @@ export class CacheView {
     return { response: responseOf(page.meta, body), metadata: { cacheState: 'hit', cachedAt: page.at.toISOString() } };
   }
 
-  /** @throws TroupeError for a page that may only come from the cache: SCRAPE_NO_CACHED_DATA, or 503 when nobody knows */
+  /**
+   * @throws TroupeError for a page that may only come from the cache: SCRAPE_NO_CACHED_DATA, or 503 when the cache
+   * could not be read
+   */
   checkMayFetch(url: string): void {
     if (this.spec.cache.minAgeMs === null) return;
     if (this.pages === null && this.parts.lookups !== null)

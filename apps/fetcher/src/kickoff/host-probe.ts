@@ -17,7 +17,7 @@ export class HostProbeParts {
 
 const TIMEOUT_MS = 15_000;
 const MAX_BYTES = 1024 * 1024;
-/** It answers, and says that the page is elsewhere: nobody needs to go there. */
+/** The host answers that the page is elsewhere. The probe need not go there. */
 const MOVED = new TroupeError('UNKNOWN_ERROR', 'the probe was redirected');
 
 @Injectable()

@@ -120,7 +120,7 @@ const ACTOR_GRACE_MS = 30_000;
 const RENEW_MS = 5000;
 /** The lane of another fetcher comes back so often, until that one has ended it or is dead. */
 const ELSEWHERE_RETRY_MS = 500;
-/** A gap that somebody asked for, by crawl-delay or by an answer: it is kept to the millisecond. */
+/** From this length on a gap was asked for, by crawl-delay or by an answer. It is kept to the millisecond. */
 const STRICT_GAP_MS = 1000;
 const MAX_OUTLINKS = 2000;
 /** The job knows of a crawl-delay by then. */
@@ -136,7 +136,7 @@ export class LaneRun {
   /** Wishes of the pages, with the formats that a model reads. */
   readonly #readingSpec: ScrapeSpec;
   readonly #writing = new PagesInWriting();
-  /** Items that somebody with a browser must take. */
+  /** Items that a fetcher with a browser must take. */
   readonly #forBrowser: number[] = [];
   /** Crawl-delay of the rules that this process holds. */
   #delayMs = 0;
@@ -254,7 +254,7 @@ export class LaneRun {
     return this.#renewing;
   }
 
-  /** Before each request: who may be taken for dead makes sure first that nobody has followed it on the slot. */
+  /** Runs before each request. A lane that may be taken for dead makes sure first that no other lane has its slot. */
   async #proveSlot(): Promise<void> {
     if (!this.parts.standing.isSurelySeen()) await this.#renewSlot();
   }
@@ -273,7 +273,10 @@ export class LaneRun {
     await this.#pause(Math.max(this.lane.notBeforeMs, isHandover ? this.#gapMs() : 0));
   }
 
-  /** What an earlier run had told its job of is not asked for again. Nobody to tell: everything is. */
+  /**
+   * Items that an earlier run has reported to the job are not fetched again. When the job does not answer, all items
+   * are fetched.
+   */
   async #unsettled(): Promise<LaneItem[]> {
     const { jobNo, items } = this.lane;
     try {

@@ -78,7 +78,7 @@ export function failedResult(
   };
 }
 
-/** Nobody knows yet whether the page may be fetched. */
+/** It is not known yet whether the page may be fetched. */
 export function unreadableResult(context: PageContext, error: RobotsUnreadableError): PageResult {
   return { ...failedResult(context, error, error.retryMs, 0), rule: ROBOTS_UNREADABLE, credits: 0 };
 }

@@ -13,7 +13,7 @@ export function mayNeedModel(spec: ScrapeSpec): boolean {
   return modelFormatsOf(spec).length > 0 || spec.changeTracking?.json != null;
 }
 
-/** Formats that nobody asked for and that a model reads. */
+/** Formats that a model reads and the request did not ask for. */
 function addedFormats(spec: ScrapeSpec): ('markdown' | 'html')[] {
   const formats = spec.zeroRetention ? [] : modelFormatsOf(spec);
   if (formats.length === 0) return [];

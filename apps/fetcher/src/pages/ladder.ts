@@ -34,7 +34,7 @@ const WALL_TEXT =
   /captcha|incapsula incident|awswaf|sucuri website firewall|unusual traffic|press (?:&amp;|&|and) hold|robot or human|challenge-platform|cf-chl|_incapsula_resource|just a moment\.\.\.|attention required!|px-block|ddos protection|verify (that )?you are (a )?human|are you a robot|edgesuite\.net|access denied/i;
 const WALL_TEXT_BYTES = 64 * 1024;
 
-/** Said by a wall and by nobody else, whatever the status. */
+/** Headers that only a bot wall sends, whatever the status. */
 const WALL_VERDICTS = ['cf-mitigated', 'x-amzn-waf-action'];
 
 /** A status by which sites refuse, with a sign that a bot wall speaks and not the application. */

@@ -59,7 +59,7 @@ export interface PageRequest {
   encoding: ConvertRequest['encoding'];
   /** A page that only a browser could fill is thrown as `NeedsBrowserError` when there is none here. */
   reportsShells: boolean;
-  /** As is every other page for which the browser would be next: somebody else has one. */
+  /** Every other page for which the browser would be next is handed over as well: another fetcher has a browser. */
   handsOver: boolean;
   /** What the team's cache may do for the page; null: nothing. */
   cache: CacheUse | null;
@@ -285,8 +285,8 @@ export class PageFetcher {
   }
 
   /**
-   * A page whose site says that it has not changed is the one in the cache. When that is gone or another one, or nobody
-   * had asked, the page is asked for once more.
+   * A page whose site says that it has not changed is the one in the cache. When the cached page is gone or has
+   * changed, or the site says so without being asked, the page is asked for once more.
    */
   async #rung(climb: Climb, engine: EngineName): Promise<Rung> {
     const { request } = climb;

@@ -102,7 +102,7 @@ export class EgressProxy {
   }
 }
 
-/** Said to this proxy and to nobody else; proxy-chain would pass it on to the site. */
+/** These headers are for this proxy alone; proxy-chain would pass them on to the site. */
 function dropProxyHeaders({ rawHeaders }: IncomingMessage): void {
   for (let at = rawHeaders.length - 2; at >= 0; at -= 2) {
     if (rawHeaders[at]?.toLowerCase() === 'proxy-connection') rawHeaders.splice(at, 2);

@@ -9,7 +9,7 @@ export class ProxyFault extends TroupeError {
   constructor(
     /** For the operator's log. */
     readonly reason: string,
-    /** `down`: it is of no use to anybody now. `target`: it did not get us to this one host. */
+    /** `down`: the proxy is of no use now. `target`: it could not reach this one host. */
     readonly extent: 'down' | 'target',
   ) {
     super('SCRAPE_PROXY_SELECTION_ERROR', 'the proxy chosen for the request cannot be used', { retryable: true });

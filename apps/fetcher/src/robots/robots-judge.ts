@@ -1,4 +1,7 @@
-/** Verdicts of robots.txt for URLs that nobody fetches: rules from the cache, else asked for as politely as ever. */
+/**
+ * Verdicts of robots.txt for URLs that are not fetched. Rules come from the cache, else they are asked for as politely
+ * as ever.
+ */
 import { Inject, Injectable } from '@nestjs/common';
 import { timeoutSignal, type RobotsReply, type RobotsRequest } from '@troupe/contracts';
 import { hostKey } from '@troupe/frontier';

@@ -28,7 +28,7 @@ export interface HostRobots {
   error: TroupeError | null;
 }
 
-/** Thrown while nobody knows what robots.txt of a host says. */
+/** Thrown while robots.txt of a host could not be read. */
 export class RobotsUnreadableError extends TroupeError {
   constructor(
     readonly host: string,

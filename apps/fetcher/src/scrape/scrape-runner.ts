@@ -155,7 +155,7 @@ export class ScrapeRunner {
     return running.shared === null ? null : this.parts.pages.recall(running.shared, conversionOf(running));
   }
 
-  /** For as long as anybody wants the page. */
+  /** Goes on as long as a waiter wants the page. */
   #fetch(running: Running, cached: CacheView): Promise<FetchedPage> {
     const { request, flight } = running;
     return this.parts.single.fetch({
@@ -227,7 +227,7 @@ export class ScrapeRunner {
         ...(isRepeatable(request.spec) ? {} : { whenLost: actionsLost }),
       });
     } catch (error) {
-      // A process that was killed stays on the board for some seconds: nobody was left to wait for.
+      // A process that was killed stays on the board for some seconds. It was gone when it was asked.
       if (errorToWire(error).code !== 'CONCURRENCY_QUEUE_TIMEOUT' || this.#forwards()) throw error;
       flight?.comeBack();
       return null;
@@ -255,7 +255,7 @@ function conversionOf({ request, signal, trace }: Running): ConversionRequest {
   };
 }
 
-/** Nobody asks the cache again, whoever fetches the page in the end, unless it has something to ask the site about. */
+/** The cache is not asked again, whichever process fetches the page, unless it has a version to ask the site about. */
 function consulted(request: FetchRequest, { metadata }: CacheView): FetchRequest {
   const { cache: asked } = request.spec;
   const cache = { ...asked, maxAgeMs: asked.revalidate === undefined ? 0 : asked.maxAgeMs, minAgeMs: null };

@@ -1,6 +1,7 @@
 /**
- * Pages that somebody waits for: on an express place of the host, without a lane and without robots. The place is held
- * while a request is in flight and given on while its answer is converted. Nobody waits for a host that rests.
+ * Pages that a caller waits for. They are fetched on an express place of the host, without a lane and without robots.
+ * The place is held while a request is in flight and given on while its answer is converted. No page waits for a host
+ * that rests.
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -42,7 +43,9 @@ interface Try {
 
 /** Share of the budget that may pass before the first byte is asked for. */
 const QUEUE_SHARE = 2 / 3;
-/** A 429 or 503 becomes the document after this many tries, or when the host wants a longer pause than anybody waits. */
+/**
+ * A 429 or 503 becomes the document after this many tries, or when the host wants a longer pause than a caller waits.
+ */
 const MAX_TRIES = 3;
 const MAX_BUSY_WAIT_MS = 5000;
 /** One scrape in this time, or until the next probe is due, asks whether a host that is down still is. */

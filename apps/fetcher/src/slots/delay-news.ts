@@ -16,7 +16,7 @@ export class DelayNewsParts {
   @Inject(LOG) readonly log!: { warn(context: object, message: string): void };
 }
 
-/** After so many times in a minute nobody listens: settings differ from process to process. */
+/** After so many times in a minute the actor does not take it up: settings differ from process to process. */
 const MAX_TIMES = 5;
 const PATIENCE_MS = 60_000;
 const REMEMBERED_HOSTS = 1000;

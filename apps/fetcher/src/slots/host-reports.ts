@@ -33,7 +33,7 @@ export interface SeenTrouble {
   url: string;
   /** Who asked; null: the cluster itself. */
   team: Uuid | null;
-  /** Its address is told to nobody. */
+  /** Its address is not told to any actor or team. */
   isSecret: boolean;
 }
 

@@ -12,7 +12,7 @@ export interface PaceObserver {
   early(): void;
 }
 
-const NOBODY: PaceObserver = { waited: () => undefined, early: () => undefined };
+const NO_OBSERVER: PaceObserver = { waited: () => undefined, early: () => undefined };
 
 /**
  * When this process last started a request on each host slot: the gap counts from start to start, also across the
@@ -23,7 +23,7 @@ export class SlotClock {
 
   constructor(
     private readonly now: () => number = () => performance.now(),
-    private readonly observer: PaceObserver = NOBODY,
+    private readonly observer: PaceObserver = NO_OBSERVER,
   ) {}
 
   /** A request starts. */

@@ -35,7 +35,7 @@ export function isBusy(statusCode: number): boolean {
   return statusCode === 429 || statusCode === 503;
 }
 
-/** What a host is charged with for a request that failed so; null: DNS, TLS and the like are nobody's overload. */
+/** The trouble that a failed request counts as for its host; null: DNS, TLS and the like are no sign of overload. */
 export function blameOf({ code, retryable }: TroupeError): TroubleKind | null {
   if (code === 'SCRAPE_TIMEOUT') return 'timeout';
   return code === 'SCRAPE_SITE_ERROR' && retryable ? 'refused' : null;

@@ -28,7 +28,9 @@ export class ArtifactsController {
   }
 }
 
-/** The page that made the file is nobody we trust: the browser of its reader runs nothing of it and takes it for nothing else. */
+/**
+ * The page that made the file is not trusted. The reader's browser runs nothing of it and takes it for no other type.
+ */
 async function send(response: Response, { type, bytes }: Artifact, name: string): Promise<void> {
   if (response.destroyed) return;
   response.setHeader('content-type', type);

@@ -17,7 +17,7 @@ export class ArtifactService {
   ) {}
 
   /**
-   * Reads a file and hands it to `send`, which settles when the file is sent or nobody wants it any more.
+   * Reads a file and hands it to `send`, which settles when the file is sent or its reader has gone.
    * @param path what follows the route
    * @throws ApiError 404, 429 while too many are being sent, 503 while the store is away
    */

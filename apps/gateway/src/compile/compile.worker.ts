@@ -42,7 +42,7 @@ function schemaProblems({ kind, text }: CompileTask, index: number): CompileProb
 port.on('message', (tasks: CompileTask[]) =>
   port.postMessage({ answer: compile(tasks) } satisfies ThreadReply<CompileProblem[]>),
 );
-// Loads the validator: its time is nobody's.
+// Loads the validator, so that its loading time counts for no request.
 compileSchema({ type: 'object', properties: { text: { type: 'string', pattern: '^a' } } });
 checkPatterns(['^/a']);
 port.postMessage('ready' satisfies ThreadReply<CompileProblem[]>);

@@ -18,7 +18,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Also the answer for another team's job: its existence is nobody else's business. */
+/** Also the answer for another team's job, whose existence is not disclosed. */
 export function jobNotFound(): ApiError {
   return new ApiError(404, 'Job not found');
 }

@@ -61,7 +61,7 @@ function answerPreflight(request: Request, response: Response): void {
   response.status(204).end();
 }
 
-/** Some clients send a body where none has a meaning; whatever it is, nobody reads it. */
+/** Some clients send a body where none has a meaning. It is not read. */
 export function readsBody({ method, path }: Pick<Request, 'method' | 'path'>): boolean {
   if (method === 'DELETE') return path.startsWith(ADMIN_PATHS);
   return method !== 'GET' && method !== 'HEAD';

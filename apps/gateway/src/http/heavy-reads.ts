@@ -44,7 +44,7 @@ export class HeavyReads {
     });
   }
 
-  /** A place is handed over rather than given back: nobody can slip in between. */
+  /** A place is handed over rather than given back, so that no other request can slip in between. */
   private leave(): void {
     const [next] = this.waiting;
     if (next === undefined) {

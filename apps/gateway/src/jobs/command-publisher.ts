@@ -43,7 +43,7 @@ export class CommandPublisher implements OnApplicationBootstrap, OnApplicationSh
     if (!this.link.isUp()) throw unavailable(null);
   }
 
-  /** The command is committed, so nobody has to wait: what fails here is sent again by any gateway. */
+  /** The command is committed, so no request has to wait. A command that fails here is sent again by any gateway. */
   send(command: RecordedCommand): void {
     this.track(this.publish(command));
   }

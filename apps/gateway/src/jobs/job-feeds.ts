@@ -188,12 +188,12 @@ export class JobFeeds implements OnModuleDestroy {
     @Inject(NatsListener) private readonly listener: Listener,
   ) {}
 
-  /** False once the gateway drains: nobody waits any more. */
+  /** False once the gateway drains: no request waits any more. */
   get isOpen(): boolean {
     return !this.isClosed;
   }
 
-  /** A running job that somebody follows, without asking Postgres: as it was at most seconds ago. */
+  /** A running job that a client follows, as it was at most seconds ago. Postgres is not asked. */
   peek(id: Uuid): JobView | null {
     const feed = this.feeds.get(id);
     return feed === undefined || feed.isOver ? null : feed.job;
@@ -206,7 +206,7 @@ export class JobFeeds implements OnModuleDestroy {
     return new Follower(this.feedOf(job), () => this.followers--);
   }
 
-  /** Wakes all who wait, and lets nobody wait any more. */
+  /** Wakes all waiting requests, and lets none wait from now on. */
   close(): void {
     this.isClosed = true;
     for (const feed of this.feeds.values()) feed.close();

@@ -28,7 +28,7 @@ const KEPT_MS = 5 * 60_000;
 /** A run that more results may follow is read again soon: otherwise those who ask often leave a trail of tiny ones. */
 const UNFINISHED_KEPT_MS = 1_000;
 const RUN_OVERHEAD_BYTES = 512;
-/** Reads at the same time: there are connections for other requests then, and nobody waits for one in vain. */
+/** Reads at the same time. Connections are left for other requests, and no request waits for one in vain. */
 const MAX_READS = 4;
 const MAX_KNOWN_ENDS = 10_000;
 

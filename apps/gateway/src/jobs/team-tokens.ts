@@ -46,7 +46,7 @@ const TICK_MS = 500;
 const REPEAT_MS = 2_000;
 /** A claimant that is silent for about a minute loses its tokens. */
 const HEARTBEAT_MS = 15_000;
-/** How long unused tokens stay warm while nobody else wants them. */
+/** How long unused tokens are kept while no other holder wants them. */
 const IDLE_MS = 60_000;
 const CONTENDED_IDLE_MS = 500;
 const MAX_WAITERS = 10_000;

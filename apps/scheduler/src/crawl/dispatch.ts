@@ -214,8 +214,8 @@ export class Dispatch {
   }
 
   /**
-   * The lane as work; the same lane again when nobody started it. Perhaps nobody has a browser any more: every second
-   * time those without one are asked, who do what they can, or hand it back.
+   * The lane as work; the same lane again when no fetcher started it. Perhaps no fetcher has a browser any more: every
+   * second time fetchers without one are asked, which do what they can or hand it back.
    */
   work(live: LiveLane): Effect {
     const { row } = live;
@@ -270,7 +270,10 @@ export class Dispatch {
     return this.state.spec!.scrape.timeoutMs + gapMs + LANE_GRACE_MS;
   }
 
-  /** When idle slots and tokens that others wait for must go back: nobody holds one while waiting for the other. */
+  /**
+   * When idle slots and tokens that other jobs wait for must go back. No job holds a slot while it waits for a token,
+   * or the reverse.
+   */
   idleDeadlines(): number[] {
     const { state } = this;
     const idle = (claim: Claim, patienceMs: number) =>

@@ -223,7 +223,7 @@ export class JobRun {
     return { type: 'Append', job: 'j', cmd: `append-${this.seeds.length}`, toOrd: this.seeds.length };
   }
 
-  /** The host's actor tells everybody how it is treated from now on. */
+  /** The host's actor tells every job how the host is treated from now on. */
   tellHost(news: Partial<Grant>): void {
     this.host = news;
     for (const [to, pool] of this.pools) {

@@ -38,7 +38,7 @@ export interface OpenSitemap {
   level: number;
   /** Next chunk expected. */
   next: number;
-  /** Nobody told us about it (`/sitemap.xml`): its absence is no error. */
+  /** The file was not announced (`/sitemap.xml`), so its absence is no error. */
   guessed: boolean;
   /** No room for more candidates: asked for again when the frontier has shrunk. */
   waiting: boolean;
@@ -119,7 +119,7 @@ export interface JobState {
   lostReason?: string;
   /** How far its histories were read, and whether that was all; absent: not at all. */
   history?: { after: Fingerprint | null; isOver: boolean };
-  /** Newest ordinal that the listener was told of; -1 = not even the start. Unused while nobody listens. */
+  /** Newest ordinal that the listener was told of; -1 = not even the start. Unused without a listener. */
   told: number;
   /** Hosts that are or were slowed, paused, held or down while it ran; absent: none. */
   slow?: Record<string, SlowHost>;
@@ -265,7 +265,10 @@ export class JobMemory {
   isCounted = false;
   /** Counters that were wrong when this was loaded, until it is said. */
   mended: MendedCounters | null = null;
-  /** Ready rows that wait for their next try, by item, and when that may be. Not in the window: nobody stands behind them. */
+  /**
+   * Ready rows that wait for their next try, by item, and when that may be. They are not in the window, so no other row
+   * waits behind them.
+   */
   readonly waiting = new Map<number, { row: FrontierRow; until: number }>();
   /** How many of them are of a host. */
   readonly waitingOn = new Map<string, number>();

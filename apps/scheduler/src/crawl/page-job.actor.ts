@@ -64,7 +64,7 @@ function remember(state: JobState, loaded: StoredMemory | null, memory: JobMemor
   return target;
 }
 
-/** After a change of owner nobody knows when a lane was last heard of: it gets its full time again. */
+/** After a change of owner it is unknown when a lane was last heard of. It gets its full time again. */
 function restoreLanes(memory: JobMemory, loaded: StoredMemory, now: number): void {
   const running = new Map<number, FrontierRow>(loaded.running.map((row) => [row.item, row]));
   // An item that was put back and dispatched again is listed by both lanes: it runs in the newer one.

@@ -99,7 +99,7 @@ export class Pools {
     const host = pool.slice('domain/'.length);
     this.memory.repeats.delete(pool);
     delete this.state.hosts[host];
-    // Nobody tells the job of it any more: when it comes back it asks anew.
+    // The job is no longer told of this host. When it comes back to it, it asks anew.
     const view = this.memory.hosts.get(host);
     if (view !== undefined) Object.assign(view, { state: 'open', givenUp: false, deaf: false, limitedAt: null });
   }

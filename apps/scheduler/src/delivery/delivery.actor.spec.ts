@@ -431,7 +431,7 @@ describe('the end', () => {
 /** Messages that are lost, repeated, late and out of order, and dispatchers that die in the middle of a run. */
 class Storm {
   readonly world = new World();
-  /** Events in the order in which somebody posted them. */
+  /** Events in the order in which they were posted. */
   readonly posted: { eventNo: number; attempt: number }[] = [];
   private readonly waiting: Post[] = [];
   private readonly answers: { post: Post; events: number[]; status: number }[] = [];

@@ -42,7 +42,7 @@ export interface DeliveryOptions {
 /** Runs of one job that are out at once; each is posted five events at a time (20 in all). */
 export const MAX_RUNS = 4;
 const RUN_EVENTS = 100;
-/** A run that nobody has taken up is handed over again after this, then twice as long, … */
+/** A run that no dispatcher has taken up is handed over again after this, then twice as long, … */
 const QUEUE_PATIENCE_MS = 20_000;
 const MAX_PATIENCE_MS = 900_000;
 /** The dispatcher speaks at least every five seconds of a run in work. */

@@ -325,7 +325,7 @@ class HostTurn {
     };
   }
 
-  /** A new verdict reaches everybody, not only those whose tokens changed. */
+  /** A new verdict reaches all jobs, not only those whose tokens changed. */
   private announce({ gapMs, state, givenUp, deaf, pauseMs }: HostLimits): void {
     const { granted, pool } = this.state;
     const untilAt = endOf(state, pauseMs, this.moment.now);
@@ -357,7 +357,7 @@ class HostTurn {
     this.effects.push({ t: 'row', row: { op: 'host.upsert', ...row, state: shown } });
   }
 
-  /** Forgets a host that nobody has used for ten minutes. */
+  /** Forgets a host that no job has used for ten minutes. */
   private hasEnded(): boolean {
     const { state, moment } = this;
     if (!isPoolIdle(state.pool) || moment.now - state.usedAt <= IDLE_END_MS) return false;

@@ -61,12 +61,12 @@ export function isAwaited(watch: RobotsWatch, now: number): boolean {
   return watch.knownAt === null && watch.failures === 0 && isUnderWay(watch, now);
 }
 
-/** It has wishes that nobody could read. */
+/** The host's robots.txt could not be read so far. */
 export function isUnreadable({ knownAt, failures }: RobotsWatch): boolean {
   return knownAt === null && failures > 0;
 }
 
-/** ms until it is to be looked at again, null: not before somebody asks for pages. */
+/** ms until it is to be looked at again, null: not before a job asks for pages. */
 export function robotsDueMs(watch: RobotsWatch, now: number): number | null {
   if (isUnderWay(watch, now)) return watch.askedAt! + PATIENCE_MS - now;
   if (watch.agent === null || watch.failures === 0) return null;

@@ -1,6 +1,6 @@
 /**
- * No job stays on the way for ever: one that nobody works on and nobody was told of is started again, twice at most, and then
- * fails.
+ * No job stays open for ever. A job that no actor works on, and that no actor was told of, is started again, twice at
+ * most. Then it fails.
  */
 import type { ActorRuntime } from '@troupe/actors';
 import type { Logger } from '@troupe/observability';
@@ -50,7 +50,7 @@ export class LostJobs implements Chore {
         return;
       }
       await jobs.fail(job, why === 'endless' ? NOT_ENDED : NOT_STARTED);
-      log.warn({ job, why }, 'a job that nobody works on has failed');
+      log.warn({ job, why }, 'a job that no actor works on has failed');
     } catch (error) {
       log.warn({ job, err: error }, 'a lost job was not cared for; the next round tries again');
     }

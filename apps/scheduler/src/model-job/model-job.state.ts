@@ -5,7 +5,7 @@ import type { AgentSpec, ExtractSpec, JobNo, JobStatus, Uuid } from '@troupe/con
 export interface OpenStep {
   /** Number of the newest attempt. */
   attempt: number;
-  /** Times it was handed out in a row without a word from anybody. */
+  /** Times it was handed out in a row without a word from an extractor. */
   unheard: number;
   /** An extractor has it, as far as is known. */
   inWork: boolean;

@@ -7,7 +7,7 @@ import type { Effect, TurnContext } from '@troupe/actors';
 import type { ActorKey, ErrorWire, ModelBusy, ModelDone, ModelTask, ModelWork, WorkPriority } from '@troupe/contracts';
 import type { ModelJobState, OpenStep } from './model-job.state.js';
 
-/** A task that nobody has taken up is handed out again after this, then after twice as long, … */
+/** A task that no extractor has taken up is handed out again after this, then after twice as long, … */
 export const QUEUE_PATIENCE_MS = 60_000;
 const MAX_PATIENCE_MS = 900_000;
 /**
@@ -87,7 +87,7 @@ export class StepDesk {
     return null;
   }
 
-  /** Nobody waits for the steps any more. */
+  /** The results of the steps are no longer wanted. */
   drop(): void {
     for (const step of Object.keys(this.parts.state.steps)) this.close(step);
   }

@@ -54,7 +54,7 @@ function providerIssues(value: unknown): Issue[] {
   return MODEL_PROVIDERS.some((known) => known === value) ? [] : [notInEnum(MODEL_PROVIDERS, value)];
 }
 
-/** A key goes into `apiKey`, where nobody is shown it: the address is told to whoever asks for the team. */
+/** A key belongs into `apiKey`, which is never shown. The address is shown to every reader of the team. */
 function baseUrlIssues(value: unknown): Issue[] {
   if (typeof value !== 'string') return [wrongType('string', value)];
   const url = URL.canParse(value) ? new URL(value) : null;

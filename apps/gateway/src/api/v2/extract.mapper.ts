@@ -58,7 +58,7 @@ export function extractFromV2(body: ExtractDto, rules: ExtractRules): ExtractOrd
   };
 }
 
-/** Pages are read as text, whatever formats were asked for: nobody sees them but the model. */
+/** Pages are read as text, whatever formats were asked for: only the model sees them. */
 function scrapeOf({ scrapeOptions, origin }: ExtractDto, rules: ExtractRules): ScrapeSpec {
   const onlyMainContent = scrapeOptions?.onlyMainContent ?? false;
   return scrapeSpecFromV2({ ...scrapeOptions, origin, onlyMainContent, formats: ['markdown'] }, rules);

@@ -22,7 +22,7 @@ import {
 } from '../validation/issue.js';
 import { OriginDto, ScrapeOptionsDto } from './scrape-options.dto.js';
 
-/** An index of the hosted service. Its MCP server names it in every search beside the web, and nobody asked for it. */
+/** An index of the hosted service. Its MCP server names it in every search beside the web, without being asked to. */
 export const HOSTED_SOURCES: readonly string[] = ['alexandria', 'exchange'];
 const SOURCES = ['web', 'news', 'images', ...HOSTED_SOURCES];
 const CATEGORIES = ['github', 'research', 'pdf', 'developer'];
@@ -70,7 +70,7 @@ export class SearchDto extends SearchWordsDto {
   @ListField(domainIssues, { maxItems: MAX_DOMAINS, items: { type: 'string' } }) includeDomains?: string[];
   @Field(excludedIssues, { schema: DOMAINS_SCHEMA }) excludeDomains?: string[];
   @NestedField(() => ScrapeOptionsDto) scrapeOptions?: ScrapeOptionsDto;
-  /** true: what is not fit for everybody is left out. */
+  /** true: explicit results are left out. */
   @BooleanField({ default: false }) safe?: boolean;
   @Field(() => []) highlights?: unknown;
   @Field(() => []) domainTools?: unknown;

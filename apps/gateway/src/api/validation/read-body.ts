@@ -60,7 +60,7 @@ export interface ReadBody<T> {
 }
 
 export interface UncompiledBody<T> extends ReadBody<T> {
-  /** Patterns and schemas that nobody has looked at. */
+  /** Patterns and schemas that are not compiled yet. */
   toCompile: ToCompile[];
 }
 

@@ -1,8 +1,8 @@
 /**
- * An upgrade that nobody here wants, as the plain request that it is too.
+ * Treats an upgrade that this server does not want as the plain request that it is too.
  *
- * HTTP allows a server to ignore `Upgrade`, and some clients offer HTTP/2 with their first request. Node gives every
- * upgrade away once somebody listens for one; so the request is read again, without the offer.
+ * HTTP allows a server to ignore `Upgrade`, and some clients offer HTTP/2 with their first request. Node hands every
+ * upgrade to the listener once there is one, so the request is read again, without the offer.
  */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
