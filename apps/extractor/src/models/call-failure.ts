@@ -60,7 +60,7 @@ const FORM =
   /response_?format|json_?schema|json_?object|json mode|structured output|tool|function|grammar|jinja|output_(?:config|format)|schema/i;
 const BAD_SCHEMA = /invalid schema|schema.{0,80}(?:invalid|too (?:large|complex|deep|many)|keyword|not permitted)/i;
 
-/** @param secrets that must not be repeated, whoever wrote them into the answer */
+/** @param secrets that must not be repeated, whatever part of the answer holds them */
 export function failureOf(trace: CallTrace, isTimeout: boolean, secrets: readonly string[]): CallFailure {
   const { status, errorText, networkCode } = trace;
   if (isTimeout) return new CallFailure('down', 'it did not answer in time');

@@ -1,5 +1,5 @@
 /**
- * What a page asked for without advertising may not load, and which boxes are taken off it. The built-in list names hosts
+ * Blocks advertising: requests that a page may not make, and boxes that are taken off it. The built-in list names hosts
  * only, so the browser itself tells which requests are of interest; lists of the operator are asked about each request.
  */
 import { readFile } from 'node:fs/promises';

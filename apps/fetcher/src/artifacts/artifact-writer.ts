@@ -5,7 +5,7 @@ import type { FileKeeper } from '../browser/browser.engine.js';
 
 export interface ArtifactWriterParts {
   artifacts: Pick<Artifacts, 'put'>;
-  /** What the gateways are reached by from outside. */
+  /** Address at which the gateways are reached from outside. */
   publicBaseUrl: string;
   /** A file lives as long as the result that points to it. */
   resultTtlHours: number;

@@ -270,7 +270,7 @@ export class BrowserFleet extends BrowserPool<Options> {
   }
 }
 
-/** What is told a browser when it starts. */
+/** Options of a browser's start. */
 interface Launch {
   browserPlugin: unknown;
   launchOptions?: Record<string, unknown>;

@@ -49,7 +49,7 @@ export class BrowserGuard {
     this.lifeline = openSync(this.fifoPath, 'r+');
   }
 
-  /** What to start in the browser's place. */
+  /** The script to start in the browser's place. */
   get executablePath(): string {
     return path.join(this.dir, 'browser.sh');
   }

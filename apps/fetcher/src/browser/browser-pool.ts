@@ -100,7 +100,7 @@ export class BrowserPool {
     }
   }
 
-  /** What the context of a page must know whose requests leave by `upstream`. */
+  /** Options of the context of a page whose requests leave by `upstream`. */
   async routeOf(upstream: UpstreamProxy | undefined): Promise<BrowserContextOptions> {
     return upstream === undefined ? {} : { proxy: { server: await this.options.proxy.url(upstream) } };
   }

@@ -42,7 +42,7 @@ export interface SoakResult {
    */
   rssEarlyMb: number;
   rssLateMb: number;
-  /** What is still there after the engine was closed. */
+  /** Processes that are left after the engine was closed. */
   leftProcesses: string[];
   leftFolders: string[];
   leftFiles: number;

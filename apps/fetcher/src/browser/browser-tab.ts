@@ -31,7 +31,7 @@ export interface RequestPattern {
   resourceType?: 'Document' | 'Image' | 'Font' | 'Media';
 }
 
-/** What whoever shows a page listens to. */
+/** Events that the code that shows a page listens to. */
 const PAGE_EVENTS = [
   'request',
   'requestfinished',
@@ -64,7 +64,7 @@ export class BrowserTab {
   /** Rejects with `TabLost`; never resolves. */
   readonly lost: Promise<never>;
   private readonly size: ReturnType<Page['viewportSize']>;
-  /** The page's own way, whatever it means to who shows a page in the tab. */
+  /** The page's own `close`, which may mean something else to the code that shows a page in the tab. */
   private readonly closePage: () => Promise<void>;
   private hasCrashed = false;
   private intercepted = '';
@@ -108,7 +108,7 @@ export class BrowserTab {
     throw new TabLost();
   }
 
-  /** null: its renderer has died. Who asks one that was just killed is never answered. */
+  /** null: its renderer has died. A renderer that was just killed never answers. */
   private static async attach(page: Page, fleet: BrowserFleet): Promise<BrowserTab | null> {
     const session = await page.context().newCDPSession(page);
     const died = new Promise<null>((resolve) => session.once('Inspector.targetCrashed', () => resolve(null)));

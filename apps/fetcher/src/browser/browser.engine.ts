@@ -1,4 +1,4 @@
-/** Last rung: a page as Chromium shows it, scripts run. What comes back is the serialised DOM. */
+/** Last rung: a page as Chromium shows it, after its scripts. The result is the serialised DOM. */
 import { inSpan, NO_TRACES, TroupeError, type Captured, type Tracer, type TraceSpan } from '@troupe/contracts';
 import { checkUrlTarget, type AllowList, type Resolver } from '@troupe/egress';
 import type { Page, Response } from 'playwright-core';
@@ -111,7 +111,7 @@ interface VisitOptions extends BrowserEngineOptions {
 
 type ReadPage = Omit<EngineResponse, 'ms' | 'engine' | 'proxyUsed' | 'timezone'>;
 
-/** What listens to a page while it is shown, made anew for each tab that it is shown in. */
+/** Listeners to a page while it is shown, made anew for each tab that it is shown in. */
 interface Watched {
   network: NetworkWatch;
   answers: MainAnswers;
@@ -294,7 +294,7 @@ function isHtml(headers: Record<string, string>): boolean {
   return /^\s*(text\/html|application\/xhtml\+xml)|^\s*$/i.test(headers['content-type'] ?? '');
 }
 
-/** What is rendered is kept up to a size of its own. */
+/** Rendered pages have a size limit of their own. */
 function bodyLimit(headers: Record<string, string>, maxBytes: number): number {
   return isHtml(headers) ? Math.min(maxBytes, MAX_RENDERED_BYTES) : maxBytes;
 }

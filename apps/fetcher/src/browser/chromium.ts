@@ -1,4 +1,4 @@
-/** How many pages the browser may have open, and what it may hold; how it is found and started. */
+/** Limits of a browser's open pages and memory, and how its program is started. */
 import os from 'node:os';
 import { usableProcessors } from './processors.js';
 
@@ -23,14 +23,14 @@ export function browserConcurrency(configured: number): BrowserConcurrency {
 }
 
 /**
- * What a browser may hold before it is replaced: what its pages are reckoned with, and some for itself. Browsers of all
- * programs together get half of the machine.
+ * Memory that a browser may hold before it is replaced: the estimate for its pages, and some for itself. Browsers of
+ * all programs together get half of the machine.
  */
 export function browserMemoryBytes(concurrency: number, programs: number): number {
   return Math.min(Math.max(4, concurrency) * BYTES_PER_PAGE * 1.5, browsersMemoryBytes() / programs);
 }
 
-/** What all browsers may hold together before no more pages are shown than must be. */
+/** Memory that all browsers may hold together before only the least number of pages is shown. */
 export function browsersMemoryBytes(): number {
   return usableMemory() / 2;
 }

@@ -1,6 +1,6 @@
 /**
- * ComputerProfiles that people browse with, as far as a page can tell: made in a thread because its tables take long to
- * read.
+ * A computer that people browse with, as far as a page can tell. Profiles are made in a thread, because the generator's
+ * tables take long to read.
  */
 export interface ComputerProfile {
   /** In CSS pixels, at one device pixel each. */

@@ -1,4 +1,4 @@
-/** Makes some profiles, posts them and ends. */
+/** Makes some computer profiles, posts them and ends. */
 import { parentPort } from 'node:worker_threads';
 import { FingerprintGenerator, type FingerprintGeneratorOptions } from 'fingerprint-generator';
 import type { ComputerProfile, ComputerProfiles } from './computer-profile.js';
@@ -33,7 +33,7 @@ function readProfile(kind: Partial<FingerprintGeneratorOptions>): ComputerProfil
   return { screen: isPlain ? { width, height } : { width: 0, height: 0 }, taskBar, videoCard: { vendor, renderer } };
 }
 
-/** What people report is not always what they have: phones as desktops, cards that Linux does not know. */
+/** Reported profiles are not always true: phones appear as desktops, or with cards that Linux does not know. */
 function isOrdinaryDesktop({ screen, taskBar, videoCard }: ComputerProfile): boolean {
   const isWide = screen.width >= 1280 && screen.width <= 2560 && screen.height >= 720 && screen.width > screen.height;
   const isLinuxCard =

@@ -1,4 +1,6 @@
-/** What Crawlee reads of its surroundings: nothing of environment and files, and the load as this project measures it. */
+/**
+ * Crawlee's view of its surroundings: nothing from environment and files, and the load as this project measures it.
+ */
 import {
   Configuration,
   EventManager,
@@ -14,13 +16,13 @@ const BUSY_ABOVE = 0.85;
 const LOOK_EVERY_MS = 500;
 const EVENT = 'systemInfo' as Parameters<EventManager['emit']>[0];
 
-/** What the machine carries at the moment. */
+/** The load of the machine at the moment. */
 export interface Load {
   /** Share of the processors in use since it was asked last, 0 to 1. */
   readProcessors(): number;
   /** Held by the browsers. */
   readBytes(): number;
-  /** What they may hold together. */
+  /** Memory that they may hold together. */
   maxBytes: number;
 }
 

@@ -1,8 +1,8 @@
 /**
- * What a stealth page lets its site see: an ordinary Chromium on an ordinary profile. Everything that the browser can
- * be told (window, screen, user agent) it is told, so that headers, documents, frames and workers agree; only the
- * graphics card and the frame of the window, for which it has no word, are replaced by a script in each document. The
- * profiles are made by Apify's fingerprint generator. No riddle of any site is solved here.
+ * A stealth page lets its site see an ordinary Chromium on an ordinary computer. The window, the screen and the user
+ * agent are options of the browser, so that headers, documents, frames and workers agree. The browser has no option for
+ * the graphics card and the frame of the window, so a script in each document replaces them. The computer profiles are
+ * made by Apify's fingerprint generator. No challenge of any site is solved here.
  */
 import { createHash, randomInt } from 'node:crypto';
 import type { BrowserContextOptions, Page } from 'playwright-core';
@@ -22,7 +22,7 @@ export interface Disguise {
 export class Disguises {
   private profiles: Promise<ComputerProfiles> | null = null;
 
-  /** Pages that share a context seem to run on one profile. */
+  /** Pages that share a context seem to run on one computer. */
   async for({ view, contextKey }: EngineRequest): Promise<Disguise> {
     this.profiles ??= readProfiles();
     const profiles = (await this.profiles)[view.mobile ? 'phone' : 'desktop'];

@@ -12,14 +12,17 @@ import { refuseRedirect } from '../http/engine-errors.js';
 import { MAX_REDIRECTS, type EngineRequest, type PageView } from '../http/engine.js';
 import { callerHeaders } from '../http/request-headers.js';
 
-/** What a page that is only read does without. It is told of an image of one pixel, so that it does not mend what is broken. */
+/**
+ * Resources that a page does without when it is only read. Images are answered with one pixel, so that the page does
+ * not try to mend broken ones.
+ */
 const UNSEEN = ['Image', 'Font', 'Media'] as const;
 const PIXEL = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 
 export interface GateOptions {
   resolver: Resolver;
   allow: AllowList;
-  /** What the page may not load; null: it may load everything. */
+  /** Filter of the requests of the page; null: it may load everything. */
   ads: AdFilter | null;
 }
 

@@ -23,7 +23,7 @@ export interface PageCrawlerOptions extends TabPoolOptions {
 
 /** The deadline of a page ends it. */
 const NEVER_SECS = 7 * 24 * 3600;
-/** What the load was in so many seconds decides. */
+/** The load of so many seconds decides. */
 const HISTORY_SECS = 3;
 const NEVER_OVERLOADED = 1;
 

@@ -94,7 +94,7 @@ interface Budget {
   endsAt: number;
 }
 
-/** What is to stand where: by the comments that hold the places. */
+/** HTML of the frames, by the comments that hold their places. */
 type Insets = Map<string, string>;
 
 async function readInsets(parent: Frame, budget: Budget, depth: number): Promise<Insets> {

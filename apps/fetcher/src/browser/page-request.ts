@@ -5,7 +5,7 @@ import { TabLost, type BrowserTab } from './browser-tab.js';
 import type { Browsers } from './chromium.js';
 import type { Deadline } from '../http/deadline.js';
 
-/** Which tab a page may have. */
+/** The tab that a page may have. */
 export interface TabRequest {
   context: BrowserContextOptions;
   /** Pages with the same key may follow each other in one tab; null: a context of its own. */
@@ -71,7 +71,7 @@ export class PageRequest<T = unknown> extends Request {
   }
 }
 
-/** What playwright says of a tab whose crash it has not announced yet. */
+/** Playwright's error for a tab whose crash it has not announced yet. */
 function namesCrash(error: unknown): boolean {
   return error instanceof Error && /crashed|has been closed|target closed/i.test(error.message);
 }

@@ -5,7 +5,7 @@
 import type { IRequestManager } from '@crawlee/playwright';
 import type { PageRequest } from './page-request.js';
 
-/** What the crawler uses of a queue of requests. */
+/** The methods of a request queue that the crawler uses. */
 type Source = Pick<
   IRequestManager,
   'isEmpty' | 'isFinished' | 'fetchNextRequest' | 'markRequestHandled' | 'reclaimRequest' | 'addRequest'

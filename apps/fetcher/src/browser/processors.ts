@@ -4,7 +4,9 @@ import os from 'node:os';
 
 const GROUPS = '/sys/fs/cgroup';
 
-/** How many; a limit may allow a part of one. @param groups where the kernel shows control groups */
+/**
+ * Number of usable processors; a limit may allow a part of one. @param groups where the kernel shows control groups
+ */
 export function usableProcessors(groups = GROUPS): number {
   return Math.min(os.availableParallelism(), readLimit(groups) ?? Infinity);
 }
@@ -30,7 +32,7 @@ interface Times {
   idleMs: number;
   /** Processors that the control group may use; null: as many as there are. */
   limit: number | null;
-  /** What the control group used. */
+  /** Processor time that the control group used. */
   ownMs: number | null;
 }
 

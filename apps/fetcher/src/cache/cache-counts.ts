@@ -1,7 +1,7 @@
 import type { Metrics } from '@troupe/observability';
 import type { PageCacheParts } from './page-cache.js';
 
-/** What the cache of pages is good for. */
+/** Counts hits, misses and failures of the page cache. */
 export function cacheCounts(metrics: Metrics): Required<Pick<PageCacheParts, 'onLookUp' | 'onConfirm'>> {
   const naming = {
     name: 'troupe_cache_lookups_total',

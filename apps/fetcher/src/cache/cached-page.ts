@@ -1,4 +1,4 @@
-/** What the cache tells of a page, and what a page must be to get into it (docs/api/limits.md, "Cache"). Pure. */
+/** A page in the cache, and the conditions under which a page gets there (docs/api/limits.md, "Cache"). Pure. */
 import { createHash } from 'node:crypto';
 import { asksForBrowser, type ScrapeSpec, type Uuid } from '@troupe/contracts';
 import { canonicalize, fingerprint } from '@troupe/frontier';

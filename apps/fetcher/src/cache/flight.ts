@@ -46,7 +46,7 @@ export class Flight {
     if (this.#news?.type === 'moved') this.#news = null;
   }
 
-  /** null: nothing yet. @param signal of a waiter in this process; null: one elsewhere, who will ask again */
+  /** null: nothing yet. @param signal of a waiter in this process; null: one elsewhere, which will ask again */
   async wait(waitMs: number, signal: AbortSignal | null): Promise<FlightNews | null> {
     if (this.#news !== null || waitMs <= 0 || signal?.aborted) return this.#news;
     const news = await this.#hear(waitMs, signal);

@@ -15,7 +15,7 @@ import type { Remembered, Sharing } from './page-cache.js';
 
 /** Bodies in memory. */
 const MAX_BYTES = 64 * 1024 * 1024;
-/** How long one question waits: whoever is dead is found out by the next one. */
+/** How long one question waits. The next one finds out that a fetcher is dead. */
 const POLL_MS = 250;
 const POLL_GRACE_MS = 250;
 /** A fetcher that is connected and does not answer for this long is as good as gone. */
@@ -43,13 +43,13 @@ export interface FlightWish {
   /** Time that is left for all of it. */
   leftMs: number;
   signal: AbortSignal;
-  /** Whose key may be taken: the fetcher that has handed the page over. */
+  /** The fetcher whose key may be taken: it has handed the page over. */
   from?: string;
-  /** What the index has may be served, so nothing is waited for. */
+  /** True: the page in the index may be served, so nothing is waited for. */
   isServed(): Promise<boolean>;
 }
 
-/** What there is for it: another scrape's page, or its own, which others may have. null: its page is for its caller alone. */
+/** Another scrape's page, or a fetch of its own that others may share. null: the page is for its caller alone. */
 export type Found = { page: Remembered } | { flight: OwnFlight } | null;
 
 /** A page that is fetched for all that want it, or that others may have once it is there. */
@@ -62,7 +62,7 @@ export interface OwnFlight extends Sharing {
   move(): void;
   /** It was not taken there. */
   comeBack(): void;
-  /** Nothing more comes: whoever still waits fetches for himself. May be called again. */
+  /** Nothing more comes: scrapes that still wait fetch the page themselves. May be called again. */
   end(): void;
 }
 
@@ -138,7 +138,7 @@ export class Flights {
   }
 
   /**
-   * What has landed since this page was asked for is newer.
+   * Keeps the page unless a newer one has landed since this one was asked for.
    * @returns to be called when the page is in the index, or will not come there
    */
   #keep(key: string, page: Landed, flightKey: FlightKey, askedMs = page.landedMs): () => void {
@@ -224,7 +224,7 @@ export class Flights {
 
   /** `wait`: still not, when the patience is over. */
   async #ask(fetcher: string, key: string, { spec, signal, from }: FlightWish, patienceMs: number): Promise<Answer> {
-    // Whoever has handed the page over has looked into the index, and had nothing that is new enough.
+    // The fetcher that has handed the page over has looked into the index and found nothing new enough.
     const maxAgeMs = from === undefined ? spec.cache.maxAgeMs : Number.MAX_SAFE_INTEGER;
     const { minAgeMs } = spec.cache;
     if (fetcher === this.parts.board?.fetcher)

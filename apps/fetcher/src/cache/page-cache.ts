@@ -46,7 +46,7 @@ export interface Sharing {
   stored(): void;
 }
 
-/** What the cache may do for one page that is fetched. */
+/** The cache as seen by the fetch of one page. */
 export interface CacheUse {
   /** Headers that ask whether the entry still holds; null: nothing to ask. */
   readonly conditions: Record<string, string> | null;
@@ -98,7 +98,7 @@ export class PageCache {
   }
 }
 
-/** What was found for the URLs of one lookup. */
+/** The entries found for the URLs of one lookup. */
 export class CacheView {
   constructor(
     private readonly parts: PageCacheParts,
@@ -169,7 +169,7 @@ export class CacheView {
     };
   }
 
-  /** What finds no room in the store may still be had by those who wait for it. */
+  /** A page that finds no room in the store may still go to scrapes that wait for it. */
   #mayKeep(response: EngineResponse, isShared: boolean): boolean {
     const { lookups, writer } = this.parts;
     if (lookups === null || !this.spec.cache.store || isPersonal(this.spec) || !isCacheable(response)) return false;

@@ -40,7 +40,7 @@ export interface TrackedScrape {
   fromHistory?: boolean;
 }
 
-/** What is added to a document. */
+/** The fields that are added to a document. */
 export interface ChangeReport {
   changeTracking?: ChangeTracking;
   warning?: string;

@@ -56,7 +56,7 @@ export class DiffThread implements Differ {
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
     });
     worker.on('message', (reply: DiffReply) => this.#settle?.(reply));
-    // The end follows, whatever it died of.
+    // The `exit` event follows every error.
     worker.on('error', () => undefined);
     worker.on('exit', () => {
       this.#worker = null;

@@ -1,4 +1,4 @@
-/** What changed between two texts, line by line, as a unified diff and as its parts (docs/api/formats.md). Pure. */
+/** The changes between two texts, line by line, as a unified diff and as its parts (docs/api/formats.md). Pure. */
 import { structuredPatch } from 'diff';
 
 export interface DiffChange {

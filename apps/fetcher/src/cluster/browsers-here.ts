@@ -1,4 +1,4 @@
-/** What this fetcher shows pages with. */
+/** The browser programs that this fetcher shows pages with. */
 import { findBrowsers, findSandbox, NO_BROWSER, type Browsers, type Sandbox } from '@troupe/chromium';
 import type { TroupeConfig } from '@troupe/config';
 import type { Logger } from '@troupe/observability';
@@ -37,7 +37,7 @@ export async function findBrowsersHere(config: Settings, log: Pick<Logger, 'warn
 
 export const WITHOUT = 'Chromium runs without its sandbox, so that a page that breaks out of it is this process’s user';
 
-/** None named: whatever it can. */
+/** Without named classes a fetcher serves all that it can. */
 export function serves({ fetcherClasses }: Pick<Settings, 'fetcherClasses'>, cls: 'http' | 'browser'): boolean {
   return fetcherClasses.length === 0 || fetcherClasses.includes(cls);
 }

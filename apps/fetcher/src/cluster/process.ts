@@ -1,4 +1,4 @@
-/** What a fetcher is given when its process begins, and the tokens by which its parts ask for it. */
+/** Values that a fetcher is given when its process begins, and their injection tokens. */
 import type { TroupeConfig } from '@troupe/config';
 import type { Tracer } from '@troupe/contracts';
 import type { NatsLink } from '@troupe/messaging';

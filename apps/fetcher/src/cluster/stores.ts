@@ -15,7 +15,7 @@ export const SNAPSHOT_BLOBS = Symbol('blobs of earlier texts');
 
 @Injectable()
 export class Stores implements OnApplicationShutdown {
-  /** What this fetcher cannot do its work without. */
+  /** Health checks of the services that this fetcher cannot work without. */
   readonly checks: HealthChecks;
 
   constructor(

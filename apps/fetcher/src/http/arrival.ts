@@ -25,7 +25,7 @@ export function arrivalOf(
     dispatcher.dispatch(request, {
       onRequestStart: (controller) => body.begin(controller),
       onResponseStart: (_controller, statusCode, headers, statusText = '') => {
-        // What is below 200 is news of an answer to come.
+        // A status below 200 announces an answer to come.
         if (statusCode >= 200) resolve({ statusCode, statusText, headers, body });
       },
       onResponseData: (_controller, chunk) => body.push(chunk),

@@ -10,7 +10,7 @@ import type {
   Uuid,
 } from '@troupe/contracts';
 
-/** How a browser shows the page, and what it is to bring of it beside its DOM. */
+/** How a browser shows the page, and what it captures beside the DOM. */
 export interface PageView extends Pick<ScrapeSpec, 'mobile' | 'blockAds' | 'location' | 'actions'> {
   /** null: none. */
   screenshot: ScreenshotSpec | null;
@@ -37,7 +37,7 @@ export interface EngineRequest {
   view: PageView;
   /** Which proxies are used, if there are any. */
   proxy: ProxyClass;
-  /** Whose proxies; null: the deployment's own requests. */
+  /** The team whose proxies are used; null: the deployment's own requests. */
   team: Uuid | null;
   /** The proxy that was chosen for this request; absent: it goes out directly. */
   upstream?: UpstreamProxy;
@@ -73,11 +73,11 @@ export interface EngineResponse {
   rendered: boolean;
   engine: EngineName;
   proxyUsed: ProxyClass;
-  /** What the view asked for; null without a browser. */
+  /** Results that the view asked for; null without a browser. */
   captured: Captured | null;
   /** Time zone of the emulated location; null without one. */
   timezone: string | null;
-  /** What was stored earlier: its site says that it has not changed. @default false */
+  /** The answer is a stored one, and its site says that it has not changed. @default false */
   revalidated?: boolean;
 }
 
@@ -90,7 +90,7 @@ export const PLAIN_VIEW: PageView = {
   branding: false,
 };
 
-/** What an engine without a browser says of what only a browser has. */
+/** The browser's fields in an answer of an engine without a browser. */
 export const WITHOUT_BROWSER = { rendered: false, captured: null, timezone: null } satisfies Partial<EngineResponse>;
 
 export interface FetchEngine {
@@ -114,7 +114,7 @@ export const ENGINE_TOKENS = {
   browser: Symbol('browser engine'),
 } as const satisfies Record<EngineName, symbol>;
 
-/** Who we say we are. */
+/** How Troupe names itself to sites. */
 export interface Identity {
   userAgent: string;
   contactUrl: string | null;

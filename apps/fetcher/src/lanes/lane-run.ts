@@ -74,7 +74,7 @@ import { LaneResults } from './lane-results.js';
 import { failedResult, okResult, refusedResult, unreadableResult, type PageContext } from './page-results.js';
 import { PagesInWriting } from './pages-in-writing.js';
 
-/** What the run of a lane works with. */
+/** Services that the run of a lane works with. */
 @Injectable()
 export class LaneParts {
   @Inject(INSTANCE) readonly instance!: string;
@@ -95,7 +95,7 @@ export class LaneParts {
   @Inject(RESULT_BLOBS) readonly blobs!: Pick<BlobStore, 'put'>;
   /** Documents of jobs with zero data retention. */
   @Inject(ERASABLE_BLOBS) readonly erasable!: Pick<ErasableBlobs, 'of'>;
-  /** What a job has not settled. */
+  /** Items that a job has not settled. */
   @Inject(OpenItems) readonly openItems!: Pick<OpenItems, 'of'>;
   @Inject(CONFIG) readonly config!: Pick<Config, 'resultTtlHours'>;
   /** There is no browser here, and pages that need one may wait for a fetcher that has. */
@@ -112,7 +112,7 @@ interface Visit extends PageContext {
 
 type EndReason = LaneEnd['reason'];
 
-/** What came of an item: null: it has its result and the next may run. A reason: it was not run, or not to its end. */
+/** Outcome of an item. null: it has its result and the next may run. A reason: it was not run, or not to its end. */
 type ItemEnd = EndReason | 'penalty-after-page' | null;
 
 /** Results of a lane may be late by this much before its actor dispatches the items again. */
@@ -236,7 +236,7 @@ export class LaneRun {
     });
   }
 
-  /** What this run has made counts; the end is told by the run that follows it. */
+  /** Ends the run and keeps its results. The run that follows it tells the end of the lane. */
   async #leave(): Promise<{ retryMs: number }> {
     await this.#results.leave();
     return { retryMs: ELSEWHERE_RETRY_MS };
@@ -267,7 +267,7 @@ export class LaneRun {
     }
   }
 
-  /** Without clocks in common: whoever follows another fetcher on a slot waits one whole gap. */
+  /** Fetchers share no clock: one that follows another on a slot waits one whole gap. */
   async #handover(previousFetcher: string | null): Promise<void> {
     const isHandover = previousFetcher !== null && previousFetcher !== this.parts.instance;
     await this.#pause(Math.max(this.lane.notBeforeMs, isHandover ? this.#gapMs() : 0));
@@ -293,8 +293,8 @@ export class LaneRun {
   }
 
   /**
-   * A crawl-delay is kept from the moment at which it is read, on one connection, whoever else knows of it. True: the
-   * lane ends, and the job's next one will know.
+   * Keeps a crawl-delay from the moment at which it is read, on one connection. True: the lane ends, and the job's next
+   * lane will know the delay.
    */
   async #isTooFast(item: LaneItem | undefined): Promise<boolean> {
     const { host, robotsAgent, slot, gapMs } = this.lane;
@@ -339,7 +339,7 @@ export class LaneRun {
     return this.#draining ? 'drain' : null;
   }
 
-  /** A pause, or even its end, that the job had not heard of: whatever is left of the lane is the job's to send again. */
+  /** A pause, or even its end, that the job had not heard of. The job sends the rest of the lane again. */
   #pauseNews(): PauseNews | null {
     return this.parts.pauses.newsSince(this.lane.job, this.lane.pauseV ?? 0);
   }
@@ -404,7 +404,9 @@ export class LaneRun {
     return item.browser === true || asksForBrowser(this.#spec);
   }
 
-  /** What is known to need a browser begins there; where there is none after all, it is what it can be. */
+  /**
+   * A page that is known to need a browser begins there. Without one it becomes what a plain client can make of it.
+   */
   #specOf(item: LaneItem): ScrapeSpec {
     const isKnown = item.browser === true && !asksForBrowser(this.#spec);
     return isKnown ? { ...this.#readingSpec, engine: 'browserIfAny' } : this.#readingSpec;

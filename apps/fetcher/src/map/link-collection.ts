@@ -67,7 +67,7 @@ export class LinkCollection {
     }
   }
 
-  /** What a feed lists, in its own words until the page itself is read. */
+  /** Adds the articles of a feed, in the feed's words until the page itself is read. */
   async addArticles(articles: readonly FeedArticle[], base: string): Promise<void> {
     const slice = new TimeSlice();
     await this.scope.judge(
@@ -102,7 +102,7 @@ export class LinkCollection {
     for (const { link } of this.#known.values()) yield link.url;
   }
 
-  /** What the map answers with: the start first, or the best matches of the search first. */
+  /** The links of the answer: the start first, or the best matches of the search first. */
   async best(count: number): Promise<MapLink[]> {
     if (this.search !== null) return bestLinks(this.#known.values(), count);
     const first = this.#start?.link;

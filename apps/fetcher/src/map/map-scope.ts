@@ -1,4 +1,4 @@
-/** Which URLs a map of a site lists (docs/api/map.md). */
+/** Decides which URLs a map of a site lists (docs/api/map.md). */
 import type { MapSpec, ScopeSpec } from '@troupe/contracts';
 import { judgeLinks } from '@troupe/judging';
 import { LRUCache } from 'lru-cache';
@@ -69,7 +69,7 @@ export class MapScope {
     return { url, key: dedupKey(url, this.#scope) };
   }
 
-  /** What only the patterns may still have something against. */
+  /** The canonical URL, when only the patterns may still exclude it; else null. */
   #candidate(text: string, base?: string): string | null {
     const canonical = canonicalize(text, base);
     if (canonical === null) return null;

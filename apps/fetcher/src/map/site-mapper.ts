@@ -138,7 +138,10 @@ export class SiteMapper {
     });
   }
 
-  /** What the start page says and links to, and what is known from earlier; feeds and a short walk when that was not enough. */
+  /**
+   * Adds the links of the start page and the URLs known from earlier. Feeds and a short walk follow when these were not
+   * enough.
+   */
   async #fillUp(task: Task, { base, links }: Site, page: FetchedPage): Promise<void> {
     const { spec, endsAt, signal } = task;
     const texts = readTexts(page);

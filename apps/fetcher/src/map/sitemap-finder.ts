@@ -18,7 +18,7 @@ export interface FinderRequest {
   signal: AbortSignal;
 }
 
-/** What one piece of a file names. */
+/** The URLs that one piece of a file names. */
 export interface FoundUrls {
   /** Canonical. */
   urls: string[];

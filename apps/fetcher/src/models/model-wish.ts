@@ -1,4 +1,4 @@
-/** What of a page a language model has to write, and what the conversion must give for it. Pure. */
+/** The formats that a language model has to write, and those that the conversion must give it. Pure. */
 import type { ModelFormat, PageDocument, ScrapeSpec } from '@troupe/contracts';
 import { isModelFormat } from '@troupe/formats';
 

@@ -1,6 +1,6 @@
 /**
- * Which engine fetches a page, and when the next one takes over: http -> got -> browser. Pure rules, and what was
- * learned per host. The caller loops: fetch, convert, ask.
+ * Decides which engine fetches a page, and when the next one takes over: http -> got -> browser. Pure rules, and what
+ * was learned per host. The caller loops: fetch, convert, ask.
  */
 import {
   asksForBrowser,
@@ -14,7 +14,7 @@ import { LRUCache } from 'lru-cache';
 import { faultOf } from '../http/engine-errors.js';
 import type { EngineResponse } from '../http/engine.js';
 
-/** What came of one rung. `verdict` is null until the page has been converted. */
+/** Outcome of one rung. `verdict` is null until the page has been converted. */
 export type RungResult =
   | { type: 'error'; error: unknown }
   | {

@@ -1,6 +1,7 @@
 /**
  * One page from URL to document: engines rung by rung until the converter finds content, meta refresh followed like a
- * redirect. Knows nothing of lanes, slots or jobs: who may ask whom and when is the caller's `onHop`.
+ * redirect. It knows nothing of lanes, slots or jobs: the caller's `onHop` decides whether and when a host may be
+ * asked.
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { STATUS_CODES } from 'node:http';
@@ -52,7 +53,7 @@ export interface PageRequest {
   onClimb(): Promise<void>;
   /** A 429 or 503 becomes the page's document; else it is thrown as `BusyAnswerError`. */
   keepsBusyAnswers: boolean;
-  /** What to look for among the links of a page that is no error page. */
+  /** Links to look for on a page that is no error page. */
   discover(finalUrl: string): ConvertRequest['discover'];
   /** Reserved keys that the caller knows; address, status and content type are added. */
   metadata: Record<string, unknown>;
@@ -63,7 +64,7 @@ export interface PageRequest {
   handsOver: boolean;
   /** What the team's cache may do for the page; null: nothing. */
   cache: CacheUse | null;
-  /** Whose proxies are used. */
+  /** The team whose proxies are used. */
   team: Uuid;
   /** Pages with the same key share browser contexts, one page at a time in each; null: a fresh one. */
   contextKey: string | null;
@@ -87,7 +88,7 @@ export interface FetchedPage {
   excluded: ExcludedLinks | null;
   /** Set for a 429 or 503 that was kept. */
   busy: { kind: TroubleKind; retryMs: number | null } | null;
-  /** What it costs. */
+  /** Price of the page, in credits. */
   credits: number;
   /** It is what the cache had: its site was asked and says that it has not changed. @default false */
   revalidated?: boolean;
@@ -118,10 +119,10 @@ interface Answer {
 const HEAD_BYTES = 64 * 1024;
 const NO_BYTES = new Uint8Array(0);
 
-/** What came of one rung. */
+/** Outcome of one rung. */
 type Rung = { type: 'answer'; answer: Answer } | { type: 'error'; error: TransportError };
 
-/** What the rungs so far came to. */
+/** Outcome of the rungs so far. */
 interface Climbed {
   best: Answer | null;
   failure: TransportError | null;
@@ -136,7 +137,7 @@ interface Climb {
   from: EngineName | null;
 }
 
-/** What came of a page that was asked for by one class of proxies. */
+/** Outcome of a page that was asked for through one class of proxies. */
 type Outcome = { type: 'answer'; answer: Answer } | { type: 'error'; error: unknown };
 
 /** With less time left a refused page is not tried again. */
@@ -244,8 +245,8 @@ export class PageFetcher {
 
   /**
    * Rung by rung until one result counts. The answer of a lower rung stands when a higher one gets none; without any
-   * answer the first failure stands: the plain client names what is wrong, the others only that they failed too.
-   * What turns out to be a file in the browser is fetched by the plain client, and that is the end of it.
+   * answer the first failure stands: the plain client names what is wrong, the others only that they failed too. A page
+   * that turns out to be a file in the browser is fetched by the plain client, without a further rung.
    */
   async #climb(climb: Climb): Promise<Answer> {
     const { request, url } = climb;
@@ -319,7 +320,10 @@ export class PageFetcher {
     return { response: { ...response, body: NO_BYTES }, converted, isBusy: busy, head, copy };
   }
 
-  /** What a browser once made of the page, when a plain client hears that it has not changed: no browser is needed. */
+  /**
+   * The document that a browser once made of the page, when a plain client hears that it has not changed. No browser is
+   * needed then.
+   */
   async #confirmFirst(climb: Climb): Promise<Answer | null> {
     const { request, proxy } = climb;
     const conditions = conditionsFor(climb);
@@ -439,7 +443,7 @@ function resultOf(rung: Rung): RungResult | null {
   return { type: 'answer', response: { ...response, body: head }, verdict: converted.verdict };
 }
 
-/** Whether the entry of the cache still holds, of the address that it is of; null: there is nothing to ask. */
+/** Headers that ask whether the cached page of this address is still current; null: there is nothing to ask. */
 function conditionsFor({ request, url }: Climb): Record<string, string> | null {
   return url === request.url ? (request.cache?.conditions ?? null) : null;
 }

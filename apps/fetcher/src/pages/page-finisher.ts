@@ -128,7 +128,7 @@ function priced({ metadata }: PageDocument, answer: PageAnswer | null): PageDocu
   return credits === 0 ? metadata : { ...metadata, creditsUsed: metadata.creditsUsed + credits };
 }
 
-/** What was answered is paid for; what was answered without a model is free. */
+/** An answer is paid for; an answer without a model is free. */
 function creditsOf(answer: PageAnswer | null): number {
   if (answer === null || answer.tokens === 0) return 0;
   const { parts, changes } = answer;

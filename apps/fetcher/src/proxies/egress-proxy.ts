@@ -120,7 +120,9 @@ class TunnelAgent extends Agent {
   }
 }
 
-/** What proxy-chain hands a client's connection to once it is open: it is tied to the tunnel, end to end. */
+/**
+ * The server that proxy-chain hands an open client connection to. The connection is tied to the tunnel, end to end.
+ */
 function joinedWith(tunnel: Socket): HttpServer {
   const join = (client: Socket): void => {
     const end = (): void => {

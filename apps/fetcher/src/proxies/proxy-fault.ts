@@ -1,4 +1,4 @@
-/** What goes wrong between us and a site when a proxy stands between. */
+/** Failures of the proxy between a fetcher and a site. */
 import { TroupeError } from '@troupe/contracts';
 
 /**

@@ -1,4 +1,7 @@
-/** What `auto` requests have found out about hosts: which ones let a team in by stealth alone, and which not even so. */
+/**
+ * Remembers what `auto` requests have found out about hosts: which ones let a team in by stealth alone, and which not
+ * even then.
+ */
 import type { ProxyClass, Uuid } from '@troupe/contracts';
 import { LRUCache } from 'lru-cache';
 

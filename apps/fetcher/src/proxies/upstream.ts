@@ -26,7 +26,7 @@ const MAX_ADDRESSES = 2;
 export class Upstream {
   /** Without credentials, for logs. */
   readonly shown: string;
-  /** Failures so far, of any extent: who sees the number grow during its request has met one. */
+  /** Failures so far, of any extent. A request during which the number grows has met one. */
   faults = 0;
   /** When it failed last; -Infinity = never. */
   failedAt = -Infinity;

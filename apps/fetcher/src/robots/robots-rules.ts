@@ -17,7 +17,7 @@ import { ROBOTS_STORE, type RobotsStore } from '../cluster/ports.js';
 import { ExpressFetch } from '../slots/express-fetch.js';
 import { MAX_RETRY_MS } from '../slots/host-reports.js';
 
-/** What is known of a host's robots.txt. */
+/** The known state of a host's robots.txt. */
 export interface HostRobots {
   file: RobotsFile;
   /** The file says what its host wants now; else it is an earlier one, or what holds without any. */
@@ -54,7 +54,7 @@ interface Kept {
   ageMs: number;
 }
 
-/** What came of asking. */
+/** A request for robots.txt that failed. */
 interface Failure {
   status: number;
   error: TroupeError | null;
@@ -77,7 +77,7 @@ const LAST_RESORT_MS = 7 * FRESH_MS;
 /** Without an answer it is asked again after these, the last one for ever, unless the host names a time. */
 const RETRY_MS = [5_000, 30_000, 120_000, 600_000] as const;
 const PAUSED_MS = 1000;
-/** Who asks on behalf of others comes at the very moment that they were told, and must not be too early. */
+/** An actor asks on behalf of its jobs at the very moment that it was told. It must not count as too early. */
 const ALMOST_MS = 1000;
 const REMEMBERED_FAILURES = 10_000;
 /** RFC 9309: at least 500 KiB must be parsed; what follows is not. */

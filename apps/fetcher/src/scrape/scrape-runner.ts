@@ -51,7 +51,7 @@ interface Running {
   startedAt: number;
   signal: AbortSignal;
   trace: TraceParent | undefined;
-  /** What another scrape of the page got. */
+  /** The page that another scrape of it got. */
   shared: Remembered | null;
   /** The right to fetch the page for all that want it now; null: it is fetched for its caller alone. */
   flight: OwnFlight | null;
@@ -175,7 +175,7 @@ export class ScrapeRunner {
 
   async #answer(page: FetchedPage, running: Running, warning?: string): Promise<ScrapeAnswer> {
     const { request, startedAt, signal, trace, flight } = running;
-    // What is still to be done is this caller's own.
+    // The remaining work is for this caller alone.
     flight?.end();
     const { team, url, id, spec } = request;
     const leftMs = leftMsOf(running);

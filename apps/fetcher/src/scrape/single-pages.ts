@@ -167,14 +167,14 @@ export class SinglePages {
       answered: ({ busy }) => tell(busy === null),
       failed: (error) => {
         if (guard.refusal !== null) return;
-        // Whatever else is wrong with a page, it came.
+        // The page came, although something else is wrong with it.
         tell(isTroupeError(error) && !(error instanceof TransportError) && !error.retryable);
       },
     };
   }
 }
 
-/** What the host's actor hears of a page. */
+/** The report on a page to the host's actor. */
 interface SingleReport {
   answered(page: FetchedPage): void;
   failed(error: unknown): void;

@@ -1,8 +1,8 @@
 /**
- * What this process sees of hosts, told to their actors: at once when there is trouble, though not more often than
- * every 100 ms, else once a second. Of many hosts without trouble only a few are told each second: their actors learn
- * nothing urgent, and each report costs one of them a turn. Nothing is decided here: one URL's trouble is not its
- * host's.
+ * Reports what this process sees of hosts to their actors: at once when there is trouble, though not more often than
+ * every 100 ms, else once a second. When many hosts are without trouble, only a few are reported each second: their
+ * actors learn nothing urgent, and each report costs one of them a turn. Nothing is decided here: one URL's trouble is
+ * not its host's.
  */
 import { Inject, Injectable } from '@nestjs/common';
 import {
@@ -31,7 +31,7 @@ export interface SeenTrouble {
   /** Retry-After of the answer in ms, null when there was none. */
   retryMs: number | null;
   url: string;
-  /** Who asked; null: the cluster itself. */
+  /** The team that asked; null: the cluster itself. */
   team: Uuid | null;
   /** Its address is not told to any actor or team. */
   isSecret: boolean;

@@ -7,7 +7,7 @@ import { ArtifactService } from '../artifacts/artifact.service.js';
 import { Public } from '../auth/api-key.guard.js';
 import { Undescribed } from './undescribed.js';
 
-/** Who takes longer to fetch a file is cut off: its bytes are held in memory. */
+/** A client that takes longer to fetch a file is cut off, because the bytes are held in memory. */
 const SEND_LIMIT_MS = 60_000;
 const KEPT_BY_CLIENT_S = 3600;
 

@@ -1,4 +1,4 @@
-/** Whose request a parsed body came with: pipes see the body alone. */
+/** The caller of the request that a parsed body came with: pipes see the body alone. */
 
 /** On whose behalf something is compiled. */
 export interface BodyOwner {

@@ -1,7 +1,7 @@
 import { type LoggerService } from '@nestjs/common';
 import { type Logger } from '@troupe/observability';
 
-/** Nest's own word for what it throws as well: whoever started it logs that. */
+/** Context of errors that Nest logs and also throws. The code that started Nest logs them. */
 const THROWN_TOO = 'ExceptionHandler';
 
 /** What Nest has to say, in the log of the process: errors and warnings, with the part of Nest that says it. */

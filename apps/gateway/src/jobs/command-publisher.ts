@@ -86,7 +86,7 @@ export class CommandPublisher implements OnApplicationBootstrap, OnApplicationSh
     }
   }
 
-  /** No repeat can help: whoever waits for the job is told. */
+  /** No repeat can help, so the job's clients are told that it failed. */
   private async giveUp(id: string, to: ActorKey | null, why: string): Promise<void> {
     const { lost, log } = this;
     log.warn({ command: id, to, why }, 'a job command can never be published: its job fails');

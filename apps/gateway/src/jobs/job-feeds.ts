@@ -213,7 +213,7 @@ export class JobFeeds implements OnModuleDestroy {
     this.feeds.clear();
   }
 
-  /** Before connections are closed: whoever waits says goodbye on them. */
+  /** Runs before connections are closed: held requests and watches end on them. */
   onModuleDestroy(): void {
     this.close();
   }

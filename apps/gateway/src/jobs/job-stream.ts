@@ -6,7 +6,7 @@ import { type Follower, type JobFeeds } from './job-feeds.js';
 import { isOver, type JobView } from './ports.js';
 import { startOf, type ResultRuns, type Run } from './result-runs.js';
 
-/** The gateway drains: whoever watches has to come back, to another one. */
+/** Thrown when the gateway drains: the client has to come back, to another gateway. */
 export class WatchEndedError extends Error {
   constructor() {
     super('the gateway ends all watches');

@@ -1,10 +1,10 @@
 /**
- * Results of jobs as the bytes of their JSON, read once for all who want them at the same time.
+ * Results of jobs as the bytes of their JSON, read once for all requests that want them at the same time.
  *
- * A job's results are an append-only list, and a result never changes: whatever was read behind an index stays true, so
- * runs of documents are kept by (job, first index) and nothing here is ever invalidated. Runs end at multiples of
- * `RUN_ROWS`, so that readers who began at different places soon share theirs. Results of jobs with zero data retention
- * are shared by those who wait for the same read, and kept no longer.
+ * A job's results are an append-only list, and a result never changes: a run read from an index stays valid, so runs of
+ * documents are kept by (job, first index) and nothing here is ever invalidated. Runs end at multiples of `RUN_ROWS`,
+ * so that readers that began at different places soon share theirs. Results of jobs with zero data retention are shared
+ * by the requests that wait for the same read, and kept no longer.
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { type DocumentList } from '@troupe/blob-store';

@@ -137,7 +137,10 @@ export class Dispatch {
     return this.startLane({ host, cls, slot, token }, this.pagesPerLane(host, cls, claim.held.length));
   }
 
-  /** Whose turn it is on a host; null: what is ready waits until fetchers with a browser have taken earlier lanes. */
+  /**
+   * The class of fetchers whose turn it is on a host; null: ready rows wait until fetchers with a browser have taken
+   * earlier lanes.
+   */
   private classOf(host: string, claim: Claim): LiveLane['cls'] | null {
     const plain = this.isBrowserHost(host) ? 0 : plainOn(this.memory, host);
     if (readyOn(this.memory, host) > plain && this.mayQueueForBrowser(host, claim, plain)) return 'browser';

@@ -34,7 +34,9 @@ export function isHistoryToRead(state: JobState, memory: JobMemory | null): bool
   return isHistoryDue(state) && memory?.kicks.has(HISTORY_KICK) !== true;
 }
 
-/** What to read next: of the site of the start page only, whatever other sites the crawl may follow links to. */
+/**
+ * The range to read next. It covers the site of the start page only, even if the crawl may follow links to other sites.
+ */
 export function nextHistory(state: JobState, memory: JobMemory | null): HistoryRange | null {
   const tag = isHistoryToRead(state, memory) ? tagOf(state) : undefined;
   if (tag === undefined) return null;

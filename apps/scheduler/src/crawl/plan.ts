@@ -99,7 +99,7 @@ class Proposals {
       case 'LaneEnd':
         if (body.type === 'LaneEnd' && body.pause !== undefined) notePause(this.state, this.memory, body.pause);
         for (const page of body.pages) this.page(boundedResult(page), body.lane);
-        // Fetchers know of a cancel from the gateway: it was said, whatever became of the command.
+        // Fetchers know of a cancel from the gateway: it was asked for, even if its command was lost.
         if (body.type === 'LaneEnd' && body.reason === 'cancel') this.cancel();
         return;
       case 'SitemapChunk': {

@@ -66,7 +66,7 @@ export class Pools {
     if (repeat !== undefined && claim.held.length >= claim.want) repeat.at = this.now + KEEP_ALIVE_MS;
   }
 
-  /** A host that is open again after all is not held any longer, whatever a lane has met before. */
+  /** A host that is open again is not held any longer, whatever trouble a lane has met before. */
   private viewOf(grant: Grant, { paceMs, holdUntil, state: before }: Readonly<HostView>): HostView {
     const { gapMs, meanMs, pauseMs, state = 'open', limitedMs = null, givenUp = false, deaf = false } = grant;
     return {

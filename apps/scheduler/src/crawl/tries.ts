@@ -9,7 +9,7 @@ import type { HostView, JobState } from './job.state.js';
 import type { Again } from './findings.js';
 
 export const MAX_STRIKES = 3;
-/** Strikes or not: so the job ends, whatever its hosts do. */
+/** The limit of all tries, whether they count as strikes or not: the job ends, whatever its hosts do. */
 export const MAX_TRIES = 30;
 /** Outcome of a page that was not asked for because its host's robots.txt could not be read. */
 export const ROBOTS_UNREADABLE = 'robots-unreadable';

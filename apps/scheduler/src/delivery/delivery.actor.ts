@@ -143,7 +143,7 @@ class DeliveryTurn {
     this.effects.push({ t: 'row', row: { op: 'delivery.end', jobNo: state.jobNo, eventNo, status } });
   }
 
-  /** Whatever there is to tell of by now is not older than now. */
+  /** Events that are open by now are not older than now. */
   private noteAge(): void {
     const { state, ctx } = this;
     const ages = (state.ages ??= []);
@@ -180,7 +180,7 @@ class DeliveryTurn {
     }
   }
 
-  /** Who finds no place again and again asks less often. */
+  /** A run that finds no place again and again asks less often. */
   private pauseOf(run: Run, waitMs: number): number {
     const waits = (run.waits = (run.waits ?? 0) + 1);
     return Math.max(waitMs, Math.min(MAX_WAIT_MS, waitMs * 2 ** (waits - 1)));

@@ -1,7 +1,7 @@
 /**
- * `domain/<host>`: who gets the next slot of a host, and how gently it is treated (docs/design/politeness.md).
- * Arbitration only: the fetcher proves its right by compare-and-set on the slot when it connects. Its verdicts reach
- * jobs in their Grants, fetchers by `tell`, and people by the host's row.
+ * `domain/<host>` decides which job gets the next slot of a host, and how gently the host is treated
+ * (docs/design/politeness.md). Arbitration only: the fetcher proves its right by compare-and-set on the slot when it
+ * connects. Its verdicts reach jobs in their Grants, fetchers by `tell`, and people by the host's row.
  */
 import {
   parseActorKey,

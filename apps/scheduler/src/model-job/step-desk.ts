@@ -1,7 +1,6 @@
 /**
- * Hands the steps of a job to the extractors and hears of them: each open step has a deadline that survives a restart, so
- * a lost task or a dead extractor costs time, never the job. A step is over once; whatever comes later about it counts
- * for nothing.
+ * Hands the steps of a job to the extractors and hears of them: each open step has a deadline that survives a restart,
+ * so a lost task or a dead extractor costs time, never the job. A step ends once; later messages about it are ignored.
  */
 import type { Effect, TurnContext } from '@troupe/actors';
 import type { ActorKey, ErrorWire, ModelBusy, ModelDone, ModelTask, ModelWork, WorkPriority } from '@troupe/contracts';

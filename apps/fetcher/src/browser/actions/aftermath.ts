@@ -1,4 +1,7 @@
-/** What an action sets off: a navigation is waited for until its page rests, requests of the page until they are answered. */
+/**
+ * Waits for the effects of an action: for a navigation until its page rests, for requests of the page until they are
+ * answered.
+ */
 import type { Request } from 'playwright-core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMainNavigation } from '../main-navigation.js';

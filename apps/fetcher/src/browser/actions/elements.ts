@@ -11,7 +11,7 @@ const MAX_FRAMES = 50;
 const MAX_MATCHES = 500;
 const BAD_SELECTOR = /while parsing|not a valid selector|unknown engine/i;
 
-/** What is used of the elements of a page. */
+/** The methods of page elements that are used here. */
 export interface ShownElement {
   outerHTML: string;
   clientHeight: number;

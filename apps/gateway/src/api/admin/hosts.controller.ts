@@ -72,7 +72,7 @@ export class AdminHostsController {
     return { success: true };
   }
 
-  /** Treated as its settings say from now on, whatever has led to something else. */
+  /** Treats the host as its settings say from now on, and drops what it has learned otherwise. */
   @Post(':host/release')
   @HttpCode(200)
   async release(@AsAuthor() by: AuditAuthor, @Param('host') text: string) {

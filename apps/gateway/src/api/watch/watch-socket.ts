@@ -2,7 +2,7 @@
 import type { WebSocket } from 'ws';
 import { type CloseMessage } from './close-message.js';
 
-/** Bytes waiting for a client that does not keep up; whoever sends then waits with them. */
+/** Bytes waiting for a slow client. Above this the sender waits too. */
 const HIGH_WATER_BYTES = 64 * 1024;
 
 /** Thrown to who sends to a client that has gone. */
@@ -14,7 +14,7 @@ export class WatcherGoneError extends Error {
 }
 
 export class WatchSocket {
-  /** Aborts when the connection closes, whoever closes it. */
+  /** Aborts when the connection is closed from either side. */
   readonly signal: AbortSignal;
   private isAlive = true;
   private isMidMessage = false;

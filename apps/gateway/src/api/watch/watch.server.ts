@@ -58,7 +58,7 @@ export class WatchServer implements OnApplicationBootstrap, BeforeApplicationShu
     this.timer = setInterval(() => this.probe(), PING_EVERY_MS);
   }
 
-  /** The feeds are closed by now, so every watch says goodbye by itself; whoever does not listen is cut off. */
+  /** The feeds are closed by now, so every watch closes by itself. A client that does not answer is cut off. */
   async beforeApplicationShutdown(): Promise<void> {
     this.isClosing = true;
     clearInterval(this.timer);

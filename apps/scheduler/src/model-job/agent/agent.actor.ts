@@ -1,6 +1,6 @@
 /**
  * `agent/<job>`: one move after another, each made by an extractor, until one of them is the answer. Moves and credits
- * are bounded: who has used them up is asked for the answer with what there is.
+ * are bounded: an agent that has used them up is asked for its answer with what it has seen.
  */
 import type { ActorDef } from '@troupe/actors';
 import { actStep, tokenCredits, type AgentSpec, type ModelWork, type WorkPriority } from '@troupe/contracts';
