@@ -25,7 +25,7 @@ export class ConvertResponder {
   }
 }
 
-/** What would break the converter is checked here; the rest is between services of one release. */
+/** Only fields that would break the converter are checked here: both services are of one release. */
 function parseHead(head: unknown): Omit<ConvertRequest, 'body'> {
   const request = head as Partial<ConvertRequest> | null;
   const isUsable =

@@ -1,4 +1,4 @@
-/** What a delivery is signed with: HMAC-SHA256 over its exact bytes (docs/api/webhooks.md, "Signature"). */
+/** The signature of a delivery: HMAC-SHA256 over its exact bytes (docs/api/webhooks.md, "Signature"). */
 import type { WebhookSecrets } from '@troupe/persistence';
 import { createHmac } from 'node:crypto';
 

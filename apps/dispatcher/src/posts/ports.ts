@@ -1,4 +1,4 @@
-/** What a run of posts needs of the adapters; narrow, so that a test can stand in. */
+/** The ports of a run of posts to the adapters; narrow, so that a test can stand in. */
 import type { BlobStore } from '@troupe/blob-store';
 import type { ActorBus } from '@troupe/messaging';
 import type { DeliveryRepository, WebhookSecrets } from '@troupe/persistence';

@@ -18,7 +18,7 @@ export interface ReceiverOptions {
 
 export type Answer = { status: number; error: null } | { status: null; error: string };
 
-/** What a delivery says itself. */
+/** Headers that the delivery sets itself. */
 const OWN_HEADERS = new Set(['content-type', 'content-length', 'host', ...SIGNATURE_HEADERS]);
 const TIMEOUT_MS = 10_000;
 /** Shorter than the idle time of common servers, so that none closes a connection just when it is used again. */

@@ -25,7 +25,7 @@ export async function checkNats({ config, isSet, isEmbedded, now }: Installation
     return [...findings, failure('jetstream', 'off', mend)];
   }
   findings.push(checkStorage(jetStream), checkStream(jetStream, report));
-  // What the report calls ours is the system's clock.
+  // The report compares with the system's clock; `now` may be another one.
   if (jetStream.skewMs !== null) findings.push(compareClocks('NATS', jetStream.skewMs + Date.now() - now()));
   return findings;
 }

@@ -5,7 +5,10 @@ import { compareClocks } from './clock.js';
 import { isLoopback } from './loopback.js';
 
 const ASK_MS = 10_000;
-/** What one of each service opens at most: gateway 8, extractor 8, scheduler, fetcher and dispatcher 4 each. */
+/**
+ * The most connections that one of each service opens: gateway 8, extractor 8, scheduler, fetcher and dispatcher 4
+ * each.
+ */
 const ONE_OF_EACH = 28;
 const LAST_ONES = 3;
 
@@ -21,7 +24,7 @@ export async function checkPostgres({ config, isSet, isEmbedded, now }: Installa
     const mend = connectionAdvice(error) ?? 'Look into the log of Postgres.';
     return [failure('postgres', `${host}: ${reasonOf(error)}`, mend)];
   }
-  // What the report calls ours is the system's clock.
+  // The report compares with the system's clock; `now` may be another one.
   const skewMs = report.skewMs + Date.now() - now();
   return [
     checkVersion(report, host),

@@ -1,4 +1,4 @@
-/** Disk, open files, memory: what the machine, or the container, lets a process have. */
+/** Disk, open files and memory that the machine, or the container, lets a process have. */
 import { findBrowsers } from '@troupe/chromium';
 import { readFile, statfs } from 'node:fs/promises';
 import os from 'node:os';

@@ -1,7 +1,7 @@
 /**
- * One move of an agent: a model is shown the request and what was seen so far, and calls a tool or answers. What a tool
- * brought is recorded with the step and shown in the next one. A model never gets its tools, its budget or its orders from
- * a page: results are data blocks, and which tools there are is decided here.
+ * One move of an agent: a model is shown the request and what was seen so far, and calls a tool or answers. The result
+ * of a tool is recorded with the step and shown in the next one. A model never gets its tools, its budget or its orders
+ * from a page: results are data blocks, and the tools are chosen here.
  */
 import { tokenCredits, TOKENS_PER_CREDIT } from '@troupe/contracts';
 import type { ModelSteps } from '@troupe/persistence';
@@ -31,16 +31,16 @@ export interface ActParts {
   now?: () => number;
 }
 
-/** How the last step is recorded. */
+/** Name under which the last step is recorded. */
 const ANSWER = 'answer';
 /** Part of the remaining credits that one question may cost at most. */
 const BUDGET_SHARE = 1 / 3;
 const MIN_DATA_TOKENS = 1_000;
-/** What the last answer may look at when the credits are used up. */
+/** Data that the last answer may look at when the credits are used up. */
 const LAST_DATA_TOKENS = 6_000;
 const MAX_SHOWN_INPUT_CHARS = 4_000;
 
-/** What one step works with. */
+/** The context of one step. */
 interface Move extends ToolContext {
   model: MeteredModel;
   steps: AgentStep[];

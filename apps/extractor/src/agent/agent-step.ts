@@ -1,10 +1,10 @@
-/** What an agent has done so far, as its steps are recorded: an action each, and what was seen of it. */
+/** The recorded steps of an agent: an action each, and its observation. */
 import type { ModelStep } from '@troupe/persistence';
 import { isDeepStrictEqual } from 'node:util';
 
 /** The `data` of an `agent.action` event. */
 export interface AgentAction {
-  /** What the run had cost when the action was chosen. */
+  /** Cost of the run when the action was chosen. */
   creditsUsed: number;
   action: string;
   input: Record<string, unknown>;

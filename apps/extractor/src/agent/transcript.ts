@@ -1,4 +1,4 @@
-/** What the agent has seen so far as blocks of data, the newest whole and older ones cut when there is not room for all. */
+/** The agent's observations as blocks of data: the newest whole, and older ones cut when there is not room for all. */
 import type { DataBlock, LanguageModel } from '../models/model.js';
 import type { AgentStep } from './agent-step.js';
 

@@ -20,9 +20,9 @@ type MergeTask = ModelTask & { work: MergeWork };
 /** A value made to fit a schema without inventing anything. */
 export interface Fitted {
   value: unknown;
-  /** What was changed. */
+  /** Changes that were made to the value. */
   notes: string[];
-  /** What still does not fit; empty: it does. */
+  /** Problems that are left; empty: the value fits. */
   problems: string[];
 }
 
@@ -104,7 +104,7 @@ export class MergeHandler implements TaskHandler<MergeWork> {
     return { value: answer.value, sources: sourcesOf(answer.value, told), tokens, warnings: [] };
   }
 
-  /** What a page lacked and none had is left out, and said so: nothing is made up to please the schema. */
+  /** A field that no page had is left out, with a warning: nothing is made up to please the schema. */
   private async fitted(schema: JsonSchema, value: unknown): Promise<{ value: unknown; warnings: string[] }> {
     const { value: fitting, problems } = await this.parts.fit(schema, value ?? (isObjectSchema(schema) ? {} : value));
     const shown = problems.slice(0, MAX_PROBLEMS).join('; ');

@@ -1,4 +1,4 @@
-/** Which pages an extract job reads, as work for jobs that fetch them. Pure. */
+/** The pages that an extract job reads, as work for jobs that fetch them. Pure. */
 import type { ActorKey, BatchSpec, CrawlSpec, ExtractSpec } from '@troupe/contracts';
 import { canonicalize, hostKey } from '@troupe/frontier';
 
@@ -21,7 +21,7 @@ export interface ListPlan {
 
 export type ChildPlan = SitePlan | ListPlan;
 
-/** What is recorded of a plan before anything is started, so that a second try starts the same. */
+/** The record of a plan. It is made before anything is started, so that a second try starts the same jobs. */
 export interface PagePlan {
   children: ChildPlan[];
   warnings: string[];

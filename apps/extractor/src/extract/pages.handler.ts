@@ -18,7 +18,7 @@ import type { StoredPage, StoredPages } from './stored-pages.js';
 
 export type PagesTask = ModelTask & { work: Extract<ModelWork, { what: 'pages' }> };
 
-/** What a model makes of one page. */
+/** Reads one page with a model. */
 export interface PageReader {
   answer(request: PageModelRequest, texts: PageTexts, signal: AbortSignal): Promise<PageModelReply>;
 }

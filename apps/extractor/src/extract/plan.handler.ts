@@ -1,6 +1,6 @@
 /**
- * Step `plan`: which pages an extract job reads. What was decided is recorded before the first job is started, so a step
- * that is repeated starts the same jobs, and each of them once.
+ * Step `plan`: decides which pages an extract job reads. The decision is recorded before the first job is started, so a
+ * step that is repeated starts the same jobs, and each of them once.
  */
 import {
   isTroupeError,

@@ -1,6 +1,6 @@
 /**
- * Which of many pages are likely to tell what is asked, by the words of their addresses, titles and descriptions: BM25, where
- * a word counts the more the fewer pages have it. Pure and deterministic.
+ * Ranks pages by how likely they answer a question, from the words of their addresses, titles and descriptions: BM25,
+ * where a word counts the more the fewer pages have it. Pure and deterministic.
  */
 import { TimeSlice } from '@troupe/observability';
 

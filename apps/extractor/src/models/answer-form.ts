@@ -1,4 +1,4 @@
-/** What an answer must look like, how each rung is asked for it, and how what was said is read back. */
+/** The form of an answer: how each rung is asked for it, and how the reply is read. */
 import type { JsonSchema } from '@troupe/contracts';
 import { normalise, providerSchema, type ProviderSchema } from '@troupe/json-schema';
 import { problemsOf } from '@troupe/judging';
@@ -115,7 +115,7 @@ async function fitted(
   schema: JsonSchema,
   said: unknown,
 ): Promise<{ value: unknown; notes: string[]; problems: string[] }> {
-  // What satisfies the schema as it is, is what was said.
+  // A reply that satisfies the schema as it is needs no repair.
   const isRight = (await problemsOf(schema, { value: said })).length === 0;
   if (isRight && !hasLooseEnds(said)) return { value: said, notes: [], problems: [] };
   const { value, notes } = normalise(schema, said);

@@ -14,7 +14,7 @@ import { writePrompt, type Prompt } from './prompt.js';
 import type { CallLimits, ProviderCaller } from './provider-caller.js';
 import type { ChatReply, Rung } from './providers/provider.js';
 
-/** How a call of a provider ended, for metrics. */
+/** The end of a call to a provider, for metrics. */
 export interface CallReport {
   purpose: string;
   team: Uuid;
@@ -33,12 +33,12 @@ export interface ChatModelOptions {
   habits: KnownHabits;
   contextTokens: number;
   budget: TokenBudget;
-  /** How the settings are called that an operator or a team mends. */
+  /** Names of the settings that an operator or a team has to correct. */
   settings: { key: string; model: string; address: string };
   onCall?: (report: CallReport) => void;
 }
 
-/** What a team may spend. */
+/** The token budget of a team. */
 export interface TokenBudget {
   /** @throws ModelError when nothing is left */
   check(team: Uuid): Promise<void>;
@@ -66,7 +66,7 @@ interface Asking {
   limits: CallLimits;
   tokens: TokenCount;
   maxAnswerTokens: number | null;
-  /** What was wrong with the answer before; null: nothing yet. */
+  /** Problems of the previous answer; null: there was none. */
   repair: { problems: string[]; earlier: string } | null;
 }
 

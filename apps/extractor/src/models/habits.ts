@@ -1,4 +1,7 @@
-/** What is known of the servers behind models: which way of asking for structured output works, and what they refuse. */
+/**
+ * Remembers the habits of servers behind models: the way of asking for structured output that works, and the options
+ * that they refuse.
+ */
 import type { ModelAccess } from '@troupe/contracts';
 import { LRUCache } from 'lru-cache';
 import type { Habits, Rung } from './providers/provider.js';

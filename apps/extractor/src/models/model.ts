@@ -8,14 +8,14 @@ import type { TokenCount } from './token-count.js';
 
 /** Untrusted text: pages, answers of tools. It is delimited, escaped and never taken for instructions. */
 export interface DataBlock {
-  /** What it is, in our words: `page`, `previous version`, `search results`. */
+  /** Kind of the text, in our words: `page`, `previous version`, `search results`. */
   label: string;
   /** Where it is from; shown to the model as data. */
   url: string | null;
   text: string;
 }
 
-/** What the model may answer with. Only an agent is ever offered tools, and it is never shown how to use them by a page. */
+/** A tool that the model may call. Only an agent is ever offered tools, and no page ever tells it how to use them. */
 export interface Tool {
   name: string;
   description: string;
@@ -23,7 +23,7 @@ export interface Tool {
 }
 
 export interface ModelQuestion {
-  /** What the call is for, for metrics and logs: `json`, `summary`, `plan` … */
+  /** Purpose of the call, for metrics and logs: `json`, `summary`, `plan` … */
   purpose: string;
   team: Uuid;
   /** Our own instructions. */
@@ -46,7 +46,7 @@ export interface ModelAnswer {
   toolCalls: { name: string; arguments: Record<string, unknown> }[];
   /** Sum over all calls that were made for the answer, repairs included. Counted by the provider, else estimated. */
   tokens: TokenCount;
-  /** What was changed to make the value fit: `price: "9 €" became 9`. */
+  /** Changes that made the value fit: `price: "9 €" became 9`. */
   notes: string[];
 }
 

@@ -1,8 +1,8 @@
 /**
- * How a question becomes messages: our instructions, the caller's request, data between marks, and a reminder.
+ * Turns a question into messages: our instructions, the caller's request, data between marks, and a reminder.
  *
- * A page cannot leave its block: the mark holds a random word that is new with every call, and what looks like a mark
- * inside a text is rewritten. Nothing but our own words and the caller's stands outside the blocks.
+ * A page cannot leave its block: the mark holds a random word that is new with every call, and text that looks like a
+ * mark is rewritten. Only our own words and the caller's stand outside the blocks.
  */
 import { randomBytes } from 'node:crypto';
 import type { JsonSchema } from '@troupe/contracts';

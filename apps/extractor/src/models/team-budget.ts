@@ -19,9 +19,9 @@ export interface TeamBudgetOptions {
 }
 
 const MAX_TEAMS = 10_000;
-/** What other extractors spend meanwhile is not seen. */
+/** Tokens that other extractors spend meanwhile are not seen. */
 const KNOWN_MS = 10_000;
-/** What many calls use at once is written once. */
+/** The use of many calls at once is written together. */
 const WRITE_MS = 500;
 
 /** Counts what teams use, and stops those that have used up their day. */

@@ -1,13 +1,12 @@
 /**
- * How requests leave for a model's provider: through the operator's proxy, or directly; for a team's own address only
- * to places that the installation allows. What a provider answered besides its result is noted for whoever reads the
- * failure.
+ * Sends requests to a model's provider: through the operator's proxy, or directly. A team's own address must be a place
+ * that the installation allows. The provider's answer is noted for the report of a failure.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { basicAuth, connectOf, Connector, type Resolver } from '@troupe/egress';
 import type * as Undici from 'undici';
 
-/** What came back for the last request of a call; filled in while it runs. */
+/** The answer to the last request of a call; filled in while it runs. */
 export interface CallTrace {
   /** A request was written and handed over. */
   isSent: boolean;
@@ -77,7 +76,7 @@ export class Transport {
     return { fetch, dispatcher: new Agent({ ...common, connect }) };
   }
 
-  /** What a proxy connects to is not ours to pin: the name is looked at before. */
+  /** The address that a proxy connects to cannot be pinned here, so the name is checked before. */
   private async checkAddress(url: URL, signal: AbortSignal | null | undefined): Promise<void> {
     const { proxy, resolver } = this.options;
     if (proxy === null || resolver === null) return;

@@ -1,4 +1,4 @@
-/** Our words to a model that reads pages. What a page says never comes in here; how data is delimited is the prompt's business. */
+/** Our words to a model that reads pages. The text of a page never comes in here; the prompt delimits the data. */
 
 const PART =
   'The data is one part of a longer page: answer for this part alone. What it does not tell, other parts may tell.';

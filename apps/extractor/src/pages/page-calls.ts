@@ -78,7 +78,7 @@ export class PageCalls {
     this.#notes.push(...notes);
   }
 
-  /** What was changed in answers to make them fit, in short. */
+  /** Changes that made answers fit, in short. */
   warnings(): string[] {
     const distinct = [...new Set(this.#notes)];
     if (distinct.length === 0) return [];

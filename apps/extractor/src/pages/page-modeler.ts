@@ -1,4 +1,4 @@
-/** What a language model makes of one page: all formats of a request at once, each failing on its own. */
+/** Reads one page with a language model: all formats of a request at once, each failing on its own. */
 import {
   errorToWire,
   type ErrorWire,

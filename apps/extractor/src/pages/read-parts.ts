@@ -12,7 +12,7 @@ import type { PageCalls } from './page-calls.js';
 import { takeTurn } from './turns.js';
 
 export interface PageText {
-  /** What it is, in our words. */
+  /** Kind of the text, in our words. */
   label: string;
   url: string;
   title: string | null;
@@ -67,7 +67,7 @@ class Reading<T> {
   #startedTokens = 0;
   #startedChars = 0;
   #isOver = false;
-  /** What stopped the reading before the end of the page. */
+  /** The error that stopped the reading before the end of the page. */
   #stop: unknown = null;
   #isWhole = false;
 

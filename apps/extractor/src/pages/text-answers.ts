@@ -14,7 +14,7 @@ import type { PageAnswer } from '../models/schema-check.js';
 import { promptTokens, type PageCalls } from './page-calls.js';
 import { readParts, type PageText } from './read-parts.js';
 
-/** How a page is read, and what is made of the notes on its parts. */
+/** Instructions for reading a page, and for joining the notes on its parts. */
 interface Reading {
   purpose: string;
   request: string | null;

@@ -1,4 +1,4 @@
-/** Whether selectors read what a model read. Pure. */
+/** Compares the values that selectors read with those that a model read. Pure. */
 import { isObject } from '@troupe/extraction';
 
 const MAX_DIFFERENCES = 20;

@@ -23,7 +23,7 @@ export interface LearnedWish {
   schema: JsonSchema;
 }
 
-/** How a model answers about this page. */
+/** The ways to ask a model about this page. */
 export interface Reading {
   /** Reads the page as if nothing had been learned. */
   read(): Promise<PageAnswer>;
@@ -73,7 +73,7 @@ export class RecipeBook {
     return misses > 0 ? recipes.hold(key) : Promise.resolve();
   }
 
-  /** What the recipe reads, when it satisfies the schema and lacks nothing that all samples had. */
+  /** The value that the recipe reads, if it satisfies the schema and lacks nothing that all samples had. */
   async #valueOf(recipe: SelectorRecipe, page: LearnablePage, wish: LearnedWish): Promise<{ value: unknown } | null> {
     const checked = await this.#read(recipe, page, wish);
     if (checked === null) return null;

@@ -9,7 +9,7 @@ export type WishShape =
 
 type ValueType = Extract<SelectorSchema, { type: 'value' }>['as'];
 
-/** What a model says about one path. */
+/** A model's selector for one path. */
 export interface PathSelector {
   path: string;
   selector: string;

@@ -10,11 +10,11 @@ export interface ReadPage {
   html: string;
   prompt: string | null;
   schema: JsonSchema;
-  /** What the model read. */
+  /** The value that the model read. */
   value: unknown;
 }
 
-/** What is wrong with selectors on the page; empty: they hold. */
+/** Problems of selectors on the page; empty: they hold. */
 export type Verify = (selectors: SelectorSchema) => Promise<string[]>;
 
 /** Purpose of the calls. */

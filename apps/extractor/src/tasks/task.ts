@@ -1,4 +1,4 @@
-/** How a step of a job is done here. What calls it has looked for the step's record before, and writes it afterwards. */
+/** Does a step of a job. The caller has looked for the step's record before, and writes it afterwards. */
 import type { ModelDone, ModelTask, ModelWork } from '@troupe/contracts';
 
 export interface StepResult {

@@ -1,4 +1,6 @@
-/** What a team may learn of its credits and of its work (docs/api/account.md). Version-free: the edge chooses the words. */
+/**
+ * A team's view of its credits and of its work (docs/api/account.md). Free of API versions: the edge chooses the words.
+ */
 import { Inject, Injectable } from '@nestjs/common';
 import { UsageRepository, type ListPage, type ListRange } from '@troupe/persistence';
 import { InjectConfig } from '../settings.js';

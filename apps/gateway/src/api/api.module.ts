@@ -21,7 +21,7 @@ import { WatchModule } from './watch/watch.module.js';
 @Module({ controllers: [GoneController, NotOfferedController] })
 class NotOfferedModule {}
 
-/** What no version has for itself. */
+/** Controllers that belong to no version. */
 @Module({
   imports: [AccountsModule, ArtifactsModule, HealthModule, HttpModule],
   controllers: [HealthController, AccountController, ArtifactsController],

@@ -15,10 +15,10 @@ export interface CacheOptions {
 
 export interface CacheContext {
   isTracked: boolean;
-  /** A picture of the page is asked for, or what else the cache does not hold. */
+  /** A picture of the page is asked for, or something else that the cache does not hold. */
   isShown: boolean;
   zeroRetention: boolean;
-  /** What an absent `maxAge` means. */
+  /** The value of an absent `maxAge`. */
   defaultMaxAgeMs: number;
 }
 
@@ -53,7 +53,7 @@ export function cacheSpecOf(
 export interface ChangeTrackingOptions {
   modes?: readonly unknown[];
   tag?: string | null;
-  /** What mode `json` asks for. */
+  /** The wish of mode `json`. */
   wish: NonNullable<ChangeTrackingSpec['json']>;
 }
 

@@ -1,4 +1,7 @@
-/** How a host is treated, in the words of the interface. A reason's URL is shown to the team that asked for it, and to operators. */
+/**
+ * The treatment of a host, in the words of the API. A reason's URL is shown to the team that asked for it, and to
+ * operators.
+ */
 import { type HostReason, type Uuid } from '@troupe/contracts';
 import { type HostOfJob, type JobView, type StoredHost } from '@troupe/persistence';
 

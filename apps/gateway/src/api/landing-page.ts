@@ -35,7 +35,7 @@ export const LANDING_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** What a person who opens the gateway's address in a browser reads. */
+/** The page for a person who opens the gateway's address in a browser. */
 export function landingPage({ base, needsKey, hasDocs }: LandingWords): string {
   const call = [
     ...(needsKey ? ['KEY=$(cat .troupe/api-key)'] : []),

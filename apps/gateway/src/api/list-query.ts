@@ -1,4 +1,4 @@
-/** How lists are read page by page: `limit`, `skip`, and `next` with the opaque `after`, which names the last row that was read. */
+/** Paging of lists: `limit`, `skip`, and `next` with the opaque `after`, which names the last row that was read. */
 import { type ListKey, type ListRange } from '@troupe/persistence';
 import { type TroupeConfig } from '@troupe/config';
 import type { Request } from 'express';
@@ -142,7 +142,7 @@ function reached<Row extends { key: ListKey }>({ found, after, past = null }: Sh
   return found.rows[count - 1]?.key ?? after ?? past;
 }
 
-/** How many rows of each of two lists an answer holds, when both have some: what one does not need is the other's. */
+/** Rows of each of two lists in one answer. A list gets the rows that the other does not need. */
 export function sharesOf(first: number, second: number, limit: number): [number, number] {
   const ofFirst = Math.min(first, Math.max(limit - second, Math.ceil(limit / 2)));
   return [ofFirst, Math.min(second, limit - ofFirst)];

@@ -11,7 +11,7 @@ export interface CompileTask {
   text: string;
 }
 
-/** What is wrong with the task of that index. */
+/** A problem of the task of that index. */
 export interface CompileProblem {
   index: number;
   message: string;

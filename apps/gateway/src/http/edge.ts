@@ -1,5 +1,5 @@
 /**
- * What every request meets first: an id, CORS, and the refusal of foreign pages and of bodies that are no JSON.
+ * The first handler of every request: an id, CORS, and the refusal of foreign pages and of bodies that are no JSON.
  *
  * One function instead of a row of middlewares: this is on the path of every sync scrape.
  */

@@ -1,4 +1,4 @@
-/** What a request is called in metrics and traces. */
+/** The name of a request in metrics and traces. */
 import type { Request } from 'express';
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;

@@ -11,7 +11,7 @@ export function onPool<T>(repository: new (pool: LivePool) => T): Provider {
   return { provide: repository, useFactory: (pool: LivePool) => new repository(pool), inject: [POOL] };
 }
 
-/** What needs the connection to NATS alone. */
+/** Provides an adapter that needs the connection to NATS alone. */
 export function onLink<T>(adapter: new (link: NatsLink) => T): Provider {
   return { provide: adapter, useFactory: (link: NatsLink) => new adapter(link), inject: [NatsLink] };
 }

@@ -88,7 +88,7 @@ function connections(context: GatewayContext): Provider[] {
   ];
 }
 
-/** What several parts use. */
+/** Adapters that several parts use. */
 const ADAPTERS: Provider[] = [
   NatsListener,
   onLink(MemberBoard),

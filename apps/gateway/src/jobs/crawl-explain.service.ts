@@ -16,7 +16,7 @@ export type ExplainUrl = { canonical: string } | { canonical: null; rule: ScopeR
 type Judged = Omit<Explanation, 'isAllowedByRobots'>;
 
 export interface Explanation {
-  /** What a crawl would fetch. */
+  /** The URL that a crawl would fetch. */
   canonical: string | null;
   /** The first rule against it; null when it is in scope. */
   rule: ScopeRule | null;
@@ -69,7 +69,7 @@ async function judge(spec: CrawlSpec, urls: readonly ExplainUrl[]): Promise<Judg
   });
 }
 
-/** How deep a page lies is not known before a crawl: the best that could be is assumed. Sitemaps are depth 0. */
+/** The depth of a page is not known before a crawl, so the least possible one is assumed. Sitemaps are depth 0. */
 function leastDepth({ scope }: CrawlSpec): number {
   return scope.sitemap === 'skip' ? 1 : 0;
 }

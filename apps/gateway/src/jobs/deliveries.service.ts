@@ -1,4 +1,4 @@
-/** What became of a job's webhook events, and another try at those that are over (docs/api/own.md). */
+/** The outcome of a job's webhook events, and another try at those that are over (docs/api/own.md). */
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
@@ -40,7 +40,7 @@ export interface ReplayOrder {
 
 /** Ids are made and compared, which takes about 3 µs each; others get their turn in between. */
 const IDS_AT_A_TIME = 2_000;
-/** What a delivery actor keeps of failed events is bounded; scattered ones beyond this wait for another call. */
+/** A delivery actor keeps a bounded number of failed events. Scattered ones beyond this wait for another call. */
 const MAX_SPANS = 2_000;
 
 @Injectable()

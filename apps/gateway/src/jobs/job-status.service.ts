@@ -1,4 +1,4 @@
-/** What a job has come to, page by page (docs/api/crawl.md, "Paging"). */
+/** Status and results of a job, page by page (docs/api/crawl.md, "Paging"). */
 import { Inject, Injectable } from '@nestjs/common';
 import { type JobKind, type Uuid } from '@troupe/contracts';
 import { JobRepository, type ListKey, type ListPage, type ListRange } from '@troupe/persistence';
@@ -63,7 +63,7 @@ export class JobStatusService {
     throw past?.team === caller.team && kinds.includes(past.kind) ? jobExpired() : jobNotFound();
   }
 
-  /** What the job has come to. A request that is up to date with a running job is held for a while. */
+  /** Status and results of the job. A request that is up to date with a running job is held for a while. */
   async page(caller: Caller, id: Uuid, query: StatusQuery, signal: AbortSignal): Promise<ResultPage> {
     const followed = query.mayHold ? this.feeds.peek(id) : null;
     const job = followed?.team === caller.team ? followed : await this.find(caller, id);

@@ -1,4 +1,4 @@
-/** What the services of this folder need of the adapters; narrow, so that a test can stand in. */
+/** The ports of this folder's services to the adapters; narrow, so that a test can stand in. */
 import { type BlobStore } from '@troupe/blob-store';
 import { type JobKind } from '@troupe/contracts';
 import { type ActorBus, type CancelBoard, type NatsLink, type PauseBoard } from '@troupe/messaging';

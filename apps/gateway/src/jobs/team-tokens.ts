@@ -67,10 +67,10 @@ interface TeamState {
   claim: Claim;
   waiters: Set<Waiter>;
   inUse: number;
-  /** Tokens worth keeping: the most that were needed lately; what is needed now while others compete. */
+  /** Tokens worth keeping: the most that were needed lately, or only those needed now while others compete. */
   warm: number;
   warmMs: number;
-  /** What the pool believes: of the newest Demand, or granted since. */
+  /** Tokens that the pool believes to be held: those of the newest Demand, or granted since. */
   knownHeld: number;
   knownWant: number;
   sentMs: number;

@@ -1,10 +1,10 @@
 /**
  * Requests per team, group and minute, counted over all gateways (docs/api/limits.md).
  *
- * A request is judged by numbers in memory and costs no message. What was let in is added to the shared counts of
- * Postgres together, every 100 ms, and the totals that come back are told to the other gateways. So one gateway is
- * exact, and several let in too much only what comes to them until they have heard of each other: little more than 100
- * ms. Windows are the minutes of the database's clock. While Postgres is away every gateway counts for itself.
+ * A request is judged by numbers in memory and costs no message. Every 100 ms the admitted requests are added together
+ * to the shared counts of Postgres, and the totals that come back are told to the other gateways. So one gateway is
+ * exact. Several gateways let in too many requests only until they have heard of each other, which takes little more
+ * than 100 ms. Windows are the minutes of the database's clock. While Postgres is away every gateway counts for itself.
  */
 import { Inject, Injectable, Optional, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { type RateGroup, type Uuid } from '@troupe/contracts';

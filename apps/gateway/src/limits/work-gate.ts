@@ -23,7 +23,7 @@ export class WorkGate {
     await this.credits.charge(caller, credits);
   }
 
-  /** How many of `limit` pages the team can pay for. @throws ApiError 429; 402 when that is none */
+  /** The number of `limit` pages that the team can pay for. @throws ApiError 429; 402 when it is none */
   async affordable(caller: Caller, limit: number): Promise<number> {
     await this.checkQueue(caller);
     return this.credits.affordable(caller, limit);

@@ -70,7 +70,7 @@ const BELONGS: Record<SearchCategory, (url: URL) => boolean> = {
   developer: ({ hostname }) => isUnder(hostname, DEVELOPER_HOSTS),
 };
 
-/** Whether a result is what the filters ask for. */
+/** Whether a result passes the filters. */
 export function isWanted(url: string, { categories, includeDomains, excludeDomains }: Filters): boolean {
   const { hostname } = new URL(url);
   if (includeDomains.length > 0 && !isUnder(hostname, includeDomains)) return false;

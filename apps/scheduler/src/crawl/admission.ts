@@ -1,4 +1,6 @@
-/** Which URLs a job would like to know: outlinks, sitemap entries and redirect targets become candidates. */
+/**
+ * Collects the URLs that a job would like to know: outlinks, sitemap entries and redirect targets become candidates.
+ */
 import {
   FROM_HISTORY,
   type Candidate,
@@ -35,7 +37,7 @@ export function freeItems(state: JobState): number {
   return Object.values(state.outcomes).reduce((sum, n) => sum + n, 0) - state.counted;
 }
 
-/** How many more may be admitted, if every open one ended without using up a unit. */
+/** Number of URLs that may still be admitted, if every open one ended without using up a unit. */
 function freeRoom(state: JobState): number {
   if (state.full === true) return 0;
   return FREE_FACTOR * state.limit + FREE_BASE - freeItems(state) - state.ready - state.inflight;

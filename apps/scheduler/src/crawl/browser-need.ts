@@ -12,7 +12,7 @@ const MAX_HOSTS = 10_000;
 /** Stands for all hosts of a job whose options ask for a browser. */
 const EVERY_HOST = '';
 
-/** What is known of a host. */
+/** The known facts of a host. */
 interface Known {
   handedBackInRow: number;
   didWithout: boolean;

@@ -1,4 +1,4 @@
-/** What a gateway may ask of a job after its start: more seeds, rest, go on. All of them levels: the newest wins. */
+/** Commands of a gateway to a started job: append seeds, pause, resume. All of them are levels: the newest wins. */
 import { parseActorKey, type ActorKey, type ActorMessage, type Append, type PauseNews } from '@troupe/contracts';
 import type { Effect, Incoming } from '@troupe/actors';
 import type { JobMemory, JobState } from './job.state.js';

@@ -40,7 +40,7 @@ const MAX_LANE_URL_CHARS = 20_000;
 /** A browser takes its time over a page: two seconds hold no more. */
 const BROWSER_PAGES_PER_LANE = 2;
 
-/** What a lane begins with. */
+/** The host of a new lane, its class of fetcher, its slot and its token. */
 interface LaneStart {
   host: string;
   cls: LiveLane['cls'];

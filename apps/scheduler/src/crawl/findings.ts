@@ -1,4 +1,4 @@
-/** What `plan` hands to `finish`: results that count, and what each candidate stands for. */
+/** The results of `plan` for `finish`: page results that count, and what each candidate stands for. */
 import type {
   Candidate,
   ExcludedLinks,
@@ -44,7 +44,7 @@ export class Findings {
   refused: string | null = null;
   /** A batch got seeds. */
   appended = false;
-  /** What else there is to tell the listener of, beside pages and the end. */
+  /** Events for the listener beside pages and the end. */
   news: WebhookEvent[] = [];
   settled: Settled[] = [];
   chunks: SitemapChunk[] = [];

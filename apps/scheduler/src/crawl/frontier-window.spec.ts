@@ -27,7 +27,7 @@ const rowOf = (item: number, host = 'a.test'): FrontierRow => ({
 });
 const rowsOf = (count: number) => Array.from({ length: count }, (_, item) => rowOf(item));
 
-/** What the table has, and how a job keeps it in sight. */
+/** A table of rows, and the window of a job over it. */
 class Frontier {
   readonly state = emptyState('crawl');
   readonly memory = new JobMemory();

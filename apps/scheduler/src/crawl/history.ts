@@ -45,7 +45,7 @@ export function nextHistory(state: JobState, memory: JobMemory | null): HistoryR
   return { team, tag, siteH: siteOf(scope.base), after: history?.after ?? null, limit: pagesAtOnce(scope) };
 }
 
-/** What this crawl would ask for without its query is another page. @param pages the range of `nextHistory` */
+/** A page that this crawl would ask for without its query is another page. @param pages the range of `nextHistory` */
 export function foundIn(state: JobState, pages: readonly TrackedPage[]): HistoryFound {
   const whole = scopeOf(state)!;
   const kept = hasPatterns(whole) ? fitting(pages) : pages;
@@ -56,7 +56,7 @@ export function foundIn(state: JobState, pages: readonly TrackedPage[]): History
   return { part: { after: state.history?.after ?? null, upto: kept.at(-1)?.urlH ?? null, isLast }, urls };
 }
 
-/** What was found has been taken in. False: another answer has said so before. */
+/** Notes that a part of the history has been taken in. False: an earlier answer has done so. */
 export function noteHistory(state: JobState, { after, upto, isLast }: HistoryPart): boolean {
   const { history = { after: null, isOver: false } } = state;
   if (history.isOver || history.after !== after) return false;

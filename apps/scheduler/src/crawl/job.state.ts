@@ -49,7 +49,7 @@ export interface OpenSitemap {
 /** A host is not treated as its settings allow. */
 export type SlowState = Exclude<HostState, 'open'>;
 
-/** What a job remembers of such a host. Times by the wall clock, ms. */
+/** A job's record of such a host. Times by the wall clock, in ms. */
 export interface SlowHost {
   /** null: as its settings allow, for the moment. */
   state: SlowState | null;
@@ -71,7 +71,9 @@ export interface JobState {
   keyId: Uuid | null;
   createdMs: number;
   spec: CrawlSpec | BatchSpec | null;
-  /** What of the spec's scope the redirect of the start page has changed (see `scopeOf`); null for batches. */
+  /**
+   * The parts of the spec's scope that the redirect of the start page has changed (see `scopeOf`); null for batches.
+   */
   scope: Pick<ScopeSpec, 'base' | 'version'> | null;
   limit: number;
   /** Seeds of a batch: the next one to move into the frontier, and how many there are. */
@@ -117,7 +119,7 @@ export interface JobState {
   demandV: number;
   /** Why the first page without a document has none, in a job that fetches pages for another job. */
   lostReason?: string;
-  /** How far its histories were read, and whether that was all; absent: not at all. */
+  /** Position in the histories that were read, and whether it is their end; absent: none were read. */
   history?: { after: Fingerprint | null; isOver: boolean };
   /** Newest ordinal that the listener was told of; -1 = not even the start. Unused without a listener. */
   told: number;
@@ -219,7 +221,7 @@ export interface Repeat {
   waitMs: number;
 }
 
-/** What is known of a host besides the claim on its slots. */
+/** The known state of a host besides the claim on its slots. */
 export interface HostView {
   /** Its pool has told it to rest so long. */
   pauseUntil: number;
@@ -233,9 +235,12 @@ export interface HostView {
   /** It answers some URLs and fails others, for long. */
   deaf: boolean;
   gapMs: number;
-  /** What a page of it takes to fetch, as its pool has heard; null: unknown. */
+  /** Mean time in ms to fetch a page of it, as its pool has heard; null: unknown. */
   meanMs: number | null;
-  /** What a page has taken in lanes of this job, conversion included and the gap not; null before the first one has ended. */
+  /**
+   * Mean time in ms of a page in lanes of this job, with its conversion and without the gap; null before the first lane
+   * has ended.
+   */
   paceMs: number | null;
 }
 
@@ -270,9 +275,9 @@ export class JobMemory {
    * waits behind them.
    */
   readonly waiting = new Map<number, { row: FrontierRow; until: number }>();
-  /** How many of them are of a host. */
+  /** Number of them by host. */
   readonly waitingOn = new Map<string, number>();
-  /** How many of them only a fetcher with a browser may have, by host. */
+  /** Number of them that only a fetcher with a browser may have, by host. */
   readonly browserRows = new Map<string, number>();
   readonly browserNeed = new BrowserNeed();
   readonly inflight = new Map<number, { row: FrontierRow; lane: number }>();

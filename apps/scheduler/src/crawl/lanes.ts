@@ -1,4 +1,4 @@
-/** What lanes tell, what becomes of those that tell nothing, and of the items that none of them brings to an end. */
+/** Handles the reports of lanes, the lanes that report nothing, and the items that no lane brings to an end. */
 import type { Effect, TurnContext } from '@troupe/actors';
 import type { FrontierRow, LaneEnd, LaneStarted, PagesDone, PageResult } from '@troupe/contracts';
 import { QUEUE_PATIENCE_MS, type Dispatch } from './dispatch.js';
@@ -74,7 +74,7 @@ export class Lanes {
     }
   }
 
-  /** What is ready on hosts that have been down for too long ends, in portions. */
+  /** Ends the ready rows of hosts that have been down for too long, in portions. */
   leaveLostHosts(): void {
     let left = GIVEN_UP_PER_TURN;
     for (const [host, { givenUp }] of this.memory.hosts) {

@@ -1,5 +1,5 @@
 /**
- * What a crawl and a batch have in common: both are actors over a frontier of their own (a batch is a crawl with seeds
+ * The common part of crawls and batches: both are actors over a frontier of their own (a batch is a crawl with seeds
  * and no discovery). `plan` accepts results that are in flight and collects candidates; `finish` settles, dispatches,
  * and may end the job. Duplicate, late and reordered messages find nothing in flight and change nothing.
  */

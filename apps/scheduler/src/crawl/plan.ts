@@ -184,7 +184,7 @@ function linksOf(urls: readonly string[], scope: ScopeSpec): Outlink[] {
   return urls.map((url) => ({ url, h: fingerprintUrl(url, scope) }));
 }
 
-/** What a result says of its own row; used only when the row is not known to be in flight. */
+/** The row as the result itself describes it; used only when the row is not known to be in flight. */
 function rowOf(page: PageResult): FrontierRow {
   return {
     depth: page.depth,

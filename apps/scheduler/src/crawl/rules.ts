@@ -1,4 +1,7 @@
-/** What a job is told by its process, and its decisive checks by name, so that the simulation can plant a wrong one and see that it is caught. */
+/**
+ * Settings that a job gets from its process, and its decisive checks by name. The simulation plants a wrong check and
+ * proves that it is caught.
+ */
 import type { PageResult } from '@troupe/contracts';
 import { CLAIM_RULES, type ClaimRules } from '@troupe/politeness';
 import { isDone } from './completion.js';

@@ -11,12 +11,15 @@ export interface PendingSitemap {
 const LEVEL_BYTES = 4_096;
 /** Nearly all indexes are of one level. */
 const CHILDREN_BYTES = 16_384;
-/** What an entry takes beside its URL. */
+/** Size of an entry beside its URL. */
 const ENTRY_BYTES = 30;
 /** The next ones are asked for when so few are left. */
 const FEW = 4;
 
-/** How many of the files, from the first on, have room beside the known ones; at least one when none of the level is known. */
+/**
+ * Number of files, from the first on, that have room beside the known ones; at least one when none of the level is
+ * known.
+ */
 export function howManyFit(urls: readonly string[], level: number, known: readonly PendingSitemap[]): number {
   const ofLevel = known.filter((entry) => entry.level === level);
   let room = level === 2 ? CHILDREN_BYTES : LEVEL_BYTES;

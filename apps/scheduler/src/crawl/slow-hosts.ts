@@ -1,4 +1,7 @@
-/** Which hosts of a job are not treated as their settings allow, and for how long: what its status and its last warning say. */
+/**
+ * Hosts of a job that are not treated as their settings allow, and for how long. The job's status and its last warning
+ * name them.
+ */
 import { completeSpec, type HostState, type PageResult } from '@troupe/contracts';
 import type { JobMemory, JobState, SlowHost } from './job.state.js';
 

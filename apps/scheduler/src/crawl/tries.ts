@@ -1,5 +1,5 @@
 /**
- * What becomes of a page that failed for the moment: when it is tried again, or whether that was its last try. Pure.
+ * Decides on a page that failed for the moment: when it is tried again, or whether that was its last try. Pure.
  *
  * A failure counts (a strike, `attempt`) unless the host is known to be the reason: it is down, or its rate was just
  * cut for the 429s of which this is one. An outage costs its first pages one strike and loses none.

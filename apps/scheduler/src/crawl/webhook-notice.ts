@@ -1,6 +1,6 @@
 /**
- * What a job tells of itself, in the turn that makes it true: that it began, how many pages are stored, how it ended. A
- * client's job tells its delivery actor, if there is a webhook; a job that fetches pages for another one tells that one.
+ * A job's events, sent in the turn that makes them true: its beginning, the number of stored pages, its end. A client's
+ * job tells its delivery actor, if there is a webhook; a job that fetches pages for another one tells that one.
  */
 import type { Effect } from '@troupe/actors';
 import { actorKey, type ActorKey, type JobEvent, type WebhookEvent, type WebhookSpec } from '@troupe/contracts';

@@ -98,14 +98,14 @@ export interface HostOptions {
   maxCrawlDelayMs?: number;
   /** An operator may set that robots.txt's crawl-delay does not count. @default false */
   allowIgnoreRobots?: boolean;
-  /** What an operator wants for the host right now; asked at every turn. @default nothing */
+  /** The operator's setting for the host right now; asked at every turn. @default none */
   settingOf?(host: string): HostSetting | null;
   rules?: PoolRules;
 }
 
 const SILENT_MS = 120_000;
 const IDLE_END_MS = 600_000;
-/** What is left of a verdict is told and written again this often. */
+/** The rest of a verdict is told and written again this often. */
 const CHECK_MS = 30_000;
 /** The same while a host is held: it is to be free soon after the operator says so. */
 const HELD_CHECK_MS = 3_000;

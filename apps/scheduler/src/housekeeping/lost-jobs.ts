@@ -40,7 +40,7 @@ export class LostJobs implements Chore {
     }
   }
 
-  /** What cannot be done for one job does not keep the others waiting. */
+  /** A failure with one job does not keep the others waiting. */
   private async care(lost: LostJob): Promise<void> {
     const { jobs, log } = this.parts;
     const { job, why } = lost;

@@ -1,4 +1,7 @@
-/** What one replica does for all, now and then: whichever holds the first partition. Safe when two believe they do. */
+/**
+ * Chores that one replica does for all now and then: the one that holds the first partition. They are safe when two
+ * replicas believe to hold it.
+ */
 import type { OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common';
 
 export const LEADER_PARTITION = 0;

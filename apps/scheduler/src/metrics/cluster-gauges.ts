@@ -1,8 +1,8 @@
 /**
- * What only one process should tell: counts over all jobs, hosts and queues. The scheduler that holds the first
- * partition reads them when it is scraped, at most every ten seconds, and what Postgres counts every minute; the others
- * show nothing. What cannot be read in time stays as it was: an alert must not end because the database that its cause
- * lies in does not answer.
+ * Figures that only one process should show: counts over all jobs, hosts and queues. The scheduler that holds the first
+ * partition reads them when it is scraped, at most every ten seconds, and the counts of Postgres every minute; the
+ * others show nothing. A figure that cannot be read in time stays as it was: an alert must not end because the database
+ * that causes it does not answer.
  */
 import type { JobKind } from '@troupe/contracts';
 import type { Backlog } from '@troupe/messaging';
@@ -147,7 +147,7 @@ export class ClusterGauges {
     ]);
   }
 
-  /** What another one tells must not stay here. */
+  /** Figures that another process shows must not stay here. */
   private forget(): void {
     this.countedAt = -Infinity;
     for (const gauge of this.all) gauge.reset();

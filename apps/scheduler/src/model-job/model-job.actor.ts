@@ -1,6 +1,7 @@
 /**
- * The life that extract and agent jobs share: their start, the steps that extractors do for them, their limits, their bill,
- * what clients and receivers of webhooks see, their end. Which steps there are is the course of each kind.
+ * The common life of extract and agent jobs: their start, the steps that extractors do for them, their limits, their
+ * bill, the view of clients and receivers of webhooks, their end. The course of each kind decides which steps there
+ * are.
  */
 import {
   NOTHING_PLANNED,
@@ -31,7 +32,7 @@ import { trimmedSpec } from '../crawl/trimmed-spec.js';
 import { warn, type ModelJobState } from './model-job.state.js';
 import { StepDesk, type StepEnd } from './step-desk.js';
 
-/** What to do next: steps that were never begun, or nothing until something ends; or the end of the job. */
+/** The next move: steps that were never begun (none: wait until a step ends), or the end of the job. */
 export type Move = { begin: string[] } | { end: JobEnd };
 
 export interface Course<S extends ModelJobState> {
@@ -49,11 +50,11 @@ export interface Course<S extends ModelJobState> {
   shownEvents(state: S): number;
   /** News of a job that fetches pages for this one; asked of a job that has ended, too. */
   hearChild?(state: S, from: ActorKey, event: JobEvent): Effect[];
-  /** What is to be ended elsewhere after the job's own end; asked again every `CLOSING_MS` until there is nothing. */
+  /** Effects that end other jobs after the job's own end; asked again every `CLOSING_MS` until there are none. */
   closing?(state: S): Effect[];
 }
 
-/** How long what was begun elsewhere may take to end; child jobs live no longer. */
+/** Time that other jobs begun by this one may take to end; child jobs live no longer. */
 const CLOSING_LIMIT_MS = 49 * 3_600_000;
 const CLOSING_MS = 5_000;
 const CLOSING_TIMER = 'closing';
@@ -222,7 +223,7 @@ class ModelJobTurn<S extends ModelJobState> {
     this.tell({ type: 'JobEvent', event: 'terminal', uptoOrd, status, error });
   }
 
-  /** What clients see of a running job; and after its end, what is left to be ended elsewhere. */
+  /** Shows a running job to clients. After its end, goes on to end the jobs that it began. */
   private close(): void {
     const { state } = this;
     if (state.phase === 'running') {

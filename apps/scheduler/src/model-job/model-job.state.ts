@@ -1,4 +1,4 @@
-/** What every job that works with a model has to remember; its own course keeps more beside it. */
+/** The common state of jobs that work with a model; the course of each kind keeps more beside it. */
 import type { AgentSpec, ExtractSpec, JobNo, JobStatus, Uuid } from '@troupe/contracts';
 
 /** A step that was handed to the extractors and is not over. */

@@ -28,7 +28,7 @@ export interface DeskParts {
   key: ActorKey;
   state: ModelJobState;
   ctx: TurnContext;
-  /** What a step asks for, the same at every attempt. */
+  /** The work of a step, the same at every attempt. */
   workOf(step: string): { work: ModelWork; prio: WorkPriority };
   effects: Effect[];
 }

@@ -1,4 +1,4 @@
-/** What an agent can do besides answering. A tool that fails tells so in its observation; it never ends the run. */
+/** A tool of an agent. A tool that fails says so in its observation; it never ends the run. */
 import type { ModelTask, ModelWork } from '@troupe/contracts';
 import type { LanguageModel, Tool } from '../../models/model.js';
 import type { Observation } from '../agent-step.js';

@@ -3,8 +3,8 @@ import type { JsonSchema, ModelAccess } from '@troupe/contracts';
 import type { TokenCount, Tool } from '../model.js';
 
 /**
- * How structured output is asked for, the most reliable way first: the provider keeps to the schema; a tool is called
- * whose parameters are the schema; the provider keeps to JSON and the schema is told in words; everything is told in
+ * Ways of asking for structured output, the most reliable one first: the provider keeps to the schema; a tool is called
+ * whose parameters are the schema; the provider keeps to JSON and the schema is given in words; everything is given in
  * words.
  */
 export const RUNGS = ['schema', 'tool', 'json', 'words'] as const;
@@ -32,7 +32,7 @@ export interface AnswerForm {
   strict: boolean;
 }
 
-/** What a server can bear; narrowed when it refuses. */
+/** Options that a server accepts; narrowed when it refuses one. */
 export interface Habits {
   systemRole: boolean;
   temperature: boolean;
@@ -45,7 +45,7 @@ export interface ChatReply {
   /** Calls of other tools than the answer's. */
   toolCalls: { name: string; arguments: Record<string, unknown> }[];
   end: 'whole' | 'truncated' | 'filtered';
-  /** What the model said instead of answering. */
+  /** The model's words instead of an answer. */
   refusal: string | null;
   /** null: the provider told none. */
   usage: TokenCount | null;

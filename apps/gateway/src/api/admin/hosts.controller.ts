@@ -72,7 +72,7 @@ export class AdminHostsController {
     return { success: true };
   }
 
-  /** Treats the host as its settings say from now on, and drops what it has learned otherwise. */
+  /** Treats the host as its settings say from now on, for whatever reason it was treated differently. */
   @Post(':host/release')
   @HttpCode(200)
   async release(@AsAuthor() by: AuditAuthor, @Param('host') text: string) {

@@ -10,7 +10,7 @@ const MAX_GIVE_UP_MIN = 2_880;
 /** With a port; a longer one is no name of the DNS. */
 const HOST_NAME = /^[^\s/?#@*%]{1,259}$/;
 
-/** What an operator wants for a host, or for all below a suffix. What is absent is the installation's. */
+/** An operator's settings for a host, or for all hosts below a suffix. For absent ones the installation's apply. */
 export class HostSettingDto {
   @NumberField({ min: 1, max: MAX_CONN }) maxConn?: number;
   @NumberField({ min: 0, max: MAX_GAP_MS }) gapMs?: number;

@@ -10,7 +10,7 @@ const MAX_API_KEY = 4096;
 const PROXY_EXPECTED = 'Expected http://, https:// or socks5://, with [user:password@]host[:port] and nothing more';
 const PERMISSIONS = ['zeroDataRetention', 'ignoreRobots'];
 
-/** What can be set on a team; `null` for concurrency or creditsLimit takes its own number away again. */
+/** Settings of a team; `null` for concurrency or creditsLimit removes the team's own number. */
 export class TeamPatchDto {
   @TextField({ minLength: 1, maxLength: MAX_NAME, stored: true }) name?: string;
   @NumberField({ min: 1, max: MAX_CONCURRENCY }) concurrency?: number;

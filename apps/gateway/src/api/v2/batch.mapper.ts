@@ -82,7 +82,7 @@ function allValid(texts: string[], rules: BatchRules): BatchUrl[] {
 interface GoodSeed {
   ok: true;
   entry: BatchUrl;
-  /** What will be asked for: canonical, with the scheme that the caller may have left out. */
+  /** The URL that will be fetched: canonical, with the scheme that the caller may have left out. */
   target: string;
 }
 

@@ -27,13 +27,13 @@ export async function checkedWishes(
   }
 }
 
-/** What the body says wins. */
+/** Adds the prompt's options to the body. Options of the body win. */
 export function underBody(wishes: CrawlWishes, body: CrawlDto): CrawlDto {
   const said = Object.entries(body).filter(([, value]) => value !== undefined);
   return { ...wishes, ...Object.fromEntries(said), url: body.url };
 }
 
-/** What the reply to a prompt shows beside the crawl's id. */
+/** Fields of the reply to a prompt, beside the crawl's id. */
 export function promptEcho(wishes: CrawlWishes, spec: CrawlSpec) {
   const { scrapeOptions: _, ...options } = crawlSpecToV2(spec);
   return { promptGeneratedOptions: wishes, finalCrawlerOptions: options };

@@ -38,7 +38,7 @@ export class CrawlCall {
     };
   }
 
-  /** What may not be crawled is refused before a model is asked. */
+  /** A site that may not be crawled is refused before a model is asked. */
   private async fromPrompt(body: CrawlDto, caller: Caller, response: Response) {
     refusePrompt(caller, this.config);
     const { scope } = permittedCrawl(body, caller, this.config);

@@ -37,7 +37,7 @@ function patternIssues(value: unknown): Issue[] {
   return [toCompile({ kind: 'pattern', text: value as string })];
 }
 
-/** What v1 and v2 say in the same words. */
+/** Options with the same names in v1 and v2. */
 export class SharedCrawlDto extends OriginDto {
   @UrlField() url!: string;
   @PatternListField() includePaths?: string[];

@@ -1,4 +1,4 @@
-/** How a page is seen, in v2 words <-> the model: actions, location, proxies and parsers (docs/api/scrape.md). */
+/** The view of a page, in v2 words <-> the model: actions, location, proxies and parsers (docs/api/scrape.md). */
 import {
   DEFAULT_PDF,
   type Action,

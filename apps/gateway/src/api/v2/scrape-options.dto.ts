@@ -60,7 +60,7 @@ export class OriginDto {
   @TextField({ maxLength: 64 }) integration?: string;
 }
 
-/** What v1 and v2 say in the same words. */
+/** Options with the same names in v1 and v2. */
 export class SharedScrapeOptionsDto extends OriginDto {
   @BooleanField({ default: true }) onlyMainContent?: boolean;
   @TextListField({ maxItems: MAX_SELECTORS }) includeTags?: string[];

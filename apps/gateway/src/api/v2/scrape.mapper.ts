@@ -78,7 +78,7 @@ function changeTrackingFromV2({ formats, origin }: ScrapeOptionsDto, rules: Scra
   return changeTrackingOf(options, rules.changeTrackingDiffShape, origin);
 }
 
-/** What a client would have to send to get this model: the `scrapeOptions` of active crawls. */
+/** The body that a client would have to send to get this model: the `scrapeOptions` of active crawls. */
 export function scrapeSpecToV2(stored: ScrapeSpec) {
   const spec = completeSpec(stored);
   return {

@@ -35,7 +35,7 @@ const MAX_DOMAINS = 100;
 const MAX_QUERY_CHARS = 10_000;
 const MAX_WORD_CHARS = 200;
 const HOST_NAME = /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]{2,63}$/i;
-/** What the option promises cannot be kept by a provider that knows nothing of it. */
+/** Options whose promise a provider cannot keep, because it knows nothing of it. */
 const UNKEPT_PROMISES = ['zdr', 'anon'];
 
 const QUERY_SCHEMA = { type: 'string', minLength: 1, maxLength: MAX_QUERY_CHARS };

@@ -27,7 +27,7 @@ import { StatusSender } from './status-sender.js';
 import { UsageController } from './usage.controller.js';
 import { ValidationModule } from '../validation/validation.module.js';
 
-/** What v1 asks with its bodies translated. */
+/** The calls that v1 makes too, with its bodies translated. */
 const CALLS = [ScrapeCall, CrawlCall, BatchCall, ExtractCall, MapCall, SearchCall, PageJobCalls, StatusSender];
 
 @Module({

@@ -11,7 +11,7 @@ import { customIssue, notInEnum, tooBig, tooSmall, under, unknownKeys, wrongType
 /** Says what is wrong with a value that was sent; `body` is the whole object, for rules across fields. */
 export type Check = (value: unknown, body: object) => Issue[];
 
-/** What a check accepts, as JSON Schema 2020-12: the interface description is made of these. */
+/** The values that a check accepts, as JSON Schema 2020-12. The API description is made of these. */
 export type Schema = Record<string, unknown>;
 
 export interface Presence {
@@ -117,7 +117,7 @@ export function isBlank(value: unknown): boolean {
   return value === undefined || (typeof value === 'string' && value.trim() === '');
 }
 
-/** What an absent field means; said here for the interface description, applied by the mapper. */
+/** The value of an absent field. It is named here for the API description, and applied by the mapper. */
 export interface Default<T> {
   default?: T;
 }
@@ -187,7 +187,7 @@ export function EnumField(
 export interface ListRule extends Presence {
   minItems?: number;
   maxItems?: number;
-  /** What an item may be. @default anything */
+  /** Schema of the items. @default anything */
   items?: Schema;
 }
 

@@ -22,8 +22,8 @@ export interface Issue {
 }
 
 /**
- * Thrown when a body does not fit its schema; carries every issue, not only the first. What is not offered here comes
- * first, as 501: it is no mistake of the caller's, and whatever else is mended would not help.
+ * Thrown when a body does not fit its schema; carries every issue, not only the first. An option that is not offered
+ * here comes first, as 501: it is no mistake of the caller's, and correcting the other issues would not help.
  */
 export class InvalidBodyError extends TroupeError {
   constructor(readonly issues: Issue[]) {
@@ -95,8 +95,8 @@ export function customIssue(message: string, path: IssuePath = []): Issue {
 }
 
 /**
- * What only compiling can tell: no issue yet. Checks return it among their issues, and so it gets its path; `readBody`
- * takes it out again.
+ * A value that must be compiled to be checked: no issue yet. Checks return it among their issues, and so it gets its
+ * path; `readBody` takes it out again.
  */
 export interface ToCompile extends Issue {
   code: 'to_compile';

@@ -1,4 +1,4 @@
-/** What is wrong with options of a format, by their rules (`libs/formats`). */
+/** Issues of the options of a format, by the rules of `libs/formats`. */
 import { readSelectors } from '@troupe/content';
 import { type Options, type Rule } from '@troupe/formats';
 import { checkSelector } from '@troupe/html';

@@ -159,7 +159,7 @@ function withoutNulls(value: unknown, depth: number): unknown {
   return Object.fromEntries(entries.map(([key, entry]) => [key, withoutNulls(entry, depth - 1)]));
 }
 
-/** What reads values further on calls itself for each level, and so does JSON.stringify. */
+/** Later readers of the values recurse for each level, and so does JSON.stringify. */
 const MAX_DEPTH = 100;
 
 /** Level by level, so that no depth is too much for this. @throws TroupeError BAD_REQUEST */

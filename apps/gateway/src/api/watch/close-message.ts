@@ -1,4 +1,4 @@
-/** How a watch ends, in the words of each kind of client (docs/api/crawl.md, "WebSocket"). */
+/** The last message of a watch, in the words of each kind of client (docs/api/crawl.md, "WebSocket"). */
 import { type Dialect } from './handshake.js';
 
 export const CLOSE = {

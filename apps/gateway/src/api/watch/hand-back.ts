@@ -12,7 +12,7 @@ const OFFER = new Set(['connection', 'upgrade', 'http2-settings']);
 export interface Upgrade {
   request: Pick<IncomingMessage, 'method' | 'url' | 'httpVersion' | 'rawHeaders'>;
   socket: Duplex;
-  /** What of the body has arrived. */
+  /** The part of the body that has arrived. */
   head: Buffer;
 }
 

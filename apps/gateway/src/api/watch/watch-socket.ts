@@ -24,7 +24,7 @@ export class WatchSocket {
     this.signal = gone.signal;
     socket.on('close', () => gone.abort());
     socket.on('pong', () => (this.isAlive = true));
-    // What is wrong with the connection, its close tells too.
+    // The close event follows every error of the connection.
     socket.on('error', () => undefined);
   }
 
