@@ -37,7 +37,7 @@ export async function startFetcher(context: ServiceContext<Readonly<TroupeConfig
   return {
     checks: { nats: () => link.ping(), ...app.get(Stores, { strict: false }).checks },
     async drain() {
-      // Nothing more is taken while what runs comes to its end; then every module closes what it has opened.
+      // No new work is taken while running work ends. Then every module closes what it has opened.
       await Promise.all([app.close(), lanes.drain()]);
       await link.close();
     },

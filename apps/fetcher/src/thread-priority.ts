@@ -1,6 +1,6 @@
 import { getPriority, setPriority } from 'node:os';
 
-/** Steps of niceness: where both want to run, a loop gets two fifths of what a thread gets. */
+/** Steps of niceness: where both want to run, the loop gets two fifths of a thread's time. */
 const STEPS = 4;
 const NICEST = 19;
 

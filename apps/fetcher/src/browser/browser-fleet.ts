@@ -43,9 +43,9 @@ interface Member {
   controller: Controller;
   guard: BrowserGuard;
   startedAt: number;
-  /** Open in it. */
+  /** Open tabs. */
   tabs: number;
-  /** When it was last looked at. */
+  /** Memory at the last look. */
   memoryBytes: number;
   /** null: it is not retired. */
   retired: RetireReason | 'idle' | null;
@@ -54,9 +54,9 @@ interface Member {
 /** A process that is told to stop finishes its pages first; the guard sees to the rest. */
 const KEPT_WHILE_DRAINING = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false };
 const LAUNCH_TIMEOUT_SECS = 30;
-/** For a tab in a browser that runs already. */
+/** Time to open a tab in a browser that runs already. */
 const OPEN_LIMIT_MS = 10_000;
-/** As that, when a renderer of the browser has died meanwhile: it may have been the tab's. */
+/** The same, when a renderer of the browser has died meanwhile: it may have been the tab's. */
 const CRASHED_OPEN_LIMIT_MS = 2_500;
 /** Longer than any page may take. */
 const RETIRED_LIMIT_SECS = 900;
@@ -70,7 +70,7 @@ export class BrowserFleet extends BrowserPool<Options> {
   private readonly plugins: Map<Program, PlaywrightPlugin>;
   private readonly guards = new Map<string, BrowserGuard>();
   private readonly members = new Map<Browser, Member>();
-  /** Where tabs are being opened now, by their ids in the pool. */
+  /** Browsers in which tabs are being opened now, by the tabs' ids in the pool. */
   private readonly openings = new Map<string, Browser>();
   private readonly timer: NodeJS.Timeout;
   private opened = 0;
@@ -132,7 +132,7 @@ export class BrowserFleet extends BrowserPool<Options> {
     return this.members.get(browser)?.retired !== null;
   }
 
-  /** Ends a browser at once, with whatever hangs in it. */
+  /** Ends a browser at once, with its hanging pages. */
   kill(browser: Browser): void {
     const member = this.members.get(browser);
     this.retire(member, 'hung');
@@ -157,8 +157,8 @@ export class BrowserFleet extends BrowserPool<Options> {
   protected leaveBrowser(_browser: Browser): void {}
 
   /**
-   * A tab whose renderer dies while it is opened is never opened, and the pool opens none before it: its browser is
-   * ended then, and the next one is opened in another.
+   * A tab whose renderer dies while it is opened never opens, and holds up all later ones. So its browser is ended, and
+   * the next tab is opened in another browser.
    */
   private endUnlessOpened(id: string, limitMs: number): void {
     const browser = this.openings.get(id);
@@ -284,7 +284,7 @@ function pluginOf({ chromium, proxyUrl }: BrowserFleetOptions): PlaywrightPlugin
   });
 }
 
-/** The browser was going down, for the sake of another page, when it was asked; the pool has retired it by now. */
+/** The browser was closing because of another page when it was asked. The pool has retired it by now. */
 function namesDyingBrowser(error: unknown): boolean {
   return error instanceof Error && /newPage\(\) (failed|timed out)|has been closed/.test(error.message);
 }

@@ -35,7 +35,7 @@ exec "$TROUPE_BROWSER" "$@"
 `;
 
 export class BrowserGuard {
-  /** For temporary files of the browser and of who drives it; removed with it. */
+  /** Folder for temporary files of the browser and of Playwright; removed with the browser. */
   readonly dir: string;
   private lifeline: number | null;
   private startedPid: number | null = null;
@@ -70,7 +70,7 @@ export class BrowserGuard {
     return { ...browserEnvironment(), ...own };
   }
 
-  /** Kills what is left of the browser's process group; safe to call twice. */
+  /** Kills the rest of the browser's process group; safe to call twice. */
   release(): void {
     if (this.lifeline === null) return;
     closeSync(this.lifeline);

@@ -17,13 +17,13 @@ import { loadReader } from './processors.js';
 export interface BrowserPoolOptions {
   /** null = no browser here. */
   browsers: Browsers | null;
-  /** Why, when there is none. @default none is installed */
+  /** Reason why there is no browser. @default none is installed */
   absence?: string;
-  /** @default on, except for root, who cannot have it; given up when a browser does not start with it */
+  /** @default on, except for root, for whom Chromium has none; given up when a browser does not start with it */
   sandbox?: FleetSandbox;
   /** Pages open at once; more wait, first in, first out. */
   concurrency: number;
-  /** While the processors are busy, so many at once. @default `concurrency` */
+  /** Pages at once while the processors are busy. @default `concurrency` */
   least?: number;
   proxy: EgressProxy;
   /** Appended to Chromium's own user agent. */
@@ -56,7 +56,7 @@ const PAGES_PER_BROWSER = 1_000;
 const BROWSER_AGE_MS = 30 * 60_000;
 
 export class BrowserPool {
-  /** One and the same where there is one program only. */
+  /** Both are the same where there is only one program. */
   private readonly programs: Record<keyof Browsers, Program> | null;
   private readonly idleMs: number;
   private readonly observer: BrowserObserver;
@@ -76,7 +76,7 @@ export class BrowserPool {
     return this.programs !== null;
   }
 
-  /** Why there is no browser, when there is none. */
+  /** Reason why there is no browser. */
   get absence(): string {
     return this.options.absence ?? NO_BROWSER;
   }

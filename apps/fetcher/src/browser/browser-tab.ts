@@ -25,7 +25,7 @@ export class TabLost extends Error {
   }
 }
 
-/** Requests that are asked about before they are sent. */
+/** Requests that are intercepted before they are sent. */
 export interface RequestPattern {
   urlPattern: string;
   resourceType?: 'Document' | 'Image' | 'Font' | 'Media';
@@ -59,7 +59,7 @@ const CLOSE_LIMIT_MS = 1_500;
 
 export class BrowserTab {
   readonly openedAt = performance.now();
-  /** Shown so far, this one included: 1 while the tab shows its first. */
+  /** Pages shown so far, this one included: 1 while the tab shows its first. */
   pages = 0;
   /** Rejects with `TabLost`; never resolves. */
   readonly lost: Promise<never>;
@@ -69,14 +69,14 @@ export class BrowserTab {
   private hasCrashed = false;
   private intercepted = '';
   private onPaused: ((paused: PausedRequest) => void) | null = null;
-  /** Address of the blank page that is on its way; null: none is. */
+  /** Address of the blank page that is being loaded; null: none is. */
   private blankUrl: string | null = null;
 
   private constructor(
     readonly page: Page,
     readonly session: CDPSession,
     readonly mainFrame: string,
-    /** It calls itself headless wherever it is not told otherwise. */
+    /** The headless shell calls itself headless unless it is given another name. */
     readonly isHeadlessShell: boolean,
     private readonly fleet: BrowserFleet,
   ) {
@@ -112,7 +112,7 @@ export class BrowserTab {
   private static async attach(page: Page, fleet: BrowserFleet): Promise<BrowserTab | null> {
     const session = await page.context().newCDPSession(page);
     const died = new Promise<null>((resolve) => session.once('Inspector.targetCrashed', () => resolve(null)));
-    // It is told of a death before, too.
+    // The session also hears of a death before this moment.
     session.send('Inspector.enable').catch(() => undefined);
     return Promise.race([BrowserTab.describe(page, session, fleet), died]);
   }
@@ -133,7 +133,7 @@ export class BrowserTab {
     return browser === null || this.fleet.isRetired(browser);
   }
 
-  /** Told of every request that matches before it is sent, until the page is left. */
+  /** Calls back for every request that matches before it is sent, until the page is left. */
   async intercept(patterns: RequestPattern[], onPaused: (paused: PausedRequest) => void): Promise<void> {
     this.onPaused = onPaused;
     const wanted = JSON.stringify(patterns);
@@ -145,11 +145,11 @@ export class BrowserTab {
   countPage(): void {
     this.pages++;
     const browser = this.page.context().browser();
-    // The first was counted when the tab was opened.
+    // The first page was counted when the tab was opened.
     if (browser !== null && this.pages > 1) this.fleet.countPage(browser);
   }
 
-  /** Leaves the page. False: the tab is fit for no other. */
+  /** Leaves the page. False: the tab cannot show another one. */
   async blank(): Promise<boolean> {
     this.onPaused = null;
     if (this.hasCrashed || !(await within(this.leavePage(), BLANK_LIMIT_MS))) return false;
@@ -158,8 +158,8 @@ export class BrowserTab {
   }
 
   /**
-   * A tab that does not close has a renderer that hangs, which is ended; when even that is of no use its browser goes,
-   * and every page in it.
+   * A tab that does not close has a hanging renderer, which is ended. When even that does not help, its browser is
+   * ended with every page in it.
    */
   async close(): Promise<void> {
     const browser = this.page.context().browser();

@@ -8,9 +8,9 @@ const BYTES_PER_PAGE = 200 * 1024 * 1024;
 
 /** Pages open at once. */
 export interface BrowserConcurrency {
-  /** As many in any case. */
+  /** Pages open at once, however busy the processors are. */
   least: number;
-  /** More than the least only while processors are idle. */
+  /** Pages open at once while processors are idle. */
   concurrency: number;
 }
 

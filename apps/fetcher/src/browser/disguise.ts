@@ -15,7 +15,7 @@ const WINDOW_FRAME = 85;
 
 export interface Disguise {
   contextOptions: BrowserContextOptions;
-  /** Before the page navigates. */
+  /** Called before the page navigates. */
   putOn(page: Page): Promise<void>;
 }
 

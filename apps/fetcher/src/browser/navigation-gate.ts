@@ -1,8 +1,8 @@
 /**
  * Every navigation of a page's main frame passes here before its request is sent: the first one, redirects, and what
- * scripts and meta refreshes lead to. Addresses are checked and the caller is asked. Of the other requests only those
- * pass that carry the caller's headers, which are added for the page's own origin alone, and those that a filter may
- * refuse. Playwright's routes do not see redirects, so this speaks DevTools protocol.
+ * scripts and meta refreshes lead to. Its address is checked and the caller is asked. Other requests pass here only if
+ * they get the caller's headers, which are added for the page's own origin alone, or if a filter may refuse them.
+ * Playwright's routes do not see redirects, so this speaks DevTools protocol.
  */
 import { checkUrlTarget, portOf, type AllowList, type Resolver } from '@troupe/egress';
 import { TroupeError } from '@troupe/contracts';
@@ -148,12 +148,12 @@ export class NavigationGate {
   }
 }
 
-/** Its DOM is all that is wanted of the page. */
+/** True: only the DOM of the page is wanted. */
 function isOnlyRead({ screenshot, branding, actions }: PageView): boolean {
   return screenshot === null && !branding && actions.length === 0;
 }
 
-/** Any page may use the pixel, as it may most images. */
+/** The headers let any page use the pixel, as most images do. */
 function pixelHeaders(headers: Record<string, string>): { name: string; value: string }[] {
   const origin = headers.Origin ?? headers.origin ?? '*';
   const cors = origin === '*' ? [] : [{ name: 'access-control-allow-credentials', value: 'true' }];

@@ -10,7 +10,7 @@ const MAX_FRAMES = 20;
 const MAX_DEPTH = 3;
 /** Size of all frames together, in characters. */
 const MAX_FRAME_CHARS = 2 * 1024 * 1024;
-/** For all of them: one that does not answer is left as it is. */
+/** Time for all frames together. A frame that does not answer is left as it is. */
 const FRAMES_MS = 800;
 const READ_TRIES = 3;
 

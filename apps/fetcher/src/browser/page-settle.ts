@@ -1,10 +1,10 @@
 /**
- * When is a page in the browser ready to be read?
+ * Decides when a page in the browser is ready to be read.
  *
  * Ready = it has loaded, nothing it asked for is under way, and its DOM has kept its size for a moment. An answer that
  * has not changed the DOM yet is given longer to do so: scripts rarely fetch what they do not show. Requests to an
  * address that was already asked twice are polling and do not count, nor do streams; the DOM is measured by its size,
- * so a ticking clock does not count either. All of it within fixed limits: a page that never rests is read as it is.
+ * so a ticking clock does not count either. All waits have fixed limits: a page that never rests is read as it is.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page, Request } from 'playwright-core';

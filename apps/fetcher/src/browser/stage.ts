@@ -7,7 +7,7 @@ export interface Stage {
   /** Fires when the time of the request is up, or its caller has gone. */
   signal: AbortSignal;
   room: CaptureRoom;
-  /** For the reader of the document. */
+  /** Warnings for the reader of the document. */
   warnings: string[];
   /** The page as it is now, as HTML. */
   html(): Promise<string>;

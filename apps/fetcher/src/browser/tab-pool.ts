@@ -13,7 +13,7 @@ import type { Browsers } from './chromium.js';
 import type { PageRequest, TabRequest } from './page-request.js';
 
 export interface TabPoolOptions extends Omit<BrowserFleetOptions, 'programs' | 'maxTabs'> {
-  /** One and the same where there is one program only. */
+  /** Both are the same where there is only one program. */
   programs: Record<keyof Browsers, Program>;
   /** Pages open at once. */
   concurrency: number;
@@ -39,17 +39,17 @@ const TAB_AGE_MS = 10 * 60_000;
 export class TabPool extends BrowserFleet {
   /** Oldest first. */
   private idle: IdleTab[] = [];
-  /** Tabs on their way out. */
+  /** Tabs that are being closed. */
   private readonly leaving = new Set<Promise<void>>();
   /** Pages whose tabs are asked for next, by their ids in the crawler. */
   private readonly expected = new Map<string, PageRequest>();
-  /** Tabs that are opened ahead of need have nothing to do with the time of the page before. */
+  /** Tabs that are opened ahead of need must not inherit the deadline of the page before. */
   private readonly outside = new AsyncResource('TabPool');
   private isClosing = false;
 
   constructor(private readonly settings: TabPoolOptions) {
     const { programs, concurrency, warmTabs } = settings;
-    // In use, idle, warm, and on their way out.
+    // Tabs in use, idle, warm, and being closed.
     const maxTabs = concurrency * 4 + warmTabs;
     super({ ...settings, programs: [...new Set([programs.plain, programs.whole])], maxTabs });
   }

@@ -15,7 +15,7 @@ export function cacheCounts(metrics: Metrics): Required<Pick<PageCacheParts, 'on
   return { onLookUp: (result) => lookups.inc(result), onConfirm: () => confirmed.inc() };
 }
 
-/** Scrapes that had their page from another one. */
+/** Counts scrapes that had their page from another one. */
 export function flightCounts(metrics: Metrics): () => void {
   const shared = metrics.counter({
     name: 'troupe_scrapes_shared_total',

@@ -14,8 +14,8 @@ const MAX_VALIDATOR_CHARS = 1024;
 const MAX_ASKED_MS = 7 * 24 * 3_600_000;
 
 /**
- * Everything but its URL that makes another page of a request: how it is fetched, not what is made of it. All headers
- * that we send by ourselves follow from it.
+ * Everything beside the URL that makes another page of a request: how it is fetched, not how it is converted. All
+ * headers that we send by ourselves follow from it.
  */
 function variantOf(spec: ScrapeSpec): string {
   const { waitForMs, skipTlsVerification, mobile, location, blockAds, proxy } = spec;
@@ -88,7 +88,10 @@ export function metaOf(response: EngineResponse): CachedPageMeta {
   };
 }
 
-/** A serialised DOM is made by scripts at their time: its source's validators speak for it only where the caller says so. */
+/**
+ * A serialised DOM is made by scripts at their time. The validators of its source stand for it only where the caller
+ * says so.
+ */
 export function conditionsOf(
   { meta, ageMs }: Pick<CachedPage, 'meta' | 'ageMs'>,
   { revalidate }: ScrapeSpec['cache'],
@@ -102,7 +105,7 @@ export function conditionsOf(
   };
 }
 
-/** The answer as it was, with its body; it took no time. */
+/** The stored answer with its body. Its time is 0 ms. */
 export function responseOf(meta: CachedPageMeta, body: Uint8Array): EngineResponse {
   const { finalUrl, statusCode, contentType, robotsTag, rendered, engine, proxyUsed = 'basic' } = meta;
   return {

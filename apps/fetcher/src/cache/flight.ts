@@ -1,10 +1,12 @@
-/** A page that this fetcher fetches for a caller, and whoever waits for it. It is fetched as long as one of them is there. */
+/**
+ * A page that this fetcher fetches for a caller, and all its waiters. It is fetched as long as one of them is there.
+ */
 import type { CachedPageMeta } from '@troupe/persistence';
 
 /** A good answer, kept in memory until it is found in the index. */
 export interface Landed {
   meta: CachedPageMeta;
-  /** Shared: copied by whoever gives it away. */
+  /** Shared: it is copied before it is given away. */
   body: Uint8Array;
   at: Date;
   /** By this process's monotonic clock. */

@@ -58,9 +58,9 @@ export interface OwnFlight extends Sharing {
   readonly signal: AbortSignal;
   /** Others wait for it. */
   readonly isAwaited: boolean;
-  /** Another fetcher is asked to go on with it. */
+  /** Called when another fetcher is asked to go on with it. */
   move(): void;
-  /** It was not taken there. */
+  /** Called when the other fetcher did not take it. */
   comeBack(): void;
   /** Nothing more comes: scrapes that still wait fetch the page themselves. May be called again. */
   end(): void;
@@ -87,7 +87,7 @@ export class Flights {
     maxSize: MAX_BYTES,
     sizeCalculation: ({ body }) => Math.max(1, body.byteLength),
   });
-  /** Questions that are on their way, by whom and what they ask: those who wait in this process ask together. */
+  /** Questions that are on their way, by fetcher and page: waiters of this process ask together. */
   readonly #polls = new Map<string, Promise<Answer | null>>();
   #awayUntilMs = 0;
 
@@ -174,7 +174,7 @@ export class Flights {
         continue;
       }
       next = await claim(holder);
-      // One of those who waited for a page that failed has the key now. A failure that lasts is not waited for again.
+      // Another waiter of the failed page has the key now. A lasting failure is not waited for again.
       if (answer.type === 'failed' && next !== null && 'holder' in next) return null;
     }
     return null;
@@ -222,7 +222,7 @@ export class Flights {
     return (await flight.wait(waitMs, signal)) ?? { type: 'wait' };
   }
 
-  /** `wait`: still not, when the patience is over. */
+  /** `wait`: the page is still not there when the time is over. */
   async #ask(fetcher: string, key: string, { spec, signal, from }: FlightWish, patienceMs: number): Promise<Answer> {
     // The fetcher that has handed the page over has looked into the index and found nothing new enough.
     const maxAgeMs = from === undefined ? spec.cache.maxAgeMs : Number.MAX_SAFE_INTEGER;

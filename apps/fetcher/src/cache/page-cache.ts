@@ -1,6 +1,6 @@
 /**
- * The team's cache of pages, in front of every fetch: looked up before a request is thought of, written behind its back.
- * A cache that does not answer in time is none: pages are fetched as if it were empty.
+ * The team's cache of pages, in front of every fetch: read before a request, written in the background after it. When
+ * it does not answer in time, pages are fetched as if it were empty.
  */
 import { promisify } from 'node:util';
 import { brotliDecompress } from 'node:zlib';
@@ -38,7 +38,7 @@ export interface PageCacheParts {
   log: { warn(context: object, message: string): void };
 }
 
-/** Others who may have a page before it is in the index. */
+/** Waiters that may have a page before it is in the index. */
 export interface Sharing {
   /** The page is there. `body` stays as it is. */
   land(meta: CachedPageMeta, body: Uint8Array): void;
@@ -138,7 +138,7 @@ export class CacheView {
     throw new TroupeError('SCRAPE_NO_CACHED_DATA', `${url} is not in the cache, or not old enough`);
   }
 
-  /** For a page that is fetched now, for its caller alone or for others too. */
+  /** The cache's view of a page that is fetched now, for its caller alone or for others too. */
   use(url: string, sharing: Sharing | null = null): CacheUse {
     const entry = this.#entry(url);
     const { writer, onConfirm } = this.parts;

@@ -35,7 +35,7 @@ export class DiffThread implements Differ {
     await this.#worker?.terminate();
   }
 
-  /** Null, too, when the thread dies of it. */
+  /** Null as well when the thread dies of it. */
   async #run(task: DiffTask): Promise<DiffReply> {
     const worker = (this.#worker ??= this.#start());
     const timer = setTimeout(() => void worker.terminate(), KILL_MS);

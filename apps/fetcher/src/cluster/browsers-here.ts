@@ -8,13 +8,13 @@ export interface BrowsersHere {
   browsers: Browsers | null;
   /** null: this fetcher starts no browser. */
   sandbox: Sandbox | null;
-  /** Why there are no browsers, where there are none. */
+  /** Reason why there are no browsers, where there are none. */
   absence: string;
 }
 
 type Settings = Pick<TroupeConfig, 'fetcherClasses' | 'chromiumPath' | 'chromiumShellPath' | 'browserSandbox'>;
 
-/** @throws Error when it was to do nothing but show pages, and there is no browser */
+/** @throws Error when the fetcher is only to show pages, and there is no browser */
 export async function findBrowsersHere(config: Settings, log: Pick<Logger, 'warn' | 'error'>): Promise<BrowsersHere> {
   const none = { browsers: null, sandbox: null, absence: NO_BROWSER };
   if (!serves(config, 'browser')) return none;

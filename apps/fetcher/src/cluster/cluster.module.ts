@@ -1,4 +1,4 @@
-/** The process, and its connections to the rest of the cluster: there for every part. */
+/** The process, and its connections to the rest of the cluster, for all parts. */
 import { Module, type DynamicModule, type Provider } from '@nestjs/common';
 import { BlobGatherer, openBlobs, type OpenBlobs } from '@troupe/blob-store';
 import {

@@ -37,7 +37,7 @@ export class Stores implements OnApplicationShutdown {
   }
 }
 
-/** A fetcher that is to do nothing but show pages is of no use without a browser. */
+/** A fetcher that is only to show pages is of no use without a browser. */
 function browserCheck(absence: string, servesPages: boolean): HealthChecks[string] {
   const check = async (): Promise<void> => {
     if (absence !== '') throw new Error(absence);

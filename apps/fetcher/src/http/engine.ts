@@ -17,7 +17,7 @@ export interface PageView extends Pick<ScrapeSpec, 'mobile' | 'blockAds' | 'loca
   branding: boolean;
 }
 
-/** A proxy between us and the sites, as engines use it: the way through it. Told apart by identity. */
+/** A proxy between fetcher and sites, as engines use it. Proxies are told apart by object identity. */
 export interface UpstreamProxy {
   readonly open: OpenTunnel;
 }

@@ -118,7 +118,7 @@ type ItemEnd = EndReason | 'penalty-after-page' | null;
 /** Results of a lane may be late by this much before its actor dispatches the items again. */
 const ACTOR_GRACE_MS = 30_000;
 const RENEW_MS = 5000;
-/** The lane of another fetcher comes back so often, until that one has ended it or is dead. */
+/** The redelivered lane of another fetcher comes back at this interval, until that fetcher has ended it or is dead. */
 const ELSEWHERE_RETRY_MS = 500;
 /** From this length on a gap was asked for, by crawl-delay or by an answer. It is kept to the millisecond. */
 const STRICT_GAP_MS = 1000;
@@ -203,7 +203,7 @@ export class LaneRun {
     );
     // Another fetcher runs this lane and will tell the job, if it lives.
     if (claim === 'duplicate') return { retryMs: ELSEWHERE_RETRY_MS };
-    // The lane's right is used up. If the job still waits for it, all news of it were lost: this answer frees it.
+    // The lane may not run again. If the job still waits for it, all its messages were lost: this answer frees it.
     if (claim === 'stale') return this.#end('refused', startedAt, this.lane.items);
     this.#held = claim.held;
     const renewal = setInterval(() => void this.#renewSlot(), RENEW_MS);
@@ -412,13 +412,13 @@ export class LaneRun {
     return isKnown ? { ...this.#readingSpec, engine: 'browserIfAny' } : this.#readingSpec;
   }
 
-  /** Neither a result nor an attempt: the job is told at the end of the lane. */
+  /** Hands the item over, without a result or an attempt. The job is told at the end of the lane. */
   #handOver({ item }: LaneItem): null {
     this.#forBrowser.push(item);
     return null;
   }
 
-  /** False: the page must be fetched. A page from the cache needs neither the host's time nor its good will. */
+  /** False: the page must be fetched. A page from the cache needs no request to the host. */
   async #recallItem(context: Visit, guard: HopGuard, cached: CacheView): Promise<boolean> {
     const { item } = context;
     const startedAt = performance.now();
@@ -453,14 +453,14 @@ export class LaneRun {
     };
   }
 
-  /** A model thinks for seconds: the lane goes on meanwhile. Anything else of a page is done before the next one. */
+  /** A model needs seconds, and the lane goes on meanwhile. All other work on a page is done before the next one. */
   async #settlePage(context: Visit, page: FetchedPage): Promise<void> {
     const settled = this.#finishPage(context, page);
     if (!mayNeedModel(this.#spec)) return settled;
     this.#writing.add(context.item, () => this.#settleWritten(context, settled));
   }
 
-  /** False: the lane was interrupted. The host has nothing to do with what fails here. */
+  /** False: the lane was interrupted. Failures here say nothing about the host. */
   async #settleWritten(context: Visit, finished: Promise<void>): Promise<boolean> {
     try {
       await finished;
@@ -504,7 +504,10 @@ export class LaneRun {
     this.#tell(context, okResult(context, page, { finalUrl, finalH }), page.document);
   }
 
-  /** A first request connects before it is sent: under a crawl-delay the next one counts from what is surely later. */
+  /**
+   * A first request connects before it is sent. Under a crawl-delay the gap to the next one is counted from the answer,
+   * which is surely later.
+   */
   #markAnswer(): void {
     if (this.#gapMs() >= STRICT_GAP_MS) this.parts.clock.mark(this.lane.host, this.lane.slot.i);
   }
@@ -589,7 +592,7 @@ export class LaneRun {
     return h === fingerprintUrl(item.url, this.lane.scope) ? null : h;
   }
 
-  /** Other lanes may be told meanwhile to ask this host less often: that counts for a request that waits, too. */
+  /** The host may meanwhile demand fewer requests. That also holds for a request that waits. */
   async #waitForGap(): Promise<void> {
     const { host, slot } = this.lane;
     const { clock } = this.parts;

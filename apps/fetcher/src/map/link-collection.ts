@@ -15,7 +15,7 @@ const PART = 2_000;
 
 interface Known {
   link: MapLink;
-  /** 0: not what is searched for. */
+  /** 0: no match of the search. */
   rank: number;
 }
 
@@ -37,7 +37,7 @@ export class LinkCollection {
     return this.#known.size;
   }
 
-  /** Links so far that are searched for. */
+  /** Links so far that match the search. */
   get matches(): number {
     return this.#matches;
   }
@@ -114,7 +114,7 @@ export class LinkCollection {
     return links;
   }
 
-  /** The link as it is known now; null when it does not belong to the map. */
+  /** Adds the link, and returns what is known of it; null when it does not belong to the map. */
   #take(text: string, base?: string): Known | null {
     const accepted = this.scope.accept(text, base);
     if (accepted === null) return null;

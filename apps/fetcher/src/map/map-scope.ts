@@ -16,7 +16,7 @@ import {
 /** Several parts of a site may be judged at a time, some thousand addresses each. */
 const KEPT_VERDICTS = 20_000;
 
-/** The crawl scope that says the same about hosts and patterns; the path rule of maps is `MapScope`'s own. */
+/** The crawl scope with the same hosts and patterns; the path rule of maps is `MapScope`'s own. */
 export function scopeOfMap(spec: MapSpec, base: string): ScopeSpec {
   return {
     base,
@@ -52,8 +52,8 @@ export class MapScope {
   }
 
   /**
-   * Has the patterns matched with some addresses, in a thread, before `accept` is asked about each of them: an address
-   * of which they have not heard does not belong. Together they are the links of one page (see `judgeLinks`).
+   * Matches the patterns with some addresses, in a thread, before `accept` is asked about each of them. An address that
+   * was not judged does not belong. Together the addresses count as the links of one page (see `judgeLinks`).
    */
   async judge(texts: readonly string[], base?: string): Promise<void> {
     if (!hasPatterns(this.#scope)) return;

@@ -26,7 +26,7 @@ export interface FoundUrls {
   unusable: number;
 }
 
-/** Answers whether more are wanted. */
+/** Resolves to whether more are wanted. */
 export type TakeUrls = (found: FoundUrls) => Promise<boolean>;
 
 /** Files read for one map. The protocol allows 50,000 URLs a file, but many sites cut theirs smaller. */
@@ -83,7 +83,7 @@ export class SitemapFinder {
     }
   }
 
-  /** null for whatever cannot be read in time. */
+  /** null for a file that cannot be read in time. */
   async #get(
     url: string,
     { maxBytes, isAnnounced }: { maxBytes: number; isAnnounced: boolean },

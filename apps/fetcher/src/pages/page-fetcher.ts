@@ -62,7 +62,7 @@ export interface PageRequest {
   reportsShells: boolean;
   /** Every other page for which the browser would be next is handed over as well: another fetcher has a browser. */
   handsOver: boolean;
-  /** What the team's cache may do for the page; null: nothing. */
+  /** The team's cache for this page; null: it is not used. */
   cache: CacheUse | null;
   /** The team whose proxies are used. */
   team: Uuid;
@@ -90,7 +90,7 @@ export interface FetchedPage {
   busy: { kind: TroubleKind; retryMs: number | null } | null;
   /** Price of the page, in credits. */
   credits: number;
-  /** It is what the cache had: its site was asked and says that it has not changed. @default false */
+  /** The page comes from the cache, after its site has said that it has not changed. @default false */
   revalidated?: boolean;
 }
 
@@ -112,7 +112,7 @@ interface Answer {
   isBusy: boolean;
   /** First bytes of an error page, for telling walls from applications. */
   head: Uint8Array;
-  /** For the cache; null when it does not want it. */
+  /** Copy for the cache; null when the cache does not want it. */
   copy: Uint8Array | null;
 }
 
@@ -152,7 +152,7 @@ export interface StealthRoutes {
   hosts: Pick<StealthHosts, 'first' | 'isHopeless' | 'learn'>;
 }
 
-/** Where a page goes on that the plain clients were turned away from: at the top, if there is one. */
+/** Rung for pages that the plain clients were turned away from: the browser, if there is one. */
 const STEALTH_START = { engine: 'browserIfAny', waitForMs: 0 } as const;
 
 export const CONVERTER = Symbol('Converter');
@@ -183,7 +183,10 @@ export class PageFetcher {
     return finish(kept(answer, request), request.spec);
   }
 
-  /** By the class that is likely to do, and by the other one when that is turned away. The first outcome stands else. */
+  /**
+   * Uses the proxy class that is likely to succeed, and the other one when that is turned away. Else the first outcome
+   * stands.
+   */
   async #fetchAuto(request: PageRequest, endsAt: number): Promise<Answer> {
     const { url, team, signal } = request;
     const proxy = this.stealth.hosts.first(team, url);
@@ -192,7 +195,7 @@ export class PageFetcher {
     if (isFinal || endsAt - performance.now() < MIN_RETRY_MS) return answerOf(first);
     await request.onClimb();
     const other = proxy === 'basic' ? 'stealth' : 'basic';
-    // Without another exit only what the client looks like can make a difference.
+    // Without another exit only the look of the client can make a difference.
     const from =
       other === 'stealth' && !this.stealth.hasExit(team) ? this.ladder.start(url, STEALTH_START, other) : null;
     const second = await outcomeOf(this.#follow({ request, url, endsAt, proxy: other, from }));
@@ -202,7 +205,10 @@ export class PageFetcher {
     return answerOf(isBetter ? second : first);
   }
 
-  /** Turned away for being who we seem to be. A host that asks for less is another matter: it gets less. */
+  /**
+   * The client was turned away for its look or its address. A host that asks for fewer requests is no such case: it
+   * gets fewer.
+   */
   #isRefused(outcome: Outcome, { team, signal }: PageRequest): boolean {
     if (signal.aborted) return false;
     if (outcome.type === 'error') {
@@ -333,7 +339,7 @@ export class PageFetcher {
       await request.onClimb();
       return null;
     }
-    // A host that asks for less is not asked once more.
+    // A host that asks for fewer requests is not asked once more.
     if (isPlainlyBusy(response)) return this.#convert(response, climb);
     const confirmed = response.statusCode === 304 ? await this.#confirm(response, request) : null;
     if (confirmed !== null) return this.#convert(confirmed, climb);
@@ -415,7 +421,7 @@ export class PageFetcher {
     }
   }
 
-  /** Content, or an error page whatever it shows; walls and blank pages are failures. */
+  /** Content, or any error page. Walls and blank pages are failures. */
   async #judge(answer: Answer, request: PageRequest): Promise<Answer> {
     const { response, converted } = answer;
     if (converted.verdict === 'content' || refreshTarget(answer) !== null) return answer;
@@ -434,7 +440,10 @@ function isSeen({ captured }: EngineResponse): boolean {
   return captured?.screenshot !== undefined || captured?.actions !== undefined;
 }
 
-/** null: a host that asks for less is not asked again by another client, and no other client would bring another file. */
+/**
+ * null: the result is final. A host that asks for fewer requests is not asked again by another client, and no client
+ * would bring another file.
+ */
 function resultOf(rung: Rung): RungResult | null {
   if (rung.type === 'error') return { type: 'error', error: rung.error };
   const { response, converted, isBusy, head } = rung.answer;
@@ -488,7 +497,7 @@ function visibleText(html: string): string {
   return html.replace(/<(head|script|style|noscript|template)\b.*?<\/\1\s*>/gis, '').replace(/<[^>]*>/g, '');
 }
 
-/** The host itself asks for less, as opposed to a bot wall that answers 503. */
+/** The host itself asks for fewer requests, as opposed to a bot wall that answers 503. */
 function isPlainlyBusy(response: EngineResponse): boolean {
   if (response.statusCode === 503) return response.retryAfterMs !== null || !isTurnedAway(response);
   return isBusy(response.statusCode);
@@ -544,7 +553,7 @@ function refreshTarget({ response, converted }: Answer): string | null {
   return withoutFragment(target) === withoutFragment(response.finalUrl) ? null : target;
 }
 
-/** Where its actions have led is what the caller wants to see. */
+/** The caller wants to see the page that its actions have led to. */
 function wasActedOn({ captured }: EngineResponse): boolean {
   return captured?.actions !== undefined;
 }
@@ -553,7 +562,7 @@ function withoutFragment(url: string): string {
   return url.replace(/#.*$/s, '');
 }
 
-/** Only what shows content: a shell may have some the next time. */
+/** Only pages with content are kept: a shell may have some the next time. */
 function kept(answer: Answer, { cache }: PageRequest): Answer {
   const { response, converted, copy } = answer;
   if (copy !== null && converted.verdict === 'content') cache?.keep(response, copy);

@@ -24,15 +24,15 @@ export function isProxyFailure(statusCode: number): boolean {
   return statusCode >= 590 && statusCode <= 599;
 }
 
-/** Listeners for upstream proxies; the one that was least used of late makes room. */
+/** Listeners for upstream proxies. The least recently used one makes room. */
 const MAX_LISTENERS = 500;
-/** Beside the time for the name: what a tunnel through an upstream proxy may take. */
+/** Time for a tunnel through an upstream proxy, beside the time for the name. */
 const TUNNEL_TIMEOUT_MS = 20_000;
 
 export class EgressProxy {
   private readonly agent = new Agent({ keepAlive: false });
   private direct: Promise<Server> | null = null;
-  /** One port each: a client that is sent to it needs no word about the upstream and cannot change it. */
+  /** Each has a port of its own: a client that is sent there need not know the upstream and cannot change it. */
   private readonly listeners = new LRUCache<UpstreamProxy, Promise<Server>>({
     max: MAX_LISTENERS,
     dispose: (server) => void closeServer(server),
@@ -109,7 +109,7 @@ function dropProxyHeaders({ rawHeaders }: IncomingMessage): void {
   }
 }
 
-/** For one plain request: its connection is there already. */
+/** Agent for one plain request, whose connection is open already. */
 class TunnelAgent extends Agent {
   constructor(private readonly tunnel: Socket) {
     super({ keepAlive: false });

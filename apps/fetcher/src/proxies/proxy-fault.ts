@@ -2,8 +2,8 @@
 import { TroupeError } from '@troupe/contracts';
 
 /**
- * Thrown when the proxy is at fault and another one may do better: it cannot be reached, does not let us in, or does
- * not do what it is asked. Names no proxy: callers of the API need not know which ones there are.
+ * Thrown when the proxy is at fault and another one may do better: it cannot be reached, refuses its credentials, or
+ * breaks the protocol. It names no proxy, because callers of the API need not know them.
  */
 export class ProxyFault extends TroupeError {
   constructor(

@@ -20,7 +20,7 @@ import { MAX_RETRY_MS } from '../slots/host-reports.js';
 /** The known state of a host's robots.txt. */
 export interface HostRobots {
   file: RobotsFile;
-  /** The file says what its host wants now; else it is an earlier one, or what holds without any. */
+  /** True: the file is current. Else it is an earlier one, or the rules that hold without a file. */
   isAnswer: boolean;
   /** HTTP status of robots.txt, 0 when it could not be fetched. */
   status: number;
@@ -43,7 +43,7 @@ export class RobotsUnreadableError extends TroupeError {
 interface Loaded extends HostRobots {
   bytes: number;
   ttlMs: number;
-  /** There is nothing to judge a page by: it fails, or waits, with this. */
+  /** Error of a page without rules to judge it by: the page fails with it, or waits. */
   refusal: TroupeError | null;
 }
 
@@ -74,7 +74,7 @@ export class RobotsRulesParts {
 const FRESH_MS = 24 * 60 * 60_000;
 /** How long an answer holds that cannot be renewed. */
 const LAST_RESORT_MS = 7 * FRESH_MS;
-/** Without an answer it is asked again after these, the last one for ever, unless the host names a time. */
+/** Waits before the file is asked for again without an answer, the last one for ever, unless the host names a time. */
 const RETRY_MS = [5_000, 30_000, 120_000, 600_000] as const;
 const PAUSED_MS = 1000;
 /** An actor asks on behalf of its jobs at the very moment that it was told. It must not count as too early. */
@@ -181,7 +181,7 @@ export class RobotsRules {
     }
   }
 
-  /** Nothing was asked of a host that rests: that is no failure. */
+  /** A host that rests was not asked, which is no failure. */
   #waitMs(host: string, { error, retryMs }: Failure): number {
     if (error instanceof HostPausedError) return Math.min(error.pauseMs, PAUSED_MS);
     const failures = this.#failures.get(host) ?? 0;
@@ -212,7 +212,7 @@ export class RobotsRules {
   }
 }
 
-/** It says what the host wants, be it nothing at all. */
+/** The status is an answer: the host has rules, or says that it has none. */
 function isAnswer(status: number): boolean {
   return status >= 200 && status < 500 && status !== 429;
 }
@@ -222,7 +222,7 @@ function answer({ status, text, ageMs }: Kept): Loaded {
   return { file, isAnswer: true, status, error: null, refusal: null, bytes: text.length, ttlMs: FRESH_MS - ageMs };
 }
 
-/** A server that is broken or busy forbids everything; one that cannot be reached has said nothing. */
+/** Rules without a file: a broken or busy server forbids everything; an unreachable one has said nothing. */
 function withoutFile(host: string, { status, error }: Failure, ttlMs: number): Loaded {
   const nothing = { file: RobotsFile.disallowAll, isAnswer: false, status, error, bytes: 0, ttlMs };
   if (error === null || error instanceof HostPausedError) return { ...nothing, refusal: error };

@@ -96,11 +96,11 @@ export class ScrapeRunner {
     });
   }
 
-  /** With what other scrapes of the page have, or with the right to fetch it for them. */
+  /** Adds the page of another scrape, or the right to fetch the page for others. */
   async #join(running: Running, isServed: () => Promise<boolean>): Promise<Running> {
     const { request, signal } = running;
     const { team, url, spec, deadlineMs, onlyHosts, flight: from } = request;
-    // Where it may lead is this caller's own rule.
+    // The allowed hosts are this caller's own rule, so its page is not shared.
     if (onlyHosts !== undefined) return running;
     const found = await this.parts.flights.find({ team, url, spec, leftMs: deadlineMs, signal, from, isServed });
     if (found === null) return running;

@@ -54,7 +54,7 @@ const REMEMBERED_PROBES = 1000;
 
 @Injectable()
 export class SinglePages {
-  /** When the next scrape may ask a host that is down. */
+  /** Times at which the next scrape may ask a host that is down. */
   readonly #probes = new LRUCache<string, number>({ max: REMEMBERED_PROBES });
 
   constructor(private readonly parts: SinglePageParts) {}
@@ -197,7 +197,7 @@ class HeldPlace {
   }
 }
 
-/** The host may have come under penalty while this one waited for its place. */
+/** Checks again that the host has no penalty after the wait for its place. */
 function checked(place: ExpressPlace, check: () => void): ExpressPlace {
   try {
     check();

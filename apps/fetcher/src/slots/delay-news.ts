@@ -1,6 +1,6 @@
 /**
- * Crawl-delays that a lane meets and its job did not know of, told to the actor of the host. Its next lanes will keep
- * them; until then each fetcher does by itself.
+ * Crawl-delays that a lane meets and its job did not know of, told to the actor of the host. The job's next lanes will
+ * keep them; until then each fetcher does so by itself.
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';

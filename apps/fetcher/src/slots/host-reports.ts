@@ -39,13 +39,13 @@ export interface SeenTrouble {
 
 interface Pending {
   report: HostFeedback;
-  /** When it may leave, by `performance.now()`. */
+  /** Time at which it may be sent, by `performance.now()`. */
   dueAt: number;
 }
 
 const CALM_MS = 1000;
 const URGENT_MS = 100;
-/** Reports a round of hosts that give no trouble; the others add up until it is their turn. */
+/** Reports in a round on hosts without trouble. The others add up until it is their turn. */
 const MAX_CALM = 8;
 /** Longest Retry-After that is believed. */
 export const MAX_RETRY_MS = 15 * 60_000;
@@ -61,7 +61,7 @@ export class HostReportsParts {
 @Injectable()
 export class HostReports {
   readonly #pending = new Map<string, Pending>();
-  /** When a host's last report left; of those that left more than a moment ago nothing is kept. */
+  /** Times of the hosts' last reports. Those from more than a moment ago are forgotten. */
   readonly #left = new Map<string, number>();
   readonly #rows = new TroubleRows();
   #timer: { at: number; handle: NodeJS.Timeout } | null = null;
@@ -98,7 +98,7 @@ export class HostReports {
     return this.#rows.trouble(host, trouble);
   }
 
-  /** A probe of a host that was down has ended. `url`: as of a clean answer. */
+  /** Reports the end of a probe of a host that was down. `url`: as in a clean answer. */
   async probed(host: string, { clean, url }: { clean: boolean; url: string | null }): Promise<void> {
     await this.#send({ ...blank(host), ...(clean && url !== null ? { okUrl: url } : {}), probe: { clean } });
   }

@@ -32,7 +32,7 @@ export class SlotClock {
     this.mark(host, slot);
   }
 
-  /** The gap counts from here, whenever the request started. */
+  /** Lets the gap count from now on, whenever the request started. */
   mark(host: string, slot: number): void {
     this.#starts.set(`${host} ${slot}`, this.now());
   }

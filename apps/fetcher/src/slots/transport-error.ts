@@ -1,6 +1,6 @@
 import { TroupeError, type TroubleKind } from '@troupe/contracts';
 
-/** Thrown when a request got no answer. `trouble` is what the host is charged with, null when it is not to blame. */
+/** Thrown when a request got no answer. `trouble` counts against the host; null when the host is not the cause. */
 export class TransportError extends TroupeError {
   readonly trouble: TroubleKind | null;
 

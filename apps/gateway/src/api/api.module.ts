@@ -17,7 +17,7 @@ import { V1Module } from './v1/v1.module.js';
 import { V2Module } from './v2/v2.module.js';
 import { WatchModule } from './watch/watch.module.js';
 
-/** Routes of later modules are tried later: what is offered wins. */
+/** Routes of later modules are tried later, so that offered calls win. */
 @Module({ controllers: [GoneController, NotOfferedController] })
 class NotOfferedModule {}
 

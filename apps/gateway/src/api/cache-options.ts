@@ -57,7 +57,7 @@ export interface ChangeTrackingOptions {
   wish: NonNullable<ChangeTrackingSpec['json']>;
 }
 
-/** @param origin who asks, as the request says: clients read an object, people a text */
+/** @param origin client name in the request: SDKs read an object, people a text */
 export function changeTrackingOf(
   { modes = [], tag, wish }: ChangeTrackingOptions,
   shape: DiffShape,

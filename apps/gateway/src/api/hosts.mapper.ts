@@ -22,7 +22,7 @@ export function throttledBody({ throttled, team }: Pick<JobView, 'throttled' | '
   };
 }
 
-/** `team` null: an operator looks. */
+/** `team` null: for an operator. */
 export function hostBody(record: StoredHost, team: Uuid | null) {
   const { host, state, pagesPerSecond, maxConn, gapMs, sinceMs, untilMs, reasons, updatedAt } = record;
   return {

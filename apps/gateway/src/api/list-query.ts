@@ -9,7 +9,7 @@ import { readStatusQuery } from './v2/job-status.js';
 export const MAX_ROWS = 1_000;
 /** Limit of the rows of an answer, as JSON. */
 export const MAX_BYTES = 10 * 1024 * 1024;
-/** Rows that are passed over are read all the same. */
+/** Limit of `skip`: passed-over rows are read all the same. */
 const MAX_SKIP = 10_000;
 
 /** `int`: 64 bits, `real`: any number. */
@@ -27,7 +27,7 @@ export interface ListTraits {
 export interface ListQuery {
   skip: number;
   limit: number;
-  /** One of each list; null: from its beginning. */
+  /** Key of each list; null: from its beginning. */
   after: (ListKey | null)[];
 }
 
@@ -47,7 +47,7 @@ export function rangeOf({ skip, limit, after }: ListQuery): ListRange {
   return { skip, limit, after: after[0] ?? null };
 }
 
-/** `base`: the list's own address without a query; `more`: what else was asked. */
+/** `base`: the list's own address without a query; `more`: other parameters of the query. */
 export function nextOf(
   base: string,
   { limit }: ListQuery,
@@ -83,12 +83,12 @@ export function pageOfRows<Row extends { key: ListKey }, Body>(
   return { bodies, last: isWhole ? null : (rows[bodies.length - 1]?.key ?? null) };
 }
 
-/** Where a list is, and what was asked of it. */
+/** Address and query of a list. */
 export interface ListPlace {
   /** Its own address without a query. */
   base: string;
   query: ListQuery;
-  /** What else was asked. */
+  /** Other parameters of the query. */
   more?: Record<string, string | undefined>;
 }
 
@@ -118,9 +118,9 @@ export function listAnswer<Name extends string, Row extends { key: ListKey }, Bo
 export interface SharedList<Row, Body> {
   found: { rows: readonly Row[]; hasMore: boolean };
   bodyOf(row: Row): Body;
-  /** Where what was read of it begins; null: at its beginning. */
+  /** Key after which its rows begin; null: at its beginning. */
   after: ListKey | null;
-  /** Stands for that place when nothing was left behind `skip`: the list does not begin anew on the next page. @default null */
+  /** Key to use when `skip` leaves no rows, so that the list does not begin anew on the next page. @default null */
   past?: ListKey | null;
 }
 
@@ -148,7 +148,7 @@ export function sharesOf(first: number, second: number, limit: number): [number,
   return [ofFirst, Math.min(second, limit - ofFirst)];
 }
 
-/** The beginning of what was read of a list. */
+/** The first `count` rows that were read of a list. */
 function startOfList<Row>({ rows, hasMore }: { rows: readonly Row[]; hasMore: boolean }, count: number) {
   return { rows: rows.slice(0, count), hasMore: hasMore || rows.length > count };
 }

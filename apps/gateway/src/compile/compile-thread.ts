@@ -13,7 +13,7 @@ import type { CompileProblem, CompileTask } from './compile.worker.js';
 const DEADLINE_MS = 500;
 const MAX_WAITING_OF_TEAM = 50;
 const RETRY_AFTER_S = 5;
-/** A team whose request took this long waits for a multiple of it: it gets a fifth of a core at the most. */
+/** A team whose request took this long rests for a multiple of it, so that it gets a fifth of a core at the most. */
 const LONG_MS = 50;
 const REST_FACTOR = 4;
 const KEPT_SCHEMAS = 1_000;
@@ -138,7 +138,7 @@ export class CompileThread implements OnApplicationShutdown {
     this.#next();
   }
 
-  /** The thread ends with what takes too long: nothing is known of the tasks behind it. */
+  /** The thread is ended with a task that takes too long. The tasks behind it are not judged. */
   async #verdictOf(tasks: readonly CompileTask[]): Promise<Verdict> {
     try {
       return { problems: await this.#thread.ask(tasks), isWhole: true };

@@ -1,4 +1,4 @@
-/** Entry point of the thread that compiles what callers have written: it may be ended at any time. */
+/** Entry point of the thread that compiles patterns and schemas of callers. It may be ended at any time. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { checkPatterns } from '@troupe/frontier';
 import { compileSchema, schemaProblem } from '@troupe/json-schema';
@@ -19,7 +19,7 @@ export interface CompileProblem {
 
 if (parentPort === null) throw new Error('compile.worker runs in a worker thread');
 const port = parentPort;
-/** Index of the task in hand, for whoever ends the thread. */
+/** Index of the current task, for the thread that ends this one. */
 const inHand = workerData as Int32Array;
 
 function compile(tasks: readonly CompileTask[]): CompileProblem[] {

@@ -1,6 +1,6 @@
 import { type ErrorCode } from '@troupe/contracts';
 
-/** A refusal at the HTTP edge: what to answer when no failure of a page is behind it (docs/api/errors.md). */
+/** A refusal at the HTTP edge, which no failure of a page has caused (docs/api/errors.md). */
 export class ApiError extends Error {
   readonly code: ErrorCode | undefined;
   /** Sent as `Retry-After`. */

@@ -12,7 +12,7 @@ import { parseUrl } from '@troupe/frontier';
 
 export type PageRules = Pick<TroupeConfig, 'authMode' | 'host' | 'publicBaseUrl'>;
 
-/** Why a request is refused, for the caller to read; null: it is not. */
+/** Reason of a refusal, for the caller to read; null: the request is allowed. */
 export function foreignPage({ headers }: Pick<IncomingMessage, 'headers'>, rules: PageRules): string | null {
   if (rules.authMode !== 'none') return null;
   const { host, origin } = headers;

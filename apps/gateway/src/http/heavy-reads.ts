@@ -1,4 +1,4 @@
-/** Reads of long lists get a share of the connections to Postgres, however many ask for them: other calls find some free. */
+/** Reads of long lists get only a share of the connections to Postgres, so that other calls find some free. */
 import { Injectable, Optional, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { overloaded } from '../errors/api-error.js';

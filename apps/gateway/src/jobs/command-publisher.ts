@@ -38,7 +38,7 @@ export class CommandPublisher implements OnApplicationBootstrap, OnApplicationSh
     this.timer.unref();
   }
 
-  /** Before anything is recorded. @throws ApiError 503 while no command could be sent */
+  /** Called before a job is recorded. @throws ApiError 503 while no command can be sent */
   ensureUp(): void {
     if (!this.link.isUp()) throw unavailable(null);
   }
@@ -54,8 +54,8 @@ export class CommandPublisher implements OnApplicationBootstrap, OnApplicationSh
   }
 
   /**
-   * Publishes what no actor has taken up within 10 s, each by itself: neither one that cannot be published nor one that takes
-   * long holds back the others. The message id keeps a repeat from being handled twice at once.
+   * Publishes commands that no actor has taken up within 10 s. Each is published by itself, so that one that fails or
+   * takes long does not hold back the others. The message id keeps a repeat from being handled twice at once.
    */
   async sweep(): Promise<void> {
     if (this.isSweeping) return;

@@ -1,4 +1,7 @@
-/** A dry run of a crawl's rules: which URLs it would take, and what keeps the others out. Nothing but robots.txt is fetched. */
+/**
+ * A dry run of a crawl's rules: the URLs it would take, and the rules that exclude the others. Only robots.txt is
+ * fetched.
+ */
 import { Inject, Injectable } from '@nestjs/common';
 import { RPC, type CrawlSpec, type RobotsReply, type RobotsRequest, type ScopeRule } from '@troupe/contracts';
 import { fetchUrl } from '@troupe/frontier';

@@ -38,7 +38,7 @@ export interface ReplayOrder {
   isDeadOnly: boolean;
 }
 
-/** Ids are made and compared, which takes about 3 µs each; others get their turn in between. */
+/** Ids are made and compared in portions, which takes about 3 µs each. Other work runs in between. */
 const IDS_AT_A_TIME = 2_000;
 /** A delivery actor keeps a bounded number of failed events. Scattered ones beyond this wait for another call. */
 const MAX_SPANS = 2_000;
@@ -116,7 +116,7 @@ export class DeliveriesService {
   }
 }
 
-/** The events that a receiver has heard of or will hear of, as far as the job has come. */
+/** The events that a receiver gets, as far as the job has come. */
 class JobEvents {
   private readonly hasStart: boolean;
   /** Pages, or actions of an agent. */

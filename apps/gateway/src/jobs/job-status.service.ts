@@ -20,7 +20,7 @@ export interface StatusQuery {
   /** Results before this index were delivered already. */
   skip: number;
   limit: number | null;
-  /** Wait for something new rather than answer with nothing. */
+  /** Wait for news rather than answer without any. */
   mayHold: boolean;
 }
 
@@ -40,7 +40,9 @@ export interface ProblemsQuery {
 
 @Injectable()
 export class JobStatusService {
-  /** Crawls that are over. Nothing about them changes but that they expire; batches may be opened again. */
+  /**
+   * Crawls that are over. They do not change until they expire. Batches are left out because they may be opened again.
+   */
   private readonly over = new LRUCache<Uuid, JobView>({ max: MAX_KNOWN, ttl: KNOWN_MS });
 
   constructor(
@@ -94,7 +96,7 @@ export class JobStatusService {
     return this.jobs.active(caller.team, 'crawl', range);
   }
 
-  /** Waits until there is something to tell or the time is up; what is known to be nothing is not read. */
+  /** Waits until there is news or the time is up. Results that are known to be absent are not read. */
   private async held(job: JobView, query: StatusQuery, signal: AbortSignal): Promise<ResultPage> {
     const follower = this.feeds.follow(job);
     if (follower === null) return this.pageOf(job, query);

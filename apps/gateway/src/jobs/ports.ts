@@ -56,7 +56,7 @@ export function isOver({ status }: Pick<JobView, 'status'>): boolean {
   return status !== 'scraping';
 }
 
-/** Where the bytes of a stored page are, how many, and whose they are. */
+/** Place, size and owner of a stored page's bytes. */
 export type StoredPage = Pick<PageRow, 'inline' | 'blob' | 'bytes' | 'url' | 'item'>;
 
 /** Core NATS messages, JSON decoded. */

@@ -19,7 +19,7 @@ export class ResultPage {
 
   constructor(
     private readonly results: Pick<ResultRuns, 'at'>,
-    /** As it was before its results are read: what a finished job shows is then complete. */
+    /** The job as it was before its results are read. So the answer of a finished job is complete. */
     readonly job: JobView,
     private readonly range: ResultRange,
   ) {

@@ -25,7 +25,7 @@ const RUN_ROWS = 256;
 /** A larger document is a run of its own. */
 const RUN_BYTES = 512 * 1024;
 const KEPT_MS = 5 * 60_000;
-/** A run that more results may follow is read again soon: otherwise those who ask often leave a trail of tiny ones. */
+/** A run that more results may follow is read again soon. Otherwise frequent readers would leave many tiny runs. */
 const UNFINISHED_KEPT_MS = 1_000;
 const RUN_OVERHEAD_BYTES = 512;
 /** Reads at the same time. Connections are left for other requests, and no request waits for one in vain. */
@@ -58,7 +58,7 @@ export class ResultRuns {
     return from >= (this.ends.get(endKeyOf(job)) ?? Infinity) ? null : this.look(job, from);
   }
 
-  /** A look that had begun before this one was asked for is good for what it finds, not for finding nothing. */
+  /** A read that began earlier may answer this request with a run, but not with the absence of one. */
   private async look(job: JobView, from: number): Promise<Run | null> {
     const key = keyOf(job.jobNo, from);
     const earlier = await this.reading.get(key);
@@ -105,7 +105,7 @@ function keyOf(jobNo: JobNo, from: number): string {
   return `${jobNo}/${from}`;
 }
 
-/** A batch may be opened again: what was its end is then another end's business. */
+/** A batch may be opened again, and then has another end. */
 function endKeyOf({ jobNo, finishedAt }: JobView): string {
   return `${jobNo}@${finishedAt?.getTime() ?? ''}`;
 }

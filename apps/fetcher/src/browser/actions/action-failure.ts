@@ -1,4 +1,4 @@
-/** Why an action could not be done, in words for who asked for it. */
+/** Why an action could not be done, in words for its caller. */
 import { isTroupeError, TroupeError, type Action } from '@troupe/contracts';
 
 export class ActionFailure extends Error {}

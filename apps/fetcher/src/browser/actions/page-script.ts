@@ -5,7 +5,7 @@ import { ActionFailure } from './action-failure.js';
 
 const MAX_VALUE_CHARS = 1024 * 1024;
 
-/** In the page: the type of a value and its JSON; null for what has none. */
+/** Runs in the page: the type of a value and its JSON; null for a value without JSON. */
 const PACK = `(value) => {
   const type = typeof value;
   if (type === 'bigint') return { type, json: JSON.stringify(String(value)) };

@@ -1,4 +1,6 @@
-/** What a caller wants done on a page before it is read: one action after another, in order (docs/api/scrape.md, "Actions"). */
+/**
+ * Runs a caller's actions on a page before it is read, one after another and in order (docs/api/scrape.md, "Actions").
+ */
 import type { Action, ActionResults } from '@troupe/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CaptureRoom } from '../capture-room.js';
@@ -18,7 +20,7 @@ const LOOKS: readonly Action['type'][] = ['wait', 'screenshot', 'scrape', 'pdf']
 
 type Of<T extends Action['type']> = Extract<Action, { type: T }>;
 
-/** @throws TroupeError SCRAPE_ACTION_ERROR naming the action; when the stage's time is up, anything */
+/** @throws TroupeError SCRAPE_ACTION_ERROR naming the action; any error when the stage's time is up */
 export async function runActions(stage: Stage, actions: readonly Action[]): Promise<ActionResults> {
   const run = new ActionRun(stage);
   let isTouched = false;
@@ -74,7 +76,7 @@ class ActionRun {
     if (ms > 0) await sleep(ms, undefined, { signal: this.stage.signal });
   }
 
-  /** Elements that an earlier click has taken away are done with. */
+  /** Elements that an earlier click has removed are passed over. */
   private async clickAll({ selector }: Of<'click'>): Promise<void> {
     for (const element of await allMatches(this.stage, selector)) {
       await clickNext(element).catch((error: unknown) => {
@@ -114,7 +116,10 @@ class ActionRun {
   }
 }
 
-/** As a hand would; an element that no hand reaches, since it is hidden or covered, gets the event all the same. */
+/**
+ * Clicks as a mouse would. An element that a mouse cannot reach, because it is hidden or covered, gets the event all
+ * the same.
+ */
 async function click(element: Handle, limitMs = CLICK_LIMIT_MS): Promise<void> {
   try {
     await element.click({ timeout: limitMs });

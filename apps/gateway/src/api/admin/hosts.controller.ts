@@ -16,7 +16,7 @@ import { HostSettingDto, readHost, readPattern, readStates } from './hosts.dto.j
 
 /** Traits of the list of hosts, and of the list of settings. */
 const TRAITS = { keys: [['int', 'real', 'text'], ['text']] } as const;
-/** Hosts of which nothing is left behind `skip` do not begin anew on the next page. */
+/** Place past all hosts: when `skip` leaves none, they do not begin anew on the next page. */
 const PAST_HOSTS = ['9', '0', ''];
 
 @AdminOnly()
@@ -35,7 +35,7 @@ export class AdminHostsController {
     const { skip, limit } = query;
     const [afterHost = null, afterSetting = null] = query.after;
     const found = await this.hosts.list(readStates(state), { skip, limit, after: afterHost });
-    // `skip` has always been for hosts only.
+    // `skip` applies to hosts only.
     const set = await this.hosts.settings({ skip: 0, limit, after: afterSetting });
     const {
       bodies: [hosts, settings],

@@ -7,7 +7,7 @@ const MAX_CONN = 256;
 const MAX_GAP_MS = 3_600_000;
 const MAX_DELAY_S = 3_600;
 const MAX_GIVE_UP_MIN = 2_880;
-/** With a port; a longer one is no name of the DNS. */
+/** A name, perhaps with a port. The DNS has no longer names. */
 const HOST_NAME = /^[^\s/?#@*%]{1,259}$/;
 
 /** An operator's settings for a host, or for all hosts below a suffix. For absent ones the installation's apply. */
@@ -41,7 +41,7 @@ export function readPattern(text: string): string {
   return pattern;
 }
 
-/** As hosts are named everywhere. @throws InvalidBodyError */
+/** The name of a host in its normal form. @throws InvalidBodyError */
 export function readHost(text: string): string {
   const host = normalHost(text);
   if (host === null) throw refusal('host', 'Expected a host like example.com or example.com:8080');

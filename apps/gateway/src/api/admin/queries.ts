@@ -1,4 +1,4 @@
-/** Query strings of the admin calls; what is wrong is said like an issue of a body. */
+/** Query strings of the admin calls. Errors read like issues of a body. */
 import { isUuid, type Uuid } from '@troupe/contracts';
 import { customIssue, InvalidBodyError } from '../validation/issue.js';
 import { readDate } from './teams.dto.js';

@@ -63,6 +63,6 @@ export class CrawlDto extends SharedCrawlDto {
   @EnumField(['include', 'skip', 'only'], { default: 'include' }) sitemap?: 'include' | 'skip' | 'only';
   @TextField({ minLength: 1, maxLength: 200 }) robotsUserAgent?: string;
   @NestedField(() => ScrapeOptionsDto) scrapeOptions?: ScrapeOptionsDto;
-  /** No word of v2: only the translation of a v1 body sets it. */
+  /** Not an option of v2: only the translation of a v1 body sets it. */
   maxPathDepth?: number;
 }

@@ -11,7 +11,7 @@ import {
 import { needsBrowser as isMadeByBrowser, screenshotFromV2 } from '@troupe/formats';
 import { type LocationInput, type ParserInput, type ScrapeOptionsDto } from './scrape-options.dto.js';
 
-/** Something is asked for that only a browser can do. */
+/** True: an option needs a browser. */
 export function needsBrowser(options: ScrapeOptionsDto): boolean {
   return (
     (options.waitFor ?? 0) > 0 ||

@@ -26,9 +26,9 @@ import { OriginDto, ScrapeOptionsDto } from './scrape-options.dto.js';
 export const HOSTED_SOURCES: readonly string[] = ['alexandria', 'exchange'];
 const SOURCES = ['web', 'news', 'images', ...HOSTED_SOURCES];
 const CATEGORIES = ['github', 'research', 'pdf', 'developer'];
-/** Known to clients, and answered from an index that there is not. */
+/** A category that clients know, from an index that does not exist here. */
 const MISSING_CATEGORY = 'gov';
-/** A source of its own words; they win over those of the body. */
+/** Options that a source may set for itself; they win over those of the body. */
 const WEB_KEYS = ['tbs', 'filter', 'lang', 'country', 'location'] as const;
 const MAX_ITEMS = 20;
 const MAX_DOMAINS = 100;
@@ -49,7 +49,7 @@ function typedSchema(names: readonly string[]): Schema {
 
 export type TypedInput = string | { type: string; [option: string]: unknown };
 
-/** Words that go to the provider. */
+/** Options that go to the provider. */
 export class SearchWordsDto extends OriginDto {
   @Field(queryIssues, { required: true, schema: QUERY_SCHEMA }) query!: string;
   @NumberField({ min: 1, max: 100, default: 10 }) limit?: number;

@@ -33,7 +33,7 @@ const CALLS = [ScrapeCall, CrawlCall, BatchCall, ExtractCall, MapCall, SearchCal
 @Module({
   imports: [AccountsModule, HttpModule, JobsModule, SearchModule, ValidationModule],
   controllers: [
-    // Routes are tried in this order, and scrapes are the ones in a hurry.
+    // Routes are tried in this order. Scrapes come first because their callers wait.
     ScrapeController,
     BatchController,
     CrawlController,

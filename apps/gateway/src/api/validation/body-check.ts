@@ -1,4 +1,4 @@
-/** The whole check of a body: its fields, and then what only compiling can tell. */
+/** The whole check of a body: its fields, and then its patterns and schemas. */
 import { Injectable } from '@nestjs/common';
 import type { BodyOwner } from '../../auth/body-owner.js';
 import { CompileThread } from '../../compile/compile-thread.js';
@@ -14,7 +14,7 @@ export class BodyCheck {
 
   /**
    * `readBody`, with patterns and schemas compiled.
-   * @throws InvalidBodyError with all issues of the fields, or with all that compiling tells
+   * @throws InvalidBodyError with all issues of the fields, or with all of the compiler
    * @throws ApiError 429 when too many requests of the team wait for that
    */
   async read<T extends object>(type: new () => T, raw: unknown, owner: BodyOwner = NO_OWNER): Promise<ReadBody<T>> {

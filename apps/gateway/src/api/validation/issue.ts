@@ -113,7 +113,7 @@ export function isToCompile(issue: Issue): issue is ToCompile {
   return issue.code === 'to_compile';
 }
 
-/** A known option, at a value that asks for what there is not: it is never ignored in silence. */
+/** A known option with a value that is not offered. It is never ignored silently. */
 export function notOffered(what: string, path: IssuePath = []): Issue {
   return { code: 'not_supported', path, message: `${what} is not supported by this version` };
 }

@@ -17,12 +17,12 @@ export type Ending =
   | { type: 'failed'; error: string }
   /** The watch was not allowed. */
   | { type: 'refused'; code: 1008 | 3000; error: string }
-  /** The watch ends and the job does not: the client goes on by asking for the status. */
+  /** The watch ends before the job: the client goes on by asking for the status. */
   | { type: 'brokenOff'; code: 1001 | 1009 | 1011 | 1013; error: string };
 
 /** The last frame and the close frame of a watch. */
 export interface CloseMessage {
-  /** A last frame for clients that read frames; null: the reason says it all. */
+  /** A last frame for clients that read frames; null: the reason of the close frame is enough. */
   frame: string | null;
   code: number;
   reason: string;

@@ -1,4 +1,4 @@
-/** One watch from its handshake to its end: what there is, then every document as it comes. */
+/** One watch from its handshake to its end: the present results, then every document as it comes. */
 import { type Logger } from '@troupe/observability';
 import { type Admission } from '../../auth/admission.js';
 import { bearerToken } from '../../auth/bearer-token.js';
@@ -58,7 +58,7 @@ function keyOf({ authorization, subprotocol }: Handshake): string {
     : bearerToken({ headers: { authorization } });
 }
 
-/** All results so far as one message, sent in parts. Returns how many they are; null when they are too many. */
+/** Sends all results so far as one message, in parts. Returns their number; null when they are too many. */
 async function sendCatchup(socket: WatchSocket, job: JobView, status: JobStatusService): Promise<number | null> {
   const limit = isOver(job) ? null : job.completed;
   const page = status.pageOf(job, { limit, maxBytes: MAX_CATCHUP_BYTES });

@@ -5,7 +5,7 @@ import { type CloseMessage } from './close-message.js';
 /** Bytes waiting for a slow client. Above this the sender waits too. */
 const HIGH_WATER_BYTES = 64 * 1024;
 
-/** Thrown to who sends to a client that has gone. */
+/** Thrown when a message is sent to a client that has gone. */
 export class WatcherGoneError extends Error {
   constructor() {
     super('the watcher closed the connection');
@@ -45,7 +45,7 @@ export class WatchSocket {
     socket.close(code, reason);
   }
 
-  /** Ends the connection when nothing was heard of the client since the last call. */
+  /** Ends the connection when the client was silent since the last call. */
   probe(): void {
     if (!this.isAlive) return this.socket.terminate();
     this.isAlive = false;
@@ -56,7 +56,7 @@ export class WatchSocket {
     this.socket.terminate();
   }
 
-  /** A client that takes what it is sent is alive, even when its pong is behind all that. */
+  /** A client that reads its messages is alive, even when its pong is still behind them. */
   private sent(text: string | Uint8Array, options: { binary: boolean; fin: boolean }): Promise<void> {
     return new Promise((resolve, reject) => {
       this.socket.send(text, options, (error) => {
