@@ -7,8 +7,8 @@ import { parseUrl } from '@troupe/frontier';
 export const CONVERTER = Symbol('converter');
 
 /**
- * Answers `rpc.convert`: the head of a frame is the request without its body, the frame's body is the page; back go the
- * result without its document, and the document. Errors keep their code on the way.
+ * Answers `rpc.convert`: the head of a frame is the request without its body, the frame's body is the page; the reply
+ * holds the result without its document, and the document. Errors keep their code on the way.
  */
 @Injectable()
 export class ConvertResponder {

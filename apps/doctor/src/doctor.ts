@@ -1,4 +1,4 @@
-/** Looks at everything an installation needs, and at nothing for longer than its check may take. */
+/** Checks everything an installation needs, each check within its time limit. */
 import { hideCredentials } from '@troupe/observability';
 import { checkBlobs } from './checks/blobs.js';
 import { checkChromium } from './checks/chromium.js';
@@ -25,7 +25,9 @@ const CHECKS: readonly Check[] = [
   { about: 'memory', limitMs: 5_000, run: checkMemory },
 ];
 
-/** Alone and last: a browser that starts takes the whole machine, and the others' time limits with it. */
+/**
+ * Runs alone and last: a starting browser takes the whole machine, so that other checks would miss their time limits.
+ */
 const CHROMIUM: Check = { about: 'chromium', limitMs: 60_000, run: checkChromium };
 
 export interface Circumstances {

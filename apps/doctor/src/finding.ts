@@ -1,7 +1,7 @@
 /** A finding of the doctor. */
 import { reasonOf as wholeReasonOf } from '@troupe/observability';
 
-/** From harmless to grave; `skipped`: there was nothing to look at. */
+/** From harmless to grave; `skipped`: there was nothing to check. */
 export const SEVERITIES = ['ok', 'skipped', 'warning', 'failure'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 

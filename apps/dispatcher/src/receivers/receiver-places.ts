@@ -12,7 +12,7 @@ export const PER_HOST = 5;
 const PER_HOST_AND_TEAM = PER_HOST - 1;
 /** How long a place is waited for. */
 const WAIT_MS = 1_000;
-/** After that, when to ask again at the earliest. */
+/** Least time before a run that got no place asks again. */
 const BACK_MS = 5_000;
 
 export interface Place {

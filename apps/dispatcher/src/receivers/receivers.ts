@@ -10,7 +10,7 @@ import { SIGNATURE_HEADERS } from '../events/sign.js';
 export interface ReceiverOptions {
   resolver: Resolver;
   userAgent: string;
-  /** For the whole exchange. @default 10_000 */
+  /** Limit of the whole exchange, in ms. @default 10_000 */
   timeoutMs?: number;
   /** Told of every exchange. @default none */
   onAnswer?: (answer: Answer, ms: number) => void;
@@ -53,7 +53,7 @@ export class Receivers {
     await (await this.agent)?.destroy();
   }
 
-  /** Deadlines are ours: undici's own timers are off. Without cookies, redirects or interceptors by nature. */
+  /** Deadlines are ours: undici's own timers are off. The agent has no cookies, redirects or interceptors. */
   private async createAgent(): Promise<Agent> {
     const { Agent } = await import('undici');
     const { resolver } = this.options;

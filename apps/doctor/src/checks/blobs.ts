@@ -7,7 +7,7 @@ import { existingParent } from './folders.js';
 
 const SIZE = 4096;
 const SYNC = 'Set BLOB_SYNC=on, unless the pages can be fetched again.';
-/** Long gone: nothing of a job is ever kept under it. */
+/** An hour in the past, under which no job ever stores anything. */
 const HOUR = '2000010100';
 
 /** Writes a blob, reads it back and drops it, as jobs and housekeeping do. */

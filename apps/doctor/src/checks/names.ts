@@ -6,10 +6,10 @@ import type { Installation } from '../installation.js';
 
 const ASK_MS = 2_000;
 const TRIES = 2;
-/** Answers of a server that is well: it knows no such name, or no address of it. */
+/** Errors that a working server answers: it knows no such name, or no address of it. */
 const HONEST = new Set(['ENOTFOUND', 'ENODATA']);
 
-/** The resolver of sites, and the names of what the installation itself talks to. */
+/** Checks the resolver for sites, and the host names that the installation itself connects to. */
 export async function checkNames(installation: Installation): Promise<Finding[]> {
   const { dnsServers } = installation.config;
   const resolvers = dnsServers.length === 0 ? [checkSystem()] : dnsServers.map(checkServer);

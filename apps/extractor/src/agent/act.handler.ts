@@ -25,7 +25,7 @@ import { transcriptOf } from './transcript.js';
 export interface ActParts {
   models: Models;
   steps: Pick<ModelSteps, 'list' | 'keepResult'>;
-  /** Those that an agent may use; `answer` is there anyway. */
+  /** Tools that an agent may use; `answer` is always there. */
   toolsFor(spec: ActTask['work']['spec']): readonly AgentTool[];
   /** Monotonic milliseconds. @default performance.now */
   now?: () => number;
@@ -44,7 +44,7 @@ const MAX_SHOWN_INPUT_CHARS = 4_000;
 interface Move extends ToolContext {
   model: MeteredModel;
   steps: AgentStep[];
-  /** When the step began. */
+  /** Credits used when the step began. */
   creditsUsed: number;
 }
 
@@ -94,7 +94,7 @@ export class ActHandler implements TaskHandler<ActTask['work']> {
     return call === undefined ? { answer } : { action: call.name, input: call.arguments };
   }
 
-  /** With what there is, and without tools. */
+  /** Asks for the answer from the present observations, without tools. */
   private lastAnswer(move: Move): Promise<ModelAnswer> {
     const asked = { ...questionOf(move), instructions: ANSWER_INSTRUCTIONS };
     return move.model.ask(asked, limitsOf(move));
@@ -175,7 +175,7 @@ function failed(error: unknown): ToolResult {
   return refused(`This did not work: ${reason}`, failureCredits(error));
 }
 
-/** Arguments are the model's, of any size. */
+/** The arguments come from the model and may have any size. */
 function shownInput(input: Record<string, unknown>): Record<string, unknown> {
   return JSON.stringify(input).length <= MAX_SHOWN_INPUT_CHARS ? input : { note: 'too long to be kept' };
 }

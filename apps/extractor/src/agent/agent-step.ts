@@ -37,7 +37,7 @@ export function stepsOf(recorded: readonly ModelStep[]): AgentStep[] {
     .sort((a, b) => a.n - b.n);
 }
 
-/** The step that did the same before, and need not be done again. */
+/** An earlier step that did the same, so that it need not be repeated. */
 export function doneBefore(
   steps: readonly AgentStep[],
   { action, input }: Pick<AgentAction, 'action' | 'input'>,

@@ -2,7 +2,7 @@
 import type { DataBlock, LanguageModel } from '../models/model.js';
 import type { AgentStep } from './agent-step.js';
 
-/** Less of a text than this says nothing. */
+/** A shorter beginning of a text is of no use. */
 const MIN_CUT_TOKENS = 50;
 const CUT = '\n[… cut]';
 const MAX_SHOWN_INPUT = 500;

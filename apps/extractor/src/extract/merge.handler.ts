@@ -1,9 +1,9 @@
 /**
  * Step `merge`: the facts of all pages as one value that fits the schema, kept as the job's result.
  *
- * With a schema no model is asked: lists are joined in the order of the pages, the same thing told by several pages stands
- * once, and of facts told differently the one that most pages tell wins (`@troupe/extraction`). Without a schema pages may
- * have been answered in different forms: then the model brings them into one, once, if they fit into one question.
+ * With a schema no model is asked: lists are joined in the order of the pages, items of several pages stand once, and
+ * among different facts the one of most pages wins (`@troupe/extraction`). Without a schema the pages' answers may have
+ * different forms. Then the model brings them into one form, once, if they fit into one question.
  */
 import { TroupeError, type ExtractSpec, type JsonSchema, type ModelTask, type ModelWork } from '@troupe/contracts';
 import { isEmpty, isObject, mergeSteps, type MergedValue, type SourcedValue } from '@troupe/extraction';

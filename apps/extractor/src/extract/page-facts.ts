@@ -4,7 +4,7 @@ export interface PageFacts {
   child: number;
   item: number;
   url: string;
-  /** null: it tells nothing of what is asked, or could not be read. */
+  /** null: the page has none of the wanted facts, or could not be read. */
   value: unknown;
   /** Changes that made the value fit, and parts of the page that were left out. */
   notes: string[];

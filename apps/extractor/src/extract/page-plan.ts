@@ -29,11 +29,11 @@ export interface PagePlan {
 
 export interface Entries {
   pages: string[];
-  /** Addresses below which all pages are meant. */
+  /** Addresses whose sub-pages are all wanted. */
   sites: string[];
 }
 
-/** At the end of an entry: the pages below it. */
+/** Ends an entry that means the pages below it. */
 const WILDCARD = /\/\*$/;
 
 export function entriesOf({ urls }: Pick<ExtractSpec, 'urls'>): Entries {
@@ -41,7 +41,7 @@ export function entriesOf({ urls }: Pick<ExtractSpec, 'urls'>): Entries {
   return { pages: urls.filter((url) => !WILDCARD.test(url)), sites };
 }
 
-/** Addresses that can be asked for: each page once, spelled as it was first. */
+/** Addresses that can be fetched: each page once, in its first spelling. */
 export function distinctPages(urls: readonly string[]): string[] {
   const pages = new Map<string, string>();
   for (const url of urls) {

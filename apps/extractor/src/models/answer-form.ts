@@ -34,7 +34,7 @@ export class AnswerForm {
   private readonly schema: JsonSchema | null;
   private readonly isText: boolean;
 
-  /** Without a schema and without tools there is nothing to keep to. */
+  /** True: there is neither schema nor tool, so the answer may have any form. */
   get isFree(): boolean {
     return this.shape === null;
   }
@@ -122,7 +122,7 @@ async function fitted(
   return { value, notes, problems: await problemsOf(schema, { value }) };
 }
 
-/** Something that normalising may still tidy up: unneeded spaces around texts. */
+/** True: normalising would still remove spaces around texts. */
 function hasLooseEnds(value: unknown): boolean {
   if (typeof value === 'string') return value !== value.trim();
   return typeof value === 'object' && value !== null && Object.values(value).some(hasLooseEnds);

@@ -1,6 +1,6 @@
 /**
- * A language model behind langchain's clients. A question becomes a prompt; the answer is asked for at the best rung that
- * the server offers, brought into form, checked, and asked for again with what is wrong with it.
+ * A language model behind langchain's clients. A question becomes a prompt; the answer is asked for at the best rung
+ * that the server offers, brought into form and checked. A wrong answer is asked for again with its problems.
  */
 import { timeoutSignal, type ModelAccess, type Uuid } from '@troupe/contracts';
 import { estimateTokens } from '@troupe/extraction';
@@ -45,7 +45,7 @@ export interface TokenBudget {
   spend(team: Uuid, tokens: TokenCount): void;
 }
 
-/** Answers that are asked for again with their problems, after the first. */
+/** Repairs of an answer: it is asked for again with its problems. */
 const MAX_REPAIRS = 2;
 const ENLARGEMENT = 4;
 const MAX_SHOWN_PROBLEMS = 5;
@@ -202,7 +202,10 @@ export class ChatModel implements LanguageModel {
     }
   }
 
-  /** The schema is told in words where nothing else tells it, and to a model that has not kept to it. */
+  /**
+   * The schema is written into the prompt where the request has no other place for it, and for a model that has not
+   * kept to it.
+   */
   private promptOf({ question, repair }: Asking, asked: { rung: Rung; schema: object } | null): Prompt {
     const isTold = asked !== null && (asked.rung === 'schema' || asked.rung === 'tool');
     const inWords = asked === null || (isTold && repair === null && !this.options.habits.tellSchema);
@@ -263,7 +266,7 @@ export class ChatModel implements LanguageModel {
     return { text: texts[kind], retryable: false };
   }
 
-  /** Never with what an address may hold beside it. */
+  /** Host of the provider's address, without credentials or path. */
   private get host(): string {
     const { baseUrl, provider } = this.options.access;
     return baseUrl === null ? DEFAULT_HOSTS[provider] : new URL(baseUrl).host;
@@ -279,7 +282,7 @@ async function formOf(question: ModelQuestion): Promise<AnswerForm> {
   }
 }
 
-/** Another way of asking may do, also where a server does not say what it dislikes. */
+/** Another way of asking may succeed, even where a server does not say what it dislikes. */
 function canClimb({ kind }: CallFailure): boolean {
   return kind === 'form' || kind === 'bad-request';
 }
@@ -289,7 +292,7 @@ function refuseUnanswered({ end, refusal }: ChatReply): void {
   if (end === 'filtered') throw new ModelError('SCRAPE_JSON_FAILED', "the model's provider filtered the answer");
 }
 
-/** The earlier answer and what is wrong with it may repeat what a page says: they are data too. */
+/** The earlier answer and its problems may repeat the text of a page, so they are data too. */
 function repaired(question: ModelQuestion, { problems, earlier }: NonNullable<Asking['repair']>): ModelQuestion {
   const list = problems.map((problem) => `- ${problem}`).join('\n');
   const text = `Problems:\n${list}\n\nAnswer:\n${earlier.slice(0, MAX_EARLIER_CHARS)}`;

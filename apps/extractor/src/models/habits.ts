@@ -9,7 +9,7 @@ import type { Habits, Rung } from './providers/provider.js';
 export interface KnownHabits extends Habits {
   /** First rung that is worth trying; null: the first of all. */
   rung: Rung | null;
-  /** The schema is told in words too: the server took it and did not keep to it. */
+  /** The schema is written into the prompt as well, because the server accepted it and did not keep to it. */
   tellSchema: boolean;
 }
 

@@ -1,7 +1,6 @@
 /**
- * A language model as the chains of this service see it: one call in, one value that satisfies its schema out. Which
- * provider answers, how structured output is asked of it, repairs, waiting for rate limits and counting tokens are
- * behind it.
+ * A language model as the chains of this service see it: one call in, one value that satisfies its schema out. It hides
+ * the provider, its way of structured output, repairs, rate limits and the counting of tokens.
  */
 import type { JsonSchema, Uuid } from '@troupe/contracts';
 import type { TokenCount } from './token-count.js';
@@ -10,7 +9,7 @@ import type { TokenCount } from './token-count.js';
 export interface DataBlock {
   /** Kind of the text, in our words: `page`, `previous version`, `search results`. */
   label: string;
-  /** Where it is from; shown to the model as data. */
+  /** Address of the text; shown to the model as data. */
   url: string | null;
   text: string;
 }
@@ -59,7 +58,7 @@ export { ModelError } from './model-error.js';
 export type { TokenCount } from './token-count.js';
 
 export interface LanguageModel {
-  /** @param signal ends the call; what was used until then is in the error. @throws ModelError */
+  /** @param signal ends the call; the tokens used until then are in the error. @throws ModelError */
   ask(question: ModelQuestion, limits: { deadlineMs: number; signal: AbortSignal }): Promise<ModelAnswer>;
   /** Tokens of a text for this model, as near as it can be told without asking. */
   countTokens(text: string): number;

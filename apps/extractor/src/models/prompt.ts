@@ -15,11 +15,14 @@ export interface Prompt {
   boundary: string;
 }
 
-/** Stands before a schema that is told in words; the schema follows in a fenced block. */
+/** Stands before a schema in the prompt; the schema follows in a fenced block. */
 export const SCHEMA_LEAD = 'Answer with one JSON value and nothing else. It satisfies this JSON Schema:';
 
 const BOUNDARY_BYTES = 12;
-/** Anything that a reader might take for one of our marks: with odd spacing, or escaped as markdown does it. In linear time. */
+/**
+ * Text that a model might take for one of our marks: with odd spacing, or escaped as in markdown. Matches in linear
+ * time.
+ */
 const MARK_LIKE = /<(?:[\s\p{Cf}\\]{0,8}<){1,8}(?=[\s\p{Cf}\\]{0,8}(?:DATA|END)\b)/giu;
 /** Characters that a person does not see and a model reads: controls, tags, direction marks. */
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;

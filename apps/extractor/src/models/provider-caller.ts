@@ -10,7 +10,7 @@ export interface CallerOptions {
   access: ModelAccess;
   transport: Transport;
   gate: ProviderGate;
-  /** For one call. */
+  /** Time limit of one call. */
   timeoutMs: number;
   contextTokens: number;
   /** @default nothing is recorded */
@@ -116,7 +116,7 @@ export class ProviderCaller {
   }
 }
 
-/** A client may be slow to notice that it is not waited for any more. */
+/** Ends the wait with the signal: a client may be slow to notice it. */
 function withinSignal<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason as Error);

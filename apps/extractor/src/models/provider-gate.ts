@@ -13,7 +13,7 @@ export interface GateOptions {
   random?: () => number;
 }
 
-/** Thrown to those who wait when the provider is down. */
+/** Thrown to waiting calls when the provider is down. */
 export class GateClosedError extends Error {
   constructor(readonly reason: string) {
     super(reason);
@@ -34,7 +34,7 @@ const MAX_CLOSED_MS = 30_000;
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 8_000;
 const SPREAD = 0.3;
-/** Without a word how long: the first pause of a busy provider. */
+/** First pause of a busy provider that names no time. */
 const BUSY_PAUSE_MS = 1_000;
 const MAX_WAITING = 10_000;
 
@@ -89,7 +89,7 @@ export class ProviderGate {
     });
   }
 
-  /** A call that entered has ended; how, is told before. */
+  /** Ends a call that entered. Its outcome is reported before. */
   leave(): void {
     this.under--;
     this.admit();
@@ -113,7 +113,7 @@ export class ProviderGate {
       return this.pause(pauseMs * (1 + SPREAD * this.random()));
     }
     this.closedUntilMs = this.now() + Math.min(CLOSED_MS * 2 ** this.closedFor++, MAX_CLOSED_MS);
-    // The next one to come may try once.
+    // The next call may try once.
     this.failures = FAILURES_TO_CLOSE - 1;
     this.refuseAll(new GateClosedError(reason));
   }

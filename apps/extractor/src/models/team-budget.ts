@@ -24,7 +24,7 @@ const KNOWN_MS = 10_000;
 /** The use of many calls at once is written together. */
 const WRITE_MS = 500;
 
-/** Counts what teams use, and stops those that have used up their day. */
+/** Counts the tokens of teams, and stops those that have used up their day's budget. */
 export class TeamBudget implements TokenBudget {
   private readonly known = new LRUCache<Uuid, number>({ max: MAX_TEAMS, ttl: KNOWN_MS });
   private readonly unwritten = new Map<Uuid, number>();
@@ -51,7 +51,7 @@ export class TeamBudget implements TokenBudget {
     this.timer ??= setTimeout(() => void this.write(), WRITE_MS);
   }
 
-  /** Writes what is not written yet. Never rejects. */
+  /** Writes the use that is not written yet. Never rejects. */
   async write(): Promise<void> {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;

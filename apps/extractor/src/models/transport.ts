@@ -15,7 +15,7 @@ export interface CallTrace {
   headers: Record<string, string>;
   /** Start of an error's body. */
   errorText: string;
-  /** Why no answer came, as the socket says it: `ECONNREFUSED`. */
+  /** The socket's error code when no answer came: `ECONNREFUSED`. */
   networkCode: string | null;
 }
 
@@ -40,12 +40,12 @@ interface Client {
 }
 
 export class Transport {
-  /** Large, and not needed where no model is. */
+  /** The client is large, so it is loaded only where there is a model. */
   private client: Promise<Client> | null = null;
 
   constructor(private readonly options: TransportOptions) {}
 
-  /** A `fetch` for one call, and what it saw. */
+  /** A `fetch` for one call, and the trace of its requests. */
   open(): { fetch: typeof fetch; trace: CallTrace } {
     const trace: CallTrace = { isSent: false, status: null, headers: {}, errorText: '', networkCode: null };
     const traced = async (input: unknown, init?: RequestInit): Promise<Response> => {

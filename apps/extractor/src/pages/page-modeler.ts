@@ -23,7 +23,7 @@ import { answerQuestion, answerSummary } from './text-answers.js';
 export interface PageModelerOptions {
   models: Models;
   check: SchemaCheck;
-  /** For all formats of a page together. */
+  /** Token budget of all formats of a page together. */
   requestTokens: number;
   /** Selectors that were learned. @default every page is read by the model */
   recipes?: Pick<RecipeBook, 'answer'>;

@@ -65,7 +65,7 @@ function resolved(schema: unknown, root: JsonSchema): JsonSchema | null {
   return null;
 }
 
-/** A type that may also be null stands for itself; several others are beyond selectors. */
+/** A type that may also be null counts as the type. Several other types are beyond selectors. */
 function withoutNull(schema: JsonSchema | null, root: JsonSchema): JsonSchema | null {
   const options = schema?.anyOf ?? schema?.oneOf;
   if (schema === null || !Array.isArray(options)) return schema;
@@ -112,7 +112,7 @@ export function pathsOf(shape: WishShape, path = ''): string[] {
   }
 }
 
-/** Selectors of the paths as one schema; fields without one are left out. A text: what is wrong with them. */
+/** Selectors of the paths as one schema; fields without one are left out. A text: the problem of the selectors. */
 export function selectorsOf(shape: WishShape, named: readonly PathSelector[]): SelectorSchema | string {
   const byPath = new Map(named.map((one) => [one.path, one]));
   const words = wordsOf(shape, { path: '', around: null, byPath });

@@ -43,7 +43,7 @@ export type TaskEnd = void | { retryMs: number };
 
 const BUSY_MS = 20_000;
 const GRACE_MS = 8_000;
-/** Another extractor takes up what a stopping one leaves. */
+/** Wait before another extractor takes up the work of a stopping one. */
 const HANDED_BACK_MS = 500;
 
 /** A step in work here. */
@@ -117,7 +117,7 @@ export class TaskRunner {
 
   private async whileTelling<T>({ actor, step, attempt }: ModelTask, work: () => Promise<T>): Promise<T> {
     const body: ModelBusy = { type: 'ModelBusy', step, attempt };
-    // Level: one that is lost is made up for by the next.
+    // A level message: a lost one is made up for by the next.
     const tell = (): void => void this.publish(actor, body).catch(() => undefined);
     tell();
     const timer = setInterval(tell, this.parts.busyMs ?? BUSY_MS);

@@ -2,9 +2,9 @@
 import type { ModelDone, ModelTask, ModelWork } from '@troupe/contracts';
 
 export interface StepResult {
-  /** Told to the job, now and whenever the task comes again. */
+  /** Outcome for the job. It is told again whenever the task comes again. */
   outcome: NonNullable<ModelDone['outcome']>;
-  /** For later steps of the job. */
+  /** Value for later steps of the job. */
   value: unknown;
   tokens: number;
   /** Credits for the pages that the step had scraped. */

@@ -17,7 +17,7 @@ import { howManyFit } from './sitemap-window.js';
 
 const SPARE_BASE = 1_000;
 const SPARE_FACTOR = 2;
-/** URLs that are forbidden, out of scope or redirected cost a job nothing: so many of them, and no more. */
+/** Limit of forbidden, out-of-scope and redirected URLs, which use up no unit of the job's limit. */
 const FREE_BASE = 10_000;
 const FREE_FACTOR = 10;
 const MAX_SITEMAP_LEVEL = 5;
@@ -85,7 +85,7 @@ export class Admission {
     return kept;
   }
 
-  /** False when there is no room for all of it: the chunk is asked for again later, for the children that are left. */
+  /** False when there is no room for the whole chunk. It is asked for again later, for the children that are left. */
   sitemapChunk(chunk: SitemapChunk, file: OpenSitemap): boolean {
     if (chunk.urls.length > 0 && this.room < Math.min(chunk.urls.length, SPARE_BASE / 2)) return false;
     this.add(chunk.urls, { depth: 0, parent: null });
@@ -100,7 +100,7 @@ export class Admission {
     return false;
   }
 
-  /** As entries of a sitemap, they begin at depth 0. */
+  /** They begin at depth 0, like entries of a sitemap. */
   history(links: readonly Outlink[]): void {
     this.add(links, { depth: 0, parent: FROM_HISTORY });
   }

@@ -1,6 +1,6 @@
 /**
- * Counters that turns keep step by step, compared with what the tables hold whenever memory is read from them
- * (docs/adr/0050). A difference is a defect: it is set right, and said.
+ * Counters that turns keep step by step, compared with the tables whenever memory is read from them (docs/adr/0050). A
+ * difference is a defect: it is corrected and reported.
  */
 import type { JobMemory as StoredMemory, MendedCounters } from '@troupe/contracts';
 import type { JobMemory, JobState } from './job.state.js';

@@ -18,7 +18,7 @@ export interface Again {
   attempt: number;
   tries: number;
   waitMs: number;
-  /** null: it does not wait. */
+  /** null: the item does not wait. */
   rule: WaitRule | null;
 }
 
@@ -31,7 +31,7 @@ export interface Settled {
   again: Again | null;
 }
 
-/** Pages of a part to which nothing is objected but, perhaps, by the patterns. */
+/** Pages of a part that only the patterns may still exclude. */
 export interface HistoryFound {
   part: HistoryPart;
   urls: string[];

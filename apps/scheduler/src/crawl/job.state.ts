@@ -1,6 +1,6 @@
 /**
- * State of a crawl or batch: what must survive, small enough to be written in every turn. Large sets live in tables;
- * `JobMemory` is what is kept beside it and rebuilt from them.
+ * State of a crawl or batch: the part that must survive, small enough to be written in every turn. Large sets live in
+ * tables. `JobMemory` is kept beside the state and rebuilt from the tables.
  */
 import type {
   BatchSpec,
@@ -78,7 +78,7 @@ export interface JobState {
   limit: number;
   /** Seeds of a batch: the next one to move into the frontier, and how many there are. */
   seeds: { next: number; total: number };
-  /** No lane and no kickoff work starts; what runs goes on. */
+  /** No lane and no kickoff work starts; running ones go on. */
   paused: boolean;
   /** Number of the newest pause or resume that is known. */
   pauseV: number;
@@ -101,7 +101,10 @@ export interface JobState {
   excludedKept: number;
   /** Candidates were left out because the spare cap was reached. */
   truncated: boolean;
-  /** Nothing is admitted any more: as many URLs as may have ended without using up a unit of the limit. @default false */
+  /**
+   * No URL is admitted any more: the most that may end without using up a unit of the limit have done so. @default
+   * false
+   */
   full?: boolean;
   robotsKnown: boolean;
   /** Sitemaps of robots.txt that were taken in; it is read again for the others. @default 0 */
@@ -123,7 +126,7 @@ export interface JobState {
   history?: { after: Fingerprint | null; isOver: boolean };
   /** Newest ordinal that the listener was told of; -1 = not even the start. Unused without a listener. */
   told: number;
-  /** Hosts that are or were slowed, paused, held or down while it ran; absent: none. */
+  /** Hosts that are or were slowed, paused, held or down while the job ran; absent: none. */
   slow?: Record<string, SlowHost>;
 }
 
@@ -181,7 +184,7 @@ export function emptyState(kind: PageJobKind): JobState {
   };
 }
 
-/** @param isLost it will come to nothing: its wishes are not kept */
+/** @param isLost the job fails at once, and its options are not kept */
 export function begin(state: JobState, start: PageJobStart, isLost = false): void {
   state.phase = 'running';
   state.job = start.job;
@@ -206,10 +209,10 @@ export interface LiveLane {
   row: LaneRow;
   /** Items without a result yet, in running order. */
   left: Set<number>;
-  /** Nothing was heard by then: published again (queued) or given up (started). */
+  /** Without a message until then the lane is published again (queued) or given up (started). */
   deadlineAt: number;
   publishes: number;
-  /** Fetchers of which class it is for. */
+  /** Class of fetchers that it is for. */
   cls: 'http' | 'browser';
   /** One of its pages was read without a browser. */
   didWithout: boolean;
@@ -223,14 +226,14 @@ export interface Repeat {
 
 /** The known state of a host besides the claim on its slots. */
 export interface HostView {
-  /** Its pool has told it to rest so long. */
+  /** Its pool has told the job to rest until then. */
   pauseUntil: number;
-  /** A lane of this job met nothing but trouble: none starts before, whatever the pool may know. */
+  /** A lane of this job met only trouble: none starts before this time, whatever the pool says. */
   holdUntil: number;
   state: HostState;
   /** When its rate was last cut for 429s; null: not lately. */
   limitedAt: number | null;
-  /** Nothing that is ready on it will be fetched any more. */
+  /** Its ready rows will not be fetched any more. */
   givenUp: boolean;
   /** It answers some URLs and fails others, for long. */
   deaf: boolean;
@@ -268,7 +271,7 @@ export class JobMemory {
   windowSize = 0;
   /** All open rows are known, here or by number. */
   isCounted = false;
-  /** Counters that were wrong when this was loaded, until it is said. */
+  /** Counters that were wrong when this was loaded, until they are reported. */
   mended: MendedCounters | null = null;
   /**
    * Ready rows that wait for their next try, by item, and when that may be. They are not in the window, so no other row

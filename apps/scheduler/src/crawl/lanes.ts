@@ -85,7 +85,7 @@ export class Lanes {
     }
   }
 
-  /** The unit of the limit goes to a URL that can be had. */
+  /** Ends a row of a lost host. Its unit of the limit goes to a URL that can be fetched. */
   private leave(row: FrontierRow): void {
     this.state.ready -= 1;
     const message = `${row.host} has given no good answer for long`;
@@ -93,7 +93,7 @@ export class Lanes {
     this.endWith(row, page, { ...this.options, limitCountsFailed: false });
   }
 
-  /** A lane that met nothing but trouble: its host gets time at once, before its pool's next Grant says so. */
+  /** For a lane that met only trouble: its host rests at once, before its pool's next Grant says so. */
   private holdHost({ row }: LiveLane, { reason, retryMs = 0 }: LaneEnd): void {
     if (reason !== 'penalty' || retryMs <= 0) return;
     const view = this.memory.hosts.get(row.host) ?? { ...UNKNOWN_HOST };
@@ -102,8 +102,8 @@ export class Lanes {
   }
 
   /**
-   * Pages that the fetcher could not show go to one that can; the attempt does not count. Of a lane with pages of both
-   * kinds nothing is learned: its host has both.
+   * Pages that the fetcher could not show go to one that can; the attempt does not count. A lane with pages of both
+   * kinds teaches nothing: its host has both.
    */
   private takeBack({ browser = [] }: LaneEnd, live: LiveLane): void {
     for (const item of browser) {
@@ -162,7 +162,7 @@ export class Lanes {
     this.effects.push(...putBack(this.state, this.memory, row, again, this.ctx.now));
   }
 
-  /** The end of an item that no lane has any more. */
+  /** Ends an item that no lane has any more. */
   private endWith(row: FrontierRow, page: PageResult, options = this.options): void {
     const { state, memory, ctx } = this;
     state.inflight += 1;

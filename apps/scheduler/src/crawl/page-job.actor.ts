@@ -67,7 +67,7 @@ function remember(state: JobState, loaded: StoredMemory | null, memory: JobMemor
 /** After a change of owner it is unknown when a lane was last heard of. It gets its full time again. */
 function restoreLanes(memory: JobMemory, loaded: StoredMemory, now: number): void {
   const running = new Map<number, FrontierRow>(loaded.running.map((row) => [row.item, row]));
-  // An item that was put back and dispatched again is listed by both lanes: it runs in the newer one.
+  // An item that was put back and dispatched again is listed by both lanes. It runs in the newer one.
   for (const row of [...loaded.lanes].sort((a, b) => b.lane - a.lane)) {
     const left = new Set<number>();
     let cls: LiveLane['cls'] = 'http';

@@ -6,7 +6,7 @@ import { UNKNOWN_HOST, type HostView, type JobMemory, type JobState } from './jo
 
 const UNMET_MS = 2_000;
 const UNMET_MAX_MS = 30_000;
-/** Holders and waiters are heard at least so often: pools forget the silent. */
+/** Holders and waiters send a Demand at least so often: pools forget silent claimants. */
 const KEEP_ALIVE_MS = 30_000;
 
 export function poolOfHost(host: string): ActorKey {
@@ -52,7 +52,7 @@ export class Pools {
     return handedBack;
   }
 
-  /** An owner of this job that is gone has heard the same. */
+  /** True: the Grant was meant for an earlier owner of this job. */
   private isForgotten(pool: ActorKey): boolean {
     return pool !== poolOfTeam(this.state) && !this.memory.hosts.has(pool.slice('domain/'.length));
   }

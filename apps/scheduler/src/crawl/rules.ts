@@ -20,8 +20,8 @@ export interface JobRules {
 }
 
 /**
- * A result that wants another try belongs to the lane that has the item: of an earlier lane it was taken in before, and is
- * told again. A result for good is one whichever lane it comes from.
+ * A result that asks for another try counts only from the lane that has the item. From an earlier lane it is a repeat
+ * of one that was taken in. A final result counts from any lane.
  */
 function isInFlight(memory: JobMemory, page: PageResult, lane: number): boolean {
   const found = memory.inflight.get(page.item);

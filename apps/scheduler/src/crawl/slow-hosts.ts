@@ -23,7 +23,7 @@ export function noteHosts(state: JobState, memory: JobMemory, wallMs: number): b
   return shownHosts(state).join() !== before;
 }
 
-/** After a change of owner nothing is known until the host's actor speaks again: it stays as it was. */
+/** After a change of owner the state is unknown until the host's actor speaks again. Until then it stays as it was. */
 function stateOf(state: JobState, host: string): HostState {
   return state.slow?.[host]?.state ?? 'open';
 }

@@ -6,12 +6,12 @@ import type { Effect } from '@troupe/actors';
 import { actorKey, type ActorKey, type JobEvent, type WebhookEvent, type WebhookSpec } from '@troupe/contracts';
 import type { JobMemory, JobState } from './job.state.js';
 
-/** A burst of pages is told of together. */
+/** The pages of this time are told of together. */
 const TELL_EVERY_MS = 250;
 
 /**
  * @param ended the job ended in this turn
- * @param news of this turn, for whoever listens to a client's job
+ * @param news of this turn, for the listener of a client's job
  */
 export function tellListener(
   state: JobState,

@@ -2,8 +2,8 @@
  * `delivery/<job>`: tells the receiver of a job's webhook what happened, at least once each and in the promised order:
  * the start is attempted before any page, the end after the first attempt at every page (docs/api/webhooks.md).
  *
- * It holds a cursor, not a queue: pages are events by their ordinals, and only failed ones are kept by number. Whatever
- * is out has a timer, so that a lost message or a dead dispatcher costs time, never an event.
+ * It holds a cursor, not a queue: pages are events by their ordinals, and only failed ones are kept by number. Every
+ * run that is out has a timer, so that a lost message or a dead dispatcher costs time, never an event.
  */
 import {
   NOTHING_PLANNED,
@@ -45,7 +45,7 @@ const RUN_EVENTS = 100;
 /** A run that no dispatcher has taken up is handed over again after this, then twice as long, … */
 const QUEUE_PATIENCE_MS = 20_000;
 const MAX_PATIENCE_MS = 900_000;
-/** The dispatcher speaks at least every five seconds of a run in work. */
+/** The dispatcher reports at least every five seconds on a running run. */
 const SILENCE_MS = 15_000;
 /** A run that was handed back again and again is not handed over more often than that, unless its receiver rests for longer. */
 const MAX_WAIT_MS = 60_000;
@@ -134,7 +134,7 @@ class DeliveryTurn {
     }
   }
 
-  /** An event that is no page: it comes after those that are known. */
+  /** An event that is no page. It comes after the known ones. */
   private between(status: WebhookEvent): void {
     const { state } = this;
     state.ends.push(state.known);

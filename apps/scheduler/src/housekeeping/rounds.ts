@@ -6,7 +6,7 @@ import type { OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common';
 
 export const LEADER_PARTITION = 0;
 
-/** Each looks itself whether its turn has come. */
+/** Each chore decides itself whether its turn has come. */
 export interface Chore {
   everyMs: number;
   /** Never rejects. */

@@ -13,7 +13,7 @@ export interface ClusterSources {
   isLeader(): boolean;
   census: Pick<Census, 'jobs' | 'hosts' | 'tables'>;
   backlog(): Promise<Backlog>;
-  /** Bytes free and in all where results are stored; null when that is not a disk of ours. */
+  /** Free and total bytes of the disk where results are stored; null when it is not a local disk. */
   disk(): Promise<{ freeBytes: number; sizeBytes: number } | null>;
 }
 
@@ -135,7 +135,7 @@ export class ClusterGauges {
     ]);
   }
 
-  /** They share one connection; what one of them cannot be told, the others are. */
+  /** The counts share one connection. When one fails, the others are still read. */
   private async count(): Promise<void> {
     if (this.now() - this.countedAt < COUNTED_MS) return;
     this.countedAt = this.now();

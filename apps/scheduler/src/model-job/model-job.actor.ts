@@ -40,7 +40,7 @@ export interface Course<S extends ModelJobState> {
   empty(): S;
   /** The words of a step, the same at every attempt. */
   workOf(state: S, step: string): { work: ModelWork; prio: WorkPriority };
-  /** A step is over; each is told of once. */
+  /** Takes the end of a step; called once for each. */
   settle(state: S, end: StepEnd): void;
   /** Asked at the end of every turn while the job runs. */
   next(state: S): Move;
@@ -70,7 +70,7 @@ export function modelJobActor<S extends ModelJobState>(course: Course<S>): Actor
     kind: course.kind,
     version: 1,
     vital: ['Start', 'ModelDone', 'JobEvent'],
-    // News of children are kept by their senders until they are taken in; a command wants its receipt.
+    // Children keep their news until it is taken in, and a command needs its receipt.
     wakesOn: ['JobEvent', 'Cancel'],
     restarts: false,
     keepsTrace: true,
@@ -116,7 +116,7 @@ class ModelJobTurn<S extends ModelJobState> {
     return this.effects;
   }
 
-  /** A job whose start is lost begins, so that whoever waits for it hears of its end. */
+  /** A job whose start is lost begins, so that its clients hear of its end. */
   fail(reason: string, lost: ActorMessage | null): Effect[] {
     const { state } = this;
     const error = `internal error: ${reason}`;
@@ -167,7 +167,7 @@ class ModelJobTurn<S extends ModelJobState> {
     if (this.state.cancelled === true) this.cancel();
   }
 
-  /** @param isLost it will come to nothing: its wishes are not kept */
+  /** @param isLost the job fails at once, and its options are not kept */
   private begin(start: ModelJobStart, isLost: boolean): void {
     const { state } = this;
     const { job, jobNo, team, keyId, createdMs } = start;
@@ -262,7 +262,7 @@ class ModelJobTurn<S extends ModelJobState> {
     const shown = { status, total, completed, credits, tokens, error, warning };
     return [
       { t: 'row', row: { op: 'job.update', jobNo, ...shown, seeds: 0, excluded: {}, finished } },
-      // Documents are delivered by none of them.
+      // These jobs deliver no documents.
       { t: 'row', row: { op: 'ledger.upsert', jobNo, team, kind: this.course.kind, keyId, credits, pages: 0 } },
     ];
   }

@@ -7,11 +7,11 @@ export interface OpenStep {
   attempt: number;
   /** Times it was handed out in a row without a word from an extractor. */
   unheard: number;
-  /** An extractor has it, as far as is known. */
+  /** An extractor works on it, as far as is known. */
   inWork: boolean;
   /** Attempts that ended badly: a passing error, or silence in the middle of the work. */
   failures: number;
-  /** The newest attempt was not handed out yet: its time has not come. */
+  /** The newest attempt waits for its time to be handed out. */
   waiting: boolean;
   /** Newest failed attempt whose tokens were counted; 0: none. */
   counted: number;
@@ -20,7 +20,7 @@ export interface OpenStep {
 export interface ModelJobState<Spec extends ExtractSpec | AgentSpec = ExtractSpec | AgentSpec> {
   /**
    * - `idle`: no Start yet. `running`: steps are handed out.
-   * - `closing`: the client sees a terminal status; what was begun elsewhere is being ended. `over`: terminal.
+   * - `closing`: the client sees a terminal status; jobs that it began are being ended. `over`: terminal.
    */
   phase: 'idle' | 'running' | 'closing' | 'over';
   /** It was cancelled before its start came. @default false */
@@ -66,7 +66,7 @@ export function emptyModelJob(): ModelJobState<never> {
 const MAX_WARNINGS = 12;
 const MAX_WARNING_CHARS = 500;
 
-/** Repeats and what is beyond the room are left out. */
+/** Adds a warning. Repeats, and warnings beyond the room, are left out. */
 export function warn(state: ModelJobState, warning: string | null | undefined): void {
   if (warning === null || warning === undefined || warning === '') return;
   const text = warning.length > MAX_WARNING_CHARS ? `${warning.slice(0, MAX_WARNING_CHARS - 1)}…` : warning;

@@ -10,8 +10,8 @@ import type { ModelJobState, OpenStep } from './model-job.state.js';
 export const QUEUE_PATIENCE_MS = 60_000;
 const MAX_PATIENCE_MS = 900_000;
 /**
- * Extractors speak every twenty seconds of a task in work. Longer than the queue needs to give the task of a dead one to
- * another: that is the cheaper way.
+ * Extractors report every twenty seconds on a running task. This is longer than the queue needs to give a dead
+ * extractor's task to another one, which is the cheaper way.
  */
 export const SILENCE_MS = 90_000;
 /** Pauses after passing errors; a step that fails after the last one is given up. */

@@ -7,7 +7,7 @@ export type ActTask = ModelTask & { work: Extract<ModelWork, { what: 'act' }> };
 
 export interface ToolContext {
   task: ActTask;
-  /** Counts what it is asked. */
+  /** A model that counts its tokens. */
   model: LanguageModel;
   /** The most text that one question may hold. */
   maxTokens: number;
@@ -22,9 +22,9 @@ export interface ToolResult {
 }
 
 export interface AgentTool {
-  /** As the model is told of it. */
+  /** The tool as the model sees it. */
   readonly tool: Tool;
-  /** @throws ToolRefusal for arguments that make no sense, TroupeError for what went wrong */
+  /** @throws ToolRefusal for arguments that make no sense, TroupeError for a failure */
   run(input: Record<string, unknown>, context: ToolContext): Promise<ToolResult>;
 }
 

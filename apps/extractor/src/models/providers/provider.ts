@@ -1,4 +1,4 @@
-/** A provider's client as the rest of this folder sees it: one request, one reply, whatever its dialect. */
+/** A provider's client as the rest of this folder sees it: one request and one reply in any dialect. */
 import type { JsonSchema, ModelAccess } from '@troupe/contracts';
 import type { TokenCount, Tool } from '../model.js';
 
@@ -15,9 +15,9 @@ export interface ChatRequest {
   user: string;
   /** null: the answer is a text. */
   form: AnswerForm | null;
-  /** Beside the answer's own, at the rung `tool` only. */
+  /** Tools beside the answer's own, at the rung `tool` only. */
   tools: readonly Tool[];
-  /** null: as the provider likes. */
+  /** null: the provider's default. */
   maxAnswerTokens: number | null;
   habits: Habits;
   fetch: typeof fetch;
@@ -47,7 +47,7 @@ export interface ChatReply {
   end: 'whole' | 'truncated' | 'filtered';
   /** The model's words instead of an answer. */
   refusal: string | null;
-  /** null: the provider told none. */
+  /** null: the provider reported none. */
   usage: TokenCount | null;
 }
 
