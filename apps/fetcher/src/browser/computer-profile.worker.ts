@@ -15,7 +15,10 @@ const profiles: ComputerProfiles = {
 };
 parentPort?.postMessage(profiles);
 
-function make(kind: Partial<FingerprintGeneratorOptions>, isOrdinary: (profile: ComputerProfile) => boolean): ComputerProfile[] {
+function make(
+  kind: Partial<FingerprintGeneratorOptions>,
+  isOrdinary: (profile: ComputerProfile) => boolean,
+): ComputerProfile[] {
   const made: ComputerProfile[] = [];
   for (let tries = 0; tries < MAX_TRIES && made.length < WANTED; tries++) {
     const profile = readProfile(kind);

@@ -17,7 +17,7 @@ import { howManyFit } from './sitemap-window.js';
 
 const SPARE_BASE = 1_000;
 const SPARE_FACTOR = 2;
-/** Limit of forbidden, out-of-scope and redirected URLs, which use up no unit of the job's limit. */
+/** Base of the limit of forbidden, out-of-scope and redirected URLs, which use up no unit of the job's limit. */
 const FREE_BASE = 10_000;
 const FREE_FACTOR = 10;
 const MAX_SITEMAP_LEVEL = 5;

@@ -52,7 +52,7 @@ export class Pools {
     return handedBack;
   }
 
-  /** True: the Grant was meant for an earlier owner of this job. */
+  /** True: this owner of the job does not know the host yet. An earlier owner may have heard the same Grant. */
   private isForgotten(pool: ActorKey): boolean {
     return pool !== poolOfTeam(this.state) && !this.memory.hosts.has(pool.slice('domain/'.length));
   }
