@@ -95,7 +95,7 @@ export class Accounts implements OnModuleInit {
   private markUsed(keyId: Uuid): void {
     this.accounts
       .markUsed(keyId)
-      .catch((error: unknown) => this.log.warn({ err: error, keyId }, 'the use of a key was not noted'));
+      .catch((error: unknown) => this.log.warn({ err: error, keyId }, 'the last use of an API key was not recorded'));
   }
 
   private async makeKey(pair: string): Promise<void> {

@@ -36,7 +36,7 @@ describe('runs of results', () => {
     expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(19);
   });
 
-  it('are read to their end before new ones are begun, but nobody waits for ever', async () => {
+  it('are read to their end before new ones are begun, but no reader waits for ever', async () => {
     const gate = new Turnstile(1);
     const order: string[] = [];
     const enter = (name: string, isGoingOn: boolean) =>

@@ -118,7 +118,7 @@ describe('a paused crawl', () => {
     expect(run.state).toMatchObject({ paused: true, pauseV: 1 });
   });
 
-  it('gives up lanes that nobody started, and does not send them again', () => {
+  it('gives up lanes that no fetcher started, and does not send them again', () => {
     const { run, lanes } = busyCrawl();
     run.turn(PAUSE);
     run.wait(61_000);

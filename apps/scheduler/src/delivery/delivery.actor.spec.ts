@@ -264,7 +264,7 @@ describe('repeated, late and lost messages', () => {
     ]);
   });
 
-  it('a run that nobody takes up is handed over again, later and later, with what is left of it', () => {
+  it('a run that no dispatcher takes up is handed over again, later and later, with what is left of it', () => {
     world.start(['page']);
     world.pages(3);
     const [run] = world.take();

@@ -52,7 +52,7 @@ export class LostJobs implements Chore {
       await jobs.fail(job, why === 'endless' ? NOT_ENDED : NOT_STARTED);
       log.warn({ job, why }, 'a job that no actor works on has failed');
     } catch (error) {
-      log.warn({ job, err: error }, 'a lost job was not cared for; the next round tries again');
+      log.warn({ job, err: error }, 'a lost job was neither started nor failed; the next round tries again');
     }
   }
 }

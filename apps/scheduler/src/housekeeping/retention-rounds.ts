@@ -46,7 +46,7 @@ export class RetentionRounds implements Chore {
     try {
       await work();
     } catch (error) {
-      this.parts.log.warn({ err: error }, `${name}: not all that is over was removed; the next round tries again`);
+      this.parts.log.warn({ err: error }, `${name}: expired data was not removed completely; the next round tries again`);
     }
   }
 
