@@ -14,7 +14,7 @@ import { LRUCache } from 'lru-cache';
 import { InjectConfig } from '../settings.js';
 import { PageBytes } from './page-bytes.js';
 import { isOver, type Jobs, type JobView } from './ports.js';
-import { Turnstile } from './turnstile.js';
+import { ReaderGate } from './reader-gate.js';
 
 /** Documents that follow one another in a job's results. */
 export interface Run extends DocumentList {
@@ -37,7 +37,7 @@ export class ResultRuns {
   private readonly kept: LRUCache<string, Run> | null;
   /** Number of results of jobs that are over. */
   private readonly ends = new LRUCache<string, number>({ max: MAX_KNOWN_ENDS });
-  private readonly reads = new Turnstile(MAX_READS);
+  private readonly reads = new ReaderGate(MAX_READS);
   private readonly reading = new Map<string, Promise<Run | null>>();
 
   constructor(

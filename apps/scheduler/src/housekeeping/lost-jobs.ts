@@ -32,7 +32,7 @@ export class LostJobs implements Chore {
     if (this.isRunning || !runtime.partitions.includes(LEADER_PARTITION)) return;
     this.isRunning = true;
     try {
-      for (const lost of await jobs.find(lostAfterMs)) await this.care(lost);
+      for (const lost of await jobs.find(lostAfterMs)) await this.restartOrFail(lost);
     } catch (error) {
       log.warn({ err: error }, 'lost jobs were not looked for; the next round tries again');
     } finally {
@@ -41,7 +41,7 @@ export class LostJobs implements Chore {
   }
 
   /** A failure with one job does not keep the others waiting. */
-  private async care(lost: LostJob): Promise<void> {
+  private async restartOrFail(lost: LostJob): Promise<void> {
     const { jobs, log } = this.parts;
     const { job, why } = lost;
     try {

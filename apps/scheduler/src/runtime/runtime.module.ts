@@ -30,7 +30,8 @@ const bus: Provider = {
   useFactory: (link: NatsLink, letters: PoisonLetters, log: Logger) =>
     new ActorBus(link, {
       onPoison: (poison) => letters.bury(poison),
-      onUntold: (host, error) => log.debug({ host, err: error }, 'the state of a host was not published; it is published again'),
+      onUntold: (host, error) =>
+        log.debug({ host, err: error }, 'the state of a host was not published; it is published again'),
     }),
 };
 

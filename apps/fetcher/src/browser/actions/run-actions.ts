@@ -7,7 +7,7 @@ import { CaptureRoom } from '../capture-room.js';
 import { takeScreenshot } from '../screenshots.js';
 import type { Stage } from '../stage.js';
 import { actionError, ActionFailure, isGone, isTimeout } from './action-failure.js';
-import { Aftermath } from './aftermath.js';
+import { ActionEffects } from './action-effects.js';
 import { allMatches, firstMatch, untilShown, type Handle } from './elements.js';
 import { runScript } from './page-script.js';
 
@@ -36,16 +36,16 @@ export async function runActions(stage: Stage, actions: readonly Action[]): Prom
 
 class ActionRun {
   readonly results: ActionResults = { screenshots: [], scrapes: [], javascriptReturns: [], pdfs: [] };
-  private readonly aftermath: Aftermath;
+  private readonly effects: ActionEffects;
 
   constructor(private readonly stage: Stage) {
-    this.aftermath = new Aftermath(stage);
+    this.effects = new ActionEffects(stage);
   }
 
   async perform(action: Action): Promise<void> {
-    await this.aftermath.arrive();
+    await this.effects.arrive();
     await this.dispatch(action);
-    if (!LOOKS.includes(action.type)) await this.aftermath.wait();
+    if (!LOOKS.includes(action.type)) await this.effects.wait();
   }
 
   private async dispatch(action: Action): Promise<void> {

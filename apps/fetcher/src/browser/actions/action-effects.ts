@@ -14,7 +14,7 @@ const POLL_MS = 50;
 const LOAD_LIMIT_MS = 10_000;
 const SETTLE_LIMIT_MS = 5_000;
 
-export class Aftermath {
+export class ActionEffects {
   /** Request of the main frame's navigation, until its document has come; null: none is under way. */
   private navigation: Request | null = null;
 

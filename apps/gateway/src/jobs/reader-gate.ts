@@ -2,7 +2,7 @@
  * Lets a few readers in at a time. A reader that goes on with a begun list is let in before one that begins, but only
  * every other time: begun lists are soon done, and no reader waits for ever.
  */
-export class Turnstile {
+export class ReaderGate {
   private readonly beginning: (() => void)[] = [];
   private readonly goingOn: (() => void)[] = [];
   private isTurnOfBeginning = false;
