@@ -283,7 +283,10 @@ export class LaneRun {
       const open = await this.parts.openItems.of(jobNo, items);
       return items.filter(({ item }) => open.has(item));
     } catch (error) {
-      this.parts.log.warn({ job: this.lane.job, err: error }, 'settled items of a lane are not known; all of it is fetched again');
+      this.parts.log.warn(
+        { job: this.lane.job, err: error },
+        'settled items of a lane are not known; all of it is fetched again',
+      );
       return items;
     }
   }

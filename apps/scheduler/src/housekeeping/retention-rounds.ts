@@ -46,7 +46,10 @@ export class RetentionRounds implements Chore {
     try {
       await work();
     } catch (error) {
-      this.parts.log.warn({ err: error }, `${name}: expired data was not removed completely; the next round tries again`);
+      this.parts.log.warn(
+        { err: error },
+        `${name}: expired data was not removed completely; the next round tries again`,
+      );
     }
   }
 
