@@ -1,4 +1,4 @@
-/** Injection tokens for what the process is started with, and for connections that have no class. */
+/** Injection tokens for the values that the process is started with, and for connections that have no class. */
 import { Inject } from '@nestjs/common';
 
 export const CONFIG = Symbol('settings');

@@ -14,7 +14,10 @@ import { TimedExpress } from './http/timed-server.js';
 import { type GatewayContext } from './infra/infra.module.js';
 import { nestLog } from './infra/nest-log.js';
 
-/** Longer than the idle time of common load balancers, so that it is never us who closes a connection they still use. */
+/**
+ * Longer than the idle time of common load balancers, so that the gateway never closes a connection that they still
+ * use.
+ */
 const KEEP_ALIVE_MS = 75_000;
 
 export async function startGateway(context: GatewayContext): Promise<RunningService> {

@@ -12,7 +12,7 @@ export interface AgentAction {
 
 /** The outcome of an action. Its text is not trusted. */
 export interface Observation {
-  /** Where the text is from; null: from us. */
+  /** Address of the text; null: it is our own. */
   url: string | null;
   text: string;
 }

@@ -174,7 +174,7 @@ class Reading<T> {
   }
 }
 
-/** As a sentence. */
+/** The reason as a sentence. */
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return /[.!?]$/.test(text) ? text : `${text}.`;

@@ -1,6 +1,6 @@
 /**
- * Boxes of advertising and cookie banners on a page: hidden before it is looked at, taken out of the DOM that is read.
- * Until then they only become invisible, because scripts of the page may still count on them.
+ * Boxes of advertising and cookie banners on a page: they are hidden at first, because scripts of the page may still
+ * count on them, and taken out of the DOM before it is read.
  */
 import type { Action } from '@troupe/contracts';
 import type { Page } from 'playwright-core';

@@ -153,7 +153,7 @@ export class BrowserFleet extends BrowserPool<Options> {
     for (const id of guards) this.releaseGuard(id);
   }
 
-  /** Told of a browser that opens nothing more; it ends when its tabs are closed. */
+  /** Called for a browser that opens nothing more. It ends when its tabs are closed. */
   protected leaveBrowser(_browser: Browser): void {}
 
   /**
@@ -245,7 +245,8 @@ export class BrowserFleet extends BrowserPool<Options> {
   }
 
   /**
-   * By itself the pool retires a browser that has shown its pages, that lies idle, or where a tab could not be opened.
+   * Counts a retired browser. By itself the pool retires one that has shown its pages, lies idle, or failed to open a
+   * tab.
    */
   private noteRetired(controller: Controller): void {
     const browser = controller.browser as Browser;

@@ -59,7 +59,7 @@ function readOwnMs(groups: string): number | null {
   return used === null ? null : Number(used[1]) / 1000;
 }
 
-/** In a container its group is the root of what it sees. */
+/** Reads a file of this process's control group. In a container its group is the root of the visible groups. */
 function readOfGroup(groups: string, file: string): string | null {
   const own = /^0::(\/.*)$/m.exec(readText('/proc/self/cgroup') ?? '')?.[1] ?? '/';
   return readText(`${groups}${own}/${file}`) ?? readText(`${groups}/${file}`);

@@ -135,7 +135,7 @@ export class TabPool extends BrowserFleet {
     await done.finally(() => leave(program));
   }
 
-  /** As many tabs may lie idle as may be in use; the one that has done so longest makes room. */
+  /** Keeps a tab for the next page. As many tabs may lie idle as may be in use; the longest idle one makes room. */
   private async park(program: Program, tab: BrowserTab, { key, context }: TabRequest): Promise<void> {
     const blanked = tab.blank().then(async (isFit) => {
       if (isFit && !tab.isRetired) return tab;

@@ -37,7 +37,7 @@ export interface FetchedBody {
   body: Uint8Array;
 }
 
-/** Told when it is in the index, or will not come there. */
+/** Called when the page is in the index, or will not come there. */
 type OnSettled = () => void;
 type Kept = FetchedBody & { onSettled: OnSettled };
 interface Renewal {

@@ -108,7 +108,7 @@ export class Flights {
     }
   }
 
-  /** For waiters elsewhere. */
+  /** Answers waiters of other fetchers. */
   async answer(question: FlightQuestion): Promise<{ head: FlightReply; body?: Uint8Array }> {
     const answer = await this.#answerOwn({ ...question, waitMs: Math.min(question.waitMs, POLL_MS) }, null);
     if (answer.type !== 'landed') return { head: { type: answer.type } };

@@ -77,7 +77,7 @@ export class PageCache {
     return view;
   }
 
-  /** By URL; null when the index does not answer. */
+  /** Entries by URL; null when the index does not answer. */
   async #find(keys: ReadonlyMap<string, PageCacheKey>): Promise<Map<string, CachedPage> | null> {
     const { lookups } = this.parts;
     if (lookups === null || performance.now() < this.#awayUntil) return null;

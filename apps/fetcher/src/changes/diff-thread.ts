@@ -11,7 +11,7 @@ const MAX_CHARS = 2_000_000;
 const MAX_WAITING = 100;
 const MAX_HEAP_MB = 256;
 
-/** Where comparisons run. */
+/** Runs comparisons. */
 export interface Differ {
   /** Null when the texts are too long or too different to be compared in time. */
   compare(before: string, after: string): Promise<TextDiff | null>;

@@ -11,7 +11,7 @@ export interface DiffChange {
   /** Numbers of an unchanged line, before and after. */
   ln1?: number;
   ln2?: number;
-  /** With its sign. */
+  /** The line with its sign. */
   content: string;
 }
 

@@ -35,7 +35,7 @@ export interface EngineRequest {
   waitForMs: number;
   /** Engines without a browser ignore it. */
   view: PageView;
-  /** Which proxies are used, if there are any. */
+  /** The class of proxies to use, if there are any. */
   proxy: ProxyClass;
   /** The team whose proxies are used; null: the deployment's own requests. */
   team: Uuid | null;
@@ -46,7 +46,7 @@ export interface EngineRequest {
   /** Pictures and files of the page may be stored, and given by their address. @default false */
   mayStoreFiles?: boolean;
   /**
-   * Asked before each redirect is followed, with the absolute target; a rejection stops the fetch with that error.
+   * Called before each redirect is followed, with the absolute target; a rejection stops the fetch with that error.
    * Here the lane checks robots, scope and politeness. The address is checked by the engine itself.
    */
   onRedirect(url: string): Promise<void>;

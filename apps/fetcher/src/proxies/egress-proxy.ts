@@ -1,7 +1,7 @@
 /**
- * The only way out for clients that open their own connections (Chromium, got-scraping): a proxy on loopback inside
- * this process that resolves, checks and pins every CONNECT and every plain request, so that no client decides by
- * itself where a name leads.
+ * The only way to the web for clients that open their own connections (Chromium, got-scraping): a proxy on loopback
+ * inside this process. It resolves, checks and pins every CONNECT and every plain request, so that no client resolves a
+ * name by itself.
  */
 import { Agent, Server as HttpServer, type IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';

@@ -14,7 +14,7 @@ export interface TunnelRequest {
   proxy: URL;
   /** Checked addresses of the proxy itself; null: its name is the operator's and taken as it is. */
   proxyAddresses: string[] | null;
-  /** Where to, an IP address. */
+  /** Target of the tunnel, an IP address. */
   address: string;
   port: number;
 }

@@ -4,7 +4,7 @@ const REMEMBERED_SLOTS = 10_000;
 /** Timers fire, and clocks are read, this much too early. */
 const SLACK_MS = 2;
 
-/** Told how well gaps are kept. */
+/** Told of waits and of requests that come too early. */
 export interface PaceObserver {
   /** A request waits so long, 0 = not at all. */
   waited(ms: number): void;

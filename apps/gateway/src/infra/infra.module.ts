@@ -1,4 +1,4 @@
-/** Connections and what the process was started with: opened before everything else, closed after it. */
+/** Connections and the values that the process was started with: opened before everything else, closed after it. */
 import {
   Global,
   Inject,

@@ -8,7 +8,7 @@ export class SharedAlarms {
   /** @param grainMs those of the same stretch of this length are rung at its end */
   constructor(private readonly grainMs: number) {}
 
-  /** Calls `ring` once, up to `grainMs` after `ms` have passed. @returns what forgets it */
+  /** Calls `ring` once, up to `grainMs` after `ms` have passed. @returns a function that cancels it */
   set(ms: number, ring: () => void): () => void {
     const now = performance.now();
     const moment = Math.ceil((now + ms) / this.grainMs);

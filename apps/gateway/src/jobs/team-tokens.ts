@@ -50,7 +50,7 @@ const HEARTBEAT_MS = 15_000;
 const IDLE_MS = 60_000;
 const CONTENDED_IDLE_MS = 500;
 const MAX_WAITERS = 10_000;
-/** A wait this short is the way to the pool and back, not a lack of places. */
+/** A shorter wait is the time to the pool and back, not a lack of places. */
 const HOP_MS = 250;
 
 interface Waiter {
@@ -228,7 +228,7 @@ export class TeamTokens implements OnApplicationBootstrap, OnApplicationShutdown
     }
   }
 
-  /** One Demand at a time: what changes while one is on its way is told by the next. */
+  /** Sends one Demand at a time. Changes while one is on its way are told by the next. */
   private async demand(team: Uuid, state: TeamState): Promise<void> {
     if (state.sending) {
       state.outdated = true;

@@ -19,7 +19,7 @@ const MAX_TEAMS = 10_000;
 
 interface Use {
   used: number;
-  /** Let in here since `used` was read. */
+  /** Credits of requests admitted here since `used` was read. */
   sinceThen: number;
 }
 

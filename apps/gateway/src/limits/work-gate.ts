@@ -29,7 +29,9 @@ export class WorkGate {
     return this.credits.affordable(caller, limit);
   }
 
-  /** @throws ApiError 429 while the team has as much open as may wait; the job that fills the queue is taken whole */
+  /**
+   * @throws ApiError 429 while the team has as many open pages as may wait; the job that fills the queue is taken whole
+   */
   private async checkQueue({ team, concurrency }: Caller): Promise<void> {
     const most = Math.max(MIN_OPEN_PAGES, OPEN_PAGES_PER_PLACE * concurrency);
     if ((await this.work.openPages(team)) < most) return;

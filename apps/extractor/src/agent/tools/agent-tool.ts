@@ -11,7 +11,7 @@ export interface ToolContext {
   model: LanguageModel;
   /** The most text that one question may hold. */
   maxTokens: number;
-  /** Left of the step's time. */
+  /** Remaining time of the step. */
   leftMs(): number;
   signal: AbortSignal;
 }

@@ -146,7 +146,7 @@ function outerHtml(element: Handle): Promise<string> {
   return element.evaluate((node) => node.outerHTML);
 }
 
-/** Where not the page but a box in it scrolls, it is the largest such box. */
+/** Scrolls the page or, when it does not scroll itself, the largest box in it that does. */
 function scrollPage(sign: 1 | -1): string {
   return `(() => {
     const scrolls = (box) => box.scrollHeight > box.clientHeight + 1;
