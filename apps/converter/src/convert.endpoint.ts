@@ -10,7 +10,7 @@ export const THREADS = Symbol('threads');
 /** Pages in work or waiting per thread: enough to hide the way over the bus, few enough that another replica helps. */
 const PAGES_PER_THREAD = 4;
 
-/** `rpc.convert` while the process lives; the threads end when what was taken is answered. */
+/** Serves `rpc.convert` while the process lives. The threads end when all accepted requests are answered. */
 @Injectable()
 export class ConvertEndpoint implements OnApplicationBootstrap, OnModuleDestroy {
   private server: RpcServer | null = null;

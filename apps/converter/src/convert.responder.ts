@@ -7,8 +7,8 @@ import { parseUrl } from '@troupe/frontier';
 export const CONVERTER = Symbol('converter');
 
 /**
- * Answers `rpc.convert`: the head of a frame is the request without its body, the frame's body is the page; back go the
- * result without its document, and the document. Errors keep their code on the way.
+ * Answers `rpc.convert`: the head of a frame is the request without its body, the frame's body is the page; the reply
+ * holds the result without its document, and the document. Errors keep their code on the way.
  */
 @Injectable()
 export class ConvertResponder {
@@ -25,7 +25,7 @@ export class ConvertResponder {
   }
 }
 
-/** What would break the converter is checked here; the rest is between services of one release. */
+/** Only fields that would break the converter are checked here: both services are of one release. */
 function parseHead(head: unknown): Omit<ConvertRequest, 'body'> {
   const request = head as Partial<ConvertRequest> | null;
   const isUsable =

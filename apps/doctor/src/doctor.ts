@@ -1,18 +1,18 @@
-/** Looks at everything an installation needs, and at nothing for longer than its check may take. */
+/** Checks everything an installation needs, each check within its time limit. */
 import { hideCredentials } from '@troupe/observability';
 import { checkBlobs } from './checks/blobs.js';
 import { checkChromium } from './checks/chromium.js';
-import { checkDisk, checkMemory, checkOpenFiles } from './checks/machine.js';
+import { checkDisk, checkMemory, checkOpenFiles } from './checks/resources.js';
 import { checkNames } from './checks/names.js';
 import { checkNats } from './checks/nats.js';
 import { checkPostgres } from './checks/postgres.js';
 import { failure, reasonOf, type Finding } from './finding.js';
-import { admit, type Patient } from './patient.js';
+import { readInstallation, type Installation } from './installation.js';
 
 interface Check {
   about: string;
   limitMs: number;
-  run(patient: Patient): Promise<Finding[]>;
+  run(installation: Installation): Promise<Finding[]>;
 }
 
 const CHECKS: readonly Check[] = [
@@ -25,7 +25,9 @@ const CHECKS: readonly Check[] = [
   { about: 'memory', limitMs: 5_000, run: checkMemory },
 ];
 
-/** Alone and last: a browser that starts takes the whole machine, and the others' time limits with it. */
+/**
+ * Runs alone and last: a starting browser takes the whole machine, so that other checks would miss their time limits.
+ */
 const CHROMIUM: Check = { about: 'chromium', limitMs: 60_000, run: checkChromium };
 
 export interface Circumstances {
@@ -40,13 +42,13 @@ export async function examine(
   environment: Record<string, string | undefined>,
   circumstances: Circumstances,
 ): Promise<Finding[]> {
-  const { patient, findings } = admit(environment, circumstances);
-  const side = await Promise.all(CHECKS.map((check) => runInTime(check, patient)));
-  const last = await runInTime(CHROMIUM, patient);
+  const { installation, findings } = readInstallation(environment, circumstances);
+  const side = await Promise.all(CHECKS.map((check) => runInTime(check, installation)));
+  const last = await runInTime(CHROMIUM, installation);
   return [...findings, ...side.flat(), ...last].map(withoutSecrets);
 }
 
-async function runInTime({ about, limitMs, run }: Check, patient: Patient): Promise<Finding[]> {
+async function runInTime({ about, limitMs, run }: Check, installation: Installation): Promise<Finding[]> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Finding[]>((resolve) => {
     const found = `no answer within ${limitMs / 1000} s`;
@@ -54,7 +56,7 @@ async function runInTime({ about, limitMs, run }: Check, patient: Patient): Prom
     timer = setTimeout(() => resolve([failure(about, found, mend)]), limitMs);
   });
   try {
-    return await Promise.race([run(patient), late]);
+    return await Promise.race([run(installation), late]);
   } catch (error) {
     return [failure(about, reasonOf(error), 'This should not have happened: please report it.')];
   } finally {

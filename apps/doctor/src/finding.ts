@@ -1,17 +1,17 @@
-/** What the doctor finds. */
+/** A finding of the doctor. */
 import { reasonOf as wholeReasonOf } from '@troupe/observability';
 
-/** From harmless to grave; `skipped`: there was nothing to look at. */
+/** From harmless to grave; `skipped`: there was nothing to check. */
 export const SEVERITIES = ['ok', 'skipped', 'warning', 'failure'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
 export interface Finding {
-  /** What was looked at, in a word or two. */
+  /** Subject of the check, in a word or two. */
   about: string;
   severity: Severity;
-  /** What was seen; no secrets. */
+  /** The observation; no secrets. */
   found: string;
-  /** What to do about it; absent when all is well. */
+  /** The remedy; absent when all is well. */
   mend?: string;
 }
 

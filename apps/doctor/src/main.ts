@@ -24,6 +24,6 @@ if (stranger !== undefined) {
 } else {
   const findings = await examine(process.env, { isEmbedded: words.includes('--embedded') });
   const text = words.includes('--json') ? asJson(findings) : asTable(findings, process.stdout.isTTY);
-  // What a check that was given up left behind must not keep the process.
+  // Handles that a timed-out check left behind must not keep the process alive.
   process.stdout.write(text, () => process.exit(EXIT_CODES[worstOf(findings)]));
 }

@@ -17,7 +17,7 @@ import { TaskRunner, type TaskHandlers } from './tasks/task-runner.js';
 
 const NEEDS = { poolSize: 8, blobs: true, member: 'extractor' };
 
-/** By what a step asks for. */
+/** Handlers by the kind of their steps. */
 const HANDLERS = Symbol('handlers of steps');
 
 /** The extractor: work that needs a language model. */

@@ -1,6 +1,6 @@
 import { getPriority, setPriority } from 'node:os';
 
-/** Steps of niceness: where both want to run, a loop gets two fifths of what a thread gets. */
+/** Steps of niceness: where both want to run, the loop gets two fifths of a thread's time. */
 const STEPS = 4;
 const NICEST = 19;
 
@@ -13,6 +13,6 @@ const NICEST = 19;
  */
 export function giveWayToThreads(): void {
   if (process.platform !== 'linux') return;
-  // Of the main thread alone: on Linux its number is that of the process.
+  // This sets the main thread's priority alone: on Linux its number is that of the process.
   setPriority(process.pid, Math.min(NICEST, getPriority(process.pid) + STEPS));
 }

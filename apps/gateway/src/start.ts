@@ -13,7 +13,10 @@ import { createRequestMetrics } from './http/request-metrics.js';
 import { createRequestTraces } from './http/request-traces.js';
 import { TimedExpress } from './http/timed-server.js';
 
-/** Longer than the idle time of common load balancers, so that it is never us who closes a connection they still use. */
+/**
+ * Longer than the idle time of common load balancers, so that the gateway never closes a connection that they still
+ * use.
+ */
 const KEEP_ALIVE_MS = 75_000;
 
 export async function startGateway(context: ServiceContext<Config>): Promise<RunningService> {

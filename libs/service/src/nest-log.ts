@@ -6,10 +6,10 @@ export function nestOptions({ log }: { log: Logger }) {
   return { logger: nestLog(log), abortOnError: false };
 }
 
-/** Nest's own word for what it throws as well: whoever started it logs that. */
+/** Context of errors that Nest logs and also throws. The code that started Nest logs them. */
 const THROWN_TOO = 'ExceptionHandler';
 
-/** What Nest has to say, in the log of the process: errors and warnings, with the part of Nest that says it. */
+/** Writes Nest's errors and warnings to the log of the process, with the part of Nest that they come from. */
 export function nestLog(log: Pick<Logger, 'error' | 'warn'>): LoggerService {
   const say =
     (level: 'error' | 'warn') =>

@@ -12,7 +12,7 @@ const MAX_METADATA_BYTES = 1024 * 1024;
 
 const NOTHING = Buffer.alloc(0);
 
-/** @param document JSON bytes of the page, or what else the event tells; null for events that tell nothing more */
+/** @param document JSON bytes of the page or other data of the event; null for events without data */
 export function eventBody(post: Post, eventNo: number, document: Buffer | null): Buffer {
   const event = eventAt(post, eventNo);
   const head = {

@@ -1,18 +1,20 @@
-/** Finds what events tell beside their names: pages, actions of an agent, results. */
+/** Finds the data of events: pages, actions of an agent, results. */
 import { actStep, placeOf, type EventPlace, type Post } from '@troupe/contracts';
 import type { DeliveryRepository, PostedPage, StoredModelResult } from '@troupe/persistence';
 import { MAX_BODY_BYTES } from './event-body.js';
 
 type Deliveries = Pick<DeliveryRepository, 'pages' | 'actions' | 'modelResult'>;
 
-/** JSON that was read, or a page that is still to be. `none`: the event tells nothing more. undefined: it is gone. */
+/**
+ * JSON that was read, or a page that is still to be read. `none`: the event has no data. undefined: the data is gone.
+ */
 export type EventData = { json: Buffer } | PostedPage | 'none' | undefined;
 
-/** Of a body, for what is not data. */
+/** Bytes of a body that are kept free for the fields around its data. */
 const FRAME_BYTES = 64 * 1024;
 const TOO_LARGE = 'The data is too large for a webhook (above 10 MB): read it from the status of the job.';
 
-/** By event. */
+/** Data by event. */
 export async function dataOfEvents(
   deliveries: Deliveries,
   post: Post,

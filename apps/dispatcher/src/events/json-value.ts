@@ -28,7 +28,7 @@ function stringEnd(json: Buffer, from: number): number {
   return json.length;
 }
 
-/** Where the comma or brace behind the value stands. */
+/** Index of the comma or brace behind the value. */
 function valueEndOf(json: Buffer, from: number): number {
   let depth = 0;
   for (let at = from; at < json.length; at++) {

@@ -1,9 +1,9 @@
-/** What a delivery is signed with: HMAC-SHA256 over its exact bytes (docs/api/webhooks.md, "Signature"). */
+/** The signature of a delivery: HMAC-SHA256 over its exact bytes (docs/api/webhooks.md, "Signature"). */
 import type { WebhookSecrets } from '@troupe/persistence';
 import { createHmac } from 'node:crypto';
 
 const SIGNATURE = 'x-firecrawl-signature';
-/** Ours: for a receiver that has not learned the present secret yet. */
+/** A header of our own, for a receiver that has not learned the present secret yet. */
 const FORMER_SIGNATURE = 'x-troupe-signature-previous';
 export const SIGNATURE_HEADERS: readonly string[] = [SIGNATURE, FORMER_SIGNATURE];
 

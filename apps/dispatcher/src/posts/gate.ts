@@ -1,4 +1,4 @@
-/** Places that are taken and given back, first come first served. */
+/** Places that are taken and given back in the order of asking. */
 
 export class Gate {
   private used = 0;
@@ -6,7 +6,7 @@ export class Gate {
 
   constructor(private readonly capacity: number) {}
 
-  /** Runs `work` when there is room for its weight; what is heavier than the whole gate has it for itself. */
+  /** Runs `work` when there is room for its weight. Work that is heavier than the whole gate has it for itself. */
   async pass<T>(work: () => Promise<T>, weight = 1): Promise<T> {
     const share = Math.min(weight, this.capacity);
     if (this.queue.length > 0 || this.used + share > this.capacity) {
@@ -34,7 +34,7 @@ export class Gate {
   }
 }
 
-/** One gate per key, forgotten when nobody is in it. */
+/** One gate per key, forgotten once it is empty. */
 export class KeyedGates {
   private readonly gates = new Map<string, Gate>();
 

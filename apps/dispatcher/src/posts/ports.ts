@@ -1,9 +1,9 @@
-/** What a run of posts needs of the adapters; narrow, so that a test can stand in. */
+/** The ports of a run of posts to the adapters; narrow, so that a test can stand in. */
 import type { BlobStore } from '@troupe/blob-store';
 import type { ActorBus } from '@troupe/messaging';
 import type { DeliveryRepository, WebhookSecrets } from '@troupe/persistence';
 
-/** Of page results: `Blobs`. */
+/** The store of page results: `Blobs`. */
 export const PAGES = Symbol('stored pages');
 
 export type Mailboxes = Pick<ActorBus, 'publishActor'>;

@@ -1,6 +1,6 @@
 /**
- * Results of a run on their way to the delivery actor: together once a second, and a sign of life when there are none
- * for a while.
+ * Sends the results of a run to the delivery actor: together once a second, and a sign of life when there are none for
+ * a while.
  */
 import { randomUUID } from 'node:crypto';
 import type { Post, PostDone, PostResult, TraceParent } from '@troupe/contracts';
@@ -31,10 +31,10 @@ export class PostReport {
   }
 
   /**
-   * Resolves when everything is with the actor.
+   * Resolves when the actor has all results.
    *
-   * @param waitMs the run is handed back, and this is when its other events should be tried @throws the error of the publish
-   * that failed to the end
+   * @param waitMs the run is handed back, and this is when its other events should be tried @throws the error of the
+   * publish that failed to the end
    */
   async end(waitMs: number | null = null): Promise<void> {
     clearInterval(this.timer);
@@ -57,7 +57,7 @@ export class PostReport {
     const from = `w/${this.instance}` as const;
     const envelope = { id, type: body.type, v: 1, from, to: actor, n: null, body, trace: this.trace };
     this.sending = this.sending.then(() => publishPatiently(this.mailboxes, envelope));
-    // Looked at by `end`.
+    // `end` looks at the error.
     this.sending.catch(() => undefined);
   }
 }

@@ -1,4 +1,4 @@
-/** Runs of posts: reads the pages of their events, posts them and reports what came of it. */
+/** Runs of posts: reads the pages of their events, posts them and reports the results. */
 import { Inject, Injectable } from '@nestjs/common';
 import { readDocument } from '@troupe/blob-store';
 import {
@@ -45,7 +45,7 @@ interface PostRun {
   post: Post;
   secrets: WebhookSecrets;
   report: PostReport;
-  /** When it is recorded. */
+  /** Trace of the run, when it is recorded. */
   trace: TraceParent | undefined;
 }
 
@@ -58,7 +58,7 @@ export const MAX_TEAM_RUNS = 40;
 /** When a run that found its team's share used up is tried again. */
 const TEAM_WAIT_MS = 1_000;
 const STALE = 'not sent: the event is older than 24 hours';
-/** Another dispatcher takes up what a stopping one leaves. */
+/** Wait before another dispatcher takes up the work of a stopping one. */
 const HANDED_BACK_MS = 500;
 
 @Injectable()
@@ -71,7 +71,7 @@ export class PostRunner {
   constructor(@Inject(PostParts) private readonly parts: PostParts) {}
 
   /**
-   * Resolves when the actor knows of every event what came of it, or when to hand it over again; throws to ask for
+   * Resolves when the actor knows the result of every event, or when to hand it over again; throws to ask for
    * redelivery.
    */
   async run(post: Post, trace?: TraceParent): Promise<void | { retryMs: number }> {
@@ -96,7 +96,9 @@ export class PostRunner {
     else this.teamRuns.set(team, left);
   }
 
-  /** When to try what was not posted, null when all was, or nothing more is because this process ends. */
+  /**
+   * Wait in ms before the rest should be tried; null when all was posted, or when no more is because this process ends.
+   */
   private async postAll(post: Post, report: PostReport, trace?: TraceParent): Promise<number | null> {
     const left = this.withoutStale(post, await this.withoutAttempted(post, report), report);
     const secrets = await this.parts.secrets.of(post.team);
@@ -113,12 +115,12 @@ export class PostRunner {
     return events.filter((eventNo) => eventNo > staleUpTo);
   }
 
-  /** Starts no further post; what is under way ends within the time of a post. */
+  /** Starts no further post. Posts under way end within the time limit of a post. */
   drain(): void {
     this.draining = true;
   }
 
-  /** A run may come twice: what is on record is reported again and not posted. */
+  /** A run may come twice: recorded events are reported again and not posted. */
   private async withoutAttempted(post: Post, report: PostReport): Promise<number[]> {
     const events = [...numbersOf(post.events)];
     const known = await this.parts.deliveries.attempted(post.jobNo, post.attempt, events);
@@ -128,7 +130,7 @@ export class PostRunner {
     return events.filter((eventNo) => !done.has(eventNo));
   }
 
-  /** As many posts at a time as the receiver has places for; when none is to be had, the rest is for later. */
+  /** Posts as many at a time as the receiver has places for. When there is no place, the rest is for later. */
   private async postSlice(run: PostRun, events: number[]): Promise<number | null> {
     const data = await dataOfEvents(this.parts.deliveries, run.post, events);
     const url = new URL(run.post.webhook.url);

@@ -1,7 +1,7 @@
 import type { Metrics } from '@troupe/observability';
 import type { Answer } from './receivers.js';
 
-/** What receivers of webhooks answer, and how fast. */
+/** Counts the answers of webhook receivers, and measures their time. */
 export function postCounts(metrics: Metrics): (answer: Answer, ms: number) => void {
   const seconds = metrics.histogram({
     name: 'troupe_webhook_post_seconds',

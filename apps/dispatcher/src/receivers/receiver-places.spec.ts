@@ -60,7 +60,7 @@ describe('places of a receiver', () => {
     expect(isIn(await enter('https://a.example:444/x'))).toBe(true);
   });
 
-  it('are given back when nobody can say how the server fares', async () => {
+  it('are given back when the state of the server is unknown', async () => {
     restMs = () => Promise.reject(new Error('no answer'));
     await expect(enter('http://a.example/')).rejects.toThrow('no answer');
     expect(held()).toBe(0);

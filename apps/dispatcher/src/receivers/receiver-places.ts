@@ -1,7 +1,8 @@
 /**
- * Leave to post to a receiver: at most five posts at a time to a host from all dispatchers together, whatever the port, four of
- * them of one team; and none while the server there rests because it did not answer. Who cannot have a place soon is told when
- * to come again, so that nobody waits here for long and a slow receiver costs other receivers, and other teams, nothing.
+ * Places for posts to a receiver. All dispatchers together send a host at most five posts at a time, whatever the port,
+ * and four of them for one team. They send none while the server there rests because it did not answer. A run that
+ * cannot have a place soon is told when to come again: no run waits here for long, and a slow receiver costs other
+ * receivers and other teams nothing.
  */
 import { timeoutSignal, type Uuid } from '@troupe/contracts';
 import type { ReceiverBoard, SlotBoard, SlotHold } from '@troupe/messaging';
@@ -11,7 +12,7 @@ export const PER_HOST = 5;
 const PER_HOST_AND_TEAM = PER_HOST - 1;
 /** How long a place is waited for. */
 const WAIT_MS = 1_000;
-/** After that, when to ask again at the earliest. */
+/** Least time before a run that got no place asks again. */
 const BACK_MS = 5_000;
 
 export interface Place {

@@ -10,15 +10,15 @@ import { SIGNATURE_HEADERS } from '../events/sign.js';
 export interface ReceiverOptions {
   resolver: Resolver;
   userAgent: string;
-  /** For the whole exchange. @default 10_000 */
+  /** Limit of the whole exchange, in ms. @default 10_000 */
   timeoutMs?: number;
-  /** Told of every exchange. @default nobody */
+  /** Told of every exchange. @default none */
   onAnswer?: (answer: Answer, ms: number) => void;
 }
 
 export type Answer = { status: number; error: null } | { status: null; error: string };
 
-/** What a delivery says itself. */
+/** Headers that the delivery sets itself. */
 const OWN_HEADERS = new Set(['content-type', 'content-length', 'host', ...SIGNATURE_HEADERS]);
 const TIMEOUT_MS = 10_000;
 /** Shorter than the idle time of common servers, so that none closes a connection just when it is used again. */
@@ -53,7 +53,7 @@ export class Receivers {
     await (await this.agent)?.destroy();
   }
 
-  /** Deadlines are ours: undici's own timers are off. Without cookies, redirects or interceptors by nature. */
+  /** Deadlines are ours: undici's own timers are off. The agent has no cookies, redirects or interceptors. */
   private async createAgent(): Promise<Agent> {
     const { Agent } = await import('undici');
     const { resolver } = this.options;

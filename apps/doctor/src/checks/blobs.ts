@@ -2,16 +2,16 @@ import { openBlobs } from '@troupe/blob-store';
 import { randomBytes } from 'node:crypto';
 import { access, constants } from 'node:fs/promises';
 import { failure, fine, reasonOf, warning, type Finding } from '../finding.js';
-import type { Patient } from '../patient.js';
+import type { Installation } from '../installation.js';
 import { existingParent } from './folders.js';
 
 const SIZE = 4096;
 const SYNC = 'Set BLOB_SYNC=on, unless the pages can be fetched again.';
-/** Long gone: nothing of a job is ever kept under it. */
+/** An hour in the past, under which no job ever stores anything. */
 const HOUR = '2000010100';
 
 /** Writes a blob, reads it back and drops it, as jobs and housekeeping do. */
-export async function checkBlobs({ config }: Patient): Promise<Finding[]> {
+export async function checkBlobs({ config }: Installation): Promise<Finding[]> {
   const where = config.blobStore === 's3' ? `bucket ${config.s3Bucket}` : `${config.troupeDataDir}/blobs`;
   const mend = config.blobStore === 's3' ? s3Advice : fsAdvice;
   try {

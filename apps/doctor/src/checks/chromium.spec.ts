@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { admit } from '../patient.js';
+import { readInstallation } from '../installation.js';
 import { checkChromium } from './chromium.js';
 
 const look = (environment: Record<string, string>) =>
-  checkChromium(admit(environment, { isEmbedded: true }).patient).then((findings) =>
+  checkChromium(readInstallation(environment, { isEmbedded: true }).installation).then((findings) =>
     findings.map(({ severity, found }) => `${severity} ${found}`),
   );
 

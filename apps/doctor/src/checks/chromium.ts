@@ -1,16 +1,16 @@
 import { browserEnvironment, CHROMIUM_ARGS, findBrowsers, type SandboxWish } from '@troupe/chromium';
 import type { Browser } from 'playwright-core';
 import { failure, fine, reasonOf, warning, type Finding } from '../finding.js';
-import type { Patient } from '../patient.js';
+import type { Installation } from '../installation.js';
 
 const LAUNCH_MS = 20_000;
 const INSTALL = 'Install Chromium (Debian and Ubuntu: apt-get install chromium), or set CHROMIUM_PATH.';
-/** Seen only where the page was really shown. */
+/** Its title appears only where the page was really shown. */
 const PAGE = 'data:text/html,<title>doctor</title><script>document.title += location.protocol</script>';
 const TITLE = 'doctordata:';
 
-/** Found, started with the fetcher's own switches, and made to run a script: the whole one and the headless shell. */
-export async function checkChromium({ config }: Patient): Promise<Finding[]> {
+/** Finds Chromium and the headless shell, starts them with the fetcher's own switches, and makes them run a script. */
+export async function checkChromium({ config }: Installation): Promise<Finding[]> {
   const { chromiumPath, chromiumShellPath } = config;
   const browsers = findBrowsers(config);
   if (browsers === null && chromiumPath !== undefined)

@@ -1,4 +1,7 @@
-/** Clocks of two machines. What Troupe does with times tolerates seconds; signatures and certificates tolerate minutes. */
+/**
+ * Compares the clocks of two machines. Troupe's own use of times tolerates seconds; signatures and certificates
+ * tolerate minutes.
+ */
 import { failure, fine, warning, type Finding } from '../finding.js';
 
 const NOTABLE_MS = 2_000;

@@ -2,18 +2,18 @@ import { lookup, Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { failure, fine, reasonOf, warning, type Finding } from '../finding.js';
-import type { Patient } from '../patient.js';
+import type { Installation } from '../installation.js';
 
 const ASK_MS = 2_000;
 const TRIES = 2;
-/** Answers of a server that is well: it knows no such name, or no address of it. */
+/** Errors that a working server answers: it knows no such name, or no address of it. */
 const HONEST = new Set(['ENOTFOUND', 'ENODATA']);
 
-/** The resolver of sites, and the names of what the installation itself talks to. */
-export async function checkNames(patient: Patient): Promise<Finding[]> {
-  const { dnsServers } = patient.config;
+/** Checks the resolver for sites, and the host names that the installation itself connects to. */
+export async function checkNames(installation: Installation): Promise<Finding[]> {
+  const { dnsServers } = installation.config;
   const resolvers = dnsServers.length === 0 ? [checkSystem()] : dnsServers.map(checkServer);
-  return [...(await Promise.all(resolvers)), ...(await Promise.all(hostsOf(patient).map(checkHost)))];
+  return [...(await Promise.all(resolvers)), ...(await Promise.all(hostsOf(installation).map(checkHost)))];
 }
 
 async function checkSystem(): Promise<Finding> {
@@ -51,7 +51,7 @@ interface NamedHost {
   host: string;
 }
 
-function hostsOf({ config, isSet }: Patient): NamedHost[] {
+function hostsOf({ config, isSet }: Installation): NamedHost[] {
   const addresses: [setting: string, address: string | undefined][] = [
     ['DATABASE_URL', isSet('DATABASE_URL') ? config.databaseUrl : undefined],
     ...(isSet('NATS_URL') ? config.natsUrl.split(',') : []).map((url): [string, string] => ['NATS_URL', url.trim()]),

@@ -1,6 +1,6 @@
 import { addressesShown, examineNats, NatsAccessError, type JetStreamReport, type NatsReport } from '@troupe/messaging';
 import { failure, fine, reasonOf, skipped, warning, type Finding } from '../finding.js';
-import type { Patient } from '../patient.js';
+import type { Installation } from '../installation.js';
 import { compareClocks } from './clock.js';
 import { isLoopback } from './loopback.js';
 
@@ -8,7 +8,7 @@ const ASK_MS = 10_000;
 const LEAST_STORAGE_BYTES = 1_000_000_000;
 const FULL = 0.8;
 
-export async function checkNats({ config, isSet, isEmbedded, now }: Patient): Promise<Finding[]> {
+export async function checkNats({ config, isSet, isEmbedded, now }: Installation): Promise<Finding[]> {
   if (!isSet('NATS_URL'))
     return isEmbedded ? [skipped('nats', 'no NATS_URL and no running cluster: npm start brings its own')] : [];
   const servers = addressesShown(config.natsUrl);
@@ -25,7 +25,7 @@ export async function checkNats({ config, isSet, isEmbedded, now }: Patient): Pr
     return [...findings, failure('jetstream', 'off', mend)];
   }
   findings.push(checkStorage(jetStream), checkStream(jetStream, report));
-  // What the report calls ours is the system's clock.
+  // The report compares with the system's clock; `now` may be another one.
   if (jetStream.skewMs !== null) findings.push(compareClocks('NATS', jetStream.skewMs + Date.now() - now()));
   return findings;
 }
@@ -40,7 +40,7 @@ function adviceFor(error: unknown): string {
   if (/certificate|self.signed|altname/i.test(text))
     return 'The certificate of the server is not trusted: name its authority with NATS_TLS_CA_FILE, and use a name that it is made for.';
   if (/timeout|disconnected|EPIPE|ECONNRESET/i.test(text))
-    return 'The server took the connection and let nobody in: if it verifies certificates, set NATS_TLS_CERT_FILE and NATS_TLS_KEY_FILE, else look into its log and at the network between.';
+    return 'The server took the connection and let no client in: if it verifies certificates, set NATS_TLS_CERT_FILE and NATS_TLS_KEY_FILE, else look into its log and at the network between.';
   if (/support 'tls'/.test(text))
     return 'The server offers no TLS: turn it on there, or use nats:// and no NATS_TLS_… settings.';
   return 'nats-server does not answer at NATS_URL: start it, or correct host and port.';

@@ -1,15 +1,18 @@
 import { connectionAdvice, examineDatabase, type DatabaseReport } from '@troupe/persistence';
 import { failure, fine, reasonOf, skipped, warning, type Finding } from '../finding.js';
-import type { Patient } from '../patient.js';
+import type { Installation } from '../installation.js';
 import { compareClocks } from './clock.js';
 import { isLoopback } from './loopback.js';
 
 const ASK_MS = 10_000;
-/** What one of each service opens at most: gateway 8, extractor 8, scheduler, fetcher and dispatcher 4 each. */
+/**
+ * The most connections that one of each service opens: gateway 8, extractor 8, scheduler, fetcher and dispatcher 4
+ * each.
+ */
 const ONE_OF_EACH = 28;
 const LAST_ONES = 3;
 
-export async function checkPostgres({ config, isSet, isEmbedded, now }: Patient): Promise<Finding[]> {
+export async function checkPostgres({ config, isSet, isEmbedded, now }: Installation): Promise<Finding[]> {
   if (!isSet('DATABASE_URL')) {
     return isEmbedded ? [skipped('postgres', 'no DATABASE_URL and no running cluster: npm start brings its own')] : [];
   }
@@ -21,7 +24,7 @@ export async function checkPostgres({ config, isSet, isEmbedded, now }: Patient)
     const mend = connectionAdvice(error) ?? 'Look into the log of Postgres.';
     return [failure('postgres', `${host}: ${reasonOf(error)}`, mend)];
   }
-  // What the report calls ours is the system's clock.
+  // The report compares with the system's clock; `now` may be another one.
   const skewMs = report.skewMs + Date.now() - now();
   return [
     checkVersion(report, host),

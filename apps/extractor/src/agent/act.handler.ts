@@ -1,7 +1,7 @@
 /**
- * One move of an agent: a model is shown the request and what was seen so far, and calls a tool or answers. What a tool
- * brought is recorded with the step and shown in the next one. A model never gets its tools, its budget or its orders from
- * a page: results are data blocks, and which tools there are is decided here.
+ * One move of an agent: a model is shown the request and what was seen so far, and calls a tool or answers. The result
+ * of a tool is recorded with the step and shown in the next one. A model never gets its tools, its budget or its orders
+ * from a page: results are data blocks, and the tools are chosen here.
  */
 import { tokenCredits, TOKENS_PER_CREDIT } from '@troupe/contracts';
 import type { ModelSteps } from '@troupe/persistence';
@@ -25,26 +25,26 @@ import { transcriptOf } from './transcript.js';
 export interface ActParts {
   models: Models;
   steps: Pick<ModelSteps, 'list' | 'keepResult'>;
-  /** Those that an agent may use; `answer` is there anyway. */
+  /** Tools that an agent may use; `answer` is always there. */
   toolsFor(spec: ActTask['work']['spec']): readonly AgentTool[];
   /** Monotonic milliseconds. @default performance.now */
   now?: () => number;
 }
 
-/** How the last step is recorded. */
+/** Name under which the last step is recorded. */
 const ANSWER = 'answer';
 /** Part of the remaining credits that one question may cost at most. */
 const BUDGET_SHARE = 1 / 3;
 const MIN_DATA_TOKENS = 1_000;
-/** What the last answer may look at when the credits are used up. */
+/** Data that the last answer may look at when the credits are used up. */
 const LAST_DATA_TOKENS = 6_000;
 const MAX_SHOWN_INPUT_CHARS = 4_000;
 
-/** What one step works with. */
+/** The context of one step. */
 interface Move extends ToolContext {
   model: MeteredModel;
   steps: AgentStep[];
-  /** When the step began. */
+  /** Credits used when the step began. */
   creditsUsed: number;
 }
 
@@ -94,7 +94,7 @@ export class ActHandler implements TaskHandler<ActTask['work']> {
     return call === undefined ? { answer } : { action: call.name, input: call.arguments };
   }
 
-  /** With what there is, and without tools. */
+  /** Asks for the answer from the present observations, without tools. */
   private lastAnswer(move: Move): Promise<ModelAnswer> {
     const asked = { ...questionOf(move), instructions: ANSWER_INSTRUCTIONS };
     return move.model.ask(asked, limitsOf(move));
@@ -175,7 +175,7 @@ function failed(error: unknown): ToolResult {
   return refused(`This did not work: ${reason}`, failureCredits(error));
 }
 
-/** Arguments are the model's, of any size. */
+/** The arguments come from the model and may have any size. */
 function shownInput(input: Record<string, unknown>): Record<string, unknown> {
   return JSON.stringify(input).length <= MAX_SHOWN_INPUT_CHARS ? input : { note: 'too long to be kept' };
 }

@@ -1,18 +1,18 @@
-/** What an agent has done so far, as its steps are recorded: an action each, and what was seen of it. */
+/** The recorded steps of an agent: an action each, and its observation. */
 import type { ModelStep } from '@troupe/persistence';
 import { isDeepStrictEqual } from 'node:util';
 
 /** The `data` of an `agent.action` event. */
 export interface AgentAction {
-  /** What the run had cost when the action was chosen. */
+  /** Cost of the run when the action was chosen. */
   creditsUsed: number;
   action: string;
   input: Record<string, unknown>;
 }
 
-/** What came of an action. Nobody vouches for its text. */
+/** The outcome of an action. Its text is not trusted. */
 export interface Observation {
-  /** Where the text is from; null: from us. */
+  /** Address of the text; null: it is our own. */
   url: string | null;
   text: string;
 }
@@ -37,7 +37,7 @@ export function stepsOf(recorded: readonly ModelStep[]): AgentStep[] {
     .sort((a, b) => a.n - b.n);
 }
 
-/** The step that did the same before, and need not be done again. */
+/** An earlier step that did the same, so that it need not be repeated. */
 export function doneBefore(
   steps: readonly AgentStep[],
   { action, input }: Pick<AgentAction, 'action' | 'input'>,

@@ -27,7 +27,10 @@ export function createAgent({ models, steps, calls, search }: AgentParts): ActHa
   return new ActHandler({ models, steps, toolsFor: (spec) => toolsFor(spec, reading, finding) });
 }
 
-/** Search engines and site maps ask hosts that nobody named: an agent that is held to hosts goes without them. */
+/**
+ * Search engines and site maps ask hosts that the request did not name. An agent that is held to its hosts goes without
+ * them.
+ */
 function toolsFor({ strictUrls }: AgentSpec, reading: AgentTool[], finding: AgentTool[]): AgentTool[] {
   return strictUrls ? reading : [...finding, ...reading];
 }

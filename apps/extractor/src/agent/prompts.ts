@@ -1,4 +1,4 @@
-/** What an agent is told. Everything it has seen comes as data, never as a part of these. */
+/** Instructions to an agent. Everything it has seen comes as data, never as a part of these. */
 import type { AgentSpec, JsonSchema } from '@troupe/contracts';
 
 export const MOVE_INSTRUCTIONS = `You answer a request with facts from web pages, in steps. In each step you either call exactly one tool, whose result is shown to you in the next step, or give the answer.

@@ -1,8 +1,8 @@
-/** What the agent has seen so far as blocks of data, the newest whole and older ones cut when there is not room for all. */
+/** The agent's observations as blocks of data: the newest whole, and older ones cut when there is not room for all. */
 import type { DataBlock, LanguageModel } from '../models/model.js';
 import type { AgentStep } from './agent-step.js';
 
-/** Less of a text than this says nothing. */
+/** A shorter beginning of a text is of no use. */
 const MIN_CUT_TOKENS = 50;
 const CUT = '\n[… cut]';
 const MAX_SHOWN_INPUT = 500;

@@ -9,7 +9,7 @@ export interface ChildStarterParts {
   tracer?: Tracer;
 }
 
-/** Records the jobs that fetch pages for another one, and sends them on their way. */
+/** Records the jobs that fetch pages for another one, and sends their commands. */
 export class ChildStarter implements Children {
   constructor(private readonly parts: ChildStarterParts) {}
 

@@ -20,7 +20,7 @@ import { PlanHandler } from './plan.handler.js';
 import { SiteFinder } from './site-finder.js';
 import { StoredPages } from './stored-pages.js';
 
-/** What an extract job asks of an extractor, step by step. */
+/** The handlers of an extract job's steps. */
 @Module({
   imports: [ModelsModule, PagesModule, SearchModule, StepsModule],
   providers: [

@@ -1,4 +1,4 @@
-/** Which pages tell the facts of a value that was not merged by field: those that have the same fact anywhere. */
+/** Finds the source pages of a value that was not merged by field: those that have the same fact anywhere. */
 import { isEmpty, type SourcedValue } from '@troupe/extraction';
 
 const PLAIN_KEY = /^[\p{L}_$][\p{L}\p{N}_$-]*$/u;

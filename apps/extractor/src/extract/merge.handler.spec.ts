@@ -93,7 +93,7 @@ describe('the merge of an extract job', () => {
     ]);
   });
 
-  it('asks nobody about pages of one form, nor about more than fits into a question', async () => {
+  it('asks no model about pages of one form, nor about more than fits into a question', async () => {
     const alike = around([page(0, 1, { names: ['A'] }), page(0, 2, { names: ['B'] })]);
     expect(await alike.run({})).toMatchObject({ tokens: 0, outcome: { warning: null } });
     expect(alike.kept[0]!.data).toEqual({ names: ['A', 'B'] });
@@ -122,7 +122,7 @@ describe('the merge of an extract job', () => {
     expect(kept[0]!.data).toEqual({ names: ['B'] });
   });
 
-  it('answers with an object also when nobody asked for a form', async () => {
+  it('answers with an object also when no form was asked for', async () => {
     const text = around([page(0, 1, 'Rome')]);
     await text.run({});
     const nothing = around([page(0, 1, null)]);

@@ -1,9 +1,9 @@
 /**
  * Step `merge`: the facts of all pages as one value that fits the schema, kept as the job's result.
  *
- * With a schema no model is asked: lists are joined in the order of the pages, the same thing told by several pages stands
- * once, and of facts told differently the one that most pages tell wins (`@troupe/extraction`). Without a schema pages may
- * have been answered in different forms: then the model brings them into one, once, if they fit into one question.
+ * With a schema no model is asked: lists are joined in the order of the pages, items of several pages stand once, and
+ * among different facts the one of most pages wins (`@troupe/extraction`). Without a schema the pages' answers may have
+ * different forms. Then the model brings them into one form, once, if they fit into one question.
  */
 import { TroupeError, type ExtractSpec, type JsonSchema, type ModelTask, type ModelWork } from '@troupe/contracts';
 import { isEmpty, isObject, mergeSteps, type MergedValue, type SourcedValue } from '@troupe/extraction';
@@ -20,9 +20,9 @@ type MergeTask = ModelTask & { work: MergeWork };
 /** A value made to fit a schema without inventing anything. */
 export interface Fitted {
   value: unknown;
-  /** What was changed. */
+  /** Changes that were made to the value. */
   notes: string[];
-  /** What still does not fit; empty: it does. */
+  /** Problems that are left; empty: the value fits. */
   problems: string[];
 }
 
@@ -104,7 +104,7 @@ export class MergeHandler implements TaskHandler<MergeWork> {
     return { value: answer.value, sources: sourcesOf(answer.value, told), tokens, warnings: [] };
   }
 
-  /** What a page lacked and none had is left out, and said so: nothing is made up to please the schema. */
+  /** A field that no page had is left out, with a warning: nothing is made up to please the schema. */
   private async fitted(schema: JsonSchema, value: unknown): Promise<{ value: unknown; warnings: string[] }> {
     const { value: fitting, problems } = await this.parts.fit(schema, value ?? (isObjectSchema(schema) ? {} : value));
     const shown = problems.slice(0, MAX_PROBLEMS).join('; ');
@@ -128,7 +128,7 @@ function fits(data: readonly DataBlock[], model: LanguageModel): boolean {
   return data.every(({ text }) => (tokens += model.countTokens(text)) <= model.contextTokens);
 }
 
-/** Objects with the same fields are merged well without asking anybody. */
+/** Objects with the same fields are merged well without a model. */
 function isOneForm(told: readonly SourcedValue[]): boolean {
   const forms = new Set(told.map(({ value }) => formOf(value)));
   return forms.size <= 1;
@@ -139,7 +139,7 @@ function formOf(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(Object.keys(value).sort()) : 'fact';
 }
 
-/** The result is an object also where nobody asked for its form. */
+/** The result is an object even when the request gave no schema. */
 function formless(value: unknown): { value: unknown; warnings: string[] } {
   if (isObject(value)) return { value, warnings: [] };
   return { value: isEmpty(value) ? {} : { answer: value }, warnings: [] };

@@ -1,4 +1,4 @@
-/** Which pages an extract job reads, as work for jobs that fetch them. Pure. */
+/** The pages that an extract job reads, as work for jobs that fetch them. Pure. */
 import type { ActorKey, BatchSpec, CrawlSpec, ExtractSpec } from '@troupe/contracts';
 import { canonicalize, hostKey } from '@troupe/frontier';
 
@@ -21,7 +21,7 @@ export interface ListPlan {
 
 export type ChildPlan = SitePlan | ListPlan;
 
-/** What is recorded of a plan before anything is started, so that a second try starts the same. */
+/** The record of a plan. It is made before anything is started, so that a second try starts the same jobs. */
 export interface PagePlan {
   children: ChildPlan[];
   warnings: string[];
@@ -29,11 +29,11 @@ export interface PagePlan {
 
 export interface Entries {
   pages: string[];
-  /** Addresses below which all pages are meant. */
+  /** Addresses whose sub-pages are all wanted. */
   sites: string[];
 }
 
-/** At the end of an entry: the pages below it. */
+/** Ends an entry that means the pages below it. */
 const WILDCARD = /\/\*$/;
 
 export function entriesOf({ urls }: Pick<ExtractSpec, 'urls'>): Entries {
@@ -41,7 +41,7 @@ export function entriesOf({ urls }: Pick<ExtractSpec, 'urls'>): Entries {
   return { pages: urls.filter((url) => !WILDCARD.test(url)), sites };
 }
 
-/** Addresses that can be asked for: each page once, spelled as it was first. */
+/** Addresses that can be fetched: each page once, in its first spelling. */
 export function distinctPages(urls: readonly string[]): string[] {
   const pages = new Map<string, string>();
   for (const url of urls) {

@@ -85,7 +85,7 @@ describe('a page of an extract job', () => {
     expect(asked).toEqual([]);
   });
 
-  it('without any text tells nothing, and nobody is asked', async () => {
+  it('without any text tells nothing, and no model is asked', async () => {
     const { result, asked } = read({ ...PAGE, markdown: ' \n' });
     expect(await result).toMatchObject({
       outcome: { warning: null },

@@ -1,4 +1,4 @@
-/** Step `page/…`: what one page tells of the facts that are asked for. */
+/** Step `page/…`: reads the wanted facts of one page. */
 import { randomUUID } from 'node:crypto';
 import {
   numbersOf,
@@ -18,7 +18,7 @@ import type { StoredPage, StoredPages } from './stored-pages.js';
 
 export type PagesTask = ModelTask & { work: Extract<ModelWork, { what: 'pages' }> };
 
-/** What a model makes of one page. */
+/** Reads one page with a model. */
 export interface PageReader {
   answer(request: PageModelRequest, texts: PageTexts, signal: AbortSignal): Promise<PageModelReply>;
 }
@@ -87,7 +87,7 @@ function wishOf({ systemPrompt, prompt }: ExtractSpec): string {
   return [systemPrompt, prompt, ONE_OF_MANY].filter((text) => text !== null).join('\n\n');
 }
 
-/** @throws TroupeError for what may be better at the next try */
+/** @throws TroupeError for a failure that the next try may not meet */
 function readingOf(reply: PageModelReply, silent: PageFacts): Reading {
   if (!reply.ok) return { facts: failed(silent, reply.error, 0), tokens: 0 };
   const failure = reply.failures.find(({ what }) => what === 'json');

@@ -177,7 +177,7 @@ describe('the plan of an extract job', () => {
     await expect(around().handler.run(taskFor({}), NEVER)).rejects.toMatchObject({ retryable: false });
   });
 
-  it('is decided once: a repeated step starts the same pages and asks nobody', async () => {
+  it('is decided once: a repeated step starts the same pages and asks no model', async () => {
     const { handler, started, decisions } = around({ proposed: pages(2) });
     const first = await handler.run(taskFor({}), NEVER);
     const again = await handler.run(taskFor({}), NEVER);

@@ -1,6 +1,6 @@
 /**
- * Step `plan`: which pages an extract job reads. What was decided is recorded before the first job is started, so a step
- * that is repeated starts the same jobs, and each of them once.
+ * Step `plan`: decides which pages an extract job reads. The decision is recorded before the first job is started, so a
+ * step that is repeated starts the same jobs, and each of them once.
  */
 import {
   isTroupeError,
@@ -23,7 +23,7 @@ export type PlanTask = ModelTask & { work: Extract<ModelWork, { what: 'plan' }> 
 
 /** Starts the jobs that fetch pages for another. */
 export interface Children {
-  /** The nth child of its parent; once started it is the same at every call, whatever is ordered. */
+  /** Starts the nth child of its parent. Once started it is the same at every call, whatever the order says. */
   start(child: NewChild): Promise<ChildJob>;
 }
 
@@ -36,7 +36,7 @@ export interface PlanParts {
   maxPages: number;
 }
 
-/** Inside the job's steps, beside the step itself. */
+/** Key of the decision among the job's steps. */
 const DECIDED = 'plan/pages';
 /** With links followed outside: pages read for one address, itself included. */
 const LINKED_PAGES = 25;
@@ -112,7 +112,7 @@ export class PlanHandler implements TaskHandler<PlanTask['work']> {
   ): Promise<ChildPlan> {
     const url = canonicalize(site) ?? site;
     const links = await this.parts.sites.pagesBelow(url, team, spec, signal).catch((error: unknown) => {
-      // The crawl says why the site cannot be read.
+      // The crawl will report why the site cannot be read.
       if (isTroupeError(error)) return [];
       throw error;
     });
@@ -122,7 +122,7 @@ export class PlanHandler implements TaskHandler<PlanTask['work']> {
   }
 }
 
-/** All words that say what is wanted. */
+/** All words of the request. */
 function questionOf({ prompt, schema }: ExtractSpec): string {
   return [prompt ?? '', ...schemaWords(schema, 0)].join(' ');
 }

@@ -1,6 +1,6 @@
 /**
- * Which of many pages are likely to tell what is asked, by the words of their addresses, titles and descriptions: BM25, where
- * a word counts the more the fewer pages have it. Pure and deterministic.
+ * Ranks pages by how likely they answer a question, from the words of their addresses, titles and descriptions: BM25,
+ * where a word counts the more the fewer pages have it. Pure and deterministic.
  */
 import { TimeSlice } from '@troupe/observability';
 
@@ -10,7 +10,7 @@ export interface Rankable {
   description?: string;
 }
 
-/** Usual values: how fast repetitions of a word stop counting, and how much long texts are held against a page. */
+/** Usual values of BM25: how fast repetitions of a word stop counting, and how much long texts lower the rank. */
 const K1 = 1.2;
 const B = 0.5;
 /** A word of the address or the title says more than one of the description. */
@@ -29,7 +29,7 @@ const EMPTY_WORDS = new Set(
   ).split(' '),
 );
 
-/** The words of a text that say what it is about, plurals by their stem. */
+/** The significant words of a text, plurals by their stem. */
 export function wordsOf(text: string): string[] {
   const plain = text.slice(0, MAX_TEXT_CHARS).normalize('NFKC').replace(HUMP, '$1 $2').toLowerCase();
   return (plain.match(WORD) ?? [])

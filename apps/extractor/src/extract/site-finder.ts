@@ -22,7 +22,7 @@ export class SiteFinder {
 
   /**
    * Pages at and below `url`, at most five thousand.
-   * @throws TroupeError MAP_FAILED, MAP_TIMEOUT and what else a fetcher says; the signal's reason
+   * @throws TroupeError MAP_FAILED, MAP_TIMEOUT and other errors of a fetcher; the signal's reason
    */
   async pagesBelow(url: string, team: Uuid, asked: ExtractSpec, signal: AbortSignal): Promise<MapLink[]> {
     const request: MapRequest = { id: randomUUID(), team, spec: mapSpec(url, asked), deadlineMs: TIMEOUT_MS };

@@ -1,4 +1,4 @@
-/** Pages as the jobs that fetched them have stored them. */
+/** Reads pages from the results of the jobs that fetched them. */
 import { isLost, readDocument, type BlobStore } from '@troupe/blob-store';
 import { parseScrapeId, type JobNo, type PageDocument } from '@troupe/contracts';
 import type { DeliveryRepository } from '@troupe/persistence';

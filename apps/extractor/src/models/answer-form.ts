@@ -1,4 +1,4 @@
-/** What an answer must look like, how each rung is asked for it, and how what was said is read back. */
+/** The form of an answer: how each rung is asked for it, and how the reply is read. */
 import type { JsonSchema } from '@troupe/contracts';
 import { normalise, providerSchema, type ProviderSchema } from '@troupe/json-schema';
 import { problemsOf } from '@troupe/judging';
@@ -34,7 +34,7 @@ export class AnswerForm {
   private readonly schema: JsonSchema | null;
   private readonly isText: boolean;
 
-  /** Without a schema and without tools there is nothing to keep to. */
+  /** True: there is neither schema nor tool, so the answer may have any form. */
   get isFree(): boolean {
     return this.shape === null;
   }
@@ -115,14 +115,14 @@ async function fitted(
   schema: JsonSchema,
   said: unknown,
 ): Promise<{ value: unknown; notes: string[]; problems: string[] }> {
-  // What satisfies the schema as it is, is what was said.
+  // A reply that satisfies the schema as it is needs no repair.
   const isRight = (await problemsOf(schema, { value: said })).length === 0;
   if (isRight && !hasLooseEnds(said)) return { value: said, notes: [], problems: [] };
   const { value, notes } = normalise(schema, said);
   return { value, notes, problems: await problemsOf(schema, { value }) };
 }
 
-/** Something that normalising may still tidy up: unneeded spaces around texts. */
+/** True: normalising would still remove spaces around texts. */
 function hasLooseEnds(value: unknown): boolean {
   if (typeof value === 'string') return value !== value.trim();
   return typeof value === 'object' && value !== null && Object.values(value).some(hasLooseEnds);

@@ -1,13 +1,13 @@
-/** Why one call of a provider failed, read from what it answered; never from a client's error, which may show a key. */
+/** Why one call of a provider failed, read from its answer and never from a client's error, which may show a key. */
 import type { ErrorCode } from '@troupe/contracts';
 import type { CallTrace } from './transport.js';
 
 export type FailureKind =
-  /** Too many requests, or overloaded: it says so itself. */
+  /** The provider answers that it has too many requests or is overloaded. */
   | 'busy'
-  /** No answer, or one that speaks of a fault. */
+  /** No answer, or one that reports a fault. */
   | 'down'
-  /** The key, the model or the account: nothing but the operator helps. */
+  /** The key, the model or the account is refused: the operator has to correct it. */
   | 'denied'
   | 'no-model'
   | 'no-credit'
@@ -16,7 +16,7 @@ export type FailureKind =
   /** The prompt does not fit. */
   | 'too-long'
   | 'filtered'
-  /** This form of request is not understood; another one may be. */
+  /** This form of request is not understood; another form may be. */
   | 'form'
   | 'bad-request';
 
@@ -28,11 +28,11 @@ export class CallFailure extends Error {
     readonly kind: FailureKind,
     message: string,
     readonly details: {
-      /** Before another call makes sense; null: the provider does not say. */
+      /** Wait in ms before another call makes sense; null: the provider does not say. */
       waitMs: number | null;
-      /** Of kind `form`: what to leave out. */
+      /** What to leave out of the next request, when the kind is `form`. */
       refused: Refused | null;
-      /** Holds for every request, not only for this schema. */
+      /** The failure holds for every request, not only for this schema. */
       isLasting: boolean;
     } = { waitMs: null, refused: null, isLasting: false },
   ) {
@@ -60,7 +60,7 @@ const FORM =
   /response_?format|json_?schema|json_?object|json mode|structured output|tool|function|grammar|jinja|output_(?:config|format)|schema/i;
 const BAD_SCHEMA = /invalid schema|schema.{0,80}(?:invalid|too (?:large|complex|deep|many)|keyword|not permitted)/i;
 
-/** @param secrets that must not be repeated, whoever wrote them into the answer */
+/** @param secrets that must not be repeated, whatever part of the answer holds them */
 export function failureOf(trace: CallTrace, isTimeout: boolean, secrets: readonly string[]): CallFailure {
   const { status, errorText, networkCode } = trace;
   if (isTimeout) return new CallFailure('down', 'it did not answer in time');
@@ -142,7 +142,7 @@ function bounded(waitMs: number): number {
   return Math.min(Math.max(0, waitMs), MAX_WAIT_MS);
 }
 
-/** The provider's own words, short and without anything secret. */
+/** The provider's error text, short and without secrets. */
 function saidIn(errorText: string, secrets: readonly string[]): string {
   let said = errorText;
   try {

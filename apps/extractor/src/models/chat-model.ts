@@ -1,6 +1,6 @@
 /**
- * A language model behind langchain's clients. A question becomes a prompt; the answer is asked for at the best rung that
- * the server offers, brought into form, checked, and asked for again with what is wrong with it.
+ * A language model behind langchain's clients. A question becomes a prompt; the answer is asked for at the best rung
+ * that the server offers, brought into form and checked. A wrong answer is asked for again with its problems.
  */
 import { timeoutSignal, type ModelAccess, type Uuid } from '@troupe/contracts';
 import { estimateTokens } from '@troupe/extraction';
@@ -14,7 +14,7 @@ import { writePrompt, type Prompt } from './prompt.js';
 import type { CallLimits, ProviderCaller } from './provider-caller.js';
 import type { ChatReply, Rung } from './providers/provider.js';
 
-/** How a call of a provider ended, for metrics. */
+/** The end of a call to a provider, for metrics. */
 export interface CallReport {
   purpose: string;
   team: Uuid;
@@ -33,19 +33,19 @@ export interface ChatModelOptions {
   habits: KnownHabits;
   contextTokens: number;
   budget: TokenBudget;
-  /** How the settings are called that an operator or a team mends. */
+  /** Names of the settings that an operator or a team has to correct. */
   settings: { key: string; model: string; address: string };
   onCall?: (report: CallReport) => void;
 }
 
-/** What a team may spend. */
+/** The token budget of a team. */
 export interface TokenBudget {
   /** @throws ModelError when nothing is left */
   check(team: Uuid): Promise<void>;
   spend(team: Uuid, tokens: TokenCount): void;
 }
 
-/** Answers that are asked for again with their problems, after the first. */
+/** Repairs of an answer: it is asked for again with its problems. */
 const MAX_REPAIRS = 2;
 const ENLARGEMENT = 4;
 const MAX_SHOWN_PROBLEMS = 5;
@@ -66,7 +66,7 @@ interface Asking {
   limits: CallLimits;
   tokens: TokenCount;
   maxAnswerTokens: number | null;
-  /** What was wrong with the answer before; null: nothing yet. */
+  /** Problems of the previous answer; null: there was none. */
   repair: { problems: string[]; earlier: string } | null;
 }
 
@@ -202,7 +202,10 @@ export class ChatModel implements LanguageModel {
     }
   }
 
-  /** The schema is told in words where nothing else tells it, and to a model that has not kept to it. */
+  /**
+   * The schema is written into the prompt where the request has no other place for it, and for a model that has not
+   * kept to it.
+   */
   private promptOf({ question, repair }: Asking, asked: { rung: Rung; schema: object } | null): Prompt {
     const isTold = asked !== null && (asked.rung === 'schema' || asked.rung === 'tool');
     const inWords = asked === null || (isTold && repair === null && !this.options.habits.tellSchema);
@@ -263,7 +266,7 @@ export class ChatModel implements LanguageModel {
     return { text: texts[kind], retryable: false };
   }
 
-  /** Never with what an address may hold beside it. */
+  /** Host of the provider's address, without credentials or path. */
   private get host(): string {
     const { baseUrl, provider } = this.options.access;
     return baseUrl === null ? DEFAULT_HOSTS[provider] : new URL(baseUrl).host;
@@ -279,7 +282,7 @@ async function formOf(question: ModelQuestion): Promise<AnswerForm> {
   }
 }
 
-/** Another way of asking may do, also where a server does not say what it dislikes. */
+/** Another way of asking may succeed, even where a server does not say what it dislikes. */
 function canClimb({ kind }: CallFailure): boolean {
   return kind === 'form' || kind === 'bad-request';
 }
@@ -289,7 +292,7 @@ function refuseUnanswered({ end, refusal }: ChatReply): void {
   if (end === 'filtered') throw new ModelError('SCRAPE_JSON_FAILED', "the model's provider filtered the answer");
 }
 
-/** The earlier answer and what is wrong with it may repeat what a page says: they are data too. */
+/** The earlier answer and its problems may repeat the text of a page, so they are data too. */
 function repaired(question: ModelQuestion, { problems, earlier }: NonNullable<Asking['repair']>): ModelQuestion {
   const list = problems.map((problem) => `- ${problem}`).join('\n');
   const text = `Problems:\n${list}\n\nAnswer:\n${earlier.slice(0, MAX_EARLIER_CHARS)}`;

@@ -1,4 +1,7 @@
-/** What is known of the servers behind models: which way of asking for structured output works, and what they refuse. */
+/**
+ * Remembers the habits of servers behind models: the way of asking for structured output that works, and the options
+ * that they refuse.
+ */
 import type { ModelAccess } from '@troupe/contracts';
 import { LRUCache } from 'lru-cache';
 import type { Habits, Rung } from './providers/provider.js';
@@ -6,7 +9,7 @@ import type { Habits, Rung } from './providers/provider.js';
 export interface KnownHabits extends Habits {
   /** First rung that is worth trying; null: the first of all. */
   rung: Rung | null;
-  /** The schema is told in words too: the server took it and did not keep to it. */
+  /** The schema is written into the prompt as well, because the server accepted it and did not keep to it. */
   tellSchema: boolean;
 }
 

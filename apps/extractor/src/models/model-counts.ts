@@ -2,7 +2,7 @@ import type { Metrics } from '@troupe/observability';
 import type { CallReport } from './chat-model.js';
 import { RUNGS } from './providers/provider.js';
 
-/** What is asked of models, what it takes and how often their answers do not fit. */
+/** Counts calls to models, their time and tokens, and answers that do not fit. */
 export function modelCounts(metrics: Metrics): (report: CallReport) => void {
   const seconds = metrics.histogram({
     name: 'troupe_model_call_seconds',

@@ -1,20 +1,20 @@
 /**
- * A language model as the chains of this service see it: one call in, one value that satisfies its schema out. Which
- * provider answers, how structured output is asked of it, repairs, waiting for rate limits and counting tokens are behind it.
+ * A language model as the chains of this service see it: one call in, one value that satisfies its schema out. It hides
+ * the provider, its way of structured output, repairs, rate limits and the counting of tokens.
  */
 import type { JsonSchema, Uuid } from '@troupe/contracts';
 import type { TokenCount } from './token-count.js';
 
-/** Text that nobody vouches for: pages, answers of tools. It is delimited, escaped and never taken for instructions. */
+/** Untrusted text: pages, answers of tools. It is delimited, escaped and never taken for instructions. */
 export interface DataBlock {
-  /** What it is, in our words: `page`, `previous version`, `search results`. */
+  /** Kind of the text, in our words: `page`, `previous version`, `search results`. */
   label: string;
-  /** Where it is from; shown to the model as data. */
+  /** Address of the text; shown to the model as data. */
   url: string | null;
   text: string;
 }
 
-/** What the model may answer with. Only an agent is ever offered tools, and it is never shown how to use them by a page. */
+/** A tool that the model may call. Only an agent is ever offered tools, and no page ever tells it how to use them. */
 export interface Tool {
   name: string;
   description: string;
@@ -22,7 +22,7 @@ export interface Tool {
 }
 
 export interface ModelQuestion {
-  /** What the call is for, for metrics and logs: `json`, `summary`, `plan` … */
+  /** Purpose of the call, for metrics and logs: `json`, `summary`, `plan` … */
   purpose: string;
   team: Uuid;
   /** Our own instructions. */
@@ -43,21 +43,22 @@ export interface ModelAnswer {
   value: unknown;
   /** Calls of tools instead of a value; empty unless tools were offered. */
   toolCalls: { name: string; arguments: Record<string, unknown> }[];
-  /** Of all calls that were made for the answer, repairs included. As the provider counts, else estimated. */
+  /** Sum over all calls that were made for the answer, repairs included. Counted by the provider, else estimated. */
   tokens: TokenCount;
-  /** What was changed to make the value fit: `price: "9 €" became 9`. */
+  /** Changes that made the value fit: `price: "9 €" became 9`. */
   notes: string[];
 }
 
 /**
- * Thrown when a model gives no usable answer. `tokens` were used all the same. `retryable`: the provider was busy or down
- * beyond our patience. Codes: `SCRAPE_JSON_FAILED`, `SCRAPE_TIMEOUT` (the deadline came first), `NOT_SUPPORTED` (no model).
+ * Thrown when a model gives no usable answer. `tokens` were used all the same. `retryable`: the provider was busy or
+ * down beyond our patience. Codes: `SCRAPE_JSON_FAILED`, `SCRAPE_TIMEOUT` (the deadline came first), `NOT_SUPPORTED`
+ * (no model).
  */
 export { ModelError } from './model-error.js';
 export type { TokenCount } from './token-count.js';
 
 export interface LanguageModel {
-  /** @param signal ends the call; what was used until then is in the error. @throws ModelError */
+  /** @param signal ends the call; the tokens used until then are in the error. @throws ModelError */
   ask(question: ModelQuestion, limits: { deadlineMs: number; signal: AbortSignal }): Promise<ModelAnswer>;
   /** Tokens of a text for this model, as near as it can be told without asking. */
   countTokens(text: string): number;

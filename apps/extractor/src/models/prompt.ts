@@ -1,8 +1,8 @@
 /**
- * How a question becomes messages: our instructions, the caller's request, data between marks, and a reminder.
+ * Turns a question into messages: our instructions, the caller's request, data between marks, and a reminder.
  *
- * A page cannot leave its block: the mark holds a random word that is new with every call, and what looks like a mark
- * inside a text is rewritten. Nothing but our own words and the caller's stands outside the blocks.
+ * A page cannot leave its block: the mark holds a random word that is new with every call, and text that looks like a
+ * mark is rewritten. Only our own words and the caller's stand outside the blocks.
  */
 import { randomBytes } from 'node:crypto';
 import type { JsonSchema } from '@troupe/contracts';
@@ -15,11 +15,14 @@ export interface Prompt {
   boundary: string;
 }
 
-/** Stands before a schema that is told in words; the schema follows in a fenced block. */
+/** Stands before a schema in the prompt; the schema follows in a fenced block. */
 export const SCHEMA_LEAD = 'Answer with one JSON value and nothing else. It satisfies this JSON Schema:';
 
 const BOUNDARY_BYTES = 12;
-/** Anything that a reader might take for one of our marks: with odd spacing, or escaped as markdown does it. In linear time. */
+/**
+ * Text that a model might take for one of our marks: with odd spacing, or escaped as in markdown. Matches in linear
+ * time.
+ */
 const MARK_LIKE = /<(?:[\s\p{Cf}\\]{0,8}<){1,8}(?=[\s\p{Cf}\\]{0,8}(?:DATA|END)\b)/giu;
 /** Characters that a person does not see and a model reads: controls, tags, direction marks. */
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;

@@ -10,7 +10,7 @@ export interface CallerOptions {
   access: ModelAccess;
   transport: Transport;
   gate: ProviderGate;
-  /** For one call. */
+  /** Time limit of one call. */
   timeoutMs: number;
   contextTokens: number;
   /** @default nothing is recorded */
@@ -73,7 +73,7 @@ export class ProviderCaller {
     return this.options.gate.isClosed || performance.now() + (details.waitMs ?? 0) >= deadlineAtMs;
   }
 
-  /** Neither question nor answer: what pages say is nobody's business there. */
+  /** Traces hold neither question nor answer: the text of pages does not belong there. */
   private recorded(call: () => Promise<ChatReply>): Promise<ChatReply> {
     const { access, tracer = NO_TRACES } = this.options;
     const attributes = {
@@ -116,7 +116,7 @@ export class ProviderCaller {
   }
 }
 
-/** A client may be slow to notice that it is not waited for any more. */
+/** Ends the wait with the signal: a client may be slow to notice it. */
 function withinSignal<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason as Error);

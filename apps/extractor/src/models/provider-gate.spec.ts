@@ -73,7 +73,7 @@ describe('the gate of a provider', () => {
     expect(entered).toEqual(['x', 'a', 'b', 'c']);
   });
 
-  it('keeps everybody out as long as a busy provider asks', async () => {
+  it('keeps every call out as long as a busy provider asks', async () => {
     const entered: string[] = [];
     const gate = new ProviderGate({ concurrency: 2 });
     const from = performance.now();

@@ -1,6 +1,6 @@
 /**
- * The door to one provider: so many calls at once, teams in turn, nobody while the provider asks for a pause. When it is
- * down one call at a time tries it, and once several in a row have failed everybody who waits is told so at once.
+ * Admits calls to one provider: so many at once, teams in turn, and none while the provider asks for a pause. When it
+ * is down, one call at a time tries it. Once several in a row have failed, all waiting calls are told so at once.
  */
 import type { Uuid } from '@troupe/contracts';
 
@@ -13,7 +13,7 @@ export interface GateOptions {
   random?: () => number;
 }
 
-/** Thrown to those who wait when the provider is down. */
+/** Thrown to waiting calls when the provider is down. */
 export class GateClosedError extends Error {
   constructor(readonly reason: string) {
     super(reason);
@@ -34,7 +34,7 @@ const MAX_CLOSED_MS = 30_000;
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 8_000;
 const SPREAD = 0.3;
-/** Without a word how long: the first pause of a busy provider. */
+/** First pause of a busy provider that names no time. */
 const BUSY_PAUSE_MS = 1_000;
 const MAX_WAITING = 10_000;
 
@@ -89,7 +89,7 @@ export class ProviderGate {
     });
   }
 
-  /** A call that entered has ended; how, is told before. */
+  /** Ends a call that entered. Its outcome is reported before. */
   leave(): void {
     this.under--;
     this.admit();
@@ -99,7 +99,7 @@ export class ProviderGate {
     this.failures = this.busyInARow = this.closedFor = 0;
   }
 
-  /** Everybody waits as long as the provider asks, or longer each time when it does not say. */
+  /** All calls wait as long as the provider asks, or longer each time when it does not say. */
   busy(waitMs: number | null): void {
     const own = Math.min(BUSY_PAUSE_MS * 2 ** this.busyInARow++, MAX_CLOSED_MS) * (1 + SPREAD * this.random());
     this.pause(waitMs ?? own);
@@ -113,7 +113,7 @@ export class ProviderGate {
       return this.pause(pauseMs * (1 + SPREAD * this.random()));
     }
     this.closedUntilMs = this.now() + Math.min(CLOSED_MS * 2 ** this.closedFor++, MAX_CLOSED_MS);
-    // The next one to come may try once.
+    // The next call may try once.
     this.failures = FAILURES_TO_CLOSE - 1;
     this.refuseAll(new GateClosedError(reason));
   }

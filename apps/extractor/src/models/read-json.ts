@@ -1,4 +1,4 @@
-/** The JSON value in what a model said: bare, in a fence, or somewhere in its prose. */
+/** The JSON value in a model's reply: bare, in a fence, or somewhere in its prose. */
 
 const THOUGHT = /^\s*<think(?:ing)?>[\s\S]*?<\/think(?:ing)?>/i;
 const FENCE = /```(?:json|JSON)?\s*\n?([\s\S]*?)```/g;

@@ -1,4 +1,4 @@
-/** What a model says, before and after its schema was asked. */
+/** Checks a model's answer against its schema, after small corrections. */
 import type { JsonSchema } from '@troupe/contracts';
 import { normalise } from '@troupe/json-schema';
 import { problemsOf } from '@troupe/judging';

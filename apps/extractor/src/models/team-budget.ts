@@ -19,12 +19,12 @@ export interface TeamBudgetOptions {
 }
 
 const MAX_TEAMS = 10_000;
-/** What other extractors spend meanwhile is not seen. */
+/** Tokens that other extractors spend meanwhile are not seen. */
 const KNOWN_MS = 10_000;
-/** What many calls use at once is written once. */
+/** The use of many calls at once is written together. */
 const WRITE_MS = 500;
 
-/** Counts what teams use, and stops those that have used up their day. */
+/** Counts the tokens of teams, and stops those that have used up their day's budget. */
 export class TeamBudget implements TokenBudget {
   private readonly known = new LRUCache<Uuid, number>({ max: MAX_TEAMS, ttl: KNOWN_MS });
   private readonly unwritten = new Map<Uuid, number>();
@@ -51,7 +51,7 @@ export class TeamBudget implements TokenBudget {
     this.timer ??= setTimeout(() => void this.write(), WRITE_MS);
   }
 
-  /** Writes what is not written yet. Never rejects. */
+  /** Writes the use that is not written yet. Never rejects. */
   async write(): Promise<void> {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;

@@ -1,4 +1,7 @@
-/** The model of each team: its own, else the installation's. Limits of a provider are shared by all who use it with a key. */
+/**
+ * The model of each team: its own, else the installation's. Limits of a provider are shared by all teams that use it
+ * with the same key.
+ */
 import type { TroupeConfig } from '@troupe/config';
 import type { ModelAccess, Tracer, Uuid } from '@troupe/contracts';
 import { parseAllowList, Resolver } from '@troupe/egress';
@@ -27,9 +30,9 @@ const INSTALLATION_SETTINGS = { key: 'LLM_API_KEY', model: 'LLM_MODEL', address:
 const TEAM_SETTINGS = { key: "the team's model.apiKey", model: "the team's model.model", address: 'its model.baseUrl' };
 
 export class TeamModels implements Models {
-  /** To addresses that the operator or a provider chose. */
+  /** Transport to addresses that the operator or a provider chose. */
   private readonly trusted: Transport;
-  /** To addresses that a team chose. */
+  /** Transport to addresses that a team chose. */
   private readonly checked: Transport;
   private readonly habits: HabitBook;
   private readonly gates = new LRUCache<string, ProviderGate>({ max: MAX_MODELS });
@@ -54,7 +57,7 @@ export class TeamModels implements Models {
     throw new ModelError('NOT_SUPPORTED', 'no language model is configured: set LLM_PROVIDER and LLM_MODEL');
   }
 
-  /** Loads what the installation's model needs, so that the first page does not wait for it. */
+  /** Loads the package of the installation's model, so that the first page does not wait for it. */
   async warm(): Promise<void> {
     if (this.installation === null) return;
     for (const draft of ['draft-07', 'draft/2020-12'])

@@ -1,12 +1,12 @@
 /**
- * How requests leave for a model's provider: through the operator's proxy, or directly; for a team's own address only to
- * places that the installation allows. What a provider answered besides its result is noted for whoever reads the failure.
+ * Sends requests to a model's provider: through the operator's proxy, or directly. A team's own address must be a place
+ * that the installation allows. The provider's answer is noted for the report of a failure.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { basicAuth, connectOf, Connector, type Resolver } from '@troupe/egress';
 import type * as Undici from 'undici';
 
-/** What came back for the last request of a call; filled in while it runs. */
+/** The answer to the last request of a call; filled in while it runs. */
 export interface CallTrace {
   /** A request was written and handed over. */
   isSent: boolean;
@@ -15,7 +15,7 @@ export interface CallTrace {
   headers: Record<string, string>;
   /** Start of an error's body. */
   errorText: string;
-  /** Why no answer came, as the socket says it: `ECONNREFUSED`. */
+  /** The socket's error code when no answer came: `ECONNREFUSED`. */
   networkCode: string | null;
 }
 
@@ -29,7 +29,7 @@ export interface TransportOptions {
 }
 
 const MAX_ERROR_CHARS = 4_000;
-/** Of an answer as it comes over the wire: what a model says in one call is far below. */
+/** The largest answer that is read from the wire. A model's answer to one call is far below. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 4_000;
@@ -40,12 +40,12 @@ interface Client {
 }
 
 export class Transport {
-  /** Large, and not needed where no model is. */
+  /** The client is large, so it is loaded only where there is a model. */
   private client: Promise<Client> | null = null;
 
   constructor(private readonly options: TransportOptions) {}
 
-  /** A `fetch` for one call, and what it saw. */
+  /** A `fetch` for one call, and the trace of its requests. */
   open(): { fetch: typeof fetch; trace: CallTrace } {
     const trace: CallTrace = { isSent: false, status: null, headers: {}, errorText: '', networkCode: null };
     const traced = async (input: unknown, init?: RequestInit): Promise<Response> => {
@@ -76,7 +76,7 @@ export class Transport {
     return { fetch, dispatcher: new Agent({ ...common, connect }) };
   }
 
-  /** What a proxy connects to is not ours to pin: the name is looked at before. */
+  /** The address that a proxy connects to cannot be pinned here, so the name is checked before. */
   private async checkAddress(url: URL, signal: AbortSignal | null | undefined): Promise<void> {
     const { proxy, resolver } = this.options;
     if (proxy === null || resolver === null) return;
@@ -101,7 +101,7 @@ export class Transport {
       headers: Object.fromEntries(headers),
       method,
       signal,
-      // A redirect would take the key to an address that nobody configured.
+      // A redirect would take the key to an address that is not configured.
       redirect: 'manual',
       dispatcher: client.dispatcher,
     });

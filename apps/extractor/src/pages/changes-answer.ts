@@ -20,7 +20,7 @@ interface Tools {
 const FREE: JsonSchema = { type: 'object' };
 const PLAIN_REQUEST = 'What changed.';
 const MAX_TRIES = 3;
-/** A longer text is not counted: it is too long. */
+/** A text with more characters is too long without counting its tokens. */
 const MAX_CHARS_PER_TOKEN = 12;
 
 /** With a schema `{field: {previous, current}}` of the fields that differ, else an object as the prompt asks. */

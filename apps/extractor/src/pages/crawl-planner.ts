@@ -32,7 +32,7 @@ export class CrawlPlanner {
   }
 }
 
-/** Asked a second time with what was wrong. */
+/** Asks a second time with the problems of the first answer. */
 async function wishesOf({ url, prompt }: CrawlOptionsRequest, calls: PageCalls) {
   const ask = async (instructions: string): Promise<JudgedWishes> => {
     const data = [{ label: 'start address', url: null, text: url }];

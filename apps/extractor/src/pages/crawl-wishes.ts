@@ -34,7 +34,7 @@ export const WISHES_SCHEMA: JsonSchema = {
 
 export type JudgedWishes = { wishes: CrawlWishes; problem: null } | { wishes: null; problem: string };
 
-/** Wishes that crawls can take, or what is wrong with them in words that a model can mend. */
+/** Options that crawls can take, or their problems in words from which a model can correct them. */
 export function judgeWishes(value: unknown, startUrl: string): JudgedWishes {
   const told = Object.entries(value as Record<string, unknown>).filter(([name, wish]) => isTold(name, wish));
   const wishes = Object.fromEntries(

@@ -15,7 +15,7 @@ const SCHEMA = {
   additionalProperties: false,
 };
 
-/** Empty when no passage fits. What a model quotes and the page does not say is left out, with a warning. */
+/** Empty when no passage fits. Quotes that the page does not contain are left out, with a warning. */
 export async function answerHighlights(page: PageText, query: string, calls: PageCalls): Promise<PageAnswer> {
   const question = { purpose: 'highlights', instructions: HIGHLIGHTS_OF_PAGE, request: query, schema: SCHEMA };
   let quoted = 0;

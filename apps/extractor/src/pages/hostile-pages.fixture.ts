@@ -3,7 +3,7 @@
 export interface HostilePage {
   name: string;
   html: string;
-  /** Of the attack: what reaches the model as data; null: the conversion drops it. */
+  /** The part of the attack that reaches the model as data; null: the conversion drops it. */
   seen: RegExp | null;
 }
 

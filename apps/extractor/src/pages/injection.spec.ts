@@ -1,4 +1,6 @@
-/** What a page says never changes what is asked of the model, nor what comes out beyond the page's own facts. */
+/**
+ * The text of a page never changes the question to the model, nor adds more to the answer than the page's own facts.
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readConfig } from '@troupe/config';
 import { convertPage } from '@troupe/content';

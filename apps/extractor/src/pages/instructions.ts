@@ -1,4 +1,4 @@
-/** Our words to a model that reads pages. What a page says never comes in here; how data is delimited is the prompt's business. */
+/** Our words to a model that reads pages. The text of a page never comes in here; the prompt delimits the data. */
 
 const PART =
   'The data is one part of a longer page: answer for this part alone. What it does not tell, other parts may tell.';
@@ -26,7 +26,7 @@ export const ANSWER_OF_PAGE = `Answer the request from the page in the data and 
 Be exact and short; name figures, names and dates as the page writes them. If the page does not tell the answer, say so in one sentence.
 Answer in the language of the request.`;
 
-/** Said by a model that finds nothing in a part. */
+/** The reply of a model that finds nothing in a part. */
 export const NO_EVIDENCE = 'NONE';
 
 export const EVIDENCE_OF_PART = `Collect what the part of a page in the data says that helps to answer the request: short notes, figures and names as they are written.

@@ -15,10 +15,10 @@ export interface JsonWish {
   systemPrompt?: string | null;
 }
 
-/** Without a schema an answer is an object of whatever the prompt asks for. */
+/** Without a schema the answer is an object with the prompt's own fields. */
 const ANY_OBJECT: JsonSchema = { type: 'object' };
 const PLAIN_REQUEST = 'All facts that the schema names.';
-/** Left for one call that brings the merged facts into the schema's form. */
+/** Share left for one call that brings the merged facts into the schema's form. */
 const SPARE = 0.1;
 
 export async function answerJson(
@@ -48,7 +48,10 @@ export async function answerJson(
   return { value: await inForm(merged.value, { schema: wish.schema, request, calls, check }), warnings };
 }
 
-/** Parts may lack what the whole must have: the merged value is judged again, and brought into form once by the model. */
+/**
+ * Parts may lack required fields of the whole. So the merged value is checked again, and brought into form once by the
+ * model.
+ */
 async function inForm(
   merged: unknown,
   { schema, request, calls, check }: { schema: JsonSchema; request: string; calls: PageCalls; check: SchemaCheck },

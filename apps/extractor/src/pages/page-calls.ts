@@ -1,4 +1,4 @@
-/** The calls that one format of one page makes: what they used, what they may still use, and when they must end. */
+/** The model calls for one format of one page: their used tokens, their remaining budget, and their deadline. */
 import { estimateTokens } from '@troupe/extraction';
 import type { JsonSchema, Uuid } from '@troupe/contracts';
 import type { LanguageModel, ModelQuestion } from '../models/model.js';
@@ -41,7 +41,9 @@ export class PageCalls {
     return Math.floor(Math.max(Math.min(room, affordable), Math.min(model.contextTokens, budgetTokens) / 2));
   }
 
-  /** Keeps tokens for a call over so much text; false when the budget, less the share to spare, has no room for them. */
+  /**
+   * Reserves tokens for a call over so much text. False when the budget, less the spared share, has no room for them.
+   */
   reserve(promptTokens: number, textTokens: number, { spare = 0 } = {}): boolean {
     const cost = costOf(promptTokens, textTokens);
     const committed = this.#used + this.#reserved;
@@ -50,7 +52,7 @@ export class PageCalls {
     return true;
   }
 
-  /** The reservation of a call ends with it: from then on counts what it used. */
+  /** Ends the reservation of a call. From then on its used tokens count. */
   release(promptTokens: number, textTokens: number): void {
     this.#reserved -= costOf(promptTokens, textTokens);
   }
@@ -78,7 +80,7 @@ export class PageCalls {
     this.#notes.push(...notes);
   }
 
-  /** What was changed in answers to make them fit, in short. */
+  /** Changes that made answers fit, in short. */
   warnings(): string[] {
     const distinct = [...new Set(this.#notes)];
     if (distinct.length === 0) return [];

@@ -1,4 +1,4 @@
-/** What a language model makes of one page: all formats of a request at once, each failing on its own. */
+/** Reads one page with a language model: all formats of a request at once, each failing on its own. */
 import {
   errorToWire,
   type ErrorWire,
@@ -23,7 +23,7 @@ import { answerQuestion, answerSummary } from './text-answers.js';
 export interface PageModelerOptions {
   models: Models;
   check: SchemaCheck;
-  /** For all formats of a page together. */
+  /** Token budget of all formats of a page together. */
   requestTokens: number;
   /** Selectors that were learned. @default every page is read by the model */
   recipes?: Pick<RecipeBook, 'answer'>;
@@ -44,7 +44,7 @@ interface AskedPage {
   calls: PageCalls;
 }
 
-/** Of the time that is left after a page was read: learning must not cost it its answer. */
+/** Share of the time left after a page was read. Learning must not cost the page its answer. */
 const LEARNING_SHARE = 0.5;
 
 interface Outcome {

@@ -45,7 +45,7 @@ function callerOf(context: NatsContext): AbortSignal {
   return context.signal ?? new AbortController().signal;
 }
 
-/** What would break the reading is checked here; the rest is between services of one release. */
+/** Only fields that would break the reading are checked here: both services are of one release. */
 function parseTexts(body: Uint8Array): PageTexts {
   const texts = readJson(body);
   if (typeof texts?.markdown !== 'string') throw new TroupeError('BAD_REQUEST', 'The texts of the page cannot be read');

@@ -1,4 +1,4 @@
-/** Finds passages that a model quotes in the text it quotes from: only what stands there word for word counts. */
+/** Finds passages that a model quotes in the text it quotes from. Only literal quotes count. */
 
 export interface Passage {
   text: string;
@@ -21,7 +21,10 @@ export class QuotedText {
     this.#markdown = fold(source, () => 0);
   }
 
-  /** As the text has it, spaces and line ends included; null: it does not stand there. Marks of markdown may be left out. */
+  /**
+   * The passage as it stands in the text, with spaces and line ends; null: it is not there. The quote may lack marks of
+   * markdown.
+   */
   find(quote: string): Passage | null {
     return this.#findIn(this.#markdown, quote, () => 0) ?? this.#findIn(this.#withoutMarks(), quote, marksAt(quote));
   }
@@ -42,7 +45,7 @@ export class QuotedText {
   }
 }
 
-/** Passages in the order of the text; what another one holds is left out. */
+/** Passages in the order of the text, without those that lie within another one. */
 export function inOrder(passages: readonly Passage[]): Passage[] {
   let end = -1;
   return passages

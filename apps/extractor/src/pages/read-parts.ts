@@ -1,8 +1,8 @@
 /**
  * A page read part by part, as many parts as the budget allows, a few at a time.
  *
- * A part for which the model finds its context too short is cut in two. A part without a usable answer costs that part; what stops
- * the model altogether stops the reading, and what was read until then counts. Both are told in warnings.
+ * A part for which the model finds its context too short is cut in two. A part without a usable answer is left out. An
+ * error that stops the model altogether stops the reading, and the parts read until then count. Warnings tell of both.
  */
 import { TroupeError } from '@troupe/contracts';
 import { splitMarkdown, type MarkdownPart } from '@troupe/extraction';
@@ -12,7 +12,7 @@ import type { PageCalls } from './page-calls.js';
 import { takeTurn } from './turns.js';
 
 export interface PageText {
-  /** What it is, in our words. */
+  /** Kind of the text, in our words. */
   label: string;
   url: string;
   title: string | null;
@@ -21,9 +21,9 @@ export interface PageText {
 
 export interface PartReader<T> {
   calls: PageCalls;
-  /** Of a call without its data. */
+  /** Size of a call without its data. */
   promptTokens: number;
-  /** Share of the budget that is left for what follows the reading. @default 0 */
+  /** Share of the budget that is left for calls after the reading. @default 0 */
   spare?: number;
   /** @default as many as fit into a call */
   maxPartTokens?: number;
@@ -45,7 +45,7 @@ const PARTS_AT_ONCE = 4;
 const MIN_PART_TOKENS = 100;
 const MAX_TITLE_CHARS = 300;
 
-/** @throws what the first part failed with, when none could be read */
+/** @throws the first part's error, when no part could be read */
 export async function readParts<T>(page: PageText, reader: PartReader<T>): Promise<PagesRead<T>> {
   if (page.markdown.trim() === '') throw new TroupeError('SCRAPE_JSON_FAILED', 'The page has no text to read');
   await takeTurn();
@@ -67,7 +67,7 @@ class Reading<T> {
   #startedTokens = 0;
   #startedChars = 0;
   #isOver = false;
-  /** What stopped the reading before the end of the page. */
+  /** The error that stopped the reading before the end of the page. */
   #stop: unknown = null;
   #isWhole = false;
 
@@ -154,7 +154,7 @@ class Reading<T> {
     return done === true ? null : value;
   }
 
-  /** The title is the page's own word, too: it stands with the page. */
+  /** The title is untrusted text of the page, so it stands with the page's data. */
   #withTitle(text: string): string {
     const title = this.page.title?.trim().slice(0, MAX_TITLE_CHARS) ?? '';
     return title === '' || text.includes(title) ? text : `Title: ${title}\n\n${text}`;
@@ -174,7 +174,7 @@ class Reading<T> {
   }
 }
 
-/** As a sentence. */
+/** The reason as a sentence. */
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return /[.!?]$/.test(text) ? text : `${text}.`;
@@ -191,7 +191,7 @@ export function isTooLong(error: unknown): boolean {
   return error instanceof ModelError && error.isTooLong;
 }
 
-/** An answer of no use, or a part that does not fit: the next part may fare better. */
+/** True for a useless answer, or a part that does not fit: the next part may succeed. */
 function isOnlyThisPart(error: unknown): boolean {
   return error instanceof TroupeError && error.code === 'SCRAPE_JSON_FAILED' && !error.retryable;
 }

@@ -1,4 +1,4 @@
-/** A schema for a part of a page: the same form, and nothing that one part alone must tell. */
+/** A schema for a part of a page: the same form without required fields. */
 import type { JsonSchema } from '@troupe/contracts';
 
 const DEMANDS: ReadonlySet<string> = new Set([
@@ -66,7 +66,7 @@ function orNull(schema: unknown): unknown {
   return { ...schema, type: [...(types as unknown[]), 'null'] };
 }
 
-/** Nothing in it says of what kind a value is. */
+/** True: the schema does not name the type of its value. */
 function isOpen(schema: JsonSchema): boolean {
   return !['enum', 'const', '$ref', 'anyOf', 'oneOf', 'allOf', 'properties', 'items'].some(
     (keyword) => keyword in schema,

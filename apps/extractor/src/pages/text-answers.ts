@@ -1,4 +1,6 @@
-/** Formats `summary` and `question`: a text about all of the page, long pages by way of notes on their parts. */
+/**
+ * Formats `summary` and `question`: a text about the whole page. Long pages are read by way of notes on their parts.
+ */
 import { TroupeError } from '@troupe/contracts';
 import { estimateTokens } from '@troupe/extraction';
 import {
@@ -14,7 +16,7 @@ import type { PageAnswer } from '../models/schema-check.js';
 import { promptTokens, type PageCalls } from './page-calls.js';
 import { readParts, type PageText } from './read-parts.js';
 
-/** How a page is read, and what is made of the notes on its parts. */
+/** Instructions for reading a page, and for joining the notes on its parts. */
 interface Reading {
   purpose: string;
   request: string | null;
@@ -23,7 +25,7 @@ interface Reading {
   joined: string;
 }
 
-/** Left for making one text of the notes. */
+/** Share of the budget left for joining the notes. */
 const SPARE = 0.25;
 /** Notes on notes on notes: more levels than any budget can read. */
 const MAX_LEVELS = 6;

@@ -1,4 +1,4 @@
-/** Work of the processor beside other work: whoever waits for the process is served in between. */
+/** Splits long computations into slices, so that other work of the process runs in between. */
 import { setImmediate as nextRound } from 'node:timers/promises';
 
 const SLICE_MS = 5;

@@ -1,4 +1,4 @@
-/** Whether selectors read what a model read. Pure. */
+/** Compares the values that selectors read with those that a model read. Pure. */
 import { isObject } from '@troupe/extraction';
 
 const MAX_DIFFERENCES = 20;
@@ -34,7 +34,7 @@ function shown(value: unknown): string {
   return (JSON.stringify(value ?? null) ?? 'null').slice(0, MAX_SHOWN_CHARS);
 }
 
-/** Paths of fields that say something: `title`, `items`, `items.name` when any of the items does. */
+/** Paths of fields with a value: `title`, `items`, `items.name` when any of the items does. */
 export function filledPaths(value: unknown, path = ''): string[] {
   if (isNothing(value)) return [];
   const own = path === '' ? [] : [path];

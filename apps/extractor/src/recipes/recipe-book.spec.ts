@@ -45,7 +45,7 @@ class World {
   readonly problems: string[] = [];
   readonly asked: string[][] = [];
   reads = 0;
-  /** What the model writes, one after the other. */
+  /** The model's answers, one after the other. */
   written: unknown[] = [GOOD];
   private readonly book = new RecipeBook({
     recipes: this.table,

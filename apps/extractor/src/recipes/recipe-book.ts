@@ -23,7 +23,7 @@ export interface LearnedWish {
   schema: JsonSchema;
 }
 
-/** How a model answers about this page. */
+/** The ways to ask a model about this page. */
 export interface Reading {
   /** Reads the page as if nothing had been learned. */
   read(): Promise<PageAnswer>;
@@ -33,11 +33,11 @@ export interface Reading {
 export interface RecipeBookOptions {
   recipes: Pick<SelectorRecipes, 'find' | 'claim' | 'keep' | 'miss' | 'hold'>;
   check: SchemaCheck;
-  /** Learning is an extra: what goes wrong with it is told here, and the page is answered. */
+  /** Learning is an extra: its failures are reported here, and the page is answered all the same. */
   onProblem(what: string, error: unknown): void;
 }
 
-/** Pages on which a recipe must give what the model gives before it answers alone. */
+/** Pages on which a recipe must give the model's value before it answers alone. */
 const SAMPLES = 3;
 const MAX_MISSES = 5;
 const RETRY_AFTER_MS = 6 * 3_600_000;
@@ -73,7 +73,7 @@ export class RecipeBook {
     return misses > 0 ? recipes.hold(key) : Promise.resolve();
   }
 
-  /** What the recipe reads, when it satisfies the schema and lacks nothing that all samples had. */
+  /** The value that the recipe reads, if it satisfies the schema and lacks nothing that all samples had. */
   async #valueOf(recipe: SelectorRecipe, page: LearnablePage, wish: LearnedWish): Promise<{ value: unknown } | null> {
     const checked = await this.#read(recipe, page, wish);
     if (checked === null) return null;
@@ -92,7 +92,7 @@ export class RecipeBook {
     return checked.ok ? { value: checked.value } : null;
   }
 
-  /** One more page on which both ways were taken. */
+  /** Counts one more page that both the recipe and the model have read. */
   async #sample(key: RecipeKey, recipe: SelectorRecipe, { page, wish, answer }: Sample): Promise<void> {
     const { recipes } = this.options;
     const found = await this.#read(recipe, page, wish);

@@ -9,7 +9,7 @@ export type WishShape =
 
 type ValueType = Extract<SelectorSchema, { type: 'value' }>['as'];
 
-/** What a model says about one path. */
+/** A model's selector for one path. */
 export interface PathSelector {
   path: string;
   selector: string;
@@ -65,7 +65,7 @@ function resolved(schema: unknown, root: JsonSchema): JsonSchema | null {
   return null;
 }
 
-/** A type that may also be null stands for itself; several others are beyond selectors. */
+/** A type that may also be null counts as the type. Several other types are beyond selectors. */
 function withoutNull(schema: JsonSchema | null, root: JsonSchema): JsonSchema | null {
   const options = schema?.anyOf ?? schema?.oneOf;
   if (schema === null || !Array.isArray(options)) return schema;
@@ -112,7 +112,7 @@ export function pathsOf(shape: WishShape, path = ''): string[] {
   }
 }
 
-/** Selectors of the paths as one schema; fields without one are left out. A text: what is wrong with them. */
+/** Selectors of the paths as one schema; fields without one are left out. A text: the problem of the selectors. */
 export function selectorsOf(shape: WishShape, named: readonly PathSelector[]): SelectorSchema | string {
   const byPath = new Map(named.map((one) => [one.path, one]));
   const words = wordsOf(shape, { path: '', around: null, byPath });
@@ -124,7 +124,7 @@ export function selectorsOf(shape: WishShape, named: readonly PathSelector[]): S
 
 interface Wording {
   path: string;
-  /** Of the list whose item it is. */
+  /** Selector of the list whose item it is. */
   around: PathSelector | null;
   byPath: ReadonlyMap<string, PathSelector>;
 }

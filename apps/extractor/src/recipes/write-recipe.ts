@@ -1,4 +1,6 @@
-/** A model's selectors for pages like one that it has read: asked for by path, verified, mended once. */
+/**
+ * A model's selectors for pages like one that it has read: they are asked for by path, verified, and corrected once.
+ */
 import type { JsonSchema, SelectorSchema } from '@troupe/contracts';
 import type { ModelQuestion } from '../models/model.js';
 import { pathsOf, selectorsOf, shapeOf, type PathSelector, type WishShape } from './wish-shape.js';
@@ -10,11 +12,11 @@ export interface ReadPage {
   html: string;
   prompt: string | null;
   schema: JsonSchema;
-  /** What the model read. */
+  /** The value that the model read. */
   value: unknown;
 }
 
-/** What is wrong with selectors on the page; empty: they hold. */
+/** Problems of selectors on the page; empty: they hold. */
 export type Verify = (selectors: SelectorSchema) => Promise<string[]>;
 
 /** Purpose of the calls. */
@@ -27,7 +29,7 @@ Give one selector for each path. A path that ends with [] names the elements tha
 Prefer classes, ids and meaning over counted places, and never use texts that change from page to page. Name an attribute only where the fact stands in one (href, src, datetime, content).
 Leave out a path that no selector can find.`;
 
-/** Null when the wish is beyond selectors, or no selectors give what was read. @throws what `ask` throws */
+/** Null when the wish is beyond selectors, or no selectors give the model's value. @throws what `ask` throws */
 export async function writeRecipe(page: ReadPage, ask: AskModel, verify: Verify): Promise<SelectorSchema | null> {
   const shape = shapeOf(page.schema);
   if (shape === null) return null;
@@ -79,7 +81,7 @@ function answerSchema(paths: string[]): JsonSchema {
   };
 }
 
-/** Of an answer that satisfies `answerSchema`. */
+/** The selectors in an answer that satisfies `answerSchema`. */
 function namedIn(answer: unknown): PathSelector[] {
   return (answer as { fields: PathSelector[] }).fields;
 }

@@ -5,6 +5,6 @@ import { overNats, overPostgres } from '@troupe/service';
 
 const STEPS = [...overNats(ActorBus, Rpc), ...overPostgres(ModelSteps)];
 
-/** Where steps are recorded, who is told of them, and what they ask other services. */
+/** The record of steps, the messages to their jobs, and the questions they ask other services. */
 @Module({ providers: STEPS, exports: STEPS })
 export class StepsModule {}

@@ -122,7 +122,7 @@ describe('a step of a job', () => {
     expect(recorded.size).toBe(0);
   });
 
-  it('is worth another try after what nobody foresaw, and not after a clear refusal', async () => {
+  it('is worth another try after an unforeseen error, and not after a clear refusal', async () => {
     const odd = around(() => Promise.reject(new Error('connection lost')));
     await odd.runner.run(taskOf());
     expect(odd.done()).toMatchObject([{ error: { retryable: true } }]);

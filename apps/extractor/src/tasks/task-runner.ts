@@ -43,7 +43,7 @@ export type TaskEnd = void | { retryMs: number };
 
 const BUSY_MS = 20_000;
 const GRACE_MS = 8_000;
-/** Another extractor takes up what a stopping one leaves. */
+/** Wait before another extractor takes up the work of a stopping one. */
 const HANDED_BACK_MS = 500;
 
 /** A step in work here. */
@@ -61,7 +61,7 @@ export class TaskRunner {
     this.unlisten = parts.cancels.onCancel((job) => this.cancelled(job));
   }
 
-  /** Resolves when the actor was told, or nobody waits any more; throws to ask for redelivery. */
+  /** Resolves when the actor was told, or when the result is no longer wanted; throws to ask for redelivery. */
   async run(task: ModelTask): Promise<TaskEnd> {
     if (this.draining) return { retryMs: HANDED_BACK_MS };
     const key = `${task.jobNo} ${task.step}`;
@@ -117,7 +117,7 @@ export class TaskRunner {
 
   private async whileTelling<T>({ actor, step, attempt }: ModelTask, work: () => Promise<T>): Promise<T> {
     const body: ModelBusy = { type: 'ModelBusy', step, attempt };
-    // Level: one that is lost is made up for by the next.
+    // A level message: a lost one is made up for by the next.
     const tell = (): void => void this.publish(actor, body).catch(() => undefined);
     tell();
     const timer = setInterval(tell, this.parts.busyMs ?? BUSY_MS);
@@ -136,7 +136,7 @@ export class TaskRunner {
   private tellFailure({ actor, step, attempt }: ModelTask, error: unknown, isLate: boolean): Promise<void> {
     const tokens = error instanceof ModelError ? error.tokens.prompt + error.tokens.answer : 0;
     const wire = errorToWire(isLate && !isTroupeError(error) ? outOfTime(error) : error);
-    // What nobody has foreseen may be a database that restarts: the actor bounds how often it is tried.
+    // An unforeseen error may be a database that restarts: the actor bounds how often it is tried.
     const known = isTroupeError(error) ? wire : { ...wire, retryable: !isLate };
     return this.publish(actor, { type: 'ModelDone', step, attempt, tokens, credits: 0, error: known, outcome: null });
   }

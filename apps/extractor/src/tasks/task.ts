@@ -1,13 +1,13 @@
-/** How a step of a job is done here. What calls it has looked for the step's record before, and writes it afterwards. */
+/** Does a step of a job. The caller has looked for the step's record before, and writes it afterwards. */
 import type { ModelDone, ModelTask, ModelWork } from '@troupe/contracts';
 
 export interface StepResult {
-  /** Told to the job, now and whenever the task comes again. */
+  /** Outcome for the job. It is told again whenever the task comes again. */
   outcome: NonNullable<ModelDone['outcome']>;
-  /** For later steps of the job. */
+  /** Value for later steps of the job. */
   value: unknown;
   tokens: number;
-  /** Of pages that the step had scraped. */
+  /** Credits for the pages that the step had scraped. */
   credits: number;
 }
 

@@ -1,12 +1,12 @@
 /**
- * What a page asked for without advertising may not load, and which boxes are taken off it. The built-in list names hosts
+ * Blocks advertising: requests that a page may not make, and boxes that are taken off it. The built-in list names hosts
  * only, so the browser itself tells which requests are of interest; lists of the operator are asked about each request.
  */
 import { readFile } from 'node:fs/promises';
 import type * as Adblocker from '@ghostery/adblocker';
 import { compileLists } from './list-compiler.js';
 
-/** Words by which boxes of a page can be known. */
+/** Names in a page by which its boxes can be told. */
 export interface PageNames {
   classes: string[];
   ids: string[];
@@ -36,7 +36,7 @@ const SELECTORS_END = /\{[^}]*\}/;
 export class AdLists {
   #filter: Promise<AdFilter> | null = null;
 
-  /** `dir`: of the operator's lists; null: the built-in one alone. */
+  /** `dir`: folder of the operator's lists; null: the built-in list alone. */
   constructor(private readonly dir: string | null) {}
 
   /** Rejects when the operator's lists cannot be read. */
@@ -75,7 +75,7 @@ class ListFilter implements AdFilter {
   }
 }
 
-/** No scripts are put into pages. */
+/** The filter puts no scripts into pages. */
 const HIDING_ONLY = {
   getBaseRules: true,
   getRulesFromHostname: true,
@@ -92,7 +92,7 @@ function selectorLines(group: string): string[] {
     .filter((selector) => selector !== '');
 }
 
-/** Wider than the rules, which are asked about what matches. */
+/** Patterns wider than the rules. The rules judge the requests that match. */
 function hostPatterns(list: string): string[] {
   return [...list.matchAll(HOST_RULE)].map(([, host]) => `*://*${host}*`);
 }

@@ -1,6 +1,6 @@
 /**
- * Boxes of advertising and cookie banners on a page: hidden before it is looked at, taken out of the DOM that is read.
- * Until then they only become invisible, because scripts of the page may still count on them.
+ * Boxes of advertising and cookie banners on a page: they are hidden at first, because scripts of the page may still
+ * count on them, and taken out of the DOM before it is read.
  */
 import type { Action } from '@troupe/contracts';
 import type { Page } from 'playwright-core';
@@ -19,8 +19,8 @@ const NAMES = `(() => {
 })()`;
 
 /**
- * \`find(selectors, spared)\`: boxes that a selector names, and those that lie over the page and speak of cookies. Nothing
- * that holds most of the page's text, or a spared element.
+ * \`find(selectors, spared)\`: boxes that a selector names, and those that lie over the page and speak of cookies.
+ * Nothing that holds most of the page's text, or a spared element.
  */
 const FIND = `const find = (selectors, spared) => {
   const all = (selector) => { try { return [...document.querySelectorAll(selector)]; } catch { return []; } };
@@ -83,7 +83,7 @@ export class PageBoxes {
   }
 }
 
-/** Of the elements that actions name. */
+/** Selectors of the elements that actions name. */
 export function touchedSelectors(actions: readonly Action[]): string[] {
   return actions.flatMap((action) => ('selector' in action && action.selector !== null ? [action.selector] : []));
 }

@@ -5,7 +5,7 @@ import type { FileKeeper } from '../browser/browser.engine.js';
 
 export interface ArtifactWriterParts {
   artifacts: Pick<Artifacts, 'put'>;
-  /** What the gateways are reached by from outside. */
+  /** Address at which the gateways are reached from outside. */
   publicBaseUrl: string;
   /** A file lives as long as the result that points to it. */
   resultTtlHours: number;
@@ -48,7 +48,7 @@ export class ArtifactWriter implements FileKeeper {
     }
   }
 
-  /** One after the other: together they may be large. */
+  /** Stores one file after the other, because together they may be large. */
   private async addressesOf(uris: readonly string[]): Promise<string[]> {
     const addresses: string[] = [];
     for (const uri of uris) addresses.push(await this.addressOf(uri));
@@ -63,7 +63,7 @@ export class ArtifactWriter implements FileKeeper {
   }
 }
 
-/** @throws RangeError for what is none of the files that a browser makes */
+/** @throws RangeError for a type that a browser does not make */
 function artifactOf(uri: string): Artifact {
   const [head = '', type = ''] = DATA_URI.exec(uri) ?? [];
   if (!isArtifactType(type)) throw new RangeError(`not a data URI of a picture or a PDF: ${uri.slice(0, 40)}`);

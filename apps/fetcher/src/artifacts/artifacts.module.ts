@@ -12,7 +12,7 @@ export const FILE_KEEPER = Symbol('FileKeeper');
 })
 export class ArtifactsModule {}
 
-/** null: addresses are not wanted, or nobody knows where they would begin. */
+/** null: addresses are not wanted, or the public base address is not known. */
 function createArtifactWriter(config: Config, { artifacts }: OpenBlobs): ArtifactWriter | null {
   const { artifactUrls, blobStore, publicBaseUrl, resultTtlHours } = config;
   const isWanted = artifactUrls === 'on' || (artifactUrls === 'auto' && blobStore === 's3');

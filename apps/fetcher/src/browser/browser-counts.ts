@@ -4,7 +4,7 @@ import { RETIRE_REASONS, type BrowserObserver } from './browser-life.js';
 import type { BrowserPool } from './browser-pool.js';
 
 /**
- * What becomes of browsers and tabs.
+ * Counts the starts and ends of browsers and tabs.
  *
  * @param sandboxed null: no browser is wanted here @param log told when browsers go without their sandbox after all
  */
@@ -40,7 +40,7 @@ export function browserCounts(
   };
 }
 
-/** What there is at the moment. */
+/** Gauges of the open browsers and tabs. */
 export function watchBrowsers(metrics: Metrics, pool: Pick<BrowserPool, 'counts'>): void {
   const browsers = { name: 'troupe_browsers', help: 'Browsers that run' } as const;
   metrics.watch(browsers, () => pool.counts().browsers);

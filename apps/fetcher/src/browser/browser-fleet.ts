@@ -1,7 +1,7 @@
 /**
  * The Chromium processes behind the tabs: Crawlee's pool of browsers, with each browser behind its guard and the egress
- * proxy. It retires a browser after so many pages, or when nobody uses it; here one is retired after a while as well, and
- * when it holds too much memory. A retired browser opens nothing more and goes with its last tab.
+ * proxy. It retires a browser that has shown so many pages, or that lies idle. Here a browser is also retired after a
+ * while, and when it holds too much memory. A retired browser opens nothing more and goes with its last tab.
  */
 import { TroupeError } from '@troupe/contracts';
 import {
@@ -23,7 +23,7 @@ export interface BrowserFleetOptions {
   programs: readonly Program[];
   /** Tabs open at once in a browser, parked ones included. */
   maxTabs: number;
-  /** Of the egress proxy. */
+  /** Address of the egress proxy. */
   proxyUrl: string;
   /** Appended to Chromium's own user agent. */
   userAgent: string;
@@ -43,9 +43,9 @@ interface Member {
   controller: Controller;
   guard: BrowserGuard;
   startedAt: number;
-  /** Open in it. */
+  /** Open tabs. */
   tabs: number;
-  /** When it was last looked at. */
+  /** Memory at the last look. */
   memoryBytes: number;
   /** null: it is not retired. */
   retired: RetireReason | 'idle' | null;
@@ -54,15 +54,15 @@ interface Member {
 /** A process that is told to stop finishes its pages first; the guard sees to the rest. */
 const KEPT_WHILE_DRAINING = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false };
 const LAUNCH_TIMEOUT_SECS = 30;
-/** For a tab in a browser that runs already. */
+/** Time to open a tab in a browser that runs already. */
 const OPEN_LIMIT_MS = 10_000;
-/** As that, when a renderer of the browser has died meanwhile: it may have been the tab's. */
+/** The same, when a renderer of the browser has died meanwhile: it may have been the tab's. */
 const CRASHED_OPEN_LIMIT_MS = 2_500;
 /** Longer than any page may take. */
 const RETIRED_LIMIT_SECS = 900;
 const CHECK_EVERY_MS = 3_000;
 const CLOSE_LIMIT_MS = 3_000;
-/** Of Crawlee's `BROWSER_POOL_EVENTS`, which exist as types only. */
+/** A member of Crawlee's `BROWSER_POOL_EVENTS`, which exist as types only. */
 const RETIRED = 'browserRetired' as BROWSER_POOL_EVENTS.BROWSER_RETIRED;
 
 export class BrowserFleet extends BrowserPool<Options> {
@@ -70,7 +70,7 @@ export class BrowserFleet extends BrowserPool<Options> {
   private readonly plugins: Map<Program, PlaywrightPlugin>;
   private readonly guards = new Map<string, BrowserGuard>();
   private readonly members = new Map<Browser, Member>();
-  /** Where tabs are being opened now, by their ids in the pool. */
+  /** Browsers in which tabs are being opened now, by the tabs' ids in the pool. */
   private readonly openings = new Map<string, Browser>();
   private readonly timer: NodeJS.Timeout;
   private opened = 0;
@@ -132,7 +132,7 @@ export class BrowserFleet extends BrowserPool<Options> {
     return this.members.get(browser)?.retired !== null;
   }
 
-  /** Ends a browser at once, with whatever hangs in it. */
+  /** Ends a browser at once, with its hanging pages. */
   kill(browser: Browser): void {
     const member = this.members.get(browser);
     this.retire(member, 'hung');
@@ -153,12 +153,12 @@ export class BrowserFleet extends BrowserPool<Options> {
     for (const id of guards) this.releaseGuard(id);
   }
 
-  /** Told of a browser that opens nothing more; it ends when its tabs are closed. */
+  /** Called for a browser that opens nothing more. It ends when its tabs are closed. */
   protected leaveBrowser(_browser: Browser): void {}
 
   /**
-   * A tab whose renderer dies while it is opened is never opened, and the pool opens none before it: its browser is ended
-   * then, and the next one is opened in another.
+   * A tab whose renderer dies while it is opened never opens, and holds up all later ones. So its browser is ended, and
+   * the next tab is opened in another browser.
    */
   private endUnlessOpened(id: string, limitMs: number): void {
     const browser = this.openings.get(id);
@@ -244,7 +244,10 @@ export class BrowserFleet extends BrowserPool<Options> {
     this.endEmpty(member);
   }
 
-  /** By itself the pool retires a browser that has shown its pages, that nobody uses, or where a tab could not be opened. */
+  /**
+   * Counts a retired browser. By itself the pool retires one that has shown its pages, lies idle, or failed to open a
+   * tab.
+   */
   private noteRetired(controller: Controller): void {
     const browser = controller.browser as Browser;
     const member = this.members.get(browser);
@@ -268,7 +271,7 @@ export class BrowserFleet extends BrowserPool<Options> {
   }
 }
 
-/** What is told a browser when it starts. */
+/** Options of a browser's start. */
 interface Launch {
   browserPlugin: unknown;
   launchOptions?: Record<string, unknown>;
@@ -282,7 +285,7 @@ function pluginOf({ chromium, proxyUrl }: BrowserFleetOptions): PlaywrightPlugin
   });
 }
 
-/** The browser was going down, for the sake of another page, when it was asked; the pool has retired it by now. */
+/** The browser was closing because of another page when it was asked. The pool has retired it by now. */
 function namesDyingBrowser(error: unknown): boolean {
   return error instanceof Error && /newPage\(\) (failed|timed out)|has been closed/.test(error.message);
 }

@@ -4,7 +4,7 @@
  * The browser is started by a small shell script that leads its process group. A watcher inside the group waits on a
  * FIFO whose only writer is this process: when the writing end closes, by `release` or because the kernel closed it
  * after a kill -9, the watcher kills the whole group: the browser first, then what it leaves behind, and removes the
- * profile once nobody writes to it any more. As a member it also keeps the group's number from being reused.
+ * profile once no process writes to it any more. As a member it also keeps the group's number from being reused.
  */
 import { browserEnvironment } from '@troupe/chromium';
 import { spawnSync } from 'node:child_process';
@@ -35,7 +35,7 @@ exec "$TROUPE_BROWSER" "$@"
 `;
 
 export class BrowserGuard {
-  /** For temporary files of the browser and of who drives it; removed with it. */
+  /** Folder for temporary files of the browser and of Playwright; removed with the browser. */
   readonly dir: string;
   private lifeline: number | null;
   private startedPid: number | null = null;
@@ -49,12 +49,12 @@ export class BrowserGuard {
     this.lifeline = openSync(this.fifoPath, 'r+');
   }
 
-  /** What to start in the browser's place. */
+  /** The script to start in the browser's place. */
   get executablePath(): string {
     return path.join(this.dir, 'browser.sh');
   }
 
-  /** Of the browser, which leads a process group; null until it has started and once it is released. */
+  /** Process id of the browser, which leads a process group; null until it has started and after its release. */
   get pid(): number | null {
     try {
       this.startedPid ??= Number(readFileSync(path.join(this.dir, 'pid'), 'latin1')) || null;
@@ -70,7 +70,7 @@ export class BrowserGuard {
     return { ...browserEnvironment(), ...own };
   }
 
-  /** Kills what is left of the browser's process group; safe to call twice. */
+  /** Kills the rest of the browser's process group; safe to call twice. */
   release(): void {
     if (this.lifeline === null) return;
     closeSync(this.lifeline);

@@ -1,8 +1,8 @@
-/** When browsers have served long enough, and what is told of them. */
+/** Limits of a browser's life, and the observer of browsers. */
 
 export interface FleetSandbox {
   isOn: boolean;
-  /** A browser that does not start with it does not start. */
+  /** True: a browser that fails to start with it is not started without. */
   isRequired: boolean;
 }
 
@@ -10,26 +10,26 @@ export interface FleetSandbox {
 export const RETIRE_REASONS = ['pages', 'age', 'memory', 'hung', 'lost'] as const;
 export type RetireReason = (typeof RETIRE_REASONS)[number];
 
-/** Told what becomes of browsers. */
+/** Told of the starts and ends of browsers. */
 export interface BrowserObserver {
   launched(): void;
   retired(reason: RetireReason): void;
   /** The tab of a page, or its browser, crashed. */
   crashed(): void;
-  /** A browser did not start with its sandbox, and from now on they start without. */
+  /** A browser did not start with its sandbox. From now on browsers start without. */
   unsandboxed(why: string): void;
 }
 
-/** When a browser has served long enough. */
+/** Limits after which a browser is retired. */
 export interface BrowserLimits {
   pages: number;
   ageMs: number;
   memoryBytes: number;
-  /** With so much it endangers the machine: it ends at once, and its pages with it. */
+  /** Above this it endangers the machine, and is ended at once with its pages. */
   fatalBytes: number;
 }
 
-/** A program that shows pages, and who uses it. */
+/** A browser program, and its use. */
 export interface Program {
   readonly executablePath: string;
   isSandboxed: boolean;

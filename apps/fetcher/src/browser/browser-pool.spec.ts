@@ -168,7 +168,7 @@ withBrowser('the tabs of a job', () => {
     ]);
   });
 
-  it('are closed when nobody has used them for a while', async () => {
+  it('are closed when no page has used them for a while', async () => {
     start({ tabIdleMs: 500 });
     await get('/show', { contextKey: 'job' });
     const before = rendererPids().length;
@@ -304,7 +304,7 @@ withBrowser('where there are two programs', () => {
     expect(text(await get('/show', { contextKey: 'job' }))).toContain('>seen=1|1<');
   });
 
-  it('the one that nobody uses any more ends while the other goes on', async () => {
+  it('the unused one ends while the other goes on', async () => {
     const { plain, whole } = await twoPrograms(folder);
     start({ browsers: { plain, whole }, idleMs: 2_000, tabIdleMs: 500 });
     await get('/show', { proxy: 'stealth' });

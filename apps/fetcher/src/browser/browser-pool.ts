@@ -1,6 +1,6 @@
 /**
- * Pages in Chromium, shown by a crawler of Crawlee's that is made when the first one is asked for and goes when nobody
- * has asked for a while. Pages in disguise have browsers of their own, of the program that people use.
+ * Pages in Chromium, shown by a crawler of Crawlee's. It is made when the first page is asked for, and closed when none
+ * was asked for in a while. Stealth pages have browsers of their own, of the program that people use.
  */
 import { TroupeError } from '@troupe/contracts';
 import type { BrowserContextOptions } from 'playwright-core';
@@ -17,13 +17,13 @@ import { loadReader } from './processors.js';
 export interface BrowserPoolOptions {
   /** null = no browser here. */
   browsers: Browsers | null;
-  /** Why, when there is none. @default none is installed */
+  /** Reason why there is no browser. @default none is installed */
   absence?: string;
-  /** @default on, except for root, who cannot have it; given up when a browser does not start with it */
+  /** @default on, except for root, for whom Chromium has none; given up when a browser does not start with it */
   sandbox?: FleetSandbox;
   /** Pages open at once; more wait, first in, first out. */
   concurrency: number;
-  /** While the processors are busy, so many at once. @default `concurrency` */
+  /** Pages at once while the processors are busy. @default `concurrency` */
   least?: number;
   proxy: EgressProxy;
   /** Appended to Chromium's own user agent. */
@@ -36,13 +36,13 @@ export interface BrowserPoolOptions {
   warmTabs?: number;
   /** @default 1,000 pages, 30 minutes, the memory that its pages are reckoned with; fatal is 1.6 times that */
   limits?: Partial<BrowserLimits>;
-  /** @default nobody */
+  /** @default none */
   observer?: BrowserObserver;
   /** Share of the processors in use since it was asked last, 0 to 1. @default of this machine */
   readLoad?: () => number;
 }
 
-const NOBODY: BrowserObserver = {
+const NO_OBSERVER: BrowserObserver = {
   launched: () => undefined,
   retired: () => undefined,
   crashed: () => undefined,
@@ -56,7 +56,7 @@ const PAGES_PER_BROWSER = 1_000;
 const BROWSER_AGE_MS = 30 * 60_000;
 
 export class BrowserPool {
-  /** One and the same where there is one program only. */
+  /** Both are the same where there is only one program. */
   private readonly programs: Record<keyof Browsers, Program> | null;
   private readonly idleMs: number;
   private readonly observer: BrowserObserver;
@@ -67,7 +67,7 @@ export class BrowserPool {
 
   constructor(private readonly options: BrowserPoolOptions) {
     this.idleMs = options.idleMs ?? 60_000;
-    this.observer = options.observer ?? NOBODY;
+    this.observer = options.observer ?? NO_OBSERVER;
     this.readLoad = options.readLoad ?? loadReader();
     this.programs = options.browsers === null ? null : this.programsOf(options.browsers);
   }
@@ -76,7 +76,7 @@ export class BrowserPool {
     return this.programs !== null;
   }
 
-  /** Why there is no browser, when there is none. */
+  /** Reason why there is no browser. */
   get absence(): string {
     return this.options.absence ?? NO_BROWSER;
   }
@@ -100,7 +100,7 @@ export class BrowserPool {
     }
   }
 
-  /** What the context of a page must know whose requests leave by `upstream`. */
+  /** Options of the context of a page whose requests leave by `upstream`. */
   async routeOf(upstream: UpstreamProxy | undefined): Promise<BrowserContextOptions> {
     return upstream === undefined ? {} : { proxy: { server: await this.options.proxy.url(upstream) } };
   }

@@ -37,19 +37,19 @@ export interface SoakResult {
   answers: Record<string, Record<string, number>>;
   kills: number;
   /**
-   * Of this process, in MB: medians of what was seen during the second tenth of the pages, and during the last one. Pages of 50 MB
-   * make single looks worthless.
+   * Memory of this process in MB: the medians during the second tenth of the pages and during the last tenth. Pages of
+   * 50 MB make single readings worthless.
    */
   rssEarlyMb: number;
   rssLateMb: number;
-  /** What is still there after the engine was closed. */
+  /** Processes that are left after the engine was closed. */
   leftProcesses: string[];
   leftFolders: string[];
   leftFiles: number;
 }
 
 const GOOD_TIMEOUT_MS = 60_000;
-/** Of pages that may never end. */
+/** Time limit of pages that may never end. */
 const BAD_TIMEOUT_MS = 2_500;
 const PAGES_PER_JOB = 25;
 /** Every so many pages one misbehaves, each kind in turn. */

@@ -1,7 +1,7 @@
 /**
- * Crawlee's crawler of browser pages and Playwright, loaded when they are first needed. In one go that would hold the event loop
- * for a second, and for many on a busy machine: lanes would miss their heartbeats. So their largest parts come first, one
- * a turn of the loop; what is left is small.
+ * Crawlee's crawler of browser pages and Playwright, loaded when they are first needed. In one go that would hold the
+ * event loop for a second, and for many seconds on a busy machine: lanes would miss their heartbeats. So their largest
+ * parts are loaded first, one in each turn of the loop; the rest is small.
  */
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -19,7 +19,9 @@ const CRAWLEE = '@crawlee/browser-pool';
 const CRAWLER = '@crawlee/playwright';
 const PLAYWRIGHT = 'playwright-core';
 
-/** Each as a chain of packages, found from the one before; needs before those who need them. */
+/**
+ * Each is a chain of packages, in which a package is found from the one before. Dependencies come before their users.
+ */
 const PARTS: readonly (readonly string[])[] = [
   [CRAWLEE, 'fingerprint-generator', 'generative-bayesian-network', 'adm-zip'],
   [CRAWLEE, 'fingerprint-generator', 'generative-bayesian-network'],
@@ -42,7 +44,7 @@ const PARTS: readonly (readonly string[])[] = [
   [CRAWLEE, '@crawlee/core'],
 ];
 
-/** They need the pool of browsers, which is loaded in its own way. */
+/** Parts that need the pool of browsers, which `loadPool` loads. */
 const CRAWLER_PARTS: readonly (readonly string[])[] = [
   [CRAWLER, '@crawlee/browser', '@crawlee/basic', 'csv-stringify/sync'],
   [CRAWLER, '@crawlee/browser', '@crawlee/basic'],
@@ -72,7 +74,7 @@ export async function loadBrowserStack(): Promise<BrowserStack> {
   return { PageCrawler, chromium };
 }
 
-/** Another version may be made of other parts: those that are not found come with the whole. */
+/** Another version may have other parts. Those that are not found are loaded with the whole. */
 function loadPart(chain: readonly string[]): void {
   const names = [...chain];
   const last = names.pop()!;
@@ -93,8 +95,8 @@ function loadFile(file: string): void {
 }
 
 /**
- * Crawlee's pool, without the proxy server that its module starts while it loads: an open one, on every interface of
- * the machine. It is never asked for because a proxy of our own is always given, so it simply must not listen.
+ * Loads Crawlee's pool without the proxy server that its module starts while it loads: an open one, on every interface
+ * of the machine. That server is never used because a proxy of our own is always given, so it must not listen.
  */
 function loadPool(): void {
   const listen = Object.getOwnPropertyDescriptor(Server.prototype, 'listen');

@@ -1,7 +1,8 @@
 /**
  * A tab with a context of its own. It shows one page after another; between two pages it shows a blank one, so that
  * nothing of the first runs on or is taken for the second. The blank page has the origin of the one before and comes
- * from here: Chromium would start another renderer for `about:blank`, and a page of one site after the other needs none.
+ * from here: Chromium would start another renderer for `about:blank`, and a page of one site after the other needs
+ * none.
  */
 import { randomUUID } from 'node:crypto';
 import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core';
@@ -24,13 +25,13 @@ export class TabLost extends Error {
   }
 }
 
-/** Requests that are asked about before they are sent. */
+/** Requests that are intercepted before they are sent. */
 export interface RequestPattern {
   urlPattern: string;
   resourceType?: 'Document' | 'Image' | 'Font' | 'Media';
 }
 
-/** What whoever shows a page listens to. */
+/** Events that the code that shows a page listens to. */
 const PAGE_EVENTS = [
   'request',
   'requestfinished',
@@ -58,24 +59,24 @@ const CLOSE_LIMIT_MS = 1_500;
 
 export class BrowserTab {
   readonly openedAt = performance.now();
-  /** Shown so far, this one included: 1 while the tab shows its first. */
+  /** Pages shown so far, this one included: 1 while the tab shows its first. */
   pages = 0;
   /** Rejects with `TabLost`; never resolves. */
   readonly lost: Promise<never>;
   private readonly size: ReturnType<Page['viewportSize']>;
-  /** The page's own way, whatever it means to who shows a page in the tab. */
+  /** The page's own `close`, which may mean something else to the code that shows a page in the tab. */
   private readonly closePage: () => Promise<void>;
   private hasCrashed = false;
   private intercepted = '';
   private onPaused: ((paused: PausedRequest) => void) | null = null;
-  /** Address of the blank page that is on its way; null: none is. */
+  /** Address of the blank page that is being loaded; null: none is. */
   private blankUrl: string | null = null;
 
   private constructor(
     readonly page: Page,
     readonly session: CDPSession,
     readonly mainFrame: string,
-    /** It calls itself headless wherever it is not told otherwise. */
+    /** The headless shell calls itself headless unless it is given another name. */
     readonly isHeadlessShell: boolean,
     private readonly fleet: BrowserFleet,
   ) {
@@ -107,11 +108,11 @@ export class BrowserTab {
     throw new TabLost();
   }
 
-  /** null: its renderer has died. Who asks one that was just killed is never answered. */
+  /** null: its renderer has died. A renderer that was just killed never answers. */
   private static async attach(page: Page, fleet: BrowserFleet): Promise<BrowserTab | null> {
     const session = await page.context().newCDPSession(page);
     const died = new Promise<null>((resolve) => session.once('Inspector.targetCrashed', () => resolve(null)));
-    // It is told of a death before, too.
+    // The session also hears of a death before this moment.
     session.send('Inspector.enable').catch(() => undefined);
     return Promise.race([BrowserTab.describe(page, session, fleet), died]);
   }
@@ -132,7 +133,7 @@ export class BrowserTab {
     return browser === null || this.fleet.isRetired(browser);
   }
 
-  /** Told of every request that matches before it is sent, until the page is left. */
+  /** Calls back for every request that matches before it is sent, until the page is left. */
   async intercept(patterns: RequestPattern[], onPaused: (paused: PausedRequest) => void): Promise<void> {
     this.onPaused = onPaused;
     const wanted = JSON.stringify(patterns);
@@ -144,11 +145,11 @@ export class BrowserTab {
   countPage(): void {
     this.pages++;
     const browser = this.page.context().browser();
-    // The first was counted when the tab was opened.
+    // The first page was counted when the tab was opened.
     if (browser !== null && this.pages > 1) this.fleet.countPage(browser);
   }
 
-  /** Leaves the page. False: the tab is fit for no other. */
+  /** Leaves the page. False: the tab cannot show another one. */
   async blank(): Promise<boolean> {
     this.onPaused = null;
     if (this.hasCrashed || !(await within(this.leavePage(), BLANK_LIMIT_MS))) return false;
@@ -157,8 +158,8 @@ export class BrowserTab {
   }
 
   /**
-   * A tab that does not close has a renderer that hangs, which is ended; when even that is of no use its browser goes,
-   * and every page in it.
+   * A tab that does not close has a hanging renderer, which is ended. When even that does not help, its browser is
+   * ended with every page in it.
    */
   async close(): Promise<void> {
     const browser = this.page.context().browser();
@@ -194,7 +195,9 @@ export class BrowserTab {
   }
 }
 
-/** Of the origin that is on show. Nobody else asks for it: requests of the page that is left are refused. */
+/**
+ * The blank page's address at the shown origin. Only the tab asks for it: requests of the page being left are refused.
+ */
 function blankUrlOf(shown: string): string {
   const origin = /^https?:/.test(shown) ? URL.parse(shown)?.origin : undefined;
   return origin === undefined ? BLANK : `${origin}/?${randomUUID()}`;

@@ -375,7 +375,7 @@ describe('without a browser', () => {
 });
 
 withBrowser('the life of the browser', () => {
-  /** Of all browsers on this machine: others come and go. */
+  /** The profiles of all browsers on this machine. Browsers of other processes come and go. */
   const profiles = (): string[] => readdirSync(os.tmpdir()).filter((name) => name.startsWith('troupe-browser-'));
 
   it('ends after a while without pages, and starts again when needed', async () => {

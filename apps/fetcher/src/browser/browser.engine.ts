@@ -1,4 +1,4 @@
-/** Last rung: a page as Chromium shows it, scripts run. What comes back is the serialised DOM. */
+/** Last rung: a page as Chromium shows it, after its scripts. The result is the serialised DOM. */
 import { inSpan, NO_TRACES, TroupeError, type Captured, type Tracer, type TraceSpan } from '@troupe/contracts';
 import { checkUrlTarget, type AllowList, type Resolver } from '@troupe/egress';
 import type { Page, Response } from 'playwright-core';
@@ -36,7 +36,7 @@ export interface BrowserEngineOptions {
   files?: FileKeeper;
 }
 
-/** Keeps what a page brings beside its DOM. */
+/** Stores a page's files beside its DOM. */
 export interface FileKeeper {
   /**
    * Addresses in the place of data URIs.
@@ -49,7 +49,7 @@ export interface FileKeeper {
 const LOAD_LIMIT_MS = 10_000;
 const SETTLE_LIMIT_MS = 5_000;
 const SCROLL_LIMIT_MS = 5_000;
-/** Kept free at the end of the deadline for reading the DOM. */
+/** Time kept free at the end of the deadline for reading the DOM. */
 const READ_RESERVE_MS = 1_000;
 
 export class BrowserEngine implements FetchEngine {
@@ -111,7 +111,7 @@ interface VisitOptions extends BrowserEngineOptions {
 
 type ReadPage = Omit<EngineResponse, 'ms' | 'engine' | 'proxyUsed' | 'timezone'>;
 
-/** What listens to a page while it is shown, made anew for each tab that it is shown in. */
+/** Listeners to a page while it is shown, made anew for each tab that it is shown in. */
 interface Watched {
   network: NetworkWatch;
   answers: MainAnswers;
@@ -202,7 +202,7 @@ class PageVisit implements Visit<ReadPage> {
   }
 }
 
-/** Answers to navigations of the main frame; the last one is the page's, unless it left the page where it was. */
+/** Answers to navigations of the main frame. The last one is the page's, unless it did not replace the page. */
 class MainAnswers {
   private answer: Response | null = null;
   private before: Response | null = null;
@@ -281,7 +281,7 @@ function describe(
   };
 }
 
-/** Before anything is done on the page. */
+/** Checks the answer before anything is done on the page. */
 async function checkLanding(answer: Response, { url, view }: EngineRequest): Promise<void> {
   const headers = await answer.allHeaders();
   checkAnswer(answer, headers, url);
@@ -294,7 +294,7 @@ function isHtml(headers: Record<string, string>): boolean {
   return /^\s*(text\/html|application\/xhtml\+xml)|^\s*$/i.test(headers['content-type'] ?? '');
 }
 
-/** What is rendered is kept up to a size of its own. */
+/** Rendered pages have a size limit of their own. */
 function bodyLimit(headers: Record<string, string>, maxBytes: number): number {
   return isHtml(headers) ? Math.min(maxBytes, MAX_RENDERED_BYTES) : maxBytes;
 }
@@ -326,7 +326,7 @@ async function readBody(
   headers: Record<string, string>,
   request: EngineRequest,
 ): Promise<{ body: Uint8Array; rendered: boolean }> {
-  // Its viewer is a page of the browser's own: a plain client brings the file.
+  // The PDF viewer is a page of the browser's own, so a plain client fetches the file.
   if (isPdf(headers)) throw downloadError(request);
   const rendered = isHtml(headers);
   const body = rendered ? Buffer.from(await serialisePage(page)) : await answer.body();
@@ -350,7 +350,7 @@ function toBrowserError(error: unknown, request: EngineRequest): TroupeError {
   return new TroupeError('SCRAPE_SITE_ERROR', message, { retryable: true, details: { reason: name ?? 'page-lost' } });
 }
 
-/** Nothing can be done on a file; without that, its bytes are what is wanted. */
+/** Actions cannot run on a file. Without actions its bytes are wanted. */
 function downloadError({ url, view }: EngineRequest): TroupeError {
   if (view.actions.length === 0) return new DownloadError(url);
   return actionsNotSupported(`${url} is a file: there is no page to act on`);

@@ -73,7 +73,7 @@ async function createPool(
   });
   if (browsers === null) return pool;
   watchBrowsers(metrics, pool);
-  // A fetcher that only shows pages will need the stack at once, and no page waits for this process yet.
+  // A fetcher that only shows pages loads the stack before it reports ready.
   if (!servesHttp(config)) await loadBrowserStack();
   return pool;
 }

@@ -1,4 +1,7 @@
-/** How much one page may bring beside its DOM. Where files are part of the document, it must fit into one message of the bus. */
+/**
+ * Limit of all files of one page beside its DOM. Where files are part of the document, it must fit into one message of
+ * the bus.
+ */
 const MAX_CARRIED_BYTES = 6 * 1024 * 1024;
 const MAX_STORED_BYTES = 32 * 1024 * 1024;
 /** Texts shrink to a fraction on their way. */

@@ -8,7 +8,7 @@ import { CHROMIUM_ARGS } from './chromium.js';
 let folder: string;
 let commandLine: string[];
 
-/** What a browser would be started with: the one that is started here only writes it down. */
+/** The command line of a browser: the program that is started here only writes it down. */
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'troupe-chromium-'));
   const [program, list] = [path.join(folder, 'browser.sh'), path.join(folder, 'arguments')];

@@ -1,4 +1,4 @@
-/** How many pages the browser may have open, and what it may hold; how it is found and started. */
+/** Limits of a browser's open pages and memory, and how its program is started. */
 import os from 'node:os';
 import { usableProcessors } from './processors.js';
 
@@ -8,9 +8,9 @@ const BYTES_PER_PAGE = 200 * 1024 * 1024;
 
 /** Pages open at once. */
 export interface BrowserConcurrency {
-  /** As many in any case. */
+  /** Pages open at once, however busy the processors are. */
   least: number;
-  /** More than the least only while processors are idle. */
+  /** Pages open at once while processors are idle. */
   concurrency: number;
 }
 
@@ -23,19 +23,19 @@ export function browserConcurrency(configured: number): BrowserConcurrency {
 }
 
 /**
- * What a browser may hold before it is replaced: what its pages are reckoned with, and some for itself. Browsers of all
- * programs together get half of the machine.
+ * Memory that a browser may hold before it is replaced: the estimate for its pages, and some for itself. Browsers of
+ * all programs together get half of the machine.
  */
 export function browserMemoryBytes(concurrency: number, programs: number): number {
   return Math.min(Math.max(4, concurrency) * BYTES_PER_PAGE * 1.5, browsersMemoryBytes() / programs);
 }
 
-/** What all browsers may hold together before no more pages are shown than must be. */
+/** Memory that all browsers may hold together before only the least number of pages is shown. */
 export function browsersMemoryBytes(): number {
   return usableMemory() / 2;
 }
 
-/** Of the container, where it has a limit. */
+/** Memory of the container where it has a limit, else of the machine. */
 function usableMemory(): number {
   const limit = process.constrainedMemory();
   return limit > 0 ? Math.min(limit, os.totalmem()) : os.totalmem();

@@ -1,9 +1,9 @@
 /**
- * Where a reader of each country seems to be: time zone, latitude and longitude of the zone's main place, language.
+ * The assumed reader of each country: time zone, latitude and longitude of the zone's main place, language.
  *
- * ISO 3166-1 codes, zones and coordinates come from `iso3166.tab` and `zone.tab` of the tz database (public domain); of
- * a country with several zones that of its capital or largest city is taken. Languages are the likely ones of Unicode
- * CLDR (Unicode licence), but the official one where the web of the country is written in that.
+ * ISO 3166-1 codes, zones and coordinates come from `iso3166.tab` and `zone.tab` of the tz database (public domain); a
+ * country with several zones has that of its capital or largest city. Languages are the likely ones of Unicode CLDR
+ * (Unicode licence), or the official one where the web of the country is written in it.
  */
 const COUNTRIES: Readonly<Record<string, string>> = {
   AD: 'Europe/Andorra 42.5 1.52 ca',

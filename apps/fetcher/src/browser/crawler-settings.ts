@@ -1,4 +1,6 @@
-/** What Crawlee reads of its surroundings: nothing of environment and files, and the load as this project measures it. */
+/**
+ * Crawlee's view of its surroundings: nothing from environment and files, and the load as this project measures it.
+ */
 import {
   Configuration,
   EventManager,
@@ -10,17 +12,17 @@ import { EventEmitter } from 'node:events';
 
 /** Share of the processors in use. Above it no place is opened, and those above the least are closed again. */
 const BUSY_ABOVE = 0.85;
-/** Twice before each decision. */
+/** The load is read twice before each decision. */
 const LOOK_EVERY_MS = 500;
 const EVENT = 'systemInfo' as Parameters<EventManager['emit']>[0];
 
-/** What the machine carries at the moment. */
+/** The load of the machine at the moment. */
 export interface Load {
   /** Share of the processors in use since it was asked last, 0 to 1. */
   readProcessors(): number;
-  /** Held by the browsers. */
+  /** Memory that the browsers hold. */
   readBytes(): number;
-  /** What they may hold together. */
+  /** Memory that they may hold together. */
   maxBytes: number;
 }
 
@@ -38,7 +40,7 @@ export class CrawlerSettings extends Configuration {
     this.useEventManager(new LoadEvents(load, this));
   }
 
-  /** Called by the constructor of its parent, too. */
+  /** Also called by the parent's constructor. */
   override get<T extends keyof ConfigurationOptions, U extends ConfigurationOptions[T]>(key: T, fallback?: U): U {
     if (key === 'logLevel') return LogLevel.OFF as U;
     if (key === 'persistStorage') return false as U;

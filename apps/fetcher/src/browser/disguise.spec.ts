@@ -1,4 +1,4 @@
-/** What a stealth page's site can see of the browser, by its headers and from inside the page. */
+/** The browser as the site of a stealth page sees it, by its headers and from inside the page. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';

@@ -1,43 +1,43 @@
 /**
- * What a stealth page lets its site see: an ordinary Chromium on an ordinary machine. Everything that the browser can be
- * told (window, screen, user agent) it is told, so that headers, documents, frames and workers agree; only the
- * graphics card and the frame of the window, for which it has no word, are replaced by a script in each document. The
- * machines are made by Apify's fingerprint generator. No riddle of any site is solved here.
+ * A stealth page lets its site see an ordinary Chromium on an ordinary computer. The window, the screen and the user
+ * agent are options of the browser, so that headers, documents, frames and workers agree. The browser has no option for
+ * the graphics card and the frame of the window, so a script in each document replaces them. The computer profiles are
+ * made by Apify's fingerprint generator. No challenge of any site is solved here.
  */
 import { createHash, randomInt } from 'node:crypto';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import type { EngineRequest } from '../http/engine.js';
-import { readMachines } from './machine-thread.js';
-import type { Machine, Machines } from './machine.js';
+import { readProfiles } from './computer-profile-thread.js';
+import type { ComputerProfile, ComputerProfiles } from './computer-profile.js';
 
 /** Rows of a window that tabs, address bar and the like take. */
 const WINDOW_FRAME = 85;
 
 export interface Disguise {
   contextOptions: BrowserContextOptions;
-  /** Before the page navigates. */
+  /** Called before the page navigates. */
   putOn(page: Page): Promise<void>;
 }
 
 export class Disguises {
-  private machines: Promise<Machines> | null = null;
+  private profiles: Promise<ComputerProfiles> | null = null;
 
-  /** Pages that share a context seem to run on one machine. */
+  /** Pages that share a context seem to run on one computer. */
   async for({ view, contextKey }: EngineRequest): Promise<Disguise> {
-    this.machines ??= readMachines();
-    const machines = (await this.machines)[view.mobile ? 'phone' : 'desktop'];
-    const machine = machines[placeOf(contextKey, machines.length)];
-    if (machine === undefined) return { contextOptions: { userAgent: '' }, putOn: () => Promise.resolve() };
+    this.profiles ??= readProfiles();
+    const profiles = (await this.profiles)[view.mobile ? 'phone' : 'desktop'];
+    const profile = profiles[placeOf(contextKey, profiles.length)];
+    if (profile === undefined) return { contextOptions: { userAgent: '' }, putOn: () => Promise.resolve() };
     const isPictured = view.screenshot !== null || view.actions.some(({ type }) => type === 'screenshot');
     const isFramed = !view.mobile && !isPictured;
     return {
-      contextOptions: { userAgent: '', ...(isFramed ? screenOptions(machine) : {}) },
-      putOn: async (page) => void (await page.addInitScript(disguiseDocument, { ...machine, isFramed })),
+      contextOptions: { userAgent: '', ...(isFramed ? screenOptions(profile) : {}) },
+      putOn: async (page) => void (await page.addInitScript(disguiseDocument, { ...profile, isFramed })),
     };
   }
 }
 
-function screenOptions({ screen, taskBar }: Machine): BrowserContextOptions {
+function screenOptions({ screen, taskBar }: ComputerProfile): BrowserContextOptions {
   const { width, height } = screen;
   const viewport = { width, height: height - taskBar - WINDOW_FRAME };
   return { screen: { width, height }, viewport };
@@ -51,7 +51,7 @@ function placeOf(contextKey: string | null, size: number): number {
 }
 
 /** Runs in the page: it knows nothing of this module. */
-function disguiseDocument({ videoCard, screen, taskBar, isFramed }: Machine & { isFramed: boolean }): void {
+function disguiseDocument({ videoCard, screen, taskBar, isFramed }: ComputerProfile & { isFramed: boolean }): void {
   const VENDOR = 0x9245;
   const RENDERER = 0x9246;
   const scope = globalThis as unknown as Record<string, { prototype: object } | undefined>;

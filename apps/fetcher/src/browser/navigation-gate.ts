@@ -1,8 +1,8 @@
 /**
  * Every navigation of a page's main frame passes here before its request is sent: the first one, redirects, and what
- * scripts and meta refreshes lead to. Addresses are checked and the caller is asked. Of the other requests only those
- * pass that carry the caller's headers, which are added for the page's own origin alone, and those that a filter may
- * refuse. Playwright's routes do not see redirects, so this speaks DevTools protocol.
+ * scripts and meta refreshes lead to. Its address is checked and the caller is asked. Other requests pass here only if
+ * they get the caller's headers, which are added for the page's own origin alone, or if a filter may refuse them.
+ * Playwright's routes do not see redirects, so this speaks DevTools protocol.
  */
 import { checkUrlTarget, portOf, type AllowList, type Resolver } from '@troupe/egress';
 import { TroupeError } from '@troupe/contracts';
@@ -12,14 +12,17 @@ import { refuseRedirect } from '../http/engine-errors.js';
 import { MAX_REDIRECTS, type EngineRequest, type PageView } from '../http/engine.js';
 import { callerHeaders } from '../http/request-headers.js';
 
-/** What a page that is only read does without. It is told of an image of one pixel, so that it does not mend what is broken. */
+/**
+ * Resources that a page does without when it is only read. Images are answered with one pixel, so that the page does
+ * not try to mend broken ones.
+ */
 const UNSEEN = ['Image', 'Font', 'Media'] as const;
 const PIXEL = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 
 export interface GateOptions {
   resolver: Resolver;
   allow: AllowList;
-  /** What the page may not load; null: it may load everything. */
+  /** Filter of the requests of the page; null: it may load everything. */
   ads: AdFilter | null;
 }
 
@@ -145,12 +148,12 @@ export class NavigationGate {
   }
 }
 
-/** Its DOM is all that is wanted of the page. */
+/** True: only the DOM of the page is wanted. */
 function isOnlyRead({ screenshot, branding, actions }: PageView): boolean {
   return screenshot === null && !branding && actions.length === 0;
 }
 
-/** Any page may use the pixel, as it may most images. */
+/** The headers let any page use the pixel, as most images do. */
 function pixelHeaders(headers: Record<string, string>): { name: string; value: string }[] {
   const origin = headers.Origin ?? headers.origin ?? '*';
   const cors = origin === '*' ? [] : [{ name: 'access-control-allow-credentials', value: 'true' }];

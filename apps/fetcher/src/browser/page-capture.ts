@@ -1,4 +1,4 @@
-/** What a browser gives of a page beside its DOM: results of actions, and a picture of what they have left. */
+/** The results of a page's actions, and a picture of the page after them. */
 import type { Captured } from '@troupe/contracts';
 import { runActions } from './actions/run-actions.js';
 import type { PageView } from '../http/engine.js';

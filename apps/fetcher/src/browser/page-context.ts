@@ -36,7 +36,7 @@ export function timezoneOf({ location }: Pick<PageView, 'location'>): string | n
   return location === null ? null : (countryOf(location.country)?.timezone ?? null);
 }
 
-/** What a reader at this place wants to read, most wanted first: BCP 47. */
+/** Languages of a reader at this place in BCP 47, the preferred one first. */
 export function languagesOf({ country, languages }: LocationSpec): string[] {
   const asked = languages.map(canonicalLanguage).filter((language) => language !== null);
   const wanted = asked.length > 0 ? asked : nativeLanguages(country, countryOf(country));
@@ -49,8 +49,8 @@ export function acceptLanguage(languages: string[]): string {
 }
 
 /**
- * What Playwright has no option for, set before the page navigates: a list of languages, and a device whose words about
- * itself agree with each other. It lasts as long as the tab.
+ * Sets, before the page navigates, what Playwright has no option for: a list of languages, and a device whose
+ * properties agree with each other. It lasts as long as the tab.
  */
 export async function presentReader(tab: BrowserTab, view: PageView): Promise<void> {
   const isPlain = !view.mobile && view.location === null;

@@ -121,7 +121,7 @@ withBrowser('pages in the crawler', () => {
     expect(asked[3]).toBe('/4');
   }, 60_000);
 
-  it('get one place after the other while processors are idle and somebody waits', async () => {
+  it('get one place after the other while processors are idle and a page waits', async () => {
     start({ least: 1, most: 3 });
     crowd(5);
     await until(() => asked.length === 1);
@@ -156,7 +156,7 @@ withBrowser('pages in the crawler', () => {
     expect(asked[3]).toBe('/4');
   }, 60_000);
 
-  it('begin with the least again after everybody has left', async () => {
+  it('begin with the least again after all pages have left', async () => {
     start({ least: 1, most: 2 });
     crowd(2);
     await until(() => asked.length === 2);

@@ -1,7 +1,7 @@
 /**
  * Crawlee's crawler of browser pages. Pages come from its source, their steps are its hooks and handlers, and its
- * autoscaling decides how many are shown at once: by the processors and by what the browsers hold. It keeps nothing,
- * tries nothing again, and listens to no signal of the process.
+ * autoscaling decides how many are shown at once: by the processors and by what the browsers hold. It stores nothing,
+ * retries nothing, and listens to no signal of the process.
  */
 import { Log, LogLevel, PlaywrightCrawler, type PlaywrightCrawlingContext } from '@crawlee/playwright';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -21,16 +21,16 @@ export interface PageCrawlerOptions extends TabPoolOptions {
   load: Omit<Load, 'readBytes'>;
 }
 
-/** The deadline of a page ends it. */
+/** Crawlee's own timeouts are off: the deadline of a page ends it. */
 const NEVER_SECS = 7 * 24 * 3600;
-/** What the load was in so many seconds decides. */
+/** The load of so many seconds decides. */
 const HISTORY_SECS = 3;
 const NEVER_OVERLOADED = 1;
 
 export class PageCrawler extends PlaywrightCrawler {
   readonly tabs: TabPool;
   private readonly source: PageSource;
-  /** Why it shows nothing more. */
+  /** The error that ended the crawler. */
   private failure: unknown = null;
 
   constructor(options: PageCrawlerOptions) {
@@ -63,14 +63,16 @@ export class PageCrawler extends PlaywrightCrawler {
     this.browserPool = tabs as never;
   }
 
-  /** Its `run` would count, log and store beside that, and stop the process's pages at SIGINT. */
+  /**
+   * Starts the pool alone. Crawlee's `run` would also count, log and store, and stop the process's pages at SIGINT.
+   */
   async open(): Promise<void> {
     await this._init();
     void this.autoscaledPool?.run().catch((error: unknown) => {
       this.failure = error;
       this.source.refuseAll(new TabLost(error));
     });
-    // At its start it opens a place without having looked at the load.
+    // At its start the pool opens a place before it has looked at the load.
     await nextTurn();
     this.adjustPlaces();
   }
@@ -97,8 +99,9 @@ export class PageCrawler extends PlaywrightCrawler {
   }
 
   /**
-   * Done every second. Crawlee opens places ahead of need: as long as nobody waits there are no more than are taken. And
-   * where somebody waits it must be told, because a task that its own interval has begun holds that interval up.
+   * Done every second. Crawlee opens places ahead of need: as long as no page waits, there are no more places than are
+   * taken. When a page waits Crawlee must be told, because a task that its own interval has begun holds that interval
+   * up.
    */
   adjustPlaces(): void {
     const { autoscaledPool, source } = this;
@@ -129,12 +132,12 @@ export class PageCrawler extends PlaywrightCrawler {
     return Promise.resolve();
   }
 
-  /** Errors go to who asked for the page as they are. */
+  /** Errors go to the caller of the page unchanged. */
   protected override isProxyError(): boolean {
     return false;
   }
 
-  /** Politeness is a matter of the lanes. */
+  /** Lanes take care of politeness. */
   protected override delayRequest(): boolean {
     return false;
   }

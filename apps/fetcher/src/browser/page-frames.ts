@@ -8,9 +8,9 @@ import { within } from './within.js';
 
 const MAX_FRAMES = 20;
 const MAX_DEPTH = 3;
-/** Of all frames together, in characters. */
+/** Size of all frames together, in characters. */
 const MAX_FRAME_CHARS = 2 * 1024 * 1024;
-/** For all of them: one that does not answer is left as it is. */
+/** Time for all frames together. A frame that does not answer is left as it is. */
 const FRAMES_MS = 800;
 const READ_TRIES = 3;
 
@@ -50,7 +50,10 @@ interface FrameElement {
   replaceWith(node: unknown): void;
 }
 
-/** Puts a comment in the place of a visible frame and tells what that place is called; null for a frame nobody sees. */
+/**
+ * Puts a comment in the place of a visible frame and tells what that place is called; null for a frame that is not
+ * visible.
+ */
 function swap(frame: FrameElement, token: string): string | null {
   const page = frame.ownerDocument;
   const { width, height } = frame.getBoundingClientRect();
@@ -91,7 +94,7 @@ interface Budget {
   endsAt: number;
 }
 
-/** What is to stand where: by the comments that hold the places. */
+/** HTML of the frames, by the comments that hold their places. */
 type Insets = Map<string, string>;
 
 async function readInsets(parent: Frame, budget: Budget, depth: number): Promise<Insets> {

@@ -1,16 +1,16 @@
-/** A page on its way through Crawlee's crawler: what is done with it, and who waits for it. */
+/** A page on its way through Crawlee's crawler: its steps, and the promise of its result. */
 import { Request } from '@crawlee/playwright';
 import type { BrowserContextOptions, Response } from 'playwright-core';
 import { TabLost, type BrowserTab } from './browser-tab.js';
 import type { Browsers } from './chromium.js';
 import type { Deadline } from '../http/deadline.js';
 
-/** Which tab a page may have. */
+/** The tab that a page may have. */
 export interface TabRequest {
   context: BrowserContextOptions;
   /** Pages with the same key may follow each other in one tab; null: a context of its own. */
   key: string | null;
-  /** In which program, where there are two. @default 'plain' */
+  /** The browser program, where there are two. @default 'plain' */
   program?: keyof Browsers;
 }
 
@@ -19,7 +19,7 @@ export interface Visit<T> {
   asked: TabRequest;
   deadline: Deadline;
   url: string;
-  /** Before the page navigates. */
+  /** Called before the page navigates. */
   prepare(tab: BrowserTab): Promise<void>;
   navigate(tab: BrowserTab): Promise<Response>;
   read(tab: BrowserTab): Promise<T>;
@@ -29,7 +29,7 @@ let made = 0;
 
 export class PageRequest<T = unknown> extends Request {
   tab: BrowserTab | null = null;
-  /** It came to its end: its tab is as good as before. */
+  /** The page came to its end, so its tab can be used again. */
   isShown = false;
   /** Rejects with what a step rejects with; with `TabLost` when the tab or its browser died under it. */
   readonly answer: Promise<T>;
@@ -71,7 +71,7 @@ export class PageRequest<T = unknown> extends Request {
   }
 }
 
-/** What playwright says of a tab whose crash it has not announced yet. */
+/** Playwright's error for a tab whose crash it has not announced yet. */
 function namesCrash(error: unknown): boolean {
   return error instanceof Error && /crashed|has been closed|target closed/i.test(error.message);
 }

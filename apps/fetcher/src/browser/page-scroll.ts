@@ -10,11 +10,11 @@ import { within } from './within.js';
 
 const MAX_STEPS = 20;
 const STEP_MS = 60;
-/** For content to come at the end of the page. */
+/** Time for content to come at the end of the page. */
 const MORE_MS = 1_500;
 const MAX_WATCHED = 500;
 
-/** Notes what is watched; the page finds its own functions as they were. */
+/** Notes the watched elements. The page still finds the built-in functions unchanged. */
 const WATCH = `(() => {
   if (typeof IntersectionObserver !== 'function') return;
   const seen = { watched: [], listens: false };
@@ -52,7 +52,7 @@ const STEP = `(() => {
 })()`;
 const TO_TOP = `scrollTo({ top: 0, behavior: 'instant' })`;
 
-/** Before the page navigates. */
+/** Called before the page navigates. */
 export async function watchScrollSigns(page: Page): Promise<void> {
   await page.addInitScript(WATCH);
 }

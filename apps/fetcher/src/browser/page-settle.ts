@@ -1,10 +1,10 @@
 /**
- * When is a page in the browser ready to be read?
+ * Decides when a page in the browser is ready to be read.
  *
  * Ready = it has loaded, nothing it asked for is under way, and its DOM has kept its size for a moment. An answer that
  * has not changed the DOM yet is given longer to do so: scripts rarely fetch what they do not show. Requests to an
  * address that was already asked twice are polling and do not count, nor do streams; the DOM is measured by its size,
- * so a ticking clock does not count either. All of it within fixed limits: a page that never rests is read as it is.
+ * so a ticking clock does not count either. All waits have fixed limits: a page that never rests is read as it is.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page, Request } from 'playwright-core';
@@ -17,7 +17,7 @@ const OWED_MS = 500;
 const SAMPLE_MS = 40;
 const POLLING_AFTER = 2;
 const COUNTED_TYPES = new Set(['document', 'script', 'stylesheet', 'xhr', 'fetch']);
-/** What scripts ask for in order to show it. */
+/** Types of requests by which scripts get content to show. */
 const ANSWER_TYPES = new Set(['xhr', 'fetch']);
 const DOM_SIZE = `document.getElementsByTagName('*').length + ':' + (document.body ? document.body.textContent.length : 0)`;
 
@@ -69,7 +69,10 @@ export class NetworkWatch {
   }
 }
 
-/** Resolves when the page, whose HTML is there, has loaded and rests; `restMs` is asked when it has loaded. Never rejects. */
+/**
+ * Resolves when the page has loaded and rests. Its HTML is there already; `restMs` is called when it has loaded. Never
+ * rejects.
+ */
 export async function waitUntilLoaded(
   page: Page,
   network: NetworkWatch,
@@ -87,7 +90,7 @@ export async function waitUntilSettled(page: Page, network: NetworkWatch, limitM
   await new Rest(page, network).reach(limitMs);
 }
 
-/** What was seen of a page so far. */
+/** The activity of a page so far. */
 class Rest {
   private size = '';
   private answersAsked = 0;

@@ -1,11 +1,11 @@
 /**
- * Pages that wait to be shown, as Crawlee's crawler asks for them: first in, first out. Nothing is stored, and nothing is
- * tried again here: lanes and scrapes answer for their pages themselves.
+ * Pages that wait to be shown, as Crawlee's crawler asks for them: first in, first out. Nothing is stored or retried
+ * here: lanes and scrapes take care of their pages themselves.
  */
 import type { IRequestManager } from '@crawlee/playwright';
 import type { PageRequest } from './page-request.js';
 
-/** What the crawler uses of a queue of requests. */
+/** The methods of a request queue that the crawler uses. */
 type Source = Pick<
   IRequestManager,
   'isEmpty' | 'isFinished' | 'fetchNextRequest' | 'markRequestHandled' | 'reclaimRequest' | 'addRequest'
@@ -16,7 +16,7 @@ export class PageSource implements Source {
   private waiting: PageRequest[] = [];
   private handled = 0;
 
-  /** It is forgotten when its deadline fires before its turn has come. */
+  /** The page is dropped when its deadline fires before its turn. */
   add<T>(page: PageRequest<T>): void {
     const request = page as PageRequest;
     const { signal } = request.visit.deadline;
@@ -33,7 +33,7 @@ export class PageSource implements Source {
     return Promise.resolve(this.waiting.length === 0);
   }
 
-  /** There may always be more. */
+  /** Never finished: there may always be more pages. */
   isFinished(): Promise<boolean> {
     return Promise.resolve(false);
   }

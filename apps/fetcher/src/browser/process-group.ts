@@ -4,8 +4,8 @@ import { readdir, readFile } from 'node:fs/promises';
 const PAGE_BYTES = 4096;
 
 /**
- * What the processes of a group hold for themselves: resident pages less those they share. 0 where there is no /proc.
- * One directory and a line per process are read, without blocking.
+ * Memory that the processes of a group hold for themselves: resident pages less the shared ones. 0 where there is no
+ * /proc. One directory and a line per process are read, without blocking.
  */
 export async function groupMemoryBytes(group: number): Promise<number> {
   const names = await readdir('/proc').catch(() => []);

@@ -35,7 +35,7 @@ describe('processors', () => {
     expect(usableProcessors(groups)).toBe(CORES);
   });
 
-  it('are in use as far as somebody works', async () => {
+  it('are in use as far as processes work', async () => {
     const read = loadReader(groups);
     await pause(50);
     read();

@@ -4,7 +4,9 @@ import os from 'node:os';
 
 const GROUPS = '/sys/fs/cgroup';
 
-/** How many; a limit may allow a part of one. @param groups where the kernel shows control groups */
+/**
+ * Number of usable processors; a limit may allow a part of one. @param groups where the kernel shows control groups
+ */
 export function usableProcessors(groups = GROUPS): number {
   return Math.min(os.availableParallelism(), readLimit(groups) ?? Infinity);
 }
@@ -25,12 +27,12 @@ export function loadReader(groups = GROUPS): () => number {
 
 interface Times {
   atMs: number;
-  /** Of all processors of the machine together. */
+  /** Busy time of all processors of the machine together. */
   busyMs: number;
   idleMs: number;
   /** Processors that the control group may use; null: as many as there are. */
   limit: number | null;
-  /** What the control group used. */
+  /** Processor time that the control group used. */
   ownMs: number | null;
 }
 
@@ -57,7 +59,7 @@ function readOwnMs(groups: string): number | null {
   return used === null ? null : Number(used[1]) / 1000;
 }
 
-/** In a container its group is the root of what it sees. */
+/** Reads a file of this process's control group. In a container its group is the root of the visible groups. */
 function readOfGroup(groups: string, file: string): string | null {
   const own = /^0::(\/.*)$/m.exec(readText('/proc/self/cgroup') ?? '')?.[1] ?? '/';
   return readText(`${groups}${own}/${file}`) ?? readText(`${groups}/${file}`);

@@ -94,7 +94,7 @@ interface FieldMark {
   outline: string;
 }
 
-/** As it is once its transitions are over. */
+/** The look of a field once its transitions are over. */
 const MARK_OF_FIELD = `function () {
   const style = getComputedStyle(this);
   style.borderBottomColor;

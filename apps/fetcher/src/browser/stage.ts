@@ -4,10 +4,10 @@ import type { CaptureRoom } from './capture-room.js';
 
 export interface Stage {
   page: Page;
-  /** Fires when the time of the request is up, or nobody waits for it any more. */
+  /** Fires when the time of the request is up, or its caller has gone. */
   signal: AbortSignal;
   room: CaptureRoom;
-  /** For the reader of the document. */
+  /** Warnings for the reader of the document. */
   warnings: string[];
   /** The page as it is now, as HTML. */
   html(): Promise<string>;

@@ -1,8 +1,8 @@
 /**
  * Tabs for the crawler, page by page: Crawlee's pool of browsers, which opens a tab for each page and closes it after
- * that. Here pages of one job follow each other in tabs of that job, which spares them a new context and a new renderer;
- * cookies and storage stay within it. A page without a job has a context that nobody used before: some are opened ahead
- * of need.
+ * that. Here pages of one job follow each other in tabs of that job, which spares them a new context and a new
+ * renderer; cookies and storage stay within it. A page without a job has a fresh context: some are opened ahead of
+ * need.
  */
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { AsyncResource } from 'node:async_hooks';
@@ -13,7 +13,7 @@ import type { Browsers } from './chromium.js';
 import type { PageRequest, TabRequest } from './page-request.js';
 
 export interface TabPoolOptions extends Omit<BrowserFleetOptions, 'programs' | 'maxTabs'> {
-  /** One and the same where there is one program only. */
+  /** Both are the same where there is only one program. */
   programs: Record<keyof Browsers, Program>;
   /** Pages open at once. */
   concurrency: number;
@@ -23,7 +23,7 @@ export interface TabPoolOptions extends Omit<BrowserFleetOptions, 'programs' | '
   warmTabs: number;
 }
 
-/** A tab that nobody uses at the moment. */
+/** A tab that is not in use at the moment. */
 interface IdleTab {
   tab: Promise<BrowserTab | null>;
   program: Program;
@@ -39,17 +39,17 @@ const TAB_AGE_MS = 10 * 60_000;
 export class TabPool extends BrowserFleet {
   /** Oldest first. */
   private idle: IdleTab[] = [];
-  /** Tabs on their way out. */
+  /** Tabs that are being closed. */
   private readonly leaving = new Set<Promise<void>>();
   /** Pages whose tabs are asked for next, by their ids in the crawler. */
   private readonly expected = new Map<string, PageRequest>();
-  /** Tabs that are opened ahead of need have nothing to do with the time of the page before. */
+  /** Tabs that are opened ahead of need must not inherit the deadline of the page before. */
   private readonly outside = new AsyncResource('TabPool');
   private isClosing = false;
 
   constructor(private readonly settings: TabPoolOptions) {
     const { programs, concurrency, warmTabs } = settings;
-    // In use, idle, warm, and on their way out.
+    // Tabs in use, idle, warm, and being closed.
     const maxTabs = concurrency * 4 + warmTabs;
     super({ ...settings, programs: [...new Set([programs.plain, programs.whole])], maxTabs });
   }
@@ -82,7 +82,10 @@ export class TabPool extends BrowserFleet {
     return { ...this.countBrowsers(), parked, warm: this.idle.length - parked };
   }
 
-  /** Closes what has lain idle for too long: tabs of jobs, and after a longer while those of a program that nobody uses. */
+  /**
+   * Closes tabs of jobs that have lain idle for too long and, after a longer while, the tabs of a browser program that
+   * is not used.
+   */
   async sweep(): Promise<void> {
     const now = performance.now();
     const { tabIdleMs, idleMs, programs } = this.settings;
@@ -132,7 +135,7 @@ export class TabPool extends BrowserFleet {
     await done.finally(() => leave(program));
   }
 
-  /** As many tabs may lie idle as may be in use; the one that has done so longest makes room. */
+  /** Keeps a tab for the next page. As many tabs may lie idle as may be in use; the longest idle one makes room. */
   private async park(program: Program, tab: BrowserTab, { key, context }: TabRequest): Promise<void> {
     const blanked = tab.blank().then(async (isFit) => {
       if (isFit && !tab.isRetired) return tab;

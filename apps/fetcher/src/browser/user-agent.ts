@@ -1,4 +1,4 @@
-/** What the browser calls itself, in its user agent and its client hints. */
+/** The browser's name for itself, in its user agent and its client hints. */
 
 /** Chromium as it is, without the word "Headless" that many sites refuse, and our own name. */
 export function browserUserAgent(version: string, isMobile: boolean, own: string): string {

@@ -1,7 +1,7 @@
 import type { Metrics } from '@troupe/observability';
 import type { PageCacheParts } from './page-cache.js';
 
-/** What the cache of pages is good for. */
+/** Counts hits, misses and failures of the page cache. */
 export function cacheCounts(metrics: Metrics): Required<Pick<PageCacheParts, 'onLookUp' | 'onConfirm'>> {
   const naming = {
     name: 'troupe_cache_lookups_total',
@@ -15,7 +15,7 @@ export function cacheCounts(metrics: Metrics): Required<Pick<PageCacheParts, 'on
   return { onLookUp: (result) => lookups.inc(result), onConfirm: () => confirmed.inc() };
 }
 
-/** Scrapes that had their page from another one. */
+/** Counts scrapes that had their page from another one. */
 export function flightCounts(metrics: Metrics): () => void {
   const shared = metrics.counter({
     name: 'troupe_scrapes_shared_total',

@@ -1,4 +1,7 @@
-/** Pages on their way into the cache: gathered, compressed and stored together, off the path of whoever fetched them. */
+/**
+ * Pages on their way into the cache: gathered, compressed and stored together, off the path of the scrapes and lanes
+ * that fetched them.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { hourOf, putTogether, type BlobStore } from '@troupe/blob-store';
 import { brotliAside } from '@troupe/packing';
@@ -6,7 +9,7 @@ import { siteOf } from '@troupe/frontier';
 import type { CachedPageMeta, PageCacheKey, PageCacheRepository } from '@troupe/persistence';
 
 const GATHER_MS = 250;
-/** Stored by one blob and one statement. */
+/** The most pages stored with one blob and one statement. */
 const MAX_PAGES = 64;
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 /** Pages beyond it are not kept: the store is slower than the web. */
@@ -20,7 +23,7 @@ const HOUR_MS = 3_600_000;
 export interface CacheWriterParts {
   index: Pick<PageCacheRepository, 'store' | 'renew'>;
   blobs: Pick<BlobStore, 'put'>;
-  /** Compressed, of the whole cluster. */
+  /** Compressed size of the whole cluster's cache. */
   maxBytes: number;
   log: { warn(context: object, message: string): void };
   /** @default Date.now */
@@ -34,7 +37,7 @@ export interface FetchedBody {
   body: Uint8Array;
 }
 
-/** Told when it is in the index, or will not come there. */
+/** Called when the page is in the index, or will not come there. */
 type OnSettled = () => void;
 type Kept = FetchedBody & { onSettled: OnSettled };
 interface Renewal {
@@ -136,14 +139,14 @@ export class CacheWriter {
     if (total > maxBytes) this.#fullUntil = this.#nowMs() + FULL_MS;
   }
 
-  /** Once per outage: what is not kept is only fetched again. */
+  /** Logged once per outage: pages that are not kept are only fetched again. */
   #report(error: unknown): void {
     if (!this.#isFailing) this.parts.log.warn({ err: error }, 'pages are not kept in the cache');
     this.#isFailing = true;
   }
 }
 
-/** One after the other, and others in between: nobody waits for the cache. */
+/** Packs one page after the other and lets other work run in between: no caller waits for the cache. */
 async function pack(pages: readonly FetchedBody[]): Promise<Buffer[]> {
   const packed: Buffer[] = [];
   for (const { body } of pages) {

@@ -1,4 +1,4 @@
-/** What the cache tells of a page, and what a page must be to get into it (docs/api/limits.md, "Cache"). Pure. */
+/** A page in the cache, and the conditions under which a page gets there (docs/api/limits.md, "Cache"). Pure. */
 import { createHash } from 'node:crypto';
 import { asksForBrowser, type ScrapeSpec, type Uuid } from '@troupe/contracts';
 import { canonicalize, fingerprint } from '@troupe/frontier';
@@ -14,8 +14,8 @@ const MAX_VALIDATOR_CHARS = 1024;
 const MAX_ASKED_MS = 7 * 24 * 3_600_000;
 
 /**
- * Everything but its URL that makes another page of a request: how it is fetched, not what is made of it. All headers that
- * we send by ourselves follow from it.
+ * Everything beside the URL that makes another page of a request: how it is fetched, not how it is converted. All
+ * headers that we send by ourselves follow from it.
  */
 function variantOf(spec: ScrapeSpec): string {
   const { waitForMs, skipTlsVerification, mobile, location, blockAds, proxy } = spec;
@@ -23,7 +23,7 @@ function variantOf(spec: ScrapeSpec): string {
   return JSON.stringify({ waitForMs, skipTlsVerification, mobile, location, blockAds, proxy, browser });
 }
 
-/** The key of a page under way: of nobody's use but to tell pages apart. */
+/** The key of a page under way. It only serves to tell pages apart. */
 export function flightKeyOf(team: Uuid, url: string, spec: ScrapeSpec): string {
   return createHash('sha256')
     .update(`${team}\n${url}\n${variantOf(spec)}`)
@@ -31,7 +31,10 @@ export function flightKeyOf(team: Uuid, url: string, spec: ScrapeSpec): string {
     .slice(0, 22);
 }
 
-/** Made for its caller, or to leave no trace: nobody else may have it, and nothing that others have stands for it. */
+/**
+ * The page is made for its caller, or is to leave no trace. Other callers may not have it, and their pages do not stand
+ * for it.
+ */
 export function isPersonal({ headers, actions, zeroRetention }: ScrapeSpec): boolean {
   return zeroRetention || Object.keys(headers).length > 0 || actions.length > 0;
 }
@@ -65,7 +68,7 @@ function sentNoCookie({ rendered, redirects }: EngineResponse): boolean {
   return !rendered && redirects.length === 0;
 }
 
-/** Of a list such as `Vary` or `Cache-Control`, without what follows `=`. */
+/** Names in a list such as `Vary` or `Cache-Control`, without the values after `=`. */
 function namesIn(list: string | undefined): string[] {
   return (list ?? '').split(',').map((part) => part.replace(/=.*$/s, '').trim().toLowerCase());
 }
@@ -85,7 +88,10 @@ export function metaOf(response: EngineResponse): CachedPageMeta {
   };
 }
 
-/** A serialised DOM is made by scripts at their time: its source's validators speak for it only where the caller says so. */
+/**
+ * A serialised DOM is made by scripts at their time. The validators of its source stand for it only where the caller
+ * says so.
+ */
 export function conditionsOf(
   { meta, ageMs }: Pick<CachedPage, 'meta' | 'ageMs'>,
   { revalidate }: ScrapeSpec['cache'],
@@ -99,7 +105,7 @@ export function conditionsOf(
   };
 }
 
-/** The answer as it was, with its body; it took no time. */
+/** The stored answer with its body. Its time is 0 ms. */
 export function responseOf(meta: CachedPageMeta, body: Uint8Array): EngineResponse {
   const { finalUrl, statusCode, contentType, robotsTag, rendered, engine, proxyUsed = 'basic' } = meta;
   return {

@@ -1,7 +1,12 @@
-/** The key of a page that is fetched here, kept alive until the page is in the index and can be found there by everybody. */
+/**
+ * The key of a page that is fetched here, kept alive until the page is in the index and every fetcher can find it
+ * there.
+ */
 import type { FlightBoard, FlightHold } from '@troupe/messaging';
 
-/** Of a key that is not renewed: a scrape that is over sooner needs no second write, and a fetcher that died leaves it so long. */
+/**
+ * A key lives so long without renewal. A shorter scrape needs no second write; a dead fetcher blocks the key no longer.
+ */
 export const LIFE_MS = 10_000;
 /** How long a page can be had after it has come into the index: longer than a look into the index takes. */
 export const KEPT_MS = 5_000;
@@ -31,7 +36,7 @@ export class FlightKey {
     return KEPT_MS;
   }
 
-  /** There is no page to be had. Nobody waits for that to be known. */
+  /** There is no page to be had. The key is freed in the background. */
   free(): void {
     clearInterval(this.#renewal);
     setImmediate(() => this.#write((hold) => this.parts.board.free(hold)));

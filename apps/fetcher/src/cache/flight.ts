@@ -1,13 +1,15 @@
-/** A page that this fetcher fetches for a caller, and whoever waits for it. It is fetched as long as one of them is there. */
+/**
+ * A page that this fetcher fetches for a caller, and all its waiters. It is fetched as long as one of them is there.
+ */
 import type { CachedPageMeta } from '@troupe/persistence';
 
 /** A good answer, kept in memory until it is found in the index. */
 export interface Landed {
   meta: CachedPageMeta;
-  /** Shared: copied by whoever gives it away. */
+  /** Shared: it is copied before it is given away. */
   body: Uint8Array;
   at: Date;
-  /** Of this process's monotonic clock. */
+  /** By this process's monotonic clock. */
   landedMs: number;
 }
 
@@ -27,7 +29,7 @@ export class Flight {
     caller.addEventListener('abort', () => this.#endUnwanted(), { once: true });
   }
 
-  /** Fires when nobody wants the page any more. */
+  /** Fires when no waiter wants the page any more. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
@@ -46,7 +48,7 @@ export class Flight {
     if (this.#news?.type === 'moved') this.#news = null;
   }
 
-  /** null: nothing yet. @param signal of a waiter in this process; null: one elsewhere, who will ask again */
+  /** null: nothing yet. @param signal of a waiter in this process; null: one elsewhere, which will ask again */
   async wait(waitMs: number, signal: AbortSignal | null): Promise<FlightNews | null> {
     if (this.#news !== null || waitMs <= 0 || signal?.aborted) return this.#news;
     const news = await this.#hear(waitMs, signal);

@@ -50,7 +50,7 @@ class Cluster {
     const rpc = {
       call: async (subject: string, question: object) => {
         const asked = this.fetchers.get(subject.slice('flight.'.length));
-        if (asked === undefined) throw new TroupeError('CONCURRENCY_QUEUE_TIMEOUT', 'nobody listens');
+        if (asked === undefined) throw new TroupeError('CONCURRENCY_QUEUE_TIMEOUT', 'no process listens');
         return (await asked.answer(question as FlightQuestion)) as never;
       },
     };
@@ -125,7 +125,7 @@ describe('scrapes of one page', () => {
     expect(cluster.shared).toBe(3);
   });
 
-  it('find the page until nobody can have missed it in the index', async () => {
+  it('find the page until every fetcher must have seen it in the index', async () => {
     const first = own(await a.find(wish()));
     first.land(META, Buffer.from('text'));
     first.end();
@@ -297,7 +297,7 @@ describe('a scrape', () => {
     expect(await b.find(wish())).toBeNull();
   });
 
-  it('goes on as long as anybody waits for its page', async () => {
+  it('goes on as long as a scrape waits for its page', async () => {
     const [caller, waiter] = [new AbortController(), new AbortController()];
     const flight = own(await a.find(wish({ signal: caller.signal })));
     const waiting = a.find(wish({ signal: waiter.signal }));
@@ -309,7 +309,7 @@ describe('a scrape', () => {
     expect(flight.signal.aborted).toBe(true);
   });
 
-  it('goes on as long as anybody asks for its page elsewhere', async () => {
+  it('goes on as long as another fetcher asks for its page', async () => {
     const [caller, waiter] = [new AbortController(), new AbortController()];
     const flight = own(await a.find(wish({ signal: caller.signal })));
     const waiting = b.find(wish({ signal: waiter.signal, leftMs: 5_000 }));

@@ -1,7 +1,7 @@
 /**
- * Scrapes of one page at one time, in the whole cluster: one of them fetches it, the others get what it got. The page stays
- * at hand until nobody can have missed it in the index, so that a scrape finds what the one before it has answered.
- * Without a word from NATS everybody fetches for himself.
+ * Scrapes of one page at one time, in the whole cluster: one of them fetches the page and the others share it. The page
+ * is kept until every fetcher must have seen it in the index, so that a scrape finds what the one before it has
+ * answered. While NATS is silent each scrape fetches for itself.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { flightSubject, isTroupeError, type ScrapeSpec, type Uuid } from '@troupe/contracts';
@@ -15,7 +15,7 @@ import type { Remembered, Sharing } from './page-cache.js';
 
 /** Bodies in memory. */
 const MAX_BYTES = 64 * 1024 * 1024;
-/** How long one question waits: whoever is dead is found out by the next one. */
+/** How long one question waits. The next one finds out that a fetcher is dead. */
 const POLL_MS = 250;
 const POLL_GRACE_MS = 250;
 /** A fetcher that is connected and does not answer for this long is as good as gone. */
@@ -23,14 +23,14 @@ const SILENCE_MS = 3_000;
 const MOVING_MS = 100;
 /** Share of the time that is left which may be spent waiting for others. */
 const PATIENCE_SHARE = 2 / 3;
-/** After a failure nobody asks NATS for this long. */
+/** After a failure NATS is not asked for this long. */
 const AWAY_MS = 2_000;
 
 export interface FlightsParts {
   /** null: there is no cache, and pages are not shared. */
   board: Pick<FlightBoard, 'fetcher' | 'claim' | 'seize' | 'find' | 'keep' | 'free'> | null;
   rpc: Pick<Rpc, 'call'>;
-  /** Told of each page that was had from another scrape. @default nobody */
+  /** Told of each page that came from another scrape. @default none */
   onShared?: () => void;
   log: { warn(context: object, message: string): void };
 }
@@ -43,26 +43,26 @@ export interface FlightWish {
   /** Time that is left for all of it. */
   leftMs: number;
   signal: AbortSignal;
-  /** Whose key may be taken: the fetcher that has handed the page over. */
+  /** The fetcher whose key may be taken: it has handed the page over. */
   from?: string;
-  /** What the index has may be served, so nothing is waited for. */
+  /** True: the page in the index may be served, so nothing is waited for. */
   isServed(): Promise<boolean>;
 }
 
-/** What there is for it: another scrape's page, or its own, which others may have. null: its page is for its caller alone. */
+/** Another scrape's page, or a fetch of its own that others may share. null: the page is for its caller alone. */
 export type Found = { page: Remembered } | { flight: OwnFlight } | null;
 
 /** A page that is fetched for all that want it, or that others may have once it is there. */
 export interface OwnFlight extends Sharing {
-  /** Fires when nobody wants the page any more. */
+  /** Fires when no waiter wants the page any more. */
   readonly signal: AbortSignal;
   /** Others wait for it. */
   readonly isAwaited: boolean;
-  /** Another fetcher is asked to go on with it. */
+  /** Called when another fetcher is asked to go on with it. */
   move(): void;
-  /** It was not taken there. */
+  /** Called when the other fetcher did not take it. */
   comeBack(): void;
-  /** Nothing more comes: whoever still waits fetches for himself. May be called again. */
+  /** Nothing more comes: scrapes that still wait fetch the page themselves. May be called again. */
   end(): void;
 }
 
@@ -87,7 +87,7 @@ export class Flights {
     maxSize: MAX_BYTES,
     sizeCalculation: ({ body }) => Math.max(1, body.byteLength),
   });
-  /** Questions that are on their way, by whom and what they ask: those who wait in this process ask together. */
+  /** Questions that are on their way, by fetcher and page: waiters of this process ask together. */
   readonly #polls = new Map<string, Promise<Answer | null>>();
   #awayUntilMs = 0;
 
@@ -108,7 +108,7 @@ export class Flights {
     }
   }
 
-  /** For waiters elsewhere. */
+  /** Answers waiters of other fetchers. */
   async answer(question: FlightQuestion): Promise<{ head: FlightReply; body?: Uint8Array }> {
     const answer = await this.#answerOwn({ ...question, waitMs: Math.min(question.waitMs, POLL_MS) }, null);
     if (answer.type !== 'landed') return { head: { type: answer.type } };
@@ -116,7 +116,7 @@ export class Flights {
     return { head: { type: 'landed', meta, at: at.toISOString() }, body };
   }
 
-  /** Nobody waits for what it fetches. Once it is there it is newer than what others have, and takes the key. */
+  /** Others do not wait for the page it fetches. Once the page is there it is newer than theirs, and takes the key. */
   #alone(board: Board, key: string, { signal }: FlightWish): OwnFlight {
     let stored = (): void => undefined;
     return {
@@ -138,7 +138,7 @@ export class Flights {
   }
 
   /**
-   * What has landed since this page was asked for is newer.
+   * Keeps the page unless a newer one has landed since this one was asked for.
    * @returns to be called when the page is in the index, or will not come there
    */
   #keep(key: string, page: Landed, flightKey: FlightKey, askedMs = page.landedMs): () => void {
@@ -174,7 +174,7 @@ export class Flights {
         continue;
       }
       next = await claim(holder);
-      // One of those who waited for a page that failed has the key now. A failure that lasts is not waited for again.
+      // Another waiter of the failed page has the key now. A lasting failure is not waited for again.
       if (answer.type === 'failed' && next !== null && 'holder' in next) return null;
     }
     return null;
@@ -212,7 +212,7 @@ export class Flights {
     };
   }
 
-  /** @param signal of somebody in this process */
+  /** @param signal of a waiter in this process; null: one elsewhere */
   async #answerOwn(question: FlightQuestion, signal: AbortSignal | null): Promise<Answer> {
     const { key, minAgeMs, waitMs } = question;
     const page = this.#landed.get(key);
@@ -222,9 +222,9 @@ export class Flights {
     return (await flight.wait(waitMs, signal)) ?? { type: 'wait' };
   }
 
-  /** `wait`: still not, when the patience is over. */
+  /** `wait`: the page is still not there when the time is over. */
   async #ask(fetcher: string, key: string, { spec, signal, from }: FlightWish, patienceMs: number): Promise<Answer> {
-    // Whoever has handed the page over has looked into the index, and had nothing that is new enough.
+    // The fetcher that has handed the page over has looked into the index and found nothing new enough.
     const maxAgeMs = from === undefined ? spec.cache.maxAgeMs : Number.MAX_SAFE_INTEGER;
     const { minAgeMs } = spec.cache;
     if (fetcher === this.parts.board?.fetcher)
@@ -263,7 +263,7 @@ export class Flights {
     } catch (error) {
       if (!isTroupeError(error)) return { type: 'failed' };
       if (error.code === 'SCRAPE_TIMEOUT') return null;
-      // Nobody listens there: its process has ended.
+      // No process listens there any more: it has ended.
       return { type: error.code === 'CONCURRENCY_QUEUE_TIMEOUT' ? 'gone' : 'failed' };
     }
   }
@@ -275,7 +275,7 @@ export class Flights {
   }
 }
 
-/** A page that somebody else has fetched may stand for it. */
+/** Another scrape's page may stand for it. */
 function mayJoin({ spec, from }: FlightWish): boolean {
   return !isPersonal(spec) && (spec.cache.maxAgeMs > 0 || from !== undefined);
 }

@@ -17,7 +17,10 @@ export class KnownUrlsParts {
 export class KnownUrls {
   constructor(private readonly parts: KnownUrlsParts) {}
 
-  /** Of the URL's site, subdomains included, the newest first. Nothing when the cache cannot be read: never rejects. */
+  /**
+   * Known URLs of the same site, subdomains included, the newest first. Empty when the cache cannot be read; never
+   * rejects.
+   */
   async of(team: Uuid, url: string): Promise<string[]> {
     try {
       return await this.parts.index.urlsOf(team, siteOf(url), MAX_URLS);

@@ -86,7 +86,7 @@ describe('the page cache', () => {
     expect((await lookUp({ ...specOf({}), onlyMainContent: true, formats: [] })).holds(URL_A)).toBe(true);
   });
 
-  it('is as good as empty while nobody answers, and is left alone for a while', async () => {
+  it('is as good as empty while the index does not answer, and is left alone for a while', async () => {
     memory.isAway = true;
     const view = await lookUp(specOf({}));
     expect(view.metadata).toEqual({});

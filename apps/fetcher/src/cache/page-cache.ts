@@ -1,6 +1,6 @@
 /**
- * The team's cache of pages, in front of every fetch: looked up before a request is thought of, written behind its back.
- * A cache that does not answer in time is none: pages are fetched as if it were empty.
+ * The team's cache of pages, in front of every fetch: read before a request, written in the background after it. When
+ * it does not answer in time, pages are fetched as if it were empty.
  */
 import { promisify } from 'node:util';
 import { brotliDecompress } from 'node:zlib';
@@ -23,7 +23,7 @@ import type { CacheWriter } from './cache-writer.js';
 
 const unpack = promisify(brotliDecompress);
 const LOOKUP_TIMEOUT_MS = 500;
-/** After a failure nobody waits for the index for this long. */
+/** After a failure no scrape waits for the index for this long. */
 const AWAY_MS = 2_000;
 
 export interface PageCacheParts {
@@ -31,14 +31,14 @@ export interface PageCacheParts {
   lookups: Pick<CacheLookups, 'find'> | null;
   writer: Pick<CacheWriter, 'keep' | 'renew' | 'hasRoom'>;
   blobs: Pick<BlobStore, 'get'>;
-  /** Told what each page that the cache was asked for got. @default nobody */
+  /** Told the result of each lookup of a page. @default none */
   onLookUp?: (result: 'hit' | 'miss' | 'away') => void;
-  /** Told of each page whose site says that it has not changed. @default nobody */
+  /** Told of each page whose site says that it has not changed. @default none */
   onConfirm?: () => void;
   log: { warn(context: object, message: string): void };
 }
 
-/** Others who may have a page before it is in the index. */
+/** Waiters that may have a page before it is in the index. */
 export interface Sharing {
   /** The page is there. `body` stays as it is. */
   land(meta: CachedPageMeta, body: Uint8Array): void;
@@ -46,7 +46,7 @@ export interface Sharing {
   stored(): void;
 }
 
-/** What the cache may do for one page that is fetched. */
+/** The cache as seen by the fetch of one page. */
 export interface CacheUse {
   /** Headers that ask whether the entry still holds; null: nothing to ask. */
   readonly conditions: Record<string, string> | null;
@@ -77,7 +77,7 @@ export class PageCache {
     return view;
   }
 
-  /** By URL; null when nobody answers. */
+  /** Entries by URL; null when the index does not answer. */
   async #find(keys: ReadonlyMap<string, PageCacheKey>): Promise<Map<string, CachedPage> | null> {
     const { lookups } = this.parts;
     if (lookups === null || performance.now() < this.#awayUntil) return null;
@@ -98,7 +98,7 @@ export class PageCache {
   }
 }
 
-/** What was found for the URLs of one lookup. */
+/** The entries found for the URLs of one lookup. */
 export class CacheView {
   constructor(
     private readonly parts: PageCacheParts,
@@ -127,7 +127,10 @@ export class CacheView {
     return { response: responseOf(page.meta, body), metadata: { cacheState: 'hit', cachedAt: page.at.toISOString() } };
   }
 
-  /** @throws TroupeError for a page that may only come from the cache: SCRAPE_NO_CACHED_DATA, or 503 when nobody knows */
+  /**
+   * @throws TroupeError for a page that may only come from the cache: SCRAPE_NO_CACHED_DATA, or 503 when the cache
+   * could not be read
+   */
   checkMayFetch(url: string): void {
     if (this.spec.cache.minAgeMs === null) return;
     if (this.pages === null && this.parts.lookups !== null)
@@ -135,7 +138,7 @@ export class CacheView {
     throw new TroupeError('SCRAPE_NO_CACHED_DATA', `${url} is not in the cache, or not old enough`);
   }
 
-  /** For a page that is fetched now, for its caller alone or for others too. */
+  /** The cache's view of a page that is fetched now, for its caller alone or for others too. */
   use(url: string, sharing: Sharing | null = null): CacheUse {
     const entry = this.#entry(url);
     const { writer, onConfirm } = this.parts;
@@ -166,7 +169,7 @@ export class CacheView {
     };
   }
 
-  /** What finds no room in the store may still be had by those who wait for it. */
+  /** A page that finds no room in the store may still go to scrapes that wait for it. */
   #mayKeep(response: EngineResponse, isShared: boolean): boolean {
     const { lookups, writer } = this.parts;
     if (lookups === null || !this.spec.cache.store || isPersonal(this.spec) || !isCacheable(response)) return false;

@@ -33,14 +33,14 @@ export class ChangeTrackerParts {
 export interface TrackedScrape {
   team: Uuid;
   url: string;
-  /** Stays the same when the scrape is run again. */
+  /** Id that stays the same when the scrape is run again. */
   scrape: Uuid;
   spec: ScrapeSpec;
-  /** A crawl has the page from its history, and met no link to it. @default false */
+  /** The crawl knows the page only from its history: it met no link to it. @default false */
   fromHistory?: boolean;
 }
 
-/** What is added to a document. */
+/** The fields that are added to a document. */
 export interface ChangeReport {
   changeTracking?: ChangeTracking;
   warning?: string;

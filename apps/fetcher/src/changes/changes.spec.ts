@@ -162,7 +162,7 @@ describe('change tracking', () => {
     return { page, result, document: JSON.parse(Buffer.from(bytes).toString()) as PageDocument };
   }
 
-  it('leaves a page alone that nobody wants to compare', async () => {
+  it('leaves a page alone that is not to be compared', async () => {
     const { page, result } = await track({ spec: { changeTracking: null } });
     expect(result).toBe(page);
   });

@@ -6,12 +6,12 @@ import type { TextDiff } from './text-diff.js';
 const TIMEOUT_MS = 2_000;
 /** The thread is ended when it does not keep to its time. */
 const KILL_MS = 5_000;
-/** Of both texts together, in characters. */
+/** Size of both texts together, in characters. */
 const MAX_CHARS = 2_000_000;
 const MAX_WAITING = 100;
 const MAX_HEAP_MB = 256;
 
-/** Where comparisons run. */
+/** Runs comparisons. */
 export interface Differ {
   /** Null when the texts are too long or too different to be compared in time. */
   compare(before: string, after: string): Promise<TextDiff | null>;
@@ -35,7 +35,7 @@ export class DiffThread implements Differ {
     await this.#worker?.terminate();
   }
 
-  /** Null, too, when the thread dies of it. */
+  /** Null as well when the thread dies of it. */
   async #run(task: DiffTask): Promise<DiffReply> {
     const worker = (this.#worker ??= this.#start());
     const timer = setTimeout(() => void worker.terminate(), KILL_MS);
@@ -56,7 +56,7 @@ export class DiffThread implements Differ {
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
     });
     worker.on('message', (reply: DiffReply) => this.#settle?.(reply));
-    // The end follows, whatever it died of.
+    // The `exit` event follows every error.
     worker.on('error', () => undefined);
     worker.on('exit', () => {
       this.#worker = null;

@@ -1,4 +1,4 @@
-/** What changed between two texts, line by line, as a unified diff and as its parts (docs/api/formats.md). Pure. */
+/** The changes between two texts, line by line, as a unified diff and as its parts (docs/api/formats.md). Pure. */
 import { structuredPatch } from 'diff';
 
 export interface DiffChange {
@@ -11,7 +11,7 @@ export interface DiffChange {
   /** Numbers of an unchanged line, before and after. */
   ln1?: number;
   ln2?: number;
-  /** With its sign. */
+  /** The line with its sign. */
   content: string;
 }
 

@@ -1,4 +1,4 @@
-/** The boards on which processes of the cluster see each other: on them while this fetcher runs. */
+/** Keeps this fetcher on the boards by which processes of the cluster see each other. */
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { CancelBoard, MemberBoard, NatsLink, PauseBoard, PenaltyBoard, SlotBoard, WorkQueue } from '@troupe/messaging';
 import { INSTANCE } from '@troupe/service';
@@ -37,7 +37,7 @@ export class Boards implements OnModuleInit, BeforeApplicationShutdown {
     ]);
   }
 
-  /** When all that used them has ended: see `onModuleDestroy` of the parts. */
+  /** Runs when all users of the boards have ended: see `onModuleDestroy` of the parts. */
   async beforeApplicationShutdown(): Promise<void> {
     this.browsers.stop();
     await this.slots.stop();

@@ -1,4 +1,4 @@
-/** What this fetcher shows pages with. */
+/** The browser programs that this fetcher shows pages with. */
 import { findBrowsers, findSandbox, NO_BROWSER, type Browsers, type Sandbox } from '@troupe/chromium';
 import type { TroupeConfig } from '@troupe/config';
 import type { Logger } from '@troupe/observability';
@@ -8,13 +8,13 @@ export interface BrowsersHere {
   browsers: Browsers | null;
   /** null: this fetcher starts no browser. */
   sandbox: Sandbox | null;
-  /** Why there are no browsers, where there are none. */
+  /** Reason why there are no browsers, where there are none. */
   absence: string;
 }
 
 type Settings = Pick<TroupeConfig, 'fetcherClasses' | 'chromiumPath' | 'chromiumShellPath' | 'browserSandbox'>;
 
-/** @throws Error when it was to do nothing but show pages, and there is no browser */
+/** @throws Error when the fetcher is only to show pages, and there is no browser */
 export async function findBrowsersHere(config: Settings, log: Pick<Logger, 'warn' | 'error'>): Promise<BrowsersHere> {
   const none = { browsers: null, sandbox: null, absence: NO_BROWSER };
   if (!serves(config, 'browser')) return none;
@@ -37,7 +37,7 @@ export async function findBrowsersHere(config: Settings, log: Pick<Logger, 'warn
 
 export const WITHOUT = 'Chromium runs without its sandbox, so that a page that breaks out of it is this process’s user';
 
-/** None named: whatever it can. */
+/** Without named classes a fetcher serves all that it can. */
 export function serves({ fetcherClasses }: Pick<Settings, 'fetcherClasses'>, cls: 'http' | 'browser'): boolean {
   return fetcherClasses.length === 0 || fetcherClasses.includes(cls);
 }

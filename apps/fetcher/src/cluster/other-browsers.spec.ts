@@ -17,7 +17,7 @@ describe('other fetchers’ browsers', () => {
 
   afterEach(() => browsers.stop());
 
-  it('are neither there nor expected while nobody has seen one', () => {
+  it('are neither there nor expected while none has been seen', () => {
     watch();
     expect([browsers.areThere(), browsers.areExpected()]).toEqual([false, false]);
   });

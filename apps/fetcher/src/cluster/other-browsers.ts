@@ -3,13 +3,13 @@
 export interface OtherBrowsersOptions {
   /** Some fetcher with a browser is alive right now. */
   isSeen(): boolean;
-  /** They are started when pages wait for them, so that none may be alive for a while. */
+  /** Such fetchers are started when pages wait for them, so that none may be alive for a while. */
   areOnDemand: boolean;
   /** Monotonic, in ms. @default performance.now */
   now?: () => number;
 }
 
-/** The only one may be on its way from one version to the next: this long it is still expected back. */
+/** The only one may be restarting for an upgrade. It is expected back for this long. */
 const EXPECTED_MS = 120_000;
 const LOOK_MS = 1_000;
 
@@ -23,12 +23,12 @@ export class OtherBrowsers {
     this.#timer = setInterval(() => this.look(), LOOK_MS).unref();
   }
 
-  /** For a caller who waits: one that can answer now. */
+  /** For a waiting caller: one can answer now. */
   areThere(): boolean {
     return this.options.isSeen();
   }
 
-  /** For work that can wait. */
+  /** For work that can wait: one is alive or expected back. */
   areExpected(): boolean {
     if (this.options.areOnDemand) return true;
     this.look();

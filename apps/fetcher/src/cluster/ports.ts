@@ -1,5 +1,5 @@
 /**
- * What the fetcher needs of the cluster, as narrow as it uses it: the adapters of `@troupe/messaging` and
+ * The ports of the fetcher to the cluster, as narrow as it uses them: the adapters of `@troupe/messaging` and
  * `@troupe/persistence` fit as they are, and tests put small fakes in their place. Each port has its injection token.
  */
 import type { Envelope, HostState } from '@troupe/contracts';
@@ -14,7 +14,7 @@ export interface Mailboxes {
 export const MAILBOXES = Symbol('Mailboxes');
 export type LaneSlots = Pick<SlotBoard, 'claim' | 'renew' | 'release'>;
 export const LANE_SLOTS = Symbol('LaneSlots');
-/** What the others know of this process. */
+/** Whether the other processes still see this one. */
 export type Standing = Pick<MemberBoard, 'isSurelySeen'>;
 export const STANDING = Symbol('Standing');
 export type ExpressBoard = Pick<SlotBoard, 'claimExpress' | 'release'>;

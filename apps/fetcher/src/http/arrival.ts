@@ -4,7 +4,7 @@
  */
 import type { Dispatcher } from 'undici';
 
-/** A body that nobody reads yet is taken up to this size; then its connection waits. */
+/** A body that is not read yet is taken up to this size; then its connection waits. */
 const MAX_UNREAD_BYTES = 256 * 1024;
 
 export interface Arrived {
@@ -25,7 +25,7 @@ export function arrivalOf(
     dispatcher.dispatch(request, {
       onRequestStart: (controller) => body.begin(controller),
       onResponseStart: (_controller, statusCode, headers, statusText = '') => {
-        // What is below 200 is news of an answer to come.
+        // A status below 200 announces an answer to come.
         if (statusCode >= 200) resolve({ statusCode, statusText, headers, body });
       },
       onResponseData: (_controller, chunk) => body.push(chunk),
@@ -46,7 +46,7 @@ export class ArrivingBody implements AsyncIterable<Buffer> {
   #isOver = false;
   #error: Error | null = null;
   #wake: (() => void) | null = null;
-  /** Bytes that may still come before the connection is given up; null: somebody wants them. */
+  /** Bytes that may still come before the connection is given up; null: the body is wanted. */
   #unwanted: number | null = null;
   readonly #abort = () => this.destroy(this.signal.reason as Error);
 
@@ -80,7 +80,7 @@ export class ArrivingBody implements AsyncIterable<Buffer> {
     this.#wake?.();
   }
 
-  /** Nobody wants the rest: a short one is let come, so that the connection stays usable. */
+  /** Gives up the rest of the body. A short rest is let come, so that the connection stays usable. */
   dump(maxBytes: number): Promise<void> {
     this.#unwanted = maxBytes;
     for (const chunk of this.#chunks.splice(0)) this.#drop(chunk);

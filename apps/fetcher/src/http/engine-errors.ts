@@ -1,4 +1,7 @@
-/** What went wrong on the wire, as errors with API codes. Library errors are never kept as cause: got's print thousands of lines. */
+/**
+ * Turns network errors into errors with API codes. Library errors are never kept as cause: got's print thousands of
+ * lines.
+ */
 import { isTroupeError, TroupeError } from '@troupe/contracts';
 
 /** `details` of a network error: the system's or the library's own code, read by the ladder. */

@@ -10,14 +10,14 @@ import type {
   Uuid,
 } from '@troupe/contracts';
 
-/** How a browser shows the page, and what it is to bring of it beside its DOM. */
+/** How a browser shows the page, and what it captures beside the DOM. */
 export interface PageView extends Pick<ScrapeSpec, 'mobile' | 'blockAds' | 'location' | 'actions'> {
   /** null: none. */
   screenshot: ScreenshotSpec | null;
   branding: boolean;
 }
 
-/** A proxy between us and the sites, as engines use it: the way through it. Told apart by identity. */
+/** A proxy between fetcher and sites, as engines use it. Proxies are told apart by object identity. */
 export interface UpstreamProxy {
   readonly open: OpenTunnel;
 }
@@ -28,16 +28,16 @@ export interface EngineRequest {
   headers: Record<string, string>;
   /** Everything from DNS to the last byte, redirects included. */
   timeoutMs: number;
-  /** Of the body, before and after content decoding. */
+  /** Limit of the body, both before and after content decoding. */
   maxBytes: number;
   skipTlsVerification: boolean;
   /** Extra wait after the page has settled; engines without a browser ignore it. */
   waitForMs: number;
   /** Engines without a browser ignore it. */
   view: PageView;
-  /** Which proxies are used, if there are any. */
+  /** The class of proxies to use, if there are any. */
   proxy: ProxyClass;
-  /** Whose proxies; null: the deployment's own requests. */
+  /** The team whose proxies are used; null: the deployment's own requests. */
   team: Uuid | null;
   /** The proxy that was chosen for this request; absent: it goes out directly. */
   upstream?: UpstreamProxy;
@@ -46,11 +46,11 @@ export interface EngineRequest {
   /** Pictures and files of the page may be stored, and given by their address. @default false */
   mayStoreFiles?: boolean;
   /**
-   * Asked before each redirect is followed, with the absolute target; a rejection stops the fetch with that error.
+   * Called before each redirect is followed, with the absolute target; a rejection stops the fetch with that error.
    * Here the lane checks robots, scope and politeness. The address is checked by the engine itself.
    */
   onRedirect(url: string): Promise<void>;
-  /** Of what it is fetched for, when that is recorded. Never told to a site. */
+  /** Trace of the scrape or lane it is fetched for, when that is recorded. Never sent to a site. */
   trace?: TraceParent;
 }
 
@@ -73,11 +73,11 @@ export interface EngineResponse {
   rendered: boolean;
   engine: EngineName;
   proxyUsed: ProxyClass;
-  /** What the view asked for; null without a browser. */
+  /** Results that the view asked for; null without a browser. */
   captured: Captured | null;
-  /** Of the emulated location; null without one. */
+  /** Time zone of the emulated location; null without one. */
   timezone: string | null;
-  /** What was stored earlier: its site says that it has not changed. @default false */
+  /** The answer is a stored one, and its site says that it has not changed. @default false */
   revalidated?: boolean;
 }
 
@@ -90,17 +90,18 @@ export const PLAIN_VIEW: PageView = {
   branding: false,
 };
 
-/** What an engine without a browser says of what only a browser has. */
+/** The browser's fields in an answer of an engine without a browser. */
 export const WITHOUT_BROWSER = { rendered: false, captured: null, timezone: null } satisfies Partial<EngineResponse>;
 
 export interface FetchEngine {
   /**
    * Rejects with a `TroupeError`: SCRAPE_TIMEOUT, SCRAPE_SITE_ERROR, SCRAPE_SSL_ERROR, SCRAPE_DNS_RESOLUTION_ERROR,
-   * SCRAPE_TARGET_FORBIDDEN, UNSUPPORTED_SITE, SCRAPE_BODY_TOO_LARGE, SCRAPE_TOO_MANY_REDIRECTS, SCRAPE_UNSUPPORTED_FILE_ERROR,
-   * SCRAPE_ALL_ENGINES_FAILED (no browser here), SCRAPE_ACTION_ERROR, SCRAPE_ACTIONS_NOT_SUPPORTED (no browser, or a
-   * file), BAD_REQUEST (a header that cannot be sent), SCRAPE_JOB_CANCELLED when `signal` fires (a `TroupeError` as its
-   * reason is passed on), or what `onRedirect` rejected with.
-   * When it settles, nothing of the request is left running; a tab of the browser takes a moment more to leave its page.
+   * SCRAPE_TARGET_FORBIDDEN, UNSUPPORTED_SITE, SCRAPE_BODY_TOO_LARGE, SCRAPE_TOO_MANY_REDIRECTS,
+   * SCRAPE_UNSUPPORTED_FILE_ERROR, SCRAPE_ALL_ENGINES_FAILED (no browser here), SCRAPE_ACTION_ERROR,
+   * SCRAPE_ACTIONS_NOT_SUPPORTED (no browser, or a file), BAD_REQUEST (a header that cannot be sent),
+   * SCRAPE_JOB_CANCELLED when `signal` fires (a `TroupeError` as its reason is passed on), or what `onRedirect`
+   * rejected with. When it settles, nothing of the request is left running; a tab of the browser takes a moment more to
+   * leave its page.
    */
   fetch(request: EngineRequest, signal: AbortSignal): Promise<EngineResponse>;
   close(): Promise<void>;
@@ -113,7 +114,7 @@ export const ENGINE_TOKENS = {
   browser: Symbol('browser engine'),
 } as const satisfies Record<EngineName, symbol>;
 
-/** Who we say we are. */
+/** How Troupe names itself to sites. */
 export interface Identity {
   userAgent: string;
   contactUrl: string | null;

@@ -33,7 +33,7 @@ export class GotEngine extends PlainEngine {
     super('got', options.allow);
   }
 
-  /** The proxy belongs to whoever made it; there is nothing else to close. */
+  /** The proxy is closed by its module; there is nothing else to close. */
   async close(): Promise<void> {}
 
   protected async open(hop: HopRequest): Promise<Hop> {

@@ -1,4 +1,4 @@
-/** First rung: undici with keep-alive, the cheapest way to a page. Honest about who it is. */
+/** First rung: undici with keep-alive, the cheapest way to a page. It names itself honestly. */
 import { connectOf, Connector, type AllowList, type Resolver } from '@troupe/egress';
 import { LRUCache } from 'lru-cache';
 import { Agent } from 'undici';
@@ -15,7 +15,7 @@ export interface HttpEngineOptions {
   keepAliveMs?: number;
 }
 
-/** Of certificates that must be good, and that may be anything. */
+/** One agent checks certificates, the other accepts any. */
 interface Agents {
   verifying: Agent;
   trusting: Agent;
@@ -29,7 +29,7 @@ const DISCARD_BYTES = 64 * 1024;
 
 export class HttpEngine extends PlainEngine {
   private readonly direct: Agents;
-  /** By proxy: a connection through one is never used for another. */
+  /** Agents by proxy: a connection through one proxy is never used for another. */
   private readonly proxied = new LRUCache<UpstreamProxy, Agents>({
     max: MAX_PROXIES,
     dispose: ({ verifying, trusting }) => void Promise.allSettled([verifying.close(), trusting.close()]),

@@ -1,4 +1,4 @@
-/** What the plain clients share: a page hop by hop, each address checked, caps and errors alike. */
+/** The common part of the plain clients: a page hop by hop, each address checked, the same caps and errors. */
 import { checkUrlTarget, type AllowList } from '@troupe/egress';
 import type { EngineName, ProxyClass } from '@troupe/contracts';
 import { readBody, type BodySource } from './content-decoding.js';

@@ -1,4 +1,7 @@
-/** The state of one fetch across its redirects: where it has been, which headers it may still send, cookies of the way. */
+/**
+ * The state of one fetch across its redirects: its addresses so far, the headers it may still send, cookies set on the
+ * way.
+ */
 import { TroupeError } from '@troupe/contracts';
 import { MAX_REDIRECTS } from './engine.js';
 

@@ -36,7 +36,7 @@ export function callerHeaders(headers: Record<string, string>): Record<string, s
   return result;
 }
 
-/** What a page request carries unless the caller says otherwise. */
+/** Headers of a page request unless the caller sets others. */
 export function defaultHeaders(userAgent: string): Record<string, string> {
   return {
     'user-agent': userAgent,

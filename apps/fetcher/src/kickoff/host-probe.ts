@@ -1,4 +1,4 @@
-/** One request to a host that is down: does it answer again? Whatever it answers, there is no page in it. */
+/** One request to a host that is down, to see whether it answers again. Its answer is not used as a page. */
 import { Inject, Injectable } from '@nestjs/common';
 import { isTroupeError, timeoutSignal, TroupeError, type Kick } from '@troupe/contracts';
 import { ENGINE_TOKENS, PLAIN_VIEW, type FetchEngine } from '../http/engine.js';
@@ -17,7 +17,7 @@ export class HostProbeParts {
 
 const TIMEOUT_MS = 15_000;
 const MAX_BYTES = 1024 * 1024;
-/** It answers, and says that the page is elsewhere: nobody needs to go there. */
+/** The host answers that the page is elsewhere. The probe need not go there. */
 const MOVED = new TroupeError('UNKNOWN_ERROR', 'the probe was redirected');
 
 @Injectable()

@@ -51,7 +51,7 @@ export class KickRunner {
     }
   }
 
-  /** Dropped: the job asks again when it goes on. */
+  /** True: the work is dropped, and the job asks again when it goes on. */
   #isPaused({ actor, pauseV }: Kick): boolean {
     return pauseV !== undefined && this.parts.pauses.newsSince(parseActorKey(actor).id, pauseV) !== null;
   }

@@ -129,7 +129,7 @@ describe('a sitemap', () => {
     expect(chunk?.urls.map(({ url }) => url)).toEqual(['http://site.test/a']);
   });
 
-  it('that nobody announced may be absent', async () => {
+  it('that was not announced may be absent', async () => {
     const url = 'http://site.test/sitemap.xml';
     expect(await read({ statusCode: 404 }, { url })).toMatchObject([{ last: true, error: null }]);
     expect(await read({ contentType: 'text/html', body: Buffer.from('<html>') }, { url })).toMatchObject([

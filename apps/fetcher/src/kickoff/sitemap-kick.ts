@@ -30,7 +30,7 @@ export type SitemapTask = Extract<Kick, { task: 'sitemap' }>;
 const TIMEOUT_MS = 60_000;
 const MAX_LEVEL = 5;
 const MAX_EXCLUDED_SAMPLE = 50;
-/** Tried without being announced: its absence is no error. */
+/** Tried even when it is not announced; its absence is no error then. */
 const GUESSED_PATH = '/sitemap.xml';
 
 @Injectable()
@@ -162,7 +162,7 @@ class ChunkSorter {
     this.#found.add(fetchUrl(canonical, this.task.scope));
   }
 
-  /** All of them together are one page to the patterns. */
+  /** Judges the entries of a chunk together, as if they were the links of one page. */
   async judge(): Promise<void> {
     const { scope } = this.task;
     const found = [...this.#found];

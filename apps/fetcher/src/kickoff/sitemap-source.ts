@@ -1,6 +1,6 @@
 /**
  * A sitemap file cut into chunks of 1,000 entries. The cuts depend on the file alone, so that (file, chunk) names the
- * same URLs whoever reads it, from wherever (docs/design/frontier.md, "Robots and sitemaps").
+ * same URLs on every fetcher, wherever reading began (docs/design/frontier.md, "Robots and sitemaps").
  */
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';

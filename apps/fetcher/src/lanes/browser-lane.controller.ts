@@ -4,7 +4,10 @@ import type { Lane } from '@troupe/contracts';
 import { traceOf } from '@troupe/messaging';
 import { LaneConsumer } from './lane.consumer.js';
 
-/** Part of the module only where a browser is; takes as many lanes as the browser opens pages, others wait in the stream. */
+/**
+ * Part of the module only where there is a browser. It takes as many lanes as the browser opens pages; others wait in
+ * the stream.
+ */
 export function browserLaneController(maxInFlight: number): Type {
   @Controller()
   class BrowserLaneController {

@@ -28,7 +28,7 @@ const INLINE_BYTES = 8 * 1024;
 /** Documents that wait to be stored. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 const ENVELOPE_TEXT = 300;
-/** Flushes that may be on their way before the lane waits with its next page. */
+/** Flushes that may be under way before the lane waits with its next page. */
 const MAX_PENDING = 2;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 2000;
@@ -36,14 +36,14 @@ const LAST_RETRY_MS = 2000;
 export interface LaneResultsOptions {
   mailboxes: Mailboxes;
   blobs: Pick<BlobStore, 'put'>;
-  /** Under which blobs are stored now, see `blobHour`. */
+  /** Prefix under which blobs are stored now, see `blobHour`. */
   blobHour(): string;
   instance: string;
   /** How long one message may be retried: the actor dispatches the lane again after that. */
   patienceMs: number;
   /** A message could not be delivered in that time: nothing of this lane counts any more. */
   onLost(error: unknown): void;
-  /** Of the lane, when it is recorded. */
+  /** Trace of the lane, when it is recorded. */
   trace?: TraceParent;
   /** @default nothing is recorded */
   tracer?: Tracer;
@@ -53,7 +53,7 @@ export interface LaneResultsOptions {
 interface Unstored {
   page: PageResult;
   document: Uint8Array;
-  /** Of the page. */
+  /** Trace of the page. */
   trace: TraceParent | undefined;
 }
 
@@ -113,7 +113,7 @@ export class LaneResults {
     if (this.#pending > MAX_PENDING) await this.#tail;
   }
 
-  /** The last pages ride along. Resolves when everything is acknowledged or given up. */
+  /** Sends the end of the lane with its last pages. Resolves when everything is acknowledged or given up. */
   async end(reason: LaneEnd['reason'], rest: Pick<LaneEnd, 'ranMs' | 'unrun' | 'browser' | 'pause'>): Promise<void> {
     const batch = this.#takeBatch();
     const { pages } = batch;
@@ -121,7 +121,7 @@ export class LaneResults {
     await this.#tail;
   }
 
-  /** Another run of the lane will tell its end: what there is rides alone. Resolves like `end`. */
+  /** Sends the results alone, because another run of the lane will tell its end. Resolves like `end`. */
   async leave(): Promise<void> {
     this.#flush();
     await this.#tail;
@@ -170,7 +170,9 @@ export class LaneResults {
     }
   }
 
-  /** Before the message that names them: a blob without a row is harmless, a row without its blob is not. */
+  /**
+   * Stores blobs before the message that names them: a blob without a row is harmless, a row without its blob is not.
+   */
   async #store(unstored: Unstored[]): Promise<void> {
     const { blobs, blobHour, tracer = NO_TRACES } = this.options;
     const storeOne = async ({ page, document, trace }: Unstored) => {
@@ -197,7 +199,10 @@ function textOf(page: PageResult): number {
   return length;
 }
 
-/** Half of the outlinks, when thousands of long ones do not fit into a message. @throws the error when there are none left */
+/**
+ * The message with half of the outlinks, when thousands of long ones do not fit. @throws the error when there are none
+ * left
+ */
 function lighter(body: JobMessage, error: MessageTooLargeError): JobMessage {
   if (!('pages' in body) || body.pages.every(({ outlinks }) => outlinks.length === 0)) throw error;
   const pages = body.pages.map((page) => ({

@@ -106,7 +106,7 @@ class Surroundings {
   renewals = 0;
   readonly sent: Envelope[] = [];
   readonly fetched: { url: string; at: number }[] = [];
-  /** Of a trouble, as the reports judge it. */
+  /** Pause after a trouble, as the reports judge it. */
   restMs = 0;
   readonly told: [string, number | null][] = [];
   isHeard = true;
@@ -374,7 +374,7 @@ describe('a lane', () => {
       expect(around.fetched).toEqual([]);
     });
 
-    it('does what it can when nobody else has one either', async () => {
+    it('does what it can when no other fetcher has one either', async () => {
       const engines: unknown[] = [];
       around.fetch = async (request) => {
         engines.push([request.spec.engine, request.handsOver]);
@@ -518,7 +518,7 @@ describe('a lane', () => {
     expect(end).toMatchObject({ reason: 'done', unrun: [] });
   });
 
-  it('runs whole when nobody can say what is settled', async () => {
+  it('runs whole when it is unknown what is settled', async () => {
     around.verdict = { held: {} as SlotHold, previousFetcher: 'other', isRerun: true };
     around.openItems = () => {
       throw new Error('away');
@@ -725,7 +725,7 @@ describe('a lane', () => {
     },
   );
 
-  it('survives an error that nobody foresaw', async () => {
+  it('survives an unforeseen error', async () => {
     around.fetch = async () => Promise.reject(new TypeError('oops'));
     await around.run(laneOf([url('a')]));
     expect(around.results()).toMatchObject([{ outcome: 'failed', rule: 'UNKNOWN_ERROR', message: 'oops' }]);
@@ -785,7 +785,7 @@ describe('a crawl-delay that the job of a lane does not know of', () => {
     expect(around.fetched).toEqual([]);
   });
 
-  it('is kept all the same when nobody listens', async () => {
+  it('is kept all the same when the actor does not listen', async () => {
     around.isHeard = false;
     await around.run(laneOf([url('a'), url('b')], { slot: { i: 0, gen: 2 } }));
     const [a, b] = around.fetched.map(({ at }) => at);

@@ -1,6 +1,7 @@
 /**
  * One run of one lane: a host slot taken by its fencing pair, then the lane's pages one after another, each checked
- * against cancel, robots, gap and penalty at the moment of its request (docs/design/politeness.md, "Lanes", "Host policy", "Slots").
+ * against cancel, robots, gap and penalty at the moment of its request (docs/design/politeness.md, "Lanes", "Host
+ * policy", "Slots").
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
@@ -73,7 +74,7 @@ import { LaneResults } from './lane-results.js';
 import { failedResult, okResult, refusedResult, unreadableResult, type PageContext } from './page-results.js';
 import { PagesInWriting } from './pages-in-writing.js';
 
-/** What the run of a lane works with. */
+/** Services that the run of a lane works with. */
 @Injectable()
 export class LaneParts {
   @Inject(INSTANCE) readonly instance!: string;
@@ -92,9 +93,9 @@ export class LaneParts {
   @Inject(PageCache) readonly cache!: Pick<PageCache, 'lookUp'>;
   @Inject(PageFinisher) readonly finisher!: Pick<PageFinisher, 'finish'>;
   @Inject(RESULT_BLOBS) readonly blobs!: Pick<BlobStore, 'put'>;
-  /** Of jobs with zero data retention. */
+  /** Documents of jobs with zero data retention. */
   @Inject(ERASABLE_BLOBS) readonly erasable!: Pick<ErasableBlobs, 'of'>;
-  /** What a job has not settled. */
+  /** Items that a job has not settled. */
   @Inject(OpenItems) readonly openItems!: Pick<OpenItems, 'of'>;
   @Inject(CONFIG) readonly config!: Pick<Config, 'resultTtlHours'>;
   /** There is no browser here, and pages that need one may wait for a fetcher that has. */
@@ -111,15 +112,15 @@ interface Visit extends PageContext {
 
 type EndReason = LaneEnd['reason'];
 
-/** What came of an item: null: it has its result and the next may run. A reason: it was not run, or not to its end. */
+/** Outcome of an item. null: it has its result and the next may run. A reason: it was not run, or not to its end. */
 type ItemEnd = EndReason | 'penalty-after-page' | null;
 
 /** Results of a lane may be late by this much before its actor dispatches the items again. */
 const ACTOR_GRACE_MS = 30_000;
 const RENEW_MS = 5000;
-/** The lane of another fetcher comes back so often, until that one has ended it or is dead. */
+/** The redelivered lane of another fetcher comes back at this interval, until that fetcher has ended it or is dead. */
 const ELSEWHERE_RETRY_MS = 500;
-/** A gap that somebody asked for, by crawl-delay or by an answer: it is kept to the millisecond. */
+/** From this length on a gap was asked for, by crawl-delay or by an answer. It is kept to the millisecond. */
 const STRICT_GAP_MS = 1000;
 const MAX_OUTLINKS = 2000;
 /** The job knows of a crawl-delay by then. */
@@ -132,10 +133,10 @@ export class LaneRun {
   /** Without its patterns, which are matched elsewhere; null: everything belongs. */
   readonly #scope: CompiledScope | null;
   readonly #spec: ScrapeSpec;
-  /** Of the pages; what a model reads included. */
+  /** Wishes of the pages, with the formats that a model reads. */
   readonly #readingSpec: ScrapeSpec;
   readonly #writing = new PagesInWriting();
-  /** Items that somebody with a browser must take. */
+  /** Items that a fetcher with a browser must take. */
   readonly #forBrowser: number[] = [];
   /** Crawl-delay of the rules that this process holds. */
   #delayMs = 0;
@@ -150,7 +151,7 @@ export class LaneRun {
   constructor(
     private readonly lane: Lane,
     private readonly parts: LaneParts,
-    /** Of the lane, when it is recorded. */
+    /** Trace of the lane, when it is recorded. */
     private readonly trace?: TraceParent,
   ) {
     this.#spec = completeSpec(lane.spec);
@@ -184,8 +185,8 @@ export class LaneRun {
   }
 
   /**
-   * Resolves when the job knows the end of the lane, or to when to look at it again when another fetcher runs it. Throws
-   * to ask for redelivery.
+   * Resolves when the job knows the end of the lane, or to when to look at it again when another fetcher runs it.
+   * Throws to ask for redelivery.
    */
   async execute(): Promise<void | { retryMs: number }> {
     const startedAt = performance.now();
@@ -202,7 +203,7 @@ export class LaneRun {
     );
     // Another fetcher runs this lane and will tell the job, if it lives.
     if (claim === 'duplicate') return { retryMs: ELSEWHERE_RETRY_MS };
-    // The lane's right is used up. If the job still waits for it, all news of it were lost: this answer frees it.
+    // The lane may not run again. If the job still waits for it, all its messages were lost: this answer frees it.
     if (claim === 'stale') return this.#end('refused', startedAt, this.lane.items);
     this.#held = claim.held;
     const renewal = setInterval(() => void this.#renewSlot(), RENEW_MS);
@@ -235,7 +236,7 @@ export class LaneRun {
     });
   }
 
-  /** What this run has made counts; the end is told by the run that follows it. */
+  /** Ends the run and keeps its results. The run that follows it tells the end of the lane. */
   async #leave(): Promise<{ retryMs: number }> {
     await this.#results.leave();
     return { retryMs: ELSEWHERE_RETRY_MS };
@@ -253,7 +254,7 @@ export class LaneRun {
     return this.#renewing;
   }
 
-  /** Before each request: who may be taken for dead makes sure first that nobody has followed it on the slot. */
+  /** Runs before each request. A lane that may be taken for dead makes sure first that no other lane has its slot. */
   async #proveSlot(): Promise<void> {
     if (!this.parts.standing.isSurelySeen()) await this.#renewSlot();
   }
@@ -266,20 +267,26 @@ export class LaneRun {
     }
   }
 
-  /** Without clocks in common: whoever follows another fetcher on a slot waits one whole gap. */
+  /** Fetchers share no clock: one that follows another on a slot waits one whole gap. */
   async #handover(previousFetcher: string | null): Promise<void> {
     const isHandover = previousFetcher !== null && previousFetcher !== this.parts.instance;
     await this.#pause(Math.max(this.lane.notBeforeMs, isHandover ? this.#gapMs() : 0));
   }
 
-  /** What an earlier run had told its job of is not asked for again. Nobody to tell: everything is. */
+  /**
+   * Items that an earlier run has reported to the job are not fetched again. When the job does not answer, all items
+   * are fetched.
+   */
   async #unsettled(): Promise<LaneItem[]> {
     const { jobNo, items } = this.lane;
     try {
       const open = await this.parts.openItems.of(jobNo, items);
       return items.filter(({ item }) => open.has(item));
     } catch (error) {
-      this.parts.log.warn({ job: this.lane.job, err: error }, 'a lane that runs again runs whole');
+      this.parts.log.warn(
+        { job: this.lane.job, err: error },
+        'settled items of a lane are not known; all of it is fetched again',
+      );
       return items;
     }
   }
@@ -289,8 +296,8 @@ export class LaneRun {
   }
 
   /**
-   * A crawl-delay is kept from the moment at which it is read, on one connection, whoever else knows of it. True: the lane
-   * ends, and the job's next one will know.
+   * Keeps a crawl-delay from the moment at which it is read, on one connection. True: the lane ends, and the job's next
+   * lane will know the delay.
    */
   async #isTooFast(item: LaneItem | undefined): Promise<boolean> {
     const { host, robotsAgent, slot, gapMs } = this.lane;
@@ -335,7 +342,7 @@ export class LaneRun {
     return this.#draining ? 'drain' : null;
   }
 
-  /** A pause, or even its end, that the job had not heard of: whatever is left of the lane is the job's to send again. */
+  /** A pause, or even its end, that the job had not heard of. The job sends the rest of the lane again. */
   #pauseNews(): PauseNews | null {
     return this.parts.pauses.newsSince(this.lane.job, this.lane.pauseV ?? 0);
   }
@@ -400,19 +407,21 @@ export class LaneRun {
     return item.browser === true || asksForBrowser(this.#spec);
   }
 
-  /** What is known to need a browser begins there; where there is none after all, it is what it can be. */
+  /**
+   * A page that is known to need a browser begins there. Without one it becomes what a plain client can make of it.
+   */
   #specOf(item: LaneItem): ScrapeSpec {
     const isKnown = item.browser === true && !asksForBrowser(this.#spec);
     return isKnown ? { ...this.#readingSpec, engine: 'browserIfAny' } : this.#readingSpec;
   }
 
-  /** Neither a result nor an attempt: the job is told at the end of the lane. */
+  /** Hands the item over, without a result or an attempt. The job is told at the end of the lane. */
   #handOver({ item }: LaneItem): null {
     this.#forBrowser.push(item);
     return null;
   }
 
-  /** False: the page must be fetched. A page from the cache needs neither the host's time nor its good will. */
+  /** False: the page must be fetched. A page from the cache needs no request to the host. */
   async #recallItem(context: Visit, guard: HopGuard, cached: CacheView): Promise<boolean> {
     const { item } = context;
     const startedAt = performance.now();
@@ -447,14 +456,14 @@ export class LaneRun {
     };
   }
 
-  /** A model thinks for seconds: the lane goes on meanwhile. Anything else of a page is done before the next one. */
+  /** A model needs seconds, and the lane goes on meanwhile. All other work on a page is done before the next one. */
   async #settlePage(context: Visit, page: FetchedPage): Promise<void> {
     const settled = this.#finishPage(context, page);
     if (!mayNeedModel(this.#spec)) return settled;
     this.#writing.add(context.item, () => this.#settleWritten(context, settled));
   }
 
-  /** False: the lane was interrupted. The host has nothing to do with what fails here. */
+  /** False: the lane was interrupted. Failures here say nothing about the host. */
   async #settleWritten(context: Visit, finished: Promise<void>): Promise<boolean> {
     try {
       await finished;
@@ -498,7 +507,10 @@ export class LaneRun {
     this.#tell(context, okResult(context, page, { finalUrl, finalH }), page.document);
   }
 
-  /** A first request connects before it is sent: under a crawl-delay the next one counts from what is surely later. */
+  /**
+   * A first request connects before it is sent. Under a crawl-delay the gap to the next one is counted from the answer,
+   * which is surely later.
+   */
   #markAnswer(): void {
     if (this.#gapMs() >= STRICT_GAP_MS) this.parts.clock.mark(this.lane.host, this.lane.slot.i);
   }
@@ -583,7 +595,7 @@ export class LaneRun {
     return h === fingerprintUrl(item.url, this.lane.scope) ? null : h;
   }
 
-  /** Other lanes may be told meanwhile to ask this host less often: that counts for a request that waits, too. */
+  /** The host may meanwhile demand fewer requests. That also holds for a request that waits. */
   async #waitForGap(): Promise<void> {
     const { host, slot } = this.lane;
     const { clock } = this.parts;

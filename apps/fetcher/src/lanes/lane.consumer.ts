@@ -18,7 +18,7 @@ export class LaneConsumer {
 
   constructor(
     private readonly parts: LaneParts,
-    /** `fetcherConcurrency`: lanes at once, whatever queue they come from. */
+    /** `fetcherConcurrency`: lanes at once, from all queues together. */
     @Inject(CONFIG) private readonly config: Pick<Config, 'fetcherConcurrency'>,
   ) {
     this.#unsubscribe = parts.cancels.onCancel((job) => this.#cancel(job));

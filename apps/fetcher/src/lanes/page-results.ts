@@ -1,4 +1,4 @@
-/** From what happened to an item to the `PageResult` its job is told. Pure. */
+/** Turns the outcome of an item into the `PageResult` for its job. Pure. */
 import { REVALIDATED, type LaneItem, type PageResult, type TroupeError } from '@troupe/contracts';
 import type { FetchedPage } from '../pages/page-fetcher.js';
 import type { Refusal } from '../slots/hop-guard.js';
@@ -39,7 +39,7 @@ function blank({ item, scopeVersion, ms }: PageContext): Omit<PageResult, 'outco
   };
 }
 
-/** Where its document goes is still to be told. */
+/** The place of its document is filled in later. */
 export function okResult(
   context: PageContext,
   page: FetchedPage,
@@ -59,7 +59,7 @@ export function okResult(
   };
 }
 
-/** Failures are free, except the question for a host that there is not (docs/api/limits.md, "Credits"). */
+/** Failures are free, except a request for a host that does not exist (docs/api/limits.md, "Credits"). */
 export function failedResult(
   context: PageContext,
   error: TroupeError,
@@ -78,7 +78,7 @@ export function failedResult(
   };
 }
 
-/** Nobody knows yet whether the page may be fetched. */
+/** It is not known yet whether the page may be fetched. */
 export function unreadableResult(context: PageContext, error: RobotsUnreadableError): PageResult {
   return { ...failedResult(context, error, error.retryMs, 0), rule: ROBOTS_UNREADABLE, credits: 0 };
 }

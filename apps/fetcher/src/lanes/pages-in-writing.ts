@@ -1,4 +1,4 @@
-/** Pages of a lane that are fetched and that a language model still writes for, while the lane fetches its next ones. */
+/** Fetched pages of a lane that still wait for a language model, while the lane fetches its next ones. */
 import type { LaneItem } from '@troupe/contracts';
 
 /** Each holds a document; a lane that is faster than the model waits here. */

@@ -15,7 +15,7 @@ const PART = 2_000;
 
 interface Known {
   link: MapLink;
-  /** 0: not what is searched for. */
+  /** 0: no match of the search. */
   rank: number;
 }
 
@@ -37,7 +37,7 @@ export class LinkCollection {
     return this.#known.size;
   }
 
-  /** Links so far that are searched for. */
+  /** Links so far that match the search. */
   get matches(): number {
     return this.#matches;
   }
@@ -67,7 +67,7 @@ export class LinkCollection {
     }
   }
 
-  /** What a feed lists, in its own words until the page itself is read. */
+  /** Adds the articles of a feed, in the feed's words until the page itself is read. */
   async addArticles(articles: readonly FeedArticle[], base: string): Promise<void> {
     const slice = new TimeSlice();
     await this.scope.judge(
@@ -102,7 +102,7 @@ export class LinkCollection {
     for (const { link } of this.#known.values()) yield link.url;
   }
 
-  /** What the map answers with: the start first, or the best matches of the search first. */
+  /** The links of the answer: the start first, or the best matches of the search first. */
   async best(count: number): Promise<MapLink[]> {
     if (this.search !== null) return bestLinks(this.#known.values(), count);
     const first = this.#start?.link;
@@ -114,7 +114,7 @@ export class LinkCollection {
     return links;
   }
 
-  /** The link as it is known now; null when it does not belong to the map. */
+  /** Adds the link, and returns what is known of it; null when it does not belong to the map. */
   #take(text: string, base?: string): Known | null {
     const accepted = this.scope.accept(text, base);
     if (accepted === null) return null;

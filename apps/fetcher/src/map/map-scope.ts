@@ -1,4 +1,4 @@
-/** Which URLs a map of a site lists (docs/api/map.md). */
+/** Decides which URLs a map of a site lists (docs/api/map.md). */
 import type { MapSpec, ScopeSpec } from '@troupe/contracts';
 import { judgeLinks } from '@troupe/judging';
 import { LRUCache } from 'lru-cache';
@@ -16,7 +16,7 @@ import {
 /** Several parts of a site may be judged at a time, some thousand addresses each. */
 const KEPT_VERDICTS = 20_000;
 
-/** The crawl scope that says the same about hosts and patterns; the path rule of maps is `MapScope`'s own. */
+/** The crawl scope with the same hosts and patterns; the path rule of maps is `MapScope`'s own. */
 export function scopeOfMap(spec: MapSpec, base: string): ScopeSpec {
   return {
     base,
@@ -39,7 +39,7 @@ export class MapScope {
   readonly #scope: ScopeSpec;
   readonly #compiled: CompiledScope;
   readonly #prefix: string | null;
-  /** Of addresses that were judged by the patterns lately. */
+  /** Verdicts on addresses that the patterns have judged lately. */
   readonly #judged = new LRUCache<string, boolean>({ max: KEPT_VERDICTS });
 
   constructor(
@@ -52,8 +52,8 @@ export class MapScope {
   }
 
   /**
-   * Has the patterns matched with some addresses, in a thread, before `accept` is asked about each of them: an address of which
-   * they have not heard does not belong. Together they are the links of one page (see `judgeLinks`).
+   * Matches the patterns with some addresses, in a thread, before `accept` is asked about each of them. An address that
+   * was not judged does not belong. Together the addresses count as the links of one page (see `judgeLinks`).
    */
   async judge(texts: readonly string[], base?: string): Promise<void> {
     if (!hasPatterns(this.#scope)) return;
@@ -69,7 +69,7 @@ export class MapScope {
     return { url, key: dedupKey(url, this.#scope) };
   }
 
-  /** What only the patterns may still have something against. */
+  /** The canonical URL, when only the patterns may still exclude it; else null. */
   #candidate(text: string, base?: string): string | null {
     const canonical = canonicalize(text, base);
     if (canonical === null) return null;
@@ -110,7 +110,7 @@ function pathPrefix(url: string): string | null {
   return prefix === '/' ? null : prefix;
 }
 
-/** Of a canonical URL, by slicing: asked for every link. */
+/** Path of a canonical URL. It is sliced, not parsed, because it is asked for every link. */
 function pathOf(url: string): string {
   const from = url.indexOf('/', url.indexOf('://') + 3);
   if (from < 0) return '/';

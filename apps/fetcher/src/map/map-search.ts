@@ -1,8 +1,8 @@
-/** The text search of a map: which links, and which first (docs/api/map.md). */
+/** The text search of a map: matching links and their order (docs/api/map.md). */
 import type { MapLink } from '@troupe/contracts';
 import { TimeSlice } from '@troupe/observability';
 
-/** Where the text was found, best first. */
+/** Weights by the place of the match, best first. */
 const WEIGHT = { title: 4, lastSegment: 3, url: 2, description: 1 } as const;
 /** Above the length of any URL. */
 const LENGTHS = 4096;

@@ -1,4 +1,4 @@
-/** What a map wants to know of a page beside its links: title, description, announced feeds. */
+/** The texts of a page that a map wants beside its links: title, description, announced feeds. */
 import type { FetchedPage } from '../pages/page-fetcher.js';
 
 export interface PageTexts {

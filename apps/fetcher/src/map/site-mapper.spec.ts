@@ -8,7 +8,7 @@ import { SitemapFinder } from './sitemap-finder.js';
 import { SiteMapper } from './site-mapper.js';
 
 const ORIGIN = 'http://site.test';
-/** Of all threads together: collectors of garbage work beside the turn. */
+/** Processor time of all threads together: garbage collectors work beside the turn. */
 const LONG_TURN_MS = 50;
 const MAX_LONG_TURNS = 5;
 const MAX_COLLECTION_MS = 250;

@@ -45,9 +45,9 @@ export interface MapAnswer {
 
 const MAX_TIMEOUT_MS = 120_000;
 const MAX_PAGE_LINKS = 10_000;
-/** A site that tells this much of itself needs no walk, even if what is searched for is not among it. */
+/** A site that announces this many links needs no walk, even if none of them matches the search. */
 const TELLING_LINKS = 1000;
-/** Kept back from the walk for the answer itself. */
+/** Time kept back from the walk for the answer itself. */
 const ANSWER_RESERVE_MS = 200;
 /** Failures that say more than "the map failed". */
 const KEPT_CODES = new Set<ErrorCode>(['SCRAPE_TARGET_FORBIDDEN', 'UNSUPPORTED_SITE', 'CONCURRENCY_QUEUE_TIMEOUT']);
@@ -65,11 +65,11 @@ interface Task {
   unusable: number;
   endsAt: number;
   signal: AbortSignal;
-  /** Of the call, when it is recorded. */
+  /** Trace of the call, when it is recorded. */
   trace?: TraceParent;
 }
 
-/** Where the site was found to be, after redirects, and what is known of it. */
+/** The site's address after redirects, and its known links. */
 interface Site {
   base: string;
   page: FetchedPage | null;
@@ -120,7 +120,9 @@ export class SiteMapper {
     return scope.isHome(base) ? site : this.#moveTo(task, site, budgetMs);
   }
 
-  /** A start page that answers from elsewhere: what was found is judged again, and that place's sitemaps are read too. */
+  /**
+   * The start page redirects to another place: found links are judged again, and that place's sitemaps are read too.
+   */
   async #moveTo(task: Task, { base, page, links: old }: Site, budgetMs: number): Promise<Site> {
     const links = new LinkCollection(new MapScope(task.spec, base), task.search);
     await links.addAll(old.urls());
@@ -139,7 +141,10 @@ export class SiteMapper {
     });
   }
 
-  /** What the start page says and links to, and what is known from earlier; feeds and a short walk when that was not enough. */
+  /**
+   * Adds the links of the start page and the URLs known from earlier. Feeds and a short walk follow when these were not
+   * enough.
+   */
   async #fillUp(task: Task, { base, links }: Site, page: FetchedPage): Promise<void> {
     const { spec, endsAt, signal } = task;
     const texts = readTexts(page);
@@ -193,7 +198,7 @@ export class SiteMapper {
   }
 }
 
-/** Without a search, the first are as good as any others. */
+/** Without a search the first links are as good as any others. */
 function wantsMore({ spec, search }: Task, links: LinkCollection): boolean {
   return !links.isFull && (search !== null || links.size < spec.limit);
 }

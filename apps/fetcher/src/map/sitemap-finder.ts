@@ -18,7 +18,7 @@ export interface FinderRequest {
   signal: AbortSignal;
 }
 
-/** What one piece of a file names. */
+/** The URLs that one piece of a file names. */
 export interface FoundUrls {
   /** Canonical. */
   urls: string[];
@@ -26,10 +26,10 @@ export interface FoundUrls {
   unusable: number;
 }
 
-/** Answers whether more are wanted. */
+/** Resolves to whether more are wanted. */
 export type TakeUrls = (found: FoundUrls) => Promise<boolean>;
 
-/** Of one map; the protocol allows 50,000 URLs a file, but many sites cut theirs smaller. */
+/** Files read for one map. The protocol allows 50,000 URLs a file, but many sites cut theirs smaller. */
 const MAX_FILES = 500;
 const PARALLEL_FILES = 3;
 const MAX_FEED_BYTES = 5 * 1024 * 1024;
@@ -83,7 +83,7 @@ export class SitemapFinder {
     }
   }
 
-  /** null for whatever cannot be read in time. */
+  /** null for a file that cannot be read in time. */
   async #get(
     url: string,
     { maxBytes, isAnnounced }: { maxBytes: number; isAnnounced: boolean },

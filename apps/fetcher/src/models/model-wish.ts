@@ -1,4 +1,4 @@
-/** What of a page a language model has to write, and what the conversion must give for it. Pure. */
+/** The formats that a language model has to write, and those that the conversion must give it. Pure. */
 import type { ModelFormat, PageDocument, ScrapeSpec } from '@troupe/contracts';
 import { isModelFormat } from '@troupe/formats';
 
@@ -13,7 +13,7 @@ export function mayNeedModel(spec: ScrapeSpec): boolean {
   return modelFormatsOf(spec).length > 0 || spec.changeTracking?.json != null;
 }
 
-/** Formats that nobody asked for and that a model reads. */
+/** Formats that a model reads and the request did not ask for. */
 function addedFormats(spec: ScrapeSpec): ('markdown' | 'html')[] {
   const formats = spec.zeroRetention ? [] : modelFormatsOf(spec);
   if (formats.length === 0) return [];

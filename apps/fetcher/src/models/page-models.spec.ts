@@ -13,7 +13,7 @@ const QUESTION: PageQuestion = {
 };
 const ANSWER: PageModelReply = { ok: true, parts: { json: 1 }, tokens: 3, warnings: ['Earlier.'], failures: [] };
 
-/** Whoever answers `rpc.model.page`. */
+/** A stand-in for the extractor behind `rpc.model.page`. */
 class Extractor {
   readonly asked: { head: PageModelRequest; texts: unknown; timeoutMs: number }[] = [];
   answer: () => Promise<PageModelReply> = async () => ANSWER;

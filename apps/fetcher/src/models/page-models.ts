@@ -1,4 +1,7 @@
-/** Asks an extractor for what a language model makes of a page. Failures are part of the answer: the page may do without. */
+/**
+ * Asks an extractor for a page's formats that a language model writes. Failures are part of the answer: the page may do
+ * without.
+ */
 import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import {
@@ -18,10 +21,10 @@ export type PageQuestion = Omit<PageModelRequest, 'id' | 'deadlineMs'>;
 export type PageAnswer = Omit<Extract<PageModelReply, { ok: true }>, 'ok'>;
 
 export interface AskLimits {
-  /** Of the page: what is left for the model and for telling the caller. */
+  /** Time left for the model and for telling the caller. */
   leftMs: number;
   signal: AbortSignal;
-  /** Of the page, when it is recorded. */
+  /** Trace of the page, when it is recorded. */
   trace?: TraceParent;
 }
 
@@ -29,7 +32,7 @@ export interface AskLimits {
 const MAX_TEXT_CHARS = 2_000_000;
 /** With less time no model is asked. */
 const MIN_MODEL_MS = 100;
-/** Kept back for sending the page after a model that was too slow. */
+/** Time kept back for sending the page after a model that was too slow. */
 const MAX_MARGIN_MS = 500;
 const MARGIN_SHARE = 0.1;
 
@@ -79,7 +82,7 @@ function failed(question: PageQuestion, error: TroupeError | ErrorWire): PageAns
   return { parts: {}, tokens: 0, warnings: [], failures: parts.map((what) => ({ what, error: wire })) };
 }
 
-/** Names of subjects mean nothing to who asked for a page. */
+/** Names of NATS subjects mean nothing to the caller of a page. */
 function asModelError(error: unknown): TroupeError | ErrorWire {
   const wire = errorToWire(error);
   if (wire.code === 'SCRAPE_TIMEOUT') return tooLate(error);

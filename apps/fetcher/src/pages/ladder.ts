@@ -1,6 +1,6 @@
 /**
- * Which engine fetches a page, and when the next one takes over: http -> got -> browser. Pure rules, and what was
- * learned per host. The caller loops: fetch, convert, ask.
+ * Decides which engine fetches a page, and when the next one takes over: http -> got -> browser. Pure rules, and what
+ * was learned per host. The caller loops: fetch, convert, ask.
  */
 import {
   asksForBrowser,
@@ -14,7 +14,7 @@ import { LRUCache } from 'lru-cache';
 import { faultOf } from '../http/engine-errors.js';
 import type { EngineResponse } from '../http/engine.js';
 
-/** What came of one rung. `verdict` is null until the page has been converted. */
+/** Outcome of one rung. `verdict` is null until the page has been converted. */
 export type RungResult =
   | { type: 'error'; error: unknown }
   | {
@@ -34,7 +34,7 @@ const WALL_TEXT =
   /captcha|incapsula incident|awswaf|sucuri website firewall|unusual traffic|press (?:&amp;|&|and) hold|robot or human|challenge-platform|cf-chl|_incapsula_resource|just a moment\.\.\.|attention required!|px-block|ddos protection|verify (that )?you are (a )?human|are you a robot|edgesuite\.net|access denied/i;
 const WALL_TEXT_BYTES = 64 * 1024;
 
-/** Said by a wall and by nobody else, whatever the status. */
+/** Headers that only a bot wall sends, whatever the status. */
 const WALL_VERDICTS = ['cf-mitigated', 'x-amzn-waf-action'];
 
 /** A status by which sites refuse, with a sign that a bot wall speaks and not the application. */
@@ -47,7 +47,7 @@ export function isTurnedAway(response: Pick<EngineResponse, 'statusCode' | 'head
   return WALL_TEXT.test(Buffer.from(response.body.subarray(0, WALL_TEXT_BYTES)).toString('latin1'));
 }
 
-/** A failure on the wire that another client may not meet. Refused, unknown, untrusted and forbidden hosts stay that. */
+/** A network failure that another client may not meet. Refused, unknown, untrusted and forbidden hosts stay so. */
 export function isClientFault(error: unknown): boolean {
   if (!isTroupeError(error)) return false;
   if (error.code !== 'SCRAPE_SITE_ERROR' && error.code !== 'SCRAPE_SSL_ERROR') return false;
@@ -85,7 +85,7 @@ export interface LadderOptions {
 
 /** Pages in a row that only a browser could read before a host starts there: one script-only page says little. */
 const BROWSER_AFTER = 3;
-/** The row gets longer each time it misled, on sites that have pages of both kinds … */
+/** The row gets longer each time it was misleading, on sites that have pages of both kinds … */
 const MAX_BROWSER_AFTER = 48;
 /** … and a host that starts at the browser is asked the plain way again after so many pages, less often if in vain. */
 const CHECK_AFTER = 8;
@@ -110,7 +110,7 @@ export class Ladder {
     this.hosts = new LRUCache({ max: options.maxHosts ?? 10_000, ttl: options.ttlMs ?? 3_600_000 });
   }
 
-  /** First engine for a page: what was asked for, else what its host has taught of requests of this class. */
+  /** First engine for a page: the requested one, else the one learned from its host for requests of this class. */
   start(url: string, spec: Pick<ScrapeSpec, 'engine' | 'waitForMs'>, proxy: ProxyClass = 'basic'): EngineName {
     const asked = firstRung(spec);
     const lowest = lowestRung(proxy);
@@ -150,7 +150,7 @@ export class Ladder {
   }
 }
 
-/** The plain client is what it is: stealth begins with the one that looks like a browser. */
+/** The plain client cannot pass for a browser, so stealth begins with the one that can. */
 export function lowestRung(proxy: ProxyClass): EngineName {
   return proxy === 'stealth' ? 'got' : 'http';
 }

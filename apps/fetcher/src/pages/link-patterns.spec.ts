@@ -20,7 +20,7 @@ const SCOPE: ScopeSpec = {
 
 const linkTo = (path: string): Outlink => ({ url: `http://a.test${path}`, h: path });
 
-/** What the inner converter was asked for, and what came of it. */
+/** The question to the inner converter, and its result. */
 async function convert(scope: Partial<ScopeSpec>, found: string[], { depth = 0, maxLinks = 10 } = {}) {
   const asked: ConvertRequest['discover'][] = [];
   const inner = {

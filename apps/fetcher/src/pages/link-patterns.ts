@@ -18,7 +18,7 @@ export class LinkPatterns implements Converter {
     if (discover === null) return this.inner.convert(request, signal);
     const { scope, maxLinks, depth } = discover;
     if (!hasPatterns(scope)) return this.inner.convert(request, signal);
-    // The rules of depth come behind the patterns: the first rule against a link is the one that is told.
+    // The rules of depth come after the patterns, because the first rule against a link is the reported one.
     const plain = { ...withoutPatterns(scope), maxDepth: null, maxPathDepth: null };
     const asked = { ...request, discover: { ...discover, scope: plain, maxLinks: maxLinks * FACTOR } };
     const converted = await this.inner.convert(asked, signal);

@@ -221,7 +221,7 @@ describe('a page', () => {
     await expect((error as NeedsBrowserError).keep()).rejects.toMatchObject({ code: 'SCRAPE_BLOCKED' });
   });
 
-  it('that nobody takes over is kept as its shell when it can be read, and else says that there is no browser', async () => {
+  it('that no fetcher takes over is kept as its shell when it can be read, and else says that there is no browser', async () => {
     shop.verdicts = { http: 'shell' };
     const handedOver = async () => {
       const request = requestOf({ handsOver: true, reportsShells: true });
@@ -239,7 +239,7 @@ describe('a page', () => {
     });
   });
 
-  it('that can be read here is nobody else’s business', async () => {
+  it('that can be read here is not handed over', async () => {
     expect(await shop.fetcher(false).fetch(requestOf({ handsOver: true }))).toMatchObject({ engine: 'http' });
   });
 

@@ -1,6 +1,7 @@
 /**
  * One page from URL to document: engines rung by rung until the converter finds content, meta refresh followed like a
- * redirect. Knows nothing of lanes, slots or jobs: who may ask whom and when is the caller's `onHop`.
+ * redirect. It knows nothing of lanes, slots or jobs: the caller's `onHop` decides whether and when a host may be
+ * asked.
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { STATUS_CODES } from 'node:http';
@@ -52,22 +53,22 @@ export interface PageRequest {
   onClimb(): Promise<void>;
   /** A 429 or 503 becomes the page's document; else it is thrown as `BusyAnswerError`. */
   keepsBusyAnswers: boolean;
-  /** What to look for among the links of a page that is no error page. */
+  /** Links to look for on a page that is no error page. */
   discover(finalUrl: string): ConvertRequest['discover'];
   /** Reserved keys that the caller knows; address, status and content type are added. */
   metadata: Record<string, unknown>;
   encoding: ConvertRequest['encoding'];
   /** A page that only a browser could fill is thrown as `NeedsBrowserError` when there is none here. */
   reportsShells: boolean;
-  /** As is every other page for which the browser would be next: somebody else has one. */
+  /** Every other page for which the browser would be next is handed over as well: another fetcher has a browser. */
   handsOver: boolean;
-  /** What the team's cache may do for the page; null: nothing. */
+  /** The team's cache for this page; null: it is not used. */
   cache: CacheUse | null;
-  /** Whose proxies are used. */
+  /** The team whose proxies are used. */
   team: Uuid;
   /** Pages with the same key share browser contexts, one page at a time in each; null: a fresh one. */
   contextKey: string | null;
-  /** Of the page, when it is recorded. */
+  /** Trace of the page, when it is recorded. */
   trace?: TraceParent;
 }
 
@@ -78,7 +79,7 @@ export interface FetchedPage {
   statusCode: number;
   finalUrl: string;
   engine: EngineName;
-  /** Of the last request, from DNS to the last byte. */
+  /** Duration of the last request, from DNS to the last byte. */
   fetchMs: number;
   document: Uint8Array;
   documentBytes: number;
@@ -87,9 +88,9 @@ export interface FetchedPage {
   excluded: ExcludedLinks | null;
   /** Set for a 429 or 503 that was kept. */
   busy: { kind: TroubleKind; retryMs: number | null } | null;
-  /** What it costs. */
+  /** Price of the page, in credits. */
   credits: number;
-  /** It is what the cache had: its site was asked and says that it has not changed. @default false */
+  /** The page comes from the cache, after its site has said that it has not changed. @default false */
   revalidated?: boolean;
 }
 
@@ -111,17 +112,17 @@ interface Answer {
   isBusy: boolean;
   /** First bytes of an error page, for telling walls from applications. */
   head: Uint8Array;
-  /** For the cache; null when it does not want it. */
+  /** Copy for the cache; null when the cache does not want it. */
   copy: Uint8Array | null;
 }
 
 const HEAD_BYTES = 64 * 1024;
 const NO_BYTES = new Uint8Array(0);
 
-/** What came of one rung. */
+/** Outcome of one rung. */
 type Rung = { type: 'answer'; answer: Answer } | { type: 'error'; error: TransportError };
 
-/** What the rungs so far came to. */
+/** Outcome of the rungs so far. */
 interface Climbed {
   best: Answer | null;
   failure: TransportError | null;
@@ -136,7 +137,7 @@ interface Climb {
   from: EngineName | null;
 }
 
-/** What came of a page that was asked for by one class of proxies. */
+/** Outcome of a page that was asked for through one class of proxies. */
 type Outcome = { type: 'answer'; answer: Answer } | { type: 'error'; error: unknown };
 
 /** With less time left a refused page is not tried again. */
@@ -151,7 +152,7 @@ export interface StealthRoutes {
   hosts: Pick<StealthHosts, 'first' | 'isHopeless' | 'learn'>;
 }
 
-/** Where a page goes on that the plain clients were turned away from: at the top, if there is one. */
+/** Rung for pages that the plain clients were turned away from: the browser, if there is one. */
 const STEALTH_START = { engine: 'browserIfAny', waitForMs: 0 } as const;
 
 export const CONVERTER = Symbol('Converter');
@@ -182,7 +183,10 @@ export class PageFetcher {
     return finish(kept(answer, request), request.spec);
   }
 
-  /** By the class that is likely to do, and by the other one when that is turned away. The first outcome stands else. */
+  /**
+   * Uses the proxy class that is likely to succeed, and the other one when that is turned away. Else the first outcome
+   * stands.
+   */
   async #fetchAuto(request: PageRequest, endsAt: number): Promise<Answer> {
     const { url, team, signal } = request;
     const proxy = this.stealth.hosts.first(team, url);
@@ -191,7 +195,7 @@ export class PageFetcher {
     if (isFinal || endsAt - performance.now() < MIN_RETRY_MS) return answerOf(first);
     await request.onClimb();
     const other = proxy === 'basic' ? 'stealth' : 'basic';
-    // Without another exit only what the client looks like can make a difference.
+    // Without another exit only the look of the client can make a difference.
     const from =
       other === 'stealth' && !this.stealth.hasExit(team) ? this.ladder.start(url, STEALTH_START, other) : null;
     const second = await outcomeOf(this.#follow({ request, url, endsAt, proxy: other, from }));
@@ -201,7 +205,10 @@ export class PageFetcher {
     return answerOf(isBetter ? second : first);
   }
 
-  /** Turned away for being who we seem to be. A host that asks for less is another matter: it gets less. */
+  /**
+   * The client was turned away for its look or its address. A host that asks for fewer requests is no such case: it
+   * gets fewer.
+   */
   #isRefused(outcome: Outcome, { team, signal }: PageRequest): boolean {
     if (signal.aborted) return false;
     if (outcome.type === 'error') {
@@ -244,8 +251,8 @@ export class PageFetcher {
 
   /**
    * Rung by rung until one result counts. The answer of a lower rung stands when a higher one gets none; without any
-   * answer the first failure stands: the plain client names what is wrong, the others only that they failed too.
-   * What turns out to be a file in the browser is fetched by the plain client, and that is the end of it.
+   * answer the first failure stands: the plain client names what is wrong, the others only that they failed too. A page
+   * that turns out to be a file in the browser is fetched by the plain client, without a further rung.
    */
   async #climb(climb: Climb): Promise<Answer> {
     const { request, url } = climb;
@@ -285,8 +292,8 @@ export class PageFetcher {
   }
 
   /**
-   * A page whose site says that it has not changed is the one in the cache. When that is gone or another one, or nobody had
-   * asked, the page is asked for once more.
+   * A page whose site says that it has not changed is the one in the cache. When the cached page is gone or has
+   * changed, or the site says so without being asked, the page is asked for once more.
    */
   async #rung(climb: Climb, engine: EngineName): Promise<Rung> {
     const { request } = climb;
@@ -319,7 +326,10 @@ export class PageFetcher {
     return { response: { ...response, body: NO_BYTES }, converted, isBusy: busy, head, copy };
   }
 
-  /** What a browser once made of the page, when a plain client hears that it has not changed: no browser is needed. */
+  /**
+   * The document that a browser once made of the page, when a plain client hears that it has not changed. No browser is
+   * needed then.
+   */
   async #confirmFirst(climb: Climb): Promise<Answer | null> {
     const { request, proxy } = climb;
     const conditions = conditionsFor(climb);
@@ -329,7 +339,7 @@ export class PageFetcher {
       await request.onClimb();
       return null;
     }
-    // A host that asks for less is not asked once more.
+    // A host that asks for fewer requests is not asked once more.
     if (isPlainlyBusy(response)) return this.#convert(response, climb);
     const confirmed = response.statusCode === 304 ? await this.#confirm(response, request) : null;
     if (confirmed !== null) return this.#convert(confirmed, climb);
@@ -411,7 +421,7 @@ export class PageFetcher {
     }
   }
 
-  /** Content, or an error page whatever it shows; walls and blank pages are failures. */
+  /** Content, or any error page. Walls and blank pages are failures. */
   async #judge(answer: Answer, request: PageRequest): Promise<Answer> {
     const { response, converted } = answer;
     if (converted.verdict === 'content' || refreshTarget(answer) !== null) return answer;
@@ -430,7 +440,10 @@ function isSeen({ captured }: EngineResponse): boolean {
   return captured?.screenshot !== undefined || captured?.actions !== undefined;
 }
 
-/** null: a host that asks for less is not asked again by another client, and no other client would bring another file. */
+/**
+ * null: the result is final. A host that asks for fewer requests is not asked again by another client, and no client
+ * would bring another file.
+ */
 function resultOf(rung: Rung): RungResult | null {
   if (rung.type === 'error') return { type: 'error', error: rung.error };
   const { response, converted, isBusy, head } = rung.answer;
@@ -439,7 +452,7 @@ function resultOf(rung: Rung): RungResult | null {
   return { type: 'answer', response: { ...response, body: head }, verdict: converted.verdict };
 }
 
-/** Whether the entry of the cache still holds, of the address that it is of; null: there is nothing to ask. */
+/** Headers that ask whether the cached page of this address is still current; null: there is nothing to ask. */
 function conditionsFor({ request, url }: Climb): Record<string, string> | null {
   return url === request.url ? (request.cache?.conditions ?? null) : null;
 }
@@ -484,7 +497,7 @@ function visibleText(html: string): string {
   return html.replace(/<(head|script|style|noscript|template)\b.*?<\/\1\s*>/gis, '').replace(/<[^>]*>/g, '');
 }
 
-/** The host itself asks for less, as opposed to a bot wall that answers 503. */
+/** The host itself asks for fewer requests, as opposed to a bot wall that answers 503. */
 function isPlainlyBusy(response: EngineResponse): boolean {
   if (response.statusCode === 503) return response.retryAfterMs !== null || !isTurnedAway(response);
   return isBusy(response.statusCode);
@@ -540,7 +553,7 @@ function refreshTarget({ response, converted }: Answer): string | null {
   return withoutFragment(target) === withoutFragment(response.finalUrl) ? null : target;
 }
 
-/** Where its actions have led is what the caller wants to see. */
+/** The caller wants to see the page that its actions have led to. */
 function wasActedOn({ captured }: EngineResponse): boolean {
   return captured?.actions !== undefined;
 }
@@ -549,7 +562,7 @@ function withoutFragment(url: string): string {
   return url.replace(/#.*$/s, '');
 }
 
-/** Only what shows content: a shell may have some the next time. */
+/** Only pages with content are kept: a shell may have some the next time. */
 function kept(answer: Answer, { cache }: PageRequest): Answer {
   const { response, converted, copy } = answer;
   if (copy !== null && converted.verdict === 'content') cache?.keep(response, copy);

@@ -1,6 +1,6 @@
 /**
- * The last step of a page: what its history and a language model add to the document that the converter wrote. The document
- * is unpacked and packed at most once, and not at all when nothing is added.
+ * The last step of a page: adds the parts of its history and of a language model to the converter's document. The
+ * document is unpacked and packed at most once, and not at all when nothing is added.
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { errorFromWire, TroupeError, type PageDocument } from '@troupe/contracts';
@@ -41,7 +41,7 @@ export class PageFinisher {
     return written(page, amended(document, { changes, answer }, scrape), { answer, wasPacked });
   }
 
-  /** null: there is nothing to write. */
+  /** null: there is no format to write. */
   async #write(
     { page, document, changes }: { page: FetchedPage; document: PageDocument; changes: ChangeReport | null },
     { spec, team }: TrackedScrape,
@@ -74,7 +74,7 @@ async function read({ document }: FetchedPage): Promise<{ document: PageDocument
   return { document: JSON.parse(Buffer.from(json).toString('utf8')) as PageDocument, wasPacked };
 }
 
-/** Nothing that was asked for is there. A summary that fails costs the summary only (docs/api/formats.md). */
+/** Fails the page when none of its formats is there. A failed summary costs the summary only (docs/api/formats.md). */
 function refuseNothing({ parts, failures }: PageAnswer, { spec }: TrackedScrape): void {
   const failure = failures.find(({ what }) => what !== 'changes' && !formatKind(what)?.isDispensable);
   const hasOther = spec.formats.some((format) => !isModelFormat(format)) || Object.keys(parts).length > 0;
@@ -128,7 +128,7 @@ function priced({ metadata }: PageDocument, answer: PageAnswer | null): PageDocu
   return credits === 0 ? metadata : { ...metadata, creditsUsed: metadata.creditsUsed + credits };
 }
 
-/** What was answered is paid for; what was answered without a model is free. */
+/** An answer is paid for; an answer without a model is free. */
 function creditsOf(answer: PageAnswer | null): number {
   if (answer === null || answer.tokens === 0) return 0;
   const { parts, changes } = answer;

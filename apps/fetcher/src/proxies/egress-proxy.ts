@@ -1,7 +1,7 @@
 /**
- * The only way out for clients that open their own connections (Chromium, got-scraping): a proxy on loopback inside this
- * process that resolves, checks and pins every CONNECT and every plain request, so that no client decides by itself
- * where a name leads.
+ * The only way to the web for clients that open their own connections (Chromium, got-scraping): a proxy on loopback
+ * inside this process. It resolves, checks and pins every CONNECT and every plain request, so that no client resolves a
+ * name by itself.
  */
 import { Agent, Server as HttpServer, type IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';
@@ -16,7 +16,7 @@ export const REFUSAL_HEADER = 'x-troupe-egress';
 
 type PrepareRequestFunction = (request: PrepareRequestFunctionOpts) => Promise<PrepareRequestFunctionResult>;
 
-/** Of proxy-chain's numbers, the one for whatever has none of its own. */
+/** proxy-chain's status code for failures that have none of their own. */
 const NO_WAY_THROUGH = 599;
 
 /** The proxy answers plain requests with 590-599 when the site could not be reached (proxy-chain's own numbers). */
@@ -24,15 +24,15 @@ export function isProxyFailure(statusCode: number): boolean {
   return statusCode >= 590 && statusCode <= 599;
 }
 
-/** Listeners for upstream proxies; the one that was least used of late makes room. */
+/** Listeners for upstream proxies. The least recently used one makes room. */
 const MAX_LISTENERS = 500;
-/** Beside the time for the name: what a tunnel through an upstream proxy may take. */
+/** Time for a tunnel through an upstream proxy, beside the time for the name. */
 const TUNNEL_TIMEOUT_MS = 20_000;
 
 export class EgressProxy {
   private readonly agent = new Agent({ keepAlive: false });
   private direct: Promise<Server> | null = null;
-  /** One port each: a client that is sent to it needs no word about the upstream and cannot change it. */
+  /** Each has a port of its own: a client that is sent there need not know the upstream and cannot change it. */
   private readonly listeners = new LRUCache<UpstreamProxy, Promise<Server>>({
     max: MAX_LISTENERS,
     dispose: (server) => void closeServer(server),
@@ -102,14 +102,14 @@ export class EgressProxy {
   }
 }
 
-/** Said to this proxy and to nobody else; proxy-chain would pass it on to the site. */
+/** These headers are for this proxy alone; proxy-chain would pass them on to the site. */
 function dropProxyHeaders({ rawHeaders }: IncomingMessage): void {
   for (let at = rawHeaders.length - 2; at >= 0; at -= 2) {
     if (rawHeaders[at]?.toLowerCase() === 'proxy-connection') rawHeaders.splice(at, 2);
   }
 }
 
-/** For one plain request: its connection is there already. */
+/** Agent for one plain request, whose connection is open already. */
 class TunnelAgent extends Agent {
   constructor(private readonly tunnel: Socket) {
     super({ keepAlive: false });
@@ -120,7 +120,9 @@ class TunnelAgent extends Agent {
   }
 }
 
-/** What proxy-chain hands a client's connection to once it is open: it is tied to the tunnel, end to end. */
+/**
+ * The server that proxy-chain hands an open client connection to. The connection is tied to the tunnel, end to end.
+ */
 function joinedWith(tunnel: Socket): HttpServer {
   const join = (client: Socket): void => {
     const end = (): void => {

@@ -1,6 +1,6 @@
 import type { Metrics } from '@troupe/observability';
 
-/** Requests to sites, whoever makes them: pages, robots.txt, sitemaps. */
+/** Counts all requests to sites: pages, robots.txt, sitemaps. */
 export class FetchCounts {
   readonly seconds;
   readonly answers;

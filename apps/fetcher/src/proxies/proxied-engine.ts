@@ -1,6 +1,6 @@
 /**
- * An engine as the rest of the fetcher knows it: its requests go through the proxies that are chosen for them, another proxy
- * takes over from one that fails, and each request is counted, and recorded when its page is.
+ * An engine as the rest of the fetcher knows it. Its requests go through the proxies that are chosen for them, and
+ * another proxy takes over from one that fails. Each request is counted, and traced when its page is.
  */
 import type { FactoryProvider, InjectionToken } from '@nestjs/common';
 import { inSpan, isTroupeError, NO_TRACES, TroupeError, type EngineName, type Tracer } from '@troupe/contracts';
@@ -19,7 +19,7 @@ const MIN_TRY_MS = 1_000;
 const BY_PROXY = new Set(['SCRAPE_PROXY_SELECTION_ERROR', 'SCRAPE_SITE_ERROR', 'SCRAPE_SSL_ERROR', 'SCRAPE_TIMEOUT']);
 
 const NONE_TRIED: ReadonlySet<Upstream> = new Set();
-/** Codes that sites make up are one value. */
+/** Status codes that sites make up are counted as one value. */
 const KNOWN_STATUS = /^[1-5]\d\d$/;
 
 export interface ProxiedEngineParts {
@@ -93,7 +93,7 @@ export class ProxiedEngine implements Pick<FetchEngine, 'fetch'> {
     return this.parts.engine.fetch(request, signal);
   }
 
-  /** An error that the proxy is to blame for is a result; others are thrown. */
+  /** An error of the proxy is a result; others are thrown. */
   private async fetchThrough(
     upstream: Upstream,
     request: EngineRequest,

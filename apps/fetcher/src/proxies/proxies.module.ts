@@ -10,7 +10,7 @@ import { StealthHosts } from './stealth-hosts.js';
 
 export const ALLOW_LIST = Symbol('AllowList');
 
-/** Where requests may go, and by which way. */
+/** Allowed targets of requests, and the proxies on their way. */
 @Module({
   providers: [
     watched(BlockedHosts, 'the blocklist was'),

@@ -1,15 +1,15 @@
-/** What goes wrong between us and a site when a proxy stands between. */
+/** Failures of the proxy between a fetcher and a site. */
 import { TroupeError } from '@troupe/contracts';
 
 /**
- * Thrown when the proxy is at fault and another one may do better: it cannot be reached, does not let us in, or does
- * not do what it is asked. Names no proxy: callers of the API need not know which ones there are.
+ * Thrown when the proxy is at fault and another one may do better: it cannot be reached, refuses its credentials, or
+ * breaks the protocol. It names no proxy, because callers of the API need not know them.
  */
 export class ProxyFault extends TroupeError {
   constructor(
     /** For the operator's log. */
     readonly reason: string,
-    /** `down`: it is of no use to anybody now. `target`: it did not get us to this one host. */
+    /** `down`: the proxy is of no use now. `target`: it could not reach this one host. */
     readonly extent: 'down' | 'target',
   ) {
     super('SCRAPE_PROXY_SELECTION_ERROR', 'the proxy chosen for the request cannot be used', { retryable: true });

@@ -1,5 +1,5 @@
 /**
- * Which proxy a request goes through: of its team's proxies if the team has any of the class, else of the
+ * Chooses the proxy of a request: one of its team's proxies if the team has any of the class, else one of the
  * installation's. Pages that share a browser context (a lane's) share a proxy; all others take turns.
  */
 import { createHash } from 'node:crypto';

@@ -1,11 +1,14 @@
-/** What `auto` requests have found out about hosts: which ones let a team in by stealth alone, and which not even so. */
+/**
+ * Remembers what `auto` requests have found out about hosts: which ones let a team in by stealth alone, and which not
+ * even then.
+ */
 import type { ProxyClass, Uuid } from '@troupe/contracts';
 import { LRUCache } from 'lru-cache';
 
-/** After this long the cheap way is tried again, and the dear one where it did not help. */
+/** After this time basic proxies are tried again, and stealth where it did not help. */
 const TTL_MS = 30 * 60_000;
 const MAX_HOSTS = 10_000;
-/** Pages in a row that neither class could get before the second try is saved. */
+/** Pages in a row that neither class could get. After them the second try is left out. */
 const MISSES_BEFORE_HOPELESS = 3;
 
 interface Known {

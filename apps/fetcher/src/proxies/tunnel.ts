@@ -1,6 +1,6 @@
 /**
- * A connection through one proxy to one checked address. The proxy is told the address, never the name: it has no say in
- * where a name leads. TLS with the site, its SNI and the `Host` header are the client's, end to end.
+ * A connection through one proxy to one checked address. The proxy is told the address, never the name, so that it
+ * cannot choose another address. TLS with the site, its SNI and the `Host` header are the client's, end to end.
  */
 import http from 'node:http';
 import https from 'node:https';
@@ -14,14 +14,14 @@ export interface TunnelRequest {
   proxy: URL;
   /** Checked addresses of the proxy itself; null: its name is the operator's and taken as it is. */
   proxyAddresses: string[] | null;
-  /** Where to, an IP address. */
+  /** Target of the tunnel, an IP address. */
   address: string;
   port: number;
 }
 
-/** Until the proxy itself is reached. */
+/** Time until the proxy itself is reached. */
 const REACH_MS = 5_000;
-/** Until it has reached the site. */
+/** Time until the proxy has reached the site. */
 const CONNECT_MS = 10_000;
 const REFUSED = 'ECONNREFUSED';
 

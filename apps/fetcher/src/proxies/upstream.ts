@@ -1,4 +1,4 @@
-/** One proxy: the way through it, and how well that has gone of late. */
+/** One proxy: connections through it, and its recent failures. */
 import { isIPv4, type Socket } from 'node:net';
 import { shownProxy } from '@troupe/contracts';
 import type { OpenTunnel, Resolver } from '@troupe/egress';
@@ -7,7 +7,7 @@ import { openTunnel, portOfProxy } from './tunnel.js';
 
 export interface UpstreamOptions {
   url: string;
-  /** Checks the address of a proxy that is not the operator's; null: it is. */
+  /** Checks the address of a team's proxy; null: the proxy is the operator's. */
   resolver: Pick<Resolver, 'resolve'> | null;
   onFault(upstream: Upstream, fault: ProxyFault): void;
   /** ms, only ever compared. @default performance.now */
@@ -18,7 +18,7 @@ export interface UpstreamOptions {
 const FIRST_REST_MS = 5_000;
 /** … and never longer than this. */
 const MAX_REST_MS = 5 * 60_000;
-/** Hosts in a row that a proxy did not get us to before it is the proxy that is taken for broken. */
+/** Hosts in a row that a proxy could not reach. After them the proxy itself counts as broken. */
 const HOSTS_BEFORE_DOWN = 3;
 /** Addresses of a host that are tried. */
 const MAX_ADDRESSES = 2;
@@ -26,7 +26,7 @@ const MAX_ADDRESSES = 2;
 export class Upstream {
   /** Without credentials, for logs. */
   readonly shown: string;
-  /** Failures so far, of any extent: who sees the number grow during its request has met one. */
+  /** Failures so far, of any extent. A request during which the number grows has met one. */
   faults = 0;
   /** When it failed last; -Infinity = never. */
   failedAt = -Infinity;
@@ -87,7 +87,7 @@ export class Upstream {
     this.faults++;
     if (fault.extent === 'target' && this.missed.add(address).size < HOSTS_BEFORE_DOWN) return;
     this.missed.clear();
-    // Connections that were under way together fail together: that is one failure.
+    // Connections that were under way together fail together, which counts as one failure.
     if (this.isResting) return;
     this.failuresInRow++;
     this.failedAt = this.now();

@@ -1,4 +1,7 @@
-/** Verdicts of robots.txt for URLs that nobody fetches: rules from the cache, else asked for as politely as ever. */
+/**
+ * Verdicts of robots.txt for URLs that are not fetched. Rules come from the cache, else they are asked for as politely
+ * as ever.
+ */
 import { Inject, Injectable } from '@nestjs/common';
 import { timeoutSignal, type RobotsReply, type RobotsRequest } from '@troupe/contracts';
 import { hostKey } from '@troupe/frontier';
@@ -17,7 +20,7 @@ export class RobotsJudge {
     @Inject(ROBOTS_AGENT) private readonly agent: string,
   ) {}
 
-  /** Never rejects: what cannot be read in time allows nothing, as a crawl would fetch nothing there. */
+  /** Never rejects: a file that cannot be read in time allows nothing, as a crawl would fetch nothing there. */
   async judge({ agent, urls, deadlineMs }: RobotsRequest, caller: AbortSignal): Promise<RobotsReply> {
     const signal = AbortSignal.any([caller, timeoutSignal(Math.min(deadlineMs, MAX_TIME_MS))]);
     const files = await this.#readAll(urls, signal);

@@ -79,7 +79,7 @@ describe('robots rules', () => {
   });
 
   it.each([429, 500, 503])(
-    'allow nothing while the server answers %i, which nobody else is told',
+    'allow nothing while the server answers %i, which no other process is told',
     async (statusCode) => {
       answer = { statusCode };
       expect((await rules.rulesFor(PAGE, signal)).isAllowed('http://site.test:8080/', 'Troupe')).toBe(false);

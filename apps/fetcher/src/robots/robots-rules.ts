@@ -17,10 +17,10 @@ import { ROBOTS_STORE, type RobotsStore } from '../cluster/ports.js';
 import { ExpressFetch } from '../slots/express-fetch.js';
 import { MAX_RETRY_MS } from '../slots/host-reports.js';
 
-/** What is known of a host's robots.txt. */
+/** The known state of a host's robots.txt. */
 export interface HostRobots {
   file: RobotsFile;
-  /** The file says what its host wants now; else it is an earlier one, or what holds without any. */
+  /** True: the file is current. Else it is an earlier one, or the rules that hold without a file. */
   isAnswer: boolean;
   /** HTTP status of robots.txt, 0 when it could not be fetched. */
   status: number;
@@ -28,7 +28,7 @@ export interface HostRobots {
   error: TroupeError | null;
 }
 
-/** Thrown while nobody knows what robots.txt of a host says. */
+/** Thrown while robots.txt of a host could not be read. */
 export class RobotsUnreadableError extends TroupeError {
   constructor(
     readonly host: string,
@@ -43,7 +43,7 @@ export class RobotsUnreadableError extends TroupeError {
 interface Loaded extends HostRobots {
   bytes: number;
   ttlMs: number;
-  /** There is nothing to judge a page by: it fails, or waits, with this. */
+  /** Error of a page without rules to judge it by: the page fails with it, or waits. */
   refusal: TroupeError | null;
 }
 
@@ -54,7 +54,7 @@ interface Kept {
   ageMs: number;
 }
 
-/** What came of asking. */
+/** A request for robots.txt that failed. */
 interface Failure {
   status: number;
   error: TroupeError | null;
@@ -74,10 +74,10 @@ export class RobotsRulesParts {
 const FRESH_MS = 24 * 60 * 60_000;
 /** How long an answer holds that cannot be renewed. */
 const LAST_RESORT_MS = 7 * FRESH_MS;
-/** Without an answer it is asked again after these, the last one for ever, unless the host names a time. */
+/** Waits before the file is asked for again without an answer, the last one for ever, unless the host names a time. */
 const RETRY_MS = [5_000, 30_000, 120_000, 600_000] as const;
 const PAUSED_MS = 1000;
-/** Who asks on behalf of others comes at the very moment that they were told, and must not be too early. */
+/** An actor asks on behalf of its jobs at the very moment that it was told. It must not count as too early. */
 const ALMOST_MS = 1000;
 const REMEMBERED_FAILURES = 10_000;
 /** RFC 9309: at least 500 KiB must be parsed; what follows is not. */
@@ -181,7 +181,7 @@ export class RobotsRules {
     }
   }
 
-  /** Nothing was asked of a host that rests: that is no failure. */
+  /** A host that rests was not asked, which is no failure. */
   #waitMs(host: string, { error, retryMs }: Failure): number {
     if (error instanceof HostPausedError) return Math.min(error.pauseMs, PAUSED_MS);
     const failures = this.#failures.get(host) ?? 0;
@@ -212,7 +212,7 @@ export class RobotsRules {
   }
 }
 
-/** It says what the host wants, be it nothing at all. */
+/** The status is an answer: the host has rules, or says that it has none. */
 function isAnswer(status: number): boolean {
   return status >= 200 && status < 500 && status !== 429;
 }
@@ -222,7 +222,7 @@ function answer({ status, text, ageMs }: Kept): Loaded {
   return { file, isAnswer: true, status, error: null, refusal: null, bytes: text.length, ttlMs: FRESH_MS - ageMs };
 }
 
-/** A server that is broken or busy forbids everything; one that cannot be reached has said nothing. */
+/** Rules without a file: a broken or busy server forbids everything; an unreachable one has said nothing. */
 function withoutFile(host: string, { status, error }: Failure, ttlMs: number): Loaded {
   const nothing = { file: RobotsFile.disallowAll, isAnswer: false, status, error, bytes: 0, ttlMs };
   if (error === null || error instanceof HostPausedError) return { ...nothing, refusal: error };

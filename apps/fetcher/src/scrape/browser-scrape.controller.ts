@@ -5,7 +5,10 @@ import { NatsContext, type RpcRequest } from '@troupe/messaging';
 import { callerOf } from '../cluster/caller-signal.js';
 import { ScrapeRunner, type ScrapeAnswer } from './scrape-runner.js';
 
-/** Part of the module only where a browser is; takes as many pages as the browser opens at once, others go elsewhere. */
+/**
+ * Part of the module only where there is a browser. It takes as many pages as the browser opens at once; others go to
+ * other fetchers.
+ */
 export function browserScrapeController(capacity: number): Type {
   @Controller()
   class BrowserScrapeController {

@@ -52,7 +52,7 @@ interface Running {
   startedAt: number;
   signal: AbortSignal;
   trace: TraceParent | undefined;
-  /** What another scrape of the page got. */
+  /** The page that another scrape of it got. */
   shared: Remembered | null;
   /** The right to fetch the page for all that want it now; null: it is fetched for its caller alone. */
   flight: OwnFlight | null;
@@ -97,11 +97,11 @@ export class ScrapeRunner {
     });
   }
 
-  /** With what other scrapes of the page have, or with the right to fetch it for them. */
+  /** Adds the page of another scrape, or the right to fetch the page for others. */
   async #join(running: Running, isServed: () => Promise<boolean>): Promise<Running> {
     const { request, signal } = running;
     const { team, url, spec, deadlineMs, onlyHosts, flight: from } = request;
-    // Where it may lead is this caller's own rule.
+    // The allowed hosts are this caller's own rule, so its page is not shared.
     if (onlyHosts !== undefined) return running;
     const found = await this.parts.flights.find({ team, url, spec, leftMs: deadlineMs, signal, from, isServed });
     if (found === null) return running;
@@ -156,7 +156,7 @@ export class ScrapeRunner {
     return running.shared === null ? null : this.parts.pages.recall(running.shared, conversionOf(running));
   }
 
-  /** For as long as anybody wants the page. */
+  /** Goes on as long as a waiter wants the page. */
   #fetch(running: Running, cached: CacheView): Promise<FetchedPage> {
     const { request, flight } = running;
     return this.parts.single.fetch({
@@ -176,7 +176,7 @@ export class ScrapeRunner {
 
   async #answer(page: FetchedPage, running: Running, warning?: string): Promise<ScrapeAnswer> {
     const { request, startedAt, signal, trace, flight } = running;
-    // What is still to be done is this caller's own.
+    // The remaining work is for this caller alone.
     flight?.end();
     const { team, url, id, spec } = request;
     const leftMs = leftMsOf(running);
@@ -228,7 +228,7 @@ export class ScrapeRunner {
         ...(isRepeatable(request.spec) ? {} : { whenLost: actionsLost }),
       });
     } catch (error) {
-      // A process that was killed stays on the board for some seconds: nobody was left to wait for.
+      // A process that was killed stays on the board for some seconds. It was gone when it was asked.
       if (errorToWire(error).code !== 'CONCURRENCY_QUEUE_TIMEOUT' || this.#forwards()) throw error;
       flight?.comeBack();
       return null;
@@ -256,7 +256,7 @@ function conversionOf({ request, signal, trace }: Running): ConversionRequest {
   };
 }
 
-/** Nobody asks the cache again, whoever fetches the page in the end, unless it has something to ask the site about. */
+/** The cache is not asked again, whichever process fetches the page, unless it has a version to ask the site about. */
 function consulted(request: FetchRequest, { metadata }: CacheView): FetchRequest {
   const { cache: asked } = request.spec;
   const cache = { ...asked, maxAgeMs: asked.revalidate === undefined ? 0 : asked.maxAgeMs, minAgeMs: null };

@@ -240,7 +240,7 @@ describe('a sync scrape', () => {
       waits.push(isServed!());
       isAlive = false;
       waits.push(isServed!());
-      throw new TroupeError('CONCURRENCY_QUEUE_TIMEOUT', 'nobody is left');
+      throw new TroupeError('CONCURRENCY_QUEUE_TIMEOUT', 'no fetcher is left');
     };
     const { runner } = runnerOf(engine === 'auto' ? shell : PAGE, {
       rpc: { call },

@@ -1,6 +1,7 @@
 /**
- * Pages that somebody waits for: on an express place of the host, without a lane and without robots. The place is held
- * while a request is in flight and given on while its answer is converted. Nobody waits for a host that rests.
+ * Pages that a caller waits for. They are fetched on an express place of the host, without a lane and without robots.
+ * The place is held while a request is in flight and given on while its answer is converted. No page waits for a host
+ * that rests.
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -42,23 +43,25 @@ interface Try {
 
 /** Share of the budget that may pass before the first byte is asked for. */
 const QUEUE_SHARE = 2 / 3;
-/** A 429 or 503 becomes the document after this many tries, or when the host wants a longer pause than anybody waits. */
+/**
+ * A 429 or 503 becomes the document after this many tries, or when the host wants a longer pause than a caller waits.
+ */
 const MAX_TRIES = 3;
 const MAX_BUSY_WAIT_MS = 5000;
-/** Of a host that is down: one scrape in this time, or until its next probe is due, asks whether it is. */
+/** One scrape in this time, or until the next probe is due, asks whether a host that is down still is. */
 const PROBE_MS = 2000;
 const REMEMBERED_PROBES = 1000;
 
 @Injectable()
 export class SinglePages {
-  /** When the next scrape may ask a host that is down. */
+  /** Times at which the next scrape may ask a host that is down. */
   readonly #probes = new LRUCache<string, number>({ max: REMEMBERED_PROBES });
 
   constructor(private readonly parts: SinglePageParts) {}
 
   /**
-   * @throws TroupeError, CONCURRENCY_QUEUE_TIMEOUT naming the host when it had no place in time, HostPausedError at once
-   * while nothing may be asked of it
+   * @throws TroupeError, CONCURRENCY_QUEUE_TIMEOUT naming the host when it had no place in time, HostPausedError at
+   * once while nothing may be asked of it
    */
   async fetch(request: SinglePageRequest): Promise<FetchedPage> {
     const endsAt = performance.now() + request.budgetMs;
@@ -164,14 +167,14 @@ export class SinglePages {
       answered: ({ busy }) => tell(busy === null),
       failed: (error) => {
         if (guard.refusal !== null) return;
-        // Whatever else is wrong with a page, it came.
+        // The page came, although something else is wrong with it.
         tell(isTroupeError(error) && !(error instanceof TransportError) && !error.retryable);
       },
     };
   }
 }
 
-/** What the host's actor hears of a page. */
+/** The report on a page to the host's actor. */
 interface SingleReport {
   answered(page: FetchedPage): void;
   failed(error: unknown): void;
@@ -194,7 +197,7 @@ class HeldPlace {
   }
 }
 
-/** The host may have come under penalty while this one waited for its place. */
+/** Checks again that the host has no penalty after the wait for its place. */
 function checked(place: ExpressPlace, check: () => void): ExpressPlace {
   try {
     check();

@@ -7,7 +7,7 @@ function newsWith(publishActor: (envelope: Envelope) => Promise<void>): DelayNew
 }
 
 describe('news of a crawl-delay', () => {
-  it('go to the actor of the host, five times, and then nobody listens', async () => {
+  it('go to the actor of the host, at most five times', async () => {
     const sent: Envelope[] = [];
     const news = newsWith(async (envelope) => void sent.push(envelope));
     const heard: boolean[] = [];

@@ -1,6 +1,6 @@
 /**
- * Crawl-delays that a lane meets and its job did not know of, told to the actor of the host. Its next lanes will keep
- * them; until then each fetcher does by itself.
+ * Crawl-delays that a lane meets and its job did not know of, told to the actor of the host. The job's next lanes will
+ * keep them; until then each fetcher does so by itself.
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
@@ -16,7 +16,7 @@ export class DelayNewsParts {
   @Inject(LOG) readonly log!: { warn(context: object, message: string): void };
 }
 
-/** After so many times in a minute nobody listens: settings differ from process to process. */
+/** After so many times in a minute the actor does not take it up: settings differ from process to process. */
 const MAX_TIMES = 5;
 const PATIENCE_MS = 60_000;
 const REMEMBERED_HOSTS = 1000;

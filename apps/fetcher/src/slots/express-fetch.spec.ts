@@ -46,7 +46,7 @@ describe('a request outside of lanes', () => {
     expect([cut.asked(), cut.places()]).toEqual([2, 0]);
   });
 
-  it('is not sent a third time, nor again when nobody answers', async () => {
+  it('is not sent a third time, nor again when the server does not answer', async () => {
     const dead = fetcherThat([failure('ECONNRESET'), failure('UND_ERR_SOCKET'), ANSWER]);
     await expect(dead.get()).rejects.toThrow('UND_ERR_SOCKET');
     const refused = fetcherThat([failure('ECONNREFUSED'), ANSWER]);

@@ -1,6 +1,7 @@
 /**
- * Small fetches beside the pages: robots.txt, sitemaps, feeds. On an express place of the host, never while the
- * host is under penalty, addresses checked by the engine on every hop. Their troubles are told to the host's actor.
+ * Small fetches beside the pages: robots.txt, sitemaps, feeds. They use an express place of the host, and never run
+ * while the host is under penalty. The engine checks the address of every hop. Failures are reported to the host's
+ * actor.
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { isTroupeError, TroupeError, type TraceParent } from '@troupe/contracts';
@@ -16,14 +17,14 @@ import { HostReports, type SeenTrouble } from './host-reports.js';
 export interface ExpressRequest {
   url: string;
   headers: Record<string, string>;
-  /** Everything, waiting for a place included. */
+  /** Limit of the whole fetch, with the wait for a place. */
   timeoutMs: number;
   maxBytes: number;
   skipTlsVerification: boolean;
   signal: AbortSignal;
-  /** Consulted for the URL and every hop; null: not at all. */
+  /** Rules for the URL and every hop; null: none are consulted. */
   robots: { agent: string; rules: RobotsLookup } | null;
-  /** Of what it is fetched for, when that is recorded. */
+  /** Trace of the call it is fetched for, when that is recorded. */
   trace?: TraceParent;
 }
 

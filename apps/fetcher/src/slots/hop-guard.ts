@@ -1,7 +1,7 @@
 /**
- * Asked before every request of a page: may it start, on whose connection. One guard lives as long as one page
- * (docs/design/politeness.md, "Express places", docs/design/frontier.md, "Robots and sitemaps"); express places taken for hops into other
- * hosts are given back with it.
+ * Decides before every request of a page whether it may start, and on which connection. One guard lives as long as one
+ * page (docs/design/politeness.md, "Express places", docs/design/frontier.md, "Robots and sitemaps"); express places
+ * taken for hops into other hosts are given back with it.
  */
 import { TroupeError, type HostState } from '@troupe/contracts';
 import { canonicalize, hostKey, withoutWww } from '@troupe/frontier';
@@ -107,7 +107,7 @@ export class HopGuard {
     else await this.#enter(this.host);
   }
 
-  /** Where the redirects of a page led when it was fetched: no request is made now. @throws RequestRefusedError */
+  /** Checks an earlier redirect of a remembered page. No request is made. @throws RequestRefusedError */
   async checkRemembered(target: string): Promise<void> {
     await this.#checkScope(target);
     await this.#checkRobots(target);

@@ -1,7 +1,8 @@
 /**
- * What this process sees of hosts, told to their actors: at once when there is trouble, though not more often than every
- * 100 ms, else once a second. Of many hosts without trouble only a few are told each second: their actors learn nothing
- * urgent, and each report costs one of them a turn. Nothing is decided here: one URL's trouble is not its host's.
+ * Reports what this process sees of hosts to their actors: at once when there is trouble, though not more often than
+ * every 100 ms, else once a second. When many hosts are without trouble, only a few are reported each second: their
+ * actors learn nothing urgent, and each report costs one of them a turn. Nothing is decided here: one URL's trouble is
+ * not its host's.
  */
 import { Inject, Injectable } from '@nestjs/common';
 import {
@@ -17,7 +18,7 @@ import { INSTANCE, LOG } from '@troupe/service';
 import { MAILBOXES, PENALTIES, type Mailboxes, type Penalties } from '../cluster/ports.js';
 import { TroubleRows } from './trouble-rows.js';
 
-/** Of an answer: the URL that was asked for, null when nothing of it may be kept. */
+/** A clean answer, by the URL that was asked for; null when nothing of it may be kept. */
 export interface SeenClean {
   ms: number;
   url: string | null;
@@ -30,21 +31,21 @@ export interface SeenTrouble {
   /** Retry-After of the answer in ms, null when there was none. */
   retryMs: number | null;
   url: string;
-  /** Who asked; null: the cluster itself. */
+  /** The team that asked; null: the cluster itself. */
   team: Uuid | null;
-  /** Its address is told to nobody. */
+  /** Its address is not told to any actor or team. */
   isSecret: boolean;
 }
 
 interface Pending {
   report: HostFeedback;
-  /** When it may leave, by `performance.now()`. */
+  /** Time at which it may be sent, by `performance.now()`. */
   dueAt: number;
 }
 
 const CALM_MS = 1000;
 const URGENT_MS = 100;
-/** Reports a round of hosts that give no trouble; the others add up until it is their turn. */
+/** Reports in a round on hosts without trouble. The others add up until it is their turn. */
 const MAX_CALM = 8;
 /** Longest Retry-After that is believed. */
 export const MAX_RETRY_MS = 15 * 60_000;
@@ -60,7 +61,7 @@ export class HostReportsParts {
 @Injectable()
 export class HostReports {
   readonly #pending = new Map<string, Pending>();
-  /** When a host's last report left; of those that left more than a moment ago nothing is kept. */
+  /** Times of the hosts' last reports. Those from more than a moment ago are forgotten. */
   readonly #left = new Map<string, number>();
   readonly #rows = new TroubleRows();
   #timer: { at: number; handle: NodeJS.Timeout } | null = null;
@@ -97,7 +98,7 @@ export class HostReports {
     return this.#rows.trouble(host, trouble);
   }
 
-  /** A probe of a host that was down has ended. `url`: as of a clean answer. */
+  /** Reports the end of a probe of a host that was down. `url`: as in a clean answer. */
   async probed(host: string, { clean, url }: { clean: boolean; url: string | null }): Promise<void> {
     await this.#send({ ...blank(host), ...(clean && url !== null ? { okUrl: url } : {}), probe: { clean } });
   }

@@ -1,4 +1,4 @@
-/** How this process treats a host: what its actor has decided, and what operators have set for it. */
+/** The treatment of a host by this process: its actor's decisions, and the operators' settings. */
 import type { HostSetting, HostState } from '@troupe/contracts';
 import type { PenaltyBoard } from '@troupe/messaging';
 import type { RobotsFile } from '@troupe/politeness';

@@ -1,7 +1,7 @@
 import type { Metrics } from '@troupe/observability';
 import type { PaceObserver } from './slot-clock.js';
 
-/** How pages wait for their turn on a host, and whether any did not. */
+/** Counts how long pages wait for their turn on a host, and requests that came too early. */
 export function politenessCounts(metrics: Metrics): PaceObserver {
   const waits = metrics.histogram({
     name: 'troupe_politeness_wait_seconds',

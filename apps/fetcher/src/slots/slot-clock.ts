@@ -4,7 +4,7 @@ const REMEMBERED_SLOTS = 10_000;
 /** Timers fire, and clocks are read, this much too early. */
 const SLACK_MS = 2;
 
-/** Told how well gaps are kept. */
+/** Told of waits and of requests that come too early. */
 export interface PaceObserver {
   /** A request waits so long, 0 = not at all. */
   waited(ms: number): void;
@@ -12,7 +12,7 @@ export interface PaceObserver {
   early(): void;
 }
 
-const NOBODY: PaceObserver = { waited: () => undefined, early: () => undefined };
+const NO_OBSERVER: PaceObserver = { waited: () => undefined, early: () => undefined };
 
 /**
  * When this process last started a request on each host slot: the gap counts from start to start, also across the
@@ -23,7 +23,7 @@ export class SlotClock {
 
   constructor(
     private readonly now: () => number = () => performance.now(),
-    private readonly observer: PaceObserver = NOBODY,
+    private readonly observer: PaceObserver = NO_OBSERVER,
   ) {}
 
   /** A request starts. */
@@ -32,7 +32,7 @@ export class SlotClock {
     this.mark(host, slot);
   }
 
-  /** The gap counts from here, whenever the request started. */
+  /** Lets the gap count from now on, whenever the request started. */
   mark(host: string, slot: number): void {
     this.#starts.set(`${host} ${slot}`, this.now());
   }

@@ -1,6 +1,6 @@
 import { TroupeError, type TroubleKind } from '@troupe/contracts';
 
-/** Thrown when a request got no answer. `trouble` is what the host is charged with, null when it is not to blame. */
+/** Thrown when a request got no answer. `trouble` counts against the host; null when the host is not the cause. */
 export class TransportError extends TroupeError {
   readonly trouble: TroubleKind | null;
 
@@ -35,7 +35,7 @@ export function isBusy(statusCode: number): boolean {
   return statusCode === 429 || statusCode === 503;
 }
 
-/** What a host is charged with for a request that failed so; null: DNS, TLS and the like are nobody's overload. */
+/** The trouble that a failed request counts as for its host; null: DNS, TLS and the like are no sign of overload. */
 export function blameOf({ code, retryable }: TroupeError): TroubleKind | null {
   if (code === 'SCRAPE_TIMEOUT') return 'timeout';
   return code === 'SCRAPE_SITE_ERROR' && retryable ? 'refused' : null;

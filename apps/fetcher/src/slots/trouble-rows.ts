@@ -1,6 +1,7 @@
 /**
- * Troubled URLs of a host in a row, as this process sees them. One says nothing about the host; from the second on it is
- * left alone for a while, whether or not its actor is there to say so. Like there, a URL has one vote in ten minutes.
+ * Counts URLs of a host that failed in a row, as this process sees them. One says nothing about the host. From the
+ * second on the host is left alone for a while, even if its actor has not said so. As in the actor, a URL has one vote
+ * in ten minutes.
  */
 import { LRUCache } from 'lru-cache';
 
@@ -15,7 +16,7 @@ const REMEMBERED_URLS = 20_000;
 const ROW_MS = 30_000;
 const VOTE_MS = 600_000;
 const FIRST_REST_MS = 1000;
-/** By then a host whose actor's owner died has another one. */
+/** By then another scheduler owns the actor of a host whose scheduler died. */
 const LAST_REST_MS = 8000;
 
 export class TroubleRows {

@@ -66,7 +66,7 @@ describe('TeamActivity', () => {
       { list: () => [] },
     );
 
-  it('is the sum over all gateways, and this one’s own when nobody answers', async () => {
+  it('is the sum over all gateways, and this one’s own when no gateway answers', async () => {
     expect(await activityWith([1, 2].map((n) => ({ active: n, waiting: n }))).of('t')).toEqual({
       active: 3,
       waiting: 3,

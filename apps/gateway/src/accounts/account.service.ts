@@ -1,4 +1,6 @@
-/** What a team may learn of its credits and of its work (docs/api/account.md). Version-free: the edge chooses the words. */
+/**
+ * A team's view of its credits and of its work (docs/api/account.md). Free of API versions: the edge chooses the words.
+ */
 import { Inject, Injectable } from '@nestjs/common';
 import { UsageRepository, type ListPage, type ListRange } from '@troupe/persistence';
 import { CONFIG } from '@troupe/service';
@@ -10,7 +12,7 @@ export interface Credits {
   /** Both null: unlimited. */
   remaining: number | null;
   plan: number | null;
-  /** Of the credits; null when they are unlimited. */
+  /** Start of the billing period of the credits; null when they are unlimited. */
   periodStart: Date | null;
   periodEnd: Date | null;
 }

@@ -1,4 +1,4 @@
-/** Sync scrapes of a team in work over all gateways: each knows its own only, so all are asked. */
+/** Running sync scrapes of a team over all gateways. Each gateway knows only its own, so all are asked. */
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { type Uuid } from '@troupe/contracts';
 import { MemberBoard, type GroupCall } from '@troupe/messaging';
@@ -7,7 +7,7 @@ import { TeamTokens } from '../jobs/team-tokens.js';
 export interface Activity {
   /** Scrapes that hold a place in the team's concurrency. */
   active: number;
-  /** Scrapes that wait for one. */
+  /** Scrapes that wait for a place. */
   waiting: number;
 }
 

@@ -1,11 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** Of the hash: enough to tell keys apart, nothing of the key. */
+/** Digits of the hash: enough to tell keys apart, and nothing of the key. */
 const SHOWN_HEX = 8;
 
 /** The operator's key (`ADMIN_KEY`). */
 export class AdminKey {
-  /** How the audit log names who holds it. */
+  /** Name of the key's holder in the audit log. */
   readonly author: string;
   private readonly digest: Buffer;
 
@@ -14,7 +14,7 @@ export class AdminKey {
     this.author = this.digest.toString('hex').slice(0, SHOWN_HEX);
   }
 
-  /** Takes as long for any key. */
+  /** Takes the same time for any key. */
   matches(key: string): boolean {
     return timingSafeEqual(digestOf(key), this.digest);
   }

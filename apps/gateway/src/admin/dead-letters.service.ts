@@ -1,4 +1,4 @@
-/** Messages that no actor could handle: looked at, and sent again when their cause is mended. */
+/** Messages that no actor could handle. An operator lists them, and sends them again when their cause is mended. */
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { ActorBus } from '@troupe/messaging';
@@ -25,8 +25,8 @@ export class DeadLettersService {
   }
 
   /**
-   * Sends a message to its actor again, under a new id and without its place in a sequence: that one is passed. A crash
-   * in between sends it twice, which every message bears.
+   * Sends a message to its actor again, under a new id and without its place in a sequence, which has passed. A crash
+   * in between sends it twice, which is safe for every message.
    * @throws ApiError 404, 409 for a timer
    */
   async replay(id: string, by: AuditAuthor): Promise<void> {

@@ -1,4 +1,4 @@
-/** How hosts are treated: looked at, set and released by an operator. */
+/** The treatment of hosts: an operator reads, sets and releases it. */
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { ActorBus } from '@troupe/messaging';
@@ -37,7 +37,7 @@ export class HostsService {
     return this.stored.list(range);
   }
 
-  /** What is known of a host or pattern. @throws ApiError 404: nothing is */
+  /** State and setting of a host or pattern. @throws ApiError 404 when nothing is known of it */
   async find(pattern: string): Promise<{ host: StoredHost | null; setting: HostSetting | null }> {
     const [setting, hosts] = await Promise.all([this.stored.get(pattern), this.hosts.ofNames([pattern])]);
     const host = hosts[0] ?? null;

@@ -64,7 +64,7 @@ export interface HistoryQuery {
   timeRange?: string;
 }
 
-/** Whether the months are told apart by key. @throws TroupeError NOT_SUPPORTED for other spans than months */
+/** Whether the months are split by key. @throws TroupeError NOT_SUPPORTED for other spans than months */
 export function asksByKey({ byApiKey, timeRange }: HistoryQuery): boolean {
   if (timeRange !== undefined)
     throw new TroupeError('NOT_SUPPORTED', 'Not supported by this version: timeRange', {

@@ -17,11 +17,11 @@ import { V1Module } from './v1/v1.module.js';
 import { V2Module } from './v2/v2.module.js';
 import { WatchModule } from './watch/watch.module.js';
 
-/** Routes of later modules are tried later: what is offered wins. */
+/** Routes of later modules are tried later, so that offered calls win. */
 @Module({ controllers: [GoneController, NotOfferedController] })
 class NotOfferedModule {}
 
-/** What no version has for itself. */
+/** Controllers that belong to no version. */
 @Module({
   imports: [AccountsModule, ArtifactsModule, HealthModule, HttpModule],
   controllers: [HealthController, AccountController, ArtifactsController],

@@ -7,7 +7,7 @@ import { ArtifactService } from '../artifacts/artifact.service.js';
 import { Public } from '../auth/api-key.guard.js';
 import { Undescribed } from './undescribed.js';
 
-/** Who takes longer to fetch a file is cut off: its bytes are held in memory. */
+/** A client that takes longer to fetch a file is cut off, because the bytes are held in memory. */
 const SEND_LIMIT_MS = 60_000;
 const KEPT_BY_CLIENT_S = 3600;
 
@@ -28,7 +28,9 @@ export class ArtifactsController {
   }
 }
 
-/** The page that made the file is nobody we trust: the browser of its reader runs nothing of it and takes it for nothing else. */
+/**
+ * The page that made the file is not trusted. The reader's browser runs nothing of it and takes it for no other type.
+ */
 async function send(response: Response, { type, bytes }: Artifact, name: string): Promise<void> {
   if (response.destroyed) return;
   response.setHeader('content-type', type);

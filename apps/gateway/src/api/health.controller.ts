@@ -15,7 +15,7 @@ export class HealthController {
     @Inject(CONFIG) private readonly config: Readonly<TroupeConfig>,
   ) {}
 
-  /** For people in a browser a page, for everybody else a line. */
+  /** A page for browsers, a line of text for all other clients. */
   @Get()
   index(@Req() request: Request, @Res() response: Response): void {
     response.vary('accept');

@@ -50,7 +50,7 @@ describe('a host in an answer', () => {
     });
   });
 
-  it('shows a URL to the team that asked for it and to operators, to nobody else', () => {
+  it('shows a URL to the team that asked for it and to operators alone', () => {
     const urlFor = (team: string | null) => hostBody(RECORD, team).reasons[0]!.url;
     expect([urlFor('team-a'), urlFor(null), urlFor('team-b')]).toEqual([
       'http://h.test/a',

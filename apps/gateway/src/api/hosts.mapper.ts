@@ -1,4 +1,7 @@
-/** How a host is treated, in the words of the interface. A reason's URL is shown to the team that asked for it, and to operators. */
+/**
+ * The treatment of a host, in the words of the API. A reason's URL is shown to the team that asked for it, and to
+ * operators.
+ */
 import { type HostReason, type Uuid } from '@troupe/contracts';
 import { type HostOfJob, type JobView, type StoredHost } from '@troupe/persistence';
 
@@ -19,7 +22,7 @@ export function throttledBody({ throttled, team }: Pick<JobView, 'throttled' | '
   };
 }
 
-/** `team` null: an operator looks. */
+/** `team` null: for an operator. */
 export function hostBody(record: StoredHost, team: Uuid | null) {
   const { host, state, pagesPerSecond, maxConn, gapMs, sinceMs, untilMs, reasons, updatedAt } = record;
   return {

@@ -26,7 +26,7 @@ a { color: var(--accent); }
 a:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 `;
 
-/** Nothing is loaded, run, sent or framed: the page has its one style, known by its hash, and that is all. */
+/** Nothing is loaded, run, sent or framed. The page has only its one style, which the policy names by its hash. */
 export const LANDING_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -35,7 +35,7 @@ export const LANDING_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** What a person who opens the gateway's address in a browser reads. */
+/** The page for a person who opens the gateway's address in a browser. */
 export function landingPage({ base, needsKey, hasDocs }: LandingWords): string {
   const call = [
     ...(needsKey ? ['KEY=$(cat .troupe/api-key)'] : []),

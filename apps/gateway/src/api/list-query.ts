@@ -1,4 +1,4 @@
-/** How lists are read page by page: `limit`, `skip`, and `next` with the opaque `after`, which names the last row that was read. */
+/** Paging of lists: `limit`, `skip`, and `next` with the opaque `after`, which names the last row that was read. */
 import { type ListKey, type ListRange } from '@troupe/persistence';
 import { type TroupeConfig } from '@troupe/config';
 import type { Request } from 'express';
@@ -7,16 +7,16 @@ import { publicBase } from '../http/public-address.js';
 import { readStatusQuery } from './v2/job-status.js';
 
 export const MAX_ROWS = 1_000;
-/** Of the rows of an answer as JSON. */
+/** Limit of the rows of an answer, as JSON. */
 export const MAX_BYTES = 10 * 1024 * 1024;
-/** Rows that are passed over are read all the same. */
+/** Limit of `skip`: passed-over rows are read all the same. */
 const MAX_SKIP = 10_000;
 
 /** `int`: 64 bits, `real`: any number. */
 export type KeyPart = 'int' | 'real' | 'uuid' | 'text';
 
 export interface ListTraits {
-  /** Of a row's key; several lists in one answer have several. */
+  /** Types of a row's key; several lists in one answer have several. */
   keys: readonly (readonly KeyPart[])[];
   /** @default MAX_ROWS */
   defaultLimit?: number;
@@ -27,7 +27,7 @@ export interface ListTraits {
 export interface ListQuery {
   skip: number;
   limit: number;
-  /** One of each list; null: from its beginning. */
+  /** Key of each list; null: from its beginning. */
   after: (ListKey | null)[];
 }
 
@@ -42,12 +42,12 @@ export function readListQuery(query: Request['query'], traits: ListTraits): List
   return { skip, limit: Math.min(limit ?? defaultLimit, MAX_ROWS), after: readAfter(query['after'], keys) };
 }
 
-/** Of an answer with one list. */
+/** The range of an answer with one list. */
 export function rangeOf({ skip, limit, after }: ListQuery): ListRange {
   return { skip, limit, after: after[0] ?? null };
 }
 
-/** `base`: the list's own address without a query; `more`: what else was asked. */
+/** `base`: the list's own address without a query; `more`: other parameters of the query. */
 export function nextOf(
   base: string,
   { limit }: ListQuery,
@@ -61,7 +61,7 @@ export function nextOf(
 
 export interface Page<Body> {
   bodies: Body[];
-  /** Of the last row; null: nothing follows. */
+  /** Key of the last row; null: nothing follows. */
   last: ListKey | null;
 }
 
@@ -83,16 +83,16 @@ export function pageOfRows<Row extends { key: ListKey }, Body>(
   return { bodies, last: isWhole ? null : (rows[bodies.length - 1]?.key ?? null) };
 }
 
-/** Where a list is, and what was asked of it. */
+/** Address and query of a list. */
 export interface ListPlace {
   /** Its own address without a query. */
   base: string;
   query: ListQuery;
-  /** What else was asked. */
+  /** Other parameters of the query. */
   more?: Record<string, string | undefined>;
 }
 
-/** Of a list that lies where it was asked for. @throws ApiError 400 */
+/** Where the list of a request goes on, under the address that was asked for. @throws ApiError 400 */
 export function placeOf(
   request: Request,
   config: Readonly<TroupeConfig>,
@@ -118,9 +118,9 @@ export function listAnswer<Name extends string, Row extends { key: ListKey }, Bo
 export interface SharedList<Row, Body> {
   found: { rows: readonly Row[]; hasMore: boolean };
   bodyOf(row: Row): Body;
-  /** Where what was read of it begins; null: at its beginning. */
+  /** Key after which its rows begin; null: at its beginning. */
   after: ListKey | null;
-  /** Stands for that place when nothing was left behind `skip`: the list does not begin anew on the next page. @default null */
+  /** Key to use when `skip` leaves no rows, so that the list does not begin anew on the next page. @default null */
   past?: ListKey | null;
 }
 
@@ -142,13 +142,13 @@ function reached<Row extends { key: ListKey }>({ found, after, past = null }: Sh
   return found.rows[count - 1]?.key ?? after ?? past;
 }
 
-/** How many rows of each of two lists an answer holds, when both have some: what one does not need is the other's. */
+/** Rows of each of two lists in one answer. A list gets the rows that the other does not need. */
 export function sharesOf(first: number, second: number, limit: number): [number, number] {
   const ofFirst = Math.min(first, Math.max(limit - second, Math.ceil(limit / 2)));
   return [ofFirst, Math.min(second, limit - ofFirst)];
 }
 
-/** The beginning of what was read of a list. */
+/** The first `count` rows that were read of a list. */
 function startOfList<Row>({ rows, hasMore }: { rows: readonly Row[]; hasMore: boolean }, count: number) {
   return { rows: rows.slice(0, count), hasMore: hasMore || rows.length > count };
 }

@@ -1,8 +1,8 @@
 /**
  * A lane of its own for the most frequent request: every client that waits for a job asks for its status all the time.
  *
- * It admits and answers as the guard and the controllers do, by the same services, but passes the row of routes and pipes
- * that costs more than such an answer. What is not plainly such a request goes the way of all others, malformed ones too.
+ * It admits and answers as the guard and the controllers do, by the same services. It skips the row of routes and
+ * pipes, which costs more than such an answer. All other requests, and malformed ones, take the usual way.
  */
 import { Injectable } from '@nestjs/common';
 import { type Uuid } from '@troupe/contracts';

@@ -1,4 +1,7 @@
-/** Files that documents point to, for whoever knows their address. A few at a time: each is held in memory until it is sent. */
+/**
+ * Files that documents point to, for all clients that know their address. Only a few are sent at a time, because each
+ * is held in memory.
+ */
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Artifacts, BlobNotFoundError, hourOf, type Artifact } from '@troupe/blob-store';
 import { parseArtifactPath } from '@troupe/contracts';
@@ -17,8 +20,8 @@ export class ArtifactService {
   ) {}
 
   /**
-   * Reads a file and hands it to `send`, which settles when the file is sent or nobody wants it any more.
-   * @param path what follows the route
+   * Reads a file and hands it to `send`, which settles when the file is sent or its reader has gone.
+   * @param path the part after the route
    * @throws ApiError 404, 429 while too many are being sent, 503 while the store is away
    */
   async read(path: string, send: (artifact: Artifact) => Promise<void>): Promise<void> {

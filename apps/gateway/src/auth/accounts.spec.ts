@@ -84,7 +84,7 @@ describe('Accounts', () => {
     expect(store.used).toEqual(['k1']);
   });
 
-  it('lets anybody in as the team "default" when no keys are asked for, without making a key', async () => {
+  it('lets every caller in as the team "default" when no keys are asked for, without making a key', async () => {
     const { store, accounts } = accountsWith({ authMode: 'none', troupeBootstrapKeys: [] });
     await accounts.onModuleInit();
     expect(await accounts.identify(null)).toMatchObject({ teamName: 'default', keyId: null });

@@ -11,7 +11,7 @@ import { type Caller } from './caller.js';
 
 /** A revoked key, or new settings of a team, are known everywhere within this time (docs/api/own.md promises 30 s). */
 const CACHE_MS = 20_000;
-/** Unknown keys are forgotten sooner: somebody may just be creating this one. */
+/** Unknown keys are forgotten sooner: the key may be created at this moment. */
 const UNKNOWN_CACHE_MS = 2_000;
 const MAX_CACHED = 10_000;
 /** Owner of everything when no keys are asked for. */
@@ -26,7 +26,7 @@ type Accounted = Pick<AccountRepository, 'findKey' | 'markUsed' | 'ensureTeam' |
 
 @Injectable()
 export class Accounts implements OnModuleInit {
-  /** Hash of a key -> its caller, or false for a key nobody has. */
+  /** Hash of a key -> its caller, or false for an unknown key. */
   private readonly cache: LRUCache<string, Caller | false>;
 
   /** @param now monotonic milliseconds */
@@ -58,7 +58,7 @@ export class Accounts implements OnModuleInit {
     return known === undefined ? this.lookUp(hash) : accept(known);
   }
 
-  /** Asks anew for everybody: settings or keys have changed. Other gateways learn of it within 30 s. */
+  /** Forgets all callers, because settings or keys have changed. Other gateways learn of it within 30 s. */
   forget(): void {
     this.cache.clear();
   }
@@ -91,11 +91,11 @@ export class Accounts implements OnModuleInit {
     };
   }
 
-  /** For the list of keys only: nobody waits for it. */
+  /** For the list of keys only. No request waits for it. */
   private markUsed(keyId: Uuid): void {
     this.accounts
       .markUsed(keyId)
-      .catch((error: unknown) => this.log.warn({ err: error, keyId }, 'the use of a key was not noted'));
+      .catch((error: unknown) => this.log.warn({ err: error, keyId }, 'the last use of an API key was not recorded'));
   }
 
   private async makeKey(pair: string): Promise<void> {

@@ -7,7 +7,7 @@ import { Accounts } from './accounts.js';
 import { bearerToken } from './bearer-token.js';
 import { type Caller } from './caller.js';
 
-/** Lets callers in: who calls is asked first, then how often that team does. Requests and WebSockets come this way alike. */
+/** Admits callers: identifies the team first, then checks its rate. Requests and WebSockets are treated alike. */
 @Injectable()
 export class Admission {
   constructor(

@@ -1,9 +1,9 @@
-/** Whose request a parsed body came with: pipes see the body alone. */
+/** The caller of the request that a parsed body came with: pipes see the body alone. */
 
-/** On whose behalf something is compiled. */
+/** The team for which patterns and schemas of a body are compiled. */
 export interface BodyOwner {
   team: string;
-  /** A language model would read what is asked for: the installation's, or one of the team's own. */
+  /** There is a language model: the installation's, or the team's own. */
   hasModel: boolean;
 }
 

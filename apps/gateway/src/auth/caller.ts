@@ -2,7 +2,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { type TeamFlags, type Uuid } from '@troupe/contracts';
 import type { Request } from 'express';
 
-/** Who asks: the team behind the key of a request. */
+/** The team behind the key of a request. */
 export interface Caller {
   team: Uuid;
   teamName: string;

@@ -1,6 +1,6 @@
 /**
- * Patterns and schemas of callers are compiled in one thread, away from the event loop: one request at a time, the teams
- * in turn, each request within its time. What takes longer is refused, and the thread ended.
+ * Patterns and schemas of callers are compiled in one thread, away from the event loop: one request at a time, the
+ * teams in turn, each request within its time. A request that takes longer is refused, and the thread ended.
  */
 import { createHash } from 'node:crypto';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
@@ -9,11 +9,11 @@ import { LRUCache } from 'lru-cache';
 import { ApiError } from '../errors/api-error.js';
 import type { CompileProblem, CompileTask } from './compile.worker.js';
 
-/** Of one request, from the moment at which the thread begins with it. */
+/** Time for one request, from the moment at which the thread begins with it. */
 const DEADLINE_MS = 500;
 const MAX_WAITING_OF_TEAM = 50;
 const RETRY_AFTER_S = 5;
-/** A team whose request took this long waits for a multiple of it: it gets a fifth of a core at the most. */
+/** A team whose request took this long rests for a multiple of it, so that it gets a fifth of a core at the most. */
 const LONG_MS = 50;
 const REST_FACTOR = 4;
 const KEPT_SCHEMAS = 1_000;
@@ -41,7 +41,7 @@ interface Team {
 export class CompileThread implements OnApplicationShutdown {
   /** In the order of their turns. */
   readonly #teams = new Map<string, Team>();
-  /** What is wrong with schemas, by their hash: clients send the same ones again and again. */
+  /** Problems of schemas, by their hash: clients send the same schemas again and again. */
   readonly #schemas = new LRUCache<string, { problem: string | null }>({ max: KEPT_SCHEMAS });
   /** Index of the task that the thread has in hand. */
   readonly #inHand = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
@@ -63,7 +63,7 @@ export class CompileThread implements OnApplicationShutdown {
   #alarm: NodeJS.Timeout | undefined;
 
   /**
-   * What is wrong with the tasks of one request; nothing is said of those behind one that takes too long.
+   * Problems of the tasks of one request. Tasks behind one that takes too long are not looked at.
    * @throws ApiError 429 when too many requests of the team wait already
    */
   async check(team: string, tasks: readonly CompileTask[]): Promise<CompileProblem[]> {
@@ -138,7 +138,7 @@ export class CompileThread implements OnApplicationShutdown {
     this.#next();
   }
 
-  /** The thread ends with what takes too long: nothing is known of the tasks behind it. */
+  /** The thread is ended with a task that takes too long. The tasks behind it are not judged. */
   async #verdictOf(tasks: readonly CompileTask[]): Promise<Verdict> {
     try {
       return { problems: await this.#thread.ask(tasks), isWhole: true };

@@ -1,4 +1,4 @@
-/** Entry point of the thread that compiles what callers have written: it may be ended at any time. */
+/** Entry point of the thread that compiles patterns and schemas of callers. It may be ended at any time. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { checkPatterns } from '@troupe/frontier';
 import { compileSchema, schemaProblem } from '@troupe/json-schema';
@@ -11,7 +11,7 @@ export interface CompileTask {
   text: string;
 }
 
-/** What is wrong with the task of that index. */
+/** A problem of the task of that index. */
 export interface CompileProblem {
   index: number;
   message: string;
@@ -19,7 +19,7 @@ export interface CompileProblem {
 
 if (parentPort === null) throw new Error('compile.worker runs in a worker thread');
 const port = parentPort;
-/** Index of the task in hand, for whoever ends the thread. */
+/** Index of the current task, for the thread that ends this one. */
 const inHand = workerData as Int32Array;
 
 function compile(tasks: readonly CompileTask[]): CompileProblem[] {
@@ -42,7 +42,7 @@ function schemaProblems({ kind, text }: CompileTask, index: number): CompileProb
 port.on('message', (tasks: CompileTask[]) =>
   port.postMessage({ answer: compile(tasks) } satisfies ThreadReply<CompileProblem[]>),
 );
-// Loads the validator: its time is nobody's.
+// Loads the validator, so that its loading time counts for no request.
 compileSchema({ type: 'object', properties: { text: { type: 'string', pattern: '^a' } } });
 checkPatterns(['^/a']);
 port.postMessage('ready' satisfies ThreadReply<CompileProblem[]>);

@@ -1,6 +1,6 @@
 import { type ErrorCode } from '@troupe/contracts';
 
-/** A refusal at the HTTP edge: what to answer when no failure of a page is behind it (docs/api/errors.md). */
+/** A refusal at the HTTP edge, which no failure of a page has caused (docs/api/errors.md). */
 export class ApiError extends Error {
   readonly code: ErrorCode | undefined;
   /** Sent as `Retry-After`. */
@@ -18,7 +18,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Also the answer for another team's job: its existence is nobody else's business. */
+/** Also the answer for another team's job, whose existence is not disclosed. */
 export function jobNotFound(): ApiError {
   return new ApiError(404, 'Job not found');
 }

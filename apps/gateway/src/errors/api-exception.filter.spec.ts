@@ -6,7 +6,7 @@ import { ApiExceptionFilter } from './api-exception.filter.js';
 const TRACE_ID = 'a'.repeat(32);
 const TRACE = `00-${TRACE_ID}-${'1'.repeat(16)}-01`;
 
-/** What is logged of a request that failed as nobody foresaw. */
+/** The log line of a request that failed for an unforeseen reason. */
 function logged(more: object): Record<string, unknown> {
   let line = '';
   const log = createLogger('gateway', { format: 'json', destination: { write: (text) => void (line += text) } });

@@ -54,7 +54,7 @@ export class ApiExceptionFilter implements ExceptionFilter {
   }
 }
 
-/** Never a stack, never the text of an error nobody expected. */
+/** The answer never holds a stack, nor the text of an unexpected error. */
 export function answerFor(error: unknown, requestId: string): ErrorAnswer {
   if (error instanceof ApiError) return apiAnswer(error);
   if (isTroupeError(error) && error.code !== 'UNKNOWN_ERROR') return codedAnswer(error);

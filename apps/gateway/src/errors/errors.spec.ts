@@ -21,7 +21,7 @@ describe('answerFor', () => {
     });
   });
 
-  it('shows an id and nothing of the error nobody expected', () => {
+  it('shows an id and nothing of the unexpected error', () => {
     const answer = answerFor(new Error('password=hunter2 at /srv/app.js:1'), 'req-7');
     expect(answer).toMatchObject({ status: 500, body: { success: false, code: 'UNKNOWN_ERROR' } });
     expect(answer.body.error).toContain('req-7');

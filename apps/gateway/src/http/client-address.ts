@@ -1,6 +1,9 @@
 import type { Request } from 'express';
 
-/** Address of who called: of the connection, or the last one that a trusted proxy added. null when it has gone. */
+/**
+ * Address of the caller: that of the connection, or the last one that a trusted proxy added. null when the caller has
+ * gone.
+ */
 export function clientAddress(
   request: Pick<Request, 'headers' | 'socket'>,
   { trustProxy }: { trustProxy: boolean },

@@ -1,5 +1,5 @@
 /**
- * What every request meets first: an id, CORS, and the refusal of foreign pages and of bodies that are no JSON.
+ * The first handler of every request: an id, CORS, and the refusal of foreign pages and of bodies that are no JSON.
  *
  * One function instead of a row of middlewares: this is on the path of every sync scrape.
  */
@@ -17,7 +17,7 @@ const PREFLIGHT_AGE_S = '86400';
 const EXPOSED = 'x-request-id, retry-after';
 /** Clients send a file there: the call itself has to say that it is not offered. */
 const UPLOAD_PATH = '/v2/parse';
-/** Where a DELETE may say what goes. */
+/** Paths on which a DELETE may have a body. */
 const ADMIN_PATHS = '/admin/';
 const ALL_METHODS = 'GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS';
 
@@ -42,7 +42,7 @@ export function createEdge(state: EdgeState, rules: PageRules) {
     if (state.draining) response.setHeader('connection', 'close');
     const refusal = foreignPage(request, rules);
     if (refusal !== null) return next(new ApiError(403, refusal));
-    // Without keys only pages of its own may read what it answers, and they need no leave.
+    // Without keys only its own pages may read the answers, and they need no CORS header.
     if (rules.authMode !== 'none') response.setHeader('access-control-allow-origin', '*');
     if (request.method === 'OPTIONS') return answerPreflight(request, response);
     response.setHeader('access-control-expose-headers', EXPOSED);
@@ -61,7 +61,7 @@ function answerPreflight(request: Request, response: Response): void {
   response.status(204).end();
 }
 
-/** Some clients send a body where none has a meaning; whatever it is, nobody reads it. */
+/** Some clients send a body where none has a meaning. It is not read. */
 export function readsBody({ method, path }: Pick<Request, 'method' | 'path'>): boolean {
   if (method === 'DELETE') return path.startsWith(ADMIN_PATHS);
   return method !== 'GET' && method !== 'HEAD';
@@ -80,7 +80,7 @@ function hasForeignBody(request: Request): boolean {
   return hasBody && !JSON_TYPE.test(request.headers['content-type'] ?? '');
 }
 
-/** Errors of the JSON body parser, in words of the interface. Must stand right behind the parser. */
+/** Turns errors of the JSON body parser into answers of the API. Must stand right behind the parser. */
 export function refuseBadBody(error: unknown, _request: Request, _response: Response, next: NextFunction): void {
   next(bodyError(error));
 }

@@ -24,7 +24,7 @@ describe('a gateway without keys', () => {
     'a b',
     '',
     'x@y.example',
-  ])('does not answer to the name %j, which somebody may have pointed here', (host) =>
+  ])('does not answer to the name %j, which a foreign site may have pointed here', (host) =>
     expect(asked({ host })).toContain(JSON.stringify(host)),
   );
 

@@ -1,9 +1,9 @@
 /**
- * Web pages that may not speak to a gateway which asks for no key (`AUTH_MODE=none`, ADR 0041).
+ * Keeps web pages away from a gateway that asks for no key (`AUTH_MODE=none`, ADR 0041).
  *
- * Any page in the browser of somebody on this machine reaches the loopback, so there the browser's own word is what tells
- * callers apart: `Origin` names the page that asks, and `Host` the name it used, which a page of somebody else's domain may
- * have pointed here (DNS rebinding). Programs send no `Origin`. Where keys are asked for, a page needs one like anybody.
+ * Any page in a browser on this machine reaches the loopback, so the browser's own headers tell callers apart. `Origin`
+ * names the page that asks. `Host` is the name it used; the owner of a foreign domain may have pointed that name here
+ * (DNS rebinding). Programs send no `Origin`. Where keys are asked for, a page needs one like any caller.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
@@ -12,7 +12,7 @@ import { parseUrl } from '@troupe/frontier';
 
 export type PageRules = Pick<TroupeConfig, 'authMode' | 'host' | 'publicBaseUrl'>;
 
-/** Why a request is refused, for the caller to read; null: it is not. */
+/** Reason of a refusal, for the caller to read; null: the request is allowed. */
 export function foreignPage({ headers }: Pick<IncomingMessage, 'headers'>, rules: PageRules): string | null {
   if (rules.authMode !== 'none') return null;
   const { host, origin } = headers;
@@ -23,7 +23,7 @@ export function foreignPage({ headers }: Pick<IncomingMessage, 'headers'>, rules
   return `This gateway asks for no key, so it answers no web pages but its own, not those of ${quoted(origin)}: with AUTH_MODE=keys, pages of any origin may use a key`;
 }
 
-/** A name without a dot is of this machine or network; nobody outside can have it, nor an address. */
+/** A name without a dot belongs to this machine or network. No site outside can have such a name, nor an address. */
 function isOwnHost(host: string, { host: listening, publicBaseUrl }: PageRules): boolean {
   const name = nameOf(host);
   if (name === null) return false;

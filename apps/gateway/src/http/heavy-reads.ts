@@ -1,9 +1,9 @@
-/** Reads of long lists get a share of the connections to Postgres, however many ask for them: other calls find some free. */
+/** Reads of long lists get only a share of the connections to Postgres, so that other calls find some free. */
 import { Injectable, Optional, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { overloaded } from '../errors/api-error.js';
 
-/** Of the eight connections of a gateway; results of jobs have four. */
+/** Connections for heavy reads, out of a gateway's eight. Results of jobs have four. */
 const PLACES = 3;
 const WAIT_MS = 1_000;
 const MAX_WAITING = 100;
@@ -44,7 +44,7 @@ export class HeavyReads {
     });
   }
 
-  /** A place is handed over rather than given back: nobody can slip in between. */
+  /** A place is handed over rather than given back, so that no other request can slip in between. */
   private leave(): void {
     const [next] = this.waiting;
     if (next === undefined) {

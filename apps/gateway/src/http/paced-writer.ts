@@ -38,7 +38,7 @@ export class PacedWriter {
     return !response.destroyed;
   }
 
-  /** What was never flushed is sent in one piece. */
+  /** Bytes that were never flushed are sent in one piece. */
   end(): void {
     const { response } = this;
     if (response.destroyed) return;

@@ -5,8 +5,9 @@ type AddressConfig = Pick<TroupeConfig, 'publicBaseUrl' | 'trustProxy'>;
 const SANE_HOST = /^[\w.:[\]-]{1,255}$/;
 
 /**
- * Base of absolute URLs in bodies, without a trailing slash. `PUBLIC_BASE_URL` wins, then a trusted proxy's word, then
- * what the client itself used: clients follow these addresses with their key, so a wrong host breaks paging.
+ * Base of absolute URLs in bodies, without a trailing slash. `PUBLIC_BASE_URL` wins, then a trusted proxy's headers,
+ * then the address that the client itself used. Clients follow these addresses with their key, so a wrong host breaks
+ * paging.
  */
 export function publicBase(request: Pick<Request, 'headers' | 'socket'>, config: AddressConfig): string {
   if (config.publicBaseUrl) return config.publicBaseUrl.replace(/\/+$/, '');

@@ -1,4 +1,4 @@
-/** How many requests there are, what they get and how long that takes, by route. */
+/** Counts requests, with their status and duration, by route. */
 import type { Metrics } from '@troupe/observability';
 import type { NextFunction, Request, Response } from 'express';
 import { CLIENT_GONE, routeOf } from './request-route.js';

@@ -1,4 +1,4 @@
-/** What a request is called in metrics and traces. */
+/** The name of a request in metrics and traces. */
 import type { Request } from 'express';
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
@@ -8,7 +8,7 @@ const LANE_ROUTE = /^\/v[12]\/(?:crawl|batch\/scrape)\/:id$/;
 /** Status of a request whose client went away before it had an answer. */
 export const CLIENT_GONE = 499;
 
-/** The pattern of the route, never the path: that has as many values as clients can think of. */
+/** The pattern of the route, never the path, which could have any number of values. */
 export function routeOf(request: Request): string {
   const { route, baseUrl, path } = request as Request & { route?: { path?: unknown } };
   if (typeof route?.path === 'string') return `${baseUrl}${route.path}`;

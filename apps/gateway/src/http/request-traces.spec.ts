@@ -66,7 +66,7 @@ describe('the trace of a request', () => {
     expect(gone.said.ends).toEqual([undefined]);
   });
 
-  it('is nobody’s when it is not recorded', () => {
+  it('has no owner when it is not recorded', () => {
     const { within, request, response, passed } = around({ isRecorded: false });
     expect([within, traceOfRequest(request), response.listenerCount('close'), passed()]).toEqual([[], undefined, 0, 1]);
   });

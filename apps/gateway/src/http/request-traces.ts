@@ -5,7 +5,7 @@ import { requestIdOf } from './edge.js';
 import { CLIENT_GONE, routeOf } from './request-route.js';
 
 const HEADER = 'traceparent';
-/** Of the interface; health, documentation and preflights are nobody's work. */
+/** Requests of the API. Health, documentation and preflights belong to no job or team. */
 const RECORDED = /^\/(?:v1|v2|admin)\//;
 
 /** undefined: the request is not recorded. */

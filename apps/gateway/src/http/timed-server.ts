@@ -1,14 +1,14 @@
-/** Express on a server that cuts off clients which take for ever to say what they want. */
+/** Express on a server that cuts off clients whose requests never end. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { ExpressAdapter } from '@nestjs/platform-express';
 
-/** For a whole request: 10 MB over a slow line. */
+/** Limit of a whole request: 10 MB over a slow line. */
 const REQUEST_TIMEOUT_MS = 300_000;
 /** How exactly the times are kept. */
 const MAX_CHECK_MS = 1_000;
 
 export interface ServerTimes {
-  /** For the head of a request, from its first byte to its last: one byte now and then is no reason to wait longer. */
+  /** Limit of a request's head, from its first byte to its last. A byte now and then does not extend it. */
   headersTimeoutMs: number;
 }
 

@@ -19,7 +19,7 @@ export class NatsListener implements Listener {
   }
 }
 
-/** Messages here are advisory and repeated: one that cannot be read is as good as lost. */
+/** Messages here are advisory and repeated. An unreadable one counts as lost. */
 function decode<T>(data: Uint8Array): T | null {
   try {
     return JSON.parse(Buffer.from(data).toString('utf8')) as T;

@@ -10,7 +10,7 @@ import { type BatchUrl } from './job-submit.service.js';
 import { type JobCommands } from './ports.js';
 
 export const MAX_BATCH_SEEDS = 100_000;
-/** A job lives 48 h in all; what is appended must have time to be scraped. */
+/** A job lives 48 h in all, and appended URLs must have time to be scraped. */
 const MAX_AGE_HOURS = 47;
 
 @Injectable()

@@ -65,7 +65,7 @@ describe('the sweep of commands', () => {
     expect(failed).toEqual([[JOBS[0], JOBS[0], expect.stringContaining('cannot be read')]]);
   });
 
-  it('drops a command of nobody', async () => {
+  it('drops a command without an actor', async () => {
     const { publisher, failed } = publisherOf([[due(JOBS[0]!, { envelope: null, subject: 'x' })]], () =>
       Promise.resolve(),
     );

@@ -38,12 +38,12 @@ export class CommandPublisher implements OnApplicationBootstrap, OnApplicationSh
     this.timer.unref();
   }
 
-  /** Before anything is recorded. @throws ApiError 503 while no command could be sent */
+  /** Called before a job is recorded. @throws ApiError 503 while no command can be sent */
   ensureUp(): void {
     if (!this.link.isUp()) throw unavailable(null);
   }
 
-  /** The command is committed, so nobody has to wait: what fails here is sent again by any gateway. */
+  /** The command is committed, so no request has to wait. A command that fails here is sent again by any gateway. */
   send(command: RecordedCommand): void {
     this.track(this.publish(command));
   }
@@ -54,8 +54,8 @@ export class CommandPublisher implements OnApplicationBootstrap, OnApplicationSh
   }
 
   /**
-   * Publishes what no actor has taken up within 10 s, each by itself: neither one that cannot be published nor one that takes
-   * long holds back the others. The message id keeps a repeat from being handled twice at once.
+   * Publishes commands that no actor has taken up within 10 s. Each is published by itself, so that one that fails or
+   * takes long does not hold back the others. The message id keeps a repeat from being handled twice at once.
    */
   async sweep(): Promise<void> {
     if (this.isSweeping) return;
@@ -86,7 +86,7 @@ export class CommandPublisher implements OnApplicationBootstrap, OnApplicationSh
     }
   }
 
-  /** No repeat can help: whoever waits for the job is told. */
+  /** No repeat can help, so the job's clients are told that it failed. */
   private async giveUp(id: string, to: ActorKey | null, why: string): Promise<void> {
     const { lost, log } = this;
     log.warn({ command: id, to, why }, 'a job command can never be published: its job fails');

@@ -1,4 +1,7 @@
-/** A dry run of a crawl's rules: which URLs it would take, and what keeps the others out. Nothing but robots.txt is fetched. */
+/**
+ * A dry run of a crawl's rules: the URLs it would take, and the rules that exclude the others. Only robots.txt is
+ * fetched.
+ */
 import { Inject, Injectable } from '@nestjs/common';
 import { RPC, type CrawlSpec, type RobotsReply, type RobotsRequest, type ScopeRule } from '@troupe/contracts';
 import { fetchUrl } from '@troupe/frontier';
@@ -16,7 +19,7 @@ export type ExplainUrl = { canonical: string } | { canonical: null; rule: ScopeR
 type Judged = Omit<Explanation, 'isAllowedByRobots'>;
 
 export interface Explanation {
-  /** What a crawl would fetch. */
+  /** The URL that a crawl would fetch. */
   canonical: string | null;
   /** The first rule against it; null when it is in scope. */
   rule: ScopeRule | null;
@@ -69,7 +72,7 @@ async function judge(spec: CrawlSpec, urls: readonly ExplainUrl[]): Promise<Judg
   });
 }
 
-/** How deep a page lies is not known before a crawl: the best that could be is assumed. Sitemaps are depth 0. */
+/** The depth of a page is not known before a crawl, so the least possible one is assumed. Sitemaps are depth 0. */
 function leastDepth({ scope }: CrawlSpec): number {
   return scope.sitemap === 'skip' ? 1 : 0;
 }

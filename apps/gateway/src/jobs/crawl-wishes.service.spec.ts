@@ -39,12 +39,12 @@ describe('a sentence about a crawl', () => {
       /crawl options: no sense$/,
     ],
     [
-      'nobody is there',
+      'no extractor is there',
       () => Promise.reject(new TroupeError('CONCURRENCY_QUEUE_TIMEOUT', 'rpc.model.crawl')),
       /no extractor had a free place in time$/,
     ],
     [
-      'nobody answers',
+      'no extractor answers',
       () => Promise.reject(new TroupeError('SCRAPE_TIMEOUT', 'rpc.model.crawl')),
       /did not answer in time$/,
     ],
@@ -56,7 +56,7 @@ describe('a sentence about a crawl', () => {
     });
   });
 
-  it('about a forbidden site is read by nobody', async () => {
+  it('about a forbidden site is not read', async () => {
     const forbidden = new TroupeError('SCRAPE_TARGET_FORBIDDEN', 'no');
     const targets = {
       check: () => {

@@ -60,7 +60,7 @@ export class CrawlWishesService {
   }
 }
 
-/** Names of subjects mean nothing to who sent a prompt. */
+/** Reasons in words for the caller: names of NATS subjects mean nothing to it. */
 const WHY: Partial<Record<TroupeError['code'], string>> = {
   SCRAPE_TIMEOUT: 'the language model did not answer in time',
   CONCURRENCY_QUEUE_TIMEOUT: 'no extractor had a free place in time',

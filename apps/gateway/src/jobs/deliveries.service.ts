@@ -1,4 +1,4 @@
-/** What became of a job's webhook events, and another try at those that are over (docs/api/own.md). */
+/** The outcome of a job's webhook events, and another try at those that are over (docs/api/own.md). */
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
@@ -38,9 +38,9 @@ export interface ReplayOrder {
   isDeadOnly: boolean;
 }
 
-/** Ids are made and compared, which takes about 3 µs each; others get their turn in between. */
+/** Ids are made and compared in portions, which takes about 3 µs each. Other work runs in between. */
 const IDS_AT_A_TIME = 2_000;
-/** What a delivery actor keeps of failed events is bounded; scattered ones beyond this wait for another call. */
+/** A delivery actor keeps a bounded number of failed events. Scattered ones beyond this wait for another call. */
 const MAX_SPANS = 2_000;
 
 @Injectable()
@@ -116,7 +116,7 @@ export class DeliveriesService {
   }
 }
 
-/** The events that a receiver has heard of or will hear of, as far as the job has come. */
+/** The events that a receiver gets, as far as the job has come. */
 class JobEvents {
   private readonly hasStart: boolean;
   /** Pages, or actions of an agent. */

@@ -1,5 +1,5 @@
 /**
- * Running jobs as this process knows them, shared by all who wait for their progress: held status requests, WebSockets,
+ * Running jobs as this process knows them, shared by all followers of their progress: held status requests, WebSockets,
  * streams of lines.
  *
  * A feed hears `evt.job.<job>`, which is lossy, and looks into Postgres every two seconds: one subscription and one
@@ -16,7 +16,7 @@ import { SharedAlarms } from './shared-alarms.js';
 const LOOK_EVERY_MS = 2_000;
 /** Followers at the same time; beyond that requests are answered at once, and live connections refused. */
 const MAX_FOLLOWERS = 20_000;
-/** By so much a wait may be longer, so that many end together. */
+/** A wait may be this much longer, so that many end together. */
 const ALARM_GRAIN_MS = 250;
 
 interface Waiting {
@@ -109,7 +109,7 @@ class JobFeed {
     this.tell();
   }
 
-  /** One look at a time; what came while it was under way leads to another one. */
+  /** Looks once at a time. A notice during a look leads to another look. */
   private async look(): Promise<void> {
     this.mustLookAgain = true;
     if (this.isLooking) return;
@@ -137,7 +137,7 @@ class JobFeed {
   }
 }
 
-/** One who waits for a job. */
+/** One follower of a job. */
 export class Follower {
   private isHere = true;
 
@@ -158,12 +158,12 @@ export class Follower {
     return this.feed.results;
   }
 
-  /** Whether there is something to do now: results behind the first `known`, the job's end, or the end of all waiting. */
+  /** Whether there is news: results behind the first `known`, the job's end, or the end of all waiting. */
   hasNews(known: number): boolean {
     return this.feed.hasNews(known);
   }
 
-  /** Resolves when there is, or after `ms` and a moment, or when `signal` aborts. */
+  /** Resolves when there is news, or after `ms` and a moment, or when `signal` aborts. */
   news(known: number, ms: number, signal: AbortSignal): Promise<void> {
     return this.feed.news(known, ms, signal);
   }
@@ -188,32 +188,32 @@ export class JobFeeds implements OnModuleDestroy {
     @Inject(NatsListener) private readonly listener: Listener,
   ) {}
 
-  /** False once the gateway drains: nobody waits any more. */
+  /** False once the gateway drains: no request waits any more. */
   get isOpen(): boolean {
     return !this.isClosed;
   }
 
-  /** A running job that somebody follows, without asking Postgres: as it was at most seconds ago. */
+  /** A running job that a client follows, as it was at most seconds ago. Postgres is not asked. */
   peek(id: Uuid): JobView | null {
     const feed = this.feeds.get(id);
     return feed === undefined || feed.isOver ? null : feed.job;
   }
 
-  /** null when too many wait already, or the gateway drains. */
+  /** null when there are too many followers already, or the gateway drains. */
   follow(job: JobView): Follower | null {
     if (this.isClosed || this.followers >= MAX_FOLLOWERS) return null;
     this.followers++;
     return new Follower(this.feedOf(job), () => this.followers--);
   }
 
-  /** Wakes all who wait, and lets nobody wait any more. */
+  /** Wakes all waiting requests, and lets none wait from now on. */
   close(): void {
     this.isClosed = true;
     for (const feed of this.feeds.values()) feed.close();
     this.feeds.clear();
   }
 
-  /** Before connections are closed: whoever waits says goodbye on them. */
+  /** Runs before connections are closed: held requests and watches end on them. */
   onModuleDestroy(): void {
     this.close();
   }

@@ -17,7 +17,7 @@ export class JobLedgerService {
     @Inject(LedgerRepository) private readonly ledgers: Ledgers,
   ) {}
 
-  /** What became of the URLs of the caller's job. @throws ApiError 404 for unknown, foreign and expired ones */
+  /** The outcome of each URL of the caller's job. @throws ApiError 404 for unknown, foreign and expired ones */
   async read(caller: Caller, id: Uuid, query: LedgerQuery): Promise<JobLedger> {
     const { jobNo } = await this.status.find(caller, id);
     const ledger = await this.ledgers.read(jobNo, query);

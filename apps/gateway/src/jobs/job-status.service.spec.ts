@@ -8,7 +8,7 @@ let job: JobFixture;
 beforeEach(() => void (job = new JobFixture()));
 afterEach(() => job.feeds.close());
 
-/** What an answer would hold. */
+/** The contents of an answer. */
 async function ask(skip: number, { limit = null, mayHold = true }: { limit?: number | null; mayHold?: boolean } = {}) {
   const page = await job.service.page(CALLER, JOB_ID, { skip, limit, mayHold }, never);
   let text = '';

@@ -1,4 +1,4 @@
-/** What a job has come to, page by page (docs/api/crawl.md, "Paging"). */
+/** Status and results of a job, page by page (docs/api/crawl.md, "Paging"). */
 import { Inject, Injectable } from '@nestjs/common';
 import { type JobKind, type Uuid } from '@troupe/contracts';
 import { JobRepository, type ListKey, type ListPage, type ListRange } from '@troupe/persistence';
@@ -20,7 +20,7 @@ export interface StatusQuery {
   /** Results before this index were delivered already. */
   skip: number;
   limit: number | null;
-  /** Wait for something new rather than answer with nothing. */
+  /** Wait for news rather than answer without any. */
   mayHold: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface JobProblems {
 }
 
 export interface ProblemsQuery {
-  /** Of each list. */
+  /** Rows of each list to pass over. */
   skip: number;
   limit: number;
   afterError: ListKey | null;
@@ -40,7 +40,9 @@ export interface ProblemsQuery {
 
 @Injectable()
 export class JobStatusService {
-  /** Crawls that are over. Nothing about them changes but that they expire; batches may be opened again. */
+  /**
+   * Crawls that are over. They do not change until they expire. Batches are left out because they may be opened again.
+   */
   private readonly over = new LRUCache<Uuid, JobView>({ max: MAX_KNOWN, ttl: KNOWN_MS });
 
   constructor(
@@ -63,7 +65,7 @@ export class JobStatusService {
     throw past?.team === caller.team && kinds.includes(past.kind) ? jobExpired() : jobNotFound();
   }
 
-  /** What the job has come to. A request that is up to date with a running job is held for a while. */
+  /** Status and results of the job. A request that is up to date with a running job is held for a while. */
   async page(caller: Caller, id: Uuid, query: StatusQuery, signal: AbortSignal): Promise<ResultPage> {
     const followed = query.mayHold ? this.feeds.peek(id) : null;
     const job = followed?.team === caller.team ? followed : await this.find(caller, id);
@@ -94,7 +96,7 @@ export class JobStatusService {
     return this.jobs.active(caller.team, 'crawl', range);
   }
 
-  /** Waits until there is something to tell or the time is up; what is known to be nothing is not read. */
+  /** Waits until there is news or the time is up. Results that are known to be absent are not read. */
   private async held(job: JobView, query: StatusQuery, signal: AbortSignal): Promise<ResultPage> {
     const follower = this.feeds.follow(job);
     if (follower === null) return this.pageOf(job, query);

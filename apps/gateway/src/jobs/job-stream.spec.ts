@@ -37,7 +37,7 @@ describe('a stream of results', () => {
       await pause(5);
       job.add(i);
     }
-    job.results += 2; // of which nobody heard
+    job.results += 2; // without a notice
     job.end('completed');
     expect(await stream).toEqual({ documents: wanted(0, 50), status: 'completed' });
   });

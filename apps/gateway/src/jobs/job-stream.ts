@@ -1,4 +1,4 @@
-/** Results of a job as they come, until it ends: what WebSockets and streams of lines have in common. */
+/** Results of a job as they come, until it ends. WebSockets and streams of lines use it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jobNotFound, unavailable } from '../errors/api-error.js';
 import { isDependencyDown } from '../errors/unavailable.js';
@@ -6,7 +6,7 @@ import { type Follower, type JobFeeds } from './job-feeds.js';
 import { isOver, type JobView } from './ports.js';
 import { startOf, type ResultRuns, type Run } from './result-runs.js';
 
-/** The gateway drains: whoever watches has to come back, to another one. */
+/** Thrown when the gateway drains: the client has to come back, to another gateway. */
 export class WatchEndedError extends Error {
   constructor() {
     super('the gateway ends all watches');
@@ -16,7 +16,7 @@ export class WatchEndedError extends Error {
 
 /** A feed looks by itself every two seconds. */
 const PATIENCE_MS = 60_000;
-/** Between looks for a result that was announced and is not there. */
+/** Time between looks for a result that was announced and is not there. */
 const UNREADABLE_MS = 500;
 /** Without Postgres a stream stands still for so long before it ends. */
 const OUTAGE_MS = 60_000;
@@ -36,16 +36,16 @@ export class JobStream {
     this.follower = isOver(job) ? null : follow(parts.feeds, job);
   }
 
-  /** As last heard of. Once the runs are out, and were not limited, it is over. */
+  /** The job as last heard of. After the last run without a limit it is over. */
   get job(): JobView {
     return this.known;
   }
 
   /**
    * Runs of documents behind the first `from`, at most `limit` of them. Ends with the job, or early when the signal
-   * aborts. A reader that takes its time costs the run it has.
-   * @throws WatchEndedError when the gateway drains @throws ApiError 404 when the job expires meanwhile, 503 when its results
-   * cannot be read for a minute
+   * aborts. A slow reader holds only one run in memory.
+   * @throws WatchEndedError when the gateway drains @throws ApiError 404 when the job expires meanwhile, 503 when its
+   * results cannot be read for a minute
    */
   async *runs(from: number, limit: number | null = null): AsyncGenerator<Run> {
     const last = limit === null ? Infinity : from + limit;
@@ -80,7 +80,7 @@ export class JobStream {
     }
   }
 
-  /** Whether the job was over before its results are read: then nothing can be missed. */
+  /** Whether the job is over. Asked before its results are read, so that none can be missed. */
   private refresh(): boolean {
     if (!this.parts.feeds.isOpen) throw new WatchEndedError();
     if (this.follower !== null) {

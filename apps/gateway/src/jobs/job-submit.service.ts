@@ -18,7 +18,7 @@ import { refuseTooLarge } from './spec-limits.js';
 import { TargetPolicy } from './target-policy.js';
 import { WebhookPolicy } from './webhook-policy.js';
 
-/** What comes with a submit beside the job itself. */
+/** Facts of a submit beside the job itself. */
 export interface Submission {
   caller: Caller;
   origin: string;
@@ -79,7 +79,7 @@ export class JobSubmitService {
     });
   }
 
-  /** What the job costs is known when it has ended; one credit must be there. @throws as `startCrawl` does */
+  /** The price of the job is known when it has ended; one credit must be there. @throws as `startCrawl` does */
   async startExtract(spec: ExtractSpec, submission: Submission): Promise<Uuid> {
     refuseTooLarge('extract', spec);
     await this.gate.charge(submission.caller, 1);

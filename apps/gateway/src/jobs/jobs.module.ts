@@ -28,7 +28,7 @@ import { TeamTokens } from './team-tokens.js';
 import { UsageLog } from './usage-log.js';
 import { WebhookPolicy } from './webhook-policy.js';
 
-/** What other modules ask for. */
+/** Services that other modules ask for. */
 const SERVICES = [
   BatchAppendService,
   CrawlExplainService,

@@ -4,7 +4,7 @@ import { Metrics, type Logger } from '@troupe/observability';
 import { LOG } from '@troupe/service';
 import { type StoredPage } from './ports.js';
 
-/** Counts documents whose bytes are lost, each time one is asked for, and says which. */
+/** Counts and logs documents whose bytes are lost, each time one is asked for. */
 @Injectable()
 export class LostDocuments {
   private readonly lost;

@@ -35,7 +35,7 @@ export class ModelJobs {
     @Inject(JobRepository) private readonly jobs: Pick<Jobs, 'agentRuns'>,
   ) {}
 
-  /** @throws ApiError 404, for what is expired or another team's too */
+  /** @throws ApiError 404, also for expired jobs and those of other teams */
   async find(caller: Caller, id: Uuid, kind: ModelJobKind): Promise<ModelJob> {
     const job = await known(kind, this.status.findOf(caller, id, [kind]));
     const result = job.status === 'completed' ? await this.steps.resultOf(job.jobNo) : null;

@@ -1,4 +1,4 @@
-/** What the services of this folder need of the adapters; narrow, so that a test can stand in. */
+/** The ports of this folder's services to the adapters; narrow, so that a test can stand in. */
 import { type BlobStore } from '@troupe/blob-store';
 import { type JobKind } from '@troupe/contracts';
 import { type ActorBus, type CancelBoard, type NatsLink, type PauseBoard } from '@troupe/messaging';
@@ -56,7 +56,7 @@ export function isOver({ status }: Pick<JobView, 'status'>): boolean {
   return status !== 'scraping';
 }
 
-/** Where the bytes of a stored page are, how many, and whose they are. */
+/** Place, size and owner of a stored page's bytes. */
 export type StoredPage = Pick<PageRow, 'inline' | 'blob' | 'bytes' | 'url' | 'item'>;
 
 /** Core NATS messages, JSON decoded. */

@@ -11,7 +11,7 @@ export class RemoteCalls {
     @Inject(NatsLink) private readonly link: Link,
   ) {}
 
-  /** Before anything is begun that a call must end. @throws ApiError 503 while nobody could be called */
+  /** Called before work that a remote call must end. @throws ApiError 503 while no service can be called */
   ensureUp(): void {
     if (!this.link.isUp()) throw unavailable(null);
   }

@@ -6,7 +6,7 @@ export interface ResultRange {
   /** Results before this index were delivered already. */
   skip: number;
   limit: number | null;
-  /** Of documents; the first one is delivered however large it is. */
+  /** Limit of all documents. The first one is delivered however large it is. */
   maxBytes: number;
 }
 
@@ -19,7 +19,7 @@ export class ResultPage {
 
   constructor(
     private readonly results: Pick<ResultRuns, 'at'>,
-    /** As it was before its results are read: what a finished job shows is then complete. */
+    /** The job as it was before its results are read. So the answer of a finished job is complete. */
     readonly job: JobView,
     private readonly range: ResultRange,
   ) {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { JobFixture } from './job.fixture.js';
 import { documentsOf, startOf } from './result-runs.js';
-import { Turnstile } from './turnstile.js';
+import { ReaderGate } from './reader-gate.js';
 
 let job: JobFixture;
 beforeEach(() => void (job = new JobFixture()));
@@ -23,7 +23,7 @@ describe('runs of results', () => {
   it('are read a few at a time', async () => {
     let now = 0;
     let most = 0;
-    const gate = new Turnstile(4);
+    const gate = new ReaderGate(4);
     const work = async (n: number) => {
       most = Math.max(most, ++now);
       await new Promise((resolve) => setTimeout(resolve, 1));
@@ -36,8 +36,8 @@ describe('runs of results', () => {
     expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(19);
   });
 
-  it('are read to their end before new ones are begun, but nobody waits for ever', async () => {
-    const gate = new Turnstile(1);
+  it('are read to their end before new ones are begun, but no reader waits for ever', async () => {
+    const gate = new ReaderGate(1);
     const order: string[] = [];
     const enter = (name: string, isGoingOn: boolean) =>
       gate.pass(async () => {

@@ -1,10 +1,10 @@
 /**
- * Results of jobs as the bytes of their JSON, read once for all who want them at the same time.
+ * Results of jobs as the bytes of their JSON, read once for all requests that want them at the same time.
  *
- * A job's results are an append-only list, and a result never changes: whatever was read behind an index stays true, so
- * runs of documents are kept by (job, first index) and nothing here is ever invalidated. Runs end at multiples of
- * `RUN_ROWS`, so that readers who began at different places soon share theirs. Results of jobs with zero data retention
- * are shared by those who wait for the same read, and kept no longer.
+ * A job's results are an append-only list, and a result never changes: a run read from an index stays valid, so runs of
+ * documents are kept by (job, first index) and nothing here is ever invalidated. Runs end at multiples of `RUN_ROWS`,
+ * so that readers that began at different places soon share theirs. Results of jobs with zero data retention are shared
+ * by the requests that wait for the same read, and kept no longer.
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { type DocumentList } from '@troupe/blob-store';
@@ -14,7 +14,7 @@ import { CONFIG } from '@troupe/service';
 import { LRUCache } from 'lru-cache';
 import { PageBytes } from './page-bytes.js';
 import { isOver, type Jobs, type JobView } from './ports.js';
-import { Turnstile } from './turnstile.js';
+import { ReaderGate } from './reader-gate.js';
 
 /** Documents that follow one another in a job's results. */
 export interface Run extends DocumentList {
@@ -25,10 +25,10 @@ const RUN_ROWS = 256;
 /** A larger document is a run of its own. */
 const RUN_BYTES = 512 * 1024;
 const KEPT_MS = 5 * 60_000;
-/** A run that more results may follow is read again soon: otherwise those who ask often leave a trail of tiny ones. */
+/** A run that more results may follow is read again soon. Otherwise frequent readers would leave many tiny runs. */
 const UNFINISHED_KEPT_MS = 1_000;
 const RUN_OVERHEAD_BYTES = 512;
-/** Reads at the same time: there are connections for other requests then, and nobody waits for one in vain. */
+/** Reads at the same time. Connections are left for other requests, and no request waits for one in vain. */
 const MAX_READS = 4;
 const MAX_KNOWN_ENDS = 10_000;
 
@@ -37,7 +37,7 @@ export class ResultRuns {
   private readonly kept: LRUCache<string, Run> | null;
   /** Number of results of jobs that are over. */
   private readonly ends = new LRUCache<string, number>({ max: MAX_KNOWN_ENDS });
-  private readonly reads = new Turnstile(MAX_READS);
+  private readonly reads = new ReaderGate(MAX_READS);
   private readonly reading = new Map<string, Promise<Run | null>>();
 
   constructor(
@@ -58,7 +58,7 @@ export class ResultRuns {
     return from >= (this.ends.get(endKeyOf(job)) ?? Infinity) ? null : this.look(job, from);
   }
 
-  /** A look that had begun before this one was asked for is good for what it finds, not for finding nothing. */
+  /** A read that began earlier may answer this request with a run, but not with the absence of one. */
   private async look(job: JobView, from: number): Promise<Run | null> {
     const key = keyOf(job.jobNo, from);
     const earlier = await this.reading.get(key);
@@ -105,7 +105,7 @@ function keyOf(jobNo: JobNo, from: number): string {
   return `${jobNo}/${from}`;
 }
 
-/** A batch may be opened again: what was its end is then another end's business. */
+/** A batch may be opened again, and then has another end. */
 function endKeyOf({ jobNo, finishedAt }: JobView): string {
   return `${jobNo}@${finishedAt?.getTime() ?? ''}`;
 }

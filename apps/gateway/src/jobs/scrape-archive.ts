@@ -77,7 +77,7 @@ export class ScrapeArchive implements OnApplicationShutdown {
   }
 }
 
-/** One after the other, and others in between: nobody waits for it. */
+/** Packs one scrape after the other and lets other work run in between: no caller waits for it. */
 async function pack(batch: readonly Waiting[]): Promise<NewScrape[]> {
   const packed: NewScrape[] = [];
   for (const { document, ...row } of batch) {

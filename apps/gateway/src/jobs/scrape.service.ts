@@ -62,8 +62,8 @@ export class ScrapeService {
   ) {}
 
   /**
-   * One page, now. Resolves when the answer is billed; a page that could not be had rejects with its code.
-   * `signal` ends the work when the client has gone.
+   * Scrapes one page. Resolves when the answer is billed; rejects with the error code of a page that failed. `signal`
+   * ends the work when the client has gone.
    */
   async scrape(caller: Caller, order: ScrapeOrder, signal: AbortSignal): Promise<ScrapeAnswer> {
     refuseTooLarge('scrape', order.spec);

@@ -15,7 +15,7 @@ export class ScrapedDocuments {
     @Inject(PageBytes) private readonly pages: Pick<PageBytes, 'ofScrapeId'>,
   ) {}
 
-  /** As JSON. @throws ApiError 404, for what is another team's too */
+  /** The document as JSON. @throws ApiError 404, also for another team's */
   async find(caller: Caller, id: Uuid): Promise<Uint8Array> {
     const document =
       parseScrapeId(id) === null ? await this.findSync(caller, id) : await this.pages.ofScrapeId(caller.team, id);

@@ -1,14 +1,14 @@
 /**
- * Time-outs of many who wait, rung together: a process that is woken a hundred times a second for one answer each spends
- * more on waking than on the answers.
+ * Time-outs of many waiting requests that fire together. A process that is woken a hundred times a second for one
+ * answer each spends more on waking than on the answers.
  */
 export class SharedAlarms {
   private readonly due = new Map<number, Set<() => void>>();
 
-  /** @param grainMs those of the same stretch of this length are rung at its end */
+  /** @param grainMs time-outs within the same interval of this length fire at its end */
   constructor(private readonly grainMs: number) {}
 
-  /** Calls `ring` once, up to `grainMs` after `ms` have passed. @returns what forgets it */
+  /** Calls `ring` once, up to `grainMs` after `ms` have passed. @returns a function that cancels it */
   set(ms: number, ring: () => void): () => void {
     const now = performance.now();
     const moment = Math.ceil((now + ms) / this.grainMs);

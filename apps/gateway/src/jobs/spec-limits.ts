@@ -1,6 +1,9 @@
 import { checkSpec, TroupeError, type AnySpec, type JobKind } from '@troupe/contracts';
 
-/** @throws TroupeError BAD_REQUEST when the wishes are larger than a job may carry; `details` name the place in the body */
+/**
+ * @throws TroupeError BAD_REQUEST when the options are larger than a job may carry; `details` name the place in the
+ * body
+ */
 export function refuseTooLarge(kind: JobKind | 'scrape', spec: AnySpec): void {
   const breach = checkSpec(spec);
   if (breach === null) return;

@@ -4,8 +4,8 @@ import { BlockedHosts } from '@troupe/persistence';
 import { CONFIG } from '@troupe/service';
 
 /**
- * Which addresses may be asked for at all: none of a blocked host, and of address literals and `localhost` only what is
- * public or allowed. Other names are judged by the fetcher, after resolution, on every redirect again.
+ * Decides which addresses may be asked for at all: none of a blocked host, and no address literals or `localhost`
+ * unless they are public or allowed. Other names are judged by the fetcher, after resolution, on every redirect again.
  */
 @Injectable()
 export class TargetPolicy {

@@ -46,11 +46,11 @@ const TICK_MS = 500;
 const REPEAT_MS = 2_000;
 /** A claimant that is silent for about a minute loses its tokens. */
 const HEARTBEAT_MS = 15_000;
-/** How long unused tokens stay warm while nobody else wants them. */
+/** How long unused tokens are kept while no other holder wants them. */
 const IDLE_MS = 60_000;
 const CONTENDED_IDLE_MS = 500;
 const MAX_WAITERS = 10_000;
-/** A wait this short is the way to the pool and back, not a lack of places. */
+/** A shorter wait is the time to the pool and back, not a lack of places. */
 const HOP_MS = 250;
 
 interface Waiter {
@@ -67,10 +67,10 @@ interface TeamState {
   claim: Claim;
   waiters: Set<Waiter>;
   inUse: number;
-  /** Tokens worth keeping: the most that were needed lately; what is needed now while others compete. */
+  /** Tokens worth keeping: the most that were needed lately, or only those needed now while others compete. */
   warm: number;
   warmMs: number;
-  /** What the pool believes: of the newest Demand, or granted since. */
+  /** Tokens that the pool believes to be held: those of the newest Demand, or granted since. */
   knownHeld: number;
   knownWant: number;
   sentMs: number;
@@ -228,7 +228,7 @@ export class TeamTokens implements OnApplicationBootstrap, OnApplicationShutdown
     }
   }
 
-  /** One Demand at a time: what changes while one is on its way is told by the next. */
+  /** Sends one Demand at a time. Changes while one is on its way are told by the next. */
   private async demand(team: Uuid, state: TeamState): Promise<void> {
     if (state.sending) {
       state.outdated = true;

@@ -4,9 +4,9 @@ import { ActorBus, MailBundler } from '@troupe/messaging';
 import { INSTANCE, TRACER } from '@troupe/service';
 import { type Publisher } from './ports.js';
 
-/** Bills travel together for this long when many calls end at the same time. */
+/** Bills of calls that end within this time are sent together. */
 const GATHER_MS = 25;
-/** A call that took less is not made to wait for others. */
+/** A call that took less time does not wait for others. */
 const QUICK_MS = 50;
 
 /** Bills calls that have no job: the team's actor books each id once, however often it hears of it. */
@@ -32,7 +32,7 @@ export class UsageLog {
       to: actorKey('team', usage.team),
       n: null,
       body: { type: 'ScrapeUsage', ...usage, atMs: Date.now() },
-      // Said here: what gathers bills does so for many calls.
+      // The trace is taken here, because bills are gathered from many calls.
       trace: this.tracer.active(),
     };
     await (usage.ms < QUICK_MS ? this.publisher : this.bundler).publishActor(envelope);

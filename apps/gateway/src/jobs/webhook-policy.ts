@@ -3,7 +3,10 @@ import { isTroupeError, TroupeError, type WebhookSpec } from '@troupe/contracts'
 import { checkUrlTarget, parseAllowList, type AllowList } from '@troupe/egress';
 import { CONFIG } from '@troupe/service';
 
-/** Which receivers may be named at all; names are judged after resolution, by the dispatcher at every delivery. */
+/**
+ * Decides which receivers may be named at all. Host names are judged after resolution, by the dispatcher at every
+ * delivery.
+ */
 @Injectable()
 export class WebhookPolicy {
   private readonly allow: AllowList;

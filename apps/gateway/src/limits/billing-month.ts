@@ -1,7 +1,7 @@
 import { dayOf } from '@troupe/contracts';
 import { type DaySpan } from '@troupe/persistence';
 
-/** A calendar month in UTC: the time for which a team's credits are meant. */
+/** A calendar month in UTC: the billing period of a team's credits. */
 export interface BillingMonth extends DaySpan {
   start: Date;
   /** First moment of the next one. */

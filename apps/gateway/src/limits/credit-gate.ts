@@ -1,9 +1,9 @@
 /**
- * Whether a team can pay for what it asks (docs/api/limits.md, "Credits"). Credits are charged when pages finish, by the
- * ledger; here they are only looked at.
+ * Decides whether a team can pay for its request (docs/api/limits.md, "Credits"). Credits are charged when pages
+ * finish, by the ledger; here they are only looked at.
  *
- * What a team has used is read at most every 5 s and gateway, and what this gateway let in since counts as used. A team
- * can so overdraw its credits by what it has in work when they run out, and by what other gateways let in within 5 s.
+ * A gateway reads a team's use at most every 5 s, and counts the work that it has let in since as used. So a team can
+ * overdraw its credits by the work under way when they run out, and by the work that other gateways let in within 5 s.
  */
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { type Uuid } from '@troupe/contracts';
@@ -19,7 +19,7 @@ const MAX_TEAMS = 10_000;
 
 interface Use {
   used: number;
-  /** Let in here since `used` was read. */
+  /** Credits of requests admitted here since `used` was read. */
   sinceThen: number;
 }
 

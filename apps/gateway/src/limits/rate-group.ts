@@ -22,7 +22,10 @@ const READS: Record<string, RateGroup> = {
   team: 'account',
 };
 
-/** Which count a request belongs to (docs/api/limits.md, "Requests per minute and team"), in either version; null: none. */
+/**
+ * The count that a request belongs to (docs/api/limits.md, "Requests per minute and team"), in either version; null:
+ * none.
+ */
 export function rateGroupOf(method: string, path: string): RateGroup | null {
   const call = /^\/v\d+\/(.*?)\/?$/i.exec(path)?.[1]?.toLowerCase();
   if (call === undefined) return null;

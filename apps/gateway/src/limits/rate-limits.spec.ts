@@ -8,7 +8,7 @@ const MINUTE = 60_000;
 class SharedCounts {
   nowMs = 0;
   isAway = false;
-  /** Of the database's clock. */
+  /** Lead of the database's clock. */
   aheadMs = 0;
   calls = 0;
   private readonly used = new Map<string, { minute: number; n: number }>();

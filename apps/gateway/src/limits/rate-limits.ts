@@ -1,10 +1,10 @@
 /**
  * Requests per team, group and minute, counted over all gateways (docs/api/limits.md).
  *
- * A request is judged by numbers in memory and costs no message. What was let in is added to the shared counts of
- * Postgres together, every 100 ms, and the totals that come back are told to the other gateways. So one gateway is exact,
- * and several let in too much only what comes to them until they have heard of each other: little more than 100 ms.
- * Windows are the minutes of the database's clock. While Postgres is away every gateway counts for itself.
+ * A request is judged by numbers in memory and costs no message. Every 100 ms the admitted requests are added together
+ * to the shared counts of Postgres, and the totals that come back are told to the other gateways. So one gateway is
+ * exact. Several gateways let in too many requests only until they have heard of each other, which takes little more
+ * than 100 ms. Windows are the minutes of the database's clock. While Postgres is away every gateway counts for itself.
  */
 import { Inject, Injectable, Optional, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { type RateGroup, type Uuid } from '@troupe/contracts';
@@ -33,9 +33,9 @@ const WINDOW_MS = 60_000;
 interface Count {
   team: Uuid;
   group: RateGroup;
-  /** Of all gateways, as far as this one knows, its own included. */
+  /** Sum over all gateways, as far as this one knows, its own included. */
   used: number;
-  /** Let in here and not told yet. */
+  /** Admitted here and not told yet. */
   untold: number;
 }
 
@@ -55,7 +55,7 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
     @Inject(LOG) private readonly log: Pick<Logger, 'warn'>,
     @Optional() private readonly now: () => number = () => performance.now(),
   ) {
-    // Until the database has told its clock.
+    // A guess until the database has told its clock.
     this.windowEndMs = this.now() + WINDOW_MS - (Date.now() % WINDOW_MS);
   }
 
@@ -83,7 +83,7 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
     count.untold++;
   }
 
-  /** Adds what was let in since the last time to the shared counts and takes over their totals. */
+  /** Adds the requests admitted since the last time to the shared counts and takes over their totals. */
   async tell(): Promise<void> {
     if (this.isTelling) return;
     this.roll();
@@ -116,7 +116,7 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
     }
   }
 
-  /** Totals that another gateway has got; what this one is just telling may be missing in them. */
+  /** Takes over totals of another gateway. Requests that this gateway is just telling may be missing in them. */
   private hear(totals: RateTotal[]): void {
     this.roll();
     if (!this.turnTo(totals)) return;
@@ -131,7 +131,7 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
     if (first === undefined) return false;
     const endMs = this.now() + first.leftMs;
     if (endMs < this.windowEndMs - WINDOW_MS / 2) return false;
-    // The database's minute has turned a moment before ours: what is not among the totals is of the last one.
+    // The database's minute has turned a moment before ours: counts that are not among the totals belong to the last one.
     if (endMs > this.windowEndMs + WINDOW_MS / 2) this.counts = new Map();
     this.windowEndMs = endMs;
     return true;

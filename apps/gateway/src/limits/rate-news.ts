@@ -4,7 +4,7 @@ import { ActorBus } from '@troupe/messaging';
 import { type RateTotal } from '@troupe/persistence';
 import { NatsListener } from '../infra/nats-listener.js';
 
-/** Totals to and from the other gateways; what is lost is made good by the next ones. */
+/** Totals to and from the other gateways; lost ones are made up for by the next. */
 @Injectable()
 export class RateNews {
   constructor(

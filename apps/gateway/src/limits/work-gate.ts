@@ -23,13 +23,15 @@ export class WorkGate {
     await this.credits.charge(caller, credits);
   }
 
-  /** How many of `limit` pages the team can pay for. @throws ApiError 429; 402 when that is none */
+  /** The number of `limit` pages that the team can pay for. @throws ApiError 429; 402 when it is none */
   async affordable(caller: Caller, limit: number): Promise<number> {
     await this.checkQueue(caller);
     return this.credits.affordable(caller, limit);
   }
 
-  /** @throws ApiError 429 while the team has as much open as may wait; the job that fills the queue is taken whole */
+  /**
+   * @throws ApiError 429 while the team has as many open pages as may wait; the job that fills the queue is taken whole
+   */
   private async checkQueue({ team, concurrency }: Caller): Promise<void> {
     const most = Math.max(MIN_OPEN_PAGES, OPEN_PAGES_PER_PLACE * concurrency);
     if ((await this.work.openPages(team)) < most) return;

@@ -1,6 +1,6 @@
 /**
- * Filters of a search, said twice: as operators to the provider, so that it finds the right pages, and as a check of
- * what comes back, because not every engine behind a provider knows the operators.
+ * Filters of a search, used twice: as operators for the provider, so that it finds the right pages, and as a check of
+ * its results, because not every engine behind a provider knows the operators.
  */
 import { type SearchCategory, type SearchSpec } from './search-spec.js';
 
@@ -70,7 +70,7 @@ const BELONGS: Record<SearchCategory, (url: URL) => boolean> = {
   developer: ({ hostname }) => isUnder(hostname, DEVELOPER_HOSTS),
 };
 
-/** Whether a result is what the filters ask for. */
+/** Whether a result passes the filters. */
 export function isWanted(url: string, { categories, includeDomains, excludeDomains }: Filters): boolean {
   const { hostname } = new URL(url);
   if (includeDomains.length > 0 && !isUnder(hostname, includeDomains)) return false;

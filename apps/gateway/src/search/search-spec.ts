@@ -23,7 +23,7 @@ export interface SearchSpec {
   excludeDomains: string[];
   /** Results that would be refused to a scrape are left out. */
   dropsForbidden: boolean;
-  /** What is not fit for everybody is left out by the provider. */
+  /** The provider leaves explicit results out. */
   safe: boolean;
   /** null: results are not scraped. */
   scrape: ScrapeSpec | null;

@@ -26,7 +26,7 @@ export interface SearchResult extends SearchHit {
   /** From 1. */
   position: number;
   category: SearchCategory | null;
-  /** Its document as JSON; null: was not to be scraped, or is among the failures. */
+  /** Its document as JSON; null: the page was not to be scraped, or is among the failures. */
   page: Uint8Array | null;
 }
 
@@ -109,7 +109,7 @@ export class SearchService {
     return Promise.all(task.spec.sources.map((source) => this.find(task, source)));
   }
 
-  /** Page after page until there are enough results, or no further ones. */
+  /** Asks page after page until there are enough results, or no further ones. */
   private async find({ spec, signal }: Task, { source, language, maxAge }: SourceSpec) {
     const results: SearchResult[] = [];
     const seen = new Set<string>();

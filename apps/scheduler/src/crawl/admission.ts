@@ -1,4 +1,6 @@
-/** Which URLs a job would like to know: outlinks, sitemap entries and redirect targets become candidates. */
+/**
+ * Collects the URLs that a job would like to know: outlinks, sitemap entries and redirect targets become candidates.
+ */
 import {
   FROM_HISTORY,
   type Candidate,
@@ -15,7 +17,7 @@ import { howManyFit } from './sitemap-window.js';
 
 const SPARE_BASE = 1_000;
 const SPARE_FACTOR = 2;
-/** URLs that are forbidden, out of scope or redirected cost a job nothing: so many of them, and no more. */
+/** Base of the limit of forbidden, out-of-scope and redirected URLs, which use up no unit of the job's limit. */
 const FREE_BASE = 10_000;
 const FREE_FACTOR = 10;
 const MAX_SITEMAP_LEVEL = 5;
@@ -35,7 +37,7 @@ export function freeItems(state: JobState): number {
   return Object.values(state.outcomes).reduce((sum, n) => sum + n, 0) - state.counted;
 }
 
-/** How many more may be admitted, if every open one ended without using up a unit. */
+/** Number of URLs that may still be admitted, if every open one ended without using up a unit. */
 function freeRoom(state: JobState): number {
   if (state.full === true) return 0;
   return FREE_FACTOR * state.limit + FREE_BASE - freeItems(state) - state.ready - state.inflight;
@@ -83,7 +85,7 @@ export class Admission {
     return kept;
   }
 
-  /** False when there is no room for all of it: the chunk is asked for again later, for the children that are left. */
+  /** False when there is no room for the whole chunk. It is asked for again later, for the children that are left. */
   sitemapChunk(chunk: SitemapChunk, file: OpenSitemap): boolean {
     if (chunk.urls.length > 0 && this.room < Math.min(chunk.urls.length, SPARE_BASE / 2)) return false;
     this.add(chunk.urls, { depth: 0, parent: null });
@@ -98,7 +100,7 @@ export class Admission {
     return false;
   }
 
-  /** As entries of a sitemap, they begin at depth 0. */
+  /** They begin at depth 0, like entries of a sitemap. */
   history(links: readonly Outlink[]): void {
     this.add(links, { depth: 0, parent: FROM_HISTORY });
   }

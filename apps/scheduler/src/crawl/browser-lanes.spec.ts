@@ -54,7 +54,7 @@ describe('pages that need a browser', () => {
     expect(run.outcomes.map(({ attempts }) => attempts)).toEqual(Array.from({ length: 8 }, () => 1));
   });
 
-  it('are asked of those without one, every second time that nobody starts their lane', () => {
+  it('are asked of those without one, every second time that no fetcher starts their lane', () => {
     runPlain();
     const [lane] = takeLanes('browser');
     run.wait(60_000);

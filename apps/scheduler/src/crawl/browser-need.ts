@@ -1,6 +1,6 @@
 /**
- * Where a job's next pages will need a browser, learned from what fetchers without one hand back. Kept in memory only:
- * after a change of owner it is learned again, at the price of a few pages that travel once more.
+ * Learns which of a job's next pages need a browser, from the pages that fetchers without one hand back. It is kept in
+ * memory only. After a change of owner it is learned again, at the price of a few pages that are sent twice.
  */
 import { asksForBrowser, type PageResult, type ScrapeSpec } from '@troupe/contracts';
 
@@ -9,10 +9,10 @@ const AFTER_PAGES = 3;
 /** The same for a host of which a page was read without one: its pages may differ, and links to those of a kind come together. */
 const AFTER_PAGES_WHERE_MIXED = 12;
 const MAX_HOSTS = 10_000;
-/** Stands for all hosts of a job whose options ask for a browser. */
+/** Key for all hosts of a job whose options ask for a browser. */
 const EVERY_HOST = '';
 
-/** What is known of a host. */
+/** The known facts of a host. */
 interface Known {
   handedBackInRow: number;
   didWithout: boolean;
@@ -25,12 +25,12 @@ export class BrowserNeed {
     this.known(keyOf(host, spec)).handedBackInRow += 1;
   }
 
-  /** A page was read without a browser: so may the next ones be. */
+  /** Notes a page that was read without a browser: the next ones may be read so too. */
   sufficed(host: string, spec: ScrapeSpec): void {
     Object.assign(this.known(keyOf(host, spec)), { handedBackInRow: 0, didWithout: true });
   }
 
-  /** All pages of the host go to fetchers with a browser, which find out themselves what needs one. */
+  /** True: all pages of the host go to fetchers with a browser, which find out which ones need it. */
   isOfWholeHost(host: string, spec: ScrapeSpec): boolean {
     const known = this.hosts.get(keyOf(host, spec));
     if (known === undefined) return false;
@@ -38,7 +38,7 @@ export class BrowserNeed {
     return known.handedBackInRow >= (asksForBrowser(spec) ? 1 : enough);
   }
 
-  /** The host was heard of now. */
+  /** The host's entry, which becomes the most recent one. */
   private known(key: string): Known {
     const known = this.hosts.get(key) ?? { handedBackInRow: 0, didWithout: false };
     this.hosts.delete(key);

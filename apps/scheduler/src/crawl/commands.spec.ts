@@ -82,7 +82,7 @@ function busyCrawl(): { run: JobRun; lanes: Lane[] } {
   return { run, lanes: run.lanes.splice(0) };
 }
 
-/** What a fetcher says of a lane that a pause stopped after its first page. */
+/** A fetcher's report on a lane that a pause stopped after its first page. */
 function stopped({ lane, items }: Lane, pages: PageResult[], more: Partial<LaneEnd> = {}): LaneEnd {
   const unrun = items.slice(pages.length).map(({ item }) => item);
   return { type: 'LaneEnd', lane, run: `run-${lane}`, reason: 'pause', ranMs: 10, unrun, pages, ...more };
@@ -118,7 +118,7 @@ describe('a paused crawl', () => {
     expect(run.state).toMatchObject({ paused: true, pauseV: 1 });
   });
 
-  it('gives up lanes that nobody started, and does not send them again', () => {
+  it('gives up lanes that no fetcher started, and does not send them again', () => {
     const { run, lanes } = busyCrawl();
     run.turn(PAUSE);
     run.wait(61_000);

@@ -1,16 +1,16 @@
-/** What a gateway may ask of a job after its start: more seeds, rest, go on. All of them levels: the newest wins. */
+/** Commands of a gateway to a started job: append seeds, pause, resume. All of them are levels: the newest wins. */
 import { parseActorKey, type ActorKey, type ActorMessage, type Append, type PauseNews } from '@troupe/contracts';
 import type { Effect, Incoming } from '@troupe/actors';
 import type { JobMemory, JobState } from './job.state.js';
 
-/** Reach a job that is over, too: a completed batch opens again, and every command wants its receipt. */
+/** Commands that also reach a job that is over: a completed batch opens again, and every command needs its receipt. */
 export const LATE_COMMANDS = ['Append', 'Pause', 'Cancel'] as const;
 
 /** A cancel that came before its job waits so long for the start. */
 const START_PATIENCE_MS = 3_600_000;
 export const EARLY_CANCEL = 'early-cancel';
 
-/** True when there are new seeds for a batch that takes some. One that has not begun remembers them. */
+/** True when a batch that takes seeds has new ones. A batch that has not begun remembers them. */
 export function append(state: JobState, memory: JobMemory, { toOrd }: Append): boolean {
   const hasFailed = state.status === 'cancelled' || state.status === 'failed';
   if (hasFailed || toOrd <= state.seeds.total) return false;
@@ -35,7 +35,9 @@ export function notePause(state: JobState, memory: JobMemory, { v, paused }: Pau
   if (!paused) memory.kicks.clear();
 }
 
-/** The commands of a batch of messages need not be sent again. Start is recorded under the id of its job. */
+/**
+ * Receipts, by which the commands of a batch of messages are not sent again. Start is recorded under the id of its job.
+ */
 export function receipts(key: ActorKey, batch: readonly Incoming[]): Effect[] {
   return batch.flatMap(({ body }): Effect[] => {
     if (body.type === 'Start') return [startReceipt(key)];
@@ -44,7 +46,7 @@ export function receipts(key: ActorKey, batch: readonly Incoming[]): Effect[] {
   });
 }
 
-/** An actor that was told to end before it has begun: it ends with its start, or when that does not come for an hour. */
+/** For an actor that was cancelled before its start: it ends with its start, or after an hour without one. */
 export function restUntilStart(state: { phase: string; cancelled?: boolean }, batch: readonly Incoming[]): Effect[] {
   const isTooLate = batch.some(({ body }) => body.type === 'Timer' && body.name === EARLY_CANCEL);
   if (state.cancelled === true && isTooLate) state.phase = 'over';
@@ -52,13 +54,15 @@ export function restUntilStart(state: { phase: string; cancelled?: boolean }, ba
   return isNew ? [{ t: 'timer', name: EARLY_CANCEL, inMs: START_PATIENCE_MS }] : [];
 }
 
-/** Of a message that cannot be handled: neither it nor the start of its job, which fails, is to be sent again. */
+/**
+ * Receipts of a message that cannot be handled. Neither it nor the start of its job, which fails, is to be sent again.
+ */
 export function receiptsOfLost(key: ActorKey, lost: ActorMessage | null): Effect[] {
   const own = lost === null || lost.type === 'Start' ? [] : receipts(key, [{ from: key, body: lost }]);
   return [startReceipt(key), ...own];
 }
 
-/** For an actor that knows no more of its job than its id. */
+/** Fails a job of which only the id is known. */
 export function failedById(key: ActorKey, error: string): Effect {
   return { t: 'row', row: { op: 'job.fail', job: parseActorKey(key).id, error } };
 }

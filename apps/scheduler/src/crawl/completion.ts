@@ -1,4 +1,6 @@
-/** When a job ends, how, and what it shows on the way (docs/design/frontier.md, "End", docs/api/crawl.md, "States"). */
+/**
+ * The end of a job, and its progress on the way there (docs/design/frontier.md, "End", docs/api/crawl.md, "States").
+ */
 import { progressSubject, type CrawlSpec, type JobProgress } from '@troupe/contracts';
 import type { Effect } from '@troupe/actors';
 import { owesHistory } from './history.js';
@@ -10,7 +12,10 @@ import { isChild } from './webhook-notice.js';
 
 const PROGRESS_EVERY_MS = 250;
 
-/** Neither early nor never: evaluated at the end of every turn from counters of the same transaction. */
+/**
+ * Whether the job is done. It is evaluated at the end of every turn from counters of the same transaction, so that a
+ * job ends neither early nor never.
+ */
 export function isDone(state: JobState): boolean {
   if (state.phase !== 'running' || state.inflight > 0) return false;
   if (state.counted >= state.limit) return true;
@@ -67,7 +72,7 @@ export function jobRow(state: JobState, finished: boolean, wallMs: number): Effe
   };
 }
 
-/** Nothing for a job that fetches pages for another one: that one is billed. */
+/** None for a job that fetches pages for another one, which is billed instead. */
 export function billRows(state: JobState): Effect[] {
   if (isChild(state)) return [];
   const { jobNo, team, kind, keyId, credits, ord: pages } = state;

@@ -1,11 +1,11 @@
 /**
- * Counters that turns keep step by step, compared with what the tables hold whenever memory is read from them
- * (docs/adr/0050). A difference is a defect: it is set right, and said.
+ * Counters that turns keep step by step, compared with the tables whenever memory is read from them (docs/adr/0050). A
+ * difference is a defect: it is corrected and reported.
  */
 import type { JobMemory as StoredMemory, MendedCounters } from '@troupe/contracts';
 import type { JobMemory, JobState } from './job.state.js';
 
-/** Of the open rows of a job so many are counted at the most; of one with more the rest is known when so few are left. */
+/** At most so many open rows of a job are counted. In a job with more, the rest is known once so few are left. */
 const COUNTED_ROWS = 20_000;
 
 /** undefined: nothing is to be counted. Once all rows are known, a job is not asked again before it is loaded anew. */

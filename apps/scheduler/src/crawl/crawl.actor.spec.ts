@@ -236,7 +236,7 @@ describe('a page that fails for the moment', () => {
 });
 
 describe('a lane', () => {
-  it('is published again, as it is, while nobody starts it', () => {
+  it('is published again, as it is, while no fetcher starts it', () => {
     const run = crawl();
     const [first] = run.lanes;
     run.wait(59_999);
@@ -464,7 +464,7 @@ describe('a cancel', () => {
     expect(run.last).toMatchObject({ status: 'cancelled', finished: true });
   });
 
-  it('does not wait for ever for lanes that nobody ends', () => {
+  it('does not wait for ever for lanes that no fetcher ends', () => {
     const run = crawl();
     run.turn({ type: 'Cancel', job: 'j' });
     for (let i = 0; i < 5; i++) run.wait(10_000);
@@ -631,7 +631,7 @@ describe('sitemaps', () => {
     expect(run.last.warning).toContain(`${most} URLs were forbidden, redirected or out of scope`);
   });
 
-  it('that cannot be read are errors of the job, but for those nobody told us of', () => {
+  it('that cannot be read are errors of the job, but for unannounced ones', () => {
     const error = { code: 'SCRAPE_SITEMAP_ERROR' as const, message: 'status 404' };
     const told = withSitemap();
     told.turn(robots);

@@ -24,23 +24,25 @@ import { poolOfHost, poolOfTeam, type Pools } from './pools.js';
 export const QUEUE_PATIENCE_MS = 60_000;
 /** Beyond the timeout of the running item. */
 const LANE_GRACE_MS = 30_000;
-/** Of the newest lane in what is known of the pace of its host. */
+/** Weight of the newest lane in the known pace of its host. */
 const PACE_WEIGHT = 0.2;
 const IDLE_SLOT_MS = 250;
 const IDLE_TOKEN_MS = 500;
 /** Hosts with a claim at once; bounds the state of jobs over thousands of hosts. */
 const MAX_CLAIMED_HOSTS = 150;
-/** More than there are tokens for, when these are scarce: as many as may have their turn before an idle slot goes back. */
+/**
+ * Hosts claimed beyond the tokens when these are scarce: as many as may have their turn before an idle slot goes back.
+ */
 const CLAIMED_AHEAD = 24;
 const MAX_WANT = 256;
 /** More lanes than most hosts get. */
 const MANY_LANES = 64;
-/** Of all URLs of a lane together, beyond the first: with the wishes of its job it has to fit into one message. */
+/** Limit of all URLs of a lane after the first. With the wishes of its job the lane has to fit into one message. */
 const MAX_LANE_URL_CHARS = 20_000;
-/** A browser takes its time over a page: two seconds hold no more. */
+/** Pages that a browser shows in two seconds. */
 const BROWSER_PAGES_PER_LANE = 2;
 
-/** What a lane begins with. */
+/** The host of a new lane, its class of fetcher, its slot and its token. */
 interface LaneStart {
   host: string;
   cls: LiveLane['cls'];
@@ -61,7 +63,7 @@ export class Dispatch {
     private readonly robotsAgent: string | null,
   ) {}
 
-  /** Lanes for whatever may start now, then the wishes that follow. */
+  /** Lanes that may start now, then the Demands that follow. */
   run(): Effect[] {
     const lanes = this.fillLanes();
     this.returnIdle();
@@ -97,7 +99,7 @@ export class Dispatch {
     if (returnToken(claim, token, ranMs, this.now)) this.changed.add(pool);
   }
 
-  /** The pool expects an answer: tokens were handed back. */
+  /** Notes that the pool expects an answer, because tokens were handed back. */
   touch(pool: ActorKey): void {
     this.changed.add(pool);
   }
@@ -114,7 +116,7 @@ export class Dispatch {
     if (!mayDispatch(state) || memory.nextStartAt > this.now) return effects;
     for (const host of [...memory.window.keys()]) {
       const view = memory.hosts.get(host);
-      // Slots outlive an owner of this job, what it knew of their gaps does not: the host's actor is asked first.
+      // Slots outlive an owner of this job, its knowledge of their gaps does not. So the host's actor is asked first.
       if (view === undefined || isAtRest(view, this.now)) continue;
       while (memory.lanes.size < this.maxLanes() && remainingBudget(state) > 0 && readyOn(memory, host) > 0) {
         const lane = this.tryLane(host);
@@ -137,7 +139,10 @@ export class Dispatch {
     return this.startLane({ host, cls, slot, token }, this.pagesPerLane(host, cls, claim.held.length));
   }
 
-  /** Whose turn it is on a host; null: what is ready waits until fetchers with a browser have taken earlier lanes. */
+  /**
+   * The class of fetchers whose turn it is on a host; null: ready rows wait until fetchers with a browser have taken
+   * earlier lanes.
+   */
   private classOf(host: string, claim: Claim): LiveLane['cls'] | null {
     const plain = this.isBrowserHost(host) ? 0 : plainOn(this.memory, host);
     if (readyOn(this.memory, host) > plain && this.mayQueueForBrowser(host, claim, plain)) return 'browser';
@@ -149,8 +154,8 @@ export class Dispatch {
   }
 
   /**
-   * Fetchers with a browser may be few, or none for the moment. Lanes that wait for one hold places of their host and their
-   * team: about half of them while a fetcher without one has something to do, and never the only place of a host.
+   * Fetchers with a browser may be few, or none for the moment. Lanes that wait for one hold places of their host and
+   * their team: about half of them while a fetcher without one has something to do, and never the only place of a host.
    */
   private mayQueueForBrowser(host: string, claim: Claim, plain: number): boolean {
     const { memory, state } = this;
@@ -171,8 +176,9 @@ export class Dispatch {
   }
 
   /**
-   * Pages of two seconds. Earlier lanes of the job know best; but more than its pool has spoken of only where enough is ready
-   * for all the lanes that may still come: a crawl that holds one slot when links come must not give them all to one lane.
+   * Pages of two seconds. Earlier lanes of the job are the best measure. A lane gets more pages than the pool's measure
+   * allows only when enough are ready for all lanes that may still come: a crawl that holds one slot when links come
+   * must not give them all to one lane.
    */
   private twoSeconds(host: string, ready: number): number {
     const { paceMs, meanMs, gapMs } = this.memory.hosts.get(host) ?? UNKNOWN_HOST;
@@ -213,8 +219,8 @@ export class Dispatch {
   }
 
   /**
-   * The lane as work; the same lane again when nobody started it. Perhaps nobody has a browser any more: every second time
-   * those without one are asked, who do what they can, or hand it back.
+   * The lane as work; the same lane again when no fetcher started it. Perhaps no fetcher has a browser any more: every
+   * second time fetchers without one are asked, which do what they can or hand it back.
    */
   work(live: LiveLane): Effect {
     const { row } = live;
@@ -269,7 +275,10 @@ export class Dispatch {
     return this.state.spec!.scrape.timeoutMs + gapMs + LANE_GRACE_MS;
   }
 
-  /** When idle slots and tokens that others wait for must go back: nobody holds one while waiting for the other. */
+  /**
+   * When idle slots and tokens that other jobs wait for must go back. No job holds a slot while it waits for a token,
+   * or the reverse.
+   */
   idleDeadlines(): number[] {
     const { state } = this;
     const idle = (claim: Claim, patienceMs: number) =>
@@ -317,7 +326,10 @@ export class Dispatch {
     return Math.max(1, Math.floor(MAX_WANT / Math.max(1, this.memory.window.size)));
   }
 
-  /** A fair part of all, or of those at rest: the last of many hosts are not cut into pieces while others are visited. */
+  /**
+   * A fair part of all tokens, or of the idle ones: the last of many hosts are not cut into pieces while others are
+   * visited.
+   */
   private tokensPerHost(): number {
     const { lanesByHost, window } = this.memory;
     const { tokens } = this.state;
@@ -351,7 +363,7 @@ export function fetchUrlOf(text: string): string {
   return canonicalize(text) ?? canonicalize(`http://${text}`) ?? text;
 }
 
-/** Says of one row after the other whether its URL still fits into a lane; the first one always does. */
+/** Tells for one row after the other whether its URL still fits into a lane. The first one always does. */
 function roomForUrls(): (row: FrontierRow) => boolean {
   let left = MAX_LANE_URL_CHARS;
   return ({ url }) => {

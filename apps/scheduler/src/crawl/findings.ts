@@ -1,4 +1,4 @@
-/** What `plan` hands to `finish`: results that count, and what each candidate stands for. */
+/** The results of `plan` for `finish`: page results that count, and what each candidate stands for. */
 import type {
   Candidate,
   ExcludedLinks,
@@ -18,7 +18,7 @@ export interface Again {
   attempt: number;
   tries: number;
   waitMs: number;
-  /** null: it does not wait. */
+  /** null: the item does not wait. */
   rule: WaitRule | null;
 }
 
@@ -31,7 +31,7 @@ export interface Settled {
   again: Again | null;
 }
 
-/** Pages of a part to which nothing is objected but, perhaps, by the patterns. */
+/** Pages of a part that only the patterns may still exclude. */
 export interface HistoryFound {
   part: HistoryPart;
   urls: string[];
@@ -44,7 +44,7 @@ export class Findings {
   refused: string | null = null;
   /** A batch got seeds. */
   appended = false;
-  /** What else there is to tell the listener of, beside pages and the end. */
+  /** Events for the listener beside pages and the end. */
   news: WebhookEvent[] = [];
   settled: Settled[] = [];
   chunks: SitemapChunk[] = [];

@@ -101,13 +101,13 @@ export class JobTurn {
     if (state.phase === 'running') failJob(state, error);
     else this.failById(error, lost);
     if (hadBegun || state.jobNo !== UNKNOWN_JOB) this.close(before);
-    // It holds nothing that would have to be handed back.
+    // It holds no slots or tokens to hand back.
     if (!hadBegun) state.phase = 'over';
     this.schedule();
     return this.effects;
   }
 
-  /** Of a job that has not begun, or that has ended and was to begin again with more seeds. */
+  /** For a job that has not begun, or that has ended and was to begin again with more seeds. */
   private failById(error: string, lost: ActorMessage | null): void {
     this.effects.push(failedById(this.key, error));
     if (this.state.phase === 'idle' || lost?.type === 'Append')
@@ -172,7 +172,7 @@ export class JobTurn {
     });
   }
 
-  /** Markers only had to be seen: their frontier row goes in the same transaction. */
+  /** Markers only had to be marked as seen: their frontier row is removed in the same transaction. */
   private closeMarker(marker: Candidate): void {
     const { state, answers } = this;
     if (!answers.admitted.has(marker.item)) return;

@@ -27,7 +27,7 @@ const rowOf = (item: number, host = 'a.test'): FrontierRow => ({
 });
 const rowsOf = (count: number) => Array.from({ length: count }, (_, item) => rowOf(item));
 
-/** What the table has, and how a job keeps it in sight. */
+/** A table of rows, and the window of a job over it. */
 class Frontier {
   readonly state = emptyState('crawl');
   readonly memory = new JobMemory();
@@ -83,7 +83,7 @@ describe('the window of a frontier', () => {
     expect(frontier.memory.window.size).toBe(0);
   });
 
-  it('counts rows that wait as known, and lets nobody stand behind them', () => {
+  it('counts rows that wait as known, and lets no row stand behind them', () => {
     const { memory, state } = new Frontier();
     state.ready = 3;
     refill(memory, [{ ...rowOf(1), waitMs: 500 }, { ...rowOf(2), waitMs: 100 }, rowOf(3)], 1_000);

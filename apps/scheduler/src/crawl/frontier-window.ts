@@ -1,4 +1,4 @@
-/** The in-memory part of the frontier: undispatched rows by host. A cache of the table, never more. */
+/** The in-memory part of the frontier: undispatched rows by host. It is only a cache of the table. */
 import type { FrontierRow } from '@troupe/contracts';
 import type { JobMemory, JobState } from './job.state.js';
 
@@ -56,7 +56,7 @@ export function takeReady(
   rows.splice(0, seen, ...passedOver);
   for (const row of taken) count(memory, row, -1);
   memory.window.delete(host);
-  // Back of the line: hosts take turns.
+  // The host goes to the end: hosts take turns.
   if (rows.length > 0) memory.window.set(host, rows);
   return taken;
 }
@@ -65,7 +65,7 @@ export function readyOn(memory: JobMemory, host: string): number {
   return memory.window.get(host)?.length ?? 0;
 }
 
-/** Of those, what no fetcher without a browser has handed back. */
+/** Ready rows of a host that no fetcher without a browser has handed back. */
 export function plainOn(memory: JobMemory, host: string): number {
   return readyOn(memory, host) - (memory.browserRows.get(host) ?? 0);
 }
@@ -95,7 +95,7 @@ export function setAside(memory: JobMemory, row: FrontierRow, until: number): vo
   memory.waitingOn.set(row.host, (memory.waitingOn.get(row.host) ?? 0) + 1);
 }
 
-/** Those whose time has come are the first of their hosts again. */
+/** Rows whose time has come are the first of their hosts again. */
 export function bringBack(memory: JobMemory, now: number): void {
   for (const { row, until } of [...memory.waiting.values()]) {
     if (until > now) continue;
@@ -104,7 +104,7 @@ export function bringBack(memory: JobMemory, now: number): void {
   }
 }
 
-/** When the next one's time comes; null: none waits. */
+/** Time at which the next waiting row may be tried; null: none waits. */
 export function nextBack({ waiting }: JobMemory): number | null {
   let next: number | null = null;
   for (const { until } of waiting.values()) if (next === null || until < next) next = until;

@@ -46,7 +46,7 @@ function takeKicks(run: JobRun): HistoryKick[] {
   return run.kicks.splice(0).filter((kick) => kick.task === 'history');
 }
 
-/** What a fetcher answers. */
+/** A fetcher's answer. */
 function judged({ part, urls, scope }: HistoryKick): HistoryJudged {
   const rules = compileScope(scope);
   const kept = urls.filter((url) => rules.check(url, 0) === null);

@@ -1,6 +1,6 @@
 /**
- * Pages that the team's earlier scrapes have tracked and this crawl has not met (docs/adr/0031). They are asked for when
- * nothing else is left to fetch, in parts; how far that went is committed with the rows of each part.
+ * Pages that the team's earlier scrapes have tracked and this crawl has not met (docs/adr/0031). They are read in parts
+ * when nothing else is left to fetch. The position is committed with the rows of each part.
  */
 import { completeSpec, type HistoryPart, type HistoryRange, type ScopeSpec, type TrackedPage } from '@troupe/contracts';
 import { compileScope, fetchUrl, hasPatterns, siteOf, withoutPatterns } from '@troupe/frontier';
@@ -14,8 +14,8 @@ const PAGES_TO_JUDGE = 200;
 const CHARS_TO_JUDGE = 40_000;
 
 /**
- * The crawl is not over before it has looked into its histories. It looks into none when it cannot tell what is linked: its
- * start page was not to be had, or links were left out for want of room.
+ * The crawl is not over before it has read its histories. It reads none when it cannot tell which pages are linked: its
+ * start page failed, or links were left out for want of room.
  */
 export function owesHistory(state: JobState): boolean {
   const hasSeenLinks = state.startError === null && !state.truncated;
@@ -29,12 +29,14 @@ export function isHistoryDue(state: JobState): boolean {
   return mayGoOn && inflight === 0 && ready === 0 && owesHistory(state) && isKickoffDone(state);
 }
 
-/** A part is to be read now: no fetcher has one in hand. */
+/** A part is to be read now: no fetcher is judging one. */
 export function isHistoryToRead(state: JobState, memory: JobMemory | null): boolean {
   return isHistoryDue(state) && memory?.kicks.has(HISTORY_KICK) !== true;
 }
 
-/** What to read next: of the site of the start page only, whatever other sites the crawl may follow links to. */
+/**
+ * The range to read next. It covers the site of the start page only, even if the crawl may follow links to other sites.
+ */
 export function nextHistory(state: JobState, memory: JobMemory | null): HistoryRange | null {
   const tag = isHistoryToRead(state, memory) ? tagOf(state) : undefined;
   if (tag === undefined) return null;
@@ -43,7 +45,7 @@ export function nextHistory(state: JobState, memory: JobMemory | null): HistoryR
   return { team, tag, siteH: siteOf(scope.base), after: history?.after ?? null, limit: pagesAtOnce(scope) };
 }
 
-/** What this crawl would ask for without its query is another page. @param pages the range of `nextHistory` */
+/** A page that this crawl would ask for without its query is another page. @param pages the range of `nextHistory` */
 export function foundIn(state: JobState, pages: readonly TrackedPage[]): HistoryFound {
   const whole = scopeOf(state)!;
   const kept = hasPatterns(whole) ? fitting(pages) : pages;
@@ -54,7 +56,7 @@ export function foundIn(state: JobState, pages: readonly TrackedPage[]): History
   return { part: { after: state.history?.after ?? null, upto: kept.at(-1)?.urlH ?? null, isLast }, urls };
 }
 
-/** What was found has been taken in. False: another answer has said so before. */
+/** Notes that a part of the history has been taken in. False: an earlier answer has done so. */
 export function noteHistory(state: JobState, { after, upto, isLast }: HistoryPart): boolean {
   const { history = { after: null, isOver: false } } = state;
   if (history.isOver || history.after !== after) return false;

@@ -164,7 +164,7 @@ export class JobRun {
   readonly leftOut: Row<'excluded.insert'>[] = [];
   readonly seedRanges: [number, number][] = [];
   seeds: string[] = [];
-  /** What earlier scrapes have tracked, in order; and what the job asked for of it. */
+  /** Pages that earlier scrapes have tracked, in order; and the job's questions about them. */
   tracked: TrackedPage[] = [];
   readonly historyRanges: HistoryRange[] = [];
   /** In ms from the newest turn that set it. */
@@ -178,18 +178,18 @@ export class JobRun {
   /** Counters that were wrong. */
   readonly mended: MendedCounters[] = [];
   private readonly pools = new Map<string, Pool>();
-  /** What its listener was told, and who that is. */
+  /** The events for its listener, and the listener's name. */
   readonly told: JobEvent[] = [];
   readonly listeners = new Set<ActorKey>();
   readonly billed: Row<'ledger.upsert'>[] = [];
   private readonly demands: { to: string; demand: Demand }[] = [];
-  /** What grants of hosts say besides slots; a lane is granted in any case. */
+  /** Fields of host grants besides slots; a lane is granted in any case. */
   host: Partial<Grant> = {};
   private gen = 0;
   private mayReopen = false;
   private isCold = false;
   private readonly waits = new Map<number, number>();
-  /** What each mark said of a wait, in order. */
+  /** The wait of each mark, in order. */
   readonly marks: Pick<Row<'frontier.mark'>, 'item' | 'tries' | 'waitMs' | 'rule'>[] = [];
 
   constructor(
@@ -216,14 +216,14 @@ export class JobRun {
     }
   }
 
-  /** What a gateway does: the seeds are recorded, and the job's row is open, before the actor hears of it. */
+  /** Appends as a gateway does: the seeds are recorded, and the job's row is open, before the actor hears of it. */
   append(...urls: string[]): Append {
     this.seeds.push(...urls);
     this.mayReopen = true;
     return { type: 'Append', job: 'j', cmd: `append-${this.seeds.length}`, toOrd: this.seeds.length };
   }
 
-  /** The host's actor tells everybody how it is treated from now on. */
+  /** The host's actor tells every job how the host is treated from now on. */
   tellHost(news: Partial<Grant>): void {
     this.host = news;
     for (const [to, pool] of this.pools) {
@@ -417,7 +417,7 @@ export class JobRun {
     this.waits.set(item, this.now + (waitMs ?? 0));
   }
 
-  /** What a client sees grows until the job ends, and ends once. */
+  /** Checks that a client's view grows until the job ends, and ends once. */
   private show(row: Row<'job.update'>): void {
     const before = this.shown.at(-1);
     if (before?.finished && !this.mayReopen) throw new Error('the job changed after its end');

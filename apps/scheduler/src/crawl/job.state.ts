@@ -1,6 +1,6 @@
 /**
- * State of a crawl or batch: what must survive, small enough to be written in every turn. Large sets live in tables;
- * `JobMemory` is what is kept beside it and rebuilt from them.
+ * State of a crawl or batch: the part that must survive, small enough to be written in every turn. Large sets live in
+ * tables. `JobMemory` is kept beside the state and rebuilt from the tables.
  */
 import type {
   BatchSpec,
@@ -38,7 +38,7 @@ export interface OpenSitemap {
   level: number;
   /** Next chunk expected. */
   next: number;
-  /** Nobody told us about it (`/sitemap.xml`): its absence is no error. */
+  /** The file was not announced (`/sitemap.xml`), so its absence is no error. */
   guessed: boolean;
   /** No room for more candidates: asked for again when the frontier has shrunk. */
   waiting: boolean;
@@ -49,7 +49,7 @@ export interface OpenSitemap {
 /** A host is not treated as its settings allow. */
 export type SlowState = Exclude<HostState, 'open'>;
 
-/** What a job remembers of such a host. Times by the wall clock, ms. */
+/** A job's record of such a host. Times by the wall clock, in ms. */
 export interface SlowHost {
   /** null: as its settings allow, for the moment. */
   state: SlowState | null;
@@ -71,12 +71,14 @@ export interface JobState {
   keyId: Uuid | null;
   createdMs: number;
   spec: CrawlSpec | BatchSpec | null;
-  /** What of the spec's scope the redirect of the start page has changed (see `scopeOf`); null for batches. */
+  /**
+   * The parts of the spec's scope that the redirect of the start page has changed (see `scopeOf`); null for batches.
+   */
   scope: Pick<ScopeSpec, 'base' | 'version'> | null;
   limit: number;
   /** Seeds of a batch: the next one to move into the frontier, and how many there are. */
   seeds: { next: number; total: number };
-  /** No lane and no kickoff work starts; what runs goes on. */
+  /** No lane and no kickoff work starts; running ones go on. */
   paused: boolean;
   /** Number of the newest pause or resume that is known. */
   pauseV: number;
@@ -99,7 +101,10 @@ export interface JobState {
   excludedKept: number;
   /** Candidates were left out because the spare cap was reached. */
   truncated: boolean;
-  /** Nothing is admitted any more: as many URLs as may have ended without using up a unit of the limit. @default false */
+  /**
+   * No URL is admitted any more: the most that may end without using up a unit of the limit have done so. @default
+   * false
+   */
   full?: boolean;
   robotsKnown: boolean;
   /** Sitemaps of robots.txt that were taken in; it is read again for the others. @default 0 */
@@ -115,13 +120,13 @@ export interface JobState {
   tokens: Claim;
   /** Versions of Demands grow over the whole job, so that a claim that is made anew is never taken for an old one. */
   demandV: number;
-  /** Of a job that fetches pages for another one: why the first page without a document has none. */
+  /** Why the first page without a document has none, in a job that fetches pages for another job. */
   lostReason?: string;
-  /** How far its histories were read, and whether that was all; absent: not at all. */
+  /** Position in the histories that were read, and whether it is their end; absent: none were read. */
   history?: { after: Fingerprint | null; isOver: boolean };
-  /** Newest ordinal that the listener was told of; -1 = not even the start. Unused while nobody listens. */
+  /** Newest ordinal that the listener was told of; -1 = not even the start. Unused without a listener. */
   told: number;
-  /** Hosts that are or were slowed, paused, held or down while it ran; absent: none. */
+  /** Hosts that are or were slowed, paused, held or down while the job ran; absent: none. */
   slow?: Record<string, SlowHost>;
 }
 
@@ -179,7 +184,7 @@ export function emptyState(kind: PageJobKind): JobState {
   };
 }
 
-/** @param isLost it will come to nothing: its wishes are not kept */
+/** @param isLost the job fails at once, and its options are not kept */
 export function begin(state: JobState, start: PageJobStart, isLost = false): void {
   state.phase = 'running';
   state.job = start.job;
@@ -204,10 +209,10 @@ export interface LiveLane {
   row: LaneRow;
   /** Items without a result yet, in running order. */
   left: Set<number>;
-  /** Nothing was heard by then: published again (queued) or given up (started). */
+  /** Without a message until then the lane is published again (queued) or given up (started). */
   deadlineAt: number;
   publishes: number;
-  /** Fetchers of which class it is for. */
+  /** Class of fetchers that it is for. */
   cls: 'http' | 'browser';
   /** One of its pages was read without a browser. */
   didWithout: boolean;
@@ -219,23 +224,26 @@ export interface Repeat {
   waitMs: number;
 }
 
-/** What is known of a host besides the claim on its slots. */
+/** The known state of a host besides the claim on its slots. */
 export interface HostView {
-  /** Its pool has told it to rest so long. */
+  /** Its pool has told the job to rest until then. */
   pauseUntil: number;
-  /** A lane of this job met nothing but trouble: none starts before, whatever the pool may know. */
+  /** A lane of this job met only trouble: none starts before this time, whatever the pool says. */
   holdUntil: number;
   state: HostState;
   /** When its rate was last cut for 429s; null: not lately. */
   limitedAt: number | null;
-  /** Nothing that is ready on it will be fetched any more. */
+  /** Its ready rows will not be fetched any more. */
   givenUp: boolean;
   /** It answers some URLs and fails others, for long. */
   deaf: boolean;
   gapMs: number;
-  /** What a page of it takes to fetch, as its pool has heard; null: unknown. */
+  /** Mean time in ms to fetch a page of it, as its pool has heard; null: unknown. */
   meanMs: number | null;
-  /** What a page has taken in lanes of this job, conversion included and the gap not; null before the first one has ended. */
+  /**
+   * Mean time in ms of a page in lanes of this job, with its conversion and without the gap; null before the first lane
+   * has ended.
+   */
   paceMs: number | null;
 }
 
@@ -263,13 +271,16 @@ export class JobMemory {
   windowSize = 0;
   /** All open rows are known, here or by number. */
   isCounted = false;
-  /** Counters that were wrong when this was loaded, until it is said. */
+  /** Counters that were wrong when this was loaded, until they are reported. */
   mended: MendedCounters | null = null;
-  /** Ready rows that wait for their next try, by item, and when that may be. Not in the window: nobody stands behind them. */
+  /**
+   * Ready rows that wait for their next try, by item, and when that may be. They are not in the window, so no other row
+   * waits behind them.
+   */
   readonly waiting = new Map<number, { row: FrontierRow; until: number }>();
-  /** How many of them are of a host. */
+  /** Number of them by host. */
   readonly waitingOn = new Map<string, number>();
-  /** How many of them only a fetcher with a browser may have, by host. */
+  /** Number of them that only a fetcher with a browser may have, by host. */
   readonly browserRows = new Map<string, number>();
   readonly browserNeed = new BrowserNeed();
   readonly inflight = new Map<number, { row: FrontierRow; lane: number }>();

@@ -1,6 +1,6 @@
 /**
- * Robots and sitemaps of a crawl: what is open, what is asked for again, what they bring (docs/design/frontier.md,
- * "Robots and sitemaps").
+ * Robots and sitemaps of a crawl: open files, repeated questions, and their URLs (docs/design/frontier.md, "Robots and
+ * sitemaps").
  */
 import { scrapeIdOf, type ActorKey, type Kick, type RobotsDone, type SitemapChunk } from '@troupe/contracts';
 import type { CrawlSpec } from '@troupe/contracts';
@@ -14,9 +14,9 @@ import type { HistoryFound } from './findings.js';
 const KICK_PATIENCE_MS = 60_000;
 const KICK_PATIENCE_MAX_MS = 900_000;
 const CHUNKS_AT_ONCE = 20;
-/** Of each level: an index that waits for its files does not keep them from being opened. */
+/** On each level: an index that waits for its files does not keep them from being opened. */
 const SITEMAPS_AT_ONCE = 4;
-/** Answers without the sitemaps that an earlier one has named, before what is known has to do. */
+/** Answers without the sitemaps of an earlier one, before the known sitemaps have to do. */
 const ROBOTS_TRIES = 5;
 /** A waiting file is read on when there is room for so many candidates, or for half of what there can ever be. */
 const ROOM_TO_GO_ON = 2_000;
@@ -52,7 +52,7 @@ export class Kickoff {
     private readonly agent: string,
   ) {}
 
-  /** Asks for whatever is open and unanswered; repeats with growing patience (a cluster without fetchers waits). */
+  /** Asks for all open and unanswered work, and repeats with growing patience (a cluster without fetchers waits). */
   ask(): Effect[] {
     const { state } = this;
     if (state.full === true) this.giveUp();
@@ -131,7 +131,7 @@ export class Kickoff {
     return chunk.error === null || entry.guessed ? [] : [this.errorRow(chunk, entry)];
   }
 
-  /** Nothing that they name would be admitted. */
+  /** Ends all sitemaps: none of their URLs would be admitted. */
   private giveUp(): void {
     this.state.openSitemaps = {};
     this.state.pendingSitemaps = [];

@@ -1,4 +1,4 @@
-/** What lanes tell, what becomes of those that tell nothing, and of the items that none of them brings to an end. */
+/** Handles the reports of lanes, the lanes that report nothing, and the items that no lane brings to an end. */
 import type { Effect, TurnContext } from '@troupe/actors';
 import type { FrontierRow, LaneEnd, LaneStarted, PagesDone, PageResult } from '@troupe/contracts';
 import { QUEUE_PATIENCE_MS, type Dispatch } from './dispatch.js';
@@ -11,7 +11,7 @@ import { isOutOfPatience, MAX_STRIKES, untried } from './tries.js';
 
 const GIVEN_UP_PER_TURN = 1_000;
 
-/** Of the turn. */
+/** The parts of a turn that lanes use. */
 export interface LaneParts {
   state: JobState;
   memory: JobMemory;
@@ -74,7 +74,7 @@ export class Lanes {
     }
   }
 
-  /** What is ready on hosts that have been down for too long ends, in portions. */
+  /** Ends the ready rows of hosts that have been down for too long, in portions. */
   leaveLostHosts(): void {
     let left = GIVEN_UP_PER_TURN;
     for (const [host, { givenUp }] of this.memory.hosts) {
@@ -85,7 +85,7 @@ export class Lanes {
     }
   }
 
-  /** The unit of the limit goes to a URL that can be had. */
+  /** Ends a row of a lost host. Its unit of the limit goes to a URL that can be fetched. */
   private leave(row: FrontierRow): void {
     this.state.ready -= 1;
     const message = `${row.host} has given no good answer for long`;
@@ -93,7 +93,7 @@ export class Lanes {
     this.endWith(row, page, { ...this.options, limitCountsFailed: false });
   }
 
-  /** A lane that met nothing but trouble: its host gets time at once, before its pool's next Grant says so. */
+  /** For a lane that met only trouble: its host rests at once, before its pool's next Grant says so. */
   private holdHost({ row }: LiveLane, { reason, retryMs = 0 }: LaneEnd): void {
     if (reason !== 'penalty' || retryMs <= 0) return;
     const view = this.memory.hosts.get(row.host) ?? { ...UNKNOWN_HOST };
@@ -102,8 +102,8 @@ export class Lanes {
   }
 
   /**
-   * Pages that the fetcher could not show go to one that can; the attempt does not count. Of a lane with pages of both kinds
-   * nothing is learned: its host has both.
+   * Pages that the fetcher could not show go to one that can; the attempt does not count. A lane with pages of both
+   * kinds teaches nothing: its host has both.
    */
   private takeBack({ browser = [] }: LaneEnd, live: LiveLane): void {
     for (const item of browser) {
@@ -162,7 +162,7 @@ export class Lanes {
     this.effects.push(...putBack(this.state, this.memory, row, again, this.ctx.now));
   }
 
-  /** The end of an item that no lane has any more. */
+  /** Ends an item that no lane has any more. */
   private endWith(row: FrontierRow, page: PageResult, options = this.options): void {
     const { state, memory, ctx } = this;
     state.inflight += 1;

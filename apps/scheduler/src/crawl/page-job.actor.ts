@@ -1,7 +1,7 @@
 /**
- * What a crawl and a batch have in common: both are actors over a frontier of their own (a batch is a crawl with seeds and no
- * discovery). `plan` accepts results that are in flight and collects candidates; `finish` settles, dispatches, and may end
- * the job. Duplicate, late and reordered messages find nothing in flight and change nothing.
+ * The common part of crawls and batches: both are actors over a frontier of their own (a batch is a crawl with seeds
+ * and no discovery). `plan` accepts results that are in flight and collects candidates; `finish` settles, dispatches,
+ * and may end the job. Duplicate, late and reordered messages find nothing in flight and change nothing.
  */
 import type { ActorDef, Answers, MemoryNeed } from '@troupe/actors';
 import { SPEC_LIMITS, type FrontierRow, type JobMemory as StoredMemory, type PageJobKind } from '@troupe/contracts';
@@ -40,7 +40,7 @@ export function pageJobActor(
   };
 }
 
-/** Of a turn that nothing was planned for. */
+/** Answers of a turn that nothing was planned for. */
 function noAnswers(): Answers<Findings> {
   return { admitted: new Set(), seeds: [], found: new Findings() };
 }
@@ -64,10 +64,10 @@ function remember(state: JobState, loaded: StoredMemory | null, memory: JobMemor
   return target;
 }
 
-/** After a change of owner nobody knows when a lane was last heard of: it gets its full time again. */
+/** After a change of owner it is unknown when a lane was last heard of. It gets its full time again. */
 function restoreLanes(memory: JobMemory, loaded: StoredMemory, now: number): void {
   const running = new Map<number, FrontierRow>(loaded.running.map((row) => [row.item, row]));
-  // An item that was put back and dispatched again is listed by both lanes: it runs in the newer one.
+  // An item that was put back and dispatched again is listed by both lanes. It runs in the newer one.
   for (const row of [...loaded.lanes].sort((a, b) => b.lane - a.lane)) {
     const left = new Set<number>();
     let cls: LiveLane['cls'] = 'http';

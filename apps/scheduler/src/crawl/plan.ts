@@ -1,4 +1,4 @@
-/** `plan` of a page job: which results count, and which URLs the job would like to know. */
+/** `plan` of a page job: selects the results that count, and the URLs that the job would like to know. */
 import type { Activation, Incoming, Plan, TurnContext } from '@troupe/actors';
 import {
   boundedResult,
@@ -99,7 +99,7 @@ class Proposals {
       case 'LaneEnd':
         if (body.type === 'LaneEnd' && body.pause !== undefined) notePause(this.state, this.memory, body.pause);
         for (const page of body.pages) this.page(boundedResult(page), body.lane);
-        // Fetchers know of a cancel from the gateway: it was said, whatever became of the command.
+        // Fetchers know of a cancel from the gateway: it was asked for, even if its command was lost.
         if (body.type === 'LaneEnd' && body.reason === 'cancel') this.cancel();
         return;
       case 'SitemapChunk': {
@@ -138,7 +138,7 @@ class Proposals {
     if (start.kind === 'crawl') this.admission.seed(start.spec.scope.base);
   }
 
-  /** Before the start it is remembered: the job ends as soon as it begins. */
+  /** A cancel before the start is remembered: the job ends as soon as it begins. */
   private cancel(): void {
     if (this.state.phase === 'idle') this.state.cancelled = true;
     if (this.state.phase === 'running') this.found.cancelled = true;
@@ -164,7 +164,10 @@ class Proposals {
     return { page, row, redirectItem, again };
   }
 
-  /** Rules that could not be read for so long forbid. A crawl whose start page cannot be had is to fail before long. */
+  /**
+   * A robots.txt that could not be read for long enough forbids its pages. A crawl whose start page cannot be fetched
+   * fails soon.
+   */
   private withPatience(page: PageResult): PageResult {
     if (!page.retryable || page.rule !== ROBOTS_UNREADABLE) return page;
     if (this.state.kind === 'crawl' && page.item === SEED_ITEM) return { ...page, rule: 'SCRAPE_SITE_ERROR' };
@@ -184,7 +187,7 @@ function linksOf(urls: readonly string[], scope: ScopeSpec): Outlink[] {
   return urls.map((url) => ({ url, h: fingerprintUrl(url, scope) }));
 }
 
-/** What a result says of its own row; used only when the row is not known to be in flight. */
+/** The row as the result itself describes it; used only when the row is not known to be in flight. */
 function rowOf(page: PageResult): FrontierRow {
   return {
     depth: page.depth,

@@ -6,7 +6,7 @@ import { UNKNOWN_HOST, type HostView, type JobMemory, type JobState } from './jo
 
 const UNMET_MS = 2_000;
 const UNMET_MAX_MS = 30_000;
-/** Holders and waiters are heard at least so often: pools forget the silent. */
+/** Holders and waiters send a Demand at least so often: pools forget silent claimants. */
 const KEEP_ALIVE_MS = 30_000;
 
 export function poolOfHost(host: string): ActorKey {
@@ -52,7 +52,7 @@ export class Pools {
     return handedBack;
   }
 
-  /** An owner of this job that is gone has heard the same. */
+  /** True: this owner of the job does not know the host yet. An earlier owner may have heard the same Grant. */
   private isForgotten(pool: ActorKey): boolean {
     return pool !== poolOfTeam(this.state) && !this.memory.hosts.has(pool.slice('domain/'.length));
   }
@@ -66,7 +66,7 @@ export class Pools {
     if (repeat !== undefined && claim.held.length >= claim.want) repeat.at = this.now + KEEP_ALIVE_MS;
   }
 
-  /** A host that is open again after all is not held any longer, whatever a lane has met before. */
+  /** A host that is open again is not held any longer, whatever trouble a lane has met before. */
   private viewOf(grant: Grant, { paceMs, holdUntil, state: before }: Readonly<HostView>): HostView {
     const { gapMs, meanMs, pauseMs, state = 'open', limitedMs = null, givenUp = false, deaf = false } = grant;
     return {
@@ -99,7 +99,7 @@ export class Pools {
     const host = pool.slice('domain/'.length);
     this.memory.repeats.delete(pool);
     delete this.state.hosts[host];
-    // Nobody tells the job of it any more: when it comes back it asks anew.
+    // The job is no longer told of this host. When it comes back to it, it asks anew.
     const view = this.memory.hosts.get(host);
     if (view !== undefined) Object.assign(view, { state: 'open', givenUp: false, deaf: false, limitedAt: null });
   }

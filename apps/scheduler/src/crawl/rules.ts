@@ -1,4 +1,7 @@
-/** What a job is told by its process, and its decisive checks by name, so that the simulation can plant a wrong one and see that it is caught. */
+/**
+ * Settings that a job gets from its process, and its decisive checks by name. The simulation plants a wrong check and
+ * proves that it is caught.
+ */
 import type { PageResult } from '@troupe/contracts';
 import { CLAIM_RULES, type ClaimRules } from '@troupe/politeness';
 import { isDone } from './completion.js';
@@ -17,8 +20,8 @@ export interface JobRules {
 }
 
 /**
- * A result that wants another try belongs to the lane that has the item: of an earlier lane it was taken in before, and is
- * told again. A result for good is one whichever lane it comes from.
+ * A result that asks for another try counts only from the lane that has the item. From an earlier lane it is a repeat
+ * of one that was taken in. A final result counts from any lane.
  */
 function isInFlight(memory: JobMemory, page: PageResult, lane: number): boolean {
   const found = memory.inflight.get(page.item);

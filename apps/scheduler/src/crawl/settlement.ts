@@ -7,7 +7,7 @@ import { SEED_ITEM, type JobMemory, type JobState } from './job.state.js';
 import type { Again, Settled } from './findings.js';
 import { isChild } from './webhook-notice.js';
 
-/** Of an item whose host was down too long. */
+/** Outcome of an item whose host was down too long. */
 export const HOST_DOWN = 'host-down';
 const MAX_REASON_CHARS = 500;
 
@@ -16,7 +16,9 @@ export interface SettleOptions {
   limitCountsFailed: boolean;
 }
 
-/** A result in flight, in the order of arrival. `admitted` holds the items of markers and links that were new. */
+/**
+ * Settles a result in flight, in the order of arrival. `admitted` holds the items of markers and links that were new.
+ */
 export function settle(
   state: JobState,
   memory: JobMemory,
@@ -39,7 +41,7 @@ export function settle(
   ];
 }
 
-/** Back into the frontier: a failure with tries left, or an item that its lane never started. */
+/** Puts an item back into the frontier: a failure with tries left, or an item that its lane never started. */
 export function putBack(
   state: JobState,
   memory: JobMemory,
@@ -63,7 +65,7 @@ function noteLoss(state: JobState, page: PageResult, outcome: Outcome): void {
   state.lostReason ??= `${page.url}: ${reason}`.slice(0, MAX_REASON_CHARS);
 }
 
-/** The start page's redirect moves the scope; its failure may decide how the crawl ends. */
+/** The start page's redirect moves the scope, and its failure may decide how the crawl ends. */
 function followStartPage(state: JobState, page: PageResult, outcome: Outcome): void {
   if (outcome === 'failed') state.startError = page.message ?? page.rule ?? 'the start page could not be fetched';
   if (outcome === 'robots') state.startError = `robots.txt of ${page.url} forbids the start page`;
@@ -104,7 +106,7 @@ function close(
   ];
 }
 
-/** Tries that were made; what was given up was not tried once more. */
+/** Number of tries; giving an item up is no further try. */
 function attemptsOf({ tries = 0 }: FrontierRow, { attempt, rule }: PageResult): number {
   return rule === HOST_DOWN ? tries : Math.max(attempt, tries + 1);
 }

@@ -1,7 +1,7 @@
 /**
- * Sitemap files that wait to be opened: a bounded window of each level of an index, for all of it is in the job's state. What
- * does not fit is read again from where it was named. Levels have budgets of their own, so that files below always find room
- * and those above wait for them: the last level names no files, and so all of it ends.
+ * Sitemap files that wait to be opened: a bounded window of each level of an index, because the window is part of the
+ * job's state. Files that do not fit are read again from the file that names them. Each level has a budget of its own,
+ * so that files below always find room and those above wait for them. The last level names no files, so the work ends.
  */
 export interface PendingSitemap {
   url: string;
@@ -11,12 +11,15 @@ export interface PendingSitemap {
 const LEVEL_BYTES = 4_096;
 /** Nearly all indexes are of one level. */
 const CHILDREN_BYTES = 16_384;
-/** What an entry takes beside its URL. */
+/** Size of an entry beside its URL. */
 const ENTRY_BYTES = 30;
-/** The next ones are asked for when so few are left. */
+/** The next files are asked for when so few are left. */
 const FEW = 4;
 
-/** How many of the files, from the first on, have room beside the known ones; at least one when none of the level is known. */
+/**
+ * Number of files, from the first on, that have room beside the known ones; at least one when none of the level is
+ * known.
+ */
 export function howManyFit(urls: readonly string[], level: number, known: readonly PendingSitemap[]): number {
   const ofLevel = known.filter((entry) => entry.level === level);
   let room = level === 2 ? CHILDREN_BYTES : LEVEL_BYTES;

@@ -1,11 +1,14 @@
-/** Which hosts of a job are not treated as their settings allow, and for how long: what its status and its last warning say. */
+/**
+ * Hosts of a job that are not treated as their settings allow, and for how long. The job's status and its last warning
+ * name them.
+ */
 import { completeSpec, type HostState, type PageResult } from '@troupe/contracts';
 import type { JobMemory, JobState, SlowHost } from './job.state.js';
 
 const MAX_SHOWN = 10;
 const MAX_REMEMBERED = 20;
 const MAX_WARNED_OF = 3;
-/** Of the run: less is not worth a warning. */
+/** Share of the run: less is not worth a warning. */
 const WORTH_TELLING = 0.1;
 const MAX_URL_CHARS = 200;
 const WORST_FIRST: readonly HostState[] = ['down', 'held', 'paused', 'slowed', 'open'];
@@ -20,7 +23,7 @@ export function noteHosts(state: JobState, memory: JobMemory, wallMs: number): b
   return shownHosts(state).join() !== before;
 }
 
-/** After a change of owner nothing is known until the host's actor speaks again: it stays as it was. */
+/** After a change of owner the state is unknown until the host's actor speaks again. Until then it stays as it was. */
 function stateOf(state: JobState, host: string): HostState {
   return state.slow?.[host]?.state ?? 'open';
 }
@@ -60,7 +63,7 @@ export function shownHosts({ slow, status }: JobState): string[] {
     .slice(0, MAX_SHOWN);
 }
 
-/** Of a host that is slowed: what the job itself has seen there. */
+/** Notes what the job itself has seen on a host that is slowed. */
 export function noteTrouble(state: JobState, host: string, page: PageResult): void {
   const entry = state.slow?.[host];
   if (entry === undefined || !page.retryable) return;

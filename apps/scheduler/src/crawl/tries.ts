@@ -1,31 +1,31 @@
 /**
- * What becomes of a page that failed for the moment: when it is tried again, or whether that was its last try. Pure.
+ * Decides on a page that failed for the moment: when it is tried again, or whether that was its last try. Pure.
  *
- * A failure counts (a strike, `attempt`) unless the host is known to be the reason: it is down, or its rate was just cut for
- * the 429s of which this is one. An outage costs its first pages one strike and loses none.
+ * A failure counts (a strike, `attempt`) unless the host is known to be the reason: it is down, or its rate was just
+ * cut for the 429s of which this is one. An outage costs its first pages one strike and loses none.
  */
 import type { FrontierRow, PageResult } from '@troupe/contracts';
 import type { HostView, JobState } from './job.state.js';
 import type { Again } from './findings.js';
 
 export const MAX_STRIKES = 3;
-/** Strikes or not: so the job ends, whatever its hosts do. */
+/** The limit of all tries, whether they count as strikes or not: the job ends, whatever its hosts do. */
 export const MAX_TRIES = 30;
-/** Of a page that was not asked for, because nobody knows what its host's robots.txt says. */
+/** Outcome of a page that was not asked for because its host's robots.txt could not be read. */
 export const ROBOTS_UNREADABLE = 'robots-unreadable';
 
-/** At this age of a job what still waits for a robots.txt that cannot be read counts as forbidden. */
+/** From this age of a job on, pages that wait for an unreadable robots.txt count as forbidden. */
 const ROBOTS_PATIENCE_MS = 24 * 3_600_000;
 
 const WAITS_MS = [2_000, 8_000] as const;
 /** A host that answers some URLs and fails others for long is asked rarely. */
 const WAITS_DEAF_MS = [30_000, 120_000] as const;
 const ROBOTS_WAIT_MS = 5_000;
-/** As for whole hosts: a longer Retry-After is not believed. */
+/** A longer Retry-After is not believed, as for whole hosts. */
 const LONGEST_WAIT_MS = 15 * 60_000;
-/** Of Retry-After: a server that says 0 is not asked again at once. */
+/** Least wait after a Retry-After: a server that says 0 is not asked again at once. */
 const SHORTEST_WAIT_MS = 500;
-/** So long 429s are those of a cut that is under way. */
+/** For so long after a cut of the rate, 429s count as its effect. */
 const CUT_EXCUSES_MS = 60_000;
 
 /** null: it ends with this result. */
@@ -38,7 +38,7 @@ export function nextTry(page: PageResult, row: FrontierRow, view: Readonly<HostV
   return { attempt, tries, waitMs: waitOf(page, attempt, view), rule: 'retry-later' };
 }
 
-/** It was not asked for, because its host's robots.txt could not be read: neither a try nor a strike. */
+/** For a page that was not asked for because its host's robots.txt could not be read: neither a try nor a strike. */
 export function untried(row: FrontierRow, waitMs = ROBOTS_WAIT_MS): Again {
   return { attempt: row.attempt, tries: row.tries ?? 0, waitMs: bounded(waitMs), rule: ROBOTS_UNREADABLE };
 }
@@ -48,7 +48,7 @@ function isExcused(page: PageResult, view: Readonly<HostView>, now: number): boo
   return page.statusCode === 429 && view.limitedAt !== null && now - view.limitedAt <= CUT_EXCUSES_MS;
 }
 
-/** A Retry-After binds the URL that it came with. */
+/** Wait before the next try. A Retry-After counts for the URL that it came with. */
 function waitOf(page: PageResult, attempt: number, { deaf }: Readonly<HostView>): number {
   if (page.retryAfterMs !== null) return bounded(page.retryAfterMs);
   const waits = deaf ? WAITS_DEAF_MS : WAITS_MS;
@@ -59,7 +59,7 @@ function bounded(waitMs: number): number {
   return Math.min(LONGEST_WAIT_MS, Math.max(SHORTEST_WAIT_MS, waitMs));
 }
 
-/** robots.txt of its hosts has been waited for long enough. */
+/** True: the job has waited long enough for robots.txt of its hosts. */
 export function isOutOfPatience({ createdMs }: JobState, wallMs: number): boolean {
   return wallMs - createdMs > ROBOTS_PATIENCE_MS;
 }

@@ -1,4 +1,4 @@
-/** Wishes of a job that fails as it starts: who is to be told of its end, without what may be too large to be kept. */
+/** The spec of a job that fails as it starts: its webhook, without the parts that may be too large to be kept. */
 import type { AgentSpec, BatchSpec, CrawlSpec, ExtractSpec, ScrapeSpec } from '@troupe/contracts';
 
 const MAX_WEBHOOK_CHARS = 64 * 1024;

@@ -95,7 +95,7 @@ describe('a job that fetches pages for another one', () => {
     });
   });
 
-  it('is told from a job of a client, which is billed and tells nobody of lost pages', () => {
+  it('is told from a job of a client, which is billed and does not tell of lost pages', () => {
     const run = crawl(WEBHOOK);
     run.runAll((item) => failedPage(item));
     expect(run.told.at(-1)).not.toHaveProperty('lost');

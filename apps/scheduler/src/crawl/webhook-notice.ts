@@ -1,17 +1,17 @@
 /**
- * What a job tells of itself, in the turn that makes it true: that it began, how many pages are stored, how it ended. A
- * client's job tells its delivery actor, if there is a webhook; a job that fetches pages for another one tells that one.
+ * A job's events, sent in the turn that makes them true: its beginning, the number of stored pages, its end. A client's
+ * job tells its delivery actor, if there is a webhook; a job that fetches pages for another one tells that one.
  */
 import type { Effect } from '@troupe/actors';
 import { actorKey, type ActorKey, type JobEvent, type WebhookEvent, type WebhookSpec } from '@troupe/contracts';
 import type { JobMemory, JobState } from './job.state.js';
 
-/** A burst of pages is told of together. */
+/** The pages of this time are told of together. */
 const TELL_EVERY_MS = 250;
 
 /**
  * @param ended the job ended in this turn
- * @param news of this turn, for whoever listens to a client's job
+ * @param news of this turn, for the listener of a client's job
  */
 export function tellListener(
   state: JobState,

@@ -264,7 +264,7 @@ describe('repeated, late and lost messages', () => {
     ]);
   });
 
-  it('a run that nobody takes up is handed over again, later and later, with what is left of it', () => {
+  it('a run that no dispatcher takes up is handed over again, later and later, with what is left of it', () => {
     world.start(['page']);
     world.pages(3);
     const [run] = world.take();
@@ -431,7 +431,7 @@ describe('the end', () => {
 /** Messages that are lost, repeated, late and out of order, and dispatchers that die in the middle of a run. */
 class Storm {
   readonly world = new World();
-  /** Events in the order in which somebody posted them. */
+  /** Events in the order in which they were posted. */
   readonly posted: { eventNo: number; attempt: number }[] = [];
   private readonly waiting: Post[] = [];
   private readonly answers: { post: Post; events: number[]; status: number }[] = [];

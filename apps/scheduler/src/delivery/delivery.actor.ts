@@ -2,8 +2,8 @@
  * `delivery/<job>`: tells the receiver of a job's webhook what happened, at least once each and in the promised order:
  * the start is attempted before any page, the end after the first attempt at every page (docs/api/webhooks.md).
  *
- * It holds a cursor, not a queue: pages are events by their ordinals, and only failed ones are kept by number. Whatever
- * is out has a timer, so that a lost message or a dead dispatcher costs time, never an event.
+ * It holds a cursor, not a queue: pages are events by their ordinals, and only failed ones are kept by number. Every
+ * run that is out has a timer, so that a lost message or a dead dispatcher costs time, never an event.
  */
 import {
   NOTHING_PLANNED,
@@ -42,10 +42,10 @@ export interface DeliveryOptions {
 /** Runs of one job that are out at once; each is posted five events at a time (20 in all). */
 export const MAX_RUNS = 4;
 const RUN_EVENTS = 100;
-/** A run that nobody has taken up is handed over again after this, then twice as long, … */
+/** A run that no dispatcher has taken up is handed over again after this, then twice as long, … */
 const QUEUE_PATIENCE_MS = 20_000;
 const MAX_PATIENCE_MS = 900_000;
-/** The dispatcher speaks at least every five seconds of a run in work. */
+/** The dispatcher reports at least every five seconds on a running run. */
 const SILENCE_MS = 15_000;
 /** A run that was handed back again and again is not handed over more often than that, unless its receiver rests for longer. */
 const MAX_WAIT_MS = 60_000;
@@ -134,7 +134,7 @@ class DeliveryTurn {
     }
   }
 
-  /** An event that is no page: it comes after those that are known. */
+  /** An event that is no page. It comes after the known ones. */
   private between(status: WebhookEvent): void {
     const { state } = this;
     state.ends.push(state.known);
@@ -143,7 +143,7 @@ class DeliveryTurn {
     this.effects.push({ t: 'row', row: { op: 'delivery.end', jobNo: state.jobNo, eventNo, status } });
   }
 
-  /** Whatever there is to tell of by now is not older than now. */
+  /** Events that are open by now are not older than now. */
   private noteAge(): void {
     const { state, ctx } = this;
     const ages = (state.ages ??= []);
@@ -180,7 +180,7 @@ class DeliveryTurn {
     }
   }
 
-  /** Who finds no place again and again asks less often. */
+  /** A run that finds no place again and again asks less often. */
   private pauseOf(run: Run, waitMs: number): number {
     const waits = (run.waits = (run.waits ?? 0) + 1);
     return Math.max(waitMs, Math.min(MAX_WAIT_MS, waitMs * 2 ** (waits - 1)));

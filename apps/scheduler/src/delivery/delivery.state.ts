@@ -12,14 +12,14 @@ export interface Run {
   sends: number;
   /** Times in a row that a dispatcher handed it back because the receiver had no place for it. @default 0 */
   waits?: number;
-  /** Asked for by the operator or the team: its events are posted whatever their age. */
+  /** The operator or the team asked for it: its events are posted whatever their age. */
   isReplay?: true;
 }
 
 /** Failed events that are to be handed over. */
 export type Due = Pick<Run, 'attempt' | 'events' | 'isReplay'>;
 
-/** When events were known: those up to `upto` at `at` at the latest. */
+/** Age of events: those up to `upto` were known at `at` at the latest. */
 export interface AgeMark {
   upto: number;
   at: number;
@@ -51,9 +51,9 @@ export interface DeliveryState {
   ends: number[];
   /** The newest of those ends; the others were completions. */
   end: JobEnd | null;
-  /** Those of `ends` that are none. Absent in states of earlier releases. @default none */
+  /** Entries of `ends` that are marks and no ends. Absent in states of earlier releases. @default none */
   marks?: EventMarks;
-  /** By number, as the next two; numbers are used once in the life of the actor. */
+  /** By number, like the next two. Numbers are used once in the life of the actor. */
   runs: Record<string, Run>;
   retries: Record<string, RetryGroup>;
   /** Failed events whose time has come. */
@@ -61,7 +61,7 @@ export interface DeliveryState {
   nextNo: number;
   /** The oldest first. Absent in states of earlier releases. */
   ages?: AgeMark[];
-  /** Newest replay commands, to know a repeated one. */
+  /** Newest replay commands, to recognise a repeated one. */
   replays: Uuid[];
 }
 

@@ -183,7 +183,7 @@ describe('a host', () => {
     ]);
   });
 
-  it('that is down is left alone but for probes, with no slot to anybody, and comes back slowly', () => {
+  it('that is down is left alone but for probes, without slots for jobs, and comes back slowly', () => {
     const host = hostOf();
     host.turn(host.demand('crawl/a', 4, { origin: 'https://h.test' }));
     const down = host.turn(feedback({ troubles: troubles('refused', 4) }));

@@ -1,7 +1,7 @@
 /**
- * `domain/<host>`: who gets the next slot of a host, and how gently it is treated (docs/design/politeness.md). Arbitration
- * only: the fetcher proves its right by compare-and-set on the slot when it connects. Its verdicts reach jobs in their
- * Grants, fetchers by `tell`, and people by the host's row.
+ * `domain/<host>` decides which job gets the next slot of a host, and how gently the host is treated
+ * (docs/design/politeness.md). Arbitration only: the fetcher proves its right by compare-and-set on the slot when it
+ * connects. Its verdicts reach jobs in their Grants, fetchers by `tell`, and people by the host's row.
  */
 import {
   parseActorKey,
@@ -75,15 +75,15 @@ export interface HostActorState {
   policy: HostPolicy;
   robots: RobotsWatch;
   usedAt: number;
-  /** When silent claimants and idleness are looked at next. */
+  /** Time of the next check for silent claimants and idleness. */
   checkAt: number;
-  /** Timers that are set, by when they are due. */
+  /** Due times of the timers that are set. */
   dueAt: Record<string, number>;
   /** Limits as last told to the claimants. */
   granted: Pick<HostLimits, 'gapMs' | 'state' | 'givenUp' | 'deaf'> & { untilAt: number };
-  /** As last told to the fetchers. */
+  /** The verdict that the fetchers were last told. */
   told: { at: number; state: HostState; untilAt: number; gapMs: number };
-  /** Of an earlier life: what it had learned, and when by the wall clock that ended. */
+  /** What an earlier activation had learned, and when that one ended by the wall clock. */
   kept: { plateau: NonNullable<HostRecord['plateau']>; endedMs: number } | null;
   endedMs: number;
   over: boolean;
@@ -94,20 +94,20 @@ export interface HostOptions {
   gapMs: number;
   /** Time without a clean answer after which the URLs of a host that is down are given up. @default 30 min */
   giveUpMs?: number;
-  /** A longer one of robots.txt counts as this. @default 60 s */
+  /** Longest crawl-delay of robots.txt; a longer one counts as this. @default 60 s */
   maxCrawlDelayMs?: number;
   /** An operator may set that robots.txt's crawl-delay does not count. @default false */
   allowIgnoreRobots?: boolean;
-  /** What an operator wants for the host right now; asked at every turn. @default nothing */
+  /** The operator's setting for the host right now; asked at every turn. @default none */
   settingOf?(host: string): HostSetting | null;
   rules?: PoolRules;
 }
 
 const SILENT_MS = 120_000;
 const IDLE_END_MS = 600_000;
-/** What is left of a verdict is told and written again this often. */
+/** The rest of a verdict is told and written again this often. */
 const CHECK_MS = 30_000;
-/** The same while a host is held: it is to be free soon after the operator says so. */
+/** The same while a host is held: it must be free soon after the operator says so. */
 const HELD_CHECK_MS = 3_000;
 const TELL_MS = 1_000;
 /** A gap that differs by less is not news. */
@@ -213,14 +213,14 @@ class HostTurn {
     return this.effects;
   }
 
-  /** Written by a version that knew no verdicts: only who holds what is still true. */
+  /** Takes over a state of a version without verdicts: only the held tokens are still true. */
   private adoptOldState(): void {
     const { state } = this;
     if ((state as Partial<HostActorState>).clock !== undefined) return;
     Object.assign(state, { ...initial(state.host, this.options), pool: state.pool });
   }
 
-  /** The limit that an earlier job has found need not be found anew. */
+  /** Recalls the limit that an earlier job has found. */
   private recall(): void {
     const { state, moment } = this;
     if (state.kept === null) return;
@@ -252,7 +252,7 @@ class HostTurn {
     noteAsker(state.robots, demand);
   }
 
-  /** Its own probes do not keep a host from being forgotten. */
+  /** The actor's own probes do not keep a host from being forgotten. */
   private feedback(feedback: HostFeedback): void {
     // Fetchers of the version before have counts instead of troubles, which say nothing here.
     const { ok, troubles = [] } = feedback as Omit<HostFeedback, 'troubles'> & Partial<HostFeedback>;
@@ -260,7 +260,7 @@ class HostTurn {
     applyFeedback(this.state.policy, { ...feedback, troubles }, this.moment);
   }
 
-  /** Without a good answer the last known delay holds. */
+  /** Takes the crawl-delay over. Without a good answer the last known one holds. */
   private robotsDone(done: RobotsDone): void {
     noteAnswer(this.state.robots, done, this.moment.now);
     if (done.ok !== false || done.crawlDelayMs !== null) applyRobotsDelay(this.state.policy, done.crawlDelayMs);
@@ -325,7 +325,7 @@ class HostTurn {
     };
   }
 
-  /** A new verdict reaches everybody, not only those whose tokens changed. */
+  /** A new verdict reaches all jobs, not only those whose tokens changed. */
   private announce({ gapMs, state, givenUp, deaf, pauseMs }: HostLimits): void {
     const { granted, pool } = this.state;
     const untilAt = endOf(state, pauseMs, this.moment.now);
@@ -336,7 +336,10 @@ class HostTurn {
     for (const claimant of Object.values(pool.claimants)) claimant.dirty = true;
   }
 
-  /** A change of state at once, the rest at most once a second, and all of it again while the host is not open. */
+  /**
+   * Tells fetchers of a change of state at once, of the rest at most once a second, and of all again while the host is
+   * not open.
+   */
   private tell(): void {
     const { told, policy } = this.state;
     const { now } = this.moment;
@@ -357,7 +360,7 @@ class HostTurn {
     this.effects.push({ t: 'row', row: { op: 'host.upsert', ...row, state: shown } });
   }
 
-  /** Forgets a host that nobody has used for ten minutes. */
+  /** Forgets a host that no job has used for ten minutes. */
   private hasEnded(): boolean {
     const { state, moment } = this;
     if (!isPoolIdle(state.pool) || moment.now - state.usedAt <= IDLE_END_MS) return false;
@@ -386,7 +389,7 @@ class HostTurn {
     this.timer(ROBOTS, isPoolIdle(pool) ? null : robotsDueMs(robots, this.moment.now));
   }
 
-  /** null leaves a timer that is set as it is: what it finds out of date it lets be. */
+  /** null leaves a set timer as it is: when it fires out of date it does nothing. */
   private timer(name: string, inMs: number | null): void {
     if (inMs === null) return;
     const at = this.moment.now + inMs;

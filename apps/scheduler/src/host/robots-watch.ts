@@ -1,22 +1,25 @@
-/** When a host's actor asks for robots.txt: before it grants anything, once a day, and again while there is no good answer. */
+/**
+ * Decides when a host's actor asks for robots.txt: before its first grant, once a day, and again while there is no good
+ * answer.
+ */
 import type { Demand, RobotsDone } from '@troupe/contracts';
 
 /** Times are ms of the host's waking clock. */
 export interface RobotsWatch {
-  /** When the file was last read well. */
+  /** Time of the last good answer. */
   knownAt: number | null;
-  /** A question is under way. */
+  /** Time of the question that is under way. */
   askedAt: number | null;
   /** Bad answers in a row. */
   failures: number;
-  /** Not again before. */
+  /** Time before which it is not asked again. */
   askAt: number;
-  /** Of those who last asked for pages. */
+  /** User agent of the job that last asked for pages. */
   agent: string | null;
   origin: string | null;
 }
 
-/** While an answer is on its way nothing is granted: the crawl-delay may be in it. */
+/** Longest wait for an answer. Nothing is granted meanwhile, because the answer may name a crawl-delay. */
 const PATIENCE_MS = 15_000;
 const FRESH_MS = 24 * 3_600_000;
 const AGAIN_MS = [5_000, 30_000, 120_000, 600_000];
@@ -31,7 +34,7 @@ export function noteAsker(watch: RobotsWatch, { robotsAgent, origin, want }: Dem
   if (robotsAgent !== null && want > 0) watch.agent = robotsAgent;
 }
 
-/** Whom to ask as, if it is time to ask; the question counts as sent. */
+/** The user agent to ask with, if it is time to ask. The question counts as sent. */
 export function takeQuestion(watch: RobotsWatch, now: number): { agent: string } | null {
   const { knownAt, agent } = watch;
   if (watch.askedAt !== null && !isUnderWay(watch, now)) noteFailure(watch, null, now);
@@ -56,17 +59,17 @@ function noteFailure(watch: RobotsWatch, retryAfterMs: number | null, now: numbe
   watch.askAt = now + Math.min(LONGEST_WAIT_MS, Math.max(1000, pauseMs));
 }
 
-/** Nothing is known of the host's wishes yet, and soon will be. */
+/** The first answer of the host is on its way. */
 export function isAwaited(watch: RobotsWatch, now: number): boolean {
   return watch.knownAt === null && watch.failures === 0 && isUnderWay(watch, now);
 }
 
-/** It has wishes that nobody could read. */
+/** The host's robots.txt could not be read so far. */
 export function isUnreadable({ knownAt, failures }: RobotsWatch): boolean {
   return knownAt === null && failures > 0;
 }
 
-/** ms until it is to be looked at again, null: not before somebody asks for pages. */
+/** ms until it is to be looked at again, null: not before a job asks for pages. */
 export function robotsDueMs(watch: RobotsWatch, now: number): number | null {
   if (isUnderWay(watch, now)) return watch.askedAt! + PATIENCE_MS - now;
   if (watch.agent === null || watch.failures === 0) return null;

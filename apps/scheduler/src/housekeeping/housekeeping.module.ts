@@ -10,7 +10,7 @@ import { LostJobs } from './lost-jobs.js';
 import { RetentionRounds } from './retention-rounds.js';
 import { Rounds, type Chore } from './rounds.js';
 
-/** What is done now and then may take its time, and no turn waits for it. */
+/** Chores may take their time: they have a pool of their own, so that no turn waits for them. */
 const CHORES_POOL = Symbol('Postgres for chores');
 const OWN_CONNECTIONS = { poolSize: 2, statementMs: 300_000 };
 

@@ -1,6 +1,6 @@
 /**
- * No job stays on the way for ever: one that nobody works on and nobody was told of is started again, twice at most, and then
- * fails.
+ * No job stays open for ever. A job that no actor works on, and that no actor was told of, is started again, twice at
+ * most. Then it fails.
  */
 import type { ActorRuntime } from '@troupe/actors';
 import type { Logger } from '@troupe/observability';
@@ -32,7 +32,7 @@ export class LostJobs implements Chore {
     if (this.isRunning || !runtime.partitions.includes(LEADER_PARTITION)) return;
     this.isRunning = true;
     try {
-      for (const lost of await jobs.find(lostAfterMs)) await this.care(lost);
+      for (const lost of await jobs.find(lostAfterMs)) await this.restartOrFail(lost);
     } catch (error) {
       log.warn({ err: error }, 'lost jobs were not looked for; the next round tries again');
     } finally {
@@ -40,8 +40,8 @@ export class LostJobs implements Chore {
     }
   }
 
-  /** What cannot be done for one job does not keep the others waiting. */
-  private async care(lost: LostJob): Promise<void> {
+  /** A failure with one job does not keep the others waiting. */
+  private async restartOrFail(lost: LostJob): Promise<void> {
     const { jobs, log } = this.parts;
     const { job, why } = lost;
     try {
@@ -50,9 +50,9 @@ export class LostJobs implements Chore {
         return;
       }
       await jobs.fail(job, why === 'endless' ? NOT_ENDED : NOT_STARTED);
-      log.warn({ job, why }, 'a job that nobody works on has failed');
+      log.warn({ job, why }, 'a job that no actor works on has failed');
     } catch (error) {
-      log.warn({ job, err: error }, 'a lost job was not cared for; the next round tries again');
+      log.warn({ job, err: error }, 'a lost job was neither started nor failed; the next round tries again');
     }
   }
 }

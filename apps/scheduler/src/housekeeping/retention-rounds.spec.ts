@@ -60,7 +60,7 @@ describe('a round', () => {
     return { rounds, log };
   }
 
-  it('erases rows before bodies, and what nobody knows of any more', async () => {
+  it('erases rows before bodies, and bodies without rows', async () => {
     const { rounds, log } = fixture();
     await rounds.round(NOW);
     expect(log).toEqual([

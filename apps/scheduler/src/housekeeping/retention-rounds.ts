@@ -1,6 +1,6 @@
 /**
- * Frees what its owners do not want or need any more, every minute: jobs with zero data retention, cached pages beyond their time
- * or room, old histories, files that no result points to any more.
+ * Deletes data that is no longer wanted, every minute: jobs with zero data retention, cached pages beyond their time or
+ * room, old histories, files that no result points to any more.
  */
 import type { ActorRuntime } from '@troupe/actors';
 import { hourOf, type BlobRoots, type BlobStore } from '@troupe/blob-store';
@@ -46,11 +46,14 @@ export class RetentionRounds implements Chore {
     try {
       await work();
     } catch (error) {
-      this.parts.log.warn({ err: error }, `${name}: not all that is over was removed; the next round tries again`);
+      this.parts.log.warn(
+        { err: error },
+        `${name}: expired data was not removed completely; the next round tries again`,
+      );
     }
   }
 
-  /** Rows first; a folder that a crash or a late fetcher left behind belongs to no job that is waited for. */
+  /** Erases rows first. Then folders that a crash or a late fetcher left behind belong to no waiting job. */
   private async eraseJobs(): Promise<void> {
     const { rows, blobs, log } = this.parts;
     const jobs = await rows.eraseJobs();
@@ -80,7 +83,7 @@ export class RetentionRounds implements Chore {
   }
 }
 
-/** Those that are over, then the oldest until the rest fits. The newest stays: it is being written. */
+/** Expired buckets, then the oldest until the rest fits. The newest stays, because it is being written. */
 export function bucketsToDrop(
   buckets: readonly { hour: string; bytes: number }[],
   hour: string,
@@ -99,7 +102,10 @@ export function bucketsToDrop(
   return dropped;
 }
 
-/** Bodies whose rows were lost with a crash of Postgres. The newest hour may only just be on its way into the table. */
+/**
+ * True for bodies whose rows were lost with a crash of Postgres. Rows of the newest hour may still be on their way into
+ * the table.
+ */
 function isOrphan(hour: string, known: ReadonlySet<string>): boolean {
   const newest = [...known].sort().at(-1) ?? '';
   return hour < newest && !known.has(hour);

@@ -1,9 +1,12 @@
-/** What one replica does for all, now and then: whichever holds the first partition. Safe when two believe they do. */
+/**
+ * Chores that one replica does for all now and then: the one that holds the first partition. They are safe when two
+ * replicas believe to hold it.
+ */
 import type { OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common';
 
 export const LEADER_PARTITION = 0;
 
-/** Each looks itself whether its turn has come. */
+/** Each chore decides itself whether its turn has come. */
 export interface Chore {
   everyMs: number;
   /** Never rejects. */

@@ -1,7 +1,8 @@
 /**
- * What only one process should tell: counts over all jobs, hosts and queues. The scheduler that holds the first partition
- * reads them when it is scraped, at most every ten seconds, and what Postgres counts every minute; the others show nothing. What cannot be read in time stays as it
- * was: an alert must not end because the database that its cause lies in does not answer.
+ * Figures that only one process should show: counts over all jobs, hosts and queues. The scheduler that holds the first
+ * partition reads them when it is scraped, at most every ten seconds, and the counts of Postgres every minute; the
+ * others show nothing. A figure that cannot be read in time stays as it was: an alert must not end because the database
+ * that causes it does not answer.
  */
 import type { JobKind } from '@troupe/contracts';
 import type { Backlog } from '@troupe/messaging';
@@ -12,7 +13,7 @@ export interface ClusterSources {
   isLeader(): boolean;
   census: Pick<Census, 'jobs' | 'hosts' | 'tables'>;
   backlog(): Promise<Backlog>;
-  /** Bytes free and in all where results are stored; null when that is not a disk of ours. */
+  /** Free and total bytes of the disk where results are stored; null when it is not a local disk. */
   disk(): Promise<{ freeBytes: number; sizeBytes: number } | null>;
 }
 
@@ -23,7 +24,7 @@ const KINDS: readonly JobKind[] = ['crawl', 'batch', 'extract', 'agent'];
 export class ClusterGauges {
   private readAt = -Infinity;
   private countedAt = -Infinity;
-  /** Of those below. */
+  /** All gauges below. */
   private readonly all: { reset(): void }[] = [];
   private readonly jobs;
   private readonly oldestJob;
@@ -134,7 +135,7 @@ export class ClusterGauges {
     ]);
   }
 
-  /** They share one connection; what one of them cannot be told, the others are. */
+  /** The counts share one connection. When one fails, the others are still read. */
   private async count(): Promise<void> {
     if (this.now() - this.countedAt < COUNTED_MS) return;
     this.countedAt = this.now();
@@ -146,7 +147,7 @@ export class ClusterGauges {
     ]);
   }
 
-  /** What another one tells must not stay here. */
+  /** Figures that another process shows must not stay here. */
   private forget(): void {
     this.countedAt = -Infinity;
     for (const gauge of this.all) gauge.reset();

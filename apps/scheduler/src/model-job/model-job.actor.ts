@@ -1,6 +1,7 @@
 /**
- * The life that extract and agent jobs share: their start, the steps that extractors do for them, their limits, their bill,
- * what clients and receivers of webhooks see, their end. Which steps there are is the course of each kind.
+ * The common life of extract and agent jobs: their start, the steps that extractors do for them, their limits, their
+ * bill, the view of clients and receivers of webhooks, their end. The course of each kind decides which steps there
+ * are.
  */
 import {
   NOTHING_PLANNED,
@@ -31,7 +32,7 @@ import { trimmedSpec } from '../crawl/trimmed-spec.js';
 import { warn, type ModelJobState } from './model-job.state.js';
 import { StepDesk, type StepEnd } from './step-desk.js';
 
-/** What to do next: steps that were never begun, or nothing until something ends; or the end of the job. */
+/** The next move: steps that were never begun (none: wait until a step ends), or the end of the job. */
 export type Move = { begin: string[] } | { end: JobEnd };
 
 export interface Course<S extends ModelJobState> {
@@ -39,7 +40,7 @@ export interface Course<S extends ModelJobState> {
   empty(): S;
   /** The words of a step, the same at every attempt. */
   workOf(state: S, step: string): { work: ModelWork; prio: WorkPriority };
-  /** A step is over; each is told of once. */
+  /** Takes the end of a step; called once for each. */
   settle(state: S, end: StepEnd): void;
   /** Asked at the end of every turn while the job runs. */
   next(state: S): Move;
@@ -49,11 +50,11 @@ export interface Course<S extends ModelJobState> {
   shownEvents(state: S): number;
   /** News of a job that fetches pages for this one; asked of a job that has ended, too. */
   hearChild?(state: S, from: ActorKey, event: JobEvent): Effect[];
-  /** What is to be ended elsewhere after the job's own end; asked again every `CLOSING_MS` until there is nothing. */
+  /** Effects that end other jobs after the job's own end; asked again every `CLOSING_MS` until there are none. */
   closing?(state: S): Effect[];
 }
 
-/** How long what was begun elsewhere may take to end; child jobs live no longer. */
+/** Time that other jobs begun by this one may take to end; child jobs live no longer. */
 const CLOSING_LIMIT_MS = 49 * 3_600_000;
 const CLOSING_MS = 5_000;
 const CLOSING_TIMER = 'closing';
@@ -69,7 +70,7 @@ export function modelJobActor<S extends ModelJobState>(course: Course<S>): Actor
     kind: course.kind,
     version: 1,
     vital: ['Start', 'ModelDone', 'JobEvent'],
-    // News of children are kept by their senders until they are taken in; a command wants its receipt.
+    // Children keep their news until it is taken in, and a command needs its receipt.
     wakesOn: ['JobEvent', 'Cancel'],
     restarts: false,
     keepsTrace: true,
@@ -115,7 +116,7 @@ class ModelJobTurn<S extends ModelJobState> {
     return this.effects;
   }
 
-  /** A job whose start is lost begins, so that whoever waits for it hears of its end. */
+  /** A job whose start is lost begins, so that its clients hear of its end. */
   fail(reason: string, lost: ActorMessage | null): Effect[] {
     const { state } = this;
     const error = `internal error: ${reason}`;
@@ -166,7 +167,7 @@ class ModelJobTurn<S extends ModelJobState> {
     if (this.state.cancelled === true) this.cancel();
   }
 
-  /** @param isLost it will come to nothing: its wishes are not kept */
+  /** @param isLost the job fails at once, and its options are not kept */
   private begin(start: ModelJobStart, isLost: boolean): void {
     const { state } = this;
     const { job, jobNo, team, keyId, createdMs } = start;
@@ -222,7 +223,7 @@ class ModelJobTurn<S extends ModelJobState> {
     this.tell({ type: 'JobEvent', event: 'terminal', uptoOrd, status, error });
   }
 
-  /** What clients see of a running job; and after its end, what is left to be ended elsewhere. */
+  /** Shows a running job to clients. After its end, goes on to end the jobs that it began. */
   private close(): void {
     const { state } = this;
     if (state.phase === 'running') {
@@ -261,7 +262,7 @@ class ModelJobTurn<S extends ModelJobState> {
     const shown = { status, total, completed, credits, tokens, error, warning };
     return [
       { t: 'row', row: { op: 'job.update', jobNo, ...shown, seeds: 0, excluded: {}, finished } },
-      // Documents are delivered by none of them.
+      // These jobs deliver no documents.
       { t: 'row', row: { op: 'ledger.upsert', jobNo, team, kind: this.course.kind, keyId, credits, pages: 0 } },
     ];
   }

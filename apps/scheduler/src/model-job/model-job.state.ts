@@ -1,17 +1,17 @@
-/** What every job that works with a model has to remember; its own course keeps more beside it. */
+/** The common state of jobs that work with a model; the course of each kind keeps more beside it. */
 import type { AgentSpec, ExtractSpec, JobNo, JobStatus, Uuid } from '@troupe/contracts';
 
 /** A step that was handed to the extractors and is not over. */
 export interface OpenStep {
   /** Number of the newest attempt. */
   attempt: number;
-  /** Times it was handed out in a row without a word from anybody. */
+  /** Times it was handed out in a row without a word from an extractor. */
   unheard: number;
-  /** An extractor has it, as far as is known. */
+  /** An extractor works on it, as far as is known. */
   inWork: boolean;
   /** Attempts that ended badly: a passing error, or silence in the middle of the work. */
   failures: number;
-  /** The newest attempt was not handed out yet: its time has not come. */
+  /** The newest attempt waits for its time to be handed out. */
   waiting: boolean;
   /** Newest failed attempt whose tokens were counted; 0: none. */
   counted: number;
@@ -20,7 +20,7 @@ export interface OpenStep {
 export interface ModelJobState<Spec extends ExtractSpec | AgentSpec = ExtractSpec | AgentSpec> {
   /**
    * - `idle`: no Start yet. `running`: steps are handed out.
-   * - `closing`: the client sees a terminal status; what was begun elsewhere is being ended. `over`: terminal.
+   * - `closing`: the client sees a terminal status; jobs that it began are being ended. `over`: terminal.
    */
   phase: 'idle' | 'running' | 'closing' | 'over';
   /** It was cancelled before its start came. @default false */
@@ -34,7 +34,7 @@ export interface ModelJobState<Spec extends ExtractSpec | AgentSpec = ExtractSpe
   /** By name. A step that is not here was never begun or is over for good, as its course knows. */
   steps: Record<string, OpenStep>;
   tokens: number;
-  /** Of pages that steps had scraped themselves. */
+  /** Credits for the pages that steps had scraped themselves. */
   pageCredits: number;
   status: JobStatus;
   error: string | null;
@@ -66,7 +66,7 @@ export function emptyModelJob(): ModelJobState<never> {
 const MAX_WARNINGS = 12;
 const MAX_WARNING_CHARS = 500;
 
-/** Repeats and what is beyond the room are left out. */
+/** Adds a warning. Repeats, and warnings beyond the room, are left out. */
 export function warn(state: ModelJobState, warning: string | null | undefined): void {
   if (warning === null || warning === undefined || warning === '') return;
   const text = warning.length > MAX_WARNING_CHARS ? `${warning.slice(0, MAX_WARNING_CHARS - 1)}…` : warning;

@@ -1,18 +1,17 @@
 /**
- * Hands the steps of a job to the extractors and hears of them: each open step has a deadline that survives a restart, so
- * a lost task or a dead extractor costs time, never the job. A step is over once; whatever comes later about it counts
- * for nothing.
+ * Hands the steps of a job to the extractors and hears of them: each open step has a deadline that survives a restart,
+ * so a lost task or a dead extractor costs time, never the job. A step ends once; later messages about it are ignored.
  */
 import type { Effect, TurnContext } from '@troupe/actors';
 import type { ActorKey, ErrorWire, ModelBusy, ModelDone, ModelTask, ModelWork, WorkPriority } from '@troupe/contracts';
 import type { ModelJobState, OpenStep } from './model-job.state.js';
 
-/** A task that nobody has taken up is handed out again after this, then after twice as long, … */
+/** A task that no extractor has taken up is handed out again after this, then after twice as long, … */
 export const QUEUE_PATIENCE_MS = 60_000;
 const MAX_PATIENCE_MS = 900_000;
 /**
- * Extractors speak every twenty seconds of a task in work. Longer than the queue needs to give the task of a dead one to
- * another: that is the cheaper way.
+ * Extractors report every twenty seconds on a running task. This is longer than the queue needs to give a dead
+ * extractor's task to another one, which is the cheaper way.
  */
 export const SILENCE_MS = 90_000;
 /** Pauses after passing errors; a step that fails after the last one is given up. */
@@ -29,7 +28,7 @@ export interface DeskParts {
   key: ActorKey;
   state: ModelJobState;
   ctx: TurnContext;
-  /** What a step asks for, the same at every attempt. */
+  /** The work of a step, the same at every attempt. */
   workOf(step: string): { work: ModelWork; prio: WorkPriority };
   effects: Effect[];
 }
@@ -87,7 +86,7 @@ export class StepDesk {
     return null;
   }
 
-  /** Nobody waits for the steps any more. */
+  /** The results of the steps are no longer wanted. */
   drop(): void {
     for (const step of Object.keys(this.parts.state.steps)) this.close(step);
   }

@@ -1,4 +1,4 @@
-/** Mail that cannot be read: what is kept of it is no word of its body. */
+/** Records mail that cannot be read, without any of its body. */
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Poison } from '@troupe/messaging';

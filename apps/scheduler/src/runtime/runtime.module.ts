@@ -17,7 +17,7 @@ type Defs = RuntimeDeps['defs'];
 
 const ACTORS = Symbol('actors');
 
-/** One owner of each, found by its kind. */
+/** The actor definitions, found by their kind. */
 const actors: Provider = {
   provide: ACTORS,
   inject: [PAGE_JOB_ACTORS, MODEL_JOB_ACTORS, HOST_ACTOR, TEAM_ACTOR, DELIVERY_ACTOR],
@@ -30,7 +30,8 @@ const bus: Provider = {
   useFactory: (link: NatsLink, letters: PoisonLetters, log: Logger) =>
     new ActorBus(link, {
       onPoison: (poison) => letters.bury(poison),
-      onUntold: (host, error) => log.debug({ host, err: error }, 'a verdict was not told; it is told again'),
+      onUntold: (host, error) =>
+        log.debug({ host, err: error }, 'the state of a host was not published; it is published again'),
     }),
 };
 
@@ -69,7 +70,9 @@ type RuntimeParts = [
   ...[tracer: RuntimeDeps['tracer'], pool: LivePool],
 ];
 
-/** Actors on leased partitions: taken when all parts are there, given back before any of them ends. */
+/**
+ * Actors on leased partitions. Partitions are taken when all parts are open, and given back before any of them closes.
+ */
 @Module({
   imports: [CrawlModule, ModelJobModule, HostModule, TeamModule, DeliveryModule],
   providers: [...overPostgres(DeadLetterRepository), PoisonLetters, actors, bus, store, leases, runtime],

@@ -51,7 +51,7 @@ describe('a team', () => {
     ]);
   });
 
-  it('never has more tokens out than its concurrency, and says that lanes are short when somebody waits', () => {
+  it('never has more tokens out than its concurrency, and says that lanes are short when a claimant waits', () => {
     const team = teamOf(3);
     const first = grantsOf(team.turn(team.demand('crawl/a', 10)))['crawl/a']!;
     expect(first).toMatchObject({ uses: null, gapMs: 0, pauseMs: 0 });

@@ -37,7 +37,7 @@ export interface TeamOptions {
 
 const SILENT_MS = 120_000;
 const IDLE_END_MS = 600_000;
-/** Also the longest time in which a quiet team learns of another concurrency. */
+/** Also the longest time until a quiet team learns of a changed concurrency. */
 const CHECK_MS = 15_000;
 const CHECK = 'check';
 

@@ -1,4 +1,4 @@
-/** What an agent can do besides answering. A tool that fails tells so in its observation; it never ends the run. */
+/** A tool of an agent. A tool that fails says so in its observation; it never ends the run. */
 import type { ModelTask, ModelWork } from '@troupe/contracts';
 import type { LanguageModel, Tool } from '../../models/model.js';
 import type { Observation } from '../agent-step.js';
@@ -7,11 +7,11 @@ export type ActTask = ModelTask & { work: Extract<ModelWork, { what: 'act' }> };
 
 export interface ToolContext {
   task: ActTask;
-  /** Counts what it is asked. */
+  /** A model that counts its tokens. */
   model: LanguageModel;
-  /** Of text that one question may hold. */
+  /** The most text that one question may hold. */
   maxTokens: number;
-  /** Left of the step's time. */
+  /** Remaining time of the step. */
   leftMs(): number;
   signal: AbortSignal;
 }
@@ -22,9 +22,9 @@ export interface ToolResult {
 }
 
 export interface AgentTool {
-  /** As the model is told of it. */
+  /** The tool as the model sees it. */
   readonly tool: Tool;
-  /** @throws ToolRefusal for arguments that make no sense, TroupeError for what went wrong */
+  /** @throws ToolRefusal for arguments that make no sense, TroupeError for a failure */
   run(input: Record<string, unknown>, context: ToolContext): Promise<ToolResult>;
 }
 
@@ -32,7 +32,7 @@ export interface AgentTool {
 export class ToolRefusal extends Error {
   constructor(
     message: string,
-    /** Of work that was done all the same. */
+    /** Cost of the work that was done before the tool failed. */
     readonly credits = 0,
   ) {
     super(message);

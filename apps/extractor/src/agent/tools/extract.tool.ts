@@ -9,7 +9,7 @@ const INSTRUCTIONS =
 const MIN_PAGE_TOKENS = 200;
 const MAX_RESULT_CHARS = 20_000;
 
-/** Reads a page and keeps only the facts that are asked for: less to look at than the whole page. */
+/** Reads a page and keeps only the wanted facts, which are shorter than the whole page. */
 export class ExtractTool implements AgentTool {
   readonly tool = {
     name: 'extract',

@@ -27,7 +27,7 @@ export interface VisitedPage {
 const MAX_DOCUMENT_BYTES = 4 * 1024 * 1024;
 const MIN_FETCH_MS = 1_000;
 
-/** The hosts that pages may be of; null: any. */
+/** The allowed hosts of pages; null: any. */
 export function allowedHosts({ strictUrls, urls }: { strictUrls: boolean; urls: readonly string[] }): string[] | null {
   return strictUrls ? [...new Set(urls.map((url) => withoutWww(hostKey(url))))] : null;
 }
@@ -35,7 +35,7 @@ export function allowedHosts({ strictUrls, urls }: { strictUrls: boolean; urls: 
 export class PageVisits {
   constructor(private readonly calls: Pick<Rpc, 'call'>) {}
 
-  /** @throws ToolRefusal for what is no page that may be read, TroupeError when it could not be had */
+  /** @throws ToolRefusal for an address that may not be read, TroupeError when the page could not be fetched */
   async visit(address: string, { task, leftMs, signal }: ToolContext): Promise<VisitedPage> {
     const { spec } = task.work;
     const url = pageAddress(address);

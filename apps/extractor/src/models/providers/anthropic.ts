@@ -3,7 +3,7 @@ import type { ModelAccess } from '@troupe/contracts';
 import { askModel, toolOptions, type CallOptions } from './langchain.js';
 import type { ChatClient, ChatRequest } from './provider.js';
 
-/** This provider wants a number. */
+/** Default limit, because this provider needs one. */
 const ANSWER_TOKENS = 8_192;
 
 export function openAnthropic(access: ModelAccess): Promise<ChatClient> {

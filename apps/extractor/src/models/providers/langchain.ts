@@ -1,4 +1,4 @@
-/** What all clients of langchain have in common: messages in, one message out, read into a `ChatReply`. */
+/** The common part of all langchain clients: messages in, one message out, read into a `ChatReply`. */
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import type { AIMessage, AIMessageChunk, BaseMessage } from '@langchain/core/messages';
 import { AIMessageChunk as Chunk, HumanMessage, SystemMessage } from '@langchain/core/messages';

@@ -17,7 +17,7 @@ export function openOllama(access: ModelAccess, { contextTokens }: { contextToke
   });
 }
 
-/** The server cuts a prompt off in silence that is longer than its window: the window is asked for. */
+/** The server silently cuts off a prompt that is longer than its window, so the needed window is asked for. */
 function modelFor(access: ModelAccess, { habits, maxAnswerTokens, fetch }: ChatRequest, numCtx: number): ChatOllama {
   return new ChatOllama({
     model: access.model,

@@ -16,7 +16,10 @@ export const openClient: OpenClient = async (access, options) => {
   return open(access, options);
 };
 
-/** langchain sends what it sees to a service, or all its requests through one, when the environment names it. */
+/**
+ * Turns tracing off: langchain would send its data to a service, or all requests through one, when the environment
+ * names it.
+ */
 function silenceTracing(): void {
   for (const name of Object.keys(process.env)) {
     if (/^(LANGCHAIN|LANGSMITH)_/.test(name)) delete process.env[name];

@@ -5,7 +5,7 @@ import { askModel, REFUSED, toolOptions, type CallOptions } from './langchain.js
 import type { ChatClient, ChatRequest } from './provider.js';
 
 const AZURE_API_VERSION = '2024-10-21';
-/** Servers without keys are content with any. */
+/** Placeholder key for servers that need none. */
 const NO_KEY = 'none';
 
 type Completions = ChatOpenAICompletions['completionWithRetry'];
@@ -63,8 +63,8 @@ interface Spoken {
 }
 
 /**
- * The client would parse structured answers and throw away those that are cut off or broken, with their usage; and it drops
- * what a model says when it refuses.
+ * The client would parse structured answers, and drop those that are cut off or broken together with their usage. It
+ * would also drop a model's refusal. So answers are read as they are.
  */
 function readingAsIs(model: ChatOpenAICompletions): ChatOpenAICompletions {
   const inner = model as unknown as InnerClient;
@@ -84,7 +84,7 @@ async function* refusalsIn(pieces: AsyncIterable<Completion>): AsyncGenerator<Co
   }
 }
 
-/** A refusal is what was said, and the reason why the answer ended. */
+/** Turns a refusal into the text of the answer, and into its finish reason. */
 function withRefusal(completion: Completion): Completion {
   const [choice] = completion.choices ?? [];
   const spoken = choice?.message ?? choice?.delta;

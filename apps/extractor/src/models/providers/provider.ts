@@ -1,10 +1,11 @@
-/** A provider's client as the rest of this folder sees it: one request, one reply, whatever its dialect. */
+/** A provider's client as the rest of this folder sees it: one request and one reply in any dialect. */
 import type { JsonSchema, ModelAccess } from '@troupe/contracts';
 import type { TokenCount, Tool } from '../model.js';
 
 /**
- * How structured output is asked for, the most reliable way first: the provider keeps to the schema; a tool is called whose
- * parameters are the schema; the provider keeps to JSON and the schema is told in words; everything is told in words.
+ * Ways of asking for structured output, the most reliable one first: the provider keeps to the schema; a tool is called
+ * whose parameters are the schema; the provider keeps to JSON and the schema is given in words; everything is given in
+ * words.
  */
 export const RUNGS = ['schema', 'tool', 'json', 'words'] as const;
 export type Rung = (typeof RUNGS)[number];
@@ -14,9 +15,9 @@ export interface ChatRequest {
   user: string;
   /** null: the answer is a text. */
   form: AnswerForm | null;
-  /** Beside the answer's own, at the rung `tool` only. */
+  /** Tools beside the answer's own, at the rung `tool` only. */
   tools: readonly Tool[];
-  /** null: as the provider likes. */
+  /** null: the provider's default. */
   maxAnswerTokens: number | null;
   habits: Habits;
   fetch: typeof fetch;
@@ -25,13 +26,13 @@ export interface ChatRequest {
 
 export interface AnswerForm {
   rung: Rung;
-  /** Of an object. */
+  /** Always the schema of an object. */
   schema: JsonSchema;
   /** The schema keeps to what OpenAI's strict mode demands. */
   strict: boolean;
 }
 
-/** What a server can bear; narrowed when it refuses. */
+/** Options that a server accepts; narrowed when it refuses one. */
 export interface Habits {
   systemRole: boolean;
   temperature: boolean;
@@ -44,9 +45,9 @@ export interface ChatReply {
   /** Calls of other tools than the answer's. */
   toolCalls: { name: string; arguments: Record<string, unknown> }[];
   end: 'whole' | 'truncated' | 'filtered';
-  /** What the model said instead of answering. */
+  /** The model's words instead of an answer. */
   refusal: string | null;
-  /** null: the provider told none. */
+  /** null: the provider reported none. */
   usage: TokenCount | null;
 }
 

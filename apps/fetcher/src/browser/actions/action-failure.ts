@@ -1,4 +1,4 @@
-/** Why an action could not be done, in words for who asked for it. */
+/** Why an action could not be done, in words for its caller. */
 import { isTroupeError, TroupeError, type Action } from '@troupe/contracts';
 
 export class ActionFailure extends Error {}
@@ -18,7 +18,7 @@ export function isTimeout(error: unknown): boolean {
   return error instanceof Error && error.name === 'TimeoutError';
 }
 
-/** What an action threw, as the error of its scrape; the loss of the page stays what it is. */
+/** Turns the error of an action into the error of its scrape. The loss of the page is passed on as it is. */
 export function actionError(index: number, { type }: Action, error: unknown): unknown {
   if (error instanceof Error && PAGE_LOST.test(error.message)) return error;
   return new TroupeError('SCRAPE_ACTION_ERROR', `Action ${index} (${type}) failed: ${reasonOf(error)}`);

@@ -11,7 +11,7 @@ const MAX_FRAMES = 50;
 const MAX_MATCHES = 500;
 const BAD_SELECTOR = /while parsing|not a valid selector|unknown engine/i;
 
-/** What is used of the elements of a page. */
+/** The methods of page elements that are used here. */
 export interface ShownElement {
   outerHTML: string;
   clientHeight: number;
@@ -61,7 +61,7 @@ function quoted(selector: string): string {
   return JSON.stringify(selector.length > 100 ? `${selector.slice(0, 100)}…` : selector);
 }
 
-/** Looks until there is something, or for `limitMs`. While a page is being replaced nothing is found. */
+/** Looks until there is a match, or for `limitMs`. While a page is being replaced there is none. */
 async function look<T>({ signal }: Stage, limitMs: number, once: () => Promise<T | null>): Promise<T | null> {
   const endsAt = performance.now() + limitMs;
   for (;;) {
@@ -90,7 +90,7 @@ async function allIn(page: Page, selector: string): Promise<Handle[] | null> {
   return found.length === 0 ? null : found;
 }
 
-/** The main one first. */
+/** All frames, the main one first. */
 function framesOf(page: Page): Frame[] {
   return page.frames().slice(0, MAX_FRAMES);
 }

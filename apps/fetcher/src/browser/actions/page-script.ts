@@ -5,7 +5,7 @@ import { ActionFailure } from './action-failure.js';
 
 const MAX_VALUE_CHARS = 1024 * 1024;
 
-/** In the page: the type of a value and its JSON; null for what has none. */
+/** Runs in the page: the type of a value and its JSON; null for a value without JSON. */
 const PACK = `(value) => {
   const type = typeof value;
   if (type === 'bigint') return { type, json: JSON.stringify(String(value)) };
@@ -16,7 +16,10 @@ const PACK = `(value) => {
 
 type Packed = { type: string; json: string | null } | { type: string; chars: number };
 
-/** What has no JSON, such as `undefined`, functions and circles, has the value null. @throws ActionFailure for what the script throws */
+/**
+ * Values without JSON, such as `undefined`, functions and circles, become null. @throws ActionFailure for an error of
+ * the script
+ */
 export async function runScript(
   { page, room, signal }: Stage,
   script: string,
@@ -50,7 +53,10 @@ function bodyOf(script: string): string {
   return isExpression(expression) ? `return (${expression}\n);` : script;
 }
 
-/** Only parsed, never run, outside of the page. What the page's own parser knows better is left to it. */
+/**
+ * The text is only parsed here, and never run outside of the page. Syntax that this parser does not know is left to the
+ * page's own.
+ */
 function isExpression(text: string): boolean {
   try {
     new Script(`async () => (${text}\n)`);

@@ -1,11 +1,13 @@
-/** What a caller wants done on a page before it is read: one action after another, in order (docs/api/scrape.md, "Actions"). */
+/**
+ * Runs a caller's actions on a page before it is read, one after another and in order (docs/api/scrape.md, "Actions").
+ */
 import type { Action, ActionResults } from '@troupe/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CaptureRoom } from '../capture-room.js';
 import { takeScreenshot } from '../screenshots.js';
 import type { Stage } from '../stage.js';
 import { actionError, ActionFailure, isGone, isTimeout } from './action-failure.js';
-import { Aftermath } from './aftermath.js';
+import { ActionEffects } from './action-effects.js';
 import { allMatches, firstMatch, untilShown, type Handle } from './elements.js';
 import { runScript } from './page-script.js';
 
@@ -18,7 +20,7 @@ const LOOKS: readonly Action['type'][] = ['wait', 'screenshot', 'scrape', 'pdf']
 
 type Of<T extends Action['type']> = Extract<Action, { type: T }>;
 
-/** @throws TroupeError SCRAPE_ACTION_ERROR naming the action; when the stage's time is up, anything */
+/** @throws TroupeError SCRAPE_ACTION_ERROR naming the action; any error when the stage's time is up */
 export async function runActions(stage: Stage, actions: readonly Action[]): Promise<ActionResults> {
   const run = new ActionRun(stage);
   let isTouched = false;
@@ -34,16 +36,16 @@ export async function runActions(stage: Stage, actions: readonly Action[]): Prom
 
 class ActionRun {
   readonly results: ActionResults = { screenshots: [], scrapes: [], javascriptReturns: [], pdfs: [] };
-  private readonly aftermath: Aftermath;
+  private readonly effects: ActionEffects;
 
   constructor(private readonly stage: Stage) {
-    this.aftermath = new Aftermath(stage);
+    this.effects = new ActionEffects(stage);
   }
 
   async perform(action: Action): Promise<void> {
-    await this.aftermath.arrive();
+    await this.effects.arrive();
     await this.dispatch(action);
-    if (!LOOKS.includes(action.type)) await this.aftermath.wait();
+    if (!LOOKS.includes(action.type)) await this.effects.wait();
   }
 
   private async dispatch(action: Action): Promise<void> {
@@ -74,7 +76,7 @@ class ActionRun {
     if (ms > 0) await sleep(ms, undefined, { signal: this.stage.signal });
   }
 
-  /** Elements that an earlier click has taken away are done with. */
+  /** Elements that an earlier click has removed are passed over. */
   private async clickAll({ selector }: Of<'click'>): Promise<void> {
     for (const element of await allMatches(this.stage, selector)) {
       await clickNext(element).catch((error: unknown) => {
@@ -114,7 +116,10 @@ class ActionRun {
   }
 }
 
-/** As a hand would; an element that no hand reaches, since it is hidden or covered, gets the event all the same. */
+/**
+ * Clicks as a mouse would. An element that a mouse cannot reach, because it is hidden or covered, gets the event all
+ * the same.
+ */
 async function click(element: Handle, limitMs = CLICK_LIMIT_MS): Promise<void> {
   try {
     await element.click({ timeout: limitMs });
@@ -125,7 +130,7 @@ async function click(element: Handle, limitMs = CLICK_LIMIT_MS): Promise<void> {
   }
 }
 
-/** Of many, which are not worth the time that one may take to appear. */
+/** Clicks one element of many. It is not waited for: many are not worth the time that a single one gets to appear. */
 async function clickNext(element: Handle): Promise<void> {
   if (await element.isVisible()) await click(element, NEXT_CLICK_LIMIT_MS);
   else await element.dispatchEvent('click');
@@ -141,7 +146,7 @@ function outerHtml(element: Handle): Promise<string> {
   return element.evaluate((node) => node.outerHTML);
 }
 
-/** Where not the page but a box in it scrolls, it is the largest such box. */
+/** Scrolls the page or, when it does not scroll itself, the largest box in it that does. */
 function scrollPage(sign: 1 | -1): string {
   return `(() => {
     const scrolls = (box) => box.scrollHeight > box.clientHeight + 1;

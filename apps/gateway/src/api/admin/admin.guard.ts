@@ -40,7 +40,7 @@ export class AdminGuard implements CanActivate {
 /** Marks a controller as the operator's: API keys of teams do not open it. */
 export const AdminOnly = () => applyDecorators(Public(), UseGuards(AdminGuard));
 
-/** Who the audit log names for a change. */
+/** The author of a change, for the audit log. */
 export const AsAuthor = createParamDecorator((_: unknown, context: ExecutionContext): AuditAuthor => {
   const { author } = context.switchToHttp().getRequest<WithAuthor>();
   if (!author) throw new Error('a route without the admin guard asked for its author');

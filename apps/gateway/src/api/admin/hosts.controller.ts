@@ -27,9 +27,9 @@ import { type ReadBody } from '../validation/read-body.js';
 import { AdminOnly, AsAuthor } from './admin.guard.js';
 import { HostSettingDto, readHost, readPattern, readStates } from './hosts.dto.js';
 
-/** Of hosts, and of what is set. */
+/** Traits of the list of hosts, and of the list of settings. */
 const TRAITS = { keys: [['int', 'real', 'text'], ['text']] } as const;
-/** Hosts of which nothing is left behind `skip` do not begin anew on the next page. */
+/** Place past all hosts: when `skip` leaves none, they do not begin anew on the next page. */
 const PAST_HOSTS = ['9', '0', ''];
 
 @AdminOnly()
@@ -48,7 +48,7 @@ export class AdminHostsController {
     const { skip, limit } = query;
     const [afterHost = null, afterSetting = null] = query.after;
     const found = await this.hosts.list(readStates(state), { skip, limit, after: afterHost });
-    // `skip` has always been for hosts only.
+    // `skip` applies to hosts only.
     const set = await this.hosts.settings({ skip: 0, limit, after: afterSetting });
     const {
       bodies: [hosts, settings],
@@ -85,7 +85,7 @@ export class AdminHostsController {
     return { success: true };
   }
 
-  /** Treated as its settings say from now on, whatever has led to something else. */
+  /** Treats the host as its settings say from now on, for whatever reason it was treated differently. */
   @Post(':host/release')
   @HttpCode(200)
   async release(@AsAuthor() by: AuditAuthor, @Param('host') text: string) {

@@ -37,7 +37,7 @@ export function readPattern(text: string): string {
   return pattern;
 }
 
-/** As hosts are named everywhere. @throws InvalidBodyError */
+/** The name of a host in its normal form. @throws InvalidBodyError */
 export function readHost(text: string): string {
   const host = normalHost(text);
   if (host === null) throw refusal('host', 'Expected a host like example.com or example.com:8080');

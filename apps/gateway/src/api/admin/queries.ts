@@ -1,4 +1,4 @@
-/** Query strings of the admin calls; what is wrong is said like an issue of a body. */
+/** Query strings of the admin calls. Errors read like issues of a body. */
 import { isUuid, type Uuid } from '@troupe/contracts';
 import { customIssue, InvalidBodyError } from '../validation/issue.js';
 import { readDate } from './teams.dto.js';
@@ -20,7 +20,7 @@ export function readTeam(text: string | undefined): Uuid | null {
   return isUuid(id) ? id : refuse('team', 'Expected the id of a team');
 }
 
-/** Of a dead letter. */
+/** Reads the id of a dead letter. */
 export function readId(text: string): string {
   const isId = /^\d{1,19}$/.test(text) && BigInt(text) <= MAX_BIGINT;
   return isId ? text : refuse('id', 'Expected the number of a dead letter');

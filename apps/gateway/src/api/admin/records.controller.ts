@@ -31,7 +31,7 @@ import { AdminOnly, AsAuthor } from './admin.guard.js';
 import { readDateQuery, readId, readTeam } from './queries.js';
 
 const MAX_HOSTS_A_CALL = 10_000;
-/** What every gateway and fetcher keeps in memory. */
+/** Every gateway and fetcher keeps the list in memory. */
 const MAX_HOSTS = 100_000;
 const DAY_MS = 86_400_000;
 const USAGE_DAYS = 31;

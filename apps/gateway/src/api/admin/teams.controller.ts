@@ -67,7 +67,7 @@ export class AdminTeamsController {
     return { success: true, team: teamBody(await this.teamOf(id)) };
   }
 
-  /** Changes what is sent; `flags` are replaced as a whole. */
+  /** Changes the settings that are sent; `flags` are replaced as a whole. */
   @Patch(':id')
   async update(@AsAuthor() by: AuditAuthor, @Param('id', TEAM_ID) id: Uuid, @Body() raw: unknown) {
     const changes = changesOf(raw);
@@ -172,7 +172,7 @@ export class AdminTeamsController {
   }
 }
 
-/** For a body, `null` is as good as absent; here it is a wish of its own. */
+/** In other bodies `null` counts as absent. Here it removes a setting. */
 function changesOf(raw: unknown): Partial<TeamSettings> {
   const { body } = readBody(TeamPatchDto, raw);
   const sent = raw as Partial<Record<keyof TeamSettings, unknown>>;

@@ -10,7 +10,7 @@ const MAX_API_KEY = 4096;
 const PROXY_EXPECTED = 'Expected http://, https:// or socks5://, with [user:password@]host[:port] and nothing more';
 const PERMISSIONS = ['zeroDataRetention', 'ignoreRobots'];
 
-/** What can be set on a team; `null` for concurrency or creditsLimit takes its own number away again. */
+/** Settings of a team; `null` for concurrency or creditsLimit removes the team's own number. */
 export class TeamPatchDto {
   @TextField({ minLength: 1, maxLength: MAX_NAME, stored: true }) name?: string;
   @NumberField({ min: 1, max: MAX_CONCURRENCY }) concurrency?: number;
@@ -54,7 +54,7 @@ function providerIssues(value: unknown): Issue[] {
   return MODEL_PROVIDERS.some((known) => known === value) ? [] : [notInEnum(MODEL_PROVIDERS, value)];
 }
 
-/** A key goes into `apiKey`, where nobody is shown it: the address is told to whoever asks for the team. */
+/** A key belongs into `apiKey`, which is never shown. The address is shown to every reader of the team. */
 function baseUrlIssues(value: unknown): Issue[] {
   if (typeof value !== 'string') return [wrongType('string', value)];
   const url = URL.canParse(value) ? new URL(value) : null;

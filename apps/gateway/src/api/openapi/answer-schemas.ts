@@ -13,7 +13,7 @@ const jobStatus = { type: 'string', enum: ['scraping', 'completed', 'failed', 'c
 const errorCode = { type: 'string', enum: Object.keys(ERROR_HTTP_STATUS) };
 const found = { url: address, title: text };
 const pathPatterns = listOf({ type: 'string', format: 'regex' });
-/** What a sentence can ask of a crawl. */
+/** Crawl options that a prompt can set. */
 const crawlWishes = {
   'includePaths?': pathPatterns,
   'excludePaths?': pathPatterns,
@@ -27,7 +27,7 @@ const crawlWishes = {
   'delay?': count,
   'limit?': count,
 };
-/** What a search says beside its results. */
+/** Fields of a search's answer beside its results. */
 const searchNotes = { 'errors?': listOf(object({ url: address, code: errorCode, error: text })), 'warning?': text };
 
 type Maker = FormatKind['madeBy'];
@@ -45,7 +45,7 @@ function componentsOf(maker: Maker): Record<never, Schema> {
   return Object.assign({}, ...kinds.map(({ components }) => components)) as Record<never, Schema>;
 }
 
-/** What a search shows of a scraped page. */
+/** Fields of a scraped page in a search's answer. */
 const scraped = { 'markdown?': text, 'html?': text, 'rawHtml?': text, 'links?': listOf(text) };
 
 export const ANSWER_SCHEMAS = {

@@ -1,4 +1,4 @@
-/** Classes of fields as JSON Schema: what a body may hold is said once, in its decorators. */
+/** Classes of fields as JSON Schema: the decorators of a body are its only description. */
 import { fieldSchemas, nestedFields, type Described, type Schema } from '../validation/fields.js';
 import { IGNORED_KEYS } from '../validation/read-body.js';
 

@@ -66,7 +66,7 @@ function describePaths(paths: object, facts: Map<string, RouteFacts>, bodies: Bo
   return described;
 }
 
-/** The order of modules, in which Nest knows the routes, is nobody's business outside. */
+/** Nest knows the routes in the order of modules, which means nothing to a reader of the API. */
 function inOrderOfTheirTexts(paths: object): [string, Record<string, Operation>][] {
   const told = [...new Set(Object.keys(ROUTE_TEXTS).map((route) => route.slice(route.indexOf(' ') + 1)))];
   const known = Object.entries(paths) as [string, Record<string, Operation>][];

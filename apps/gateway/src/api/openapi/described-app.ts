@@ -5,8 +5,8 @@ import { GatewayModule } from '../../gateway.module.js';
 import { describeApi } from './describe-api.js';
 
 /**
- * The description without a running gateway: Nest's preview mode reads modules and controllers and makes none of what
- * they need, so that there is no database, no NATS and no port.
+ * The description without a running gateway: Nest's preview mode reads modules and controllers without creating their
+ * providers, so that no database, no NATS and no port is needed.
  */
 export async function describeGateway() {
   const context = new Proxy({}, { get: () => ({}) }) as ServiceContext<Config>;

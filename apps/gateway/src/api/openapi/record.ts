@@ -1,4 +1,4 @@
-/** Whoever reads it runs in the folder of the project. */
+/** Relative to the folder of the project, where its readers run. */
 export const recordedFile = 'docs/openapi.json';
 
 export function recordText(document: object): string {

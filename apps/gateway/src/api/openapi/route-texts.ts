@@ -1,5 +1,5 @@
 /**
- * What the code of a route cannot say of itself: its answer, its query, a body to try. Routes that are not listed are
+ * Texts that the code of a route cannot provide: its answer, its query, a body to try. Routes that are not listed are
  * described all the same, with an answer of no particular shape.
  */
 import { type ANSWER_SCHEMAS } from './answer-schemas.js';

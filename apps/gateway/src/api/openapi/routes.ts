@@ -1,4 +1,4 @@
-/** What Nest knows of the routes and its description leaves out: body classes, and which routes need no key. */
+/** Facts that Nest knows of the routes and its description leaves out: body classes, and which routes need no key. */
 import { RequestMethod } from '@nestjs/common';
 import { METHOD_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { MetadataScanner, ModulesContainer, type NestApplicationContext } from '@nestjs/core';
@@ -14,7 +14,7 @@ export interface RouteFacts {
 
 type ControllerClass = new (...args: never[]) => object;
 
-/** By `Class.method`. What answers any method is a refusal, not a call, and is hidden from the description. */
+/** By `Class.method`. A route that answers any method is a refusal, not a call, and is hidden from the description. */
 export function routeFacts(app: Pick<NestApplicationContext, 'get'>): Map<string, RouteFacts> {
   const facts = new Map<string, RouteFacts>();
   for (const { controllers } of app.get(ModulesContainer).values()) {

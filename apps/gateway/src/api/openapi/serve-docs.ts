@@ -27,8 +27,9 @@ SwaggerUIBundle({ url: '/openapi.json', dom_id: '#api', tryItOutEnabled: true, d
 `;
 
 /**
- * `/openapi.json`, and `/docs` where its calls can be tried: for anybody, from files of our own. The description is made
- * at the first request, by code that is loaded then: it takes as much memory as a tenth of a gateway.
+ * Serves `/openapi.json`, and `/docs` where its calls can be tried. Both need no key and use files of our own. The
+ * description is made at the first request, by code that is loaded then: it takes as much memory as a tenth of a
+ * gateway.
  */
 export function serveDocs(app: NestExpressApplication): void {
   let description: Promise<string> | null = null;

@@ -7,7 +7,7 @@ import { JobIdPipe } from '../validation/body.pipe.js';
 import { type PageJobCalls } from '../v2/page-job.calls.js';
 import { type StatusSender } from '../v2/status-sender.js';
 
-/** What crawls and batches have in common: either path answers for either kind of job, and for those of v2. */
+/** The common calls of crawls and batches: either path answers for either kind of job, and for those of v2. */
 export abstract class JobV1Controller {
   constructor(
     protected readonly statuses: StatusSender,

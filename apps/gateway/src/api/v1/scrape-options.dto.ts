@@ -28,7 +28,7 @@ export class ScrapeOptionsV1Dto extends SharedScrapeOptionsDto {
   @Field(agentIssues) agent?: Record<string, unknown>;
 }
 
-/** What v1 says beside its names. */
+/** Options of formats, which v1 has beside the formats' names. */
 export type FormatOptionsV1 = Pick<ScrapeOptionsV1Dto, 'jsonOptions' | 'extract' | 'changeTrackingOptions'>;
 
 /** One of v1's names in the words of v2. */
@@ -38,7 +38,7 @@ export function formatFromV1(name: string, options: FormatOptionsV1 = {}): Forma
   return known?.toV2?.(own) ?? name;
 }
 
-/** What a body says under the key of a format's options. */
+/** The options of a format in a body, by their key. */
 function optionsOf(body: FormatOptionsV1, key: string): Record<string, unknown> | undefined {
   return body[key as keyof FormatOptionsV1];
 }

@@ -11,7 +11,7 @@ export function scrapeFromV1({ body, warnings }: ReadBody<ScrapeV1Dto>): ReadBod
   return { body: scrapeOptionsFromV1(body), warnings: [...warnings, ...scrapeWarningsOf(body)] };
 }
 
-/** Keeps whatever else the body says. */
+/** Keeps all other fields of the body. */
 export function scrapeOptionsFromV1<T extends ScrapeOptionsV1Dto>(body: T) {
   const { formats, jsonOptions, extract, changeTrackingOptions, parsePDF, geolocation, agent, ...same } = body;
   const options = { jsonOptions, extract, changeTrackingOptions };

@@ -11,7 +11,7 @@ const isText = (value: unknown) => typeof value === 'string' && value !== '';
 const isAbsentOrText = (value: unknown) => value === undefined || isText(value);
 const isAbsentOrBoolean = (value: unknown) => value === undefined || typeof value === 'boolean';
 const MAX_SCRIPT_CHARS = 100_000;
-/** What a browser prints. */
+/** The range of scales that a browser prints. */
 const PDF_SCALE = { min: 0.1, max: 2, integer: false };
 
 const isWait = (value: unknown) => Number.isInteger(value) && (value as number) >= 1;
@@ -36,7 +36,7 @@ const ACTIONS: Record<string, (action: Action) => boolean> = {
 };
 const MAX_ACTIONS = 50;
 const MAX_WAIT_MS = 60_000;
-/** What waiting for a selector counts towards the limit. */
+/** Time that waiting for a selector counts towards the limit. */
 const SELECTOR_WAIT_MS = 1000;
 
 export const ACTIONS_SCHEMA = {

@@ -12,7 +12,7 @@ import { BodyPipe, JobIdPipe } from '../validation/body.pipe.js';
 import { warningOf, type ReadBody } from '../validation/read-body.js';
 import { AgentDto } from './agent.dto.js';
 import { agentRunToV2, agentSpecFromV2, agentToV2, readBefore } from './agent.mapper.js';
-import { mayUseModel, refuseZeroDataRetention } from './offer.js';
+import { mayUseModel, refuseZeroDataRetention } from './refusals.js';
 import { submissionOf } from './submission.js';
 
 const RUNS_PER_PAGE = 20;

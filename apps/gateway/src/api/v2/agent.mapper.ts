@@ -17,7 +17,7 @@ export interface AgentRules extends ScrapeRules {
 }
 
 const TIMEOUT_MS: Record<AgentSpec['effort'], number> = { low: 600_000, medium: 1_200_000, high: 2_400_000 };
-/** What a run is listed with that named no model: which one answers is the installation's affair. */
+/** Model in the list of a run that named none. The installation decides which model answers. */
 const UNNAMED_MODEL = 'spark-2';
 const CANCELLED = 'The agent run was cancelled';
 

@@ -11,7 +11,7 @@ import { warningOf, type ReadBody } from '../validation/read-body.js';
 import { type BatchDto } from './batch.dto.js';
 import { batchFromV2, type BatchOrder } from './batch.mapper.js';
 import { jobAddress } from './job-address.js';
-import { refuseModelFormats, refuseZeroDataRetention } from './offer.js';
+import { refuseModelFormats, refuseZeroDataRetention } from './refusals.js';
 import { submissionOf } from './submission.js';
 
 @Injectable()

@@ -11,7 +11,7 @@ import { scrapeSpecFromV2, type ScrapeRules } from './scrape.mapper.js';
 
 export interface BatchRules extends ScrapeRules {
   maxBatchUrls: number;
-  /** Of the team. */
+  /** Concurrency of the team. */
   concurrency: number;
   /** Throws for an address that must not be fetched. */
   checkTarget(url: string): void;
@@ -82,7 +82,7 @@ function allValid(texts: string[], rules: BatchRules): BatchUrl[] {
 interface GoodSeed {
   ok: true;
   entry: BatchUrl;
-  /** What will be asked for: canonical, with the scheme that the caller may have left out. */
+  /** The URL that will be fetched: canonical, with the scheme that the caller may have left out. */
   target: string;
 }
 

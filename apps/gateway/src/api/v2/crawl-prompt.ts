@@ -1,4 +1,6 @@
-/** A crawl that is asked for in a sentence: what a model makes of it, under what the body says itself (docs/api/crawl.md). */
+/**
+ * A crawl that is asked for in a sentence: a model writes its options, and those of the body win (docs/api/crawl.md).
+ */
 import { TroupeError, type CrawlSpec, type CrawlWishes } from '@troupe/contracts';
 import type { BodyOwner } from '../../auth/body-owner.js';
 import { InvalidBodyError } from '../validation/issue.js';
@@ -6,10 +8,7 @@ import { type BodyCheck } from '../validation/body-check.js';
 import { CrawlDto } from './crawl.dto.js';
 import { crawlSpecToV2 } from './crawl.mapper.js';
 
-/**
- * The wishes as a body could have said them.
- * @throws TroupeError BAD_REQUEST when one of them is not what a body may say
- */
+/** The model's options as fields of a body. @throws TroupeError BAD_REQUEST when a body may not have one of them */
 export async function checkedWishes(
   bodies: BodyCheck,
   { url, wishes }: { url: string; wishes: CrawlWishes },
@@ -27,13 +26,13 @@ export async function checkedWishes(
   }
 }
 
-/** What the body says wins. */
+/** Adds the prompt's options to the body. Options of the body win. */
 export function underBody(wishes: CrawlWishes, body: CrawlDto): CrawlDto {
   const said = Object.entries(body).filter(([, value]) => value !== undefined);
   return { ...wishes, ...Object.fromEntries(said), url: body.url };
 }
 
-/** What the reply to a prompt shows beside the crawl's id. */
+/** Fields of the reply to a prompt, beside the crawl's id. */
 export function promptEcho(wishes: CrawlWishes, spec: CrawlSpec) {
   const { scrapeOptions: _, ...options } = crawlSpecToV2(spec);
   return { promptGeneratedOptions: wishes, finalCrawlerOptions: options };

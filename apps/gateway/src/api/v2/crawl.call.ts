@@ -11,7 +11,7 @@ import { warningOf, type ReadBody } from '../validation/read-body.js';
 import { checkedWishes, promptEcho, underBody } from './crawl-prompt.js';
 import { type CrawlDto } from './crawl.dto.js';
 import { jobAddress } from './job-address.js';
-import { refusePrompt, refuseZeroDataRetention } from './offer.js';
+import { refusePrompt, refuseZeroDataRetention } from './refusals.js';
 import { permittedCrawl } from './permitted-crawl.js';
 import { submissionOf } from './submission.js';
 
@@ -38,7 +38,7 @@ export class CrawlCall {
     };
   }
 
-  /** What may not be crawled is refused before a model is asked. */
+  /** A site that may not be crawled is refused before a model is asked. */
   private async fromPrompt(body: CrawlDto, caller: Caller, response: Response) {
     refusePrompt(caller, this.config);
     const { scope } = permittedCrawl(body, caller, this.config);

@@ -37,7 +37,7 @@ function patternIssues(value: unknown): Issue[] {
   return [toCompile({ kind: 'pattern', text: value as string })];
 }
 
-/** What v1 and v2 say in the same words. */
+/** Options with the same names in v1 and v2. */
 export class SharedCrawlDto extends OriginDto {
   @UrlField() url!: string;
   @PatternListField() includePaths?: string[];
@@ -63,6 +63,6 @@ export class CrawlDto extends SharedCrawlDto {
   @EnumField(['include', 'skip', 'only'], { default: 'include' }) sitemap?: 'include' | 'skip' | 'only';
   @TextField({ minLength: 1, maxLength: 200 }) robotsUserAgent?: string;
   @NestedField(() => ScrapeOptionsDto) scrapeOptions?: ScrapeOptionsDto;
-  /** No word of v2: only the translation of a v1 body sets it. */
+  /** Not an option of v2: only the translation of a v1 body sets it. */
   maxPathDepth?: number;
 }

@@ -11,7 +11,7 @@ const DEFAULT_LIMIT = 10_000;
 
 export interface CrawlRules extends ScrapeRules {
   allowIgnoreRobots: boolean;
-  /** Of the team. */
+  /** Concurrency of the team. */
   concurrency: number;
 }
 
@@ -43,7 +43,7 @@ export function crawlSpecFromV2(body: CrawlDto, rules: CrawlRules): CrawlSpec {
   };
 }
 
-/** Who asks and what may be kept is said by the crawl itself. */
+/** Origin and retention are options of the crawl itself. */
 function scrapeOptionsOf({ scrapeOptions, origin, zeroDataRetention }: CrawlDto): ScrapeOptionsDto {
   return { ...scrapeOptions, origin, zeroDataRetention };
 }

@@ -10,7 +10,7 @@ import { TargetPolicy } from '../../jobs/target-policy.js';
 import { warningOf, type ReadBody } from '../validation/read-body.js';
 import { type ExtractDto } from './extract.dto.js';
 import { extractFromV2, extractToV2 } from './extract.mapper.js';
-import { mayUseModel, refuseZeroDataRetention } from './offer.js';
+import { mayUseModel, refuseZeroDataRetention } from './refusals.js';
 import { submissionOf } from './submission.js';
 
 @Injectable()

@@ -25,7 +25,7 @@ export interface ExtractOrder {
   spec: ExtractSpec;
   /** Original texts of entries that were left out; null when none was. */
   invalidUrls: string[] | null;
-  /** What of the body has no effect. */
+  /** Warnings about options of the body that have no effect. */
   warnings: string[];
 }
 
@@ -58,7 +58,7 @@ export function extractFromV2(body: ExtractDto, rules: ExtractRules): ExtractOrd
   };
 }
 
-/** Pages are read as text, whatever formats were asked for: nobody sees them but the model. */
+/** Pages are read as text, whatever formats were asked for: only the model sees them. */
 function scrapeOf({ scrapeOptions, origin }: ExtractDto, rules: ExtractRules): ScrapeSpec {
   const onlyMainContent = scrapeOptions?.onlyMainContent ?? false;
   return scrapeSpecFromV2({ ...scrapeOptions, origin, onlyMainContent, formats: ['markdown'] }, rules);
@@ -120,7 +120,7 @@ function allValid(texts: readonly string[], rules: ExtractRules) {
   return { urls: [...urls], invalid: [] };
 }
 
-/** What the status of an extract job answers. */
+/** The answer to the status of an extract job. */
 export function extractToV2({ job, result }: ModelJob) {
   const { status, warning, error } = job;
   const asked = job.wireOptions as { showSources?: boolean } | null;

@@ -87,7 +87,7 @@ function objectIssues(kind: FormatKind, words: FormatWords): Issue[] {
   return [...strict, ...optionIssues(kind.optionsFor?.(words) ?? options, words)];
 }
 
-/** What cannot be had together, of formats that are each fine. */
+/** Issues of formats that are each fine but cannot be combined. */
 export function combinationIssues(formats: FormatInput[]): Issue[] {
   const asked = FORMATS.map((kind) => ({ kind, all: formats.filter((format) => formatName(format) === kind.name) }));
   const objections = [
@@ -122,7 +122,7 @@ function repeatedKeys(formats: FormatInput[]): string[] {
   return [...asked].filter(([, all]) => distinct(all) > 1).map(([key]) => key);
 }
 
-/** What of well-formed formats cannot be had in a deployment without a language model. */
+/** Issues of well-formed formats in a deployment without a language model. */
 export function modelIssues(formats: readonly FormatInput[]): Issue[] {
   return formats.flatMap((format, index) => {
     const part = modelPartOf(format);

@@ -12,7 +12,7 @@ export function wantsLines(request: Request): boolean {
   return request.accepts(['json', LINES_TYPE]) === LINES_TYPE;
 }
 
-/** `follow=false`: what is there now, rather than until the job ends. */
+/** `follow=false`: only the present results, rather than all until the job ends. */
 export function readFollow(query: Request['query']): boolean {
   const { follow = 'true' } = query;
   if (follow === 'true' || follow === 'false') return follow === 'true';

@@ -54,7 +54,7 @@ export function nextUrl(base: string, query: StatusQuery, nextSkip: number | nul
   return `${base}?skip=${nextSkip}${query.limit === null ? '' : `&limit=${query.limit}`}`;
 }
 
-/** Sends the page; `next` comes last, because only then is known how far it reached. */
+/** Sends the page. `next` comes last, because the end of the page is known only then. */
 export async function sendStatus(
   response: Response,
   page: ResultPage,

@@ -34,7 +34,7 @@ export function ledgerToV2(ledger: JobLedger, { list, outcome }: LedgerRequest, 
   return { success: true, counts, discovered, revalidated, excluded, urls: bodies, ...next };
 }
 
-/** What is not known is left out. */
+/** Unknown fields are left out. */
 function entryToV2(jobNo: JobNo, entry: LedgerEntry) {
   const { url, outcome, rule, depth, parent, status, bytes, ms, engine, attempts, notBefore, at } = entry;
   const isRevalidated = outcome === 'ok' && rule === REVALIDATED;

@@ -11,7 +11,7 @@ import { listAnswer, placeOf, rangeOf } from '../list-query.js';
 import { jobAddress } from './job-address.js';
 import { problemsQueryFromV2, problemsToV2 } from './problems.mapper.js';
 
-/** What else may be asked of crawls and batches, in either version; either path answers for either kind of job. */
+/** The other calls on crawls and batches, in either version; either path answers for either kind of job. */
 @Injectable()
 export class PageJobCalls {
   constructor(

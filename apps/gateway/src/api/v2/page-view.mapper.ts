@@ -1,4 +1,4 @@
-/** How a page is seen, in v2 words <-> the model: actions, location, proxies and parsers (docs/api/scrape.md). */
+/** The view of a page, in v2 words <-> the model: actions, location, proxies and parsers (docs/api/scrape.md). */
 import {
   DEFAULT_PDF,
   type Action,
@@ -11,7 +11,7 @@ import {
 import { needsBrowser as isMadeByBrowser, screenshotFromV2 } from '@troupe/formats';
 import { type LocationInput, type ParserInput, type ScrapeOptionsDto } from './scrape-options.dto.js';
 
-/** Something is asked for that only a browser can do. */
+/** True: an option needs a browser. */
 export function needsBrowser(options: ScrapeOptionsDto): boolean {
   return (
     (options.waitFor ?? 0) > 0 ||

@@ -11,7 +11,7 @@ import { MAX_PROMPT_CHARS, TextField } from '../validation/fields.js';
 import { warningOf, type ReadBody } from '../validation/read-body.js';
 import { checkedWishes } from './crawl-prompt.js';
 import { startUrl } from './crawl.mapper.js';
-import { refusePrompt } from './offer.js';
+import { refusePrompt } from './refusals.js';
 import { OriginDto } from './scrape-options.dto.js';
 import { UrlField } from './scrape.dto.js';
 

@@ -28,8 +28,8 @@ export function problemsQueryFromV2(query: Request['query']): ProblemsRequest {
 }
 
 /**
- * `{errors, robotsBlocked, next?}`; every error has string `id`, `url` and `error`. A page is shared: who has never heard of pages
- * finds the beginning of both lists in the first one.
+ * `{errors, robotsBlocked, next?}`; every error has string `id`, `url` and `error`. Both lists share their pages: a
+ * client that does not page finds the beginning of both in the first one.
  */
 export function problemsToV2({ errors, robotsBlocked }: JobProblems, query: ProblemsRequest, base: string) {
   const { limit, afterError, afterBlocked, list } = query;

@@ -50,7 +50,7 @@ export const LOCATION_SCHEMA = {
   additionalProperties: false,
 };
 
-/** Of our own. */
+/** An option of our own. */
 const REVALIDATE =
   'For a page in the cache that is older than maxAge and was made by scripts: when its site answers 304 to its source, what the scripts made of it stands. Without, such a page is always made again.';
 
@@ -60,7 +60,7 @@ export class OriginDto {
   @TextField({ maxLength: 64 }) integration?: string;
 }
 
-/** What v1 and v2 say in the same words. */
+/** Options with the same names in v1 and v2. */
 export class SharedScrapeOptionsDto extends OriginDto {
   @BooleanField({ default: true }) onlyMainContent?: boolean;
   @TextListField({ maxItems: MAX_SELECTORS }) includeTags?: string[];

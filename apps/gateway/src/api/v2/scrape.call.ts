@@ -11,7 +11,7 @@ import { ScrapedDocuments } from '../../jobs/scraped-documents.js';
 import { customIssue, InvalidBodyError } from '../validation/issue.js';
 import { readPageUrl } from '../validation/page-url.js';
 import { type ReadBody } from '../validation/read-body.js';
-import { refuseModelFormats, refuseZeroDataRetention } from './offer.js';
+import { refuseModelFormats, refuseZeroDataRetention } from './refusals.js';
 import { type ScrapeDto } from './scrape.dto.js';
 import { scrapeSpecFromV2 } from './scrape.mapper.js';
 

@@ -1,6 +1,6 @@
 import { completeSpec, type ScrapeSpec } from '@troupe/contracts';
 import { formatsFromV2, formatToV2, wishFromV2, wishToV2 } from '@troupe/formats';
-import { cacheSpecOf, changeTrackingOf, trackedWaitMs, type DiffShape } from '../keeping.js';
+import { cacheSpecOf, changeTrackingOf, trackedWaitMs, type DiffShape } from '../cache-options.js';
 import { formatName, needsModel, SELECTORS, TRACKING } from './formats.dto.js';
 import {
   actionsFromV2,
@@ -78,7 +78,7 @@ function changeTrackingFromV2({ formats, origin }: ScrapeOptionsDto, rules: Scra
   return changeTrackingOf(options, rules.changeTrackingDiffShape, origin);
 }
 
-/** What a client would have to send to get this model: the `scrapeOptions` of active crawls. */
+/** The body that a client would have to send to get this model: the `scrapeOptions` of active crawls. */
 export function scrapeSpecToV2(stored: ScrapeSpec) {
   const spec = completeSpec(stored);
   return {

@@ -4,7 +4,7 @@ import { CONFIG } from '@troupe/service';
 import { type Caller } from '../../auth/caller.js';
 import { SearchService, type SearchAnswer } from '../../search/search.service.js';
 import { type ReadBody } from '../validation/read-body.js';
-import { refuseModelFormats, refuseZeroDataRetention } from './offer.js';
+import { refuseModelFormats, refuseZeroDataRetention } from './refusals.js';
 import { type SearchDto } from './search.dto.js';
 import { searchSpecFromV2, searchWarnings } from './search.mapper.js';
 

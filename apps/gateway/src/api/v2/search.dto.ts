@@ -22,20 +22,20 @@ import {
 } from '../validation/issue.js';
 import { OriginDto, ScrapeOptionsDto } from './scrape-options.dto.js';
 
-/** An index of the hosted service. Its MCP server names it in every search beside the web, and nobody asked for it. */
+/** An index of the hosted service. Its MCP server names it in every search beside the web, without being asked to. */
 export const HOSTED_SOURCES: readonly string[] = ['alexandria', 'exchange'];
 const SOURCES = ['web', 'news', 'images', ...HOSTED_SOURCES];
 const CATEGORIES = ['github', 'research', 'pdf', 'developer'];
-/** Known to clients, and answered from an index that there is not. */
+/** A category that clients know, from an index that does not exist here. */
 const MISSING_CATEGORY = 'gov';
-/** A source of its own words; they win over those of the body. */
+/** Options that a source may set for itself; they win over those of the body. */
 const WEB_KEYS = ['tbs', 'filter', 'lang', 'country', 'location'] as const;
 const MAX_ITEMS = 20;
 const MAX_DOMAINS = 100;
 const MAX_QUERY_CHARS = 10_000;
 const MAX_WORD_CHARS = 200;
 const HOST_NAME = /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]{2,63}$/i;
-/** What the option promises cannot be kept by a provider that knows nothing of it. */
+/** Options whose promise a provider cannot keep, because it knows nothing of it. */
 const UNKEPT_PROMISES = ['zdr', 'anon'];
 
 const QUERY_SCHEMA = { type: 'string', minLength: 1, maxLength: MAX_QUERY_CHARS };
@@ -49,7 +49,7 @@ function typedSchema(names: readonly string[]): Schema {
 
 export type TypedInput = string | { type: string; [option: string]: unknown };
 
-/** Words that go to the provider. */
+/** Options that go to the provider. */
 export class SearchWordsDto extends OriginDto {
   @Field(queryIssues, { required: true, schema: QUERY_SCHEMA }) query!: string;
   @NumberField({ min: 1, max: 100, default: 10 }) limit?: number;
@@ -70,7 +70,7 @@ export class SearchDto extends SearchWordsDto {
   @ListField(domainIssues, { maxItems: MAX_DOMAINS, items: { type: 'string' } }) includeDomains?: string[];
   @Field(excludedIssues, { schema: DOMAINS_SCHEMA }) excludeDomains?: string[];
   @NestedField(() => ScrapeOptionsDto) scrapeOptions?: ScrapeOptionsDto;
-  /** true: what is not fit for everybody is left out. */
+  /** true: explicit results are left out. */
   @BooleanField({ default: false }) safe?: boolean;
   @Field(() => []) highlights?: unknown;
   @Field(() => []) domainTools?: unknown;

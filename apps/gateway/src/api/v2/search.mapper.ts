@@ -47,12 +47,12 @@ function scrapeOf(options: ScrapeOptionsDto | undefined, limits: ScrapeRules): S
   return scrapeSpecFromV2(options, limits);
 }
 
-/** Words that were sent and that no provider of ours can be told. */
+/** Warnings about options that no provider supports. */
 export function searchWarnings(body: SearchDto): string[] {
   const words: Words[] = [{ ...body }, ...(body.sources ?? []).filter((source) => typeof source === 'object')];
   const unheard = (['filter', 'location'] as const).filter((name) => words.some((said) => said[name] !== undefined));
   const unknownAges = words.flatMap(({ tbs }) => (typeof tbs === 'string' && ageOf(tbs) === null ? [tbs] : []));
-  // Sent by the same clients as the hosted source, and as little meant.
+  // The clients that send the hosted source also send this without being asked to.
   const isMissed = body.domainTools === true && !(body.sources ?? []).some(isHosted);
   return [
     ...(isMissed ? [withoutEffect('domainTools')] : []),
@@ -65,7 +65,7 @@ function isHosted(input: TypedInput): boolean {
   return HOSTED_SOURCES.includes(nameOf(input) as string);
 }
 
-/** @throws ApiError 403 for a hosted source alone: from these very words clients know that the web is to be searched */
+/** @throws ApiError 403 for a hosted source alone: clients recognise this text, and search the web instead */
 function sourcesOf(body: SearchDto): SourceSpec[] {
   const sent: TypedInput[] = body.sources?.length ? body.sources : ['web'];
   const asked = sent.filter((input) => !isHosted(input));

@@ -11,7 +11,7 @@ import { jobAddress } from './job-address.js';
 import { readFollow, sendLines, wantsLines } from './job-lines.js';
 import { nextUrl, readStatusQuery, sendStatus } from './job-status.js';
 
-/** Writes what a crawl or batch has come to; either path answers for either kind of job. */
+/** Writes the status and results of a crawl or batch; either path answers for either kind of job. */
 @Injectable()
 export class StatusSender {
   constructor(

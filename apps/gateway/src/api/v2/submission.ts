@@ -7,7 +7,7 @@ import { type OriginDto } from './scrape-options.dto.js';
 const DEFAULT_ORIGIN = 'api';
 const MAX_KEY_CHARS = 255;
 
-/** What a submit carries beside its body. */
+/** Facts of a submit beside its body. */
 export function submissionOf(request: Request, caller: Caller, body: OriginDto): Submission {
   return {
     caller,

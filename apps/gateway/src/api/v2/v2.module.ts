@@ -27,13 +27,13 @@ import { StatusSender } from './status-sender.js';
 import { UsageController } from './usage.controller.js';
 import { ValidationModule } from '../validation/validation.module.js';
 
-/** What v1 asks with its bodies translated. */
+/** The calls that v1 makes too, with its bodies translated. */
 const CALLS = [ScrapeCall, CrawlCall, BatchCall, ExtractCall, MapCall, SearchCall, PageJobCalls, StatusSender];
 
 @Module({
   imports: [AccountsModule, HttpModule, JobsModule, SearchModule, ValidationModule],
   controllers: [
-    // Routes are tried in this order, and scrapes are the ones in a hurry.
+    // Routes are tried in this order. Scrapes come first because their callers wait.
     ScrapeController,
     BatchController,
     CrawlController,

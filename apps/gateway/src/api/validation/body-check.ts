@@ -1,12 +1,12 @@
-/** The whole check of a body: its fields, and then what only compiling can tell. */
+/** The whole check of a body: its fields, and then its patterns and schemas. */
 import { Injectable } from '@nestjs/common';
 import type { BodyOwner } from '../../auth/body-owner.js';
 import { CompileThread } from '../../compile/compile-thread.js';
 import { customIssue, InvalidBodyError, type ToCompile } from './issue.js';
 import { readBody, type ReadBody } from './read-body.js';
 
-/** Of a body that comes with nobody. */
-const NOBODY: BodyOwner = { team: '', hasModel: true };
+/** Owner of a body that comes without a caller. */
+const NO_OWNER: BodyOwner = { team: '', hasModel: true };
 
 @Injectable()
 export class BodyCheck {
@@ -14,10 +14,10 @@ export class BodyCheck {
 
   /**
    * `readBody`, with patterns and schemas compiled.
-   * @throws InvalidBodyError with all issues of the fields, or with all that compiling tells
+   * @throws InvalidBodyError with all issues of the fields, or with all of the compiler
    * @throws ApiError 429 when too many requests of the team wait for that
    */
-  async read<T extends object>(type: new () => T, raw: unknown, owner: BodyOwner = NOBODY): Promise<ReadBody<T>> {
+  async read<T extends object>(type: new () => T, raw: unknown, owner: BodyOwner = NO_OWNER): Promise<ReadBody<T>> {
     const { body, warnings, toCompile } = readBody(type, raw);
     await this.compileAll(toCompile, owner);
     return { body, warnings };

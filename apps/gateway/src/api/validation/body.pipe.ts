@@ -23,7 +23,7 @@ export function BodyPipe<T extends object>(type: BodyClass<T>): Type<PipeTransfo
   return Checked;
 }
 
-/** Of which class a pipe checks bodies; undefined: it is no `BodyPipe`. */
+/** The class that a pipe checks bodies against; undefined: it is no `BodyPipe`. */
 export function bodyClassOf(pipe: unknown): BodyClass | undefined {
   return typeof pipe === 'function' ? bodyClasses.get(pipe) : undefined;
 }

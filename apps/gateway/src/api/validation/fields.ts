@@ -1,5 +1,5 @@
 /**
- * Property decorators of request bodies: class-validator constraints that can say what is wrong as zod-style issues.
+ * Property decorators of request bodies: class-validator constraints that report zod-style issues.
  *
  * A value is never converted: `"true"` is no boolean and `"5"` no number. `undefined` means "not sent" and is fine
  * unless the field is required.
@@ -8,10 +8,10 @@ import { headersBreach, isUuid } from '@troupe/contracts';
 import { registerDecorator, type ValidationArguments } from 'class-validator';
 import { customIssue, notInEnum, tooBig, tooSmall, under, unknownKeys, wrongType, type Issue } from './issue.js';
 
-/** Says what is wrong with a value that was sent; `body` is the whole object, for rules across fields. */
+/** Issues of a value that was sent; `body` is the whole object, for rules across fields. */
 export type Check = (value: unknown, body: object) => Issue[];
 
-/** What a check accepts, as JSON Schema 2020-12: the interface description is made of these. */
+/** The values that a check accepts, as JSON Schema 2020-12. The API description is made of these. */
 export type Schema = Record<string, unknown>;
 
 export interface Presence {
@@ -37,7 +37,7 @@ class FieldRegistry<V> {
     this.byPrototype.set(prototype, own.set(property, value));
   }
 
-  /** Of a class and its bases; the class itself wins. */
+  /** Values of a class and its bases; the class itself wins. */
   of(type: new () => object): Map<string, V> {
     const chain: object[] = [];
     for (
@@ -51,7 +51,7 @@ class FieldRegistry<V> {
   }
 }
 
-/** class-validator tells which property failed; what is wrong with it is asked here. */
+/** class-validator tells which property failed. The issues come from these checks. */
 export const fieldChecks = new FieldRegistry<Check>();
 export const verbatimFields = new FieldRegistry<true>();
 export const nestedFields = new FieldRegistry<() => new () => object>();
@@ -92,7 +92,7 @@ export { MAX_PROMPT_CHARS } from '@troupe/formats';
 export interface TextRule extends Presence {
   minLength?: number;
   maxLength?: number;
-  /** Goes into a table or the audit log as it is. @default false */
+  /** The text goes into a table or the audit log as it is. @default false */
   stored?: boolean;
 }
 
@@ -112,12 +112,12 @@ export function textIssues(value: unknown, rule: TextRule): Issue[] {
   return isWrong ? [customIssue('Control characters and halves of a surrogate pair cannot be stored')] : [];
 }
 
-/** Absent, or a text that says no more than an absent one. */
+/** Absent, or an empty text. */
 export function isBlank(value: unknown): boolean {
   return value === undefined || (typeof value === 'string' && value.trim() === '');
 }
 
-/** What an absent field means; said here for the interface description, applied by the mapper. */
+/** The value of an absent field. It is named here for the API description, and applied by the mapper. */
 export interface Default<T> {
   default?: T;
 }
@@ -187,7 +187,7 @@ export function EnumField(
 export interface ListRule extends Presence {
   minItems?: number;
   maxItems?: number;
-  /** What an item may be. @default anything */
+  /** Schema of the items. @default anything */
   items?: Schema;
 }
 
@@ -220,7 +220,7 @@ export function isPrivateKey(key: string): boolean {
   return key.startsWith('__');
 }
 
-/** For objects that are checked by hand: what they may not have. */
+/** Issues of keys that an object checked by hand may not have. */
 export function keyIssues(value: object, allowed: readonly string[]): Issue[] {
   const unknown = Object.keys(value).filter((key) => !allowed.includes(key) && !isPrivateKey(key));
   return unknown.length > 0 ? [unknownKeys(unknown)] : [];
@@ -283,7 +283,7 @@ export function UuidField(): PropertyDecorator {
   return Field(uuidIssues, { schema: { type: 'string', format: 'uuid' } });
 }
 
-/** In any case of its letters. */
+/** Upper or lower case. */
 export function uuidIssues(value: unknown): Issue[] {
   if (typeof value !== 'string') return [wrongType('string', value)];
   return isUuid(value.toLowerCase())

@@ -22,8 +22,8 @@ export interface Issue {
 }
 
 /**
- * Thrown when a body does not fit its schema; carries every issue, not only the first. What is not offered here comes first,
- * as 501: it is no mistake of the caller's, and whatever else is mended would not help.
+ * Thrown when a body does not fit its schema; carries every issue, not only the first. An option that is not offered
+ * here comes first, as 501: it is no mistake of the caller's, and correcting the other issues would not help.
  */
 export class InvalidBodyError extends TroupeError {
   constructor(readonly issues: Issue[]) {
@@ -95,13 +95,13 @@ export function customIssue(message: string, path: IssuePath = []): Issue {
 }
 
 /**
- * What only compiling can tell: no issue yet. Checks return it among their issues, and so it gets its path; `readBody` takes it
- * out again.
+ * A value that must be compiled to be checked: no issue yet. Checks return it among their issues, and so it gets its
+ * path; `readBody` takes it out again.
  */
 export interface ToCompile extends Issue {
   code: 'to_compile';
   task: CompileTask;
-  /** Of no use without a language model: not looked at where there is none. */
+  /** It needs a language model, and is not looked at where there is none. */
   needsModel: boolean;
 }
 
@@ -113,7 +113,7 @@ export function isToCompile(issue: Issue): issue is ToCompile {
   return issue.code === 'to_compile';
 }
 
-/** A known option, at a value that asks for what there is not: it is never ignored in silence. */
+/** A known option with a value that is not offered. It is never ignored silently. */
 export function notOffered(what: string, path: IssuePath = []): Issue {
   return { code: 'not_supported', path, message: `${what} is not supported by this version` };
 }

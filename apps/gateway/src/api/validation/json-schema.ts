@@ -1,9 +1,9 @@
-/** Schemas that callers send for what a model shall fill in, or for facts. */
+/** Checks the schemas that callers send for a model's answer, or for facts. */
 import { schemaSizeProblem } from '@troupe/json-schema';
 import { isPlainObject } from './fields.js';
 import { customIssue, toCompile, wrongType, type Issue } from './issue.js';
 
-/** A schema that cannot be used is found before a page is asked for. */
+/** Finds an unusable schema before a page is fetched. */
 export function jsonSchemaIssues(value: unknown, { needsModel }: { needsModel: boolean }): Issue[] {
   if (!isPlainObject(value)) return [wrongType('object', value)];
   const problem = schemaSizeProblem(value);

@@ -1,4 +1,4 @@
-/** What is wrong with options of a format, by their rules (`libs/formats`). */
+/** Issues of the options of a format, by the rules of `libs/formats`. */
 import { readSelectors } from '@troupe/content';
 import { type Options, type Rule } from '@troupe/formats';
 import { checkSelector } from '@troupe/html';
@@ -6,7 +6,7 @@ import { isPlainObject, listIssues, numberIssues, textIssues } from './fields.js
 import { customIssue, notInEnum, notOffered, under, wrongType, type Issue } from './issue.js';
 import { jsonSchemaIssues } from './json-schema.js';
 
-/** Options that were sent, and those that have to be. */
+/** Issues of the options that were sent, and of required ones that were not. */
 export function optionIssues(options: Options, words: Record<string, unknown>): Issue[] {
   return Object.entries(options).flatMap(([name, rule]) => {
     const value = words[name];
@@ -43,7 +43,7 @@ function ruleIssues(rule: Rule, value: unknown): Issue[] {
   }
 }
 
-/** A selector that cannot be used is found before a page is asked for. */
+/** Finds an unusable selector before a page is fetched. */
 function selectorIssues(value: unknown): Issue[] {
   const issues = textIssues(value, { minLength: 1 });
   const problem = issues.length > 0 ? null : checkSelector(value as string);

@@ -1,4 +1,4 @@
-/** What counts as the address of a page in a request (docs/api/README.md, "URL validation"). */
+/** Reads the address of a page in a request (docs/api/README.md, "URL validation"). */
 import { parseUrl } from '@troupe/frontier';
 
 const SCHEME = /^[a-z][a-z0-9+-]*:\/\//i;

@@ -37,7 +37,7 @@ export const IGNORED_KEYS: ReadonlySet<string> = new Set([
 
 const isTrue = (value: unknown) => value === true;
 
-/** Ignoring these would mislead: into trust in a protection, a login or a content that was never there. */
+/** Ignoring these would mislead callers: they would trust in a protection, a login or a content that is not there. */
 const NOT_OFFERED: Record<string, (value: unknown) => boolean> = {
   redactPII: Boolean,
   lockdown: isTrue,
@@ -60,7 +60,7 @@ export interface ReadBody<T> {
 }
 
 export interface UncompiledBody<T> extends ReadBody<T> {
-  /** Patterns and schemas that nobody has looked at. */
+  /** Patterns and schemas that are not compiled yet. */
   toCompile: ToCompile[];
 }
 
@@ -75,7 +75,7 @@ export function warningOf(warnings: readonly string[]): { warning?: string } {
 
 /**
  * Checks `raw` against a class of fields. `null` counts as absent, unknown keys are refused at every level, nothing is
- * converted. @throws InvalidBodyError with all issues but those that only compiling tells: `BodyCheck` asks for them too
+ * converted. @throws InvalidBodyError with all issues but those of the compiler, which `BodyCheck` adds
  */
 export function readBody<T extends object>(type: new () => T, raw: unknown): UncompiledBody<T> {
   checkDepth(raw);
@@ -159,7 +159,7 @@ function withoutNulls(value: unknown, depth: number): unknown {
   return Object.fromEntries(entries.map(([key, entry]) => [key, withoutNulls(entry, depth - 1)]));
 }
 
-/** What reads values further on calls itself for each level, and so does JSON.stringify. */
+/** Later readers of the values recurse for each level, and so does JSON.stringify. */
 const MAX_DEPTH = 100;
 
 /** Level by level, so that no depth is too much for this. @throws TroupeError BAD_REQUEST */

@@ -1,8 +1,8 @@
 /**
- * An upgrade that nobody here wants, as the plain request that it is too.
+ * Treats an upgrade that this server does not want as the plain request that it is too.
  *
- * HTTP allows a server to ignore `Upgrade`, and some clients offer HTTP/2 with their first request. Node gives every
- * upgrade away once somebody listens for one; so the request is read again, without the offer.
+ * HTTP allows a server to ignore `Upgrade`, and some clients offer HTTP/2 with their first request. Node hands every
+ * upgrade to the listener once there is one, so the request is read again, without the offer.
  */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -12,7 +12,7 @@ const OFFER = new Set(['connection', 'upgrade', 'http2-settings']);
 export interface Upgrade {
   request: Pick<IncomingMessage, 'method' | 'url' | 'httpVersion' | 'rawHeaders'>;
   socket: Duplex;
-  /** What of the body has arrived. */
+  /** The part of the body that has arrived. */
   head: Buffer;
 }
 

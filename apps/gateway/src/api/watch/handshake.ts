@@ -1,4 +1,4 @@
-/** What the opening request of a WebSocket says (docs/api/crawl.md, "WebSocket"). */
+/** Reads the opening request of a WebSocket (docs/api/crawl.md, "WebSocket"). */
 import type { IncomingMessage } from 'node:http';
 import { isUuid, type Uuid } from '@troupe/contracts';
 

@@ -1,4 +1,4 @@
-/** One watch from its handshake to its end: what there is, then every document as it comes. */
+/** One watch from its handshake to its end: the present results, then every document as it comes. */
 import { type Logger } from '@troupe/observability';
 import { type Admission } from '../../auth/admission.js';
 import { bearerToken } from '../../auth/bearer-token.js';
@@ -9,7 +9,7 @@ import { WatchEndedError, type JobStream } from '../../jobs/job-stream.js';
 import { isOver, type JobView } from '../../jobs/ports.js';
 import { documentsOf } from '../../jobs/result-runs.js';
 import { statusHead } from '../v2/job-status.js';
-import { CLOSE, farewell, type Ending } from './farewell.js';
+import { CLOSE, closeMessageOf, type Ending } from './close-message.js';
 import { type Handshake } from './handshake.js';
 import { WatcherGoneError, type WatchSocket } from './watch-socket.js';
 
@@ -26,12 +26,12 @@ export interface WatchParts {
 /** Resolves when the connection is closed; never rejects. */
 export async function watchJob(socket: WatchSocket, handshake: Handshake, parts: WatchParts): Promise<void> {
   try {
-    socket.close(farewell(await follow(socket, handshake, parts), handshake.dialect));
+    socket.close(closeMessageOf(await follow(socket, handshake, parts), handshake.dialect));
   } catch (error) {
     if (error instanceof WatcherGoneError) return;
     const ending = endingOf(error);
     if (ending === FAULT) parts.log.error({ err: error, job: handshake.job }, 'a watch failed');
-    socket.close(farewell(ending, handshake.dialect));
+    socket.close(closeMessageOf(ending, handshake.dialect));
   }
   await closed(socket.signal);
 }
@@ -58,7 +58,7 @@ function keyOf({ authorization, subprotocol }: Handshake): string {
     : bearerToken({ headers: { authorization } });
 }
 
-/** All results so far as one message, sent in parts. Returns how many they are; null when they are too many. */
+/** Sends all results so far as one message, in parts. Returns their number; null when they are too many. */
 async function sendCatchup(socket: WatchSocket, job: JobView, status: JobStatusService): Promise<number | null> {
   const limit = isOver(job) ? null : job.completed;
   const page = status.pageOf(job, { limit, maxBytes: MAX_CATCHUP_BYTES });

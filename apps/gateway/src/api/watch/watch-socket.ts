@@ -1,11 +1,11 @@
 /** One WebSocket, written to no faster than its client reads. */
 import type { WebSocket } from 'ws';
-import { type Farewell } from './farewell.js';
+import { type CloseMessage } from './close-message.js';
 
-/** Bytes waiting for a client that does not keep up; whoever sends then waits with them. */
+/** Bytes waiting for a slow client. Above this the sender waits too. */
 const HIGH_WATER_BYTES = 64 * 1024;
 
-/** Thrown to who sends to a client that has gone. */
+/** Thrown when a message is sent to a client that has gone. */
 export class WatcherGoneError extends Error {
   constructor() {
     super('the watcher closed the connection');
@@ -14,7 +14,7 @@ export class WatcherGoneError extends Error {
 }
 
 export class WatchSocket {
-  /** Aborts when the connection closes, whoever closes it. */
+  /** Aborts when the connection is closed from either side. */
   readonly signal: AbortSignal;
   private isAlive = true;
   private isMidMessage = false;
@@ -24,7 +24,7 @@ export class WatchSocket {
     this.signal = gone.signal;
     socket.on('close', () => gone.abort());
     socket.on('pong', () => (this.isAlive = true));
-    // What is wrong with the connection, its close tells too.
+    // The close event follows every error of the connection.
     socket.on('error', () => undefined);
   }
 
@@ -38,14 +38,14 @@ export class WatchSocket {
     else await this.sent(text, options);
   }
 
-  close({ frame, code, reason }: Farewell): void {
+  close({ frame, code, reason }: CloseMessage): void {
     const { socket } = this;
     if (socket.readyState !== socket.OPEN) return;
     if (frame !== null && !this.isMidMessage) socket.send(frame);
     socket.close(code, reason);
   }
 
-  /** Ends the connection when nothing was heard of the client since the last call. */
+  /** Ends the connection when the client was silent since the last call. */
   probe(): void {
     if (!this.isAlive) return this.socket.terminate();
     this.isAlive = false;
@@ -56,7 +56,7 @@ export class WatchSocket {
     this.socket.terminate();
   }
 
-  /** A client that takes what it is sent is alive, even when its pong is behind all that. */
+  /** A client that reads its messages is alive, even when its pong is still behind them. */
   private sent(text: string | Uint8Array, options: { binary: boolean; fin: boolean }): Promise<void> {
     return new Promise((resolve, reject) => {
       this.socket.send(text, options, (error) => {

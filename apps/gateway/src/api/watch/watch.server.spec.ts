@@ -87,7 +87,7 @@ describe('the WebSocket server', () => {
     expect(documents.length).toBeGreaterThanOrEqual(200);
   });
 
-  it('lets everybody in when no keys are asked for', async () => {
+  it('lets every client in when no keys are asked for', async () => {
     await stop();
     await start(undefined, 'none');
     job.status = 'completed';

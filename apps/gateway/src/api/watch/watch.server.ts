@@ -1,9 +1,9 @@
 /**
- * WebSockets of those who watch jobs, on the port of the HTTP API (docs/api/crawl.md, "WebSocket").
+ * WebSockets of clients that watch jobs, on the port of the HTTP API (docs/api/crawl.md, "WebSocket").
  *
- * Every upgrade on the path of a job is completed, and what is wrong is said by the close code: clients cannot read the
- * answer to a refused one. Any other upgrade, those of foreign pages among them, is offered back to HTTP, which ignores the
- * offer and answers the request.
+ * Every upgrade on the path of a job is completed, and errors are told by the close code: clients cannot read the
+ * answer to a refused upgrade. Any other upgrade, those of foreign pages among them, is offered back to HTTP, which
+ * ignores the offer and answers the request.
  */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -21,9 +21,9 @@ import { watchJob } from './watch-job.js';
 import { WatchSocket } from './watch-socket.js';
 
 const PING_EVERY_MS = 30_000;
-/** Clients have nothing to say. */
+/** Clients send no messages of their own. */
 const MAX_MESSAGE_BYTES = 4 * 1024;
-/** For clients to answer the close of a gateway that drains. */
+/** Time for clients to answer the close of a gateway that drains. */
 const CLOSE_PATIENCE_MS = 1_000;
 
 @Injectable()
@@ -58,7 +58,7 @@ export class WatchServer implements OnApplicationBootstrap, BeforeApplicationShu
     this.timer = setInterval(() => this.probe(), PING_EVERY_MS);
   }
 
-  /** The feeds are closed by now, so every watch says goodbye by itself; whoever does not listen is cut off. */
+  /** The feeds are closed by now, so every watch closes by itself. A client that does not answer is cut off. */
   async beforeApplicationShutdown(): Promise<void> {
     this.isClosing = true;
     clearInterval(this.timer);

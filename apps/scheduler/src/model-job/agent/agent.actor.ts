@@ -1,6 +1,6 @@
 /**
- * `agent/<job>`: one move after another, each made by an extractor, until one of them is the answer. Moves and credits are
- * bounded: who has used them up is asked for the answer with what there is.
+ * `agent/<job>`: one move after another, each made by an extractor, until one of them is the answer. Moves and credits
+ * are bounded: an agent that has used them up is asked for its answer with what it has seen.
  */
 import type { ActorDef } from '@troupe/actors';
 import { actStep, tokenCredits, type AgentSpec, type ModelWork, type WorkPriority } from '@troupe/contracts';
@@ -10,7 +10,7 @@ import type { StepEnd } from '../step-desk.js';
 import { emptyAgent, type AgentState } from './agent.state.js';
 
 export interface AgentOptions {
-  /** Of a run that names none. */
+  /** Limit of a run that names none. */
   maxCredits: number;
 }
 

@@ -1,4 +1,4 @@
-/** State of an agent's run: how far it is, never what it has seen. */
+/** State of an agent's run: its position, never its observations. */
 import type { AgentSpec } from '@troupe/contracts';
 import { emptyModelJob, type ModelJobState } from '../model-job.state.js';
 
@@ -6,7 +6,7 @@ export interface AgentState extends ModelJobState<AgentSpec> {
   /** Moves that are recorded. */
   done: number;
   answered: boolean;
-  /** A move was given up: why. */
+  /** Reason why a move was given up. */
   fatal: string | null;
 }
 

@@ -353,7 +353,7 @@ describe('a step', () => {
     expect(world.job.error).toContain('the model is busy');
   });
 
-  it('that nobody takes up is handed out again, each time after twice as long', () => {
+  it('that no extractor takes up is handed out again, each time after twice as long', () => {
     world.wait(59_999);
     expect(world.take()).toEqual([]);
     world.wait(1);

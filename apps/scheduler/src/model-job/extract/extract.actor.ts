@@ -1,7 +1,7 @@
 /**
- * `extract/<job>`: which pages to read is planned by an extractor, which starts child jobs that fetch them; each page is read
- * as it arrives; when all are read their facts are merged. The jobs that fetch are ordinary ones and tell this actor of
- * their pages as they would tell a receiver of webhooks.
+ * `extract/<job>`: an extractor plans which pages to read and starts child jobs that fetch them. Each page is read as
+ * it arrives. When all are read their facts are merged. The child jobs are ordinary ones, and tell this actor of their
+ * pages as they would tell a receiver of webhooks.
  */
 import type { ActorDef, Effect } from '@troupe/actors';
 import {
@@ -24,7 +24,7 @@ import { emptyExtract, type Child, type ExtractState } from './extract.state.js'
 
 /** Pages of one job that are being read at a time; how many calls a model takes at once is the extractor's concern. */
 export const MAX_OPEN_PAGES = 8;
-/** Actors that may write before the plan is known; there are no more in a plan. */
+/** Most actors that may write before the plan is known; a plan has no more. */
 const MAX_CHILDREN = 200;
 const MAX_REASON_CHARS = 300;
 
@@ -76,7 +76,7 @@ function settlePage(state: ExtractState, end: StepEnd): void {
   state.givenUpReason ??= clipped(end.error.message);
 }
 
-/** The addresses have done their service: they would only be carried along with every page. */
+/** The plan's addresses are dropped: they are not needed any more, and would be carried along with every page. */
 function adopt(state: ExtractState, children: readonly ChildJob[]): void {
   state.stage = 'read';
   state.spec = { ...state.spec!, urls: [] };
@@ -91,7 +91,7 @@ function childAt(state: ExtractState, key: ActorKey): Child {
   return (state.children[key] ??= { place: null, jobNo: null, upto: 0, next: 1, end: null });
 }
 
-/** A child may have pages before its parent knows of it; one that is not part of the plan is sent home. */
+/** A child may have pages before its parent knows of it. A child that is not part of the plan is ended. */
 function hearChild(state: ExtractState, from: ActorKey, event: JobEvent): Effect[] {
   if (event.event === 'started') return [];
   const isRunning = state.phase === 'running';

@@ -23,7 +23,7 @@ export interface ExtractState extends ModelJobState<ExtractSpec> {
   givenUp: number;
   /** Why the first page was given up. */
   givenUpReason: string | null;
-  /** A step without which there is no result was given up: why. */
+  /** Reason why a step was given up that every result needs. */
   fatal: string | null;
 }
 

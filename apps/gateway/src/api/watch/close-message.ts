@@ -1,4 +1,4 @@
-/** How a watch ends, in the words of each kind of client (docs/api/crawl.md, "WebSocket"). */
+/** The last message of a watch, in the words of each kind of client (docs/api/crawl.md, "WebSocket"). */
 import { type Dialect } from './handshake.js';
 
 export const CLOSE = {
@@ -17,25 +17,26 @@ export type Ending =
   | { type: 'failed'; error: string }
   /** The watch was not allowed. */
   | { type: 'refused'; code: 1008 | 3000; error: string }
-  /** The watch ends and the job does not: the client goes on by asking for the status. */
+  /** The watch ends before the job: the client goes on by asking for the status. */
   | { type: 'brokenOff'; code: 1001 | 1009 | 1011 | 1013; error: string };
 
-export interface Farewell {
-  /** A last frame for those who read frames; null: the reason says it all. */
+/** The last frame and the close frame of a watch. */
+export interface CloseMessage {
+  /** A last frame for clients that read frames; null: the reason of the close frame is enough. */
   frame: string | null;
   code: number;
   reason: string;
 }
 
-/** Of a close frame, in UTF-8. */
+/** Limit of a close frame's reason, in UTF-8. */
 const MAX_REASON_BYTES = 123;
 const DONE = '{"type":"done"}';
 
 /**
- * A `done` frame would be a second end to all but those who never see the first. An `error` frame ends a v2 watch for
- * good, so it is kept from watches that are only broken off.
+ * A `done` frame would be a second end to all clients but those that never see the first. An `error` frame ends a v2
+ * watch for good, so it is kept from watches that are only broken off.
  */
-export function farewell(ending: Ending, dialect: Dialect): Farewell {
+export function closeMessageOf(ending: Ending, dialect: Dialect): CloseMessage {
   switch (ending.type) {
     case 'completed':
       return { frame: dialect === 'frames' ? DONE : null, code: CLOSE.done, reason: DONE };
@@ -52,7 +53,7 @@ export function farewell(ending: Ending, dialect: Dialect): Farewell {
   }
 }
 
-function trouble(hasFrame: boolean, code: number, error: string): Farewell {
+function trouble(hasFrame: boolean, code: number, error: string): CloseMessage {
   return { frame: hasFrame ? errorText(error) : null, code, reason: shortReason(error) };
 }
 

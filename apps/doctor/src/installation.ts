@@ -2,7 +2,7 @@
 import { ConfigError, readConfig, type TroupeConfig } from '@troupe/config';
 import { failure, fine, type Finding } from './finding.js';
 
-export interface Patient {
+export interface Installation {
   config: Readonly<TroupeConfig>;
   /** Settings that were made: an address that is missing here is only a stand-in in `config`. */
   isSet(name: 'DATABASE_URL' | 'NATS_URL'): boolean;
@@ -14,26 +14,26 @@ export interface Patient {
 
 type Environment = Record<string, string | undefined>;
 
-/** Nobody listens there; never asked, because `isSet` says so. */
+/** No server listens there. The checks never connect to it, because `isSet` is false. */
 const STAND_INS = { DATABASE_URL: 'postgresql://127.0.0.1:1/none', NATS_URL: 'nats://127.0.0.1:1' };
 
 /** Reads the settings. Bad ones are reported, and left at their defaults for the other checks. */
-export function admit(
+export function readInstallation(
   environment: Environment,
   { isEmbedded, now = Date.now }: { isEmbedded: boolean; now?: () => number },
-): { patient: Patient; findings: Finding[] } {
+): { installation: Installation; findings: Finding[] } {
   const stood = { ...environment };
   for (const [name, standIn] of Object.entries(STAND_INS)) if (isEmbedded && !stood[name]) stood[name] = standIn;
   const problems = problemsOf(stood);
   for (const problem of problems) for (const name of namesIn(problem)) delete stood[name];
   const config = readConfig({ ...STAND_INS, ...definedOf(stood) });
-  const patient: Patient = {
+  const installation: Installation = {
     config,
     isSet: (name) => Boolean(environment[name]) && stood[name] === environment[name],
     isEmbedded,
     now,
   };
-  return { patient, findings: report(problems) };
+  return { installation, findings: report(problems) };
 }
 
 function report(problems: readonly string[]): Finding[] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { farewell, type Ending } from './farewell.js';
+import { closeMessageOf, type Ending } from './close-message.js';
 import { readHandshake } from './handshake.js';
 
 const DONE = '{"type":"done"}';
@@ -11,36 +11,36 @@ const error = (text: string) => JSON.stringify({ type: 'error', error: text });
 describe('the end of a watch', () => {
   it('is in the reason for all, and in a frame only for those who never see the reason', () => {
     for (const dialect of ['v2', 'reason'] as const)
-      expect(farewell({ type: 'completed' }, dialect)).toEqual({ frame: null, code: 1000, reason: DONE });
-    expect(farewell({ type: 'completed' }, 'frames')).toEqual({ frame: DONE, code: 1000, reason: DONE });
+      expect(closeMessageOf({ type: 'completed' }, dialect)).toEqual({ frame: null, code: 1000, reason: DONE });
+    expect(closeMessageOf({ type: 'completed' }, 'frames')).toEqual({ frame: DONE, code: 1000, reason: DONE });
   });
 
   it('has no frame when the job was cancelled: it would be read as completed', () => {
     for (const dialect of ['v2', 'reason', 'frames'] as const)
-      expect(farewell({ type: 'cancelled' }, dialect)).toEqual({ frame: null, code: 1000, reason: DONE });
+      expect(closeMessageOf({ type: 'cancelled' }, dialect)).toEqual({ frame: null, code: 1000, reason: DONE });
   });
 
   it('of a failed job is an error frame on v2, and an error code on v1', () => {
     const text = error('no such host');
-    expect(farewell(failed, 'v2')).toEqual({ frame: text, code: 1000, reason: DONE });
-    expect(farewell(failed, 'reason')).toEqual({ frame: null, code: 1011, reason: text });
-    expect(farewell(failed, 'frames')).toEqual({ frame: text, code: 1011, reason: text });
+    expect(closeMessageOf(failed, 'v2')).toEqual({ frame: text, code: 1000, reason: DONE });
+    expect(closeMessageOf(failed, 'reason')).toEqual({ frame: null, code: 1011, reason: text });
+    expect(closeMessageOf(failed, 'frames')).toEqual({ frame: text, code: 1011, reason: text });
   });
 
   it('says what is wrong with the request once to each kind of client', () => {
-    expect(farewell(refused, 'v2')).toMatchObject({ frame: error('Job not found'), code: 1008 });
-    expect(farewell(refused, 'reason')).toEqual({ frame: null, code: 1008, reason: error('Job not found') });
+    expect(closeMessageOf(refused, 'v2')).toMatchObject({ frame: error('Job not found'), code: 1008 });
+    expect(closeMessageOf(refused, 'reason')).toEqual({ frame: null, code: 1008, reason: error('Job not found') });
   });
 
   it('lets v2 fall back to polling when only the watch ends', () => {
-    expect(farewell(broken, 'v2')).toEqual({ frame: null, code: 1001, reason: error('restart') });
-    expect(farewell(broken, 'frames').frame).toBe(error('restart'));
+    expect(closeMessageOf(broken, 'v2')).toEqual({ frame: null, code: 1001, reason: error('restart') });
+    expect(closeMessageOf(broken, 'frames').frame).toBe(error('restart'));
   });
 
   it.each(['x'.repeat(5000), '"\\'.repeat(100), '😀'.repeat(80), `${'a'.repeat(98)}😀`, '\u0001'.repeat(60)])(
     'has a reason of valid JSON in 123 bytes for %j',
     (text) => {
-      const { reason } = farewell({ type: 'failed', error: text }, 'reason');
+      const { reason } = closeMessageOf({ type: 'failed', error: text }, 'reason');
       expect(Buffer.byteLength(reason)).toBeLessThanOrEqual(123);
       const shown = (JSON.parse(reason) as { error: string }).error.replace(/…$/, '');
       expect(text.startsWith(shown)).toBe(true);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { compareClocks } from './clock.js';
 import { isLoopback } from './loopback.js';
-import { judgeMemory, judgeOpenFiles, judgeShared, judgeSpace } from './machine.js';
+import { judgeMemory, judgeOpenFiles, judgeShared, judgeSpace } from './resources.js';
 
 const MIB = 1024 * 1024;
 const GB = 1_000_000_000;

@@ -1,7 +1,10 @@
-/** Cache, history and retention in the words that all versions share -> the model (docs/api/scrape.md, docs/api/formats.md). */
+/**
+ * Cache, history and retention in the words that all versions share -> the model (docs/api/scrape.md,
+ * docs/api/formats.md).
+ */
 import { TroupeError, type CacheSpec, type ChangeTrackingSpec } from '@troupe/contracts';
 
-export interface KeepingOptions {
+export interface CacheOptions {
   maxAge?: number;
   minAge?: number;
   storeInCache?: boolean;
@@ -10,12 +13,12 @@ export interface KeepingOptions {
   actions?: unknown[];
 }
 
-export interface KeepingContext {
+export interface CacheContext {
   isTracked: boolean;
-  /** A picture of the page is asked for, or what else the cache does not hold. */
+  /** A picture of the page is asked for, or something else that the cache does not hold. */
   isShown: boolean;
   zeroRetention: boolean;
-  /** What an absent `maxAge` means. */
+  /** The value of an absent `maxAge`. */
   defaultMaxAgeMs: number;
 }
 
@@ -28,8 +31,8 @@ const TRACKED_WAIT_MS = 5_000;
 
 /** @throws TroupeError SCRAPE_ZDR_VIOLATION_ERROR for a page that may only come from a cache that may not hold it */
 export function cacheSpecOf(
-  options: KeepingOptions,
-  { isTracked, isShown, zeroRetention, defaultMaxAgeMs }: KeepingContext,
+  options: CacheOptions,
+  { isTracked, isShown, zeroRetention, defaultMaxAgeMs }: CacheContext,
 ): CacheSpec {
   const { minAge } = options;
   if (zeroRetention && minAge !== undefined)
@@ -50,11 +53,11 @@ export function cacheSpecOf(
 export interface ChangeTrackingOptions {
   modes?: readonly unknown[];
   tag?: string | null;
-  /** What mode `json` asks for. */
+  /** The wish of mode `json`. */
   wish: NonNullable<ChangeTrackingSpec['json']>;
 }
 
-/** @param origin who asks, as the request says: clients read an object, people a text */
+/** @param origin client name in the request: SDKs read an object, people a text */
 export function changeTrackingOf(
   { modes = [], tag, wish }: ChangeTrackingOptions,
   shape: DiffShape,

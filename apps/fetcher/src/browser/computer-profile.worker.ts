@@ -1,30 +1,33 @@
-/** Makes some machines, posts them and ends. */
+/** Makes some computer profiles, posts them and ends. */
 import { parentPort } from 'node:worker_threads';
 import { FingerprintGenerator, type FingerprintGeneratorOptions } from 'fingerprint-generator';
-import type { Machine, Machines } from './machine.js';
+import type { ComputerProfile, ComputerProfiles } from './computer-profile.js';
 
-/** Of each kind; a small installation does not seem to own more machines than that. */
+/** Profiles of each kind. A small installation would hardly own more computers. */
 const WANTED = 24;
 const MAX_TRIES = 400;
 const MAX_TASK_BAR = 80;
 
 const generator = new FingerprintGenerator();
-const machines: Machines = {
+const profiles: ComputerProfiles = {
   desktop: make({ devices: ['desktop'], operatingSystems: ['linux'] }, isOrdinaryDesktop),
   phone: make({ devices: ['mobile'], operatingSystems: ['android'] }, isOrdinaryPhone),
 };
-parentPort?.postMessage(machines);
+parentPort?.postMessage(profiles);
 
-function make(kind: Partial<FingerprintGeneratorOptions>, isOrdinary: (machine: Machine) => boolean): Machine[] {
-  const made: Machine[] = [];
+function make(
+  kind: Partial<FingerprintGeneratorOptions>,
+  isOrdinary: (profile: ComputerProfile) => boolean,
+): ComputerProfile[] {
+  const made: ComputerProfile[] = [];
   for (let tries = 0; tries < MAX_TRIES && made.length < WANTED; tries++) {
-    const machine = readMachine(kind);
-    if (isOrdinary(machine)) made.push(machine);
+    const profile = readProfile(kind);
+    if (isOrdinary(profile)) made.push(profile);
   }
   return made;
 }
 
-function readMachine(kind: Partial<FingerprintGeneratorOptions>): Machine {
+function readProfile(kind: Partial<FingerprintGeneratorOptions>): ComputerProfile {
   const { fingerprint } = generator.getFingerprint({ browsers: ['chrome'], locales: ['en-US'], ...kind });
   const { width, height, availHeight, devicePixelRatio } = fingerprint.screen;
   const { vendor, renderer } = fingerprint.videoCard;
@@ -33,8 +36,8 @@ function readMachine(kind: Partial<FingerprintGeneratorOptions>): Machine {
   return { screen: isPlain ? { width, height } : { width: 0, height: 0 }, taskBar, videoCard: { vendor, renderer } };
 }
 
-/** What people report is not always what they have: phones as desktops, cards that Linux does not know. */
-function isOrdinaryDesktop({ screen, taskBar, videoCard }: Machine): boolean {
+/** Reported profiles are not always true: phones appear as desktops, or with cards that Linux does not know. */
+function isOrdinaryDesktop({ screen, taskBar, videoCard }: ComputerProfile): boolean {
   const isWide = screen.width >= 1280 && screen.width <= 2560 && screen.height >= 720 && screen.width > screen.height;
   const isLinuxCard =
     /^Google Inc\. \((Intel|AMD|NVIDIA)/.test(videoCard.vendor) && /OpenGL|Vulkan/.test(videoCard.renderer);
@@ -47,6 +50,6 @@ function isOrdinaryDesktop({ screen, taskBar, videoCard }: Machine): boolean {
   );
 }
 
-function isOrdinaryPhone({ videoCard }: Machine): boolean {
+function isOrdinaryPhone({ videoCard }: ComputerProfile): boolean {
   return /^(Adreno|Mali|PowerVR)/.test(videoCard.renderer);
 }

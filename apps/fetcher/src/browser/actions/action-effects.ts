@@ -1,18 +1,21 @@
-/** What an action sets off: a navigation is waited for until its page rests, requests of the page until they are answered. */
+/**
+ * Waits for the effects of an action: for a navigation until its page rests, for requests of the page until they are
+ * answered.
+ */
 import type { Request } from 'playwright-core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMainNavigation } from '../main-navigation.js';
 import type { Stage } from '../stage.js';
 import { within } from '../within.js';
 
-/** In this time a click has begun its navigation or its requests. */
+/** A click begins its navigation or its requests within this time. */
 const BEGIN_MS = 100;
 const POLL_MS = 50;
 const LOAD_LIMIT_MS = 10_000;
 const SETTLE_LIMIT_MS = 5_000;
 
-export class Aftermath {
-  /** Of the main frame, from its request to its document; null: none is under way. */
+export class ActionEffects {
+  /** Request of the main frame's navigation, until its document has come; null: none is under way. */
   private navigation: Request | null = null;
 
   constructor(private readonly stage: Stage) {
@@ -26,14 +29,14 @@ export class Aftermath {
     page.on('domcontentloaded', () => (this.navigation = null));
   }
 
-  /** After something that may lead elsewhere or load more. Only the deadline ends the wait for another page. */
+  /** Called after an action that may lead elsewhere or load more. Only the deadline ends the wait for another page. */
   async wait(): Promise<void> {
     await sleep(BEGIN_MS, undefined, { signal: this.stage.signal });
     if (this.navigation !== null) await this.arrive();
     else if (!this.stage.isQuiet()) await this.stage.settle(SETTLE_LIMIT_MS);
   }
 
-  /** Before something is done: the page may have begun to leave by itself. */
+  /** Called before an action: the page may have begun to navigate by itself. */
   async arrive(): Promise<void> {
     if (this.navigation === null) return;
     const { page, signal } = this.stage;

@@ -1,4 +1,6 @@
-/** Refusals of well-formed requests for what is not permitted (403), or not there (400). Never silence. */
+/**
+ * Refusals of well-formed requests for what is not permitted (403), or not there (400). No wish is ignored silently.
+ */
 import { hasModel, type TroupeConfig } from '@troupe/config';
 import { type Caller } from '../../auth/caller.js';
 import { ApiError } from '../../errors/api-error.js';
@@ -25,7 +27,7 @@ export function refuseModelFormats(
   if (issues.length > 0) throw new InvalidBodyError(under([...path, 'formats'], issues));
 }
 
-/** @throws InvalidBodyError for a prompt that nobody can read */
+/** @throws InvalidBodyError for a prompt when there is no model to read it */
 export function refusePrompt(caller: Pick<Caller, 'hasModel'>, config: ModelSettings): void {
   if (!mayUseModel(caller, config)) throw new InvalidBodyError([noModel('A prompt', ['prompt'])]);
 }
@@ -35,7 +37,7 @@ export function refuseZeroDataRetention(asked: boolean | undefined, caller: Pick
     throw new ApiError(403, 'Zero data retention is not enabled for this team');
 }
 
-/** An installation may permit it to everybody, or to single teams. */
+/** An installation may permit it to all teams, or to single ones. */
 export function mayIgnoreRobots({ flags }: Pick<Caller, 'flags'>, config: { allowIgnoreRobots: boolean }): boolean {
   return config.allowIgnoreRobots || flags.ignoreRobots === true;
 }

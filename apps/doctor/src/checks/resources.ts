@@ -1,9 +1,9 @@
-/** Disk, open files, memory: what the machine, or the container, lets a process have. */
+/** Disk, open files and memory that the machine, or the container, lets a process have. */
 import { findBrowsers } from '@troupe/chromium';
 import { readFile, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import { failure, fine, skipped, warning, type Finding } from '../finding.js';
-import type { Patient } from '../patient.js';
+import type { Installation } from '../installation.js';
 import { existingParent } from './folders.js';
 
 const GB = 1_000_000_000;
@@ -12,11 +12,11 @@ const MIB = 1024 * 1024;
 export interface Space {
   freeBytes: number;
   sizeBytes: number;
-  /** Of files that can still be made; null where the file system does not count them. */
+  /** Number of files (inodes) that can still be made; null where the file system does not count them. */
   freeFiles: { free: number; all: number } | null;
 }
 
-export async function checkDisk({ config }: Patient): Promise<Finding[]> {
+export async function checkDisk({ config }: Installation): Promise<Finding[]> {
   const folders = { 'disk (data)': config.troupeDataDir, 'disk (temporary files)': os.tmpdir() };
   return Promise.all(
     Object.entries(folders).map(async ([about, folder]) => judgeSpace(about, folder, await readSpace(folder))),
@@ -58,7 +58,7 @@ export function judgeOpenFiles(limit: number): Finding {
   return limit < 4096 ? warning('open files', found, mend) : fine('open files', found);
 }
 
-export async function checkMemory({ config }: Patient): Promise<Finding[]> {
+export async function checkMemory({ config }: Installation): Promise<Finding[]> {
   const limit = process.constrainedMemory();
   const isLimited = limit > 0 && limit < os.totalmem();
   const memory = judgeMemory(isLimited ? limit : os.totalmem(), isLimited);

@@ -1,15 +1,15 @@
 import { Worker } from 'node:worker_threads';
-import type { Machines } from './machine.js';
+import type { ComputerProfiles } from './computer-profile.js';
 
 const KILL_MS = 20_000;
 
-/** Machines to choose from, made once in a thread of their own. None when that fails: a page can do without. */
-export function readMachines(): Promise<Machines> {
+/** Profiles to choose from, made once in a thread of their own. None when that fails: a page can do without. */
+export function readProfiles(): Promise<ComputerProfiles> {
   return new Promise((resolve) => {
-    const worker = new Worker(new URL('./machine.worker.js', import.meta.url));
+    const worker = new Worker(new URL('./computer-profile.worker.js', import.meta.url));
     const timer = setTimeout(() => void worker.terminate(), KILL_MS);
     worker.once('message', resolve);
-    // The end follows, whatever it died of.
+    // The `exit` event follows every error.
     worker.on('error', () => undefined);
     worker.once('exit', () => {
       clearTimeout(timer);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { InvalidBodyError } from '../validation/issue.js';
-import { refuseModelFormats, refusePrompt } from './offer.js';
+import { refuseModelFormats, refusePrompt } from './refusals.js';
 
 const FORMATS = [
   'markdown',
@@ -10,9 +10,9 @@ const FORMATS = [
 ];
 const WITHOUT = { caller: { hasModel: false }, config: {} };
 
-function refusal(offer: Parameters<typeof refuseModelFormats>[2]): InvalidBodyError | null {
+function refusal(caller: Parameters<typeof refuseModelFormats>[2]): InvalidBodyError | null {
   try {
-    refuseModelFormats(FORMATS, ['scrapeOptions'], offer);
+    refuseModelFormats(FORMATS, ['scrapeOptions'], caller);
     return null;
   } catch (error) {
     return error as InvalidBodyError;

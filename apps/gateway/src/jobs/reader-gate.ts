@@ -1,8 +1,8 @@
 /**
- * Lets a few in at a time. Who goes on with what was begun is let in before who begins, but only every other time: what
- * was begun is soon done, and nobody waits for ever.
+ * Lets a few readers in at a time. A reader that goes on with a begun list is let in before one that begins, but only
+ * every other time: begun lists are soon done, and no reader waits for ever.
  */
-export class Turnstile {
+export class ReaderGate {
   private readonly beginning: (() => void)[] = [];
   private readonly goingOn: (() => void)[] = [];
   private isTurnOfBeginning = false;
@@ -19,7 +19,7 @@ export class Turnstile {
     }
   }
 
-  /** A place is handed over rather than given back: nobody can slip in between. */
+  /** A place is handed over rather than given back, so that no other reader can slip in between. */
   private leave(): void {
     const next = this.next();
     if (next === undefined) this.places++;
