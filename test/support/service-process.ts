@@ -7,7 +7,7 @@ export interface ServiceProcess {
   pid: number;
   /** Base of its health endpoints. */
   health: string;
-  /** Of a gateway. */
+  /** Address of a gateway. */
   url: string | undefined;
   /** What it wrote so far. */
   output(): string;

@@ -7,7 +7,7 @@ export type Silence = 'clients' | 'server' | 'both';
 export interface Slowness {
   /** Added to each way. */
   latencyMs: number;
-  /** Of each connection and way. @default as many as there are */
+  /** Rate of each connection and way. @default as many as there are */
   bytesPerSecond?: number;
 }
 
@@ -177,7 +177,7 @@ class Stream {
 
   private pass({ bytes }: Piece): void {
     if (bytes === null) {
-      // Of a sender that is gone nobody waits for an answer.
+      // A sender that is gone waits for no answer.
       if (this.from.destroyed) this.to.destroy();
       else this.to.end();
       return;

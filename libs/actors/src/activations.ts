@@ -24,7 +24,7 @@ export interface Living extends Activation<unknown, unknown> {
   usedAt: number;
   /** Its own time less this process's clock. */
   timeOffset: number;
-  /** Of the message that began it; null: not recorded, or nothing it keeps. */
+  /** Trace of the message that began it; null: not recorded, or nothing it keeps. */
   trace: KeptTrace | null;
 }
 

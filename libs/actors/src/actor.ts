@@ -106,7 +106,7 @@ export interface TurnContext {
 
 export interface ActorDef<S, M = null, F = unknown> {
   kind: ActorKind;
-  /** Of state and messages; readers accept v and v-1. */
+  /** Version of state and messages; readers accept v and v-1. */
   version: number;
   /** Types whose loss of meaning would leave a job hanging: their dead letter fails the job. */
   vital: readonly string[];

@@ -16,7 +16,7 @@ export interface PoisonNote {
 /** One thing to handle: a message or a timer that fired. */
 export interface DrainItem {
   key: ActorKey;
-  /** Of its message; `timer <name>` for a timer. */
+  /** Type of its message; `timer <name>` for a timer. */
   type: string;
 }
 

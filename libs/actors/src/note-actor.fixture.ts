@@ -37,7 +37,7 @@ export interface Notes {
   /** What could not be handled when it failed. */
   lost?: unknown;
   over: boolean;
-  /** Of its looks at the clock. */
+  /** When it looked at the clock. */
   times?: number[];
 }
 
@@ -169,9 +169,9 @@ export class NoteWorld {
   readonly store = new NoteStore(this.clock);
   readonly bus = new NoteBus(new Random(1), this.clock);
   readonly tried: Order[] = [];
-  /** Of owners from now on: by the virtual clock every wait is time that passes. */
+  /** Pace of owners made from now on: by the virtual clock every wait is time that passes. */
   paceMs = 0;
-  /** Of owners from now on; undefined: nothing is recorded. */
+  /** Tracer of owners made from now on; undefined: nothing is recorded. */
   tracer: Tracer | undefined;
   private sequence = 0;
 

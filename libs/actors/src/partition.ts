@@ -166,7 +166,7 @@ export class Partition {
   private nextDrainAt = 0;
   private readonly handler: Drain<Item>;
   private readonly quarantined = new Map<ActorKey, number>();
-  /** Of turns that former owners did not end. */
+  /** Turns that former owners did not end, counted by actor. */
   private marks = new Map<ActorKey, number>();
   private carefulItems = 0;
   /** Messages of unknown versions, by id: when they were first seen. */
@@ -292,7 +292,7 @@ export class Partition {
     return isKnown;
   }
 
-  /** Of a version that its actor understands; what has no actor is dropped later. */
+  /** Whether its actor understands its version. A message without an actor is dropped later. */
   private isReadable({ to, v }: Envelope): boolean {
     const def = this.defOf(to);
     return def === undefined || (v <= def.version && v >= def.version - 1);

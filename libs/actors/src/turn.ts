@@ -21,7 +21,7 @@ import type { DeadLetter, OutboxRow, TurnAnswers, TurnHead, TurnWrites } from '.
 export const HEARTBEAT = 'heartbeat';
 export const HEARTBEAT_MS = 300_000;
 const HEARTBEAT_RENEW_MS = 120_000;
-/** Of what an actor keeps of its own; see `ActorDef.broughtBytes`. */
+/** Limit of what an actor keeps of its own; see `ActorDef.broughtBytes`. */
 const STATE_LIMIT_BYTES = 256 * 1024;
 
 /** Thrown when a handler fails: names the actor, so that the others can go on without it. */

@@ -49,7 +49,7 @@ export interface BlobSettings {
 export interface OpenBlobs extends BlobRoots {
   /** Rejects with the reason when the store cannot be used. */
   check(): Promise<void>;
-  /** Of the disk below them; null when there is none of ours. */
+  /** Space on the disk below them; null when there is none of ours. */
   space(): Promise<DiskSpace | null>;
   close(): void;
 }
@@ -64,7 +64,7 @@ export interface DiskSpace {
 export interface S3Patience {
   /** A connection on which nothing moves for so long is given up. */
   silenceMs: number;
-  /** Of each request, the first included. */
+  /** Attempts of each request, the first included. */
   attempts: number;
 }
 

@@ -115,7 +115,7 @@ function joined(parts: readonly Uint8Array[], between: Uint8Array): Buffer {
 /** A row, or rows whose bytes lie behind one another in one blob. */
 interface Span {
   documents: StoredDocument[];
-  /** Of the whole span; null when its only document is in its row. */
+  /** Place of the whole span; null when its only document is in its row. */
   place: { blob: string; from: number; to: number } | null;
 }
 

@@ -9,7 +9,7 @@ import type { PageDocument, PageElement, PageStyle, PageWindow } from './page-do
 
 export interface EvidenceLimits {
   maxElements: number;
-  /** Of looking at them, after what laying the page out takes: the rest is left out. */
+  /** Time for looking at them, beside the time of the layout. What is left then is left out. */
   budgetMs: number;
 }
 
@@ -110,7 +110,7 @@ export function collectEvidence(limits: EvidenceLimits): BrandEvidence {
 
   // ---- elements
 
-  /** Of a large page one of every n, not always the same of them, but all that tell most. */
+  /** Takes one of every n elements of a large page, not always the same of them, but all that tell most. */
   const chooseElements = (): PageElement[] => {
     const told = [...document.querySelectorAll('h1, h2, h3, header, footer, nav, main, button, input, section')];
     const all = document.body?.querySelectorAll('*') ?? [];

@@ -212,7 +212,7 @@ function isMessageColour(colour: Colour, { success, warning, error, primary }: N
   return [success, warning, error].some((other) => other !== undefined && distance(colour, other) < SAME_SHADE);
 }
 
-/** Of a page in black and white. */
+/** Colour of the button of a page in black and white. */
 function plainButton({ buttons }: BrandEvidence, ground: Colour): Colour | undefined {
   const fills = onGround(
     buttons.map(({ background, area }) => [background, area]),

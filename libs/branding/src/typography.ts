@@ -5,7 +5,7 @@ import { withoutGaps } from './without-gaps.js';
 export interface Font {
   family: string;
   role: 'body' | 'heading' | 'code';
-  /** Of the characters of the page, 0 to 1. */
+  /** Share of the characters of the page, 0 to 1. */
   share: number;
 }
 

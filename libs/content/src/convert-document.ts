@@ -17,7 +17,7 @@ export interface DocumentParts {
   parts: string[];
   title: string | null;
   metadata: Record<string, string>;
-  /** Of documents with pages, which are then the parts. */
+  /** Page counts of documents with pages, which are then the parts. */
   pages: { read: number; total: number } | null;
   warning: string | null;
   /** Source of a file that is text; null: the HTML stands for it. */

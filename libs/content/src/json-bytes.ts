@@ -93,7 +93,7 @@ class JsonBytes {
 interface Encoder {
   units: Buffer;
   unitAt(index: number): number;
-  /** Of the first `count` units; they belong to the next call. */
+  /** Encodes the first `count` units. The bytes are overwritten by the next call. */
   encode(count: number): Uint8Array;
 }
 

@@ -138,7 +138,7 @@ export class HtmlPage extends Warnings implements PageToWrite {
     return this.selected;
   }
 
-  /** Of all that the document shows. */
+  /** Collects from all that the document shows. */
   private collect(collectFrom: typeof collectLinks): string[] {
     const { tree, urls } = this.page;
     const shown: Part[] = [{ tree, mask: this.select().mask }, ...(this.added === null ? [] : [this.added])];

@@ -35,7 +35,7 @@ export interface ConvertRequest {
   discover: { scope: ScopeSpec; depth: number; maxLinks: number; obeyNofollow: boolean } | null;
   /** `packed` for storing (`packDocument`), `json` for answering at once. */
   encoding: 'json' | 'packed';
-  /** Of the page, when it is recorded. */
+  /** Trace of the page, when it is recorded. */
   trace?: TraceParent;
 }
 

@@ -5,7 +5,7 @@ export interface DocumentContent {
   title: string | null;
   /** More metadata, under the keys of docs/api/formats.md, "Metadata keys", where there is one. */
   metadata: Record<string, string>;
-  /** Of documents with pages: how many were read, and how many there are. */
+  /** For documents with pages: how many were read, and how many there are. */
   pages: { read: number; total: number } | null;
   /** What was left out and why; null: nothing. */
   warning: string | null;

@@ -42,7 +42,7 @@ export interface HostReason {
   url: string | null;
   team: Uuid | null;
   retryAfterMs: number | null;
-  /** Of the verdict, in words: `rate cut to 8.2 pages/s`. */
+  /** Effect of the verdict, in words: `rate cut to 8.2 pages/s`. */
   effect: string;
 }
 

@@ -167,7 +167,7 @@ export interface HistoryRange {
   team: Uuid;
   /** null = the default histories. */
   tag: string | null;
-  /** Of the `siteKey` that their URLs share. */
+  /** Fingerprint of the `siteKey` that their URLs share. */
   siteH: Fingerprint;
   /** Place of the last page that is known already; null = from the first one on. */
   after: Fingerprint | null;

@@ -62,7 +62,7 @@ export function abortSubject(request: Uuid): string {
   return `ctl.abort.${request}`;
 }
 
-/** Of a process or a server of requests: whoever listens there is connected. */
+/** Subject of a process or a server of requests: a listener there is connected. */
 export function presenceSubject(id: string): string {
   return `ctl.present.${token(id)}`;
 }

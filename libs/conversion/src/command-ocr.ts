@@ -70,7 +70,7 @@ export class CommandOcr implements Ocr {
     return Promise.resolve(this.run(args, input).replaceAll('\f', ''));
   }
 
-  /** Of those wanted, what is installed. */
+  /** The languages that are both wanted and installed. */
   private languagesOf(wanted: readonly string[]): string {
     this.installed ??= new Set(this.run(['--list-langs'], new Uint8Array(0)).split(/\s+/));
     const names = wanted.map((one) => NAMES[one.toLowerCase().split('-')[0] ?? ''] ?? '');

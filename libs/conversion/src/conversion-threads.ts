@@ -20,7 +20,7 @@ export interface ConversionThreadsOptions {
 
 interface Job {
   request: ConvertRequest;
-  /** Of its body, which the request may lose to a thread. */
+  /** Size of its body, which the request may lose to a thread. */
   bytes: number;
   resolve(result: ConvertResult): void;
   reject(error: unknown): void;
@@ -33,9 +33,9 @@ interface Thread {
   isReady: boolean;
   /** The first one runs; the others lie ready in the thread. */
   jobs: Job[];
-  /** Of `jobs`. */
+  /** Size of the bodies of `jobs`. */
   bytes: number;
-  /** Of the page that runs. */
+  /** Deadline of the page that runs. */
   timer: NodeJS.Timeout | null;
 }
 
@@ -157,7 +157,7 @@ export class ConversionThreads implements Converter {
     const isAhead = thread.jobs.length > 0;
     thread.jobs.push(job);
     thread.bytes += job.bytes;
-    // Of a page given ahead a copy: another thread gets it when this one ends before.
+    // A page that waits in the thread is copied: another thread gets it when this one ends before.
     const body = isAhead ? new Uint8Array(job.request.body) : ownBytes(job.request.body);
     const task: Task = { id: this.nextId++, request: { ...job.request, body } };
     thread.worker.postMessage(task, [body.buffer]);
@@ -185,7 +185,7 @@ export class ConversionThreads implements Converter {
     if (thread.jobs.length === 0) thread.worker.unref();
   }
 
-  /** Of the page that runs. */
+  /** Ends the page that runs. */
   private finish(thread: Thread, end: (job: Job) => void): void {
     if (thread.timer !== null) clearTimeout(thread.timer);
     thread.timer = null;

@@ -8,7 +8,7 @@ import { unreadable } from '@troupe/contracts';
 
 const MAX_MEMBERS = 20_000;
 const MAX_MEMBER_BYTES = 128 * 1024 * 1024;
-/** Of everything that is read of one archive. */
+/** Size of everything that is read of one archive. */
 const MAX_TOTAL_BYTES = 256 * 1024 * 1024;
 /** No office file packs its XML this tightly; below the free size nobody minds. */
 const MAX_RATIO = 500;

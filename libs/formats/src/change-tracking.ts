@@ -41,6 +41,6 @@ export const changeTracking: FormatKind = {
       },
     },
   },
-  /** Of the differences that a model names. */
+  /** Price of the differences that a model names. */
   price: { credits: 4, as: 'facts' },
 };

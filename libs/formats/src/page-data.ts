@@ -10,7 +10,7 @@ export interface DataItem {
 
 /** What a page carries as data, bounded in size and count. Each part is read when it is asked for. */
 export interface PageData {
-  /** Of the page, absolute. */
+  /** URL of the page, absolute. */
   readonly url: string;
   /** null: it has none. */
   readonly title: string | null;

@@ -398,7 +398,7 @@ function asList(value: unknown): unknown[] {
   return value === undefined || value === null ? [] : [value];
 }
 
-/** Of a list, or of an object whose keys are ids. */
+/** Entries of a list, or of an object whose keys are ids. */
 function entriesOf(value: unknown): unknown[] {
   return isObject(value) ? Object.values(value) : asList(value);
 }

@@ -210,7 +210,7 @@ class Parser {
     return html.length;
   }
 
-  /** Of the name that `endOfName` has just read. */
+  /** Number of the tag whose name `endOfName` has just read. */
   private tagNumber(from: number, to: number): number {
     const known = lookupTag(this.html, from, to, this.nameHash);
     if (known !== 0) return known;

@@ -17,7 +17,7 @@ type Test = (tree: Tree, node: number) => boolean;
 /** True when the element matches. */
 export type Matcher = Test;
 
-/** Of a selector's text. */
+/** Length of a selector's text. */
 export const MAX_SELECTOR_CHARS = 2000;
 
 /** @throws TroupeError BAD_REQUEST when the text is no selector or uses something that is not supported. */

@@ -34,19 +34,19 @@ const INTEGRATION = 2;
 /** What `startTag` did: content follows as usual, as text up to the end tag, or not at all. */
 export type Opened = 'content' | 'raw' | 'nothing';
 
-/** Of open elements. Shared by all pages, which are parsed one after the other. */
+/** Open elements. Shared by all pages, which are parsed one after the other. */
 const STACK = new Int32Array(MAX_DEPTH + 2);
 const TAGS = new Uint16Array(MAX_DEPTH + 2);
 const KINDS = new Uint8Array(MAX_DEPTH + 2);
 const ENDED = new Uint8Array(MAX_DEPTH + 2);
 const OPEN = new Uint16Array(FIRST_CUSTOM_TAG);
 
-/** Of the page that is being parsed: a new one ends the one before. */
+/** Builds the tree of the page that is being parsed. A new builder ends the one before. */
 export class TreeBuilder {
   readonly store: NodeStore;
   private readonly formatting: ActiveFormatting;
   private readonly stack = STACK;
-  /** Of the elements on the stack. */
+  /** Tags of the elements on the stack. */
   private readonly tags = TAGS;
   private readonly kinds = KINDS;
   /** 1 = a form whose end tag came while elements inside were open: it ends with them. */

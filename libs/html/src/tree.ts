@@ -48,7 +48,7 @@ export class Tree {
   constructor(
     readonly source: string,
     readonly count: number,
-    /** Of attributes; the arrays may be longer. */
+    /** Number of attributes; the arrays may be longer. */
     readonly attrCount: number,
     readonly customTags: readonly string[],
     arrays: TreeArrays,

@@ -2,9 +2,9 @@
 import { Worker } from 'node:worker_threads';
 
 export interface BoundedThreadOptions {
-  /** Of the worker: it says `ready`, then answers each question with a `ThreadReply`. */
+  /** Script of the worker: it says `ready`, then answers each question with a `ThreadReply`. */
   script: URL;
-  /** Of one question, from the moment at which the thread begins with it. Then the thread is ended. */
+  /** Time for one question, from the moment at which the thread begins with it. Then the thread is ended. */
   deadlineMs: number;
   maxHeapMb: number;
   /** @default none */

@@ -90,7 +90,7 @@ export class Blocks {
   links: Int32Array;
   /** Images since the block before. */
   images: Int32Array;
-  /** Of its first words. */
+  /** Hash of its first words. */
   hash: Int32Array;
   /** 1 or 0. */
   endsSentence: Uint8Array;
@@ -204,7 +204,7 @@ export class Blocks {
   }
 }
 
-/** Of each UTF-16 unit: itself, ASCII letters in lower case, 0 for what is no part of a word. */
+/** For each UTF-16 unit: itself, ASCII letters in lower case, 0 for what is no part of a word. */
 const LETTERS = Uint16Array.from({ length: 65536 }, (_, c) => {
   if (c >= 65 && c <= 90) return c | 0x20;
   return (c >= 48 && c <= 57) || (c >= 97 && c <= 122) || c > 191 ? c : 0;

@@ -17,7 +17,7 @@ const SLACK_BYTES = 64;
 export interface SymmetricTree {
   /** Up to `DEPTH`: the value of a row in this column, is it above this threshold? The first answer is a leaf's lowest bit. */
   questions: readonly { column: number; thresholdBits: number }[];
-  /** Of each leaf, as many as there are answers; 16 bits, signed. */
+  /** Answers of each leaf, as many as there are answers; 16 bits, signed. */
   leaves: ArrayLike<number>;
 }
 

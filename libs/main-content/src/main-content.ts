@@ -14,9 +14,9 @@ import { keepRecords } from './records.js';
 import { keepContents, keepPartsWhole } from './whole-parts.js';
 
 export interface BlockModel {
-  /** Of the page, one per type of `TYPES`. */
+  /** Forests for the page, one per type of `TYPES`. */
   types: readonly Forest[];
-  /** Of each block. */
+  /** Forest for each block. */
   blocks: Forest;
 }
 
@@ -113,7 +113,7 @@ export function selectMainContent(
   return { mask: maskOf(tree, mask, blocks, kept), estimate, isFuller, loss: lostShare(blocks, estimates, kept) };
 }
 
-/** Of the characters kept and those left out that may be content, the latter weighed by how likely they are. */
+/** Share of the characters left out that may be content, weighed by how likely they are, among these and those kept. */
 function lostShare({ count, chars }: Blocks, estimates: Float32Array, kept: Uint8Array): number {
   let lost = 0;
   let shown = 0;

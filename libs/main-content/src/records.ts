@@ -285,7 +285,7 @@ function postsAmong({ blocks, kept }: PageOfRecords, groups: readonly Records[])
   return groups.find(holdsMost) ?? null;
 }
 
-/** Of a panel about a user the name stays, and when something was said: rank, counts and places go. */
+/** Reduces a panel about a user to the name and when something was said. Rank, counts and places go. */
 function dropPanels({ tree, blocks, kept, headingLevel, elements }: PageOfRecords): void {
   for (const node of elements.list) {
     if ((elements.kinds[node]! & USERS) === 0) continue;

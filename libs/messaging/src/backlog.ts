@@ -8,7 +8,7 @@ export interface Backlog {
   partitions: { part: number; waiting: number; taken: number }[];
   /** Work of a class and priority that no worker has taken, and what workers have in hand. */
   work: { cls: string; prio: string; waiting: number; taken: number }[];
-  streams: { stream: string; messages: number; bytes: number; /** Of its oldest message. */ ageS: number }[];
+  streams: { stream: string; messages: number; bytes: number; /** Age of its oldest message. */ ageS: number }[];
 }
 
 const PARTITION_CONSUMER = /^p(\d+)-e/;

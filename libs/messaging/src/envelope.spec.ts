@@ -43,7 +43,7 @@ describe('the trace of a message', () => {
 });
 
 describe('the largest wishes that a job may have', () => {
-  /** Of all printable characters, two and three bytes included: hardly any text compresses less. */
+  /** Text of all printable characters, two and three bytes included: hardly any text compresses less. */
   function noise(bytes: number): string {
     const parts: string[] = [];
     for (let left = bytes; left > 3;) {

@@ -16,7 +16,7 @@ export interface HostView {
   restMs: number;
   /** Least ms between starts on a slot, 0 = none. */
   gapMs: number;
-  /** Of its usual rate, 0 … 1. */
+  /** Share of its usual rate, 0 … 1. */
   share: number;
 }
 

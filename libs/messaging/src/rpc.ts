@@ -32,7 +32,7 @@ export interface RpcCallOptions {
   isServed?: () => boolean;
   /** For work that must not be done twice: what the call rejects with when its server is gone. @default another is asked */
   whenLost?: () => TroupeError;
-  /** Of what the call is made for, when it is recorded. @default that of the running code */
+  /** Trace of what the call is made for, when it is recorded. @default that of the running code */
   trace?: TraceParent;
 }
 

@@ -4,7 +4,7 @@
  */
 import { isRevisionConflict } from './kv-errors.js';
 
-/** Of one stream in a row, from which on it counts as closed: the answer to a single one may be lost. */
+/** Failures of one stream in a row from which on it counts as closed. The answer to a single write may be lost. */
 const FAILURES = 2;
 /** Who has tried nothing for so long does not know any more. */
 const FORGET_MS = 60_000;

@@ -22,7 +22,7 @@ const MARKS: Record<string, string> = {
 /** Letters that lose their dot under an accent. */
 const DOTLESS: Record<string, string> = { '\u0131': 'i', '\u0237': 'j' };
 
-/** Of the font's size: how far a letter reaches back under its accent. Letters that are set close do so by less. */
+/** In parts of the font's size: how far a letter reaches back under its accent. Letters that are set close do so by less. */
 const MIN_OVERLAP = 0.2;
 const MAX_OVERLAP = 1.1;
 /** Over capitals an accent is raised. */

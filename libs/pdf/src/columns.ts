@@ -9,7 +9,7 @@ import { rowsOf, type Row, type Segment } from './span.js';
 const MAX_DEPTH = 12;
 const MAX_CANDIDATES = 16;
 const MIN_ROWS = 3;
-/** Of the font's size. */
+/** In parts of the font's size. */
 const MIN_GUTTER = 0.7;
 /** In points: a heading's letters ask for no wider gutter than others. */
 const MAX_GUTTER_SIZE = 9;

@@ -71,7 +71,7 @@ function countKeys(edges: readonly Edge[]): Map<string, number> {
   return counts;
 }
 
-/** Of the font's size: what repeats stands at least so far from the page's own text. */
+/** In parts of the font's size: what repeats stands at least so far from the page's own text. */
 const MIN_DISTANCE = 1.45;
 
 /** From the outside inwards, up to the last repeated row that is set apart from what follows. */

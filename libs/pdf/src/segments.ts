@@ -2,7 +2,7 @@
 import type { VerticalRule } from './rules.js';
 import { groupLines, segmentOf, sliceSpan, type Segment, type Span } from './span.js';
 
-/** Of the font's size; spaces of justified text stay below. */
+/** In parts of the font's size; spaces of justified text stay below. */
 const WIDE_GAP = 1.1;
 
 export function segmentsOf(spans: readonly Span[], rules: readonly VerticalRule[]): Segment[] {

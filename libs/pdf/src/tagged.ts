@@ -8,7 +8,7 @@ import type { Span } from './span.js';
 export interface StructNode {
   role?: string;
   children?: StructNode[];
-  /** Of a leaf: 'content'. */
+  /** Type of a leaf: 'content'. */
   type?: string;
   id?: string;
   alt?: string;

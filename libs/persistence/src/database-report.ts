@@ -25,9 +25,9 @@ export interface DatabaseReport {
   canCreate: boolean;
   /** Its clock less ours. */
   skewMs: number;
-  /** Of the whole server; `max` without those reserved for superusers. */
+  /** Connections of the whole server; `max` without those reserved for superusers. */
   connections: { used: number; max: number };
-  migrations: { pending: string[]; /** Of a newer version. */ unknown: string[] } | 'not readable';
+  migrations: { pending: string[]; /** Made by a newer version. */ unknown: string[] } | 'not readable';
 }
 
 interface Facts {

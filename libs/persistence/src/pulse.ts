@@ -134,7 +134,7 @@ interface Stream {
   unref(): void;
 }
 
-/** Of a connection that is open, or being opened. */
+/** The socket of a connection that is open, or being opened. */
 export function streamOf(client: pg.ClientBase): Stream {
   return (client as unknown as { connection: { stream: Stream } }).connection.stream;
 }

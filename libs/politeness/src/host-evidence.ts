@@ -26,7 +26,7 @@ export interface Evidence {
   startedAt: number | null;
   /** The newest clean answer by its place; 0: none. */
   cleanN: number;
-  /** Of the last two minutes, oldest first. */
+  /** Counts of the last two minutes, oldest first. */
   seconds: Second[];
   troubles: SeenTrouble[];
   voted: { urlH: Fingerprint; at: number }[];
@@ -86,7 +86,7 @@ export function overloadsSince({ troubles }: Evidence, n: number, now: number): 
   );
 }
 
-/** Of the answers of the window, 0 … 1. */
+/** Share of overload among the answers of the window, 0 … 1. */
 export function overloadShare({ seconds }: Evidence, now: number): number {
   const recent = seconds.filter(({ at }) => at > now - WINDOW_MS);
   const all = recent.reduce((sum, second) => sum + second.all, 0);
@@ -108,7 +108,7 @@ export function answerRate({ seconds, startedAt }: Evidence, now: number): numbe
   return (all / Math.max(1000, Math.min(RATE_MS, now - (startedAt ?? now)))) * 1000;
 }
 
-/** Of the last ten minutes, 0 when there was no clean answer. */
+/** Best rate of the last ten minutes, 0 when there was no clean answer. */
 export function bestCleanRate({ best }: Evidence): number {
   return best.reduce((most, { perS }) => Math.max(most, perS), 0);
 }

@@ -71,9 +71,9 @@ export interface HostPolicy {
   pauseUntil: number;
   /** Answers that came before the last cut are no evidence for the next. */
   cut: { n: number; at: number } | null;
-  /** Of the last cut for 429s. */
+  /** When the rate was last cut for 429s. */
   limitedAt: number | null;
-  /** Of the last pause that a Retry-After asked for. */
+  /** When a Retry-After last asked for a pause. */
   retryAt: number | null;
   trial: { at: number; n: number; answers: number; votes: number; share: number } | null;
   /** The last cut for overload has made troubles rarer. */

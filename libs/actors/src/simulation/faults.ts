@@ -22,7 +22,7 @@ export class InvariantError extends Error {
 
 /** Each may throw. */
 export interface FaultPoints {
-  /** Of whatever the store is asked outside of turns. */
+  /** Called before whatever the store is asked outside of turns. */
   beforeRead(part: number | null): void;
   beforeCommit(part: number): void;
   /** The turn is decided, and nothing of it is written. */

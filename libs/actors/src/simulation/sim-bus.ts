@@ -17,7 +17,7 @@ export interface BusTroubles {
   loss: number;
   duplication: number;
   reordering: number;
-  /** Of the mail, how much is under way for up to `MAX_LATE_MS`, while what is sent later arrives. */
+  /** Share of the mail that is under way for up to `MAX_LATE_MS`, while what is sent later arrives. */
   lateness: number;
 }
 

@@ -41,11 +41,11 @@ export class SharedClock extends SimClock {
 }
 
 export interface ClockNature {
-  /** Of its monotonic reading, ms. */
+  /** Offset of its monotonic reading, ms. */
   offsetMs: number;
   /** Its seconds in a second: 0.95 … 1.05. */
   speed: number;
-  /** Of its wall, ms. */
+  /** Offset of its wall clock, ms. */
   wallOffsetMs: number;
 }
 

@@ -121,7 +121,7 @@ export class SimStore implements ActorStore {
   private readonly marks = new Map<number, Map<ActorKey, number>>();
   readonly deadLetters: DeadLetter[] = [];
   readonly hosts = new Map<string, HostRecord>();
-  /** Of the job of an actor. */
+  /** Number of the job of an actor. */
   jobNoOf: (key: ActorKey) => JobNo | undefined = () => undefined;
   /** What was left of actors that could not be told anything. */
   readonly graves: { key: ActorKey; type: string; error: string }[] = [];

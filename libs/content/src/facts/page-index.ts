@@ -10,13 +10,13 @@ const TYPES = ['tag', 'class', 'id', 'attribute'] as const satisfies readonly Se
 /** All that queries ever ask of an index: made ready once, for as many pages as they are asked of. Each key has a number. */
 export class IndexKeys {
   readonly count: number;
-  /** Of each known tag the number of its key and 1 more; 0: it is none. */
+  /** For each known tag the number of its key and 1 more; 0: it is none. */
   readonly keyOfTag = new Uint16Array(FIRST_CUSTOM_TAG);
   /** Tags that HTML does not know, each with the number of its key and 1 more. */
   readonly customTags: readonly (readonly [name: string, key: number])[];
   readonly classes: WordSet;
   readonly ids: WordSet;
-  /** Of the first class and of the first id: the others follow, as in their sets. */
+  /** Numbers of the first class and of the first id: the others follow, as in their sets. */
   readonly firstClass: number;
   readonly firstId: number;
   /** By the low bits of an attribute's hash: what it may be, 0 when it does not matter. */

@@ -45,7 +45,7 @@ export type Plan = ObjectPlan | ListPlan | ValuePlan;
 
 export interface CompiledFacts {
   readonly plan: Plan;
-  /** Of all its queries. */
+  /** Keys of all its queries. */
   readonly keys: IndexKeys;
 }
 

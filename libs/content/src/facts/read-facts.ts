@@ -26,7 +26,7 @@ import { booleanIn, dateIn, hasDecimalComma, integerIn, numberIn } from './value
 
 const MAX_ITEMS = 10_000;
 const MAX_VALUES = 100_000;
-/** Of all values of a page, in UTF-16 units. */
+/** Length of all values of a page, in UTF-16 units. */
 const MAX_CHARS = 5_000_000;
 /** Nodes looked at for one page: some tenths of a second. */
 const MAX_STEPS = 5_000_000;

@@ -64,7 +64,7 @@ function withDot(digits: string, decimalComma: boolean): string | null {
   return isThousands ? text.replace(mark, '') : text.replace(mark, '.');
 }
 
-/** Of a dot and a comma the last one stands before the fraction. */
+/** Reads a number that has both a dot and a comma: the last of them stands before the fraction. */
 function withBoth(text: string): string | null {
   const [fraction, group] = text.lastIndexOf('.') > text.lastIndexOf(',') ? ['.', ','] : [',', '.'];
   if (count(text, fraction) > 1) return null;

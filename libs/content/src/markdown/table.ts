@@ -13,7 +13,7 @@ export interface TableCells {
   /** Every row has as many entries. */
   columns: number;
   hasHeader: boolean;
-  /** Of each column as its cells ask for it; null: none asks, or to the left, as everywhere. */
+  /** Alignment of each column as its cells ask for it; null: none asks, or to the left, as everywhere. */
   alignments: Alignment[];
 }
 

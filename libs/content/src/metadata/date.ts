@@ -190,7 +190,7 @@ function addUrl(url: string, votes: Vote[]): void {
   if (found !== null) votes.push({ day: found, at: Date.parse(found), source: 'url', weight: 7, raw: null });
 }
 
-/** Of two days that are both declared as that of publication, the earlier one; the later is that of a new edition. */
+/** Whether it is the earlier of two days that are both declared as the day of publication. The later is that of a new edition. */
 function isOriginal(vote: Vote, votes: readonly Vote[]): boolean {
   if (vote.weight < DECLARED_WEIGHT) return false;
   return votes.some((other) => other.weight >= DECLARED_WEIGHT && other.at - vote.at > DAY_MS);

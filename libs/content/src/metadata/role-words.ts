@@ -3,7 +3,7 @@ import { WordKinds } from '@troupe/main-content';
 
 export const AUTHOR = 1;
 export const DATE = 2;
-/** Of a change, not of the publication. */
+/** Marks the date of a change, not of the publication. */
 export const MODIFIED = 4;
 /** Around other texts than the page's own: comments, teasers, sidebars. */
 export const ASIDE = 8;

@@ -9,7 +9,7 @@ import type { BatchSpec, CrawlSpec } from './crawl-spec.js';
 export const SPEC_LIMITS = {
   /** JSON of the whole, UTF-8, as are all sizes here. */
   bytes: 512 * 1024,
-  /** Of one list. */
+  /** Patterns of one list. */
   patterns: 1_000,
   patternBytes: 200_000,
   /** Names and values, of the page's requests and of the webhook each. */

@@ -13,10 +13,10 @@ export interface PageDocument {
   attributes?: { selector: string; attribute: string; values: string[] }[];
   /** Made by rules from the page's data (docs/api/formats.md). */
   product?: Record<string, unknown>;
-  /** Of a document with `pages`: each of its pages. */
+  /** The pages of a document that has pages. */
   pages?: { pageNumber: number; markdown: string }[];
   actions?: ActionResults;
-  /** Of the model formats (docs/api/formats.md). */
+  /** From here on the model formats (docs/api/formats.md). */
   json?: unknown;
   /** The value of `json` under its old name in v1. */
   extract?: unknown;
@@ -64,7 +64,7 @@ export interface PageMetadata {
   creditsUsed: number;
   /** Emulated time zone, with a location. */
   timezone?: string;
-  /** Of a document: pages that were read, and pages that there are. */
+  /** For a document: pages that were read, and pages that there are. */
   numPages?: number;
   totalPages?: number;
   contentType?: string;

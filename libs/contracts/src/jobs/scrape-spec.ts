@@ -182,7 +182,7 @@ export function isRepeatable({ actions }: Pick<ScrapeSpec, 'actions'>): boolean 
   return actions.every(({ type }) => HARMLESS.has(type));
 }
 
-/** Of a scrape that may not be done twice: the process that did it is gone. */
+/** The error of a scrape that may not be done twice when the process that did it is gone. */
 export function actionsLost(): TroupeError {
   const text =
     'The process that performed the actions has died: some of them may have been performed. They were not repeated; ask again if they may be';

@@ -51,7 +51,7 @@ export type Start = PageJobStart | ModelJobStart;
 export interface Cancel {
   type: 'Cancel';
   job: Uuid;
-  /** Of the recorded command, which its receipt names; absent from a parent, which repeats it itself. */
+  /** Id of the recorded command, which its receipt names; absent from a parent, which repeats it itself. */
   cmd?: Uuid;
 }
 /**
@@ -61,7 +61,7 @@ export interface Cancel {
 export interface Append {
   type: 'Append';
   job: Uuid;
-  /** Of the recorded command; the actor's receipt names it. */
+  /** Id of the recorded command; the actor's receipt names it. */
   cmd: Uuid;
   toOrd: number;
 }
@@ -69,7 +69,7 @@ export interface Append {
 export interface Pause extends PauseNews {
   type: 'Pause';
   job: Uuid;
-  /** Of the recorded command; the actor's receipt names it. */
+  /** Id of the recorded command; the actor's receipt names it. */
   cmd: Uuid;
 }
 
@@ -172,7 +172,7 @@ export interface RobotsDone {
   /** The answer says what the host wants; otherwise the last known delay holds and the file is asked for again. @default true */
   ok?: boolean;
   crawlDelayMs: number | null;
-  /** Of an answer that is not `ok`: Retry-After in ms. @default null */
+  /** Retry-After in ms of an answer that is not `ok`. @default null */
   retryAfterMs?: number | null;
   sitemaps: string[];
   error: { code: ErrorCode; message: string } | null;
@@ -368,6 +368,6 @@ export interface Envelope<M = ActorMessage> {
   /** Pair sequence for pair-class messages, else null. */
   n: number | null;
   body: M;
-  /** Of what caused it, when that is recorded. */
+  /** Trace of what caused it, when that is recorded. */
   trace?: TraceParent;
 }

@@ -30,7 +30,7 @@ export interface PageModelRequest {
 /** Text of the page after its selection (tags, main content). */
 export interface PageTexts {
   markdown: string;
-  /** Of the newest earlier scrape; absent unless changes are asked. */
+  /** Text of the newest earlier scrape; absent unless changes are asked. */
   previous?: string;
   /** Cleaned HTML, for writing selectors; absent unless a format may learn. */
   html?: string;
@@ -45,7 +45,7 @@ export type PageModelReply =
       parts: ModelParts;
       /** Value of `changeTracking.json`; absent unless asked and had. */
       changes?: unknown;
-      /** Of all calls, failed ones included. */
+      /** Tokens of all calls, failed ones included. */
       tokens: number;
       /** Told with the page: trimmed input, normalised values, a format that failed. */
       warnings: string[];
@@ -158,7 +158,7 @@ export interface ModelDone {
   attempt: number;
   /** As recorded with the step. */
   tokens: number;
-  /** Of pages that the step itself had scraped. */
+  /** Credits for pages that the step itself had scraped. */
   credits: number;
   error: ErrorWire | null;
   outcome:

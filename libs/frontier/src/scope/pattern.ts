@@ -5,9 +5,9 @@ import { RE2JS } from 're2js';
 import { costBeforeCompiling } from './pattern-cost.js';
 
 const MAX_PATTERN_CHARS = 2000;
-/** Of one pattern, in instructions of its program; classes that are costly to build count as more (`pattern-cost.ts`). */
+/** Limit of one pattern, in instructions of its program; classes that are costly to build count as more (`pattern-cost.ts`). */
 export const MAX_PATTERN_COST = 2_000;
-/** Of all patterns of one request. */
+/** Limit of all patterns of one request. */
 export const MAX_PATTERNS_COST = 20_000;
 /** Instructions that every program has. */
 const FRAME = 2;

@@ -6,7 +6,7 @@ import type { ResultTerms } from './result-terms.js';
 
 export interface Grave {
   key: ActorKey;
-  /** Of the message. */
+  /** Type of the message. */
   type: string;
   /** `INTERNAL_<SQLSTATE>` */
   error: string;

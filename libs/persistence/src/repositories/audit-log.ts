@@ -52,7 +52,7 @@ export async function recordAudit(
 export class AuditLog {
   constructor(private readonly pool: pg.Pool) {}
 
-  /** Of what changes no table. */
+  /** Records an action that changes no table. */
   record(by: AuditAuthor, change: AuditChange): Promise<void> {
     return recordAudit(this.pool, by, change);
   }

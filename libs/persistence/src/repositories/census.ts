@@ -7,7 +7,7 @@ export interface JobCount {
   running: number;
   /** Age of the oldest running one. */
   oldestS: number;
-  /** Of those that are not paused: how long the one that has waited longest has been without a new page. */
+  /** The longest time for which a job that is not paused has been without a new page. */
   silentS: number;
   /** URLs known and not yet begun, and those under way. */
   ready: number;
@@ -22,7 +22,7 @@ export interface SlowHost {
 export interface HostCount {
   /** Hosts that some job wants pages of. */
   active: number;
-  /** Of them: not treated as their settings allow, because of their answers or of an operator. */
+  /** Hosts among them that are not treated as their settings allow, because of their answers or of an operator. */
   penalised: number;
   slowest: SlowHost[];
 }

@@ -27,7 +27,7 @@ export interface Snapshot {
 /** What a scrape puts on top of the history of its page. */
 export interface NewSnapshot extends Omit<Snapshot, 'at'> {
   url: string;
-  /** Of the `siteKey` of the URL. */
+  /** Fingerprint of the `siteKey` of the URL. */
   siteH: Fingerprint;
 }
 

@@ -16,7 +16,7 @@ export interface WebhookSecrets {
 /** A stored page that is to be posted. */
 export interface PostedPage {
   ord: number;
-  /** Of the uncompressed JSON. */
+  /** Size of the uncompressed JSON. */
   bytes: number;
   /** Exactly one of the two, as in `PageRow`. */
   blob: string | null;

@@ -17,7 +17,7 @@ export class HostSettings {
     return new HostSettings(await TableCopy.of(empty, () => read(pool), onProblem, RELOAD_MS));
   }
 
-  /** Of the host itself, else of the longest suffix that it lies below; null: the installation's hold. */
+  /** Setting of the host itself, else of the longest suffix that it lies below; null: the installation's hold. */
   settingOf(host: string): HostSetting | null {
     return settingOf(this.table.rows, host);
   }

@@ -37,7 +37,7 @@ interface Row {
 const COLUMNS = `host, state, rate, max_conn, gap_ms, (extract(epoch FROM since) * 1000)::float8 AS since_ms,
   (extract(epoch FROM until) * 1000)::float8 AS until_ms, plateau_rate, plateau_ms, last, updated_at`;
 
-/** Of the state; hosts of which nothing is known come last. */
+/** Rank of the state; hosts of which nothing is known come last. */
 const RANK = `coalesce(array_position('{down,held,paused,slowed,open}'::text[], state), 6)`;
 
 /** Worst first. */

@@ -60,7 +60,7 @@ interface NewJobBase {
   idempotencyKey: string | null;
   /** Nothing of the job is kept beyond a short time after its end. */
   zdr: boolean;
-  /** Of the call, when it is recorded: goes with the command, however late that is taken up. */
+  /** Trace of the call, when it is recorded. It goes with the command, however late that is taken up. */
   trace?: TraceParent;
 }
 
@@ -77,13 +77,13 @@ export type NewJob =
 
 /** A job that fetches pages for another one. */
 export type NewChild = {
-  /** Of the job that works on its pages; its spec names it, too. */
+  /** Key of the job that works on its pages; its spec names it, too. */
   parent: ActorKey;
   /** Its place among its parent's children, from 0. */
   nth: number;
   team: Uuid;
   keyId: Uuid | null;
-  /** Of the step that asked for it, when that is recorded. */
+  /** Trace of the step that asked for it, when that is recorded. */
   trace?: TraceParent;
 } & ({ kind: 'crawl'; spec: CrawlSpec } | { kind: 'batch'; spec: BatchSpec; urls: readonly Seed[] });
 
@@ -139,7 +139,7 @@ export interface PageRow {
   ord: number;
   item: number;
   url: string;
-  /** Of the uncompressed JSON. */
+  /** Size of the uncompressed JSON. */
   bytes: number;
   /** Exactly one of the two: key of the packed document in the blob store, or the packed document itself. */
   blob: string | null;
@@ -409,7 +409,7 @@ export class JobRepository {
 /** A command that is due once more. */
 export interface DueCommand {
   id: Uuid;
-  /** Of its actor's mailbox. */
+  /** Subject of its actor's mailbox. */
   subject: string;
   /** null: it cannot be read. */
   envelope: Envelope | null;

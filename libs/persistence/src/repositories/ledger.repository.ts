@@ -31,7 +31,7 @@ export interface LedgerEntry {
   ms: number | null;
   engine: string | null;
   attempts: number;
-  /** Of a pending one that waits: when it may be fetched; null: not known, or it does not wait. */
+  /** When a pending URL that waits may be fetched; null: not known, or it does not wait. */
   notBefore: Date | null;
   /** When it was decided; for what is pending the time of the snapshot. */
   at: Date;
@@ -52,7 +52,7 @@ export interface Ledger {
   /** By outcome, without zeros; their sum is `discovered`. */
   counts: Partial<Record<LedgerOutcome, number>>;
   discovered: number;
-  /** Of the good pages: not changed since the cache had them, as their sites said. */
+  /** Good pages that have not changed since the cache had them, as their sites said. */
   revalidated: number;
   /** Links left out, by scope rule. */
   excluded: Partial<Record<string, number>>;

@@ -26,7 +26,7 @@ export interface ListPage<Row> {
 
 /** What a list reads may take so long. */
 const DEADLINE_MS = 5_000;
-/** Of rows as JSON; the first one is read however large it is. */
+/** Size of a page's rows as JSON; the first one is read however large it is. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 /**
@@ -44,7 +44,7 @@ export const keyTime = (parameter: string): string =>
 
 /** Keys before every row of a list that is in order of time. */
 export const BEFORE_ALL = '-1';
-/** Of one with the newest first: the end of the year 9999. */
+/** Start of a list with the newest first: the end of the year 9999. */
 export const AFTER_ALL = '253402300799999999';
 
 interface PageRecord {

@@ -8,9 +8,9 @@ import { int64 } from '../actor-store/row-writes.js';
 
 export interface PageCacheKey {
   team: Uuid;
-  /** Of the URL that is asked for. */
+  /** Fingerprint of the URL that is asked for. */
   urlH: Fingerprint;
-  /** Of everything else that makes another page of it. */
+  /** Fingerprint of everything else that makes another page of it. */
   variantH: Fingerprint;
 }
 
@@ -41,7 +41,7 @@ export interface CachedPage extends PageCacheKey {
 
 export interface NewCachedPage extends PageCacheKey {
   url: string;
-  /** Of the `siteKey` of the URL. */
+  /** Fingerprint of the `siteKey` of the URL. */
   siteH: Fingerprint;
   blob: string;
   meta: CachedPageMeta;
