@@ -94,7 +94,7 @@ const VERBS = [
     words: ['model'],
     args: ['team', 'provider', 'model'],
     options: ['base-url'],
-    // A key on the command line would be seen by everybody on the machine.
+    // A key on the command line would be seen by every user of the machine.
     call: ([team, provider, model], { 'base-url': baseUrl }) =>
       send('PUT', `teams/{${team}}/model`, { provider, model, baseUrl, apiKey: process.env.MODEL_KEY || undefined }),
   },

@@ -39,7 +39,7 @@ export function isPortFree(port, host) {
   });
 }
 
-/** @param {number} port @param {string} host @returns {Promise<boolean>} whether somebody answers there */
+/** @param {number} port @param {string} host @returns {Promise<boolean>} whether a server answers there */
 export function isListening(port, host) {
   return new Promise((resolve) => {
     const socket = net.connect({ port, host });

@@ -184,7 +184,7 @@ export class Cluster {
 
   /**
    * Without secrets: what stands in the environment of a process, other processes of its user can read. They are in files,
-   * the operator's key in a folder of its own, since nobody but gateways needs it.
+   * the operator's key in a folder of its own, since only gateways need it.
    *
    * @param {readonly string[]} secretNames
    */

@@ -145,7 +145,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<TestCl
   }
 }
 
-/** A cluster that somebody else started and ends. */
+/** A cluster that another process started and ends. */
 export function joinCluster(where: Pick<RunningCluster, 'url' | 'apiKey' | 'dataDir'>): RunningCluster {
   return { ...where, ...observe(where.dataDir) };
 }

@@ -65,7 +65,7 @@ export class TcpRelay {
   }
 
   /**
-   * Nothing passes any more, not even the end of a connection, and nobody is told. New connections are accepted, as by the
+   * Nothing passes any more, not even the end of a connection, and neither end is told. New connections are accepted, as by the
    * kernel of a machine whose program stands still, and not answered. What is sent meanwhile is kept for `mend`, as TCP does.
    */
   silent(who: Silence): void {

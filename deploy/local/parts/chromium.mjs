@@ -98,7 +98,7 @@ export async function findBrowsers() {
   return found;
 }
 
-/** Nothing is added to a browser that somebody has chosen. @param {BrowserSettings} present */
+/** Nothing is added to a browser that the user has chosen. @param {BrowserSettings} present */
 async function installMissing({ CHROMIUM_PATH: whole, CHROMIUM_SHELL_PATH: shell }) {
   if (process.env.CHROMIUM_PATH) return;
   if (whole === undefined && shell === undefined && !(await installWithApt(['chromium'], 'Chromium'))) return;

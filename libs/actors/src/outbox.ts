@@ -43,7 +43,7 @@ export class Outbox {
     this.resendAt = this.deps.clock.now() + RESEND_AFTER_MS;
   }
 
-  /** A turn may have been committed without anybody hearing of it: then nobody has its messages but the table. */
+  /** A turn may have been committed although its answer was lost. Then only the table has its messages. */
   doubt(): void {
     this.lookAt ??= this.deps.clock.now() + DOUBT_MS;
   }

@@ -315,7 +315,7 @@ export class Partition {
   }
 
   /**
-   * Somebody has ended the owners before this one, perhaps a message: each actor's turn is marked before it begins. A mark that
+   * The owners before this one have ended, perhaps by a message: each actor's turn is marked before it begins. A mark that
    * is found names the turn in which an owner died.
    */
   private async drainCarefully(items: Item[]): Promise<void> {

@@ -212,9 +212,9 @@ export interface LeaseBoard {
   start(): Promise<void>;
   /** Replicas seen alive within the last `ttlMs`, this one included. */
   liveMembers(): string[];
-  /** Partitions that nobody holds: empty, or whose revision has not moved for `ttlMs` by this process's own clock. */
+  /** Partitions without a holder: empty, or with a revision that has not moved for `ttlMs` by this process's own clock. */
   free(): number[];
-  /** One compare-and-set; false when somebody else was faster. */
+  /** One compare-and-set; false when another replica was faster. */
   acquire(part: number): Promise<boolean>;
   renew(part: number): Promise<boolean>;
   /** Writes the empty value so that others need not wait. */

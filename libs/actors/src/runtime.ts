@@ -22,7 +22,7 @@ export interface RuntimeDeps {
   options?: Partial<PartitionOptions>;
   /** @default nothing is recorded */
   tracer?: Tracer;
-  /** How long the store has answered nobody in this process. @default it is never silent */
+  /** How long the store has given this process no answer. @default it is never silent */
   storeSilentMs?(): number;
   /** [0, 1): replicas that begin together reach for different partitions. @default Math.random */
   random?: () => number;

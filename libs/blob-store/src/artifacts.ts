@@ -1,7 +1,7 @@
 /**
  * Files that a document points to by address instead of carrying them: pictures and PDFs that a browser made.
  *
- * Whoever knows the key may read the file. So it cannot be guessed, not even from the same file: a number nobody knows
+ * The key is enough to read the file. So it cannot be guessed, not even from the same file: a secret number
  * is stored before the bytes, and is thereby part of their hash.
  */
 import { randomBytes } from 'node:crypto';

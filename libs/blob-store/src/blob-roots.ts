@@ -22,7 +22,7 @@ export interface ErasableBlobs {
 export interface BlobRoots {
   /** Results of jobs; `get` also reads keys of `erasable`. */
   results: BlobStore;
-  /** Bodies of cached pages, by the hour after which nobody may use them. */
+  /** Bodies of cached pages, by the hour after which they may not be used. */
   cache: BlobStore;
   /** Texts that later scrapes are compared with. */
   snapshots: BlobStore;
@@ -45,7 +45,7 @@ export interface BlobSettings {
   s3Prefix: string;
 }
 
-/** The roots of an installation. Opening them asks nobody; `check` does. */
+/** The roots of an installation. Opening them asks no server; `check` does. */
 export interface OpenBlobs extends BlobRoots {
   /** Rejects with the reason when the store cannot be used. */
   check(): Promise<void>;

@@ -36,7 +36,7 @@ const JOB_HOURS = 48;
 const HOUR = /^\d{10}$/;
 const KEY = /^(\d{10}\/([0-9a-f]{2})\/\2[0-9a-f]{62})(?:@(\d{1,12})-(\d{1,12}))?$/;
 
-/** The hour after which nobody can ask for a blob of a job created at `createdMs`: its life, its results' life, 1 h. */
+/** The hour after which no request can ask for a blob of a job created at `createdMs`: its life, its results' life, 1 h. */
 export function blobHour(createdMs: number, resultTtlHours: number): string {
   return hourOf(createdMs + (JOB_HOURS + resultTtlHours + 1) * HOUR_MS);
 }

@@ -12,7 +12,7 @@ export class DurableFolders {
   private readonly known = new Set<string>();
 
   /**
-   * @param base exists, or is made by somebody who sees to its name @param sync false: names may be lost with the power
+   * @param base exists, or is made by a caller that sees to its name @param sync false: names may be lost with the power
    */
   constructor(
     private readonly base: string,

@@ -74,7 +74,7 @@ export function distance(one: Colour, other: Colour): number {
   return Math.sqrt((2 + mean / 256) * r * r + 4 * g * g + (2 + (255 - mean) / 256) * b * b);
 }
 
-/** Two colours that nobody would take for shades of one. */
+/** Two colours that no reader would take for shades of one. */
 export function isDistinct(one: Colour, other: Colour): boolean {
   return distance(one, other) >= 100;
 }

@@ -75,7 +75,7 @@ const OFF_BY_PLAYWRIGHT = [
   'msForceBrowserSignIn',
   'msEdgeUpdateLaunchServicesPreferredVersion',
 ];
-/** Processes for nothing: a renderer ahead of the next site, and one in each window for lists below an address bar nobody sees. */
+/** Processes for nothing: a renderer ahead of the next site, and one in each window for lists below an address bar that is not shown. */
 const OFF_TO_SPARE = ['SpareRendererForSitePerProcess', 'WebUIOmniboxPopup', 'WebUIOmniboxAimPopup'];
 
 /**

@@ -191,7 +191,7 @@ export class TroupeConfig {
   @toInt @IsInt() @Min(1) @Max(100_000) readonly extractMaxPages: number = 1000;
   /** Credits of an agent's run that names none. */
   @toInt @IsInt() @Min(1) @Max(10_000_000) readonly agentMaxCredits: number = 2500;
-  /** Serves `/openapi.json` and `/docs`, to anybody. */
+  /** Serves `/openapi.json` and `/docs`, without a key. */
   @toBoolean @IsBoolean() readonly apiDocs: boolean = true;
   /** Compressed pages that the cache keeps at most; 0 = no cache. */
   @toInt @IsInt() @Min(0) @Max(100_000_000) readonly cacheMaxMb: number = 2048;

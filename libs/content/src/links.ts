@@ -178,7 +178,7 @@ class OutlinkReader {
 const AGENT_PREFIX = /^\s*[\w.-]{1,60}\s*:/;
 const VALUED = /^\s*(?:unavailable_after|max-snippet|max-image-preview|max-video-preview)\s*:/i;
 
-/** `nofollow` or `none` among robots directives that are meant for everybody. */
+/** `nofollow` or `none` among robots directives that are meant for all bots. */
 export function forbidsFollowing(directives: string | null): boolean {
   if (directives === null) return false;
   let isForUs = true;

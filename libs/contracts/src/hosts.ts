@@ -23,7 +23,7 @@ export interface HostTrouble {
   urlH: Fingerprint;
   /** Absent for zero data retention. */
   url?: string;
-  /** Who asked for the URL: nobody else is shown it. */
+  /** Team that asked for the URL: no other team is shown it. */
   team: Uuid | null;
   /** Retry-After in ms. */
   retryMs: number | null;

@@ -1,6 +1,6 @@
 /**
  * Port of tracing: what the code says of its work, and how the trace goes on with messages. Whether anything is recorded is
- * decided once, at the API call; from there on a context that is absent means that nobody looks.
+ * decided once, at the API call; from there on an absent context means that nothing is recorded.
  */
 
 /** W3C `traceparent` of a recorded span: `00-<trace>-<span>-01`. As text it crosses threads, messages and tables. */

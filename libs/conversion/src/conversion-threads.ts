@@ -11,7 +11,7 @@ export interface ConversionThreadsOptions {
   /** Heap of one thread; a page that needs more fails alone. */
   maxHeapMb: number;
   /**
-   * Pages are quick: a busy thread is given some ahead, and finishes what nobody waits for any more. Where they are not,
+   * Pages are quick: a busy thread is given some ahead, and finishes pages that are not wanted any more. Where they are not,
    * none waits behind another, and a thread ends with the interest in its page.
    */
   isQuick: boolean;
@@ -99,7 +99,7 @@ export class ConversionThreads implements Converter {
     return job;
   }
 
-  /** A waiting page leaves the queue; a quick one that a thread has is finished, and nobody looks at the result. */
+  /** A waiting page leaves the queue. A quick one that a thread has is finished, and its result is dropped. */
   private abandon(job: Job, reason: unknown): void {
     const at = this.queue.indexOf(job);
     if (at >= 0) this.queue.splice(at, 1);

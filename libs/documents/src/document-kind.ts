@@ -51,7 +51,7 @@ const CSV_BY_NAME = new Set([
   'binary/octet-stream',
 ]);
 
-/** By a glance at the head; null: a page, text, or a file that nobody reads. Cheap enough for every page. */
+/** Told by a glance at the head; null: a page, text, or a file without a reader. Cheap enough for every page. */
 export function documentKindOf({ body, contentType, url }: DocumentSource): DocumentKind | null {
   const head = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, HEAD_BYTES)).toString('latin1');
   const type = mediaType(contentType);

@@ -10,7 +10,7 @@ const MAX_MEMBERS = 20_000;
 const MAX_MEMBER_BYTES = 128 * 1024 * 1024;
 /** Size of everything that is read of one archive. */
 const MAX_TOTAL_BYTES = 256 * 1024 * 1024;
-/** No office file packs its XML this tightly; below the free size nobody minds. */
+/** No office file packs its XML this tightly. Below the free size it does not matter. */
 const MAX_RATIO = 500;
 const FREE_BYTES = 8 * 1024 * 1024;
 

@@ -118,7 +118,7 @@ function kindOf(value: unknown): 'list' | 'object' | 'scalar' {
   return isObject(value) ? 'object' : 'scalar';
 }
 
-/** Nobody tells anything: the most that was given, so that a list stays a list and an object keeps its empty fields. */
+/** No source tells anything: the most that was given, so that a list stays a list and an object keeps its empty fields. */
 function emptyOf(values: readonly SourcedValue[]): unknown {
   const given = values.map(({ value }) => value).filter((value) => value !== undefined);
   const container = given.find((value) => isObject(value) && Object.keys(value).length > 0) ?? given.find(isObject);

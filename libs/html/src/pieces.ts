@@ -26,7 +26,7 @@ function isReachable(href: string): boolean {
   return scheme === undefined || scheme === 'http' || scheme === 'https' || scheme === 'mailto' || scheme === 'tel';
 }
 
-/** Programs put it where nobody has written what a picture shows. */
+/** Programs put it where no author has written what a picture shows. */
 const FILE_NAME = /^\S{1,300}\.(?:png|jpe?g|gif|svg|bmp|tiff?|webp|emf|wmf)$/i;
 
 /** What a picture shows, as text: the picture itself has no address. */

@@ -13,7 +13,7 @@ import { decodeEnvelope } from './envelope.js';
 import { deleteConsumer, replaceConsumer } from './mailbox-consumer.js';
 import type { NatsLink } from './nats-link.js';
 
-/** A message nobody can read. */
+/** A message that cannot be read. */
 export interface Poison {
   /** Partition of the mailbox. */
   part: number;

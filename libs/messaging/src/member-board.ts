@@ -1,7 +1,7 @@
 /**
  * Who is alive: every process beats once a second into one bucket and watches it. Aliveness is judged on this process's
  * own clock, from the moment a beat arrives; no clock is compared between machines. While this process is cut off, or stands
- * still, it hears nobody, which says nothing about the others: they count as alive until `ttlMs` after it is back.
+ * still, it hears no beat, which says nothing about the others: they count as alive until `ttlMs` after it is back.
  *
  * A member that misses a beat is asked for: when NATS says several times that it is not connected it is dead before `ttlMs`
  * (docs/adr/0043).
@@ -40,7 +40,7 @@ interface Seen {
 const DOUBT = 1.5;
 /** Beats. A process that has not looked around for this long cannot say who is silent. */
 const STANDSTILL = 2;
-/** Beats. Nobody takes a process for dead whose beat was stored so lately: doubt and absences last longer. */
+/** Beats. A process whose beat was stored so lately is not taken for dead: doubt and absences last longer. */
 const SURE = 2;
 
 export class MemberBoard {
@@ -93,7 +93,7 @@ export class MemberBoard {
     return this.#now() - this.#beatAt < SURE * this.#beatMs;
   }
 
-  /** True for ourselves, and for everybody while nobody can be heard. */
+  /** True for ourselves, and for all others while no beat can be heard. */
   isAlive(id: string): boolean {
     if (id === this.#self?.id) return true;
     if (!this.#isHearing()) return true;

@@ -21,7 +21,7 @@ export interface NatsLinkOptions {
   name: string;
   /** Told of trouble that heals by itself. @default nothing */
   onProblem?: (problem: string, error: unknown) => void;
-  /** Told of every message and request that belongs to a recorded trace. @default nobody */
+  /** Told of every message and request that belongs to a recorded trace. @default none is told */
   tracer?: Tracer;
 }
 

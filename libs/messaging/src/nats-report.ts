@@ -37,7 +37,7 @@ export interface JetStreamReport {
   skewMs: number | null;
 }
 
-/** @throws the client's error when nobody answers or lets us in, and NatsAccessError */
+/** @throws the client's error when there is no answer, or access is refused, and NatsAccessError */
 export async function examineNats(settings: NatsServerSettings, timeoutMs: number): Promise<NatsReport> {
   const access = accessOf(settings);
   const nc = await connect({ ...access, name: 'troupe-doctor', reconnect: false, timeout: timeoutMs });

@@ -1,7 +1,7 @@
 /**
  * How hosts are to be treated, as their actors decided it and told every fetcher at once (KV `pen`). Only read here.
  * Durations count from the moment a verdict is received; no clock is shared. A verdict that is in force is told again
- * each 30 s: one that nobody repeats is no longer believed.
+ * each 30 s: one that is not repeated is no longer believed.
  */
 import { BUCKETS, type HostState, type HostVerdict } from '@troupe/contracts';
 import { LRUCache } from 'lru-cache';

@@ -97,7 +97,7 @@ export class ReceiverBoard {
     return { health: entry.json<Health>(), revision: entry.revision };
   }
 
-  /** False when somebody else was faster. */
+  /** False when another process was faster. */
   async #write(key: string, health: Health, previousSeq: number): Promise<boolean> {
     try {
       await (await this.#bucket()).put(key, JSON.stringify(health), { previousSeq, timeout: CAS_TIMEOUT_MS });

@@ -1,6 +1,6 @@
 /**
  * Request/reply with backpressure (docs/design/messages.md, "Request and reply"). A server at capacity leaves its queue group, so a request
- * that nobody can take fails within a millisecond and is tried again; nothing ever waits in an unbounded queue.
+ * that no server can take fails within a millisecond and is tried again; nothing ever waits in an unbounded queue.
  */
 import type { Subscription } from '@nats-io/nats-core';
 import { createInbox, type Msg } from '@nats-io/nats-core';
@@ -28,7 +28,7 @@ export interface RpcCallOptions {
   timeoutMs: number;
   /** Ends the call and, when the head has an `id`, the work at the server. */
   signal?: AbortSignal;
-  /** Asked while nobody takes the request; false ends the wait for a free place. @default always true */
+  /** Asked while no server takes the request; false ends the wait for a free place. @default always true */
   isServed?: () => boolean;
   /** For work that must not be done twice: what the call rejects with when its server is gone. @default another is asked */
   whenLost?: () => TroupeError;
@@ -37,7 +37,7 @@ export interface RpcCallOptions {
 }
 
 /** What became of a request: an answer, no free server, no beat for too long, no time left. */
-type Heard = { answer: Msg } | 'nobody' | 'silent' | 'timeout';
+type Heard = { answer: Msg } | 'unserved' | 'silent' | 'timeout';
 
 const NO_RESPONDERS = 503;
 const RETRY_MIN_MS = 25;
@@ -61,7 +61,7 @@ export class Rpc {
 
   /**
    * Rejects with what the server threw; with CONCURRENCY_QUEUE_TIMEOUT when no server had a free place for two thirds
-   * of the time, or nobody serves the subject any more; with SCRAPE_TIMEOUT when the time is up; with the signal's reason
+   * of the time, or no process serves the subject any more; with SCRAPE_TIMEOUT when the time is up; with the signal's reason
    * when it aborts. When a server falls silent, or is gone from NATS, another is asked, once; the silent one may still
    * answer first.
    */
@@ -89,7 +89,7 @@ export class Rpc {
         if (heard === 'timeout') throw timedOut(subject, timeoutMs);
         if (heard === 'silent' && whenLost !== undefined) throw whenLost();
         if (heard === 'silent' && ++silences > 1) throw serverLost(subject);
-        if (heard === 'nobody') await this.#waitForRoom(subject, patience, options);
+        if (heard === 'unserved') await this.#waitForRoom(subject, patience, options);
       }
     } finally {
       for (const token of call.close()) this.#pending.delete(token);
@@ -112,7 +112,7 @@ export class Rpc {
     this.#pending.set(token, call);
     call.asked(token);
     if (this.link.isUp()) this.link.nc.publish(subject, frame.data, { reply: reply + token, headers: frame.headers });
-    else call.hear('nobody');
+    else call.hear('unserved');
   }
 
   async #read<H>(answer: Msg): Promise<RpcFrame<H>> {
@@ -160,7 +160,7 @@ export class Rpc {
     if (msg.headers?.has(BEAT_HEADER)) return pending.beat(msg.headers.get(BEAT_HEADER));
     const isUnserved =
       (msg.headers?.code === NO_RESPONDERS && msg.data.length === 0) || msg.headers?.has(BUSY_HEADER) === true;
-    pending.hear(isUnserved ? 'nobody' : { answer: msg });
+    pending.hear(isUnserved ? 'unserved' : { answer: msg });
   }
 }
 

@@ -26,12 +26,12 @@ export interface SlotClaim {
 
 export interface SlotTaken {
   held: SlotHold;
-  /** Who had the place before; null: nobody, or we ourselves. */
+  /** The holder before; null: none, or we ourselves. */
   previousFetcher: string | null;
   /** The lane has run before, in a process that died, and this is what the bus delivers again. */
   isRerun: boolean;
 }
-/** `moved`: another run of the same lane has the slot now and tells the job. `lost`: a later lane has it, or nobody answers. */
+/** `moved`: another run of the same lane has the slot now and tells the job. `lost`: a later lane has it, or none answers. */
 export type SlotRenewal = 'kept' | 'moved' | 'lost';
 export type SlotVerdict = SlotTaken | 'stale' | 'duplicate';
 
@@ -43,7 +43,7 @@ interface KnownSlot {
 const MAX_TRIES = 8;
 const CAS_TIMEOUT_MS = 3_000;
 const REMEMBERED_SLOTS = 20_000;
-/** A place is new to this process most often because nobody has used it: writing it is tried before reading it. */
+/** A place is new to this process most often because it is unused: writing it is tried before reading it. */
 const NEVER_USED: KnownSlot = { value: null, revision: 0 };
 
 export class SlotBoard {
@@ -136,7 +136,7 @@ export class SlotBoard {
     await this.#express.stop();
   }
 
-  /** @param isFirst what is remembered may be tried: nothing, for a place that is new here, most often because nobody has used it */
+  /** @param isFirst what is remembered may be tried: nothing, for a place that is new here, most often because it is unused */
   async #claimExpressSlot(host: string, i: number, fetcher: string, isFirst = true): Promise<SlotHold | null> {
     const key = `${hostToken(host)}.x${i}`;
     const known = this.#known.get(key) ?? NEVER_USED;
@@ -165,7 +165,7 @@ export class SlotBoard {
     return { held, previousFetcher: null, isRerun: false };
   }
 
-  /** One compare-and-set; null when somebody else was faster. */
+  /** One compare-and-set; null when another process was faster. */
   async #take(target: {
     key: string;
     host: string;

@@ -39,7 +39,7 @@ type DesiredStream = Pick<
 
 interface DesiredBucket {
   storage: StorageType;
-  /** Sweeps what nobody needs any more; only `penalty` relies on it. 0 = kept. */
+  /** Sweeps what is not needed any more; only `penalty` relies on it. 0 = kept. */
   ttlMs: number;
   /** Writers may say how long a value lives, and nothing is left of it afterwards. @default false */
   hasShortLives?: boolean;
@@ -62,7 +62,7 @@ function workQueueStream(name: string, subjects: string[], maxAgeMs: number, rep
 const DESIRED_BUCKETS: Record<string, DesiredBucket> = {
   [BUCKETS.slot]: { storage: StorageType.Memory, ttlMs: HOUR_MS },
   [BUCKETS.receiver]: { storage: StorageType.Memory, ttlMs: HOUR_MS },
-  // Verdicts in force are written again each 30 s: who starts late must not read one that nobody stands by.
+  // Verdicts in force are written again each 30 s: a fetcher that starts late must not read one that is no longer in force.
   [BUCKETS.penalty]: { storage: StorageType.Memory, ttlMs: 1.5 * MINUTE_MS },
   [BUCKETS.cancel]: { storage: StorageType.File, ttlMs: 48 * HOUR_MS },
   [BUCKETS.pause]: { storage: StorageType.File, ttlMs: 49 * HOUR_MS },

@@ -82,7 +82,7 @@ export class WorkQueue {
     return subscription;
   }
 
-  /** Makes the queues of a class exist, so that work which nobody takes yet can be counted. */
+  /** Makes the queues of a class exist, so that work without a consumer can be counted. */
   async prepare(cls: WorkClass): Promise<void> {
     for (const prio of ['hi', 'lo'] as const) await this.#ensureConsumer(cls, prio);
   }

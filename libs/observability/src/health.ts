@@ -23,7 +23,7 @@ export interface CheckAnswer {
   ms: number;
   /** How old the answer is. */
   ageMs: number;
-  /** How long it has been so, as far as anybody asked. */
+  /** How long it has been so, as far as it was asked. */
   forMs: number;
   error?: string;
 }

@@ -151,7 +151,7 @@ class WatchedExporter implements SpanExporter {
   }
 }
 
-/** Sends what is recorded to the collector in batches, from a queue that does not grow while nobody takes them. */
+/** Sends what is recorded to the collector in batches, from a queue that does not grow while the collector takes none. */
 export function openOtelTraces({ url, headers, ratio, service, instance, onResult }: TraceDestination): OpenTraces {
   const exporter = new OTLPTraceExporter({ url, headers, timeoutMillis: EXPORT_TIMEOUT_MS, concurrencyLimit: 1 });
   const provider = new TracerProvider({

@@ -6,7 +6,7 @@ const SLICE_MS = 5;
 let queue: Promise<void> = Promise.resolve();
 
 /**
- * Keeps long work on the main thread from holding up everybody else:
+ * Keeps long work on the main thread from holding up all other work:
  *
  * `for (const item of items) { work(item); if (slice.isOver) await slice.next(); }`
  */

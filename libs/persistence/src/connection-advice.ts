@@ -28,7 +28,7 @@ export function connectionAdvice(error: unknown): string | null {
   const { code = '', message = '' } = error as { code?: string; message?: string };
   if (code.startsWith('28')) return loginAdvice(message);
   if (UNTRUSTED.has(code))
-    return 'Nobody we trust signed the certificate of Postgres: name its authority in DATABASE_URL with sslrootcert=<file>.';
+    return 'No trusted authority signed the certificate of Postgres: name its authority in DATABASE_URL with sslrootcert=<file>.';
   if (/does not support SSL/i.test(message))
     return 'Postgres offers no TLS at DATABASE_URL: turn it on (ssl = on), or take sslmode out of DATABASE_URL.';
   if (/timeout/i.test(message)) return BY_CODE['ETIMEDOUT']!;

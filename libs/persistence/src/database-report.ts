@@ -51,7 +51,7 @@ const FACTS = `SELECT current_setting('server_version') AS version, current_sett
     (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS used,
     current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS max`;
 
-/** @throws the error of node-postgres when nobody answers or lets us in */
+/** @throws the error of node-postgres when there is no answer, or access is refused */
 export async function examineDatabase(
   options: Omit<PoolOptions, 'poolSize' | 'name'>,
   timeoutMs: number,

@@ -1,4 +1,4 @@
-/** Partitions made in time and dropped when nobody needs them. Any process may call it, several at once too. */
+/** Partitions made in time and dropped when they are not needed any more. Any process may call it, several at once too. */
 import type pg from 'pg';
 import { dayBounds, createPartitionSql, partitionName, PARTITIONED_TABLES } from './partitions.js';
 import { MIGRATIONS, MIGRATIONS_TABLE } from './migrations/index.js';
@@ -11,7 +11,7 @@ const SCRAPE_LOG_DAYS = 31;
 const TODAY = `(extract(epoch FROM now())::bigint / 86400 - 19723)::int`;
 const BEGIN_DDL = `BEGIN; SELECT pg_advisory_xact_lock(${PARTITION_LOCK}); SET LOCAL lock_timeout = 1000`;
 
-/** Somebody else is at it, or a reader holds the table: the next round gets it. */
+/** Another process is at it, or a reader holds the table: the next round gets it. */
 const TRY_LATER = new Set(['42P01', '55000', '55006', '55P03', '40P01', '42704']);
 
 const SWEEPS = [

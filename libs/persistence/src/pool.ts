@@ -20,7 +20,7 @@ export interface PoolOptions {
 export interface LivePoolOptions extends PoolOptions {
   /** For one statement: then the server ends it, or, `LATE_MS` later, this process its connection. @default 10000 */
   statementMs?: number;
-  /** Told when Postgres falls silent and when it answers again. @default nobody */
+  /** Told when Postgres falls silent and when it answers again. @default none is told */
   log?: PulseLog;
 }
 
@@ -108,7 +108,7 @@ export class LivePool extends pg.Pool {
     pulse.whenLost(() => this.hangUp());
   }
 
-  /** How long Postgres has answered nobody. */
+  /** How long no connection has had an answer from Postgres. */
   silentMs(): number {
     return this.pulse.silentMs();
   }
@@ -138,7 +138,7 @@ export class LivePool extends pg.Pool {
     void ended.then(callback);
   }
 
-  /** Connections on which nobody answers are closed when they have had their time. */
+  /** Connections without an answer are closed when they have had their time. */
   private async endAll(): Promise<void> {
     const impatience = setTimeout(() => this.hangUp(), END_MS);
     await Promise.all([super.end(), this.pulse.stop(), ...this.siblings.map((sibling) => sibling.end())]);
@@ -167,12 +167,12 @@ async function prepare(
   await client.query({ text, query_timeout: CONNECT_TIMEOUT_MS } as pg.QueryConfig);
 }
 
-/** Nobody knows what the server would have said. */
+/** Whether the connection failed: what the server would have answered is not known. */
 function isOfConnection(error: unknown): boolean {
   return error !== undefined && error !== null && error !== false && sqlState(error) === null;
 }
 
-/** The answer to a statement did not come in time; whether it was carried out nobody knows. */
+/** The answer to a statement did not come in time; whether it was carried out is not known. */
 export function isTooLate(error: unknown): boolean {
   return error instanceof Error && error.message === TOO_LATE;
 }

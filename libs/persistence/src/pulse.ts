@@ -67,7 +67,7 @@ export class Pulse {
     return this.silent >= LOST_MS;
   }
 
-  /** Postgres has answered somebody. */
+  /** Postgres has answered on some connection. */
   heard(): void {
     this.silent = 0;
     if (!this.hasLost) return;

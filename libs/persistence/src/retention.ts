@@ -60,7 +60,7 @@ export class Retention {
     await this.pool.query(`DELETE FROM page_cache WHERE bucket = $1`, [Number(hour)]);
   }
 
-  /** After the blobs of the hour: until then somebody else would find it here and try again. */
+  /** After the blobs of the hour: until then another process would find it here and try again. */
   async dropCacheBucket(hour: string): Promise<void> {
     await this.pool.query(`DELETE FROM page_cache_bucket WHERE bucket = $1`, [Number(hour)]);
   }

@@ -100,7 +100,7 @@ export function returnToken(claim: Claim, token: Token, ranMs: number, now: numb
 }
 
 /**
- * Hands back tokens that nobody has used for `idleMs` while others wait for them, or that exceed the own wish. True
+ * Hands back tokens that have not been used for `idleMs` while others wait for them, or that exceed the own wish. True
  * when there were some.
  */
 export function dropIdleTokens(claim: Claim, now: number, idleMs: number): boolean {

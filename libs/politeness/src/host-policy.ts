@@ -144,7 +144,7 @@ const DEAF_MS = 600_000;
 const FIRST_PROBE_MS = 2000;
 const LONGEST_PROBE_MS = 60_000;
 const PROBE_OF_GIVEN_UP_MS = 300_000;
-/** A probe that nobody answers for is sent again. */
+/** A probe without an answer is sent again. */
 const PROBE_PATIENCE_MS = 60_000;
 /** Answers of the time before an outage or a release are under way for this long. */
 const LATE_REPORT_MS = 2000;

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { parseRobots, RobotsFile, robotsForStatus } from './robots.js';
 
-/** Whether the bot may fetch the path under a group for everybody with these rules. */
+/** Whether the bot may fetch the path under a group for all agents with these rules. */
 function isAllowed(rules: string[], path: string): boolean {
   return parseRobots(['User-agent: *', ...rules].join('\n')).isAllowed(`https://example.com${path}`, 'troupe');
 }

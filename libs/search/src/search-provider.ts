@@ -10,7 +10,7 @@ export interface ProviderQuery {
   /** `en`, `en-US`; null: any. */
   language: string | null;
   maxAge: SearchAge | null;
-  /** What is not fit for everybody is left out. */
+  /** Leaves out results that are not fit for all readers. */
   safe: boolean;
   /** From 1. */
   page: number;

@@ -106,7 +106,7 @@ function parseAnswer(text: string): Record<string, unknown> {
   throw searchFailed('did not answer with JSON');
 }
 
-/** The address of the provider is nobody's business but the operator's: it stays out of the text. */
+/** The provider's address is for the operator only: it stays out of the text. */
 function searchFailed(reason: string, cause?: unknown): TroupeError {
   return new TroupeError('SEARCH_FAILED', `The search provider ${reason}`, { cause, retryable: true });
 }

@@ -27,7 +27,7 @@ export interface FaultPoints {
   beforeCommit(part: number): void;
   /** The turn is decided, and nothing of it is written. */
   beforeWrite(head: TurnHead, writes: TurnWrites): void;
-  /** All of it is written, and nobody knows. */
+  /** All of it is written, and the process does not hear of it. */
   afterCommit(part: number): void;
   /** An actor is to be ended by the store alone. */
   beforeGrave(key: ActorKey): void;

@@ -235,7 +235,7 @@ const ROLE =
   /^(?:(?:senior|junior|staff|chief|deputy|associate|assistant|managing|executive|contributing|guest|freelance|national|science|health|political|sports?|tech|technology|business|news|web|digital|content|marketing|investigative|global|lead|co-)\s?)*(?:editors?|writer|reporter|correspondent|journalist|columnist|contributor|author|autor|autorin|redakteur(?:in)?|redaktion|producer|manager|director|strategist|specialist|analyst|founder|ceo|cto|md|rd|phd|ph\.d\.?|m\.d\.?|jd|cpa|cfp|rn|ms|mph|esq\.?|jr\.?|sr\.?|m\.?a\.?|m\.?s\.?|ldn?|posts?|staff|admin(?:istrator)?|member|follow|more by .*|about|view|profile|biography|bio|see (?:all|more).*|(?:read|all|more) .*)$/i;
 const NO_NAME =
   /^(?:by|von|unknown|anonymous|none|null|undefined|n\/a|guest|author|authors|autor|about|follow|share|print|email|comments?|updated|published|date|posted|written|contact|subscribe|home|login|log in|sign in|register|more|view|advertisement|sponsored|editorial|written by|posted by|new member|member|admin|administrator|root|user|edit|reply|views?|replies|new|top|search|menu|name|about (?:the |us|me|this).{0,40}|(?:view|get|see|read|visit|follow|contact|send|show|hide)\s.{1,60}|(?:please )?enter .{0,40}|more from.{0,40})$/i;
-/** Authors only when nobody is named. */
+/** Authors only when no name is given. */
 const TEAM = /^(?:die\s)?redaktion$|^(?:the\s)?(?:editorial|news)?\s?(?:staff|team|room|desk)$|^admin(?:istrator)?$/i;
 const ORGANISATION =
   /(?:^|\s)(?:e\.\s?v\.|gmbh|ag|inc\.?|llc|ltd\.?|s\.?a\.?|news|magazin[e]?|team|stiftung|verlag|university)$/i;

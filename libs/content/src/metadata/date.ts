@@ -96,7 +96,7 @@ const UPDATED =
 /** Votes from here on are of sources that mean the day of publication and nothing else. */
 const DECLARED_WEIGHT = 8;
 const ORIGINAL_BONUS = 4;
-/** Since when somebody has been a member is no date of a text. */
+/** The day since which a person has been a member is no date of a text. */
 const MEMBERSHIP =
   /^[\s:]{0,5}(?:registered|joined|join date|member since|registriert|beigetreten|dabei seit|mitglied seit|inscrit|registrado|lid sinds)/i;
 const DAY_MS = 86_400_000;

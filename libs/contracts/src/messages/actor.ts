@@ -135,7 +135,7 @@ export interface LaneEnd {
   browser?: number[];
   /** With `penalty`: no lane of this host before this many ms from receipt. @default 0 */
   retryMs?: number;
-  /** With `penalty`: nobody knows what robots.txt of the host says, so its items wait. @default false */
+  /** With `penalty`: it is unknown what robots.txt of the host says, so its items wait. @default false */
   robotsUnreadable?: boolean;
   pages: PageResult[];
 }
@@ -297,7 +297,7 @@ export interface PostDone {
   run: number;
   attempt: number;
   results: PostResult[];
-  /** Events of the run that are not reported were not tried, and should not be for so long. Nobody works on the run any more. */
+  /** Events of the run that are not reported were not tried, and should not be for so long. The run is not worked on any more. */
   waitMs?: number;
 }
 

@@ -152,7 +152,7 @@ export interface FetchRequest {
   metadata: Record<string, unknown>;
   /** Keys of the only hosts that the page and its redirects may be of; `www.` makes no difference. @default any */
   onlyHosts?: string[];
-  /** The fetcher that hands the page over, and with it what others wait for. @default nobody does */
+  /** The fetcher that hands the page over, and with it what others wait for. @default nothing waits */
   flight?: string;
 }
 

@@ -21,7 +21,7 @@ export class Groups<Ask, Answer> {
   private nextAt = 0;
 
   /**
-   * @param work an answer to each, in their order, from one transaction; rejects when nothing is kept, or when nobody knows
+   * @param work an answer to each, in their order, from one transaction; rejects when nothing is kept, or when it is unknown
    * @param paceMs from one group to the next, when many follow each other
    */
   constructor(

@@ -61,7 +61,7 @@ const IDLE_MS = 2000;
 const IDLE_MS_OF_QUESTIONS = 1000;
 const MANY_QUESTIONS = 5000;
 
-/** Nobody waits for the pools of hosts and teams: jobs ask ahead. */
+/** No page waits for the pools of hosts and teams: jobs ask ahead. */
 const TURN_PACE_MS = 40;
 
 /** An owner that another one followed within ten minutes, without having released the partition, was lost. */

@@ -9,7 +9,7 @@ const CONFLICTS = new Set(['40P01', '40001', '55P03']);
 const CONTENT = /^(?:22|23|42|54|0A)/;
 const QUERY_CANCELED = '57014';
 
-/** An error without SQLSTATE that is none of these has met a connection: the store is away, and nobody is to blame. */
+/** An error without SQLSTATE that is none of these has met a connection: the store is away, and no item is to blame. */
 function isOfValues(error: unknown): boolean {
   return error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
 }

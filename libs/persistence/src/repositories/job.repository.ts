@@ -333,7 +333,7 @@ export class JobRepository {
   }
 
   /**
-   * Commands that their actor has not taken in yet, for one more try; nobody else gets them for ten seconds, after six tries
+   * Commands that their actor has not taken in yet, for one more try; no other sweep gets them for ten seconds, after six tries
    * for a minute. A stream that acknowledged a command may still lose it, so it stays until the turn that takes it in deletes
    * it (`command.delete`).
    */

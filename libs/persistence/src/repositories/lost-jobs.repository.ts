@@ -1,4 +1,4 @@
-/** Jobs that clients see running although nobody works on them, and commands that cannot be carried to anybody. */
+/** Jobs that clients see running although no actor works on them, and commands without an actor to take them. */
 import type { Envelope, JobKind, JobNo, Uuid } from '@troupe/contracts';
 import type pg from 'pg';
 import { failJobsText } from '../actor-store/fail-jobs.js';
