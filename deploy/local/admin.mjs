@@ -292,7 +292,7 @@ async function findTeam(gateway, name) {
 const LETTERS_A_CALL = 1_000;
 
 /**
- * What cannot be replayed stays, and is named. Letters that come meanwhile are left for the next time.
+ * Letters that cannot be replayed stay, and are named. Letters that come meanwhile are left for the next time.
  *
  * @param {Gateway} gateway @param {{ type?: string }} filter
  */

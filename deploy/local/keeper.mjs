@@ -133,7 +133,7 @@ export class Keeper {
   #timer;
   /** @type {Promise<void>} */
   #gone = Promise.resolve();
-  /** What the process said when it became ready. @type {any} */
+  /** The line that the process wrote when it became ready. @type {any} */
   readiness = null;
   restarts = 0;
 

@@ -5,7 +5,7 @@ const LOOPBACK = '127.0.0.1';
 /** Below what systems hand out for outgoing connections, so that a port is still free when its server comes back after a crash. */
 const RANGE = { from: 15_000, to: 32_000 };
 
-/** What holds a port for this process. @type {Map<number, dgram.Socket>} */
+/** Sockets that hold a port for this process. @type {Map<number, dgram.Socket>} */
 const claims = new Map();
 
 /**

@@ -27,7 +27,7 @@ const PART_GRACE_MS = 15_000;
 /** The launcher's servers; their lines go to their log files only. */
 const PARTS = new Set(['postgres', 'nats-server']);
 
-/** What of the launcher's environment a server may see. @param {Record<string, string>} [more] */
+/** The part of the launcher's environment that a server may see. @param {Record<string, string>} [more] */
 function bareEnvironment(more = {}) {
   return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC', ...more };
 }

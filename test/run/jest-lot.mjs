@@ -12,7 +12,7 @@ const CLUSTER_END_MS = 60_000;
 /** Lines of jest that say nothing when it runs many times. */
 const NOISE = /^(Ran all test suites|Test results written to|Snapshots: |Test Suites: .* passed, .* total$)/;
 
-/** What is known of a run that told nothing. */
+/** Result of a run that told nothing. */
 const LOST = { tally: { passed: 0, failed: 1, skipped: 0, ok: false }, files: [] };
 
 /** @type {Set<import('node:child_process').ChildProcess>} */

@@ -8,7 +8,7 @@ import { addUp } from './report.mjs';
 /** More failures than these are a defect, not a busy machine. */
 const MAX_SPECS = 3;
 
-/** What these prove is that nothing goes wrong in any order of events: one failure is a finding, however often they pass. */
+/** These prove that nothing goes wrong in any order of events: one failure is a finding, however often they pass. */
 const NO_SECOND_LOOK = /\/test\/(?:chaos|simulation|adapters)\//;
 
 /** @param {import('./report.mjs').FileResult} file */

@@ -62,7 +62,7 @@ export interface RunningCluster {
 
 export interface TestCluster extends RunningCluster {
   launcher: ChildProcess;
-  /** What the launcher and the services wrote so far, for messages of failed tests. */
+  /** Output of the launcher and the services so far, for messages of failed tests. */
   output(): string;
   stop(): Promise<void>;
 }

@@ -9,7 +9,7 @@ export interface ServiceProcess {
   health: string;
   /** Address of a gateway. */
   url: string | undefined;
-  /** What it wrote so far. */
+  /** Its output so far. */
   output(): string;
   /** Drains and ends it. */
   stop(): Promise<void>;

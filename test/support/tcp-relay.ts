@@ -1,7 +1,7 @@
 /** A way to a server of loopback that a test can cut, silence, slow down and mend. */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** Who is not heard: what clients send, what the server sends, or both. */
+/** The side that is not heard: what clients send, what the server sends, or both. */
 export type Silence = 'clients' | 'server' | 'both';
 
 export interface Slowness {
@@ -11,13 +11,13 @@ export interface Slowness {
   bytesPerSecond?: number;
 }
 
-/** What a client or the server has sent, in its order; null: it has sent its last. */
+/** Bytes that a client or the server has sent, in order; null: it has sent its last. */
 interface Piece {
   bytes: Buffer | null;
   dueMs: number;
 }
 
-/** What is under way in one direction of a connection at most, before its sender has to wait. */
+/** Bytes under way in one direction of a connection at most, before its sender has to wait. */
 const WINDOW_BYTES = 1_000_000;
 
 export class TcpRelay {
@@ -66,7 +66,7 @@ export class TcpRelay {
 
   /**
    * Nothing passes any more, not even the end of a connection, and neither end is told. New connections are accepted, as by the
-   * kernel of a machine whose program stands still, and not answered. What is sent meanwhile is kept for `mend`, as TCP does.
+   * kernel of a machine whose program stands still, and not answered. Bytes sent meanwhile are kept for `mend`, as TCP does.
    */
   silent(who: Silence): void {
     this.silence = who;

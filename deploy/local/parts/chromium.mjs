@@ -38,7 +38,7 @@ function onPath(names) {
 
 const onMachine = () => onPath(NAMES) ?? MAC.find(isProgram);
 
-/** What `npx playwright-core install chromium` left in Playwright's own cache. @param {string} kind @param {string[]} places */
+/** Programs that `npx playwright-core install chromium` left in Playwright's own cache. @param {string} kind @param {string[]} places */
 function ofPlaywright(kind, places) {
   const mac = process.platform === 'darwin' ? 'Library/Caches' : '.cache';
   const cache = process.env.PLAYWRIGHT_BROWSERS_PATH || path.join(homeDir(), mac, 'ms-playwright');

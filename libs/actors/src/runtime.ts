@@ -33,7 +33,7 @@ const RELEASE_EVERY_MS = 200;
 /** A replica that cannot renew for this long, or cannot commit for `STORE_LOST_MS`, stops believing in its leases. */
 const LEASE_LOST_MS = 2_000;
 const STORE_LOST_MS = 10_000;
-/** What a store that has been silent for so long holds is not renewed: it lapses when the store counts as lost. */
+/** Leases that a store silent for so long holds are not renewed: they lapse when the store counts as lost. */
 const STORE_QUIET_MS = 7_000;
 const ACQUIRE_AT_ONCE = 8;
 /** Many hosts answer one job, each from its own partition: what they say in this time is one message. */
@@ -226,7 +226,7 @@ export class ActorRuntime {
       await partition.open();
       log.debug({ part, epoch }, 'partition taken');
       if (!entry.stopping) return partition;
-      // What was opened after it had been closed.
+      // It was opened after it had been closed.
       await partition.close();
     } catch (error) {
       log.warn({ part, err: String(error) }, 'partition could not be opened');

@@ -52,7 +52,7 @@ export interface ActorBatch {
   span: TraceSpan;
 }
 
-/** What happens after the commit. */
+/** Effects that happen after the commit. */
 export interface Aftermath {
   outbox: OutboxRow[];
   level: Envelope[];
@@ -70,7 +70,7 @@ export interface TurnDeps {
   nextLevelId(): string;
 }
 
-/** What is stored in `actor.state`. */
+/** Contents of `actor.state`. */
 export interface StoredState {
   v: number;
   s: unknown;
@@ -257,7 +257,7 @@ function guarded<T>(entry: ActorBatch, run: () => T): T {
   return blaming(entry.living.key, run);
 }
 
-/** Whatever `run` throws is the actor's fault. @throws HandlerError */
+/** An error of `run` is the actor's fault. @throws HandlerError */
 export function blaming<T>(key: ActorKey, run: () => T): T {
   try {
     return run();

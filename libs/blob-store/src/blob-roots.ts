@@ -70,7 +70,7 @@ export interface S3Patience {
 
 /** Together less than what a lane waits before it gives its pages back. */
 const S3_PATIENCE: S3Patience = { silenceMs: 8_000, attempts: 3 };
-/** What is stored at once may be as much: two packs of documents. */
+/** One write may be as large: two packs of documents. */
 const MIN_FREE_BYTES = 8 * 2 ** 20;
 /** The wait for one of the sockets counts, too. */
 const S3_CONNECT_MS = 10_000;

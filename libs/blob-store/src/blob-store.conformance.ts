@@ -1,4 +1,4 @@
-/** What every driver of the port must do. Imported by specs only. */
+/** Contract of every driver of the port. Imported by specs only. */
 import { describe, expect, it } from '@jest/globals';
 import { BlobNotFoundError, putTogether, type BlobStore } from './blob-store.js';
 

@@ -9,7 +9,7 @@ import type { PageDocument, PageElement, PageStyle, PageWindow } from './page-do
 
 export interface EvidenceLimits {
   maxElements: number;
-  /** Time for looking at them, beside the time of the layout. What is left then is left out. */
+  /** Time for looking at them, beside the time of the layout. Elements left over then are left out. */
   budgetMs: number;
 }
 
@@ -65,7 +65,7 @@ export function collectEvidence(limits: EvidenceLimits): BrandEvidence {
   };
   const px = (text: string): number => Math.round((Number.parseFloat(text) || 0) * 100) / 100;
   const css = (style: PageStyle, name: string): string => style.getPropertyValue(name);
-  /** What fills a box: the first colour of a gradient covers the plain colour below. */
+  /** Colour that fills a box: the first colour of a gradient covers the plain colour below. */
   const fillOf = (style: PageStyle): string => {
     const image = css(style, 'background-image').slice(0, 2000);
     const stop = image.includes('gradient(')

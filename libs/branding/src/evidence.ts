@@ -1,6 +1,6 @@
-/** What the page's own look says of a brand: counted in the browser (`collect-evidence.ts`), judged by the rules beside. */
+/** Evidence of a brand in the look of a page: counted in the browser (`collect-evidence.ts`), judged by the rules beside. */
 
-/** What was seen and how much of it, most first. The measure is said where it is used. */
+/** Values and how much of each was seen, most first. The measure is given where it is used. */
 export type Tally = [value: string, weight: number][];
 
 export interface ButtonEvidence {

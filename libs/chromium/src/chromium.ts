@@ -96,7 +96,7 @@ export const CHROMIUM_ARGS = [
   '--disable-sync',
   '--disable-crash-reporter',
   '--disable-gpu',
-  // What the whole Chromium takes from the system; only the shell knows the switch, and draws coarser letters without.
+  // The whole Chromium takes this from the system. Only the shell knows the switch, and draws coarser letters without.
   '--font-render-hinting=slight',
   '--disable-blink-features=AutomationControlled',
   `--disable-features=${[...OFF_BY_PLAYWRIGHT, ...OFF_TO_SPARE].join(',')}`,

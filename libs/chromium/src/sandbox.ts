@@ -16,7 +16,7 @@ export interface Sandbox {
 
 const START_MS = 60_000;
 const KEPT_OUTPUT = 64 * 1024;
-/** What Chromium says when it gives up for want of the sandbox. */
+/** Message of Chromium when it gives up for want of the sandbox. */
 const SANDBOX_LINE = /sandbox|zygote_host|namespace/i;
 
 /** Starts each program once on an empty page, with its sandbox, unless the answer is known. Never rejects. */
@@ -47,7 +47,7 @@ function run(program: string, folder: string): Promise<string | null> {
   const child = spawn(program, [...args, `--user-data-dir=${folder}`, '--dump-dom', 'data:text/html,here'], {
     env: { ...browserEnvironment(), TMPDIR: folder },
     stdio: ['ignore', 'ignore', 'pipe'],
-    // What it leaves behind goes with its group.
+    // Processes it leaves behind go with its group.
     detached: true,
   });
   let output = '';

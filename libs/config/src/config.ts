@@ -58,7 +58,7 @@ export class TroupeConfig {
    */
   @IsIn(['auto', 'on', 'off']) readonly artifactUrls: 'auto' | 'on' | 'off' = 'auto';
   @toBoolean @IsBoolean() readonly trustProxy: boolean = false;
-  /** For the head of a request to arrive whole; who is slower is cut off with 408. */
+  /** For the head of a request to arrive whole; a slower client is cut off with 408. */
   @toInt @IsInt() @Min(100) @Max(300_000) readonly headersTimeoutMs: number = 30_000;
   /** How long a gateway that is told to end still takes requests while its readiness says no. */
   @toInt @IsInt() @Min(0) @Max(20_000) readonly drainNoticeMs: number = 0;
@@ -68,7 +68,7 @@ export class TroupeConfig {
   /** `team:key` pairs made at start when missing. */
   @toList @IsString({ each: true }) readonly troupeBootstrapKeys: string[] = [];
   @IsString() @IsNotEmpty() readonly databaseUrl: string = '';
-  /** What lies between the services and Postgres: nothing, or a pooler that lends connections for one transaction. */
+  /** Between the services and Postgres: nothing, or a pooler that lends connections for one transaction. */
   @IsIn(['none', 'transaction']) readonly databasePooler: 'none' | 'transaction' = 'none';
   /** One address or several; `tls://` insists on TLS. */
   @IsString() @IsNotEmpty() readonly natsUrl: string = '';
@@ -76,7 +76,7 @@ export class TroupeConfig {
   @IsOptional() @IsString() readonly natsCredsFile?: string;
   /** Seed of an nkey. */
   @IsOptional() @IsString() readonly natsNkeyFile?: string;
-  /** Who signed the server's certificate; unset = the authorities that Node knows. */
+  /** Authority that signed the server's certificate; unset = the authorities that Node knows. */
   @IsOptional() @IsString() readonly natsTlsCaFile?: string;
   /** Our own certificate and its key. */
   @IsOptional() @IsString() readonly natsTlsCertFile?: string;
@@ -138,7 +138,7 @@ export class TroupeConfig {
   @toBoolean @IsBoolean() readonly billing: boolean = false;
   @toInt @IsInt() @Min(1000) @Max(3_600_000) readonly maxScrapeTimeoutMs: number = 600_000;
   @toInt @IsInt() @Min(1) @Max(1000) readonly fetcherConcurrency: number = 64;
-  /** What a fetcher serves: `http` (pages of any kind, robots.txt, sitemaps), `browser`; none named = all that it can. */
+  /** Classes of work that a fetcher serves: `http` (pages of any kind, robots.txt, sitemaps), `browser`; none named = all that it can. */
   @toList @IsIn(['http', 'browser'], { each: true }) readonly fetcherClasses: ('http' | 'browser')[] = [];
   /** Fetchers with a browser are started when there is work for them: it waits even while none of them is alive. */
   @toBoolean @IsBoolean() readonly browserOnDemand: boolean = false;

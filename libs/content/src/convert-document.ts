@@ -11,7 +11,7 @@ import { orElse, writePlainText } from './plain-text.js';
 import { select, wholePage } from '@troupe/main-content';
 import { UrlResolver } from './url-resolver.js';
 
-/** What the reader of a file found in it. */
+/** Contents of a file, as its reader found them. */
 export interface DocumentParts {
   /** HTML, in reading order. */
   parts: string[];
@@ -93,7 +93,7 @@ export function returnFile(request: ConvertRequest): ConvertResult {
 
 type DocumentFormats = Content & Pick<PageDocument, 'pages'>;
 
-/** What `parsers` wants of single pages. */
+/** Adds single pages where `parsers` asks for them. */
 function addPages(
   content: DocumentFormats,
   parts: string[],

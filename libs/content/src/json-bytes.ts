@@ -24,7 +24,7 @@ const UNITS_BYTES = CHUNK * 2;
 const BYTES_AT = UNITS_AT + UNITS_BYTES + 32;
 /** Where every document begins; a usual one ends there, too. */
 const SHARED_BYTES = new Uint8Array(2 * CHUNK * MAX_UNIT_BYTES);
-/** What an ASCII character has behind the backslash of its escape: itself, a letter, `u` before its number; 0 without one. */
+/** Character behind the backslash of an ASCII character's escape: itself, a letter, `u` before its number; 0 without one. */
 const ESCAPE = new Uint8Array(128);
 for (let c = 0; c < ESCAPE.length; c++) {
   const json = JSON.stringify(String.fromCharCode(c));

@@ -3,7 +3,7 @@ import type { ConvertRequest, ExcludedLinks, Fingerprint, Outlink, ScopeRule, Sc
 import { A, DROP, isPermalink, KEEP, type Mask, T, type Tree } from '@troupe/html';
 import { withoutFragment, type UrlResolver } from './url-resolver.js';
 
-/** What content needs to know about URL identity and scope; the frontier lib provides it. */
+/** Rules about identity and scope of URLs; the frontier lib provides them. */
 export interface LinkRules {
   canonicalize(text: string, base?: string): string | null;
   whyNotCanonical(text: string, base?: string): Extract<ScopeRule, 'scheme' | 'too-long'>;

@@ -20,7 +20,7 @@ import type { UrlResolver } from './url-resolver.js';
 /** Brings a value into the form of a schema as far as that goes; the warnings say what was changed, or what is still wrong. */
 export type FitSchema = (schema: JsonSchema, value: unknown) => { value: unknown; warnings: string[] };
 
-/** What is told with a document: the last word first. */
+/** Warnings of a document, the last word first. */
 class Warnings {
   readonly captured: ReadonlySet<string>;
   private readonly texts: string[] = [];
@@ -62,7 +62,7 @@ interface Part {
 export class HtmlPage extends Warnings implements PageToWrite {
   readonly kind = 'html';
   private selected: Selection | null = null;
-  /** What only the page's data carry, once the markdown shows it. */
+  /** The part that only the page's data carry, once the markdown shows it. */
   private added: Part | null = null;
 
   constructor(private readonly page: ParsedPage) {
@@ -146,7 +146,7 @@ export class HtmlPage extends Warnings implements PageToWrite {
   }
 }
 
-/** What a page only carries as data, and its markdown lacks. */
+/** The part that a page only carries as data, and its markdown lacks. */
 function lackingPart(embedded: EmbeddedContent, markdown: string): Part | null {
   const html = lackingContent(embedded, markdown);
   if (html === '') return null;

@@ -43,7 +43,7 @@ const CHALLENGE_MARKS = [
 ];
 /** Scripts that watch over ordinary pages, too: on a refusal, or alone on a blank page, they are the wall. */
 const SENSOR_MARKS = ['_Incapsula_Resource', 'token.awswaf.com', 'errors.edgesuite.net'];
-/** What stands beside a captcha that is all there is, and not part of a form to fill in. */
+/** Words beside a captcha that is all there is, and not part of a form to fill in. */
 const GATE =
   /(?:verify|confirm|prove|check|make sure)[^.<]{0,30}\byou(?:'|’|&#39;|&#x27;| a)re (?:a )?(?:human|not a (?:ro)?bot)|unusual (?:traffic|activity)|complete the (?:security check|captcha)|press (?:&amp;|&|and) hold|i(?:'|’|&#39;| a)m not a robot to continue/i;
 const FIELDS = /<textarea|<input[^>]{0,200}type=["']?(?:text|email|password|tel|search)\b/i;

@@ -27,7 +27,7 @@ export interface ConvertRequest {
   >;
   /** Reserved metadata keys, merged over the page's own. `creditsUsed` is that of a page that is no document. */
   metadata: Record<string, unknown>;
-  /** What the browser gave beside the page; null without one. */
+  /** Captures of the browser beside the page; null without one. */
   captured: Captured | null;
   /** Time that a document may take; pages have a limit of their own. */
   timeoutMs: number;

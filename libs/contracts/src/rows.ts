@@ -69,7 +69,7 @@ export type RowOp =
       tries?: number;
       /** Not to be tried before so many ms from now. @default null: at any time */
       waitMs?: number | null;
-      /** What it waits for. @default null */
+      /** The rule that it waits for. @default null */
       rule?: WaitRule | null;
     }
   | { op: 'frontier.delete'; jobNo: JobNo; depth: number; item: number }
@@ -181,7 +181,7 @@ export interface TrackedPage {
   url: string;
 }
 
-/** What a job actor keeps in memory beside its state, rebuilt from tables when it is activated. */
+/** Memory of a job actor beside its state, rebuilt from tables when it is activated. */
 export interface JobMemory {
   lanes: LaneRow[];
   /** Rows of running lanes. */

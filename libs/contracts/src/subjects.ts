@@ -44,7 +44,7 @@ export const RPC = {
   convert: 'rpc.convert',
   map: 'rpc.map',
   robots: 'rpc.robots',
-  /** What a model makes of one page. */
+  /** Makes the parts of one page that a model writes. */
   pageModel: 'rpc.model.page',
   /** Crawl options out of a sentence. */
   crawlOptions: 'rpc.model.crawl',

@@ -32,7 +32,7 @@ export interface Tracer {
   root(name: string, caller: string | undefined, options?: SpanOptions): TraceSpan;
   /** Below a recorded span; without one nothing is recorded. */
   span(name: string, parent: TraceParent | undefined, options?: SpanOptions): TraceSpan;
-  /** What `within` was told around the running code. Only where most of the work is waiting: it is not free. */
+  /** The trace that `within` was told around the running code. Only where most of the work is waiting: it is not free. */
   active(): TraceParent | undefined;
   within<T>(trace: TraceParent | undefined, work: () => T): T;
 }

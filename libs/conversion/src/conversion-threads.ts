@@ -40,7 +40,7 @@ interface Thread {
 }
 
 /**
- * What a busy thread is given ahead. The event loop of a busy process comes round too late to feed it page by page: a
+ * Number of pages that a busy thread is given ahead. The event loop of a busy process comes round too late to feed it page by page: a
  * third of the time it would have nothing to do. Few bytes, so that no page waits behind a large one.
  */
 const MAX_AHEAD_PAGES = 12;

@@ -93,7 +93,7 @@ type Destination =
   | 'name'
   | 'value';
 
-/** Where words about paragraphs and characters mean nothing. */
+/** Destinations in which words about paragraphs and characters mean nothing. */
 const SILENT: ReadonlySet<Destination> = new Set([
   'hidden',
   'marker',
@@ -263,7 +263,7 @@ class RtfReader {
     return true;
   }
 
-  /** What of a group that is not shown tells something all the same. */
+  /** Reads a word in a group that is not shown, if it tells something all the same. */
   private enterHidden(word: string): boolean {
     if ((word === 'title' || word === 'author') && this.info[word] === undefined) this.enter(word);
     else if (word === 'sn' && !this.group.isCopy) this.enter('name');

@@ -20,7 +20,7 @@ export interface PageToWrite {
   images(): string[];
   attributes(asked: readonly AttributeSelector[]): PageDocument['attributes'];
   facts(selectors: SelectorSchema, schema: JsonSchema | null): unknown;
-  /** What the whole page carries as data. */
+  /** Data that the whole page carries. */
   data(): PageData | undefined;
   /** Told with the document, before what was told earlier. */
   warn(text: string): void;

@@ -1,4 +1,4 @@
-/** What the options of a format may be. The edge says in its own words what is wrong with a value that is not. */
+/** Rules for the options of a format. The edge says in its own words how a value breaks them. */
 export type Rule = (
   | { is: 'text'; minLength?: number; maxLength?: number }
   | { is: 'wholeNumber'; min: number; max: number }
@@ -23,10 +23,10 @@ export type Options = Readonly<Record<string, Rule>>;
 /** Length of everything that is written for a language model. */
 export const MAX_PROMPT_CHARS = 10_000;
 
-/** What a caller asks a model. */
+/** The question of a caller to a model. */
 export const QUESTION: Rule = { is: 'text', minLength: 1, maxLength: MAX_PROMPT_CHARS, required: true };
 
-/** What a model is to fill in. */
+/** The contents that a model is to fill in. */
 export const WISH = {
   prompt: { is: 'text', maxLength: MAX_PROMPT_CHARS },
   schema: { is: 'jsonSchema', needsModel: true },

@@ -1,4 +1,4 @@
-/** What makes two URLs one page of a job, and the 64-bit fingerprint of it. */
+/** The key by which two URLs are one page of a job, and its 64-bit fingerprint. */
 import { hash } from 'node:crypto';
 import type { Fingerprint, ScopeSpec } from '@troupe/contracts';
 import { withoutWww } from './url-parts.js';

@@ -1,5 +1,5 @@
 /**
- * HTML text to `Tree` in one pass: the tokenizer. What tags mean is decided in tree-builder.ts.
+ * HTML text to `Tree` in one pass: the tokenizer. The meaning of tags is decided in tree-builder.ts.
  *
  * Every character is looked at a bounded number of times: an unclosed construct ends the page instead of being searched
  * for again.

@@ -1,4 +1,4 @@
-/** Small pieces of HTML. Whatever comes from a file passes `escapeHtml`. */
+/** Small pieces of HTML. Text from a file passes `escapeHtml`. */
 
 const SPECIAL = /[&<>"]/g;
 const REFERENCES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
@@ -29,7 +29,7 @@ function isReachable(href: string): boolean {
 /** Programs put it where no author has written what a picture shows. */
 const FILE_NAME = /^\S{1,300}\.(?:png|jpe?g|gif|svg|bmp|tiff?|webp|emf|wmf)$/i;
 
-/** What a picture shows, as text: the picture itself has no address. */
+/** Description of a picture, as text: the picture itself has no address. */
 export function imageText(alt: string | undefined): string {
   const text = alt?.replace(/\s+/g, ' ').trim() ?? '';
   return text === '' || FILE_NAME.test(text) ? '' : `[${escapeHtml(text)}]`;

@@ -11,7 +11,7 @@ const MAX_KNOWN_CHARS = 12;
 
 interface Decoded {
   readonly text: string;
-  /** What `scanText` finds in it. */
+  /** Result of `scanText` on it. */
   readonly found: number;
 }
 

@@ -74,7 +74,7 @@ function keyOf(tokens: readonly Selector[]): KeyedMatcher['key'] {
   return key;
 }
 
-/** What a selector says in front of its last combinator comes earlier in the document than what matches. */
+/** Key of the part of a selector before its last combinator, which comes earlier in the document than the match. */
 function tagBefore(tokens: readonly Selector[]): SelectorKey | null {
   const last = tokens.findLastIndex(isLeading);
   return tokens.slice(0, Math.max(0, last)).reduce<SelectorKey | null>((found, token) => found ?? tagOf(token), null);
@@ -101,7 +101,7 @@ function compiling<T>(text: string, compile: () => T): T {
   }
 }
 
-/** What keeps a text from being a usable selector; null: nothing. */
+/** Reason why a text is no usable selector; null: it is one. */
 export function checkSelector(text: string): string | null {
   try {
     compileSelector(text);

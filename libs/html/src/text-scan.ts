@@ -1,5 +1,5 @@
 /**
- * What the characters of a text ask of a writer, and what they tell a reader. Every character that a page shows is looked at:
+ * Scans texts for characters that matter to a writer or a reader. Every character that a page shows is looked at:
  * WebAssembly does so sixteen at a time (`text-scan.wat`).
  */
 import { TEXT_SCAN_WASM } from './text-scan.data.js';
@@ -29,7 +29,7 @@ export const SIGNS = {
   endsSentence: 2,
 } as const;
 
-/** What text nodes are by themselves: one number per node, 0 for other nodes and for what is never shown. */
+/** Findings in each text node by itself: one number per node, 0 for other nodes and for text that is never shown. */
 export interface OwnTexts {
   /** Characters that are no white space. */
   readonly ownText: Int32Array;

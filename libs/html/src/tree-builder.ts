@@ -31,7 +31,7 @@ const FOREIGN = 1;
 /** Itself foreign, its content is HTML. */
 const INTEGRATION = 2;
 
-/** What `startTag` did: content follows as usual, as text up to the end tag, or not at all. */
+/** Result of `startTag`: content follows as usual, as text up to the end tag, or not at all. */
 export type Opened = 'content' | 'raw' | 'nothing';
 
 /** Open elements. Shared by all pages, which are parsed one after the other. */

@@ -7,7 +7,7 @@ interface Pattern {
 const EVERYTHING: Pattern = { test: () => true };
 
 /**
- * The engine for `pattern` and `patternProperties`: linear in the text, whoever wrote the pattern. What only a backtracking
+ * The engine for `pattern` and `patternProperties`: linear in the text, for any pattern. What only a backtracking
  * engine can decide (look-around, back-references, as libraries write them for e-mail addresses) is not enforced.
  * @throws SyntaxError when it is no pattern in either language
  */

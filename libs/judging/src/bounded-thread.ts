@@ -21,7 +21,7 @@ export class OverrunError extends Error {
   }
 }
 
-/** Whoever waits for the thread. */
+/** A caller that waits for the thread. */
 export interface ThreadWaiter {
   /** A question can be asked. */
   onReady(): void;
@@ -51,7 +51,7 @@ export class BoundedThread<Q, A> {
     return this.isUp;
   }
 
-  /** When it is ready and has no other question. @throws OverrunError, or an error with the text of the worker's */
+  /** Asks when the thread is ready and has no other question. @throws OverrunError, or an error with the text of the worker's */
   ask(question: Q): Promise<A> {
     const { deadlineMs } = this.options;
     return new Promise((resolve, reject) => {

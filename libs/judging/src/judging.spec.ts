@@ -51,7 +51,7 @@ describe('links, judged in a thread', () => {
       path += (x >> 16) & 1 ? 'a' : 'b';
     }
     const urls = Array.from({ length: 200 }, (_, i) => `http://a.test/${path.slice(i)}${path.slice(0, i)}`);
-    // What it loads at first is no part of matching.
+    // Modules that it loads at first are no part of matching.
     await judgeLinks(scope({}), [], 0);
     const startedAt = performance.now();
     const judging = judgeLinks(

@@ -28,7 +28,7 @@ export async function judgeLinks(
   urls: readonly string[],
   depth: number,
 ): Promise<(ScopeRule | null)[]> {
-  // Who judges values only does not hold its 20 MB.
+  // A process that only judges values does not hold its 20 MB.
   const { compileScope, hasPatterns, withoutPatterns } = await import('@troupe/frontier');
   const plain = compileScope(withoutPatterns(scope));
   const rules = urls.map((url) => plain.check(url, depth));

@@ -23,7 +23,7 @@ const thread = new JudgeThread<ValuesQuestion, ValuesAnswer>({
 });
 
 /**
- * What is wrong with a value, in words for whoever wrote it; empty: it satisfies the schema.
+ * Faults of a value, in words for its author; empty: it satisfies the schema.
  * @param given absent: only the schema is looked at
  * @throws SchemaError when the schema cannot be used, or takes too long
  */

@@ -1,5 +1,5 @@
 /**
- * What is known about each block of a page, one column of numbers per feature: the blocks' own text, what stands around
+ * Features of each block of a page, one column of numbers per feature: the blocks' own text, what stands around
  * them, their place, their neighbours, how often their like repeats, and the page as a whole. Only facts that mean the same
  * on every site. None is ever negative (block-model.ts).
  */

@@ -19,7 +19,7 @@ import {
   type Tree,
 } from '@troupe/html';
 
-/** What stands around a node, one bit each. */
+/** Surroundings of a node, one bit each. */
 export const CONTEXT = {
   link: 1 << 0,
   p: 1 << 1,

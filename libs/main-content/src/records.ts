@@ -368,7 +368,7 @@ function shownChars(blocks: Blocks, kept: Uint8Array): number {
 }
 
 /**
- * What was said before to the letter goes, but in quotes, code and tables, and where records of a group say the same. A
+ * A text that was said before to the letter goes, but in quotes, code and tables, and where records of a group say the same. A
  * heading without a link goes only with the text below it: many sections may be called alike.
  */
 function dropTwins(

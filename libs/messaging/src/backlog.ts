@@ -2,7 +2,7 @@ import { JetStreamApiError } from '@nats-io/jetstream';
 import { STREAM_ACT, STREAM_WORK } from '@troupe/contracts';
 import type { NatsLink } from './nats-link.js';
 
-/** What waits on the bus. */
+/** Work and mail that wait on the bus. */
 export interface Backlog {
   /** Mail of a partition that its owner has not taken, and what it took and has not handled. */
   partitions: { part: number; waiting: number; taken: number }[];

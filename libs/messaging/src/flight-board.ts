@@ -48,7 +48,7 @@ export class FlightBoard {
     throw new Error(`the key of a page under way changes too fast: ${key}`);
   }
 
-  /** Whoever has the key: what is fetched now is newer. */
+  /** Takes the key from any holder: what is fetched now is newer. */
   async seize(key: string, lifeMs: number): Promise<FlightHold> {
     return { key, revision: (await this.#put(key, this.fetcher, { lifeMs, revision: null }))! };
   }

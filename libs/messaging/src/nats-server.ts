@@ -11,7 +11,7 @@ export interface NatsServerSettings {
   natsCredsFile?: string;
   /** Seed of an nkey. */
   natsNkeyFile?: string;
-  /** Who signed the server's certificate. @default the authorities that Node knows */
+  /** Authority that signed the server's certificate. @default the authorities that Node knows */
   natsTlsCaFile?: string;
   /** Our own certificate and its key, for servers that verify their clients. */
   natsTlsCertFile?: string;

@@ -32,7 +32,7 @@ export interface NatsStrategyOptions {
   activatesTraces?: boolean;
 }
 
-/** What a handler of an `rpc.…` pattern is given; it returns `{ head, body? }`. */
+/** Payload of a handler of an `rpc.…` pattern; it returns `{ head, body? }`. */
 export interface RpcRequest<H = unknown> {
   head: H;
   body: Uint8Array;

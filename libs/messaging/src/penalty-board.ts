@@ -12,7 +12,7 @@ import type { NatsLink } from './nats-link.js';
 /** A host at this moment. */
 export interface HostView {
   state: HostState;
-  /** What is left of its rest in ms, 0 = none. */
+  /** The rest of its pause in ms, 0 = none. */
   restMs: number;
   /** Least ms between starts on a slot, 0 = none. */
   gapMs: number;

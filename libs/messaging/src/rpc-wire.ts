@@ -1,4 +1,4 @@
-/** What client and server of request/reply agree on. */
+/** The wire format on which client and server of request/reply agree. */
 import { headers, type MsgHdrs } from '@nats-io/nats-core';
 import { TroupeError, type TraceParent } from '@troupe/contracts';
 import { promisify } from 'node:util';

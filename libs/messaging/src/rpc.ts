@@ -36,7 +36,7 @@ export interface RpcCallOptions {
   trace?: TraceParent;
 }
 
-/** What became of a request: an answer, no free server, no beat for too long, no time left. */
+/** Outcome of a request: an answer, no free server, no beat for too long, no time left. */
 type Heard = { answer: Msg } | 'unserved' | 'silent' | 'timeout';
 
 const NO_RESPONDERS = 503;

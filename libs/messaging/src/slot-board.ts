@@ -1,5 +1,5 @@
 /**
- * Places on hosts: who may connect, decided by compare-and-set at the moment of use (docs/design/politeness.md, "Slots", "Express places").
+ * Places on hosts: which run may connect is decided by compare-and-set at the moment of use (docs/design/politeness.md, "Slots", "Express places").
  *
  * A lane's slot carries the fencing pair (gen, lane), which only grows. After a loss of the whole bucket keys are
  * simply created again: at most one lane too many per slot.
@@ -146,7 +146,7 @@ export class SlotBoard {
     const gen = (stored.value?.gen ?? 0) + 1;
     const value: StoredSlot = { gen, lane: 0, fetcher, run: '', st: 'held' };
     const hold = await this.#take({ key, host, isExpress: true, stored, value });
-    // What we remembered may have been out of date, and is forgotten now.
+    // The remembered value may have been out of date, and is forgotten now.
     return hold === null && remembered !== null ? this.#claimExpressSlot(host, i, fetcher, false) : hold;
   }
 

@@ -6,7 +6,7 @@ import { isRevisionConflict } from './kv-errors.js';
 
 /** Failures of one stream in a row from which on it counts as closed. The answer to a single write may be lost. */
 const FAILURES = 2;
-/** Who has tried nothing for so long does not know any more. */
+/** A process that has tried nothing for so long does not know any more. */
 const FORGET_MS = 60_000;
 
 interface Trouble {
@@ -21,7 +21,7 @@ export class WriteWatch {
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
-  /** What `write` resolves or rejects with; remembers which. @param subject under which it publishes */
+  /** Resolves or rejects as `write` does, and remembers which. @param subject under which it publishes */
   async watch<T>(subject: string, write: () => Promise<T>): Promise<T> {
     const stream = streamOf(subject);
     try {

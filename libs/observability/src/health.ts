@@ -103,7 +103,7 @@ async function failureOf(check: HealthCheck, timeoutMs: number): Promise<string 
   }
 }
 
-/** Why something failed. What failed on several addresses of one name says so in its parts only. */
+/** Why something failed. A failure on several addresses of one name says so in its parts only. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join('; ');
   const { message, name } = error instanceof Error ? error : { message: String(error), name: 'Error' };
@@ -125,7 +125,7 @@ export class Dependencies {
   }
 }
 
-/** How a service is that runs. */
+/** Status of a service that runs. */
 export function statusOf(answers: Record<string, CheckAnswer>): 'ok' | 'degraded' | 'unavailable' {
   const down = Object.values(answers).filter(({ status }) => status === 'down');
   if (down.length === 0) return 'ok';
@@ -163,7 +163,7 @@ function answer(response: ServerResponse, status: number, body: unknown): void {
   response.end(`${JSON.stringify(body)}\n`);
 }
 
-/** What a service tells of itself. */
+/** The part of a service that its own metrics and health show. */
 export interface OpsView {
   health: Health;
   metrics: Pick<Metrics, 'text' | 'contentType'>;

@@ -81,7 +81,7 @@ async function readInTime(reading: Reading): Promise<void> {
   try {
     await Promise.race([reading(), late]);
   } catch {
-    // What cannot be read keeps its last value; that the dependency is away is told by its own check.
+    // A value that cannot be read keeps its last reading; that the dependency is away is told by its own check.
   } finally {
     clearTimeout(timer);
   }

@@ -25,7 +25,7 @@ afterEach(() => children.splice(0).forEach((child) => child.kill('SIGKILL')));
 
 interface Started {
   child: ChildProcess;
-  /** What it wrote so far. */
+  /** Its output so far. */
   output(): string;
   ready: Promise<ReadyMessage>;
   ended: Promise<{ code: number | null; output: string }>;

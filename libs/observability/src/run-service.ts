@@ -15,7 +15,7 @@ import { Metrics } from './metrics.js';
 import type { OpenTraces } from './trace-destination.js';
 import { openTraces, type TraceSettings } from './traces.js';
 
-/** What `runService` itself reads of a service's settings. */
+/** The settings of a service that `runService` itself reads. */
 export interface ServiceSettings extends TraceSettings {
   readonly logLevel: string;
   readonly logFormat?: 'pretty' | 'json';
@@ -123,7 +123,7 @@ class ServiceProcess<C extends ServiceSettings> {
 }
 
 /**
- * What loading the program left behind: V8 would keep it until the service has work. Only when it is asked like this does
+ * Frees the memory that loading the program left behind: V8 would keep it until the service has work. Only when it is asked like this does
  * it also give back the young generation, which starting has made large. No request waits for this process yet.
  */
 async function releaseStartMemory(): Promise<void> {

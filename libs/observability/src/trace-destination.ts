@@ -1,4 +1,4 @@
-/** What the choice of a collector and its SDK have in common. */
+/** Types that the choice of a collector and its SDK share. */
 import type { Tracer } from '@troupe/contracts';
 
 export interface OpenTraces {

@@ -1,4 +1,4 @@
-/** Where a process sends its traces. Without a collector nothing of OpenTelemetry is loaded. */
+/** The destination of a process's traces. Without a collector nothing of OpenTelemetry is loaded. */
 import { NO_TRACES } from '@troupe/contracts';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';

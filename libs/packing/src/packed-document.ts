@@ -18,11 +18,11 @@ const LONG_BYTES = 8 * 1024;
 /** zlib's default memory costs more to set up than a page's text costs to compress, and gains nothing. */
 const GZIP = { level: constants.Z_BEST_SPEED, memLevel: 6 };
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 0, [constants.BROTLI_PARAM_LGWIN]: 18 } };
-/** What takes less time than handing it to a thread: most documents. */
+/** Packing this takes less time than handing it to a thread: most documents. */
 const SMALL_BYTES = 8 * 1024;
 const MIN_CHUNK_BYTES = 64;
 const OPENING_BRACE = 0x7b;
-/** What is packed in place takes a third of the time that handing it to a thread takes in all. */
+/** Packing this in place takes a third of the time that handing it to a thread takes in all. */
 const PACKED_IN_PLACE_BYTES = 64 * 1024;
 const brotliInThread = promisify(brotliCompress);
 const gunzipInThread = promisify(gunzip);

@@ -81,7 +81,7 @@ function gapsOf({ segments, size }: Row): Gap[] {
   return gaps;
 }
 
-/** What of the gaps a further row leaves free. */
+/** The parts of the gaps that a further row leaves free. */
 function narrow(gaps: readonly Gap[], { segments, size }: Row): Gap[] {
   return gaps.flatMap((gap) => {
     let pieces = [gap];

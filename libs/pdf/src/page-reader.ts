@@ -234,7 +234,7 @@ function wordEdge(text: string, at: number): number {
   return Math.max(0, Math.min(text.length, edge));
 }
 
-/** What was filled in stands in no text of the page. */
+/** Text that was filled into fields. It stands in no text of the page. */
 function fieldSpans(annotations: readonly Annotation[], view: Matrix): Span[] {
   return annotations.flatMap((annotation) => {
     const box = annotation.subtype === 'Widget' && annotation.hidden !== true ? annotationBox(annotation, view) : null;

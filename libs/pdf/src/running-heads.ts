@@ -49,7 +49,7 @@ function edgeOf({ segments, height }: { segments: Segment[]; height: number }, s
   };
 }
 
-/** What stays the same from page to page: the place, and the text but for numbers. */
+/** The part that stays the same from page to page: the place, and the text but for numbers. */
 function keyOf(segments: readonly Segment[], baseline: number): string {
   const text = segments
     .map(({ spans }) => textOf(spans))

@@ -1,7 +1,7 @@
 /**
  * A look at a file before the library reads it: streams that expand beyond all use are refused.
  *
- * The library decodes a stream as a whole into memory, and nothing stops it there. What is unpacked here is counted and thrown away.
+ * The library decodes a stream as a whole into memory, and nothing stops it there. The bytes unpacked here are counted and thrown away.
  */
 import { createInflate } from 'node:zlib';
 import { unreadable } from '@troupe/contracts';

@@ -1,4 +1,4 @@
-/** What an operator can do about a failure to use the database. */
+/** Advice to an operator after a failure to use the database. */
 
 const UNTRUSTED = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',

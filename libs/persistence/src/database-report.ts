@@ -15,9 +15,9 @@ export interface DatabaseReport {
   isNewEnough: boolean;
   user: string;
   encoding: string;
-  /** Between us and whoever answers. */
+  /** Between us and the server. */
   isEncrypted: boolean;
-  /** Whoever answers is not Postgres itself. */
+  /** The server that answers is not Postgres itself. */
   isPooled: boolean;
   /** A standby: nothing can be written. */
   isReadOnly: boolean;
@@ -92,7 +92,7 @@ async function readReport(client: pg.Client): Promise<DatabaseReport> {
   };
 }
 
-/** What node-postgres knows of its connection and its types do not tell. */
+/** Facts that node-postgres knows of its connection and its types do not tell. */
 function connectionOf(client: pg.Client): { stream: object; processID: number | null } {
   const { connection, processID } = client as unknown as { connection: { stream: object }; processID: number | null };
   return { stream: connection.stream, processID };

@@ -17,7 +17,7 @@ const TRY_LATER = new Set(['42P01', '55000', '55006', '55P03', '40P01', '42704']
 const SWEEPS = [
   `DELETE FROM job_id WHERE expires_at < now()`,
   `DELETE FROM idempotency WHERE at < now() - interval '24 hours'`,
-  // No job lives as long: whoever it was for is over.
+  // No job lives as long: the one it was for is over.
   `DELETE FROM cmd_outbox WHERE created_at < now() - interval '49 hours'`,
   `DELETE FROM dead_letter WHERE at < now() - interval '14 days'`,
   `DELETE FROM actor WHERE terminal AND updated_at < now() - interval '14 days'`,
@@ -57,7 +57,7 @@ export class Housekeeping {
 
   /**
    * Drops the partitions of days whose jobs and documents are all over and expired, and old rows of the small tables.
-   * Returns the names of the dropped tables. What is locked at the moment stays until the next call.
+   * Returns the names of the dropped tables. Tables that are locked at the moment stay until the next call.
    */
   async dropExpired(): Promise<string[]> {
     const dropped: string[] = [];
@@ -164,7 +164,7 @@ export class Housekeeping {
     }
   }
 
-  /** A pooler keeps a setting for one transaction only: whoever reads the table waits, for a second at most. */
+  /** A pooler keeps a setting for one transaction only: readers of the table wait, for a second at most. */
   private dropInOneGo({ table, name, state }: Partition): Promise<void> {
     const detach = `ALTER TABLE ${table} DETACH PARTITION ${name}`;
     return withTransaction(
@@ -179,7 +179,7 @@ export class Housekeeping {
   }
 }
 
-/** Whose rows decide whether a table's day is over. */
+/** The rows that decide whether a table's day is over. */
 function expirySubject(table: string): 'job' | 'scrape_log' | 'scrape_document' {
   return table === 'scrape_log' || table === 'scrape_document' ? table : 'job';
 }

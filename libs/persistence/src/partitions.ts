@@ -3,7 +3,7 @@ import { jobNoOf } from '@troupe/contracts';
 
 export interface PartitionedTable {
   name: string;
-  /** What the range counts: job numbers, or days themselves. */
+  /** Unit of the range: job numbers, or days themselves. */
   by: 'job_no' | 'day';
   /** Storage parameters: a partition inherits none from its parent. */
   storage: string;

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { DatabaseSilentError, Pulse, streamOf, type PulseLog } from './pulse.js';
 import { noteRefusal } from './writable.js';
 
-/** What stands between us and Postgres: nothing, or a pooler that lends a connection for one transaction. */
+/** Between us and Postgres: nothing, or a pooler that lends a connection for one transaction. */
 export type DatabasePooler = 'none' | 'transaction';
 
 export interface PoolOptions {
@@ -32,7 +32,7 @@ const STATEMENT_MS = 10_000;
 const LATE_MS = 5_000;
 /** For connections to be closed in good order. */
 const END_MS = 3_000;
-/** What node-postgres says when it has waited for `query_timeout` and closed the connection. */
+/** Message of node-postgres when it has waited for `query_timeout` and closed the connection. */
 const TOO_LATE = 'Query read timeout';
 
 /**
@@ -78,7 +78,7 @@ class UnnamedClient extends pg.Client {
 
 /**
  * A pool for processes that only run turns and caches: it costs no TypeORM. Lost connections show at the next query. Every
- * statement has a deadline, and while Postgres says nothing at all whoever asks hears so at once.
+ * statement has a deadline, and while Postgres says nothing at all callers hear so at once.
  */
 export function createPool(options: LivePoolOptions): LivePool {
   const probe = poolConfig({ ...options, poolSize: 1, name: `${options.name} pulse` });
@@ -145,7 +145,7 @@ export class LivePool extends pg.Pool {
     clearTimeout(impatience);
   }
 
-  /** What waits for an answer on one of them hears that it does not come. */
+  /** Callers that wait for an answer on one of them hear that it does not come. */
   private hangUp(): void {
     for (const client of this.clients) streamOf(client).destroy();
   }
@@ -157,7 +157,7 @@ type ConnectCallback = (
   done: (release?: unknown) => void,
 ) => void;
 
-/** What only the server itself can keep: a pooler hands the next transaction to another of its connections. */
+/** Settings that only the server itself can keep: a pooler hands the next transaction to another of its connections. */
 async function prepare(
   client: pg.ClientBase,
   { databasePooler, statementMs = STATEMENT_MS }: LivePoolOptions,

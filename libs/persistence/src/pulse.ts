@@ -28,7 +28,7 @@ export class DatabaseSilentError extends TroupeError {
   }
 }
 
-/** What the pulse says about itself; the shape of pino. */
+/** Log of the pulse; the shape of pino. */
 export interface PulseLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
@@ -88,7 +88,7 @@ export class Pulse {
     this.hangUp();
   }
 
-  /** What passes while this process stands still is not silence: the answer may have come. */
+  /** Time during which this process stands still is not silence: the answer may have come. */
   private tick(): void {
     const now = this.now();
     this.silent += Math.min(now - this.tickedAt, 2 * TICK_MS);

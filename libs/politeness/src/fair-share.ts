@@ -14,7 +14,7 @@ export const QUANTUM_MS = 1000;
 /** Most that can be owed: one very slow lane does not shut its job out for as long again. */
 const MAX_DEBT_MS = 30 * QUANTUM_MS;
 
-/** What wants tokens: a team, or a claimant inside its team. */
+/** A contender for tokens: a team, or a claimant inside its team. */
 interface Contender {
   name: string;
   account: Account;
@@ -29,7 +29,7 @@ export interface ContendingTeam extends Contender {
   members: Contender[];
 }
 
-/** What is out, by claimant and by team. */
+/** Tokens that are out, by claimant and by team. */
 export interface Holdings {
   tokens: Map<string, number>;
   openMs: Map<string, number>;
@@ -50,7 +50,7 @@ export function chargeLaneTime(pool: Pool, claimant: string, reportedMs: number)
   }
 }
 
-/** Who wants nothing starts from zero the next time. */
+/** A claimant that wants nothing starts from zero the next time. */
 export function forgetDebts(pool: Pool): void {
   const wishing = new Set<string>();
   for (const claimant of Object.values(pool.claimants)) {

@@ -1,5 +1,5 @@
 /**
- * What one host allows, from its settings, robots.txt and the answers seen. A slowdown needs several URLs to speak for it,
+ * Limits of one host, from its settings, robots.txt and the answers seen. A slowdown needs several URLs to speak for it,
  * is cut to what the host has shown to bear, and is undone when it does not help. Plain JSON, mutated in place.
  *
  * A turn: `configureHost`, then `applyFeedback` and its like for each message, then `settleHost`; `hostLimits` says what
@@ -83,12 +83,12 @@ export interface HostPolicy {
   down: { sinceAt: number; waits: number; probeAt: number; restUntil: number } | null;
   /** The last time that it was down. */
   relapse: { endedAt: number; waits: number; count: number; hadClean: boolean } | null;
-  /** What troubles say does not count before. */
+  /** Troubles do not count before. */
   deafUntil: number;
   downDeafUntil: number;
   /** Troubles that are told before belong to the time before a release. */
   troublesFrom: number;
-  /** What a probe asks for. */
+  /** The URL that a probe asks for. */
   cleanUrl: string | null;
   troubledUrl: string | null;
   state: HostState;
@@ -128,7 +128,7 @@ const DOWN_VOTES_WITH_429 = 8;
 /** One URL that is refused this often counts as two. */
 const REPEATS = 3;
 const CUT_SHARE = 0.8;
-/** Who says when to come again is a limit that is known exactly. */
+/** A host that says when to come again knows its limit exactly. */
 const CUT_SHARE_RETRY = 0.9;
 const RATE_MS = 10_000;
 const LONGEST_RATE_MS = 120_000;
@@ -288,7 +288,7 @@ export function hostLimits(policy: HostPolicy, now: number): HostLimits {
   };
 }
 
-/** What fetchers are told; `v` grows with each telling. */
+/** The verdict that fetchers are told; `v` grows with each telling. */
 export function hostVerdict(policy: HostPolicy, v: number, now: number): HostVerdict {
   const state = stateOf(policy, now);
   const top = topRate(policy);
@@ -318,7 +318,7 @@ export function hostRecord(policy: HostPolicy, host: string, { now, wallMs }: Mo
   };
 }
 
-/** What the next job should know of the host's limit. */
+/** The host's limit, as the next job should know it. */
 export function hostPlateau({ rate }: HostPolicy): HostRecord['plateau'] {
   return rate.limit === null ? null : { pagesPerSecond: rate.limit.perS, ms: rate.limit.ms };
 }
@@ -413,7 +413,7 @@ function cutForLimit(policy: HostPolicy, limits: readonly SeenTrouble[], moment:
   note(policy, limits.at(-1)!, `rate cut to ${shown(policy.rate.perS)}${pause}`, moment);
 }
 
-/** What was answered well; but of a host that was hardly asked for anything that says little. */
+/** The rate that was answered well. For a host that was hardly asked for anything it says little. */
 function bearableRate(policy: HostPolicy, clean: number, now: number): number {
   const current = currentRate(policy);
   const isTelling = clean > 0 && isInUse(policy, now);
@@ -579,7 +579,7 @@ function unlimitedRate({ evidence, config, conns }: HostPolicy): number {
   return Math.max(2 * bestCleanRate(evidence), possible);
 }
 
-/** What it can be at most now. */
+/** The most that the rate can be now. */
 function currentRate(policy: HostPolicy): number {
   return policy.rate.perS ?? topRate(policy) ?? unlimitedRate(policy);
 }
@@ -619,7 +619,7 @@ function note(policy: HostPolicy, trouble: HostTrouble, effect: string, moment: 
   add(policy, { kind, status, url: url ?? null, team, retryAfterMs: retryMs }, effect, moment);
 }
 
-/** What ends or changes a verdict has that verdict's reason. */
+/** A change or an end of a verdict has that verdict's reason. */
 function noteAgain(policy: HostPolicy, effect: string, moment: Moment): void {
   const last = policy.reasons[0];
   const none = { kind: 'unavailable' as TroubleKind, status: 0, url: null, team: null, retryAfterMs: null };

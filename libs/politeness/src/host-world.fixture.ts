@@ -74,7 +74,7 @@ interface Slot {
   fetcher: Reporter;
 }
 
-/** What one fetcher has seen and not said. */
+/** Answers that one fetcher has seen and not reported. */
 class Reporter {
   private ok = 0;
   private sumMs = 0;

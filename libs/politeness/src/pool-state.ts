@@ -4,7 +4,7 @@ import type { Token, Uuid } from '@troupe/contracts';
 export interface Account {
   /** Lane time earned and not used, ms; below zero = owed. */
   creditMs: number;
-  /** Place in the order of service: who was served longest ago wins a draw. */
+  /** Place in the order of service: the claimant served longest ago wins a draw. */
   servedAt: number;
 }
 

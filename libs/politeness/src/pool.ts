@@ -1,5 +1,5 @@
 /**
- * Pool's side of the grant protocol (docs/design/politeness.md, "Grants"): who holds which token of a host or of a team.
+ * Pool's side of the grant protocol (docs/design/politeness.md, "Grants"): which claimant holds which token of a host or of a team.
  *
  * Single writer: the state of a `domain` or `team` actor, plain JSON, mutated in place. Level-triggered: every Demand
  * and every Grant is the full current truth with a version, so that loss, repetition and reordering cost time only.
@@ -83,7 +83,7 @@ export function applyDemand(
 }
 
 /**
- * Hands every free token to whoever is most entitled, revokes what is held beyond the fair share while others have
+ * Hands every free token to the most entitled claimant, revokes what is held beyond the fair share while others have
  * less, and returns the claimants whose Grant changed.
  */
 export function rebalance(pool: Pool, ctx: PoolContext): string[] {
@@ -120,7 +120,7 @@ export function isPoolIdle(pool: Pool): boolean {
   return pool.tokens.length === 0 && Object.values(pool.claimants).every((claimant) => claimant.want === 0);
 }
 
-/** A full window gives up a claimant that can wait. Who wants nothing needs no place in it. */
+/** A full window gives up a claimant that can wait. One that wants nothing needs no place in it. */
 function makePlace(
   pool: Pool,
   { team, want, waitedMs = 0 }: Pick<Demand, 'team' | 'want' | 'waitedMs'>,

@@ -25,7 +25,7 @@ interface Candidate {
 /**
  * Where a newcomer of a team finds room: a free place, that of another claimant, or nowhere (null). Never that of one that
  * holds a token. First go those that want nothing, the longest silent first; then, of the team with most in the window and no
- * smaller one than the newcomer's, those that had a token since they came in; then who has waited least, if the newcomer has
+ * smaller one than the newcomer's, those that had a token since they came in; then the one that has waited least, if the newcomer has
  * waited longer (`waitingSince`, on the pool's clock) or is the first of its team.
  */
 export function findPlaceFor(pool: Pool, team: Uuid, waitingSince: number): 'free' | { claimant: string } | null {

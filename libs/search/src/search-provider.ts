@@ -1,4 +1,4 @@
-/** Whoever finds pages for us. The only thing that the search service knows of a provider. */
+/** A provider that finds pages. This port is all that the search service knows of it. */
 
 export type SearchSource = 'web' | 'news' | 'images';
 export type SearchAge = 'day' | 'week' | 'month' | 'year';

@@ -124,7 +124,7 @@ export async function startUdpCounter(): Promise<UdpCounter> {
 /** [] = the name does not exist. */
 type DnsAnswer = string[] | 'SERVFAIL';
 
-/** What is said of a name, or a function of how often it was asked (A questions). */
+/** Answer for a name, or a function of how often it was asked (A questions). */
 export type Zone = Record<string, DnsAnswer | ((asked: number) => DnsAnswer)>;
 
 export interface DnsServer {

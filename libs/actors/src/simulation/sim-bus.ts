@@ -40,7 +40,7 @@ export class SimBus implements Bus {
   private readonly streams = new Map<number, Stored[]>();
   private readonly mailboxes = new Map<number, SimMailbox>();
   readonly work: WorkItem[] = [];
-  /** What fetchers see of hosts. */
+  /** Verdicts on hosts, as fetchers see them. */
   readonly verdicts = new Map<string, HostVerdict>();
   /** Ids the stream has seen: it takes each once (`Nats-Msg-Id`). */
   readonly publishedWork = new Set<string>();
@@ -156,7 +156,7 @@ export class SimBus implements Bus {
 class SimMailbox implements Mailbox {
   /** Handed out and not acknowledged under this epoch. */
   private readonly taken = new Set<Stored>();
-  /** What was put back under this epoch. */
+  /** Messages put back under this epoch. */
   private readonly comesBackAt = new Map<Stored, number>();
   private waiter: (() => void) | null = null;
   private isClosed = false;

@@ -22,7 +22,7 @@ export class SimClock implements Clock {
   }
 }
 
-/** Virtual time in which many wait at once: whoever sleeps is woken by the one who moves it. */
+/** Virtual time in which many wait at once: a sleeper is woken by the caller that moves it. */
 export class SharedClock extends SimClock {
   private sleepers: { at: number; wake: () => void }[] = [];
 

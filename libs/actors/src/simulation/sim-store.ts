@@ -70,9 +70,9 @@ export class SimJobTables {
   ledger = 0;
 }
 
-/** What a mutant may break. */
+/** Rules that a mutant may break. */
 export interface StoreRules {
-  /** False: whoever comes writes; that it was fenced is told as I4 where the rows show it. */
+  /** False: any owner writes; that it was fenced is told as I4 where the rows show it. */
   fence: boolean;
   keepRow(row: RowOp): RowOp | null;
   /** Whether rows that an earlier turn has left unpublished are found. */
@@ -123,12 +123,12 @@ export class SimStore implements ActorStore {
   readonly hosts = new Map<string, HostRecord>();
   /** Number of the job of an actor. */
   jobNoOf: (key: ActorKey) => JobNo | undefined = () => undefined;
-  /** What was left of actors that could not be told anything. */
+  /** Records of actors that could not be told anything. */
   readonly graves: { key: ActorKey; type: string; error: string }[] = [];
   private readonly createdAt = new Map<OutboxRow, number>();
   /** Credits of sync scrapes by id. */
   readonly scrapes = new Map<string, number>();
-  /** What earlier scrapes have tracked; one team, one site and one tag. */
+  /** Pages that earlier scrapes have tracked; one team, one site and one tag. */
   readonly tracked: TrackedPage[] = [];
   faults: FaultPoints = NO_FAULTS;
   /** Sees every turn that is committed; for traces. */

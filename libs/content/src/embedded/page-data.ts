@@ -1,4 +1,4 @@
-/** What a page carries as data: JSON-LD, microdata, RDFa, state of applications, what was pushed to a `dataLayer`, metas. */
+/** Data that a page carries: JSON-LD, microdata, RDFa, state of applications, pushes to a `dataLayer`, metas. */
 import type { PageData } from '@troupe/formats';
 import { hasDecimalComma, numberIn } from '../facts/values.js';
 import { scriptText, type LdGraph } from '../metadata/json-ld.js';

@@ -19,7 +19,7 @@ export function compileQuery(text: string): Query {
   return query;
 }
 
-/** What keeps a text from being a usable CSS selector or XPath; null: nothing. */
+/** Reason why a text is no usable CSS selector or XPath; null: it is one. */
 export function checkQuery(text: string): string | null {
   try {
     compileQuery(text);

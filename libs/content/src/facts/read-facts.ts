@@ -34,7 +34,7 @@ const MAX_STEPS = 5_000_000;
 export interface FactsPage {
   readonly tree: Tree;
   readonly urls: UrlResolver;
-  /** What may be found; null: the whole page, its head included. */
+  /** The part in which it may be found; null: the whole page, its head included. */
   readonly mask: Mask | null;
 }
 
@@ -88,7 +88,7 @@ class FactsReader {
     return warnings;
   }
 
-  /** What a plan finds at an element, or at one attribute of it. */
+  /** Value that a plan finds at an element, or at one attribute of it. */
   read(plan: Plan, node: number, attribute: Attribute | null): unknown {
     if (plan.type === 'list') return this.readList(plan, node);
     const at = plan.query === null ? node : (this.nodesOf(plan.query, node, 1)[0] ?? -1);

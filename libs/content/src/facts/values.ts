@@ -1,4 +1,4 @@
-/** What a text of a page means as a number, a truth, a day; null: it does not say. Nothing is guessed beyond the rules here. */
+/** A text of a page as a number, a truth, a day; null: it does not say. Nothing is guessed beyond the rules here. */
 import { dayOf, findDay } from '../metadata/date-text.js';
 
 const MAX_NUMBER_CHARS = 1000;

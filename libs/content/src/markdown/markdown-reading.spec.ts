@@ -1,4 +1,4 @@
-/** What is written is read back by a CommonMark parser with tables as the texts, links and code that the page had. */
+/** Markdown is read back by a CommonMark parser with tables as the texts, links and code that the page had. */
 import { describe, expect, it } from '@jest/globals';
 import * as frontier from '@troupe/frontier';
 import * as fc from 'fast-check';

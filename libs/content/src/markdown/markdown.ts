@@ -72,7 +72,7 @@ const MAX_EMPTY_CHARS = 60;
 /** Longer cells are written once, however far they span. */
 const MAX_REPEATED_CHARS = 100;
 
-/** What all writers of a page share. */
+/** State that all writers of a page share. */
 class PageContext {
   readonly spans = new SpanBudget();
   private foundNotes: Footnotes | null | undefined;
@@ -508,7 +508,7 @@ class MarkdownWriter {
     if (/\s$/.test(raw)) this.out.wantSpace();
   }
 
-  /** What inline code may hold is text; images and blocks of content it cannot, and lines only as a block. */
+  /** Inline code may hold text, but no images or blocks of content, and lines only as a block. */
   private codeContent(node: number): 'text' | 'lines' | 'blocks' {
     const { tree } = this;
     let content: 'text' | 'lines' = 'text';
@@ -669,7 +669,7 @@ class MarkdownWriter {
     }
   }
 
-  /** What a cell holds that is empty or one text of which no character asks for more; null for other cells. */
+  /** Text of a cell that is empty or one text of which no character asks for more; null for other cells. */
   private plainCell(cell: number): string | null {
     const { tree, mask, page } = this;
     const text = cell + 1;

@@ -83,7 +83,7 @@ class GridReader {
   private readonly rows: number[][] = [];
   /** Rows that a cell above still covers, per column. */
   private covered: number[] = [];
-  /** What covers a column from above. */
+  /** Rows left of the cell that covers a column from above. */
   private coveredBy: number[] = [];
   private nextCoveredBy: number[] = [];
 

@@ -1,4 +1,4 @@
-/** Who wrote the page's text: votes of JSON-LD, metas, microdata, classes and bylines. */
+/** Authors of the page's text: votes of JSON-LD, metas, microdata, classes and bylines. */
 import { findDay } from './date-text.js';
 import { isObject, ldText, listOf, type LdGraph, type LdItem, type LdObject } from './json-ld.js';
 import type { PersonSign } from './signs.js';
@@ -24,7 +24,7 @@ const MAX_AUTHORS = 8;
 /** Votes below it are looked upon as guesses. */
 const WEAK_WEIGHT = 4;
 
-/** What a vote for no person counts, beside one for a person: an unnamed team, the site itself, a declared account. */
+/** Weight of a vote for no person, beside one for a person: an unnamed team, the site itself, a declared account. */
 const TEAM_TRUST = 0.2;
 const SITE_TRUST = 0.3;
 const ACCOUNT_TRUST = 0.75;
@@ -185,7 +185,7 @@ function addSigns({ people, heading }: AuthorEvidence, add: Add, reader: NameRea
   }
 }
 
-/** What the sources say for a person, each once. */
+/** Sum of the sources that speak for a person, each once. */
 function agreementWith(words: ReadonlySet<string>, votes: readonly Vote[]): number {
   const bySource = new Map<string, number>();
   for (const other of votes) {

@@ -89,7 +89,7 @@ const URL_NAMED_DAY = /\/((?:19|20)\d{2})\/([a-z]{3,9})\/(\d{1,2})(?!\d)/i;
 const MAX_URL_CHARS = 500;
 /** A page with more dates, none of them marked in any way, is a list or a calendar. */
 const MAX_UNMARKED_DAYS = 4;
-/** What the day of a change counts beside that of the publication. */
+/** Weight of the day of a change beside that of the publication. */
 const MODIFIED_TRUST = 0.4;
 const UPDATED =
   /updated?\b|modified|revised|reviewed|edited|aktualisiert|geändert|stand:|mis à jour|modifi|actualizad|atualizad|aggiornat|bijgewerkt|gewijzigd|zaktualizowan|aktualizov|uppdaterad|güncelle|обновлен/i;
@@ -196,7 +196,7 @@ function isOriginal(vote: Vote, votes: readonly Vote[]): boolean {
   return votes.some((other) => other.weight >= DECLARED_WEIGHT && other.at - vote.at > DAY_MS);
 }
 
-/** What the sources say for a day, each once; days next to each other agree: time zones. */
+/** Sum of the sources that speak for a day, each once. Days next to each other agree, because of time zones. */
 function agreementOn(at: number, votes: readonly Vote[]): number {
   const bySource = new Map<string, number>();
   for (const other of votes) {

@@ -1,4 +1,4 @@
-/** What the words in class and id attributes say about who and when. */
+/** Words in class and id attributes that tell of authors and dates. */
 import { WordKinds } from '@troupe/main-content';
 
 export const AUTHOR = 1;

@@ -1,4 +1,4 @@
-/** What the body of a page says about its title, authors and days: one pass, nothing decided. */
+/** Signs of title, authors and days in the body of a page: one pass, nothing decided. */
 import { A, F, FIRST_CUSTOM_TAG, flagsOf, hashName, T, tagOf, TEXT, type Tree } from '@troupe/html';
 import { ABOUT, ASIDE, AUTHOR, DATE, MODIFIED, rolesIn } from './role-words.js';
 import { collapsed } from './white-space.js';

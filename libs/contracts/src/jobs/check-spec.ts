@@ -22,7 +22,7 @@ export const SPEC_LIMITS = {
 
 export type AnySpec = CrawlSpec | BatchSpec | ExtractSpec | AgentSpec | ScrapeSpec;
 
-/** What is too large. */
+/** The part that is too large. */
 export interface SpecBreach {
   /** Inside the spec, like `scrape`, `headers`; empty: the whole. */
   path: (string | number)[];

@@ -29,7 +29,7 @@ export interface PageDocument {
   metadata: PageMetadata;
 }
 
-/** What actions gave, each kind in the order of the actions (docs/api/scrape.md). */
+/** Results of actions, each kind in the order of the actions (docs/api/scrape.md). */
 export interface ActionResults {
   screenshots: string[];
   scrapes: { url: string; html: string }[];
@@ -69,7 +69,7 @@ export interface PageMetadata {
   totalPages?: number;
   contentType?: string;
   error?: string;
-  /** Where the main content was searched for: which share of the content that left out, as far as can be told; 0 to 1. */
+  /** Share of the content that a search for the main content left out, as far as can be told; 0 to 1. Absent without a search. */
   contentLoss?: number;
   /** Absent when the cache was not consulted. */
   cacheState?: 'hit' | 'miss';

@@ -1,4 +1,4 @@
-/** What a page should become. The core's own words: no optionals, no defaults, no wire version. */
+/** The wishes for a page, in the core's own words: no optionals, no defaults, no wire version. */
 import { TroupeError } from '../errors.js';
 import type { JsonSchema, ModelFormat } from './model-spec.js';
 
@@ -50,7 +50,7 @@ export const PAPER_FORMATS = [
 ] as const;
 export type PaperFormat = (typeof PAPER_FORMATS)[number];
 
-/** What is done on a page before it is read, in order (docs/api/scrape.md, "Actions"). */
+/** A step that is done on a page before it is read, in order (docs/api/scrape.md, "Actions"). */
 export type Action =
   | { type: 'wait'; selector: string | null; ms: number }
   | { type: 'click'; selector: string; all: boolean }
@@ -210,7 +210,7 @@ export function completeSpec(spec: ScrapeSpec): ScrapeSpec {
   return { ...PLAIN_PAGE, ...spec };
 }
 
-/** What of a page's making counts for its price. */
+/** The work on a page that counts for its price. */
 export interface PageEffort {
   proxyUsed: ProxyClass;
   /** Pages of a document that were read; null: no document. */
@@ -219,7 +219,7 @@ export interface PageEffort {
 
 const STEALTH_CREDITS = 4;
 
-/** What a page costs when it is had (docs/api/limits.md, "Credits"). */
+/** Price of a page in credits, when it is had (docs/api/limits.md, "Credits"). */
 export function pageCredits(
   { zeroRetention }: Pick<ScrapeSpec, 'zeroRetention'>,
   { proxyUsed, numPages }: PageEffort = { proxyUsed: 'basic', numPages: null },

@@ -262,7 +262,7 @@ export interface ScrapeUsage {
 }
 
 // ---- webhooks of a job
-/** What a receiver may be told of, from the job's actor. Pair: none is missed, none counts twice. */
+/** An event that a receiver may be told of, from the job's actor. Pair: none is missed, none counts twice. */
 export type JobEvent =
   | { type: 'JobEvent'; event: 'started'; job: Uuid; jobNo: JobNo; team: Uuid; kind: JobKind; webhook: WebhookSpec }
   /** Pages 1 … uptoOrd are stored. */
@@ -351,7 +351,7 @@ export interface Sack {
   letters: Envelope[];
 }
 
-/** What travels in a mailbox. */
+/** The contents of a mailbox. */
 export type Mail = Envelope<ActorMessage | Bundle | Sack>;
 
 /** Sender of a message: an actor, or a worker/gateway process. */

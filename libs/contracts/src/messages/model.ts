@@ -1,5 +1,5 @@
 /**
- * What is asked of the extractor: work that needs a language model. One page at once over request/reply, steps of extract
+ * Questions to the extractor: work that needs a language model. One page at once over request/reply, steps of extract
  * and agent jobs over the queue `work.llm`.
  */
 import type { ErrorWire } from '../errors.js';
@@ -90,7 +90,7 @@ export interface ChildJob {
   kind: PageJobKind;
 }
 
-/** Id of a job's nth child, from 0: whoever starts it again finds the one that was started. */
+/** Id of a job's nth child, from 0: a second start finds the one that was started. */
 export function childJobOf(parent: Uuid, nth: number): Uuid {
   return uuidOf(parent, `child/${nth}`);
 }
@@ -135,7 +135,7 @@ export interface ModelTask {
 }
 
 export type ModelWork =
-  /** Which pages to read: starts the jobs that fetch them. */
+  /** Chooses the pages to read: starts the jobs that fetch them. */
   | { what: 'plan'; spec: ExtractSpec }
   /** Facts of the pages `ords` of a child, each page on its own. */
   | { what: 'pages'; spec: ExtractSpec; child: number; childNo: JobNo; ords: Span }

@@ -24,7 +24,7 @@ const RULES: readonly ScopeRuleFactory[] = [
   depthRule,
 ];
 
-/** What patterns may take for the links of one page; one of them on one address is let through to its end, some 200 ms. */
+/** Time for matching the links of one page; one of them on one address is let through to its end, some 200 ms. */
 export const MATCH_MS = 500;
 
 export interface LinkCheck {

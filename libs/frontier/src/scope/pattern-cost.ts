@@ -1,5 +1,5 @@
 /**
- * What a pattern costs to compile, as far as its text tells: some patterns of a few instructions take seconds. The unit is
+ * Cost of compiling a pattern, as far as its text tells: some patterns of a few instructions take seconds. The unit is
  * the time of one instruction, some 5 µs; the figures were measured, and err on the dear side.
  */
 

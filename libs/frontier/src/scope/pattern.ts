@@ -20,7 +20,7 @@ type Compiled = { pattern: RE2JS; cost: number; problem: null } | { pattern: nul
 const KEPT_PATTERNS = 5_000;
 
 /**
- * What a pattern keeps of the states it has been in. Enough for all that people write; one with ever new states would fill
+ * States that a pattern remembers. Enough for all that people write; one with ever new states would fill
  * megabytes, and building them costs more than doing without.
  */
 const STATE_BYTES = 64 * 1024;
@@ -45,7 +45,7 @@ export interface PatternProblem {
 }
 
 /**
- * What is wrong with the patterns of one request; those after the one that breaks the budget are not looked at.
+ * Faults of the patterns of one request; those after the one that breaks the budget are not looked at.
  * @param onBegin is told the index of each pattern before it is compiled
  */
 export function checkPatterns(patterns: readonly string[], onBegin?: (index: number) => void): PatternProblem[] {
@@ -76,7 +76,7 @@ export function hasPatterns({ includePaths, excludePaths }: ScopeSpec): boolean 
   return includePaths.length + excludePaths.length > 0;
 }
 
-/** For whoever leaves matching to others: what it takes, the author of the patterns decides (docs/adr/0050). */
+/** For callers that leave matching to others: the author of the patterns decides how long it takes (docs/adr/0050). */
 export function withoutPatterns(scope: ScopeSpec): ScopeSpec {
   return { ...scope, includePaths: [], excludePaths: [] };
 }

@@ -1,5 +1,5 @@
 /**
- * One piece of work for what several partitions ask at a time. What waits while one is under way is the next. Failures
+ * One piece of work for requests of several partitions. Requests that wait while one is under way are the next. Failures
  * stay alone: a group that is refused is halved until the guilty ones are found.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -98,7 +98,7 @@ const LOAD_RUNNING = `SELECT DISTINCT ${FRONTIER_COLUMNS} FROM frontier f
   JOIN unnest($2::int[], $3::bigint[]) AS x(depth, seq) ON f.depth = x.depth AND f.seq = x.seq
   WHERE f.job_no = $1 AND f.shard = 0 AND f.st = 1 ORDER BY f.depth, f.seq`;
 
-/** What says that it is in a lane but is in none ($3: the items of all lanes) is ready as well. */
+/** An item that says it is in a lane but is in none ($3: the items of all lanes) is ready as well. */
 const LOAD_READY = `SELECT ${FRONTIER_COLUMNS} FROM frontier f
   WHERE f.job_no = $1 AND f.shard = 0 AND (f.st = 0 OR f.seq <> ALL($3::bigint[])) ORDER BY f.depth, f.seq LIMIT $2`;
 

@@ -1,4 +1,4 @@
-/** What an error of Postgres means for the turn that met it (see `Drain`). */
+/** Meaning of an error of Postgres for the turn that met it (see `Drain`). */
 import { ContentError, FencedError, TurnConflictError, TurnTimeoutError } from '@troupe/actors';
 import { isTooLate, sqlState } from '../pool.js';
 import { FENCED } from './turn-writes.js';

@@ -59,7 +59,7 @@ CREATE INDEX IF NOT EXISTS job_error_by_time ON job_error (job_no, at, id);`;
 
 export class PagedLists1764000400000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    // What is written from here on meets the triggers; what was written before is counted.
+    // Rows written from here on meet the triggers; rows written before are counted.
     await runner.query('LOCK TABLE url_outcome, frontier, job_error IN SHARE ROW EXCLUSIVE MODE');
     for (const sql of [INDEXES, COUNTS]) await runner.query(sql);
   }

@@ -1,4 +1,4 @@
-/** Who changed what through the admin API. An entry is written in the transaction of its change. */
+/** Changes through the admin API and their authors. An entry is written in the transaction of its change. */
 import type pg from 'pg';
 import { AFTER_ALL, keyTime, readPage, timeKey, type ListPage, type ListRange } from './list-page.js';
 

@@ -65,11 +65,11 @@ const TABLES = `SELECT (SELECT count(*) FROM dead_letter)::int AS "deadLetters",
     (SELECT coalesce(sum(n), 0) FROM (${OPEN_EVENTS}) open)::float8 AS "openEvents",
     coalesce((SELECT extract(epoch FROM now() - min(created_at)) FROM outbox), 0)::float8 AS "outboxAgeS"`;
 
-/** What cannot be counted in that time is not worth it. */
+/** A count that takes longer is not worth it. */
 const DEADLINE_MS = 2_000;
 
 export class Census {
-  /** @param pool with one connection, for nothing else: whoever counts takes none from those who work */
+  /** @param pool with one connection, for nothing else: counting takes none from the work */
   constructor(private readonly pool: pg.Pool) {}
 
   jobs(): Promise<JobCount[]> {

@@ -24,7 +24,7 @@ export interface Snapshot {
   blob: string;
 }
 
-/** What a scrape puts on top of the history of its page. */
+/** Entry that a scrape puts on top of the history of its page. */
 export interface NewSnapshot extends Omit<Snapshot, 'at'> {
   url: string;
   /** Fingerprint of the `siteKey` of the URL. */
@@ -56,7 +56,7 @@ export class ChangeHistory {
     );
   }
 
-  /** What a scrape would be compared with. */
+  /** Entry that a scrape would be compared with. */
   async find(key: HistoryKey, scrape: Uuid): Promise<Snapshot | null> {
     return this.read(`WITH old AS (${OLD}) ${EARLIER}`, [...keyValues(key), scrape]);
   }

@@ -8,7 +8,7 @@ type Settings = ReadonlyMap<string, HostSetting>;
 /** A change is in force everywhere within five seconds. */
 const RELOAD_MS = 2_000;
 
-/** What operators want for hosts, as every scheduler, fetcher and gateway has it in memory. */
+/** Settings of operators for hosts, as every scheduler, fetcher and gateway has them in memory. */
 export class HostSettings {
   private constructor(private readonly table: TableCopy<Settings>) {}
 

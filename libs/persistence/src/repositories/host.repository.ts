@@ -14,7 +14,7 @@ export interface HostOfJob {
   pending: number;
   ok: number;
   failed: number;
-  /** Whatever else became of URLs. */
+  /** All other ends of URLs. */
   other: number;
   /** null: nothing has been noted of it within seven days. */
   record: StoredHost | null;

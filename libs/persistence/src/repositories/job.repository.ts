@@ -244,7 +244,7 @@ export class JobRepository {
   }
 
   /**
-   * Records a child and its Start command, once: whoever asks again for the same place gets the job that is there, however
+   * Records a child and its Start command, once: a second call for the same place gets the job that is there, however
    * it was asked for. The command is null when the child has begun.
    * @throws TroupeError when the parent has ended, or its end is recorded
    */
@@ -274,7 +274,7 @@ export class JobRepository {
     return rows[0] ?? null;
   }
 
-  /** Whose job an id was: tells an expired job from an id that never existed. Kept 7 days beyond expiry. */
+  /** Owner of the job that an id was: tells an expired job from an id that never existed. Kept 7 days beyond expiry. */
   async tombstone(id: Uuid): Promise<{ team: Uuid; kind: JobKind } | null> {
     const { rows } = await this.pool.query<{ team: Uuid; kind: JobKind }>(TOMBSTONE, [id]);
     return rows[0] ?? null;
@@ -345,7 +345,7 @@ export class JobRepository {
     return rows.map(({ id, subject, body }) => ({ id, subject, envelope: envelopeIn(body) }));
   }
 
-  /** What records a job: sent behind BEGIN in one write, so that it takes one round trip (ADR 0023). */
+  /** Statements that record a job: sent behind BEGIN in one write, so that it takes one round trip (ADR 0023). */
   private async prepare(input: NewJob, job: Uuid, parent: Uuid | null) {
     const { rows } = await this.pool.query<{ job_no: JobNo; now_ms: number }>(NEW_JOB_NO);
     const { job_no: jobNo, now_ms: nowMs } = rows[0]!;

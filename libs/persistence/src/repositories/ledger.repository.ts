@@ -1,4 +1,4 @@
-/** What became of every URL of a job, read as one consistent snapshot (spec: `GET …/ledger`). */
+/** The end of every URL of a job, read as one consistent snapshot (spec: `GET …/ledger`). */
 import { FROM_HISTORY, type JobNo, type Outcome } from '@troupe/contracts';
 import type pg from 'pg';
 import { withTransaction } from '../pool.js';
@@ -64,7 +64,7 @@ const MAX_OUT_OF_SCOPE = 10_000;
 /** Before every fingerprint as SQL holds it. */
 const MIN_FINGERPRINT = '-9223372036854775808';
 
-/** What undecided URLs count as: the end of the job has made something of them. */
+/** Status that undecided URLs count as: the end of the job has made something of them. */
 const UNDECIDED = `CASE status WHEN 'scraping' THEN 'pending' WHEN 'cancelled' THEN 'cancelled' ELSE 'limit' END`;
 
 const JOB = `SELECT ${UNDECIDED} AS undecided, coalesce(finished_at, now()) AS at, excluded FROM job WHERE job_no = $1`;
@@ -77,7 +77,7 @@ const DECIDED = `SELECT item, url, parent_item, depth, outcome, rule, status, by
     NULL::timestamptz AS not_before
   FROM url_outcome WHERE job_no = $1`;
 
-/** What a host makes its URLs wait for. What is slowed comes all the same: a URL's own wait is named before that. */
+/** The rule for which a host makes its URLs wait. Slowed URLs come all the same: a URL's own wait is named before that. */
 const RULE_OF_HOST = `CASE h.state WHEN 'down' THEN 'host-down' WHEN 'paused' THEN 'host-paused' WHEN 'held' THEN 'host-paused' END`;
 const OWN_RULE = `CASE WHEN f.not_before > $3 THEN f.rule END`;
 const SLOWED = `CASE h.state WHEN 'slowed' THEN 'host-slowed' END`;

@@ -24,7 +24,7 @@ export interface ListPage<Row> {
   hasMore: boolean;
 }
 
-/** What a list reads may take so long. */
+/** Time in which a list is read. */
 const DEADLINE_MS = 5_000;
 /** Size of a page's rows as JSON; the first one is read however large it is. */
 const MAX_BYTES = 8 * 1024 * 1024;

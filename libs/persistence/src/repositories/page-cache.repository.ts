@@ -14,7 +14,7 @@ export interface PageCacheKey {
   variantH: Fingerprint;
 }
 
-/** What is needed to convert a body again, and to ask its site whether it still holds. */
+/** Data needed to convert a body again, and to ask its site whether it still holds. */
 export interface CachedPageMeta {
   finalUrl: string;
   statusCode: number;

@@ -49,7 +49,7 @@ export class SelectorRecipes {
   }
 
   /**
-   * True for one caller: it writes the recipe. Again after `retryAfterMs` while there is none, whoever failed.
+   * True for one caller: it writes the recipe. Again after `retryAfterMs` while there is none.
    */
   async claim(key: RecipeKey, retryAfterMs: number): Promise<boolean> {
     const values = [...valuesOf(key), retryAfterMs / 1000];
