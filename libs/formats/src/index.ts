@@ -20,5 +20,5 @@ export type { PageToWrite } from './page-to-write.js';
 export { MAX_PROMPT_CHARS, WISH, type Options, type Rule } from './rules.js';
 export { count, file, flag, inComponents, listOf, mapOf, number, object, text, type Schema } from './schema-parts.js';
 export { SCREENSHOT_OPTIONS, screenshotFromV2 } from './screenshot.js';
-export { wishFromV2, wishToV2 } from './wish.js';
+export { wishFromV2, wishToV2 } from './model-prompt.js';
 export { writeFormats } from './write-formats.js';

@@ -1,7 +1,7 @@
 import type { Format } from '@troupe/contracts';
 import type { FormatKind, FormatWords } from './format-kind.js';
 import { WISH, type Options } from './rules.js';
-import { wishFromV1, wishFromV2, wishToV2 } from './wish.js';
+import { wishFromV1, wishFromV2, wishToV2 } from './model-prompt.js';
 
 type JsonFormat = Extract<Format, { type: 'json' }>;
 

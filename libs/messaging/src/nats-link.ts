@@ -10,7 +10,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { NO_TRACES, TroupeError, type Tracer } from '@troupe/contracts';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isFitVersion, MIN_PAYLOAD_BYTES, OLDEST_SERVER, replicasFor } from './nats-fitness.js';
+import { isFitVersion, MIN_PAYLOAD_BYTES, OLDEST_SERVER, replicasFor } from './nats-requirements.js';
 import { accessOf, type NatsServerSettings } from './nats-server.js';
 import { ensureBuckets, ensureStreams, hasTooFewServers, isPassing } from './topology.js';
 import { WriteWatch } from './write-watch.js';

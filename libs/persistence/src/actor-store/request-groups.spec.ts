@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Groups } from './groups.js';
+import { Groups } from './request-groups.js';
 
 /** As node-postgres reports what the server has refused. */
 const refusal = (code: string): Error => Object.assign(new Error(`refused: ${code}`), { severity: 'ERROR', code });
