@@ -34,12 +34,12 @@ export function copyTexts() {
 }
 
 /** @param {string} dir compiled @param {string} sources the folder it was compiled from; where it is gone, all that is compiled goes */
-export function removeGhosts(dir, sources) {
+export function removeStaleFiles(dir, sources) {
   if (!existsSync(dir)) return;
   for (const entry of readdirSync(dir, { withFileTypes: true })) {
     const compiled = path.join(dir, entry.name);
     const name = /^(.+)\.js(?:\.map)?$/.exec(entry.name)?.[1];
-    if (entry.isDirectory()) removeGhosts(compiled, path.join(sources, entry.name));
+    if (entry.isDirectory()) removeStaleFiles(compiled, path.join(sources, entry.name));
     else if (name !== undefined && !existsSync(path.join(sources, `${name}.ts`))) rmSync(compiled);
   }
 }
@@ -51,7 +51,7 @@ export function build() {
     stdio: 'inherit',
     cwd: root,
   });
-  for (const top of ['apps', 'libs', 'test']) removeGhosts(path.join(root, 'dist', top), path.join(root, top));
+  for (const top of ['apps', 'libs', 'test']) removeStaleFiles(path.join(root, 'dist', top), path.join(root, top));
   copyTexts();
   linkLibs();
   return run.status ?? 1;

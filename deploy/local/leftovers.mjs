@@ -1,4 +1,4 @@
-import { birthOf, readRecord } from './records.mjs';
+import { startTimeOf, readRecord } from './records.mjs';
 import { say } from './say.mjs';
 
 const GRACE_MS = 10_000;
@@ -21,7 +21,7 @@ function signal(pid, signal) {
 export async function endLeftovers(clusterFile) {
   const recorded = readRecord(clusterFile)?.processes ?? [];
   const isAlive = (/** @type {any} */ entry) =>
-    entry.pid > 0 && entry.birth !== null && birthOf(entry.pid) === entry.birth;
+    entry.pid > 0 && entry.birth !== null && startTimeOf(entry.pid) === entry.birth;
   const left = recorded.filter(isAlive);
   for (const entry of left) {
     say(`${entry.name} of an earlier start still runs (pid ${entry.pid}); stopping it`);

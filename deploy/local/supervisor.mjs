@@ -11,7 +11,7 @@ import { Keeper, launchGuarded, launchService } from './keeper.mjs';
 import { endLeftovers } from './leftovers.mjs';
 import { LogFile, readLines } from './logs.mjs';
 import { findBrowsers } from './parts/chromium.mjs';
-import { isNatsReady, NatsRoomWatch, prepareNats } from './parts/nats.mjs';
+import { isNatsReady, NatsDiskWatch, prepareNats } from './parts/nats.mjs';
 import { clearStalePid, isPostgresReady, preparePostgres } from './parts/postgres.mjs';
 import { root } from './places.mjs';
 import { choosePort, isPortFree } from './ports.mjs';
@@ -39,7 +39,7 @@ export class Cluster {
   #recordDue = false;
   #postgresUrl = givenSecret('DATABASE_URL');
   #natsUrl = givenSecret('NATS_URL');
-  /** @type {NatsRoomWatch | null} */
+  /** @type {NatsDiskWatch | null} */
   #natsRoom = null;
 
   /**
@@ -164,7 +164,7 @@ export class Cluster {
     });
     this.#natsUrl = part.url;
     const onRoom = () => keeper.renew('there is room on its disk again, but it writes no more');
-    this.#natsRoom = new NatsRoomWatch({ dir: path.join(this.folders.nats, 'store'), onRoom });
+    this.#natsRoom = new NatsDiskWatch({ dir: path.join(this.folders.nats, 'store'), onRoom });
     await keeper.start(PART_START_MS);
   }
 

@@ -228,7 +228,7 @@ const STORE_IS_FULL = /no space left on device/;
  * Watches the lines of a nats-server. What could not be written because the disk was full it never tries to write again, not
  * even when there is room: it has to be started anew then.
  */
-export class NatsRoomWatch {
+export class NatsDiskWatch {
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
 

@@ -104,7 +104,7 @@ function bringHome(dir) {
  * @typedef {object} OwnedFolder
  * @property {string} dir as the launcher names it
  * @property {string} seen as programs of the owner name it
- * @property {string | null} door what they must be started with (`withDoor`) to find it by that name
+ * @property {string | null} door what they must be started with (`withOpenFolder`) to find it by that name
  */
 
 /**
@@ -138,7 +138,7 @@ export function ownedFolder(dir, owner) {
  * @param {(stdio: ('ignore' | 'pipe' | number)[]) => T} start
  * @returns {T}
  */
-export function withDoor(door, stdio, start) {
+export function withOpenFolder(door, stdio, start) {
   if (door === null) return start(stdio);
   const folder = openSync(door, constants.O_RDONLY | constants.O_DIRECTORY);
   try {

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { partitionOf, type ActorKey } from '@troupe/contracts';
-import { message, NoteWorld, twoHomes } from './note-actor.fixture.js';
+import { message, NoteWorld, keysInTwoPartitions } from './note-actor.fixture.js';
 import type { Partition } from './partition.js';
 import { ContentError, TurnConflictError, TurnTimeoutError, type TurnWrites } from './ports.js';
 
-const [ALICE] = twoHomes('crawl');
+const [ALICE] = keysInTwoPartitions('crawl');
 const POISON = 'poison';
 /** Numeric value out of range, as Postgres says it. */
 const outOfRange = () => new ContentError('out of range', '22003');
@@ -145,7 +145,7 @@ describe('an actor whose message cannot even be buried', () => {
     await note(ALICE, POISON);
     await note(other, '1');
     await partition.step();
-    expect(world.store.graves).toEqual([{ key: ALICE, type: 'Note', error: 'INTERNAL_22003' }]);
+    expect(world.store.endedActors).toEqual([{ key: ALICE, type: 'Note', error: 'INTERNAL_22003' }]);
     expect(world.store.actors.get(ALICE)).toMatchObject({ terminal: true, state: null });
     await note(ALICE, 'late');
     await note(other, '2');

@@ -26,7 +26,7 @@ export interface DrainDeps<Item extends DrainItem> {
   /** Drops the cached state of their actors, which is not to be trusted any more. */
   forget(items: readonly Item[]): void;
   /** The store's last resort for the actor of the item. */
-  entomb(item: Item, error: string): Promise<void>;
+  endActor(item: Item, error: string): Promise<void>;
   /** Nothing more can be done for the actor: its items are dropped for some time. */
   quarantine(item: Item): void;
   /** Rejects when the store does not answer. */
@@ -134,7 +134,7 @@ export class Drain<Item extends DrainItem> {
       );
     }
     try {
-      await this.deps.entomb(item, code);
+      await this.deps.endActor(item, code);
     } catch (error) {
       if (error instanceof FencedError || !isRefusal(error)) throw error;
       this.deps.log.error({ key: item.key, type: item.type, err: textOf(error) }, 'actor cannot be ended: quarantined');

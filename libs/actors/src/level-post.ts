@@ -2,7 +2,7 @@
  * Level messages: sent once, never kept; the newest of them is enough. What this process receives itself does not leave
  * it; the rest goes over the bus, those to the same partition together.
  */
-import { partitionOf, type Envelope, type Mail, type Sack } from '@troupe/contracts';
+import { partitionOf, type Envelope, type Mail, type PartitionBundle } from '@troupe/contracts';
 import type { Clock, RuntimeLog } from './clock.js';
 import type { Bus } from './ports.js';
 
@@ -41,7 +41,7 @@ export class LevelPost {
 
   flush(): void {
     this.nextAt = this.deps.clock.now() + this.deps.paceMs;
-    for (const mail of sacked(this.waiting.splice(0))) {
+    for (const mail of bundled(this.waiting.splice(0))) {
       this.deps.bus.publishActor(mail).catch((error: unknown) => {
         this.deps.log.debug({ to: mail.to, type: mail.type, err: String(error) }, 'level message not sent');
       });
@@ -50,24 +50,24 @@ export class LevelPost {
 }
 
 /** In order per receiver; a letter that is alone travels as it is. */
-function sacked(envelopes: readonly Envelope[]): Mail[] {
-  const sacks = new Map<number, Envelope[]>();
+function bundled(envelopes: readonly Envelope[]): Mail[] {
+  const bundles = new Map<number, Envelope[]>();
   const full: Envelope[][] = [];
   for (const envelope of envelopes) {
     const part = partitionOf(envelope.to);
-    const sack = sacks.get(part);
-    if (sack === undefined) sacks.set(part, [envelope]);
-    else if (sack.push(envelope) === MAX_LETTERS) {
-      full.push(sack);
-      sacks.delete(part);
+    const bundle = bundles.get(part);
+    if (bundle === undefined) bundles.set(part, [envelope]);
+    else if (bundle.push(envelope) === MAX_LETTERS) {
+      full.push(bundle);
+      bundles.delete(part);
     }
   }
-  return [...full, ...sacks.values()].map(mailOf);
+  return [...full, ...bundles.values()].map(mailOf);
 }
 
 function mailOf(letters: Envelope[]): Mail {
   const first = letters[0]!;
   if (letters.length === 1) return first;
-  const body: Sack = { type: 'Sack', letters };
+  const body: PartitionBundle = { type: 'Sack', letters };
   return { ...first, type: body.type, body };
 }

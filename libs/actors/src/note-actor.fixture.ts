@@ -143,9 +143,9 @@ export class NoteStore extends SimStore {
     });
   }
 
-  override entomb(...[part, epoch, grave]: Parameters<SimStore['entomb']>): Promise<void> {
+  override endActor(...[part, epoch, ended]: Parameters<SimStore['endActor']>): Promise<void> {
     if (this.refusesGrave !== null) return Promise.reject(this.refusesGrave);
-    return super.entomb(part, epoch, grave);
+    return super.endActor(part, epoch, ended);
   }
 
   override probe(): Promise<void> {
@@ -242,7 +242,7 @@ export class NoteWorld {
 }
 
 /** Two keys of a kind in two partitions. */
-export function twoHomes(kind: ActorKind): [ActorKey, ActorKey] {
+export function keysInTwoPartitions(kind: ActorKind): [ActorKey, ActorKey] {
   const first: ActorKey = `${kind}/a0`;
   for (let i = 1; ; i++) {
     const second: ActorKey = `${kind}/b${i}`;

@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { partitionOf, type ActorKey, type Envelope } from '@troupe/contracts';
 import type { Clock } from './clock.js';
-import { message, NoteWorld, twoHomes, type Order } from './note-actor.fixture.js';
+import { message, NoteWorld, keysInTwoPartitions, type Order } from './note-actor.fixture.js';
 import { PARTITION_DEFAULTS, type Partition } from './partition.js';
 import { FencedError } from './ports.js';
 import { NO_FAULTS } from './simulation/faults.js';
 
-const [ALICE, BOB] = twoHomes('crawl');
+const [ALICE, BOB] = keysInTwoPartitions('crawl');
 /** Restarts when it is over. */
-const [HOST] = twoHomes('domain');
+const [HOST] = keysInTwoPartitions('domain');
 
 let world: NoteWorld;
 
@@ -216,7 +216,7 @@ describe('an actor that is over', () => {
     const partition = await world.own(ALICE);
     await world.send(ALICE, { type: 'Note', text: 'before' });
     await world.run(partition);
-    await world.store.entomb(partition.part, partition.epoch, { key: ALICE, type: 'Note', error: 'INTERNAL_22021' });
+    await world.store.endActor(partition.part, partition.epoch, { key: ALICE, type: 'Note', error: 'INTERNAL_22021' });
     const next = await world.own(ALICE);
     for (const n of [1, 2]) {
       await world.send(ALICE, { type: 'Wake' }, { from: 'crawl/z', n });
@@ -352,7 +352,7 @@ describe('several messages in one piece of mail', () => {
 describe('level messages of one drain', () => {
   const order = (order: Order, more: Partial<Envelope> = {}) =>
     ({ id: 'v', type: 'Note', v: 2, from: 'w/x', to: ALICE, n: null, body: message(order), ...more }) as Envelope;
-  const sackOf = (...letters: Envelope[]) =>
+  const bundleOf = (...letters: Envelope[]) =>
     ({ ...letters[0]!, type: 'Sack', body: { type: 'Sack', letters } }) as never;
 
   it('to several actors are handed to each, and acknowledged together', async () => {
@@ -364,7 +364,7 @@ describe('level messages of one drain', () => {
       order({ type: 'Note', text: '2' }, { to: neighbour }),
       order({ type: 'Note', text: '3' }),
     ];
-    await world.bus.publishActor(sackOf(...letters));
+    await world.bus.publishActor(bundleOf(...letters));
     const unread = watchMail(partition.part);
     await world.run(partition);
     expect(unread).toEqual(Array(unread.length).fill(true));
@@ -376,7 +376,7 @@ describe('level messages of one drain', () => {
   it('are dropped one by one where their actor does not live', async () => {
     const partition = await world.own(ALICE);
     await world.bus.publishActor(
-      sackOf(order({ type: 'Note', text: '1' }), order({ type: 'Note', text: '2' }, { to: BOB })),
+      bundleOf(order({ type: 'Note', text: '1' }), order({ type: 'Note', text: '2' }, { to: BOB })),
     );
     await world.run(partition);
     expect([world.stateOf(ALICE).notes, world.revOf(BOB)]).toEqual([['1'], 0]);
@@ -386,7 +386,7 @@ describe('level messages of one drain', () => {
   it('wait together when one is of an unknown version', async () => {
     const partition = await world.own(ALICE);
     await world.bus.publishActor(
-      sackOf(order({ type: 'Note', text: '1' }), order({ type: 'Note', text: '2' }, { v: 9 })),
+      bundleOf(order({ type: 'Note', text: '1' }), order({ type: 'Note', text: '2' }, { v: 9 })),
     );
     await partition.step();
     expect(world.revOf(ALICE)).toBe(0);

@@ -6,7 +6,7 @@
  */
 import type { ActorKey, ActorKind, Envelope, Mail, TraceSpan, Tracer } from '@troupe/contracts';
 import { NO_SPAN, NO_TRACES, parseActorKey } from '@troupe/contracts';
-import { Activations, type Living } from './activations.js';
+import { Activations, type LiveActor } from './activations.js';
 import type { ActorDef, Incoming, TurnContext } from './actor.js';
 import type { Clock, RuntimeLog } from './clock.js';
 import { LevelPost } from './level-post.js';
@@ -24,7 +24,7 @@ import {
   type TimerChange,
 } from './ports.js';
 import { TimerHeap } from './timers.js';
-import { blaming, HandlerError, isHome, Turn, type ActorBatch, type StoredState } from './turn.js';
+import { asHandlerError, HandlerError, isInPartition, Turn, type ActorBatch, type StoredState } from './turn.js';
 import { turnSpan } from './turn-traces.js';
 
 export interface PartitionOptions {
@@ -141,7 +141,7 @@ const UNKNOWN_VERSION_RETRY_MS = 5_000;
 /** Fencing numbers: epoch * 2^32 + n stays exact below 2^21 epochs. */
 const EPOCH_STRIDE = 2 ** 32;
 /** Level messages of this process that wait for a drain; more of them take the way of all others. */
-const MAX_AT_HAND = 4_096;
+const MAX_LOCAL_MAIL = 4_096;
 /** Longest time without an owner that an actor is told of. */
 const MAX_AGE_MS = 60 * 60_000;
 /** Messages of unknown versions whose first sight is remembered. */
@@ -162,7 +162,7 @@ export class Partition {
   private counter = 0;
   private carried: Item[] = [];
   /** Level messages from this process. */
-  private atHand: Envelope[] = [];
+  private localMail: Envelope[] = [];
   private nextDrainAt = 0;
   private readonly handler: Drain<Item>;
   private readonly quarantined = new Map<ActorKey, number>();
@@ -185,7 +185,7 @@ export class Partition {
     this.handler = new Drain<Item>({
       commit: (items, poison) => this.commit(items, poison),
       forget: (items) => this.forget(items),
-      entomb: (item, error) => this.entomb(item, error),
+      endActor: (item, error) => this.endActor(item, error),
       quarantine: (item) => this.quarantine(item),
       probe: () => deps.store.probe(),
       clock: deps.clock,
@@ -213,7 +213,7 @@ export class Partition {
 
   async close(): Promise<void> {
     this.isOpen = false;
-    this.levels.publish(this.atHand.splice(0));
+    this.levels.publish(this.localMail.splice(0));
     await this.mailbox?.close();
     await this.outbox.tend(true).catch(() => undefined);
     await this.deps.store.releasePartition(this.part, this.epoch).catch(() => undefined);
@@ -224,8 +224,8 @@ export class Partition {
    * the message has to go over the bus.
    */
   receive(envelope: Envelope): boolean {
-    if (!this.isOpen || this.atHand.length >= MAX_AT_HAND) return false;
-    this.atHand.push(JSON.parse(JSON.stringify(envelope)) as Envelope);
+    if (!this.isOpen || this.localMail.length >= MAX_LOCAL_MAIL) return false;
+    this.localMail.push(JSON.parse(JSON.stringify(envelope)) as Envelope);
     this.mailbox!.wake();
     return true;
   }
@@ -252,8 +252,8 @@ export class Partition {
     const now = clock.now();
     const nextTimer = this.timers.nextAt();
     const idleMs = nextTimer === null ? options.idleMs : Math.max(0, Math.min(options.idleMs, nextTimer - now));
-    const deliveries = await this.mailbox!.take(options.maxDrain, this.atHand.length > 0 ? 0 : idleMs);
-    for (const envelope of this.atHand.splice(0, options.maxDrain)) deliveries.push(fromHere(envelope));
+    const deliveries = await this.mailbox!.take(options.maxDrain, this.localMail.length > 0 ? 0 : idleMs);
+    for (const envelope of this.localMail.splice(0, options.maxDrain)) deliveries.push(fromHere(envelope));
     const items: Item[] = [];
     for (const delivery of deliveries) this.sort(delivery, items);
     for (const { key, name } of this.timers.takeDue(clock.now(), options.maxDrain))
@@ -287,7 +287,7 @@ export class Partition {
   }
 
   private livesHere({ to, type }: Envelope): boolean {
-    const isKnown = this.defOf(to) !== undefined && isHome(to, this.part);
+    const isKnown = this.defOf(to) !== undefined && isInPartition(to, this.part);
     if (!isKnown) this.deps.log.error({ to, type }, 'no actor of this kind lives here; message dropped');
     return isKnown;
   }
@@ -363,8 +363,8 @@ export class Partition {
   }
 
   /** The actor's own row, its timers and its job say that it is over; nothing of its data is needed for that. */
-  private async entomb(item: Item, error: string): Promise<void> {
-    await this.deps.store.entomb(this.part, this.epoch, { key: item.key, type: item.type, error });
+  private async endActor(item: Item, error: string): Promise<void> {
+    await this.deps.store.endActor(this.part, this.epoch, { key: item.key, type: item.type, error });
     item.mail?.ack();
   }
 
@@ -390,7 +390,7 @@ export class Partition {
     const turn = batches.length === 0 ? null : new Turn(batches, this.turnDeps());
     let timers: TimerChange[] = [];
     const orphans = items.filter(
-      (item) => item.timer !== null && !batches.some((entry) => entry.living.key === item.key),
+      (item) => item.timer !== null && !batches.some((entry) => entry.liveActor.key === item.key),
     );
     if (turn !== null || orphans.length > 0) {
       const head = turn?.head() ?? { part: this.part, epoch: this.epoch, fences: [], candidates: [], seeds: [] };
@@ -433,21 +433,21 @@ export class Partition {
 
   private conclude(turn: Turn, batches: ActorBatch[], timers: readonly TimerChange[]): void {
     const now = this.deps.clock.now();
-    for (const { living } of batches) {
-      living.rev += 1;
-      this.actors.touch(living, now);
-      if (living.terminal) this.actors.discard([living.key]);
+    for (const { liveActor } of batches) {
+      liveActor.rev += 1;
+      this.actors.touch(liveActor, now);
+      if (liveActor.terminal) this.actors.discard([liveActor.key]);
     }
     for (const { key, name, inMs } of timers) {
       if (inMs === null) this.timers.clear(key, name);
       else if (inMs <= this.deps.options.timerHorizonMs) this.timers.set(key, name, now + inMs);
       else this.timers.clear(key, name);
     }
-    this.outbox.publish(turn.aftermath.outbox);
-    this.levels.publish(turn.aftermath.level);
-    for (const note of turn.aftermath.notes) this.deps.bus.notify(note.subject, note.msg);
-    for (const { host, verdict } of turn.aftermath.verdicts) this.deps.bus.tell(host, verdict);
-    for (const counters of turn.aftermath.mended)
+    this.outbox.publish(turn.afterCommit.outbox);
+    this.levels.publish(turn.afterCommit.level);
+    for (const note of turn.afterCommit.notes) this.deps.bus.notify(note.subject, note.msg);
+    for (const { host, verdict } of turn.afterCommit.verdicts) this.deps.bus.tell(host, verdict);
+    for (const counters of turn.afterCommit.mended)
       this.deps.log.error(counters, 'the counters of a job were wrong and have been set right');
   }
 
@@ -469,11 +469,11 @@ export class Partition {
     await this.activate([...groups.keys()]);
     const batches: ActorBatch[] = [];
     for (const [key, group] of groups) {
-      const living = this.actors.get(key)!;
+      const liveActor = this.actors.get(key)!;
       const def = this.defOf(key)!;
-      if (living.terminal && !wakes(group, def) && !this.revive(living, def)) continue;
+      if (liveActor.terminal && !wakes(group, def) && !this.revive(liveActor, def)) continue;
       const entry: ActorBatch = {
-        living,
+        liveActor,
         def,
         batch: [],
         accepted: new Map(),
@@ -482,7 +482,7 @@ export class Partition {
         deadLetters: [],
         span: NO_SPAN,
       };
-      if (poison === null) await this.blaming(key, () => this.fill(entry, group));
+      if (poison === null) await this.asHandlerError(key, () => this.fill(entry, group));
       else this.fillPoison(entry, group, poison);
       if (
         entry.batch.length === 0 &&
@@ -491,7 +491,7 @@ export class Partition {
         entry.firedTimers.length === 0
       )
         continue;
-      await this.blaming(key, () => this.remember(living, def));
+      await this.asHandlerError(key, () => this.remember(liveActor, def));
       entry.span = turnSpan(
         this.tracer,
         entry,
@@ -502,12 +502,12 @@ export class Partition {
     return batches;
   }
 
-  private revive(living: Living, def: ActorDef<unknown, unknown>): boolean {
+  private revive(liveActor: LiveActor, def: ActorDef<unknown, unknown>): boolean {
     if (!def.restarts) return false;
-    living.state = def.init(living.key, living.state);
-    living.memory = null;
-    living.terminal = false;
-    living.isErased = false;
+    liveActor.state = def.init(liveActor.key, liveActor.state);
+    liveActor.memory = null;
+    liveActor.terminal = false;
+    liveActor.isErased = false;
     return true;
   }
 
@@ -531,22 +531,22 @@ export class Partition {
     const item = group[0]!;
     const envelope = item.mail?.envelope ?? null;
     if (item.timer !== null) entry.firedTimers.push(item.timer);
-    entry.deadLetters.push({ key: entry.living.key, type: poison.type, envelope, error: poison.error });
+    entry.deadLetters.push({ key: entry.liveActor.key, type: poison.type, envelope, error: poison.error });
     if (entry.def.vital.includes(poison.type))
       entry.failure = { reason: poison.error.split('\n')[0]!, lost: envelope?.body ?? null };
     if (envelope !== null && envelope.n !== null) {
       entry.accepted.set(envelope.from, envelope.n);
-      entry.living.cursors.set(envelope.from, envelope.n);
+      entry.liveActor.cursors.set(envelope.from, envelope.n);
     }
   }
 
   /** Accepts the next number, ignores old ones, and reads what is missing from the sender's outbox table. */
   private async acceptPair(entry: ActorBatch, envelope: Envelope): Promise<void> {
-    const { cursors } = entry.living;
+    const { cursors } = entry.liveActor;
     const last = cursors.get(envelope.from) ?? 0;
     if (envelope.n! <= last) return;
     const missing =
-      envelope.n! === last + 1 ? [envelope] : await this.deps.store.loadPairs(entry.living.key, envelope.from, last);
+      envelope.n! === last + 1 ? [envelope] : await this.deps.store.loadPairs(entry.liveActor.key, envelope.from, last);
     for (const next of missing) {
       if (next.n !== (cursors.get(envelope.from) ?? 0) + 1) return;
       cursors.set(envelope.from, next.n);
@@ -563,11 +563,11 @@ export class Partition {
     const now = this.deps.clock.now();
     for (const row of rows) {
       const stored = row.state as StoredState | null;
-      const state = stored === null ? blaming(row.key, () => this.defOf(row.key)!.init(row.key)) : stored.s;
-      const living = this.actors.add(row, state, now, this.timeOf(row, stored));
-      for (const [to, n] of Object.entries(stored?.sent ?? {})) living.sent.set(to as ActorKey, n);
-      living.isErased = row.terminal && !blaming(row.key, () => this.defOf(row.key)!.isTerminal(state));
-      living.trace = stored?.trace ?? null;
+      const state = stored === null ? asHandlerError(row.key, () => this.defOf(row.key)!.init(row.key)) : stored.s;
+      const liveActor = this.actors.add(row, state, now, this.timeOf(row, stored));
+      for (const [to, n] of Object.entries(stored?.sent ?? {})) liveActor.sent.set(to as ActorKey, n);
+      liveActor.isErased = row.terminal && !asHandlerError(row.key, () => this.defOf(row.key)!.isTerminal(state));
+      liveActor.trace = stored?.trace ?? null;
     }
     for (const { to, from, n } of cursors) this.actors.get(to)?.cursors.set(from, n);
   }
@@ -582,7 +582,7 @@ export class Partition {
   }
 
   /** A refusal by the store because of an actor's data is that actor's fault. @throws HandlerError */
-  private async blaming(key: ActorKey, work: () => Promise<void>): Promise<void> {
+  private async asHandlerError(key: ActorKey, work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
@@ -590,14 +590,14 @@ export class Partition {
     }
   }
 
-  private async remember(living: Living, def: ActorDef<unknown, unknown>): Promise<void> {
-    const need = blaming(living.key, () => def.need(living));
-    if (need === null && living.memory !== null) return;
+  private async remember(liveActor: LiveActor, def: ActorDef<unknown, unknown>): Promise<void> {
+    const need = asHandlerError(liveActor.key, () => def.need(liveActor));
+    if (need === null && liveActor.memory !== null) return;
     const { store } = this.deps;
     const loaded =
       need === null ? null : await store.loadJobMemory(need.jobNo, need.ready, need.history, need.countUpTo);
-    living.memory = blaming(living.key, () =>
-      def.remember(living.state, loaded, living.memory, this.deps.clock.now() + living.timeOffset),
+    liveActor.memory = asHandlerError(liveActor.key, () =>
+      def.remember(liveActor.state, loaded, liveActor.memory, this.deps.clock.now() + liveActor.timeOffset),
     );
   }
 

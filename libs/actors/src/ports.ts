@@ -161,7 +161,7 @@ export interface ActorStore {
    * failed with `error`, and a dead letter without any of its data is left. All of it is text of ours, so this always can be
    * written. Throws `FencedError`.
    */
-  entomb(part: number, epoch: number, grave: { key: ActorKey; type: string; error: string }): Promise<void>;
+  endActor(part: number, epoch: number, ended: { key: ActorKey; type: string; error: string }): Promise<void>;
   /** Resolves when the store answers within a second, rejects otherwise. */
   probe(): Promise<void>;
   /** Timers due within the horizon, earliest first. */

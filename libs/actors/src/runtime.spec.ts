@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { PARTITIONS, partitionOf, type Envelope, type Mail } from '@troupe/contracts';
 import type { Clock } from './clock.js';
-import { message, noteActor, SILENT, twoHomes, type Order } from './note-actor.fixture.js';
+import { message, noteActor, SILENT, keysInTwoPartitions, type Order } from './note-actor.fixture.js';
 import { FencedError, type Bus, type LeaseBoard, type Mailbox } from './ports.js';
 import { ActorRuntime } from './runtime.js';
 import { SimClock } from './simulation/sim-clock.js';
@@ -222,7 +222,7 @@ describe('replicas of the runtime', () => {
 });
 
 describe('level messages', () => {
-  const [ALICE, BOB] = twoHomes('crawl');
+  const [ALICE, BOB] = keysInTwoPartitions('crawl');
   const shout = (text: string): Envelope => {
     const body = message({ type: 'Shout', to: BOB, text });
     return { id: text, type: 'Shout', v: 2, from: 'gw/test', to: ALICE, n: null, body };

@@ -1,4 +1,4 @@
-import { putTogether, type BlobStore } from './blob-store.js';
+import { putMany, type BlobStore } from './blob-store.js';
 
 /** From one blob to the next at least: what comes meanwhile shares one. What comes after a rest does not wait. */
 const PACE_MS = 50;
@@ -42,7 +42,7 @@ export class BlobGatherer implements Pick<BlobStore, 'put'> {
     this.#nextAt = performance.now() + PACE_MS;
     try {
       const pieces = waiting.map(({ bytes }) => bytes);
-      const keys = await putTogether(this.store, pieces, this.#hour);
+      const keys = await putMany(this.store, pieces, this.#hour);
       for (const [index, { settle }] of waiting.entries()) settle(keys[index]!);
     } catch (error) {
       for (const { fail } of waiting) fail(error);

@@ -61,7 +61,7 @@ export interface DiskSpace {
 }
 
 /** How long a server is waited for. */
-export interface S3Patience {
+export interface S3Timeouts {
   /** A connection on which nothing moves for so long is given up. */
   silenceMs: number;
   /** Attempts of each request, the first included. */
@@ -69,15 +69,15 @@ export interface S3Patience {
 }
 
 /** Together less than what a lane waits before it gives its pages back. */
-const S3_PATIENCE: S3Patience = { silenceMs: 8_000, attempts: 3 };
+const S3_TIMEOUTS: S3Timeouts = { silenceMs: 8_000, attempts: 3 };
 /** One write may be as large: two packs of documents. */
 const MIN_FREE_BYTES = 8 * 2 ** 20;
 /** The wait for one of the sockets counts, too. */
 const S3_CONNECT_MS = 10_000;
 
 /** @param settings have been checked: a bucket is named for `s3` */
-export async function openBlobs(settings: BlobSettings, patience = S3_PATIENCE): Promise<OpenBlobs> {
-  if (settings.blobStore === 's3') return openS3(settings, patience);
+export async function openBlobs(settings: BlobSettings, timeouts = S3_TIMEOUTS): Promise<OpenBlobs> {
+  if (settings.blobStore === 's3') return openS3(settings, timeouts);
   const folder = path.join(settings.troupeDataDir, 'blobs');
   const check = async (): Promise<void> => {
     await access(settings.troupeDataDir, constants.R_OK | constants.W_OK);
@@ -134,7 +134,7 @@ export function s3BlobRoots(bucket: S3Bucket): BlobRoots {
 /** Requests that are under way at once; more wait. */
 const S3_SOCKETS = 64;
 
-async function openS3(settings: BlobSettings, { silenceMs, attempts }: S3Patience): Promise<OpenBlobs> {
+async function openS3(settings: BlobSettings, { silenceMs, attempts }: S3Timeouts): Promise<OpenBlobs> {
   const sdk = await import('@aws-sdk/client-s3');
   const { s3Bucket = '', s3Endpoint, s3Region, s3AccessKeyId, s3SecretAccessKey, s3Prefix } = settings;
   const own = { accessKeyId: s3AccessKeyId ?? '', secretAccessKey: s3SecretAccessKey ?? '' };

@@ -9,7 +9,7 @@ export interface BlobStore {
   /** Stores the bytes under `hour` (`yyyymmddhh`, see `blobHour`) and returns their key. Readable when it resolves. */
   put(bytes: Uint8Array, hour: string): Promise<string>;
   /**
-   * The bytes of a key that `put` or `putTogether` returned.
+   * The bytes of a key that `put` or `putMany` returned.
    * @throws BlobNotFoundError when the key is unknown, dropped or not a key.
    */
   get(key: string): Promise<Buffer>;
@@ -70,7 +70,7 @@ export function parseBlobKey(key: string): BlobPlace | null {
  * Stores several pieces as one blob, which costs as much as storing one of them. Returns a key for each, in their order:
  * `<key of the blob>@<from>-<to>`, in bytes.
  */
-export async function putTogether(
+export async function putMany(
   store: Pick<BlobStore, 'put'>,
   pieces: readonly Uint8Array[],
   hour: string,

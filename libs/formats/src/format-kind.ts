@@ -96,7 +96,7 @@ export interface FormatKind<F = Format> {
 }
 
 /** Contents that a model fills in. */
-export interface Wish {
+export interface ModelPrompt {
   prompt: string | null;
   schema: JsonSchema | null;
 }

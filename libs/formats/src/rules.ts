@@ -27,7 +27,7 @@ export const MAX_PROMPT_CHARS = 10_000;
 export const QUESTION: Rule = { is: 'text', minLength: 1, maxLength: MAX_PROMPT_CHARS, required: true };
 
 /** The contents that a model is to fill in. */
-export const WISH = {
+export const MODEL_PROMPT = {
   prompt: { is: 'text', maxLength: MAX_PROMPT_CHARS },
   schema: { is: 'jsonSchema', needsModel: true },
 } as const satisfies Options;

@@ -7,7 +7,7 @@ export { MAX_BODY_BYTES, MessageTooLargeError, receiverOf } from './envelope.js'
 export type { Poison, PoisonHandler } from './mailbox.js';
 export { KvLeaseBoard, type KvLeaseBoardOptions } from './kv-lease-board.js';
 export { WorkQueue, type WorkFeed, type WorkDelivery, type WorkFeedOptions, type WorkHandler } from './work-queue.js';
-export { publishPatiently } from './publish-with-retry.js';
+export { publishWithRetry } from './publish-with-retry.js';
 export { MailBundler, type MailBundlerOptions } from './mail-bundler.js';
 export { SlotBoard, type SlotClaim, type SlotRenewal, type SlotTaken, type SlotVerdict } from './slot-board.js';
 export type { SlotHold } from './slot-hold.js';

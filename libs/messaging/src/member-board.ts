@@ -10,7 +10,7 @@ import type { Subscription } from '@nats-io/nats-core';
 import { BUCKETS } from '@troupe/contracts';
 import { BucketWatch, type BucketChange } from './bucket-watch.js';
 import type { NatsLink } from './nats-link.js';
-import { ABSENCES, bePresent, isAbsent } from './presence.js';
+import { ABSENCES, announcePresence, isAbsent } from './presence.js';
 
 export interface Member {
   id: string;
@@ -77,7 +77,7 @@ export class MemberBoard {
   /** Joins under this id and resolves when the other members are known. */
   async start(member: Member): Promise<void> {
     this.#self = member;
-    this.#presence = bePresent(this.link, member.id);
+    this.#presence = announcePresence(this.link, member.id);
     await this.#beat();
     await this.#watch.start();
     this.#unlisten = this.link.onRestored(() => void this.#beat());

@@ -10,9 +10,9 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { NO_TRACES, TroupeError, type Tracer } from '@troupe/contracts';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isFitVersion, MIN_PAYLOAD_BYTES, OLDEST_SERVER, replicasFor } from './nats-requirements.js';
+import { isSupportedVersion, MIN_PAYLOAD_BYTES, OLDEST_SERVER, replicasFor } from './nats-requirements.js';
 import { accessOf, type NatsServerSettings } from './nats-server.js';
-import { ensureBuckets, ensureStreams, hasTooFewServers, isPassing } from './topology.js';
+import { ensureBuckets, ensureStreams, hasTooFewServers, isTransient } from './topology.js';
 import { WriteWatch } from './write-watch.js';
 
 export interface NatsLinkOptions {
@@ -152,7 +152,7 @@ export class NatsLink {
         return;
       } catch (error) {
         if (hasTooFewServers(error)) throw new NatsServerUnfitError(this.#tooFewServers());
-        if (!isPassing(error) || !this.isUp() || performance.now() > untilMs) throw error;
+        if (!isTransient(error) || !this.isUp() || performance.now() > untilMs) throw error;
         this.problem('JetStream does not answer yet', error);
         await sleep(RESTORE_RETRY_MS * 5);
       }
@@ -233,7 +233,7 @@ async function connectPatiently({ server, name, onProblem }: NatsLinkOptions): P
 function checkServer(nc: NatsConnection): void {
   const info = nc.info;
   if (info === undefined) throw new NatsServerUnfitError('The NATS server did not introduce itself');
-  if (!isFitVersion(info.version)) {
+  if (!isSupportedVersion(info.version)) {
     throw new NatsServerUnfitError(
       `nats-server ${info.version} is too old: Troupe needs ${OLDEST_SERVER.join('.')} or newer`,
     );

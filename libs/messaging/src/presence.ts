@@ -15,7 +15,7 @@ export const ASK_EVERY_MS = 500;
 export type Asking = Pick<NatsLink, 'nc' | 'isUp'>;
 
 /** Makes this process known under `id`, until the subscription is ended. */
-export function bePresent(link: Asking, id: string): Subscription {
+export function announcePresence(link: Asking, id: string): Subscription {
   return link.nc.subscribe(presenceSubject(id), { callback: (error, msg) => void (error ?? msg.respond()) });
 }
 

@@ -39,7 +39,7 @@ export interface RpcServiceOptions extends RpcServeOptions {
   subject: string;
   handler: RpcHandler;
   aborts: RpcAborts;
-  /** Where this process is present, see `bePresent`. */
+  /** Where this process is present, see `announcePresence`. */
   presence: string;
 }
 

@@ -8,7 +8,7 @@ import { abortSubject, errorFromWire, inSpan, TroupeError, type ErrorWire, type 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsLink } from './nats-link.js';
-import { ABSENCES, ASK_EVERY_MS, bePresent, isAbsent } from './presence.js';
+import { ABSENCES, ASK_EVERY_MS, announcePresence, isAbsent } from './presence.js';
 import type { RpcFrame } from './rpc-frame.js';
 import { RpcAborts } from './rpc-aborts.js';
 import { RpcService, type RpcHandler, type RpcServeOptions, type RpcServer } from './rpc-service.js';
@@ -99,7 +99,7 @@ export class Rpc {
 
   /** Handles at most `capacity` requests at a time and takes part in the queue group only below that. */
   async serve(subject: string, options: RpcServeOptions, handler: RpcHandler): Promise<RpcServer> {
-    if (this.#presence === null) bePresent(this.link, (this.#presence = randomUUID()));
+    if (this.#presence === null) announcePresence(this.link, (this.#presence = randomUUID()));
     const presence = this.#presence;
     const service = new RpcService(this.link, { subject, ...options, handler, aborts: this.#aborts, presence });
     await service.start();

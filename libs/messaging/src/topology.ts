@@ -114,7 +114,7 @@ export function hasTooFewServers(error: unknown): boolean {
 }
 
 /** Leaders are being elected, or the answer was lost: the same call may succeed later. */
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   if (error instanceof JetStreamApiError) return error.status === STATUS_UNAVAILABLE;
   return error instanceof TimeoutError || error instanceof RequestError || error instanceof NoRespondersError;
 }

@@ -13,7 +13,7 @@ import { FencedError } from '../ports.js';
 import { NO_FAULTS, type FaultPoints } from './faults.js';
 import type { Random } from './random.js';
 
-export interface BusTroubles {
+export interface BusFaults {
   loss: number;
   duplication: number;
   reordering: number;
@@ -29,7 +29,7 @@ interface Stored {
   acked: boolean;
 }
 
-export type Fate = 'sent' | 'sent twice' | 'lost' | 'delivered' | 'acknowledged' | 'put back';
+export type MailEvent = 'sent' | 'sent twice' | 'lost' | 'delivered' | 'acknowledged' | 'put back';
 
 export interface WorkItem {
   id: string;
@@ -45,11 +45,11 @@ export class SimBus implements Bus {
   /** Ids the stream has seen: it takes each once (`Nats-Msg-Id`). */
   readonly publishedWork = new Set<string>();
   faults: FaultPoints = NO_FAULTS;
-  troubles: BusTroubles = { loss: 0, duplication: 0, reordering: 0, lateness: 0 };
+  troubles: BusFaults = { loss: 0, duplication: 0, reordering: 0, lateness: 0 };
   /** Sees core messages (progress, grants of gateways). */
   onNotify: (subject: string, msg: unknown) => void = () => {};
   /** Sees what becomes of messages; for traces. */
-  onFate: (fate: Fate, message: Envelope | WorkItem, epoch?: number) => void = () => {};
+  onMailEvent: (fate: MailEvent, message: Envelope | WorkItem, epoch?: number) => void = () => {};
 
   constructor(
     private readonly random: Random,
@@ -61,7 +61,7 @@ export class SimBus implements Bus {
   publishActor(envelope: Envelope): Promise<void> {
     this.faults.beforePublish();
     if (this.random.chance(this.troubles.loss)) {
-      this.onFate('lost', envelope);
+      this.onMailEvent('lost', envelope);
       return Promise.resolve();
     }
     const stream = this.stream(partitionOf(envelope.to));
@@ -77,7 +77,7 @@ export class SimBus implements Bus {
         : stream.length;
       stream.splice(at, 0, stored);
     }
-    this.onFate(copies > 1 ? 'sent twice' : 'sent', envelope);
+    this.onMailEvent(copies > 1 ? 'sent twice' : 'sent', envelope);
     this.mailboxes.get(partitionOf(envelope.to))?.wake();
     return Promise.resolve();
   }
@@ -92,11 +92,11 @@ export class SimBus implements Bus {
     if (this.publishedWork.has(id)) return Promise.resolve();
     this.publishedWork.add(id);
     if (this.random.chance(this.troubles.loss)) {
-      this.onFate('lost', { id, msg });
+      this.onMailEvent('lost', { id, msg });
       return Promise.resolve();
     }
     const copies = this.random.chance(this.troubles.duplication) ? 2 : 1;
-    this.onFate(copies > 1 ? 'sent twice' : 'sent', { id, msg });
+    this.onMailEvent(copies > 1 ? 'sent twice' : 'sent', { id, msg });
     for (let i = 0; i < copies; i++) this.work.push({ id, msg: JSON.parse(JSON.stringify(msg)) as WorkMessage });
     return Promise.resolve();
   }
@@ -120,7 +120,7 @@ export class SimBus implements Bus {
       this.clock,
       this.isPatient,
       () => this.mailboxes.get(part) === mailbox,
-      (fate, envelope) => this.onFate(fate, envelope, epoch),
+      (fate, envelope) => this.onMailEvent(fate, envelope, epoch),
     );
     this.mailboxes.set(part, mailbox);
     return Promise.resolve(mailbox);
@@ -168,7 +168,7 @@ class SimMailbox implements Mailbox {
     private readonly clock: Pick<Clock, 'wall' | 'sleep'>,
     private readonly isPatient: boolean,
     private readonly isCurrent: () => boolean,
-    private readonly onFate: (fate: Fate, envelope: Envelope) => void,
+    private readonly onMailEvent: (fate: MailEvent, envelope: Envelope) => void,
   ) {}
 
   async take(max: number, idleMs: number): Promise<Delivery[]> {
@@ -216,18 +216,18 @@ class SimMailbox implements Mailbox {
 
   private deliver(stored: Stored): Delivery {
     this.taken.add(stored);
-    this.onFate('delivered', stored.envelope);
+    this.onMailEvent('delivered', stored.envelope);
     return {
       envelope: JSON.parse(JSON.stringify(stored.envelope)) as Envelope,
       ack: () => {
         if (!this.isCurrent()) return;
         stored.acked = true;
-        this.onFate('acknowledged', stored.envelope);
+        this.onMailEvent('acknowledged', stored.envelope);
       },
       nack: (delayMs) => {
         this.comesBackAt.set(stored, this.clock.wall() + delayMs);
         this.taken.delete(stored);
-        this.onFate('put back', stored.envelope);
+        this.onMailEvent('put back', stored.envelope);
       },
     };
   }

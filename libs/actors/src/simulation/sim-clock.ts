@@ -40,7 +40,7 @@ export class SharedClock extends SimClock {
   }
 }
 
-export interface ClockNature {
+export interface ClockDrift {
   /** Offset of its monotonic reading, ms. */
   offsetMs: number;
   /** Its seconds in a second: 0.95 … 1.05. */
@@ -55,24 +55,24 @@ export class ProcessClock implements Clock {
 
   constructor(
     private readonly time: SimClock,
-    private readonly nature: ClockNature,
+    private readonly drift: ClockDrift,
   ) {
     this.bornAt = time.now();
   }
 
   now(): number {
-    return this.nature.offsetMs + (this.time.now() - this.bornAt) * this.nature.speed;
+    return this.drift.offsetMs + (this.time.now() - this.bornAt) * this.drift.speed;
   }
 
   wall(): number {
-    return Math.round(this.time.wall() + this.nature.wallOffsetMs);
+    return Math.round(this.time.wall() + this.drift.wallOffsetMs);
   }
 
   setWall(byMs: number): void {
-    this.nature.wallOffsetMs += byMs;
+    this.drift.wallOffsetMs += byMs;
   }
 
   sleep(ms: number): Promise<void> {
-    return this.time.sleep(ms / this.nature.speed);
+    return this.time.sleep(ms / this.drift.speed);
   }
 }

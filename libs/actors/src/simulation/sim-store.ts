@@ -124,7 +124,7 @@ export class SimStore implements ActorStore {
   /** Number of the job of an actor. */
   jobNoOf: (key: ActorKey) => JobNo | undefined = () => undefined;
   /** Records of actors that could not be told anything. */
-  readonly graves: { key: ActorKey; type: string; error: string }[] = [];
+  readonly endedActors: { key: ActorKey; type: string; error: string }[] = [];
   private readonly createdAt = new Map<OutboxRow, number>();
   /** Credits of sync scrapes by id. */
   readonly scrapes = new Map<string, number>();
@@ -181,16 +181,16 @@ export class SimStore implements ActorStore {
     return Promise.resolve();
   }
 
-  async entomb(_part: number, epoch: number, grave: { key: ActorKey; type: string; error: string }): Promise<void> {
-    this.faults.beforeGrave(grave.key);
-    const row = this.actors.get(grave.key);
-    if (row === undefined || row.epoch !== epoch) throw new FencedError(`${grave.key} is not of epoch ${epoch}`);
+  async endActor(_part: number, epoch: number, ended: { key: ActorKey; type: string; error: string }): Promise<void> {
+    this.faults.beforeGrave(ended.key);
+    const row = this.actors.get(ended.key);
+    if (row === undefined || row.epoch !== epoch) throw new FencedError(`${ended.key} is not of epoch ${epoch}`);
     row.state = null;
     row.terminal = true;
     row.rev += 1;
-    for (const [id, timer] of this.timers) if (timer.key === grave.key) this.timers.delete(id);
-    this.graves.push(grave);
-    this.failJob(grave);
+    for (const [id, timer] of this.timers) if (timer.key === ended.key) this.timers.delete(id);
+    this.endedActors.push(ended);
+    this.failJob(ended);
   }
 
   private failJob({ key, error }: { key: ActorKey; error: string }): void {

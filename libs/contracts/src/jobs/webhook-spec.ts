@@ -21,7 +21,7 @@ export function defaultWebhookEvents(kind: JobKind): readonly WebhookEvent[] {
 }
 
 /** The event between start and end that there may be many of: a page of most jobs, an action of an agent. */
-export function manifoldEvent(kind: JobKind): 'page' | 'action' {
+export function repeatedEvent(kind: JobKind): 'page' | 'action' {
   return kind === 'agent' ? 'action' : 'page';
 }
 
@@ -107,7 +107,7 @@ export function eventAt({ kind, ends, end, marks }: EventLog, eventNo: number): 
     case 'start':
       return 'started';
     case 'page':
-      return manifoldEvent(kind);
+      return repeatedEvent(kind);
     case 'mark':
       return place.event;
     case 'end': {

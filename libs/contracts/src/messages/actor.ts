@@ -345,14 +345,17 @@ export interface Bundle {
   messages: ActorMessage[];
 }
 
-/** Level messages to several actors of one partition in one piece of mail, which is addressed to the first of them. */
-export interface Sack {
+/**
+ * Level messages to several actors of one partition in one piece of mail, which is addressed to the first of them.
+ * On the wire it is called a `Sack`.
+ */
+export interface PartitionBundle {
   type: 'Sack';
   letters: Envelope[];
 }
 
 /** The contents of a mailbox. */
-export type Mail = Envelope<ActorMessage | Bundle | Sack>;
+export type Mail = Envelope<ActorMessage | Bundle | PartitionBundle>;
 
 /** Sender of a message: an actor, or a worker/gateway process. */
 export type Sender = ActorKey | `w/${string}` | `gw/${string}`;

@@ -30,8 +30,8 @@ import type pg from 'pg';
 import { withConnection } from '../pool.js';
 import { ChangeHistory } from '../repositories/change-history.js';
 import { admissionQueries, distinctProbes, readAdmission } from './admission.js';
-import { Groups } from './request-groups.js';
-import { entombQueries, type Grave } from './end-actor.js';
+import { RequestGroups } from './request-groups.js';
+import { endActorQueries, type EndedActor } from './end-actor.js';
 import type { ResultTerms } from './result-terms.js';
 import { INSERT_FRONTIER, RowWriter, type FrontierInsert } from './row-writes.js';
 import { bulkQuery, commitAll, groupBy, runAll } from './statement.js';
@@ -173,12 +173,12 @@ export class PgActorStore implements ActorStore {
   private readonly rows: RowWriter;
   private readonly terms: ResultTerms;
   private readonly histories: ChangeHistory;
-  private readonly turns = new Groups(async (turns: readonly OwnedTurn[]) => {
+  private readonly turns = new RequestGroups(async (turns: readonly OwnedTurn[]) => {
     await this.write(turns);
     return turns.map(() => undefined);
   }, TURN_PACE_MS);
-  private readonly activations = new Groups((asks: readonly Claim[][]) => this.activateAll(asks));
-  private readonly cursors = new Groups((asks: readonly ActorKey[][]) => this.readCursors(asks));
+  private readonly activations = new RequestGroups((asks: readonly Claim[][]) => this.activateAll(asks));
+  private readonly cursors = new RequestGroups((asks: readonly ActorKey[][]) => this.readCursors(asks));
 
   constructor(
     private readonly pool: pg.Pool,
@@ -215,8 +215,8 @@ export class PgActorStore implements ActorStore {
     else await this.pool.query(MARK, [part, key, n]);
   }
 
-  entomb(part: number, epoch: number, grave: Grave): Promise<void> {
-    const statements = [beginTurn(0), ...entombQueries({ part, epoch, ...grave }, this.terms)];
+  endActor(part: number, epoch: number, grave: EndedActor): Promise<void> {
+    const statements = [beginTurn(0), ...endActorQueries({ part, epoch, ...grave }, this.terms)];
     return mapErrors(withConnection(this.pool, (client) => commitAll(client, statements)));
   }
 

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isRefused } from './store-errors.js';
 
 const MAX_TOGETHER = 64;
-/** Groups after a rest that keep no pace: what a new job has to wait for. */
+/** RequestGroups after a rest that keep no pace: what a new job has to wait for. */
 const UNPACED = 4;
 
 interface Waiting<Ask, Answer> {
@@ -15,7 +15,7 @@ interface Waiting<Ask, Answer> {
   reject(error: unknown): void;
 }
 
-export class Groups<Ask, Answer> {
+export class RequestGroups<Ask, Answer> {
   private waiting: Waiting<Ask, Answer>[] = [];
   private isBusy = false;
   private nextAt = 0;
