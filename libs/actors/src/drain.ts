@@ -1,6 +1,6 @@
 /**
- * Handles the items of one drain, whatever is in them: what a handler or the store refuses is split, first by actors and then
- * by messages, until the guilty one is alone. It becomes a dead letter, and everything else is committed on the way.
+ * Handles the items of one drain, whatever is in them. Refused items are split, first by actors and then
+ * by messages, until the faulty one is alone. It becomes a dead letter, and everything else is committed on the way.
  */
 import type { ActorKey } from '@troupe/contracts';
 import type { Clock, RuntimeLog } from './clock.js';
@@ -25,7 +25,7 @@ export interface DrainDeps<Item extends DrainItem> {
   commit(items: readonly Item[], poison: PoisonNote | null): Promise<void>;
   /** Drops the cached state of their actors, which is not to be trusted any more. */
   forget(items: readonly Item[]): void;
-  /** The store's last resort for the actor of the item. */
+  /** Ends the actor of the item in the store alone, as a last resort. */
   endActor(item: Item, error: string): Promise<void>;
   /** Nothing more can be done for the actor: its items are dropped for some time. */
   quarantine(item: Item): void;
@@ -35,7 +35,7 @@ export interface DrainDeps<Item extends DrainItem> {
   log: RuntimeLog;
 }
 
-/** Tries of a message that its handler refuses, all in all alone; what the store refuses it refuses again. */
+/** Tries of a message that its handler refuses, the last of them alone. A refusal of the store is final. */
 const TRIES_OF_HANDLER = 3;
 const TRIES_OF_STORE = 2;
 const CONFLICT_TRIES = 6;
@@ -77,7 +77,7 @@ export class Drain<Item extends DrainItem> {
     }
   }
 
-  /** The second half is not tried as a whole when the first one was innocent. */
+  /** The second half is not tried as a whole when the first one was without fault. */
   private async split(items: readonly Item[], error: Refusal): Promise<void> {
     if (items.length === 1) return this.bury(items[0]!, error);
     const [first, second] = halve(items);
@@ -89,8 +89,8 @@ export class Drain<Item extends DrainItem> {
   }
 
   /**
-   * A turn that took too long may only have held too much. One actor alone, again and again, while the store answers others:
-   * something of it is wrong.
+   * A turn that took too long may only have held too much. When one actor alone takes too long again and again, while the
+   * store answers others, something of it is wrong.
    */
   private async relieve(items: readonly Item[], error: TurnTimeoutError): Promise<void> {
     const isOneActor = items.every(({ key }) => key === items[0]!.key);
@@ -107,7 +107,7 @@ export class Drain<Item extends DrainItem> {
     await this.split(items, new ContentError(error.message, 'TIMEOUT', { cause: error }));
   }
 
-  /** For vital types the actor is told to fail visibly. */
+  /** An actor that is refused a vital type is told to fail visibly. */
   private async bury(item: Item, first: Refusal): Promise<void> {
     let error = first;
     const tries = first instanceof HandlerError ? TRIES_OF_HANDLER : TRIES_OF_STORE;
@@ -121,7 +121,7 @@ export class Drain<Item extends DrainItem> {
     await this.inter(item, { type: item.type, error: text }, codeOf(error));
   }
 
-  /** A dead letter; where even that is refused the actor ends with it, and where that is refused it is left alone for a while. */
+  /** Writes a dead letter. If that is refused the actor ends with it; if that is refused, too, it is left alone for a while. */
   async inter(item: Item, poison: PoisonNote, code: string): Promise<void> {
     try {
       return await this.deps.commit([item], poison);
@@ -147,7 +147,7 @@ function isRefusal(error: unknown): error is Refusal {
   return error instanceof HandlerError || error instanceof ContentError;
 }
 
-/** By actors while there are several, else by messages, in their order. */
+/** Splits by actors while there are several, else by messages, in their order. */
 function halve<Item extends DrainItem>(items: readonly Item[]): [Item[], Item[]] {
   const keys = [...new Set(items.map(({ key }) => key))];
   if (keys.length === 1) return [items.slice(0, items.length >> 1), items.slice(items.length >> 1)];
@@ -160,7 +160,7 @@ function textOf(error: unknown): string {
   return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
 }
 
-/** For people who may see nothing of the data. */
+/** Text of an error for people who may see nothing of the data. */
 function codeOf(error: Refusal): string {
   return `INTERNAL_${error instanceof ContentError ? error.state : 'HANDLER'}`;
 }

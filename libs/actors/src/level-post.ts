@@ -6,7 +6,7 @@ import { partitionOf, type Envelope, type Mail, type PartitionBundle } from '@tr
 import type { Clock, RuntimeLog } from './clock.js';
 import type { Bus } from './ports.js';
 
-/** They are small: so many stay far below what a stream takes. */
+/** Level messages are small: so many stay far below the limit of a stream. */
 const MAX_LETTERS = 128;
 
 export interface LevelPostDeps {
@@ -49,7 +49,7 @@ export class LevelPost {
   }
 }
 
-/** In order per receiver; a letter that is alone travels as it is. */
+/** Keeps the order per receiver; a single letter travels as it is. */
 function bundled(envelopes: readonly Envelope[]): Mail[] {
   const bundles = new Map<number, Envelope[]>();
   const full: Envelope[][] = [];

@@ -123,7 +123,7 @@ export function message(order: Order): ActorMessage {
 
 export const SILENT: RuntimeLog = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** A store that refuses what it is told to. */
+/** A store that refuses turns on demand. */
 export class NoteStore extends SimStore {
   /** Why a turn is refused, null for one that is not. */
   refuses: (writes: TurnWrites) => Error | null = () => null;
@@ -153,7 +153,7 @@ export class NoteStore extends SimStore {
   }
 }
 
-/** Loses what it is told to lose. */
+/** A bus that loses messages on demand. */
 export class NoteBus extends SimBus {
   isLost: (envelope: Envelope) => boolean = () => false;
   readonly sent: Envelope[] = [];
@@ -211,7 +211,7 @@ export class NoteWorld {
     });
   }
 
-  /** Until the mailbox is empty, and once more. */
+  /** Runs until the mailbox is empty, and once more. */
   async run(partition: Partition): Promise<void> {
     for (let steps = 0; steps < 50; steps++) {
       await partition.step();

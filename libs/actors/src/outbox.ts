@@ -10,7 +10,7 @@ const DELETE_BATCH = 64;
 const RETRY_MS = 1_000;
 const RESEND_AFTER_MS = 30_000;
 const RESEND_LIMIT = 500;
-/** A commit whose answer was lost has ended by then, one way or the other. */
+/** By then a commit whose answer was lost has ended, one way or the other. */
 const DOUBT_MS = 5_000;
 /** Beyond this many unsent rows nothing is dispatched any more. */
 const RECOVER_LIMIT = 50_000;

@@ -33,7 +33,7 @@ export interface PartitionOptions {
   /** Longest wait for a message. @default 1000 */
   idleMs: number;
   /**
-   * From one drain to the next at least: what comes meanwhile shares a transaction. What comes after a rest does not wait.
+   * Least time from one drain to the next: mail that comes meanwhile shares a transaction. Mail after a rest does not wait.
    * @default 20
    */
   paceMs: number;
@@ -77,7 +77,7 @@ interface Letter {
   ack(): void;
 }
 
-/** A message from this process is lost with it, and sent again. */
+/** Mail from this process is lost with it, and sent again. */
 function fromHere(envelope: Envelope): Delivery {
   return { envelope, ack: () => {}, nack: () => {} };
 }
@@ -121,18 +121,18 @@ async function ended(work: Promise<void>, spans: readonly TraceSpan[]): Promise<
   }
 }
 
-/** The store, or a handler, has said no: nothing of the turn is written. */
+/** True when the store, or a handler, has refused: nothing of the turn is written. */
 function isWithoutEffect(error: unknown): boolean {
   return [FencedError, TurnConflictError, ContentError, HandlerError].some((kind) => error instanceof kind);
 }
 
-/** Items of an actor that cannot even be ended are dropped so long. */
+/** Time for which items of an actor are dropped that cannot even be ended. */
 const QUARANTINE_MS = 10 * 60_000;
-/** Owners in a row that did not release the partition, from which on its mail is opened carefully. */
+/** From so many owners in a row that did not release the partition its mail is opened carefully. */
 const SUSPICIOUS_OWNERS = 2;
-/** Items that are handled carefully; by then what has killed the owners has come by. */
+/** Items that are handled carefully. By then the item that ended the owners has come by. */
 const CAREFUL_ITEMS = 1_024;
-/** Turns of an actor that killed their process, from which on its messages come alone, and at which one is not handled. */
+/** Turns of an actor that ended their process: from the first number on its messages come alone, at the second one is not handled. */
 const KILLS_BEFORE_ALONE = 2;
 const KILLS_BEFORE_BURIAL = 4;
 /** During a rolling upgrade an owner that knows the version takes over within this time. */
@@ -140,11 +140,11 @@ const UNKNOWN_VERSION_MS = 15 * 60_000;
 const UNKNOWN_VERSION_RETRY_MS = 5_000;
 /** Fencing numbers: epoch * 2^32 + n stays exact below 2^21 epochs. */
 const EPOCH_STRIDE = 2 ** 32;
-/** Level messages of this process that wait for a drain; more of them take the way of all others. */
+/** Level messages of this process that wait for a drain. Further ones go over the bus. */
 const MAX_LOCAL_MAIL = 4_096;
 /** Longest time without an owner that an actor is told of. */
 const MAX_AGE_MS = 60 * 60_000;
-/** Messages of unknown versions whose first sight is remembered. */
+/** Messages of unknown versions for which the time of their first sight is remembered. */
 const MAX_STRANGERS = 10_000;
 const PRIORITY_TYPES = new Set(['Cancel', 'Pause']);
 
@@ -193,7 +193,7 @@ export class Partition {
     });
   }
 
-  /** Consumer of this epoch, due timers, unconfirmed outbox rows; nothing is consumed before. */
+  /** Opens consumer, due timers and unconfirmed outbox rows. Nothing is consumed before. */
   async open(): Promise<void> {
     await this.lookBack();
     this.mailbox = await this.deps.bus.openMailbox(this.part, this.epoch);
@@ -277,7 +277,7 @@ export class Partition {
     }
   }
 
-  /** Since this owner first saw it: the clocks of the stream and of this machine are not compared. */
+  /** Time since this owner first saw it: the clocks of the stream and of this machine are not compared. */
   private knownForMs({ id }: Envelope): number {
     const now = this.deps.clock.now();
     if (this.strangers.size >= MAX_STRANGERS) this.strangers.clear();
@@ -302,7 +302,7 @@ export class Partition {
     return this.deps.defs.get(parseActorKey(key).kind);
   }
 
-  /** One transaction for everything; what is refused goes alone, and the partition goes on in every case. */
+  /** One transaction for all items. An item that is refused goes alone, and the partition goes on in every case. */
   private async drain(items: Item[]): Promise<void> {
     const readable: Item[] = [];
     for (const item of items) {
@@ -328,7 +328,7 @@ export class Partition {
           if (kills >= KILLS_BEFORE_BURIAL && turn[0] === group[0]) await this.buryUnread(turn[0]!, kills);
           else await this.handler.handle(turn);
         } finally {
-          // This process is alive: whatever went wrong, it was no killer.
+          // This process is alive: the failed turn did not end it.
           await store.mark(this.part, key, null);
         }
         this.marks.delete(key);
@@ -351,7 +351,7 @@ export class Partition {
     try {
       await this.activate([item.key]);
       const last = this.actors.get(item.key)!.cursors.get(from) ?? 0;
-      // A pair message out of its order has come before, or comes again: its sender repeats what is not confirmed.
+      // A pair message out of order has come before, or comes again: its sender repeats messages that are not confirmed.
       if (n !== null && n !== last + 1) return mail.ack();
       this.deps.log.error({ key: item.key, type, v }, 'message of an unknown version: dead letter');
       const error = `version ${v} of ${type} was known to nobody for 15 minutes`;
@@ -362,7 +362,7 @@ export class Partition {
     }
   }
 
-  /** The actor's own row, its timers and its job say that it is over; nothing of its data is needed for that. */
+  /** Marks the actor's own row, its timers and its job as over. Nothing of its data is needed for that. */
   private async endActor(item: Item, error: string): Promise<void> {
     await this.deps.store.endActor(this.part, this.epoch, { key: item.key, type: item.type, error });
     item.mail?.ack();
@@ -417,7 +417,7 @@ export class Partition {
     if (turn !== null) this.conclude(turn, batches, timers);
   }
 
-  /** The turns of all actors are one transaction: each of the recorded ones shows it. Inner spans first. */
+  /** The turns of all actors are one transaction, and each recorded turn shows it. Inner spans first. */
   private commitSpans(batches: readonly ActorBatch[]): TraceSpan[] {
     const recorded = batches.filter(({ span }) => span !== NO_SPAN);
     const attributes = { 'db.system.name': 'postgresql', 'troupe.actors': batches.length };
@@ -463,7 +463,7 @@ export class Partition {
     };
   }
 
-  /** Activates the actors of a drain and turns its items into batches; drops what needs no turn. */
+  /** Activates the actors of a drain and turns its items into batches; drops items that need no turn. */
   private async prepare(items: readonly Item[], poison: PoisonNote | null): Promise<ActorBatch[]> {
     const groups = groupByKey(items);
     await this.activate([...groups.keys()]);
@@ -540,7 +540,7 @@ export class Partition {
     }
   }
 
-  /** Accepts the next number, ignores old ones, and reads what is missing from the sender's outbox table. */
+  /** Accepts the next number, ignores old ones, and reads missing ones from the sender's outbox table. */
   private async acceptPair(entry: ActorBatch, envelope: Envelope): Promise<void> {
     const { cursors } = entry.liveActor;
     const last = cursors.get(envelope.from) ?? 0;
@@ -573,7 +573,7 @@ export class Partition {
   }
 
   /**
-   * An actor's time goes on from its last turn, by what the store's clock says has passed since, in bounds: a store whose clock
+   * An actor's time goes on from its last turn, by the time that has passed on the store's clock, in bounds: a store whose clock
    * was set makes it jump by an hour at most, never back.
    */
   private timeOf({ ageMs }: ActorRow, stored: StoredState | null): number {

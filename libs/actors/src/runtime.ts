@@ -36,7 +36,7 @@ const STORE_LOST_MS = 10_000;
 /** Leases that a store silent for so long holds are not renewed: they lapse when the store counts as lost. */
 const STORE_QUIET_MS = 7_000;
 const ACQUIRE_AT_ONCE = 8;
-/** Many hosts answer one job, each from its own partition: what they say in this time is one message. */
+/** Many hosts answer one job, each from its own partition. Their messages within this time travel together. */
 const LEVEL_PACE_MS = 20;
 
 interface Held {
@@ -128,7 +128,7 @@ export class ActorRuntime {
     return this.deps.storeSilentMs?.() ?? 0;
   }
 
-  /** Without the store nothing can be done here: the others need not leave us our share. */
+  /** Without the store this process can do no work: the others need not leave it a share. */
   private stepAside(silentMs: number): void {
     const { leases, log } = this.deps;
     this.isAside = true;
@@ -254,7 +254,7 @@ export class ActorRuntime {
     }
   }
 
-  /** Once, for the first reason: what is lost is not given back because something else comes up meanwhile. */
+  /** Runs once, for the first reason: a lost partition is not given back because something else comes up meanwhile. */
   private letGo(part: number, entry: Held, release: boolean): Promise<void> {
     entry.stopping = true;
     entry.left ??= this.leave(part, entry, release);

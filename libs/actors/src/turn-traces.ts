@@ -6,7 +6,7 @@ import { NO_SPAN, traceIdOf, type TraceSpan, type TraceParent, type Tracer } fro
 import type { ActorDef } from './actor.js';
 import type { LiveActor } from './activations.js';
 
-/** Turns of one actor that are recorded, and whose work is. */
+/** Turns of one actor that are recorded, together with their work. */
 export const TRACED_TURNS = 100;
 
 /** @param told contexts of the messages of the turn */

@@ -46,7 +46,7 @@ export interface ActorBatch {
   /** Pair numbers accepted by this batch. */
   accepted: Map<string, number>;
   firedTimers: string[];
-  /** Replaces the handlers when the batch could not be handled: the job fails visibly. */
+  /** Replaces the handlers when the batch could not be handled, so that the job fails visibly. */
   failure: { reason: string; lost: ActorMessage | null } | null;
   deadLetters: DeadLetter[];
   span: TraceSpan;

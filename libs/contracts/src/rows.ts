@@ -9,7 +9,7 @@ import type { JobStatus } from './jobs/job.js';
 import type { WebhookEvent } from './jobs/webhook-spec.js';
 import type { PostResult } from './messages/actor.js';
 
-/** In place of a parent: no page of the job named the URL, a history of earlier scrapes did. No item has this number. */
+/** Stands for a parent when no page of the job named the URL but a history of earlier scrapes did. No item has this number. */
 export const FROM_HISTORY = 0;
 
 /** A URL that may be new to a job. */

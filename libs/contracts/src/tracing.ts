@@ -1,5 +1,5 @@
 /**
- * Port of tracing: what the code says of its work, and how the trace goes on with messages. Whether anything is recorded is
+ * Port of tracing: descriptions of the code's work, and the trace that goes on with messages. Whether anything is recorded is
  * decided once, at the API call; from there on an absent context means that nothing is recorded.
  */
 
@@ -19,7 +19,7 @@ export interface SpanOptions {
 }
 
 export interface TraceSpan {
-  /** For what belongs below it; undefined: it is not recorded. */
+  /** Context for the work below it; undefined: it is not recorded. */
   readonly context: TraceParent | undefined;
   set(attributes: SpanAttributes): void;
   rename(name: string): void;

@@ -6,7 +6,7 @@ export function unreadable(why: string, cause?: unknown): TroupeError {
   return new TroupeError('SCRAPE_UNSUPPORTED_FILE_ERROR', why, cause === undefined ? {} : { cause });
 }
 
-/** Runs `read`; what its parsers throw becomes an error of the file, our own errors stay. */
+/** Runs `read`. Errors of its parsers become an error of the file, our own errors stay. */
 export async function readingFile<R>(what: string, read: () => R | Promise<R>): Promise<R> {
   try {
     return await read();

@@ -30,7 +30,7 @@ export interface MemberBoardOptions {
 interface Seen {
   kind: string;
   at: number;
-  /** False: all there is of it was in the bucket before we came, and may be minutes old. */
+  /** False: all of its beats were in the bucket before this process came, and may be minutes old. */
   isHeard: boolean;
   /** How often in a row NATS has not found it since. */
   absences: number;

@@ -29,7 +29,7 @@ const REQUEST_TIMEOUT_MS = 5_000;
 /** A server that leaves two pings unanswered until the next is due is gone: 9 s at most. */
 const PING_MS = 3_000;
 const PINGS_UNANSWERED = 2;
-/** For what is still to be sent over a connection that is given up. */
+/** Time to send the rest over a connection that is given up. */
 const LAST_WORDS_MS = 500;
 const RESTORE_RETRY_MS = 200;
 const CONNECT_RETRY_MS = 300;
@@ -63,7 +63,7 @@ export class NatsLink {
   ) {
     this.js = jetstream(nc, { timeout: REQUEST_TIMEOUT_MS });
     const publish = this.js.publish.bind(this.js);
-    // Buckets publish by it, too.
+    // Connection by which buckets publish, too.
     this.js.publish = (subject, ...rest) => this.#writes.watch(subject, () => publish(subject, ...rest));
     this.#kvm = new Kvm(this.js);
     void this.#watchStatus();
@@ -182,7 +182,7 @@ export class NatsLink {
     this.#up = false;
   }
 
-  /** The client sends everything before it closes: on a way that takes nothing any more it would wait for a quarter of an hour. */
+  /** The client sends everything before it closes. On a connection that takes nothing any more it would wait for a quarter of an hour. */
   #hangUp(): void {
     const { protocol } = this.nc as unknown as { protocol?: { transport?: { socket?: Socket } } };
     const socket = protocol?.transport?.socket;

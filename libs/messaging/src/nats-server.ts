@@ -99,7 +99,7 @@ function following(setting: string, file: string): () => Buffer {
     try {
       known = readFileSync(file);
     } catch {
-      // In the middle of being replaced; the server decides whether the old one is still good.
+      // The file is in the middle of being replaced. The server decides whether the old one is still good.
     }
     return known;
   };

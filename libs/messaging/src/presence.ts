@@ -9,7 +9,7 @@ import type { NatsLink } from './nats-link.js';
 
 /** Questions in a row to which NATS must find no listener. */
 export const ABSENCES = 3;
-/** Between two of them; also the longest wait for an answer. */
+/** Time between two of them; also the longest wait for an answer. */
 export const ASK_EVERY_MS = 500;
 
 export type Asking = Pick<NatsLink, 'nc' | 'isUp'>;

@@ -199,7 +199,7 @@ export class PullSubscription {
     void this.#reopen();
   }
 
-  /** Starts over with the consumer made sure of; old requests and their counts are forgotten. */
+  /** Makes sure of the consumer and starts over; old requests and their counts are forgotten. */
   async #reopen(): Promise<void> {
     if (this.#isEnsuring || this.#isStopped) return;
     this.#isEnsuring = true;

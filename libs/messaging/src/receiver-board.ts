@@ -53,7 +53,7 @@ export class ReceiverBoard {
     this.#wallMs = wallMs;
   }
 
-  /** 0: post now, and `tell` what came of it; else how long the receiver rests. Rejects when NATS does not answer. */
+  /** 0: post now, and `tell` the outcome; else how long the receiver rests. Rejects when NATS does not answer. */
   async restMs(receiver: string): Promise<number> {
     const key = hostToken(receiver);
     if (this.#well.has(key)) return 0;

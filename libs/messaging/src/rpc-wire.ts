@@ -49,7 +49,7 @@ export async function unpackFrame<H>(data: Uint8Array, hdrs: MsgHdrs | undefined
   return decodeFrame<H>(isPacked ? await expand(data, { maxOutputLength: MAX_UNFOLDED_BYTES }) : data);
 }
 
-/** The frame with the context of the request that it is. */
+/** The frame with the trace context of its request. */
 export function withTrace({ data, headers: hdrs }: PackedFrame, trace: TraceParent | undefined): PackedFrame {
   if (trace === undefined) return { data, headers: hdrs };
   const traced = hdrs ?? headers();

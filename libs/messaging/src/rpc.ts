@@ -30,7 +30,7 @@ export interface RpcCallOptions {
   signal?: AbortSignal;
   /** Asked while no server takes the request; false ends the wait for a free place. @default always true */
   isServed?: () => boolean;
-  /** For work that must not be done twice: what the call rejects with when its server is gone. @default another is asked */
+  /** For work that must not be done twice: the error of a call whose server is gone. @default another server is asked */
   whenLost?: () => TroupeError;
   /** Trace of what the call is made for, when it is recorded. @default that of the running code */
   trace?: TraceParent;
@@ -227,7 +227,7 @@ class PendingCall {
     return answer ?? this.#heard.shift()!;
   }
 
-  /** The tokens that it was known by. */
+  /** Ends the call. Returns the tokens that it was known by. */
   close(): readonly string[] {
     this.#isClosed = true;
     clearTimeout(this.#timeout);

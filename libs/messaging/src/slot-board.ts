@@ -1,5 +1,6 @@
 /**
- * Places on hosts: which run may connect is decided by compare-and-set at the moment of use (docs/design/politeness.md, "Slots", "Express places").
+ * Places on hosts. A compare-and-set at the moment of use decides which run may connect (docs/design/politeness.md, "Slots",
+ * "Express places").
  *
  * A lane's slot carries the fencing pair (gen, lane), which only grows. After a loss of the whole bucket keys are
  * simply created again: at most one lane too many per slot.
@@ -28,7 +29,7 @@ export interface SlotTaken {
   held: SlotHold;
   /** The holder before; null: none, or we ourselves. */
   previousFetcher: string | null;
-  /** The lane has run before, in a process that died, and this is what the bus delivers again. */
+  /** The lane has run before, in a process that died, and the bus delivers it again. */
   isRerun: boolean;
 }
 /** `moved`: another run of the same lane has the slot now and tells the job. `lost`: a later lane has it, or none answers. */
@@ -124,7 +125,7 @@ export class SlotBoard {
   }
 
   /**
-   * One of `count` express places of the host, first come first served inside this process. Waits until one is free;
+   * Claims one of `count` express places of the host, first come first served inside this process. Waits until one is free;
    * null when `signal` aborts first.
    */
   claimExpress(host: string, count: number, fetcher: string, signal: AbortSignal): Promise<SlotHold | null> {
@@ -136,7 +137,7 @@ export class SlotBoard {
     await this.#express.stop();
   }
 
-  /** @param isFirst what is remembered may be tried: nothing, for a place that is new here, most often because it is unused */
+  /** @param isFirst true: the remembered value may be tried, which is nothing for a place that is new here */
   async #claimExpressSlot(host: string, i: number, fetcher: string, isFirst = true): Promise<SlotHold | null> {
     const key = `${hostToken(host)}.x${i}`;
     const known = this.#known.get(key) ?? NEVER_USED;

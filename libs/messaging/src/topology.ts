@@ -101,7 +101,7 @@ async function keepBucket(
   });
 }
 
-/** The option of buckets leaves a marker of each value whose life is over: a key would not be as good as new. */
+/** This option of buckets leaves a marker of each value whose life is over: a key would not be as good as new. */
 async function allowShortLives(jsm: JetStreamManager, name: string): Promise<void> {
   const current = await currentStream(jsm, name);
   if (current !== null && current.allow_msg_ttl !== true)
@@ -138,7 +138,7 @@ async function currentStream(jsm: JetStreamManager, name: string): Promise<Strea
   }
 }
 
-/** Another service of the same version was faster: what it made is what we want. */
+/** When another service of the same version was faster, its stream or bucket is the desired one. */
 async function unlessTaken(create: () => Promise<unknown>): Promise<void> {
   try {
     await create();

@@ -1,6 +1,6 @@
 /**
  * Whether JetStream stores what it is sent. A server whose disk is full answers everything else as ever, and of what it cannot
- * write nothing at all: only who publishes can know.
+ * write nothing at all: only a process that publishes can know.
  */
 import { isRevisionConflict } from './kv-errors.js';
 
@@ -29,7 +29,7 @@ export class WriteWatch {
       this.troubles.delete(stream);
       return stored;
     } catch (error) {
-      // It compared, so it could have written.
+      // The server compared revisions, so it could have written.
       if (isRevisionConflict(error)) this.troubles.delete(stream);
       else this.remember(stream, error);
       throw error;
@@ -41,7 +41,7 @@ export class WriteWatch {
     this.troubles.clear();
   }
 
-  /** In words for operators, null when nothing is known to be wrong. */
+  /** A complaint in words for operators, null when nothing is known to be wrong. */
   complaint(): string | null {
     const now = this.now();
     const closed = [...this.troubles].filter(

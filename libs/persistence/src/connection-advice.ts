@@ -23,7 +23,7 @@ const BY_CODE: Record<string, string> = {
   EACCES: 'A file that DATABASE_URL names (sslrootcert, sslcert, sslkey) cannot be read: correct its rights.',
 };
 
-/** By the code of a failure to connect or to log in; null when nothing is known about it. */
+/** Advice by the code of a failure to connect or to log in; null when nothing is known about it. */
 export function connectionAdvice(error: unknown): string | null {
   const { code = '', message = '' } = error as { code?: string; message?: string };
   if (code.startsWith('28')) return loginAdvice(message);

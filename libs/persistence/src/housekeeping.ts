@@ -35,7 +35,7 @@ interface Partition {
 }
 
 export class Housekeeping {
-  /** @param databasePooler what the pool's connections lead through */
+  /** @param databasePooler the pooler that the pool's connections go through */
   constructor(
     private readonly pool: pg.Pool,
     private readonly databasePooler: DatabasePooler = 'none',

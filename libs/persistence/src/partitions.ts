@@ -19,7 +19,7 @@ export const PARTITIONED_TABLES: readonly PartitionedTable[] = [
   { name: 'lane', by: 'job_no', storage: `fillfactor = 80, ${QUEUE_LIKE}` },
   { name: 'job_seed', by: 'job_no', storage: '' },
   { name: 'url_outcome', by: 'job_no', storage: '' },
-  // Behind what it counts: erasing a job counts it down first.
+  // It comes behind the tables it counts: erasing a job counts it down first.
   { name: 'ledger_count', by: 'job_no', storage: 'fillfactor = 50' },
   { name: 'url_excluded', by: 'job_no', storage: '' },
   { name: 'page', by: 'job_no', storage: '' },

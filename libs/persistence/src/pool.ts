@@ -18,7 +18,7 @@ export interface PoolOptions {
 }
 
 export interface LivePoolOptions extends PoolOptions {
-  /** For one statement: then the server ends it, or, `LATE_MS` later, this process its connection. @default 10000 */
+  /** Time for one statement: then the server ends it, or, `LATE_MS` later, this process its connection. @default 10000 */
   statementMs?: number;
   /** Told when Postgres falls silent and when it answers again. @default none is told */
   log?: PulseLog;
@@ -28,9 +28,9 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_MS = 10_000;
 const STATEMENT_MS = 10_000;
-/** A server that lives has said by then that a statement took too long. */
+/** By then a living server has said that a statement took too long. */
 const LATE_MS = 5_000;
-/** For connections to be closed in good order. */
+/** Time for connections to be closed in good order. */
 const END_MS = 3_000;
 /** Message of node-postgres when it has waited for `query_timeout` and closed the connection. */
 const TOO_LATE = 'Query read timeout';

@@ -48,9 +48,9 @@ export interface HostConfig {
   giveUpMs: number;
   /** No requests at all. */
   hold: boolean;
-  /** Instead of what robots.txt says; null: that. */
+  /** A delay instead of that of robots.txt; null: that of robots.txt. */
   crawlDelayMs: number | null;
-  /** A longer one of robots.txt counts as this. */
+  /** A longer delay of robots.txt counts as this. */
   maxCrawlDelayMs: number;
 }
 
@@ -76,17 +76,17 @@ export interface HostPolicy {
   /** When a Retry-After last asked for a pause. */
   retryAt: number | null;
   trial: { at: number; n: number; answers: number; votes: number; share: number } | null;
-  /** The last cut for overload has made troubles rarer. */
+  /** Whether the last cut for overload has made troubles rarer. */
   hasHelped: boolean;
   /** Cuts in a row that did not help, and the rate before the first of them (null: unlimited). */
   useless: { cuts: number; before: number | null };
   down: { sinceAt: number; waits: number; probeAt: number; restUntil: number } | null;
-  /** The last time that it was down. */
+  /** When it was last down. */
   relapse: { endedAt: number; waits: number; count: number; hadClean: boolean } | null;
   /** Troubles do not count before. */
   deafUntil: number;
   downDeafUntil: number;
-  /** Troubles that are told before belong to the time before a release. */
+  /** Troubles that are reported before belong to the time before a release. */
   troublesFrom: number;
   /** The URL that a probe asks for. */
   cleanUrl: string | null;
@@ -95,7 +95,7 @@ export interface HostPolicy {
   sinceMs: number;
   /** Newest first. */
   reasons: HostReason[];
-  /** Something was decided that is not written yet. */
+  /** A decision is not written yet. */
   isNews: boolean;
 }
 
@@ -120,10 +120,10 @@ const CUT_INTERVAL_MS = 1000;
 const LIMITING_URLS = 2;
 const OVERLOADED_URLS = 3;
 const OVERLOAD_SHARE = 0.1;
-/** Part of that evidence which shows a limit that is known. */
+/** Share of that evidence which shows a limit that is known. */
 const KNOWN_LIMIT = 0.5;
 const DOWN_VOTES = 4;
-/** A limiter answers 429 to many before the host is as good as down. */
+/** Share of 429s that a limiter gives before the host is as good as down. */
 const DOWN_VOTES_WITH_429 = 8;
 /** One URL that is refused this often counts as two. */
 const REPEATS = 3;
@@ -132,7 +132,7 @@ const CUT_SHARE = 0.8;
 const CUT_SHARE_RETRY = 0.9;
 const RATE_MS = 10_000;
 const LONGEST_RATE_MS = 120_000;
-/** An overload cuts to this part of the rate at least: what it shows is not a limit. */
+/** An overload cuts to this part of the rate at least, since it does not show an exact limit. */
 const OVERLOAD_CUT = 8;
 /** A host that gave this part of the answers it might have given was in use. */
 const IN_USE = 8;
@@ -157,7 +157,7 @@ const MAX_REASONS = 5;
 const CONNECTION_ROOM = 1.3;
 const LEAST_MEAN_MS = 50;
 const UNKNOWN_MEAN_MS = 300;
-/** Fewer connections than these need not be given up for a mean that wavers. */
+/** Below so many connections none is given up because the mean wavers. */
 const WAVERING = 1.25;
 const LANE_MS = 2000;
 const MAX_LANE_ITEMS = 50;
@@ -222,7 +222,7 @@ export function applyFeedback(policy: HostPolicy, feedback: HostFeedback, moment
   }
 }
 
-/** An operator knows better: what was held against the host is forgotten, and what was under way does not count. */
+/** An operator releases the host: troubles held against it are forgotten, and answers under way do not count. */
 export function releaseHost(policy: HostPolicy, now: number): void {
   const { answers, startedAt, cleanN, seconds, best } = policy.evidence;
   const { conns } = policy;
@@ -372,7 +372,7 @@ function judge(policy: HostPolicy, moment: Moment): void {
   if (cut !== null && now - cut.at < CUT_INTERVAL_MS) return;
   const since = cut?.n ?? 0;
   const limits = limitsSince(evidence, since, now);
-  // Those that were refused before the last cut and are refused after it show that the rate is not their reason.
+  // URLs that were refused before the last cut and are refused after it show that the rate is not their reason.
   const isNews = limits.some(({ isFresh }) => isFresh);
   if (isNews && speakers(limits) >= LIMITING_URLS) return cutForLimit(policy, limits, moment);
   const overloads = overloadsSince(evidence, since, now);
@@ -382,12 +382,12 @@ function judge(policy: HostPolicy, moment: Moment): void {
   cutForOverload(policy, { newest: overloads.at(-1)!, share }, moment);
 }
 
-/** A cut has helped, and the rate has grown past what it cut to: the same again needs less evidence. */
+/** A cut has helped, and the rate has grown past its new value: the same cut again needs less evidence. */
 function isBeyondLimit({ rate, hasHelped }: HostPolicy): boolean {
   return hasHelped && rate.limit !== null && rate.perS !== null && rate.perS > rate.limit.perS;
 }
 
-/** URLs that speak; one that is refused again and again (single scrapes repeat theirs) speaks for two. */
+/** Number of URLs that speak. One that is refused again and again (single scrapes repeat theirs) counts as two. */
 function speakers(troubles: readonly SeenTrouble[]): number {
   const times = new Map<string, number>();
   for (const { urlH } of troubles) times.set(urlH, (times.get(urlH) ?? 0) + 1);
@@ -483,7 +483,7 @@ function goesDown({ evidence, downDeafUntil }: HostPolicy, now: number): boolean
   return votes.length >= needed;
 }
 
-/** A host that a probe finds well and its items do not, again and again, answers for some of its URLs only. */
+/** A host that a probe finds well and its items do not, again and again, only fails for some of its URLs. */
 function goDown(policy: HostPolicy, seen: SeenTrouble, moment: Moment): void {
   const { now } = moment;
   const { relapse } = policy;

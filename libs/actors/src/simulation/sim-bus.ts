@@ -1,4 +1,4 @@
-/** The transport side of a simulation: loses, repeats and reorders, and never tells. */
+/** The transport side of a simulation: it loses, repeats and reorders messages, and never says so. */
 import {
   partitionOf,
   type Envelope,
@@ -54,7 +54,7 @@ export class SimBus implements Bus {
   constructor(
     private readonly random: Random,
     private readonly clock: Pick<Clock, 'wall' | 'sleep'>,
-    /** Whether those who find no mail wait for some. @default false: the simulation asks them again */
+    /** Whether a reader without mail waits for some. @default false: the simulation asks it again */
     private readonly isPatient = false,
   ) {}
 
@@ -132,7 +132,7 @@ export class SimBus implements Bus {
     this.work.length = 0;
   }
 
-  /** A mutant's doing: acknowledges what was handed out before it is committed. */
+  /** Breaks a rule for a mutant: acknowledges mail before it is committed. */
   ackTaken(part: number): void {
     this.mailboxes.get(part)?.ackTaken();
   }
@@ -179,7 +179,7 @@ class SimMailbox implements Mailbox {
     return this.isClosed ? [] : this.takeNow(max);
   }
 
-  /** Until the next of what is under way arrives. */
+  /** Time until the next message that is under way arrives. */
   private restMs(idleMs: number): number {
     const now = this.clock.wall();
     const times = [...this.stream.map(({ arrivesAt }) => arrivesAt), ...this.comesBackAt.values()];

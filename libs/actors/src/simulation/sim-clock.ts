@@ -30,7 +30,7 @@ export class SharedClock extends SimClock {
     return new Promise((wake) => void this.sleepers.push({ at: this.now() + Math.max(0, ms), wake }));
   }
 
-  /** Time goes on; those whose time has come by then wake in its order. */
+  /** Moves time on. Sleepers whose time has come by then wake in its order. */
   override advance(ms: number): void {
     super.advance(ms);
     const due = this.sleepers.filter(({ at }) => at <= this.now());

@@ -92,7 +92,7 @@ export const STORE_RULES: StoreRules = {
   beforeTransaction: () => {},
 };
 
-/** As a gateway records it. */
+/** A command as a gateway records it. */
 const NEW_JOB: Omit<JobRow, 'jobNo'> = {
   op: 'job.update',
   status: 'scraping',

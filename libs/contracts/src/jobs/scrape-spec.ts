@@ -98,7 +98,7 @@ export interface CacheSpec {
   /** An entry at least this old must exist, no request is made; null: a page that is not in the cache is fetched. */
   minAgeMs: number | null;
   store: boolean;
-  /** A site's word that the source of a page has not changed stands for what scripts made of it. @default it does not */
+  /** Whether a site's word that the source of a page has not changed also holds for what scripts made of it. @default it does not */
   revalidate?: 'source';
 }
 
@@ -130,8 +130,8 @@ export interface ScrapeSpec {
   timeoutMs: number;
   removeBase64Images: boolean;
   /**
-   * `auto` climbs the ladder http -> got -> browser; `browser` starts at its top; `browserIfAny` too, but climbs where no
-   * browser is available. Internal, set by what was asked.
+   * `auto` climbs the ladder http -> got -> browser. `browser` starts at its top; `browserIfAny` too, but climbs where no
+   * browser is available. Internal: it follows from the request.
    */
   engine: 'auto' | 'browser' | 'browserIfAny';
   /** Viewport, touch and user agent of a phone. */
@@ -169,7 +169,7 @@ export const PLAIN_PAGE: Pick<
   parsers: { pdf: DEFAULT_PDF, image: false },
 };
 
-/** Its caller wants what only a browser does; any other page is asked for without one first. */
+/** The caller wants something that only a browser does. Any other page is asked for without one first. */
 export function asksForBrowser({ engine, waitForMs }: Pick<ScrapeSpec, 'engine' | 'waitForMs'>): boolean {
   return engine !== 'auto' || waitForMs > 0;
 }

@@ -20,7 +20,7 @@ export function defaultWebhookEvents(kind: JobKind): readonly WebhookEvent[] {
   return WEBHOOK_EVENTS_OF[kind].filter((event) => event !== 'cancelled');
 }
 
-/** The event between start and end that there may be many of: a page of most jobs, an action of an agent. */
+/** The event between start and end that may come many times: a page of most jobs, an action of an agent. */
 export function repeatedEvent(kind: JobKind): 'page' | 'action' {
   return kind === 'agent' ? 'action' : 'page';
 }

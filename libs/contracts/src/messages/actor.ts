@@ -127,7 +127,7 @@ export interface LaneEnd {
   lane: number;
   run: Uuid;
   reason: 'done' | 'drain' | 'penalty' | 'refused' | 'cancel' | 'pause';
-  /** With `pause`: what the fetcher knows and the job did not when it dispatched the lane. */
+  /** With `pause`: news that the fetcher has and the job did not have when it dispatched the lane. */
   pause?: PauseNews;
   ranMs: number;
   unrun: number[];
@@ -169,7 +169,7 @@ export interface RobotsDone {
   host: string;
   /** HTTP status of robots.txt, 0 when it could not be fetched. */
   status: number;
-  /** The answer says what the host wants; otherwise the last known delay holds and the file is asked for again. @default true */
+  /** The answer states the host's rules. Otherwise the last known delay holds and the file is asked for again. @default true */
   ok?: boolean;
   crawlDelayMs: number | null;
   /** Retry-After in ms of an answer that is not `ok`. @default null */

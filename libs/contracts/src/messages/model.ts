@@ -17,7 +17,7 @@ export interface PageModelRequest {
   /** Final URL of the page. */
   url: string;
   title: string | null;
-  /** Those that a model writes. */
+  /** Formats that a model writes. */
   formats: ModelFormat[];
   /** Name what changed since `PageTexts.previous`; null: not asked. */
   changes: { prompt: string | null; schema: JsonSchema | null } | null;
@@ -43,7 +43,7 @@ export type PageModelReply =
   | {
       ok: true;
       parts: ModelParts;
-      /** Value of `changeTracking.json`; absent unless asked and had. */
+      /** Value of `changeTracking.json`; absent unless it was asked for and made. */
       changes?: unknown;
       /** Tokens of all calls, failed ones included. */
       tokens: number;

@@ -34,7 +34,7 @@ export interface LaneItem {
   sourceUrl: string;
   /** A fetcher without a browser has handed it back: only a browser can show it. @default false */
   browser?: boolean;
-  /** Nothing that the job has read names it, a history of earlier scrapes does. @default false */
+  /** Only a history of earlier scrapes names it, nothing that the job has read. @default false */
   fromHistory?: boolean;
 }
 

@@ -77,7 +77,7 @@ const RELEASE_PARTITION = `WITH released AS (
 const MARK = `INSERT INTO turn_mark (part, key, n) VALUES ($1, $2, $3)
   ON CONFLICT (part, key) DO UPDATE SET n = EXCLUDED.n`;
 
-/** The planner cannot foresee that few are asked for, and would read all there are. */
+/** The planner cannot foresee that few rows are asked for, and would read all there are. */
 const ACTIVATE = `WITH asked AS (SELECT * FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[]) AS x(key, kind, part, epoch)),
   fresh AS (
     INSERT INTO actor (key, part, kind, epoch, rev, state, terminal, updated_at)
@@ -160,7 +160,7 @@ interface CursorRow {
   n: number;
 }
 
-/** An actor for an owner. */
+/** The claim of an owner on an actor. */
 interface Claim {
   key: ActorKey;
   part: number;
@@ -318,7 +318,7 @@ export class PgActorStore implements ActorStore {
     await this.pool.query(SWEEP_PAIRS, [part]);
   }
 
-  /** To each the rows of its claims, null for what it may not have. Twice: a row that another owner is about to make is seen the second time. */
+  /** Gives each owner the rows of its claims, null for those it may not have. Runs twice: a row that another owner is about to make is seen the second time. */
   private async activateAll(asks: readonly Claim[][]): Promise<(ActorRow | null)[][]> {
     const claims = asks.flat().sort((a, b) => (a.key < b.key ? -1 : 1));
     const found = new Map<string, ActorRow>();

@@ -1,12 +1,12 @@
 /**
  * One piece of work for requests of several partitions. Requests that wait while one is under way are the next. Failures
- * stay alone: a group that is refused is halved until the guilty ones are found.
+ * stay alone: a group that is refused is halved until the refused requests are found.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isRefused } from './store-errors.js';
 
 const MAX_TOGETHER = 64;
-/** RequestGroups after a rest that keep no pace: what a new job has to wait for. */
+/** Groups after a rest that keep no pace, since a new job waits for them. */
 const UNPACED = 4;
 
 interface Waiting<Ask, Answer> {

@@ -14,7 +14,7 @@ function isOfValues(error: unknown): boolean {
   return error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
 }
 
-/** True: the server has answered that nothing of the transaction was kept, because of what was in it. */
+/** True: the server has answered that nothing of the transaction was kept, because of its contents. */
 export function isRefused(error: unknown): boolean {
   if (error instanceof ContentError || isOfValues(error)) return true;
   const state = sqlState(error) ?? '';
@@ -30,7 +30,7 @@ export async function mapErrors<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** @throws ContentError for what `build` throws */
+/** @throws ContentError for errors of `build` */
 export function building<T>(build: () => T): T {
   try {
     return build();
