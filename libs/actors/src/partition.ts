@@ -354,7 +354,7 @@ export class Partition {
       // A pair message out of order has come before, or comes again: its sender repeats messages that are not confirmed.
       if (n !== null && n !== last + 1) return mail.ack();
       this.deps.log.error({ key: item.key, type, v }, 'message of an unknown version: dead letter');
-      const error = `version ${v} of ${type} was known to nobody for 15 minutes`;
+      const error = `version ${v} of ${type} was known to no owner for 15 minutes`;
       await this.handler.inter(item, { type, error }, 'INTERNAL_VERSION');
     } catch (error) {
       this.forget([item]);

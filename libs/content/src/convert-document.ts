@@ -73,7 +73,7 @@ export function convertDocument(request: ConvertRequest, source: DocumentParts, 
   };
 }
 
-/** The file itself, in base64, in place of what a reader would have made of it. */
+/** The file itself, in base64, in place of a reader's result. */
 export function returnFile(request: ConvertRequest): ConvertResult {
   const { body, spec } = request;
   const base64 = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('base64');

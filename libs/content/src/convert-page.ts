@@ -1,4 +1,4 @@
-/** A page's bytes to the stored document and what was learned from it. One parse, one tree, few passes. */
+/** Turns a page's bytes into the stored document and the facts for the crawl. One parse, one tree, few passes. */
 import {
   RESERVED_METADATA_KEYS,
   TroupeError,

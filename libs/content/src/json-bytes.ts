@@ -18,7 +18,7 @@ const MIN_LONG_TEXT = 500;
 
 const BACKSLASH = 92;
 const ENCODER = new TextEncoder();
-/** Where `Encoder` has the units and their bytes; behind both something is touched. */
+/** Place of the units and their bytes in `Encoder`. Bytes behind both are touched. */
 const UNITS_AT = 128;
 const UNITS_BYTES = CHUNK * 2;
 const BYTES_AT = UNITS_AT + UNITS_BYTES + 32;
@@ -71,7 +71,7 @@ class JsonBytes {
     for (let from = 0; from < text.length;) {
       const units = Math.min(text.length - from, CHUNK);
       encoder.units.write(text.slice(from, from + units), 'utf16le');
-      // The next chunk begins with what may belong to the last unit of this one.
+      // The next chunk begins with the units that may belong to the last one of this chunk.
       const isWhole = from + units === text.length || (encoder.unitAt(units - 1) & 0xfc00) !== 0xd800;
       const taken = isWhole ? units : units - 1;
       const bytes = encoder.encode(taken);

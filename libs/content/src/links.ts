@@ -15,7 +15,7 @@ export interface LinkRules {
 
 const MAX_SAMPLE = 50;
 const MAX_SAMPLE_CHARS = 2048;
-/** Longest URL for which being safe also means being short enough. */
+/** Longest URL that is short enough when all its characters are safe. */
 const MAX_PLAIN_CHARS = 2048;
 const NOFOLLOW = /(?:^|[\s,])nofollow(?:[\s,]|$)/i;
 const MAX_REL_CHARS = 1000;
@@ -143,7 +143,7 @@ class OutlinkReader {
     return this.page.rendered && ROUTE.test(href);
   }
 
-  /** Neither fetchable nor readable: counted once per text. */
+  /** Addresses that can be neither fetched nor read are counted once per text. */
   private excludeOddity(href: string): void {
     const text = href.trim().slice(0, MAX_SAMPLE_CHARS);
     if (this.seen.has(text)) return;

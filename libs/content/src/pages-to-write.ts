@@ -17,7 +17,7 @@ import { orElse, writePlainText } from './plain-text.js';
 import { select, tagMask, wholePage, type Selection } from '@troupe/main-content';
 import type { UrlResolver } from './url-resolver.js';
 
-/** Brings a value into the form of a schema as far as that goes; the warnings say what was changed, or what is still wrong. */
+/** Brings a value into the form of a schema as far as that goes. The warnings name the changes, and the parts that are still wrong. */
 export type FitSchema = (schema: JsonSchema, value: unknown) => { value: unknown; warnings: string[] };
 
 /** Warnings of a document, the last word first. */
@@ -33,7 +33,7 @@ class Warnings {
     this.texts.unshift(text);
   }
 
-  /** As the key of a document; without any there is none. */
+  /** Value of the key `warning` of a document; undefined without warnings. */
   warning(): { warning?: string } {
     return this.texts.length === 0 ? {} : { warning: this.texts.join(' ') };
   }
@@ -43,7 +43,7 @@ export interface ParsedPage {
   readonly request: ConvertRequest;
   readonly tree: Tree;
   readonly urls: UrlResolver;
-  /** Null for what was no page before it was read. */
+  /** Null for a file that was no page before it was read. */
   readonly graph: LdGraph | null;
   readonly title: string | null;
   readonly whole: Parameters<typeof select>[2];
@@ -195,7 +195,7 @@ export class TextPage extends Warnings implements PageToWrite {
     return noAttributes(asked);
   }
 
-  /** Nothing is found. */
+  /** Facts of a text: none. */
   facts(selectors: SelectorSchema): unknown {
     return pickFacts('', this.request.url, selectors).value;
   }
@@ -205,7 +205,7 @@ export class TextPage extends Warnings implements PageToWrite {
   }
 }
 
-/** Bytes that come back in place of what a reader would have made of them. */
+/** Bytes that come back in place of a reader's result. */
 export class FileToReturn extends Warnings implements PageToWrite {
   readonly kind = 'file';
 

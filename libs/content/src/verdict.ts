@@ -23,7 +23,7 @@ const NEEDS_SCRIPT =
   /(?:enable|activate|turn on|requires?|needs?|without|allow)[^.]{0,60}javascript|javascript[^.]{0,60}(?:enable|disabled|required|necessary|turned off|not available)/i;
 const CHALLENGE_TITLE =
   /^(?:just a moment|attention required!? \| cloudflare|access denied|please wait|verify(?:ing)? (?:you are|that you are|your are) (?:a )?human|are you (?:a )?(?:robot|human)|robot check|security check|ddos-guard|checking your browser|human verification|bot verification|pardon our interruption|access to this page has been denied|sucuri website firewall|robot or human|request (?:blocked|rejected)|the request could not be satisfied|one more step|captcha|un instant|einen moment)/i;
-/** Found on walls alone: on a refusal, or on a page that shows next to nothing else. */
+/** Marks of walls alone: on a refusal, or on a page that shows next to nothing else. */
 const CHALLENGE_MARKS = [
   'cf-chl-',
   '_cf_chl_opt',
@@ -41,7 +41,7 @@ const CHALLENGE_MARKS = [
   'sec-if-cpt-container',
   'distil_r_captcha',
 ];
-/** Scripts that watch over ordinary pages, too: on a refusal, or alone on a blank page, they are the wall. */
+/** Scripts that also watch over ordinary pages. On a refusal, or alone on a blank page, they are a wall. */
 const SENSOR_MARKS = ['_Incapsula_Resource', 'token.awswaf.com', 'errors.edgesuite.net'];
 /** Words beside a captcha that is all there is, and not part of a form to fill in. */
 const GATE =

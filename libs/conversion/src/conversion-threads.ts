@@ -11,8 +11,8 @@ export interface ConversionThreadsOptions {
   /** Heap of one thread; a page that needs more fails alone. */
   maxHeapMb: number;
   /**
-   * Pages are quick: a busy thread is given some ahead, and finishes pages that are not wanted any more. Where they are not,
-   * none waits behind another, and a thread ends with the interest in its page.
+   * Pages are quick: a busy thread is given some ahead, and finishes pages that are not wanted any more. Files are not: none
+   * waits behind another, and a thread ends with the interest in its file.
    */
   isQuick: boolean;
   settings: WorkerSettings;
@@ -58,7 +58,7 @@ export class ConversionThreads implements Converter {
 
   constructor(private readonly options: ConversionThreadsOptions) {}
 
-  /** Has a first thread, so that no page waits until one has loaded its code. */
+  /** Starts a first thread, so that no page waits until one has loaded its code. */
   start(): void {
     if (!this.isStopped && this.threads.size === 0) this.startThread();
   }
@@ -211,7 +211,7 @@ export class ConversionThreads implements Converter {
     this.giveUp(thread, error);
   }
 
-  /** The page that ran fails; those behind it stand first in the queue again. */
+  /** Fails the page that ran; those behind it stand first in the queue again. */
   private giveUp(thread: Thread, error: unknown): void {
     this.finish(thread, (job) => job.reject(error));
     this.queue.unshift(...thread.jobs.filter((job) => !job.isSettled));

@@ -2,14 +2,14 @@
 
 const SPECIAL = /[&<>"]/g;
 const REFERENCES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-/** Control characters that no document means. */
+/** Control characters that mean nothing in a document. */
 const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f]/g;
 
 export function escapeHtml(text: string): string {
   return text.replace(CONTROLS, '').replace(SPECIAL, (char) => REFERENCES[char]!);
 }
 
-/** Around what is not blank; blanks stand alone. */
+/** Puts a tag around a text that is not blank; a blank one stays alone. */
 export function wrap(tag: string, html: string): string {
   return html.trim() === '' ? html : `<${tag}>${html}</${tag}>`;
 }

@@ -25,13 +25,13 @@ export function compileSelector(text: string): Matcher {
   return compiling(text, () => anyOf(parse(text)));
 }
 
-/** A mark of elements; names of tags and attributes in lower case. */
+/** A property of elements; names of tags and attributes in lower case. */
 export interface SelectorKey {
   readonly type: 'tag' | 'class' | 'id' | 'attribute';
   readonly name: string;
 }
 
-/** One of the selectors that a comma joins, and what surely marks the elements that it matches. */
+/** One of the selectors that a comma joins, with a property that all its matches have. */
 export interface KeyedMatcher {
   readonly test: Matcher;
   /** null: any element may match. */
@@ -58,7 +58,7 @@ function isLeading(token: Selector | undefined): boolean {
   return token !== undefined && combinator(token.type) !== null;
 }
 
-/** The most telling of what the last compound asks. */
+/** The most selective condition of the last compound. */
 function keyOf(tokens: readonly Selector[]): KeyedMatcher['key'] {
   let key: KeyedMatcher['key'] = null;
   for (let i = tokens.length - 1; i >= 0 && !isLeading(tokens[i]); i--) {
@@ -203,7 +203,7 @@ function previousElement(tree: Tree, node: number): number {
   return before;
 }
 
-/** The browser puts what a frame shows in the place of the frame. */
+/** A browser puts the contents of a frame in the place of the frame. */
 const INLINED_FRAME = hashName('data-iframe-src');
 
 function compileSimple(token: Selector): Test {

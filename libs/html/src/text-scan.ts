@@ -31,7 +31,7 @@ export const SIGNS = {
 
 /** Findings in each text node by itself: one number per node, 0 for other nodes and for text that is never shown. */
 export interface OwnTexts {
-  /** Characters that are no white space. */
+  /** Characters without white space. */
   readonly ownText: Int32Array;
   /** `FOUND` between the white space at the ends. */
   readonly ownFound: Uint8Array;
@@ -132,7 +132,7 @@ function load(): Scanner {
   return scanner;
 }
 
-/** Writes what text nodes are. @param texts their numbers */
+/** Writes the findings of text nodes. @param texts their numbers */
 export function scanNodes(source: string, ranges: Ranges, texts: Int32Array, own: OwnTexts): void {
   for (let first = 0; first < texts.length;) {
     let start = source.length;
@@ -179,7 +179,7 @@ function scanTogether(source: string, start: number, ranges: Ranges, texts: Int3
   }
 }
 
-/** The same of one node, of any length. */
+/** Findings of one node, of any length. */
 export function scanNode(text: string, ranges: Ranges, node: number, own: OwnTexts): void {
   const first = skipWhite(text, ranges.from[node]!, ranges.to[node]!);
   const last = trimWhite(text, first, ranges.to[node]!);

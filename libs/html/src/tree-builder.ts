@@ -55,7 +55,7 @@ export class TreeBuilder {
   /** How many of each known tag are open. */
   private readonly open = OPEN.fill(0);
   private form = 0;
-  /** Elements that may still be made without a tag of their own; keeps the tree linear in the page. */
+  /** Elements that may still be made without a tag of their own. The limit keeps the tree linear in the page. */
   private clones: number;
   private seenHead = false;
   private seenBody = false;
@@ -309,7 +309,7 @@ export class TreeBuilder {
     return 0;
   }
 
-  /** Always true, for callers whose tag has then done its work. */
+  /** Closes the element. Always true, for callers whose tag needs nothing more. */
   private closeInScope(tag: number): true {
     const level = this.levelInScope(tag);
     if (level > 0) this.popTo(level);

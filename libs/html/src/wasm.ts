@@ -1,4 +1,4 @@
-/** The part of it that is used here; TypeScript knows it from browsers only. */
+/** The part of WebAssembly that is used here; TypeScript knows it from browsers only. */
 declare const WebAssembly: {
   Module: new (bytes: Uint8Array) => object;
   Instance: new (module: object) => { exports: unknown };

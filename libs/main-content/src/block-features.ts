@@ -191,7 +191,7 @@ interface Sums {
   images: Int32Array;
 }
 
-/** Per node, of elements that hold blocks; 0 for other nodes. */
+/** Elements that hold blocks, by node; 0 for other nodes. */
 interface Elements {
   /** The elements in document order. */
   list: Int32Array;
@@ -202,7 +202,7 @@ interface Elements {
   signature: Int32Array;
   /** Nearest element around it that holds more text. */
   wider: Int32Array;
-  /** The nearest of it and the elements around it that has a kind, or is `main` or `article`. */
+  /** The nearest element, it or one around it, that has a kind, or is `main` or `article`. */
   telling: Int32Array;
 }
 

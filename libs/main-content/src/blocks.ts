@@ -1,5 +1,5 @@
 /**
- * Blocks of a page: runs of text that stand together under one block element, with what their own text says.
+ * Blocks of a page: runs of text that stand together under one block element, with the features of their own text.
  *
  * Block numbers follow document order, so the blocks of a subtree are a range and sums over it are differences of prefix
  * sums.

@@ -51,7 +51,7 @@ const GENEROUS = 0.85;
 /** The same for blocks that are mostly links, which a reader misses more than their few words tell, and most in lists. */
 const GENEROUS_LINKS = 0.3;
 const GENEROUS_LISTED_LINKS = 0.15;
-/** A page that promises less than this is kept but for what is surely no content. */
+/** A page with a lower promise keeps everything except what is surely no content. */
 const MIN_ESTIMATE = 0.3;
 const SURELY_NOT = 0.08;
 

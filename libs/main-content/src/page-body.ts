@@ -1,5 +1,5 @@
 /**
- * Structure before statistics: where a page says itself what its body is, what stands there stays unless it is furniture.
+ * Structure before statistics: where a page names its body, the text in it stays unless it is furniture.
  * The estimates of blocks decide where structure does not.
  */
 import { CHROME, CONTEXT, isInside, type Blocks } from './blocks.js';
@@ -72,7 +72,7 @@ export interface JudgedPage {
 
 interface PageBody {
   root: number;
-  /** The page says so: `main`, `article`, their roles, or the headings of a reference. */
+  /** The page names it: `main`, `article`, their roles, or the headings of a reference. */
   isNamed: boolean;
   /** Landmarks in it that are furniture. */
   chrome: number;
@@ -224,7 +224,7 @@ export function isOfDocumentation({
   return false;
 }
 
-/** A comment does; they are looked up first, which is much cheaper than the pattern on all the text. */
+/** Whether a comment names a generator. Comments are looked up first, which is much cheaper than the pattern on all the text. */
 function saysGenerator(head: string): boolean {
   for (let at = head.indexOf('<!--'); at >= 0; at = head.indexOf('<!--', at + 1)) {
     if (MADE_COMMENT.test(head.slice(at, at + MAX_COMMENT_CHARS))) return true;

@@ -67,7 +67,7 @@ function connectionString(databaseUrl: string): string {
  * heard of a statement that was prepared on this one.
  */
 class UnnamedClient extends pg.Client {
-  /** All ways of calling it that have a name to lose have it in their first argument. */
+  /** In all of its forms that may have a name, the name is in the first argument. */
   override query(...args: unknown[]): never {
     const [query, ...rest] = args;
     const isNamed = typeof query === 'object' && query !== null && 'name' in query && !('submit' in query);
@@ -113,7 +113,7 @@ export class LivePool extends pg.Pool {
     return this.pulse.silentMs();
   }
 
-  /** One more pool that ends with this one: for statements that may take longer than others. */
+  /** One more pool that ends with this one, for statements that may take longer than others. */
   beside(settings: Pick<LivePoolOptions, 'poolSize' | 'statementMs'>): LivePool {
     const sibling = new LivePool({ ...this.settings, ...settings }, this.pulse);
     this.siblings.push(sibling);
@@ -198,8 +198,8 @@ export async function withTransaction<T>(
 }
 
 /**
- * One connection for `work`, which begins and commits by itself; what it leaves open when it throws is rolled back. The
- * connection goes when it was not the server that refused: with a value that could not be sent node-postgres has closed a
+ * One connection for `work`, which begins and commits by itself. A transaction left open by an error is rolled back. The
+ * connection is closed unless the server refused: with a value that could not be sent node-postgres has closed a
  * prepared statement that it believes to be there.
  */
 export async function withConnection<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {

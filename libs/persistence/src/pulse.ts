@@ -1,6 +1,6 @@
 /**
- * Whether Postgres says anything. A machine that is gone, or a way on which packets are lost, ends no connection: what waits
- * for an answer would wait for a quarter of an hour. Every answer counts; when there is none a connection of its own asks.
+ * Whether Postgres answers. A machine that is gone, or a network on which packets are lost, ends no connection: a statement that waits
+ * for an answer would wait for a quarter of an hour. Every answer counts. Without one, a connection of its own asks.
  */
 import { TroupeError } from '@troupe/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,10 +11,10 @@ export const LOST_MS = 10_000;
 /** Without an answer for so long it is asked. */
 const QUIET_MS = 3_000;
 const PROBE_MS = 3_000;
-/** From one question to the next while it does not answer. */
+/** Time from one question to the next while it does not answer. */
 const AGAIN_MS = 1_000;
 const TICK_MS = 500;
-/** A server that does not answer takes no leave either. */
+/** Time to close the connection: a server that does not answer takes no leave either. */
 const GOODBYE_MS = 1_000;
 
 /** Thrown at once while Postgres is lost, instead of waiting for it. Nothing was asked of it. */
@@ -58,7 +58,7 @@ export class Pulse {
     this.timer = setInterval(() => this.tick(), TICK_MS).unref();
   }
 
-  /** How long nothing was heard, as far as this process was awake to hear it. */
+  /** How long no answer was heard, as far as this process was awake to hear it. */
   silentMs(): number {
     return this.silent;
   }

@@ -7,7 +7,7 @@ const FLAGS = 512;
 const MAY = { name: 1, class: 2, id: 4 };
 const TYPES = ['tag', 'class', 'id', 'attribute'] as const satisfies readonly SelectorKey['type'][];
 
-/** All that queries ever ask of an index: made ready once, for as many pages as they are asked of. Each key has a number. */
+/** All that queries may ask of an index, made ready once for many pages. Each key has a number. */
 export class IndexKeys {
   readonly count: number;
   /** For each known tag the number of its key and 1 more; 0: it is none. */
@@ -76,7 +76,7 @@ export class PageIndex {
     private readonly keys: IndexKeys,
   ) {}
 
-  /** Elements in document order; those that have what the key says are among them. null: it is none of the index's keys. */
+  /** Elements in document order; those with the key's mark are among them. null: it is none of the index's keys. */
   at(key: SelectorKey): readonly number[] | null {
     const number = this.keys.numberOf(key);
     if (number === undefined) return null;
@@ -167,7 +167,7 @@ class PageLook {
     const from = attrFrom[index]!;
     const to = attrTo[index]!;
     if (to - from < set.width) return;
-    // Decoded it may say anything.
+    // Decoded the value may say anything.
     const words = this.references.isIn(from, to) ? set.all : set.in(source, from, to);
     for (const word of words) this.note(index, firstKey + word);
   }

@@ -49,7 +49,7 @@ class CssQuery implements Query {
   }
 }
 
-/** Each once. */
+/** In document order, each node once. */
 function inOrder(nodes: number[]): number[] {
   return [...new Set(nodes)].sort((a, b) => a - b);
 }

@@ -147,7 +147,7 @@ class FactsReader {
     return null;
   }
 
-  /** An attribute that says nothing else is true by being there. */
+  /** An attribute without a value is true by being there. */
   private hasAttribute(node: number, { hash }: Attribute): boolean {
     const value = this.page.tree.isText(node) ? null : this.page.tree.attr(node, hash);
     return value !== null && booleanIn(value) !== false;
@@ -194,7 +194,7 @@ class FactsReader {
   }
 }
 
-/** Also where the name means something to JavaScript. */
+/** Sets a field also where its name means something to JavaScript. */
 function setOwn(object: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') object[name] = value;
   else Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
@@ -220,7 +220,7 @@ function shownText(tree: Tree, mask: Mask | null, node: number): string {
   const only = onlyText(tree, mask, node);
   const text = only < 0 ? null : tree.text(only);
   const line = text === null ? null : collapsed(text);
-  // Without white space to spare it is the same everywhere.
+  // A text without extra white space is the same everywhere.
   if (line !== null && line === text) return line;
   const isVerbatim = isPreformatted(tree, node);
   if (line !== null && !isVerbatim) return line;

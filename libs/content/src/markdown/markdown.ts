@@ -92,7 +92,7 @@ class PageContext {
     return this.foundNotes;
   }
 
-  /** Notes, as far as a link to one was looked for. */
+  /** Footnotes of the page, read when a link to one is first looked for. */
   get knownNotes(): ReadonlyMap<number, string> | undefined {
     return this.foundNotes?.notes;
   }
@@ -334,7 +334,7 @@ class MarkdownWriter {
     this.out.closeMark(mark);
   }
 
-  /** Without tags around what stands for itself: ordinals, signs, links to notes. */
+  /** Leaves the tags out around a text that is clear by itself: ordinals, signs, links to notes. */
   private superscript(node: number): void {
     const { tree } = this;
     for (let i = node + 1; i < tree.end[node]!; i++) if (tree.tag[i] === T.a) return this.children(node);
@@ -703,7 +703,7 @@ function countQuotedArticles(tree: Tree): number {
   return count;
 }
 
-/** The article around says nothing else. */
+/** Whether the article around holds nothing else. */
 function isWholeArticle(tree: Tree, quote: number): boolean {
   const article = tree.parent[quote]!;
   if (tree.tag[article] !== T.article) return false;

@@ -88,7 +88,7 @@ export function chooseAuthor(evidence: AuthorEvidence): string | null {
   return best === null ? null : fuller(best, votes).join(', ');
 }
 
-/** A first name alone gives way to the full name, one name to a byline that has it and others, when another source has them. */
+/** A first name alone gives way to the full name, and one name to a byline that has it and others, when another source has them. */
 function fuller(best: Vote, votes: readonly Vote[]): readonly string[] {
   const { names } = best;
   const isFirstName = names.length === 1 && !names[0]!.includes(' ');
@@ -288,7 +288,7 @@ class NameReader {
     return names;
   }
 
-  /** Whether what a byline names are capitalised words, few and without digits: running text that begins with "by" is not. */
+  /** Whether a byline names capitalised words, few and without digits. Running text that begins with "by" does not. */
   seesPeople(line: string): boolean {
     const names = this.namesIn(line);
     return names.length > 0 && names.length <= 6 && names.every((name) => PERSON.test(name));

@@ -153,7 +153,7 @@ function votesOf(evidence: DateEvidence): Vote[] {
   return isCalendar ? [] : votes;
 }
 
-/** @param trust what is asked only of a text that names a day. */
+/** @param trust asked only for a text that names a day. */
 type Add = (text: string | undefined, source: string, weight: number, trust?: (text: string) => number) => void;
 
 const SIGN_WEIGHTS: Readonly<Record<DaySign['kind'], number>> = { itemprop: 7, time: 4, class: 3.5, rel: 0 };

@@ -55,7 +55,7 @@ const ANCHOR_MARK = /\s{0,3}[¶§#🔗]$/u;
 const MAY_BE_ANCHOR_MARK = /[#\x80-\uffff]$/;
 const WHITE_SPACE = /\s+/g;
 const LAST_ASCII = 127;
-/** Attributes that say something, by the low bits of their hashes: most others are known not to. */
+/** Attributes that may be signs, by the low bits of their hashes: most others are known not to be. */
 const MAY_SAY = new Uint8Array(256);
 /** Constants of the module, not properties: compared with every attribute of the page. */
 const { class: CLASS, id: ID, itemprop: ITEMPROP, property: PROPERTY, rel: REL, hidden: HIDDEN, style: STYLE } = A;

@@ -1,6 +1,6 @@
 /**
  * How large the wishes of a job may be. They travel with its start, are kept in its actor's state, and go with each of its
- * lanes and steps: what is within these limits fits into all of them.
+ * lanes and steps. A spec within these limits fits into all of them.
  */
 import type { Format, ScrapeSpec } from './scrape-spec.js';
 import type { AgentSpec, ExtractSpec } from './extract-spec.js';

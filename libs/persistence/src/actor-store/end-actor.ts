@@ -1,4 +1,4 @@
-/** The end of an actor whose messages cannot even become dead letters. Only our own texts are written, so nothing in here can be refused. */
+/** The end of an actor whose messages cannot even become dead letters. Only our own texts are written, so nothing can be refused. */
 import { actorSubject, isUuid, parseActorKey, type ActorKey } from '@troupe/contracts';
 import type pg from 'pg';
 import { failJobsText } from './fail-jobs.js';

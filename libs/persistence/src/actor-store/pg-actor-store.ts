@@ -318,7 +318,7 @@ export class PgActorStore implements ActorStore {
     await this.pool.query(SWEEP_PAIRS, [part]);
   }
 
-  /** Gives each owner the rows of its claims, null for those it may not have. Runs twice: a row that another owner is about to make is seen the second time. */
+  /** Gives each owner the rows of its claims, null for those it may not have. Runs twice, to see rows that another owner is making. */
   private async activateAll(asks: readonly Claim[][]): Promise<(ActorRow | null)[][]> {
     const claims = asks.flat().sort((a, b) => (a.key < b.key ? -1 : 1));
     const found = new Map<string, ActorRow>();

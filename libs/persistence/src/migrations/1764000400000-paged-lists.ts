@@ -3,7 +3,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 /**
  * `ledger_count`: how many URLs of a job ended with each outcome, how many are in its frontier (`pending`), and how many good
  * ones were `revalidated`. Triggers keep it, in the transaction of the rows it counts: no writer can forget it, nor one of a
- * release before this. Only the owner of a job writes its outcomes and its frontier, so that nobody waits for its rows.
+ * release before this. Only the owner of a job writes its outcomes and its frontier, so that no other writer waits for its rows.
  */
 const COUNTS = `
 CREATE TABLE IF NOT EXISTS ledger_count (

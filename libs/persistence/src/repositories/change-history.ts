@@ -61,7 +61,7 @@ export class ChangeHistory {
     return this.read(`WITH old AS (${OLD}) ${EARLIER}`, [...keyValues(key), scrape]);
   }
 
-  /** Histories that were last written by versions that kept no URL are left out. */
+  /** Histories last written by versions that kept no URL are left out. */
   async pagesOf({ team, tag, siteH, after, limit }: HistoryRange): Promise<TrackedPage[]> {
     const [from, values] = after === null ? ['', []] : ['AND url_h > $5', [int64(after)]];
     const { rows } = await this.pool.query<{ url_h: string; url: string }>(

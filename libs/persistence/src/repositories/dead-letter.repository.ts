@@ -65,7 +65,7 @@ export class DeadLetterRepository {
     return rows[0]?.envelope;
   }
 
-  /** After its message was sent again. */
+  /** Removes a letter whose message was sent again. */
   remove(id: string, by: AuditAuthor): Promise<void> {
     return withTransaction(this.pool, async (client) => {
       await client.query('DELETE FROM dead_letter WHERE id = $1', [id]);

@@ -68,7 +68,7 @@ const IN_STATES = `SELECT * FROM (SELECT ${COLUMNS}, ARRAY[(${RANK})::text, coal
 export class HostRepository {
   constructor(private readonly pool: pg.Pool) {}
 
-  /** In these states, worst first. */
+  /** Hosts in these states, worst first. */
   async inStates(states: readonly HostState[], range: ListRange): Promise<ListPage<StoredHost>> {
     const list = { text: IN_STATES, values: [states], start: ['0', '0', ''] };
     const { rows, hasMore } = await readPage<Row>(this.pool, list, range);
@@ -81,7 +81,7 @@ export class HostRepository {
     return this.select(`host = ANY($1::text[]) ORDER BY ${ORDER}`, [hosts]);
   }
 
-  /** Those of a job that have open URLs and are not `open`, worst first. */
+  /** Hosts of a job that have open URLs and are not `open`, worst first. */
   async troubledOfJob(jobNo: JobNo, limit: number): Promise<StoredHost[]> {
     return this.select(
       `state <> 'open' AND EXISTS (SELECT FROM frontier f WHERE f.job_no = $1 AND f.host = host.host) ORDER BY ${ORDER} LIMIT $2`,

@@ -174,7 +174,7 @@ const PAGES = `SELECT ord, item, url, bytes, blob, inline FROM (
     WHERE job_no = $1 AND shard = 0 AND ord > $2 ORDER BY ord LIMIT $3) p
   WHERE upto <= $4 OR upto = bytes ORDER BY ord`;
 
-/** The actor of a host has the last word: what the job calls slow may be open again. */
+/** The actor of a host has the last word: a host that the job calls slow may be open again. */
 const THROTTLED = `SELECT jsonb_agg(jsonb_build_object('host', h.host, 'state', h.state, 'pagesPerSecond', h.rate, 'since', h.since,
       'until', h.until, 'reason', h.last->0) ORDER BY array_position('{down,held,paused,slowed}'::text[], h.state), h.host)
     FROM host h WHERE h.host = ANY(ARRAY(SELECT jsonb_array_elements_text(slow_hosts))) AND h.state <> 'open'`;
@@ -262,7 +262,7 @@ export class JobRepository {
     return isNew ? { child: { job, jobNo: ids.jobNo, kind: child.kind }, command } : this.startedChild(job);
   }
 
-  /** Those that still fetch pages for a job. */
+  /** Children that still fetch pages for a job. */
   async runningChildren(team: Uuid, parent: Uuid): Promise<Uuid[]> {
     const { rows } = await this.pool.query<{ id: Uuid }>(RUNNING_CHILDREN, [team, parent]);
     return rows.map(({ id }) => id);
@@ -432,7 +432,7 @@ interface PageRecord {
   inline: Buffer | null;
 }
 
-/** null: it is none. */
+/** null: it is no envelope. */
 function envelopeIn(body: Buffer): Envelope | null {
   try {
     return JSON.parse(body.toString('utf8')) as Envelope;

@@ -24,7 +24,7 @@ export interface LedgerEntry {
   depth: number;
   /** URL of the page that named it, null for start pages, seeds and sitemaps. */
   parent: string | null;
-  /** Named by a history of earlier scrapes, by nothing that the job had read before. */
+  /** Named by a history of earlier scrapes, and by nothing that the job had read before. */
   fromHistory: boolean;
   status: number | null;
   bytes: number | null;
@@ -115,7 +115,7 @@ const byItem = (source: string): string => `WITH ${DEPTHS}
 const ALL_BY_ITEM = byItem(`(${DECIDED} AND item > $4 ORDER BY item LIMIT $6) UNION ALL ${OPEN}`);
 const OPEN_BY_ITEM = byItem(OPEN);
 
-/** In order of decision: what was read stays where it was when more is decided. */
+/** In order of decision: entries that were read stay where they were when more are decided. */
 const BY_TIME = `SELECT e.*, p.url AS parent, ARRAY[${timeKey('e.at')}, e.item::text] AS key
   FROM (${DECIDED} AND outcome = $2 AND (at, item) > (${keyTime('$3')}, $4::bigint) ORDER BY at, item OFFSET $5 LIMIT $6) e
   LEFT JOIN url_outcome p ON p.job_no = $1 AND p.item = e.parent_item ORDER BY e.at, e.item`;
@@ -130,7 +130,7 @@ const OUT_OF_SCOPE = `SELECT 0 AS item, e.url, p.url AS parent, coalesce(p.depth
 
 interface EntryRecord extends Omit<LedgerEntry, 'item' | 'bytes' | 'fromHistory' | 'notBefore'> {
   item: string;
-  /** Not told of links that were left out. */
+  /** Not known for links that were left out. */
   parent_item?: string | null;
   bytes: string | null;
   not_before: Date | null;

@@ -38,7 +38,7 @@ export const BEGIN_SNAPSHOT = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; 
 
 /** The time in column `at` as part of a key: Dates would lose its microseconds. */
 export const timeKey = (at: string): string => `(extract(epoch FROM ${at}) * 1000000)::bigint::text`;
-/** The time that is such a part. */
+/** The time from such a part of a key. */
 export const keyTime = (parameter: string): string =>
   `(timestamptz 'epoch' + ${parameter}::bigint * interval '1 microsecond')`;
 

@@ -96,7 +96,7 @@ interface CacheRecord {
 export class PageCacheRepository {
   constructor(private readonly pool: pg.Pool) {}
 
-  /** Those of the keys that are there, in any order. */
+  /** Pages of those keys that are in the cache, in any order. */
   async find(keys: readonly PageCacheKey[]): Promise<CachedPage[]> {
     const { rows } = await this.pool.query<CacheRecord>(bulkQuery(FIND, keys));
     return rows.map((row) => ({
@@ -133,7 +133,7 @@ export class PageCacheRepository {
     return rows.map(({ url }) => url);
   }
 
-  /** Their sites have confirmed them. */
+  /** Renews pages that their sites have confirmed. */
   async renew(keys: readonly PageCacheKey[]): Promise<void> {
     await this.pool.query(bulkQuery(RENEW, keys));
   }
