@@ -44,8 +44,8 @@ Exit codes: 0 done, 1 the cluster refused or could not be reached, 2 the command
  */
 /**
  * @typedef {object} Verb
- * @property {string[]} words what is typed, without what it is about
- * @property {string[]} args names of what it is about; a last one that ends in `…` may repeat
+ * @property {string[]} words the typed words, without the names
+ * @property {string[]} args names of its arguments; a last one that ends in `…` may repeat
  * @property {string[]} [options]
  * @property {(args: string[], options: Options) => Call} call a team stands in a path as `{name or id}`
  */

@@ -2,7 +2,7 @@
  * Compiles the workspace into dist/ and makes `@troupe/<lib>` resolvable there.
  *
  * tsc leaves `@troupe/*` imports as they are, so each lib gets a one-line package in dist/node_modules
- * that forwards to its compiled front door. Nor does tsc take away what it compiled from a source that is gone: that is done here.
+ * that forwards to its compiled front door. Nor does tsc remove the output of a source that is gone: that is done here.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';

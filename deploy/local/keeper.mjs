@@ -91,7 +91,7 @@ function spawnGuard(how, recipe) {
 }
 
 /**
- * A server that knows nothing of us (Postgres, NATS), under `guard.sh`.
+ * A server of another make (Postgres, NATS), under `guard.sh`.
  *
  * @param {GuardedHow} how
  * @returns {(recipe: Recipe) => Launched}

@@ -13,8 +13,8 @@ function signal(pid, signal) {
 }
 
 /**
- * Ends what an earlier launcher left behind when it and a guard were killed together. A process counts only when its
- * time of birth is the recorded one, so a reused process id is safe.
+ * Ends processes that an earlier launcher left behind when it and a guard were killed together. A process counts only when its
+ * start time is the recorded one, so a reused process id is safe.
  *
  * @param {string} clusterFile
  */

@@ -9,8 +9,8 @@ const RANGE = { from: 15_000, to: 32_000 };
 const claims = new Map();
 
 /**
- * Keeps other launchers of this machine off a port until this process ends: between the choice of a port and its use by a
- * server lie seconds. The claim is the same number in UDP, which the system gives to one and takes back from the dead.
+ * Keeps other launchers of this machine off a port until this process ends, since between the choice of a port and its use by a
+ * server seconds pass. The claim is the same number in UDP, which the system gives to one process and takes back at its end.
  *
  * @param {number} port
  * @returns {Promise<boolean>} false when another process has it

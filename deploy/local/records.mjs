@@ -26,7 +26,7 @@ export function writeRecord(file, value) {
 }
 
 /**
- * Whatever happens to the power, the file holds what it held before, or the text; after this call, the text. For what cannot be
+ * Whatever happens to the power, the file holds its old text or the new one; after this call, the new one. For data that cannot be
  * made again: a file system may keep the name and the length of a new file, or of one that grew, and lose the bytes.
  *
  * @param {string} file in a folder that exists; readable by its owner only
@@ -113,7 +113,7 @@ export function loadSecrets(file) {
   return secrets;
 }
 
-/** When a process was born, in whatever unit the system has; null when it does not live. @param {number} pid @returns {string | null} */
+/** When a process was started, in the system's unit; null when it does not live. @param {number} pid @returns {string | null} */
 export function startTimeOf(pid) {
   if (existsSync('/proc/self/stat')) {
     try {

@@ -136,8 +136,8 @@ function environmentWith(node) {
 }
 
 /**
- * Runs this program again with another Node and ends as that ends. It is told of signals and of the end of whoever called
- * this one, by the end of its channel.
+ * Runs this program again with another Node and ends as that ends. It hears of signals and of the end of the caller of
+ * this one by the end of its channel.
  *
  * @param {string} node
  * @returns {Promise<never>}

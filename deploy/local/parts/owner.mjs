@@ -1,4 +1,4 @@
-/** Postgres refuses to run as root: whom to run it as, and where that user can reach files. */
+/** Postgres refuses to run as root. This file chooses the user that runs it, and folders that this user can reach. */
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,

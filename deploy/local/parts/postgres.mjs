@@ -254,7 +254,7 @@ export async function preparePostgres({ dir, port, password }) {
   configure(data, port, owner);
   return {
     command: path.join(bin, 'postgres'),
-    // The second setting means nothing to Postgres; it tells people, and `clearStalePid`, which data it is.
+    // The second setting means nothing to Postgres. It names the data for people and for `clearStalePid`.
     args: ['-D', path.join(home.seen, 'data'), ...(home.door === null ? [] : ['-c', `troupe.data=${data}`])],
     data,
     owner,

@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { BlobNotFoundError, type BlobStore } from './blob-store.js';
 
-/** By the number that stands for them in what is stored: add at the end only. */
+/** File types by the number that stands for them in stored keys: add at the end only. */
 const TYPES = ['image/png', 'image/jpeg', 'application/pdf'] as const;
 export type ArtifactType = (typeof TYPES)[number];
 

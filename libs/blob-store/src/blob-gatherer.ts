@@ -1,6 +1,6 @@
 import { putMany, type BlobStore } from './blob-store.js';
 
-/** From one blob to the next at least: what comes meanwhile shares one. What comes after a rest does not wait. */
+/** Least time from one blob to the next: documents that come meanwhile share one. A document after a rest does not wait. */
 const PACE_MS = 50;
 const MAX_BYTES = 1024 * 1024;
 
@@ -10,7 +10,7 @@ interface Waiting {
   fail(error: unknown): void;
 }
 
-/** Puts of a whole process that come at about the same time, stored together. For bytes that may share a blob. */
+/** Stores documents of a whole process that come at about the same time together. For bytes that may share a blob. */
 export class BlobGatherer implements Pick<BlobStore, 'put'> {
   #waiting: Waiting[] = [];
   #bytes = 0;

@@ -1,4 +1,4 @@
-/** The roots of the store, each with its own way of forgetting (docs/design/data-model.md, "Blobs"). */
+/** The roots of the store, each with its own rule for dropping blobs (docs/design/data-model.md, "Blobs"). */
 import { access, constants, mkdir, readdir, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { BlobNotFoundError, type BlobStore } from './blob-store.js';
@@ -35,7 +35,7 @@ export interface BlobRoots {
 export interface BlobSettings {
   blobStore: 'fs' | 's3';
   troupeDataDir: string;
-  /** false: what `fs` has stored may be lost with the power. @default true */
+  /** false: bytes that `fs` has stored may be lost with the power. @default true */
   blobSync?: boolean;
   s3Bucket?: string;
   s3Endpoint?: string;
@@ -54,7 +54,7 @@ export interface OpenBlobs extends BlobRoots {
   close(): void;
 }
 
-/** `freeBytes`: for us, without what is kept for root. */
+/** `freeBytes`: free for this process, without the reserve of root. */
 export interface DiskSpace {
   freeBytes: number;
   sizeBytes: number;
@@ -68,7 +68,7 @@ export interface S3Timeouts {
   attempts: number;
 }
 
-/** Together less than what a lane waits before it gives its pages back. */
+/** Together less than a lane waits before it gives its pages back. */
 const S3_TIMEOUTS: S3Timeouts = { silenceMs: 8_000, attempts: 3 };
 /** One write may be as large: two packs of documents. */
 const MIN_FREE_BYTES = 8 * 2 ** 20;
@@ -94,7 +94,7 @@ async function spaceAt(folder: string): Promise<DiskSpace> {
   return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
 }
 
-/** Everything below one folder: a single machine, or a shared volume. @param sync what is stored outlives a power cut */
+/** Everything below one folder: a single machine, or a shared volume. @param sync stored bytes outlive a power cut */
 export function openBlobRoots(folder: string, sync = true): BlobRoots {
   const folders = new DurableFolders(path.dirname(folder), sync);
   const erasable = new KeptApart({
@@ -163,7 +163,7 @@ async function openS3(settings: BlobSettings, { silenceMs, attempts }: S3Timeout
   };
 }
 
-/** Results, and what was stored for jobs that leave nothing behind. */
+/** Results, and blobs of jobs that leave nothing behind. */
 class ResultBlobs implements BlobStore {
   constructor(
     private readonly store: BlobStore,

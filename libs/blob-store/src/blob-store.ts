@@ -56,7 +56,7 @@ export interface BlobPlace {
   part: { from: number; to: number } | null;
 }
 
-/** Null for what is not a key. */
+/** Null for a text that is no key. */
 export function parseBlobKey(key: string): BlobPlace | null {
   const match = KEY.exec(key);
   if (match === null) return null;

@@ -5,7 +5,7 @@
 import { mkdir, open } from 'node:fs/promises';
 import path from 'node:path';
 
-/** Remembered as made; forgotten all at once beyond this. */
+/** Folders that are remembered as made; beyond this all are forgotten at once. */
 const MAX_KNOWN = 4_096;
 
 export class DurableFolders {

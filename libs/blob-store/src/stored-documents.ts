@@ -31,7 +31,7 @@ export type Placeholder<D> = (document: D, error: unknown) => Buffer;
 /**
  * The JSON of the documents, in their order.
  *
- * @param placeholder without it one lost document fails all @throws what the store throws that is not answering
+ * @param placeholder without it one lost document fails all @throws errors of the store other than an answer
  */
 export async function readDocuments<D extends StoredDocument>(
   blobs: Blobs,
@@ -46,7 +46,7 @@ export async function readDocuments<D extends StoredDocument>(
   }
 }
 
-/** null: a row is wrong about its size, or what it names is no document. */
+/** null: a row is wrong about its size, or its bytes are no document. */
 async function readTogether(blobs: Blobs, documents: readonly StoredDocument[]): Promise<DocumentList | null> {
   const ends = endsOf(documents.map(({ bytes }) => bytes));
   const size = ends.at(-1) ?? 0;

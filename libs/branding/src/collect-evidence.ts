@@ -1,8 +1,8 @@
 /**
  * Runs in the page, in a world of its own: its text is sent there, so it may use nothing of this module but types.
  *
- * It counts and judges nothing that can be judged outside. All of it is bounded: elements, time, lengths and numbers of
- * what comes back.
+ * It counts, and leaves to the rules outside all that they can judge. All of it is bounded: elements, time, lengths and numbers of
+ * the results.
  */
 import type { BrandEvidence, ButtonEvidence, LogoEvidence, Tally, TextStyle } from './evidence.js';
 import type { PageDocument, PageElement, PageStyle, PageWindow } from './page-dom.js';
@@ -46,7 +46,7 @@ export function collectEvidence(limits: EvidenceLimits): BrandEvidence {
 
   const canvas = new window.OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
   const colours = new Map<string, string>();
-  /** Any colour as `rgba()`, '' for what is none or is not seen. */
+  /** Any colour as `rgba()`, '' for none and for an invisible one. */
   const colourOf = (text: string): string => {
     const known = colours.get(text);
     if (known !== undefined) return known;

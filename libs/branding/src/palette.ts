@@ -1,4 +1,4 @@
-/** Colours by role: what the page paints, how much of it, and what it calls its colours. */
+/** Colours by role: the painted colours, how much of each there is, and the names that the page gives its colours. */
 import {
   contrast,
   DEFAULT_DARK,

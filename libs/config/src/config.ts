@@ -58,7 +58,7 @@ export class TroupeConfig {
    */
   @IsIn(['auto', 'on', 'off']) readonly artifactUrls: 'auto' | 'on' | 'off' = 'auto';
   @toBoolean @IsBoolean() readonly trustProxy: boolean = false;
-  /** For the head of a request to arrive whole; a slower client is cut off with 408. */
+  /** Time for the head of a request to arrive whole; a slower client is cut off with 408. */
   @toInt @IsInt() @Min(100) @Max(300_000) readonly headersTimeoutMs: number = 30_000;
   /** How long a gateway that is told to end still takes requests while its readiness says no. */
   @toInt @IsInt() @Min(0) @Max(20_000) readonly drainNoticeMs: number = 0;
@@ -94,7 +94,7 @@ export class TroupeConfig {
   /** Unset = the credentials of the machine: environment, role of the pod. */
   @IsOptional() @IsString() readonly s3AccessKeyId?: string;
   @IsOptional() @IsString() readonly s3SecretAccessKey?: string;
-  /** Before every key of the bucket. */
+  /** Prefix of every key of the bucket. */
   @Matches(/^([\w.-]+\/)*$/, { message: 'must be empty or end in /' }) readonly s3Prefix: string = '';
   @IsOptional() @IsString() readonly chromiumPath?: string;
   /** Shows the pages that do not ask for stealth. */
@@ -126,7 +126,7 @@ export class TroupeConfig {
   @IsOptional() @url(['http', 'https', 'mailto']) readonly contactUrl?: string;
   /** Connections per host. */
   @toInt @IsInt() @Min(1) @Max(1024) readonly hostMaxConn: number = 4;
-  /** From one page start to the next on each connection: a host is asked at most `hostMaxConn / hostGapMs` times, 40 a second. */
+  /** Time from one page start to the next on each connection: a host is asked at most `hostMaxConn / hostGapMs` times, 40 a second. */
   @toInt @IsInt() @Min(0) @Max(120_000) readonly hostGapMs: number = 100;
   @toInt @IsInt() @Min(1) @Max(256) readonly hostExpressConn: number = 4;
   /** Minutes without a clean answer after which the URLs of a host that is down are given up. */
@@ -201,7 +201,7 @@ export class TroupeConfig {
   @toInt @IsInt() @Min(1) @Max(24 * 60) readonly zeroRetentionGraceMinutes: number = 30;
   /** `diff` of changed pages: an object for client libraries and agents, else a text; or one of them for all. */
   @IsIn(['auto', 'string', 'object']) readonly changeTrackingDiffShape: 'auto' | 'string' | 'object' = 'auto';
-  /** Results that a gateway keeps in memory for the next who asks, in MiB; 0 = none. */
+  /** Memory of a gateway for results that several clients read, in MiB; 0 = none. */
   @toInt @IsInt() @Min(0) @Max(65_536) readonly statusCacheMb: number = 256;
   @toBoolean @IsBoolean() readonly limitCountsFailed: boolean = true;
   @IsIn(['trace', 'debug', 'info', 'warn', 'error']) readonly logLevel: string = 'info';

@@ -1,4 +1,4 @@
-/** The settings of a self-hosted Firecrawl's `.env`, and what becomes of each here (docs/migrate-from-firecrawl.md). */
+/** The settings of a self-hosted Firecrawl's `.env`, and their meaning here (docs/migrate-from-firecrawl.md). */
 
 export interface FirecrawlSetting {
   name: string;

@@ -1,5 +1,5 @@
 /**
- * Members of a zip archive, bounded: how many there are, how large each and all that are read become.
+ * Members of a zip archive, within bounds on their number, the size of each and of all that are read.
  *
  * The sizes are those that the archive declares; a member that lies about its size is cut there.
  */

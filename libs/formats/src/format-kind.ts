@@ -55,7 +55,7 @@ export interface FormatKind<F = Format> {
   readonly options?: Options;
   /** The rules for these words, where options depend on each other. */
   optionsFor?(words: FormatWords): Options;
-  /** Fault of the words as a whole. */
+  /** Fault of the words as a whole; null: none. */
   objection?(words: FormatWords): string | null;
   /** A name alone is not enough. @default false */
   readonly needsOptions?: true;
@@ -65,7 +65,7 @@ export interface FormatKind<F = Format> {
   readonly isSingle?: true;
   /** Another format that must be asked for beside it. */
   readonly requires?: string;
-  /** Fault of all wishes for it in one request. */
+  /** Fault of all wishes for it in one request; null: none. */
   objectionToAll?(all: readonly FormatInput[]): string | null;
   /** Key of the document that its options decide: two different wishes for one key cannot both be had. */
   fills?(words: FormatWords): string;
@@ -83,10 +83,10 @@ export interface FormatKind<F = Format> {
   // ---- How it is written
   /** Made of the whole page instead of what tags and main content leave of it; written before the others. @default false */
   readonly ofWholePage?: true;
-  /** undefined: the page has none, and the document no such key. Says with `page.warn` what a reader should know about that. */
+  /** undefined: the page has none, and the document no such key. Notes for the reader go to `page.warn`. */
   write?(page: PageToWrite, format: F): unknown;
 
-  // ---- What a language model has to do with it
+  // ---- The part of a language model
   /** Whether a model makes it. @default by `madeBy` */
   isMadeByModel?(format: F): boolean;
   /** A failure costs this format only, even if nothing else was asked for. @default false */

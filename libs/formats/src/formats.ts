@@ -87,7 +87,7 @@ export const V1_NAMES: ReadonlyMap<string, V1Name> = new Map(
   FORMATS.flatMap(({ v1 }) => Object.entries(v1?.names ?? {})),
 );
 
-/** Names and what stands beside them, as v1 shows the options of a job. v1 does not know all formats. */
+/** Names and options beside them, as v1 shows the options of a job. v1 does not know all formats. */
 export function formatsToV1(formats: readonly Format[]): { formats: string[]; beside: Record<string, object> } {
   const known = formats.flatMap((format) => {
     const v1 = formatKind(format.type)?.v1;

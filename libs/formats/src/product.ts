@@ -458,7 +458,7 @@ function wordsOf(value: string): string {
   return (value.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(' ');
 }
 
-/** A key only where there is something to say. */
+/** A key only where there is a value. */
 function told<K extends string>(key: K, value: string): { [key in K]?: string } {
   return value === '' ? {} : ({ [key]: value } as { [key in K]?: string });
 }

@@ -11,9 +11,9 @@ export type Rule = (
   /** Facts by selectors (docs/selectors.md). */
   | { is: 'selectors' }
   | { is: 'jsonSchema'; needsModel: boolean }
-  /** Must not be there. */
+  /** The option must be absent. */
   | { is: 'refused'; because: string }
-  /** Known to clients, and not to be had here: true is refused. */
+  /** Known to clients, but not offered: true is refused. */
   | { is: 'notOffered' }
 ) & { required?: true };
 

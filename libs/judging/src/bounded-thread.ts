@@ -1,4 +1,4 @@
-/** A worker thread for work whose cost a stranger decides: one question at a time, each within its time and its memory. */
+/** A worker thread for work of unknown cost: one question at a time, each within its time and its memory. */
 import { Worker } from 'node:worker_threads';
 
 export interface BoundedThreadOptions {
@@ -25,7 +25,7 @@ export class OverrunError extends Error {
 export interface ThreadWaiter {
   /** A question can be asked. */
   onReady(): void;
-  /** It died before it was ready: nothing can be asked of it. */
+  /** The thread died before it was ready: nothing can be asked of it. */
   onDeath(error: unknown): void;
 }
 
@@ -61,7 +61,7 @@ export class BoundedThread<Q, A> {
       );
       this.running = { resolve, reject, deadline };
       this.worker!.postMessage(question);
-      // It keeps no process alive but for those who wait.
+      // The thread keeps no process alive except for callers that wait.
       this.worker!.ref();
     });
   }

@@ -1,4 +1,4 @@
-/** Links against the patterns of a crawl, off the event loop: what a pattern costs on an address, its author decides. */
+/** Matches links against the patterns of a crawl, off the event loop: the author of a pattern decides its cost. */
 import type { ScopeRule, ScopeSpec } from '@troupe/contracts';
 import { OverrunError } from './bounded-thread.js';
 import { JudgeThread } from './judge-thread.js';

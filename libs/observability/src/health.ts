@@ -38,7 +38,7 @@ export interface Readiness {
 
 /** A dependency that does not answer within this time counts as down. */
 export const CHECK_TIMEOUT_MS = 2_000;
-/** Probes, people and dashboards that ask at the same time are told the same. */
+/** Probes, people and dashboards that ask within this time get the same answer. */
 const FRESH_MS = 1_000;
 
 interface Verdict {
@@ -47,7 +47,7 @@ interface Verdict {
   at: number;
 }
 
-/** One dependency, asked at most once a second however many want to know. */
+/** One dependency, asked at most once a second however many callers want to know. */
 class Dependency {
   private last: Verdict | null = null;
   private asking: Promise<Verdict> | null = null;
@@ -118,7 +118,7 @@ export class Dependencies {
     this.known = Object.entries(checks).map(([name, check]) => [name, new Dependency(check, timeoutMs)]);
   }
 
-  /** Never rejects. */
+  /** Asks all dependencies. Never rejects. */
   async ask(): Promise<Record<string, CheckAnswer>> {
     const answers = await Promise.all(this.known.map(async ([name, one]) => [name, await one.answer()] as const));
     return Object.fromEntries(answers);

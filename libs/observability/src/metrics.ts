@@ -87,7 +87,7 @@ async function readInTime(reading: Reading): Promise<void> {
   }
 }
 
-/** As much of a pool of database connections as its metrics need. */
+/** The part of a pool of database connections that its metrics need. */
 export interface CountedPool {
   totalCount: number;
   idleCount: number;
@@ -112,7 +112,7 @@ export function watchPool(metrics: Metrics, pool: CountedPool): void {
   metrics.watch(waiting, () => pool.waitingCount);
 }
 
-/** As much of a connection to NATS as its metrics need. */
+/** The part of a connection to NATS that its metrics need. */
 export interface CountedLink {
   isUp(): boolean;
   nc: { stats(): { inBytes: number; outBytes: number; inMsgs: number; outMsgs: number } };

@@ -20,7 +20,7 @@ export class TimeSlice {
     return performance.now() - this.#startedAt >= this.ms;
   }
 
-  /** Lets the event loop do what else there is. */
+  /** Lets the event loop do its other work. */
   async next(): Promise<void> {
     const turn = queue.then(() => nextTurn());
     queue = turn;

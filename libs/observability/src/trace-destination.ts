@@ -3,7 +3,7 @@ import type { Tracer } from '@troupe/contracts';
 
 export interface OpenTraces {
   readonly tracer: Tracer;
-  /** Sends what waits, for a moment at most. */
+  /** Sends spans that wait, for a moment at most. */
   stop(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Accents that a file paints over letters as signs of their own, as TeX's older fonts do: the letter with its accent is meant. */
+/** Joins accents that a file paints over letters as signs of their own, as TeX's older fonts do, with their letters. */
 import type { Span } from './span.js';
 
 /** Signs that stand alone, and the combining mark of each. */

@@ -1,5 +1,5 @@
 /**
- * Reading order: a region is cut where a gutter runs between two columns of prose, again and again; what is left is read top down.
+ * Reading order: a region is cut where a gutter runs between two columns of prose, again and again. The rest is read top down.
  *
  * A gutter counts only with prose on both sides. Between short texts on common lines it is the space inside a table.
  */

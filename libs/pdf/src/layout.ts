@@ -32,7 +32,7 @@ export function layOut(pages: readonly RawPage[], check: () => void): Block[][] 
 /** The farthest that a drawn mark of a list stands before its text, in points. */
 const MAX_DOT_GAP = 30;
 
-/** Marks of lists that are drawn instead of written come before the text they stand at. */
+/** Marks of lists that are drawn instead of written come before the text beside them. */
 function withDots(segments: Segment[], dots: readonly Dot[]): Segment[] {
   if (dots.length === 0) return segments;
   return segments.map((segment) => {

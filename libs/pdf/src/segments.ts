@@ -41,7 +41,7 @@ function splitLine(line: Span[], rules: readonly VerticalRule[]): Segment[] {
   return groups.map(segmentOf);
 }
 
-/** The library joins what stands close; a line between two cells says that they are two. */
+/** The library joins texts that stand close. A line between two cells says that they are two. */
 function cutSpan(span: Span, cuts: readonly VerticalRule[]): Span[] {
   const inside = cuts.filter(({ x }) => x > span.x0 + 1.5 && x < span.x1 - 1.5).sort((a, b) => a.x - b.x);
   if (inside.length === 0 || span.isRtl) return [span];

@@ -1,6 +1,6 @@
 /**
  * SearXNG as the search provider, over its JSON API (https://docs.searxng.org/dev/search_api.html). Its address comes
- * from the operator and may be private; what it answers is capped and checked like anything else from outside.
+ * from the operator and may be private. Its answers are capped and checked like anything else from outside.
  */
 import { Agent, request, type Dispatcher } from 'undici';
 import { TroupeError } from '@troupe/contracts';

@@ -58,7 +58,7 @@ export class OfficePackage {
   }
 }
 
-/** Without what is empty. */
+/** The entries that are not empty. */
 export function compact(values: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''));
 }

@@ -79,7 +79,7 @@ export class SheetGrid {
     this.spans.set(`${from.row}:${from.column}`, { down: to.row, across: to.column });
   }
 
-  /** Without the rows and columns in which nothing stands; '' when that is all of them. */
+  /** HTML without empty rows and columns; '' when all are empty. */
   toHtml(): string {
     const rows = [...this.rows.keys()].sort((a, b) => a - b);
     const used = new Set<number>();

@@ -1,4 +1,4 @@
-/** Patterns of users run in RE2: linear time whatever they write, and what it costs to compile them is bounded. */
+/** Patterns of users run in RE2: in linear time, whatever they are. The cost of compiling them is bounded. */
 import { TroupeError, type ScopeSpec } from '@troupe/contracts';
 import { LRUCache } from 'lru-cache';
 import { RE2JS } from 're2js';
@@ -24,7 +24,7 @@ const KEPT_PATTERNS = 5_000;
  * megabytes, and building them costs more than doing without.
  */
 const STATE_BYTES = 64 * 1024;
-/** As much as they take. */
+/** Size of a pattern's remembered states, in instructions. */
 const INSTRUCTIONS_OF_STATES = 100;
 
 /** The dearest patterns count most: 130 MB at the worst. */
