@@ -83,7 +83,7 @@ describe('a turn that the store refuses', () => {
     expect(world.store.deadLetters).toHaveLength(3);
   });
 
-  it('is repeated as it is when the store is away: nobody is to blame', async () => {
+  it('is repeated as it is when the store is away: no item is to blame', async () => {
     refuseState(() => new Error('connection lost'));
     await note(ALICE, '1', POISON);
     await expect(partition.step()).rejects.toThrow('connection lost');
@@ -124,7 +124,7 @@ describe('a turn that takes too long', () => {
     expect(world.store.deadLetters).toHaveLength(1);
   });
 
-  it('blames nobody while the store does not answer', async () => {
+  it('blames no item while the store does not answer', async () => {
     refuseState(() => new TurnTimeoutError('too slow'));
     world.store.isAway = true;
     await note(ALICE, POISON);

@@ -20,7 +20,7 @@ beforeEach(() => {
   world = new NoteWorld();
 });
 
-/** Whether there was mail that nobody had acknowledged, at each commit that is tried from now on. */
+/** Whether there was mail that was not acknowledged, at each commit that is tried from now on. */
 function watchMail(part: number): boolean[] {
   const seen: boolean[] = [];
   const commitTurn = world.store.commitTurn.bind(world.store);
@@ -61,7 +61,7 @@ describe('messages between two actors', () => {
     expect(world.stateOf(BOB).notes).toEqual(['1', '2', '3']);
   });
 
-  it('go out although nobody knows that the turn they belong to was committed', async () => {
+  it('go out although the answer to the commit of their turn was lost', async () => {
     const [alice, bob] = [await world.own(ALICE), await world.own(BOB)];
     await world.send(ALICE, { type: 'Tell', to: BOB, text: 'x' }, { from: 'crawl/z', n: 1 });
     world.store.faults = { ...NO_FAULTS, afterCommit: () => raise(new Error('connection lost')) };
@@ -469,7 +469,7 @@ describe("an actor's own time", () => {
   });
 });
 
-describe('a message of a version that nobody knows', () => {
+describe('a message of a version that no owner knows', () => {
   const MINUTE_MS = 60_000;
   const strange = { v: 9 };
 

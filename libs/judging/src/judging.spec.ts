@@ -44,7 +44,7 @@ describe('links, judged in a thread', () => {
     expect(await judgeLinks(rules, [], 0)).toEqual([]);
   });
 
-  it('are left out when their patterns have used up the time of a page, and hold up nobody', async () => {
+  it('are left out when their patterns have used up the time of a page, and hold up no other caller', async () => {
     let path = '';
     for (let i = 0, x = 12345; i < 1_900; i++) {
       x = (x * 1103515245 + 12345) % 2147483648;

@@ -27,7 +27,7 @@ describe('the trace of a message', () => {
     expect(mail).toEqual({ ...MAIL, trace: TRACE });
   });
 
-  it('leaves no mark on messages that nobody follows', () => {
+  it('leaves no mark on messages that are not traced', () => {
     const { headers, mail } = there(MAIL);
     expect(headers.has(TRACE_HEADER)).toBe(false);
     expect(Object.keys(mail)).not.toContain('trace');

@@ -30,7 +30,7 @@ function contentsOf(html: string): Contents {
   return contents;
 }
 
-/** Spaces at the ends of lines and empty lines around a text are nothing that anybody sees. */
+/** Spaces at the ends of lines and empty lines around a text cannot be seen. */
 function linesOf(code: string): string {
   const lines = code.replaceAll('\u00a0', ' ').split('\n');
   return lines

@@ -54,7 +54,7 @@ describe('what several partitions ask', () => {
     expect(transactions).toHaveLength(13);
   });
 
-  it('are not repeated here when nobody knows what became of them', async () => {
+  it('are not repeated here when their outcome is unknown', async () => {
     const lost = [new Error('Connection terminated unexpectedly'), refusal('57P01'), refusal('08006')];
     for (const failure of lost) {
       const { groups, transactions } = groupsOf(failure, ['b']);
