@@ -1,6 +1,6 @@
 /**
  * A spec that failed beside others may have failed for want of the machine: it is run once more, alone, when all else has ended.
- * What fails again has failed; what passes then is flaky, and is told by name.
+ * A spec that fails again has failed; one that passes then is flaky, and is told by name.
  */
 import { makeGroups, shortName } from './groups.mjs';
 import { addUp } from './report.mjs';

@@ -340,7 +340,7 @@ describe('several messages in one piece of mail', () => {
     });
     const unread = watchMail(partition.part);
     await world.run(partition);
-    // What is acknowledged before the last one is committed is lost with the process.
+    // Messages acknowledged before the last one is committed are lost with the process.
     expect(unread).toEqual(Array(unread.length).fill(true));
     expect(unread.length).toBeGreaterThan(3);
     expect(world.stateOf(ALICE).notes).toEqual(['1', '2']);

@@ -1,5 +1,5 @@
 /**
- * What kind of page the bytes are.
+ * Decides what kind of page the bytes are.
  *
  * `challenge`: little text, and a known captcha or bot wall (markup or title). `shell`: little text and signs that scripts
  * would bring more: an empty mount element of a framework, a notice that JavaScript is needed, or scripts and next to no

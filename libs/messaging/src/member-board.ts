@@ -1,5 +1,5 @@
 /**
- * Who is alive: every process beats once a second into one bucket and watches it. Aliveness is judged on this process's
+ * The living members: every process beats once a second into one bucket and watches it. Aliveness is judged on this process's
  * own clock, from the moment a beat arrives; no clock is compared between machines. While this process is cut off, or stands
  * still, it hears no beat, which says nothing about the others: they count as alive until `ttlMs` after it is back.
  *
