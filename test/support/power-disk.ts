@@ -85,7 +85,7 @@ export class PowerDisk {
 
   /** With everything on it. */
   remove(): void {
-    // Fails where nothing is mounted; the loop device goes with the last one who has a file open.
+    // It fails where nothing is mounted. The loop device goes with the last process that has a file open.
     spawnSync('umount', ['--lazy', this.folder]);
     rmSync(this.work, { recursive: true, force: true });
   }

@@ -133,7 +133,7 @@ describe('a turn that takes too long', () => {
   });
 });
 
-describe('an actor whose message cannot even be buried', () => {
+describe('an actor whose message cannot even become a dead letter', () => {
   beforeEach(() => {
     refuseState(outOfRange);
     const refuses = world.store.refuses;
@@ -194,7 +194,7 @@ describe('a message that ends the process', () => {
           await die(owner);
           deaths++;
         } catch {
-          // It lived: the killer was buried unread.
+          // It lived: the message became a dead letter unread.
         }
       }
     }

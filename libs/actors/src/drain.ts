@@ -46,7 +46,7 @@ type Refusal = HandlerError | ContentError;
 export class Drain<Item extends DrainItem> {
   constructor(private readonly deps: DrainDeps<Item>) {}
 
-  /** Resolves when each item is handled or buried. Rejects with `FencedError`, or when the store is away: no item is to blame. */
+  /** Resolves when each item is handled or a dead letter. Rejects with `FencedError`, or when the store is away: no item is to blame. */
   async handle(items: readonly Item[]): Promise<void> {
     if (items.length === 0) return;
     const error = await this.tryAll(items);
@@ -79,7 +79,7 @@ export class Drain<Item extends DrainItem> {
 
   /** The second half is not tried as a whole when the first one was without fault. */
   private async split(items: readonly Item[], error: Refusal): Promise<void> {
-    if (items.length === 1) return this.bury(items[0]!, error);
+    if (items.length === 1) return this.writeDeadLetter(items[0]!, error);
     const [first, second] = halve(items);
     const refused = await this.tryAll(first);
     if (refused === null) return this.split(second, error);
@@ -108,7 +108,7 @@ export class Drain<Item extends DrainItem> {
   }
 
   /** An actor that is refused a vital type is told to fail visibly. */
-  private async bury(item: Item, first: Refusal): Promise<void> {
+  private async writeDeadLetter(item: Item, first: Refusal): Promise<void> {
     let error = first;
     const tries = first instanceof HandlerError ? TRIES_OF_HANDLER : TRIES_OF_STORE;
     for (let attempt = 1; attempt < tries; attempt++) {

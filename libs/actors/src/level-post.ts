@@ -1,6 +1,6 @@
 /**
- * Level messages: sent once, never kept; the newest of them is enough. What this process receives itself does not leave
- * it; the rest goes over the bus, those to the same partition together.
+ * Level messages: sent once, never kept; the newest of them is enough. Messages to actors of this process do not leave
+ * it. The others go over the bus, those to the same partition together.
  */
 import { partitionOf, type Envelope, type Mail, type PartitionBundle } from '@troupe/contracts';
 import type { Clock, RuntimeLog } from './clock.js';
@@ -14,12 +14,12 @@ export interface LevelPostDeps {
   log: RuntimeLog;
   clock: Clock;
   /**
-   * From one mail to the next at least: what partitions of this process say meanwhile goes together. What comes after a
-   * rest does not wait.
+   * Least time from one mail to the next: messages from partitions of this process travel together meanwhile. A message after
+   * a rest does not wait.
    */
   paceMs: number;
   /** Hands a message to its partition if this process holds that; false when it does not. @default none is held */
-  hand?(envelope: Envelope): boolean;
+  deliverHere?(envelope: Envelope): boolean;
 }
 
 export class LevelPost {
@@ -29,11 +29,11 @@ export class LevelPost {
   constructor(private readonly deps: LevelPostDeps) {}
 
   publish(envelopes: readonly Envelope[]): void {
-    const { clock, paceMs, hand } = this.deps;
-    const abroad = hand === undefined ? envelopes : envelopes.filter((envelope) => !hand(envelope));
-    if (abroad.length === 0) return;
+    const { clock, paceMs, deliverHere } = this.deps;
+    const forOthers = deliverHere === undefined ? envelopes : envelopes.filter((envelope) => !deliverHere(envelope));
+    if (forOthers.length === 0) return;
     const isFirst = this.waiting.length === 0;
-    this.waiting.push(...abroad);
+    this.waiting.push(...forOthers);
     const restMs = Math.min(paceMs, this.nextAt - clock.now());
     if (restMs <= 0) this.flush();
     else if (isFirst) void clock.sleep(restMs).then(() => this.flush());

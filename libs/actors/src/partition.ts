@@ -128,13 +128,13 @@ function isWithoutEffect(error: unknown): boolean {
 
 /** Time for which items of an actor are dropped that cannot even be ended. */
 const QUARANTINE_MS = 10 * 60_000;
-/** From so many owners in a row that did not release the partition its mail is opened carefully. */
+/** After this number of owners in a row that did not release the partition its mail is opened carefully. */
 const SUSPICIOUS_OWNERS = 2;
 /** Items that are handled carefully. By then the item that ended the owners has come by. */
 const CAREFUL_ITEMS = 1_024;
 /** Turns of an actor that ended their process: from the first number on its messages come alone, at the second one is not handled. */
 const KILLS_BEFORE_ALONE = 2;
-const KILLS_BEFORE_BURIAL = 4;
+const KILLS_BEFORE_DEAD_LETTER = 4;
 /** During a rolling upgrade an owner that knows the version takes over within this time. */
 const UNKNOWN_VERSION_MS = 15 * 60_000;
 const UNKNOWN_VERSION_RETRY_MS = 5_000;
@@ -145,7 +145,7 @@ const MAX_LOCAL_MAIL = 4_096;
 /** Longest time without an owner that an actor is told of. */
 const MAX_AGE_MS = 60 * 60_000;
 /** Messages of unknown versions for which the time of their first sight is remembered. */
-const MAX_STRANGERS = 10_000;
+const MAX_UNKNOWN_VERSIONS = 10_000;
 const PRIORITY_TYPES = new Set(['Cancel', 'Pause']);
 
 function wakes(group: readonly Item[], { wakesOn = [] }: ActorDef<unknown, unknown>): boolean {
@@ -170,7 +170,7 @@ export class Partition {
   private marks = new Map<ActorKey, number>();
   private carefulItems = 0;
   /** Messages of unknown versions, by id: when they were first seen. */
-  private readonly strangers = new Map<string, number>();
+  private readonly unknownVersions = new Map<string, number>();
   private timersReloadAt = 0;
   private passivateAt = 0;
 
@@ -280,9 +280,9 @@ export class Partition {
   /** Time since this owner first saw it: the clocks of the stream and of this machine are not compared. */
   private knownForMs({ id }: Envelope): number {
     const now = this.deps.clock.now();
-    if (this.strangers.size >= MAX_STRANGERS) this.strangers.clear();
-    const since = this.strangers.get(id) ?? now;
-    this.strangers.set(id, since);
+    if (this.unknownVersions.size >= MAX_UNKNOWN_VERSIONS) this.unknownVersions.clear();
+    const since = this.unknownVersions.get(id) ?? now;
+    this.unknownVersions.set(id, since);
     return now - since;
   }
 
@@ -325,7 +325,7 @@ export class Partition {
       for (const turn of kills < KILLS_BEFORE_ALONE ? [group] : group.map((item) => [item])) {
         await store.mark(this.part, key, kills + 1);
         try {
-          if (kills >= KILLS_BEFORE_BURIAL && turn[0] === group[0]) await this.buryUnread(turn[0]!, kills);
+          if (kills >= KILLS_BEFORE_DEAD_LETTER && turn[0] === group[0]) await this.dropUnread(turn[0]!, kills);
           else await this.handler.handle(turn);
         } finally {
           // This process is alive: the failed turn did not end it.
@@ -337,7 +337,7 @@ export class Partition {
     }
   }
 
-  private async buryUnread(item: Item, kills: number): Promise<void> {
+  private async dropUnread(item: Item, kills: number): Promise<void> {
     const { key, type } = item;
     const error = `${kills} processes ended while they handled it`;
     this.deps.log.error({ key, type, kills }, 'message ends the processes that handle it: dead letter');

@@ -157,7 +157,7 @@ export interface ActorStore {
    */
   commitTurn(head: TurnHead, decide: (answers: TurnAnswers) => TurnWrites): Promise<void>;
   /**
-   * Ends an actor whose messages cannot even be buried: it is terminal and forgets its state, its timers are gone, its job is
+   * Ends an actor whose messages cannot even become dead letters: it is terminal and forgets its state, its timers are gone, its job is
    * failed with `error`, and a dead letter without any of its data is left. All of it is text of ours, so this always can be
    * written. Throws `FencedError`.
    */

@@ -33,7 +33,7 @@ const RELEASE_EVERY_MS = 200;
 /** A replica that cannot renew for this long, or cannot commit for `STORE_LOST_MS`, stops believing in its leases. */
 const LEASE_LOST_MS = 2_000;
 const STORE_LOST_MS = 10_000;
-/** Leases that a store silent for so long holds are not renewed: they lapse when the store counts as lost. */
+/** When the store has been silent for this long leases are not renewed: they lapse when the store counts as lost. */
 const STORE_QUIET_MS = 7_000;
 const ACQUIRE_AT_ONCE = 8;
 /** Many hosts answer one job, each from its own partition. Their messages within this time travel together. */
@@ -62,7 +62,13 @@ export class ActorRuntime {
   constructor(private readonly deps: RuntimeDeps) {
     this.defs = new Map(deps.defs.map((def) => [def.kind, def as unknown as ActorDef<unknown, unknown>]));
     const { bus, log, clock } = deps;
-    this.levels = new LevelPost({ bus, log, clock, paceMs: LEVEL_PACE_MS, hand: (envelope) => this.hand(envelope) });
+    this.levels = new LevelPost({
+      bus,
+      log,
+      clock,
+      paceMs: LEVEL_PACE_MS,
+      deliverHere: (envelope) => this.deliverHere(envelope),
+    });
   }
 
   async start(): Promise<void> {
@@ -95,7 +101,7 @@ export class ActorRuntime {
     return [...this.held.keys()].sort((a, b) => a - b);
   }
 
-  private hand(envelope: Envelope): boolean {
+  private deliverHere(envelope: Envelope): boolean {
     const entry = this.held.get(partitionOf(envelope.to));
     return entry !== undefined && !entry.stopping && entry.partition !== null && entry.partition.receive(envelope);
   }

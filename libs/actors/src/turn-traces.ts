@@ -1,6 +1,6 @@
 /**
  * Which turns belong to which trace. A job's actor keeps the trace of the call that started the job with its state; hosts and
- * teams work for many jobs and follow the messages at hand.
+ * teams work for many jobs and follow the messages in hand.
  */
 import { NO_SPAN, traceIdOf, type TraceSpan, type TraceParent, type Tracer } from '@troupe/contracts';
 import type { ActorDef } from './actor.js';

@@ -62,7 +62,7 @@ export interface DiskSpace {
 
 /** How long a server is waited for. */
 export interface S3Timeouts {
-  /** A connection on which nothing moves for so long is given up. */
+  /** A connection on which nothing moves for this long is given up. */
   silenceMs: number;
   /** Attempts of each request, the first included. */
   attempts: number;

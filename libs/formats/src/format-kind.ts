@@ -1,4 +1,4 @@
-/** A format of a page: how it is asked for, who makes it, how it is written, what it costs. */
+/** A format of a page: how it is asked for, made and written, and what it costs. */
 import type { Format, JsonSchema, SelectorSchema } from '@troupe/contracts';
 import type { PageToWrite } from './page-to-write.js';
 import type { Options } from './rules.js';

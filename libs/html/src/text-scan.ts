@@ -111,7 +111,7 @@ const MAX_UNITS = 1 << 18;
 const MAX_TEXTS = 1 << 14;
 const ASCII_AT = BITS_OF.byteLength;
 const TEXT_AT = ASCII_AT + 128;
-/** Behind the last text so many bytes are touched. */
+/** This number of bytes behind the last text is touched. */
 const SLACK_BYTES = 32;
 const RANGE_BYTES = 8;
 const RESULT_BYTES = 16;

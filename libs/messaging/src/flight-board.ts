@@ -32,7 +32,7 @@ export class FlightBoard {
   ) {}
 
   /**
-   * The key, or who has it. Rejects when NATS does not answer within 500 ms a try.
+   * The key, or its holder. Rejects when NATS does not answer within 500 ms a try.
    * @param lifeMs in whole seconds, at least one
    * @param from whose key may be taken over, as it was seen
    */

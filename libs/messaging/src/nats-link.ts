@@ -171,7 +171,7 @@ export class NatsLink {
 
   async #watchStatus(): Promise<void> {
     for await (const status of this.nc.status()) {
-      if (status.type === 'staleConnection') this.#hangUp();
+      if (status.type === 'staleConnection') this.#dropConnection();
       if (status.type === 'disconnect') this.#up = false;
       if (status.type === 'reconnect') {
         this.#up = true;
@@ -183,7 +183,7 @@ export class NatsLink {
   }
 
   /** The client sends everything before it closes. On a connection that takes nothing any more it would wait for a quarter of an hour. */
-  #hangUp(): void {
+  #dropConnection(): void {
     const { protocol } = this.nc as unknown as { protocol?: { transport?: { socket?: Socket } } };
     const socket = protocol?.transport?.socket;
     setTimeout(() => socket?.destroy(), LAST_WORDS_MS).unref();

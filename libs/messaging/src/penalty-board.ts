@@ -28,7 +28,7 @@ interface Heard extends Omit<HostView, 'restMs'> {
 }
 
 const OPEN: HostView = { state: 'open', restMs: 0, gapMs: 0, share: 1 };
-/** A verdict counts so long after its rest, unless it is told again. */
+/** A verdict counts for this long after its rest, unless it is told again. */
 const SILENCE_MS = 90_000;
 const REMEMBERED_HOSTS = 20_000;
 

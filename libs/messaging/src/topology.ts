@@ -20,7 +20,7 @@ const MINUTE_MS = 60_000;
 /** JetStream's words for "there is one of this name, but different". */
 const NAME_IN_USE = 10058;
 const STREAM_NOT_FOUND = 10059;
-/** No peers for so many copies; copies on a server that is alone. */
+/** Too few servers for the wanted copies, or copies on a server that is alone. */
 const TOO_FEW_SERVERS = new Set([10005, 10074]);
 const STATUS_UNAVAILABLE = 503;
 

@@ -6,7 +6,7 @@ import { isRevisionConflict } from './kv-errors.js';
 
 /** Failures of one stream in a row from which on it counts as closed. The answer to a single write may be lost. */
 const FAILURES = 2;
-/** A process that has tried nothing for so long does not know any more. */
+/** A process that has tried nothing for this long does not know any more. */
 const FORGET_MS = 60_000;
 
 interface Trouble {

@@ -1,4 +1,4 @@
-/** Pages of a document as blocks in reading order, with the whole document at hand. */
+/** Pages of a document as blocks in reading order, worked out from the whole document. */
 import { blocksOf, type Block, type Body } from './blocks.js';
 import { takeRowRuledTables } from './aligned-tables.js';
 import { readingOrder } from './columns.js';

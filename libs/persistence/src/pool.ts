@@ -55,7 +55,7 @@ export function poolConfig({ databaseUrl, databasePooler, poolSize, name }: Pool
 
 /**
  * node-postgres takes every `sslmode` for `verify-full` unless it is told to read it as libpq does: `require` encrypts,
- * `verify-ca` and `verify-full` also check who answers.
+ * `verify-ca` and `verify-full` also check the server.
  */
 function connectionString(databaseUrl: string): string {
   const isMute = !/[?&]sslmode=/.test(databaseUrl) || /[?&]uselibpqcompat=/.test(databaseUrl);
@@ -105,7 +105,7 @@ export class LivePool extends pg.Pool {
     this.on('release', (error: unknown) => {
       if (!isOfConnection(error)) pulse.heard();
     });
-    pulse.whenLost(() => this.hangUp());
+    pulse.whenLost(() => this.dropConnections());
   }
 
   /** How long no connection has had an answer from Postgres. */
@@ -140,13 +140,13 @@ export class LivePool extends pg.Pool {
 
   /** Connections without an answer are closed when they have had their time. */
   private async endAll(): Promise<void> {
-    const impatience = setTimeout(() => this.hangUp(), END_MS);
+    const deadline = setTimeout(() => this.dropConnections(), END_MS);
     await Promise.all([super.end(), this.pulse.stop(), ...this.siblings.map((sibling) => sibling.end())]);
-    clearTimeout(impatience);
+    clearTimeout(deadline);
   }
 
   /** Callers that wait for an answer on one of them hear that it does not come. */
-  private hangUp(): void {
+  private dropConnections(): void {
     for (const client of this.clients) streamOf(client).destroy();
   }
 }

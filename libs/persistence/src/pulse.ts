@@ -6,16 +6,16 @@ import { TroupeError } from '@troupe/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
-/** Without an answer for so long Postgres counts as lost. */
+/** Without an answer for this long Postgres counts as lost. */
 export const LOST_MS = 10_000;
-/** Without an answer for so long it is asked. */
+/** Without an answer for this long it is asked. */
 const QUIET_MS = 3_000;
 const PROBE_MS = 3_000;
 /** Time from one question to the next while it does not answer. */
 const AGAIN_MS = 1_000;
 const TICK_MS = 500;
 /** Time to close the connection: a server that does not answer takes no leave either. */
-const GOODBYE_MS = 1_000;
+const CLOSE_MS = 1_000;
 
 /** Thrown at once while Postgres is lost, instead of waiting for it. Nothing was asked of it. */
 export class DatabaseSilentError extends TroupeError {
@@ -83,9 +83,9 @@ export class Pulse {
   async stop(): Promise<void> {
     clearInterval(this.timer);
     await this.asking;
-    const goodbye = this.client?.end().catch(() => undefined);
-    await Promise.race([goodbye, sleep(GOODBYE_MS, undefined, { ref: false })]);
-    this.hangUp();
+    const closing = this.client?.end().catch(() => undefined);
+    await Promise.race([closing, sleep(CLOSE_MS, undefined, { ref: false })]);
+    this.dropConnection();
   }
 
   /** Time during which this process stands still is not silence: the answer may have come. */
@@ -110,7 +110,7 @@ export class Pulse {
       await this.client.query('SELECT 1');
       this.heard();
     } catch {
-      this.hangUp();
+      this.dropConnection();
     }
     this.isAsking = false;
   }
@@ -123,7 +123,7 @@ export class Pulse {
     return client;
   }
 
-  private hangUp(): void {
+  private dropConnection(): void {
     if (this.client !== null) streamOf(this.client).destroy();
     this.client = null;
   }

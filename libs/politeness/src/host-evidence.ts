@@ -1,5 +1,5 @@
 /**
- * Recent answers of a host, as far as verdicts need them: counts by second, troubles, and who has voted. Plain JSON,
+ * Recent answers of a host, as far as verdicts need them: counts by second, troubles, and the URLs that have voted. Plain JSON,
  * bounded whatever comes; times are ms of the host's waking clock.
  */
 import type { Fingerprint, HostTrouble } from '@troupe/contracts';

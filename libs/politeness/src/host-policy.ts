@@ -157,7 +157,7 @@ const MAX_REASONS = 5;
 const CONNECTION_ROOM = 1.3;
 const LEAST_MEAN_MS = 50;
 const UNKNOWN_MEAN_MS = 300;
-/** Below so many connections none is given up because the mean wavers. */
+/** Below this number of connections none is given up because the mean wavers. */
 const WAVERING = 1.25;
 const LANE_MS = 2000;
 const MAX_LANE_ITEMS = 50;

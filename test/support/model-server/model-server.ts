@@ -171,7 +171,7 @@ class ScriptedModel {
   }
 }
 
-/** After so many ms: false at once when the client goes, so that no delay outlives the server. */
+/** Resolves after `delayMs`; false at once when the client goes, so that no delay outlives the server. */
 async function isAwaited(response: ServerResponse, delayMs: number): Promise<boolean> {
   if (response.destroyed) return false;
   const gone = new AbortController();
