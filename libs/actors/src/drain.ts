@@ -118,11 +118,11 @@ export class Drain<Item extends DrainItem> {
     }
     const text = textOf(error);
     this.deps.log.error({ key: item.key, type: item.type, err: text }, 'message cannot be handled: dead letter');
-    await this.inter(item, { type: item.type, error: text }, codeOf(error));
+    await this.commitDeadLetter(item, { type: item.type, error: text }, codeOf(error));
   }
 
   /** Writes a dead letter. If that is refused the actor ends with it; if that is refused, too, it is left alone for a while. */
-  async inter(item: Item, poison: PoisonNote, code: string): Promise<void> {
+  async commitDeadLetter(item: Item, poison: PoisonNote, code: string): Promise<void> {
     try {
       return await this.deps.commit([item], poison);
     } catch (error) {

@@ -263,9 +263,9 @@ export class Partition {
 
   private sort(delivery: Delivery, items: Item[]): void {
     const letters = unpack(delivery);
-    const stranger = letters.find(({ envelope }) => !this.isReadable(envelope));
-    if (stranger !== undefined && this.knownForMs(stranger.envelope) < UNKNOWN_VERSION_MS) {
-      const { to, type, v } = stranger.envelope;
+    const unreadable = letters.find(({ envelope }) => !this.isReadable(envelope));
+    if (unreadable !== undefined && this.knownForMs(unreadable.envelope) < UNKNOWN_VERSION_MS) {
+      const { to, type, v } = unreadable.envelope;
       this.deps.log.warn({ to, type, v }, 'unknown message version, will be delivered again');
       delivery.nack(UNKNOWN_VERSION_RETRY_MS);
       return;
@@ -341,7 +341,7 @@ export class Partition {
     const { key, type } = item;
     const error = `${kills} processes ended while they handled it`;
     this.deps.log.error({ key, type, kills }, 'message ends the processes that handle it: dead letter');
-    await this.handler.inter(item, { type, error }, 'INTERNAL_KILLER');
+    await this.handler.commitDeadLetter(item, { type, error }, 'INTERNAL_KILLER');
   }
 
   /** A message that no owner could read in all that time becomes a dead letter, which an operator may send again. */
@@ -355,7 +355,7 @@ export class Partition {
       if (n !== null && n !== last + 1) return mail.ack();
       this.deps.log.error({ key: item.key, type, v }, 'message of an unknown version: dead letter');
       const error = `version ${v} of ${type} was known to no owner for 15 minutes`;
-      await this.handler.inter(item, { type, error }, 'INTERNAL_VERSION');
+      await this.handler.commitDeadLetter(item, { type, error }, 'INTERNAL_VERSION');
     } catch (error) {
       this.forget([item]);
       throw error;

@@ -76,7 +76,7 @@ export class Rpc {
 
   async #call<H>(subject: string, head: object, frame: PackedFrame, options: RpcCallOptions): Promise<RpcFrame<H>> {
     const { signal, timeoutMs, whenLost } = options;
-    const patience = performance.now() + (timeoutMs * 2) / 3;
+    const roomUntil = performance.now() + (timeoutMs * 2) / 3;
     const call = new PendingCall(timeoutMs, signal, (server) => isAbsent(this.link, server));
     let silences = 0;
     let isAnswered = false;
@@ -89,7 +89,7 @@ export class Rpc {
         if (heard === 'timeout') throw timedOut(subject, timeoutMs);
         if (heard === 'silent' && whenLost !== undefined) throw whenLost();
         if (heard === 'silent' && ++silences > 1) throw serverLost(subject);
-        if (heard === 'unserved') await this.#waitForRoom(subject, patience, options);
+        if (heard === 'unserved') await this.#waitForRoom(subject, roomUntil, options);
       }
     } finally {
       for (const token of call.close()) this.#pending.delete(token);
@@ -123,10 +123,10 @@ export class Rpc {
 
   async #waitForRoom(
     subject: string,
-    patience: number,
+    roomUntil: number,
     { signal, isServed = () => true }: RpcCallOptions,
   ): Promise<void> {
-    if (performance.now() >= patience || !isServed()) {
+    if (performance.now() >= roomUntil || !isServed()) {
       throw new TroupeError('CONCURRENCY_QUEUE_TIMEOUT', `No worker had a free place for ${subject} in time`, {
         retryable: true,
       });

@@ -1,6 +1,6 @@
 /**
- * Whether JetStream stores what it is sent. A server whose disk is full answers everything else as ever, and of what it cannot
- * write nothing at all: only a process that publishes can know.
+ * Whether JetStream stores what it is sent. A server whose disk is full answers all other requests as ever, and does not answer
+ * writes at all: only a process that publishes can know.
  */
 import { isRevisionConflict } from './kv-errors.js';
 

@@ -138,7 +138,7 @@ export class LivePool extends pg.Pool {
     void ended.then(callback);
   }
 
-  /** Connections without an answer are closed when they have had their time. */
+  /** Connections without an answer are closed after `END_MS`. */
   private async endAll(): Promise<void> {
     const deadline = setTimeout(() => this.dropConnections(), END_MS);
     await Promise.all([super.end(), this.pulse.stop(), ...this.siblings.map((sibling) => sibling.end())]);

@@ -1,5 +1,5 @@
 /**
- * Whether Postgres answers. A machine that is gone, or a network on which packets are lost, ends no connection: a statement that waits
+ * Whether Postgres answers. A machine that is gone, or a network that loses packets, ends no connection: a statement that waits
  * for an answer would wait for a quarter of an hour. Every answer counts. Without one, a connection of its own asks.
  */
 import { TroupeError } from '@troupe/contracts';
@@ -14,7 +14,7 @@ const PROBE_MS = 3_000;
 /** Time from one question to the next while it does not answer. */
 const AGAIN_MS = 1_000;
 const TICK_MS = 500;
-/** Time to close the connection: a server that does not answer takes no leave either. */
+/** Time to close the connection. A server that does not answer does not close it either. */
 const CLOSE_MS = 1_000;
 
 /** Thrown at once while Postgres is lost, instead of waiting for it. Nothing was asked of it. */

@@ -18,7 +18,7 @@ function open(bucket: string, s3Prefix = ''): Promise<OpenBlobs> {
   return openAt(server!.url, bucket, s3Prefix);
 }
 
-function openAt(url: string, bucket: string, s3Prefix = '', patience?: S3Timeouts): Promise<OpenBlobs> {
+function openAt(url: string, bucket: string, s3Prefix = '', timeouts?: S3Timeouts): Promise<OpenBlobs> {
   return openBlobs(
     {
       blobStore: 's3',
@@ -30,7 +30,7 @@ function openAt(url: string, bucket: string, s3Prefix = '', patience?: S3Timeout
       s3SecretAccessKey: S3_KEYS.secretAccessKey,
       s3Prefix,
     },
-    patience,
+    timeouts,
   );
 }
 
