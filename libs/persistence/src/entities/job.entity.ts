@@ -24,7 +24,7 @@ export interface Job {
   shards: number;
 }
 
-/** The request, kept for display only: the actor's state holds what it works by. */
+/** What was asked, kept for display only: the actor's state holds what it works by. */
 export interface JobOptions {
   wire: unknown;
   origin: string | null;

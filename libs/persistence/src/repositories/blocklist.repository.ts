@@ -1,4 +1,4 @@
-/** The operator's side of the blocklist. The copy in the memory of processes is `BlockedHosts`. */
+/** The operator's side of the blocklist; what processes hold of it is `BlockedHosts`. */
 import type pg from 'pg';
 import { withTransaction } from '../pool.js';
 import { readPage, type ListPage, type ListRange } from './list-page.js';

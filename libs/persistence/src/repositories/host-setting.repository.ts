@@ -1,4 +1,4 @@
-/** The operator's side of the settings of hosts. The copy in the memory of processes is `HostSettings`. */
+/** The operator's side of the settings of hosts; what processes hold of them is `HostSettings`. */
 import type { HostSetting } from '@troupe/contracts';
 import type pg from 'pg';
 import { withTransaction } from '../pool.js';
