@@ -13,7 +13,7 @@ export interface KeptTrace {
 export interface LiveActor extends Activation<unknown, unknown> {
   rev: number;
   terminal: boolean;
-  /** It was over, and its state is gone. It may hear messages, and does not live again by that. */
+  /** It was over, and its state is gone: it may hear what it is told, and does not live again by that. */
   isErased: boolean;
   /** Highest pair number accepted per sender. */
   cursors: Map<Sender, number>;

@@ -6,11 +6,11 @@ import type { RunningService } from '@troupe/observability';
 import { Connections } from './connections.js';
 
 export interface ListenOptions extends Pick<NatsStrategyOptions, 'expects' | 'activatesTraces'> {
-  /** Called first when the process ends, so that work for which queues wait comes to its end. */
+  /** Is told first that the process ends, so that what the queues wait for comes to its end. */
   draining: Type<{ drain(): void }>;
 }
 
-/** Runs the controllers of a module over NATS: takes work when everything is there, and ends when the work taken is done. */
+/** Runs the controllers of a module over NATS: takes work when everything is there, ends when what it has taken is done. */
 export async function listen(module: DynamicModule, { draining, ...options }: ListenOptions): Promise<RunningService> {
   const useFactory = (link: NatsLink) => ({ strategy: new NatsStrategy({ link, ...options }) });
   const app = await NestFactory.createMicroservice<AsyncMicroserviceOptions>(module, {

@@ -11,9 +11,9 @@ import { BLOBS, CONFIG, INSTANCE, LOG, POOL, TRACER, type Config } from './token
 export interface ServiceNeeds {
   /** Connections to Postgres at most. @default it has none */
   poolSize?: number;
-  /** The service reads or writes stored documents. @default false */
+  /** Stored documents are read or written. @default false */
   blobs?: boolean;
-  /** Kind of member under which other processes see this one. @default they do not */
+  /** As what the other processes see this one. @default they do not */
   member?: string;
 }
 
