@@ -283,7 +283,7 @@ const OPERATIONS: Record<string, Step> = {
   },
   endActor: async (pair, random) => {
     const [key, epoch] = [random.pick(pair.keys), random.pick(pair.epochs)];
-    await pair.both('grave', (store) => store.endActor(pair.part, epoch, { key, type: 'x', error: 'INTERNAL_22003' }));
+    await pair.both('ended', (store) => store.endActor(pair.part, epoch, { key, type: 'x', error: 'INTERNAL_22003' }));
     await pair.activate(pair.epoch);
   },
 };

@@ -215,8 +215,8 @@ export class PgActorStore implements ActorStore {
     else await this.pool.query(MARK, [part, key, n]);
   }
 
-  endActor(part: number, epoch: number, grave: EndedActor): Promise<void> {
-    const statements = [beginTurn(0), ...endActorQueries({ part, epoch, ...grave }, this.terms)];
+  endActor(part: number, epoch: number, ended: EndedActor): Promise<void> {
+    const statements = [beginTurn(0), ...endActorQueries({ part, epoch, ...ended }, this.terms)];
     return mapErrors(withConnection(this.pool, (client) => commitAll(client, statements)));
   }
 
