@@ -1,7 +1,7 @@
 /**
  * `npm test [-- pattern …]`: sets up everything it needs, as `npm start` does, and runs all specs.
  *
- * What runs beside what is said in `run/lots.mjs`; where the time went is printed at the end. Adapter specs find a throwaway
+ * What runs beside what is said in `run/groups.mjs`; where the time went is printed at the end. Adapter specs find a throwaway
  * Postgres and NATS in TEST_DATABASE_URL and TEST_NATS_URL, and the program of NATS in TEST_NATS_SERVER.
  */
 import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,11 +15,11 @@ import { dataFolders, root } from '../deploy/local/places.mjs';
 import { buildSources, installPackages } from '../deploy/local/prepare.mjs';
 import { say } from '../deploy/local/say.mjs';
 import { Cluster } from '../deploy/local/supervisor.mjs';
-import { runLot, stopRuns } from './run/jest-lot.mjs';
+import { runGroup, stopRuns } from './run/jest-group.mjs';
 import { runInPlaces } from './run/places.mjs';
 import { failureLines, timeTable } from './run/report.mjs';
-import { flakyLine, lotOfSecondLook, pickSecondLooks, settleLooks } from './run/second-look.mjs';
-import { makeLots, PLACES } from './run/lots.mjs';
+import { flakyLine, groupOfSecondLook, pickSecondLooks, settleLooks } from './run/second-look.mjs';
+import { makeGroups, PLACES } from './run/groups.mjs';
 
 /** @param {string} dir @returns {string[]} */
 function listSpecs(dir) {
@@ -65,21 +65,21 @@ async function runTests(argv, work, held) {
     TEST_NATS_URL: held.cluster.addresses.nats,
     TEST_NATS_SERVER: await findNatsServer(),
   };
-  return runLots(makeLots(wanted), flags, env, work);
+  return runGroups(makeGroups(wanted), flags, env, work);
 }
 
-/** @param {import('./run/lots.mjs').Lot[]} lots @param {string[]} flags @param {NodeJS.ProcessEnv} env @param {string} work */
-async function runLots(lots, flags, env, work) {
+/** @param {import('./run/groups.mjs').SpecGroup[]} groups @param {string[]} flags @param {NodeJS.ProcessEnv} env @param {string} work */
+async function runGroups(groups, flags, env, work) {
   const startedMs = performance.now();
-  const run = async (/** @type {import('./run/lots.mjs').Lot} */ lot) => {
+  const run = async (/** @type {import('./run/groups.mjs').SpecGroup} */ group) => {
     const startMs = performance.now() - startedMs;
-    if (lots.length > 1) say(`${lot.name} …`);
-    const result = await runLot(lot, { flags, env, work, live: lots.length === 1 });
+    if (groups.length > 1) say(`${group.name} …`);
+    const result = await runGroup(group, { flags, env, work, live: groups.length === 1 });
     return { ...result, startMs };
   };
-  const results = await runInPlaces(lots, PLACES, run);
+  const results = await runInPlaces(groups, PLACES, run);
   const looks = [];
-  for (const spec of pickSecondLooks(results)) looks.push(await run(lotOfSecondLook(spec)));
+  for (const spec of pickSecondLooks(results)) looks.push(await run(groupOfSecondLook(spec)));
   const wallMs = performance.now() - startedMs;
   for (const line of timeTable([...results, ...looks], { places: PLACES, wallMs })) say(line);
   const failures = failureLines([...results, ...looks]);

@@ -44,8 +44,8 @@ Exit codes: 0 done, 1 the cluster refused or could not be reached, 2 the command
  */
 /**
  * @typedef {object} Verb
- * @property {string[]} words what is typed, without what it is about
- * @property {string[]} args names of what it is about; a last one that ends in `…` may repeat
+ * @property {string[]} words the typed words, without the names
+ * @property {string[]} args names of its arguments; a last one that ends in `…` may repeat
  * @property {string[]} [options]
  * @property {(args: string[], options: Options) => Call} call a team stands in a path as `{name or id}`
  */
@@ -94,7 +94,7 @@ const VERBS = [
     words: ['model'],
     args: ['team', 'provider', 'model'],
     options: ['base-url'],
-    // A key on the command line would be seen by everybody on the machine.
+    // A key on the command line would be seen by every user of the machine.
     call: ([team, provider, model], { 'base-url': baseUrl }) =>
       send('PUT', `teams/{${team}}/model`, { provider, model, baseUrl, apiKey: process.env.MODEL_KEY || undefined }),
   },
@@ -292,7 +292,7 @@ async function findTeam(gateway, name) {
 const LETTERS_A_CALL = 1_000;
 
 /**
- * What cannot be replayed stays, and is named. Letters that come meanwhile are left for the next time.
+ * Letters that cannot be replayed stay, and are named. Letters that come meanwhile are left for the next time.
  *
  * @param {Gateway} gateway @param {{ type?: string }} filter
  */

@@ -2,7 +2,7 @@
  * Compiles the workspace into dist/ and makes `@troupe/<lib>` resolvable there.
  *
  * tsc leaves `@troupe/*` imports as they are, so each lib gets a one-line package in dist/node_modules
- * that forwards to its compiled front door. Nor does tsc take away what it compiled from a source that is gone: that is done here.
+ * that forwards to its compiled front door. Nor does tsc remove the output of a source that is gone: that is done here.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -34,12 +34,12 @@ export function copyTexts() {
 }
 
 /** @param {string} dir compiled @param {string} sources the folder it was compiled from; where it is gone, all that is compiled goes */
-export function removeGhosts(dir, sources) {
+export function removeStaleFiles(dir, sources) {
   if (!existsSync(dir)) return;
   for (const entry of readdirSync(dir, { withFileTypes: true })) {
     const compiled = path.join(dir, entry.name);
     const name = /^(.+)\.js(?:\.map)?$/.exec(entry.name)?.[1];
-    if (entry.isDirectory()) removeGhosts(compiled, path.join(sources, entry.name));
+    if (entry.isDirectory()) removeStaleFiles(compiled, path.join(sources, entry.name));
     else if (name !== undefined && !existsSync(path.join(sources, `${name}.ts`))) rmSync(compiled);
   }
 }
@@ -51,7 +51,7 @@ export function build() {
     stdio: 'inherit',
     cwd: root,
   });
-  for (const top of ['apps', 'libs', 'test']) removeGhosts(path.join(root, 'dist', top), path.join(root, top));
+  for (const top of ['apps', 'libs', 'test']) removeStaleFiles(path.join(root, 'dist', top), path.join(root, top));
   copyTexts();
   linkLibs();
   return run.status ?? 1;

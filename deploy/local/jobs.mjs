@@ -1,4 +1,4 @@
-/** `crawl`, `scrape` and `map` of the command line: done through the HTTP API, like anybody else's. */
+/** `crawl`, `scrape` and `map` of the command line: done through the HTTP API, as any client does. */
 import { EXIT } from './failure.mjs';
 import { PageWriter } from './pages.mjs';
 import { endProgress, progress, say } from './say.mjs';

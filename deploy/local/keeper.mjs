@@ -6,8 +6,8 @@ import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LogFile, readLines } from './logs.mjs';
-import { withDoor } from './parts/owner.mjs';
-import { birthOf } from './records.mjs';
+import { withOpenFolder } from './parts/owner.mjs';
+import { startTimeOf } from './records.mjs';
 
 const FIRST_BACKOFF_MS = 250;
 const MAX_BACKOFF_MS = 10_000;
@@ -75,7 +75,7 @@ function spawnGuard(how, recipe) {
   const grace = String(Math.ceil(recipe.graceMs / 1000));
   const guard = openSync(GUARD, 'r');
   try {
-    return withDoor(how.door ?? null, [guard, 'pipe', 'pipe', 'pipe', 'pipe'], (stdio) =>
+    return withOpenFolder(how.door ?? null, [guard, 'pipe', 'pipe', 'pipe', 'pipe'], (stdio) =>
       spawn('/bin/sh', ['-s', how.signal, grace, recipe.command, ...recipe.args], {
         cwd: recipe.cwd,
         env: recipe.env,
@@ -91,7 +91,7 @@ function spawnGuard(how, recipe) {
 }
 
 /**
- * A server that knows nothing of us (Postgres, NATS), under `guard.sh`.
+ * A server of another make (Postgres, NATS), under `guard.sh`.
  *
  * @param {GuardedHow} how
  * @returns {(recipe: Recipe) => Launched}
@@ -133,7 +133,7 @@ export class Keeper {
   #timer;
   /** @type {Promise<void>} */
   #gone = Promise.resolve();
-  /** What the process said when it became ready. @type {any} */
+  /** The line that the process wrote when it became ready. @type {any} */
   readiness = null;
   restarts = 0;
 
@@ -297,7 +297,7 @@ export class Keeper {
     return {
       name,
       pid: this.pid,
-      birth: this.pid === null ? null : birthOf(this.pid),
+      birth: this.pid === null ? null : startTimeOf(this.pid),
       command: [command, ...args],
       cwd,
       env: Object.keys(env).sort(),

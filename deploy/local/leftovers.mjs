@@ -1,4 +1,4 @@
-import { birthOf, readRecord } from './records.mjs';
+import { startTimeOf, readRecord } from './records.mjs';
 import { say } from './say.mjs';
 
 const GRACE_MS = 10_000;
@@ -13,15 +13,15 @@ function signal(pid, signal) {
 }
 
 /**
- * Ends what an earlier launcher left behind when it and a guard were killed together. A process counts only when its
- * time of birth is the recorded one, so a reused process id is safe.
+ * Ends processes that an earlier launcher left behind when it and a guard were killed together. A process counts only when its
+ * start time is the recorded one, so a reused process id is safe.
  *
  * @param {string} clusterFile
  */
 export async function endLeftovers(clusterFile) {
   const recorded = readRecord(clusterFile)?.processes ?? [];
   const isAlive = (/** @type {any} */ entry) =>
-    entry.pid > 0 && entry.birth !== null && birthOf(entry.pid) === entry.birth;
+    entry.pid > 0 && entry.birth !== null && startTimeOf(entry.pid) === entry.birth;
   const left = recorded.filter(isAlive);
   for (const entry of left) {
     say(`${entry.name} of an earlier start still runs (pid ${entry.pid}); stopping it`);

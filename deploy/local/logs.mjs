@@ -5,7 +5,7 @@ import path from 'node:path';
 const MAX_BYTES = 10 * 1024 * 1024;
 const KEPT_LINES = 25;
 
-/** Log file of one process: capped in size, with its last lines at hand for error messages. */
+/** Log file of one process: capped in size, with its last lines kept for error messages. */
 export class LogFile {
   /** @type {string[]} */
   #last = [];

@@ -11,7 +11,7 @@ import { say } from './say.mjs';
 import { listServices } from './services.mjs';
 import { Cluster } from './supervisor.mjs';
 
-/** npm passes a signal on that the terminal has already sent: what comes this soon is the same wish. */
+/** npm passes a signal on that the terminal has already sent: one that comes this soon is the same signal. */
 const SAME_WISH_MS = 700;
 
 /** @param {string[]} argv */

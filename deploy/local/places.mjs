@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
-/** Of this user, told by HOME or the system; empty where neither knows one. */
+/** Home of this user, told by HOME or the system; empty where neither knows one. */
 export function homeDir() {
   try {
     return process.env.HOME || os.userInfo().homedir;

@@ -5,12 +5,12 @@ const LOOPBACK = '127.0.0.1';
 /** Below what systems hand out for outgoing connections, so that a port is still free when its server comes back after a crash. */
 const RANGE = { from: 15_000, to: 32_000 };
 
-/** What holds a port for this process. @type {Map<number, dgram.Socket>} */
+/** Sockets that hold a port for this process. @type {Map<number, dgram.Socket>} */
 const claims = new Map();
 
 /**
- * Keeps other launchers of this machine off a port until this process ends: between the choice of a port and its use by a
- * server lie seconds. The claim is the same number in UDP, which the system gives to one and takes back from the dead.
+ * Keeps other launchers of this machine off a port until this process ends, since between the choice of a port and its use by a
+ * server seconds pass. The claim is the same number in UDP, which the system gives to one process and takes back at its end.
  *
  * @param {number} port
  * @returns {Promise<boolean>} false when another process has it
@@ -39,7 +39,7 @@ export function isPortFree(port, host) {
   });
 }
 
-/** @param {number} port @param {string} host @returns {Promise<boolean>} whether somebody answers there */
+/** @param {number} port @param {string} host @returns {Promise<boolean>} whether a server answers there */
 export function isListening(port, host) {
   return new Promise((resolve) => {
     const socket = net.connect({ port, host });

@@ -37,7 +37,7 @@ function lockHash() {
   return createHash('sha256').update(lock).update(`${process.platform} ${process.arch}`).digest('hex');
 }
 
-/** True when node_modules, whoever filled it, holds every required package in the version of the lock file. */
+/** True when node_modules holds every required package in the version of the lock file. */
 function isInstalledByHand() {
   const hidden = path.join(root, 'node_modules/.package-lock.json');
   if (!existsSync(hidden)) return false;

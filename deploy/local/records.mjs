@@ -26,14 +26,14 @@ export function writeRecord(file, value) {
 }
 
 /**
- * Whatever happens to the power, the file holds what it held before, or the text; after this call, the text. For what cannot be
+ * Whatever happens to the power, the file holds its old text or the new one; after this call, the new one. For data that cannot be
  * made again: a file system may keep the name and the length of a new file, or of one that grew, and lose the bytes.
  *
  * @param {string} file in a folder that exists; readable by its owner only
  * @param {string} text
  * @param {{ uid: number, gid: number }} [owner] else this process's
  */
-export function writeLasting(file, text, owner) {
+export function writeDurably(file, text, owner) {
   const draft = draftOf(file);
   writeFileSync(draft, text, { mode: 0o600, flush: true });
   if (owner) lchownSync(draft, owner.uid, owner.gid);
@@ -107,14 +107,14 @@ export function loadSecrets(file) {
     throw new StartFailure(`${file} is damaged. Restore it, or remove the whole data folder to start afresh.`);
   const folder = path.dirname(file);
   mkdirSync(folder, { recursive: true });
-  writeLasting(file, textOf(secrets));
+  writeDurably(file, textOf(secrets));
   // The folder may be new itself.
   syncFolder(path.dirname(folder));
   return secrets;
 }
 
-/** When a process was born, in whatever unit the system has; null when it does not live. @param {number} pid @returns {string | null} */
-export function birthOf(pid) {
+/** When a process was started, in the system's unit; null when it does not live. @param {number} pid @returns {string | null} */
+export function startTimeOf(pid) {
   if (existsSync('/proc/self/stat')) {
     try {
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -131,14 +131,14 @@ export function birthOf(pid) {
 /** The launcher that holds the data folder, if it still lives. @param {string} lockFile @returns {{ pid: number } | null} */
 export function lockHolder(lockFile) {
   const lock = readRecord(lockFile);
-  return lock !== null && birthOf(lock.pid) === lock.birth ? lock : null;
+  return lock !== null && startTimeOf(lock.pid) === lock.birth ? lock : null;
 }
 
 /** One launcher per data folder. @param {ReturnType<import('./places.mjs').dataFolders>} folders @returns {() => void} gives the folder free */
 export function takeLock(folders) {
   mkdirSync(folders.run, { recursive: true });
   const draft = `${folders.lockFile}.${process.pid}`;
-  writeRecord(draft, { pid: process.pid, birth: birthOf(process.pid) });
+  writeRecord(draft, { pid: process.pid, birth: startTimeOf(process.pid) });
   try {
     for (let attempt = 0; attempt < 3; attempt++) {
       if (tryLink(draft, folders.lockFile)) return () => rmSync(folders.lockFile, { force: true });

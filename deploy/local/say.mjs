@@ -1,4 +1,4 @@
-/** What the launcher tells people. Its own words go to standard error, so that standard output stays for results. */
+/** Output of the launcher. Its messages go to standard error, so that standard output stays for results. */
 
 /** @param {string} text */
 export function say(text) {

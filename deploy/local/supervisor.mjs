@@ -11,7 +11,7 @@ import { Keeper, launchGuarded, launchService } from './keeper.mjs';
 import { endLeftovers } from './leftovers.mjs';
 import { LogFile, readLines } from './logs.mjs';
 import { findBrowsers } from './parts/chromium.mjs';
-import { isNatsReady, NatsRoomWatch, prepareNats } from './parts/nats.mjs';
+import { isNatsReady, NatsDiskWatch, prepareNats } from './parts/nats.mjs';
 import { clearStalePid, isPostgresReady, preparePostgres } from './parts/postgres.mjs';
 import { root } from './places.mjs';
 import { choosePort, isPortFree } from './ports.mjs';
@@ -27,7 +27,7 @@ const PART_GRACE_MS = 15_000;
 /** The launcher's servers; their lines go to their log files only. */
 const PARTS = new Set(['postgres', 'nats-server']);
 
-/** What of the launcher's environment a server may see. @param {Record<string, string>} [more] */
+/** The part of the launcher's environment that a server may see. @param {Record<string, string>} [more] */
 function bareEnvironment(more = {}) {
   return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC', ...more };
 }
@@ -39,7 +39,7 @@ export class Cluster {
   #recordDue = false;
   #postgresUrl = givenSecret('DATABASE_URL');
   #natsUrl = givenSecret('NATS_URL');
-  /** @type {NatsRoomWatch | null} */
+  /** @type {NatsDiskWatch | null} */
   #natsRoom = null;
 
   /**
@@ -164,7 +164,7 @@ export class Cluster {
     });
     this.#natsUrl = part.url;
     const onRoom = () => keeper.renew('there is room on its disk again, but it writes no more');
-    this.#natsRoom = new NatsRoomWatch({ dir: path.join(this.folders.nats, 'store'), onRoom });
+    this.#natsRoom = new NatsDiskWatch({ dir: path.join(this.folders.nats, 'store'), onRoom });
     await keeper.start(PART_START_MS);
   }
 
@@ -184,7 +184,7 @@ export class Cluster {
 
   /**
    * Without secrets: what stands in the environment of a process, other processes of its user can read. They are in files,
-   * the operator's key in a folder of its own, since nobody but gateways needs it.
+   * the operator's key in a folder of its own, since only gateways need it.
    *
    * @param {readonly string[]} secretNames
    */

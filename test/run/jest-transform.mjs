@@ -1,4 +1,4 @@
-/** What jest asks of a transform. */
+/** The interface that jest asks of a transform. */
 import { compile, keyOf } from './typescript.mjs';
 
 /** @param {string} source @param {string} file */

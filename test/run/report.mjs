@@ -1,5 +1,5 @@
 /** Where the time of a test run went. */
-import { shortName } from './lots.mjs';
+import { shortName } from './groups.mjs';
 
 const SLOWEST = 15;
 const LINES_OF_A_FAILURE = 15;
@@ -21,10 +21,10 @@ const LINES_OF_A_FAILURE = 15;
  */
 
 /**
- * @typedef {object} LotResult
- * @property {import('./lots.mjs').Lot} lot
+ * @typedef {object} GroupResult
+ * @property {import('./groups.mjs').SpecGroup} group
  * @property {Tally} tally
- * @property {number} startMs since the first lot
+ * @property {number} startMs since the first group
  * @property {number} wallMs
  * @property {number | null} cpuS null where it is unknown: a shared cluster outlives the run of jest that would count it
  * @property {FileResult[]} files none when it ended without a word
@@ -33,20 +33,20 @@ const LINES_OF_A_FAILURE = 15;
 /** @param {number} ms */
 const seconds = (ms) => (ms / 1000).toFixed(0).padStart(5);
 
-/** @param {LotResult} result */
-function lotLine({ lot, startMs, wallMs, cpuS, tally }) {
+/** @param {GroupResult} result */
+function groupLine({ group, startMs, wallMs, cpuS, tally }) {
   const cpu = cpuS === null ? '    ?' : seconds(cpuS * 1000);
-  return `${seconds(startMs)} ${seconds(wallMs)} ${cpu} ${String(lot.places).padStart(6)} ${String(tally.passed).padStart(6)}  ${lot.name}`;
+  return `${seconds(startMs)} ${seconds(wallMs)} ${cpu} ${String(group.places).padStart(6)} ${String(tally.passed).padStart(6)}  ${group.name}`;
 }
 
-/** @param {LotResult[]} results @param {{ places: number, wallMs: number }} run @returns {string[]} */
+/** @param {GroupResult[]} results @param {{ places: number, wallMs: number }} run @returns {string[]} */
 export function timeTable(results, { places, wallMs }) {
   const files = results.flatMap((result) => result.files).sort((a, b) => b.ms - a.ms);
   const cpuS = results.reduce((sum, result) => sum + (result.cpuS ?? 0), 0);
-  const lots = [...results].sort((a, b) => a.startMs - b.startMs);
+  const groups = [...results].sort((a, b) => a.startMs - b.startMs);
   return [
-    'start  wall   cpu places passed  lot (s)',
-    ...lots.map(lotLine),
+    'start  wall   cpu places passed  group (s)',
+    ...groups.map(groupLine),
     `${seconds(wallMs)} s in all, ${cpuS.toFixed(0)} s of CPU where it is known, ${places} places`,
     'slowest files (s):',
     ...files.slice(0, SLOWEST).map(({ spec, ms }) => `${seconds(ms)}  ${shortName(spec)}`),
@@ -56,11 +56,11 @@ export function timeTable(results, { places, wallMs }) {
 /** @param {string} text @returns {string[]} without the frames of other people's code */
 const linesOfOurs = (text) => text.split('\n').filter((line) => !/node_modules|node:internal/.test(line));
 
-/** @param {LotResult[]} results @returns {string[]} what failed, told once more where the end of a long output is read */
+/** @param {GroupResult[]} results @returns {string[]} what failed, told once more where the end of a long output is read */
 export function failureLines(results) {
-  return results.flatMap(({ lot, files, tally }) => {
+  return results.flatMap(({ group, files, tally }) => {
     const told = files.flatMap(({ spec, failures }) => failures.map((text) => `${shortName(spec)}: ${text}`));
-    if (told.length === 0 && !tally.ok) told.push(`${lot.name}: ended without saying what failed`);
+    if (told.length === 0 && !tally.ok) told.push(`${group.name}: ended without saying what failed`);
     return told.flatMap((text) => ['', ...linesOfOurs(text).slice(0, LINES_OF_A_FAILURE)]);
   });
 }

@@ -1,22 +1,22 @@
 /**
  * A spec that failed beside others may have failed for want of the machine: it is run once more, alone, when all else has ended.
- * What fails again has failed; what passes then is flaky, and is told by name.
+ * A spec that fails again has failed; one that passes then is flaky, and is told by name.
  */
-import { makeLots, shortName } from './lots.mjs';
+import { makeGroups, shortName } from './groups.mjs';
 import { addUp } from './report.mjs';
 
 /** More failures than these are a defect, not a busy machine. */
 const MAX_SPECS = 3;
 
-/** What these prove is that nothing goes wrong in any order of events: one failure is a finding, however often they pass. */
+/** These prove that nothing goes wrong in any order of events: one failure is a finding, however often they pass. */
 const NO_SECOND_LOOK = /\/test\/(?:chaos|simulation|adapters)\//;
 
 /** @param {import('./report.mjs').FileResult} file */
 const hasFailed = ({ tally }) => !tally.ok;
 
 /**
- * @param {import('./report.mjs').LotResult[]} results
- * @returns {string[]} specs; none if too many failed, one had the whole run to itself, or a lot ended without telling which
+ * @param {import('./report.mjs').GroupResult[]} results
+ * @returns {string[]} specs; none if too many failed, one had the whole run to itself, or a group ended without telling which
  */
 export function pickSecondLooks(results) {
   const isSilent = results.some(({ tally, files }) => !tally.ok && !files.some(hasFailed));
@@ -27,17 +27,17 @@ export function pickSecondLooks(results) {
     : failed.filter((spec) => !NO_SECOND_LOOK.test(spec));
 }
 
-/** @param {string} spec @returns {import('./lots.mjs').Lot} of this spec alone */
-export function lotOfSecondLook(spec) {
-  const [lot] = makeLots([spec]);
-  return { .../** @type {import('./lots.mjs').Lot} */ (lot), name: `again: ${shortName(spec)}` };
+/** @param {string} spec @returns {import('./groups.mjs').SpecGroup} of this spec alone */
+export function groupOfSecondLook(spec) {
+  const [group] = makeGroups([spec]);
+  return { .../** @type {import('./groups.mjs').SpecGroup} */ (group), name: `again: ${shortName(spec)}` };
 }
 
 /**
  * Puts second looks in the place of first ones.
  *
- * @param {import('./report.mjs').LotResult[]} results
- * @param {import('./report.mjs').LotResult[]} looks of one spec each
+ * @param {import('./report.mjs').GroupResult[]} results
+ * @param {import('./report.mjs').GroupResult[]} looks of one spec each
  * @returns {import('./report.mjs').Tally & { flaky: string[] }} what counts, and short names of the specs that passed only alone
  */
 export function settleLooks(results, looks) {

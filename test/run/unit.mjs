@@ -1,6 +1,6 @@
 /**
  * `npm run unit [-- pattern …] [--watch]`: the specs beside their sources, from TypeScript as it lies there. No build, no servers.
- * What follows goes to jest: `--watch` runs again what a change concerns, `-t name` one test.
+ * Further arguments go to jest: `--watch` runs again the specs that a change concerns, `-t name` one test.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -90,7 +90,7 @@ export class CrawlWorld {
     const defs = this.defs();
     this.releases = { [OLD]: this.release(defs, OLD), [NEW]: this.release(defs, NEW) };
     store.jobNoOf = (key) => this.jobs.all.find((job) => job.key === key)?.jobNo;
-    this.stage.bus.onFate = (fate, message, epoch) => {
+    this.stage.bus.onMailEvent = (fate, message, epoch) => {
       this.stage.note(fate, message);
       if (fate === 'acknowledged') this.checkVersion(message as Envelope, epoch!);
     };
@@ -229,7 +229,7 @@ export class CrawlWorld {
 
   /** Nothing was left of its actor that could tell anybody. */
   private isEntombed({ key }: SimJob): boolean {
-    return this.stage.store.graves.some((grave) => grave.key === key);
+    return this.stage.store.endedActors.some((ended) => ended.key === key);
   }
 
   private get strangeLetters() {

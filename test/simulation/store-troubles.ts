@@ -23,10 +23,10 @@ export class StoreAwayError extends Error {
 
 /**
  * - `rows`: the document of one page cannot be stored. `slow`: storing it takes for ever.
- * - `state`: nothing of the job can be stored any more. `grave`: not even that it has ended.
+ * - `state`: nothing of the job can be stored any more. `ended`: not even that it has ended.
  * - `handler`: its actor stumbles over the page. `killer`: whoever handles the page ends with it.
  */
-const POISONS = ['rows', 'slow', 'state', 'grave', 'handler', 'killer'] as const;
+const POISONS = ['rows', 'slow', 'state', 'ended', 'handler', 'killer'] as const;
 
 /** By one owner: of a drain of any size, of its halves, and of what comes after. */
 const MAX_REFUSALS = 50;
@@ -72,7 +72,7 @@ export class StoreTroubles {
       },
       beforeGrave: (key) => {
         stage.note('to be ended by the store alone:', key);
-        if (this.poison === 'grave' && key === this.victim?.key) throw new ContentError('no grave', '22021');
+        if (this.poison === 'ended' && key === this.victim?.key) throw new ContentError('no ended', '22021');
       },
       afterCommit: () => {
         this.maybeCrash('after commit');
@@ -124,12 +124,12 @@ export class StoreTroubles {
 
   /** Nothing of its state is left, nor of what was bad in it. */
   private isBuried(key: ActorKey): boolean {
-    return this.stage.store.graves.some((grave) => grave.key === key);
+    return this.stage.store.endedActors.some((ended) => ended.key === key);
   }
 
   /** Nobody can do anything for it, and nobody is told. */
   isBeyondHelp({ key }: SimJob): boolean {
-    return this.poison === 'grave' && this.refusals > 0 && this.victim?.key === key;
+    return this.poison === 'ended' && this.refusals > 0 && this.victim?.key === key;
   }
 
   /** The partition has another owner. */
@@ -142,7 +142,7 @@ export class StoreTroubles {
     if (this.victim === null || this.poison === 'handler') return;
     const { jobNo, key } = this.victim;
     const isBad =
-      this.poison === 'state' || this.poison === 'grave'
+      this.poison === 'state' || this.poison === 'ended'
         ? this.stage.elapsed > this.poisonFrom &&
           !this.isBuried(key) &&
           writes.actors.some((actor) => actor.key === key)

@@ -35,7 +35,7 @@ afterEach(() => {
   for (const place of places.splice(0)) rmSync(place, { recursive: true, force: true });
 });
 
-/** A folder that nobody but this user may enter, as root's home is. */
+/** A folder that only this user may enter, as root's home is. */
 function closedFolder(): string {
   const dir = mkdtempSync(path.join(tmpdir(), 'troupe-closed-'));
   places.push(dir);

@@ -1,5 +1,5 @@
 /**
- * What stands before several gateways in production: takes turns among those whose readiness says yes, and tries nothing
+ * A load balancer, as before several gateways in production: takes turns among those whose readiness says yes, and tries nothing
  * twice, so that every fault of a gateway is a fault of the client's.
  */
 import http from 'node:http';

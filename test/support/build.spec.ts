@@ -5,8 +5,8 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { workspace } from './cluster.js';
 
-const { removeGhosts } = (await import(pathToFileURL(path.join(workspace, 'deploy/local/build.mjs')).href)) as {
-  removeGhosts(dir: string, sources: string): void;
+const { removeStaleFiles } = (await import(pathToFileURL(path.join(workspace, 'deploy/local/build.mjs')).href)) as {
+  removeStaleFiles(dir: string, sources: string): void;
 };
 
 it('a build leaves nothing compiled whose source is gone: no spec runs that is no longer there', () => {
@@ -20,8 +20,8 @@ it('a build leaves nothing compiled whose source is gone: no spec runs that is n
   const ghosts = ['a/gone.spec.js', 'a/gone.spec.js.map', 'a/deep/gone.js', 'old/moved.spec.js'];
   try {
     for (const file of [...sources, ...[...kept, ...ghosts].map((name) => `dist/libs/${name}`)]) write(file);
-    removeGhosts(path.join(folder, 'dist/libs'), path.join(folder, 'src/libs'));
-    removeGhosts(path.join(folder, 'dist/none'), path.join(folder, 'src/none'));
+    removeStaleFiles(path.join(folder, 'dist/libs'), path.join(folder, 'src/libs'));
+    removeStaleFiles(path.join(folder, 'dist/none'), path.join(folder, 'src/none'));
     const left = readdirSync(path.join(folder, 'dist/libs'), { recursive: true, withFileTypes: true });
     const files = left.filter((entry) => entry.isFile());
     expect(files.map((file) => `${path.basename(file.parentPath)}/${file.name}`).sort()).toEqual([...kept].sort());

@@ -1,4 +1,4 @@
-/** What comments and documents point to is there: files, headings, decisions, and the functions of the walk of a page. */
+/** The targets of comments and documents exist: files, headings, decisions, and the functions of the walk of a page. */
 import { expect, it } from '@jest/globals';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -40,7 +40,7 @@ function ownFiles(root: string): string[] {
   return [...ofRoot.map((entry) => entry.name), ...rooms.flatMap((room) => filesBelow(root, room))];
 }
 
-/** What of a line is said to people; in code a citation outside of comments is one when it names a folder of documents. */
+/** The text of a line that people read; in code a citation outside of comments is one when it names a folder of documents. */
 function saidIn(file: string, line: string): string {
   if (/\.(md|ya?ml)$/.test(file)) return line;
   const comment = /^\s*(?:\/\*|\*|\/\/|#|;;).*$|\s(?:\/\/|\/\*\*) .*$/.exec(line);

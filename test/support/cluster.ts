@@ -62,7 +62,7 @@ export interface RunningCluster {
 
 export interface TestCluster extends RunningCluster {
   launcher: ChildProcess;
-  /** What the launcher and the services wrote so far, for messages of failed tests. */
+  /** Output of the launcher and the services so far, for messages of failed tests. */
   output(): string;
   stop(): Promise<void>;
 }
@@ -145,7 +145,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<TestCl
   }
 }
 
-/** A cluster that somebody else started and ends. */
+/** A cluster that another process started and ends. */
 export function joinCluster(where: Pick<RunningCluster, 'url' | 'apiKey' | 'dataDir'>): RunningCluster {
   return { ...where, ...observe(where.dataDir) };
 }

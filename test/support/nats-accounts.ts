@@ -1,4 +1,4 @@
-/** What an operator of NATS would make with `nsc`: signed accounts, and credentials of a user. */
+/** The work of a NATS operator with `nsc`: signed accounts, and credentials of a user. */
 import { nkeys } from '@nats-io/nats-core';
 
 type KeyPair = ReturnType<typeof nkeys.createUser>;

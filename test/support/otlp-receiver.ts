@@ -18,7 +18,7 @@ export interface SeenSpan {
   startNs: bigint;
   endNs: bigint;
   attributes: Record<string, unknown>;
-  /** Of the process: `troupe-fetcher`. */
+  /** Name of the process: `troupe-fetcher`. */
   service: string;
   instance: string;
   failed: boolean;

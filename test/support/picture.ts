@@ -9,7 +9,7 @@ export interface Picture {
   bytes: number;
   /** `r,g,b` at a pixel, each rounded to 0, 128 or 255: JPEG is not exact. */
   colorAt(x: number, y: number): string;
-  /** Of 16 x 16 cells, whether each is brighter than the whole. */
+  /** For each of 16 x 16 cells, whether it is brighter than the whole. */
   hash(): string;
 }
 

@@ -36,7 +36,7 @@ interface PostgresPart {
   preparePostgres(wish: { dir: string; port: number; password: string }): Promise<PreparedPostgres>;
 }
 interface OwnerPart {
-  withDoor<T>(door: string | null, stdio: ('ignore' | number)[], start: (stdio: ('ignore' | number)[]) => T): T;
+  withOpenFolder<T>(door: string | null, stdio: ('ignore' | number)[], start: (stdio: ('ignore' | number)[]) => T): T;
 }
 
 const PASSWORD = 'pg-s3cret';
@@ -105,7 +105,7 @@ export class TlsPostgres {
   async up(): Promise<void> {
     const { command, args, owner, door } = this.prepared;
     const env = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
-    this.child = this.part.withDoor(door, ['ignore', 'ignore', 'ignore'], (stdio) =>
+    this.child = this.part.withOpenFolder(door, ['ignore', 'ignore', 'ignore'], (stdio) =>
       spawn(command, args, { uid: owner?.uid, gid: owner?.gid, cwd: '/', env, stdio }),
     );
     const { child } = this;

@@ -1,5 +1,5 @@
 /**
- * A disk whose power can fail: an ext4 file system in a file. When it is cut, what nobody synced is gone, as the file system
+ * A disk whose power can fail: an ext4 file system in a file. When it is cut, what was not synced is gone, as the file system
  * itself sees to. What it cannot show is a device that lies about its own cache. Only root may mount one.
  */
 import { spawnSync } from 'node:child_process';
@@ -69,7 +69,7 @@ export class PowerDisk {
     run('perl', ['-e', SHUT_DOWN, this.folder]);
   }
 
-  /** Mounts what is left. Nobody may have a file of it open any more. */
+  /** Mounts what is left. None of its files may be open any more. */
   async restore(): Promise<void> {
     const deadline = performance.now() + LET_GO_MS;
     for (; ; await sleep(100)) {
@@ -85,7 +85,7 @@ export class PowerDisk {
 
   /** With everything on it. */
   remove(): void {
-    // Fails where nothing is mounted; the loop device goes with the last one who has a file open.
+    // It fails where nothing is mounted. The loop device goes with the last process that has a file open.
     spawnSync('umount', ['--lazy', this.folder]);
     rmSync(this.work, { recursive: true, force: true });
   }

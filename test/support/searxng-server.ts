@@ -17,11 +17,12 @@ export interface Indexed {
 }
 
 /** How the server answers: as it should, or in one of the ways in which real ones fail. */
-export type SearxngMood = 'well' | 'no-json' | 'limited' | 'broken' | 'garbage' | 'huge' | 'silent' | 'engines-down';
+export type SearxngBehaviour =
+  'well' | 'no-json' | 'limited' | 'broken' | 'garbage' | 'huge' | 'silent' | 'engines-down';
 
 export interface SearxngServer {
   url: string;
-  mood: SearxngMood;
+  mood: SearxngBehaviour;
   /** Parameters of the queries so far. */
   queries: URLSearchParams[];
   /** Headers of the last query. */
@@ -65,7 +66,7 @@ function answer(server: SearxngServer, corpus: Indexed[], request: IncomingMessa
   response.end(JSON.stringify(bodyOf(server.mood, corpus, searchParams)));
 }
 
-function bodyOf(mood: SearxngMood, corpus: Indexed[], parameters: URLSearchParams) {
+function bodyOf(mood: SearxngBehaviour, corpus: Indexed[], parameters: URLSearchParams) {
   const isDown = mood === 'engines-down';
   const query = parameters.get('q') ?? '';
   const from = (Number(parameters.get('pageno') ?? 1) - 1) * PAGE_SIZE;

@@ -7,9 +7,9 @@ export interface ServiceProcess {
   pid: number;
   /** Base of its health endpoints. */
   health: string;
-  /** Of a gateway. */
+  /** Address of a gateway. */
   url: string | undefined;
-  /** What it wrote so far. */
+  /** Its output so far. */
   output(): string;
   /** Drains and ends it. */
   stop(): Promise<void>;

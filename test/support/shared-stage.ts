@@ -10,7 +10,7 @@ import path from 'node:path';
 import { startDns, type DnsServer, type Zone } from '@troupe/testing';
 import { joinCluster, keepForProcess, startCluster, type RunningCluster } from './cluster.js';
 
-/** What the specs about one format or another want; change tracking asks a host for many pages at once. */
+/** Settings that the specs about one format or another want; change tracking asks a host for many pages at once. */
 export const FORMATS_CLUSTER = {
   ALLOW_PRIVATE_TARGETS: '127.0.0.1',
   HOST_GAP_MS: '0',
@@ -18,7 +18,7 @@ export const FORMATS_CLUSTER = {
   LLM_PROVIDER: 'none',
 };
 
-/** What the clients' specs want. */
+/** Settings that the clients' specs want. */
 export const CLIENTS_CLUSTER = { ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', HOST_GAP_MS: '0' };
 
 export interface Stage {
@@ -33,7 +33,7 @@ interface FirstStage {
   zone: Zone;
 }
 
-/** What the first file tells the later ones. */
+/** Record that the first file leaves for the later ones. */
 interface StageRecord {
   settings: Record<string, string>;
   dnsPort: number;

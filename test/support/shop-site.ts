@@ -29,7 +29,7 @@ export const PRODUCTS_SCHEMA = {
 const OWN_PRODUCTS = 2;
 
 export class ShopSite {
-  /** Of each answer; may be changed while the site runs. */
+  /** Delay of each answer; may be changed while the site runs. */
   latencyMs = 0;
 
   private constructor(

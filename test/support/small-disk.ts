@@ -45,7 +45,7 @@ export class SmallDisk {
     try {
       for (const piece of PIECES) while (this.freeBytes >= leftMb * MB + piece.length) await ballast.write(piece);
     } catch (error) {
-      // Somebody else has taken the last piece.
+      // Another process has taken the last piece.
       if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
     } finally {
       await ballast.close();

@@ -1,23 +1,23 @@
 /** A way to a server of loopback that a test can cut, silence, slow down and mend. */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** Who is not heard: what clients send, what the server sends, or both. */
+/** The side that is not heard: what clients send, what the server sends, or both. */
 export type Silence = 'clients' | 'server' | 'both';
 
 export interface Slowness {
   /** Added to each way. */
   latencyMs: number;
-  /** Of each connection and way. @default as many as there are */
+  /** Rate of each connection and way. @default as many as there are */
   bytesPerSecond?: number;
 }
 
-/** What a client or the server has sent, in its order; null: it has sent its last. */
+/** Bytes that a client or the server has sent, in order; null: it has sent its last. */
 interface Piece {
   bytes: Buffer | null;
   dueMs: number;
 }
 
-/** What is under way in one direction of a connection at most, before its sender has to wait. */
+/** Bytes under way in one direction of a connection at most, before its sender has to wait. */
 const WINDOW_BYTES = 1_000_000;
 
 export class TcpRelay {
@@ -65,8 +65,8 @@ export class TcpRelay {
   }
 
   /**
-   * Nothing passes any more, not even the end of a connection, and nobody is told. New connections are accepted, as by the
-   * kernel of a machine whose program stands still, and not answered. What is sent meanwhile is kept for `mend`, as TCP does.
+   * Nothing passes any more, not even the end of a connection, and neither end is told. New connections are accepted, as by the
+   * kernel of a machine whose program stands still, and not answered. Bytes sent meanwhile are kept for `mend`, as TCP does.
    */
   silent(who: Silence): void {
     this.silence = who;
@@ -177,7 +177,7 @@ class Stream {
 
   private pass({ bytes }: Piece): void {
     if (bytes === null) {
-      // Of a sender that is gone nobody waits for an answer.
+      // A sender that is gone waits for no answer.
       if (this.from.destroyed) this.to.destroy();
       else this.to.end();
       return;

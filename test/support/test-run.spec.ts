@@ -3,7 +3,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { workspace } from './cluster.js';
 
-interface Lot {
+interface SpecGroup {
   name: string;
   specs: string[];
   places: number;
@@ -13,7 +13,7 @@ async function load<T>(file: string): Promise<T> {
   return (await import(pathToFileURL(path.join(workspace, 'test/run', file)).href)) as T;
 }
 
-const { makeLots, PLACES } = await load<{ makeLots(specs: string[]): Lot[]; PLACES: number }>('lots.mjs');
+const { makeGroups, PLACES } = await load<{ makeGroups(specs: string[]): SpecGroup[]; PLACES: number }>('groups.mjs');
 const { runInPlaces } = await load<{
   runInPlaces<T extends { places: number }, R>(tasks: T[], places: number, run: (task: T) => Promise<R>): Promise<R[]>;
 }>('places.mjs');
@@ -29,18 +29,18 @@ interface Result {
 }
 const { addUp, failureLines } = await load<{
   addUp(tallies: Tally[]): Tally;
-  failureLines(results: (Result & { lot: { name: string } })[]): string[];
+  failureLines(results: (Result & { group: { name: string } })[]): string[];
 }>('report.mjs');
-const { flakyLine, pickSecondLooks, lotOfSecondLook, settleLooks } = await load<{
+const { flakyLine, pickSecondLooks, groupOfSecondLook, settleLooks } = await load<{
   flakyLine(flaky: string[]): string;
   pickSecondLooks(results: Result[]): string[];
-  lotOfSecondLook(spec: string): Lot;
+  groupOfSecondLook(spec: string): SpecGroup;
   settleLooks(results: Result[], looks: Result[]): Tally & { flaky: string[] };
 }>('second-look.mjs');
 
 const dist = (spec: string): string => `/w/dist/${spec}.spec.js`;
 
-describe('the lots of a test run', () => {
+describe('the groups of a test run', () => {
   const specs = [
     'libs/egress/src/blocklist',
     'libs/content/src/markdown',
@@ -58,24 +58,24 @@ describe('the lots of a test run', () => {
   ].map(dist);
 
   it('hold every spec once, and fit into the machine', () => {
-    const lots = makeLots(specs);
-    expect(lots.flatMap((lot) => lot.specs).sort()).toEqual([...specs].sort());
-    for (const { places } of lots) {
+    const groups = makeGroups(specs);
+    expect(groups.flatMap((group) => group.specs).sort()).toEqual([...specs].sort());
+    for (const { places } of groups) {
       expect(places).toBeGreaterThan(0);
       expect(places).toBeLessThanOrEqual(PLACES);
     }
   });
 
   it('put together what shares a cluster or needs none, and leave the machine to what reads the time', () => {
-    const lots = makeLots(specs);
-    const lotOf = (spec: string) => lots.find((lot) => lot.specs.includes(dist(spec)))!;
-    expect(lotOf('test/contract/errors.contract')).toBe(lotOf('test/contract/jobs.contract'));
-    expect(lotOf('test/clients/tools')).toBe(lotOf('test/e2e/sdk'));
-    expect(lotOf('libs/egress/src/blocklist')).toBe(lotOf('test/adapters/persistence/ledger'));
-    expect(lotOf('test/contract/operation.contract').specs).toHaveLength(1);
-    expect(lotOf('test/e2e/something-new')).toMatchObject({ name: 'e2e/something-new', places: 1 });
-    expect(lotOf('test/e2e/politeness').places).toBe(PLACES);
-    expect(lots[0]).toBe(lotOf('test/e2e/politeness'));
+    const groups = makeGroups(specs);
+    const groupOf = (spec: string) => groups.find((group) => group.specs.includes(dist(spec)))!;
+    expect(groupOf('test/contract/errors.contract')).toBe(groupOf('test/contract/jobs.contract'));
+    expect(groupOf('test/clients/tools')).toBe(groupOf('test/e2e/sdk'));
+    expect(groupOf('libs/egress/src/blocklist')).toBe(groupOf('test/adapters/persistence/ledger'));
+    expect(groupOf('test/contract/operation.contract').specs).toHaveLength(1);
+    expect(groupOf('test/e2e/something-new')).toMatchObject({ name: 'e2e/something-new', places: 1 });
+    expect(groupOf('test/e2e/politeness').places).toBe(PLACES);
+    expect(groups[0]).toBe(groupOf('test/e2e/politeness'));
   });
 });
 
@@ -129,7 +129,7 @@ describe('a second look', () => {
     expect(pickSecondLooks([good, resultOf(...failing(4))])).toEqual([]);
   });
 
-  it('is not taken at a spec that was alone, nor where a lot does not say what failed', () => {
+  it('is not taken at a spec that was alone, nor where a group does not say what failed', () => {
     const bad = resultOf(fileOf('test/e2e/map', 3, 1));
     expect(pickSecondLooks([bad])).toEqual([]);
     expect(pickSecondLooks([bad, resultOf(fileOf('libs/egress/src/blocklist', 9)), silent])).toEqual([]);
@@ -142,9 +142,9 @@ describe('a second look', () => {
     expect(pickSecondLooks(results.slice(1))).toEqual([dist('test/e2e/map')]);
   });
 
-  it('tells what failed once more, each in some lines, also of a lot that ended without a word', () => {
-    const bad = { ...resultOf(fileOf('test/e2e/map', 3, 2), fileOf('test/e2e/watch', 1)), lot: { name: 'maps' } };
-    const lines = failureLines([bad, { ...silent, lot: { name: 'chaos/crash' } }]);
+  it('tells what failed once more, each in some lines, also of a group that ended without a word', () => {
+    const bad = { ...resultOf(fileOf('test/e2e/map', 3, 2), fileOf('test/e2e/watch', 1)), group: { name: 'maps' } };
+    const lines = failureLines([bad, { ...silent, group: { name: 'chaos/crash' } }]);
     expect(lines.filter((line) => line.includes(': '))).toEqual([
       'e2e/map: test 0',
       'e2e/map: test 1',
@@ -153,10 +153,10 @@ describe('a second look', () => {
     expect(lines.length).toBeLessThan(40);
   });
 
-  it('has a lot of its own beside the first, with the needs of the first', () => {
+  it('has a group of its own beside the first, with the needs of the first', () => {
     const spec = dist('test/e2e/webhooks');
-    const [first] = makeLots([spec]);
-    expect(lotOfSecondLook(spec)).toEqual({ ...first, name: 'again: e2e/webhooks' });
+    const [first] = makeGroups([spec]);
+    expect(groupOfSecondLook(spec)).toEqual({ ...first, name: 'again: e2e/webhooks' });
   });
 
   it('counts instead of the first when it passes, and is told', () => {

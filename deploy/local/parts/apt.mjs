@@ -9,7 +9,7 @@ function isDebianRoot() {
   );
 }
 
-/** What it has to say is shown when it fails. @param {string[]} args @returns {Promise<boolean>} */
+/** Runs apt-get and shows its output when it fails. @param {string[]} args @returns {Promise<boolean>} */
 function aptGet(args) {
   const quick = ['-o', 'Acquire::Retries=1', '-o', 'Acquire::http::Timeout=15'];
   return new Promise((resolve) => {

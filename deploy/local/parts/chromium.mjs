@@ -38,7 +38,7 @@ function onPath(names) {
 
 const onMachine = () => onPath(NAMES) ?? MAC.find(isProgram);
 
-/** What `npx playwright-core install chromium` left in Playwright's own cache. @param {string} kind @param {string[]} places */
+/** Programs that `npx playwright-core install chromium` left in Playwright's own cache. @param {string} kind @param {string[]} places */
 function ofPlaywright(kind, places) {
   const mac = process.platform === 'darwin' ? 'Library/Caches' : '.cache';
   const cache = process.env.PLAYWRIGHT_BROWSERS_PATH || path.join(homeDir(), mac, 'ms-playwright');
@@ -98,7 +98,7 @@ export async function findBrowsers() {
   return found;
 }
 
-/** Nothing is added to a browser that somebody has chosen. @param {BrowserSettings} present */
+/** Nothing is added to a browser that the user has chosen. @param {BrowserSettings} present */
 async function installMissing({ CHROMIUM_PATH: whole, CHROMIUM_SHELL_PATH: shell }) {
   if (process.env.CHROMIUM_PATH) return;
   if (whole === undefined && shell === undefined && !(await installWithApt(['chromium'], 'Chromium'))) return;

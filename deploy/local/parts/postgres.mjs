@@ -17,11 +17,11 @@ import {
 import net from 'node:net';
 import path from 'node:path';
 import { StartFailure } from '../failure.mjs';
-import { birthOf, syncFolder, writeLasting } from '../records.mjs';
+import { startTimeOf, syncFolder, writeDurably } from '../records.mjs';
 import { root } from '../places.mjs';
 import { say } from '../say.mjs';
 import { installWithApt } from './apt.mjs';
-import { chooseOwner, ownedFolder, runnableFolder, withDoor } from './owner.mjs';
+import { chooseOwner, ownedFolder, runnableFolder, withOpenFolder } from './owner.mjs';
 
 const OLDEST_MAJOR = 15;
 const HOST = '127.0.0.1';
@@ -151,7 +151,9 @@ function majorOfData(dir) {
 function runAs(program, args, { owner, door, input }) {
   const env = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
   const options = { uid: owner?.uid, gid: owner?.gid, cwd: '/', input, env, encoding: /** @type {const} */ ('utf8') };
-  const result = withDoor(door, ['pipe', 'pipe', 'pipe'], (stdio) => spawnSync(program, args, { ...options, stdio }));
+  const result = withOpenFolder(door, ['pipe', 'pipe', 'pipe'], (stdio) =>
+    spawnSync(program, args, { ...options, stdio }),
+  );
   if (result.status === 0) return;
   const said = `${result.stderr ?? ''}${result.error ?? ''}`.trim().split('\n').slice(-8).join('\n    ');
   throw new StartFailure(`${path.basename(program)} failed:\n    ${said}`);
@@ -188,7 +190,7 @@ function configure(data, port, owner) {
   const main = path.join(data, 'postgresql.conf');
   const text = readFileSync(main, 'utf8');
   const include = "include 'troupe.conf'";
-  if (!text.includes(include)) writeLasting(main, `${text}\n${include}\n`, owner);
+  if (!text.includes(include)) writeDurably(main, `${text}\n${include}\n`, owner);
 }
 
 /**
@@ -201,7 +203,7 @@ export async function clearStalePid(data) {
   const file = path.join(data, 'postmaster.pid');
   if (!existsSync(file)) return;
   const pid = Number(readFileSync(file, 'utf8').split('\n')[0]);
-  if (birthOf(pid) === null) return;
+  if (startTimeOf(pid) === null) return;
   const command = spawnSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }).stdout ?? '';
   const line = existsSync(`/proc/${pid}/cmdline`)
     ? readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
@@ -209,7 +211,7 @@ export async function clearStalePid(data) {
   if (!line.includes('postgres') || !line.includes(data)) return rmSync(file);
   say(`a Postgres of an earlier start (pid ${pid}) still runs on this data; stopping it`);
   process.kill(pid, 'SIGINT');
-  for (let i = 0; i < 300 && birthOf(pid) !== null; i++) await new Promise((resolve) => setTimeout(resolve, 100));
+  for (let i = 0; i < 300 && startTimeOf(pid) !== null; i++) await new Promise((resolve) => setTimeout(resolve, 100));
 }
 
 /**
@@ -252,7 +254,7 @@ export async function preparePostgres({ dir, port, password }) {
   configure(data, port, owner);
   return {
     command: path.join(bin, 'postgres'),
-    // The second setting means nothing to Postgres; it tells people, and `clearStalePid`, which data it is.
+    // The second setting means nothing to Postgres. It names the data for people and for `clearStalePid`.
     args: ['-D', path.join(home.seen, 'data'), ...(home.door === null ? [] : ['-c', `troupe.data=${data}`])],
     data,
     owner,

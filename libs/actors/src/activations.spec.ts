@@ -9,10 +9,17 @@ function activate(actors: Activations, key: ActorKey, now: number) {
 describe('living actors', () => {
   it('begin without memory, cursors and a known heartbeat, at the stored revision', () => {
     const actors = new Activations(10);
-    const living = activate(actors, 'crawl/a', 5);
-    expect(living).toMatchObject({ key: 'crawl/a', rev: 3, terminal: false, memory: null, heartbeatAt: 0, usedAt: 5 });
-    expect([living.cursors.size, living.sent.size]).toEqual([0, 0]);
-    expect(actors.get('crawl/a')).toBe(living);
+    const liveActor = activate(actors, 'crawl/a', 5);
+    expect(liveActor).toMatchObject({
+      key: 'crawl/a',
+      rev: 3,
+      terminal: false,
+      memory: null,
+      heartbeatAt: 0,
+      usedAt: 5,
+    });
+    expect([liveActor.cursors.size, liveActor.sent.size]).toEqual([0, 0]);
+    expect(actors.get('crawl/a')).toBe(liveActor);
   });
 
   it('are forgotten when they have been idle long enough', () => {

@@ -6,11 +6,11 @@ import type { ActorRow } from './ports.js';
 /** The trace of a job, part of its actor's stored state. */
 export interface KeptTrace {
   parent: TraceParent;
-  /** Turns that are still recorded: a trace of a hundred thousand pages is of no use to anybody. */
+  /** Turns that are still recorded: a trace of a hundred thousand pages is of no use. */
   left: number;
 }
 
-export interface Living extends Activation<unknown, unknown> {
+export interface LiveActor extends Activation<unknown, unknown> {
   rev: number;
   terminal: boolean;
   /** It was over, and its state is gone: what wakes others fails it, and it does not live again by that. */
@@ -24,22 +24,22 @@ export interface Living extends Activation<unknown, unknown> {
   usedAt: number;
   /** Its own time less this process's clock. */
   timeOffset: number;
-  /** Of the message that began it; null: not recorded, or nothing it keeps. */
+  /** Trace of the message that began it; null: not recorded, or nothing it keeps. */
   trace: KeptTrace | null;
 }
 
 export class Activations {
-  private readonly living = new Map<ActorKey, Living>();
+  private readonly liveActors = new Map<ActorKey, LiveActor>();
 
   constructor(private readonly capacity: number) {}
 
-  get(key: ActorKey): Living | undefined {
-    return this.living.get(key);
+  get(key: ActorKey): LiveActor | undefined {
+    return this.liveActors.get(key);
   }
 
   /** @param time the actor's own, at `now` */
-  add(row: ActorRow, state: unknown, now: number, time: number): Living {
-    const living: Living = {
+  add(row: ActorRow, state: unknown, now: number, time: number): LiveActor {
+    const liveActor: LiveActor = {
       key: row.key,
       state,
       memory: null,
@@ -53,30 +53,30 @@ export class Activations {
       timeOffset: time - now,
       trace: null,
     };
-    this.living.set(row.key, living);
-    return living;
+    this.liveActors.set(row.key, liveActor);
+    return liveActor;
   }
 
   discard(keys: Iterable<ActorKey>): void {
-    for (const key of keys) this.living.delete(key);
+    for (const key of keys) this.liveActors.delete(key);
   }
 
   /** Most recently used last, so that the first entries are the ones to go. */
-  touch(living: Living, now: number): void {
-    living.usedAt = now;
-    this.living.delete(living.key);
-    this.living.set(living.key, living);
+  touch(liveActor: LiveActor, now: number): void {
+    liveActor.usedAt = now;
+    this.liveActors.delete(liveActor.key);
+    this.liveActors.set(liveActor.key, liveActor);
   }
 
   /** Forgets actors idle for `idleMs`, and the least recently used above the capacity. */
   passivate(now: number, idleMs: number): void {
-    for (const [key, living] of this.living) {
-      if (this.living.size <= this.capacity && now - living.usedAt < idleMs) return;
-      this.living.delete(key);
+    for (const [key, liveActor] of this.liveActors) {
+      if (this.liveActors.size <= this.capacity && now - liveActor.usedAt < idleMs) return;
+      this.liveActors.delete(key);
     }
   }
 
   get size(): number {
-    return this.living.size;
+    return this.liveActors.size;
   }
 }

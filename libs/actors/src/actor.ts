@@ -1,5 +1,5 @@
 /**
- * What an actor is to this runtime: a state machine over batches of messages, without I/O.
+ * An actor, as this runtime sees it: a state machine over batches of messages, without I/O.
  *
  * `plan` says which URLs it would like to admit (the only question with an answer), `finish` turns the answer into
  * effects; what `plan` has found out reaches `finish` as a value. Neither sees SQL, clocks, random numbers or sockets.
@@ -106,13 +106,13 @@ export interface TurnContext {
 
 export interface ActorDef<S, M = null, F = unknown> {
   kind: ActorKind;
-  /** Of state and messages; readers accept v and v-1. */
+  /** Version of state and messages; readers accept v and v-1. */
   version: number;
   /** Types whose loss of meaning would leave a job hanging: their dead letter fails the job. */
   vital: readonly string[];
   /** @param before what it was when it ended, if it starts anew */
   init(key: ActorKey, before?: S): S;
-  /** What must be read from tables before the next turn, null when memory suffices. */
+  /** The tables that must be read before the next turn, null when memory suffices. */
   need(activation: { state: S; memory: M | null }): MemoryNeed | null;
   remember(state: S, loaded: JobMemory | null, memory: M | null, now: number): M;
   plan(activation: Activation<S, M>, batch: readonly Incoming[], ctx: TurnContext): Plan<F>;
@@ -123,9 +123,9 @@ export interface ActorDef<S, M = null, F = unknown> {
   wakesOn?: readonly string[];
   /** A message to a terminal actor starts it anew (hosts, teams); otherwise it is dropped (jobs). */
   restarts: boolean;
-  /** What it does belongs to the trace of the message that began it, even after a crash. @default false: to that of the message at hand */
+  /** Its turns belong to the trace of the message that began it, even after a crash. @default false: to that of the message in hand */
   keepsTrace?: boolean;
-  /** What of its state came with its start, and may be as large as this beside what it keeps of its own. @default 0 */
+  /** Size of the part of its state that came with its start. It may be as large as this beside what it keeps of its own. @default 0 */
   broughtBytes?: number;
   /**
    * A message of a vital type could not be handled, or one has woken it of whose state nothing is left: end visibly, in

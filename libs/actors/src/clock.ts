@@ -13,7 +13,7 @@ export const systemClock: Clock = {
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
-/** What the runtime says about itself; the shape of pino, without depending on it. */
+/** Log of the runtime; the shape of pino, without depending on it. */
 export interface RuntimeLog {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { partitionOf, type ActorKey } from '@troupe/contracts';
-import { message, NoteWorld, twoHomes } from './note-actor.fixture.js';
+import { message, NoteWorld, keysInTwoPartitions } from './note-actor.fixture.js';
 import type { Partition } from './partition.js';
 import { ContentError, TurnConflictError, TurnTimeoutError, type TurnWrites } from './ports.js';
 
-const [ALICE] = twoHomes('crawl');
+const [ALICE] = keysInTwoPartitions('crawl');
 const POISON = 'poison';
 /** Numeric value out of range, as Postgres says it. */
 const outOfRange = () => new ContentError('out of range', '22003');
@@ -83,7 +83,7 @@ describe('a turn that the store refuses', () => {
     expect(world.store.deadLetters).toHaveLength(3);
   });
 
-  it('is repeated as it is when the store is away: nobody is to blame', async () => {
+  it('is repeated as it is when the store is away: no item is to blame', async () => {
     refuseState(() => new Error('connection lost'));
     await note(ALICE, '1', POISON);
     await expect(partition.step()).rejects.toThrow('connection lost');
@@ -124,7 +124,7 @@ describe('a turn that takes too long', () => {
     expect(world.store.deadLetters).toHaveLength(1);
   });
 
-  it('blames nobody while the store does not answer', async () => {
+  it('blames no item while the store does not answer', async () => {
     refuseState(() => new TurnTimeoutError('too slow'));
     world.store.isAway = true;
     await note(ALICE, POISON);
@@ -133,7 +133,7 @@ describe('a turn that takes too long', () => {
   });
 });
 
-describe('an actor whose message cannot even be buried', () => {
+describe('an actor whose message cannot even become a dead letter', () => {
   beforeEach(() => {
     refuseState(outOfRange);
     const refuses = world.store.refuses;
@@ -145,7 +145,7 @@ describe('an actor whose message cannot even be buried', () => {
     await note(ALICE, POISON);
     await note(other, '1');
     await partition.step();
-    expect(world.store.graves).toEqual([{ key: ALICE, type: 'Note', error: 'INTERNAL_22003' }]);
+    expect(world.store.endedActors).toEqual([{ key: ALICE, type: 'Note', error: 'INTERNAL_22003' }]);
     expect(world.store.actors.get(ALICE)).toMatchObject({ terminal: true, state: null });
     await note(ALICE, 'late');
     await note(other, '2');
@@ -194,7 +194,7 @@ describe('a message that ends the process', () => {
           await die(owner);
           deaths++;
         } catch {
-          // It lived: the killer was buried unread.
+          // It lived: the message became a dead letter unread.
         }
       }
     }

@@ -1,13 +1,13 @@
 /**
- * Handles the items of one drain, whatever is in them: what a handler or the store refuses is split, first by actors and then
- * by messages, until the guilty one is alone. It becomes a dead letter, and everything else is committed on the way.
+ * Handles the items of one drain, whatever is in them. Refused items are split, first by actors and then
+ * by messages, until the faulty one is alone. It becomes a dead letter, and everything else is committed on the way.
  */
 import type { ActorKey } from '@troupe/contracts';
 import type { Clock, RuntimeLog } from './clock.js';
 import { ContentError, FencedError, TurnConflictError, TurnTimeoutError } from './ports.js';
 import { HandlerError } from './turn.js';
 
-/** What an actor was told and cannot take. */
+/** A message that an actor was told and cannot take. */
 export interface PoisonNote {
   type: string;
   error: string;
@@ -16,17 +16,17 @@ export interface PoisonNote {
 /** One thing to handle: a message or a timer that fired. */
 export interface DrainItem {
   key: ActorKey;
-  /** Of its message; `timer <name>` for a timer. */
+  /** Type of its message; `timer <name>` for a timer. */
   type: string;
 }
 
 export interface DrainDeps<Item extends DrainItem> {
   /** One transaction. @throws HandlerError, and what the store throws */
   commit(items: readonly Item[], poison: PoisonNote | null): Promise<void>;
-  /** What is cached of their actors is not to be trusted any more. */
+  /** Drops the cached state of their actors, which is not to be trusted any more. */
   forget(items: readonly Item[]): void;
-  /** The store's last resort for the actor of the item. */
-  entomb(item: Item, error: string): Promise<void>;
+  /** Ends the actor of the item in the store alone, as a last resort. */
+  endActor(item: Item, error: string): Promise<void>;
   /** Nothing more can be done for the actor: its items are dropped for some time. */
   quarantine(item: Item): void;
   /** Rejects when the store does not answer. */
@@ -35,7 +35,7 @@ export interface DrainDeps<Item extends DrainItem> {
   log: RuntimeLog;
 }
 
-/** Tries of a message that its handler refuses, all in all alone; what the store refuses it refuses again. */
+/** Tries of a message that its handler refuses, the last of them alone. A refusal of the store is final. */
 const TRIES_OF_HANDLER = 3;
 const TRIES_OF_STORE = 2;
 const CONFLICT_TRIES = 6;
@@ -46,7 +46,7 @@ type Refusal = HandlerError | ContentError;
 export class Drain<Item extends DrainItem> {
   constructor(private readonly deps: DrainDeps<Item>) {}
 
-  /** Resolves when each item is handled or buried. Rejects with `FencedError`, or when the store is away: nobody is to blame. */
+  /** Resolves when each item is handled or a dead letter. Rejects with `FencedError`, or when the store is away: no item is to blame. */
   async handle(items: readonly Item[]): Promise<void> {
     if (items.length === 0) return;
     const error = await this.tryAll(items);
@@ -77,9 +77,9 @@ export class Drain<Item extends DrainItem> {
     }
   }
 
-  /** The second half is not tried as a whole when the first one was innocent. */
+  /** The second half is not tried as a whole when the first one was without fault. */
   private async split(items: readonly Item[], error: Refusal): Promise<void> {
-    if (items.length === 1) return this.bury(items[0]!, error);
+    if (items.length === 1) return this.writeDeadLetter(items[0]!, error);
     const [first, second] = halve(items);
     const refused = await this.tryAll(first);
     if (refused === null) return this.split(second, error);
@@ -89,8 +89,8 @@ export class Drain<Item extends DrainItem> {
   }
 
   /**
-   * A turn that took too long may only have held too much. One actor alone, again and again, while the store answers others:
-   * something of it is wrong.
+   * A turn that took too long may only have held too much. When one actor alone takes too long again and again, while the
+   * store answers others, something of it is wrong.
    */
   private async relieve(items: readonly Item[], error: TurnTimeoutError): Promise<void> {
     const isOneActor = items.every(({ key }) => key === items[0]!.key);
@@ -107,8 +107,8 @@ export class Drain<Item extends DrainItem> {
     await this.split(items, new ContentError(error.message, 'TIMEOUT', { cause: error }));
   }
 
-  /** For vital types the actor is told to fail visibly. */
-  private async bury(item: Item, first: Refusal): Promise<void> {
+  /** An actor that is refused a vital type is told to fail visibly. */
+  private async writeDeadLetter(item: Item, first: Refusal): Promise<void> {
     let error = first;
     const tries = first instanceof HandlerError ? TRIES_OF_HANDLER : TRIES_OF_STORE;
     for (let attempt = 1; attempt < tries; attempt++) {
@@ -118,11 +118,11 @@ export class Drain<Item extends DrainItem> {
     }
     const text = textOf(error);
     this.deps.log.error({ key: item.key, type: item.type, err: text }, 'message cannot be handled: dead letter');
-    await this.inter(item, { type: item.type, error: text }, codeOf(error));
+    await this.commitDeadLetter(item, { type: item.type, error: text }, codeOf(error));
   }
 
-  /** A dead letter; where even that is refused the actor ends with it, and where that is refused it is left alone for a while. */
-  async inter(item: Item, poison: PoisonNote, code: string): Promise<void> {
+  /** Writes a dead letter. If that is refused the actor ends with it; if that is refused, too, it is left alone for a while. */
+  async commitDeadLetter(item: Item, poison: PoisonNote, code: string): Promise<void> {
     try {
       return await this.deps.commit([item], poison);
     } catch (error) {
@@ -134,7 +134,7 @@ export class Drain<Item extends DrainItem> {
       );
     }
     try {
-      await this.deps.entomb(item, code);
+      await this.deps.endActor(item, code);
     } catch (error) {
       if (error instanceof FencedError || !isRefusal(error)) throw error;
       this.deps.log.error({ key: item.key, type: item.type, err: textOf(error) }, 'actor cannot be ended: quarantined');
@@ -147,7 +147,7 @@ function isRefusal(error: unknown): error is Refusal {
   return error instanceof HandlerError || error instanceof ContentError;
 }
 
-/** By actors while there are several, else by messages, in their order. */
+/** Splits by actors while there are several, else by messages, in their order. */
 function halve<Item extends DrainItem>(items: readonly Item[]): [Item[], Item[]] {
   const keys = [...new Set(items.map(({ key }) => key))];
   if (keys.length === 1) return [items.slice(0, items.length >> 1), items.slice(items.length >> 1)];
@@ -160,7 +160,7 @@ function textOf(error: unknown): string {
   return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
 }
 
-/** For people who may see nothing of the data. */
+/** Text of an error for people who may see nothing of the data. */
 function codeOf(error: Refusal): string {
   return `INTERNAL_${error instanceof ContentError ? error.state : 'HANDLER'}`;
 }

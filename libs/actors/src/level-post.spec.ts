@@ -79,8 +79,8 @@ describe('level messages', () => {
 
   it('that this process receives itself do not leave it, nor wait', () => {
     const handed: string[] = [];
-    const hand = ({ id, to }: Envelope) => to === 'team/here' && !!handed.push(id);
-    const levels = new LevelPost({ bus, log: SILENT, clock, paceMs: 10, hand });
+    const deliverHere = ({ id, to }: Envelope) => to === 'team/here' && !!handed.push(id);
+    const levels = new LevelPost({ bus, log: SILENT, clock, paceMs: 10, deliverHere });
     levels.publish([level('v.1', 'team/away'), level('v.2', 'team/here')]);
     levels.publish([level('v.3', 'team/here'), level('v.4', 'team/away')]);
     expect([handed, mail.map(idsOf)]).toEqual([['v.2', 'v.3'], [['v.1']]]);

@@ -1,12 +1,12 @@
 /**
- * Level messages: sent once, never kept; the newest of them is enough. What this process receives itself does not leave
- * it; the rest goes over the bus, those to the same partition together.
+ * Level messages: sent once, never kept; the newest of them is enough. Messages to actors of this process do not leave
+ * it. The others go over the bus, those to the same partition together.
  */
-import { partitionOf, type Envelope, type Mail, type Sack } from '@troupe/contracts';
+import { partitionOf, type Envelope, type Mail, type PartitionBundle } from '@troupe/contracts';
 import type { Clock, RuntimeLog } from './clock.js';
 import type { Bus } from './ports.js';
 
-/** They are small: so many stay far below what a stream takes. */
+/** Level messages are small: so many stay far below the limit of a stream. */
 const MAX_LETTERS = 128;
 
 export interface LevelPostDeps {
@@ -14,12 +14,12 @@ export interface LevelPostDeps {
   log: RuntimeLog;
   clock: Clock;
   /**
-   * From one mail to the next at least: what partitions of this process say meanwhile goes together. What comes after a
-   * rest does not wait.
+   * Least time from one mail to the next: messages from partitions of this process travel together meanwhile. A message after
+   * a rest does not wait.
    */
   paceMs: number;
   /** Hands a message to its partition if this process holds that; false when it does not. @default none is held */
-  hand?(envelope: Envelope): boolean;
+  deliverHere?(envelope: Envelope): boolean;
 }
 
 export class LevelPost {
@@ -29,11 +29,11 @@ export class LevelPost {
   constructor(private readonly deps: LevelPostDeps) {}
 
   publish(envelopes: readonly Envelope[]): void {
-    const { clock, paceMs, hand } = this.deps;
-    const abroad = hand === undefined ? envelopes : envelopes.filter((envelope) => !hand(envelope));
-    if (abroad.length === 0) return;
+    const { clock, paceMs, deliverHere } = this.deps;
+    const forOthers = deliverHere === undefined ? envelopes : envelopes.filter((envelope) => !deliverHere(envelope));
+    if (forOthers.length === 0) return;
     const isFirst = this.waiting.length === 0;
-    this.waiting.push(...abroad);
+    this.waiting.push(...forOthers);
     const restMs = Math.min(paceMs, this.nextAt - clock.now());
     if (restMs <= 0) this.flush();
     else if (isFirst) void clock.sleep(restMs).then(() => this.flush());
@@ -41,7 +41,7 @@ export class LevelPost {
 
   flush(): void {
     this.nextAt = this.deps.clock.now() + this.deps.paceMs;
-    for (const mail of sacked(this.waiting.splice(0))) {
+    for (const mail of bundled(this.waiting.splice(0))) {
       this.deps.bus.publishActor(mail).catch((error: unknown) => {
         this.deps.log.debug({ to: mail.to, type: mail.type, err: String(error) }, 'level message not sent');
       });
@@ -49,25 +49,25 @@ export class LevelPost {
   }
 }
 
-/** In order per receiver; a letter that is alone travels as it is. */
-function sacked(envelopes: readonly Envelope[]): Mail[] {
-  const sacks = new Map<number, Envelope[]>();
+/** Keeps the order per receiver; a single letter travels as it is. */
+function bundled(envelopes: readonly Envelope[]): Mail[] {
+  const bundles = new Map<number, Envelope[]>();
   const full: Envelope[][] = [];
   for (const envelope of envelopes) {
     const part = partitionOf(envelope.to);
-    const sack = sacks.get(part);
-    if (sack === undefined) sacks.set(part, [envelope]);
-    else if (sack.push(envelope) === MAX_LETTERS) {
-      full.push(sack);
-      sacks.delete(part);
+    const bundle = bundles.get(part);
+    if (bundle === undefined) bundles.set(part, [envelope]);
+    else if (bundle.push(envelope) === MAX_LETTERS) {
+      full.push(bundle);
+      bundles.delete(part);
     }
   }
-  return [...full, ...sacks.values()].map(mailOf);
+  return [...full, ...bundles.values()].map(mailOf);
 }
 
 function mailOf(letters: Envelope[]): Mail {
   const first = letters[0]!;
   if (letters.length === 1) return first;
-  const body: Sack = { type: 'Sack', letters };
+  const body: PartitionBundle = { type: 'Sack', letters };
   return { ...first, type: body.type, body };
 }

@@ -34,10 +34,10 @@ export type Order =
 export interface Notes {
   notes: string[];
   failed: string | null;
-  /** What could not be handled when it failed. */
+  /** The message that could not be handled when it failed. */
   lost?: unknown;
   over: boolean;
-  /** Of its looks at the clock. */
+  /** When it looked at the clock. */
   times?: number[];
 }
 
@@ -124,7 +124,7 @@ export function message(order: Order): ActorMessage {
 
 export const SILENT: RuntimeLog = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** A store that refuses what it is told to. */
+/** A store that refuses turns on demand. */
 export class NoteStore extends SimStore {
   /** Why a turn is refused, null for one that is not. */
   refuses: (writes: TurnWrites) => Error | null = () => null;
@@ -144,9 +144,9 @@ export class NoteStore extends SimStore {
     });
   }
 
-  override entomb(...[part, epoch, grave]: Parameters<SimStore['entomb']>): Promise<void> {
+  override endActor(...[part, epoch, ended]: Parameters<SimStore['endActor']>): Promise<void> {
     if (this.refusesGrave !== null) return Promise.reject(this.refusesGrave);
-    return super.entomb(part, epoch, grave);
+    return super.endActor(part, epoch, ended);
   }
 
   override probe(): Promise<void> {
@@ -154,7 +154,7 @@ export class NoteStore extends SimStore {
   }
 }
 
-/** Loses what it is told to lose. */
+/** A bus that loses messages on demand. */
 export class NoteBus extends SimBus {
   isLost: (envelope: Envelope) => boolean = () => false;
   readonly sent: Envelope[] = [];
@@ -170,9 +170,9 @@ export class NoteWorld {
   readonly store = new NoteStore(this.clock);
   readonly bus = new NoteBus(new Random(1), this.clock);
   readonly tried: Order[] = [];
-  /** Of owners from now on: by the virtual clock every wait is time that passes. */
+  /** Pace of owners made from now on: by the virtual clock every wait is time that passes. */
   paceMs = 0;
-  /** Of owners from now on; undefined: nothing is recorded. */
+  /** Tracer of owners made from now on; undefined: nothing is recorded. */
   tracer: Tracer | undefined;
   private sequence = 0;
 
@@ -212,7 +212,7 @@ export class NoteWorld {
     });
   }
 
-  /** Until the mailbox is empty, and once more. */
+  /** Runs until the mailbox is empty, and once more. */
   async run(partition: Partition): Promise<void> {
     for (let steps = 0; steps < 50; steps++) {
       await partition.step();
@@ -243,7 +243,7 @@ export class NoteWorld {
 }
 
 /** Two keys of a kind in two partitions. */
-export function twoHomes(kind: ActorKind): [ActorKey, ActorKey] {
+export function keysInTwoPartitions(kind: ActorKind): [ActorKey, ActorKey] {
   const first: ActorKey = `${kind}/a0`;
   for (let i = 1; ; i++) {
     const second: ActorKey = `${kind}/b${i}`;

@@ -10,7 +10,7 @@ const DELETE_BATCH = 64;
 const RETRY_MS = 1_000;
 const RESEND_AFTER_MS = 30_000;
 const RESEND_LIMIT = 500;
-/** A commit whose answer was lost has ended by then, one way or the other. */
+/** By then a commit whose answer was lost has ended, one way or the other. */
 const DOUBT_MS = 5_000;
 /** Beyond this many unsent rows nothing is dispatched any more. */
 const RECOVER_LIMIT = 50_000;
@@ -27,7 +27,7 @@ export class Outbox {
   private readonly failed = new Map<number, { row: OutboxRow; tries: number; at: number }>();
   private pairsOpen = false;
   private resendAt = 0;
-  /** When the table is looked through for what such a commit has left; null: there was none. */
+  /** When the table is searched for rows that such a commit has left; null: there was none. */
   private lookAt: number | null = null;
 
   constructor(
@@ -43,7 +43,7 @@ export class Outbox {
     this.resendAt = this.deps.clock.now() + RESEND_AFTER_MS;
   }
 
-  /** A turn may have been committed without anybody hearing of it: then nobody has its messages but the table. */
+  /** A turn may have been committed although its answer was lost. Then only the table has its messages. */
   doubt(): void {
     this.lookAt ??= this.deps.clock.now() + DOUBT_MS;
   }

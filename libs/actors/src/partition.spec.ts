@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { partitionOf, type ActorKey, type Envelope } from '@troupe/contracts';
 import type { Clock } from './clock.js';
-import { message, NoteWorld, twoHomes, type Order } from './note-actor.fixture.js';
+import { message, NoteWorld, keysInTwoPartitions, type Order } from './note-actor.fixture.js';
 import { PARTITION_DEFAULTS, type Partition } from './partition.js';
 import { FencedError } from './ports.js';
 import { NO_FAULTS } from './simulation/faults.js';
 
-const [ALICE, BOB] = twoHomes('crawl');
+const [ALICE, BOB] = keysInTwoPartitions('crawl');
 /** Restarts when it is over. */
-const [HOST] = twoHomes('domain');
+const [HOST] = keysInTwoPartitions('domain');
 
 let world: NoteWorld;
 
@@ -20,7 +20,7 @@ beforeEach(() => {
   world = new NoteWorld();
 });
 
-/** Whether there was mail that nobody had acknowledged, at each commit that is tried from now on. */
+/** Whether there was mail that was not acknowledged, at each commit that is tried from now on. */
 function watchMail(part: number): boolean[] {
   const seen: boolean[] = [];
   const commitTurn = world.store.commitTurn.bind(world.store);
@@ -61,7 +61,7 @@ describe('messages between two actors', () => {
     expect(world.stateOf(BOB).notes).toEqual(['1', '2', '3']);
   });
 
-  it('go out although nobody knows that the turn they belong to was committed', async () => {
+  it('go out although the answer to the commit of their turn was lost', async () => {
     const [alice, bob] = [await world.own(ALICE), await world.own(BOB)];
     await world.send(ALICE, { type: 'Tell', to: BOB, text: 'x' }, { from: 'crawl/z', n: 1 });
     world.store.faults = { ...NO_FAULTS, afterCommit: () => raise(new Error('connection lost')) };
@@ -216,7 +216,7 @@ describe('an actor that is over', () => {
     const partition = await world.own(ALICE);
     await world.send(ALICE, { type: 'Note', text: 'before' });
     await world.run(partition);
-    await world.store.entomb(partition.part, partition.epoch, { key: ALICE, type: 'Note', error: 'INTERNAL_22021' });
+    await world.store.endActor(partition.part, partition.epoch, { key: ALICE, type: 'Note', error: 'INTERNAL_22021' });
     const next = await world.own(ALICE);
     for (const n of [1, 2]) {
       await world.send(ALICE, { type: 'Wake' }, { from: 'crawl/z', n });
@@ -345,7 +345,7 @@ describe('several messages in one piece of mail', () => {
     });
     const unread = watchMail(partition.part);
     await world.run(partition);
-    // What is acknowledged before the last one is committed is lost with the process.
+    // Messages acknowledged before the last one is committed are lost with the process.
     expect(unread).toEqual(Array(unread.length).fill(true));
     expect(unread.length).toBeGreaterThan(3);
     expect(world.stateOf(ALICE).notes).toEqual(['1', '2']);
@@ -357,7 +357,7 @@ describe('several messages in one piece of mail', () => {
 describe('level messages of one drain', () => {
   const order = (order: Order, more: Partial<Envelope> = {}) =>
     ({ id: 'v', type: 'Note', v: 2, from: 'w/x', to: ALICE, n: null, body: message(order), ...more }) as Envelope;
-  const sackOf = (...letters: Envelope[]) =>
+  const bundleOf = (...letters: Envelope[]) =>
     ({ ...letters[0]!, type: 'Sack', body: { type: 'Sack', letters } }) as never;
 
   it('to several actors are handed to each, and acknowledged together', async () => {
@@ -369,7 +369,7 @@ describe('level messages of one drain', () => {
       order({ type: 'Note', text: '2' }, { to: neighbour }),
       order({ type: 'Note', text: '3' }),
     ];
-    await world.bus.publishActor(sackOf(...letters));
+    await world.bus.publishActor(bundleOf(...letters));
     const unread = watchMail(partition.part);
     await world.run(partition);
     expect(unread).toEqual(Array(unread.length).fill(true));
@@ -381,7 +381,7 @@ describe('level messages of one drain', () => {
   it('are dropped one by one where their actor does not live', async () => {
     const partition = await world.own(ALICE);
     await world.bus.publishActor(
-      sackOf(order({ type: 'Note', text: '1' }), order({ type: 'Note', text: '2' }, { to: BOB })),
+      bundleOf(order({ type: 'Note', text: '1' }), order({ type: 'Note', text: '2' }, { to: BOB })),
     );
     await world.run(partition);
     expect([world.stateOf(ALICE).notes, world.revOf(BOB)]).toEqual([['1'], 0]);
@@ -391,7 +391,7 @@ describe('level messages of one drain', () => {
   it('wait together when one is of an unknown version', async () => {
     const partition = await world.own(ALICE);
     await world.bus.publishActor(
-      sackOf(order({ type: 'Note', text: '1' }), order({ type: 'Note', text: '2' }, { v: 9 })),
+      bundleOf(order({ type: 'Note', text: '1' }), order({ type: 'Note', text: '2' }, { v: 9 })),
     );
     await partition.step();
     expect(world.revOf(ALICE)).toBe(0);
@@ -474,7 +474,7 @@ describe("an actor's own time", () => {
   });
 });
 
-describe('a message of a version that nobody knows', () => {
+describe('a message of a version that no owner knows', () => {
   const MINUTE_MS = 60_000;
   const strange = { v: 9 };
 

@@ -6,7 +6,7 @@
  */
 import type { ActorKey, ActorKind, Envelope, Mail, TraceSpan, Tracer } from '@troupe/contracts';
 import { NO_SPAN, NO_TRACES, parseActorKey } from '@troupe/contracts';
-import { Activations, type Living } from './activations.js';
+import { Activations, type LiveActor } from './activations.js';
 import type { ActorDef, Incoming, TurnContext } from './actor.js';
 import type { Clock, RuntimeLog } from './clock.js';
 import { LevelPost } from './level-post.js';
@@ -24,7 +24,7 @@ import {
   type TimerChange,
 } from './ports.js';
 import { TimerHeap } from './timers.js';
-import { blaming, HandlerError, isHome, Turn, type ActorBatch, type StoredState } from './turn.js';
+import { asHandlerError, HandlerError, isInPartition, Turn, type ActorBatch, type StoredState } from './turn.js';
 import { turnSpan } from './turn-traces.js';
 
 export interface PartitionOptions {
@@ -33,7 +33,7 @@ export interface PartitionOptions {
   /** Longest wait for a message. @default 1000 */
   idleMs: number;
   /**
-   * From one drain to the next at least: what comes meanwhile shares a transaction. What comes after a rest does not wait.
+   * Least time from one drain to the next: mail that comes meanwhile shares a transaction. Mail after a rest does not wait.
    * @default 20
    */
   paceMs: number;
@@ -77,7 +77,7 @@ interface Letter {
   ack(): void;
 }
 
-/** What came from this process is lost with it, and said again. */
+/** Mail from this process is lost with it, and sent again. */
 function fromHere(envelope: Envelope): Delivery {
   return { envelope, ack: () => {}, nack: () => {} };
 }
@@ -121,31 +121,31 @@ async function ended(work: Promise<void>, spans: readonly TraceSpan[]): Promise<
   }
 }
 
-/** The store, or a handler, has said no: nothing of the turn is written. */
+/** True when the store, or a handler, has refused: nothing of the turn is written. */
 function isWithoutEffect(error: unknown): boolean {
   return [FencedError, TurnConflictError, ContentError, HandlerError].some((kind) => error instanceof kind);
 }
 
-/** Items of an actor that cannot even be ended are dropped so long. */
+/** Time for which items of an actor are dropped that cannot even be ended. */
 const QUARANTINE_MS = 10 * 60_000;
-/** Owners in a row that did not release the partition, from which on its mail is opened carefully. */
+/** After this number of owners in a row that did not release the partition its mail is opened carefully. */
 const SUSPICIOUS_OWNERS = 2;
-/** Items that are handled carefully; by then what has killed the owners has come by. */
+/** Items that are handled carefully. By then the item that ended the owners has come by. */
 const CAREFUL_ITEMS = 1_024;
-/** Turns of an actor that killed their process, from which on its messages come alone, and at which one is not handled. */
+/** Turns of an actor that ended their process: from the first number on its messages come alone, at the second one is not handled. */
 const KILLS_BEFORE_ALONE = 2;
-const KILLS_BEFORE_BURIAL = 4;
+const KILLS_BEFORE_DEAD_LETTER = 4;
 /** During a rolling upgrade an owner that knows the version takes over within this time. */
 const UNKNOWN_VERSION_MS = 15 * 60_000;
 const UNKNOWN_VERSION_RETRY_MS = 5_000;
 /** Fencing numbers: epoch * 2^32 + n stays exact below 2^21 epochs. */
 const EPOCH_STRIDE = 2 ** 32;
-/** Level messages of this process that wait for a drain; more of them take the way of all others. */
-const MAX_AT_HAND = 4_096;
+/** Level messages of this process that wait for a drain. Further ones go over the bus. */
+const MAX_LOCAL_MAIL = 4_096;
 /** Longest time without an owner that an actor is told of. */
 const MAX_AGE_MS = 60 * 60_000;
-/** Messages of unknown versions whose first sight is remembered. */
-const MAX_STRANGERS = 10_000;
+/** Messages of unknown versions for which the time of their first sight is remembered. */
+const MAX_UNKNOWN_VERSIONS = 10_000;
 const PRIORITY_TYPES = new Set(['Cancel', 'Pause']);
 
 function wakes(group: readonly Item[], { wakesOn = [] }: ActorDef<unknown, unknown>): boolean {
@@ -170,15 +170,15 @@ export class Partition {
   private counter = 0;
   private carried: Item[] = [];
   /** Level messages from this process. */
-  private atHand: Envelope[] = [];
+  private localMail: Envelope[] = [];
   private nextDrainAt = 0;
   private readonly handler: Drain<Item>;
   private readonly quarantined = new Map<ActorKey, number>();
-  /** Of turns that former owners did not end. */
+  /** Turns that former owners did not end, counted by actor. */
   private marks = new Map<ActorKey, number>();
   private carefulItems = 0;
   /** Messages of unknown versions, by id: when they were first seen. */
-  private readonly strangers = new Map<string, number>();
+  private readonly unknownVersions = new Map<string, number>();
   private timersReloadAt = 0;
   private passivateAt = 0;
 
@@ -193,7 +193,7 @@ export class Partition {
     this.handler = new Drain<Item>({
       commit: (items, poison) => this.commit(items, poison),
       forget: (items) => this.forget(items),
-      entomb: (item, error) => this.entomb(item, error),
+      endActor: (item, error) => this.endActor(item, error),
       quarantine: (item) => this.quarantine(item),
       probe: () => deps.store.probe(),
       clock: deps.clock,
@@ -201,7 +201,7 @@ export class Partition {
     });
   }
 
-  /** Consumer of this epoch, due timers, unconfirmed outbox rows; nothing is consumed before. */
+  /** Opens consumer, due timers and unconfirmed outbox rows. Nothing is consumed before. */
   async open(): Promise<void> {
     await this.lookBack();
     this.mailbox = await this.deps.bus.openMailbox(this.part, this.epoch);
@@ -221,7 +221,7 @@ export class Partition {
 
   async close(): Promise<void> {
     this.isOpen = false;
-    this.levels.publish(this.atHand.splice(0));
+    this.levels.publish(this.localMail.splice(0));
     await this.mailbox?.close();
     await this.outbox.tend(true).catch(() => undefined);
     await this.deps.store.releasePartition(this.part, this.epoch).catch(() => undefined);
@@ -232,8 +232,8 @@ export class Partition {
    * the message has to go over the bus.
    */
   receive(envelope: Envelope): boolean {
-    if (!this.isOpen || this.atHand.length >= MAX_AT_HAND) return false;
-    this.atHand.push(JSON.parse(JSON.stringify(envelope)) as Envelope);
+    if (!this.isOpen || this.localMail.length >= MAX_LOCAL_MAIL) return false;
+    this.localMail.push(JSON.parse(JSON.stringify(envelope)) as Envelope);
     this.mailbox!.wake();
     return true;
   }
@@ -260,8 +260,8 @@ export class Partition {
     const now = clock.now();
     const nextTimer = this.timers.nextAt();
     const idleMs = nextTimer === null ? options.idleMs : Math.max(0, Math.min(options.idleMs, nextTimer - now));
-    const deliveries = await this.mailbox!.take(options.maxDrain, this.atHand.length > 0 ? 0 : idleMs);
-    for (const envelope of this.atHand.splice(0, options.maxDrain)) deliveries.push(fromHere(envelope));
+    const deliveries = await this.mailbox!.take(options.maxDrain, this.localMail.length > 0 ? 0 : idleMs);
+    for (const envelope of this.localMail.splice(0, options.maxDrain)) deliveries.push(fromHere(envelope));
     const items: Item[] = [];
     for (const delivery of deliveries) this.sort(delivery, items);
     for (const { key, name } of this.timers.takeDue(clock.now(), options.maxDrain))
@@ -271,9 +271,9 @@ export class Partition {
 
   private sort(delivery: Delivery, items: Item[]): void {
     const letters = unpack(delivery);
-    const stranger = letters.find(({ envelope }) => !this.isReadable(envelope));
-    if (stranger !== undefined && this.knownForMs(stranger.envelope) < UNKNOWN_VERSION_MS) {
-      const { to, type, v } = stranger.envelope;
+    const unreadable = letters.find(({ envelope }) => !this.isReadable(envelope));
+    if (unreadable !== undefined && this.knownForMs(unreadable.envelope) < UNKNOWN_VERSION_MS) {
+      const { to, type, v } = unreadable.envelope;
       this.deps.log.warn({ to, type, v }, 'unknown message version, will be delivered again');
       delivery.nack(UNKNOWN_VERSION_RETRY_MS);
       return;
@@ -285,22 +285,22 @@ export class Partition {
     }
   }
 
-  /** Since this owner first saw it: the clocks of the stream and of this machine are not compared. */
+  /** Time since this owner first saw it: the clocks of the stream and of this machine are not compared. */
   private knownForMs({ id }: Envelope): number {
     const now = this.deps.clock.now();
-    if (this.strangers.size >= MAX_STRANGERS) this.strangers.clear();
-    const since = this.strangers.get(id) ?? now;
-    this.strangers.set(id, since);
+    if (this.unknownVersions.size >= MAX_UNKNOWN_VERSIONS) this.unknownVersions.clear();
+    const since = this.unknownVersions.get(id) ?? now;
+    this.unknownVersions.set(id, since);
     return now - since;
   }
 
   private livesHere({ to, type }: Envelope): boolean {
-    const isKnown = this.defOf(to) !== undefined && isHome(to, this.part);
+    const isKnown = this.defOf(to) !== undefined && isInPartition(to, this.part);
     if (!isKnown) this.deps.log.error({ to, type }, 'no actor of this kind lives here; message dropped');
     return isKnown;
   }
 
-  /** Of a version that its actor understands; what has no actor is dropped later. */
+  /** Whether its actor understands its version. A message without an actor is dropped later. */
   private isReadable({ to, v }: Envelope): boolean {
     const def = this.defOf(to);
     return def === undefined || (v <= def.version && v >= def.version - 1);
@@ -310,7 +310,7 @@ export class Partition {
     return this.deps.defs.get(parseActorKey(key).kind);
   }
 
-  /** One transaction for everything; what is refused goes alone, and the partition goes on in every case. */
+  /** One transaction for all items. An item that is refused goes alone, and the partition goes on in every case. */
   private async drain(items: Item[]): Promise<void> {
     const readable: Item[] = [];
     for (const item of items) {
@@ -323,7 +323,7 @@ export class Partition {
   }
 
   /**
-   * Somebody has ended the owners before this one, perhaps a message: each actor's turn is marked before it begins. A mark that
+   * The owners before this one have ended, perhaps by a message: each actor's turn is marked before it begins. A mark that
    * is found names the turn in which an owner died.
    */
   private async drainCarefully(items: Item[]): Promise<void> {
@@ -333,10 +333,10 @@ export class Partition {
       for (const turn of kills < KILLS_BEFORE_ALONE ? [group] : group.map((item) => [item])) {
         await store.mark(this.part, key, kills + 1);
         try {
-          if (kills >= KILLS_BEFORE_BURIAL && turn[0] === group[0]) await this.buryUnread(turn[0]!, kills);
+          if (kills >= KILLS_BEFORE_DEAD_LETTER && turn[0] === group[0]) await this.dropUnread(turn[0]!, kills);
           else await this.handler.handle(turn);
         } finally {
-          // This process is alive: whatever went wrong, it was no killer.
+          // This process is alive: the failed turn did not end it.
           await store.mark(this.part, key, null);
         }
         this.marks.delete(key);
@@ -345,34 +345,34 @@ export class Partition {
     }
   }
 
-  private async buryUnread(item: Item, kills: number): Promise<void> {
+  private async dropUnread(item: Item, kills: number): Promise<void> {
     const { key, type } = item;
     const error = `${kills} processes ended while they handled it`;
     this.deps.log.error({ key, type, kills }, 'message ends the processes that handle it: dead letter');
-    await this.handler.inter(item, { type, error }, 'INTERNAL_KILLER');
+    await this.handler.commitDeadLetter(item, { type, error }, 'INTERNAL_KILLER');
   }
 
-  /** What no owner could read in all that time becomes a dead letter, which an operator may send again. */
+  /** A message that no owner could read in all that time becomes a dead letter, which an operator may send again. */
   private async refuse(item: Item): Promise<void> {
     const mail = item.mail!;
     const { from, n, type, v } = mail.envelope;
     try {
       await this.activate([item.key]);
       const last = this.actors.get(item.key)!.cursors.get(from) ?? 0;
-      // A pair message out of its order has come before, or comes again: its sender repeats what is not confirmed.
+      // A pair message out of order has come before, or comes again: its sender repeats messages that are not confirmed.
       if (n !== null && n !== last + 1) return mail.ack();
       this.deps.log.error({ key: item.key, type, v }, 'message of an unknown version: dead letter');
-      const error = `version ${v} of ${type} was known to nobody for 15 minutes`;
-      await this.handler.inter(item, { type, error }, 'INTERNAL_VERSION');
+      const error = `version ${v} of ${type} was known to no owner for 15 minutes`;
+      await this.handler.commitDeadLetter(item, { type, error }, 'INTERNAL_VERSION');
     } catch (error) {
       this.forget([item]);
       throw error;
     }
   }
 
-  /** The actor's own row, its timers and its job say that it is over; nothing of its data is needed for that. */
-  private async entomb(item: Item, error: string): Promise<void> {
-    await this.deps.store.entomb(this.part, this.epoch, { key: item.key, type: item.type, error });
+  /** Marks the actor's own row, its timers and its job as over. Nothing of its data is needed for that. */
+  private async endActor(item: Item, error: string): Promise<void> {
+    await this.deps.store.endActor(this.part, this.epoch, { key: item.key, type: item.type, error });
     item.mail?.ack();
   }
 
@@ -398,7 +398,7 @@ export class Partition {
     const turn = batches.length === 0 ? null : new Turn(batches, this.turnDeps());
     let timers: TimerChange[] = [];
     const orphans = items.filter(
-      (item) => item.timer !== null && !batches.some((entry) => entry.living.key === item.key),
+      (item) => item.timer !== null && !batches.some((entry) => entry.liveActor.key === item.key),
     );
     if (turn !== null || orphans.length > 0) {
       const head = turn?.head() ?? { part: this.part, epoch: this.epoch, fences: [], candidates: [], seeds: [] };
@@ -425,7 +425,7 @@ export class Partition {
     if (turn !== null) this.conclude(turn, batches, timers);
   }
 
-  /** The turns of all actors are one transaction: each of the recorded ones shows it. Inner spans first. */
+  /** The turns of all actors are one transaction, and each recorded turn shows it. Inner spans first. */
   private commitSpans(batches: readonly ActorBatch[]): TraceSpan[] {
     const recorded = batches.filter(({ span }) => span !== NO_SPAN);
     const attributes = { 'db.system.name': 'postgresql', 'troupe.actors': batches.length };
@@ -441,21 +441,21 @@ export class Partition {
 
   private conclude(turn: Turn, batches: ActorBatch[], timers: readonly TimerChange[]): void {
     const now = this.deps.clock.now();
-    for (const { living } of batches) {
-      living.rev += 1;
-      this.actors.touch(living, now);
-      if (living.terminal) this.actors.discard([living.key]);
+    for (const { liveActor } of batches) {
+      liveActor.rev += 1;
+      this.actors.touch(liveActor, now);
+      if (liveActor.terminal) this.actors.discard([liveActor.key]);
     }
     for (const { key, name, inMs } of timers) {
       if (inMs === null) this.timers.clear(key, name);
       else if (inMs <= this.deps.options.timerHorizonMs) this.timers.set(key, name, now + inMs);
       else this.timers.clear(key, name);
     }
-    this.outbox.publish(turn.aftermath.outbox);
-    this.levels.publish(turn.aftermath.level);
-    for (const note of turn.aftermath.notes) this.deps.bus.notify(note.subject, note.msg);
-    for (const { host, verdict } of turn.aftermath.verdicts) this.deps.bus.tell(host, verdict);
-    for (const counters of turn.aftermath.mended)
+    this.outbox.publish(turn.afterCommit.outbox);
+    this.levels.publish(turn.afterCommit.level);
+    for (const note of turn.afterCommit.notes) this.deps.bus.notify(note.subject, note.msg);
+    for (const { host, verdict } of turn.afterCommit.verdicts) this.deps.bus.tell(host, verdict);
+    for (const counters of turn.afterCommit.mended)
       this.deps.log.error(counters, 'the counters of a job were wrong and have been set right');
   }
 
@@ -471,17 +471,17 @@ export class Partition {
     };
   }
 
-  /** Activates the actors of a drain and turns its items into batches; drops what needs no turn. */
+  /** Activates the actors of a drain and turns its items into batches; drops items that need no turn. */
   private async prepare(items: readonly Item[], poison: PoisonNote | null): Promise<ActorBatch[]> {
     const groups = groupByKey(items);
     await this.activate([...groups.keys()]);
     const batches: ActorBatch[] = [];
     for (const [key, group] of groups) {
-      const living = this.actors.get(key)!;
+      const liveActor = this.actors.get(key)!;
       const def = this.defOf(key)!;
-      if (living.terminal && !wakes(group, def) && !this.revive(living, def)) continue;
+      if (liveActor.terminal && !wakes(group, def) && !this.revive(liveActor, def)) continue;
       const entry: ActorBatch = {
-        living,
+        liveActor,
         def,
         batch: [],
         accepted: new Map(),
@@ -490,9 +490,9 @@ export class Partition {
         deadLetters: [],
         span: NO_SPAN,
       };
-      if (poison === null) await this.blaming(key, () => this.fill(entry, group));
+      if (poison === null) await this.asHandlerError(key, () => this.fill(entry, group));
       else this.fillPoison(entry, group, poison);
-      if (living.isErased) failErased(entry);
+      if (liveActor.isErased) failErased(entry);
       if (
         entry.batch.length === 0 &&
         entry.failure === null &&
@@ -500,7 +500,7 @@ export class Partition {
         entry.firedTimers.length === 0
       )
         continue;
-      await this.blaming(key, () => this.remember(living, def));
+      await this.asHandlerError(key, () => this.remember(liveActor, def));
       entry.span = turnSpan(
         this.tracer,
         entry,
@@ -511,12 +511,12 @@ export class Partition {
     return batches;
   }
 
-  private revive(living: Living, def: ActorDef<unknown, unknown>): boolean {
+  private revive(liveActor: LiveActor, def: ActorDef<unknown, unknown>): boolean {
     if (!def.restarts) return false;
-    living.state = def.init(living.key, living.state);
-    living.memory = null;
-    living.terminal = false;
-    living.isErased = false;
+    liveActor.state = def.init(liveActor.key, liveActor.state);
+    liveActor.memory = null;
+    liveActor.terminal = false;
+    liveActor.isErased = false;
     return true;
   }
 
@@ -540,22 +540,22 @@ export class Partition {
     const item = group[0]!;
     const envelope = item.mail?.envelope ?? null;
     if (item.timer !== null) entry.firedTimers.push(item.timer);
-    entry.deadLetters.push({ key: entry.living.key, type: poison.type, envelope, error: poison.error });
+    entry.deadLetters.push({ key: entry.liveActor.key, type: poison.type, envelope, error: poison.error });
     if (entry.def.vital.includes(poison.type))
       entry.failure = { reason: poison.error.split('\n')[0]!, lost: envelope?.body ?? null };
     if (envelope !== null && envelope.n !== null) {
       entry.accepted.set(envelope.from, envelope.n);
-      entry.living.cursors.set(envelope.from, envelope.n);
+      entry.liveActor.cursors.set(envelope.from, envelope.n);
     }
   }
 
-  /** Accepts the next number, ignores old ones, and reads what is missing from the sender's outbox table. */
+  /** Accepts the next number, ignores old ones, and reads missing ones from the sender's outbox table. */
   private async acceptPair(entry: ActorBatch, envelope: Envelope): Promise<void> {
-    const { cursors } = entry.living;
+    const { cursors } = entry.liveActor;
     const last = cursors.get(envelope.from) ?? 0;
     if (envelope.n! <= last) return;
     const missing =
-      envelope.n! === last + 1 ? [envelope] : await this.deps.store.loadPairs(entry.living.key, envelope.from, last);
+      envelope.n! === last + 1 ? [envelope] : await this.deps.store.loadPairs(entry.liveActor.key, envelope.from, last);
     for (const next of missing) {
       if (next.n !== (cursors.get(envelope.from) ?? 0) + 1) return;
       cursors.set(envelope.from, next.n);
@@ -572,17 +572,17 @@ export class Partition {
     const now = this.deps.clock.now();
     for (const row of rows) {
       const stored = row.state as StoredState | null;
-      const state = stored === null ? blaming(row.key, () => this.defOf(row.key)!.init(row.key)) : stored.s;
-      const living = this.actors.add(row, state, now, this.timeOf(row, stored));
-      for (const [to, n] of Object.entries(stored?.sent ?? {})) living.sent.set(to as ActorKey, n);
-      living.isErased = row.terminal && !blaming(row.key, () => this.defOf(row.key)!.isTerminal(state));
-      living.trace = stored?.trace ?? null;
+      const state = stored === null ? asHandlerError(row.key, () => this.defOf(row.key)!.init(row.key)) : stored.s;
+      const liveActor = this.actors.add(row, state, now, this.timeOf(row, stored));
+      for (const [to, n] of Object.entries(stored?.sent ?? {})) liveActor.sent.set(to as ActorKey, n);
+      liveActor.isErased = row.terminal && !asHandlerError(row.key, () => this.defOf(row.key)!.isTerminal(state));
+      liveActor.trace = stored?.trace ?? null;
     }
     for (const { to, from, n } of cursors) this.actors.get(to)?.cursors.set(from, n);
   }
 
   /**
-   * An actor's time goes on from its last turn, by what the store's clock says has passed since, in bounds: a store whose clock
+   * An actor's time goes on from its last turn, by the time that has passed on the store's clock, in bounds: a store whose clock
    * was set makes it jump by an hour at most, never back.
    */
   private timeOf({ ageMs }: ActorRow, stored: StoredState | null): number {
@@ -590,8 +590,8 @@ export class Partition {
     return stored.t + Math.max(0, Math.min(ageMs, MAX_AGE_MS));
   }
 
-  /** What the store refuses because of an actor's data is that actor's fault. @throws HandlerError */
-  private async blaming(key: ActorKey, work: () => Promise<void>): Promise<void> {
+  /** A refusal by the store because of an actor's data is that actor's fault. @throws HandlerError */
+  private async asHandlerError(key: ActorKey, work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
@@ -599,14 +599,14 @@ export class Partition {
     }
   }
 
-  private async remember(living: Living, def: ActorDef<unknown, unknown>): Promise<void> {
-    const need = blaming(living.key, () => def.need(living));
-    if (need === null && living.memory !== null) return;
+  private async remember(liveActor: LiveActor, def: ActorDef<unknown, unknown>): Promise<void> {
+    const need = asHandlerError(liveActor.key, () => def.need(liveActor));
+    if (need === null && liveActor.memory !== null) return;
     const { store } = this.deps;
     const loaded =
       need === null ? null : await store.loadJobMemory(need.jobNo, need.ready, need.history, need.countUpTo);
-    living.memory = blaming(living.key, () =>
-      def.remember(living.state, loaded, living.memory, this.deps.clock.now() + living.timeOffset),
+    liveActor.memory = asHandlerError(liveActor.key, () =>
+      def.remember(liveActor.state, loaded, liveActor.memory, this.deps.clock.now() + liveActor.timeOffset),
     );
   }
 

@@ -1,4 +1,4 @@
-/** What the runtime needs from outside: durable store, mailboxes, leases. Adapters implement them; the simulation fakes them. */
+/** Ports of the runtime: durable store, mailboxes, leases. Adapters implement them; the simulation fakes them. */
 import type {
   ActorKey,
   Candidate,
@@ -127,7 +127,7 @@ export interface TurnWrites {
   timers: TimerChange[];
   rows: RowOp[];
   deadLetters: DeadLetter[];
-  /** For whoever counts them: no table has them. @default none */
+  /** For a caller that counts them: no table has them. @default none */
   mended?: MendedCounters[];
 }
 
@@ -157,11 +157,11 @@ export interface ActorStore {
    */
   commitTurn(head: TurnHead, decide: (answers: TurnAnswers) => TurnWrites): Promise<void>;
   /**
-   * Ends an actor whose messages cannot even be buried: it is terminal and forgets its state, its timers are gone, its job is
+   * Ends an actor whose messages cannot even become dead letters: it is terminal and forgets its state, its timers are gone, its job is
    * failed with `error`, and a dead letter without any of its data is left. All of it is text of ours, so this always can be
    * written. Throws `FencedError`.
    */
-  entomb(part: number, epoch: number, grave: { key: ActorKey; type: string; error: string }): Promise<void>;
+  endActor(part: number, epoch: number, ended: { key: ActorKey; type: string; error: string }): Promise<void>;
   /** Resolves when the store answers within a second, rejects otherwise. */
   probe(): Promise<void>;
   /** Timers due within the horizon, earliest first. */
@@ -212,9 +212,9 @@ export interface LeaseBoard {
   start(): Promise<void>;
   /** Replicas seen alive within the last `ttlMs`, this one included. */
   liveMembers(): string[];
-  /** Partitions that nobody holds: empty, or whose revision has not moved for `ttlMs` by this process's own clock. */
+  /** Partitions without a holder: empty, or with a revision that has not moved for `ttlMs` by this process's own clock. */
   free(): number[];
-  /** One compare-and-set; false when somebody else was faster. */
+  /** One compare-and-set; false when another replica was faster. */
   acquire(part: number): Promise<boolean>;
   renew(part: number): Promise<boolean>;
   /** Writes the empty value so that others need not wait. */

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { PARTITIONS, partitionOf, type Envelope, type Mail } from '@troupe/contracts';
 import type { Clock } from './clock.js';
-import { message, noteActor, SILENT, twoHomes, type Order } from './note-actor.fixture.js';
+import { message, noteActor, SILENT, keysInTwoPartitions, type Order } from './note-actor.fixture.js';
 import { FencedError, type Bus, type LeaseBoard, type Mailbox } from './ports.js';
 import { ActorRuntime } from './runtime.js';
 import { SimClock } from './simulation/sim-clock.js';
@@ -89,7 +89,7 @@ let storeFails: (part: number) => boolean = () => false;
 let onClose: () => void = () => {};
 let cannotOpen: number | null = null;
 let storeSilentMs = 0;
-/** What has to be waited for, by what does so: `open <partition>`, `take <partition>`. */
+/** Promises to wait for, by the step that waits: `open <partition>`, `take <partition>`. */
 const gates = new Map<string, Promise<void>>();
 const opened = new Set<string>();
 
@@ -222,7 +222,7 @@ describe('replicas of the runtime', () => {
 });
 
 describe('level messages', () => {
-  const [ALICE, BOB] = twoHomes('crawl');
+  const [ALICE, BOB] = keysInTwoPartitions('crawl');
   const shout = (text: string): Envelope => {
     const body = message({ type: 'Shout', to: BOB, text });
     return { id: text, type: 'Shout', v: 2, from: 'gw/test', to: ALICE, n: null, body };
@@ -429,7 +429,7 @@ describe('a store', () => {
     expect([closed.size, runtime.partitions.length]).toEqual([PARTITIONS, 0]);
     expect([leases.released, leases.heldBy('one').length]).toEqual([[], PARTITIONS]);
 
-    // Whoever finds them free may have them; this replica takes none.
+    // Other replicas may take those that are free; this one takes none.
     leases.holders.clear();
     await clock.pass(5_000);
     expect(runtime.partitions).toEqual([]);

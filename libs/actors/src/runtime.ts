@@ -22,7 +22,7 @@ export interface RuntimeDeps {
   options?: Partial<PartitionOptions>;
   /** @default nothing is recorded */
   tracer?: Tracer;
-  /** How long the store has answered nobody in this process. @default it is never silent */
+  /** How long the store has given this process no answer. @default it is never silent */
   storeSilentMs?(): number;
   /** [0, 1): replicas that begin together reach for different partitions. @default Math.random */
   random?: () => number;
@@ -33,10 +33,10 @@ const RELEASE_EVERY_MS = 200;
 /** A replica that cannot renew for this long, or cannot commit for `STORE_LOST_MS`, stops believing in its leases. */
 const LEASE_LOST_MS = 2_000;
 const STORE_LOST_MS = 10_000;
-/** What a store that has been silent for so long holds is not renewed: it lapses when the store counts as lost. */
+/** When the store has been silent for this long leases are not renewed: they lapse when the store counts as lost. */
 const STORE_QUIET_MS = 7_000;
 const ACQUIRE_AT_ONCE = 8;
-/** Many hosts answer one job, each from its own partition: what they say in this time is one message. */
+/** Many hosts answer one job, each from its own partition. Their messages within this time travel together. */
 const LEVEL_PACE_MS = 20;
 
 interface Held {
@@ -62,7 +62,13 @@ export class ActorRuntime {
   constructor(private readonly deps: RuntimeDeps) {
     this.defs = new Map(deps.defs.map((def) => [def.kind, def as unknown as ActorDef<unknown, unknown>]));
     const { bus, log, clock } = deps;
-    this.levels = new LevelPost({ bus, log, clock, paceMs: LEVEL_PACE_MS, hand: (envelope) => this.hand(envelope) });
+    this.levels = new LevelPost({
+      bus,
+      log,
+      clock,
+      paceMs: LEVEL_PACE_MS,
+      deliverHere: (envelope) => this.deliverHere(envelope),
+    });
   }
 
   async start(): Promise<void> {
@@ -95,7 +101,7 @@ export class ActorRuntime {
     return [...this.held.keys()].sort((a, b) => a - b);
   }
 
-  private hand(envelope: Envelope): boolean {
+  private deliverHere(envelope: Envelope): boolean {
     const entry = this.held.get(partitionOf(envelope.to));
     return entry !== undefined && !entry.stopping && entry.partition !== null && entry.partition.receive(envelope);
   }
@@ -128,7 +134,7 @@ export class ActorRuntime {
     return this.deps.storeSilentMs?.() ?? 0;
   }
 
-  /** Without the store nothing can be done here: the others need not leave us our share. */
+  /** Without the store this process can do no work: the others need not leave it a share. */
   private stepAside(silentMs: number): void {
     const { leases, log } = this.deps;
     this.isAside = true;
@@ -226,7 +232,7 @@ export class ActorRuntime {
       await partition.open();
       log.debug({ part, epoch }, 'partition taken');
       if (!entry.stopping) return partition;
-      // What was opened after it had been closed.
+      // It was opened after it had been closed.
       await partition.close();
     } catch (error) {
       log.warn({ part, err: String(error) }, 'partition could not be opened');
@@ -254,7 +260,7 @@ export class ActorRuntime {
     }
   }
 
-  /** Once, for the first reason: what is lost is not given back because something else comes up meanwhile. */
+  /** Runs once, for the first reason: a lost partition is not given back because something else comes up meanwhile. */
   private letGo(part: number, entry: Held, release: boolean): Promise<void> {
     entry.stopping = true;
     entry.left ??= this.leave(part, entry, release);

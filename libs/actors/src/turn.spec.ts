@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { NO_SPAN, type ActorKey } from '@troupe/contracts';
-import { Activations, type Living } from './activations.js';
+import { Activations, type LiveActor } from './activations.js';
 import type { ActorDef, Effect } from './actor.js';
 import type { TurnWrites } from './ports.js';
 import { message, noteActor, type Notes } from './note-actor.fixture.js';
@@ -16,7 +16,7 @@ interface Setting {
   state?: Partial<Notes>;
 }
 
-function living(key: ActorKey = 'crawl/a'): Living {
+function liveActor(key: ActorKey = 'crawl/a'): LiveActor {
   return new Activations(10).add(
     { key, rev: 4, state: null, terminal: false, ageMs: 0 },
     { notes: [], failed: null, over: false },
@@ -26,14 +26,14 @@ function living(key: ActorKey = 'crawl/a'): Living {
 }
 
 /** One turn of an actor that answers with these effects. */
-function turnOf(actor: Living, setting: Setting): { turn: Turn; writes: TurnWrites } {
+function turnOf(actor: LiveActor, setting: Setting): { turn: Turn; writes: TurnWrites } {
   Object.assign(actor.state as Notes, setting.state);
   const def = { ...noteActor('crawl', false), finish: () => setting.effects ?? [] } as unknown as ActorDef<
     unknown,
     unknown
   >;
   const entry: ActorBatch = {
-    living: actor,
+    liveActor: actor,
     def,
     batch: [],
     accepted: new Map([['crawl/z', 9]]),
@@ -54,14 +54,14 @@ function timersOf(writes: TurnWrites): Record<string, number | null> {
 
 describe('the heartbeat of an actor', () => {
   it('is set with the first turn after activation, and renewed long before it is due', () => {
-    const actor = living();
+    const actor = liveActor();
     expect(timersOf(turnOf(actor, { now: 1_000 }).writes)).toEqual({ [HEARTBEAT]: HEARTBEAT_MS });
     expect(timersOf(turnOf(actor, { now: 100_000 }).writes)).toEqual({});
     expect(timersOf(turnOf(actor, { now: 181_000 }).writes)).toEqual({ [HEARTBEAT]: HEARTBEAT_MS });
   });
 
   it('is set anew in the turn in which it fires', () => {
-    const actor = living();
+    const actor = liveActor();
     turnOf(actor, { now: 1_000 });
     expect(timersOf(turnOf(actor, { now: 2_000, firedTimers: [HEARTBEAT] }).writes)).toEqual({
       [HEARTBEAT]: HEARTBEAT_MS,
@@ -69,7 +69,7 @@ describe('the heartbeat of an actor', () => {
   });
 
   it('ends with the actor', () => {
-    const actor = living();
+    const actor = liveActor();
     turnOf(actor, { now: 1_000 });
     const { writes } = turnOf(actor, { now: 2_000, state: { over: true } });
     expect(timersOf(writes)).toEqual({ [HEARTBEAT]: null });
@@ -79,7 +79,7 @@ describe('the heartbeat of an actor', () => {
 
 describe('timers of a turn', () => {
   it('that fired are deleted, unless the handler sets them again', () => {
-    const actor = living();
+    const actor = liveActor();
     turnOf(actor, {});
     const effects: Effect[] = [{ t: 'timer', name: 'again', inMs: 50 }];
     expect(timersOf(turnOf(actor, { firedTimers: ['once', 'again'], effects }).writes)).toEqual({
@@ -89,7 +89,7 @@ describe('timers of a turn', () => {
   });
 
   it('are written once, as last said', () => {
-    const actor = living();
+    const actor = liveActor();
     turnOf(actor, {});
     const effects: Effect[] = [5, 10, null, 20].map((inMs) => ({ t: 'timer', name: 'tick', inMs }));
     expect(turnOf(actor, { effects }).writes.timers).toEqual([{ key: 'crawl/a', name: 'tick', inMs: 20 }]);
@@ -98,7 +98,7 @@ describe('timers of a turn', () => {
 
 describe('messages of a turn', () => {
   it('of class pair are numbered by receiver, across turns, and their numbers are stored with the state', () => {
-    const actor = living();
+    const actor = liveActor();
     const tell = (to: ActorKey): Effect => ({ t: 'send', to, cls: 'pair', msg: note('x') });
     const first = turnOf(actor, { effects: [tell('crawl/b'), tell('crawl/c'), tell('crawl/b')] });
     const second = turnOf(actor, { effects: [tell('crawl/b')] });
@@ -114,7 +114,7 @@ describe('messages of a turn', () => {
       ['crawl/b', 3, 3],
     ]);
     expect((JSON.parse(second.writes.actors[0]!.state) as StoredState).sent).toEqual({ 'crawl/b': 3, 'crawl/c': 1 });
-    expect(first.turn.aftermath.outbox).toEqual(first.writes.outbox);
+    expect(first.turn.afterCommit.outbox).toEqual(first.writes.outbox);
   });
 
   it('of class level are not stored, notes and verdicts neither; work is', () => {
@@ -127,7 +127,7 @@ describe('messages of a turn', () => {
       url: 'http://h/robots.txt',
       agent: 'x',
     } as const;
-    const { turn, writes } = turnOf(living(), {
+    const { turn, writes } = turnOf(liveActor(), {
       effects: [
         { t: 'send', to: 'crawl/b', cls: 'level', msg: note('x') },
         { t: 'notify', subject: 's', msg: 1 },
@@ -135,26 +135,30 @@ describe('messages of a turn', () => {
         { t: 'work', cls: 'kick', prio: 'hi', id: 'w', msg },
       ],
     });
-    expect(turn.aftermath.level).toMatchObject([{ from: 'crawl/a', to: 'crawl/b', n: null, v: 2 }]);
-    expect(turn.aftermath.notes).toEqual([{ subject: 's', msg: 1 }]);
-    expect(turn.aftermath.verdicts).toEqual([{ host: 'h', verdict }]);
+    expect(turn.afterCommit.level).toMatchObject([{ from: 'crawl/a', to: 'crawl/b', n: null, v: 2 }]);
+    expect(turn.afterCommit.notes).toEqual([{ subject: 's', msg: 1 }]);
+    expect(turn.afterCommit.verdicts).toEqual([{ host: 'h', verdict }]);
     expect(writes.outbox).toMatchObject([{ from: 'crawl/a', to: null, n: null, payload: { kind: 'work', id: 'w' } }]);
   });
 
   it('that were accepted move their cursors in the same transaction', () => {
-    expect(turnOf(living(), {}).writes.cursors).toEqual([{ to: 'crawl/a', from: 'crawl/z', n: 9 }]);
+    expect(turnOf(liveActor(), {}).writes.cursors).toEqual([{ to: 'crawl/a', from: 'crawl/z', n: 9 }]);
   });
 });
 
 describe('a turn', () => {
   it('is fenced by the revision and epoch it was prepared on', () => {
-    expect(turnOf(living(), {}).turn.head()).toMatchObject({ part: 3, epoch: 2, fences: [{ key: 'crawl/a', rev: 4 }] });
+    expect(turnOf(liveActor(), {}).turn.head()).toMatchObject({
+      part: 3,
+      epoch: 2,
+      fences: [{ key: 'crawl/a', rev: 4 }],
+    });
   });
 
   it('fails by its actor when the state grows above 256 KiB', () => {
     const fits = { notes: ['x'.repeat(250_000)] };
-    expect(() => turnOf(living(), { state: fits })).not.toThrow();
-    expect(() => turnOf(living(), { state: { notes: ['x'.repeat(270_000)] } })).toThrow(HandlerError);
+    expect(() => turnOf(liveActor(), { state: fits })).not.toThrow();
+    expect(() => turnOf(liveActor(), { state: { notes: ['x'.repeat(270_000)] } })).toThrow(HandlerError);
   });
 
   it('names the actor whose handler threw', () => {
@@ -165,7 +169,7 @@ describe('a turn', () => {
       },
     } as unknown as ActorDef<unknown, unknown>;
     const entry: ActorBatch = {
-      living: living('crawl/q'),
+      liveActor: liveActor('crawl/q'),
       def,
       batch: [],
       accepted: new Map(),

@@ -15,13 +15,13 @@ import {
   type TraceParent,
 } from '@troupe/contracts';
 import { NOTHING_PLANNED, type ActorDef, type Effect, type Incoming, type Plan, type TurnContext } from './actor.js';
-import type { KeptTrace, Living } from './activations.js';
+import type { KeptTrace, LiveActor } from './activations.js';
 import type { DeadLetter, OutboxRow, TurnAnswers, TurnHead, TurnWrites } from './ports.js';
 
 export const HEARTBEAT = 'heartbeat';
 export const HEARTBEAT_MS = 300_000;
 const HEARTBEAT_RENEW_MS = 120_000;
-/** Of what an actor keeps of its own; see `ActorDef.broughtBytes`. */
+/** Limit of what an actor keeps of its own; see `ActorDef.broughtBytes`. */
 const STATE_LIMIT_BYTES = 256 * 1024;
 
 /** Thrown when a handler fails: names the actor, so that the others can go on without it. */
@@ -40,20 +40,20 @@ export class HandlerError extends Error {
 
 /** The part of a drain that belongs to one actor. */
 export interface ActorBatch {
-  living: Living;
+  liveActor: LiveActor;
   def: ActorDef<unknown, unknown>;
   batch: Incoming[];
   /** Pair numbers accepted by this batch. */
   accepted: Map<string, number>;
   firedTimers: string[];
-  /** Replaces the handlers when the batch could not be handled: the job fails visibly. */
+  /** Replaces the handlers when the batch could not be handled, so that the job fails visibly. */
   failure: { reason: string; lost: ActorMessage | null } | null;
   deadLetters: DeadLetter[];
   span: TraceSpan;
 }
 
-/** What happens after the commit. */
-export interface Aftermath {
+/** Effects that happen after the commit. */
+export interface AfterCommit {
   outbox: OutboxRow[];
   level: Envelope[];
   notes: { subject: string; msg: unknown }[];
@@ -70,7 +70,7 @@ export interface TurnDeps {
   nextLevelId(): string;
 }
 
-/** What is stored in `actor.state`. */
+/** Contents of `actor.state`. */
 export interface StoredState {
   v: number;
   s: unknown;
@@ -83,7 +83,7 @@ export interface StoredState {
 
 export class Turn {
   private readonly plans: Plan[];
-  aftermath: Aftermath = { outbox: [], level: [], notes: [], verdicts: [], mended: [] };
+  afterCommit: AfterCommit = { outbox: [], level: [], notes: [], verdicts: [], mended: [] };
 
   constructor(
     private readonly batches: ActorBatch[],
@@ -91,7 +91,7 @@ export class Turn {
   ) {
     this.plans = batches.map((entry) =>
       guarded(entry, () =>
-        entry.failure === null ? entry.def.plan(entry.living, entry.batch, this.contextOf(entry)) : NOTHING_PLANNED,
+        entry.failure === null ? entry.def.plan(entry.liveActor, entry.batch, this.contextOf(entry)) : NOTHING_PLANNED,
       ),
     );
   }
@@ -100,7 +100,7 @@ export class Turn {
     return {
       part: this.deps.part,
       epoch: this.deps.epoch,
-      fences: this.batches.map(({ living }) => ({ key: living.key, rev: living.rev })),
+      fences: this.batches.map(({ liveActor }) => ({ key: liveActor.key, rev: liveActor.rev })),
       candidates: this.plans.flatMap((plan) => plan.admit),
       seeds: this.plans.flatMap((plan) => plan.seeds ?? []),
     };
@@ -113,16 +113,16 @@ export class Turn {
       const effects = guarded(entry, () => this.effectsOf(entry, this.plans[index]!, answers));
       guarded(entry, () => this.collect(entry, effects, writes));
     });
-    this.aftermath.outbox = writes.outbox;
+    this.afterCommit.outbox = writes.outbox;
     return writes;
   }
 
   private effectsOf(entry: ActorBatch, plan: Plan, answers: TurnAnswers): Effect[] {
-    const { def, living, batch, failure } = entry;
-    if (failure !== null) return def.fail(living, failure.reason, this.contextOf(entry), failure.lost);
+    const { def, liveActor, batch, failure } = entry;
+    if (failure !== null) return def.fail(liveActor, failure.reason, this.contextOf(entry), failure.lost);
     const jobNo = plan.admit[0]?.jobNo ?? plan.seeds?.jobNo;
     return def.finish(
-      living,
+      liveActor,
       batch,
       {
         admitted: (jobNo === undefined ? undefined : answers.admitted.get(jobNo)) ?? NO_ITEMS,
@@ -133,42 +133,43 @@ export class Turn {
     );
   }
 
-  private contextOf({ living }: ActorBatch): TurnContext {
+  private contextOf({ liveActor }: ActorBatch): TurnContext {
     const { ctx } = this.deps;
-    return { ...ctx, now: ctx.now + living.timeOffset };
+    return { ...ctx, now: ctx.now + liveActor.timeOffset };
   }
 
   private collect(entry: ActorBatch, effects: Effect[], writes: TurnWrites): void {
-    const { living, def } = entry;
+    const { liveActor, def } = entry;
     const timers = new Map<string, number | null>(entry.firedTimers.map((name) => [name, null]));
     for (const effect of effects) this.apply(effect, entry, timers, writes);
-    living.terminal = living.isErased || def.isTerminal(living.state);
-    this.keepAlive(living, timers);
-    for (const [name, inMs] of timers) writes.timers.push({ key: living.key, name, inMs });
-    for (const [from, n] of entry.accepted) writes.cursors.push({ to: living.key, from: from as Envelope['from'], n });
+    liveActor.terminal = liveActor.isErased || def.isTerminal(liveActor.state);
+    this.keepAlive(liveActor, timers);
+    for (const [name, inMs] of timers) writes.timers.push({ key: liveActor.key, name, inMs });
+    for (const [from, n] of entry.accepted)
+      writes.cursors.push({ to: liveActor.key, from: from as Envelope['from'], n });
     writes.deadLetters.push(...entry.deadLetters);
     writes.actors.push({
-      key: living.key,
-      rev: living.rev,
-      state: storedState(living, def, this.deps.ctx.now + living.timeOffset),
-      terminal: living.terminal,
+      key: liveActor.key,
+      rev: liveActor.rev,
+      state: storedState(liveActor, def, this.deps.ctx.now + liveActor.timeOffset),
+      terminal: liveActor.terminal,
     });
   }
 
   /** No living actor is left without a timer at most `HEARTBEAT_MS` ahead (invariant I3). */
-  private keepAlive(living: Living, timers: Map<string, number | null>): void {
-    if (living.terminal) {
+  private keepAlive(liveActor: LiveActor, timers: Map<string, number | null>): void {
+    if (liveActor.terminal) {
       if (!timers.has(HEARTBEAT)) timers.set(HEARTBEAT, null);
       return;
     }
     const { now } = this.deps.ctx;
-    if (living.heartbeatAt - now > HEARTBEAT_RENEW_MS && !timers.has(HEARTBEAT)) return;
+    if (liveActor.heartbeatAt - now > HEARTBEAT_RENEW_MS && !timers.has(HEARTBEAT)) return;
     timers.set(HEARTBEAT, HEARTBEAT_MS);
-    living.heartbeatAt = now + HEARTBEAT_MS;
+    liveActor.heartbeatAt = now + HEARTBEAT_MS;
   }
 
   private apply(effect: Effect, entry: ActorBatch, timers: Map<string, number | null>, writes: TurnWrites): void {
-    const { living, span } = entry;
+    const { liveActor, span } = entry;
     switch (effect.t) {
       case 'row':
         writes.rows.push(effect.row);
@@ -178,18 +179,18 @@ export class Turn {
         return;
       case 'mended':
         (writes.mended ??= []).push(effect.counters);
-        this.aftermath.mended.push(effect.counters);
+        this.afterCommit.mended.push(effect.counters);
         return;
       case 'notify':
-        this.aftermath.notes.push({ subject: effect.subject, msg: effect.msg });
+        this.afterCommit.notes.push({ subject: effect.subject, msg: effect.msg });
         return;
       case 'tell':
-        this.aftermath.verdicts.push({ host: effect.host, verdict: effect.verdict });
+        this.afterCommit.verdicts.push({ host: effect.host, verdict: effect.verdict });
         return;
       case 'work':
         writes.outbox.push({
           id: this.deps.nextOutboxId(),
-          from: living.key,
+          from: liveActor.key,
           to: null,
           n: null,
           payload: {
@@ -207,26 +208,26 @@ export class Turn {
     }
   }
 
-  private send(effect: Effect & { t: 'send' }, { living, def, span }: ActorBatch, writes: TurnWrites): void {
+  private send(effect: Effect & { t: 'send' }, { liveActor, def, span }: ActorBatch, writes: TurnWrites): void {
     const envelope: Envelope = {
       id: '',
       type: effect.msg.type,
       v: def.version,
-      from: living.key,
+      from: liveActor.key,
       to: effect.to,
       n: null,
       body: effect.msg,
       ...traceFrom(span.context),
     };
     if (effect.cls === 'level') {
-      this.aftermath.level.push({ ...envelope, id: this.deps.nextLevelId() });
+      this.afterCommit.level.push({ ...envelope, id: this.deps.nextLevelId() });
       return;
     }
-    const n = (living.sent.get(effect.to) ?? 0) + 1;
-    living.sent.set(effect.to, n);
+    const n = (liveActor.sent.get(effect.to) ?? 0) + 1;
+    liveActor.sent.set(effect.to, n);
     writes.outbox.push({
       id: this.deps.nextOutboxId(),
-      from: living.key,
+      from: liveActor.key,
       to: effect.to,
       n,
       payload: { kind: 'actor', envelope: { ...envelope, n } },
@@ -239,26 +240,26 @@ const traceFrom = (trace: TraceParent | undefined) => (trace === undefined ? {} 
 const NO_ITEMS: ReadonlySet<number> = new Set();
 
 /** JSON of a `StoredState`. */
-function storedState(living: Living, def: ActorDef<unknown, unknown>, time: number): string {
+function storedState(liveActor: LiveActor, def: ActorDef<unknown, unknown>, time: number): string {
   const stored: StoredState = {
     v: def.version,
-    s: living.state,
-    sent: Object.fromEntries(living.sent),
+    s: liveActor.state,
+    sent: Object.fromEntries(liveActor.sent),
     t: Math.ceil(time),
-    ...(living.trace === null ? {} : { trace: living.trace }),
+    ...(liveActor.trace === null ? {} : { trace: liveActor.trace }),
   };
   const json = JSON.stringify(stored);
   if (json.length > STATE_LIMIT_BYTES + (def.broughtBytes ?? 0))
-    throw new HandlerError(living.key, { cause: new Error(`state of ${json.length} bytes is above the limit`) });
+    throw new HandlerError(liveActor.key, { cause: new Error(`state of ${json.length} bytes is above the limit`) });
   return json;
 }
 
 function guarded<T>(entry: ActorBatch, run: () => T): T {
-  return blaming(entry.living.key, run);
+  return asHandlerError(entry.liveActor.key, run);
 }
 
-/** Whatever `run` throws is the actor's fault. @throws HandlerError */
-export function blaming<T>(key: ActorKey, run: () => T): T {
+/** An error of `run` is the actor's fault. @throws HandlerError */
+export function asHandlerError<T>(key: ActorKey, run: () => T): T {
   try {
     return run();
   } catch (error) {
@@ -267,6 +268,6 @@ export function blaming<T>(key: ActorKey, run: () => T): T {
 }
 
 /** Whether a key belongs to a partition; a message in the wrong mailbox is a bug of its sender. */
-export function isHome(key: ActorKey, part: number): boolean {
+export function isInPartition(key: ActorKey, part: number): boolean {
   return partitionOf(key) === part;
 }

@@ -1,13 +1,13 @@
 /**
  * Files that a document points to by address instead of carrying them: pictures and PDFs that a browser made.
  *
- * Whoever knows the key may read the file. So it cannot be guessed, not even from the same file: a number nobody knows
+ * The key is enough to read the file. So it cannot be guessed, not even from the same file: a secret number
  * is stored before the bytes, and is thereby part of their hash.
  */
 import { randomBytes } from 'node:crypto';
 import { BlobNotFoundError, type BlobStore } from './blob-store.js';
 
-/** By the number that stands for them in what is stored: add at the end only. */
+/** File types by the number that stands for them in stored keys: add at the end only. */
 const TYPES = ['image/png', 'image/jpeg', 'application/pdf'] as const;
 export type ArtifactType = (typeof TYPES)[number];
 

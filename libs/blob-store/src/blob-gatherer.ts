@@ -1,6 +1,6 @@
-import { putTogether, type BlobStore } from './blob-store.js';
+import { putMany, type BlobStore } from './blob-store.js';
 
-/** From one blob to the next at least: what comes meanwhile shares one. What comes after a rest does not wait. */
+/** Least time from one blob to the next: documents that come meanwhile share one. A document after a rest does not wait. */
 const PACE_MS = 50;
 const MAX_BYTES = 1024 * 1024;
 
@@ -10,7 +10,7 @@ interface Waiting {
   fail(error: unknown): void;
 }
 
-/** Puts of a whole process that come at about the same time, stored together. For bytes that may share a blob. */
+/** Stores documents of a whole process that come at about the same time together. For bytes that may share a blob. */
 export class BlobGatherer implements Pick<BlobStore, 'put'> {
   #waiting: Waiting[] = [];
   #bytes = 0;
@@ -42,7 +42,7 @@ export class BlobGatherer implements Pick<BlobStore, 'put'> {
     this.#nextAt = performance.now() + PACE_MS;
     try {
       const pieces = waiting.map(({ bytes }) => bytes);
-      const keys = await putTogether(this.store, pieces, this.#hour);
+      const keys = await putMany(this.store, pieces, this.#hour);
       for (const [index, { settle }] of waiting.entries()) settle(keys[index]!);
     } catch (error) {
       for (const { fail } of waiting) fail(error);

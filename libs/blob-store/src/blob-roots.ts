@@ -1,4 +1,4 @@
-/** The roots of the store, each with its own way of forgetting (docs/design/data-model.md, "Blobs"). */
+/** The roots of the store, each with its own rule for dropping blobs (docs/design/data-model.md, "Blobs"). */
 import { access, constants, mkdir, readdir, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { BlobNotFoundError, type BlobStore } from './blob-store.js';
@@ -22,7 +22,7 @@ export interface ErasableBlobs {
 export interface BlobRoots {
   /** Results of jobs; `get` also reads keys of `erasable`. */
   results: BlobStore;
-  /** Bodies of cached pages, by the hour after which nobody may use them. */
+  /** Bodies of cached pages, by the hour after which they may not be used. */
   cache: BlobStore;
   /** Texts that later scrapes are compared with. */
   snapshots: BlobStore;
@@ -35,7 +35,7 @@ export interface BlobRoots {
 export interface BlobSettings {
   blobStore: 'fs' | 's3';
   troupeDataDir: string;
-  /** false: what `fs` has stored may be lost with the power. @default true */
+  /** false: bytes that `fs` has stored may be lost with the power. @default true */
   blobSync?: boolean;
   s3Bucket?: string;
   s3Endpoint?: string;
@@ -45,39 +45,39 @@ export interface BlobSettings {
   s3Prefix: string;
 }
 
-/** The roots of an installation. Opening them asks nobody; `check` does. */
+/** The roots of an installation. Opening them asks no server; `check` does. */
 export interface OpenBlobs extends BlobRoots {
   /** Rejects with the reason when the store cannot be used. */
   check(): Promise<void>;
-  /** Of the disk below them; null when there is none of ours. */
+  /** Space on the disk below them; null when there is none of ours. */
   space(): Promise<DiskSpace | null>;
   close(): void;
 }
 
-/** `freeBytes`: for us, without what is kept for root. */
+/** `freeBytes`: free for this process, without the reserve of root. */
 export interface DiskSpace {
   freeBytes: number;
   sizeBytes: number;
 }
 
 /** How long a server is waited for. */
-export interface S3Patience {
-  /** A connection on which nothing moves for so long is given up. */
+export interface S3Timeouts {
+  /** A connection on which nothing moves for this long is given up. */
   silenceMs: number;
-  /** Of each request, the first included. */
+  /** Attempts of each request, the first included. */
   attempts: number;
 }
 
-/** Together less than what a lane waits before it gives its pages back. */
-const S3_PATIENCE: S3Patience = { silenceMs: 8_000, attempts: 3 };
-/** What is stored at once may be as much: two packs of documents. */
+/** Together less than a lane waits before it gives its pages back. */
+const S3_TIMEOUTS: S3Timeouts = { silenceMs: 8_000, attempts: 3 };
+/** One write may be as large: two packs of documents. */
 const MIN_FREE_BYTES = 8 * 2 ** 20;
 /** The wait for one of the sockets counts, too. */
 const S3_CONNECT_MS = 10_000;
 
 /** @param settings have been checked: a bucket is named for `s3` */
-export async function openBlobs(settings: BlobSettings, patience = S3_PATIENCE): Promise<OpenBlobs> {
-  if (settings.blobStore === 's3') return openS3(settings, patience);
+export async function openBlobs(settings: BlobSettings, timeouts = S3_TIMEOUTS): Promise<OpenBlobs> {
+  if (settings.blobStore === 's3') return openS3(settings, timeouts);
   const folder = path.join(settings.troupeDataDir, 'blobs');
   const check = async (): Promise<void> => {
     await access(settings.troupeDataDir, constants.R_OK | constants.W_OK);
@@ -94,7 +94,7 @@ async function spaceAt(folder: string): Promise<DiskSpace> {
   return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
 }
 
-/** Everything below one folder: a single machine, or a shared volume. @param sync what is stored outlives a power cut */
+/** Everything below one folder: a single machine, or a shared volume. @param sync stored bytes outlive a power cut */
 export function openBlobRoots(folder: string, sync = true): BlobRoots {
   const folders = new DurableFolders(path.dirname(folder), sync);
   const erasable = new KeptApart({
@@ -134,7 +134,7 @@ export function s3BlobRoots(bucket: S3Bucket): BlobRoots {
 /** Requests that are under way at once; more wait. */
 const S3_SOCKETS = 64;
 
-async function openS3(settings: BlobSettings, { silenceMs, attempts }: S3Patience): Promise<OpenBlobs> {
+async function openS3(settings: BlobSettings, { silenceMs, attempts }: S3Timeouts): Promise<OpenBlobs> {
   const sdk = await import('@aws-sdk/client-s3');
   const { s3Bucket = '', s3Endpoint, s3Region, s3AccessKeyId, s3SecretAccessKey, s3Prefix } = settings;
   const own = { accessKeyId: s3AccessKeyId ?? '', secretAccessKey: s3SecretAccessKey ?? '' };
@@ -163,7 +163,7 @@ async function openS3(settings: BlobSettings, { silenceMs, attempts }: S3Patienc
   };
 }
 
-/** Results, and what was stored for jobs that leave nothing behind. */
+/** Results, and blobs of jobs that leave nothing behind. */
 class ResultBlobs implements BlobStore {
   constructor(
     private readonly store: BlobStore,

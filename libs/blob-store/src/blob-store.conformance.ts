@@ -1,6 +1,6 @@
-/** What every driver of the port must do. Imported by specs only. */
+/** Contract of every driver of the port. Imported by specs only. */
 import { describe, expect, it } from '@jest/globals';
-import { BlobNotFoundError, putTogether, type BlobStore } from './blob-store.js';
+import { BlobNotFoundError, putMany, type BlobStore } from './blob-store.js';
 
 const HOUR = '2026112110';
 const LATER = '2026112111';
@@ -37,14 +37,14 @@ export function blobStoreConformance(name: string, make: () => Promise<BlobStore
     it('gives back each of the pieces that were put together', async () => {
       const store = await make();
       const pieces = ['one', '', 'three', 'three'].map((text) => Buffer.from(text));
-      const keys = await putTogether(store, pieces, HOUR);
+      const keys = await putMany(store, pieces, HOUR);
       expect(new Set(keys).size).toBe(4);
       expect(await Promise.all(keys.map((key) => store.get(key)))).toEqual(pieces);
     });
 
     it('gives a single piece a blob of its own', async () => {
       const store = await make();
-      expect(await putTogether(store, [Buffer.from('abc')], HOUR)).toEqual([await store.put(Buffer.from('abc'), HOUR)]);
+      expect(await putMany(store, [Buffer.from('abc')], HOUR)).toEqual([await store.put(Buffer.from('abc'), HOUR)]);
     });
 
     it('refuses a part behind the end of a blob', async () => {

@@ -9,7 +9,7 @@ export interface BlobStore {
   /** Stores the bytes under `hour` (`yyyymmddhh`, see `blobHour`) and returns their key. Readable when it resolves. */
   put(bytes: Uint8Array, hour: string): Promise<string>;
   /**
-   * The bytes of a key that `put` or `putTogether` returned.
+   * The bytes of a key that `put` or `putMany` returned.
    * @throws BlobNotFoundError when the key is unknown, dropped or not a key.
    */
   get(key: string): Promise<Buffer>;
@@ -36,7 +36,7 @@ const JOB_HOURS = 48;
 const HOUR = /^\d{10}$/;
 const KEY = /^(\d{10}\/([0-9a-f]{2})\/\2[0-9a-f]{62})(?:@(\d{1,12})-(\d{1,12}))?$/;
 
-/** The hour after which nobody can ask for a blob of a job created at `createdMs`: its life, its results' life, 1 h. */
+/** The hour after which no request can ask for a blob of a job created at `createdMs`: its life, its results' life, 1 h. */
 export function blobHour(createdMs: number, resultTtlHours: number): string {
   return hourOf(createdMs + (JOB_HOURS + resultTtlHours + 1) * HOUR_MS);
 }
@@ -56,7 +56,7 @@ export interface BlobPlace {
   part: { from: number; to: number } | null;
 }
 
-/** Null for what is not a key. */
+/** Null for a text that is no key. */
 export function parseBlobKey(key: string): BlobPlace | null {
   const match = KEY.exec(key);
   if (match === null) return null;
@@ -70,7 +70,7 @@ export function parseBlobKey(key: string): BlobPlace | null {
  * Stores several pieces as one blob, which costs as much as storing one of them. Returns a key for each, in their order:
  * `<key of the blob>@<from>-<to>`, in bytes.
  */
-export async function putTogether(
+export async function putMany(
   store: Pick<BlobStore, 'put'>,
   pieces: readonly Uint8Array[],
   hour: string,

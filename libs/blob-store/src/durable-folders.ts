@@ -5,14 +5,14 @@
 import { mkdir, open } from 'node:fs/promises';
 import path from 'node:path';
 
-/** Remembered as made; forgotten all at once beyond this. */
+/** Folders that are remembered as made; beyond this all are forgotten at once. */
 const MAX_KNOWN = 4_096;
 
 export class DurableFolders {
   private readonly known = new Set<string>();
 
   /**
-   * @param base exists, or is made by somebody who sees to its name @param sync false: names may be lost with the power
+   * @param base exists, or is made by a caller that sees to its name @param sync false: names may be lost with the power
    */
   constructor(
     private readonly base: string,

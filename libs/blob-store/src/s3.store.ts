@@ -13,7 +13,7 @@ type Sdk = Pick<
   'PutObjectCommand' | 'GetObjectCommand' | 'ListObjectsV2Command' | 'DeleteObjectsCommand' | 'HeadBucketCommand'
 >;
 
-/** What a bucket must do; the client library is large, so it is handed in by who has loaded it. */
+/** A bucket. The client library is large, so the caller that has loaded it hands it in. */
 export class S3Bucket {
   constructor(
     private readonly sdk: Sdk,

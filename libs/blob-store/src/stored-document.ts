@@ -14,7 +14,7 @@ export interface StoredDocument {
   bytes: number;
 }
 
-/** The JSON bytes of the document. @throws BlobNotFoundError @throws RangeError when what is stored is no document */
+/** The JSON bytes of the document. @throws BlobNotFoundError @throws RangeError when the stored bytes are no document */
 export async function readDocument(blobs: Pick<BlobStore, 'get'>, document: StoredDocument): Promise<Buffer> {
   const json = await unpackDocument(await packedOf(blobs, document), document.bytes);
   if (json[0] !== OPENING_BRACE) throw new RangeError('what is stored is no document');
@@ -22,7 +22,7 @@ export async function readDocument(blobs: Pick<BlobStore, 'get'>, document: Stor
 }
 
 /**
- * The bytes of a document are gone or damaged: asking again gives the same. A store that does not answer, or that we may
+ * True when the bytes of a document are gone or damaged: asking again gives the same. A store that does not answer, or that we may
  * not read, is not meant.
  */
 export function isLost(error: unknown): boolean {

@@ -26,27 +26,27 @@ const PACKED_COMMA = gzipSync(COMMA);
 const READ_AHEAD = 4;
 
 /** JSON bytes that stand for a document whose own are lost. */
-export type StandIn<D> = (document: D, error: unknown) => Buffer;
+export type Placeholder<D> = (document: D, error: unknown) => Buffer;
 
 /**
  * The JSON of the documents, in their order.
  *
- * @param standIn without it one lost document fails all @throws what the store throws that is not answering
+ * @param placeholder without it one lost document fails all @throws errors of the store other than an answer
  */
 export async function readDocuments<D extends StoredDocument>(
   blobs: Blobs,
   documents: readonly D[],
-  standIn?: StandIn<D>,
+  placeholder?: Placeholder<D>,
 ): Promise<DocumentList> {
   try {
-    return (await readTogether(blobs, documents)) ?? (await readOneByOne(blobs, documents, standIn));
+    return (await readTogether(blobs, documents)) ?? (await readOneByOne(blobs, documents, placeholder));
   } catch (error) {
-    if (standIn === undefined || !isLost(error)) throw error;
-    return readOneByOne(blobs, documents, standIn);
+    if (placeholder === undefined || !isLost(error)) throw error;
+    return readOneByOne(blobs, documents, placeholder);
   }
 }
 
-/** null: a row is wrong about its size, or what it names is no document. */
+/** null: a row is wrong about its size, or its bytes are no document. */
 async function readTogether(blobs: Blobs, documents: readonly StoredDocument[]): Promise<DocumentList | null> {
   const ends = endsOf(documents.map(({ bytes }) => bytes));
   const size = ends.at(-1) ?? 0;
@@ -83,23 +83,23 @@ function partsOf(
 async function readOneByOne<D extends StoredDocument>(
   blobs: Blobs,
   documents: readonly D[],
-  standIn: StandIn<D> | undefined,
+  placeholder: Placeholder<D> | undefined,
 ): Promise<DocumentList> {
   const parts: Buffer[] = [];
-  for (const document of documents) parts.push(await readOrStandIn(blobs, document, standIn));
+  for (const document of documents) parts.push(await readOrReplace(blobs, document, placeholder));
   return { bytes: joined(parts, COMMA), ends: endsOf(parts.map(({ byteLength }) => byteLength)) };
 }
 
-async function readOrStandIn<D extends StoredDocument>(
+async function readOrReplace<D extends StoredDocument>(
   blobs: Blobs,
   document: D,
-  standIn: StandIn<D> | undefined,
+  placeholder: Placeholder<D> | undefined,
 ): Promise<Buffer> {
   try {
     return await readDocument(blobs, document);
   } catch (error) {
-    if (standIn === undefined || !isLost(error)) throw error;
-    return standIn(document, error);
+    if (placeholder === undefined || !isLost(error)) throw error;
+    return placeholder(document, error);
   }
 }
 
@@ -115,7 +115,7 @@ function joined(parts: readonly Uint8Array[], between: Uint8Array): Buffer {
 /** A row, or rows whose bytes lie behind one another in one blob. */
 interface Span {
   documents: StoredDocument[];
-  /** Of the whole span; null when its only document is in its row. */
+  /** Place of the whole span; null when its only document is in its row. */
   place: { blob: string; from: number; to: number } | null;
 }
 

@@ -1,4 +1,4 @@
-/** What was seen of a page, as the `branding` of a document (docs/api/formats.md). Pure. */
+/** The look of a page, as the `branding` of a document (docs/api/formats.md). Pure. */
 import { readComponents, readIcons } from './components.js';
 import type { BrandEvidence } from './evidence.js';
 import { readIdentity } from './identity.js';

@@ -1,15 +1,15 @@
 /**
  * Runs in the page, in a world of its own: its text is sent there, so it may use nothing of this module but types.
  *
- * It counts and judges nothing that can be judged outside. All of it is bounded: elements, time, lengths and numbers of
- * what comes back.
+ * It counts, and leaves to the rules outside all that they can judge. All of it is bounded: elements, time, lengths and numbers of
+ * the results.
  */
 import type { BrandEvidence, ButtonEvidence, LogoEvidence, Tally, TextStyle } from './evidence.js';
 import type { PageDocument, PageElement, PageStyle, PageWindow } from './page-dom.js';
 
 export interface EvidenceLimits {
   maxElements: number;
-  /** Of looking at them, after what laying the page out takes: the rest is left out. */
+  /** Time for looking at them, beside the time of the layout. Elements left over then are left out. */
   budgetMs: number;
 }
 
@@ -46,7 +46,7 @@ export function collectEvidence(limits: EvidenceLimits): BrandEvidence {
 
   const canvas = new window.OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
   const colours = new Map<string, string>();
-  /** Any colour as `rgba()`, '' for what is none or is not seen. */
+  /** Any colour as `rgba()`, '' for none and for an invisible one. */
   const colourOf = (text: string): string => {
     const known = colours.get(text);
     if (known !== undefined) return known;
@@ -65,7 +65,7 @@ export function collectEvidence(limits: EvidenceLimits): BrandEvidence {
   };
   const px = (text: string): number => Math.round((Number.parseFloat(text) || 0) * 100) / 100;
   const css = (style: PageStyle, name: string): string => style.getPropertyValue(name);
-  /** What fills a box: the first colour of a gradient covers the plain colour below. */
+  /** Colour that fills a box: the first colour of a gradient covers the plain colour below. */
   const fillOf = (style: PageStyle): string => {
     const image = css(style, 'background-image').slice(0, 2000);
     const stop = image.includes('gradient(')
@@ -110,7 +110,7 @@ export function collectEvidence(limits: EvidenceLimits): BrandEvidence {
 
   // ---- elements
 
-  /** Of a large page one of every n, not always the same of them, but all that tell most. */
+  /** Takes one of every n elements of a large page, not always the same of them, but all that tell most. */
   const chooseElements = (): PageElement[] => {
     const told = [...document.querySelectorAll('h1, h2, h3, header, footer, nav, main, button, input, section')];
     const all = document.body?.querySelectorAll('*') ?? [];

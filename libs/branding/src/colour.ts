@@ -10,7 +10,7 @@ export interface Colour {
 }
 
 export const WHITE: Colour = { r: 255, g: 255, b: 255, a: 1 };
-/** What Chromium paints below a page that asks for dark defaults. */
+/** Colour that Chromium paints below a page that asks for dark defaults. */
 export const DEFAULT_DARK: Colour = { r: 18, g: 18, b: 18, a: 1 };
 
 const RGB =
@@ -34,7 +34,7 @@ export function toHex({ r, g, b }: Colour): string {
   return `#${[r, g, b].map((part) => part.toString(16).padStart(2, '0')).join('')}`.toUpperCase();
 }
 
-/** What is seen of a colour on an opaque ground. */
+/** The colour as it is seen on an opaque ground. */
 export function over(colour: Colour, ground: Colour): Colour {
   const mix = (top: number, below: number): number => Math.round(top * colour.a + below * (1 - colour.a));
   return { r: mix(colour.r, ground.r), g: mix(colour.g, ground.g), b: mix(colour.b, ground.b), a: 1 };
@@ -74,7 +74,7 @@ export function distance(one: Colour, other: Colour): number {
   return Math.sqrt((2 + mean / 256) * r * r + 4 * g * g + (2 + (255 - mean) / 256) * b * b);
 }
 
-/** Two colours that nobody would take for shades of one. */
+/** Two colours that no reader would take for shades of one. */
 export function isDistinct(one: Colour, other: Colour): boolean {
   return distance(one, other) >= 100;
 }

@@ -1,6 +1,6 @@
-/** What the page's own look says of a brand: counted in the browser (`collect-evidence.ts`), judged by the rules beside. */
+/** Evidence of a brand in the look of a page: counted in the browser (`collect-evidence.ts`), judged by the rules beside. */
 
-/** What was seen and how much of it, most first. The measure is said where it is used. */
+/** Values and how much of each was seen, most first. The measure is given where it is used. */
 export type Tally = [value: string, weight: number][];
 
 export interface ButtonEvidence {
@@ -36,7 +36,7 @@ export interface LogoEvidence {
   isHomeLink: boolean;
   isInHeader: boolean;
   isInFooter: boolean;
-  /** Own class, id, alt or address say logo, or those of what holds it. */
+  /** Its class, id, alt or address says logo, or that of an element around it does. */
   namesLogo: 'itself' | 'holder' | null;
   /** Stands among customers, partners and the like. */
   isOfOthers: boolean;
@@ -62,7 +62,7 @@ export interface BrandEvidence {
   icons: { rel: string; href: string; px: number }[];
   /** Texts of JSON-LD blocks. */
   jsonLd: string[];
-  /** Root, body and what covers the window, from the outside in; '' for nothing painted. */
+  /** Backgrounds of root, body and elements that cover the window, from the outside in; '' where nothing is painted. */
   canvas: string[];
   /** `dark` when the page asks the browser for dark defaults. */
   defaults: 'light' | 'dark';
@@ -107,7 +107,7 @@ export interface BrandEvidence {
   durations: Tally;
   easings: Tally;
   logos: LogoEvidence[];
-  /** Columns of grids by number of uses, and widths that content is held to. */
+  /** Columns of grids by number of uses, and maximum widths of content. */
   columns: Tally;
   maxWidths: Tally;
   headerPx: number;

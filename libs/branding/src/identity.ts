@@ -1,4 +1,4 @@
-/** Who it is: logo, favicon, picture for sharing, and the name. */
+/** Identity of a brand: logo, favicon, picture for sharing, and the name. */
 import type { BrandEvidence, LogoEvidence } from './evidence.js';
 import { withoutGaps } from './without-gaps.js';
 

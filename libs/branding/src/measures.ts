@@ -69,7 +69,7 @@ function height(px: number): string | undefined {
   return px > 0 ? `${px}px` : undefined;
 }
 
-/** Of buttons and fields before boxes; circles and pills say nothing of corners. */
+/** Radius of buttons and fields before that of boxes; circles and pills say nothing of corners. */
 function radius({ buttons, inputs, radii }: BrandEvidence): string | undefined {
   const uses = new Map<string, number>();
   const add = (value: string, weight: number): void => {

@@ -1,4 +1,4 @@
-/** As much of the browser's interface as the evidence needs: what the rest of the project compiles with knows no page. */
+/** The part of the browser's interface that the evidence needs, since the rest of the project compiles without the DOM's types. */
 
 export interface PageStyle {
   getPropertyValue(name: string): string;

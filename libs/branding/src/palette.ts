@@ -1,4 +1,4 @@
-/** Colours by role: what the page paints, how much of it, and what it calls its colours. */
+/** Colours by role: the painted colours, how much of each there is, and the names that the page gives its colours. */
 import {
   contrast,
   DEFAULT_DARK,
@@ -151,7 +151,7 @@ function seen(text: string, ground: Colour): Colour | undefined {
   return colour === null ? undefined : over(colour, ground);
 }
 
-/** What browsers give links that no style was given to, on light and on dark. */
+/** Colours that browsers give links without a style, on light and on dark. */
 const UNSTYLED_LINKS = ['#0000ee', '#551a8b', '#9e9eff', '#d0adf0'].map((hex) => toHex(parseColour(hex) ?? WHITE));
 
 function isStyled({ colour }: { colour: Colour }): boolean {
@@ -169,7 +169,7 @@ function readLink({ links, otherLinks }: BrandEvidence, ground: Colour): Colour 
 
 // ---- the brand's own colours
 
-/** What each kind of use says at most. */
+/** The most points that each kind of use gives. */
 const POINTS = { buttons: 40, backgrounds: 25, links: 20, otherLinks: 8, headings: 8, texts: 6, borders: 4 };
 const NAMED_PRIMARY_POINTS = 60;
 const THEME_POINTS = 10;
@@ -212,7 +212,7 @@ function isMessageColour(colour: Colour, { success, warning, error, primary }: N
   return [success, warning, error].some((other) => other !== undefined && distance(colour, other) < SAME_SHADE);
 }
 
-/** Of a page in black and white. */
+/** Colour of the button of a page in black and white. */
 function plainButton({ buttons }: BrandEvidence, ground: Colour): Colour | undefined {
   const fills = onGround(
     buttons.map(({ background, area }) => [background, area]),

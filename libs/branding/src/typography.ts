@@ -5,14 +5,14 @@ import { withoutGaps } from './without-gaps.js';
 export interface Font {
   family: string;
   role: 'body' | 'heading' | 'code';
-  /** Of the characters of the page, 0 to 1. */
+  /** Share of the characters of the page, 0 to 1. */
   share: number;
 }
 
 /** Families that only say what kind is wanted. */
 const GENERIC =
   /^(?:serif|sans-serif|monospace|cursive|fantasy|system-ui|ui-[a-z-]+|math|emoji|-apple-system|blinkmacsystemfont)$/i;
-/** What bundlers make of a family's name. */
+/** Name that bundlers make of a family's name. */
 const BUNDLED = /^__(.+?)(?:_Fallback)?_[0-9a-f]{6}$/;
 const MAX_FONTS = 10;
 

@@ -3,7 +3,7 @@ import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-/** Debian's, Chrome for Testing's, and what others made of the name that Chromium's own build gives it. */
+/** Names of Debian, of Chrome for Testing, and those that others made of the name that Chromium's own build gives it. */
 const SHELL_NAMES = ['chromium-headless-shell', 'chrome-headless-shell', 'headless-shell', 'headless_shell'];
 
 export const NO_BROWSER =
@@ -12,7 +12,7 @@ export const NO_BROWSER =
 
 /** Programs that show pages: one and the same where only one is installed. */
 export interface Browsers {
-  /** Chromium as people have it, for pages that are to be taken for theirs. */
+  /** Chromium as people have it, for pages of sites that must take it for theirs. */
   whole: string;
   /** For all others: the headless shell, which has no windows to draw and needs about half the CPU. */
   plain: string;
@@ -56,7 +56,7 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** Those that Playwright turns off. Only the last list of a command line counts, so ours has to repeat them. */
+/** Features that Playwright turns off. Only the last list of a command line counts, so ours has to repeat them. */
 const OFF_BY_PLAYWRIGHT = [
   'AvoidUnnecessaryBeforeUnloadCheckSync',
   'DestroyProfileOnBrowserClose',
@@ -75,11 +75,11 @@ const OFF_BY_PLAYWRIGHT = [
   'msForceBrowserSignIn',
   'msEdgeUpdateLaunchServicesPreferredVersion',
 ];
-/** Processes for nothing: a renderer ahead of the next site, and one in each window for lists below an address bar nobody sees. */
+/** Processes without use: a renderer ahead of the next site, and one in each window for lists below an address bar that is not shown. */
 const OFF_TO_SPARE = ['SpareRendererForSitePerProcess', 'WebUIOmniboxPopup', 'WebUIOmniboxAimPopup'];
 
 /**
- * Nothing leaves but through the proxy: loopback is not exempt, names are never resolved by the browser itself, QUIC
+ * Everything leaves through the proxy: loopback is not exempt, names are never resolved by the browser itself, QUIC
  * and plain UDP of WebRTC are off, and the browser's own services stay silent. A script that hoards memory loses its
  * tab, not the machine.
  */
@@ -96,7 +96,7 @@ export const CHROMIUM_ARGS = [
   '--disable-sync',
   '--disable-crash-reporter',
   '--disable-gpu',
-  // What the whole Chromium takes from the system; only the shell knows the switch, and draws coarser letters without.
+  // The whole Chromium takes this from the system. Only the shell knows the switch, and draws coarser letters without.
   '--font-render-hinting=slight',
   '--disable-blink-features=AutomationControlled',
   `--disable-features=${[...OFF_BY_PLAYWRIGHT, ...OFF_TO_SPARE].join(',')}`,

@@ -1,6 +1,6 @@
 const PASSED_ON = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'FONTCONFIG_PATH', 'FONTCONFIG_FILE', 'LD_LIBRARY_PATH'];
 
-/** Of our own environment a browser gets only this: no keys, no addresses of databases. */
+/** The part of our environment that a browser gets: no keys, no addresses of databases. */
 export function browserEnvironment(own: Record<string, string | undefined> = process.env): Record<string, string> {
   const env: Record<string, string> = {};
   for (const name of PASSED_ON) {

@@ -1,3 +1,3 @@
 export * from './chromium.js';
 export { browserEnvironment } from './environment.js';
-export { findSandbox, type Sandbox, type SandboxWish } from './sandbox.js';
+export { findSandbox, type Sandbox, type SandboxMode } from './sandbox.js';

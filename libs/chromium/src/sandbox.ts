@@ -6,7 +6,7 @@ import path from 'node:path';
 import { browserEnvironment } from './environment.js';
 
 /** `require`: no browser without it; `auto`: without it where it cannot be had; `off`: it is not tried. */
-export type SandboxWish = 'require' | 'auto' | 'off';
+export type SandboxMode = 'require' | 'auto' | 'off';
 
 export interface Sandbox {
   isOn: boolean;
@@ -16,11 +16,11 @@ export interface Sandbox {
 
 const START_MS = 60_000;
 const KEPT_OUTPUT = 64 * 1024;
-/** What Chromium says when it gives up for want of the sandbox. */
+/** Message of Chromium when it gives up for want of the sandbox. */
 const SANDBOX_LINE = /sandbox|zygote_host|namespace/i;
 
 /** Starts each program once on an empty page, with its sandbox, unless the answer is known. Never rejects. */
-export async function findSandbox(programs: readonly string[], wish: SandboxWish): Promise<Sandbox> {
+export async function findSandbox(programs: readonly string[], wish: SandboxMode): Promise<Sandbox> {
   if (wish === 'off') return { isOn: false, why: 'BROWSER_SANDBOX=off' };
   if (process.getuid?.() === 0) return { isOn: false, why: 'root cannot have it: run as an ordinary user' };
   for (const program of new Set(programs)) {
@@ -47,7 +47,7 @@ function run(program: string, folder: string): Promise<string | null> {
   const child = spawn(program, [...args, `--user-data-dir=${folder}`, '--dump-dom', 'data:text/html,here'], {
     env: { ...browserEnvironment(), TMPDIR: folder },
     stdio: ['ignore', 'ignore', 'pipe'],
-    // What it leaves behind goes with its group.
+    // Processes it leaves behind go with its group.
     detached: true,
   });
   let output = '';

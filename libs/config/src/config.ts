@@ -58,7 +58,7 @@ export class TroupeConfig {
    */
   @IsIn(['auto', 'on', 'off']) readonly artifactUrls: 'auto' | 'on' | 'off' = 'auto';
   @toBoolean @IsBoolean() readonly trustProxy: boolean = false;
-  /** For the head of a request to arrive whole; who is slower is cut off with 408. */
+  /** Time for the head of a request to arrive whole; a slower client is cut off with 408. */
   @toInt @IsInt() @Min(100) @Max(300_000) readonly headersTimeoutMs: number = 30_000;
   /** How long a gateway that is told to end still takes requests while its readiness says no. */
   @toInt @IsInt() @Min(0) @Max(20_000) readonly drainNoticeMs: number = 0;
@@ -68,7 +68,7 @@ export class TroupeConfig {
   /** `team:key` pairs made at start when missing. */
   @toList @IsString({ each: true }) readonly troupeBootstrapKeys: string[] = [];
   @IsString() @IsNotEmpty() readonly databaseUrl: string = '';
-  /** What lies between the services and Postgres: nothing, or a pooler that lends connections for one transaction. */
+  /** Between the services and Postgres: nothing, or a pooler that lends connections for one transaction. */
   @IsIn(['none', 'transaction']) readonly databasePooler: 'none' | 'transaction' = 'none';
   /** One address or several; `tls://` insists on TLS. */
   @IsString() @IsNotEmpty() readonly natsUrl: string = '';
@@ -76,7 +76,7 @@ export class TroupeConfig {
   @IsOptional() @IsString() readonly natsCredsFile?: string;
   /** Seed of an nkey. */
   @IsOptional() @IsString() readonly natsNkeyFile?: string;
-  /** Who signed the server's certificate; unset = the authorities that Node knows. */
+  /** Authority that signed the server's certificate; unset = the authorities that Node knows. */
   @IsOptional() @IsString() readonly natsTlsCaFile?: string;
   /** Our own certificate and its key. */
   @IsOptional() @IsString() readonly natsTlsCertFile?: string;
@@ -94,7 +94,7 @@ export class TroupeConfig {
   /** Unset = the credentials of the machine: environment, role of the pod. */
   @IsOptional() @IsString() readonly s3AccessKeyId?: string;
   @IsOptional() @IsString() readonly s3SecretAccessKey?: string;
-  /** Before every key of the bucket. */
+  /** Prefix of every key of the bucket. */
   @Matches(/^([\w.-]+\/)*$/, { message: 'must be empty or end in /' }) readonly s3Prefix: string = '';
   @IsOptional() @IsString() readonly chromiumPath?: string;
   /** Shows the pages that do not ask for stealth. */
@@ -126,7 +126,7 @@ export class TroupeConfig {
   @IsOptional() @url(['http', 'https', 'mailto']) readonly contactUrl?: string;
   /** Connections per host. */
   @toInt @IsInt() @Min(1) @Max(1024) readonly hostMaxConn: number = 4;
-  /** From one page start to the next on each connection: a host is asked at most `hostMaxConn / hostGapMs` times, 40 a second. */
+  /** Time from one page start to the next on each connection: a host is asked at most `hostMaxConn / hostGapMs` times, 40 a second. */
   @toInt @IsInt() @Min(0) @Max(120_000) readonly hostGapMs: number = 100;
   @toInt @IsInt() @Min(1) @Max(256) readonly hostExpressConn: number = 4;
   /** Minutes without a clean answer after which the URLs of a host that is down are given up. */
@@ -138,7 +138,7 @@ export class TroupeConfig {
   @toBoolean @IsBoolean() readonly billing: boolean = false;
   @toInt @IsInt() @Min(1000) @Max(3_600_000) readonly maxScrapeTimeoutMs: number = 600_000;
   @toInt @IsInt() @Min(1) @Max(1000) readonly fetcherConcurrency: number = 64;
-  /** What a fetcher serves: `http` (pages of any kind, robots.txt, sitemaps), `browser`; none named = all that it can. */
+  /** Classes of work that a fetcher serves: `http` (pages of any kind, robots.txt, sitemaps), `browser`; none named = all that it can. */
   @toList @IsIn(['http', 'browser'], { each: true }) readonly fetcherClasses: ('http' | 'browser')[] = [];
   /** Fetchers with a browser are started when there is work for them: it waits even while none of them is alive. */
   @toBoolean @IsBoolean() readonly browserOnDemand: boolean = false;
@@ -191,7 +191,7 @@ export class TroupeConfig {
   @toInt @IsInt() @Min(1) @Max(100_000) readonly extractMaxPages: number = 1000;
   /** Credits of an agent's run that names none. */
   @toInt @IsInt() @Min(1) @Max(10_000_000) readonly agentMaxCredits: number = 2500;
-  /** Serves `/openapi.json` and `/docs`, to anybody. */
+  /** Serves `/openapi.json` and `/docs`, without a key. */
   @toBoolean @IsBoolean() readonly apiDocs: boolean = true;
   /** Compressed pages that the cache keeps at most; 0 = no cache. */
   @toInt @IsInt() @Min(0) @Max(100_000_000) readonly cacheMaxMb: number = 2048;
@@ -201,7 +201,7 @@ export class TroupeConfig {
   @toInt @IsInt() @Min(1) @Max(24 * 60) readonly zeroRetentionGraceMinutes: number = 30;
   /** `diff` of changed pages: an object for client libraries and agents, else a text; or one of them for all. */
   @IsIn(['auto', 'string', 'object']) readonly changeTrackingDiffShape: 'auto' | 'string' | 'object' = 'auto';
-  /** Results that a gateway keeps in memory for the next who asks, in MiB; 0 = none. */
+  /** Memory of a gateway for results that several clients read, in MiB; 0 = none. */
   @toInt @IsInt() @Min(0) @Max(65_536) readonly statusCacheMb: number = 256;
   @toBoolean @IsBoolean() readonly limitCountsFailed: boolean = true;
   @IsIn(['trace', 'debug', 'info', 'warn', 'error']) readonly logLevel: string = 'info';

@@ -1,4 +1,4 @@
-/** The settings of a self-hosted Firecrawl's `.env`, and what becomes of each here (docs/migrate-from-firecrawl.md). */
+/** The settings of a self-hosted Firecrawl's `.env`, and their meaning here (docs/migrate-from-firecrawl.md). */
 
 export interface FirecrawlSetting {
   name: string;
@@ -39,7 +39,7 @@ export const FIRECRAWL_SETTINGS: readonly FirecrawlSetting[] = [
     name: 'USE_DB_AUTHENTICATION',
     becomes: 'ignored',
     ours: 'AUTH_MODE',
-    note: 'there are always keys; `AUTH_MODE=none` lets anybody in, on loopback',
+    note: 'there are always keys; `AUTH_MODE=none` lets any client in, on loopback',
   },
   { name: 'TEST_API_KEY', becomes: 'ignored', ours: 'TROUPE_BOOTSTRAP_KEYS', note: '`default:<key>`' },
   { name: 'SUPABASE_URL', becomes: 'ignored', note: 'teams and keys are in Postgres: `npm start -- admin`' },
@@ -103,7 +103,7 @@ export const FIRECRAWL_SETTINGS: readonly FirecrawlSetting[] = [
   { name: 'WORKER_PORT', becomes: 'ignored', ours: 'METRICS_PORT', note: 'health and metrics of each service' },
   { name: 'EXTRACT_WORKER_PORT', becomes: 'ignored', ours: 'METRICS_PORT', note: 'as above' },
   { name: 'LOGTAIL_KEY', becomes: 'ignored', note: 'logs go to standard output' },
-  { name: 'POSTHOG_API_KEY', becomes: 'ignored', note: 'nothing is reported to anybody' },
+  { name: 'POSTHOG_API_KEY', becomes: 'ignored', note: 'nothing is reported anywhere' },
   { name: 'POSTHOG_HOST', becomes: 'ignored', note: 'as above' },
 ];
 

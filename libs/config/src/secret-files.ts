@@ -9,7 +9,7 @@ import { SECRET_SETTINGS } from './secret-names.js';
 type Environment = Record<string, string | undefined>;
 
 export interface WithSecrets {
-  /** What was given, and what the files say. */
+  /** The given environment, with the contents of the files. */
   env: Environment;
   /** A sentence for each file that cannot be used. */
   problems: string[];

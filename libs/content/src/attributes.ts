@@ -5,7 +5,7 @@ import { compileSelector, hashName, selectAll, type Tree } from '@troupe/html';
 export type AttributeValues = NonNullable<PageDocument['attributes']>;
 
 const MAX_VALUES = 10_000;
-/** Of all values of a page, in UTF-16 units. */
+/** Length of all values of a page, in UTF-16 units. */
 const MAX_CHARS = 5_000_000;
 
 export const ATTRIBUTES_CUT = `The attributes were cut off at ${MAX_VALUES} values of one selector or ${MAX_CHARS} characters in all.`;
@@ -43,7 +43,7 @@ export function readAttributes(
   return { attributes, isCut };
 }
 
-/** Of what is no page: nothing is found. */
+/** The answer for a body that is no page: nothing is found. */
 export function noAttributes(asked: readonly AttributeSelector[]): AttributeValues {
   return asked.map(({ selector, attribute }) => ({ selector, attribute, values: [] }));
 }

@@ -10,7 +10,7 @@ export function writeCleanHtml(tree: Tree, mask: Mask, urls: UrlResolver): strin
   return writeInnerHtml(tree, mask, urls, 0);
 }
 
-/** What is inside one element. */
+/** Writes the contents of one element. */
 export function writeInnerHtml(tree: Tree, mask: Mask, urls: UrlResolver, node: number): string {
   const parts = new Parts();
   writeChildren(tree, mask, urls, node, parts);

@@ -11,13 +11,13 @@ import { orElse, writePlainText } from './plain-text.js';
 import { select, wholePage } from '@troupe/main-content';
 import { UrlResolver } from './url-resolver.js';
 
-/** What the reader of a file found in it. */
+/** Contents of a file, as its reader found them. */
 export interface DocumentParts {
   /** HTML, in reading order. */
   parts: string[];
   title: string | null;
   metadata: Record<string, string>;
-  /** Of documents with pages, which are then the parts. */
+  /** Page counts of documents with pages, which are then the parts. */
   pages: { read: number; total: number } | null;
   warning: string | null;
   /** Source of a file that is text; null: the HTML stands for it. */
@@ -73,7 +73,7 @@ export function convertDocument(request: ConvertRequest, source: DocumentParts, 
   };
 }
 
-/** The file itself, in base64, in place of what a reader would have made of it. */
+/** The file itself, in base64, in place of a reader's result. */
 export function returnFile(request: ConvertRequest): ConvertResult {
   const { body, spec } = request;
   const base64 = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('base64');
@@ -93,7 +93,7 @@ export function returnFile(request: ConvertRequest): ConvertResult {
 
 type DocumentFormats = Content & Pick<PageDocument, 'pages'>;
 
-/** What `parsers` wants of single pages. */
+/** Adds single pages where `parsers` asks for them. */
 function addPages(
   content: DocumentFormats,
   parts: string[],

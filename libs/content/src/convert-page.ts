@@ -1,4 +1,4 @@
-/** A page's bytes to the stored document and what was learned from it. One parse, one tree, few passes. */
+/** Turns a page's bytes into the stored document and the facts for the crawl. One parse, one tree, few passes. */
 import {
   RESERVED_METADATA_KEYS,
   TroupeError,
@@ -103,7 +103,7 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** What the browser gave beside the page; its warning comes after the converter's own. */
+/** Adds what the browser gave beside the page; its warning comes after the converter's own. */
 export function withCaptured(content: Content, captured: ConvertRequest['captured']): Record<string, unknown> {
   const warning = [content.warning, captured?.warning].filter((text) => text !== undefined).join(' ');
   return { ...content, ...captured, ...(warning === '' ? {} : { warning }) };

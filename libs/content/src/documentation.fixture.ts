@@ -15,7 +15,7 @@ const text = (topic: string): string =>
 
 const MODULES = ['ropes', 'anchors', 'tar', 'sails', 'masts', 'oars'];
 
-/** What stands below a heading: text, and once a table of links. */
+/** A part below a heading: text, and once a table of links. */
 function partOf(topic: string): string {
   if (topic !== 'Overview') return `<p>${text(topic)} ${text('text')}</p>`;
   const rows = MODULES.map((name) => `<tr><td><a href="${name}.html">${name}</a></td><td>(2) Stable</td></tr>`);

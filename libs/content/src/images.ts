@@ -180,7 +180,7 @@ const MAX_RULES = 200;
 /** Elements that are compared with rules, all rules together: pages write the rules, and may write many. */
 const MAX_TESTS = 5_000_000;
 const MAX_MATCHES = 1000;
-/** What a rule shows under a condition is an image of the page all the same. */
+/** An image that a rule shows under a condition is an image of the page all the same. */
 const CONDITION =
   /::?(?:before|after|hover|focus|focus-visible|focus-within|active|visited|first-line|first-letter)(?![\w-])/gi;
 

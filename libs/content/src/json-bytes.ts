@@ -18,13 +18,13 @@ const MIN_LONG_TEXT = 500;
 
 const BACKSLASH = 92;
 const ENCODER = new TextEncoder();
-/** Where `Encoder` has the units and their bytes; behind both something is touched. */
+/** Place of the units and their bytes in `Encoder`. Bytes behind both are touched. */
 const UNITS_AT = 128;
 const UNITS_BYTES = CHUNK * 2;
 const BYTES_AT = UNITS_AT + UNITS_BYTES + 32;
 /** Where every document begins; a usual one ends there, too. */
 const SHARED_BYTES = new Uint8Array(2 * CHUNK * MAX_UNIT_BYTES);
-/** What an ASCII character has behind the backslash of its escape: itself, a letter, `u` before its number; 0 without one. */
+/** Character behind the backslash of an ASCII character's escape: itself, a letter, `u` before its number; 0 without one. */
 const ESCAPE = new Uint8Array(128);
 for (let c = 0; c < ESCAPE.length; c++) {
   const json = JSON.stringify(String.fromCharCode(c));
@@ -71,7 +71,7 @@ class JsonBytes {
     for (let from = 0; from < text.length;) {
       const units = Math.min(text.length - from, CHUNK);
       encoder.units.write(text.slice(from, from + units), 'utf16le');
-      // The next chunk begins with what may belong to the last unit of this one.
+      // The next chunk begins with the units that may belong to the last one of this chunk.
       const isWhole = from + units === text.length || (encoder.unitAt(units - 1) & 0xfc00) !== 0xd800;
       const taken = isWhole ? units : units - 1;
       const bytes = encoder.encode(taken);
@@ -93,7 +93,7 @@ class JsonBytes {
 interface Encoder {
   units: Buffer;
   unitAt(index: number): number;
-  /** Of the first `count` units; they belong to the next call. */
+  /** Encodes the first `count` units. The bytes are overwritten by the next call. */
   encode(count: number): Uint8Array;
 }
 

@@ -3,7 +3,7 @@ import type { ConvertRequest, ExcludedLinks, Fingerprint, Outlink, ScopeRule, Sc
 import { A, DROP, isPermalink, KEEP, type Mask, T, type Tree } from '@troupe/html';
 import { withoutFragment, type UrlResolver } from './url-resolver.js';
 
-/** What content needs to know about URL identity and scope; the frontier lib provides it. */
+/** Rules about identity and scope of URLs; the frontier lib provides them. */
 export interface LinkRules {
   canonicalize(text: string, base?: string): string | null;
   whyNotCanonical(text: string, base?: string): Extract<ScopeRule, 'scheme' | 'too-long'>;
@@ -15,7 +15,7 @@ export interface LinkRules {
 
 const MAX_SAMPLE = 50;
 const MAX_SAMPLE_CHARS = 2048;
-/** Longest URL for which being safe also means being short enough. */
+/** Longest URL that is short enough when all its characters are safe. */
 const MAX_PLAIN_CHARS = 2048;
 const NOFOLLOW = /(?:^|[\s,])nofollow(?:[\s,]|$)/i;
 const MAX_REL_CHARS = 1000;
@@ -143,7 +143,7 @@ class OutlinkReader {
     return this.page.rendered && ROUTE.test(href);
   }
 
-  /** Neither fetchable nor readable: counted once per text. */
+  /** Addresses that can be neither fetched nor read are counted once per text. */
   private excludeOddity(href: string): void {
     const text = href.trim().slice(0, MAX_SAMPLE_CHARS);
     if (this.seen.has(text)) return;
@@ -178,7 +178,7 @@ class OutlinkReader {
 const AGENT_PREFIX = /^\s*[\w.-]{1,60}\s*:/;
 const VALUED = /^\s*(?:unavailable_after|max-snippet|max-image-preview|max-video-preview)\s*:/i;
 
-/** `nofollow` or `none` among robots directives that are meant for everybody. */
+/** `nofollow` or `none` among robots directives that are meant for all bots. */
 export function forbidsFollowing(directives: string | null): boolean {
   if (directives === null) return false;
   let isForUs = true;

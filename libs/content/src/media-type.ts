@@ -1,6 +1,6 @@
 import { latin1 } from './charset.js';
 
-/** What kind of text a body is, by its declared type and its first bytes. */
+/** The kind of text of a body, by its declared type and its first bytes. */
 export type ContentKind = 'html' | 'json' | 'xml' | 'text' | 'binary';
 
 const SNIFF_BYTES = 1024;

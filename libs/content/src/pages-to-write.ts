@@ -17,10 +17,10 @@ import { orElse, writePlainText } from './plain-text.js';
 import { select, tagMask, wholePage, type Selection } from '@troupe/main-content';
 import type { UrlResolver } from './url-resolver.js';
 
-/** Brings a value into the form of a schema as far as that goes; the warnings say what was changed, or what is still wrong. */
+/** Brings a value into the form of a schema as far as that goes. The warnings name the changes, and the parts that are still wrong. */
 export type FitSchema = (schema: JsonSchema, value: unknown) => { value: unknown; warnings: string[] };
 
-/** What is told with a document: the last word first. */
+/** Warnings of a document, the last word first. */
 class Warnings {
   readonly captured: ReadonlySet<string>;
   private readonly texts: string[] = [];
@@ -33,7 +33,7 @@ class Warnings {
     this.texts.unshift(text);
   }
 
-  /** As the key of a document; without any there is none. */
+  /** Value of the key `warning` of a document; undefined without warnings. */
   warning(): { warning?: string } {
     return this.texts.length === 0 ? {} : { warning: this.texts.join(' ') };
   }
@@ -43,7 +43,7 @@ export interface ParsedPage {
   readonly request: ConvertRequest;
   readonly tree: Tree;
   readonly urls: UrlResolver;
-  /** Null for what was no page before it was read. */
+  /** Null for a file that was no page before it was read. */
   readonly graph: LdGraph | null;
   readonly title: string | null;
   readonly whole: Parameters<typeof select>[2];
@@ -62,7 +62,7 @@ interface Part {
 export class HtmlPage extends Warnings implements PageToWrite {
   readonly kind = 'html';
   private selected: Selection | null = null;
-  /** What only the page's data carry, once the markdown shows it. */
+  /** The part that only the page's data carry, once the markdown shows it. */
   private added: Part | null = null;
 
   constructor(private readonly page: ParsedPage) {
@@ -138,7 +138,7 @@ export class HtmlPage extends Warnings implements PageToWrite {
     return this.selected;
   }
 
-  /** Of all that the document shows. */
+  /** Collects from all that the document shows. */
   private collect(collectFrom: typeof collectLinks): string[] {
     const { tree, urls } = this.page;
     const shown: Part[] = [{ tree, mask: this.select().mask }, ...(this.added === null ? [] : [this.added])];
@@ -146,7 +146,7 @@ export class HtmlPage extends Warnings implements PageToWrite {
   }
 }
 
-/** What a page only carries as data, and its markdown lacks. */
+/** The part that a page only carries as data, and its markdown lacks. */
 function lackingPart(embedded: EmbeddedContent, markdown: string): Part | null {
   const html = lackingContent(embedded, markdown);
   if (html === '') return null;
@@ -195,7 +195,7 @@ export class TextPage extends Warnings implements PageToWrite {
     return noAttributes(asked);
   }
 
-  /** Nothing is found. */
+  /** Facts of a text: none. */
   facts(selectors: SelectorSchema): unknown {
     return pickFacts('', this.request.url, selectors).value;
   }
@@ -205,7 +205,7 @@ export class TextPage extends Warnings implements PageToWrite {
   }
 }
 
-/** Bytes that come back in place of what a reader would have made of them. */
+/** Bytes that come back in place of a reader's result. */
 export class FileToReturn extends Warnings implements PageToWrite {
   readonly kind = 'file';
 

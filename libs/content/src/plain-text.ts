@@ -1,4 +1,4 @@
-/** The plain way, for pages that defeat the clever one. */
+/** A simple writer, for pages on which the full one fails. */
 import { TroupeError } from '@troupe/contracts';
 import { DROP, F, flagsOf, KEEP, type Mask, T, TEXT, type Tree } from '@troupe/html';
 
@@ -6,7 +6,7 @@ const MARKS = /[\\`*_[\]<&]/g;
 const BLOCK_MARK = /^(\d{0,9})([#>+=|~.)-])/;
 const WHITE_SPACE = /[ \t\n\r\f]+/g;
 
-/** `clever()`, or, when it fails, `plain()` after `tell()`. What the caller asked for wrongly is not a failure. */
+/** `clever()`, or, when it fails, `plain()` after `tell()`. An error of the caller's request is not a failure. */
 export function orElse<R>(clever: () => R, plain: () => R, tell: () => void): R {
   try {
     return clever();

@@ -1,5 +1,5 @@
 /**
- * What kind of page the bytes are.
+ * Decides what kind of page the bytes are.
  *
  * `challenge`: little text, and a known captcha or bot wall (markup or title). `shell`: little text and signs that scripts
  * would bring more: an empty mount element of a framework, a notice that JavaScript is needed, or scripts and next to no
@@ -23,7 +23,7 @@ const NEEDS_SCRIPT =
   /(?:enable|activate|turn on|requires?|needs?|without|allow)[^.]{0,60}javascript|javascript[^.]{0,60}(?:enable|disabled|required|necessary|turned off|not available)/i;
 const CHALLENGE_TITLE =
   /^(?:just a moment|attention required!? \| cloudflare|access denied|please wait|verify(?:ing)? (?:you are|that you are|your are) (?:a )?human|are you (?:a )?(?:robot|human)|robot check|security check|ddos-guard|checking your browser|human verification|bot verification|pardon our interruption|access to this page has been denied|sucuri website firewall|robot or human|request (?:blocked|rejected)|the request could not be satisfied|one more step|captcha|un instant|einen moment)/i;
-/** Found on walls alone: on a refusal, or on a page that shows next to nothing else. */
+/** Marks of walls alone: on a refusal, or on a page that shows next to nothing else. */
 const CHALLENGE_MARKS = [
   'cf-chl-',
   '_cf_chl_opt',
@@ -41,9 +41,9 @@ const CHALLENGE_MARKS = [
   'sec-if-cpt-container',
   'distil_r_captcha',
 ];
-/** Scripts that watch over ordinary pages, too: on a refusal, or alone on a blank page, they are the wall. */
+/** Scripts that also watch over ordinary pages. On a refusal, or alone on a blank page, they are a wall. */
 const SENSOR_MARKS = ['_Incapsula_Resource', 'token.awswaf.com', 'errors.edgesuite.net'];
-/** What stands beside a captcha that is all there is, and not part of a form to fill in. */
+/** Words beside a captcha that is all there is, and not part of a form to fill in. */
 const GATE =
   /(?:verify|confirm|prove|check|make sure)[^.<]{0,30}\byou(?:'|’|&#39;|&#x27;| a)re (?:a )?(?:human|not a (?:ro)?bot)|unusual (?:traffic|activity)|complete the (?:security check|captcha)|press (?:&amp;|&|and) hold|i(?:'|’|&#39;| a)m not a robot to continue/i;
 const FIELDS = /<textarea|<input[^>]{0,200}type=["']?(?:text|email|password|tel|search)\b/i;

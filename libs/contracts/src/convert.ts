@@ -27,7 +27,7 @@ export interface ConvertRequest {
   >;
   /** Reserved metadata keys, merged over the page's own. `creditsUsed` is that of a page that is no document. */
   metadata: Record<string, unknown>;
-  /** What the browser gave beside the page; null without one. */
+  /** Captures of the browser beside the page; null without one. */
   captured: Captured | null;
   /** Time that a document may take; pages have a limit of their own. */
   timeoutMs: number;
@@ -35,7 +35,7 @@ export interface ConvertRequest {
   discover: { scope: ScopeSpec; depth: number; maxLinks: number; obeyNofollow: boolean } | null;
   /** `packed` for storing (`packDocument`), `json` for answering at once. */
   encoding: 'json' | 'packed';
-  /** Of the page, when it is recorded. */
+  /** Trace of the page, when it is recorded. */
   trace?: TraceParent;
 }
 

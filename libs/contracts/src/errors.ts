@@ -39,7 +39,7 @@ export const ERROR_HTTP_STATUS = {
   NOT_SUPPORTED: 501,
   BAD_REQUEST: 400,
   BAD_REQUEST_INVALID_JSON: 400,
-  /** Its numbers or texts are beyond what can be kept. */
+  /** Its numbers or texts are beyond the limits of the tables. */
   RESULT_OUT_OF_RANGE: 500,
   /** Too much is being read of Postgres at the moment, or a read took too long. */
   SERVER_BUSY: 503,

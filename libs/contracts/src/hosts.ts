@@ -23,7 +23,7 @@ export interface HostTrouble {
   urlH: Fingerprint;
   /** Absent for zero data retention. */
   url?: string;
-  /** Who asked for the URL: nobody else is shown it. */
+  /** Team that asked for the URL: no other team is shown it. */
   team: Uuid | null;
   /** Retry-After in ms. */
   retryMs: number | null;
@@ -32,7 +32,7 @@ export interface HostTrouble {
 /** Troubles of one report; what exceeds them is dropped. */
 export const MAX_TROUBLES = 32;
 
-/** What led to a verdict; the newest five of a host are kept. */
+/** The reason that led to a verdict; the newest five of a host are kept. */
 export interface HostReason {
   /** ISO 8601. */
   at: string;
@@ -42,7 +42,7 @@ export interface HostReason {
   url: string | null;
   team: Uuid | null;
   retryAfterMs: number | null;
-  /** Of the verdict, in words: `rate cut to 8.2 pages/s`. */
+  /** Effect of the verdict, in words: `rate cut to 8.2 pages/s`. */
   effect: string;
 }
 
@@ -59,13 +59,13 @@ export interface HostRecord {
   sinceMs: number;
   /** When it ends by itself, ms since 1970; null when that is not known. */
   untilMs: number | null;
-  /** What the policy remembers for the next job: plateau W in pages/s and T in ms; null: nothing. */
+  /** The limit that the policy remembers for the next job: plateau W in pages/s and T in ms; null: none. */
   plateau: { pagesPerSecond: number; ms: number } | null;
   /** Newest first, at most 5. */
   reasons: HostReason[];
 }
 
-/** What fetchers obey at once (KV `pen.<host>`): written after the commit of the turn that decided it. */
+/** The verdict that fetchers obey at once (KV `pen.<host>`): written after the commit of the turn that decided it. */
 export interface HostVerdict {
   /** Grows for ever per host; a smaller one is out of date. */
   v: number;

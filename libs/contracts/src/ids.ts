@@ -98,7 +98,7 @@ export function isUuid(text: string): text is Uuid {
   return UUID.test(text);
 }
 
-/** UUIDv5: the same for the same name under the same UUID, wherever and whenever it is asked. */
+/** UUIDv5: the same for the same name under the same UUID, everywhere and at any time. */
 export function uuidOf(namespace: Uuid, name: string): Uuid {
   const hash = createHash('sha1')
     .update(Buffer.from(namespace.replaceAll('-', ''), 'hex'))

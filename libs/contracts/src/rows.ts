@@ -9,7 +9,7 @@ import type { JobStatus } from './jobs/job.js';
 import type { WebhookEvent } from './jobs/webhook-spec.js';
 import type { PostResult } from './messages/actor.js';
 
-/** In place of a parent: no page of the job named the URL, a history of earlier scrapes did. No item has this number. */
+/** Stands for a parent when no page of the job named the URL but a history of earlier scrapes did. No item has this number. */
 export const FROM_HISTORY = 0;
 
 /** A URL that may be new to a job. */
@@ -69,7 +69,7 @@ export type RowOp =
       tries?: number;
       /** Not to be tried before so many ms from now. @default null: at any time */
       waitMs?: number | null;
-      /** What it waits for. @default null */
+      /** The rule that it waits for. @default null */
       rule?: WaitRule | null;
     }
   | { op: 'frontier.delete'; jobNo: JobNo; depth: number; item: number }
@@ -167,7 +167,7 @@ export interface HistoryRange {
   team: Uuid;
   /** null = the default histories. */
   tag: string | null;
-  /** Of the `siteKey` that their URLs share. */
+  /** Fingerprint of the `siteKey` that their URLs share. */
   siteH: Fingerprint;
   /** Place of the last page that is known already; null = from the first one on. */
   after: Fingerprint | null;
@@ -181,7 +181,7 @@ export interface TrackedPage {
   url: string;
 }
 
-/** What a job actor keeps in memory beside its state, rebuilt from tables when it is activated. */
+/** Memory of a job actor beside its state, rebuilt from tables when it is activated. */
 export interface JobMemory {
   lanes: LaneRow[];
   /** Rows of running lanes. */

@@ -44,7 +44,7 @@ export const RPC = {
   convert: 'rpc.convert',
   map: 'rpc.map',
   robots: 'rpc.robots',
-  /** What a model makes of one page. */
+  /** Makes the parts of one page that a model writes. */
   pageModel: 'rpc.model.page',
   /** Crawl options out of a sentence. */
   crawlOptions: 'rpc.model.crawl',
@@ -62,7 +62,7 @@ export function abortSubject(request: Uuid): string {
   return `ctl.abort.${request}`;
 }
 
-/** Of a process or a server of requests: whoever listens there is connected. */
+/** Subject of a process or a server of requests: a listener there is connected. */
 export function presenceSubject(id: string): string {
   return `ctl.present.${token(id)}`;
 }

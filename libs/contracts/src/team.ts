@@ -1,4 +1,4 @@
-/** What a team may do, beyond the defaults of the installation: the column `team.flags`. */
+/** Rights of a team, beyond the defaults of the installation: the column `team.flags`. */
 
 /** Kinds of requests that are counted together (docs/api/limits.md, "Requests per minute and team"). */
 export const RATE_GROUPS = [

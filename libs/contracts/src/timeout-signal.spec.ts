@@ -9,7 +9,7 @@ const collectGarbage = runInNewContext('gc') as () => void;
 const never = new AbortController().signal;
 
 describe('a timeout', () => {
-  it('comes, although nobody holds it and garbage is collected', async () => {
+  it('comes, although no reference to it is held and garbage is collected', async () => {
     let ended = 0;
     const started = performance.now();
     for (let i = 0; i < 50; i++) AbortSignal.any([never, timeoutSignal(150)]).addEventListener('abort', () => ended++);

@@ -1,6 +1,6 @@
 /**
- * Port of tracing: what the code says of its work, and how the trace goes on with messages. Whether anything is recorded is
- * decided once, at the API call; from there on a context that is absent means that nobody looks.
+ * Port of tracing: descriptions of the code's work, and the trace that goes on with messages. Whether anything is recorded is
+ * decided once, at the API call; from there on an absent context means that nothing is recorded.
  */
 
 /** W3C `traceparent` of a recorded span: `00-<trace>-<span>-01`. As text it crosses threads, messages and tables. */
@@ -19,7 +19,7 @@ export interface SpanOptions {
 }
 
 export interface TraceSpan {
-  /** For what belongs below it; undefined: it is not recorded. */
+  /** Context for the work below it; undefined: it is not recorded. */
   readonly context: TraceParent | undefined;
   set(attributes: SpanAttributes): void;
   rename(name: string): void;
@@ -32,7 +32,7 @@ export interface Tracer {
   root(name: string, caller: string | undefined, options?: SpanOptions): TraceSpan;
   /** Below a recorded span; without one nothing is recorded. */
   span(name: string, parent: TraceParent | undefined, options?: SpanOptions): TraceSpan;
-  /** What `within` was told around the running code. Only where most of the work is waiting: it is not free. */
+  /** The trace that `within` was told around the running code. Only where most of the work is waiting: it is not free. */
   active(): TraceParent | undefined;
   within<T>(trace: TraceParent | undefined, work: () => T): T;
 }

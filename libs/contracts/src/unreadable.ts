@@ -1,12 +1,12 @@
 /** Why a file cannot become a document: errors that end the page and are not worth a retry. */
 import { TroupeError } from './errors.js';
 
-/** Thrown when a file is damaged, locked, hostile or of a kind that nobody reads. */
+/** Thrown when a file is damaged, locked, hostile or of a kind without a reader. */
 export function unreadable(why: string, cause?: unknown): TroupeError {
   return new TroupeError('SCRAPE_UNSUPPORTED_FILE_ERROR', why, cause === undefined ? {} : { cause });
 }
 
-/** Runs `read`; what its parsers throw becomes an error of the file, our own errors stay. */
+/** Runs `read`. Errors of its parsers become an error of the file, our own errors stay. */
 export async function readingFile<R>(what: string, read: () => R | Promise<R>): Promise<R> {
   try {
     return await read();

@@ -2,7 +2,7 @@
  * Text recognition by a program with tesseract's command line: the picture on its standard input, the text on its
  * standard output.
  *
- * It is waited for without letting go of the thread, which is a conversion thread of its own: so the program never
+ * The call blocks the thread, which is a conversion thread of its own: so the program never
  * outlives its time, even when the thread is told to end.
  */
 import { TroupeError, type Ocr, type Raster } from '@troupe/contracts';
@@ -70,7 +70,7 @@ export class CommandOcr implements Ocr {
     return Promise.resolve(this.run(args, input).replaceAll('\f', ''));
   }
 
-  /** Of those wanted, what is installed. */
+  /** The languages that are both wanted and installed. */
   private languagesOf(wanted: readonly string[]): string {
     this.installed ??= new Set(this.run(['--list-langs'], new Uint8Array(0)).split(/\s+/));
     const names = wanted.map((one) => NAMES[one.toLowerCase().split('-')[0] ?? ''] ?? '');

@@ -11,8 +11,8 @@ export interface ConversionThreadsOptions {
   /** Heap of one thread; a page that needs more fails alone. */
   maxHeapMb: number;
   /**
-   * Pages are quick: a busy thread is given some ahead, and finishes what nobody waits for any more. Where they are not,
-   * none waits behind another, and a thread ends with the interest in its page.
+   * Pages are quick: a busy thread is given some ahead, and finishes pages that are not wanted any more. Files are not: none
+   * waits behind another, and a thread ends with the interest in its file.
    */
   isQuick: boolean;
   settings: WorkerSettings;
@@ -20,7 +20,7 @@ export interface ConversionThreadsOptions {
 
 interface Job {
   request: ConvertRequest;
-  /** Of its body, which the request may lose to a thread. */
+  /** Size of its body, which the request may lose to a thread. */
   bytes: number;
   resolve(result: ConvertResult): void;
   reject(error: unknown): void;
@@ -33,14 +33,14 @@ interface Thread {
   isReady: boolean;
   /** The first one runs; the others lie ready in the thread. */
   jobs: Job[];
-  /** Of `jobs`. */
+  /** Size of the bodies of `jobs`. */
   bytes: number;
-  /** Of the page that runs. */
+  /** Deadline of the page that runs. */
   timer: NodeJS.Timeout | null;
 }
 
 /**
- * What a busy thread is given ahead. The event loop of a busy process comes round too late to feed it page by page: a
+ * Number of pages that a busy thread is given ahead. The event loop of a busy process comes round too late to feed it page by page: a
  * third of the time it would have nothing to do. Few bytes, so that no page waits behind a large one.
  */
 const MAX_AHEAD_PAGES = 12;
@@ -58,7 +58,7 @@ export class ConversionThreads implements Converter {
 
   constructor(private readonly options: ConversionThreadsOptions) {}
 
-  /** Has a first thread, so that no page waits until one has loaded its code. */
+  /** Starts a first thread, so that no page waits until one has loaded its code. */
   start(): void {
     if (!this.isStopped && this.threads.size === 0) this.startThread();
   }
@@ -99,7 +99,7 @@ export class ConversionThreads implements Converter {
     return job;
   }
 
-  /** A waiting page leaves the queue; a quick one that a thread has is finished, and nobody looks at the result. */
+  /** A waiting page leaves the queue. A quick one that a thread has is finished, and its result is dropped. */
   private abandon(job: Job, reason: unknown): void {
     const at = this.queue.indexOf(job);
     if (at >= 0) this.queue.splice(at, 1);
@@ -157,7 +157,7 @@ export class ConversionThreads implements Converter {
     const isAhead = thread.jobs.length > 0;
     thread.jobs.push(job);
     thread.bytes += job.bytes;
-    // Of a page given ahead a copy: another thread gets it when this one ends before.
+    // A page that waits in the thread is copied: another thread gets it when this one ends before.
     const body = isAhead ? new Uint8Array(job.request.body) : ownBytes(job.request.body);
     const task: Task = { id: this.nextId++, request: { ...job.request, body } };
     thread.worker.postMessage(task, [body.buffer]);
@@ -185,7 +185,7 @@ export class ConversionThreads implements Converter {
     if (thread.jobs.length === 0) thread.worker.unref();
   }
 
-  /** Of the page that runs. */
+  /** Ends the page that runs. */
   private finish(thread: Thread, end: (job: Job) => void): void {
     if (thread.timer !== null) clearTimeout(thread.timer);
     thread.timer = null;
@@ -211,7 +211,7 @@ export class ConversionThreads implements Converter {
     this.giveUp(thread, error);
   }
 
-  /** The page that ran fails; those behind it stand first in the queue again. */
+  /** Fails the page that ran; those behind it stand first in the queue again. */
   private giveUp(thread: Thread, error: unknown): void {
     this.finish(thread, (job) => job.reject(error));
     this.queue.unshift(...thread.jobs.filter((job) => !job.isSettled));

@@ -5,7 +5,7 @@ import { isBinaryDocument, readDocument, tooLargeToReturn, type DocumentKind } f
 
 /** Files that come back in base64: more is of no use in an answer. */
 const MAX_RETURNED_BYTES = 50 * 1024 * 1024;
-/** Kept for writing the formats once the file has been read, and for saying why it was not. */
+/** Share of the time that is kept for writing the formats once the file has been read, and for saying why it was not. */
 const WRITE_SHARE = 0.1;
 
 /** @throws TroupeError what `readDocument` and `convertDocument` throw, SCRAPE_BODY_TOO_LARGE */

@@ -1,4 +1,4 @@
-/** What every adapter of the `Converter` port must do. A spec calls it with its adapter. */
+/** Contract of every adapter of the `Converter` port. A spec calls it with its adapter. */
 import { PLAIN_PAGE, type ConvertRequest, type Converter } from '@troupe/contracts';
 import { unpackDocument } from '@troupe/packing';
 import { expect, it } from '@jest/globals';

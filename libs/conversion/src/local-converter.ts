@@ -46,7 +46,7 @@ export class LocalConverter implements Converter {
     });
   }
 
-  /** Has a thread for pages before the first one comes. */
+  /** Starts a thread for pages before the first one comes. */
   start(): void {
     this.pages.start();
   }

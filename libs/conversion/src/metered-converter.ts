@@ -8,7 +8,7 @@ import {
 } from '@troupe/contracts';
 import type { Metrics } from '@troupe/observability';
 
-/** A converter whose pages are counted, and recorded when somebody follows them. */
+/** A converter whose pages are counted, and recorded when they are traced. */
 export class MeteredConverter implements Converter {
   readonly #seconds;
   readonly #pages;

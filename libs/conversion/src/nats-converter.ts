@@ -15,7 +15,7 @@ export type ConvertCall = (
   options: { timeoutMs: number; signal?: AbortSignal; trace?: TraceParent },
 ) => Promise<{ head: ConvertReplyHead; body: Uint8Array }>;
 
-/** What a file may take longer than its conversion: waiting for a thread, the way over the bus and its thread's end. */
+/** Time that a file may take beside its conversion: waiting for a thread, the way over the bus and its thread's end. */
 const WAY_MS = 5000;
 
 /** Converts in the converter service. The transport is handed in, because adapters do not know each other. */

@@ -1,4 +1,4 @@
-/** What a body is, by its first bytes, what is inside, its declared type and its address: each of them may lie. */
+/** The kind of a body, by its first bytes, its contents, its declared type and its address: each of them may lie. */
 import { TroupeError } from '@troupe/contracts';
 import type { OdfKind } from './office/odf.js';
 import { decodeXml } from './xml.js';
@@ -51,7 +51,7 @@ const CSV_BY_NAME = new Set([
   'binary/octet-stream',
 ]);
 
-/** By a glance at the head; null: a page, text, or a file that nobody reads. Cheap enough for every page. */
+/** Told by a glance at the head; null: a page, text, or a file without a reader. Cheap enough for every page. */
 export function documentKindOf({ body, contentType, url }: DocumentSource): DocumentKind | null {
   const head = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, HEAD_BYTES)).toString('latin1');
   const type = mediaType(contentType);
@@ -88,7 +88,7 @@ const OPEN_DOCUMENT: Record<string, DocumentKind> = {
 };
 const MAX_MIMETYPE_BYTES = 200;
 
-/** What an archive is; null when it is no document. */
+/** Kind of the document in an archive; null when it is no document. */
 export function kindOfArchive(archive: ZipArchive): DocumentKind | null {
   const declared = archive.size('mimetype') <= MAX_MIMETYPE_BYTES ? archive.read('mimetype') : null;
   const open = declared === null ? undefined : OPEN_DOCUMENT[decodeXml(declared).trim()];

@@ -83,7 +83,7 @@ interface Chapter {
   places: ReadonlyMap<string, number>;
 }
 
-/** XHTML is written anew as HTML: there, an element that closes itself would stay open. */
+/** Writes XHTML anew as HTML, where an element that closes itself would stay open. */
 function chapterHtml(text: string, chapter: Chapter): string {
   let root: XmlElement;
   try {

@@ -1,4 +1,4 @@
-/** RSS and Atom as a list of entries: title with link, date and author, and what the feed tells of each. */
+/** RSS and Atom as a list of entries: title with link, date and author, and the text of each. */
 import type { DocumentContent } from '@troupe/contracts';
 import { escapeHtml, link } from '@troupe/html';
 import { compact } from './office/office-package.js';
@@ -78,7 +78,7 @@ function xhtml(element: XmlElement): string {
   return element.name === 'br' ? '<br>' : `<${element.name}>${inside}</${element.name}>`;
 }
 
-/** Text of RSS may hold markup: of a title only its words count. */
+/** A text of RSS may hold markup: only the words of a title count. */
 function plain(element: XmlElement | null): string {
   return textOf(element)
     .replace(/<[^>]{0,1000}>/g, '')

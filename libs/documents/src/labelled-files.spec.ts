@@ -17,7 +17,7 @@ interface Label {
   tables: string[][];
   links: string[];
   headings: string[];
-  /** What nobody may read. */
+  /** Texts that must not be read. */
   absent: string[];
 }
 

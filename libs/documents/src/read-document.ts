@@ -1,4 +1,4 @@
-/** One door to the readers of all kinds, each loaded with its parsers when its first file comes. */
+/** Chooses the reader for a kind of document. Each is loaded with its parsers when its first file comes. */
 import {
   type DocumentContent,
   type Ocr,
@@ -23,7 +23,7 @@ export interface DocumentReading {
 }
 
 /**
- * null for what turns out to be no document: an archive of something else, a feed that is not well-formed.
+ * null for a body that turns out to be no document: an archive of something else, a feed that is not well-formed.
  *
  * @throws TroupeError SCRAPE_UNSUPPORTED_FILE_ERROR (damaged, encrypted, hostile, or a kind that cannot be read),
  * SCRAPE_PDF_*
@@ -79,7 +79,7 @@ async function readImage(body: Uint8Array, parsers: ParsersSpec, ocr: Ocr | null
   return { parts: [html.join('\n')], title: null, metadata: {}, pages: { read: 1, total: 1 }, warning: null };
 }
 
-/** Kinds that come back as they are when no parser is wanted: a text says itself what it holds. */
+/** Kinds that come back as they are when no parser is wanted: a text needs none. */
 export function isBinaryDocument(kind: DocumentKind): boolean {
   return kind !== 'csv' && kind !== 'feed';
 }

@@ -93,7 +93,7 @@ type Destination =
   | 'name'
   | 'value';
 
-/** Where words about paragraphs and characters mean nothing. */
+/** Destinations in which words about paragraphs and characters mean nothing. */
 const SILENT: ReadonlySet<Destination> = new Set([
   'hidden',
   'marker',
@@ -263,7 +263,7 @@ class RtfReader {
     return true;
   }
 
-  /** What of a group that is not shown tells something all the same. */
+  /** Reads a word in a group that is not shown, if it tells something all the same. */
   private enterHidden(word: string): boolean {
     if ((word === 'title' || word === 'author') && this.info[word] === undefined) this.enter(word);
     else if (word === 'sn' && !this.group.isCopy) this.enter('name');
@@ -407,7 +407,7 @@ class RtfReader {
     else this.bytes.push(byte);
   }
 
-  /** Characters may be of two bytes, so that bytes in a row are decoded together. */
+  /** Characters may have two bytes, so that bytes in a row are decoded together. */
   private flushBytes(): void {
     if (this.bytes.length === 0) return;
     const bytes = Uint8Array.from(this.bytes);
@@ -434,7 +434,7 @@ class RtfReader {
     }
   }
 
-  /** Text of one look, into what is open: a link, a note or the paragraph. */
+  /** Adds text of one look to the open link, note or paragraph. */
   private flushText(): void {
     this.flushBytes();
     if (this.pending === '') return;
@@ -511,7 +511,7 @@ class RtfReader {
     this.row = [];
   }
 
-  /** Writes what is gathered, but for what is still being gathered. */
+  /** Writes all gathered blocks but those that are still open. */
   private endBlocks(but?: 'items' | 'rows' | 'code'): void {
     if (but !== 'rows') this.endTable();
     if (but !== 'items' && this.items.length > 0) this.blocks.push(listHtml(this.items.splice(0)));

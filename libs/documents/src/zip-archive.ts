@@ -1,5 +1,5 @@
 /**
- * Members of a zip archive, bounded: how many there are, how large each and all that are read become.
+ * Members of a zip archive, within bounds on their number, the size of each and of all that are read.
  *
  * The sizes are those that the archive declares; a member that lies about its size is cut there.
  */
@@ -8,9 +8,9 @@ import { unreadable } from '@troupe/contracts';
 
 const MAX_MEMBERS = 20_000;
 const MAX_MEMBER_BYTES = 128 * 1024 * 1024;
-/** Of everything that is read of one archive. */
+/** Size of everything that is read of one archive. */
 const MAX_TOTAL_BYTES = 256 * 1024 * 1024;
-/** No office file packs its XML this tightly; below the free size nobody minds. */
+/** No office file packs its XML this tightly. Below the free size it does not matter. */
 const MAX_RATIO = 500;
 const FREE_BYTES = 8 * 1024 * 1024;
 

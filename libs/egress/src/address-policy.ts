@@ -2,7 +2,7 @@
  * Which addresses the product may talk to. Pure.
  *
  * IPv4 is an exclusion list, IPv6 an inclusion list (2000::/3 minus special blocks): what is not known to be public
- * is forbidden. Addresses that carry an IPv4 address (mapped, NAT64, 6to4, Teredo, ISATAP, …) are judged by what they carry.
+ * is forbidden. Addresses that carry an IPv4 address (mapped, NAT64, 6to4, Teredo, ISATAP, …) are judged by that address.
  */
 import ipaddr from 'ipaddr.js';
 

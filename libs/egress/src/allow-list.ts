@@ -97,7 +97,7 @@ export function isLocalhost(host: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost');
 }
 
-/** Addresses that are known without asking anybody: a literal, or loopback for `localhost`; null for other names. */
+/** Addresses that are known without a look-up: a literal, or loopback for `localhost`; null for other names. */
 export function literalAddresses(host: string): string[] | null {
   if (isLocalhost(host)) return LOOPBACK_ADDRESSES;
   const address = parseAddress(host);

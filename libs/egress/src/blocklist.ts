@@ -1,4 +1,4 @@
-/** Hosts that are never fetched, whoever asks. Pure. */
+/** Hosts that are never fetched, for any team. Pure. */
 import { normaliseHost } from './allow-list.js';
 
 /**

@@ -93,7 +93,7 @@ describe('the resolver', () => {
     expect(performance.now() - started).toBeLessThan(1_900);
   });
 
-  it('answers literals and localhost without asking anybody', async () => {
+  it('answers literals and localhost without a query', async () => {
     const resolver = resolverAt('127.0.0.1:1', '127.0.0.1');
     expect(await resolver.resolve('127.0.0.1', 80)).toEqual(['127.0.0.1']);
     expect(await resolver.resolve('localhost', 80)).toEqual(['127.0.0.1']);

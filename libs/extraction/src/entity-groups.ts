@@ -1,5 +1,5 @@
 /**
- * Which objects of a list are about the same thing.
+ * Groups the objects of a list that are about the same thing.
  *
  * An identifier that both have decides (`sku`, `isbn`, `id`, `url` …, the most specific first). Without one they are the same when
  * they have the same name or title and nothing short that both tell disagrees: two jobs of one title in two towns stay two.
@@ -75,7 +75,7 @@ export class EntityGroups<M> {
   }
 }
 
-/** By what a thing is recognised. */
+/** Features by which a thing is recognised. */
 interface Features {
   /** Told fields by their plain names. */
   facts: Map<string, unknown>;

@@ -1,6 +1,6 @@
 /**
  * Tokens of a text, told from its characters alone: one pass, no tables. Near what tokenizers of current models count for prose,
- * markup and code, and rather too many than too few: a part that is cut by it fits. What a call really used, its provider says.
+ * markup and code, and rather too many than too few: a part that is cut by it fits. The provider says how many a call really used.
  */
 
 /** Characters that make a token, by what they are; measured on pages with the tokenizers o200k and cl100k. */

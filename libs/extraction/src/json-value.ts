@@ -1,4 +1,4 @@
-/** Comparing JSON values as facts: what says nothing, and what says the same. */
+/** Compares JSON values as facts: values that say nothing, and values that say the same. */
 
 export type JsonObject = Record<string, unknown>;
 

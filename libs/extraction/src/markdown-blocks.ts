@@ -6,7 +6,7 @@ export interface MarkdownBlock {
   kind: BlockKind;
   /** Without the blank lines around it. */
   text: string;
-  /** Of a heading 1–6, else 0. */
+  /** Level of a heading, 1–6; else 0. */
   level: number;
 }
 

@@ -122,7 +122,7 @@ describe('mergeValues', () => {
     expect(Object.keys(sources).sort()).toEqual(['a', 'b.c', 'b.d', 'z']);
   });
 
-  it('keeps the form of what nobody tells', () => {
+  it('keeps the form of values that no source tells', () => {
     expect(merged({ list: [], text: '', none: null, deep: { x: null } }, { list: [] })).toEqual({
       list: [],
       text: '',

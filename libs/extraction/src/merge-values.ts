@@ -1,7 +1,7 @@
 /**
  * Facts from several texts as one value: parts of a long page, or pages of a job.
  *
- * - What says nothing (null, blank text, empty lists and objects) gives way to what does.
+ * - A value that says nothing (null, blank text, empty lists and objects) gives way to one that does.
  * - Objects are merged field by field, fields in the schema's order and then as they appear.
  * - Lists are joined in the order of the texts. Objects about the same thing (see `entity-groups.ts`) become one where the first
  *   stood; a text stands once. Numbers repeated by one source are a series and stay; numbers that another source repeats do not.
@@ -38,7 +38,7 @@ export function mergeValues(schema: JsonSchema | null, values: readonly SourcedV
   return step.value;
 }
 
-/** The same, yielding after every thing: for thousands of them, which would hold up what else the process does. */
+/** The same, yielding after every thing: thousands of them would hold up other work of the process. */
 export function* mergeSteps(
   schema: JsonSchema | null,
   values: readonly SourcedValue[],
@@ -118,7 +118,7 @@ function kindOf(value: unknown): 'list' | 'object' | 'scalar' {
   return isObject(value) ? 'object' : 'scalar';
 }
 
-/** Nobody tells anything: the most that was given, so that a list stays a list and an object keeps its empty fields. */
+/** No source tells anything: the most that was given, so that a list stays a list and an object keeps its empty fields. */
 function emptyOf(values: readonly SourcedValue[]): unknown {
   const given = values.map(({ value }) => value).filter((value) => value !== undefined);
   const container = given.find((value) => isObject(value) && Object.keys(value).length > 0) ?? given.find(isObject);

@@ -23,7 +23,7 @@ interface Piece extends MarkdownBlock {
 
 /** A heading here or later in a part is a better end than the last block that fits. */
 const BREAK_FROM = 0.6;
-/** Of a part, for the headings above it. */
+/** Share of a part that the headings above it may take. */
 const TRAIL_SHARE = 0.2;
 const SEPARATOR_TOKENS = 1;
 /** A longer text need not be counted: it does not fit. */

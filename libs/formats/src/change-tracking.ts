@@ -1,5 +1,5 @@
 import type { FormatKind } from './format-kind.js';
-import { WISH } from './rules.js';
+import { MODEL_PROMPT } from './rules.js';
 import { inComponents, object } from './schema-parts.js';
 
 const MODES = ['git-diff', 'json'];
@@ -23,7 +23,7 @@ export const changeTracking: FormatKind = {
     ),
   },
   options: {
-    ...WISH,
+    ...MODEL_PROMPT,
     modes: { is: 'list', of: { is: 'word', of: MODES } },
     tag: { is: 'text', maxLength: MAX_TAG_CHARS },
   },
@@ -41,6 +41,6 @@ export const changeTracking: FormatKind = {
       },
     },
   },
-  /** Of the differences that a model names. */
+  /** Price of the differences that a model names. */
   price: { credits: 4, as: 'facts' },
 };

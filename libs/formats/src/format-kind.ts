@@ -1,4 +1,4 @@
-/** What a format of a page is: how it is asked for, who makes it, how it is written, what it costs. */
+/** A format of a page: how it is asked for, made and written, and what it costs. */
 import type { Format, JsonSchema, SelectorSchema } from '@troupe/contracts';
 import type { PageToWrite } from './page-to-write.js';
 import type { Options } from './rules.js';
@@ -12,7 +12,7 @@ export interface FormatWords {
 /** A name alone stands for the words without options. */
 export type FormatInput = string | FormatWords;
 
-/** Facts by selectors, between words and model. Whoever knows selectors hands it in. */
+/** Facts by selectors, between words and model. A caller that knows selectors hands it in. */
 export interface SelectorLanguage {
   /** null: the words are wrong. */
   read(words: unknown): SelectorSchema | null;
@@ -29,7 +29,7 @@ export interface V1Name {
 }
 
 export interface V1Words<F> {
-  /** What a body may list. */
+  /** Names that a body may list. */
   names: Readonly<Record<string, V1Name>>;
   /** Name in the options of a job that is shown. @default v2's name */
   shownAs?(format: F): string;
@@ -53,9 +53,9 @@ export interface FormatKind<F = Format> {
   // ---- How it is asked for
   /** @default none */
   readonly options?: Options;
-  /** Where options depend on each other: the rules for these words. */
+  /** The rules for these words, where options depend on each other. */
   optionsFor?(words: FormatWords): Options;
-  /** What is wrong with the words as a whole. */
+  /** Fault of the words as a whole; null: none. */
   objection?(words: FormatWords): string | null;
   /** A name alone is not enough. @default false */
   readonly needsOptions?: true;
@@ -65,11 +65,11 @@ export interface FormatKind<F = Format> {
   readonly isSingle?: true;
   /** Another format that must be asked for beside it. */
   readonly requires?: string;
-  /** What is wrong with all wishes for it in one request. */
+  /** Fault of all wishes for it in one request; null: none. */
   objectionToAll?(all: readonly FormatInput[]): string | null;
   /** Key of the document that its options decide: two different wishes for one key cannot both be had. */
   fills?(words: FormatWords): string;
-  /** What of it takes a language model, and where the words say so. @default all of it when a model makes it */
+  /** The part of it that takes a language model, and where the words say so. @default all of it when a model makes it */
   modelPart?(words: FormatWords): { what: string; path: (string | number)[] } | null;
   /** @default `{type: name}`; null: the model knows it by a field of its own */
   fromV2?(words: FormatWords, language: SelectorLanguage): Format | null;
@@ -83,10 +83,10 @@ export interface FormatKind<F = Format> {
   // ---- How it is written
   /** Made of the whole page instead of what tags and main content leave of it; written before the others. @default false */
   readonly ofWholePage?: true;
-  /** undefined: the page has none, and the document no such key. Says with `page.warn` what a reader should know about that. */
+  /** undefined: the page has none, and the document no such key. Notes for the reader go to `page.warn`. */
   write?(page: PageToWrite, format: F): unknown;
 
-  // ---- What a language model has to do with it
+  // ---- The part of a language model
   /** Whether a model makes it. @default by `madeBy` */
   isMadeByModel?(format: F): boolean;
   /** A failure costs this format only, even if nothing else was asked for. @default false */
@@ -95,8 +95,8 @@ export interface FormatKind<F = Format> {
   readonly price?: { credits: number; as?: 'facts' };
 }
 
-/** What a model fills in. */
-export interface Wish {
+/** Contents that a model fills in. */
+export interface ModelPrompt {
   prompt: string | null;
   schema: JsonSchema | null;
 }

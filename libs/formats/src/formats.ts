@@ -1,4 +1,4 @@
-/** All formats. Whatever has to know which there are asks this list. */
+/** All formats. Code that has to know which there are asks this list. */
 import type { Format, ModelFormat } from '@troupe/contracts';
 import { attributes } from './attributes.js';
 import { branding } from './branding.js';
@@ -82,12 +82,12 @@ export function formatToV2(format: Format, language: SelectorLanguage): FormatIn
   return formatKind(format.type)?.toV2?.(format, language) ?? format.type;
 }
 
-/** What a v1 body may list. */
+/** Names that a v1 body may list. */
 export const V1_NAMES: ReadonlyMap<string, V1Name> = new Map(
   FORMATS.flatMap(({ v1 }) => Object.entries(v1?.names ?? {})),
 );
 
-/** Names and what stands beside them, as v1 shows the options of a job. v1 does not know all formats. */
+/** Names and options beside them, as v1 shows the options of a job. v1 does not know all formats. */
 export function formatsToV1(formats: readonly Format[]): { formats: string[]; beside: Record<string, object> } {
   const known = formats.flatMap((format) => {
     const v1 = formatKind(format.type)?.v1;
@@ -106,7 +106,7 @@ export function needsBrowser(format: FormatInput): boolean {
   return formatKind(formatName(format))?.madeBy === 'browser';
 }
 
-/** What of a wish takes a language model, and where its words say so; null: nothing. */
+/** The part of a wish that takes a language model, and where its words say so; null: none. */
 export function modelPartOf(format: FormatInput): { what: string; path: (string | number)[] } | null {
   const words = formatWords(format);
   const kind = formatKind(words.type);
@@ -126,7 +126,7 @@ export function documentKey(name: string): string {
 }
 
 /**
- * What the parts of a page that a model has written add to its price (docs/api/limits.md, "Credits").
+ * Credits that the parts of a page written by a model add to its price (docs/api/limits.md, "Credits").
  *
  * @param written keys of the document; `changeTracking` when a model named the differences
  */

@@ -5,7 +5,7 @@ export const images: FormatKind = {
   name: 'images',
   madeBy: 'converter',
   answers: { images: listOf(text) },
-  /** No word of v1's, but its jobs show it. */
+  /** v1 has no word for it, but its jobs show it. */
   v1: { names: {} },
   write: (page) => page.images(),
 };

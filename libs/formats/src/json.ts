@@ -1,12 +1,12 @@
 import type { Format } from '@troupe/contracts';
 import type { FormatKind, FormatWords } from './format-kind.js';
-import { WISH, type Options } from './rules.js';
-import { wishFromV1, wishFromV2, wishToV2 } from './wish.js';
+import { MODEL_PROMPT, type Options } from './rules.js';
+import { modelPromptFromV1, modelPromptFromV2, modelPromptToV2 } from './model-prompt.js';
 
 type JsonFormat = Extract<Format, { type: 'json' }>;
 
 const OPTIONS: Options = {
-  ...WISH,
+  ...MODEL_PROMPT,
   checkPromptInjection: { is: 'notOffered' },
   selectors: { is: 'selectors' },
   learn: { is: 'flag' },
@@ -25,7 +25,7 @@ export const json: FormatKind<JsonFormat> = {
   options: OPTIONS,
   optionsFor: (words) => {
     if (words.checkPromptInjection === true) return { checkPromptInjection: { is: 'notOffered' } };
-    return hasSelectors(words) ? WITH_SELECTORS : { ...WISH, learn: learnRule(words) };
+    return hasSelectors(words) ? WITH_SELECTORS : { ...MODEL_PROMPT, learn: learnRule(words) };
   },
   objection: (words) =>
     words.checkPromptInjection !== true && !hasSelectors(words) && isEmptyWish(words)
@@ -36,14 +36,14 @@ export const json: FormatKind<JsonFormat> = {
     hasSelectors(words) ? null : { what: `Format ${typeof words.key === 'string' ? words.key : 'json'}`, path: [] },
   fromV2: ({ key, ...words }, language) => ({
     type: 'json',
-    ...wishFromV2(words),
+    ...modelPromptFromV2(words),
     selectors: words.selectors === undefined ? null : language.read(words.selectors),
     learn: (words.learn as boolean | undefined) ?? false,
     ...(key === 'extract' ? { key } : {}),
   }),
   toV2: ({ selectors, learn, ...wish }, language) => ({
     type: 'json',
-    ...wishToV2(wish),
+    ...modelPromptToV2(wish),
     ...(selectors === null ? {} : { selectors: language.write(selectors) }),
     ...(learn ? { learn } : {}),
   }),
@@ -52,16 +52,16 @@ export const json: FormatKind<JsonFormat> = {
       json: {
         options: 'jsonOptions',
         needsOptions: true,
-        toV2: (options) => ({ type: 'json', ...wishFromV1(options) }),
+        toV2: (options) => ({ type: 'json', ...modelPromptFromV1(options) }),
       },
       extract: {
         options: 'extract',
         needsOptions: true,
-        toV2: (options) => ({ type: 'json', ...wishFromV1(options), key: 'extract' }),
+        toV2: (options) => ({ type: 'json', ...modelPromptFromV1(options), key: 'extract' }),
       },
     },
     shownAs: ({ key }) => key ?? 'json',
-    shownBeside: (format) => [format.key ?? 'jsonOptions', wishToV2(format)],
+    shownBeside: (format) => [format.key ?? 'jsonOptions', modelPromptToV2(format)],
   },
   ofWholePage: true,
   write: (page, { selectors, schema }) => {

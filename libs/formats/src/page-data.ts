@@ -8,9 +8,9 @@ export interface DataItem {
   readonly object: Readonly<Record<string, unknown>>;
 }
 
-/** What a page carries as data, bounded in size and count. Each part is read when it is asked for. */
+/** Data that a page carries, bounded in size and count. Each part is read when it is asked for. */
 export interface PageData {
-  /** Of the page, absolute. */
+  /** URL of the page, absolute. */
   readonly url: string;
   /** null: it has none. */
   readonly title: string | null;
@@ -19,9 +19,9 @@ export interface PageData {
   byId(id: string): DataItem['object'] | undefined;
   microdata(): readonly DataItem[];
   rdfa(): readonly DataItem[];
-  /** What applications left in scripts: JSON, parsed. */
+  /** State that applications left in scripts: JSON, parsed. */
   states(): readonly unknown[];
-  /** What was pushed to a `dataLayer`. */
+  /** Values that were pushed to a `dataLayer`. */
   dataLayer(): readonly unknown[];
   /** Contents of metas by lower-case name or property. */
   metas(): ReadonlyMap<string, readonly string[]>;

@@ -3,7 +3,7 @@ import type { PageData } from './page-data.js';
 
 /**
  * Port: a page whose formats are written. Each part is made when it is asked for; undefined: a page of this kind has none.
- * `markdown`, `html`, `links` and `images` are those of what tags and main content leave of the page.
+ * `markdown`, `html`, `links` and `images` are those of the part that tags and main content leave of the page.
  *
  * @throws TroupeError BAD_REQUEST for a bad selector
  */
@@ -20,7 +20,7 @@ export interface PageToWrite {
   images(): string[];
   attributes(asked: readonly AttributeSelector[]): PageDocument['attributes'];
   facts(selectors: SelectorSchema, schema: JsonSchema | null): unknown;
-  /** What the whole page carries as data. */
+  /** Data that the whole page carries. */
   data(): PageData | undefined;
   /** Told with the document, before what was told earlier. */
   warn(text: string): void;

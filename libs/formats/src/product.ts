@@ -1,6 +1,6 @@
 /**
  * The product that a page is about, by rules: nothing is invented, and fields of different items are never mixed. The first
- * source that tells of one product tells all of it. What a page says of several products is no product.
+ * source that tells of one product tells all of it. Data about several products give no product.
  */
 import type { FormatKind } from './format-kind.js';
 import type { DataItem, PageData } from './page-data.js';
@@ -341,7 +341,7 @@ function statePrice(data: PageData, value: unknown, currency: unknown, scale: nu
 
 // ---- dataLayer and metas
 
-/** What a shop tells its statistics about the one product that is viewed: its stock is not among it. */
+/** The one product that is viewed, as a shop tells it to its statistics. Its stock is not among it. */
 function pushed(data: PageData): Product | null {
   for (const push of data.dataLayer().flatMap(asList)) {
     const ecommerce = isObject(push) && isObject(push['ecommerce']) ? push['ecommerce'] : {};
@@ -398,7 +398,7 @@ function asList(value: unknown): unknown[] {
   return value === undefined || value === null ? [] : [value];
 }
 
-/** Of a list, or of an object whose keys are ids. */
+/** Entries of a list, or of an object whose keys are ids. */
 function entriesOf(value: unknown): unknown[] {
   return isObject(value) ? Object.values(value) : asList(value);
 }
@@ -458,7 +458,7 @@ function wordsOf(value: string): string {
   return (value.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(' ');
 }
 
-/** A key only where there is something to say. */
+/** A key only where there is a value. */
 function told<K extends string>(key: K, value: string): { [key in K]?: string } {
   return value === '' ? {} : ({ [key]: value } as { [key in K]?: string });
 }

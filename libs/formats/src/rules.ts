@@ -1,4 +1,4 @@
-/** What the options of a format may be. The edge says in its own words what is wrong with a value that is not. */
+/** Rules for the options of a format. The edge says in its own words how a value breaks them. */
 export type Rule = (
   | { is: 'text'; minLength?: number; maxLength?: number }
   | { is: 'wholeNumber'; min: number; max: number }
@@ -11,9 +11,9 @@ export type Rule = (
   /** Facts by selectors (docs/selectors.md). */
   | { is: 'selectors' }
   | { is: 'jsonSchema'; needsModel: boolean }
-  /** Must not be there. */
+  /** The option must be absent. */
   | { is: 'refused'; because: string }
-  /** Known to clients, and not to be had here: true is refused. */
+  /** Known to clients, but not offered: true is refused. */
   | { is: 'notOffered' }
 ) & { required?: true };
 
@@ -23,11 +23,11 @@ export type Options = Readonly<Record<string, Rule>>;
 /** Length of everything that is written for a language model. */
 export const MAX_PROMPT_CHARS = 10_000;
 
-/** What a caller asks a model. */
+/** The question of a caller to a model. */
 export const QUESTION: Rule = { is: 'text', minLength: 1, maxLength: MAX_PROMPT_CHARS, required: true };
 
-/** What a model is to fill in. */
-export const WISH = {
+/** The contents that a model is to fill in. */
+export const MODEL_PROMPT = {
   prompt: { is: 'text', maxLength: MAX_PROMPT_CHARS },
   schema: { is: 'jsonSchema', needsModel: true },
 } as const satisfies Options;

@@ -3,7 +3,7 @@ import type { FormatKind } from './format-kind.js';
 import type { Options } from './rules.js';
 import { file } from './schema-parts.js';
 
-/** Of the format, and of the action of the same name. */
+/** Options of the format, and of the action of the same name. */
 export const SCREENSHOT_OPTIONS: Options = {
   fullPage: { is: 'flag' },
   quality: { is: 'wholeNumber', min: 1, max: 100 },

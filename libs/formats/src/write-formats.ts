@@ -2,7 +2,7 @@ import type { Format } from '@troupe/contracts';
 import { FORMATS } from './formats.js';
 import type { PageToWrite } from './page-to-write.js';
 
-/** Those of the whole page first: a later one tells its warnings before theirs. */
+/** Formats of the whole page come first: a later format puts its warnings before theirs. */
 const IN_ORDER = [...FORMATS.filter((kind) => kind.ofWholePage), ...FORMATS.filter((kind) => !kind.ofWholePage)];
 
 /**

@@ -1,6 +1,6 @@
 /**
  * URL identity, steps 0-2 of the design: what is fetched, stored and shown. Two spellings of one resource become one
- * string; the function is idempotent. What only the duplicate check may ignore (scheme, `www.`) lives in `dedup-key.ts`.
+ * string; the function is idempotent. Parts that only the duplicate check may ignore (scheme, `www.`) are in `dedup-key.ts`.
  */
 import type { ScopeRule } from '@troupe/contracts';
 

@@ -1,4 +1,4 @@
-/** What makes two URLs one page of a job, and the 64-bit fingerprint of it. */
+/** The key by which two URLs are one page of a job, and its 64-bit fingerprint. */
 import { hash } from 'node:crypto';
 import type { Fingerprint, ScopeSpec } from '@troupe/contracts';
 import { withoutWww } from './url-parts.js';
@@ -40,7 +40,7 @@ function withoutScheme(url: string): string {
   return url.startsWith(HTTP) ? url.slice(HTTP.length) : url;
 }
 
-/** Without an index file, and without the slash that is then at the end. */
+/** Path without an index file, and without the slash that is then at the end. */
 function withoutIndex(page: string): string {
   if (page.endsWith('/')) return page.slice(0, -1);
   return page.includes(INDEX) ? page.replace(INDEX_FILE, '') : page;

@@ -1,6 +1,6 @@
 /**
  * Exact set of 64-bit fingerprints: open addressing over pairs of 32-bit words, load at most one half (16 bytes an
- * entry at worst). It accelerates the duplicate check and must never lie: `has` is true only for what was added. When
+ * entry at worst). It accelerates the duplicate check and must never lie: `has` is true only for added ones. When
  * the largest table is full, further fingerprints are not stored, and asking the durable set answers for them.
  */
 import type { Fingerprint } from '@troupe/contracts';

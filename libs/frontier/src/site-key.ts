@@ -7,7 +7,7 @@ export function registrableDomain(hostname: string): string | null {
   return getDomain(hostname, { allowPrivateDomains: true });
 }
 
-/** What a URL's host has in common with its subdomains: its registrable domain, else its name. */
+/** The part that a URL's host has in common with its subdomains: its registrable domain, else its name. */
 export function siteKey(url: string): string {
   const hostname = URL.parse(url)?.hostname ?? url;
   return registrableDomain(hostname) ?? hostname;

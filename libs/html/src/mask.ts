@@ -3,5 +3,5 @@ export type Mask = Uint8Array;
 
 export const DROP = 0;
 export const KEEP = 1;
-/** Not shown itself, while something below may be. */
+/** Not shown itself, but something below may be. */
 export const PASS = 2;

@@ -1,5 +1,5 @@
 /**
- * HTML text to `Tree` in one pass: the tokenizer. What tags mean is decided in tree-builder.ts.
+ * HTML text to `Tree` in one pass: the tokenizer. The meaning of tags is decided in tree-builder.ts.
  *
  * Every character is looked at a bounded number of times: an unclosed construct ends the page instead of being searched
  * for again.
@@ -210,7 +210,7 @@ class Parser {
     return html.length;
   }
 
-  /** Of the name that `endOfName` has just read. */
+  /** Number of the tag whose name `endOfName` has just read. */
   private tagNumber(from: number, to: number): number {
     const known = lookupTag(this.html, from, to, this.nameHash);
     if (known !== 0) return known;

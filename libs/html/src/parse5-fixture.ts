@@ -6,7 +6,7 @@ import type { Tree } from './tree.js';
 
 type Node5 = DefaultTreeAdapterMap['node'];
 
-/** Our trees have them only where the page does. */
+/** Elements that our trees have only where the page does. */
 const IMPLIED = new Set(['#document', '#document-fragment', 'html', 'head', 'body', 'tbody', 'colgroup']);
 
 const link = (href: string | null | undefined): string => (href === null || href === undefined ? '' : `[${href}]`);

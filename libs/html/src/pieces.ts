@@ -1,15 +1,15 @@
-/** Small pieces of HTML. Whatever comes from a file passes `escapeHtml`. */
+/** Small pieces of HTML. Text from a file passes `escapeHtml`. */
 
 const SPECIAL = /[&<>"]/g;
 const REFERENCES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-/** Control characters that no document means. */
+/** Control characters that mean nothing in a document. */
 const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f]/g;
 
 export function escapeHtml(text: string): string {
   return text.replace(CONTROLS, '').replace(SPECIAL, (char) => REFERENCES[char]!);
 }
 
-/** Around what is not blank; blanks stand alone. */
+/** Puts a tag around a text that is not blank; a blank one stays alone. */
 export function wrap(tag: string, html: string): string {
   return html.trim() === '' ? html : `<${tag}>${html}</${tag}>`;
 }
@@ -26,10 +26,10 @@ function isReachable(href: string): boolean {
   return scheme === undefined || scheme === 'http' || scheme === 'https' || scheme === 'mailto' || scheme === 'tel';
 }
 
-/** Programs put it where nobody has written what a picture shows. */
+/** Programs put it where no author has written what a picture shows. */
 const FILE_NAME = /^\S{1,300}\.(?:png|jpe?g|gif|svg|bmp|tiff?|webp|emf|wmf)$/i;
 
-/** What a picture shows, as text: the picture itself has no address. */
+/** Description of a picture, as text: the picture itself has no address. */
 export function imageText(alt: string | undefined): string {
   const text = alt?.replace(/\s+/g, ' ').trim() ?? '';
   return text === '' || FILE_NAME.test(text) ? '' : `[${escapeHtml(text)}]`;

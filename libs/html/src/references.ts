@@ -6,12 +6,12 @@ const REFERENCE = /^&#?[a-zA-Z0-9]{1,31};$/;
 const MAX_REFERENCE_CHARS = 34;
 /** References of all pages so far; more of them than this are looked up every time. */
 const MAX_KNOWN = 2000;
-/** Of a reference that is remembered: a longer one is a slice that would keep its whole page in memory. */
+/** Length of a reference that is remembered: a longer one is a slice that would keep its whole page in memory. */
 const MAX_KNOWN_CHARS = 12;
 
 interface Decoded {
   readonly text: string;
-  /** What `scanText` finds in it. */
+  /** Result of `scanText` on it. */
   readonly found: number;
 }
 

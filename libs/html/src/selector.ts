@@ -17,7 +17,7 @@ type Test = (tree: Tree, node: number) => boolean;
 /** True when the element matches. */
 export type Matcher = Test;
 
-/** Of a selector's text. */
+/** Length of a selector's text. */
 export const MAX_SELECTOR_CHARS = 2000;
 
 /** @throws TroupeError BAD_REQUEST when the text is no selector or uses something that is not supported. */
@@ -25,13 +25,13 @@ export function compileSelector(text: string): Matcher {
   return compiling(text, () => anyOf(parse(text)));
 }
 
-/** A mark of elements; names of tags and attributes in lower case. */
+/** A property of elements; names of tags and attributes in lower case. */
 export interface SelectorKey {
   readonly type: 'tag' | 'class' | 'id' | 'attribute';
   readonly name: string;
 }
 
-/** One of the selectors that a comma joins, and what surely marks the elements that it matches. */
+/** One of the selectors that a comma joins, with a property that all its matches have. */
 export interface KeyedMatcher {
   readonly test: Matcher;
   /** null: any element may match. */
@@ -58,7 +58,7 @@ function isLeading(token: Selector | undefined): boolean {
   return token !== undefined && combinator(token.type) !== null;
 }
 
-/** The most telling of what the last compound asks. */
+/** The most selective condition of the last compound. */
 function keyOf(tokens: readonly Selector[]): KeyedMatcher['key'] {
   let key: KeyedMatcher['key'] = null;
   for (let i = tokens.length - 1; i >= 0 && !isLeading(tokens[i]); i--) {
@@ -74,7 +74,7 @@ function keyOf(tokens: readonly Selector[]): KeyedMatcher['key'] {
   return key;
 }
 
-/** What a selector says in front of its last combinator comes earlier in the document than what matches. */
+/** Key of the part of a selector before its last combinator, which comes earlier in the document than the match. */
 function tagBefore(tokens: readonly Selector[]): SelectorKey | null {
   const last = tokens.findLastIndex(isLeading);
   return tokens.slice(0, Math.max(0, last)).reduce<SelectorKey | null>((found, token) => found ?? tagOf(token), null);
@@ -101,7 +101,7 @@ function compiling<T>(text: string, compile: () => T): T {
   }
 }
 
-/** What keeps a text from being a usable selector; null: nothing. */
+/** Reason why a text is no usable selector; null: it is one. */
 export function checkSelector(text: string): string | null {
   try {
     compileSelector(text);
@@ -203,7 +203,7 @@ function previousElement(tree: Tree, node: number): number {
   return before;
 }
 
-/** The browser puts what a frame shows in the place of the frame. */
+/** A browser puts the contents of a frame in the place of the frame. */
 const INLINED_FRAME = hashName('data-iframe-src');
 
 function compileSimple(token: Selector): Test {

@@ -193,7 +193,7 @@ export const T = names<
     'label plaintext menu dir sup sub address summary details dialog listing xmp font nobr rtc time',
 );
 
-/** What a tag is to the parser and the writers. */
+/** Properties of a tag for the parser and the writers. */
 export const F = {
   /** Never has content. */
   void: 1,

@@ -1,5 +1,5 @@
 /**
- * What the characters of a text ask of a writer, and what they tell a reader. Every character that a page shows is looked at:
+ * Scans texts for characters that matter to a writer or a reader. Every character that a page shows is looked at:
  * WebAssembly does so sixteen at a time (`text-scan.wat`).
  */
 import { TEXT_SCAN_WASM } from './text-scan.data.js';
@@ -29,9 +29,9 @@ export const SIGNS = {
   endsSentence: 2,
 } as const;
 
-/** What text nodes are by themselves: one number per node, 0 for other nodes and for what is never shown. */
+/** Findings in each text node by itself: one number per node, 0 for other nodes and for text that is never shown. */
 export interface OwnTexts {
-  /** Characters that are no white space. */
+  /** Characters without white space. */
   readonly ownText: Int32Array;
   /** `FOUND` between the white space at the ends. */
   readonly ownFound: Uint8Array;
@@ -111,7 +111,7 @@ const MAX_UNITS = 1 << 18;
 const MAX_TEXTS = 1 << 14;
 const ASCII_AT = BITS_OF.byteLength;
 const TEXT_AT = ASCII_AT + 128;
-/** Behind the last text so many bytes are touched. */
+/** This number of bytes behind the last text is touched. */
 const SLACK_BYTES = 32;
 const RANGE_BYTES = 8;
 const RESULT_BYTES = 16;
@@ -132,7 +132,7 @@ function load(): Scanner {
   return scanner;
 }
 
-/** Writes what text nodes are. @param texts their numbers */
+/** Writes the findings of text nodes. @param texts their numbers */
 export function scanNodes(source: string, ranges: Ranges, texts: Int32Array, own: OwnTexts): void {
   for (let first = 0; first < texts.length;) {
     let start = source.length;
@@ -179,7 +179,7 @@ function scanTogether(source: string, start: number, ranges: Ranges, texts: Int3
   }
 }
 
-/** The same of one node, of any length. */
+/** Findings of one node, of any length. */
 export function scanNode(text: string, ranges: Ranges, node: number, own: OwnTexts): void {
   const first = skipWhite(text, ranges.from[node]!, ranges.to[node]!);
   const last = trimWhite(text, first, ranges.to[node]!);

@@ -31,22 +31,22 @@ const FOREIGN = 1;
 /** Itself foreign, its content is HTML. */
 const INTEGRATION = 2;
 
-/** What `startTag` did: content follows as usual, as text up to the end tag, or not at all. */
+/** Result of `startTag`: content follows as usual, as text up to the end tag, or not at all. */
 export type Opened = 'content' | 'raw' | 'nothing';
 
-/** Of open elements. Shared by all pages, which are parsed one after the other. */
+/** Open elements. Shared by all pages, which are parsed one after the other. */
 const STACK = new Int32Array(MAX_DEPTH + 2);
 const TAGS = new Uint16Array(MAX_DEPTH + 2);
 const KINDS = new Uint8Array(MAX_DEPTH + 2);
 const ENDED = new Uint8Array(MAX_DEPTH + 2);
 const OPEN = new Uint16Array(FIRST_CUSTOM_TAG);
 
-/** Of the page that is being parsed: a new one ends the one before. */
+/** Builds the tree of the page that is being parsed. A new builder ends the one before. */
 export class TreeBuilder {
   readonly store: NodeStore;
   private readonly formatting: ActiveFormatting;
   private readonly stack = STACK;
-  /** Of the elements on the stack. */
+  /** Tags of the elements on the stack. */
   private readonly tags = TAGS;
   private readonly kinds = KINDS;
   /** 1 = a form whose end tag came while elements inside were open: it ends with them. */
@@ -55,7 +55,7 @@ export class TreeBuilder {
   /** How many of each known tag are open. */
   private readonly open = OPEN.fill(0);
   private form = 0;
-  /** Elements that may still be made without a tag of their own; keeps the tree linear in the page. */
+  /** Elements that may still be made without a tag of their own. The limit keeps the tree linear in the page. */
   private clones: number;
   private seenHead = false;
   private seenBody = false;
@@ -309,7 +309,7 @@ export class TreeBuilder {
     return 0;
   }
 
-  /** Always true, for callers whose tag has then done its work. */
+  /** Closes the element. Always true, for callers whose tag needs nothing more. */
   private closeInScope(tag: number): true {
     const level = this.levelInScope(tag);
     if (level > 0) this.popTo(level);

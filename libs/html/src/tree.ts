@@ -42,13 +42,13 @@ export class Tree {
   readonly attrNameTo: Int32Array;
   readonly attrFrom: Int32Array;
   readonly attrTo: Int32Array;
-  /** What a search on this page starts from and may cost; nothing else of a tree ever changes. */
+  /** Start and budget of a search on this page; nothing else of a tree ever changes. */
   readonly search = new Search();
 
   constructor(
     readonly source: string,
     readonly count: number,
-    /** Of attributes; the arrays may be longer. */
+    /** Number of attributes; the arrays may be longer. */
     readonly attrCount: number,
     readonly customTags: readonly string[],
     arrays: TreeArrays,

@@ -1,4 +1,4 @@
-/** The part of it that is used here; TypeScript knows it from browsers only. */
+/** The part of WebAssembly that is used here; TypeScript knows it from browsers only. */
 declare const WebAssembly: {
   Module: new (bytes: Uint8Array) => object;
   Instance: new (module: object) => { exports: unknown };
@@ -12,7 +12,7 @@ export interface Memory {
 
 const PAGE_BYTES = 65536;
 
-/** What a module without imports exports. @param base64 of a `.data.ts` */
+/** Exports of a module without imports. @param base64 of a `.data.ts` */
 export function instantiate<Exports>(base64: string): Exports {
   return new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(base64, 'base64'))).exports as Exports;
 }

@@ -12,7 +12,7 @@ import { compilePattern } from './pattern.js';
 
 export interface CompiledSchema {
   readonly schema: JsonSchema;
-  /** What is wrong with a value, in words for whoever wrote it; empty: it satisfies the schema. */
+  /** Faults of a value, in words for its author; empty: it satisfies the schema. */
   problemsOf(value: unknown): string[];
 }
 
@@ -35,7 +35,7 @@ const load = createRequire(import.meta.url);
 
 const compiled = new LRUCache<string, CompiledSchema>({ max: KEPT_SCHEMAS });
 
-/** What is wrong with the size of a schema, null for one that may be compiled. Quick, however large it is. */
+/** Fault of the size of a schema, null for one that may be compiled. Quick, however large it is. */
 export function schemaSizeProblem(schema: unknown): string | null {
   return problemOf(() => void boundedText(schema));
 }
@@ -91,7 +91,7 @@ type Draft = (options: Options) => Ajv;
 const DRAFT_07: Draft = (options) => new (load('ajv') as typeof Draft07).Ajv(options);
 const DRAFT_2020: Draft = (options) => new (load('ajv/dist/2020.js') as typeof Draft2020).Ajv2020(options);
 
-/** What does not name its draft is read as the newer one, and as the older one when it makes no sense so. */
+/** A schema that does not name its draft is read as the newer one, and as the older one when it makes no sense so. */
 function draftsOf({ $schema }: JsonSchema): Draft[] {
   if ($schema === undefined) return [DRAFT_2020, DRAFT_07];
   const name = typeof $schema === 'string' ? $schema : '';

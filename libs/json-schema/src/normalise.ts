@@ -10,7 +10,7 @@ import { allowsNull, isSchema, optionsOf, propertiesOf, requiredOf, resolveRef, 
 
 export interface Normalised {
   value: unknown;
-  /** What was changed in a way that its reader may want to know: `/price: "9 €" became 9`. */
+  /** Changes that the reader of the value may want to know: `/price: "9 €" became 9`. */
   notes: string[];
 }
 
@@ -116,7 +116,7 @@ class Normaliser {
 
   private mayHave(schema: JsonSchema, name: string): boolean {
     if (schema.additionalProperties !== false && schema.unevaluatedProperties !== false) return true;
-    // What a pattern or another part of the schema allows is for the validator to judge.
+    // The validator judges what a pattern or another part of the schema allows.
     if (schema.allOf !== undefined || schema.$dynamicRef !== undefined) return true;
     return isSchema(schema.patternProperties) && name !== '' && Object.keys(schema.patternProperties).length > 0;
   }

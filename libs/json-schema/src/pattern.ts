@@ -7,8 +7,8 @@ interface Pattern {
 const EVERYTHING: Pattern = { test: () => true };
 
 /**
- * The engine for `pattern` and `patternProperties`: linear in the text, whoever wrote the pattern. What only a backtracking
- * engine can decide (look-around, back-references, as libraries write them for e-mail addresses) is not enforced.
+ * The engine for `pattern` and `patternProperties`: linear in the text, for any pattern. Parts that only a backtracking
+ * engine can decide (look-around, back-references, as libraries write them for e-mail addresses) are not enforced.
  * @throws SyntaxError when it is no pattern in either language
  */
 export function compilePattern(pattern: string, flags: string): Pattern {

@@ -8,7 +8,7 @@ import { allowsNull, isObjectSchema, isSchema, propertiesOf, requiredOf, resolve
 export interface ProviderSchema {
   schema: JsonSchema;
   strict: boolean;
-  /** What the answer to `schema` says about the caller's own. */
+  /** The answer to `schema`, as a value of the caller's own schema. */
   unwrap(answer: unknown): unknown;
 }
 

@@ -25,7 +25,7 @@ function scaleOf(after: string): number {
   return SCALES.find(([word]) => word.test(after))?.[1] ?? 1;
 }
 
-/** What stands last separates decimals, unless it stands before three digits like a comma or stands twice. */
+/** The last sign separates decimals, unless it stands before three digits like a comma or stands twice. */
 function plainDigits(written: string): string {
   const text = written.replace('−', '-').replace(/['’   ]/g, '');
   const marks = text.match(/[.,]/g) ?? [];

@@ -1,4 +1,4 @@
-/** What a schema says about a value at its own level, references and alternatives resolved. */
+/** The shape of a value that a schema asks for at its own level, references and alternatives resolved. */
 import type { JsonSchema } from '@troupe/contracts';
 
 const MAX_HOPS = 20;

@@ -1,10 +1,10 @@
-/** A worker thread for work whose cost a stranger decides: one question at a time, each within its time and its memory. */
+/** A worker thread for work of unknown cost: one question at a time, each within its time and its memory. */
 import { Worker } from 'node:worker_threads';
 
 export interface BoundedThreadOptions {
-  /** Of the worker: it says `ready`, then answers each question with a `ThreadReply`. */
+  /** Script of the worker: it says `ready`, then answers each question with a `ThreadReply`. */
   script: URL;
-  /** Of one question, from the moment at which the thread begins with it. Then the thread is ended. */
+  /** Time for one question, from the moment at which the thread begins with it. Then the thread is ended. */
   deadlineMs: number;
   maxHeapMb: number;
   /** @default none */
@@ -21,11 +21,11 @@ export class OverrunError extends Error {
   }
 }
 
-/** Whoever waits for the thread. */
+/** A caller that waits for the thread. */
 export interface ThreadWaiter {
   /** A question can be asked. */
   onReady(): void;
-  /** It died before it was ready: nothing can be asked of it. */
+  /** The thread died before it was ready: nothing can be asked of it. */
   onDeath(error: unknown): void;
 }
 
@@ -51,7 +51,7 @@ export class BoundedThread<Q, A> {
     return this.isUp;
   }
 
-  /** When it is ready and has no other question. @throws OverrunError, or an error with the text of the worker's */
+  /** Asks when the thread is ready and has no other question. @throws OverrunError, or an error with the text of the worker's */
   ask(question: Q): Promise<A> {
     const { deadlineMs } = this.options;
     return new Promise((resolve, reject) => {
@@ -61,7 +61,7 @@ export class BoundedThread<Q, A> {
       );
       this.running = { resolve, reject, deadline };
       this.worker!.postMessage(question);
-      // It keeps no process alive but for those who wait.
+      // The thread keeps no process alive except for callers that wait.
       this.worker!.ref();
     });
   }

@@ -1,4 +1,4 @@
-/** A bounded thread for many askers: question by question, the askers in turn. */
+/** A bounded thread that many callers share: it takes one question of each in turn. */
 import { BoundedThread, type BoundedThreadOptions } from './bounded-thread.js';
 
 interface Asked<Q, A> {

@@ -44,14 +44,14 @@ describe('links, judged in a thread', () => {
     expect(await judgeLinks(rules, [], 0)).toEqual([]);
   });
 
-  it('are left out when their patterns have used up the time of a page, and hold up nobody', async () => {
+  it('are left out when their patterns have used up the time of a page, and hold up no other caller', async () => {
     let path = '';
     for (let i = 0, x = 12345; i < 1_900; i++) {
       x = (x * 1103515245 + 12345) % 2147483648;
       path += (x >> 16) & 1 ? 'a' : 'b';
     }
     const urls = Array.from({ length: 200 }, (_, i) => `http://a.test/${path.slice(i)}${path.slice(0, i)}`);
-    // What it loads at first is no part of matching.
+    // Modules that it loads at first are no part of matching.
     await judgeLinks(scope({}), [], 0);
     const startedAt = performance.now();
     const judging = judgeLinks(

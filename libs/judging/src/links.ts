@@ -1,4 +1,4 @@
-/** Links against the patterns of a crawl, off the event loop: what a pattern costs on an address, its author decides. */
+/** Matches links against the patterns of a crawl, off the event loop: the author of a pattern decides its cost. */
 import type { ScopeRule, ScopeSpec } from '@troupe/contracts';
 import { OverrunError } from './bounded-thread.js';
 import { JudgeThread } from './judge-thread.js';
@@ -28,7 +28,7 @@ export async function judgeLinks(
   urls: readonly string[],
   depth: number,
 ): Promise<(ScopeRule | null)[]> {
-  // Who judges values only does not hold its 20 MB.
+  // A process that only judges values does not hold its 20 MB.
   const { compileScope, hasPatterns, withoutPatterns } = await import('@troupe/frontier');
   const plain = compileScope(withoutPatterns(scope));
   const rules = urls.map((url) => plain.check(url, depth));

@@ -9,7 +9,7 @@ import type { LinksQuestion } from './links.js';
 if (parentPort === null) throw new Error('links.worker runs in a worker thread');
 const port = parentPort;
 
-/** On Linux a thread has a priority of its own: all else of the machine comes before what strangers have matched. */
+/** On Linux a thread has a priority of its own: all other work of the machine comes before matching. */
 const NICENESS = 10;
 if (process.platform === 'linux') os.setPriority(NICENESS);
 

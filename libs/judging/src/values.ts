@@ -1,4 +1,4 @@
-/** Values against the schemas of callers, off the event loop: a schema of some KB may take a second to compile. */
+/** Checks values against the schemas of callers, off the event loop: a schema of some KB may take a second to compile. */
 import type { JsonSchema } from '@troupe/contracts';
 import { SchemaError, schemaSizeProblem } from '@troupe/json-schema';
 import { OverrunError } from './bounded-thread.js';
@@ -6,11 +6,11 @@ import { JudgeThread } from './judge-thread.js';
 
 export interface ValuesQuestion {
   schema: JsonSchema;
-  /** Absent: is the schema one? */
+  /** The value; absent: only the schema is checked. */
   given?: { value: unknown };
 }
 
-/** `unusable`: what is wrong with the schema. */
+/** `unusable`: the fault of the schema. */
 export type ValuesAnswer = { problems: string[] } | { unusable: string };
 
 const DEADLINE_MS = 2_000;
@@ -23,7 +23,7 @@ const thread = new JudgeThread<ValuesQuestion, ValuesAnswer>({
 });
 
 /**
- * What is wrong with a value, in words for whoever wrote it; empty: it satisfies the schema.
+ * Faults of a value, in words for its author; empty: it satisfies the schema.
  * @param given absent: only the schema is looked at
  * @throws SchemaError when the schema cannot be used, or takes too long
  */

@@ -18,6 +18,6 @@ function judge({ schema, given }: ValuesQuestion): ThreadReply<ValuesAnswer> {
 }
 
 port.on('message', (question: ValuesQuestion) => port.postMessage(judge(question)));
-// Loads the validator: its time is nobody's.
+// Loads the validator here, so that no question pays for it.
 compileSchema({ type: 'object', properties: { text: { type: 'string', pattern: '^a' } } });
 port.postMessage('ready' satisfies ThreadReply<unknown>);

@@ -1,4 +1,4 @@
-/** Which blocks to keep, by what their estimates promise. */
+/** Chooses the blocks to keep by their estimates. */
 
 /**
  * The cut through estimates that promises the best F1 over words, and what it promises: for a block kept at probability

@@ -1,5 +1,5 @@
 /**
- * What is known about each block of a page, one column of numbers per feature: the blocks' own text, what stands around
+ * Features of each block of a page, one column of numbers per feature: the blocks' own text, what stands around
  * them, their place, their neighbours, how often their like repeats, and the page as a whole. Only facts that mean the same
  * on every site. None is ever negative (block-model.ts).
  */
@@ -133,7 +133,7 @@ const PAGE_ONLY = [
   'pageUrlDigits',
 ] as const;
 
-/** Of the page as a whole, for the forests that tell its type. */
+/** Features of the page as a whole, for the forests that tell its type. */
 export const PAGE_FEATURES: readonly string[] = [...PAGE, ...PAGE_ONLY, ...KINDS.map((kind) => `pageKind.${kind}`)];
 
 /** Filled from the page's own forests: how much the page is of a type. */
@@ -168,7 +168,7 @@ const TYPE_AT = column(`type.${TYPES[0]}`);
 const CHROME = kindBits('nav', 'breadcrumb', 'footer', 'sidebar', 'share', 'ad', 'modal', 'form', 'filter', 'header');
 const CONTENT = kindBits('content', 'article', 'post');
 const NEAR = kindBits(...NEAR_KINDS);
-/** Of each kind, by its bit: its column, -1 when blocks do not know the way. */
+/** Column of each kind, by its bit; -1 when blocks do not know the way. */
 const NEAR_COLUMN = Int32Array.from(KINDS, (kind) => column(`kind.${kind}`));
 
 const FAR = 40;
@@ -191,7 +191,7 @@ interface Sums {
   images: Int32Array;
 }
 
-/** Per node, of elements that hold blocks; 0 for other nodes. */
+/** Elements that hold blocks, by node; 0 for other nodes. */
 interface Elements {
   /** The elements in document order. */
   list: Int32Array;
@@ -202,7 +202,7 @@ interface Elements {
   signature: Int32Array;
   /** Nearest element around it that holds more text. */
   wider: Int32Array;
-  /** The nearest of it and the elements around it that has a kind, or is `main` or `article`. */
+  /** The nearest element, it or one around it, that has a kind, or is `main` or `article`. */
   telling: Int32Array;
 }
 
@@ -497,7 +497,7 @@ export class FeatureReader {
     }
   }
 
-  /** Of the characters of a block and some on either side. */
+  /** Share of `part` among the characters of a block and some on either side. */
   private shareNear(part: Int32Array, block: number, reach: number): number {
     const { chars } = this.sums;
     const from = Math.max(0, block - reach);

@@ -1,5 +1,5 @@
 /**
- * Blocks of a page: runs of text that stand together under one block element, with what their own text says.
+ * Blocks of a page: runs of text that stand together under one block element, with the features of their own text.
  *
  * Block numbers follow document order, so the blocks of a subtree are a range and sums over it are differences of prefix
  * sums.
@@ -19,7 +19,7 @@ import {
   type Tree,
 } from '@troupe/html';
 
-/** What stands around a node, one bit each. */
+/** Surroundings of a node, one bit each. */
 export const CONTEXT = {
   link: 1 << 0,
   p: 1 << 1,
@@ -90,7 +90,7 @@ export class Blocks {
   links: Int32Array;
   /** Images since the block before. */
   images: Int32Array;
-  /** Of its first words. */
+  /** Hash of its first words. */
   hash: Int32Array;
   /** 1 or 0. */
   endsSentence: Uint8Array;
@@ -204,7 +204,7 @@ export class Blocks {
   }
 }
 
-/** Of each UTF-16 unit: itself, ASCII letters in lower case, 0 for what is no part of a word. */
+/** For each UTF-16 unit: itself, ASCII letters in lower case, 0 for what is no part of a word. */
 const LETTERS = Uint16Array.from({ length: 65536 }, (_, c) => {
   if (c >= 65 && c <= 90) return c | 0x20;
   return (c >= 48 && c <= 57) || (c >= 97 && c <= 122) || c > 191 ? c : 0;

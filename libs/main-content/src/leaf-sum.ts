@@ -11,13 +11,13 @@ const LEAVES = 1 << DEPTH;
 /** Bits of a positive float that no value exceeds: the answer is no. */
 const NEVER = 0x7f800000;
 const TREE_BYTES = 64;
-/** Rows are taken sixteen at a time: so many bytes behind the last one are touched. */
+/** Rows are taken sixteen at a time: this number of bytes behind the last one is touched. */
 const SLACK_BYTES = 64;
 
 export interface SymmetricTree {
   /** Up to `DEPTH`: the value of a row in this column, is it above this threshold? The first answer is a leaf's lowest bit. */
   questions: readonly { column: number; thresholdBits: number }[];
-  /** Of each leaf, as many as there are answers; 16 bits, signed. */
+  /** Answers of each leaf, as many as there are answers; 16 bits, signed. */
   leaves: ArrayLike<number>;
 }
 

@@ -14,9 +14,9 @@ import { keepRecords } from './records.js';
 import { keepContents, keepPartsWhole } from './whole-parts.js';
 
 export interface BlockModel {
-  /** Of the page, one per type of `TYPES`. */
+  /** Forests for the page, one per type of `TYPES`. */
   types: readonly Forest[];
-  /** Of each block. */
+  /** Forest for each block. */
   blocks: Forest;
 }
 
@@ -51,7 +51,7 @@ const GENEROUS = 0.85;
 /** The same for blocks that are mostly links, which a reader misses more than their few words tell, and most in lists. */
 const GENEROUS_LINKS = 0.3;
 const GENEROUS_LISTED_LINKS = 0.15;
-/** A page that promises less than this is kept but for what is surely no content. */
+/** A page with a lower promise keeps everything except what is surely no content. */
 const MIN_ESTIMATE = 0.3;
 const SURELY_NOT = 0.08;
 
@@ -113,7 +113,7 @@ export function selectMainContent(
   return { mask: maskOf(tree, mask, blocks, kept), estimate, isFuller, loss: lostShare(blocks, estimates, kept) };
 }
 
-/** Of the characters kept and those left out that may be content, the latter weighed by how likely they are. */
+/** Share of the characters left out that may be content, weighed by how likely they are, among these and those kept. */
 function lostShare({ count, chars }: Blocks, estimates: Float32Array, kept: Uint8Array): number {
   let lost = 0;
   let shown = 0;

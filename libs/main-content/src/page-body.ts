@@ -1,5 +1,5 @@
 /**
- * Structure before statistics: where a page says itself what its body is, what stands there stays unless it is furniture.
+ * Structure before statistics: where a page names its body, the text in it stays unless it is furniture.
  * The estimates of blocks decide where structure does not.
  */
 import { CHROME, CONTEXT, isInside, type Blocks } from './blocks.js';
@@ -7,11 +7,11 @@ import { A, F, flagsOf, hashName, isPermalink, T, TEXT, type Tree } from '@troup
 import { WordKinds } from './word-kinds.js';
 import { kindBits, kindsOfClass } from './words.js';
 
-/** What stands in a body and is none of it, however many words it has. */
+/** Kinds that stand in a body and are none of it, however many words they have. */
 const FURNITURE = kindBits('nav', 'breadcrumb', 'share', 'ad', 'modal', 'form', 'filter', 'paging', 'related', 'promo');
 /** The same in documentation, which names warnings and sections with some of the other words. */
 const FURNITURE_OF_DOCUMENTATION = kindBits('nav', 'breadcrumb', 'share', 'ad', 'modal');
-/** What is furniture when it is mostly links. */
+/** Kinds that are furniture when they are mostly links. */
 const LINKED_FURNITURE = kindBits('header', 'footer', 'sidebar', 'action', 'related', 'paging', 'form', 'promo');
 const MAX_CHROME_ID_CHARS = 30;
 const SECTION = kindBits('tab');
@@ -72,7 +72,7 @@ export interface JudgedPage {
 
 interface PageBody {
   root: number;
-  /** The page says so: `main`, `article`, their roles, or the headings of a reference. */
+  /** The page names it: `main`, `article`, their roles, or the headings of a reference. */
   isNamed: boolean;
   /** Landmarks in it that are furniture. */
   chrome: number;
@@ -163,7 +163,7 @@ function rangeOf(
   };
 }
 
-/** Written without words that tell of parts: whoever writes so has no share bars and teasers. */
+/** Written without words that tell of parts: such a page has no share bars and teasers. */
 function isPlainBody({ tree, elements, kinds }: JudgedPage, root: number): boolean {
   const end = tree.end[root]!;
   for (let i = elements.length - 1; i >= 0 && elements[i]! > root; i--) {
@@ -224,7 +224,7 @@ export function isOfDocumentation({
   return false;
 }
 
-/** A comment does; they are looked up first, which is much cheaper than the pattern on all the text. */
+/** Whether a comment names a generator. Comments are looked up first, which is much cheaper than the pattern on all the text. */
 function saysGenerator(head: string): boolean {
   for (let at = head.indexOf('<!--'); at >= 0; at = head.indexOf('<!--', at + 1)) {
     if (MADE_COMMENT.test(head.slice(at, at + MAX_COMMENT_CHARS))) return true;
@@ -290,7 +290,7 @@ function endsBody({ tree, blocks, headingLevel }: JudgedPage, root: number, node
   return true;
 }
 
-/** What an element of documentation is; a menu that is a table tells of the pages below. */
+/** Kind of an element of documentation; a menu that is a table tells of the pages below. */
 function kindsOfPart(page: JudgedPage, node: number): number {
   const { tree, kinds } = page;
   const own = isIdOfTopic(page, node) ? kindsOfClass(tree, node) : kinds[node]!;

@@ -10,7 +10,7 @@ import { kindBits } from './words.js';
 
 /** A page that is an article by this much has no records that matter. */
 const MAX_ARTICLE = 0.5;
-/** And neither has one that is no list, product or thread by that much: it may be documentation that says not so. */
+/** Nor has a page that is no list, product or thread by that much: it may be documentation that does not say so. */
 const LEAST_TYPE = 0.1;
 const MIN_FORUM = 0.2;
 const MIN_PRODUCT = 0.5;
@@ -81,7 +81,7 @@ export interface PageOfRecords {
   };
   /** Per node its group of alike siblings, -1 without one; per group its elements and all their blocks. */
   repeats: { groupOf: Int32Array; count: Int32Array; blocks: Int32Array };
-  /** Per block; 0 from now on for what is said elsewhere, which is not lost. */
+  /** Per block; 0 from now on for a text that is said elsewhere, which is not lost. */
   estimates: Float32Array;
   /** Per block 1 or 0; changed in place. */
   kept: Uint8Array;
@@ -210,7 +210,7 @@ function keptShare(blocks: Blocks, kept: Uint8Array, among: readonly number[]): 
 }
 
 /**
- * Buttons that say the same in most records go: what can be done with a record, not what it is. So do such links where the
+ * Drops buttons that say the same in most records: they tell what can be done with a record, not what it is. Such links go where the
  * records have others.
  */
 function dropToolbar({ tree, blocks, kept }: PageOfRecords, { nodes, fields }: Records): void {
@@ -285,7 +285,7 @@ function postsAmong({ blocks, kept }: PageOfRecords, groups: readonly Records[])
   return groups.find(holdsMost) ?? null;
 }
 
-/** Of a panel about a user the name stays, and when something was said: rank, counts and places go. */
+/** Reduces a panel about a user to the name and when something was said. Rank, counts and places go. */
 function dropPanels({ tree, blocks, kept, headingLevel, elements }: PageOfRecords): void {
   for (const node of elements.list) {
     if ((elements.kinds[node]! & USERS) === 0) continue;
@@ -368,7 +368,7 @@ function shownChars(blocks: Blocks, kept: Uint8Array): number {
 }
 
 /**
- * What was said before to the letter goes, but in quotes, code and tables, and where records of a group say the same. A
+ * A text that was said before to the letter goes, but in quotes, code and tables, and where records of a group say the same. A
  * heading without a link goes only with the text below it: many sections may be called alike.
  */
 function dropTwins(

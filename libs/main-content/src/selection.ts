@@ -60,7 +60,7 @@ function textIn(tree: Tree, mask: Mask, from: number, to: number, enough: number
   return chars;
 }
 
-/** What the writers show, and what the reader of the document should know about it. */
+/** The parts that writers show, and what the reader of the document should know about them. */
 export interface Selection {
   mask: Mask;
   warning?: string;
@@ -101,7 +101,7 @@ const MAX_SILENT_LOSS = 0.15;
 const lossWarning = (loss: number): string =>
   `Some ${Math.round(loss * 100)} % of the content may have been left out: "onlyMainContent": false returns the whole page.`;
 
-/** What included and excluded tags leave of the page, its head included; null: all of it. @throws TroupeError BAD_REQUEST */
+/** The part of the page that included and excluded tags leave, its head included; null: all of it. @throws TroupeError BAD_REQUEST */
 export function tagMask(
   tree: Tree,
   { includeTags, excludeTags }: Pick<ScrapeSpec, 'includeTags' | 'excludeTags'>,

@@ -26,7 +26,7 @@ const COLONS = ':：';
 /** So many links to headings at least, and half of a list, make it a table of contents. */
 const MIN_CONTENTS = 3;
 
-/** What may fill a gap: short blocks, not too unlikely, where this share of the one or two subtrees around them is kept. */
+/** Limits of what fills a gap: short blocks, not too unlikely, where this share of the one or two subtrees around them is kept. */
 const MAX_GAP_CHARS = 100;
 const LEAST_GAP = 0.16;
 const MAX_GAP_LEVELS = 2;

@@ -1,5 +1,5 @@
 /**
- * What the words in class, id and role attributes say about an element: a set of kinds, one bit each.
+ * Kinds of an element by the words in its class, id and role attributes: a set, one bit each.
  *
  * The words are those that page builders use everywhere; single words, so that `post-body`, `postBody` and `post_body`
  * read the same.

@@ -2,13 +2,13 @@ import { JetStreamApiError } from '@nats-io/jetstream';
 import { STREAM_ACT, STREAM_WORK } from '@troupe/contracts';
 import type { NatsLink } from './nats-link.js';
 
-/** What waits on the bus. */
+/** Work and mail that wait on the bus. */
 export interface Backlog {
   /** Mail of a partition that its owner has not taken, and what it took and has not handled. */
   partitions: { part: number; waiting: number; taken: number }[];
   /** Work of a class and priority that no worker has taken, and what workers have in hand. */
   work: { cls: string; prio: string; waiting: number; taken: number }[];
-  streams: { stream: string; messages: number; bytes: number; /** Of its oldest message. */ ageS: number }[];
+  streams: { stream: string; messages: number; bytes: number; /** Age of its oldest message. */ ageS: number }[];
 }
 
 const PARTITION_CONSUMER = /^p(\d+)-e/;

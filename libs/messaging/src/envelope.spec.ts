@@ -27,7 +27,7 @@ describe('the trace of a message', () => {
     expect(mail).toEqual({ ...MAIL, trace: TRACE });
   });
 
-  it('leaves no mark on messages that nobody follows', () => {
+  it('leaves no mark on messages that are not traced', () => {
     const { headers, mail } = there(MAIL);
     expect(headers.has(TRACE_HEADER)).toBe(false);
     expect(Object.keys(mail)).not.toContain('trace');
@@ -43,7 +43,7 @@ describe('the trace of a message', () => {
 });
 
 describe('the largest wishes that a job may have', () => {
-  /** Of all printable characters, two and three bytes included: hardly any text compresses less. */
+  /** Text of all printable characters, two and three bytes included: hardly any text compresses less. */
   function noise(bytes: number): string {
     const parts: string[] = [];
     for (let left = bytes; left > 3;) {

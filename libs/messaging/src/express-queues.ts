@@ -1,6 +1,6 @@
 /**
  * Waiters of this process for express places, one queue per host, first in first out. A place that is given back goes
- * to the next waiter without a word to NATS, and stays at hand for a moment when nobody waits. After a second it goes
+ * to the next waiter without a word to NATS, and is kept for a moment when no request waits. After a second it goes
  * back all the same, so that no process keeps a host to itself.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -31,7 +31,7 @@ interface HostQueue {
   isClaiming: boolean;
 }
 
-/** A place that nobody uses, kept for whoever comes next. */
+/** A place that is not in use, kept for the next waiter. */
 interface Spare {
   hold: SlotHold;
   timer: NodeJS.Timeout;
@@ -144,7 +144,7 @@ export class ExpressQueues {
     if (queue !== undefined) queue.waiters = queue.waiters.filter((other) => other !== waiter);
   }
 
-  /** Claims places for the first waiter, one after another, while somebody waits. */
+  /** Claims places for the first waiter, one after another, while there is one. */
   async #serve(host: string, queue: HostQueue): Promise<void> {
     queue.isClaiming = true;
     while (queue.waiters.length > 0) {

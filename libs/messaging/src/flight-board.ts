@@ -1,6 +1,6 @@
 /**
  * Which fetcher is fetching a page just now, one key for each page in bucket `flight`. A key is taken by a write that only
- * succeeds on what its writer has seen. Whoever dies with one leaves a name that answers nobody; its life ends by itself.
+ * succeeds on what its writer has seen. A fetcher that dies with one leaves a name that does not answer; its life ends by itself.
  */
 import { BUCKETS } from '@troupe/contracts';
 import { isRevisionConflict } from './kv-errors.js';
@@ -19,8 +19,8 @@ export interface FlightHolder {
 
 export type FlightClaim = { held: FlightHold } | { holder: FlightHolder };
 
-/** The key is free: nobody fetches the page, or has it. */
-const NOBODY = '';
+/** The key is free: no fetcher fetches the page, or has it. */
+const FREE = '';
 const MAX_TRIES = 4;
 const TIMEOUT_MS = 500;
 const FREED_MS = 1_000;
@@ -32,7 +32,7 @@ export class FlightBoard {
   ) {}
 
   /**
-   * The key, or who has it. Rejects when NATS does not answer within 500 ms a try.
+   * The key, or its holder. Rejects when NATS does not answer within 500 ms a try.
    * @param lifeMs in whole seconds, at least one
    * @param from whose key may be taken over, as it was seen
    */
@@ -42,21 +42,21 @@ export class FlightBoard {
       const written = await this.#put(key, this.fetcher, { lifeMs, revision });
       if (written !== null) return { held: { key, revision: written } };
       const stored = await this.#get(key);
-      if (stored !== null && stored.fetcher !== NOBODY) return { holder: stored };
+      if (stored !== null && stored.fetcher !== FREE) return { holder: stored };
       revision = stored?.revision ?? 0;
     }
     throw new Error(`the key of a page under way changes too fast: ${key}`);
   }
 
-  /** Whoever has the key: what is fetched now is newer. */
+  /** Takes the key from any holder: what is fetched now is newer. */
   async seize(key: string, lifeMs: number): Promise<FlightHold> {
     return { key, revision: (await this.#put(key, this.fetcher, { lifeMs, revision: null }))! };
   }
 
-  /** null: nobody. */
+  /** null: the key is free. */
   async find(key: string): Promise<FlightHolder | null> {
     const stored = await this.#get(key);
-    return stored?.fetcher === NOBODY ? null : stored;
+    return stored?.fetcher === FREE ? null : stored;
   }
 
   /** It lives for this time from now. A key that others have taken stays theirs. */
@@ -65,15 +65,15 @@ export class FlightBoard {
     if (revision !== null) hold.revision = revision;
   }
 
-  /** Anybody may take it at once. A key that others have taken stays theirs. */
+  /** Frees the key at once. A key that others have taken stays theirs. */
   async free(hold: FlightHold): Promise<void> {
-    await this.#put(hold.key, NOBODY, { lifeMs: FREED_MS, revision: hold.revision });
+    await this.#put(hold.key, FREE, { lifeMs: FREED_MS, revision: hold.revision });
   }
 
   async #get(key: string): Promise<FlightHolder | null> {
     const entry = await (await this.link.kv(BUCKETS.flight)).get(key);
     if (entry === null) return null;
-    return { fetcher: entry.operation === 'PUT' ? entry.string() : NOBODY, revision: entry.revision };
+    return { fetcher: entry.operation === 'PUT' ? entry.string() : FREE, revision: entry.revision };
   }
 
   /** @param on `revision` null: whatever is there. @returns null: something else is there */

@@ -1,4 +1,4 @@
-/** A question to every process that listens on a subject: core NATS, JSON, whoever answers in time is heard. */
+/** A question to every process that listens on a subject: core NATS, JSON; answers in time are heard. */
 import { errors } from '@nats-io/nats-core';
 import type { NatsLink } from './nats-link.js';
 

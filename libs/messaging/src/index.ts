@@ -1,4 +1,4 @@
-export { MIN_PAYLOAD_BYTES } from './nats-fitness.js';
+export { MIN_PAYLOAD_BYTES } from './nats-requirements.js';
 export { NatsLink, NatsServerUnfitError, type NatsLinkOptions } from './nats-link.js';
 export { addressesShown, NatsAccessError, type NatsServerSettings } from './nats-server.js';
 export { examineNats, type JetStreamReport, type NatsReport, type StorageUse } from './nats-report.js';
@@ -7,7 +7,7 @@ export { MAX_BODY_BYTES, MessageTooLargeError, receiverOf } from './envelope.js'
 export type { Poison, PoisonHandler } from './mailbox.js';
 export { KvLeaseBoard, type KvLeaseBoardOptions } from './kv-lease-board.js';
 export { WorkQueue, type WorkFeed, type WorkDelivery, type WorkFeedOptions, type WorkHandler } from './work-queue.js';
-export { publishPatiently } from './publish-patiently.js';
+export { publishWithRetry } from './publish-with-retry.js';
 export { MailBundler, type MailBundlerOptions } from './mail-bundler.js';
 export { SlotBoard, type SlotClaim, type SlotRenewal, type SlotTaken, type SlotVerdict } from './slot-board.js';
 export type { SlotHold } from './slot-hold.js';

@@ -68,7 +68,7 @@ export class KvLeaseBoard implements LeaseBoard {
     return replicas.map(({ id }) => id);
   }
 
-  /** Its own leases count like anybody's: one that was given up without a release is free once it has not moved. */
+  /** Its own leases count like those of others: one that was given up without a release is free once it has not moved. */
   free(): number[] {
     if (!this.#isSynced || !this.link.isUp()) return [];
     const now = this.#now();

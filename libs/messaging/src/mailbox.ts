@@ -13,7 +13,7 @@ import { decodeEnvelope } from './envelope.js';
 import { deleteConsumer, replaceConsumer } from './mailbox-consumer.js';
 import type { NatsLink } from './nats-link.js';
 
-/** A message nobody can read. */
+/** A message that cannot be read. */
 export interface Poison {
   /** Partition of the mailbox. */
   part: number;
@@ -57,7 +57,7 @@ export class PartitionMailbox implements Mailbox {
   #wake: (() => void) | null = null;
   #probe: NodeJS.Timeout | null = null;
   #probeMs = FIRST_PROBE_MS;
-  /** Until then the server rightly holds back messages that were handed back. */
+  /** Until then the server rightly holds back messages that were put back. */
   #heldBackUntil = 0;
   readonly #unlisten: () => void;
 
@@ -161,7 +161,7 @@ export class PartitionMailbox implements Mailbox {
     this.#generation++;
     this.#messages?.stop();
     this.#buffer = [];
-    // Most often a new owner has just deleted our consumer: it goes first, or both would delete each other's in turn.
+    // Most often a new owner has just deleted our consumer. It goes first, or both would delete each other's in turn.
     await sleep(GIVE_WAY_MS);
     while (!this.#closed && this.link.isUp()) {
       try {

@@ -1,7 +1,7 @@
 /**
- * Who is alive: every process beats once a second into one bucket and watches it. Aliveness is judged on this process's
+ * The living members: every process beats once a second into one bucket and watches it. Aliveness is judged on this process's
  * own clock, from the moment a beat arrives; no clock is compared between machines. While this process is cut off, or stands
- * still, it hears nobody, which says nothing about the others: they count as alive until `ttlMs` after it is back.
+ * still, it hears no beat, which says nothing about the others: they count as alive until `ttlMs` after it is back.
  *
  * A member that misses a beat is asked for: when NATS says several times that it is not connected it is dead before `ttlMs`
  * (docs/adr/0043).
@@ -10,7 +10,7 @@ import type { Subscription } from '@nats-io/nats-core';
 import { BUCKETS } from '@troupe/contracts';
 import { BucketWatch, type BucketChange } from './bucket-watch.js';
 import type { NatsLink } from './nats-link.js';
-import { ABSENCES, bePresent, isAbsent } from './presence.js';
+import { ABSENCES, announcePresence, isAbsent } from './presence.js';
 
 export interface Member {
   id: string;
@@ -30,7 +30,7 @@ export interface MemberBoardOptions {
 interface Seen {
   kind: string;
   at: number;
-  /** False: all there is of it was in the bucket before we came, and may be minutes old. */
+  /** False: all of its beats were in the bucket before this process came, and may be minutes old. */
   isHeard: boolean;
   /** How often in a row NATS has not found it since. */
   absences: number;
@@ -40,7 +40,7 @@ interface Seen {
 const DOUBT = 1.5;
 /** Beats. A process that has not looked around for this long cannot say who is silent. */
 const STANDSTILL = 2;
-/** Beats. Nobody takes a process for dead whose beat was stored so lately: doubt and absences last longer. */
+/** Beats. A process whose beat was stored so lately is not taken for dead: doubt and absences last longer. */
 const SURE = 2;
 
 export class MemberBoard {
@@ -77,7 +77,7 @@ export class MemberBoard {
   /** Joins under this id and resolves when the other members are known. */
   async start(member: Member): Promise<void> {
     this.#self = member;
-    this.#presence = bePresent(this.link, member.id);
+    this.#presence = announcePresence(this.link, member.id);
     await this.#beat();
     await this.#watch.start();
     this.#unlisten = this.link.onRestored(() => void this.#beat());
@@ -93,7 +93,7 @@ export class MemberBoard {
     return this.#now() - this.#beatAt < SURE * this.#beatMs;
   }
 
-  /** True for ourselves, and for everybody while nobody can be heard. */
+  /** True for ourselves, and for all others while no beat can be heard. */
   isAlive(id: string): boolean {
     if (id === this.#self?.id) return true;
     if (!this.#isHearing()) return true;

@@ -10,9 +10,9 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { NO_TRACES, TroupeError, type Tracer } from '@troupe/contracts';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isFitVersion, MIN_PAYLOAD_BYTES, OLDEST_SERVER, replicasFor } from './nats-fitness.js';
+import { isSupportedVersion, MIN_PAYLOAD_BYTES, OLDEST_SERVER, replicasFor } from './nats-requirements.js';
 import { accessOf, type NatsServerSettings } from './nats-server.js';
-import { ensureBuckets, ensureStreams, hasTooFewServers, isPassing } from './topology.js';
+import { ensureBuckets, ensureStreams, hasTooFewServers, isTransient } from './topology.js';
 import { WriteWatch } from './write-watch.js';
 
 export interface NatsLinkOptions {
@@ -21,7 +21,7 @@ export interface NatsLinkOptions {
   name: string;
   /** Told of trouble that heals by itself. @default nothing */
   onProblem?: (problem: string, error: unknown) => void;
-  /** Told of every message and request that belongs to a recorded trace. @default nobody */
+  /** Told of every message and request that belongs to a recorded trace. @default none is told */
   tracer?: Tracer;
 }
 
@@ -29,7 +29,7 @@ const REQUEST_TIMEOUT_MS = 5_000;
 /** A server that leaves two pings unanswered until the next is due is gone: 9 s at most. */
 const PING_MS = 3_000;
 const PINGS_UNANSWERED = 2;
-/** For what is still to be sent over a connection that is given up. */
+/** Time to send the rest over a connection that is given up. */
 const LAST_WORDS_MS = 500;
 const RESTORE_RETRY_MS = 200;
 const CONNECT_RETRY_MS = 300;
@@ -63,7 +63,7 @@ export class NatsLink {
   ) {
     this.js = jetstream(nc, { timeout: REQUEST_TIMEOUT_MS });
     const publish = this.js.publish.bind(this.js);
-    // Buckets publish by it, too.
+    // Connection by which buckets publish, too.
     this.js.publish = (subject, ...rest) => this.#writes.watch(subject, () => publish(subject, ...rest));
     this.#kvm = new Kvm(this.js);
     void this.#watchStatus();
@@ -152,7 +152,7 @@ export class NatsLink {
         return;
       } catch (error) {
         if (hasTooFewServers(error)) throw new NatsServerUnfitError(this.#tooFewServers());
-        if (!isPassing(error) || !this.isUp() || performance.now() > untilMs) throw error;
+        if (!isTransient(error) || !this.isUp() || performance.now() > untilMs) throw error;
         this.problem('JetStream does not answer yet', error);
         await sleep(RESTORE_RETRY_MS * 5);
       }
@@ -171,7 +171,7 @@ export class NatsLink {
 
   async #watchStatus(): Promise<void> {
     for await (const status of this.nc.status()) {
-      if (status.type === 'staleConnection') this.#hangUp();
+      if (status.type === 'staleConnection') this.#dropConnection();
       if (status.type === 'disconnect') this.#up = false;
       if (status.type === 'reconnect') {
         this.#up = true;
@@ -182,8 +182,8 @@ export class NatsLink {
     this.#up = false;
   }
 
-  /** The client sends everything before it closes: on a way that takes nothing any more it would wait for a quarter of an hour. */
-  #hangUp(): void {
+  /** The client sends everything before it closes. On a connection that takes nothing any more it would wait for a quarter of an hour. */
+  #dropConnection(): void {
     const { protocol } = this.nc as unknown as { protocol?: { transport?: { socket?: Socket } } };
     const socket = protocol?.transport?.socket;
     setTimeout(() => socket?.destroy(), LAST_WORDS_MS).unref();
@@ -233,7 +233,7 @@ async function connectPatiently({ server, name, onProblem }: NatsLinkOptions): P
 function checkServer(nc: NatsConnection): void {
   const info = nc.info;
   if (info === undefined) throw new NatsServerUnfitError('The NATS server did not introduce itself');
-  if (!isFitVersion(info.version)) {
+  if (!isSupportedVersion(info.version)) {
     throw new NatsServerUnfitError(
       `nats-server ${info.version} is too old: Troupe needs ${OLDEST_SERVER.join('.')} or newer`,
     );

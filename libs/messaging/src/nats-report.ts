@@ -2,7 +2,7 @@
 import { jetstreamManager, StorageType, type JetStreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { randomBytes } from 'node:crypto';
-import { isFitVersion, MIN_PAYLOAD_BYTES, OLDEST_SERVER, replicasFor } from './nats-fitness.js';
+import { isSupportedVersion, MIN_PAYLOAD_BYTES, OLDEST_SERVER, replicasFor } from './nats-requirements.js';
 import { accessOf, type NatsServerSettings } from './nats-server.js';
 import { hasTooFewServers } from './topology.js';
 
@@ -37,7 +37,7 @@ export interface JetStreamReport {
   skewMs: number | null;
 }
 
-/** @throws the client's error when nobody answers or lets us in, and NatsAccessError */
+/** @throws the client's error when there is no answer, or access is refused, and NatsAccessError */
 export async function examineNats(settings: NatsServerSettings, timeoutMs: number): Promise<NatsReport> {
   const access = accessOf(settings);
   const nc = await connect({ ...access, name: 'troupe-doctor', reconnect: false, timeout: timeoutMs });
@@ -48,7 +48,7 @@ export async function examineNats(settings: NatsServerSettings, timeoutMs: numbe
     return {
       version: info.version,
       oldest: OLDEST_SERVER.join('.'),
-      isNewEnough: isFitVersion(info.version),
+      isNewEnough: isSupportedVersion(info.version),
       cluster: info.cluster ?? null,
       isEncrypted: info.tls_required === true || access.tls !== undefined,
       maxPayloadBytes: info.max_payload,

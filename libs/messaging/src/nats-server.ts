@@ -11,7 +11,7 @@ export interface NatsServerSettings {
   natsCredsFile?: string;
   /** Seed of an nkey. */
   natsNkeyFile?: string;
-  /** Who signed the server's certificate. @default the authorities that Node knows */
+  /** Authority that signed the server's certificate. @default the authorities that Node knows */
   natsTlsCaFile?: string;
   /** Our own certificate and its key, for servers that verify their clients. */
   natsTlsCertFile?: string;
@@ -99,7 +99,7 @@ function following(setting: string, file: string): () => Buffer {
     try {
       known = readFileSync(file);
     } catch {
-      // In the middle of being replaced; the server decides whether the old one is still good.
+      // The file is in the middle of being replaced. The server decides whether the old one is still good.
     }
     return known;
   };

@@ -32,7 +32,7 @@ export interface NatsStrategyOptions {
   activatesTraces?: boolean;
 }
 
-/** What a handler of an `rpc.…` pattern is given; it returns `{ head, body? }`. */
+/** Payload of a handler of an `rpc.…` pattern; it returns `{ head, body? }`. */
 export interface RpcRequest<H = unknown> {
   head: H;
   body: Uint8Array;
@@ -50,13 +50,13 @@ export class NatsContext extends BaseRpcContext<
   get signal(): AbortSignal | null {
     return this.getArgByIndex(0).signal;
   }
-  /** For what belongs to the work, when it is recorded. */
+  /** Trace for everything that belongs to the work, when it is recorded. */
   get trace(): TraceParent | undefined {
     return this.getArgByIndex(0).trace;
   }
 }
 
-/** For what belongs to the work of a handler, when it is recorded. Decorators of events know no type of their context. */
+/** Trace of a handler's work, when it is recorded. Decorators of events know no type of their context. */
 export function traceOf(context: unknown): TraceParent | undefined {
   return context instanceof NatsContext ? context.trace : undefined;
 }
@@ -75,7 +75,7 @@ interface HandlerExtras {
   queue?: string;
 }
 
-/** How a message came. */
+/** A message and how it came. */
 interface Delivery extends WorkDelivery {
   signal?: AbortSignal | null;
 }
@@ -194,7 +194,7 @@ export class NatsStrategy extends Server implements CustomTransportStrategy {
     }
   }
 
-  /** The handler as the bus calls it: what comes of it is one value. */
+  /** The handler as the bus calls it: all that it emits becomes one value. */
   #handling<R>(handler: MessageHandler, subject: string): (payload: unknown, delivery: Delivery) => Promise<R> {
     const { activatesTraces = false, link } = this.options;
     const handle = async (payload: unknown, { redelivered, trace, signal = null }: Delivery): Promise<R> => {

@@ -32,7 +32,7 @@ export class PauseBoard {
     return this.#watch.stop();
   }
 
-  /** What is newer than pause or resume number `knownV` of the job; null when nothing is. */
+  /** News beyond pause or resume number `knownV` of the job; null when there are none. */
   newsSince(job: Uuid, knownV: number): PauseNews | null {
     const news = this.#news.get(job);
     return news !== undefined && news.v > knownV ? news : null;

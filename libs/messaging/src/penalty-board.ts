@@ -1,7 +1,7 @@
 /**
  * How hosts are to be treated, as their actors decided it and told every fetcher at once (KV `pen`). Only read here.
  * Durations count from the moment a verdict is received; no clock is shared. A verdict that is in force is told again
- * each 30 s: one that nobody repeats is no longer believed.
+ * each 30 s: one that is not repeated is no longer believed.
  */
 import { BUCKETS, type HostState, type HostVerdict } from '@troupe/contracts';
 import { LRUCache } from 'lru-cache';
@@ -12,11 +12,11 @@ import type { NatsLink } from './nats-link.js';
 /** A host at this moment. */
 export interface HostView {
   state: HostState;
-  /** What is left of its rest in ms, 0 = none. */
+  /** The rest of its pause in ms, 0 = none. */
   restMs: number;
   /** Least ms between starts on a slot, 0 = none. */
   gapMs: number;
-  /** Of its usual rate, 0 … 1. */
+  /** Share of its usual rate, 0 … 1. */
   share: number;
 }
 
@@ -28,7 +28,7 @@ interface Heard extends Omit<HostView, 'restMs'> {
 }
 
 const OPEN: HostView = { state: 'open', restMs: 0, gapMs: 0, share: 1 };
-/** A verdict counts so long after its rest, unless it is told again. */
+/** A verdict counts for this long after its rest, unless it is told again. */
 const SILENCE_MS = 90_000;
 const REMEMBERED_HOSTS = 20_000;
 

@@ -1,7 +1,7 @@
 /**
  * Pull requests by free capacity over one lasting subscription.
  *
- * The library's `consume()` asks for new messages as soon as some arrive, whether or not anybody is free to handle
+ * The library's `consume()` asks for new messages as soon as some arrive, whether or not there is room to handle
  * them; its `fetch()` drops what arrives as a fetch ends. Here the subscription outlives every request, so nothing that
  * arrives is lost, and requests follow the handlers.
  */
@@ -60,7 +60,7 @@ class Pulled implements PulledMessage {
     this.#answer('+WPI');
   }
 
-  /** Without a connection there is nobody to tell, and the server delivers again. */
+  /** Without a connection the server cannot be told, and delivers again. */
   #answer(text: string): void {
     if (!this.link.nc.isClosed()) this.msg.respond(text);
   }
@@ -199,7 +199,7 @@ export class PullSubscription {
     void this.#reopen();
   }
 
-  /** Starts over with the consumer made sure of; old requests and their counts are forgotten. */
+  /** Makes sure of the consumer and starts over; old requests and their counts are forgotten. */
   async #reopen(): Promise<void> {
     if (this.#isEnsuring || this.#isStopped) return;
     this.#isEnsuring = true;

@@ -1,5 +1,5 @@
 /**
- * How receivers of webhooks fare, known to all dispatchers. One that did not answer several times in a row rests, and one post
+ * State of receivers of webhooks, known to all dispatchers. One that did not answer several times in a row rests, and one post
  * at a time tries whether it is back.
  *
  * The record's deadline is by the writer's clock: clocks that differ make a rest longer or shorter by as much, and never
@@ -14,7 +14,7 @@ import type { NatsLink } from './nats-link.js';
 
 export interface ReceiverBoardOptions {
   /** Posts without an answer in a row after which a receiver rests. @default 5 */
-  patience?: number;
+  maxFailures?: number;
   /** From one trial post to the next. @default 60_000 */
   restMs?: number;
   /** @default Date.now */
@@ -24,11 +24,11 @@ export interface ReceiverBoardOptions {
 interface Health {
   /** Posts without an answer since the last one with. */
   failures: number;
-  /** No post before, once `failures` have reached the patience. */
+  /** No post before this time, once `failures` have reached the limit. */
   restUntilMs: number;
 }
 
-const PATIENCE = 5;
+const MAX_FAILURES = 5;
 const REST_MS = 60_000;
 /** How long a receiver that was well is taken to be so. */
 const WELL_MS = 1_000;
@@ -40,20 +40,20 @@ export class ReceiverBoard {
   readonly #well = new LRUCache<string, true>({ max: REMEMBERED, ttl: WELL_MS });
   /** Receivers whose record may count failures. */
   readonly #failing = new LRUCache<string, true>({ max: REMEMBERED });
-  readonly #patience: number;
+  readonly #maxFailures: number;
   readonly #restMs: number;
   readonly #wallMs: () => number;
 
   constructor(
     private readonly link: NatsLink,
-    { patience = PATIENCE, restMs = REST_MS, wallMs = Date.now }: ReceiverBoardOptions = {},
+    { maxFailures = MAX_FAILURES, restMs = REST_MS, wallMs = Date.now }: ReceiverBoardOptions = {},
   ) {
-    this.#patience = patience;
+    this.#maxFailures = maxFailures;
     this.#restMs = restMs;
     this.#wallMs = wallMs;
   }
 
-  /** 0: post now, and `tell` what came of it; else how long the receiver rests. Rejects when NATS does not answer. */
+  /** 0: post now, and `tell` the outcome; else how long the receiver rests. Rejects when NATS does not answer. */
   async restMs(receiver: string): Promise<number> {
     const key = hostToken(receiver);
     if (this.#well.has(key)) return 0;
@@ -63,7 +63,7 @@ export class ReceiverBoard {
       return 0;
     }
     this.#failing.set(key, true);
-    if (health.failures < this.#patience) return 0;
+    if (health.failures < this.#maxFailures) return 0;
     const leftMs = health.restUntilMs - this.#wallMs();
     if (leftMs > 0) return Math.min(leftMs, this.#restMs);
     const isOurs = await this.#write(key, { ...health, restUntilMs: this.#wallMs() + this.#restMs }, revision);
@@ -87,7 +87,7 @@ export class ReceiverBoard {
 
   /** A trial that fails does not make the rest longer: it began with the trial. */
   #afterFailure({ failures, restUntilMs }: Health): Health {
-    const begins = failures + 1 === this.#patience;
+    const begins = failures + 1 === this.#maxFailures;
     return { failures: failures + 1, restUntilMs: begins ? this.#wallMs() + this.#restMs : restUntilMs };
   }
 
@@ -97,7 +97,7 @@ export class ReceiverBoard {
     return { health: entry.json<Health>(), revision: entry.revision };
   }
 
-  /** False when somebody else was faster. */
+  /** False when another process was faster. */
   async #write(key: string, health: Health, previousSeq: number): Promise<boolean> {
     try {
       await (await this.#bucket()).put(key, JSON.stringify(health), { previousSeq, timeout: CAS_TIMEOUT_MS });

@@ -39,12 +39,12 @@ export interface RpcServiceOptions extends RpcServeOptions {
   subject: string;
   handler: RpcHandler;
   aborts: RpcAborts;
-  /** Where this process is present, see `bePresent`. */
+  /** Where this process is present, see `announcePresence`. */
   presence: string;
 }
 
 export class RpcService implements RpcServer {
-  /** By the id in the head of the request. */
+  /** Requests in work, by the id in their head. */
   readonly #working = new Map<string, Promise<PackedFrame>>();
   #subscription: Subscription | null = null;
   #running = 0;
@@ -129,7 +129,7 @@ export class RpcService implements RpcServer {
     this.#respond(msg, () => msg.respond(frame.data, { headers: frame.headers }));
   }
 
-  /** A client that has not heard of its request for a while asks again: that is the same work. */
+  /** A client that has not heard of its request for a while asks again, and gets the answer of the same work. */
   async #work(
     id: string | null,
     head: unknown,
@@ -152,7 +152,7 @@ export class RpcService implements RpcServer {
     }
   }
 
-  /** A client whose answer cannot be sent hears silence, and asks another replica. */
+  /** A client whose answer cannot be sent hears nothing, and asks another replica. */
   #respond(msg: Msg, respond: () => boolean): void {
     try {
       respond();

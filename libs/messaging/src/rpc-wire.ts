@@ -1,4 +1,4 @@
-/** What client and server of request/reply agree on. */
+/** The wire format on which client and server of request/reply agree. */
 import { headers, type MsgHdrs } from '@nats-io/nats-core';
 import { TroupeError, type TraceParent } from '@troupe/contracts';
 import { promisify } from 'node:util';
@@ -49,7 +49,7 @@ export async function unpackFrame<H>(data: Uint8Array, hdrs: MsgHdrs | undefined
   return decodeFrame<H>(isPacked ? await expand(data, { maxOutputLength: MAX_UNFOLDED_BYTES }) : data);
 }
 
-/** The frame with the context of the request that it is. */
+/** The frame with the trace context of its request. */
 export function withTrace({ data, headers: hdrs }: PackedFrame, trace: TraceParent | undefined): PackedFrame {
   if (trace === undefined) return { data, headers: hdrs };
   const traced = hdrs ?? headers();

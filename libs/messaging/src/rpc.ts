@@ -1,6 +1,6 @@
 /**
  * Request/reply with backpressure (docs/design/messages.md, "Request and reply"). A server at capacity leaves its queue group, so a request
- * that nobody can take fails within a millisecond and is tried again; nothing ever waits in an unbounded queue.
+ * that no server can take fails within a millisecond and is tried again; nothing ever waits in an unbounded queue.
  */
 import type { Subscription } from '@nats-io/nats-core';
 import { createInbox, type Msg } from '@nats-io/nats-core';
@@ -8,7 +8,7 @@ import { abortSubject, errorFromWire, inSpan, TroupeError, type ErrorWire, type 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsLink } from './nats-link.js';
-import { ABSENCES, ASK_EVERY_MS, bePresent, isAbsent } from './presence.js';
+import { ABSENCES, ASK_EVERY_MS, announcePresence, isAbsent } from './presence.js';
 import type { RpcFrame } from './rpc-frame.js';
 import { RpcAborts } from './rpc-aborts.js';
 import { RpcService, type RpcHandler, type RpcServeOptions, type RpcServer } from './rpc-service.js';
@@ -28,16 +28,16 @@ export interface RpcCallOptions {
   timeoutMs: number;
   /** Ends the call and, when the head has an `id`, the work at the server. */
   signal?: AbortSignal;
-  /** Asked while nobody takes the request; false ends the wait for a free place. @default always true */
+  /** Asked while no server takes the request; false ends the wait for a free place. @default always true */
   isServed?: () => boolean;
-  /** For work that must not be done twice: what the call rejects with when its server is gone. @default another is asked */
+  /** For work that must not be done twice: the error of a call whose server is gone. @default another server is asked */
   whenLost?: () => TroupeError;
-  /** Of what the call is made for, when it is recorded. @default that of the running code */
+  /** Trace of what the call is made for, when it is recorded. @default that of the running code */
   trace?: TraceParent;
 }
 
-/** What became of a request: an answer, no free server, no beat for too long, no time left. */
-type Heard = { answer: Msg } | 'nobody' | 'silent' | 'timeout';
+/** Outcome of a request: an answer, no free server, no beat for too long, no time left. */
+type Heard = { answer: Msg } | 'unserved' | 'silent' | 'timeout';
 
 const NO_RESPONDERS = 503;
 const RETRY_MIN_MS = 25;
@@ -61,7 +61,7 @@ export class Rpc {
 
   /**
    * Rejects with what the server threw; with CONCURRENCY_QUEUE_TIMEOUT when no server had a free place for two thirds
-   * of the time, or nobody serves the subject any more; with SCRAPE_TIMEOUT when the time is up; with the signal's reason
+   * of the time, or no process serves the subject any more; with SCRAPE_TIMEOUT when the time is up; with the signal's reason
    * when it aborts. When a server falls silent, or is gone from NATS, another is asked, once; the silent one may still
    * answer first.
    */
@@ -76,7 +76,7 @@ export class Rpc {
 
   async #call<H>(subject: string, head: object, frame: PackedFrame, options: RpcCallOptions): Promise<RpcFrame<H>> {
     const { signal, timeoutMs, whenLost } = options;
-    const patience = performance.now() + (timeoutMs * 2) / 3;
+    const roomUntil = performance.now() + (timeoutMs * 2) / 3;
     const call = new PendingCall(timeoutMs, signal, (server) => isAbsent(this.link, server));
     let silences = 0;
     let isAnswered = false;
@@ -89,7 +89,7 @@ export class Rpc {
         if (heard === 'timeout') throw timedOut(subject, timeoutMs);
         if (heard === 'silent' && whenLost !== undefined) throw whenLost();
         if (heard === 'silent' && ++silences > 1) throw serverLost(subject);
-        if (heard === 'nobody') await this.#waitForRoom(subject, patience, options);
+        if (heard === 'unserved') await this.#waitForRoom(subject, roomUntil, options);
       }
     } finally {
       for (const token of call.close()) this.#pending.delete(token);
@@ -99,7 +99,7 @@ export class Rpc {
 
   /** Handles at most `capacity` requests at a time and takes part in the queue group only below that. */
   async serve(subject: string, options: RpcServeOptions, handler: RpcHandler): Promise<RpcServer> {
-    if (this.#presence === null) bePresent(this.link, (this.#presence = randomUUID()));
+    if (this.#presence === null) announcePresence(this.link, (this.#presence = randomUUID()));
     const presence = this.#presence;
     const service = new RpcService(this.link, { subject, ...options, handler, aborts: this.#aborts, presence });
     await service.start();
@@ -112,7 +112,7 @@ export class Rpc {
     this.#pending.set(token, call);
     call.asked(token);
     if (this.link.isUp()) this.link.nc.publish(subject, frame.data, { reply: reply + token, headers: frame.headers });
-    else call.hear('nobody');
+    else call.hear('unserved');
   }
 
   async #read<H>(answer: Msg): Promise<RpcFrame<H>> {
@@ -123,10 +123,10 @@ export class Rpc {
 
   async #waitForRoom(
     subject: string,
-    patience: number,
+    roomUntil: number,
     { signal, isServed = () => true }: RpcCallOptions,
   ): Promise<void> {
-    if (performance.now() >= patience || !isServed()) {
+    if (performance.now() >= roomUntil || !isServed()) {
       throw new TroupeError('CONCURRENCY_QUEUE_TIMEOUT', `No worker had a free place for ${subject} in time`, {
         retryable: true,
       });
@@ -160,7 +160,7 @@ export class Rpc {
     if (msg.headers?.has(BEAT_HEADER)) return pending.beat(msg.headers.get(BEAT_HEADER));
     const isUnserved =
       (msg.headers?.code === NO_RESPONDERS && msg.data.length === 0) || msg.headers?.has(BUSY_HEADER) === true;
-    pending.hear(isUnserved ? 'nobody' : { answer: msg });
+    pending.hear(isUnserved ? 'unserved' : { answer: msg });
   }
 }
 
@@ -227,7 +227,7 @@ class PendingCall {
     return answer ?? this.#heard.shift()!;
   }
 
-  /** The tokens that it was known by. */
+  /** Ends the call. Returns the tokens that it was known by. */
   close(): readonly string[] {
     this.#isClosed = true;
     clearTimeout(this.#timeout);

@@ -1,5 +1,6 @@
 /**
- * Places on hosts: who may connect, decided by compare-and-set at the moment of use (docs/design/politeness.md, "Slots", "Express places").
+ * Places on hosts. A compare-and-set at the moment of use decides which run may connect (docs/design/politeness.md, "Slots",
+ * "Express places").
  *
  * A lane's slot carries the fencing pair (gen, lane), which only grows. After a loss of the whole bucket keys are
  * simply created again: at most one lane too many per slot.
@@ -26,12 +27,12 @@ export interface SlotClaim {
 
 export interface SlotTaken {
   held: SlotHold;
-  /** Who had the place before; null: nobody, or we ourselves. */
+  /** The holder before; null: none, or we ourselves. */
   previousFetcher: string | null;
-  /** The lane has run before, in a process that died, and this is what the bus delivers again. */
+  /** The lane has run before, in a process that died, and the bus delivers it again. */
   isRerun: boolean;
 }
-/** `moved`: another run of the same lane has the slot now and tells the job. `lost`: a later lane has it, or nobody answers. */
+/** `moved`: another run of the same lane has the slot now and tells the job. `lost`: a later lane has it, or none answers. */
 export type SlotRenewal = 'kept' | 'moved' | 'lost';
 export type SlotVerdict = SlotTaken | 'stale' | 'duplicate';
 
@@ -43,7 +44,7 @@ interface KnownSlot {
 const MAX_TRIES = 8;
 const CAS_TIMEOUT_MS = 3_000;
 const REMEMBERED_SLOTS = 20_000;
-/** A place is new to this process most often because nobody has used it: writing it is tried before reading it. */
+/** A place is new to this process most often because it is unused: writing it is tried before reading it. */
 const NEVER_USED: KnownSlot = { value: null, revision: 0 };
 
 export class SlotBoard {
@@ -124,7 +125,7 @@ export class SlotBoard {
   }
 
   /**
-   * One of `count` express places of the host, first come first served inside this process. Waits until one is free;
+   * Claims one of `count` express places of the host, first come first served inside this process. Waits until one is free;
    * null when `signal` aborts first.
    */
   claimExpress(host: string, count: number, fetcher: string, signal: AbortSignal): Promise<SlotHold | null> {
@@ -136,7 +137,7 @@ export class SlotBoard {
     await this.#express.stop();
   }
 
-  /** @param isFirst what is remembered may be tried: nothing, for a place that is new here, most often because nobody has used it */
+  /** @param isFirst true: the remembered value may be tried, which is nothing for a place that is new here */
   async #claimExpressSlot(host: string, i: number, fetcher: string, isFirst = true): Promise<SlotHold | null> {
     const key = `${hostToken(host)}.x${i}`;
     const known = this.#known.get(key) ?? NEVER_USED;
@@ -146,7 +147,7 @@ export class SlotBoard {
     const gen = (stored.value?.gen ?? 0) + 1;
     const value: StoredSlot = { gen, lane: 0, fetcher, run: '', st: 'held' };
     const hold = await this.#take({ key, host, isExpress: true, stored, value });
-    // What we remembered may have been out of date, and is forgotten now.
+    // The remembered value may have been out of date, and is forgotten now.
     return hold === null && remembered !== null ? this.#claimExpressSlot(host, i, fetcher, false) : hold;
   }
 
@@ -165,7 +166,7 @@ export class SlotBoard {
     return { held, previousFetcher: null, isRerun: false };
   }
 
-  /** One compare-and-set; null when somebody else was faster. */
+  /** One compare-and-set; null when another process was faster. */
   async #take(target: {
     key: string;
     host: string;

@@ -1,7 +1,7 @@
 /** A place on a host as it is stored and as its holder keeps it. */
 import type { SlotValue } from '@troupe/politeness';
 
-/** What is stored: the value the rules know, and whose attempt wrote it. */
+/** The stored value: the slot as the rules know it, and the run that wrote it. */
 export type StoredSlot = SlotValue & { run: string };
 
 /** A place this process holds. Opaque to its holder. */

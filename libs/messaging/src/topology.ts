@@ -20,7 +20,7 @@ const MINUTE_MS = 60_000;
 /** JetStream's words for "there is one of this name, but different". */
 const NAME_IN_USE = 10058;
 const STREAM_NOT_FOUND = 10059;
-/** No peers for so many copies; copies on a server that is alone. */
+/** Too few servers for the wanted copies, or copies on a server that is alone. */
 const TOO_FEW_SERVERS = new Set([10005, 10074]);
 const STATUS_UNAVAILABLE = 503;
 
@@ -39,7 +39,7 @@ type DesiredStream = Pick<
 
 interface DesiredBucket {
   storage: StorageType;
-  /** Sweeps what nobody needs any more; only `penalty` relies on it. 0 = kept. */
+  /** Sweeps what is not needed any more; only `penalty` relies on it. 0 = kept. */
   ttlMs: number;
   /** Writers may say how long a value lives, and nothing is left of it afterwards. @default false */
   hasShortLives?: boolean;
@@ -62,7 +62,7 @@ function workQueueStream(name: string, subjects: string[], maxAgeMs: number, rep
 const DESIRED_BUCKETS: Record<string, DesiredBucket> = {
   [BUCKETS.slot]: { storage: StorageType.Memory, ttlMs: HOUR_MS },
   [BUCKETS.receiver]: { storage: StorageType.Memory, ttlMs: HOUR_MS },
-  // Verdicts in force are written again each 30 s: who starts late must not read one that nobody stands by.
+  // Verdicts in force are written again each 30 s: a fetcher that starts late must not read one that is no longer in force.
   [BUCKETS.penalty]: { storage: StorageType.Memory, ttlMs: 1.5 * MINUTE_MS },
   [BUCKETS.cancel]: { storage: StorageType.File, ttlMs: 48 * HOUR_MS },
   [BUCKETS.pause]: { storage: StorageType.File, ttlMs: 49 * HOUR_MS },
@@ -101,7 +101,7 @@ async function keepBucket(
   });
 }
 
-/** The option of buckets leaves a marker of each value whose life is over: a key would not be as good as new. */
+/** This option of buckets leaves a marker of each value whose life is over: a key would not be as good as new. */
 async function allowShortLives(jsm: JetStreamManager, name: string): Promise<void> {
   const current = await currentStream(jsm, name);
   if (current !== null && current.allow_msg_ttl !== true)
@@ -114,7 +114,7 @@ export function hasTooFewServers(error: unknown): boolean {
 }
 
 /** Leaders are being elected, or the answer was lost: the same call may succeed later. */
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   if (error instanceof JetStreamApiError) return error.status === STATUS_UNAVAILABLE;
   return error instanceof TimeoutError || error instanceof RequestError || error instanceof NoRespondersError;
 }
@@ -138,7 +138,7 @@ async function currentStream(jsm: JetStreamManager, name: string): Promise<Strea
   }
 }
 
-/** Another service of the same version was faster: what it made is what we want. */
+/** When another service of the same version was faster, its stream or bucket is the desired one. */
 async function unlessTaken(create: () => Promise<unknown>): Promise<void> {
   try {
     await create();

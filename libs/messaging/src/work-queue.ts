@@ -35,10 +35,10 @@ export interface WorkDelivery {
 export type WorkHandler = (msg: WorkMessage, delivery: WorkDelivery) => Promise<void | { retryMs: number }>;
 
 export interface WorkFeed {
-  /** Takes nothing more; what is in work goes on. */
+  /** Takes no more work; work under way goes on. */
   pause(): void;
   resume(): void;
-  /** Takes nothing more and resolves when nothing is in work. */
+  /** Takes no more work and resolves when none is under way. */
   stop(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ interface Patience {
   progressMs: number;
 }
 
-/** A second run is found out by the lane's slot, or by the number of a chunk: what a dead worker held may move on quickly. */
+/** The lane's slot, or the number of a chunk, detects a second run: the work of a dead worker may move on quickly. */
 const QUICK: Patience = { ackWaitMs: 4_000, progressMs: 1_250 };
 /** A second run is a second call of a model or a webhook: a worker may stand still for a while first. */
 const SLOW: Patience = { ackWaitMs: 30_000, progressMs: 10_000 };
@@ -82,12 +82,12 @@ export class WorkQueue {
     return subscription;
   }
 
-  /** Makes the queues of a class exist, so that work which nobody takes yet can be counted. */
+  /** Makes the queues of a class exist, so that work without a consumer can be counted. */
   async prepare(cls: WorkClass): Promise<void> {
     for (const prio of ['hi', 'lo'] as const) await this.#ensureConsumer(cls, prio);
   }
 
-  /** One that a service of another version has made is changed to what this one needs. */
+  /** A consumer made by a service of another version is changed to this one's needs. */
   async #ensureConsumer(cls: WorkClass, prio: WorkPriority): Promise<void> {
     const name = consumerName(cls, prio);
     const ackWait = { ack_wait: nanos(PATIENCE[cls].ackWaitMs) };

@@ -58,7 +58,7 @@ describe('writes to JetStream', () => {
     expect(watch.complaint()).toBeNull();
   });
 
-  it('are forgotten when nobody has tried for a minute, and with their server', async () => {
+  it('are forgotten without a try for a minute, and with their server', async () => {
     const watch = newWatch();
     for (let i = 0; i < 3; i++) await fail(watch, 'work.x');
     now += 59_000;

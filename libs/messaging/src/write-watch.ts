@@ -1,12 +1,12 @@
 /**
- * Whether JetStream stores what it is sent. A server whose disk is full answers everything else as ever, and of what it cannot
- * write nothing at all: only who publishes can know.
+ * Whether JetStream stores what it is sent. A server whose disk is full answers all other requests as ever, and does not answer
+ * writes at all: only a process that publishes can know.
  */
 import { isRevisionConflict } from './kv-errors.js';
 
-/** Of one stream in a row, from which on it counts as closed: the answer to a single one may be lost. */
+/** Failures of one stream in a row from which on it counts as closed. The answer to a single write may be lost. */
 const FAILURES = 2;
-/** Who has tried nothing for so long does not know any more. */
+/** A process that has tried nothing for this long does not know any more. */
 const FORGET_MS = 60_000;
 
 interface Trouble {
@@ -21,7 +21,7 @@ export class WriteWatch {
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
-  /** What `write` resolves or rejects with; remembers which. @param subject under which it publishes */
+  /** Resolves or rejects as `write` does, and remembers which. @param subject under which it publishes */
   async watch<T>(subject: string, write: () => Promise<T>): Promise<T> {
     const stream = streamOf(subject);
     try {
@@ -29,7 +29,7 @@ export class WriteWatch {
       this.troubles.delete(stream);
       return stored;
     } catch (error) {
-      // It compared, so it could have written.
+      // The server compared revisions, so it could have written.
       if (isRevisionConflict(error)) this.troubles.delete(stream);
       else this.remember(stream, error);
       throw error;
@@ -41,7 +41,7 @@ export class WriteWatch {
     this.troubles.clear();
   }
 
-  /** In words for operators, null when nothing is known to be wrong. */
+  /** A complaint in words for operators, null when nothing is known to be wrong. */
   complaint(): string | null {
     const now = this.now();
     const closed = [...this.troubles].filter(

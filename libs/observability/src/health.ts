@@ -23,7 +23,7 @@ export interface CheckAnswer {
   ms: number;
   /** How old the answer is. */
   ageMs: number;
-  /** How long it has been so, as far as anybody asked. */
+  /** How long it has been so, as far as it was asked. */
   forMs: number;
   error?: string;
 }
@@ -38,7 +38,7 @@ export interface Readiness {
 
 /** A dependency that does not answer within this time counts as down. */
 export const CHECK_TIMEOUT_MS = 2_000;
-/** Probes, people and dashboards that ask at the same time are told the same. */
+/** Probes, people and dashboards that ask within this time get the same answer. */
 const FRESH_MS = 1_000;
 
 interface Verdict {
@@ -47,7 +47,7 @@ interface Verdict {
   at: number;
 }
 
-/** One dependency, asked at most once a second however many want to know. */
+/** One dependency, asked at most once a second however many callers want to know. */
 class Dependency {
   private last: Verdict | null = null;
   private asking: Promise<Verdict> | null = null;
@@ -103,7 +103,7 @@ async function failureOf(check: HealthCheck, timeoutMs: number): Promise<string 
   }
 }
 
-/** Why something failed. What failed on several addresses of one name says so in its parts only. */
+/** Why something failed. A failure on several addresses of one name says so in its parts only. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join('; ');
   const { message, name } = error instanceof Error ? error : { message: String(error), name: 'Error' };
@@ -118,14 +118,14 @@ export class Dependencies {
     this.known = Object.entries(checks).map(([name, check]) => [name, new Dependency(check, timeoutMs)]);
   }
 
-  /** Never rejects. */
+  /** Asks all dependencies. Never rejects. */
   async ask(): Promise<Record<string, CheckAnswer>> {
     const answers = await Promise.all(this.known.map(async ([name, one]) => [name, await one.answer()] as const));
     return Object.fromEntries(answers);
   }
 }
 
-/** How a service is that runs. */
+/** Status of a service that runs. */
 export function statusOf(answers: Record<string, CheckAnswer>): 'ok' | 'degraded' | 'unavailable' {
   const down = Object.values(answers).filter(({ status }) => status === 'down');
   if (down.length === 0) return 'ok';
@@ -163,7 +163,7 @@ function answer(response: ServerResponse, status: number, body: unknown): void {
   response.end(`${JSON.stringify(body)}\n`);
 }
 
-/** What a service tells of itself. */
+/** The part of a service that its own metrics and health show. */
 export interface OpsView {
   health: Health;
   metrics: Pick<Metrics, 'text' | 'contentType'>;

@@ -81,13 +81,13 @@ async function readInTime(reading: Reading): Promise<void> {
   try {
     await Promise.race([reading(), late]);
   } catch {
-    // What cannot be read keeps its last value; that the dependency is away is told by its own check.
+    // A value that cannot be read keeps its last reading; that the dependency is away is told by its own check.
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** As much of a pool of database connections as its metrics need. */
+/** The part of a pool of database connections that its metrics need. */
 export interface CountedPool {
   totalCount: number;
   idleCount: number;
@@ -112,7 +112,7 @@ export function watchPool(metrics: Metrics, pool: CountedPool): void {
   metrics.watch(waiting, () => pool.waitingCount);
 }
 
-/** As much of a connection to NATS as its metrics need. */
+/** The part of a connection to NATS that its metrics need. */
 export interface CountedLink {
   isUp(): boolean;
   nc: { stats(): { inBytes: number; outBytes: number; inMsgs: number; outMsgs: number } };

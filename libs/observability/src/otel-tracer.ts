@@ -1,4 +1,4 @@
-/** Traces by OpenTelemetry's SDK. Loaded only when there is somewhere to send them: see `traces.ts`. */
+/** Traces by OpenTelemetry's SDK. Loaded only when there is a collector: see `traces.ts`. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   isSpanContextValid,
@@ -26,7 +26,7 @@ import { isTroupeError, NO_SPAN, type TraceSpan, type SpanAttributes, type SpanK
 import type { SpanOptions, TraceParent, Tracer } from '@troupe/contracts';
 import type { OpenTraces, TraceDestination } from './trace-destination.js';
 
-/** Finished spans that may wait; what comes beyond is dropped. */
+/** Finished spans that may wait; further ones are dropped. */
 const MAX_QUEUE = 4_096;
 const BATCH = 512;
 const EXPORT_EVERY_MS = 2_000;
@@ -49,7 +49,7 @@ const KINDS: Record<SpanKind, OtelKind> = {
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
 
-/** null: what a stranger sent is none, and the request begins a trace of its own. */
+/** null: the caller sent none that is valid, and the request begins a trace of its own. */
 function parseTraceParent(text: string): SpanContext | null {
   const [, version, traceId, spanId, flags] = TRACEPARENT.exec(text.trim()) ?? [];
   if (traceId === undefined || spanId === undefined || version === 'ff') return null;
@@ -125,7 +125,7 @@ class OtelTraces implements Tracer {
   }
 }
 
-/** Tells of batches that did not arrive; the SDK itself is silent about them. */
+/** Reports batches that did not arrive; the SDK itself is silent about them. */
 class WatchedExporter implements SpanExporter {
   constructor(
     private readonly exporter: SpanExporter,
@@ -151,7 +151,7 @@ class WatchedExporter implements SpanExporter {
   }
 }
 
-/** Sends what is recorded to the collector in batches, from a queue that does not grow while nobody takes them. */
+/** Sends what is recorded to the collector in batches, from a queue that does not grow while the collector takes none. */
 export function openOtelTraces({ url, headers, ratio, service, instance, onResult }: TraceDestination): OpenTraces {
   const exporter = new OTLPTraceExporter({ url, headers, timeoutMillis: EXPORT_TIMEOUT_MS, concurrencyLimit: 1 });
   const provider = new TracerProvider({

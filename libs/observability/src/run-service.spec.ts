@@ -25,7 +25,7 @@ afterEach(() => children.splice(0).forEach((child) => child.kill('SIGKILL')));
 
 interface Started {
   child: ChildProcess;
-  /** What it wrote so far. */
+  /** Its output so far. */
   output(): string;
   ready: Promise<ReadyMessage>;
   ended: Promise<{ code: number | null; output: string }>;
@@ -87,7 +87,7 @@ describe('runService', () => {
     expect((await ended).code).toBe(0);
   });
 
-  it('ends with 1 and a log line on an error that nobody caught', async () => {
+  it('ends with 1 and a log line on an error that was not caught', async () => {
     const { ended } = runInProcess(
       `async () => { setTimeout(() => { throw new Error('lost'); }, 20); return ${RUNNING}; }`,
     );
@@ -103,7 +103,7 @@ describe('runService', () => {
     expect(output).toContain('no bus');
   });
 
-  it('ends with its own code when the settings are refused, so that nobody tries again', async () => {
+  it('ends with its own code when the settings are refused, so that it is not started again', async () => {
     const { ended } = runInProcess(`async () => (${RUNNING})`, "() => { throw new Error('PORT: bad'); }");
     const { code, output } = await ended;
     expect(code).toBe(EXIT_BAD_CONFIG);

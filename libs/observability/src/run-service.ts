@@ -2,7 +2,7 @@
  * The life of a service process: settings, start, health, drain, end.
  *
  * The process ends on SIGTERM or SIGINT (after draining), when the IPC channel to its supervisor closes (so that no
- * orphan survives a killed launcher), and on any error nobody caught. Exit codes: 0 drained, 1 failed,
+ * orphan survives a killed launcher), and on any error that was not caught. Exit codes: 0 drained, 1 failed,
  * `EXIT_BAD_CONFIG` when the settings are not usable and a restart cannot help.
  */
 import { randomBytes } from 'node:crypto';
@@ -15,7 +15,7 @@ import { Metrics } from './metrics.js';
 import type { OpenTraces } from './trace-destination.js';
 import { openTraces, type TraceSettings } from './traces.js';
 
-/** What `runService` itself reads of a service's settings. */
+/** The settings of a service that `runService` itself reads. */
 export interface ServiceSettings extends TraceSettings {
   readonly logLevel: string;
   readonly logFormat?: 'pretty' | 'json';
@@ -52,7 +52,7 @@ export interface ReadyMessage {
 
 export const EXIT_BAD_CONFIG = 78;
 export const DRAIN_TIMEOUT_MS = 30_000;
-/** Without a supervisor nobody waits for a long drain, and Postgres and NATS are about to go. */
+/** Without a supervisor a long drain serves no purpose, and Postgres and NATS are about to go. */
 const ORPHAN_DRAIN_MS = 3_000;
 
 class ServiceProcess<C extends ServiceSettings> {
@@ -123,8 +123,8 @@ class ServiceProcess<C extends ServiceSettings> {
 }
 
 /**
- * What loading the program left behind: V8 would keep it until the service has work. Only when it is asked like this does
- * it also give back the young generation, which starting has made large. Nobody waits for this process yet.
+ * Frees the memory that loading the program left behind: V8 would keep it until the service has work. Only when it is asked like this does
+ * it also give back the young generation, which starting has made large. No request waits for this process yet.
  */
 async function releaseStartMemory(): Promise<void> {
   const session = new Session();

@@ -6,7 +6,7 @@ const SLICE_MS = 5;
 let queue: Promise<void> = Promise.resolve();
 
 /**
- * Keeps long work on the main thread from holding up everybody else:
+ * Keeps long work on the main thread from holding up all other work:
  *
  * `for (const item of items) { work(item); if (slice.isOver) await slice.next(); }`
  */
@@ -20,7 +20,7 @@ export class TimeSlice {
     return performance.now() - this.#startedAt >= this.ms;
   }
 
-  /** Lets the event loop do what else there is. */
+  /** Lets the event loop do its other work. */
   async next(): Promise<void> {
     const turn = queue.then(() => nextTurn());
     queue = turn;

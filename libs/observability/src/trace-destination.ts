@@ -1,9 +1,9 @@
-/** What the choice of a collector and its SDK have in common. */
+/** Types that the choice of a collector and its SDK share. */
 import type { Tracer } from '@troupe/contracts';
 
 export interface OpenTraces {
   readonly tracer: Tracer;
-  /** Sends what waits, for a moment at most. */
+  /** Sends spans that wait, for a moment at most. */
   stop(): Promise<void>;
 }
 

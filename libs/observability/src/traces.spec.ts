@@ -96,7 +96,7 @@ describe('traces', () => {
     await stop();
   });
 
-  it('are dropped, and hold up nobody, while the collector is away', async () => {
+  it('are dropped, and hold up no work, while the collector is away', async () => {
     const { tracer, stop } = await open(1, 'http://127.0.0.1:9');
     const heapBefore = process.memoryUsage().heapUsed;
     for (let n = 0; n < 50_000; n++) tracer.root(`call ${n}`, undefined).end();
@@ -139,7 +139,7 @@ describe('addresses', () => {
   });
 });
 
-describe('a span that nobody records', () => {
+describe('a span that is not recorded', () => {
   it('runs its work all the same', async () => {
     expect(await inSpan(NO_TRACES, ['work', undefined], (span) => Promise.resolve(span.context))).toBeUndefined();
   });

@@ -1,4 +1,4 @@
-/** Where a process sends its traces. Without a collector nothing of OpenTelemetry is loaded. */
+/** The destination of a process's traces. Without a collector nothing of OpenTelemetry is loaded. */
 import { NO_TRACES } from '@troupe/contracts';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
@@ -44,7 +44,7 @@ function parseHeader(pair: string): [string, string] {
   return [pair.slice(0, at).trim(), decodeURIComponent(pair.slice(at + 1).trim())];
 }
 
-/** Counts what is sent and what is lost; a collector that is away is told of once a minute. */
+/** Counts sent and lost spans; a collector that is away is reported once a minute. */
 export function exportReport(
   log: Pick<Logger, 'warn'>,
   metrics: Metrics,

@@ -18,11 +18,11 @@ const LONG_BYTES = 8 * 1024;
 /** zlib's default memory costs more to set up than a page's text costs to compress, and gains nothing. */
 const GZIP = { level: constants.Z_BEST_SPEED, memLevel: 6 };
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 0, [constants.BROTLI_PARAM_LGWIN]: 18 } };
-/** What takes less time than handing it to a thread: most documents. */
+/** Packing this takes less time than handing it to a thread: most documents. */
 const SMALL_BYTES = 8 * 1024;
 const MIN_CHUNK_BYTES = 64;
 const OPENING_BRACE = 0x7b;
-/** What is packed in place takes a third of the time that handing it to a thread takes in all. */
+/** Packing this in place takes a third of the time that handing it to a thread takes in all. */
 const PACKED_IN_PLACE_BYTES = 64 * 1024;
 const brotliInThread = promisify(brotliCompress);
 const gunzipInThread = promisify(gunzip);
@@ -33,7 +33,7 @@ export function packDocument(json: Uint8Array): Buffer {
   return json.byteLength < LONG_BYTES ? gzipSync(json, GZIP) : brotliCompressSync(json, BROTLI);
 }
 
-/** The same where an event loop must not wait: what is large is packed in a thread. */
+/** The same where an event loop must not wait: a large document is packed in a thread. */
 export function packDocumentAside(json: Uint8Array): Buffer | Promise<Buffer> {
   return json.byteLength < LONG_BYTES ? packDocument(json) : brotliAside(json);
 }
@@ -52,9 +52,9 @@ export function isGzip(packed: Uint8Array): boolean {
   return packed[0] === 0x1f && packed[1] === 0x8b;
 }
 
-/** @param bytes that it becomes, as far as known */
+/** @param bytes size of the result, as far as known */
 export function unpackDocument(packed: Uint8Array, bytes?: number): Buffer | Promise<Buffer> {
-  // One more byte is room for zlib to see that it is through.
+  // zlib needs one more byte of room to see that it is through.
   const options = bytes === undefined ? {} : { chunkSize: Math.max(MIN_CHUNK_BYTES, bytes + 1) };
   const isSmall = packed.byteLength <= SMALL_BYTES;
   if (isGzip(packed)) return isSmall ? gunzipSync(packed, options) : gunzipInThread(packed, options);

@@ -9,7 +9,7 @@ function spanOf(text: string, x0: number, x1: number, more: Partial<Span> = {}):
   return { ...PLAIN, ...REST, text, x0, x1, ...more };
 }
 
-/** What is read of an accent at the end of one span and the next, which begins where the accent does. */
+/** Reads an accent at the end of one span and the next, which begins where the accent does. */
 function read(before: string, after: string, more: Partial<Span> = {}): string[] | null {
   const joined = joinAccent(spanOf(before, 10, 50), spanOf(after, 44, 80, more));
   if (joined === null) return null;

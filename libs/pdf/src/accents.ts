@@ -1,4 +1,4 @@
-/** Accents that a file paints over letters as signs of their own, as TeX's older fonts do: the letter with its accent is meant. */
+/** Joins accents that a file paints over letters as signs of their own, as TeX's older fonts do, with their letters. */
 import type { Span } from './span.js';
 
 /** Signs that stand alone, and the combining mark of each. */
@@ -22,7 +22,7 @@ const MARKS: Record<string, string> = {
 /** Letters that lose their dot under an accent. */
 const DOTLESS: Record<string, string> = { '\u0131': 'i', '\u0237': 'j' };
 
-/** Of the font's size: how far a letter reaches back under its accent. Letters that are set close do so by less. */
+/** In parts of the font's size: how far a letter reaches back under its accent. Letters that are set close do so by less. */
 const MIN_OVERLAP = 0.2;
 const MAX_OVERLAP = 1.1;
 /** Over capitals an accent is raised. */

@@ -11,9 +11,9 @@ interface Gap {
   to: number;
 }
 
-/** Of the font's size. */
+/** In parts of the font's size. */
 const MIN_GAP = 0.75;
-/** Of the font's size: rows of one table stand closer than this. */
+/** In parts of the font's size: rows of one table stand closer than this. */
 const MAX_PITCH = 3.2;
 const MARKER = /^(?:[•‣▪●○◦■□–—*·▸➢✓\uf0a7\uf0b7\uf0d8-]|\(?[0-9]{1,3}[.)]|\(?[a-z][.)])$/;
 const LEADERS = /(?:\. ?){4,}|_{5,}|\u2026{2,}/;
@@ -81,7 +81,7 @@ function gapsOf({ segments, size }: Row): Gap[] {
   return gaps;
 }
 
-/** What of the gaps a further row leaves free. */
+/** The parts of the gaps that a further row leaves free. */
 function narrow(gaps: readonly Gap[], { segments, size }: Row): Gap[] {
   return gaps.flatMap((gap) => {
     let pieces = [gap];

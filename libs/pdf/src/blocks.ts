@@ -25,7 +25,7 @@ export interface ItemBlock {
 
 export type Block = HeadingBlock | { type: 'html'; html: string } | { type: 'code'; text: string } | ItemBlock;
 
-/** What the whole document says about its text. */
+/** Properties of the text of the whole document. */
 export interface Body extends Joining {
   /** Size of most of the text, in points. */
   size: number;

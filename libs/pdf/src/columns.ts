@@ -1,5 +1,5 @@
 /**
- * Reading order: a region is cut where a gutter runs between two columns of prose, again and again; what is left is read top down.
+ * Reading order: a region is cut where a gutter runs between two columns of prose, again and again. The rest is read top down.
  *
  * A gutter counts only with prose on both sides. Between short texts on common lines it is the space inside a table.
  */
@@ -9,7 +9,7 @@ import { rowsOf, type Row, type Segment } from './span.js';
 const MAX_DEPTH = 12;
 const MAX_CANDIDATES = 16;
 const MIN_ROWS = 3;
-/** Of the font's size. */
+/** In parts of the font's size. */
 const MIN_GUTTER = 0.7;
 /** In points: a heading's letters ask for no wider gutter than others. */
 const MAX_GUTTER_SIZE = 9;

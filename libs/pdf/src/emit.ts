@@ -1,4 +1,4 @@
-/** Blocks of all pages as HTML: what is a heading of which level only the whole document tells. */
+/** Blocks of all pages as HTML. Only the whole document tells the levels of headings. */
 import { escapeHtml } from '@troupe/html';
 import type { Block, HeadingBlock, ItemBlock } from './blocks.js';
 

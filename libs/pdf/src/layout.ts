@@ -1,4 +1,4 @@
-/** Pages of a document as blocks in reading order, with the whole document at hand. */
+/** Pages of a document as blocks in reading order, worked out from the whole document. */
 import { blocksOf, type Block, type Body } from './blocks.js';
 import { takeRowRuledTables } from './aligned-tables.js';
 import { readingOrder } from './columns.js';
@@ -32,7 +32,7 @@ export function layOut(pages: readonly RawPage[], check: () => void): Block[][] 
 /** The farthest that a drawn mark of a list stands before its text, in points. */
 const MAX_DOT_GAP = 30;
 
-/** Marks of lists that are drawn instead of written come before the text they stand at. */
+/** Marks of lists that are drawn instead of written come before the text beside them. */
 function withDots(segments: Segment[], dots: readonly Dot[]): Segment[] {
   if (dots.length === 0) return segments;
   return segments.map((segment) => {

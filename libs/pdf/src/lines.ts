@@ -99,7 +99,7 @@ interface Piece {
 
 export interface Joining {
   vocabulary: Vocabulary;
-  /** Of a heading: its letters are bold anyway. */
+  /** True for a heading: its letters are bold anyway. */
   isPlain?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** One page of a file as spans, lines and links, in upright coordinates: what the layout is worked out from. */
+/** One page of a file as spans, lines and links, in upright coordinates: the input of the layout. */
 import { joinAccent } from './accents.js';
 import { boxThrough, type Box, type Matrix, multiply, place } from './geometry.js';
 import type { PdfJs, PdfPage } from './pdf-js.js';
@@ -123,7 +123,7 @@ function append(spans: Span[], span: Span): void {
   spans.push(joined?.span ?? span);
 }
 
-/** Letters in the shape they take beside others, and ligatures: the letters themselves are meant. */
+/** Letters in the shape they take beside others, and ligatures, stand for the letters themselves. */
 const SHAPES = /[\ufb00-\ufb06\ufb1d-\ufdff\ufe70-\ufefc]+/g;
 const INVISIBLE = /[\u0000\ufffe\uffff\u200b\ufeff]/g;
 
@@ -234,7 +234,7 @@ function wordEdge(text: string, at: number): number {
   return Math.max(0, Math.min(text.length, edge));
 }
 
-/** What was filled in stands in no text of the page. */
+/** Text that was filled into fields. It stands in no text of the page. */
 function fieldSpans(annotations: readonly Annotation[], view: Matrix): Span[] {
   return annotations.flatMap((annotation) => {
     const box = annotation.subtype === 'Widget' && annotation.hidden !== true ? annotationBox(annotation, view) : null;

@@ -1,7 +1,7 @@
 /**
  * The library pdf.js, set up for a thread that reads hostile files: no code from strings, no network, no drawing.
  *
- * Without a canvas the library wants three classes of browsers to exist. It only draws with them, which nobody asks it to here.
+ * Without a canvas the library wants three classes of browsers to exist. It only draws with them, which is never asked of it here.
  */
 import { createRequire } from 'node:module';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** What a file says about itself, under the keys of pages (docs/api/formats.md). */
+/** A file's data about itself, under the keys of pages (docs/api/formats.md). */
 import type { PdfFile } from './pdf-js.js';
 
 const MAX_LENGTH = 2_000;

@@ -1,4 +1,4 @@
-/** Writes small PDFs by hand: texts, lines and images at places, and files as nobody should make them. */
+/** Writes small PDFs by hand: texts, lines and images at places, and broken files. */
 import { deflateSync } from 'node:zlib';
 
 export interface PutText {

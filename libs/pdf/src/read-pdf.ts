@@ -1,7 +1,7 @@
 /**
  * A PDF as HTML, a part for each page.
  *
- * Two passes: what pages hold is read from the file one by one, which is then let go; with the whole document at hand, running heads
+ * Two passes. First the contents of pages are read from the file one by one, and the file is let go. With the whole document, running heads
  * are known, and so are the size of its text and which words it writes with a hyphen, and each page is laid out.
  */
 import { type DocumentContent, type Ocr, type PdfSpec, TroupeError, unreadable } from '@troupe/contracts';
@@ -16,7 +16,7 @@ import { pagePicture, recognisedHtml } from './scans.js';
 import { refuseBombs } from './survey.js';
 
 export interface PdfLimits {
-  /** From now on, for all of it. */
+  /** Time from now on, for the whole file. */
   timeoutMs: number;
   /** null: no engine is configured. */
   ocr: Ocr | null;
@@ -51,7 +51,7 @@ interface Opening {
   clock: ReadingClock;
 }
 
-/** Opens the file for `use` and closes it whatever becomes of it. */
+/** Opens the file for `use` and closes it in any case. */
 async function opening<R>(
   pdfJs: PdfJs,
   { body, withImages, clock }: Opening,
@@ -83,7 +83,7 @@ interface Order {
   clock: ReadingClock;
 }
 
-/** More are not read, whatever is asked for. */
+/** Pages that are read at most, whatever is asked for. */
 const MAX_PAGES = 10_000;
 
 class PdfReading {

@@ -3,7 +3,7 @@ import { TroupeError } from '@troupe/contracts';
 
 /** Before this many pages the time a page takes is not known. */
 const MIN_PAGES = 5;
-/** Of the time that there is; before so much has passed a guess tells more of the moment than of the file. */
+/** Share of the time that there is. Before so much has passed a guess tells more of the moment than of the file. */
 const MIN_SHARE = 0.05;
 /** The layout comes after the reading. */
 const RESERVE = 1.15;

@@ -1,4 +1,4 @@
-/** The lines that a page draws, and where its images lie: read from the list of what is painted. */
+/** The lines that a page draws, and the places of its images, read from the list of painting operations. */
 import { area, boxThrough, IDENTITY, multiply, overlap, place, type Box, type Matrix } from './geometry.js';
 import type { PdfJs } from './pdf-js.js';
 

@@ -49,7 +49,7 @@ function edgeOf({ segments, height }: { segments: Segment[]; height: number }, s
   };
 }
 
-/** What stays the same from page to page: the place, and the text but for numbers. */
+/** The part that stays the same from page to page: the place, and the text but for numbers. */
 function keyOf(segments: readonly Segment[], baseline: number): string {
   const text = segments
     .map(({ spans }) => textOf(spans))
@@ -71,7 +71,7 @@ function countKeys(edges: readonly Edge[]): Map<string, number> {
   return counts;
 }
 
-/** Of the font's size: what repeats stands at least so far from the page's own text. */
+/** In parts of the font's size: what repeats stands at least so far from the page's own text. */
 const MIN_DISTANCE = 1.45;
 
 /** From the outside inwards, up to the last repeated row that is set apart from what follows. */

@@ -2,7 +2,7 @@
 import type { VerticalRule } from './rules.js';
 import { groupLines, segmentOf, sliceSpan, type Segment, type Span } from './span.js';
 
-/** Of the font's size; spaces of justified text stay below. */
+/** In parts of the font's size; spaces of justified text stay below. */
 const WIDE_GAP = 1.1;
 
 export function segmentsOf(spans: readonly Span[], rules: readonly VerticalRule[]): Segment[] {
@@ -41,7 +41,7 @@ function splitLine(line: Span[], rules: readonly VerticalRule[]): Segment[] {
   return groups.map(segmentOf);
 }
 
-/** The library joins what stands close; a line between two cells says that they are two. */
+/** The library joins texts that stand close. A line between two cells says that they are two. */
 function cutSpan(span: Span, cuts: readonly VerticalRule[]): Span[] {
   const inside = cuts.filter(({ x }) => x > span.x0 + 1.5 && x < span.x1 - 1.5).sort((a, b) => a.x - b.x);
   if (inside.length === 0 || span.isRtl) return [span];

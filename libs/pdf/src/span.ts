@@ -7,7 +7,7 @@ export interface Span {
   x1: number;
   /** The line that letters stand on. */
   baseline: number;
-  /** Of the font, in points. */
+  /** Size of the font, in points. */
   size: number;
   isBold: boolean;
   isItalic: boolean;
@@ -15,7 +15,7 @@ export interface Span {
   isRtl: boolean;
   /** Where a link on it leads; null: no link. */
   href: string | null;
-  /** Of the structure tree's leaf it belongs to; null: none. */
+  /** Id of the structure tree's leaf it belongs to; null: none. */
   tag: string | null;
   /** Part of no content, says the file: heads and feet of pages, ornaments. */
   isArtifact: boolean;

@@ -1,12 +1,12 @@
 /**
- * A look at a file before the library reads it: streams that expand beyond all use are refused.
+ * A look at a file before the library reads it: streams that expand too far are refused.
  *
- * The library decodes a stream as a whole into memory, and nothing stops it there. What is unpacked here is counted and thrown away.
+ * The library decodes a stream as a whole into memory, and nothing stops it there. The bytes unpacked here are counted and thrown away.
  */
 import { createInflate } from 'node:zlib';
 import { unreadable } from '@troupe/contracts';
 
-/** Nothing else than pixels is this large in a file that someone reads. */
+/** Only pixels are this large in a real file. */
 const MAX_STREAM_BYTES = 64 * 1024 * 1024;
 const MAX_IMAGE_BYTES = 256 * 1024 * 1024;
 const MAX_ALL_BYTES = 2 * 1024 * 1024 * 1024;

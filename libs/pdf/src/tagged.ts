@@ -1,4 +1,4 @@
-/** Pages whose file says itself what is a heading, a list, a table: its structure tree as blocks. */
+/** Pages with a structure tree, which says itself what is a heading, a list, a table: the tree as blocks. */
 import { escapeHtml } from '@troupe/html';
 import { codeText, headingBlock, itemBlock, markerOf, type Block, type Body } from './blocks.js';
 import { gridHtml, type GridCell } from './grid.js';
@@ -8,7 +8,7 @@ import type { Span } from './span.js';
 export interface StructNode {
   role?: string;
   children?: StructNode[];
-  /** Of a leaf: 'content'. */
+  /** Type of a leaf: 'content'. */
   type?: string;
   id?: string;
   alt?: string;

@@ -1,4 +1,4 @@
-/** What an operator can do about a failure to use the database. */
+/** Advice to an operator after a failure to use the database. */
 
 const UNTRUSTED = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -23,12 +23,12 @@ const BY_CODE: Record<string, string> = {
   EACCES: 'A file that DATABASE_URL names (sslrootcert, sslcert, sslkey) cannot be read: correct its rights.',
 };
 
-/** By the code of a failure to connect or to log in; null when nothing is known about it. */
+/** Advice by the code of a failure to connect or to log in; null when nothing is known about it. */
 export function connectionAdvice(error: unknown): string | null {
   const { code = '', message = '' } = error as { code?: string; message?: string };
   if (code.startsWith('28')) return loginAdvice(message);
   if (UNTRUSTED.has(code))
-    return 'Nobody we trust signed the certificate of Postgres: name its authority in DATABASE_URL with sslrootcert=<file>.';
+    return 'No trusted authority signed the certificate of Postgres: name its authority in DATABASE_URL with sslrootcert=<file>.';
   if (/does not support SSL/i.test(message))
     return 'Postgres offers no TLS at DATABASE_URL: turn it on (ssl = on), or take sslmode out of DATABASE_URL.';
   if (/timeout/i.test(message)) return BY_CODE['ETIMEDOUT']!;

@@ -15,9 +15,9 @@ export interface DatabaseReport {
   isNewEnough: boolean;
   user: string;
   encoding: string;
-  /** Between us and whoever answers. */
+  /** Between us and the server. */
   isEncrypted: boolean;
-  /** Whoever answers is not Postgres itself. */
+  /** The server that answers is not Postgres itself. */
   isPooled: boolean;
   /** A standby: nothing can be written. */
   isReadOnly: boolean;
@@ -25,9 +25,9 @@ export interface DatabaseReport {
   canCreate: boolean;
   /** Its clock less ours. */
   skewMs: number;
-  /** Of the whole server; `max` without those reserved for superusers. */
+  /** Connections of the whole server; `max` without those reserved for superusers. */
   connections: { used: number; max: number };
-  migrations: { pending: string[]; /** Of a newer version. */ unknown: string[] } | 'not readable';
+  migrations: { pending: string[]; /** Made by a newer version. */ unknown: string[] } | 'not readable';
 }
 
 interface Facts {
@@ -51,7 +51,7 @@ const FACTS = `SELECT current_setting('server_version') AS version, current_sett
     (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS used,
     current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS max`;
 
-/** @throws the error of node-postgres when nobody answers or lets us in */
+/** @throws the error of node-postgres when there is no answer, or access is refused */
 export async function examineDatabase(
   options: Omit<PoolOptions, 'poolSize' | 'name'>,
   timeoutMs: number,
@@ -92,7 +92,7 @@ async function readReport(client: pg.Client): Promise<DatabaseReport> {
   };
 }
 
-/** What node-postgres knows of its connection and its types do not tell. */
+/** Facts that node-postgres knows of its connection and its types do not tell. */
 function connectionOf(client: pg.Client): { stream: object; processID: number | null } {
   const { connection, processID } = client as unknown as { connection: { stream: object }; processID: number | null };
   return { stream: connection.stream, processID };

@@ -1,4 +1,4 @@
-/** Partitions made in time and dropped when nobody needs them. Any process may call it, several at once too. */
+/** Partitions made in time and dropped when they are not needed any more. Any process may call it, several at once too. */
 import type pg from 'pg';
 import { dayBounds, createPartitionSql, partitionName, PARTITIONED_TABLES } from './partitions.js';
 import { MIGRATIONS, MIGRATIONS_TABLE } from './migrations/index.js';
@@ -11,13 +11,13 @@ const SCRAPE_LOG_DAYS = 31;
 const TODAY = `(extract(epoch FROM now())::bigint / 86400 - 19723)::int`;
 const BEGIN_DDL = `BEGIN; SELECT pg_advisory_xact_lock(${PARTITION_LOCK}); SET LOCAL lock_timeout = 1000`;
 
-/** Somebody else is at it, or a reader holds the table: the next round gets it. */
+/** Another process is at it, or a reader holds the table: the next round gets it. */
 const TRY_LATER = new Set(['42P01', '55000', '55006', '55P03', '40P01', '42704']);
 
 const SWEEPS = [
   `DELETE FROM job_id WHERE expires_at < now()`,
   `DELETE FROM idempotency WHERE at < now() - interval '24 hours'`,
-  // No job lives as long: whoever it was for is over.
+  // No job lives as long: the one it was for is over.
   `DELETE FROM cmd_outbox WHERE created_at < now() - interval '49 hours'`,
   `DELETE FROM dead_letter WHERE at < now() - interval '14 days'`,
   `DELETE FROM actor WHERE terminal AND updated_at < now() - interval '14 days'`,
@@ -35,7 +35,7 @@ interface Partition {
 }
 
 export class Housekeeping {
-  /** @param databasePooler what the pool's connections lead through */
+  /** @param databasePooler the pooler that the pool's connections go through */
   constructor(
     private readonly pool: pg.Pool,
     private readonly databasePooler: DatabasePooler = 'none',
@@ -57,7 +57,7 @@ export class Housekeeping {
 
   /**
    * Drops the partitions of days whose jobs and documents are all over and expired, and old rows of the small tables.
-   * Returns the names of the dropped tables. What is locked at the moment stays until the next call.
+   * Returns the names of the dropped tables. Tables that are locked at the moment stay until the next call.
    */
   async dropExpired(): Promise<string[]> {
     const dropped: string[] = [];
@@ -164,7 +164,7 @@ export class Housekeeping {
     }
   }
 
-  /** A pooler keeps a setting for one transaction only: whoever reads the table waits, for a second at most. */
+  /** A pooler keeps a setting for one transaction only: readers of the table wait, for a second at most. */
   private dropInOneGo({ table, name, state }: Partition): Promise<void> {
     const detach = `ALTER TABLE ${table} DETACH PARTITION ${name}`;
     return withTransaction(
@@ -179,7 +179,7 @@ export class Housekeeping {
   }
 }
 
-/** Whose rows decide whether a table's day is over. */
+/** The rows that decide whether a table's day is over. */
 function expirySubject(table: string): 'job' | 'scrape_log' | 'scrape_document' {
   return table === 'scrape_log' || table === 'scrape_document' ? table : 'job';
 }

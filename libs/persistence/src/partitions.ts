@@ -3,7 +3,7 @@ import { jobNoOf } from '@troupe/contracts';
 
 export interface PartitionedTable {
   name: string;
-  /** What the range counts: job numbers, or days themselves. */
+  /** Unit of the range: job numbers, or days themselves. */
   by: 'job_no' | 'day';
   /** Storage parameters: a partition inherits none from its parent. */
   storage: string;
@@ -19,7 +19,7 @@ export const PARTITIONED_TABLES: readonly PartitionedTable[] = [
   { name: 'lane', by: 'job_no', storage: `fillfactor = 80, ${QUEUE_LIKE}` },
   { name: 'job_seed', by: 'job_no', storage: '' },
   { name: 'url_outcome', by: 'job_no', storage: '' },
-  // Behind what it counts: erasing a job counts it down first.
+  // It comes behind the tables it counts: erasing a job counts it down first.
   { name: 'ledger_count', by: 'job_no', storage: 'fillfactor = 50' },
   { name: 'url_excluded', by: 'job_no', storage: '' },
   { name: 'page', by: 'job_no', storage: '' },

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { DatabaseSilentError, Pulse, streamOf, type PulseLog } from './pulse.js';
 import { noteRefusal } from './writable.js';
 
-/** What stands between us and Postgres: nothing, or a pooler that lends a connection for one transaction. */
+/** Between us and Postgres: nothing, or a pooler that lends a connection for one transaction. */
 export type DatabasePooler = 'none' | 'transaction';
 
 export interface PoolOptions {
@@ -18,9 +18,9 @@ export interface PoolOptions {
 }
 
 export interface LivePoolOptions extends PoolOptions {
-  /** For one statement: then the server ends it, or, `LATE_MS` later, this process its connection. @default 10000 */
+  /** Time for one statement: then the server ends it, or, `LATE_MS` later, this process its connection. @default 10000 */
   statementMs?: number;
-  /** Told when Postgres falls silent and when it answers again. @default nobody */
+  /** Told when Postgres falls silent and when it answers again. @default none is told */
   log?: PulseLog;
 }
 
@@ -28,11 +28,11 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_MS = 10_000;
 const STATEMENT_MS = 10_000;
-/** A server that lives has said by then that a statement took too long. */
+/** By then a living server has said that a statement took too long. */
 const LATE_MS = 5_000;
-/** For connections to be closed in good order. */
+/** Time for connections to be closed in good order. */
 const END_MS = 3_000;
-/** What node-postgres says when it has waited for `query_timeout` and closed the connection. */
+/** Message of node-postgres when it has waited for `query_timeout` and closed the connection. */
 const TOO_LATE = 'Query read timeout';
 
 /**
@@ -55,7 +55,7 @@ export function poolConfig({ databaseUrl, databasePooler, poolSize, name }: Pool
 
 /**
  * node-postgres takes every `sslmode` for `verify-full` unless it is told to read it as libpq does: `require` encrypts,
- * `verify-ca` and `verify-full` also check who answers.
+ * `verify-ca` and `verify-full` also check the server.
  */
 function connectionString(databaseUrl: string): string {
   const isMute = !/[?&]sslmode=/.test(databaseUrl) || /[?&]uselibpqcompat=/.test(databaseUrl);
@@ -67,7 +67,7 @@ function connectionString(databaseUrl: string): string {
  * heard of a statement that was prepared on this one.
  */
 class UnnamedClient extends pg.Client {
-  /** All ways of calling it that have a name to lose have it in their first argument. */
+  /** In all of its forms that may have a name, the name is in the first argument. */
   override query(...args: unknown[]): never {
     const [query, ...rest] = args;
     const isNamed = typeof query === 'object' && query !== null && 'name' in query && !('submit' in query);
@@ -78,7 +78,7 @@ class UnnamedClient extends pg.Client {
 
 /**
  * A pool for processes that only run turns and caches: it costs no TypeORM. Lost connections show at the next query. Every
- * statement has a deadline, and while Postgres says nothing at all whoever asks hears so at once.
+ * statement has a deadline, and while Postgres says nothing at all callers hear so at once.
  */
 export function createPool(options: LivePoolOptions): LivePool {
   const probe = poolConfig({ ...options, poolSize: 1, name: `${options.name} pulse` });
@@ -105,15 +105,15 @@ export class LivePool extends pg.Pool {
     this.on('release', (error: unknown) => {
       if (!isOfConnection(error)) pulse.heard();
     });
-    pulse.whenLost(() => this.hangUp());
+    pulse.whenLost(() => this.dropConnections());
   }
 
-  /** How long Postgres has answered nobody. */
+  /** How long no connection has had an answer from Postgres. */
   silentMs(): number {
     return this.pulse.silentMs();
   }
 
-  /** One more pool that ends with this one: for statements that may take longer than others. */
+  /** One more pool that ends with this one, for statements that may take longer than others. */
   beside(settings: Pick<LivePoolOptions, 'poolSize' | 'statementMs'>): LivePool {
     const sibling = new LivePool({ ...this.settings, ...settings }, this.pulse);
     this.siblings.push(sibling);
@@ -138,15 +138,15 @@ export class LivePool extends pg.Pool {
     void ended.then(callback);
   }
 
-  /** Connections on which nobody answers are closed when they have had their time. */
+  /** Connections without an answer are closed after `END_MS`. */
   private async endAll(): Promise<void> {
-    const impatience = setTimeout(() => this.hangUp(), END_MS);
+    const deadline = setTimeout(() => this.dropConnections(), END_MS);
     await Promise.all([super.end(), this.pulse.stop(), ...this.siblings.map((sibling) => sibling.end())]);
-    clearTimeout(impatience);
+    clearTimeout(deadline);
   }
 
-  /** What waits for an answer on one of them hears that it does not come. */
-  private hangUp(): void {
+  /** Callers that wait for an answer on one of them hear that it does not come. */
+  private dropConnections(): void {
     for (const client of this.clients) streamOf(client).destroy();
   }
 }
@@ -157,7 +157,7 @@ type ConnectCallback = (
   done: (release?: unknown) => void,
 ) => void;
 
-/** What only the server itself can keep: a pooler hands the next transaction to another of its connections. */
+/** Settings that only the server itself can keep: a pooler hands the next transaction to another of its connections. */
 async function prepare(
   client: pg.ClientBase,
   { databasePooler, statementMs = STATEMENT_MS }: LivePoolOptions,
@@ -167,12 +167,12 @@ async function prepare(
   await client.query({ text, query_timeout: CONNECT_TIMEOUT_MS } as pg.QueryConfig);
 }
 
-/** Nobody knows what the server would have said. */
+/** Whether the connection failed: what the server would have answered is not known. */
 function isOfConnection(error: unknown): boolean {
   return error !== undefined && error !== null && error !== false && sqlState(error) === null;
 }
 
-/** The answer to a statement did not come in time; whether it was carried out nobody knows. */
+/** The answer to a statement did not come in time; whether it was carried out is not known. */
 export function isTooLate(error: unknown): boolean {
   return error instanceof Error && error.message === TOO_LATE;
 }
@@ -198,8 +198,8 @@ export async function withTransaction<T>(
 }
 
 /**
- * One connection for `work`, which begins and commits by itself; what it leaves open when it throws is rolled back. The
- * connection goes when it was not the server that refused: with a value that could not be sent node-postgres has closed a
+ * One connection for `work`, which begins and commits by itself. A transaction left open by an error is rolled back. The
+ * connection is closed unless the server refused: with a value that could not be sent node-postgres has closed a
  * prepared statement that it believes to be there.
  */
 export async function withConnection<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {

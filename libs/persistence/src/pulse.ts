@@ -1,21 +1,21 @@
 /**
- * Whether Postgres says anything. A machine that is gone, or a way on which packets are lost, ends no connection: what waits
- * for an answer would wait for a quarter of an hour. Every answer counts; when there is none a connection of its own asks.
+ * Whether Postgres answers. A machine that is gone, or a network that loses packets, ends no connection: a statement that waits
+ * for an answer would wait for a quarter of an hour. Every answer counts. Without one, a connection of its own asks.
  */
 import { TroupeError } from '@troupe/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
-/** Without an answer for so long Postgres counts as lost. */
+/** Without an answer for this long Postgres counts as lost. */
 export const LOST_MS = 10_000;
-/** Without an answer for so long it is asked. */
+/** Without an answer for this long it is asked. */
 const QUIET_MS = 3_000;
 const PROBE_MS = 3_000;
-/** From one question to the next while it does not answer. */
+/** Time from one question to the next while it does not answer. */
 const AGAIN_MS = 1_000;
 const TICK_MS = 500;
-/** A server that does not answer takes no leave either. */
-const GOODBYE_MS = 1_000;
+/** Time to close the connection. A server that does not answer does not close it either. */
+const CLOSE_MS = 1_000;
 
 /** Thrown at once while Postgres is lost, instead of waiting for it. Nothing was asked of it. */
 export class DatabaseSilentError extends TroupeError {
@@ -28,7 +28,7 @@ export class DatabaseSilentError extends TroupeError {
   }
 }
 
-/** What the pulse says about itself; the shape of pino. */
+/** Log of the pulse; the shape of pino. */
 export interface PulseLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
@@ -58,7 +58,7 @@ export class Pulse {
     this.timer = setInterval(() => this.tick(), TICK_MS).unref();
   }
 
-  /** How long nothing was heard, as far as this process was awake to hear it. */
+  /** How long no answer was heard, as far as this process was awake to hear it. */
   silentMs(): number {
     return this.silent;
   }
@@ -67,7 +67,7 @@ export class Pulse {
     return this.silent >= LOST_MS;
   }
 
-  /** Postgres has answered somebody. */
+  /** Postgres has answered on some connection. */
   heard(): void {
     this.silent = 0;
     if (!this.hasLost) return;
@@ -83,12 +83,12 @@ export class Pulse {
   async stop(): Promise<void> {
     clearInterval(this.timer);
     await this.asking;
-    const goodbye = this.client?.end().catch(() => undefined);
-    await Promise.race([goodbye, sleep(GOODBYE_MS, undefined, { ref: false })]);
-    this.hangUp();
+    const closing = this.client?.end().catch(() => undefined);
+    await Promise.race([closing, sleep(CLOSE_MS, undefined, { ref: false })]);
+    this.dropConnection();
   }
 
-  /** What passes while this process stands still is not silence: the answer may have come. */
+  /** Time during which this process stands still is not silence: the answer may have come. */
   private tick(): void {
     const now = this.now();
     this.silent += Math.min(now - this.tickedAt, 2 * TICK_MS);
@@ -110,7 +110,7 @@ export class Pulse {
       await this.client.query('SELECT 1');
       this.heard();
     } catch {
-      this.hangUp();
+      this.dropConnection();
     }
     this.isAsking = false;
   }
@@ -123,7 +123,7 @@ export class Pulse {
     return client;
   }
 
-  private hangUp(): void {
+  private dropConnection(): void {
     if (this.client !== null) streamOf(this.client).destroy();
     this.client = null;
   }
@@ -134,7 +134,7 @@ interface Stream {
   unref(): void;
 }
 
-/** Of a connection that is open, or being opened. */
+/** The socket of a connection that is open, or being opened. */
 export function streamOf(client: pg.ClientBase): Stream {
   return (client as unknown as { connection: { stream: Stream } }).connection.stream;
 }

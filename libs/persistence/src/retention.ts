@@ -1,4 +1,4 @@
-/** Rows that go when their time or their room is over, row by row: caches, histories, jobs with zero data retention. */
+/** Deletes rows whose time or room is over, row by row: caches, histories, jobs with zero data retention. */
 import { actorKey, type JobKind, type JobNo, type Uuid } from '@troupe/contracts';
 import type pg from 'pg';
 import { PARTITIONED_TABLES } from './partitions.js';
@@ -9,7 +9,7 @@ const JOBS_PER_CALL = 100;
 /** The pages of a job that fetches for another one stay until that one has ended. */
 const IS_NEEDED = `EXISTS (SELECT FROM job_id r JOIN job p ON p.job_no = r.job_no WHERE r.id = job.parent AND p.status = 'scraping')`;
 
-/** Tables with rows of one job; what is left of the job itself is that it was there. */
+/** Tables with rows of one job. Of the job itself only a note remains that it was there. */
 const OF_JOB = PARTITIONED_TABLES.filter(({ name, by }) => by === 'job_no' && name !== 'job').map(({ name }) => name);
 
 /** `zdr` says that there is something to erase. */
@@ -38,7 +38,7 @@ export class Retention {
     return erased;
   }
 
-  /** Those of the ids that belong to jobs whose blobs may still be read or written. */
+  /** The ids of jobs among these whose blobs may still be read or written. */
   async unfinishedJobs(ids: readonly Uuid[]): Promise<Set<Uuid>> {
     const { rows } = await this.pool.query<{ id: Uuid }>(
       `SELECT r.id FROM job_id r JOIN job j ON j.job_no = r.job_no WHERE r.id = ANY($1::uuid[]) AND j.zdr`,
@@ -60,7 +60,7 @@ export class Retention {
     await this.pool.query(`DELETE FROM page_cache WHERE bucket = $1`, [Number(hour)]);
   }
 
-  /** After the blobs of the hour: until then somebody else would find it here and try again. */
+  /** After the blobs of the hour: until then another process would find it here and try again. */
   async dropCacheBucket(hour: string): Promise<void> {
     await this.pool.query(`DELETE FROM page_cache_bucket WHERE bucket = $1`, [Number(hour)]);
   }

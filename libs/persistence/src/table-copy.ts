@@ -1,4 +1,4 @@
-/** What is read from a small table at start and again every few seconds, because it is asked for at every request. */
+/** A copy of a small table, read at start and again every few seconds, because every request asks for it. */
 
 /** A change is known to every process within this time, as long as Postgres answers. */
 const RELOAD_MS = 10_000;

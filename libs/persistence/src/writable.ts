@@ -2,7 +2,7 @@
 import type pg from 'pg';
 
 const DISK_FULL = '53100';
-/** What was refused is tried again sooner, as long as it is refused. */
+/** A refused write is tried again sooner, as long as it is refused. */
 const RECENT_MS = 15_000;
 
 interface Refusal {

@@ -1,9 +1,9 @@
 /**
  * Claimant's side of the grant protocol (docs/design/politeness.md, "Grants"): a job actor's or gateway's places in one pool.
  *
- * Plain JSON inside the claimant's durable state, mutated in place. Messages may be lost, repeated and reordered; what
- * keeps one lane per token is the pair (newest version wins; a generation that was handed back is never taken again).
- * Functions that answer a boolean answer true when the pool should hear of it soon: send `demandFor`.
+ * Plain JSON inside the claimant's durable state, mutated in place. Messages may be lost, repeated and reordered. The pair
+ * keeps one lane per token (newest version wins; a generation that was handed back is never taken again).
+ * Functions with a boolean answer return true when the pool should hear of it soon: send `demandFor`.
  */
 import type { Demand, Grant, Token } from '@troupe/contracts';
 
@@ -100,7 +100,7 @@ export function returnToken(claim: Claim, token: Token, ranMs: number, now: numb
 }
 
 /**
- * Hands back tokens that nobody has used for `idleMs` while others wait for them, or that exceed the own wish. True
+ * Hands back tokens that have not been used for `idleMs` while others wait for them, or that exceed the own wish. True
  * when there were some.
  */
 export function dropIdleTokens(claim: Claim, now: number, idleMs: number): boolean {

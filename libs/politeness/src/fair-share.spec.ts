@@ -139,7 +139,7 @@ describe('fair share', () => {
     expect(Math.abs(run.usedMs.get('slow')! / run.usedMs.get('fast')! - 1)).toBeLessThan(0.2);
   });
 
-  it('leaves nobody without a lane for longer than the others take one each', () => {
+  it('leaves no claimant without a lane for longer than the others take one each', () => {
     const laneMs = 2000;
     const names = Array.from({ length: 10 }, (_, i) => `j${i}`);
     const run = contend(
@@ -158,7 +158,7 @@ describe('fair share', () => {
     expect(Math.abs(sum(run, ['late']) - 2 * 60_000) / 120_000).toBeLessThan(0.2);
   });
 
-  it('gives nobody more than it wants and leaves no token free that somebody wants', () => {
+  it('gives no claimant more than it wants and leaves no wanted token free', () => {
     const jobs = [job('small', 'a', () => 1000, 1), job('big', 'b', () => 1000, 10)];
     const run = contend(createPool(4), jobs, 100_000);
     expect(run.usedMs.get('small')! / 100_000).toBeGreaterThan(0.85);
@@ -300,7 +300,7 @@ describe('a pool that is asked', () => {
     expect(expireClaimants(pool, 40_005, 90_000)).toEqual(['a']);
   });
 
-  it('is not idle while somebody wants what cannot be had', () => {
+  it('is not idle while a claimant wants what cannot be had', () => {
     const pool = createPool(1);
     resizePool(pool, 0);
     applyDemand(pool, demand('a'), ctx(0));
@@ -311,7 +311,7 @@ describe('a pool that is asked', () => {
     expect(isPoolIdle(pool)).toBe(true);
   });
 
-  it('is idle when nobody holds or wants anything', () => {
+  it('is idle when no token is held or wanted', () => {
     const pool = createPool(1);
     expect(isPoolIdle(pool)).toBe(true);
     applyDemand(pool, demand('a'), ctx(0));

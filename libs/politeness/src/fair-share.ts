@@ -2,7 +2,7 @@
  * Deficit round robin over two levels: teams, then the claimants of a team, so that a thousand crawls of one team
  * share what one crawl of another gets.
  *
- * Under contention everybody who wants tokens earns lane time and pays for the lane time really used; a lane that is
+ * Under contention every claimant earns lane time and pays for the lane time really used; a lane that is
  * not yet reported counts with the time its token has been out, one quantum at least. The next token goes to the one
  * with most credit. Credit above one quantum is not kept (no saved-up bursts), and a wish that ends takes its credit
  * and debt along.
@@ -14,7 +14,7 @@ export const QUANTUM_MS = 1000;
 /** Most that can be owed: one very slow lane does not shut its job out for as long again. */
 const MAX_DEBT_MS = 30 * QUANTUM_MS;
 
-/** Somebody who wants tokens: a team, or a claimant inside its team. */
+/** A contender for tokens: a team, or a claimant inside its team. */
 interface Contender {
   name: string;
   account: Account;
@@ -29,13 +29,13 @@ export interface ContendingTeam extends Contender {
   members: Contender[];
 }
 
-/** What is out, by claimant and by team. */
+/** Tokens that are out, by claimant and by team. */
 export interface Holdings {
   tokens: Map<string, number>;
   openMs: Map<string, number>;
 }
 
-/** Contention begins: nobody has used more than others yet. */
+/** Contention begins: no claimant has used more than others yet. */
 export function openAccounts(pool: Pool): void {
   for (const account of [...Object.values(pool.teams), ...Object.values(pool.claimants)]) account.creditMs = 0;
   for (const token of pool.tokens) token.at = pool.clock.ms;
@@ -50,7 +50,7 @@ export function chargeLaneTime(pool: Pool, claimant: string, reportedMs: number)
   }
 }
 
-/** Who wants nothing starts from zero the next time. */
+/** A claimant that wants nothing starts from zero the next time. */
 export function forgetDebts(pool: Pool): void {
   const wishing = new Set<string>();
   for (const claimant of Object.values(pool.claimants)) {
@@ -84,7 +84,7 @@ export function contendingTeams(pool: Pool): ContendingTeam[] {
   return [...teams.values()];
 }
 
-/** The claimant that gets the next free token, null when nobody wants more than it has. Moves the order of service. */
+/** The claimant that gets the next free token, null when none wants more than it has. Moves the order of service. */
 export function chooseReceiver(pool: Pool, teams: ContendingTeam[]): string | null {
   const team = elect(teams);
   if (team === null) return null;
@@ -110,7 +110,7 @@ export function holdingsBy(pool: Pool, keyOf: (token: PoolToken) => string): Hol
   return holdings;
 }
 
-/** Most credit wins. When nobody who waits has any left, everybody earns until one of them has. */
+/** The claimant with most credit wins. When none of those that wait has any left, all earn until one of them has. */
 function elect<C extends Contender>(contenders: C[]): C | null {
   const waiting = contenders.filter(({ missing }) => missing > 0);
   if (waiting.length === 0) return null;

@@ -25,7 +25,7 @@ interface Outcome {
 type Message = { to: number; demand: Demand } | { to: number; grant: ReturnType<typeof grantFor> };
 
 const CHAOS_STEPS = 250;
-/** Enough to pay off the largest debt of lane time; a run ends as soon as everybody has progressed. */
+/** Enough to pay off the largest debt of lane time; a run ends as soon as every claimant has progressed. */
 const MAX_CALM_STEPS = 10_000;
 const MIN_CALM_STEPS = 200;
 const IDLE_MS = 200;
@@ -125,7 +125,7 @@ function firstViolation(seeds: number, rules: Parameters<typeof simulate>[1]): n
 }
 
 describe('grant protocol under loss, repetition and reordering', () => {
-  it('never runs two lanes on one token nor more lanes than tokens, and everybody progresses afterwards', () => {
+  it('never runs two lanes on one token nor more lanes than tokens, and every claimant progresses afterwards', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1_000_000 }), (seed) => {
         const { violation, lanesAfterwards } = simulate(seed);
@@ -161,7 +161,7 @@ describe('a claim', () => {
     return claim;
   };
 
-  it('keeps a token over several lanes while nobody waits for it', () => {
+  it('keeps a token over several lanes while no other claimant waits for it', () => {
     const claim = granted({ i: 0, gen: 1 });
     for (let lane = 0; lane < 3; lane++) {
       const token = takeToken(claim, 0)!;

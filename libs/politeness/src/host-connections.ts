@@ -1,6 +1,6 @@
 /**
  * Connections of a host that answers slowly. Fewer of them are an experiment: if its answers do not become a quarter
- * shorter, it was not our doing, and they come back. Times are ms of the host's waking clock.
+ * shorter, the connections were not the cause, and they come back. Times are ms of the host's waking clock.
  */
 export interface HostConnections {
   /** null: all that the settings allow. */
@@ -71,7 +71,7 @@ function learnMean(conns: HostConnections, count: number, meanMs: number): void 
   conns.lowMs = Math.min((conns.lowMs ?? Infinity) * LOW_DRIFT ** count, conns.meanMs);
 }
 
-/** The first answers of a trial were asked for before it. */
+/** The first answers of a trial belong to requests from before it. */
 function judge(
   conns: HostConnections,
   { count, meanMs, most, now }: { count: number; meanMs: number; most: number; now: number },

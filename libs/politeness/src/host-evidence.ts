@@ -1,5 +1,5 @@
 /**
- * What a host has answered lately, as far as verdicts need it: counts by second, troubles, and who has voted. Plain JSON,
+ * Recent answers of a host, as far as verdicts need them: counts by second, troubles, and the URLs that have voted. Plain JSON,
  * bounded whatever comes; times are ms of the host's waking clock.
  */
 import type { Fingerprint, HostTrouble } from '@troupe/contracts';
@@ -26,7 +26,7 @@ export interface Evidence {
   startedAt: number | null;
   /** The newest clean answer by its place; 0: none. */
   cleanN: number;
-  /** Of the last two minutes, oldest first. */
+  /** Counts of the last two minutes, oldest first. */
   seconds: Second[];
   troubles: SeenTrouble[];
   voted: { urlH: Fingerprint; at: number }[];
@@ -86,7 +86,7 @@ export function overloadsSince({ troubles }: Evidence, n: number, now: number): 
   );
 }
 
-/** Of the answers of the window, 0 … 1. */
+/** Share of overload among the answers of the window, 0 … 1. */
 export function overloadShare({ seconds }: Evidence, now: number): number {
   const recent = seconds.filter(({ at }) => at > now - WINDOW_MS);
   const all = recent.reduce((sum, second) => sum + second.all, 0);
@@ -108,7 +108,7 @@ export function answerRate({ seconds, startedAt }: Evidence, now: number): numbe
   return (all / Math.max(1000, Math.min(RATE_MS, now - (startedAt ?? now)))) * 1000;
 }
 
-/** Of the last ten minutes, 0 when there was no clean answer. */
+/** Best rate of the last ten minutes, 0 when there was no clean answer. */
 export function bestCleanRate({ best }: Evidence): number {
   return best.reduce((most, { perS }) => Math.max(most, perS), 0);
 }

@@ -1,4 +1,4 @@
-/** What the policy costs a crawl and its site, over sites of every temper: medians of seven seeds. */
+/** Cost of the policy for a crawl and its site, over sites of every temper: medians of seven seeds. */
 import { describe, expect, it } from '@jest/globals';
 import { Dice, HostWorld, type Answer, type Outcome, type Page, type Site } from './host-world.fixture.js';
 
@@ -45,7 +45,7 @@ const limiter =
     };
   };
 
-/** So many answers in each minute; who comes too early is told when it ends. */
+/** So many answers in each minute; a request that comes too early is told when it ends. */
 const minuteLimiter =
   (perMinute: number): SiteMaker =>
   (dice) => {

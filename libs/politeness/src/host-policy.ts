@@ -1,5 +1,5 @@
 /**
- * What one host allows, from its settings, robots.txt and the answers seen. A slowdown needs several URLs to speak for it,
+ * Limits of one host, from its settings, robots.txt and the answers seen. A slowdown needs several URLs to speak for it,
  * is cut to what the host has shown to bear, and is undone when it does not help. Plain JSON, mutated in place.
  *
  * A turn: `configureHost`, then `applyFeedback` and its like for each message, then `settleHost`; `hostLimits` says what
@@ -48,9 +48,9 @@ export interface HostConfig {
   giveUpMs: number;
   /** No requests at all. */
   hold: boolean;
-  /** Instead of what robots.txt says; null: that. */
+  /** A delay instead of that of robots.txt; null: that of robots.txt. */
   crawlDelayMs: number | null;
-  /** A longer one of robots.txt counts as this. */
+  /** A longer delay of robots.txt counts as this. */
   maxCrawlDelayMs: number;
 }
 
@@ -71,31 +71,31 @@ export interface HostPolicy {
   pauseUntil: number;
   /** Answers that came before the last cut are no evidence for the next. */
   cut: { n: number; at: number } | null;
-  /** Of the last cut for 429s. */
+  /** When the rate was last cut for 429s. */
   limitedAt: number | null;
-  /** Of the last pause that a Retry-After asked for. */
+  /** When a Retry-After last asked for a pause. */
   retryAt: number | null;
   trial: { at: number; n: number; answers: number; votes: number; share: number } | null;
-  /** The last cut for overload has made troubles rarer. */
+  /** Whether the last cut for overload has made troubles rarer. */
   hasHelped: boolean;
   /** Cuts in a row that did not help, and the rate before the first of them (null: unlimited). */
   useless: { cuts: number; before: number | null };
   down: { sinceAt: number; waits: number; probeAt: number; restUntil: number } | null;
-  /** The last time that it was down. */
+  /** When it was last down. */
   relapse: { endedAt: number; waits: number; count: number; hadClean: boolean } | null;
-  /** What troubles say does not count before. */
+  /** Troubles do not count before. */
   deafUntil: number;
   downDeafUntil: number;
-  /** Troubles that are told before belong to the time before a release. */
+  /** Troubles that are reported before belong to the time before a release. */
   troublesFrom: number;
-  /** What a probe asks for. */
+  /** The URL that a probe asks for. */
   cleanUrl: string | null;
   troubledUrl: string | null;
   state: HostState;
   sinceMs: number;
   /** Newest first. */
   reasons: HostReason[];
-  /** Something was decided that is not written yet. */
+  /** A decision is not written yet. */
   isNews: boolean;
 }
 
@@ -120,19 +120,19 @@ const CUT_INTERVAL_MS = 1000;
 const LIMITING_URLS = 2;
 const OVERLOADED_URLS = 3;
 const OVERLOAD_SHARE = 0.1;
-/** Part of that evidence which shows a limit that is known. */
+/** Share of that evidence which shows a limit that is known. */
 const KNOWN_LIMIT = 0.5;
 const DOWN_VOTES = 4;
-/** A limiter answers 429 to many before the host is as good as down. */
+/** Share of 429s that a limiter gives before the host is as good as down. */
 const DOWN_VOTES_WITH_429 = 8;
 /** One URL that is refused this often counts as two. */
 const REPEATS = 3;
 const CUT_SHARE = 0.8;
-/** Who says when to come again is a limit that is known exactly. */
+/** A host that says when to come again knows its limit exactly. */
 const CUT_SHARE_RETRY = 0.9;
 const RATE_MS = 10_000;
 const LONGEST_RATE_MS = 120_000;
-/** An overload cuts to this part of the rate at least: what it shows is not a limit. */
+/** An overload cuts to this part of the rate at least, since it does not show an exact limit. */
 const OVERLOAD_CUT = 8;
 /** A host that gave this part of the answers it might have given was in use. */
 const IN_USE = 8;
@@ -144,7 +144,7 @@ const DEAF_MS = 600_000;
 const FIRST_PROBE_MS = 2000;
 const LONGEST_PROBE_MS = 60_000;
 const PROBE_OF_GIVEN_UP_MS = 300_000;
-/** A probe that nobody answers for is sent again. */
+/** A probe without an answer is sent again. */
 const PROBE_PATIENCE_MS = 60_000;
 /** Answers of the time before an outage or a release are under way for this long. */
 const LATE_REPORT_MS = 2000;
@@ -157,7 +157,7 @@ const MAX_REASONS = 5;
 const CONNECTION_ROOM = 1.3;
 const LEAST_MEAN_MS = 50;
 const UNKNOWN_MEAN_MS = 300;
-/** Fewer connections than these need not be given up for a mean that wavers. */
+/** Below this number of connections none is given up because the mean wavers. */
 const WAVERING = 1.25;
 const LANE_MS = 2000;
 const MAX_LANE_ITEMS = 50;
@@ -222,7 +222,7 @@ export function applyFeedback(policy: HostPolicy, feedback: HostFeedback, moment
   }
 }
 
-/** An operator knows better: what was held against the host is forgotten, and what was under way does not count. */
+/** An operator releases the host: troubles held against it are forgotten, and answers under way do not count. */
 export function releaseHost(policy: HostPolicy, now: number): void {
   const { answers, startedAt, cleanN, seconds, best } = policy.evidence;
   const { conns } = policy;
@@ -288,7 +288,7 @@ export function hostLimits(policy: HostPolicy, now: number): HostLimits {
   };
 }
 
-/** What fetchers are told; `v` grows with each telling. */
+/** The verdict that fetchers are told; `v` grows with each telling. */
 export function hostVerdict(policy: HostPolicy, v: number, now: number): HostVerdict {
   const state = stateOf(policy, now);
   const top = topRate(policy);
@@ -318,7 +318,7 @@ export function hostRecord(policy: HostPolicy, host: string, { now, wallMs }: Mo
   };
 }
 
-/** What the next job should know of the host's limit. */
+/** The host's limit, as the next job should know it. */
 export function hostPlateau({ rate }: HostPolicy): HostRecord['plateau'] {
   return rate.limit === null ? null : { pagesPerSecond: rate.limit.perS, ms: rate.limit.ms };
 }
@@ -372,7 +372,7 @@ function judge(policy: HostPolicy, moment: Moment): void {
   if (cut !== null && now - cut.at < CUT_INTERVAL_MS) return;
   const since = cut?.n ?? 0;
   const limits = limitsSince(evidence, since, now);
-  // Those that were refused before the last cut and are refused after it show that the rate is not their reason.
+  // URLs that were refused before the last cut and are refused after it show that the rate is not their reason.
   const isNews = limits.some(({ isFresh }) => isFresh);
   if (isNews && speakers(limits) >= LIMITING_URLS) return cutForLimit(policy, limits, moment);
   const overloads = overloadsSince(evidence, since, now);
@@ -382,12 +382,12 @@ function judge(policy: HostPolicy, moment: Moment): void {
   cutForOverload(policy, { newest: overloads.at(-1)!, share }, moment);
 }
 
-/** A cut has helped, and the rate has grown past what it cut to: the same again needs less evidence. */
+/** A cut has helped, and the rate has grown past its new value: the same cut again needs less evidence. */
 function isBeyondLimit({ rate, hasHelped }: HostPolicy): boolean {
   return hasHelped && rate.limit !== null && rate.perS !== null && rate.perS > rate.limit.perS;
 }
 
-/** URLs that speak; one that is refused again and again (single scrapes repeat theirs) speaks for two. */
+/** Number of URLs that speak. One that is refused again and again (single scrapes repeat theirs) counts as two. */
 function speakers(troubles: readonly SeenTrouble[]): number {
   const times = new Map<string, number>();
   for (const { urlH } of troubles) times.set(urlH, (times.get(urlH) ?? 0) + 1);
@@ -413,7 +413,7 @@ function cutForLimit(policy: HostPolicy, limits: readonly SeenTrouble[], moment:
   note(policy, limits.at(-1)!, `rate cut to ${shown(policy.rate.perS)}${pause}`, moment);
 }
 
-/** What was answered well; but of a host that was hardly asked for anything that says little. */
+/** The rate that was answered well. For a host that was hardly asked for anything it says little. */
 function bearableRate(policy: HostPolicy, clean: number, now: number): number {
   const current = currentRate(policy);
   const isTelling = clean > 0 && isInUse(policy, now);
@@ -483,7 +483,7 @@ function goesDown({ evidence, downDeafUntil }: HostPolicy, now: number): boolean
   return votes.length >= needed;
 }
 
-/** A host that a probe finds well and its items do not, again and again, answers for some of its URLs only. */
+/** A host that a probe finds well and its items do not, again and again, only fails for some of its URLs. */
 function goDown(policy: HostPolicy, seen: SeenTrouble, moment: Moment): void {
   const { now } = moment;
   const { relapse } = policy;
@@ -579,7 +579,7 @@ function unlimitedRate({ evidence, config, conns }: HostPolicy): number {
   return Math.max(2 * bestCleanRate(evidence), possible);
 }
 
-/** What it can be at most now. */
+/** The most that the rate can be now. */
 function currentRate(policy: HostPolicy): number {
   return policy.rate.perS ?? topRate(policy) ?? unlimitedRate(policy);
 }
@@ -619,7 +619,7 @@ function note(policy: HostPolicy, trouble: HostTrouble, effect: string, moment: 
   add(policy, { kind, status, url: url ?? null, team, retryAfterMs: retryMs }, effect, moment);
 }
 
-/** What ends or changes a verdict has that verdict's reason. */
+/** A change or an end of a verdict has that verdict's reason. */
 function noteAgain(policy: HostPolicy, effect: string, moment: Moment): void {
   const last = policy.reasons[0];
   const none = { kind: 'unavailable' as TroubleKind, status: 0, url: null, team: null, retryAfterMs: null };

@@ -18,7 +18,7 @@ export interface HostRate {
   curve: RateCurve | null;
   /** Plateau of the last cut: what the host is known to bear. */
   limit: { perS: number; ms: number } | null;
-  /** Of a host whose settings know no limit: at this rate it is unlimited again. */
+  /** Set for a host whose settings know no limit: at this rate it is unlimited again. */
   ceiling: number | null;
 }
 

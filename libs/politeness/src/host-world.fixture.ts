@@ -74,7 +74,7 @@ interface Slot {
   fetcher: Reporter;
 }
 
-/** What one fetcher has seen and not said. */
+/** Answers that one fetcher has seen and not reported. */
 class Reporter {
   private ok = 0;
   private sumMs = 0;
@@ -185,7 +185,7 @@ export class HostWorld {
     this.events.splice(low, 0, event);
   }
 
-  /** The host's actor: a turn, and what is told to everybody afterwards. */
+  /** The host's actor: a turn, and what all fetchers are told afterwards. */
   tell(feedback: HostFeedback | null): void {
     const moment = { now: this.now, wallMs: this.now };
     if (feedback !== null) applyFeedback(this.policy, feedback, moment);

@@ -4,7 +4,7 @@ import type { Token, Uuid } from '@troupe/contracts';
 export interface Account {
   /** Lane time earned and not used, ms; below zero = owed. */
   creditMs: number;
-  /** Place in the order of service: who was served longest ago wins a draw. */
+  /** Place in the order of service: the claimant served longest ago wins a draw. */
   servedAt: number;
 }
 
@@ -50,11 +50,11 @@ export interface Pool {
   /** Picks so far: the order of service. */
   served: number;
   contended: boolean;
-  /** When somebody found no place in the window, on the pool's clock; absent: nobody did. */
+  /** When a claimant found no place in the window, on the pool's clock; absent: none has. */
   turnedAwayAt?: number;
   /**
    * Time during which the pool was awake, ms. Silence is measured on it: after a pause or a move to another process,
-   * whose clock is another one, nobody counts as silent before having had time to speak.
+   * whose clock is another one, no claimant counts as silent before it has had time to speak.
    */
   clock: { ms: number; lastNow: number | null };
 }

@@ -1,11 +1,11 @@
 /**
- * Pool's side of the grant protocol (docs/design/politeness.md, "Grants"): who holds which token of a host or of a team.
+ * Pool's side of the grant protocol (docs/design/politeness.md, "Grants"): which claimant holds which token of a host or of a team.
  *
  * Single writer: the state of a `domain` or `team` actor, plain JSON, mutated in place. Level-triggered: every Demand
  * and every Grant is the full current truth with a version, so that loss, repetition and reordering cost time only.
  *
  * A turn: `applyDemand` for each Demand, `expireClaimants` when its timer fired, one `rebalance`, then a Grant
- * (`grantFor`) to everybody who asked and everybody whom `rebalance` named.
+ * (`grantFor`) to all claimants that asked and all that `rebalance` named.
  */
 import type { Demand, Grant } from '@troupe/contracts';
 import { chargeLaneTime, chooseReceiver, contendingTeams, forgetDebts, openAccounts } from './fair-share.js';
@@ -83,7 +83,7 @@ export function applyDemand(
 }
 
 /**
- * Hands every free token to whoever is most entitled, revokes what is held beyond the fair share while others have
+ * Hands every free token to the most entitled claimant, revokes what is held beyond the fair share while others have
  * less, and returns the claimants whose Grant changed.
  */
 export function rebalance(pool: Pool, ctx: PoolContext): string[] {
@@ -115,12 +115,12 @@ export function expireClaimants(pool: Pool, now: number, silentMs: number): stri
   return silent;
 }
 
-/** Nobody holds or wants anything: the actor may end. */
+/** No token is held or wanted: the actor may end. */
 export function isPoolIdle(pool: Pool): boolean {
   return pool.tokens.length === 0 && Object.values(pool.claimants).every((claimant) => claimant.want === 0);
 }
 
-/** A full window gives up a claimant that can wait. Who wants nothing needs no place in it. */
+/** A full window gives up a claimant that can wait. One that wants nothing needs no place in it. */
 function makePlace(
   pool: Pool,
   { team, want, waitedMs = 0 }: Pick<Demand, 'team' | 'want' | 'waitedMs'>,
@@ -186,7 +186,7 @@ function revokeToken(pool: Pool, token: PoolToken): void {
   pool.claimants[token.owner]!.dirty = true;
 }
 
-/** Nobody contends with itself: a wish counts up to the pool's size. Who waits outside the window contends, too. */
+/** A wish counts up to the pool's size: no claimant contends with itself. Claimants outside the window contend, too. */
 function updateContention(pool: Pool): void {
   const wanted = Object.values(pool.claimants).reduce((sum, { want }) => sum + Math.min(want, pool.size), 0);
   const { turnedAwayAt } = pool;

@@ -1,4 +1,4 @@
-/** Which tokens must come back so that somebody with less gets a place, when none is free. */
+/** Tokens that must come back so that a claimant with less gets a place, when none is free. */
 import type { Pool, PoolToken } from './pool-state.js';
 
 interface Holding {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { parseRobots, RobotsFile, robotsForStatus } from './robots.js';
 
-/** Whether the bot may fetch the path under a group for everybody with these rules. */
+/** Whether the bot may fetch the path under a group for all agents with these rules. */
 function isAllowed(rules: string[], path: string): boolean {
   return parseRobots(['User-agent: *', ...rules].join('\n')).isAllowed(`https://example.com${path}`, 'troupe');
 }
@@ -93,11 +93,11 @@ describe('groups of robots.txt', () => {
     expect([refused('a'), refused('b')]).toEqual([['/x'], ['/y']]);
   });
 
-  it('begin with an agent: rules before the first one mean nobody', () => {
+  it('begin with an agent: rules before the first one count for none', () => {
     expect(parseRobots('Disallow: /\nUser-agent: x\nDisallow: /a').isAllowed('https://h/', 'troupe')).toBe(true);
   });
 
-  it('need no group for everybody', () => {
+  it('need no group for all agents', () => {
     expect(parseRobots('User-agent: x\nDisallow: /').isAllowed('https://h/', 'troupe')).toBe(true);
   });
 });
@@ -259,7 +259,7 @@ describe('the text of robots.txt', () => {
     expect(delayOf('5', '0')).toBe(0);
   });
 
-  it("takes an agent's own crawl-delay, and everybody's only for agents without a group", () => {
+  it("takes an agent's own crawl-delay, and that of all agents only for agents without a group", () => {
     const robots = parseRobots('User-agent: *\nCrawl-delay: 5\n\nUser-agent: troupe\nDisallow: /a');
     expect(robots.crawlDelayMs('troupe')).toBeNull();
     expect(robots.crawlDelayMs('other')).toBe(5000);

@@ -91,7 +91,7 @@ export function parseRobots(text: string): RobotsFile {
   return new RobotsFile(groups, [...sitemaps]);
 }
 
-/** What an answer to the request for robots.txt means (RFC 9309 §2.3.1); status 0 = no answer. */
+/** Meaning of an answer to the request for robots.txt (RFC 9309 §2.3.1); status 0 = no answer. */
 export function robotsForStatus(status: number, text: string): RobotsFile {
   if (status >= 200 && status < 300) return parseRobots(text);
   return status >= 300 && status < 500 ? RobotsFile.allowAll : RobotsFile.disallowAll;

@@ -1,4 +1,4 @@
-/** Who may use a host slot: the compare half of the fetcher's compare-and-set on `slot.<host>.<i>`. */
+/** Decides whether a lane may use a host slot: the compare half of the fetcher's compare-and-set on `slot.<host>.<i>`. */
 
 /** Value of a slot key. (gen, lane) is its fencing pair: it only grows. */
 export interface SlotValue {

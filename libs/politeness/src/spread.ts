@@ -1,5 +1,5 @@
 /**
- * Times from one Demand to the next. Who began together must not ask together for ever: a pool that knows a window of its
+ * Times from one Demand to the next. Claimants that began together must not ask together for ever: a pool that knows a window of its
  * claimants has room for one of them when a lane ends, not for all of them every half minute.
  */
 

@@ -5,7 +5,7 @@
 export interface WakingClock {
   ms: number;
   lastNow: number | null;
-  /** Of the owner that looked last. */
+  /** Epoch of the owner that looked last. */
   epoch: number;
 }
 

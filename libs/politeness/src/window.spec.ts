@@ -60,7 +60,7 @@ class Crowd {
     for (const end = this.now + ms; this.now < end; this.now += 250) this.step();
   }
 
-  /** Of those that have no token now also the wait until now. */
+  /** For jobs without a token this includes the wait until now. */
   get longestWaitMs(): number {
     const waits = this.jobs.map(({ lanes, pagesLeft, wantsSince, longestWaitMs }) =>
       lanes.length > 0 || pagesLeft === 0 ? longestWaitMs : Math.max(longestWaitMs, this.now - wantsSince),

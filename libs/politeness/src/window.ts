@@ -1,13 +1,13 @@
 /**
  * The window of a pool: the claimants that take part in the round robin. It is bounded, for all of it is written in every turn;
- * the others keep asking, and whoever had its turn makes room for them, so that nobody inside or outside is left out for long.
+ * the others keep asking, and one that had its turn makes room for them, so that no claimant inside or outside waits for long.
  */
 import type { Uuid } from '@troupe/contracts';
 import type { Claimant, Pool } from './pool-state.js';
 
 const MIN_CLAIMANTS = 128;
 const MAX_CLAIMANTS = 600;
-/** Claimants that hold nothing, beside as many as there are tokens: the round robin has somebody to choose from. */
+/** Claimants that hold nothing, beside as many as there are tokens: the round robin has a choice. */
 const SPARE_CLAIMANTS = 64;
 
 /** Most claimants that a pool knows at a time: it depends on its tokens, not on how many would like one. */
@@ -25,7 +25,7 @@ interface Candidate {
 /**
  * Where a newcomer of a team finds room: a free place, that of another claimant, or nowhere (null). Never that of one that
  * holds a token. First go those that want nothing, the longest silent first; then, of the team with most in the window and no
- * smaller one than the newcomer's, those that had a token since they came in; then who has waited least, if the newcomer has
+ * smaller one than the newcomer's, those that had a token since they came in; then the one that has waited least, if the newcomer has
  * waited longer (`waitingSince`, on the pool's clock) or is the first of its team.
  */
 export function findPlaceFor(pool: Pool, team: Uuid, waitingSince: number): 'free' | { claimant: string } | null {

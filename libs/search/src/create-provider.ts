@@ -8,7 +8,7 @@ export interface SearchSettings {
 
 export type OpenProvider = SearchProvider & { close(): Promise<void> };
 
-/** The provider that the installation names; null: none. Its HTTP client is large: where nobody can search it is not loaded. */
+/** The provider that the installation names; null: none. Its HTTP client is large, so it is not loaded without a provider. */
 export async function createSearchProvider(settings: SearchSettings): Promise<OpenProvider | null> {
   const { searchProvider, searxngUrl } = settings;
   if (searchProvider === 'none' || searxngUrl === undefined) return null;

@@ -1,4 +1,4 @@
-/** Whoever finds pages for us. The only thing that the search service knows of a provider. */
+/** A provider that finds pages. This port is all that the search service knows of it. */
 
 export type SearchSource = 'web' | 'news' | 'images';
 export type SearchAge = 'day' | 'week' | 'month' | 'year';
@@ -10,7 +10,7 @@ export interface ProviderQuery {
   /** `en`, `en-US`; null: any. */
   language: string | null;
   maxAge: SearchAge | null;
-  /** What is not fit for everybody is left out. */
+  /** Leaves out results that are not fit for all readers. */
   safe: boolean;
   /** From 1. */
   page: number;

@@ -1,6 +1,6 @@
 /**
  * SearXNG as the search provider, over its JSON API (https://docs.searxng.org/dev/search_api.html). Its address comes
- * from the operator and may be private; what it answers is capped and checked like anything else from outside.
+ * from the operator and may be private. Its answers are capped and checked like anything else from outside.
  */
 import { Agent, request, type Dispatcher } from 'undici';
 import { TroupeError } from '@troupe/contracts';
@@ -106,7 +106,7 @@ function parseAnswer(text: string): Record<string, unknown> {
   throw searchFailed('did not answer with JSON');
 }
 
-/** The address of the provider is nobody's business but the operator's: it stays out of the text. */
+/** The provider's address is for the operator only: it stays out of the text. */
 function searchFailed(reason: string, cause?: unknown): TroupeError {
   return new TroupeError('SEARCH_FAILED', `The search provider ${reason}`, { cause, retryable: true });
 }

@@ -5,7 +5,7 @@ import type { HealthChecks } from '@troupe/observability';
 import type { LivePool } from '@troupe/persistence';
 import { BLOBS, POOL } from './tokens.js';
 
-/** What is asked whether the process is ready, and closed when all of its parts have ended. */
+/** A connection: asked whether the process is ready, and closed when all of its parts have ended. */
 @Injectable()
 export class Connections implements OnApplicationShutdown {
   constructor(

@@ -1,4 +1,4 @@
-/** Injection tokens of what has no class of its own. */
+/** Injection tokens of dependencies without a class of their own. */
 import type { TroupeConfig } from '@troupe/config';
 
 export type Config = Readonly<TroupeConfig>;

@@ -4,7 +4,7 @@ import http from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 
-/** Self-signed for localhost and 127.0.0.1; of no value to anybody. */
+/** Self-signed for localhost and 127.0.0.1; of no value elsewhere. */
 export const TEST_KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgZT4q+gyb56xT3MNi
 Iu0zEPZK0cfVrpZOR+l1RB6oOoWhRANCAAScztKIcX7zUR+1X7dB0YFy9FZAQ8BE
@@ -124,7 +124,7 @@ export async function startUdpCounter(): Promise<UdpCounter> {
 /** [] = the name does not exist. */
 type DnsAnswer = string[] | 'SERVFAIL';
 
-/** What is said of a name, or a function of how often it was asked (A questions). */
+/** Answer for a name, or a function of how often it was asked (A questions). */
 export type Zone = Record<string, DnsAnswer | ((asked: number) => DnsAnswer)>;
 
 export interface DnsServer {

@@ -1,4 +1,4 @@
-/** Processes as /proc shows them, for specs that look after what a browser leaves behind. */
+/** Processes as /proc shows them, for specs that check which processes a browser leaves behind. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 export interface Proc {
@@ -24,7 +24,7 @@ export function processes(): Proc[] {
   return found;
 }
 
-/** All that a process has started, and what that has. */
+/** All processes that a process has started, directly or through others. */
 export function descendantsOf(pid: number): Proc[] {
   const all = processes();
   const family = new Set([pid]);

@@ -1,7 +1,7 @@
 /** The S3 driver against a server that speaks as S3 does, on loopback. Skipped loudly where that cannot be installed. */
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { openBlobs, putTogether, type OpenBlobs, type S3Patience } from '@troupe/blob-store';
+import { openBlobs, putMany, type OpenBlobs, type S3Timeouts } from '@troupe/blob-store';
 import { blobStoreConformance } from '../../../libs/blob-store/src/blob-store.conformance.js';
 import { S3_KEYS, S3Server } from '../../support/s3-server.js';
 
@@ -18,7 +18,7 @@ function open(bucket: string, s3Prefix = ''): Promise<OpenBlobs> {
   return openAt(server!.url, bucket, s3Prefix);
 }
 
-function openAt(url: string, bucket: string, s3Prefix = '', patience?: S3Patience): Promise<OpenBlobs> {
+function openAt(url: string, bucket: string, s3Prefix = '', timeouts?: S3Timeouts): Promise<OpenBlobs> {
   return openBlobs(
     {
       blobStore: 's3',
@@ -30,7 +30,7 @@ function openAt(url: string, bucket: string, s3Prefix = '', patience?: S3Patienc
       s3SecretAccessKey: S3_KEYS.secretAccessKey,
       s3Prefix,
     },
-    patience,
+    timeouts,
   );
 }
 
@@ -72,7 +72,7 @@ suite('the roots in a bucket', () => {
 
   it('read pieces of a gathered blob without the rest of it', async () => {
     const blobs = await open(await newBucket());
-    const [first, second] = await putTogether(blobs.results, [Buffer.from('first'), Buffer.from('second')], HOUR);
+    const [first, second] = await putMany(blobs.results, [Buffer.from('first'), Buffer.from('second')], HOUR);
     expect((await blobs.results.get(second!)).toString()).toBe('second');
     expect((await blobs.results.get(first!)).toString()).toBe('first');
     blobs.close();

@@ -72,7 +72,7 @@ describe('boards on a real server', () => {
 
   it('a receiver that does not answer rests everywhere, one post tries it after each rest, and an answer ends that', async () => {
     let now = 1_000_000;
-    const options = { patience: 3, restMs: 60_000, wallMs: () => now };
+    const options = { maxFailures: 3, restMs: 60_000, wallMs: () => now };
     const [a, b] = [new ReceiverBoard(link, options), new ReceiverBoard(other, options)];
     const host = 'tarpit.example';
     expect([await a.restMs(host), await b.restMs(host)]).toEqual([0, 0]);

@@ -40,7 +40,7 @@ it.each(['ended for good', 'erased with its results'])('of an actor that was %s'
   const epoch = await store.mintEpoch(part, 'me');
   await store.activate(part, epoch, [key]);
   await db.pool.query(`UPDATE job SET status = 'completed', finished_at = now() WHERE job_no = $1`, [jobNo]);
-  if (how === 'ended for good') await store.entomb(part, epoch, { key, type: 'Grant', error: 'INTERNAL_22021' });
+  if (how === 'ended for good') await store.endActor(part, epoch, { key, type: 'Grant', error: 'INTERNAL_22021' });
   else await db.pool.query(`UPDATE actor SET state = NULL, terminal = true WHERE key = $1`, [key]);
   await db.pool.query('DELETE FROM cmd_outbox');
 

@@ -83,7 +83,7 @@ const PAGE: Omit<Extract<RowOp, { op: 'page.insert' }>, 'jobNo'> = {
 };
 
 describe('the end of an actor that cannot be told anything', () => {
-  const grave = () => ({ key, type: 'PagesDone', error: 'INTERNAL_22003' });
+  const ended = () => ({ key, type: 'PagesDone', error: 'INTERNAL_22003' });
 
   it('fails its job, ends its timers and commands, and leaves a dead letter without its data', async () => {
     const jobs = new JobRepository(db.pool, { resultTtlHours: 24 });
@@ -105,7 +105,7 @@ describe('the end of an actor that cannot be told anything', () => {
     await store.commitTurn(head(epoch, [{ key, rev: 0 }]), () =>
       writes([step(key, 0)], { timers: [{ key, name: 'heartbeat', inMs: 1000 }] }),
     );
-    await store.entomb(PART, epoch, grave());
+    await store.endActor(PART, epoch, ended());
     expect(await count('actor_timer', `key = '${key}'`)).toBe(0);
     expect(await count('cmd_outbox', 'true')).toBe(0);
     expect(
@@ -122,7 +122,7 @@ describe('the end of an actor that cannot be told anything', () => {
   it('is refused to a former owner', async () => {
     await activated();
     await store.activate(PART, await store.mintEpoch(PART, 'other'), [key]);
-    await expect(store.entomb(PART, epoch, grave())).rejects.toThrow(FencedError);
+    await expect(store.endActor(PART, epoch, ended())).rejects.toThrow(FencedError);
     expect(await count('dead_letter', `key = '${key}'`)).toBe(0);
   });
 });

@@ -281,9 +281,9 @@ const OPERATIONS: Record<string, Step> = {
     const epoch = random.pick(pair.epochs);
     return pair.both('release', (store) => store.releasePartition(pair.part, epoch)).then(() => undefined);
   },
-  entomb: async (pair, random) => {
+  endActor: async (pair, random) => {
     const [key, epoch] = [random.pick(pair.keys), random.pick(pair.epochs)];
-    await pair.both('grave', (store) => store.entomb(pair.part, epoch, { key, type: 'x', error: 'INTERNAL_22003' }));
+    await pair.both('ended', (store) => store.endActor(pair.part, epoch, { key, type: 'x', error: 'INTERNAL_22003' }));
     await pair.activate(pair.epoch);
   },
 };

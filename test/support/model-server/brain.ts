@@ -1,9 +1,9 @@
-/** What stands for the model in a scripted server. */
+/** The stand-in for the model in a scripted server. */
 import type { Message } from './prompt-reading.js';
 
 export interface BrainRequest {
   messages: Message[];
-  /** What the answer should satisfy, however it was asked for; null: a text. */
+  /** Schema that the answer should satisfy, however it was asked for; null: a text. */
   schema: Record<string, unknown> | null;
   /** Tools that were offered, the one that stands for the schema left out. */
   tools: { name: string; description?: string; parameters: Record<string, unknown> }[];

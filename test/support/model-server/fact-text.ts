@@ -1,4 +1,4 @@
-/** What a text says plainly: `Name: value` lines, tables, headings, lists. */
+/** Facts that a text states plainly: `Name: value` lines, tables, headings, lists. */
 
 export interface Fact {
   name: string;

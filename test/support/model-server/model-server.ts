@@ -23,7 +23,7 @@ export interface RecordedRequest extends BrainRequest {
   body: Record<string, unknown>;
   headers: IncomingMessage['headers'];
   streamed: boolean;
-  /** Of the answer, 0 until it is sent. */
+  /** Status of the answer, 0 until it is sent. */
   status: number;
   /** `performance.now()` of its arrival. */
   atMs: number;
@@ -171,7 +171,7 @@ class ScriptedModel {
   }
 }
 
-/** After so many ms: false at once when the client goes, so that no delay outlives the server. */
+/** Resolves after `delayMs`; false at once when the client goes, so that no delay outlives the server. */
 async function isAwaited(response: ServerResponse, delayMs: number): Promise<boolean> {
   if (response.destroyed) return false;
   const gone = new AbortController();
@@ -215,7 +215,7 @@ function askedOf(body: ChatBody, messages: Message[]): Pick<BrainRequest, 'schem
 
 interface Envelope {
   names: string[];
-  /** Of the tools in their order, the answer's last. */
+  /** Parameters of the tools in their order, the answer's last. */
   parameters: Record<string, unknown>[];
 }
 

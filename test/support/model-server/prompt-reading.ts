@@ -1,4 +1,4 @@
-/** What stands in the messages of a request, found as a model would find it: by what the prompt itself announces. */
+/** Contents of the messages of a request, found as a model would find them: by what the prompt itself announces. */
 
 export interface Message {
   role: string;
@@ -31,7 +31,7 @@ export function outsideOf(messages: readonly Message[]): string {
   return textOf(messages).replace(BLOCK, '');
 }
 
-/** What the caller asked for; empty: nothing. */
+/** The caller's wish; empty: none. */
 export function requestOf(messages: readonly Message[]): string {
   return /^Request:\n([\s\S]*?)(?:\n\nData, in blocks|$(?![\s\S]))/m.exec(outsideOf(messages))?.[1]?.trim() ?? '';
 }

@@ -17,7 +17,7 @@ import { blocksOf, requestOf } from './prompt-reading.js';
 
 type Schema = Record<string, unknown> & { properties?: Record<string, Schema>; items?: Schema };
 
-/** What is read at once: a page, or a part of it. */
+/** The part that is read at once: a page, or a part of it. */
 interface Scope {
   title: string | null;
   url: string | null;

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Post, PostDone, PostResult, TraceParent } from '@troupe/contracts';
-import { publishPatiently } from '@troupe/messaging';
+import { publishWithRetry } from '@troupe/messaging';
 import type { Mailboxes } from './ports.js';
 
 const TICK_MS = 1_000;
@@ -56,7 +56,7 @@ export class PostReport {
     const id = `w.${this.id}.${this.parts++}`;
     const from = `w/${this.instance}` as const;
     const envelope = { id, type: body.type, v: 1, from, to: actor, n: null, body, trace: this.trace };
-    this.sending = this.sending.then(() => publishPatiently(this.mailboxes, envelope));
+    this.sending = this.sending.then(() => publishWithRetry(this.mailboxes, envelope));
     // `end` looks at the error.
     this.sending.catch(() => undefined);
   }

@@ -1,4 +1,4 @@
-import { browserEnvironment, CHROMIUM_ARGS, findBrowsers, type SandboxWish } from '@troupe/chromium';
+import { browserEnvironment, CHROMIUM_ARGS, findBrowsers, type SandboxMode } from '@troupe/chromium';
 import type { Browser } from 'playwright-core';
 import { failure, fine, reasonOf, warning, type Finding } from '../finding.js';
 import type { Installation } from '../installation.js';
@@ -29,7 +29,7 @@ export async function checkChromium({ config }: Installation): Promise<Finding[]
   return findings;
 }
 
-async function checkProgram(program: string, wish: SandboxWish): Promise<Finding> {
+async function checkProgram(program: string, wish: SandboxMode): Promise<Finding> {
   const isTried = process.getuid?.() !== 0 && wish !== 'off';
   const guarded = isTried ? await tryToRun(program, true) : null;
   if (guarded !== null && 'version' in guarded) return fine('chromium', `Chromium ${guarded.version} at ${program}`);
@@ -40,7 +40,7 @@ async function checkProgram(program: string, wish: SandboxWish): Promise<Finding
   return failure('chromium', `${program} does not start: ${bare.refusal}`, mend);
 }
 
-function withoutSandbox(program: string, version: string, wish: SandboxWish): Finding {
+function withoutSandbox(program: string, version: string, wish: SandboxMode): Finding {
   const found = `Chromium ${version} at ${program}`;
   if (wish === 'off')
     return warning(

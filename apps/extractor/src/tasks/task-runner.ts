@@ -15,7 +15,7 @@ import {
   type Tracer,
   type Uuid,
 } from '@troupe/contracts';
-import { publishPatiently, type ActorBus, type CancelBoard } from '@troupe/messaging';
+import { publishWithRetry, type ActorBus, type CancelBoard } from '@troupe/messaging';
 import type { ModelStep, ModelSteps } from '@troupe/persistence';
 import { ModelError } from '../models/model.js';
 import type { RecordedResult, StepResult, TaskHandler } from './task.js';
@@ -145,7 +145,7 @@ export class TaskRunner {
     const from = `w/${this.parts.instance}` as const;
     const trace = this.parts.tracer?.active();
     const envelope = { id: `w.${randomUUID()}`, type: body.type, v: 1, from, to, n: null, body, trace };
-    return publishPatiently(this.parts.mailboxes, envelope);
+    return publishWithRetry(this.parts.mailboxes, envelope);
   }
 
   private cancelled(job: Uuid): void {

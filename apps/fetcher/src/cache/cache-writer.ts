@@ -3,7 +3,7 @@
  * that fetched them.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { hourOf, putTogether, type BlobStore } from '@troupe/blob-store';
+import { hourOf, putMany, type BlobStore } from '@troupe/blob-store';
 import { brotliAside } from '@troupe/packing';
 import { siteOf } from '@troupe/frontier';
 import type { CachedPageMeta, PageCacheKey, PageCacheRepository } from '@troupe/persistence';
@@ -132,7 +132,7 @@ export class CacheWriter {
     const { index, blobs, maxBytes } = this.parts;
     const packed = await pack(pages);
     const hour = hourOf(this.#nowMs() + (KEPT_HOURS + 1) * HOUR_MS);
-    const keys = await putTogether(blobs, packed, hour);
+    const keys = await putMany(blobs, packed, hour);
     const rows = pages.map(({ key, url, meta }, i) => ({ ...key, url, siteH: siteOf(url), meta, blob: keys[i]! }));
     const bytes = packed.reduce((sum, { byteLength }) => sum + byteLength, 0);
     const total = await index.store(rows, { hour, bytes });

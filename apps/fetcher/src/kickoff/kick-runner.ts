@@ -15,7 +15,7 @@ import {
 } from '@troupe/contracts';
 import { fingerprintUrl, hostKey } from '@troupe/frontier';
 import { judgeLinks } from '@troupe/judging';
-import { publishPatiently } from '@troupe/messaging';
+import { publishWithRetry } from '@troupe/messaging';
 import { INSTANCE } from '@troupe/service';
 import { CANCELS, MAILBOXES, PAUSES, type Cancels, type Mailboxes, type Pauses } from '../cluster/ports.js';
 import { RobotsRules } from '../robots/robots-rules.js';
@@ -87,7 +87,7 @@ export class KickRunner {
       body: body as ActorMessage,
       trace,
     };
-    await publishPatiently(this.parts.mailboxes, envelope);
+    await publishWithRetry(this.parts.mailboxes, envelope);
   }
 }
 

@@ -6,7 +6,7 @@ import { ActorBus } from '@troupe/messaging';
 import {
   actorKey,
   isDelivered,
-  manifoldEvent,
+  repeatedEvent,
   spansOf,
   START_EVENT,
   webhookIdOf,
@@ -106,7 +106,7 @@ export class DeliveriesService {
 
   private async eventsOf(job: JobView): Promise<JobEvents> {
     const webhook = webhookOf(job);
-    const manifold = manifoldEvent(job.kind);
+    const manifold = repeatedEvent(job.kind);
     if (webhook === null) return new JobEvents({ wanted: [], manifold }, 0, []);
     const [pages, ends] = await Promise.all([
       manifold === 'page' ? this.deliveries.pageCount(job.jobNo) : this.deliveries.actionCount(job.jobNo),

@@ -22,12 +22,12 @@ export class InvariantError extends Error {
 
 /** Each may throw. */
 export interface FaultPoints {
-  /** Of whatever the store is asked outside of turns. */
+  /** Called before whatever the store is asked outside of turns. */
   beforeRead(part: number | null): void;
   beforeCommit(part: number): void;
   /** The turn is decided, and nothing of it is written. */
   beforeWrite(head: TurnHead, writes: TurnWrites): void;
-  /** All of it is written, and nobody knows. */
+  /** All of it is written, and the process does not hear of it. */
   afterCommit(part: number): void;
   /** An actor is to be ended by the store alone. */
   beforeGrave(key: ActorKey): void;

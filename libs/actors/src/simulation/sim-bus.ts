@@ -1,4 +1,4 @@
-/** The transport side of a simulation: loses, repeats and reorders, and never tells. */
+/** The transport side of a simulation: it loses, repeats and reorders messages, and never says so. */
 import {
   partitionOf,
   type Envelope,
@@ -13,11 +13,11 @@ import { FencedError } from '../ports.js';
 import { NO_FAULTS, type FaultPoints } from './faults.js';
 import type { Random } from './random.js';
 
-export interface BusTroubles {
+export interface BusFaults {
   loss: number;
   duplication: number;
   reordering: number;
-  /** Of the mail, how much is under way for up to `MAX_LATE_MS`, while what is sent later arrives. */
+  /** Share of the mail that is under way for up to `MAX_LATE_MS`, while what is sent later arrives. */
   lateness: number;
 }
 
@@ -29,7 +29,7 @@ interface Stored {
   acked: boolean;
 }
 
-export type Fate = 'sent' | 'sent twice' | 'lost' | 'delivered' | 'acknowledged' | 'put back';
+export type MailEvent = 'sent' | 'sent twice' | 'lost' | 'delivered' | 'acknowledged' | 'put back';
 
 export interface WorkItem {
   id: string;
@@ -40,28 +40,28 @@ export class SimBus implements Bus {
   private readonly streams = new Map<number, Stored[]>();
   private readonly mailboxes = new Map<number, SimMailbox>();
   readonly work: WorkItem[] = [];
-  /** What fetchers see of hosts. */
+  /** Verdicts on hosts, as fetchers see them. */
   readonly verdicts = new Map<string, HostVerdict>();
   /** Ids the stream has seen: it takes each once (`Nats-Msg-Id`). */
   readonly publishedWork = new Set<string>();
   faults: FaultPoints = NO_FAULTS;
-  troubles: BusTroubles = { loss: 0, duplication: 0, reordering: 0, lateness: 0 };
+  troubles: BusFaults = { loss: 0, duplication: 0, reordering: 0, lateness: 0 };
   /** Sees core messages (progress, grants of gateways). */
   onNotify: (subject: string, msg: unknown) => void = () => {};
   /** Sees what becomes of messages; for traces. */
-  onFate: (fate: Fate, message: Envelope | WorkItem, epoch?: number) => void = () => {};
+  onMailEvent: (fate: MailEvent, message: Envelope | WorkItem, epoch?: number) => void = () => {};
 
   constructor(
     private readonly random: Random,
     private readonly clock: Pick<Clock, 'wall' | 'sleep'>,
-    /** Whether those who find no mail wait for some. @default false: the simulation asks them again */
+    /** Whether a reader without mail waits for some. @default false: the simulation asks it again */
     private readonly isPatient = false,
   ) {}
 
   publishActor(envelope: Envelope): Promise<void> {
     this.faults.beforePublish();
     if (this.random.chance(this.troubles.loss)) {
-      this.onFate('lost', envelope);
+      this.onMailEvent('lost', envelope);
       return Promise.resolve();
     }
     const stream = this.stream(partitionOf(envelope.to));
@@ -77,7 +77,7 @@ export class SimBus implements Bus {
         : stream.length;
       stream.splice(at, 0, stored);
     }
-    this.onFate(copies > 1 ? 'sent twice' : 'sent', envelope);
+    this.onMailEvent(copies > 1 ? 'sent twice' : 'sent', envelope);
     this.mailboxes.get(partitionOf(envelope.to))?.wake();
     return Promise.resolve();
   }
@@ -92,11 +92,11 @@ export class SimBus implements Bus {
     if (this.publishedWork.has(id)) return Promise.resolve();
     this.publishedWork.add(id);
     if (this.random.chance(this.troubles.loss)) {
-      this.onFate('lost', { id, msg });
+      this.onMailEvent('lost', { id, msg });
       return Promise.resolve();
     }
     const copies = this.random.chance(this.troubles.duplication) ? 2 : 1;
-    this.onFate(copies > 1 ? 'sent twice' : 'sent', { id, msg });
+    this.onMailEvent(copies > 1 ? 'sent twice' : 'sent', { id, msg });
     for (let i = 0; i < copies; i++) this.work.push({ id, msg: JSON.parse(JSON.stringify(msg)) as WorkMessage });
     return Promise.resolve();
   }
@@ -120,7 +120,7 @@ export class SimBus implements Bus {
       this.clock,
       this.isPatient,
       () => this.mailboxes.get(part) === mailbox,
-      (fate, envelope) => this.onFate(fate, envelope, epoch),
+      (fate, envelope) => this.onMailEvent(fate, envelope, epoch),
     );
     this.mailboxes.set(part, mailbox);
     return Promise.resolve(mailbox);
@@ -132,7 +132,7 @@ export class SimBus implements Bus {
     this.work.length = 0;
   }
 
-  /** A mutant's doing: acknowledges what was handed out before it is committed. */
+  /** Breaks a rule for a mutant: acknowledges mail before it is committed. */
   ackTaken(part: number): void {
     this.mailboxes.get(part)?.ackTaken();
   }
@@ -156,7 +156,7 @@ export class SimBus implements Bus {
 class SimMailbox implements Mailbox {
   /** Handed out and not acknowledged under this epoch. */
   private readonly taken = new Set<Stored>();
-  /** What was put back under this epoch. */
+  /** Messages put back under this epoch. */
   private readonly comesBackAt = new Map<Stored, number>();
   private waiter: (() => void) | null = null;
   private isClosed = false;
@@ -168,7 +168,7 @@ class SimMailbox implements Mailbox {
     private readonly clock: Pick<Clock, 'wall' | 'sleep'>,
     private readonly isPatient: boolean,
     private readonly isCurrent: () => boolean,
-    private readonly onFate: (fate: Fate, envelope: Envelope) => void,
+    private readonly onMailEvent: (fate: MailEvent, envelope: Envelope) => void,
   ) {}
 
   async take(max: number, idleMs: number): Promise<Delivery[]> {
@@ -179,7 +179,7 @@ class SimMailbox implements Mailbox {
     return this.isClosed ? [] : this.takeNow(max);
   }
 
-  /** Until the next of what is under way arrives. */
+  /** Time until the next message that is under way arrives. */
   private restMs(idleMs: number): number {
     const now = this.clock.wall();
     const times = [...this.stream.map(({ arrivesAt }) => arrivesAt), ...this.comesBackAt.values()];
@@ -216,18 +216,18 @@ class SimMailbox implements Mailbox {
 
   private deliver(stored: Stored): Delivery {
     this.taken.add(stored);
-    this.onFate('delivered', stored.envelope);
+    this.onMailEvent('delivered', stored.envelope);
     return {
       envelope: JSON.parse(JSON.stringify(stored.envelope)) as Envelope,
       ack: () => {
         if (!this.isCurrent()) return;
         stored.acked = true;
-        this.onFate('acknowledged', stored.envelope);
+        this.onMailEvent('acknowledged', stored.envelope);
       },
       nack: (delayMs) => {
         this.comesBackAt.set(stored, this.clock.wall() + delayMs);
         this.taken.delete(stored);
-        this.onFate('put back', stored.envelope);
+        this.onMailEvent('put back', stored.envelope);
       },
     };
   }

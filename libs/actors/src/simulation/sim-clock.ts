@@ -22,7 +22,7 @@ export class SimClock implements Clock {
   }
 }
 
-/** Virtual time in which many wait at once: whoever sleeps is woken by the one who moves it. */
+/** Virtual time in which many wait at once: a sleeper is woken by the caller that moves it. */
 export class SharedClock extends SimClock {
   private sleepers: { at: number; wake: () => void }[] = [];
 
@@ -30,7 +30,7 @@ export class SharedClock extends SimClock {
     return new Promise((wake) => void this.sleepers.push({ at: this.now() + Math.max(0, ms), wake }));
   }
 
-  /** Time goes on; those whose time has come by then wake in its order. */
+  /** Moves time on. Sleepers whose time has come by then wake in its order. */
   override advance(ms: number): void {
     super.advance(ms);
     const due = this.sleepers.filter(({ at }) => at <= this.now());
@@ -40,12 +40,12 @@ export class SharedClock extends SimClock {
   }
 }
 
-export interface ClockNature {
-  /** Of its monotonic reading, ms. */
+export interface ClockDrift {
+  /** Offset of its monotonic reading, ms. */
   offsetMs: number;
   /** Its seconds in a second: 0.95 … 1.05. */
   speed: number;
-  /** Of its wall, ms. */
+  /** Offset of its wall clock, ms. */
   wallOffsetMs: number;
 }
 
@@ -55,24 +55,24 @@ export class ProcessClock implements Clock {
 
   constructor(
     private readonly time: SimClock,
-    private readonly nature: ClockNature,
+    private readonly drift: ClockDrift,
   ) {
     this.bornAt = time.now();
   }
 
   now(): number {
-    return this.nature.offsetMs + (this.time.now() - this.bornAt) * this.nature.speed;
+    return this.drift.offsetMs + (this.time.now() - this.bornAt) * this.drift.speed;
   }
 
   wall(): number {
-    return Math.round(this.time.wall() + this.nature.wallOffsetMs);
+    return Math.round(this.time.wall() + this.drift.wallOffsetMs);
   }
 
   setWall(byMs: number): void {
-    this.nature.wallOffsetMs += byMs;
+    this.drift.wallOffsetMs += byMs;
   }
 
   sleep(ms: number): Promise<void> {
-    return this.time.sleep(ms / this.nature.speed);
+    return this.time.sleep(ms / this.drift.speed);
   }
 }

@@ -74,9 +74,9 @@ export class SimJobTables {
   ledger = 0;
 }
 
-/** What a mutant may break. */
+/** Rules that a mutant may break. */
 export interface StoreRules {
-  /** False: whoever comes writes; that it was fenced is told as I4 where the rows show it. */
+  /** False: any owner writes; that it was fenced is told as I4 where the rows show it. */
   fence: boolean;
   keepRow(row: RowOp): RowOp | null;
   /** Whether rows that an earlier turn has left unpublished are found. */
@@ -96,7 +96,7 @@ export const STORE_RULES: StoreRules = {
   beforeTransaction: () => {},
 };
 
-/** As a gateway records it. */
+/** A command as a gateway records it. */
 const NEW_JOB: Omit<JobRow, 'jobNo'> = {
   op: 'job.update',
   status: 'scraping',
@@ -125,14 +125,14 @@ export class SimStore implements ActorStore {
   private readonly marks = new Map<number, Map<ActorKey, number>>();
   readonly deadLetters: DeadLetter[] = [];
   readonly hosts = new Map<string, HostRecord>();
-  /** Of the job of an actor. */
+  /** Number of the job of an actor. */
   jobNoOf: (key: ActorKey) => JobNo | undefined = () => undefined;
-  /** What was left of actors that could not be told anything. */
-  readonly graves: { key: ActorKey; type: string; error: string }[] = [];
+  /** Records of actors that could not be told anything. */
+  readonly endedActors: { key: ActorKey; type: string; error: string }[] = [];
   private readonly createdAt = new Map<OutboxRow, number>();
   /** Credits of sync scrapes by id. */
   readonly scrapes = new Map<string, number>();
-  /** What earlier scrapes have tracked; one team, one site and one tag. */
+  /** Pages that earlier scrapes have tracked; one team, one site and one tag. */
   readonly tracked: TrackedPage[] = [];
   faults: FaultPoints = NO_FAULTS;
   /** Sees every turn that is committed; for traces. */
@@ -185,19 +185,19 @@ export class SimStore implements ActorStore {
     return Promise.resolve();
   }
 
-  async entomb(_part: number, epoch: number, grave: { key: ActorKey; type: string; error: string }): Promise<void> {
-    this.faults.beforeGrave(grave.key);
-    const row = this.actors.get(grave.key);
-    if (row === undefined || row.epoch !== epoch) throw new FencedError(`${grave.key} is not of epoch ${epoch}`);
+  async endActor(_part: number, epoch: number, ended: { key: ActorKey; type: string; error: string }): Promise<void> {
+    this.faults.beforeGrave(ended.key);
+    const row = this.actors.get(ended.key);
+    if (row === undefined || row.epoch !== epoch) throw new FencedError(`${ended.key} is not of epoch ${epoch}`);
     row.state = null;
     row.terminal = true;
     row.rev += 1;
-    for (const [id, timer] of this.timers) if (timer.key === grave.key) this.timers.delete(id);
-    this.graves.push(grave);
-    const jobNo = this.jobNoOf(grave.key);
+    for (const [id, timer] of this.timers) if (timer.key === ended.key) this.timers.delete(id);
+    this.endedActors.push(ended);
+    const jobNo = this.jobNoOf(ended.key);
     if (jobNo === undefined) return;
     this.job(jobNo).commands.clear();
-    this.failJob(jobNo, grave.error);
+    this.failJob(jobNo, ended.error);
   }
 
   private failJob(jobNo: JobNo, error: string): void {

@@ -1,6 +1,6 @@
 /**
  * Content that a page carries as data besides its markup: JSON-LD of a product, the text of an article, the state of an
- * application. What a reader of the page cannot see is no content, except here, where scripts would have shown it.
+ * application. Text that a reader of the page cannot see is no content, except here, where scripts would have shown it.
  */
 import { isObject, type LdGraph } from '../metadata/json-ld.js';
 import type { Tree } from '@troupe/html';
@@ -21,7 +21,7 @@ export interface EmbeddedContent {
 const THIN_CHARS = 800;
 /** A text is added when this part of its phrases is new. */
 const MIN_NEW_SHARE = 0.6;
-/** What data add to a product's page is worth a section from this part of the page on: below, it is a line of advertising. */
+/** Data add a section to a product's page from this part of the page on. Below it they are a line of advertising. */
 const MIN_ADDED_PART = 0.04;
 /** An article's text is added when the page shows less than this part of it. */
 const MAX_SHOWN_PART = 0.5;
@@ -74,7 +74,7 @@ function addPassages(section: Section, passages: readonly Passage[]): void {
   }
 }
 
-/** Grows by what neither the page nor the section itself has. */
+/** Holds the phrases that neither the page nor the section itself had. */
 class Section {
   private readonly parts: string[] = [];
   private readonly known = new Phrases();

@@ -20,7 +20,7 @@ export interface Notation {
   /** Its types. */
   type: number;
   property: number;
-  /** What a name must look like; the last group is the name itself. */
+  /** Pattern of a name; the last group is the name itself. */
   name: RegExp;
 }
 

@@ -1,4 +1,4 @@
-/** What a page carries as data: JSON-LD, microdata, RDFa, state of applications, what was pushed to a `dataLayer`, metas. */
+/** Data that a page carries: JSON-LD, microdata, RDFa, state of applications, pushes to a `dataLayer`, metas. */
 import type { PageData } from '@troupe/formats';
 import { hasDecimalComma, numberIn } from '../facts/values.js';
 import { scriptText, type LdGraph } from '../metadata/json-ld.js';
@@ -13,14 +13,14 @@ const MAX_PUSH_CHARS = 200_000;
 const MAX_METAS = 500;
 const PUSH = /\bdataLayer\s{0,5}(?:\.\s{0,5}push\s{0,5}\(|=)\s{0,20}(?=[{[])/g;
 
-export interface PageAround {
+export interface PageContext {
   url: string;
   urls: UrlResolver;
   graph: LdGraph;
   title: string | null;
 }
 
-export function readPageData(tree: Tree, { url, urls, graph, title }: PageAround): PageData {
+export function readPageData(tree: Tree, { url, urls, graph, title }: PageContext): PageData {
   const decimalComma = hasDecimalComma(languageOf(tree));
   return {
     url,

@@ -1,4 +1,4 @@
-/** What JSON-LD says about the product that a page is about. */
+/** The product that a page is about, as JSON-LD describes it. */
 import { isObject, ldText, listOf, type LdGraph, type LdObject } from '../metadata/json-ld.js';
 import { richText } from './rich-text.js';
 

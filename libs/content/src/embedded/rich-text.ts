@@ -17,7 +17,7 @@ export function richText(value: unknown): string {
     .join('');
 }
 
-/** Its words, for comparison. */
+/** Words of the text, for comparison. */
 export function plainText(html: string): string {
   return decodeHTML(html.replace(TAG, ' '));
 }

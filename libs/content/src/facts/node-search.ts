@@ -11,7 +11,7 @@ export interface FactsSource {
 export interface Query {
   /** Name of the attribute that is meant of what is found; null: the element (or text) itself. */
   readonly attribute: string | null;
-  /** What it looks for in the index. */
+  /** Keys that it looks for in the index. */
   readonly keys: readonly SelectorKey[];
   /**
    * Nodes below `scope` in document order; at least the first `enough` of them, if there are so many.

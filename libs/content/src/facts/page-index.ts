@@ -7,16 +7,16 @@ const FLAGS = 512;
 const MAY = { name: 1, class: 2, id: 4 };
 const TYPES = ['tag', 'class', 'id', 'attribute'] as const satisfies readonly SelectorKey['type'][];
 
-/** All that queries ever ask of an index: made ready once, for as many pages as they are asked of. Each key has a number. */
+/** All that queries may ask of an index, made ready once for many pages. Each key has a number. */
 export class IndexKeys {
   readonly count: number;
-  /** Of each known tag the number of its key and 1 more; 0: it is none. */
+  /** For each known tag the number of its key and 1 more; 0: it is none. */
   readonly keyOfTag = new Uint16Array(FIRST_CUSTOM_TAG);
   /** Tags that HTML does not know, each with the number of its key and 1 more. */
   readonly customTags: readonly (readonly [name: string, key: number])[];
   readonly classes: WordSet;
   readonly ids: WordSet;
-  /** Of the first class and of the first id: the others follow, as in their sets. */
+  /** Numbers of the first class and of the first id: the others follow, as in their sets. */
   readonly firstClass: number;
   readonly firstId: number;
   /** By the low bits of an attribute's hash: what it may be, 0 when it does not matter. */
@@ -76,7 +76,7 @@ export class PageIndex {
     private readonly keys: IndexKeys,
   ) {}
 
-  /** Elements in document order; those that have what the key says are among them. null: it is none of the index's keys. */
+  /** Elements in document order; those with the key's mark are among them. null: it is none of the index's keys. */
   at(key: SelectorKey): readonly number[] | null {
     const number = this.keys.numberOf(key);
     if (number === undefined) return null;
@@ -167,7 +167,7 @@ class PageLook {
     const from = attrFrom[index]!;
     const to = attrTo[index]!;
     if (to - from < set.width) return;
-    // Decoded it may say anything.
+    // Decoded the value may say anything.
     const words = this.references.isIn(from, to) ? set.all : set.in(source, from, to);
     for (const word of words) this.note(index, firstKey + word);
   }

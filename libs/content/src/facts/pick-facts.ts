@@ -1,4 +1,4 @@
-/** Facts of a page of which only its HTML is at hand. */
+/** Facts of a page when only its HTML is present. */
 import type { SelectorSchema } from '@troupe/contracts';
 import { baseHref } from '../metadata/metadata.js';
 import { parseHtml } from '@troupe/html';

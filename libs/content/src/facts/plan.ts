@@ -45,11 +45,11 @@ export type Plan = ObjectPlan | ListPlan | ValuePlan;
 
 export interface CompiledFacts {
   readonly plan: Plan;
-  /** Of all its queries. */
+  /** Keys of all its queries. */
   readonly keys: IndexKeys;
 }
 
-/** Most of them that are kept: what costs most, reading a selector, is kept longer (query.ts). */
+/** Number of plans that are kept. Reading a selector costs most, and is kept longer (query.ts). */
 const MAX_KEPT = 30;
 /** Those that were asked for last come first. */
 const kept: CompiledFacts[] = [];
@@ -70,7 +70,7 @@ function compile(schema: SelectorSchema): CompiledFacts {
   return { plan, keys: new IndexKeys(queriesOf(plan).flatMap(({ keys }) => keys)) };
 }
 
-/** Whether the schema is the one that the plan was made of. */
+/** Whether the plan was made of this schema. */
 function isPlanOf(plan: Plan, schema: SelectorSchema): boolean {
   if (plan.selector !== schema.selector) return false;
   if (schema.type === 'list') return plan.type === 'list' && isPlanOf(plan.item, schema.item);
@@ -113,7 +113,7 @@ function planOf(schema: SelectorSchema): Plan {
   }
 }
 
-/** All of a plan. */
+/** All queries of a plan. */
 function queriesOf(plan: Plan): Query[] {
   const own = plan.query === null ? [] : [plan.query];
   if (plan.type === 'list') return [...own, ...queriesOf(plan.item)];

@@ -19,7 +19,7 @@ export function compileQuery(text: string): Query {
   return query;
 }
 
-/** What keeps a text from being a usable CSS selector or XPath; null: nothing. */
+/** Reason why a text is no usable CSS selector or XPath; null: it is one. */
 export function checkQuery(text: string): string | null {
   try {
     compileQuery(text);
@@ -49,7 +49,7 @@ class CssQuery implements Query {
   }
 }
 
-/** Each once. */
+/** In document order, each node once. */
 function inOrder(nodes: number[]): number[] {
   return [...new Set(nodes)].sort((a, b) => a - b);
 }

@@ -26,7 +26,7 @@ import { booleanIn, dateIn, hasDecimalComma, integerIn, numberIn } from './value
 
 const MAX_ITEMS = 10_000;
 const MAX_VALUES = 100_000;
-/** Of all values of a page, in UTF-16 units. */
+/** Length of all values of a page, in UTF-16 units. */
 const MAX_CHARS = 5_000_000;
 /** Nodes looked at for one page: some tenths of a second. */
 const MAX_STEPS = 5_000_000;
@@ -34,7 +34,7 @@ const MAX_STEPS = 5_000_000;
 export interface FactsPage {
   readonly tree: Tree;
   readonly urls: UrlResolver;
-  /** What may be found; null: the whole page, its head included. */
+  /** The part in which it may be found; null: the whole page, its head included. */
   readonly mask: Mask | null;
 }
 
@@ -88,7 +88,7 @@ class FactsReader {
     return warnings;
   }
 
-  /** What a plan finds at an element, or at one attribute of it. */
+  /** Value that a plan finds at an element, or at one attribute of it. */
   read(plan: Plan, node: number, attribute: Attribute | null): unknown {
     if (plan.type === 'list') return this.readList(plan, node);
     const at = plan.query === null ? node : (this.nodesOf(plan.query, node, 1)[0] ?? -1);
@@ -147,7 +147,7 @@ class FactsReader {
     return null;
   }
 
-  /** An attribute that says nothing else is true by being there. */
+  /** An attribute without a value is true by being there. */
   private hasAttribute(node: number, { hash }: Attribute): boolean {
     const value = this.page.tree.isText(node) ? null : this.page.tree.attr(node, hash);
     return value !== null && booleanIn(value) !== false;
@@ -194,7 +194,7 @@ class FactsReader {
   }
 }
 
-/** Also where the name means something to JavaScript. */
+/** Sets a field also where its name means something to JavaScript. */
 function setOwn(object: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') object[name] = value;
   else Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
@@ -220,7 +220,7 @@ function shownText(tree: Tree, mask: Mask | null, node: number): string {
   const only = onlyText(tree, mask, node);
   const text = only < 0 ? null : tree.text(only);
   const line = text === null ? null : collapsed(text);
-  // Without white space to spare it is the same everywhere.
+  // A text without extra white space is the same everywhere.
   if (line !== null && line === text) return line;
   const isVerbatim = isPreformatted(tree, node);
   if (line !== null && !isVerbatim) return line;

@@ -96,7 +96,7 @@ class LanguageReader {
     return { type: 'value', selector, attribute: name, as: type };
   }
 
-  /** null: the element around; also of one that is told to be wrong. */
+  /** null: the element around. It is also returned for a selector that is reported as wrong. */
   private selector(wire: unknown, path: string[]): string | null {
     if (typeof wire !== 'string' || wire.trim() === '') return this.refuse(path, 'Expected a CSS selector or an XPath');
     const text = wire.trim();
@@ -123,7 +123,7 @@ function isType(type: unknown): type is (typeof TYPES)[number] {
   return (TYPES as readonly unknown[]).includes(type);
 }
 
-/** As people write it: what `readSelectors` reads as this schema. */
+/** The schema as people write it: `readSelectors` reads the same schema from it. */
 export function writeSelectors(schema: SelectorSchema): unknown {
   return written(schema, null);
 }

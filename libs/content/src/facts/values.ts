@@ -1,4 +1,4 @@
-/** What a text of a page means as a number, a truth, a day; null: it does not say. Nothing is guessed beyond the rules here. */
+/** A text of a page as a number, a truth, a day; null: it does not say. Nothing is guessed beyond the rules here. */
 import { dayOf, findDay } from '../metadata/date-text.js';
 
 const MAX_NUMBER_CHARS = 1000;
@@ -64,7 +64,7 @@ function withDot(digits: string, decimalComma: boolean): string | null {
   return isThousands ? text.replace(mark, '') : text.replace(mark, '.');
 }
 
-/** Of a dot and a comma the last one stands before the fraction. */
+/** Reads a number that has both a dot and a comma: the last of them stands before the fraction. */
 function withBoth(text: string): string | null {
   const [fraction, group] = text.lastIndexOf('.') > text.lastIndexOf(',') ? ['.', ','] : [',', '.'];
   if (count(text, fraction) > 1) return null;

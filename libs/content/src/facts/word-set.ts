@@ -1,5 +1,5 @@
 /**
- * Some words that are looked for in many short texts at once. Of a text only pairs of characters are looked at, nearly as
+ * A set of words that is looked for in many short texts at once. Of a text only pairs of characters are looked at, nearly as
  * far apart as the shortest word is long, until one may be in the beginning of a word (Horspool's search, for a set).
  */
 const SPACE = 32;

@@ -228,7 +228,7 @@ function amongSiblings(tree: Tree, from: number, to: number, test: string): numb
 
 // ---- conditions
 
-/** Reading so many characters costs as much as looking at a node: 64. */
+/** Reading this number of characters costs as much as looking at a node: 64. */
 const CHARS_PER_STEP_LOG2 = 6;
 
 interface Context extends FactsSource {

@@ -118,7 +118,7 @@ function classOf(tree: Tree, node: number): string {
   return names === null ? '' : names.slice(0, MAX_CLASS_CHARS);
 }
 
-/** Line numbers beside code: named so, and nothing but numbers and signs. */
+/** Line numbers beside code: named so, and with nothing but numbers and signs. */
 function isGutter(tree: Tree, node: number): boolean {
   if (tree.attrIndex(node, A.dataLineNumber) >= 0 && isBlankOrNumbers(tree, node)) return true;
   const names = classOf(tree, node);

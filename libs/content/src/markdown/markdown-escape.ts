@@ -127,7 +127,7 @@ export function quoteTitle(title: string): string {
   return `"${title.replace(/["\\]|&(?=#?[a-zA-Z0-9]{1,31};)/g, '\\$&')}"`;
 }
 
-/** What a URL may hold that means something in a link; the space is the only white space that URL parsing leaves in one. */
+/** Characters of a URL that mean something in a link; the space is the only white space that URL parsing leaves in one. */
 const URL_SIGNS = [' ', '(', ')', '<', '>', '|', '\\', '`'];
 
 /** A link target that needs no angle brackets. @param url as URL parsing writes it */

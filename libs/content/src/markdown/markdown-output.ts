@@ -80,7 +80,7 @@ function isWord(c: number): boolean {
   return !isSpace(c) && !isPunctuation(c);
 }
 
-/** What would make a link or a definition of the brackets before it. */
+/** Whether the text would make a link or a definition of the brackets before it. */
 function extendsBracket(text: string): boolean {
   const first = text.charAt(0);
   return first === '(' || first === ':';

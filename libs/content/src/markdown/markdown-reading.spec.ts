@@ -1,4 +1,4 @@
-/** What is written is read back by a CommonMark parser with tables as the texts, links and code that the page had. */
+/** Markdown is read back by a CommonMark parser with tables as the texts, links and code that the page had. */
 import { describe, expect, it } from '@jest/globals';
 import * as frontier from '@troupe/frontier';
 import * as fc from 'fast-check';
@@ -30,7 +30,7 @@ function contentsOf(html: string): Contents {
   return contents;
 }
 
-/** Spaces at the ends of lines and empty lines around a text are nothing that anybody sees. */
+/** Spaces at the ends of lines and empty lines around a text cannot be seen. */
 function linesOf(code: string): string {
   const lines = code.replaceAll('\u00a0', ' ').split('\n');
   return lines

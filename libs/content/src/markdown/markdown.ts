@@ -72,7 +72,7 @@ const MAX_EMPTY_CHARS = 60;
 /** Longer cells are written once, however far they span. */
 const MAX_REPEATED_CHARS = 100;
 
-/** What all writers of a page share. */
+/** State that all writers of a page share. */
 class PageContext {
   readonly spans = new SpanBudget();
   private foundNotes: Footnotes | null | undefined;
@@ -92,7 +92,7 @@ class PageContext {
     return this.foundNotes;
   }
 
-  /** Notes, as far as a link to one was looked for. */
+  /** Footnotes of the page, read when a link to one is first looked for. */
   get knownNotes(): ReadonlyMap<number, string> | undefined {
     return this.foundNotes?.notes;
   }
@@ -334,7 +334,7 @@ class MarkdownWriter {
     this.out.closeMark(mark);
   }
 
-  /** Without tags around what stands for itself: ordinals, signs, links to notes. */
+  /** Leaves the tags out around a text that is clear by itself: ordinals, signs, links to notes. */
   private superscript(node: number): void {
     const { tree } = this;
     for (let i = node + 1; i < tree.end[node]!; i++) if (tree.tag[i] === T.a) return this.children(node);
@@ -508,7 +508,7 @@ class MarkdownWriter {
     if (/\s$/.test(raw)) this.out.wantSpace();
   }
 
-  /** What inline code may hold is text; images and blocks of content it cannot, and lines only as a block. */
+  /** Inline code may hold text, but no images or blocks of content, and lines only as a block. */
   private codeContent(node: number): 'text' | 'lines' | 'blocks' {
     const { tree } = this;
     let content: 'text' | 'lines' = 'text';
@@ -669,7 +669,7 @@ class MarkdownWriter {
     }
   }
 
-  /** What a cell holds that is empty or one text of which no character asks for more; null for other cells. */
+  /** Text of a cell that is empty or one text of which no character asks for more; null for other cells. */
   private plainCell(cell: number): string | null {
     const { tree, mask, page } = this;
     const text = cell + 1;
@@ -703,7 +703,7 @@ function countQuotedArticles(tree: Tree): number {
   return count;
 }
 
-/** The article around says nothing else. */
+/** Whether the article around holds nothing else. */
 function isWholeArticle(tree: Tree, quote: number): boolean {
   const article = tree.parent[quote]!;
   if (tree.tag[article] !== T.article) return false;

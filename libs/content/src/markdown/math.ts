@@ -29,7 +29,7 @@ export function readFormula(tree: Tree, node: number): Formula | null {
   return { tex, isBlock: tree.attr(math, A.display) === 'block' || isDisplayed(tree, node) };
 }
 
-/** What a renderer will make of a `script`; null when it is no formula. */
+/** Formula that a renderer will make of a `script`; null when it is no formula. */
 export function readFormulaScript(tree: Tree, script: number): Formula | null {
   const type = tree.attr(script, A.type);
   if (type === null || !TEX_SCRIPT.test(type.slice(0, 100))) return null;

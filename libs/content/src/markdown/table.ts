@@ -13,7 +13,7 @@ export interface TableCells {
   /** Every row has as many entries. */
   columns: number;
   hasHeader: boolean;
-  /** Of each column as its cells ask for it; null: none asks, or to the left, as everywhere. */
+  /** Alignment of each column as its cells ask for it; null: none asks, or to the left, as everywhere. */
   alignments: Alignment[];
 }
 
@@ -34,7 +34,7 @@ export function readTable(tree: Tree, mask: Mask, table: number, budget: SpanBud
   return { rows, columns, hasHeader: isHeaded, alignments: alignmentsOf(tree, rows, isHeaded) };
 }
 
-/** As the first row of data has it, and where that says nothing, the header; one cell across is no row of data. */
+/** Alignments of the first row of data, and without any there, of the header. One cell across is no row of data. */
 function alignmentsOf(tree: Tree, rows: readonly number[][], isHeaded: boolean): Alignment[] {
   const head = rows[0]!;
   const data = rows.find((row, i) => (i > 0 || !isHeaded) && row.some((cell) => cell !== row[0])) ?? head;
@@ -83,7 +83,7 @@ class GridReader {
   private readonly rows: number[][] = [];
   /** Rows that a cell above still covers, per column. */
   private covered: number[] = [];
-  /** What covers a column from above. */
+  /** Rows left of the cell that covers a column from above. */
   private coveredBy: number[] = [];
   private nextCoveredBy: number[] = [];
 

@@ -1,4 +1,4 @@
-/** Who wrote the page's text: votes of JSON-LD, metas, microdata, classes and bylines. */
+/** Authors of the page's text: votes of JSON-LD, metas, microdata, classes and bylines. */
 import { findDay } from './date-text.js';
 import { isObject, ldText, listOf, type LdGraph, type LdItem, type LdObject } from './json-ld.js';
 import type { PersonSign } from './signs.js';
@@ -24,7 +24,7 @@ const MAX_AUTHORS = 8;
 /** Votes below it are looked upon as guesses. */
 const WEAK_WEIGHT = 4;
 
-/** What a vote for no person counts, beside one for a person: an unnamed team, the site itself, a declared account. */
+/** Weight of a vote for no person, beside one for a person: an unnamed team, the site itself, a declared account. */
 const TEAM_TRUST = 0.2;
 const SITE_TRUST = 0.3;
 const ACCOUNT_TRUST = 0.75;
@@ -88,7 +88,7 @@ export function chooseAuthor(evidence: AuthorEvidence): string | null {
   return best === null ? null : fuller(best, votes).join(', ');
 }
 
-/** A first name alone gives way to the full name, one name to a byline that has it and others, when another source has them. */
+/** A first name alone gives way to the full name, and one name to a byline that has it and others, when another source has them. */
 function fuller(best: Vote, votes: readonly Vote[]): readonly string[] {
   const { names } = best;
   const isFirstName = names.length === 1 && !names[0]!.includes(' ');
@@ -185,7 +185,7 @@ function addSigns({ people, heading }: AuthorEvidence, add: Add, reader: NameRea
   }
 }
 
-/** What the sources say for a person, each once. */
+/** Sum of the sources that speak for a person, each once. */
 function agreementWith(words: ReadonlySet<string>, votes: readonly Vote[]): number {
   const bySource = new Map<string, number>();
   for (const other of votes) {
@@ -235,7 +235,7 @@ const ROLE =
   /^(?:(?:senior|junior|staff|chief|deputy|associate|assistant|managing|executive|contributing|guest|freelance|national|science|health|political|sports?|tech|technology|business|news|web|digital|content|marketing|investigative|global|lead|co-)\s?)*(?:editors?|writer|reporter|correspondent|journalist|columnist|contributor|author|autor|autorin|redakteur(?:in)?|redaktion|producer|manager|director|strategist|specialist|analyst|founder|ceo|cto|md|rd|phd|ph\.d\.?|m\.d\.?|jd|cpa|cfp|rn|ms|mph|esq\.?|jr\.?|sr\.?|m\.?a\.?|m\.?s\.?|ldn?|posts?|staff|admin(?:istrator)?|member|follow|more by .*|about|view|profile|biography|bio|see (?:all|more).*|(?:read|all|more) .*)$/i;
 const NO_NAME =
   /^(?:by|von|unknown|anonymous|none|null|undefined|n\/a|guest|author|authors|autor|about|follow|share|print|email|comments?|updated|published|date|posted|written|contact|subscribe|home|login|log in|sign in|register|more|view|advertisement|sponsored|editorial|written by|posted by|new member|member|admin|administrator|root|user|edit|reply|views?|replies|new|top|search|menu|name|about (?:the |us|me|this).{0,40}|(?:view|get|see|read|visit|follow|contact|send|show|hide)\s.{1,60}|(?:please )?enter .{0,40}|more from.{0,40})$/i;
-/** Authors only when nobody is named. */
+/** Authors only when no name is given. */
 const TEAM = /^(?:die\s)?redaktion$|^(?:the\s)?(?:editorial|news)?\s?(?:staff|team|room|desk)$|^admin(?:istrator)?$/i;
 const ORGANISATION =
   /(?:^|\s)(?:e\.\s?v\.|gmbh|ag|inc\.?|llc|ltd\.?|s\.?a\.?|news|magazin[e]?|team|stiftung|verlag|university)$/i;
@@ -288,7 +288,7 @@ class NameReader {
     return names;
   }
 
-  /** Whether what a byline names are capitalised words, few and without digits: running text that begins with "by" is not. */
+  /** Whether a byline names capitalised words, few and without digits. Running text that begins with "by" does not. */
   seesPeople(line: string): boolean {
     const names = this.namesIn(line);
     return names.length > 0 && names.length <= 6 && names.every((name) => PERSON.test(name));

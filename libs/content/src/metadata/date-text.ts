@@ -27,7 +27,7 @@ const MONTH_FIRST_COUNTRIES = /^en(?:-(?:us|ca|ph))?$/i;
 
 interface Reading {
   readonly monthFirst: boolean;
-  /** Years before it are no years. */
+  /** Numbers before it are no years. */
   readonly earliest: number;
 }
 
@@ -53,7 +53,7 @@ export function isoDay(value: string): string | null {
 
 /**
  * First day that the text (its first 400 characters) names, null when it names none.
- * @param earliest year; what publishes pages is younger than what they tell of
+ * @param earliest year: a page is younger than the events it tells of
  */
 export function findDay(text: string, monthFirst: boolean, earliest = MIN_YEAR): FoundDay | null {
   if (!mayHoldDay(text)) return null;

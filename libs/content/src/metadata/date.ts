@@ -89,14 +89,14 @@ const URL_NAMED_DAY = /\/((?:19|20)\d{2})\/([a-z]{3,9})\/(\d{1,2})(?!\d)/i;
 const MAX_URL_CHARS = 500;
 /** A page with more dates, none of them marked in any way, is a list or a calendar. */
 const MAX_UNMARKED_DAYS = 4;
-/** What the day of a change counts beside that of the publication. */
+/** Weight of the day of a change beside that of the publication. */
 const MODIFIED_TRUST = 0.4;
 const UPDATED =
   /updated?\b|modified|revised|reviewed|edited|aktualisiert|geändert|stand:|mis à jour|modifi|actualizad|atualizad|aggiornat|bijgewerkt|gewijzigd|zaktualizowan|aktualizov|uppdaterad|güncelle|обновлен/i;
 /** Votes from here on are of sources that mean the day of publication and nothing else. */
 const DECLARED_WEIGHT = 8;
 const ORIGINAL_BONUS = 4;
-/** Since when somebody has been a member is no date of a text. */
+/** The day since which a person has been a member is no date of a text. */
 const MEMBERSHIP =
   /^[\s:]{0,5}(?:registered|joined|join date|member since|registriert|beigetreten|dabei seit|mitglied seit|inscrit|registrado|lid sinds)/i;
 const DAY_MS = 86_400_000;
@@ -153,7 +153,7 @@ function votesOf(evidence: DateEvidence): Vote[] {
   return isCalendar ? [] : votes;
 }
 
-/** @param trust what is asked only of a text that names a day. */
+/** @param trust asked only for a text that names a day. */
 type Add = (text: string | undefined, source: string, weight: number, trust?: (text: string) => number) => void;
 
 const SIGN_WEIGHTS: Readonly<Record<DaySign['kind'], number>> = { itemprop: 7, time: 4, class: 3.5, rel: 0 };
@@ -190,13 +190,13 @@ function addUrl(url: string, votes: Vote[]): void {
   if (found !== null) votes.push({ day: found, at: Date.parse(found), source: 'url', weight: 7, raw: null });
 }
 
-/** Of two days that are both declared as that of publication, the earlier one; the later is that of a new edition. */
+/** Whether it is the earlier of two days that are both declared as the day of publication. The later is that of a new edition. */
 function isOriginal(vote: Vote, votes: readonly Vote[]): boolean {
   if (vote.weight < DECLARED_WEIGHT) return false;
   return votes.some((other) => other.weight >= DECLARED_WEIGHT && other.at - vote.at > DAY_MS);
 }
 
-/** What the sources say for a day, each once; days next to each other agree: time zones. */
+/** Sum of the sources that speak for a day, each once. Days next to each other agree, because of time zones. */
 function agreementOn(at: number, votes: readonly Vote[]): number {
   const bySource = new Map<string, number>();
   for (const other of votes) {

@@ -86,7 +86,7 @@ export function listOf(value: unknown): readonly unknown[] {
   return value === undefined || value === null ? [] : [value];
 }
 
-/** Text of a value that should be one: entities decoded (twice escaped ones too), white space collapsed; '' when there is none. */
+/** Text of a value: entities decoded (twice escaped ones too), white space collapsed; '' when it is no text. */
 export function ldText(value: unknown): string {
   if (typeof value === 'number') return String(value);
   if (Array.isArray(value)) return ldText(value[0]);

@@ -1,5 +1,5 @@
 /**
- * JSON as pages carry it: in comments, with trailing commas, raw line breaks inside strings, quotes that nobody escaped,
+ * JSON as pages carry it: in comments, with trailing commas, raw line breaks inside strings, quotes that are not escaped,
  * or cut off at the end.
  */
 const QUOTE = 34;

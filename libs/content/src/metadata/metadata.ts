@@ -1,4 +1,4 @@
-/** Metadata of a page in the API's words, and what its head says about where it lives. */
+/** Metadata of a page in the API's words, and the addresses that its head gives. */
 import { RESERVED_METADATA_KEYS } from '@troupe/contracts';
 import type { LdGraph } from './json-ld.js';
 import { voteFacts } from './page-evidence.js';
@@ -165,7 +165,7 @@ class FactsReader {
     if (name !== null && name.trim() !== '') this.keep(name.trim(), content);
   }
 
-  /** A meta whose content stands in `value`: it has a voice, but no key of its own. */
+  /** A meta whose content stands in `value`. It takes part in votes, but has no key of its own. */
   private readMistaken(node: number): void {
     const name = this.tree.attr(node, A.name) ?? this.tree.attr(node, A.property);
     const value = this.tree.attr(node, A.value);

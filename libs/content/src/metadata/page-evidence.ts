@@ -30,7 +30,7 @@ export interface HeadFacts {
 const ARTICLE_TYPE =
   /article|posting|^report$|^review$|^recipe$|^creativework$|^newsarticle$|^howto$|^podcastepisode$|^course$|^book$|^scholarlyarticle$|^message$/;
 const PAGE_TYPE = /page$|^website$|^videoobject$|^product$/;
-/** Items of JSON-LD that have a voice. */
+/** Items of JSON-LD that take part in votes. */
 const MAX_ITEMS = 40;
 const MAX_NAMES = 5;
 const OWN_ROLES: ReadonlySet<string> = new Set(['', 'mainentity', 'mainentityofpage', 'subjectof', 'about']);

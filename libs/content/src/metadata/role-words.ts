@@ -1,9 +1,9 @@
-/** What the words in class and id attributes say about who and when. */
+/** Words in class and id attributes that tell of authors and dates. */
 import { WordKinds } from '@troupe/main-content';
 
 export const AUTHOR = 1;
 export const DATE = 2;
-/** Of a change, not of the publication. */
+/** Marks the date of a change, not of the publication. */
 export const MODIFIED = 4;
 /** Around other texts than the page's own: comments, teasers, sidebars. */
 export const ASIDE = 8;

@@ -1,4 +1,4 @@
-/** What the body of a page says about its title, authors and days: one pass, nothing decided. */
+/** Signs of title, authors and days in the body of a page: one pass, nothing decided. */
 import { A, F, FIRST_CUSTOM_TAG, flagsOf, hashName, T, tagOf, TEXT, type Tree } from '@troupe/html';
 import { ABOUT, ASIDE, AUTHOR, DATE, MODIFIED, rolesIn } from './role-words.js';
 import { collapsed } from './white-space.js';
@@ -55,7 +55,7 @@ const ANCHOR_MARK = /\s{0,3}[¶§#🔗]$/u;
 const MAY_BE_ANCHOR_MARK = /[#\x80-\uffff]$/;
 const WHITE_SPACE = /\s+/g;
 const LAST_ASCII = 127;
-/** Attributes that say something, by the low bits of their hashes: most others are known not to. */
+/** Attributes that may be signs, by the low bits of their hashes: most others are known not to be. */
 const MAY_SAY = new Uint8Array(256);
 /** Constants of the module, not properties: compared with every attribute of the page. */
 const { class: CLASS, id: ID, itemprop: ITEMPROP, property: PROPERTY, rel: REL, hidden: HIDDEN, style: STYLE } = A;

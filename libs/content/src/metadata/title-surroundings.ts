@@ -81,7 +81,7 @@ function datedAround(tree: Tree, heading: number, last: number): string[] {
   return texts;
 }
 
-/** Of a text node that is not too long, as written. */
+/** Whether a text node, as written, is not too long and may hold a digit. */
 function mayHoldDigit({ tag, source, from, to }: Tree, node: number): boolean {
   if (tag[node] !== TEXT) return false;
   const length = to[node]! - from[node]!;

@@ -21,7 +21,7 @@ export interface TitleEvidence {
 
 const SEPARATOR = /\s+[|\-–—·•»«:/>~‹›⋆*]+\s+|\s*[|｜»«•]\s*|\s+::\s+|:\s+/g;
 const HAS_SEPARATOR = /[|\-–—·•»«:/>~‹›⋆*｜]/;
-/** What being the page's only `h1` counts for, beside a declared title that says the same (2). */
+/** Score for being the page's only `h1`, beside a declared title that says the same (2). */
 const ONLY_HEADING_SCORE = 0.6;
 const MIN_SHARED_CHARS = 4;
 const MAX_TITLE_CHARS = 1000;

@@ -115,7 +115,7 @@ describe('the author', () => {
     expect(authorOf(html)).not.toEqual(expect.stringMatching(/now|end|Name|http|fish/i));
   });
 
-  it('is a person rather than the site, and the site rather than nobody', () => {
+  it('is a person rather than the site, and the site rather than none', () => {
     const site = '<meta property=og:site_name content=Pond><meta name=author content=Pond>';
     expect(authorOf(`${site}<p class=byline>By Ann Lee</p>`)).toBe('Ann Lee');
     expect(authorOf(site)).toBe('Pond');

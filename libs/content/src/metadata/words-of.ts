@@ -1,5 +1,5 @@
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
-/** What words with one space between do not hold. */
+/** Matches a text that is not plain words with one space between. */
 const NOT_PLAIN = /[^a-z0-9 ]|^ | {2}| $/;
 /** The short way for most texts. */
 const ASCII = /^[\x00-\x7f]*$/;

@@ -3,7 +3,7 @@ export const ARTIFACT_ROUTE = 'artifacts';
 
 const PATH = /^(\d{10})\/([0-9a-f]{2})\/(\2[0-9a-f]{62})\.[a-z]{3}$/;
 
-/** @param key of the store @param extension for whoever saves the file */
+/** @param key of the store @param extension for a client that saves the file */
 export function artifactPath(key: string, extension: 'png' | 'jpg' | 'pdf'): string {
   return `/${ARTIFACT_ROUTE}/${key}.${extension}`;
 }

@@ -1,6 +1,6 @@
 /**
  * How large the wishes of a job may be. They travel with its start, are kept in its actor's state, and go with each of its
- * lanes and steps: what is within these limits fits into all of them.
+ * lanes and steps. A spec within these limits fits into all of them.
  */
 import type { Format, ScrapeSpec } from './scrape-spec.js';
 import type { AgentSpec, ExtractSpec } from './extract-spec.js';
@@ -9,7 +9,7 @@ import type { BatchSpec, CrawlSpec } from './crawl-spec.js';
 export const SPEC_LIMITS = {
   /** JSON of the whole, UTF-8, as are all sizes here. */
   bytes: 512 * 1024,
-  /** Of one list. */
+  /** Patterns of one list. */
   patterns: 1_000,
   patternBytes: 200_000,
   /** Names and values, of the page's requests and of the webhook each. */
@@ -22,7 +22,7 @@ export const SPEC_LIMITS = {
 
 export type AnySpec = CrawlSpec | BatchSpec | ExtractSpec | AgentSpec | ScrapeSpec;
 
-/** What is too large. */
+/** The part that is too large. */
 export interface SpecBreach {
   /** Inside the spec, like `scrape`, `headers`; empty: the whole. */
   path: (string | number)[];

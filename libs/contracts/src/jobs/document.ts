@@ -13,10 +13,10 @@ export interface PageDocument {
   attributes?: { selector: string; attribute: string; values: string[] }[];
   /** Made by rules from the page's data (docs/api/formats.md). */
   product?: Record<string, unknown>;
-  /** Of a document with `pages`: each of its pages. */
+  /** The pages of a document that has pages. */
   pages?: { pageNumber: number; markdown: string }[];
   actions?: ActionResults;
-  /** Of the model formats (docs/api/formats.md). */
+  /** From here on the model formats (docs/api/formats.md). */
   json?: unknown;
   /** The value of `json` under its old name in v1. */
   extract?: unknown;
@@ -29,7 +29,7 @@ export interface PageDocument {
   metadata: PageMetadata;
 }
 
-/** What actions gave, each kind in the order of the actions (docs/api/scrape.md). */
+/** Results of actions, each kind in the order of the actions (docs/api/scrape.md). */
 export interface ActionResults {
   screenshots: string[];
   scrapes: { url: string; html: string }[];
@@ -64,12 +64,12 @@ export interface PageMetadata {
   creditsUsed: number;
   /** Emulated time zone, with a location. */
   timezone?: string;
-  /** Of a document: pages that were read, and pages that there are. */
+  /** For a document: pages that were read, and pages that there are. */
   numPages?: number;
   totalPages?: number;
   contentType?: string;
   error?: string;
-  /** Where the main content was searched for: which share of the content that left out, as far as can be told; 0 to 1. */
+  /** Share of the content that a search for the main content left out, as far as can be told; 0 to 1. Absent without a search. */
   contentLoss?: number;
   /** Absent when the cache was not consulted. */
   cacheState?: 'hit' | 'miss';

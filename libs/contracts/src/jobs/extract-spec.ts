@@ -21,7 +21,7 @@ export interface ExtractSpec {
   /** Ceiling of the whole job. */
   timeoutMs: number;
   webhook: WebhookSpec | null;
-  /** Told with the result: what of the request could not be honoured. */
+  /** Told with the result: names the parts of the request that could not be honoured. */
   warning: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** What a language model is asked to make of pages (docs/api/formats.md, "json behaviour"; docs/api/extract.md). */
+/** The wishes that a language model is to fulfil from pages (docs/api/formats.md, "json behaviour"; docs/api/extract.md). */
 
 /** A JSON Schema (2020-12 or draft-07) as the caller sent it: it compiles. */
 export type JsonSchema = Record<string, unknown>;
@@ -36,7 +36,7 @@ export type ModelFormat =
   | { type: 'question'; question: string }
   | { type: 'highlights'; query: string };
 
-/** What a model can write of one page. */
+/** A part that a model can write of one page. */
 export type ModelPart = ModelFormat['type'] | 'changes';
 
 /** One credit buys this many tokens, of the prompt and of the answer alike. */
@@ -63,5 +63,5 @@ export const MODEL_PROVIDERS = [
   'ollama',
 ] as const satisfies readonly ModelAccess['provider'][];
 
-/** What is told of a model's access: everything but its key. */
+/** A model's access as it is shown: everything but its key. */
 export type ShownModel = Omit<ModelAccess, 'apiKey'> & { hasKey: boolean };

@@ -1,4 +1,4 @@
-/** What a page should become. The core's own words: no optionals, no defaults, no wire version. */
+/** The wishes for a page, in the core's own words: no optionals, no defaults, no wire version. */
 import { TroupeError } from '../errors.js';
 import type { JsonSchema, ModelFormat } from './model-spec.js';
 
@@ -50,7 +50,7 @@ export const PAPER_FORMATS = [
 ] as const;
 export type PaperFormat = (typeof PAPER_FORMATS)[number];
 
-/** What is done on a page before it is read, in order (docs/api/scrape.md, "Actions"). */
+/** A step that is done on a page before it is read, in order (docs/api/scrape.md, "Actions"). */
 export type Action =
   | { type: 'wait'; selector: string | null; ms: number }
   | { type: 'click'; selector: string; all: boolean }
@@ -98,7 +98,7 @@ export interface CacheSpec {
   /** An entry at least this old must exist, no request is made; null: a page that is not in the cache is fetched. */
   minAgeMs: number | null;
   store: boolean;
-  /** A site's word that the source of a page has not changed stands for what scripts made of it. @default it does not */
+  /** Whether a site's word that the source of a page has not changed also holds for what scripts made of it. @default it does not */
   revalidate?: 'source';
 }
 
@@ -130,8 +130,8 @@ export interface ScrapeSpec {
   timeoutMs: number;
   removeBase64Images: boolean;
   /**
-   * `auto` climbs the ladder http -> got -> browser; `browser` starts at its top; `browserIfAny` too, but climbs where no
-   * browser is available. Internal, set by what was asked.
+   * `auto` climbs the ladder http -> got -> browser. `browser` starts at its top; `browserIfAny` too, but climbs where no
+   * browser is available. Internal: it follows from the request.
    */
   engine: 'auto' | 'browser' | 'browserIfAny';
   /** Viewport, touch and user agent of a phone. */
@@ -169,7 +169,7 @@ export const PLAIN_PAGE: Pick<
   parsers: { pdf: DEFAULT_PDF, image: false },
 };
 
-/** Its caller wants what only a browser does; any other page is asked for without one first. */
+/** The caller wants something that only a browser does. Any other page is asked for without one first. */
 export function asksForBrowser({ engine, waitForMs }: Pick<ScrapeSpec, 'engine' | 'waitForMs'>): boolean {
   return engine !== 'auto' || waitForMs > 0;
 }
@@ -182,7 +182,7 @@ export function isRepeatable({ actions }: Pick<ScrapeSpec, 'actions'>): boolean 
   return actions.every(({ type }) => HARMLESS.has(type));
 }
 
-/** Of a scrape that may not be done twice: the process that did it is gone. */
+/** The error of a scrape that may not be done twice when the process that did it is gone. */
 export function actionsLost(): TroupeError {
   const text =
     'The process that performed the actions has died: some of them may have been performed. They were not repeated; ask again if they may be';
@@ -210,7 +210,7 @@ export function completeSpec(spec: ScrapeSpec): ScrapeSpec {
   return { ...PLAIN_PAGE, ...spec };
 }
 
-/** What of a page's making counts for its price. */
+/** The work on a page that counts for its price. */
 export interface PageEffort {
   proxyUsed: ProxyClass;
   /** Pages of a document that were read; null: no document. */
@@ -219,7 +219,7 @@ export interface PageEffort {
 
 const STEALTH_CREDITS = 4;
 
-/** What a page costs when it is had (docs/api/limits.md, "Credits"). */
+/** Price of a page in credits, when it is had (docs/api/limits.md, "Credits"). */
 export function pageCredits(
   { zeroRetention }: Pick<ScrapeSpec, 'zeroRetention'>,
   { proxyUsed, numPages }: PageEffort = { proxyUsed: 'basic', numPages: null },

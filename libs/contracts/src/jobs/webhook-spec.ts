@@ -1,4 +1,4 @@
-/** Who wants to hear of a job's progress, and the events there are to hear of (docs/api/webhooks.md). */
+/** The receiver of a job's progress, and the events that there are (docs/api/webhooks.md). */
 import { uuidOf, type Uuid } from '../ids.js';
 import type { JobKind, JobStatus } from './job.js';
 
@@ -15,13 +15,13 @@ export const WEBHOOK_EVENTS_OF: Record<JobKind, readonly WebhookEvent[]> = {
   agent: ['started', 'action', 'completed', 'failed', 'cancelled'],
 };
 
-/** What a caller hears of who names no events: all but `cancelled`, which only those get who ask for it. */
+/** The events for a caller that names none: all but `cancelled`, which is sent only to those that ask for it. */
 export function defaultWebhookEvents(kind: JobKind): readonly WebhookEvent[] {
   return WEBHOOK_EVENTS_OF[kind].filter((event) => event !== 'cancelled');
 }
 
-/** The event between start and end that there may be many of: a page of most jobs, an action of an agent. */
-export function manifoldEvent(kind: JobKind): 'page' | 'action' {
+/** The event between start and end that may come many times: a page of most jobs, an action of an agent. */
+export function repeatedEvent(kind: JobKind): 'page' | 'action' {
   return kind === 'agent' ? 'action' : 'page';
 }
 
@@ -63,7 +63,7 @@ export interface JobEnd {
 }
 
 /**
- * What lies between pages and is no end of the job, by its place among the ends: such an event is numbered as an end is.
+ * Events between pages that are no end of the job, by their place among the ends: such an event is numbered as an end is.
  * Absent: there is none.
  */
 export type EventMarks = Readonly<Record<number, WebhookEvent>>;
@@ -107,7 +107,7 @@ export function eventAt({ kind, ends, end, marks }: EventLog, eventNo: number): 
     case 'start':
       return 'started';
     case 'page':
-      return manifoldEvent(kind);
+      return repeatedEvent(kind);
     case 'mark':
       return place.event;
     case 'end': {

@@ -51,7 +51,7 @@ export type Start = PageJobStart | ModelJobStart;
 export interface Cancel {
   type: 'Cancel';
   job: Uuid;
-  /** Of the recorded command, which its receipt names; absent from a parent, which repeats it itself. */
+  /** Id of the recorded command, which its receipt names; absent from a parent, which repeats it itself. */
   cmd?: Uuid;
 }
 /**
@@ -61,7 +61,7 @@ export interface Cancel {
 export interface Append {
   type: 'Append';
   job: Uuid;
-  /** Of the recorded command; the actor's receipt names it. */
+  /** Id of the recorded command; the actor's receipt names it. */
   cmd: Uuid;
   toOrd: number;
 }
@@ -69,7 +69,7 @@ export interface Append {
 export interface Pause extends PauseNews {
   type: 'Pause';
   job: Uuid;
-  /** Of the recorded command; the actor's receipt names it. */
+  /** Id of the recorded command; the actor's receipt names it. */
   cmd: Uuid;
 }
 
@@ -127,7 +127,7 @@ export interface LaneEnd {
   lane: number;
   run: Uuid;
   reason: 'done' | 'drain' | 'penalty' | 'refused' | 'cancel' | 'pause';
-  /** With `pause`: what the fetcher knows and the job did not when it dispatched the lane. */
+  /** With `pause`: news that the fetcher has and the job did not have when it dispatched the lane. */
   pause?: PauseNews;
   ranMs: number;
   unrun: number[];
@@ -135,7 +135,7 @@ export interface LaneEnd {
   browser?: number[];
   /** With `penalty`: no lane of this host before this many ms from receipt. @default 0 */
   retryMs?: number;
-  /** With `penalty`: nobody knows what robots.txt of the host says, so its items wait. @default false */
+  /** With `penalty`: it is unknown what robots.txt of the host says, so its items wait. @default false */
   robotsUnreadable?: boolean;
   pages: PageResult[];
 }
@@ -169,10 +169,10 @@ export interface RobotsDone {
   host: string;
   /** HTTP status of robots.txt, 0 when it could not be fetched. */
   status: number;
-  /** The answer says what the host wants; otherwise the last known delay holds and the file is asked for again. @default true */
+  /** The answer states the host's rules. Otherwise the last known delay holds and the file is asked for again. @default true */
   ok?: boolean;
   crawlDelayMs: number | null;
-  /** Of an answer that is not `ok`: Retry-After in ms. @default null */
+  /** Retry-After in ms of an answer that is not `ok`. @default null */
   retryAfterMs?: number | null;
   sitemaps: string[];
   error: { code: ErrorCode; message: string } | null;
@@ -262,7 +262,7 @@ export interface ScrapeUsage {
 }
 
 // ---- webhooks of a job
-/** What a receiver may be told of, from the job's actor. Pair: none is missed, none counts twice. */
+/** An event that a receiver may be told of, from the job's actor. Pair: none is missed, none counts twice. */
 export type JobEvent =
   | { type: 'JobEvent'; event: 'started'; job: Uuid; jobNo: JobNo; team: Uuid; kind: JobKind; webhook: WebhookSpec }
   /** Pages 1 … uptoOrd are stored. */
@@ -297,7 +297,7 @@ export interface PostDone {
   run: number;
   attempt: number;
   results: PostResult[];
-  /** Events of the run that are not reported were not tried, and should not be for so long. Nobody works on the run any more. */
+  /** Events of the run that are not reported were not tried, and should not be for so long. The run is not worked on any more. */
   waitMs?: number;
 }
 
@@ -345,14 +345,17 @@ export interface Bundle {
   messages: ActorMessage[];
 }
 
-/** Level messages to several actors of one partition in one piece of mail, which is addressed to the first of them. */
-export interface Sack {
+/**
+ * Level messages to several actors of one partition in one piece of mail, which is addressed to the first of them.
+ * On the wire it is called a `Sack`.
+ */
+export interface PartitionBundle {
   type: 'Sack';
   letters: Envelope[];
 }
 
-/** What travels in a mailbox. */
-export type Mail = Envelope<ActorMessage | Bundle | Sack>;
+/** The contents of a mailbox. */
+export type Mail = Envelope<ActorMessage | Bundle | PartitionBundle>;
 
 /** Sender of a message: an actor, or a worker/gateway process. */
 export type Sender = ActorKey | `w/${string}` | `gw/${string}`;
@@ -368,6 +371,6 @@ export interface Envelope<M = ActorMessage> {
   /** Pair sequence for pair-class messages, else null. */
   n: number | null;
   body: M;
-  /** Of what caused it, when that is recorded. */
+  /** Trace of what caused it, when that is recorded. */
   trace?: TraceParent;
 }

@@ -1,5 +1,5 @@
 /**
- * What is asked of the extractor: work that needs a language model. One page at once over request/reply, steps of extract
+ * Questions to the extractor: work that needs a language model. One page at once over request/reply, steps of extract
  * and agent jobs over the queue `work.llm`.
  */
 import type { ErrorWire } from '../errors.js';
@@ -17,7 +17,7 @@ export interface PageModelRequest {
   /** Final URL of the page. */
   url: string;
   title: string | null;
-  /** Those that a model writes. */
+  /** Formats that a model writes. */
   formats: ModelFormat[];
   /** Name what changed since `PageTexts.previous`; null: not asked. */
   changes: { prompt: string | null; schema: JsonSchema | null } | null;
@@ -30,7 +30,7 @@ export interface PageModelRequest {
 /** Text of the page after its selection (tags, main content). */
 export interface PageTexts {
   markdown: string;
-  /** Of the newest earlier scrape; absent unless changes are asked. */
+  /** Text of the newest earlier scrape; absent unless changes are asked. */
   previous?: string;
   /** Cleaned HTML, for writing selectors; absent unless a format may learn. */
   html?: string;
@@ -43,9 +43,9 @@ export type PageModelReply =
   | {
       ok: true;
       parts: ModelParts;
-      /** Value of `changeTracking.json`; absent unless asked and had. */
+      /** Value of `changeTracking.json`; absent unless it was asked for and made. */
       changes?: unknown;
-      /** Of all calls, failed ones included. */
+      /** Tokens of all calls, failed ones included. */
       tokens: number;
       /** Told with the page: trimmed input, normalised values, a format that failed. */
       warnings: string[];
@@ -90,7 +90,7 @@ export interface ChildJob {
   kind: PageJobKind;
 }
 
-/** Id of a job's nth child, from 0: whoever starts it again finds the one that was started. */
+/** Id of a job's nth child, from 0: a second start finds the one that was started. */
 export function childJobOf(parent: Uuid, nth: number): Uuid {
   return uuidOf(parent, `child/${nth}`);
 }
@@ -135,7 +135,7 @@ export interface ModelTask {
 }
 
 export type ModelWork =
-  /** Which pages to read: starts the jobs that fetch them. */
+  /** Chooses the pages to read: starts the jobs that fetch them. */
   | { what: 'plan'; spec: ExtractSpec }
   /** Facts of the pages `ords` of a child, each page on its own. */
   | { what: 'pages'; spec: ExtractSpec; child: number; childNo: JobNo; ords: Span }
@@ -158,7 +158,7 @@ export interface ModelDone {
   attempt: number;
   /** As recorded with the step. */
   tokens: number;
-  /** Of pages that the step itself had scraped. */
+  /** Credits for pages that the step itself had scraped. */
   credits: number;
   error: ErrorWire | null;
   outcome:

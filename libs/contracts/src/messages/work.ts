@@ -34,7 +34,7 @@ export interface LaneItem {
   sourceUrl: string;
   /** A fetcher without a browser has handed it back: only a browser can show it. @default false */
   browser?: boolean;
-  /** Nothing that the job has read names it, a history of earlier scrapes does. @default false */
+  /** Only a history of earlier scrapes names it, nothing that the job has read. @default false */
   fromHistory?: boolean;
 }
 
@@ -152,7 +152,7 @@ export interface FetchRequest {
   metadata: Record<string, unknown>;
   /** Keys of the only hosts that the page and its redirects may be of; `www.` makes no difference. @default any */
   onlyHosts?: string[];
-  /** The fetcher that hands the page over, and with it what others wait for. @default nobody does */
+  /** The fetcher that hands the page over, and with it what others wait for. @default nothing waits */
   flight?: string;
 }
 

@@ -24,7 +24,7 @@ const STYLES = [
   "r[style-name='Code'] => code",
 ];
 
-/** What mammoth needs of an archive. */
+/** The part of an archive that mammoth needs. */
 interface MammothArchive {
   exists(name: string): boolean;
   read(name: string, encoding?: string): Promise<Uint8Array | string>;

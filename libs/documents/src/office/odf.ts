@@ -77,7 +77,7 @@ interface Style {
   isCode: boolean;
   isTitle: boolean;
   isHidden: boolean;
-  /** Of list styles: levels that count. */
+  /** List styles: their levels that count. */
   ordered: Set<number>;
 }
 
@@ -295,7 +295,7 @@ class OdfReader {
   }
 }
 
-/** Of a table, whatever groups them. */
+/** Rows of a table, whatever groups them. */
 function rowsOf(table: XmlElement): XmlElement[] {
   return elementsOf(table).flatMap((child) => {
     if (child.name === 'table-row') return [child];

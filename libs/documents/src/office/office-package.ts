@@ -16,7 +16,7 @@ export class OfficePackage {
     return bytes === null ? null : parseXml(decodeXml(bytes));
   }
 
-  /** Of a part, by id. */
+  /** Relations of a part, by id. */
   relations(part: string): Map<string, Relation> {
     const slash = part.lastIndexOf('/');
     const folder = part.slice(0, slash + 1);
@@ -58,7 +58,7 @@ export class OfficePackage {
   }
 }
 
-/** Without what is empty. */
+/** The entries that are not empty. */
 export function compact(values: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''));
 }

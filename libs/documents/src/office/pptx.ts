@@ -1,4 +1,4 @@
-/** PowerPoint slides in the order they are shown: title, text, tables, what pictures show, and the notes. */
+/** PowerPoint slides in the order in which they are shown: title, text, tables, descriptions of pictures, and the notes. */
 import type { DocumentContent } from '@troupe/contracts';
 import { escapeHtml, imageText, link, listHtml, tableHtml, wrap, type Cell, type ListLine } from '@troupe/html';
 import { attribute, childAt, childrenNamed, descendantsNamed, elementsOf, textOf, type XmlElement } from '../xml.js';
@@ -42,7 +42,7 @@ class SlideReader {
     return [...titles, ...others].map((shape) => this.shape(shape)).join('\n') + this.notes();
   }
 
-  /** Groups are only for moving things about. */
+  /** Groups only serve to move shapes about. */
   private shapesOf(tree: XmlElement | null): XmlElement[] {
     return elementsOf(tree).flatMap((shape) => {
       if (shape.name === 'grpSp') return this.shapesOf(shape);

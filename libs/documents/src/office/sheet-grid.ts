@@ -1,7 +1,7 @@
 /** Cells of a sheet, kept as sparse as they come: one cell in the last corner costs one cell. */
 import { tableHtml, type Cell } from '@troupe/html';
 
-/** What all sheets of a file may have together; a table of more is for a program, not for a reader. */
+/** Cells of all sheets of a file together; a larger table is for a program, not for a reader. */
 const MAX_CELLS = 400_000;
 const MAX_ROWS = 50_000;
 /** More columns than this are no table in markdown. */
@@ -79,7 +79,7 @@ export class SheetGrid {
     this.spans.set(`${from.row}:${from.column}`, { down: to.row, across: to.column });
   }
 
-  /** Without the rows and columns in which nothing stands; '' when that is all of them. */
+  /** HTML without empty rows and columns; '' when all are empty. */
   toHtml(): string {
     const rows = [...this.rows.keys()].sort((a, b) => a - b);
     const used = new Set<number>();

@@ -12,7 +12,7 @@ import { allowEverything, type ScopeRuleFactory } from './rule.js';
 import { tooLongRule } from './too-long.rule.js';
 import { trapRule } from './trap.rule.js';
 
-/** In this order the first rule against a URL is the one that is reported. */
+/** Rules in order: the first one against a URL is the one that is reported. */
 const RULES: readonly ScopeRuleFactory[] = [
   tooLongRule,
   hostRule,
@@ -24,7 +24,7 @@ const RULES: readonly ScopeRuleFactory[] = [
   depthRule,
 ];
 
-/** What patterns may take for the links of one page; one of them on one address is let through to its end, some 200 ms. */
+/** Time for matching the links of one page; one of them on one address is let through to its end, some 200 ms. */
 export const MATCH_MS = 500;
 
 export interface LinkCheck {
@@ -34,7 +34,7 @@ export interface LinkCheck {
 
 /** Scope of one crawl, compiled once and asked for every link. */
 export interface CompiledScope extends LinkCheck {
-  /** For the links of one page: those that are left when patterns have taken `MATCH_MS` are kept out by `pattern-budget`. */
+  /** Check for the links of one page: links that are left when patterns have taken `MATCH_MS` are kept out by `pattern-budget`. */
   ofPage(clock: () => number): LinkCheck;
   /** Whether the URL is the crawl's start page, by the crawl's own notion of duplicates. */
   isStart(url: string): boolean;
@@ -55,7 +55,7 @@ export function compileScope(scope: ScopeSpec): CompiledScope {
     const candidate = { hostname, port, pathname, url, depth, isOutOfTime };
     for (const check of checks) {
       const rule = check(candidate);
-      // Asked last: it costs more than the rules, and most URLs are not the start.
+      // This is asked last: it costs more than the rules, and most URLs are not the start.
       if (rule !== null) return isStart(url) ? null : rule;
     }
     return null;

@@ -1,6 +1,6 @@
 import { allowEverything, type ScopeRuleFactory } from './rule.js';
 
-/** Stands for its folder: `/docs/index.html` is no deeper than `/docs/`. */
+/** An index file stands for its folder: `/docs/index.html` is no deeper than `/docs/`. */
 const INDEX_FILE = /^(?:index|default)\.[a-z]{2,5}$/i;
 
 /** Rule `depth`: more hops from the seed than `maxDepth`, or more path segments than `maxPathDepth`. */

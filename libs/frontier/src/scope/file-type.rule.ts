@@ -3,7 +3,7 @@ import type { ScopeRuleFactory } from './rule.js';
 const SLASH = 47;
 const DOT = 46;
 
-/** What is linked but is neither a page nor a document we read. Unknown extensions stay: many pages have one. */
+/** Files that are linked but are neither pages nor documents we read. Unknown extensions stay: many pages have one. */
 const SKIPPED_EXTENSIONS = new Set(
   [
     'png jpg jpeg jpe jfif gif webp avif bmp ico cur tif tiff svg svgz heic heif jxl psd ai eps raw cr2 nef xcf',

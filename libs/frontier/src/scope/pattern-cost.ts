@@ -1,5 +1,5 @@
 /**
- * What a pattern costs to compile, as far as its text tells: some patterns of a few instructions take seconds. The unit is
+ * Cost of compiling a pattern, as far as its text tells: some patterns of a few instructions take seconds. The unit is
  * the time of one instruction, some 5 µs; the figures were measured, and err on the dear side.
  */
 
@@ -25,7 +25,7 @@ const OPERATORS = /[*+?(]|(?<!\\[xpP])\{/g;
 export interface CostOfText {
   /** On top of the instructions. */
   classes: number;
-  /** The whole cost is no less than this. */
+  /** The least value of the whole cost. */
   least: number;
 }
 
@@ -39,7 +39,7 @@ export function costBeforeCompiling(pattern: string): CostOfText {
   return { classes, least: classes + repeats(pattern) };
 }
 
-/** The program holds what is repeated so often as it may be found. */
+/** The program holds a repeated part as often as it may be found. */
 function repeats(pattern: string): number {
   let sum = 0;
   for (const [, from, to] of pattern.matchAll(COUNTED)) sum += Number(to) || Number(from);

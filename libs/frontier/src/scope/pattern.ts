@@ -1,13 +1,13 @@
-/** Patterns of users run in RE2: linear time whatever they write, and what it costs to compile them is bounded. */
+/** Patterns of users run in RE2: in linear time, whatever they are. The cost of compiling them is bounded. */
 import { TroupeError, type ScopeSpec } from '@troupe/contracts';
 import { LRUCache } from 'lru-cache';
 import { RE2JS } from 're2js';
 import { costBeforeCompiling } from './pattern-cost.js';
 
 const MAX_PATTERN_CHARS = 2000;
-/** Of one pattern, in instructions of its program; classes that are costly to build count as more (`pattern-cost.ts`). */
+/** Limit of one pattern, in instructions of its program; classes that are costly to build count as more (`pattern-cost.ts`). */
 export const MAX_PATTERN_COST = 2_000;
-/** Of all patterns of one request. */
+/** Limit of all patterns of one request. */
 export const MAX_PATTERNS_COST = 20_000;
 /** Instructions that every program has. */
 const FRAME = 2;
@@ -20,11 +20,11 @@ type Compiled = { pattern: RE2JS; cost: number; problem: null } | { pattern: nul
 const KEPT_PATTERNS = 5_000;
 
 /**
- * What a pattern keeps of the states it has been in. Enough for all that people write; one with ever new states would fill
+ * States that a pattern remembers. Enough for all that people write; one with ever new states would fill
  * megabytes, and building them costs more than doing without.
  */
 const STATE_BYTES = 64 * 1024;
-/** As much as they take. */
+/** Size of a pattern's remembered states, in instructions. */
 const INSTRUCTIONS_OF_STATES = 100;
 
 /** The dearest patterns count most: 130 MB at the worst. */
@@ -45,7 +45,7 @@ export interface PatternProblem {
 }
 
 /**
- * What is wrong with the patterns of one request; those after the one that breaks the budget are not looked at.
+ * Faults of the patterns of one request; those after the one that breaks the budget are not looked at.
  * @param onBegin is told the index of each pattern before it is compiled
  */
 export function checkPatterns(patterns: readonly string[], onBegin?: (index: number) => void): PatternProblem[] {
@@ -76,7 +76,7 @@ export function hasPatterns({ includePaths, excludePaths }: ScopeSpec): boolean 
   return includePaths.length + excludePaths.length > 0;
 }
 
-/** For whoever leaves matching to others: what it takes, the author of the patterns decides (docs/adr/0050). */
+/** For callers that leave matching to others: the author of the patterns decides how long it takes (docs/adr/0050). */
 export function withoutPatterns(scope: ScopeSpec): ScopeSpec {
   return { ...scope, includePaths: [], excludePaths: [] };
 }

@@ -15,5 +15,5 @@ export type ScopeCheck = (candidate: ScopeCandidate) => ScopeRule | null;
 /** Compiles one rule for one crawl; `base` is the start URL. */
 export type ScopeRuleFactory = (scope: ScopeSpec, base: UrlParts) => ScopeCheck;
 
-/** What a rule that does not apply to this crawl compiles to. */
+/** Check of a rule that does not apply to this crawl. */
 export const allowEverything: ScopeCheck = () => null;

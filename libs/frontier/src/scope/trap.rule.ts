@@ -1,7 +1,7 @@
 import type { ScopeRuleFactory } from './rule.js';
 
 const MAX_REPEATS = 4;
-/** Longest repeated sequence that is looked for, in segments: keeps the check linear in the URL. */
+/** Longest repeated sequence that is looked for, in segments. It keeps the check linear in the URL. */
 const MAX_PERIOD = 16;
 
 /** Rule `trap`: one sequence of path segments four times in a row, as broken relative links produce without end. */

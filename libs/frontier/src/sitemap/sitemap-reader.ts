@@ -7,7 +7,7 @@ import { MAX_LOC_CHARS, type SitemapItem, type SitemapSyntax } from './sitemap-s
 import { TextSitemapReader } from './text-sitemap-reader.js';
 import { XmlSitemapReader } from './xml-sitemap-reader.js';
 
-/** Entries of one file (the protocol's own limit); what follows is not read. */
+/** Entries of one file (the protocol's own limit); further ones are not read. */
 export const MAX_SITEMAP_ITEMS = 50_000;
 /** Characters of one file. */
 export const MAX_SITEMAP_CHARS = 50 * 1024 * 1024;

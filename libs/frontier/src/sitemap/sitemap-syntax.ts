@@ -1,6 +1,6 @@
 /** Longer addresses are passed over. */
 export const MAX_LOC_CHARS = 2048;
-/** What is longer is cut. */
+/** Longer titles are cut. */
 export const MAX_TITLE_CHARS = 500;
 
 export interface SitemapItem {
@@ -10,7 +10,7 @@ export interface SitemapItem {
   loc: string;
   /** An article of a feed, whose address may be relative to the feed; those of sitemaps must be absolute. */
   inFeed?: true;
-  /** What a feed calls the article, where it does. */
+  /** Title of the article, where a feed gives one. */
   title?: string;
 }
 

@@ -24,7 +24,7 @@ export class XmlSitemapReader implements SitemapSyntax {
   private readonly open: string[] = [];
   private text = '';
   private reading: SitemapItem['type'] | 'title' | null = null;
-  /** Of the article that is being read. */
+  /** The article that is being read. */
   private article: { locs: string[]; title: string } = { locs: [], title: '' };
   private isOver = false;
   private cut = '';

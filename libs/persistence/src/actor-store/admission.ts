@@ -1,4 +1,4 @@
-/** The only questions of a turn with an answer: which candidates are new, and which seeds come next. */
+/** The two questions of a turn that have an answer: which candidates are new, and which seeds come next. */
 import type { Candidate, JobNo } from '@troupe/contracts';
 import type { SeedRange, TurnAnswers } from '@troupe/actors';
 import type pg from 'pg';
@@ -49,7 +49,7 @@ export function admissionQueries(probes: readonly Probe[], seeds: readonly SeedR
   return queries;
 }
 
-/** Turns the two answers into what `decide` is told and what enters the frontier. */
+/** Turns the two answers into the input of `decide` and the rows that enter the frontier. */
 export function readAdmission(
   probes: readonly Probe[],
   seeds: readonly SeedRange[],

@@ -30,8 +30,8 @@ import type pg from 'pg';
 import { withConnection } from '../pool.js';
 import { ChangeHistory } from '../repositories/change-history.js';
 import { admissionQueries, distinctProbes, readAdmission } from './admission.js';
-import { Groups } from './groups.js';
-import { entombQueries, type Grave } from './entomb.js';
+import { RequestGroups } from './request-groups.js';
+import { endActorQueries, type EndedActor } from './end-actor.js';
 import type { ResultTerms } from './result-terms.js';
 import { INSERT_FRONTIER, RowWriter, type FrontierInsert } from './row-writes.js';
 import { bulkQuery, commitAll, groupBy, runAll } from './statement.js';
@@ -61,7 +61,7 @@ const IDLE_MS = 2000;
 const IDLE_MS_OF_QUESTIONS = 1000;
 const MANY_QUESTIONS = 5000;
 
-/** Nobody waits for the pools of hosts and teams: jobs ask ahead. */
+/** No page waits for the pools of hosts and teams: jobs ask ahead. */
 const TURN_PACE_MS = 40;
 
 /** An owner that another one followed within ten minutes, without having released the partition, was lost. */
@@ -77,7 +77,7 @@ const RELEASE_PARTITION = `WITH released AS (
 const MARK = `INSERT INTO turn_mark (part, key, n) VALUES ($1, $2, $3)
   ON CONFLICT (part, key) DO UPDATE SET n = EXCLUDED.n`;
 
-/** The planner cannot foresee that few are asked for, and would read all there are. */
+/** The planner cannot foresee that few rows are asked for, and would read all there are. */
 const ACTIVATE = `WITH asked AS (SELECT * FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[]) AS x(key, kind, part, epoch)),
   fresh AS (
     INSERT INTO actor (key, part, kind, epoch, rev, state, terminal, updated_at)
@@ -98,7 +98,7 @@ const LOAD_RUNNING = `SELECT DISTINCT ${FRONTIER_COLUMNS} FROM frontier f
   JOIN unnest($2::int[], $3::bigint[]) AS x(depth, seq) ON f.depth = x.depth AND f.seq = x.seq
   WHERE f.job_no = $1 AND f.shard = 0 AND f.st = 1 ORDER BY f.depth, f.seq`;
 
-/** What says that it is in a lane but is in none ($3: the items of all lanes) is ready as well. */
+/** An item that says it is in a lane but is in none ($3: the items of all lanes) is ready as well. */
 const LOAD_READY = `SELECT ${FRONTIER_COLUMNS} FROM frontier f
   WHERE f.job_no = $1 AND f.shard = 0 AND (f.st = 0 OR f.seq <> ALL($3::bigint[])) ORDER BY f.depth, f.seq LIMIT $2`;
 
@@ -160,7 +160,7 @@ interface CursorRow {
   n: number;
 }
 
-/** An actor for an owner. */
+/** The claim of an owner on an actor. */
 interface Claim {
   key: ActorKey;
   part: number;
@@ -173,12 +173,12 @@ export class PgActorStore implements ActorStore {
   private readonly rows: RowWriter;
   private readonly terms: ResultTerms;
   private readonly histories: ChangeHistory;
-  private readonly turns = new Groups(async (turns: readonly OwnedTurn[]) => {
+  private readonly turns = new RequestGroups(async (turns: readonly OwnedTurn[]) => {
     await this.write(turns);
     return turns.map(() => undefined);
   }, TURN_PACE_MS);
-  private readonly activations = new Groups((asks: readonly Claim[][]) => this.activateAll(asks));
-  private readonly cursors = new Groups((asks: readonly ActorKey[][]) => this.readCursors(asks));
+  private readonly activations = new RequestGroups((asks: readonly Claim[][]) => this.activateAll(asks));
+  private readonly cursors = new RequestGroups((asks: readonly ActorKey[][]) => this.readCursors(asks));
 
   constructor(
     private readonly pool: pg.Pool,
@@ -215,8 +215,8 @@ export class PgActorStore implements ActorStore {
     else await this.pool.query(MARK, [part, key, n]);
   }
 
-  entomb(part: number, epoch: number, grave: Grave): Promise<void> {
-    const statements = [beginTurn(0), ...entombQueries({ part, epoch, ...grave }, this.terms)];
+  endActor(part: number, epoch: number, ended: EndedActor): Promise<void> {
+    const statements = [beginTurn(0), ...endActorQueries({ part, epoch, ...ended }, this.terms)];
     return mapErrors(withConnection(this.pool, (client) => commitAll(client, statements)));
   }
 
@@ -318,7 +318,7 @@ export class PgActorStore implements ActorStore {
     await this.pool.query(SWEEP_PAIRS, [part]);
   }
 
-  /** To each the rows of its claims, null for what it may not have. Twice: a row that another owner is about to make is seen the second time. */
+  /** Gives each owner the rows of its claims, null for those it may not have. Runs twice, to see rows that another owner is making. */
   private async activateAll(asks: readonly Claim[][]): Promise<(ActorRow | null)[][]> {
     const claims = asks.flat().sort((a, b) => (a.key < b.key ? -1 : 1));
     const found = new Map<string, ActorRow>();

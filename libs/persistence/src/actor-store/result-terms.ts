@@ -1,6 +1,6 @@
 /** How long results can be read after the end of their job. */
 export interface ResultTerms {
   resultTtlHours: number;
-  /** Of jobs with zero data retention. */
+  /** How long results of jobs with zero data retention can be read. */
   zeroRetentionGraceMinutes: number;
 }

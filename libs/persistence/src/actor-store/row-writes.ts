@@ -37,7 +37,7 @@ export const INSERT_FRONTIER: BulkStatement<FrontierInsert> = {
   ],
 };
 
-/** The gateway has recorded seeds that the batch's actor has not heard of: what it calls completed is not. */
+/** The gateway has recorded seeds that the batch's actor has not heard of: a batch that it calls completed is not. */
 const HAS_MORE_SEEDS = `x.status = 'completed' AND j.seeds > x.seeds`;
 
 type Statements = { [K in RowOp['op']]: (terms: ResultTerms) => BulkStatement<Op<K>> };

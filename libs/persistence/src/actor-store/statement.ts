@@ -26,7 +26,7 @@ function parameterOf<Row>(column: Column<Row>, rows: readonly Row[]): unknown {
   return typeof column === 'function' ? rows.map(column) : rows.map(column.text).join(RECORD_SEPARATOR);
 }
 
-/** Between texts of JSON, in which it never stands by itself (RFC 7464). */
+/** Separates texts of JSON, in which it never stands by itself (RFC 7464). */
 const RECORD_SEPARATOR = '\x1e';
 
 /** A parameter of `jsonColumn` as `text[]`. */
@@ -48,8 +48,8 @@ export async function runAll(client: pg.PoolClient, queries: readonly pg.QueryCo
 }
 
 /**
- * The statements and COMMIT behind them, in one write. A COMMIT behind a failed statement rolls back; behind one that could
- * not even be sent, because of a value, there is none. The first failure is what the caller hears.
+ * Sends the statements and COMMIT behind them, in one write. A COMMIT behind a failed statement rolls back. Behind a statement that
+ * could not even be sent, because of a value, there is none. The caller hears the first failure.
  */
 export async function commitAll(client: pg.PoolClient, statements: readonly pg.QueryConfig[]): Promise<void> {
   if (!client.pipeline) return void (await runAll(client, [...statements, COMMIT]));
@@ -89,7 +89,7 @@ export function storableJson(value: unknown): string {
   return storableText(JSON.stringify(value));
 }
 
-/** As `storableJson`, of what is JSON already. */
+/** As `storableJson`, for text that is JSON already. */
 export function storableText(json: string): string {
   if (!json.includes('\\u')) return json;
   return json.replace(/\\(?:u0000|ud[89a-f][0-9a-f]{2}|.)/g, (escape) =>

@@ -1,4 +1,4 @@
-/** What an error of Postgres means for the turn that met it (see `Drain`). */
+/** Meaning of an error of Postgres for the turn that met it (see `Drain`). */
 import { ContentError, FencedError, TurnConflictError, TurnTimeoutError } from '@troupe/actors';
 import { isTooLate, sqlState } from '../pool.js';
 import { FENCED } from './turn-writes.js';
@@ -9,12 +9,12 @@ const CONFLICTS = new Set(['40P01', '40001', '55P03']);
 const CONTENT = /^(?:22|23|42|54|0A)/;
 const QUERY_CANCELED = '57014';
 
-/** An error without SQLSTATE that is none of these has met a connection: the store is away, and nobody is to blame. */
+/** An error without SQLSTATE that is none of these has met a connection: the store is away, and no item is to blame. */
 function isOfValues(error: unknown): boolean {
   return error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
 }
 
-/** True: the server has answered that nothing of the transaction was kept, because of what was in it. */
+/** True: the server has answered that nothing of the transaction was kept, because of its contents. */
 export function isRefused(error: unknown): boolean {
   if (error instanceof ContentError || isOfValues(error)) return true;
   const state = sqlState(error) ?? '';
@@ -30,7 +30,7 @@ export async function mapErrors<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** @throws ContentError for what `build` throws */
+/** @throws ContentError for errors of `build` */
 export function building<T>(build: () => T): T {
   try {
     return build();

@@ -1,4 +1,4 @@
-/** What every turn leaves behind, whatever its actors are: messages, cursors, timers, dead letters. */
+/** Writes of every turn, whatever its actors are: messages, cursors, timers, dead letters. */
 import { actorSubject, parseActorKey, workSubject, type ActorKey } from '@troupe/contracts';
 import type { OutboxPayload, TurnHead, TurnWrites } from '@troupe/actors';
 import type pg from 'pg';
@@ -13,7 +13,7 @@ import {
   type BulkStatement,
 } from './statement.js';
 
-/** What a turn has decided, with the partition and the epoch in which it was computed. */
+/** The decisions of a turn, with the partition and the epoch in which it was computed. */
 export interface OwnedTurn {
   head: Pick<TurnHead, 'part' | 'epoch' | 'fences'>;
   writes: TurnWrites;

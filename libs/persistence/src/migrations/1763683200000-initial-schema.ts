@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Who owns a key, what it knows, and the messages a turn leaves behind (docs/design/data-model.md, "Tables of actors"). */
+/** The owner of a key, what it knows, and the messages a turn leaves behind (docs/design/data-model.md, "Tables of actors"). */
 const ACTOR_TABLES = `
 CREATE TABLE part_lease (part smallint PRIMARY KEY, epoch bigint NOT NULL, owner text NOT NULL, taken_at timestamptz NOT NULL);
 

@@ -12,7 +12,7 @@ ALTER TABLE api_key ADD COLUMN prefix text NOT NULL DEFAULT '', ADD COLUMN last_
 CREATE INDEX api_key_team ON api_key (team_id);`;
 
 /**
- * What a team has used. Jobs: one ledger row each, found by team and day through the job number. Calls without a job:
+ * Usage of a team. Jobs: one ledger row each, found by team and day through the job number. Calls without a job:
  * sums by day and key, kept when the lines of scrape_log have gone, and written by the team's actor alone.
  */
 const USAGE = `

@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * What a job was started with outlives its command: a job whose command is gone and that no actor has is started again. And
+ * The start of a job outlives its command: a job whose command is gone and that no actor has is started again. And
  * each recorded command has times of its own, so that none waits behind another one.
  */
 const CHANGES = `

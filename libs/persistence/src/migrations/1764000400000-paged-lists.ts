@@ -3,7 +3,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 /**
  * `ledger_count`: how many URLs of a job ended with each outcome, how many are in its frontier (`pending`), and how many good
  * ones were `revalidated`. Triggers keep it, in the transaction of the rows it counts: no writer can forget it, nor one of a
- * release before this. Only the owner of a job writes its outcomes and its frontier, so that nobody waits for its rows.
+ * release before this. Only the owner of a job writes its outcomes and its frontier, so that no other writer waits for its rows.
  */
 const COUNTS = `
 CREATE TABLE IF NOT EXISTS ledger_count (
@@ -59,7 +59,7 @@ CREATE INDEX IF NOT EXISTS job_error_by_time ON job_error (job_no, at, id);`;
 
 export class PagedLists1764000400000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    // What is written from here on meets the triggers; what was written before is counted.
+    // Rows written from here on meet the triggers; rows written before are counted.
     await runner.query('LOCK TABLE url_outcome, frontier, job_error IN SHARE ROW EXCLUSIVE MODE');
     for (const sql of [INDEXES, COUNTS]) await runner.query(sql);
   }

@@ -1,4 +1,4 @@
-/** Who calls: teams and their API keys, as the gateway looks them up. Keys are stored as SHA-256 only. */
+/** Callers: teams and their API keys, as the gateway looks them up. Keys are stored as SHA-256 only. */
 import { createHash } from 'node:crypto';
 import type { TeamFlags, Uuid } from '@troupe/contracts';
 import type pg from 'pg';

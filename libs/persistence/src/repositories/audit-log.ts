@@ -1,4 +1,4 @@
-/** Who changed what through the admin API. An entry is written in the transaction of its change. */
+/** Changes through the admin API and their authors. An entry is written in the transaction of its change. */
 import type pg from 'pg';
 import { AFTER_ALL, keyTime, readPage, timeKey, type ListPage, type ListRange } from './list-page.js';
 
@@ -52,7 +52,7 @@ export async function recordAudit(
 export class AuditLog {
   constructor(private readonly pool: pg.Pool) {}
 
-  /** Of what changes no table. */
+  /** Records an action that changes no table. */
   record(by: AuditAuthor, change: AuditChange): Promise<void> {
     return recordAudit(this.pool, by, change);
   }

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { TableCopy } from '../table-copy.js';
 
 interface Copy {
-  /** Changes with the table. */
+  /** A value that changes with the table. */
   mark: string;
   hosts: ReadonlySet<string>;
 }

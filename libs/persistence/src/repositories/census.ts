@@ -7,7 +7,7 @@ export interface JobCount {
   running: number;
   /** Age of the oldest running one. */
   oldestS: number;
-  /** Of those that are not paused: how long the one that has waited longest has been without a new page. */
+  /** The longest time for which a job that is not paused has been without a new page. */
   silentS: number;
   /** URLs known and not yet begun, and those under way. */
   ready: number;
@@ -22,7 +22,7 @@ export interface SlowHost {
 export interface HostCount {
   /** Hosts that some job wants pages of. */
   active: number;
-  /** Of them: not treated as their settings allow, because of their answers or of an operator. */
+  /** Hosts among them that are not treated as their settings allow, because of their answers or of an operator. */
   penalised: number;
   slowest: SlowHost[];
 }
@@ -65,11 +65,11 @@ const TABLES = `SELECT (SELECT count(*) FROM dead_letter)::int AS "deadLetters",
     (SELECT coalesce(sum(n), 0) FROM (${OPEN_EVENTS}) open)::float8 AS "openEvents",
     coalesce((SELECT extract(epoch FROM now() - min(created_at)) FROM outbox), 0)::float8 AS "outboxAgeS"`;
 
-/** What cannot be counted in that time is not worth it. */
+/** A count that takes longer is not worth it. */
 const DEADLINE_MS = 2_000;
 
 export class Census {
-  /** @param pool with one connection, for nothing else: whoever counts takes none from those who work */
+  /** @param pool with one connection, for nothing else: counting takes none from the work */
   constructor(private readonly pool: pg.Pool) {}
 
   jobs(): Promise<JobCount[]> {

@@ -24,10 +24,10 @@ export interface Snapshot {
   blob: string;
 }
 
-/** What a scrape puts on top of the history of its page. */
+/** Entry that a scrape puts on top of the history of its page. */
 export interface NewSnapshot extends Omit<Snapshot, 'at'> {
   url: string;
-  /** Of the `siteKey` of the URL. */
+  /** Fingerprint of the `siteKey` of the URL. */
   siteH: Fingerprint;
 }
 
@@ -56,12 +56,12 @@ export class ChangeHistory {
     );
   }
 
-  /** What a scrape would be compared with. */
+  /** Entry that a scrape would be compared with. */
   async find(key: HistoryKey, scrape: Uuid): Promise<Snapshot | null> {
     return this.read(`WITH old AS (${OLD}) ${EARLIER}`, [...keyValues(key), scrape]);
   }
 
-  /** Histories that were last written by versions that kept no URL are left out. */
+  /** Histories last written by versions that kept no URL are left out. */
   async pagesOf({ team, tag, siteH, after, limit }: HistoryRange): Promise<TrackedPage[]> {
     const [from, values] = after === null ? ['', []] : ['AND url_h > $5', [int64(after)]];
     const { rows } = await this.pool.query<{ url_h: string; url: string }>(

@@ -15,14 +15,14 @@ export interface DeadLetter {
   error: string;
   /** Revision of the actor that failed on it. */
   actorRev: string | null;
-  /** False for a timer, which has no message, and for mail that nobody can read. */
+  /** False for a timer, which has no message, and for mail that cannot be read. */
   canReplay: boolean;
 }
 
 const NEWEST = '9223372036854775807';
 const COLUMNS = `id, at, key AS "to", type, error, actor_rev AS "actorRev", coalesce(jsonb_typeof(envelope) = 'object', false) AS "canReplay"`;
 
-/** Mail that nobody can read. Its body is not kept: nobody knows whether it may be. */
+/** Mail that cannot be read. Its body is not kept, since it is not known whether it may be. */
 export interface UnreadableMail {
   subject: string;
   headers: Record<string, string[]>;
@@ -65,7 +65,7 @@ export class DeadLetterRepository {
     return rows[0]?.envelope;
   }
 
-  /** After its message was sent again. */
+  /** Removes a letter whose message was sent again. */
   remove(id: string, by: AuditAuthor): Promise<void> {
     return withTransaction(this.pool, async (client) => {
       await client.query('DELETE FROM dead_letter WHERE id = $1', [id]);

@@ -1,4 +1,4 @@
-/** What the dispatcher posts, and what became of it. */
+/** Events that the dispatcher posts, and what became of them. */
 import type { JobNo, JobStatus, Uuid } from '@troupe/contracts';
 import type pg from 'pg';
 import { groupBy } from '../actor-store/statement.js';
@@ -16,7 +16,7 @@ export interface WebhookSecrets {
 /** A stored page that is to be posted. */
 export interface PostedPage {
   ord: number;
-  /** Of the uncompressed JSON. */
+  /** Size of the uncompressed JSON. */
   bytes: number;
   /** Exactly one of the two, as in `PageRow`. */
   blob: string | null;
@@ -115,7 +115,7 @@ export class DeliveryRepository {
     return new Map(rows.map(({ step, action }) => [step, action]));
   }
 
-  /** What a job that worked with a model came to, as it is stored; `data` null: to nothing. */
+  /** Result of a job that worked with a model, as it is stored; `data` null: it has none. */
   async modelResult(jobNo: JobNo): Promise<StoredModelResult | null> {
     const { rows } = await this.pool.query<StoredModelResult>({
       name: 'delivery-model-result',

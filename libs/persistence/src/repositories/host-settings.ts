@@ -8,7 +8,7 @@ type Settings = ReadonlyMap<string, HostSetting>;
 /** A change is in force everywhere within five seconds. */
 const RELOAD_MS = 2_000;
 
-/** What operators want for hosts, as every scheduler, fetcher and gateway has it in memory. */
+/** Settings of operators for hosts, as every scheduler, fetcher and gateway has them in memory. */
 export class HostSettings {
   private constructor(private readonly table: TableCopy<Settings>) {}
 
@@ -17,7 +17,7 @@ export class HostSettings {
     return new HostSettings(await TableCopy.of(empty, () => read(pool), onProblem, RELOAD_MS));
   }
 
-  /** Of the host itself, else of the longest suffix that it lies below; null: the installation's hold. */
+  /** Setting of the host itself, else of the longest suffix that it lies below; null: the installation's hold. */
   settingOf(host: string): HostSetting | null {
     return settingOf(this.table.rows, host);
   }

@@ -14,7 +14,7 @@ export interface HostOfJob {
   pending: number;
   ok: number;
   failed: number;
-  /** Whatever else became of URLs. */
+  /** All other ends of URLs. */
   other: number;
   /** null: nothing has been noted of it within seven days. */
   record: StoredHost | null;
@@ -37,7 +37,7 @@ interface Row {
 const COLUMNS = `host, state, rate, max_conn, gap_ms, (extract(epoch FROM since) * 1000)::float8 AS since_ms,
   (extract(epoch FROM until) * 1000)::float8 AS until_ms, plateau_rate, plateau_ms, last, updated_at`;
 
-/** Of the state; hosts of which nothing is known come last. */
+/** Rank of the state; hosts of which nothing is known come last. */
 const RANK = `coalesce(array_position('{down,held,paused,slowed,open}'::text[], state), 6)`;
 
 /** Worst first. */
@@ -68,7 +68,7 @@ const IN_STATES = `SELECT * FROM (SELECT ${COLUMNS}, ARRAY[(${RANK})::text, coal
 export class HostRepository {
   constructor(private readonly pool: pg.Pool) {}
 
-  /** In these states, worst first. */
+  /** Hosts in these states, worst first. */
   async inStates(states: readonly HostState[], range: ListRange): Promise<ListPage<StoredHost>> {
     const list = { text: IN_STATES, values: [states], start: ['0', '0', ''] };
     const { rows, hasMore } = await readPage<Row>(this.pool, list, range);
@@ -81,7 +81,7 @@ export class HostRepository {
     return this.select(`host = ANY($1::text[]) ORDER BY ${ORDER}`, [hosts]);
   }
 
-  /** Those of a job that have open URLs and are not `open`, worst first. */
+  /** Hosts of a job that have open URLs and are not `open`, worst first. */
   async troubledOfJob(jobNo: JobNo, limit: number): Promise<StoredHost[]> {
     return this.select(
       `state <> 'open' AND EXISTS (SELECT FROM frontier f WHERE f.job_no = $1 AND f.host = host.host) ORDER BY ${ORDER} LIMIT $2`,

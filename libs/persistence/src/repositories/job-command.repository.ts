@@ -1,4 +1,4 @@
-/** Changes of a job that is there already: recorded with their command in one transaction, like the job itself. */
+/** Changes of existing jobs: recorded with their command in one transaction, like the job itself. */
 import { randomUUID } from 'node:crypto';
 import { actorKey, type JobKind, type JobNo, type PauseNews, type Uuid } from '@troupe/contracts';
 import type pg from 'pg';
@@ -31,7 +31,7 @@ export interface SeedAppend {
 /** The batch is failed or cancelled (`ended`), too old, or would hold too many seeds. */
 export type AppendRefusal = 'ended' | 'old' | 'full';
 
-/** The row lock is what keeps two gateways from giving out the same ordinals. */
+/** The row lock keeps two gateways from giving out the same ordinals. */
 const TAKE_ORDINALS = `UPDATE job SET seeds = seeds + $2, total = total + $2, status = 'scraping', finished_at = NULL,
     warning = NULL, expires_at = greatest(expires_at, now() + $5 * interval '1 hour')
   WHERE job_no = $1 AND kind = 'batch' AND status IN ('scraping', 'completed') AND seeds + $2 <= $3

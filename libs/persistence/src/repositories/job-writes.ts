@@ -1,4 +1,4 @@
-/** What several repositories write inside their own transaction when a request is recorded. */
+/** Writes of several repositories inside their own transaction when a request is recorded. */
 import {
   actorSubject,
   parseActorKey,
@@ -67,7 +67,7 @@ const OPEN_CHILDREN = `SELECT id AS job, kind FROM job WHERE parent = $1 AND sta
 
 /**
  * Begins a transaction. False: the parent has ended or is about to, so it gets no child any more. True: it stays so until the
- * transaction ends, and whoever cancels the parent afterwards sees the child.
+ * transaction ends, and a later cancel of the parent sees the child.
  */
 export async function beginWithParent(client: pg.PoolClient, parent: ActorKey): Promise<boolean> {
   const [, locked, cancel] = await runAll(client, [

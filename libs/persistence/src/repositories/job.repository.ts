@@ -60,7 +60,7 @@ interface NewJobBase {
   idempotencyKey: string | null;
   /** Nothing of the job is kept beyond a short time after its end. */
   zdr: boolean;
-  /** Of the call, when it is recorded: goes with the command, however late that is taken up. */
+  /** Trace of the call, when it is recorded. It goes with the command, however late that is taken up. */
   trace?: TraceParent;
 }
 
@@ -77,13 +77,13 @@ export type NewJob =
 
 /** A job that fetches pages for another one. */
 export type NewChild = {
-  /** Of the job that works on its pages; its spec names it, too. */
+  /** Key of the job that works on its pages; its spec names it, too. */
   parent: ActorKey;
   /** Its place among its parent's children, from 0. */
   nth: number;
   team: Uuid;
   keyId: Uuid | null;
-  /** Of the step that asked for it, when that is recorded. */
+  /** Trace of the step that asked for it, when that is recorded. */
   trace?: TraceParent;
 } & ({ kind: 'crawl'; spec: CrawlSpec } | { kind: 'batch'; spec: BatchSpec; urls: readonly Seed[] });
 
@@ -139,7 +139,7 @@ export interface PageRow {
   ord: number;
   item: number;
   url: string;
-  /** Of the uncompressed JSON. */
+  /** Size of the uncompressed JSON. */
   bytes: number;
   /** Exactly one of the two: key of the packed document in the blob store, or the packed document itself. */
   blob: string | null;
@@ -174,7 +174,7 @@ const PAGES = `SELECT ord, item, url, bytes, blob, inline FROM (
     WHERE job_no = $1 AND shard = 0 AND ord > $2 ORDER BY ord LIMIT $3) p
   WHERE upto <= $4 OR upto = bytes ORDER BY ord`;
 
-/** The actor of a host has the last word: what the job calls slow may be open again. */
+/** The actor of a host has the last word: a host that the job calls slow may be open again. */
 const THROTTLED = `SELECT jsonb_agg(jsonb_build_object('host', h.host, 'state', h.state, 'pagesPerSecond', h.rate, 'since', h.since,
       'until', h.until, 'reason', h.last->0) ORDER BY array_position('{down,held,paused,slowed}'::text[], h.state), h.host)
     FROM host h WHERE h.host = ANY(ARRAY(SELECT jsonb_array_elements_text(slow_hosts))) AND h.state <> 'open'`;
@@ -244,7 +244,7 @@ export class JobRepository {
   }
 
   /**
-   * Records a child and its Start command, once: whoever asks again for the same place gets the job that is there, however
+   * Records a child and its Start command, once: a second call for the same place gets the job that is there, however
    * it was asked for. The command is null when the child has begun.
    * @throws TroupeError when the parent has ended, or its end is recorded
    */
@@ -262,7 +262,7 @@ export class JobRepository {
     return isNew ? { child: { job, jobNo: ids.jobNo, kind: child.kind }, command } : this.startedChild(job);
   }
 
-  /** Those that still fetch pages for a job. */
+  /** Children that still fetch pages for a job. */
   async runningChildren(team: Uuid, parent: Uuid): Promise<Uuid[]> {
     const { rows } = await this.pool.query<{ id: Uuid }>(RUNNING_CHILDREN, [team, parent]);
     return rows.map(({ id }) => id);
@@ -274,7 +274,7 @@ export class JobRepository {
     return rows[0] ?? null;
   }
 
-  /** Whose job an id was: tells an expired job from an id that never existed. Kept 7 days beyond expiry. */
+  /** Owner of the job that an id was: tells an expired job from an id that never existed. Kept 7 days beyond expiry. */
   async tombstone(id: Uuid): Promise<{ team: Uuid; kind: JobKind } | null> {
     const { rows } = await this.pool.query<{ team: Uuid; kind: JobKind }>(TOMBSTONE, [id]);
     return rows[0] ?? null;
@@ -333,7 +333,7 @@ export class JobRepository {
   }
 
   /**
-   * Commands that their actor has not taken in yet, for one more try; nobody else gets them for ten seconds, after six tries
+   * Commands that their actor has not taken in yet, for one more try; no other sweep gets them for ten seconds, after six tries
    * for a minute. A stream that acknowledged a command may still lose it, so it stays until the turn that takes it in deletes
    * it (`command.delete`).
    */
@@ -345,7 +345,7 @@ export class JobRepository {
     return rows.map(({ id, subject, body }) => ({ id, subject, envelope: envelopeIn(body) }));
   }
 
-  /** What records a job: sent behind BEGIN in one write, so that it takes one round trip (ADR 0023). */
+  /** Statements that record a job: sent behind BEGIN in one write, so that it takes one round trip (ADR 0023). */
   private async prepare(input: NewJob, job: Uuid, parent: Uuid | null) {
     const { rows } = await this.pool.query<{ job_no: JobNo; now_ms: number }>(NEW_JOB_NO);
     const { job_no: jobNo, now_ms: nowMs } = rows[0]!;
@@ -409,7 +409,7 @@ export class JobRepository {
 /** A command that is due once more. */
 export interface DueCommand {
   id: Uuid;
-  /** Of its actor's mailbox. */
+  /** Subject of its actor's mailbox. */
   subject: string;
   /** null: it cannot be read. */
   envelope: Envelope | null;
@@ -432,7 +432,7 @@ interface PageRecord {
   inline: Buffer | null;
 }
 
-/** null: it is none. */
+/** null: it is no envelope. */
 function envelopeIn(body: Buffer): Envelope | null {
   try {
     return JSON.parse(body.toString('utf8')) as Envelope;

@@ -1,4 +1,4 @@
-/** What became of every URL of a job, read as one consistent snapshot (spec: `GET …/ledger`). */
+/** The end of every URL of a job, read as one consistent snapshot (spec: `GET …/ledger`). */
 import { FROM_HISTORY, type JobNo, type Outcome } from '@troupe/contracts';
 import type pg from 'pg';
 import { withTransaction } from '../pool.js';
@@ -24,14 +24,14 @@ export interface LedgerEntry {
   depth: number;
   /** URL of the page that named it, null for start pages, seeds and sitemaps. */
   parent: string | null;
-  /** Named by a history of earlier scrapes, by nothing that the job had read before. */
+  /** Named by a history of earlier scrapes, and by nothing that the job had read before. */
   fromHistory: boolean;
   status: number | null;
   bytes: number | null;
   ms: number | null;
   engine: string | null;
   attempts: number;
-  /** Of a pending one that waits: when it may be fetched; null: not known, or it does not wait. */
+  /** When a pending URL that waits may be fetched; null: not known, or it does not wait. */
   notBefore: Date | null;
   /** When it was decided; for what is pending the time of the snapshot. */
   at: Date;
@@ -52,7 +52,7 @@ export interface Ledger {
   /** By outcome, without zeros; their sum is `discovered`. */
   counts: Partial<Record<LedgerOutcome, number>>;
   discovered: number;
-  /** Of the good pages: not changed since the cache had them, as their sites said. */
+  /** Good pages that have not changed since the cache had them, as their sites said. */
   revalidated: number;
   /** Links left out, by scope rule. */
   excluded: Partial<Record<string, number>>;
@@ -64,7 +64,7 @@ const MAX_OUT_OF_SCOPE = 10_000;
 /** Before every fingerprint as SQL holds it. */
 const MIN_FINGERPRINT = '-9223372036854775808';
 
-/** What undecided URLs count as: the end of the job has made something of them. */
+/** Status that undecided URLs count as: the end of the job has made something of them. */
 const UNDECIDED = `CASE status WHEN 'scraping' THEN 'pending' WHEN 'cancelled' THEN 'cancelled' ELSE 'limit' END`;
 
 const JOB = `SELECT ${UNDECIDED} AS undecided, coalesce(finished_at, now()) AS at, excluded FROM job WHERE job_no = $1`;
@@ -77,7 +77,7 @@ const DECIDED = `SELECT item, url, parent_item, depth, outcome, rule, status, by
     NULL::timestamptz AS not_before
   FROM url_outcome WHERE job_no = $1`;
 
-/** What a host makes its URLs wait for. What is slowed comes all the same: a URL's own wait is named before that. */
+/** The rule for which a host makes its URLs wait. Slowed URLs come all the same: a URL's own wait is named before that. */
 const RULE_OF_HOST = `CASE h.state WHEN 'down' THEN 'host-down' WHEN 'paused' THEN 'host-paused' WHEN 'held' THEN 'host-paused' END`;
 const OWN_RULE = `CASE WHEN f.not_before > $3 THEN f.rule END`;
 const SLOWED = `CASE h.state WHEN 'slowed' THEN 'host-slowed' END`;
@@ -115,7 +115,7 @@ const byItem = (source: string): string => `WITH ${DEPTHS}
 const ALL_BY_ITEM = byItem(`(${DECIDED} AND item > $4 ORDER BY item LIMIT $6) UNION ALL ${OPEN}`);
 const OPEN_BY_ITEM = byItem(OPEN);
 
-/** In order of decision: what was read stays where it was when more is decided. */
+/** In order of decision: entries that were read stay where they were when more are decided. */
 const BY_TIME = `SELECT e.*, p.url AS parent, ARRAY[${timeKey('e.at')}, e.item::text] AS key
   FROM (${DECIDED} AND outcome = $2 AND (at, item) > (${keyTime('$3')}, $4::bigint) ORDER BY at, item OFFSET $5 LIMIT $6) e
   LEFT JOIN url_outcome p ON p.job_no = $1 AND p.item = e.parent_item ORDER BY e.at, e.item`;
@@ -130,7 +130,7 @@ const OUT_OF_SCOPE = `SELECT 0 AS item, e.url, p.url AS parent, coalesce(p.depth
 
 interface EntryRecord extends Omit<LedgerEntry, 'item' | 'bytes' | 'fromHistory' | 'notBefore'> {
   item: string;
-  /** Not told of links that were left out. */
+  /** Not known for links that were left out. */
   parent_item?: string | null;
   bytes: string | null;
   not_before: Date | null;

@@ -24,9 +24,9 @@ export interface ListPage<Row> {
   hasMore: boolean;
 }
 
-/** What a list reads may take so long. */
+/** Time in which a list is read. */
 const DEADLINE_MS = 5_000;
-/** Of rows as JSON; the first one is read however large it is. */
+/** Size of a page's rows as JSON; the first one is read however large it is. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 /**
@@ -38,13 +38,13 @@ export const BEGIN_SNAPSHOT = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; 
 
 /** The time in column `at` as part of a key: Dates would lose its microseconds. */
 export const timeKey = (at: string): string => `(extract(epoch FROM ${at}) * 1000000)::bigint::text`;
-/** The time that is such a part. */
+/** The time from such a part of a key. */
 export const keyTime = (parameter: string): string =>
   `(timestamptz 'epoch' + ${parameter}::bigint * interval '1 microsecond')`;
 
 /** Keys before every row of a list that is in order of time. */
 export const BEFORE_ALL = '-1';
-/** Of one with the newest first: the end of the year 9999. */
+/** Start of a list with the newest first: the end of the year 9999. */
 export const AFTER_ALL = '253402300799999999';
 
 interface PageRecord {

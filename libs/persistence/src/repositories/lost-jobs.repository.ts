@@ -1,4 +1,4 @@
-/** Jobs that clients see running although nobody works on them, and commands that cannot be carried to anybody. */
+/** Jobs that clients see running although no actor works on them, and commands without an actor to take them. */
 import type { Envelope, JobKind, JobNo, Uuid } from '@troupe/contracts';
 import type pg from 'pg';
 import { failJobsText } from '../actor-store/fail-jobs.js';
@@ -23,7 +23,7 @@ const MAX_JOBS = 500;
 const MAX_AGE_HOURS = 50;
 
 /**
- * One statement, for a command goes in the same moment in which its actor has begun. A row of revision 0 was made for an actor
+ * One statement, since a command goes in the same moment in which its actor begins. A row of revision 0 was made for an actor
  * that has never done anything. The last part of a mailbox's subject is the job's id.
  */
 const LOST_JOBS = `SELECT j.id AS job, j.job_no AS "jobNo", j.kind,
@@ -54,7 +54,7 @@ export class LostJobRepository {
     return rows;
   }
 
-  /** Records the job's start once more. False: it was recorded too often already, or what it was started with is gone. */
+  /** Records the job's start once more. False: it was recorded too often already, or its start is gone. */
   restart({ job, jobNo }: LostJob): Promise<boolean> {
     return withTransaction(this.pool, async (client) => {
       const { rows } = await client.query<{ envelope: Buffer; seeds: number }>(COUNT_RESTART, [jobNo]);
@@ -67,12 +67,12 @@ export class LostJobRepository {
     });
   }
 
-  /** Nothing happens to a job that has ended. */
+  /** Fails the job. Nothing happens to a job that has ended. */
   async fail(job: Uuid, error: string): Promise<void> {
     await this.pool.query(this.failJobs, [[job], [error]]);
   }
 
-  /** The command is dropped, and its job fails. @param job null: the command names none */
+  /** Drops the command and fails its job. @param job null: the command names none */
   async failCommand(command: Uuid, job: Uuid | null, error: string): Promise<void> {
     await withTransaction(this.pool, async (client) => {
       await client.query('DELETE FROM cmd_outbox WHERE id = $1', [command]);

@@ -49,7 +49,7 @@ export class ModelSteps {
     return rowCount === 1 ? { step, tokens, credits, result } : (await this.find(jobNo, step))!;
   }
 
-  /** What the client will read once the job has ended; the first one stays. */
+  /** Keeps the result that the client will read once the job has ended; the first one stays. */
   async keepResult(jobNo: JobNo, { data, sources }: ExtractResult): Promise<void> {
     const values = [jobNo, storableJson(data), storableJson(sources)];
     await this.pool.query({ name: 'extract-result-keep', text: KEEP_RESULT, values });

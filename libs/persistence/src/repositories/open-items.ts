@@ -4,7 +4,7 @@ import type pg from 'pg';
 const OPEN = `SELECT f.seq::float8 AS item FROM unnest($2::smallint[], $3::bigint[]) AS x(depth, seq)
   JOIN frontier f ON f.job_no = $1 AND f.shard = 0 AND f.depth = x.depth AND f.seq = x.seq`;
 
-/** What of a lane is not settled: a row of the frontier goes with the turn that settles its item. */
+/** Items of a lane that are not settled: a row of the frontier goes with the turn that settles its item. */
 export class OpenItems {
   constructor(private readonly pool: pg.Pool) {}
 

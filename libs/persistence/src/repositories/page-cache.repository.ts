@@ -8,13 +8,13 @@ import { int64 } from '../actor-store/row-writes.js';
 
 export interface PageCacheKey {
   team: Uuid;
-  /** Of the URL that is asked for. */
+  /** Fingerprint of the URL that is asked for. */
   urlH: Fingerprint;
-  /** Of everything else that makes another page of it. */
+  /** Fingerprint of everything else that makes another page of it. */
   variantH: Fingerprint;
 }
 
-/** What is needed to convert a body again, and to ask its site whether it still holds. */
+/** Data needed to convert a body again, and to ask its site whether it still holds. */
 export interface CachedPageMeta {
   finalUrl: string;
   statusCode: number;
@@ -41,7 +41,7 @@ export interface CachedPage extends PageCacheKey {
 
 export interface NewCachedPage extends PageCacheKey {
   url: string;
-  /** Of the `siteKey` of the URL. */
+  /** Fingerprint of the `siteKey` of the URL. */
   siteH: Fingerprint;
   blob: string;
   meta: CachedPageMeta;
@@ -96,7 +96,7 @@ interface CacheRecord {
 export class PageCacheRepository {
   constructor(private readonly pool: pg.Pool) {}
 
-  /** Those of the keys that are there, in any order. */
+  /** Pages of those keys that are in the cache, in any order. */
   async find(keys: readonly PageCacheKey[]): Promise<CachedPage[]> {
     const { rows } = await this.pool.query<CacheRecord>(bulkQuery(FIND, keys));
     return rows.map((row) => ({
@@ -133,7 +133,7 @@ export class PageCacheRepository {
     return rows.map(({ url }) => url);
   }
 
-  /** Their sites have confirmed them. */
+  /** Renews pages that their sites have confirmed. */
   async renew(keys: readonly PageCacheKey[]): Promise<void> {
     await this.pool.query(bulkQuery(RENEW, keys));
   }

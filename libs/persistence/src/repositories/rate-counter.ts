@@ -13,7 +13,7 @@ export interface RateTotal extends RateUse {
   leftMs: number;
 }
 
-/** A row is of its newest minute; what arrives late, for a minute that is over, is forgotten. */
+/** A row is of its newest minute. Counts that arrive late, for a minute that is over, are dropped. */
 const ADD = `INSERT INTO rate_use (team_id, grp, minute, used)
   SELECT team, grp, floor(extract(epoch FROM now()) / 60)::bigint, n
   FROM unnest($1::uuid[], $2::text[], $3::int[]) AS x(team, grp, n) ORDER BY team, grp

@@ -34,7 +34,7 @@ const MISS = `UPDATE selector_recipe SET misses = misses + 1,
     recipe = CASE WHEN misses + 1 >= $4 THEN NULL ELSE recipe END, at = CASE WHEN misses + 1 >= $4 THEN now() ELSE at END
   WHERE team_id = $1 AND host = $2 AND wish = $3 AND recipe IS NOT NULL`;
 const HOLD = 'UPDATE selector_recipe SET misses = 0 WHERE team_id = $1 AND host = $2 AND wish = $3 AND misses > 0';
-/** A team that asks for ever new wishes keeps those that were written or confirmed last. */
+/** A team that asks for ever new wishes keeps the recipes that were written or confirmed last. */
 const MAX_OF_TEAM = 5000;
 const TRIM = `DELETE FROM selector_recipe WHERE team_id = $1 AND at < (
     SELECT at FROM selector_recipe WHERE team_id = $1 ORDER BY at DESC OFFSET $2 LIMIT 1)`;
@@ -49,7 +49,7 @@ export class SelectorRecipes {
   }
 
   /**
-   * True for one caller: it writes the recipe. Again after `retryAfterMs` while there is none, whoever failed.
+   * True for one caller: it writes the recipe. Again after `retryAfterMs` while there is none.
    */
   async claim(key: RecipeKey, retryAfterMs: number): Promise<boolean> {
     const values = [...valuesOf(key), retryAfterMs / 1000];
@@ -59,18 +59,18 @@ export class SelectorRecipes {
     return true;
   }
 
-  /** A recipe that holds, for the first time or on one more sample. */
+  /** Keeps a recipe that holds, for the first time or on one more sample. */
   async keep(key: RecipeKey, recipe: SelectorRecipe): Promise<void> {
     const values = [...valuesOf(key), storableJson(recipe)];
     await this.pool.query({ name: 'recipe-keep', text: KEEP, values });
   }
 
-  /** It failed on a page; after `most` in a row it is gone. */
+  /** Notes that it failed on a page. After `most` failures in a row it is deleted. */
   async miss(key: RecipeKey, most: number): Promise<void> {
     await this.pool.query({ name: 'recipe-miss', text: MISS, values: [...valuesOf(key), most] });
   }
 
-  /** It held on a page. */
+  /** Notes that it held on a page. */
   async hold(key: RecipeKey): Promise<void> {
     await this.pool.query({ name: 'recipe-hold', text: HOLD, values: valuesOf(key) });
   }

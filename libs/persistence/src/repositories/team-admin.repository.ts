@@ -102,7 +102,7 @@ export class TeamAdminRepository {
     return one(this.pool, FIND_TEAM, [id]);
   }
 
-  /** Changes what is given. null when there is no such team, `taken` when another one has the name. */
+  /** Changes the given settings. null when there is no such team, `taken` when another one has the name. */
   async updateTeam(id: Uuid, changes: Partial<TeamSettings>, by: AuditAuthor): Promise<TeamRecord | null | 'taken'> {
     try {
       return await withTransaction(this.pool, async (client) => {

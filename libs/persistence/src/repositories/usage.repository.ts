@@ -1,4 +1,4 @@
-/** What teams have used and have in work. A job counts for the day on which it was started. */
+/** Credits that teams have used, and work they have open. A job counts for the day on which it was started. */
 import { jobNoOf, type Uuid } from '@troupe/contracts';
 import type pg from 'pg';
 import { BEFORE_ALL, keyTime, NO_ID, readPage, timeKey, type ListPage, type ListRange } from './list-page.js';
@@ -46,7 +46,7 @@ const useWhere = (jobs: string, calls: string): string => `(
 const DATE_OF_DAY = `(timestamp '2024-01-01' + day * interval '1 day') AT TIME ZONE 'UTC'`;
 const MONTH_OF_DAY = `date_trunc('month', timestamp '2024-01-01' + day * interval '1 day') AT TIME ZONE 'UTC'`;
 
-/** What was used without a key comes last. */
+/** Usage without a key comes last. */
 const NAME_ORDER = `("keyName" IS NULL)::int, coalesce("keyName", '')`;
 const NAME_KEY = `("keyName" IS NULL)::int::text, coalesce("keyName", '')`;
 

@@ -1,5 +1,5 @@
 /** Options of a scrape in v1 words (docs/api/v1.md), shared by scrape, batch and crawl bodies. */
-import { V1_NAMES, WISH, type FormatInput } from '@troupe/formats';
+import { V1_NAMES, MODEL_PROMPT, type FormatInput } from '@troupe/formats';
 import {
   BooleanField,
   Field,
@@ -80,7 +80,7 @@ function jsonOptionsIssues(format: 'json' | 'extract', value: unknown, body: obj
     ...(isAsked ? [] : [customIssue(`${key} is only allowed with format ${format}`)]),
     ...keyIssues(value, ['schema', 'systemPrompt', 'prompt', 'mode', 'temperature', 'agent']),
     ...(isEmptyWish(value) ? [customIssue(`${key} needs a prompt or a schema`)] : []),
-    ...optionIssues(WISH, value),
+    ...optionIssues(MODEL_PROMPT, value),
     ...optional(value, 'systemPrompt', (text) => textIssues(text, { maxLength: MAX_PROMPT_CHARS })),
     ...optional(value, 'mode', (mode) => (mode === 'llm' ? [] : [notInEnum(['llm'], mode)])),
     ...optional(value, 'temperature', (number) => numberIssues(number, { integer: false })),

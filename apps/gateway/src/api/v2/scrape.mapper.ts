@@ -1,5 +1,5 @@
 import { completeSpec, type ScrapeSpec } from '@troupe/contracts';
-import { formatsFromV2, formatToV2, wishFromV2, wishToV2 } from '@troupe/formats';
+import { formatsFromV2, formatToV2, modelPromptFromV2, modelPromptToV2 } from '@troupe/formats';
 import { cacheSpecOf, changeTrackingOf, trackedWaitMs, type DiffShape } from '../cache-options.js';
 import { formatName, needsModel, SELECTORS, TRACKING } from './formats.dto.js';
 import {
@@ -73,7 +73,7 @@ function changeTrackingFromV2({ formats, origin }: ScrapeOptionsDto, rules: Scra
   const options = {
     modes: modes as string[] | undefined,
     tag: tag as string | null | undefined,
-    wish: wishFromV2(words),
+    wish: modelPromptFromV2(words),
   };
   return changeTrackingOf(options, rules.changeTrackingDiffShape, origin);
 }
@@ -108,5 +108,5 @@ function changeTrackingToV2({ changeTracking }: ScrapeSpec): object[] {
   if (changeTracking === null) return [];
   const { tag, diff, json } = changeTracking;
   const modes = [...(diff ? ['git-diff'] : []), ...(json == null ? [] : ['json'])];
-  return [{ type: TRACKING, modes, tag, ...(json == null ? {} : wishToV2(json)) }];
+  return [{ type: TRACKING, modes, tag, ...(json == null ? {} : modelPromptToV2(json)) }];
 }

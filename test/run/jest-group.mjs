@@ -6,13 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { dataFolders, root } from '../../deploy/local/places.mjs';
 import { addUp } from './report.mjs';
 
-/** The end of what a lot wrote is kept. */
+/** The end of what a group wrote is kept. */
 const MAX_OUTPUT = 2_000_000;
 const CLUSTER_END_MS = 60_000;
 /** Lines of jest that say nothing when it runs many times. */
 const NOISE = /^(Ran all test suites|Test results written to|Snapshots: |Test Suites: .* passed, .* total$)/;
 
-/** What is known of a run that told nothing. */
+/** Result of a run that told nothing. */
 const LOST = { tally: { passed: 0, failed: 1, skipped: 0, ok: false }, files: [] };
 
 /** @type {Set<import('node:child_process').ChildProcess>} */
@@ -27,23 +27,23 @@ export function stopRuns() {
 }
 
 /**
- * @param {import('./lots.mjs').Lot} lot
+ * @param {import('./groups.mjs').SpecGroup} group
  * @param {object} how
  * @param {string[]} how.flags of the caller
  * @param {NodeJS.ProcessEnv} how.env
  * @param {string} how.work folder of the run
  * @param {boolean} how.live whether its output is shown as it comes, or in one piece at its end
- * @returns {Promise<Omit<import('./report.mjs').LotResult, 'startMs'>>}
+ * @returns {Promise<Omit<import('./report.mjs').GroupResult, 'startMs'>>}
  */
-export async function runLot(lot, { flags, env, work, live }) {
-  if (isStopping) return { lot, wallMs: 0, cpuS: null, ...LOST };
-  const folder = path.join(work, lot.name.replaceAll(/[^\w.-]+/g, '-'));
+export async function runGroup(group, { flags, env, work, live }) {
+  if (isStopping) return { group, wallMs: 0, cpuS: null, ...LOST };
+  const folder = path.join(work, group.name.replaceAll(/[^\w.-]+/g, '-'));
   mkdirSync(folder);
   const [output, cost] = [path.join(folder, 'jest.json'), path.join(folder, 'cpu')];
   const startedMs = performance.now();
-  const child = spawn(process.execPath, jestArguments(lot, flags, output), {
+  const child = spawn(process.execPath, jestArguments(group, flags, output), {
     cwd: root,
-    env: { ...env, TROUPE_TEST_COST: cost, ...(lot.shares ? { TROUPE_TEST_SHARED: folder } : {}) },
+    env: { ...env, TROUPE_TEST_COST: cost, ...(group.shares ? { TROUPE_TEST_SHARED: folder } : {}) },
     stdio: ['ignore', 'ignore', live ? 'inherit' : 'pipe'],
   });
   running.add(child);
@@ -51,25 +51,25 @@ export async function runLot(lot, { flags, env, work, live }) {
   child.stderr?.setEncoding('utf8').on('data', (piece) => (text = (text + piece).slice(-MAX_OUTPUT)));
   const code = await new Promise((resolve) => child.once('close', resolve));
   running.delete(child);
-  if (lot.shares) await untilGone(dataFolders(path.join(folder, 'data')).lockFile);
+  if (group.shares) await untilGone(dataFolders(path.join(folder, 'data')).lockFile);
   if (!live) process.stderr.write(tidy(text));
   return {
-    lot,
+    group,
     wallMs: performance.now() - startedMs,
-    cpuS: lot.shares ? null : readCost(cost),
+    cpuS: group.shares ? null : readCost(cost),
     ...readResults(output, code === 0),
   };
 }
 
-/** @param {import('./lots.mjs').Lot} lot @param {string[]} flags @param {string} output */
-function jestArguments(lot, flags, output) {
+/** @param {import('./groups.mjs').SpecGroup} group @param {string[]} flags @param {string} output */
+function jestArguments(group, flags, output) {
   return [
     // Four threads of V8 would wait for one another on few cores.
     ...['--v8-pool-size=1', '--experimental-vm-modules', '--disable-warning=ExperimentalWarning'],
     path.join(root, 'node_modules/jest/bin/jest.js'),
     ...['--reporters=default', `--reporters=${path.join(root, 'test/run/cost-reporter.mjs')}`],
     ...['--verbose=false', '--json', `--outputFile=${output}`],
-    ...[...lot.flags, ...flags, '--runTestsByPath', ...lot.specs],
+    ...[...group.flags, ...flags, '--runTestsByPath', ...group.specs],
   ];
 }
 
@@ -88,7 +88,7 @@ function readCost(file) {
   }
 }
 
-/** @param {string} file @param {boolean} ok @returns {Pick<import('./report.mjs').LotResult, 'tally' | 'files'>} */
+/** @param {string} file @param {boolean} ok @returns {Pick<import('./report.mjs').GroupResult, 'tally' | 'files'>} */
 function readResults(file, ok) {
   let result;
   try {

@@ -1,12 +1,12 @@
 /**
- * One piece of work for what several partitions ask at a time. What waits while one is under way is the next. Failures
- * stay alone: a group that is refused is halved until the guilty ones are found.
+ * One piece of work for requests of several partitions. Requests that wait while one is under way are the next. Failures
+ * stay alone: a group that is refused is halved until the refused requests are found.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isRefused } from './store-errors.js';
 
 const MAX_TOGETHER = 64;
-/** Groups after a rest that keep no pace: what a new job has to wait for. */
+/** Groups after a rest that keep no pace, since a new job waits for them. */
 const UNPACED = 4;
 
 interface Waiting<Ask, Answer> {
@@ -15,13 +15,13 @@ interface Waiting<Ask, Answer> {
   reject(error: unknown): void;
 }
 
-export class Groups<Ask, Answer> {
+export class RequestGroups<Ask, Answer> {
   private waiting: Waiting<Ask, Answer>[] = [];
   private isBusy = false;
   private nextAt = 0;
 
   /**
-   * @param work an answer to each, in their order, from one transaction; rejects when nothing is kept, or when nobody knows
+   * @param work an answer to each, in their order, from one transaction; rejects when nothing is kept, or when it is unknown
    * @param paceMs from one group to the next, when many follow each other
    */
   constructor(

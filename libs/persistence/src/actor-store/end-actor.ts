@@ -1,12 +1,12 @@
-/** The end of an actor whose messages cannot even be buried. Texts of ours only: nothing in here can be refused. */
+/** The end of an actor whose messages cannot even become dead letters. Only our own texts are written, so nothing can be refused. */
 import { actorSubject, isUuid, parseActorKey, type ActorKey } from '@troupe/contracts';
 import type pg from 'pg';
 import { failJobsText } from './fail-jobs.js';
 import type { ResultTerms } from './result-terms.js';
 
-export interface Grave {
+export interface EndedActor {
   key: ActorKey;
-  /** Of the message. */
+  /** Type of the message. */
   type: string;
   /** `INTERNAL_<SQLSTATE>` */
   error: string;
@@ -19,8 +19,8 @@ const END_ACTOR = `WITH ended AS (UPDATE actor SET state = NULL, terminal = true
 
 const LEAVE_LETTER = `INSERT INTO dead_letter (at, part, key, type, envelope, error, actor_rev) VALUES (now(), $1, $2, $3, NULL, $4, NULL)`;
 
-export function entombQueries(
-  { part, epoch, key, type, error }: Grave & { part: number; epoch: number },
+export function endActorQueries(
+  { part, epoch, key, type, error }: EndedActor & { part: number; epoch: number },
   terms: ResultTerms,
 ): pg.QueryConfig[] {
   const { id } = parseActorKey(key);

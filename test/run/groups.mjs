@@ -1,7 +1,7 @@
 /**
- * Which specs run together, and how much of the machine each lot takes.
+ * Which specs run together, and how much of the machine each group takes.
  *
- * A lot is one run of jest. Places are what keeps the machine busy and not much busier: five for two cores, because a lot with
+ * A group is one run of jest. Places are what keeps the machine busy and not much busier: five for two cores, because a group with
  * one place works less than half of its time.
  */
 import os from 'node:os';
@@ -15,7 +15,7 @@ export const PLACES = Math.max(1, Math.min(Math.floor(2.5 * CORES), 8, Math.floo
 const WORKERS = Math.max(1, Math.min(4, PLACES, Math.floor(CORES / 2)));
 
 /**
- * @typedef {object} Lot
+ * @typedef {object} SpecGroup
  * @property {string} name
  * @property {string[]} specs
  * @property {number} places
@@ -26,7 +26,7 @@ const WORKERS = Math.max(1, Math.min(4, PLACES, Math.floor(CORES / 2)));
 /**
  * @typedef {object} Kind
  * @property {RegExp} match of the path of a spec
- * @property {string} [lot] name of the lot of all of them; without, each is a lot of its own
+ * @property {string} [group] name of the group of all of them; without, each is a group of its own
  * @property {number} places
  * @property {number} [workers] processes of jest; without, one after the other in one process
  * @property {boolean} [shares]
@@ -35,7 +35,7 @@ const WORKERS = Math.max(1, Math.min(4, PLACES, Math.floor(CORES / 2)));
 const REST = 'units and adapters';
 
 /**
- * First match counts; lots start in this order, the longest first, as places become free. The first three, and the lot after them,
+ * First match counts; groups start in this order, the longest first, as places become free. The first three, and the group after them,
  * read the time from page to page: nothing else may run beside them. Some more need room, not silence.
  *
  * @type {Kind[]}
@@ -47,13 +47,13 @@ const KINDS = [
   // They wait most of the time: all beside each other, and beside nothing else.
   {
     match: /\/test\/(e2e\/politeness-|clients\/troubles)/,
-    lot: 'hosts in trouble',
+    group: 'hosts in trouble',
     places: PLACES,
     workers: PLACES,
   },
   {
     match: /\/apps\/fetcher\/src\/browser\//,
-    lot: 'browsers',
+    group: 'browsers',
     places: Math.min(2, PLACES),
     workers: WORKERS,
   },
@@ -63,20 +63,20 @@ const KINDS = [
   { match: /\/test\/chaos\//, places: 1 },
   {
     match: /\/test\/e2e\/(documents|branding|change-tracking|selectors|map|page-view)\./,
-    lot: 'formats',
+    group: 'formats',
     places: 1,
     shares: true,
   },
   { match: /\/test\/e2e\/bad-input\./, places: 1 },
   { match: /\/test\/e2e\/known-graph\./, places: 1 },
-  { match: /\/test\/contract\/(?!operation|any-request)/, lot: 'contract', places: 1, shares: true },
-  { match: /\/test\/(clients\/tools|e2e\/(sdk|real-pages))/, lot: 'clients', places: 1, shares: true },
+  { match: /\/test\/contract\/(?!operation|any-request)/, group: 'contract', places: 1, shares: true },
+  { match: /\/test\/(clients\/tools|e2e\/(sdk|real-pages))/, group: 'clients', places: 1, shares: true },
   { match: /\/test\/e2e\/(no-fetcher|accounts)\./, places: 1 },
   { match: /\/test\/e2e\/(webhooks|browser)\./, places: Math.min(2, PLACES) },
   { match: /\/test\/e2e\/(actions|job-calls)\./, places: 1 },
   { match: /\/test\/simulation\//, places: Math.min(2, PLACES) },
   { match: /\/test\/(e2e|contract|clients|ops|adversary)\//, places: 1 },
-  { match: /./, lot: REST, places: WORKERS, workers: WORKERS },
+  { match: /./, group: REST, places: WORKERS, workers: WORKERS },
 ];
 
 /** @param {string} spec @returns {string} `e2e/map` */
@@ -84,21 +84,21 @@ export function shortName(spec) {
   return spec.replace(/^.*\/dist\/(test\/)?/, '').replace(/\.spec\.js$/, '');
 }
 
-/** @param {string[]} specs paths @returns {Lot[]} in the order in which they start */
-export function makeLots(specs) {
-  const lots = KINDS.flatMap((kind, i) => {
+/** @param {string[]} specs paths @returns {SpecGroup[]} in the order in which they start */
+export function makeGroups(specs) {
+  const groups = KINDS.flatMap((kind, i) => {
     const own = specs.filter((spec) => KINDS.findIndex(({ match }) => match.test(spec)) === i);
     if (own.length === 0) return [];
-    if (kind.lot !== undefined) return [describeLot(kind, kind.lot, own)];
-    return own.map((spec) => describeLot(kind, shortName(spec), [spec]));
+    if (kind.group !== undefined) return [describeGroup(kind, kind.group, own)];
+    return own.map((spec) => describeGroup(kind, shortName(spec), [spec]));
   });
-  // The rest is one long lot, and what needs room finds it at the beginning only: begun last they would end alone.
+  // The rest is one long group, and what needs room finds it at the beginning only: begun last they would end alone.
   const urgency = ({ name, places }) => (places < PLACES && name === REST ? PLACES - 0.5 : places);
-  return lots.sort((a, b) => urgency(b) - urgency(a));
+  return groups.sort((a, b) => urgency(b) - urgency(a));
 }
 
-/** @param {Kind} kind @param {string} name @param {string[]} specs @returns {Lot} */
-function describeLot({ places, workers, shares = false }, name, specs) {
+/** @param {Kind} kind @param {string} name @param {string[]} specs @returns {SpecGroup} */
+function describeGroup({ places, workers, shares = false }, name, specs) {
   // A limit of memory makes jest use processes of its own even for one worker, which it replaces when they have grown.
   const flags = workers === undefined ? ['--runInBand'] : [`--maxWorkers=${workers}`, '--workerIdleMemoryLimit=512MB'];
   return { name, specs, places, flags, shares };

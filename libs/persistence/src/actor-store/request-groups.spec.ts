@@ -1,14 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Groups } from './groups.js';
+import { RequestGroups } from './request-groups.js';
 
 /** As node-postgres reports what the server has refused. */
 const refusal = (code: string): Error => Object.assign(new Error(`refused: ${code}`), { severity: 'ERROR', code });
 
 /** Each transaction takes 5 ms; one with a bad turn fails. */
-function groupsOf(failure: Error, bad: string[] = []): { groups: Groups<string, string>; transactions: string[][] } {
+function groupsOf(
+  failure: Error,
+  bad: string[] = [],
+): { groups: RequestGroups<string, string>; transactions: string[][] } {
   const transactions: string[][] = [];
-  const groups = new Groups<string, string>(async (turns) => {
+  const groups = new RequestGroups<string, string>(async (turns) => {
     transactions.push([...turns]);
     await pause(5);
     if (turns.some((turn) => bad.includes(turn))) throw failure;
@@ -51,7 +54,7 @@ describe('what several partitions ask', () => {
     expect(transactions).toHaveLength(13);
   });
 
-  it('are not repeated here when nobody knows what became of them', async () => {
+  it('are not repeated here when their outcome is unknown', async () => {
     const lost = [new Error('Connection terminated unexpectedly'), refusal('57P01'), refusal('08006')];
     for (const failure of lost) {
       const { groups, transactions } = groupsOf(failure, ['b']);
@@ -63,7 +66,7 @@ describe('what several partitions ask', () => {
 
   it('keeps a pace when much follows each other, and not after a rest', async () => {
     let transactions = 0;
-    const groups = new Groups<number, number>(async (asks) => (transactions++, asks), 40);
+    const groups = new RequestGroups<number, number>(async (asks) => (transactions++, asks), 40);
     const ask = async (forMs: number) => {
       for (const until = performance.now() + forMs; performance.now() < until; await pause(2)) void groups.join(1);
     };

@@ -5,7 +5,7 @@ const TRIES = 5;
 const RETRY_MS = 500;
 
 /** Publishes again while the stream does not answer. @throws the last error, or the first that no repeat can help */
-export async function publishPatiently<M>(bus: { publishActor(mail: M): Promise<void> }, mail: M): Promise<void> {
+export async function publishWithRetry<M>(bus: { publishActor(mail: M): Promise<void> }, mail: M): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       return await bus.publishActor(mail);
