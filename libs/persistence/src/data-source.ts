@@ -5,23 +5,39 @@
 import { createRequire } from 'node:module';
 import type pg from 'pg';
 import type * as TypeOrm from 'typeorm';
-import type { DataSource } from 'typeorm';
-import { ENTITIES } from './entities/index.js';
+import type { DataSource, DataSourceOptions, EntityManager } from 'typeorm';
+import { ENTITIES } from './entities.js';
 import { MIGRATIONS, MIGRATIONS_TABLE } from './migrations/index.js';
 import { Housekeeping } from './housekeeping.js';
 import { ignoreLostConnection, poolConfig, withTransaction, type PoolOptions } from './pool.js';
+import { noteRefusal } from './writable.js';
 
 const require = createRequire(import.meta.url);
 const MIGRATION_LOCK = 7_361_001;
 
 /** Not connected yet: call `initialize()`. Migrations run only through `migrate`. */
 export function createDataSource(options: PoolOptions): DataSource {
+  const max = Math.max(2, options.poolSize);
+  return sourceWith({ url: options.databaseUrl, extra: { ...poolConfig(options), max } });
+}
+
+/** On the connections of `pool`, which its maker ends: nothing of this is to be destroyed. */
+export function dataSourceOn(pool: pg.Pool): Promise<DataSource> {
+  return sourceWith({
+    driver: {
+      Pool: class {
+        constructor() {
+          return pool;
+        }
+      },
+    },
+  }).initialize();
+}
+
+function sourceWith(options: Partial<Extract<DataSourceOptions, { type: 'postgres' }>>): DataSource {
   const typeorm = require('typeorm') as typeof TypeOrm;
   return new typeorm.DataSource({
     type: 'postgres',
-    url: options.databaseUrl,
-    poolSize: Math.max(2, options.poolSize),
-    applicationName: options.name,
     entities: ENTITIES.map((entity) => new typeorm.EntitySchema(entity)),
     migrations: [...MIGRATIONS],
     migrationsTableName: MIGRATIONS_TABLE,
@@ -29,13 +45,30 @@ export function createDataSource(options: PoolOptions): DataSource {
     installExtensions: false,
     logging: false,
     poolErrorHandler: ignoreLostConnection,
-    extra: { ...poolConfig(options), max: Math.max(2, options.poolSize) },
+    ...options,
   });
 }
 
 /** The one pool behind an initialised data source. */
 export function poolOf(dataSource: DataSource): pg.Pool {
   return (dataSource.driver as unknown as { master: pg.Pool }).master;
+}
+
+/**
+ * One transaction, as `withTransaction` is one. It throws the errors of node-postgres: those of TypeORM would tell logs the
+ * values of a statement, secrets among them.
+ */
+export async function inTransaction<T>(
+  dataSource: DataSource,
+  work: (manager: EntityManager) => Promise<T>,
+): Promise<T> {
+  try {
+    return await dataSource.transaction(work);
+  } catch (error) {
+    const cause = (error as { driverError?: unknown }).driverError ?? error;
+    noteRefusal(poolOf(dataSource), cause);
+    throw cause;
+  }
 }
 
 /**
