@@ -10,7 +10,6 @@ import { ENTITIES } from './entities.js';
 import { MIGRATIONS, MIGRATIONS_TABLE } from './migrations/index.js';
 import { Housekeeping } from './housekeeping.js';
 import { ignoreLostConnection, poolConfig, withTransaction, type PoolOptions } from './pool.js';
-import { noteRefusal } from './writable.js';
 
 const require = createRequire(import.meta.url);
 const MIGRATION_LOCK = 7_361_001;
@@ -55,19 +54,20 @@ export function poolOf(dataSource: DataSource): pg.Pool {
 }
 
 /**
- * One transaction, as `withTransaction` is one. It throws the errors of node-postgres: those of TypeORM would tell logs the
- * values of a statement, secrets among them.
+ * `withTransaction` for TypeORM's repositories (`manager.withRepository`). It throws the errors of node-postgres: those of
+ * TypeORM would tell logs the values of a statement, secrets among them.
  */
 export async function inTransaction<T>(
   dataSource: DataSource,
   work: (manager: EntityManager) => Promise<T>,
 ): Promise<T> {
   try {
-    return await dataSource.transaction(work);
+    return await withTransaction(poolOf(dataSource), (databaseConnection) =>
+      // Who runs queries on a connection takes no other from the pool, and gives none back.
+      work(Object.assign(dataSource.createQueryRunner(), { databaseConnection }).manager),
+    );
   } catch (error) {
-    const cause = (error as { driverError?: unknown }).driverError ?? error;
-    noteRefusal(poolOf(dataSource), cause);
-    throw cause;
+    throw (error as { driverError?: unknown }).driverError ?? error;
   }
 }
 
