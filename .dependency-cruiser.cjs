@@ -40,6 +40,12 @@ module.exports = {
       { path: `^libs/(${ADAPTER})/`, pathNot: '^libs/$1/' },
     ),
     forbid('service-is-for-apps', { path: '^libs/(?!service/)' }, { path: '^libs/service/' }),
+    // Data sources load it when one is made: other processes do without (docs/adr/0057).
+    forbid(
+      'only-types-of-typeorm-are-imported',
+      { path: '^(apps|libs)/', pathNot: '^libs/persistence/src/data-source\\.ts$' },
+      { path: 'node_modules/typeorm', dependencyTypesNot: ['type-only'] },
+    ),
     forbid(
       'nobody-imports-what-puts-an-app-together',
       // What describes the API is made from the whole gateway.

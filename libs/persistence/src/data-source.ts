@@ -5,8 +5,8 @@
 import { createRequire } from 'node:module';
 import type pg from 'pg';
 import type * as TypeOrm from 'typeorm';
-import type { DataSource } from 'typeorm';
-import { ENTITIES } from './entities/index.js';
+import type { DataSource, DataSourceOptions, EntityManager } from 'typeorm';
+import { ENTITIES } from './entities.js';
 import { MIGRATIONS, MIGRATIONS_TABLE } from './migrations/index.js';
 import { Housekeeping } from './housekeeping.js';
 import { ignoreLostConnection, poolConfig, withTransaction, type PoolOptions } from './pool.js';
@@ -16,12 +16,27 @@ const MIGRATION_LOCK = 7_361_001;
 
 /** Not connected yet: call `initialize()`. Migrations run only through `migrate`. */
 export function createDataSource(options: PoolOptions): DataSource {
+  const max = Math.max(2, options.poolSize);
+  return sourceWith({ url: options.databaseUrl, extra: { ...poolConfig(options), max } });
+}
+
+/** On the connections of `pool`, which its maker ends: nothing of this is to be destroyed. */
+export function dataSourceOn(pool: pg.Pool): Promise<DataSource> {
+  return sourceWith({
+    driver: {
+      Pool: class {
+        constructor() {
+          return pool;
+        }
+      },
+    },
+  }).initialize();
+}
+
+function sourceWith(options: Partial<Extract<DataSourceOptions, { type: 'postgres' }>>): DataSource {
   const typeorm = require('typeorm') as typeof TypeOrm;
   return new typeorm.DataSource({
     type: 'postgres',
-    url: options.databaseUrl,
-    poolSize: Math.max(2, options.poolSize),
-    applicationName: options.name,
     entities: ENTITIES.map((entity) => new typeorm.EntitySchema(entity)),
     migrations: [...MIGRATIONS],
     migrationsTableName: MIGRATIONS_TABLE,
@@ -29,13 +44,31 @@ export function createDataSource(options: PoolOptions): DataSource {
     installExtensions: false,
     logging: false,
     poolErrorHandler: ignoreLostConnection,
-    extra: { ...poolConfig(options), max: Math.max(2, options.poolSize) },
+    ...options,
   });
 }
 
 /** The one pool behind an initialised data source. */
 export function poolOf(dataSource: DataSource): pg.Pool {
   return (dataSource.driver as unknown as { master: pg.Pool }).master;
+}
+
+/**
+ * `withTransaction` for TypeORM's repositories (`manager.withRepository`). It throws the errors of node-postgres: those of
+ * TypeORM would tell logs the values of a statement, secrets among them.
+ */
+export async function inTransaction<T>(
+  dataSource: DataSource,
+  work: (manager: EntityManager) => Promise<T>,
+): Promise<T> {
+  try {
+    return await withTransaction(poolOf(dataSource), (databaseConnection) =>
+      // Who runs queries on a connection takes no other from the pool, and gives none back.
+      work(Object.assign(dataSource.createQueryRunner(), { databaseConnection }).manager),
+    );
+  } catch (error) {
+    throw (error as { driverError?: unknown }).driverError ?? error;
+  }
 }
 
 /**

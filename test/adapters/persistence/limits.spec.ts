@@ -118,7 +118,7 @@ describe('the use of a team', () => {
 
 describe('teams', () => {
   it('have a name of their own, and what is changed is what is sent', async () => {
-    const teams = new TeamAdminRepository(db.pool);
+    const teams = new TeamAdminRepository(db.dataSource);
     const made = (await teams.createTeam({ name: 'one', ...SETTINGS, flags: { ignoreRobots: true } }, BY))!;
     expect(made).toMatchObject({
       name: 'one',
@@ -141,7 +141,7 @@ describe('teams', () => {
   });
 
   it('keep the webhook secret before the present one', async () => {
-    const teams = new TeamAdminRepository(db.pool);
+    const teams = new TeamAdminRepository(db.dataSource);
     const { id } = (await teams.createTeam({ name: 'hooked', ...SETTINGS }, BY))!;
     expect(await teams.setWebhookSecret(id, 'first secret', BY)).toBe(true);
     expect(await teams.setWebhookSecret(id, 'second secret', BY)).toBe(true);
@@ -153,7 +153,7 @@ describe('teams', () => {
   });
 
   it('have a language model of their own, whose key is told to the extractors alone', async () => {
-    const teams = new TeamAdminRepository(db.pool);
+    const teams = new TeamAdminRepository(db.dataSource);
     const { id } = (await teams.createTeam({ name: 'minded', ...SETTINGS }, BY))!;
     const own = { provider: 'openai', model: 'small', baseUrl: null, apiKey: 'a-secret-key' } as const;
     const shown = { provider: 'openai', model: 'small', baseUrl: null, hasKey: true };
@@ -183,7 +183,7 @@ describe('teams', () => {
   });
 
   it('get their own concurrency told to the schedulers', async () => {
-    const teams = new TeamAdminRepository(db.pool);
+    const teams = new TeamAdminRepository(db.dataSource);
     const { id } = (await teams.createTeam({ name: 'wide', ...SETTINGS, concurrency: 42 }, BY))!;
     const sizes = await TeamSizes.watch(db.pool, noProblem);
     expect([sizes.concurrencyOf(id), sizes.concurrencyOf(randomUUID())]).toEqual([42, null]);
@@ -200,7 +200,7 @@ describe('teams', () => {
 
 describe('keys', () => {
   it('open a team until they are revoked, and are kept as a hash', async () => {
-    const teams = new TeamAdminRepository(db.pool);
+    const teams = new TeamAdminRepository(db.dataSource);
     const accounts = new AccountRepository(db.pool);
     const { id: team } = (await teams.createTeam({ name: 'keyed', ...SETTINGS }, BY))!;
     const key = `fc-${'0123456789abcdef'.repeat(2)}`;
@@ -226,7 +226,7 @@ describe('keys', () => {
 
 describe('the blocklist', () => {
   it('reaches who watches it, each change once', async () => {
-    const list = new BlocklistRepository(db.pool);
+    const list = new BlocklistRepository(db.dataSource);
     await list.add(['a.example', 'b.example', 'a.example'], 'why', BY);
     const watched = await BlockedHosts.watch(db.pool, noProblem);
     expect([...watched.hosts].sort()).toEqual(['a.example', 'b.example']);

@@ -35,8 +35,9 @@ const ENTRIES = `SELECT id, at, actor, ip, action, target, details, ARRAY[${time
   WHERE ($1::timestamptz IS NULL OR at >= $1) AND ($2::timestamptz IS NULL OR at < $2) AND (at, id) < (${keyTime('$3')}, $4::bigint)
   ORDER BY at DESC, id DESC OFFSET $5 LIMIT $6`;
 
+/** @param db the transaction of the change, node-postgres' or TypeORM's */
 export async function recordAudit(
-  db: Pick<pg.PoolClient, 'query'>,
+  db: { query(text: string, values: unknown[]): Promise<unknown> },
   { actor, ip }: AuditAuthor,
   { action, target, details = {} }: AuditChange,
 ): Promise<void> {

@@ -24,7 +24,6 @@ import {
 } from '@troupe/contracts';
 import type pg from 'pg';
 import { commitAll, storable, storableJson } from '../actor-store/statement.js';
-import type { JobError } from '../entities/job.entity.js';
 import { withConnection } from '../pool.js';
 import {
   AFTER_ALL,
@@ -223,6 +222,15 @@ const INSERT_START = `INSERT INTO job_start (job_no, envelope) VALUES ($1, conve
 const BEGIN: pg.QueryConfig = { text: 'BEGIN' };
 
 const LAST_PAGE = `SELECT ord FROM page WHERE job_no = $1 AND shard = 0 ORDER BY ord DESC LIMIT 1`;
+
+export interface JobError {
+  jobNo: JobNo;
+  id: Uuid;
+  at: Date;
+  url: string;
+  code: string;
+  message: string;
+}
 
 export class JobRepository {
   constructor(

@@ -3,6 +3,8 @@
  * and no more bytes than an answer holds, and a deadline for the statement.
  */
 import type pg from 'pg';
+import type { Repository } from 'typeorm';
+import { poolOf } from '../data-source.js';
 import { withConnection } from '../pool.js';
 import { runAll } from '../actor-store/statement.js';
 
@@ -89,6 +91,28 @@ export async function readPage<Row extends object>(
 ): Promise<ListPage<Row>> {
   const query = pageQuery(text, [...values, ...(after ?? start), skip, limit + 1]);
   return pageOf<Row>(await readWithin(pool, query, DEADLINE_MS), limit);
+}
+
+/**
+ * One page of the rows of an entity, as TypeORM reads them.
+ * @param list `text` is what follows WHERE, `key` the parts of the key as SQL
+ */
+export async function readEntities<Row extends object>(
+  { metadata, manager }: Repository<Row>,
+  { text, key, ...list }: List & { key: string },
+  range: ListRange,
+): Promise<ListPage<Row>> {
+  const { tableName, columns } = metadata;
+  const read = columns.filter(({ isSelect }) => isSelect);
+  const values = read.map(
+    ({ query, databaseName, propertyName }) => `${query?.(tableName) ?? databaseName} AS "${propertyName}"`,
+  );
+  const select = `SELECT ${values.join(', ')}, ARRAY[${key}] AS key FROM ${tableName} WHERE ${text}`;
+  const page = await readPage<Row>(poolOf(manager.dataSource), { ...list, text: select }, range);
+  for (const row of page.rows)
+    for (const column of read)
+      column.setEntityValue(row, manager.dataSource.driver.prepareHydratedValue(column.getEntityValue(row), column));
+  return page;
 }
 
 /** Rows of one statement, read in one round trip. @throws Error of SQLSTATE 57014 beyond the deadline */
