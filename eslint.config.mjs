@@ -20,6 +20,10 @@ export default tseslint.config(
       '@typescript-eslint/require-await': 'off',
       '@typescript-eslint/unbound-method': 'off',
       'no-control-regex': 'off',
+      // A default is an answer for members that come later; a switch without one has to name them all.
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      // A switch counts once: it is a table.
+      complexity: ['error', { max: 15, variant: 'modified' }],
     },
   },
   {
@@ -31,6 +35,11 @@ export default tseslint.config(
         { object: 'AbortSignal', property: 'timeout', message: 'Use timeoutSignal of @troupe/contracts (ADR 0034).' },
       ],
     },
+  },
+  {
+    files: ['apps/**/*.ts', 'libs/**/*.ts'],
+    ignores: ['**/*.spec.ts', '**/*.main.ts', '**/main.ts', '**/*.fixture.ts'],
+    rules: { 'no-console': 'error' },
   },
   {
     files: ['**/*.mjs'],
