@@ -24,6 +24,13 @@ export default tseslint.config(
       '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
       // A switch counts once: it is a table.
       complexity: ['error', { max: 15, variant: 'modified' }],
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: 'PrivateIdentifier',
+          message: 'Write `private name`: one style, and what Nest injects can have no other.',
+        },
+      ],
     },
   },
   {
