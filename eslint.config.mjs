@@ -20,6 +20,17 @@ export default tseslint.config(
       '@typescript-eslint/require-await': 'off',
       '@typescript-eslint/unbound-method': 'off',
       'no-control-regex': 'off',
+      // A default is an answer for members that come later; a switch without one has to name them all.
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      // A switch counts once: it is a table.
+      complexity: ['error', { max: 15, variant: 'modified' }],
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: 'PrivateIdentifier',
+          message: 'Write `private name`: one style, and what Nest injects can have no other.',
+        },
+      ],
     },
   },
   {
@@ -31,6 +42,11 @@ export default tseslint.config(
         { object: 'AbortSignal', property: 'timeout', message: 'Use timeoutSignal of @troupe/contracts (ADR 0034).' },
       ],
     },
+  },
+  {
+    files: ['apps/**/*.ts', 'libs/**/*.ts'],
+    ignores: ['**/*.spec.ts', '**/*.main.ts', '**/main.ts', '**/*.fixture.ts'],
+    rules: { 'no-console': 'error' },
   },
   {
     files: ['**/*.mjs'],

@@ -27,6 +27,7 @@ const PINNED = /^[\w./-]+:\d+\.\d+\.\d+[\w.-]*(@sha256:[0-9a-f]{64})?$/;
 const ARCHITECTURES = /\b(x86_64|amd64|aarch64|arm64|linux-x64|linux-arm64)\b/;
 
 /** As much of the language as the rules need: lines joined at their backslashes, arguments before the first FROM filled in. */
+// eslint-disable-next-line complexity -- one case a word
 function stagesOf(source: string): Stage[] {
   const stages: Stage[] = [];
   const args: Record<string, string> = {};

@@ -67,6 +67,7 @@ function workloadOf(manifest: Manifest): Workload[] {
   return [{ name, kind, labels: template.metadata.labels, pod: template.spec }];
 }
 
+// eslint-disable-next-line complexity -- one line a rule
 function podProblems({ kind, labels, pod }: Workload): string[] {
   const containers = [...pod.containers, ...(pod.initContainers ?? [])];
   const problems = containers.flatMap((container) => containerProblems(container, pod));
@@ -95,6 +96,7 @@ function podProblems({ kind, labels, pod }: Workload): string[] {
   return problems;
 }
 
+// eslint-disable-next-line complexity -- one line a rule
 function containerProblems({ name, image, ...container }: Container, pod: PodSpec): string[] {
   const problems: string[] = [];
   const say = (isWrong: boolean, problem: string) => void (isWrong && problems.push(`${name} ${problem}`));
@@ -118,6 +120,7 @@ function containerProblems({ name, image, ...container }: Container, pod: PodSpe
 }
 
 /** Names that point at nothing, selectors that no pod fits. What the values name as existing is somebody else's. */
+// eslint-disable-next-line complexity -- one line a rule
 function referenceProblems(manifests: readonly Manifest[], workloads: readonly Workload[]): string[] {
   const problems: string[] = [];
   const isThere = (kind: string, name: string) =>

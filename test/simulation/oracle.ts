@@ -105,6 +105,7 @@ class Verdict {
   }
 
   /** I20: each URL ends as its site wants it to; what failed has a row that says why. */
+  // eslint-disable-next-line complexity -- one line a rule
   private checkOutcomes(): void {
     const errors = new Map(this.tables.errors.map((row) => [row.id, row]));
     const isRuled = this.job.kind === 'crawl' && !this.job.ignoresRobots;

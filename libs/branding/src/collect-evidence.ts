@@ -170,6 +170,7 @@ export function collectEvidence(limits: EvidenceLimits): BrandEvidence {
     });
   };
 
+  // eslint-disable-next-line complexity -- it is sent into the page as one text
   const countText = (element: PageElement, style: PageStyle, chars: number): void => {
     const look = textStyle(style);
     const heading = element.closest('h1, h2, h3, h4, h5, h6')?.localName ?? null;
@@ -290,6 +291,7 @@ export function collectEvidence(limits: EvidenceLimits): BrandEvidence {
     const [link, page] = [new URL(href), new URL(document.baseURI)];
     return link.host === page.host && /^\/(?:[a-z]{2}(?:-[a-z]{2})?\/?|index\.\w+|home\/?)?$/i.test(link.pathname);
   };
+  // eslint-disable-next-line complexity -- it is sent into the page as one text
   const markupOf = (drawing: PageElement): string | null => {
     if (drawing.outerHTML.length > MAX_SVG_CHARS) return null;
     const copy = drawing.cloneNode(true);
@@ -309,6 +311,7 @@ export function collectEvidence(limits: EvidenceLimits): BrandEvidence {
     copy.setAttribute('color', colourOf(css(window.getComputedStyle(drawing), 'color')) || 'black');
     return copy.outerHTML.length > MAX_SVG_CHARS ? null : copy.outerHTML;
   };
+  // eslint-disable-next-line complexity -- one line a sign
   const readLogo = (element: PageElement): LogoEvidence | null => {
     const rect = element.getBoundingClientRect();
     if (rect.width < 12 || rect.height < 8 || rect.width > 800 || rect.height > 500 || !isShown(element)) return null;

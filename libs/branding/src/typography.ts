@@ -52,6 +52,7 @@ export function readFonts({ bodyStacks, headingStacks, codeStacks }: BrandEviden
     .map(([family, { chars, role }]) => ({ family, role, share: Math.round((chars / total) * 100) / 100 }));
 }
 
+// eslint-disable-next-line complexity -- one gap a field
 export function readTypography(evidence: BrandEvidence): Record<string, unknown> {
   const { headings, body } = evidence;
   const bodyStack = evidence.bodyStacks[0]?.[0] ?? body?.stack;

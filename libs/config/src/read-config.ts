@@ -25,6 +25,40 @@ export function environmentName(field: string): string {
   return field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 }
 
+/** What fields must have of each other, which no rule of a single one says. */
+const RULES_OF_MORE: readonly [isBroken: (config: TroupeConfig) => boolean, problem: string][] = [
+  [
+    ({ authMode, host, authNoneIKnow }) => authMode === 'none' && !LOOPBACK.has(host) && !authNoneIKnow,
+    'AUTH_MODE: none is accepted only while HOST is a loopback address, or with AUTH_NONE_I_KNOW=true',
+  ],
+  [
+    ({ searchProvider, searxngUrl }) => searchProvider === 'searxng' && searxngUrl === undefined,
+    'SEARXNG_URL: must be set for SEARCH_PROVIDER=searxng',
+  ],
+  [(config) => hasModel(config) && !config.llmModel, 'LLM_MODEL: must be set with LLM_PROVIDER'],
+  [
+    ({ llmProvider, llmBaseUrl }) => llmProvider === 'azure' && !llmBaseUrl,
+    'LLM_BASE_URL: must be set for LLM_PROVIDER=azure',
+  ],
+  [({ blobStore, s3Bucket }) => blobStore === 's3' && !s3Bucket, 'S3_BUCKET: must be set for BLOB_STORE=s3'],
+  [
+    ({ artifactUrls, publicBaseUrl }) => artifactUrls === 'on' && !publicBaseUrl,
+    'PUBLIC_BASE_URL: must be set for ARTIFACT_URLS=on, since the addresses begin with it',
+  ],
+  [
+    ({ s3AccessKeyId, s3SecretAccessKey }) => (s3AccessKeyId === undefined) !== (s3SecretAccessKey === undefined),
+    'S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY: must be set together',
+  ],
+  [
+    ({ natsTlsCertFile, natsTlsKeyFile }) => (natsTlsCertFile === undefined) !== (natsTlsKeyFile === undefined),
+    'NATS_TLS_CERT_FILE and NATS_TLS_KEY_FILE: must be set together',
+  ],
+  [
+    ({ natsCredsFile, natsNkeyFile }) => natsCredsFile !== undefined && natsNkeyFile !== undefined,
+    'NATS_CREDS_FILE and NATS_NKEY_FILE: only one of them can be set',
+  ],
+];
+
 /** Every field of the settings, those without a default included. */
 export function configFields(): string[] {
   return Object.keys(new TroupeConfig());
@@ -44,29 +78,7 @@ export function readConfig(given: Record<string, string | undefined> = process.e
   const config = plainToInstance(TroupeConfig, plain, { exposeDefaultValues: true });
   for (const { property, constraints = {} } of validateSync(config))
     problems.push(`${environmentName(property)}: ${Object.values(constraints).join(', ')}${shown(property, plain)}`);
-  if (config.authMode === 'none' && !LOOPBACK.has(config.host) && !config.authNoneIKnow) {
-    problems.push('AUTH_MODE: none is accepted only while HOST is a loopback address, or with AUTH_NONE_I_KNOW=true');
-  }
-  if (config.searchProvider === 'searxng' && config.searxngUrl === undefined) {
-    problems.push('SEARXNG_URL: must be set for SEARCH_PROVIDER=searxng');
-  }
-  if (hasModel(config) && !config.llmModel) problems.push('LLM_MODEL: must be set with LLM_PROVIDER');
-  if (config.llmProvider === 'azure' && !config.llmBaseUrl) {
-    problems.push('LLM_BASE_URL: must be set for LLM_PROVIDER=azure');
-  }
-  if (config.blobStore === 's3' && !config.s3Bucket) problems.push('S3_BUCKET: must be set for BLOB_STORE=s3');
-  if (config.artifactUrls === 'on' && !config.publicBaseUrl) {
-    problems.push('PUBLIC_BASE_URL: must be set for ARTIFACT_URLS=on, since the addresses begin with it');
-  }
-  if ((config.s3AccessKeyId === undefined) !== (config.s3SecretAccessKey === undefined)) {
-    problems.push('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY: must be set together');
-  }
-  if ((config.natsTlsCertFile === undefined) !== (config.natsTlsKeyFile === undefined)) {
-    problems.push('NATS_TLS_CERT_FILE and NATS_TLS_KEY_FILE: must be set together');
-  }
-  if (config.natsCredsFile !== undefined && config.natsNkeyFile !== undefined) {
-    problems.push('NATS_CREDS_FILE and NATS_NKEY_FILE: only one of them can be set');
-  }
+  for (const [isBroken, problem] of RULES_OF_MORE) if (isBroken(config)) problems.push(problem);
   if (problems.length > 0) throw new ConfigError(problems);
   return Object.freeze(config);
 }

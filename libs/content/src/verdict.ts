@@ -68,6 +68,7 @@ export function judgePage(input: VerdictInput): PageVerdict {
   return chars === 0 && !signs.hasMedia && !signs.hasShape ? 'empty' : 'content';
 }
 
+// eslint-disable-next-line complexity -- one line a sign
 function isChallenge({ tree, title, statusCode }: VerdictInput, chars: number): boolean {
   const { source } = tree;
   const isRefusal = REFUSALS.has(statusCode);

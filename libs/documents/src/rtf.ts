@@ -279,6 +279,7 @@ class RtfReader {
     this.enter('hidden');
   }
 
+  // eslint-disable-next-line complexity -- one case a control word
   private format(word: string, value: number | null): void {
     const { group, paragraph } = this;
     if (SILENT.has(group.destination) && word !== 'uc' && word !== 'ansicpg' && word !== 'f') return;

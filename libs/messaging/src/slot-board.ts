@@ -82,8 +82,7 @@ export class SlotBoard {
       const hold = await this.#take({ key, host, isExpress: false, stored, value: { ...pick(claim), st: 'held' } });
       if (hold !== null) {
         const before = stored.value;
-        const isRerun = before?.gen === claim.gen && before.lane === claim.lane && before.st === 'held';
-        return { held: hold, previousFetcher: before?.fetcher ?? null, isRerun };
+        return { held: hold, previousFetcher: before?.fetcher ?? null, isRerun: isHeldByLane(before, claim) };
       }
     }
     throw new TroupeError('UNKNOWN_ERROR', `Slot ${claim.i} of ${host} changes too fast to be claimed`, {
@@ -216,6 +215,10 @@ export class SlotBoard {
 
 function pick({ gen, lane, run, fetcher }: SlotClaim): Omit<StoredSlot, 'st'> {
   return { gen, lane, run, fetcher };
+}
+
+function isHeldByLane(value: StoredSlot | null, claim: SlotClaim): boolean {
+  return value?.gen === claim.gen && value.lane === claim.lane && value.st === 'held';
 }
 
 function isOwnWrite(value: StoredSlot, claim: SlotClaim): boolean {

@@ -199,6 +199,7 @@ export function headingBlock(lines: readonly Line[], body: Body, level: number |
 const SECTION_NUMBER = /^(?:chapter |appendix |part )?(\d{1,2}(?:\.\d{1,2}){0,4}|[A-Z](?:\.\d{1,2}){1,4})\.?\s+\p{L}/iu;
 
 /** 0: a heading whose size tells its level; null: none. */
+// eslint-disable-next-line complexity -- one line a sign
 function headingLevel(
   lines: readonly Line[],
   { body, marker, next }: { body: Body; marker: Marker | null; next: Paragraph | undefined },

@@ -50,6 +50,7 @@ const MIN_LENGTH = 6;
 const MAX_DEPTH = 200;
 
 /** @param view from the page's own coordinates to ours */
+// eslint-disable-next-line complexity -- one case an operator
 export function readPainted(pdfJs: PdfJs, list: OperatorList, view: Matrix): Painted {
   const { OPS } = pdfJs;
   const reader = new PaintReader(view);

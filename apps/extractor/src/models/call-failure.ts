@@ -61,6 +61,7 @@ const FORM =
 const BAD_SCHEMA = /invalid schema|schema.{0,80}(?:invalid|too (?:large|complex|deep|many)|keyword|not permitted)/i;
 
 /** @param secrets that must not be repeated, whatever part of the answer holds them */
+// eslint-disable-next-line complexity -- a table: one line an answer, the first that fits counts
 export function failureOf(trace: CallTrace, isTimeout: boolean, secrets: readonly string[]): CallFailure {
   const { status, errorText, networkCode } = trace;
   if (isTimeout) return new CallFailure('down', 'it did not answer in time');

@@ -40,7 +40,7 @@ export function cacheSpecOf(
       'SCRAPE_ZDR_VIOLATION_ERROR',
       'minAge reads from the cache, which zero data retention keeps empty',
     );
-  const isPersonal = Object.keys(options.headers ?? {}).length > 0 || (options.actions ?? []).length > 0;
+  const isPersonal = isPersonalRequest(options);
   const absent = minAge === undefined ? defaultMaxAgeMs : ANY_AGE_MS;
   return {
     maxAgeMs: isPersonal || isTracked || isShown || zeroRetention ? 0 : (options.maxAge ?? absent),
@@ -48,6 +48,11 @@ export function cacheSpecOf(
     store: (options.storeInCache ?? true) && !isPersonal && !zeroRetention,
     ...(options.revalidate === undefined ? {} : { revalidate: options.revalidate }),
   };
+}
+
+/** Pages fetched with headers or actions of one's own are not for the others. */
+function isPersonalRequest({ headers = {}, actions = [] }: KeepingOptions): boolean {
+  return Object.keys(headers).length > 0 || actions.length > 0;
 }
 
 export interface ChangeTrackingOptions {

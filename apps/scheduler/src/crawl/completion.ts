@@ -94,17 +94,17 @@ function warningOf(state: JobState, wallMs: number): string | null {
   const robots = state.outcomes.robots ?? 0;
   if (robots > 0)
     warnings.push(`robots.txt forbids ${robots} of the URLs found; see robotsBlocked in the errors call.`);
-  if (
-    state.kind === 'crawl' &&
-    state.status === 'completed' &&
-    state.ord <= 1 &&
-    !startsAtRoot(state) &&
-    state.limit > 1
-  ) {
+  if (hasMissedPages(state)) {
     warnings.push('At most one page was found. The start URL is not the root of its site: consider crawlEntireDomain.');
   }
   warnings.push(...slowWarnings(state, wallMs));
   return warnings.length === 0 ? null : warnings.join(' ');
+}
+
+/** A crawl that began below the root of its site and found next to nothing there. */
+function hasMissedPages(state: JobState): boolean {
+  const { kind, status, ord, limit } = state;
+  return kind === 'crawl' && status === 'completed' && ord <= 1 && !startsAtRoot(state) && limit > 1;
 }
 
 function startsAtRoot(state: JobState): boolean {

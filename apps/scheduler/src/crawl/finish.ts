@@ -202,6 +202,9 @@ export class JobTurn {
         return;
       case 'Timer':
         if (body.name === TICK) this.memory.tickAt = null;
+        return;
+      // `plan` has taken the commands; the rest is for other actors.
+      default:
     }
   }
 
@@ -240,15 +243,20 @@ export class JobTurn {
   private schedule(): void {
     const { state, memory, ctx } = this;
     if (state.phase === 'over') return;
+    const due = [...this.deadlines(), ...this.hostDeadlines()];
+    if (due.length === 0) return;
+    const at = Math.max(ctx.now, Math.min(...due));
+    if (memory.tickAt !== null && memory.tickAt > ctx.now && memory.tickAt <= at + TICK_SLACK_MS) return;
+    memory.tickAt = at;
+    this.effects.push({ t: 'timer', name: TICK, inMs: at - ctx.now });
+  }
+
+  private deadlines(): number[] {
+    const { state, memory, ctx } = this;
     const due = [...memory.lanes.values()].map((live) => live.deadlineAt);
     for (const repeat of memory.repeats.values()) due.push(repeat.at);
-    if (state.phase === 'running' && !state.paused) for (const kick of memory.kicks.values()) due.push(kick.at);
     const isRunning = state.phase === 'running';
-    for (const [host, view] of memory.hosts) {
-      if (isRunning && view.givenUp && (memory.window.has(host) || memory.waitingOn.has(host))) due.push(ctx.now);
-      const restUntil = Math.max(view.pauseUntil, view.holdUntil);
-      if (restUntil > ctx.now && memory.window.has(host)) due.push(restUntil);
-    }
+    if (isRunning && !state.paused) for (const kick of memory.kicks.values()) due.push(kick.at);
     const back = nextBack(memory);
     if (isRunning && back !== null) due.push(back);
     if (memory.nextStartAt > ctx.now) due.push(memory.nextStartAt);
@@ -257,11 +265,20 @@ export class JobTurn {
     due.push(...this.dispatch.idleDeadlines());
     if (state.seeds.next < state.seeds.total && memory.windowSize < WINDOW_ROWS / 2) due.push(ctx.now);
     if (isHistoryToRead(state, memory)) due.push(ctx.now);
-    if (due.length === 0) return;
-    const at = Math.max(ctx.now, Math.min(...due));
-    if (memory.tickAt !== null && memory.tickAt > ctx.now && memory.tickAt <= at + TICK_SLACK_MS) return;
-    memory.tickAt = at;
-    this.effects.push({ t: 'timer', name: TICK, inMs: at - ctx.now });
+    return due;
+  }
+
+  /** Hosts that are given up are settled at once, resting ones when their rest ends. */
+  private hostDeadlines(): number[] {
+    const { state, memory, ctx } = this;
+    const due: number[] = [];
+    for (const [host, view] of memory.hosts) {
+      const isGivenUp = state.phase === 'running' && view.givenUp;
+      if (isGivenUp && (memory.window.has(host) || memory.waitingOn.has(host))) due.push(ctx.now);
+      const restUntil = Math.max(view.pauseUntil, view.holdUntil);
+      if (restUntil > ctx.now && memory.window.has(host)) due.push(restUntil);
+    }
+    return due;
   }
 }
 

@@ -10,6 +10,7 @@ import {
   type PageJobStart,
   type PageResult,
   type ScopeSpec,
+  type SitemapChunk,
 } from '@troupe/contracts';
 import { fingerprintUrl, hasPatterns, hostKey } from '@troupe/frontier';
 import { Admission } from './admission.js';
@@ -102,15 +103,20 @@ class Proposals {
         // Fetchers know of a cancel from the gateway: it was asked for, even if its command was lost.
         if (body.type === 'LaneEnd' && body.reason === 'cancel') this.cancel();
         return;
-      case 'SitemapChunk': {
-        const file = this.state.openSitemaps[body.file];
-        const next = this.open.get(body.file) ?? file?.next;
-        if (this.state.phase !== 'running' || file === undefined || next !== body.chunk) return;
-        if (!this.admission.sitemapChunk(body, file)) return defer(this.memory, body.file, file);
-        this.open.set(body.file, next + 1);
-        this.found.chunks.push(body);
-      }
+      case 'SitemapChunk':
+        return this.sitemapChunk(body);
+      // `finish` takes what changes lanes and pools; the rest is for other actors.
+      default:
     }
+  }
+
+  private sitemapChunk(chunk: SitemapChunk): void {
+    const file = this.state.openSitemaps[chunk.file];
+    const next = this.open.get(chunk.file) ?? file?.next;
+    if (this.state.phase !== 'running' || file === undefined || next !== chunk.chunk) return;
+    if (!this.admission.sitemapChunk(chunk, file)) return defer(this.memory, chunk.file, file);
+    this.open.set(chunk.file, next + 1);
+    this.found.chunks.push(chunk);
   }
 
   considerHistory(): void {

@@ -111,6 +111,8 @@ class DeliveryTurn {
         return this.replay(body);
       case 'Timer':
         return this.timer(body.name);
+      // The rest is for other actors.
+      default:
     }
   }
 

@@ -160,6 +160,7 @@ function initial(host: string, options: HostOptions, before?: Partial<HostActorS
   return state;
 }
 
+// eslint-disable-next-line complexity -- one default a field
 function configOf(host: string, options: HostOptions): HostConfig {
   const setting = options.settingOf?.(host) ?? null;
   const delay = setting?.crawlDelay;
@@ -241,6 +242,9 @@ class HostTurn {
         return this.robotsDone(body);
       case 'Timer':
         delete this.state.dueAt[body.name];
+        return;
+      // The rest is for other actors.
+      default:
     }
   }
 

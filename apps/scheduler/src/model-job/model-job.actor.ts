@@ -156,6 +156,8 @@ class ModelJobTurn<S extends ModelJobState> {
         return this.hearChild(from as ActorKey, body);
       case 'Timer':
         return this.settle(this.desk.timer(body.name));
+      // The rest is for other actors.
+      default:
     }
   }
 

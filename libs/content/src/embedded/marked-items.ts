@@ -43,6 +43,7 @@ interface OpenItem {
 }
 
 /** In the order of the page, the inner ones of an item behind it. */
+// eslint-disable-next-line complexity -- one pass over the page
 export function readItems(tree: Tree, urls: UrlResolver, notation: Notation): DataItem[] {
   const items: DataItem[] = [];
   const open: OpenItem[] = [];

@@ -42,6 +42,7 @@ export function escapeText(text: string, context: EscapeContext, hasMarkup = MAY
   return context.lineStart ? escapeLineStart(escaped) : escaped;
 }
 
+// eslint-disable-next-line complexity -- one pass over the text, one case a character
 function escapeInline(text: string, inLink: boolean): string {
   let written = '';
   let from = 0;

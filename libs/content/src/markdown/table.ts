@@ -59,6 +59,7 @@ function hasHeader(tree: Tree, rows: readonly number[][]): boolean {
   return rows.length < 2 || !isHead(rows[1]![0]);
 }
 
+// eslint-disable-next-line complexity -- one pass over the table
 function isLayout(tree: Tree, table: number): boolean {
   const role = tree.attr(table, A.role);
   if (role === 'presentation' || role === 'none') return true;

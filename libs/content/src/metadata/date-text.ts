@@ -160,6 +160,7 @@ function readNamed([a, b, c]: readonly [Token, Token, Token], { earliest }: Read
   return null;
 }
 
+// eslint-disable-next-line complexity -- one line a form that is refused
 function readNumeric(
   tokens: readonly [Token, Token, Token],
   text: string,

@@ -106,6 +106,7 @@ class SignReader implements Signs {
   }
 
   /** One look at each attribute. */
+  // eslint-disable-next-line complexity -- one pass over the attributes
   private readElement(node: number, tag: number): void {
     const { tree } = this;
     const { source, attrHash, attrFrom, attrTo } = tree;

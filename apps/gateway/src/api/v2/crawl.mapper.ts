@@ -1,4 +1,4 @@
-import { type CrawlSpec } from '@troupe/contracts';
+import { type CrawlSpec, type ScopeSpec } from '@troupe/contracts';
 import { canonicalize } from '@troupe/frontier';
 import { customIssue, InvalidBodyError } from '../validation/issue.js';
 import { readPageUrl } from '../validation/page-url.js';
@@ -18,21 +18,7 @@ export interface CrawlRules extends ScrapeRules {
 export function crawlSpecFromV2(body: CrawlDto, rules: CrawlRules): CrawlSpec {
   return {
     url: body.url,
-    scope: {
-      base: startUrl(body.url),
-      version: 0,
-      includePaths: body.includePaths ?? [],
-      excludePaths: body.excludePaths ?? [],
-      regexOnFullUrl: body.regexOnFullURL ?? false,
-      maxDepth: body.maxDiscoveryDepth ?? null,
-      maxPathDepth: body.maxPathDepth ?? null,
-      entireDomain: body.crawlEntireDomain ?? false,
-      allowExternalLinks: body.allowExternalLinks ?? false,
-      allowSubdomains: body.allowSubdomains ?? false,
-      ignoreQueryParameters: body.ignoreQueryParameters ?? false,
-      deduplicateSimilarUrls: body.deduplicateSimilarURLs ?? true,
-      sitemap: body.sitemap ?? 'include',
-    },
+    scope: scopeFromV2(body),
     limit: body.limit ?? DEFAULT_LIMIT,
     delayMs: Math.round((body.delay ?? 0) * 1000),
     maxConcurrency: clampConcurrency(body.maxConcurrency, rules.concurrency),
@@ -40,6 +26,24 @@ export function crawlSpecFromV2(body: CrawlDto, rules: CrawlRules): CrawlSpec {
     robotsAgent: rules.allowIgnoreRobots ? (body.robotsUserAgent ?? null) : null,
     scrape: scrapeSpecFromV2(scrapeOptionsOf(body), rules),
     webhook: webhookSpecFrom(body.webhook, 'crawl'),
+  };
+}
+
+function scopeFromV2(body: CrawlDto): ScopeSpec {
+  return {
+    base: startUrl(body.url),
+    version: 0,
+    includePaths: body.includePaths ?? [],
+    excludePaths: body.excludePaths ?? [],
+    regexOnFullUrl: body.regexOnFullURL ?? false,
+    maxDepth: body.maxDiscoveryDepth ?? null,
+    maxPathDepth: body.maxPathDepth ?? null,
+    entireDomain: body.crawlEntireDomain ?? false,
+    allowExternalLinks: body.allowExternalLinks ?? false,
+    allowSubdomains: body.allowSubdomains ?? false,
+    ignoreQueryParameters: body.ignoreQueryParameters ?? false,
+    deduplicateSimilarUrls: body.deduplicateSimilarURLs ?? true,
+    sitemap: body.sitemap ?? 'include',
   };
 }
 

@@ -30,6 +30,7 @@ export interface ExtractOrder {
 }
 
 /** @throws InvalidBodyError, TroupeError for an address that must not be fetched, ApiError when no entry is valid */
+// eslint-disable-next-line complexity -- one default a field
 export function extractFromV2(body: ExtractDto, rules: ExtractRules): ExtractOrder {
   const texts = body.urls ?? [];
   const { urls, invalid } = (body.ignoreInvalidURLs ?? true) ? sortOut(texts, rules) : allValid(texts, rules);

@@ -27,6 +27,7 @@ export interface ScrapeRules {
 }
 
 /** v2 words -> the model, with v2's defaults. Options that are not offered must have been refused before. */
+// eslint-disable-next-line complexity -- one default a field
 export function scrapeSpecFromV2(options: ScrapeOptionsDto, rules: ScrapeRules): ScrapeSpec {
   const changeTracking = changeTrackingFromV2(options, rules);
   const isTracked = changeTracking !== null;
